@@ -103,6 +103,13 @@ pub(crate) const SIM_HINT: &str = "to run on the software GPU, set HIP_RS_BACKEN
 #[cfg(not(feature = "sim"))]
 pub(crate) const SIM_HINT: &str = "to run on the software GPU, build with the feature `sim` of `hip` and set HIP_RS_BACKEND=sim or call hip::sim_if_no_gpu()";
 
+/// How to have a HIP runtime, for the error of those who have none.
+#[cfg(not(feature = "rocm-10-0"))]
+const INSTALL_HINT: &str = "to have one: `rocm-sdk install 7.2` (Debian's packages, without root; `cargo install rocm-sdk --features cli` brings the command, and `rocm-sdk run 7.2 -- PROGRAM` uses it), or AMD's packages; if one is installed where it was not looked for, set ROCM_PATH; `rocm-sdk doctor` tells what is wrong with what is there";
+/// How to have a HIP runtime, for the error of those who have none. Debian has no ROCm 10.0.
+#[cfg(feature = "rocm-10-0")]
+const INSTALL_HINT: &str = "to have one, install AMD's packages of ROCm 10.0; if one is installed where it was not looked for, set ROCM_PATH; `rocm-sdk doctor` tells what is wrong with what is there (`cargo install rocm-sdk --features cli` brings the command)";
+
 /// Why a function of this crate failed. Whatever can be checked is checked before the C call.
 ///
 /// # A lost device
@@ -341,7 +348,9 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Hip(error) => fmt::Display::fmt(error, f),
-            Self::NoLibrary { report } => write!(f, "no HIP runtime (libamdhip64): {report}\n{SIM_HINT}"),
+            Self::NoLibrary { report } => {
+                write!(f, "no HIP runtime (libamdhip64): {report}\n{INSTALL_HINT}\n{SIM_HINT}")
+            }
             Self::NoSymbol { function, asked, report } => {
                 write!(f, "{function} is not in the HIP runtime that was loaded (asked: {asked}): {report}")
             }
@@ -497,5 +506,17 @@ mod tests {
             assert!(text.contains("HIP_RS_BACKEND=sim"), "{text}");
             assert!(error.is_no_gpu());
         }
+    }
+
+    #[test]
+    fn the_error_without_a_library_says_how_to_have_one() {
+        let text = Error::NoLibrary { report: "tried /nowhere".into() }.to_string();
+        let command =
+            if cfg!(feature = "rocm-10-0") { "AMD's packages of ROCm 10.0" } else { "`rocm-sdk install 7.2`" };
+        for part in ["tried /nowhere", command, "set ROCM_PATH", "`rocm-sdk doctor`"] {
+            assert!(text.contains(part), "{part} is not in {text}");
+        }
+        // A runtime that sees no GPU is there already.
+        assert!(!Error::NoDevice.to_string().contains("rocm-sdk"));
     }
 }

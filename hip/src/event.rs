@@ -33,10 +33,12 @@ pub struct Event {
     raw: hipEvent_t,
     device: Device,
     options: EventOptions,
-    /// Made by another process, which records it.
+    /// Made by another process or other code, which records it.
     foreign: bool,
-    /// Of an event that other processes share, which they may record too, and which ROCm before 7.0 calls done as soon as it is
-    /// recorded: another one, recorded with it, that tells what this process's streams have done.
+    /// Whether it is destroyed with this.
+    owned: bool,
+    /// Of an event that other processes or other code share, which they may record too, and which ROCm before 7.0 calls done as soon as it is
+    /// recorded if it is of several processes: another one, recorded with it, that tells what this crate's streams have done.
     own: Option<Box<Event>>,
     recorded: Mutex<Option<Recorded>>,
 }
@@ -195,7 +197,7 @@ impl Event {
         // SAFETY: `raw` is valid for a write.
         let status = unsafe { hip_sys::hipEventCreateWithFlags(&mut raw, options.raw()) };
         check(status, "hipEventCreateWithFlags", || format!("an event on device {}", device.index()))?;
-        Ok(Self { raw, device: *device, options, foreign: false, own, recorded: Mutex::new(None) })
+        Ok(Self { raw, device: *device, options, foreign: false, owned: true, own, recorded: Mutex::new(None) })
     }
 
     fn own(device: &Device) -> Result<Box<Self>> {
@@ -264,7 +266,69 @@ impl Event {
         let status = unsafe { hip_sys::hipIpcOpenEventHandle(&mut raw, handle) };
         check(status, "hipIpcOpenEventHandle", || format!("an event for device {}", device.index()))?;
         let options = EventOptions::new().interprocess(true);
-        Ok(Self { raw, device: *device, options, foreign: true, own: Some(own), recorded: Mutex::new(None) })
+        Ok(Self {
+            raw,
+            device: *device,
+            options,
+            foreign: true,
+            owned: true,
+            own: Some(own),
+            recorded: Mutex::new(None),
+        })
+    }
+
+    /// Takes over an event that other code has made on `device` with `options`: it is destroyed (`hipEventDestroy`) with this.
+    /// [`borrow_raw`](Self::borrow_raw) leaves it to its owner. Either side may record it, and what one of them records says nothing of the other's
+    /// streams, as with an event [of another process](Self::open_ipc): buffers are waited for as ever.
+    ///
+    /// ```
+    /// # fn main() -> hip::Result<()> {
+    /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+    /// use hip::{Device, Event, EventOptions, Stream, sys};
+    ///
+    /// let device = Device::get(0)?;
+    /// let (ours, theirs) = (Stream::new(&device)?, Stream::new(&device)?);
+    /// let mut raw = std::ptr::null_mut();
+    /// // SAFETY: `raw` is valid for a write; the stream is alive. It stands for the other code's.
+    /// let status = unsafe { (sys::hipEventCreate(&mut raw), sys::hipEventRecord(raw, theirs.as_raw())) };
+    /// assert_eq!(status, (sys::hipSuccess, sys::hipSuccess));
+    ///
+    /// // SAFETY: an event of this device, which nobody destroys but this.
+    /// let event = unsafe { Event::from_raw(&device, raw, EventOptions::new())? };
+    /// ours.wait_event(&event)?; // what is queued from here on comes after their work
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] for null.
+    ///
+    /// # Safety
+    /// `raw` is an event of this device that is alive, and that nobody else destroys, or uses when this may be gone.
+    pub unsafe fn from_raw(device: &Device, raw: hipEvent_t, options: EventOptions) -> Result<Self> {
+        Self::of_others(device, raw, options, true)
+    }
+
+    /// As [`from_raw`](Self::from_raw), for an event that stays its owner's: it is not destroyed.
+    ///
+    /// # Errors
+    /// That of [`from_raw`](Self::from_raw).
+    ///
+    /// # Safety
+    /// `raw` is an event of this device that is alive, and stays so until this is gone.
+    pub unsafe fn borrow_raw(device: &Device, raw: hipEvent_t, options: EventOptions) -> Result<Self> {
+        Self::of_others(device, raw, options, false)
+    }
+
+    fn of_others(device: &Device, raw: hipEvent_t, options: EventOptions, owned: bool) -> Result<Self> {
+        if raw.is_null() {
+            return Err(Error::InvalidValue {
+                what: "an event of other code",
+                value: "null".to_owned(),
+                allowed: "one that was made".to_owned(),
+            });
+        }
+        let own = Some(Self::own(device)?);
+        Ok(Self { raw, device: *device, options, foreign: true, owned, own, recorded: Mutex::new(None) })
     }
 
     /// How it was made.
@@ -373,15 +437,16 @@ impl Event {
         std::iter::once(self.raw).chain(own)
     }
 
-    /// `Ok` unless other processes share the event, which is recorded in streams alone.
+    /// `Ok` unless other processes or other code share the event, which is recorded in streams alone.
     pub(crate) fn refuse_shared(&self, what: &'static str) -> Result<()> {
-        if !self.options.interprocess {
+        if self.own.is_none() {
             return Ok(());
         }
+        let value = if self.options.interprocess { "an interprocess event" } else { "an event of other code" };
         Err(Error::InvalidValue {
             what,
-            value: "an interprocess event".to_owned(),
-            allowed: "one of this process alone: Event::record takes the others".to_owned(),
+            value: value.to_owned(),
+            allowed: "one of this crate and process alone: Event::record takes the others".to_owned(),
         })
     }
 
@@ -394,7 +459,7 @@ impl Event {
         self.recorded.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Where this process recorded it; `None` if another one does.
+    /// Where this crate recorded it; `None` if others do.
     pub(crate) fn recorded_here(&self) -> Result<Option<Recorded>> {
         match self.last_record() {
             Some(recorded) => Ok(Some(recorded)),
@@ -417,7 +482,7 @@ impl Event {
     fn describe(recorded: Option<&Recorded>) -> String {
         match recorded {
             Some(recorded) => recorded.stream.describe_with_launches("an event of "),
-            None => "an event of another process".to_owned(),
+            None => "an event that others record".to_owned(),
         }
     }
 
@@ -436,6 +501,9 @@ impl Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
+        if !self.owned {
+            return;
+        }
         let raw = self.raw.expose_provenance();
         context::in_time(move || {
             // SAFETY: ours, and nobody has it any more; a wait that was queued on it goes on without it.
@@ -451,5 +519,19 @@ impl fmt::Debug for Event {
             .field("options", &self.options)
             .field("raw", &self.raw)
             .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Who has waited for a mark knows by it whether another thread has moved it meanwhile.
+    #[test]
+    fn each_record_is_another_generation() {
+        let stream = StreamInner::new(ptr::null_mut(), Device::of_tests());
+        let first = Recorded::moved(None, &stream, 5);
+        let second = Recorded::moved(Some(&first), &stream, 5);
+        assert_ne!(first.generation, second.generation);
     }
 }

@@ -215,7 +215,11 @@ pub enum ExternalSemaphoreKind {
 /// A semaphore that another API has exported as a file descriptor (`hipExternalSemaphore_t`), to order its work with that of streams. A clone is
 /// another handle of the same.
 ///
-/// ROCm's runtimes for Linux do not support it: importing one is `hipErrorNotSupported` or `hipErrorInvalidValue`.
+/// ROCm's runtimes for Linux do not support it: importing one is `hipErrorNotSupported` or `hipErrorInvalidValue`. The embedded software GPU takes
+/// an `eventfd` and files of a format of its own, which `hip-sim`'s page tells.
+///
+/// As with a [`Signal`](crate::Signal), this crate orders nothing by it: a stream that waits for what never comes waits for ever,
+/// and so does what waits for that stream.
 #[derive(Clone)]
 pub struct ExternalSemaphore {
     inner: Arc<SemaphoreInner>,
@@ -261,6 +265,16 @@ impl ExternalSemaphore {
         Ok(Self { inner: Arc::new(SemaphoreInner { raw, device: *device, kind, usage: Usage::default() }) })
     }
 
+    /// The C handle.
+    pub(crate) fn raw(&self) -> hipExternalSemaphore_t {
+        self.inner.raw
+    }
+
+    /// Every use is a read to the tickets, as of a `Signal`: they keep it, and order nothing. Another stream's wait may be for this very signal.
+    pub(crate) fn access(&self) -> Access<'_> {
+        Access::read(&self.inner.usage)
+    }
+
     /// What it is.
     #[must_use]
     pub fn kind(&self) -> ExternalSemaphoreKind {
@@ -281,13 +295,12 @@ impl Stream {
     /// # Errors
     /// [`Error::WrongDevice`]; the runtime's status.
     pub fn signal_external(&self, semaphore: &ExternalSemaphore, value: u64) -> Result<()> {
-        let SemaphoreInner { raw, device, usage, .. } = &*semaphore.inner;
-        self.device().expect(*device, "the semaphore")?;
+        self.device().expect(semaphore.device(), "the semaphore")?;
         let mut parameters = hipExternalSemaphoreSignalParams::default();
         parameters.params.fence.value = value;
-        self.inner.submit(&[Access::write(usage)], None, |stream| {
+        self.inner.submit(&[semaphore.access()], None, |stream| {
             // SAFETY: one semaphore, alive as long as work uses it, and its parameters, valid for a read.
-            let status = unsafe { hip_sys::hipSignalExternalSemaphoresAsync(raw, &parameters, 1, stream) };
+            let status = unsafe { hip_sys::hipSignalExternalSemaphoresAsync(&semaphore.raw(), &parameters, 1, stream) };
             check(status, "hipSignalExternalSemaphoresAsync", || format!("{semaphore:?} with {value}"))
         })
     }
@@ -297,13 +310,12 @@ impl Stream {
     /// # Errors
     /// [`Error::WrongDevice`]; the runtime's status.
     pub fn wait_external(&self, semaphore: &ExternalSemaphore, value: u64) -> Result<()> {
-        let SemaphoreInner { raw, device, usage, .. } = &*semaphore.inner;
-        self.device().expect(*device, "the semaphore")?;
+        self.device().expect(semaphore.device(), "the semaphore")?;
         let mut parameters = hipExternalSemaphoreWaitParams::default();
         parameters.params.fence.value = value;
-        self.inner.submit(&[Access::read(usage)], None, |stream| {
+        self.inner.submit(&[semaphore.access()], None, |stream| {
             // SAFETY: one semaphore, alive as long as work uses it, and its parameters, valid for a read.
-            let status = unsafe { hip_sys::hipWaitExternalSemaphoresAsync(raw, &parameters, 1, stream) };
+            let status = unsafe { hip_sys::hipWaitExternalSemaphoresAsync(&semaphore.raw(), &parameters, 1, stream) };
             check(status, "hipWaitExternalSemaphoresAsync", || format!("{semaphore:?} for {value}"))
         })
     }

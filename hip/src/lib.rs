@@ -55,6 +55,7 @@
 //! | `hipMalloc`, `hipFree` | [`DeviceBuffer::uninit`], `Drop` |
 //! | `hipHostMalloc` | [`PinnedBuffer`] |
 //! | `hipMemcpy` | [`DeviceBuffer::from_slice`], [`copy_from_slice`](DeviceBuffer::copy_from_slice), [`to_vec`](DeviceBuffer::to_vec) |
+//! | `hipMemcpyWithStream` | [`DeviceBuffer::from_slice_on`], [`copy_from_slice_on`](DeviceBuffer::copy_from_slice_on), [`copy_to_slice_on`](DeviceBuffer::copy_to_slice_on) |
 //! | `hipMemcpyAsync` | [`copy_from_pinned_async`](DeviceBuffer::copy_from_pinned_async), [`copy_to_pinned_async`](DeviceBuffer::copy_to_pinned_async), [`copy_from_device_async`](DeviceBuffer::copy_from_device_async) |
 //! | `hipMemset*` | [`fill`](DeviceBuffer::fill), [`fill_async`](DeviceBuffer::fill_async) |
 //! | `hipMemPrefetchBatchAsync`, `hipMemDiscardBatchAsync` (10.0) | `PrefetchBatch`, `DiscardBatch` |
@@ -78,6 +79,7 @@
 //! | `hipDeviceGetLimit`, `hipSetDeviceFlags`, ... | [`Device::limit`], [`Device::wait_policy`], ... |
 //! | `hipGetLastError` | [`take_last_error`], for raw calls; those of this crate leave none |
 //! | `hipError_t` | [`Error`], [`Status`] |
+//! | handles of other code | [`Stream::from_raw`], [`Stream::borrow_raw`], [`Event::from_raw`], [`DeviceBuffer::from_raw_parts`], [`DeviceBuffer::into_raw_parts`] |
 //! | all else | [`sys`], with `as_raw` where an object has a C handle |
 //!
 //! # The rules

@@ -227,4 +227,11 @@ mod tests {
         let all = [HyperTransport, QuickPath, Pcie, InfiniBand, Xgmi, Other(5)];
         assert_eq!([0, 1, 2, 3, 4, 5].map(LinkType::from_raw), all);
     }
+
+    #[test]
+    fn attributes_have_the_numbers_of_hip() {
+        use PeerAttribute::{AccessSupported, ArrayAccessSupported, NativeAtomicSupported, PerformanceRank};
+        let all = [PerformanceRank, AccessSupported, NativeAtomicSupported, ArrayAccessSupported];
+        assert_eq!(all.map(|attribute| attribute.raw().0), [0, 1, 2, 3]);
+    }
 }

@@ -49,25 +49,31 @@ fn streams_wait_for_signals_and_write_them() {
     let Some(()) = supported(first.wait_signal(&signal, WaitCondition::AtLeast(3))) else { return };
     data.fill_async(&first, 9).unwrap();
     assert!(is_held(&first), "the signal is 1");
-    signal.store(2);
+    signal.store(2).unwrap();
     assert!(is_held(&first), "the signal is 2");
-    signal.store(3);
+    signal.store(3).unwrap();
     assert_eq!(data.to_vec().unwrap(), [9; 8]);
     first.write_signal(&signal, 44).unwrap();
     first.wait_signal(&signal, WaitCondition::Equal(44)).unwrap();
     first.synchronize().unwrap();
-    assert_eq!(signal.load(), 44);
+    assert_eq!(signal.load().unwrap(), 44);
+    // All 64 bits count.
+    signal.store(1 << 40 | 17).unwrap();
+    first.wait_signal(&signal, WaitCondition::Equal(17)).unwrap();
+    assert!(is_held(&first), "the lower half is 17");
+    signal.store(17).unwrap();
+    first.synchronize().unwrap();
     // The other conditions.
     for (condition, value) in
         [(WaitCondition::Equal(17), 17), (WaitCondition::AnyBit(0b100), 0b110), (WaitCondition::Nor(1), 8)]
     {
         // Larger than any of them, so that it is not the same as AtLeast.
-        signal.store(0b11001);
+        signal.store(0b11001).unwrap();
         first.wait_signal(&signal, condition).unwrap();
         if condition != WaitCondition::Nor(1) {
             assert!(is_held(&first), "{condition:?}");
         }
-        signal.store(value);
+        signal.store(value).unwrap();
         first.synchronize().unwrap();
     }
 }
@@ -100,10 +106,10 @@ fn operations_on_signals_come_between_what_is_queued_before_and_after() {
     stream.signal_operations(&writes).unwrap();
     stream.signal_operations(&[SignalOp::Write(&last, 9)]).unwrap();
     assert!(is_held(&stream), "it waits for the host");
-    assert_eq!([&first, &second, &last].map(Signal::load), [0; 3]);
-    go.store(6);
+    assert_eq!([&first, &second, &last].map(|signal| signal.load().unwrap()), [0; 3]);
+    go.store(6).unwrap();
     stream.synchronize().unwrap();
-    assert_eq!([&go, &first, &second, &last].map(Signal::load), [6, 7, 8, 9]);
+    assert_eq!([&go, &first, &second, &last].map(|signal| signal.load().unwrap()), [6, 7, 8, 9]);
     // What is dropped is freed after the stream is done with it.
     stream.signal_operations(&[SignalOp::Write(&first, 7), SignalOp::Write(&second, 8)]).unwrap();
     drop((first, second));
@@ -282,5 +288,205 @@ fn memory_goes_back_behind_its_uses_on_every_stream() {
         assert!(is_held(owner), "what frees it waits for the copy");
         go.send(()).unwrap();
         assert_eq!(copy.to_vec().unwrap(), [5; 64]);
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod semaphores {
+    //! Of other APIs: there is none here, so that the test has the other end of each itself. What its descriptors are of is `hip-sim`'s own;
+    //! no ROCm for Linux imports any.
+
+    use std::ffi::{c_int, c_uint};
+    use std::fs::File;
+    use std::io::{Read as _, Write as _};
+    use std::os::fd::{FromRawFd as _, OwnedFd};
+
+    use hip::{ExternalSemaphore, ExternalSemaphoreKind};
+
+    use super::*;
+    use common::skipped;
+
+    unsafe extern "C" {
+        fn eventfd(count: c_uint, flags: c_int) -> c_int;
+    }
+
+    /// The embedded software GPU.
+    fn simulated() -> Option<Device> {
+        let device = device()?;
+        if device.is_simulated() {
+            return Some(device);
+        }
+        skipped(&"no ROCm for Linux imports semaphores");
+        None
+    }
+
+    fn import(device: &Device, file: &File, kind: ExternalSemaphoreKind) -> hip::Result<ExternalSemaphore> {
+        let descriptor: OwnedFd = file.try_clone().unwrap().into();
+        // SAFETY: of such a semaphore, or refused.
+        unsafe { ExternalSemaphore::import_fd(device, descriptor, kind) }
+    }
+
+    /// A binary semaphore, and its other end.
+    fn binary(device: &Device) -> (ExternalSemaphore, File) {
+        // SAFETY: takes numbers; the descriptor is new.
+        let file = File::from(unsafe { OwnedFd::from_raw_fd(eventfd(0, 0)) });
+        (import(device, &file, ExternalSemaphoreKind::Binary).unwrap(), file)
+    }
+
+    /// The file of a timeline.
+    #[cfg(feature = "rocm-6-2")]
+    fn timeline() -> File {
+        use std::os::unix::fs::FileExt as _;
+        let path = std::env::temp_dir().join(format!("hip-timeline-{}", std::process::id()));
+        let file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
+        std::fs::remove_file(path).unwrap();
+        file.write_all_at(b"HIPTIME1\0\0\0\0\0\0\0\0", 0).unwrap();
+        file
+    }
+
+    #[test]
+    fn a_stream_waits_for_a_binary_semaphore_and_takes_its_signal() {
+        let _alone = alone();
+        let Some(device) = simulated() else { return };
+        let (semaphore, mut other_end) = binary(&device);
+        assert_eq!((semaphore.kind(), semaphore.device()), (ExternalSemaphoreKind::Binary, device));
+        let stream = Stream::new(&device).unwrap();
+        let mut data = DeviceBuffer::<u32>::zeroed(&device, 8).unwrap();
+        for round in 1..4 {
+            stream.wait_external(&semaphore, 0).unwrap();
+            data.fill_async(&stream, round).unwrap();
+            assert!(is_held(&stream), "not signalled, or not any more");
+            other_end.write_all(&1_u64.to_ne_bytes()).unwrap();
+            assert_eq!(data.to_vec().unwrap(), [round; 8]);
+        }
+        stream.signal_external(&semaphore, 0).unwrap();
+        stream.synchronize().unwrap();
+        let mut count = [0; 8];
+        other_end.read_exact(&mut count).unwrap();
+        assert_eq!(u64::from_ne_bytes(count), 1);
+    }
+
+    #[test]
+    fn one_stream_waits_for_what_another_signals_later() {
+        let _alone = alone();
+        let Some(device) = simulated() else { return };
+        let (semaphore, _other_end) = binary(&device);
+        let (first, second) = (Stream::new(&device).unwrap(), Stream::new(&device).unwrap());
+        let mut data = DeviceBuffer::<u32>::zeroed(&device, 8).unwrap();
+        first.wait_external(&semaphore, 0).unwrap();
+        data.fill_async(&first, 3).unwrap();
+        assert!(is_held(&first), "not signalled");
+        second.signal_external(&semaphore, 0).unwrap();
+        drop(semaphore); // after both
+        second.synchronize().unwrap();
+        assert_eq!(data.to_vec().unwrap(), [3; 8]);
+    }
+
+    #[cfg(feature = "rocm-6-2")]
+    #[test]
+    fn a_stream_waits_until_a_timeline_has_come_to_a_value() {
+        use std::os::unix::fs::FileExt as _;
+        let _alone = alone();
+        let Some(device) = simulated() else { return };
+        let other_end = timeline();
+        let value = || {
+            let mut bytes = [0; 8];
+            other_end.read_exact_at(&mut bytes, 8).unwrap();
+            u64::from_le_bytes(bytes)
+        };
+        let semaphore = import(&device, &other_end, ExternalSemaphoreKind::Timeline).unwrap();
+        let stream = Stream::new(&device).unwrap();
+        let mut data = DeviceBuffer::<u32>::zeroed(&device, 8).unwrap();
+        stream.wait_external(&semaphore, 5).unwrap();
+        data.fill_async(&stream, 9).unwrap();
+        stream.signal_external(&semaphore, 7).unwrap();
+        assert!(is_held(&stream), "it is at 0");
+        other_end.write_all_at(&4_u64.to_le_bytes(), 8).unwrap();
+        assert!(is_held(&stream), "it is at 4");
+        assert_eq!(value(), 4);
+        other_end.write_all_at(&6_u64.to_le_bytes(), 8).unwrap();
+        stream.synchronize().unwrap();
+        assert_eq!((data.to_vec().unwrap(), value()), (vec![9; 8], 7));
+        // What it has passed is no wait.
+        stream.wait_external(&semaphore, 3).unwrap();
+        stream.synchronize().unwrap();
+        // Back is an error of the stream.
+        stream.signal_external(&semaphore, 7).unwrap();
+        let error = stream.synchronize().unwrap_err();
+        assert_eq!(error.status(), Some(hip::Status::INVALID_VALUE), "{error}");
+        assert_eq!(value(), 7);
+        // One is not the other.
+        for (file, kind) in
+            [(&other_end, ExternalSemaphoreKind::Binary), (&binary(&device).1, ExternalSemaphoreKind::Timeline)]
+        {
+            let error = import(&device, file, kind).unwrap_err();
+            assert!(matches!(error, hip::Error::Hip(_)), "{error}");
+        }
+        other_end.write_all_at(b"x", 0).unwrap();
+        assert!(import(&device, &other_end, ExternalSemaphoreKind::Timeline).is_err(), "it does not begin like one");
+    }
+
+    #[test]
+    fn a_captured_graph_waits_for_a_semaphore_and_signals_it_in_each_launch() {
+        let _alone = alone();
+        let Some(device) = simulated() else { return };
+        let (go, mut other_end) = binary(&device);
+        let (done, mut done_end) = binary(&device);
+        let stream = Stream::new(&device).unwrap();
+        let mut data = DeviceBuffer::<u32>::zeroed(&device, 8).unwrap();
+        let graph = stream
+            .capture(hip::CaptureMode::Relaxed, |stream| {
+                stream.wait_external(&go, 0)?;
+                data.fill_async(stream, 6)?;
+                stream.signal_external(&done, 0)
+            })
+            .unwrap();
+        let exec = graph.instantiate().unwrap();
+        drop((go, done)); // the graph has them
+        for _ in 0..2 {
+            data.fill(1).unwrap();
+            exec.launch(&stream).unwrap();
+            assert!(is_held(&stream), "not signalled, or not any more");
+            other_end.write_all(&1_u64.to_ne_bytes()).unwrap();
+            stream.synchronize().unwrap();
+            assert_eq!(data.to_vec().unwrap(), [6; 8]);
+            done_end.read_exact(&mut [0; 8]).unwrap();
+        }
+    }
+
+    #[test]
+    fn nodes_wait_for_semaphores_and_signal_them() {
+        use hip::{Graph, GraphFill, NodeKind};
+        let _alone = alone();
+        let Some(device) = simulated() else { return };
+        let ((go, mut go_end), (done, mut done_end)) = (binary(&device), binary(&device));
+        let stream = Stream::new(&device).unwrap();
+        let mut data = DeviceBuffer::<u32>::zeroed(&device, 8).unwrap();
+        let mut graph = Graph::new(&device).unwrap();
+        let wait = graph.add_external_wait(&[], &go, 0).unwrap();
+        let fill = graph.add_fill(&[wait], GraphFill::new(&mut data, 4)).unwrap();
+        let signal = graph.add_external_signal(&[fill], &done, 0).unwrap();
+        let kinds: Vec<NodeKind> = graph.nodes().unwrap().iter().map(|node| node.kind()).collect();
+        assert_eq!(kinds, [NodeKind::ExternalWait, NodeKind::Fill, NodeKind::ExternalSignal]);
+        let mut exec = graph.instantiate().unwrap();
+        let mut launch = |exec: &hip::GraphExec, go: &mut File, done: &mut File| {
+            data.fill(0).unwrap();
+            exec.launch(&stream).unwrap();
+            assert!(is_held(&stream), "not signalled, or not any more");
+            go.write_all(&1_u64.to_ne_bytes()).unwrap();
+            stream.synchronize().unwrap();
+            done.read_exact(&mut [0; 8]).unwrap();
+            assert_eq!(data.to_vec().unwrap(), [4; 8]);
+        };
+        launch(&exec, &mut go_end, &mut done_end);
+        // The other way round.
+        assert!(matches!(exec.set_external_wait(signal, &done, 0), Err(hip::Error::Graph { .. })));
+        assert!(matches!(exec.set_external_signal(fill, &done, 0), Err(hip::Error::Graph { .. })));
+        exec.set_external_wait(wait, &done, 0).unwrap();
+        exec.set_external_signal(signal, &go, 0).unwrap();
+        drop((go, done, graph)); // what is ready has them
+        for _ in 0..2 {
+            launch(&exec, &mut done_end, &mut go_end);
+        }
     }
 }

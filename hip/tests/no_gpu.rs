@@ -25,7 +25,9 @@ fn no_gpu_is_an_error_that_says_what_was_tried_and_what_to_do() {
     match error.status() {
         // No library: every path that was tried.
         Some(Status::LIBRARY_NOT_FOUND) => {
-            assert!(text.contains("libamdhip64.so") && text.contains("/opt/rocm"), "{text}")
+            assert!(text.contains("libamdhip64.so") && text.contains("/opt/rocm"), "{text}");
+            assert!(text.contains("rocm-sdk doctor") && text.contains("set ROCM_PATH"), "{text}");
+            assert!(cfg!(feature = "rocm-10-0") || text.contains("rocm-sdk install"), "{text}");
         }
         Some(Status::NO_DEVICE) => assert!(text.contains("/dev/kfd"), "{text}"),
         other => panic!("{other:?}: {text}"),

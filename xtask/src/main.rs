@@ -10,6 +10,8 @@ mod ci;
 mod coverage;
 mod functions;
 mod fuzz;
+#[cfg(test)]
+mod hip_tests;
 mod hsa;
 mod isa;
 mod kernels;

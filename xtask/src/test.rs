@@ -192,7 +192,7 @@ fn hsa_library(offline: bool) -> Step {
 }
 
 /// Tests of `hip` that use a second device where there is one.
-const WITH_PEERS: [&str; 3] = ["peer::", "memory_pool::", "gl::"];
+const WITH_PEERS: [&str; 4] = ["peer::", "memory_pool::", "foreign::", "gl::"];
 
 /// What the software GPU is in a step `hsa`.
 #[derive(Clone, Copy)]

@@ -26,7 +26,7 @@ pub struct MemoryRequirements {
 
 /// An array with smaller ones of the same, each half as wide, high and deep as the one before (`hipMallocMipmappedArray`).
 ///
-/// ROCm's runtimes for Linux have none: making one is `hipErrorNotSupported`.
+/// ROCm's runtimes for Linux have none: making one is `hipErrorNotSupported`. The embedded software GPU has them.
 pub struct MipmappedArray<T> {
     raw: hipMipmappedArray_t,
     device: Device,
@@ -146,8 +146,6 @@ impl<T> MipmappedArray<T> {
     }
 
     /// The memory that it takes (`hipMipmappedArrayGetMemoryRequirements`).
-    ///
-    /// No ROCm for Linux makes arrays with levels yet, so that this has not been run.
     ///
     /// # Errors
     /// [`Error::NoSymbol`] from a runtime before 10.0.

@@ -22,9 +22,13 @@ pub enum ArrayShape {
     LayeredLine(usize, usize),
     /// Planes of a width and height, and how many. Nothing is blended between them.
     LayeredPlane(usize, usize, usize),
-    /// Six squares of this width. ROCm's runtimes for Linux refuse it.
+    /// Six squares of this width. ROCm's runtimes for Linux refuse it; the embedded software GPU has it.
+    ///
+    /// Code that ROCm 7.2 compiles (`texCubemap`) divides by the main axis with its sign: it finds the faces of negative
+    /// directions turned by half a turn.
     Cubemap(usize),
-    /// Cubes of a width, and how many. ROCm's runtimes for Linux refuse it.
+    /// Cubes of a width, and how many. ROCm's runtimes for Linux refuse it; the embedded software GPU has it, but no textures
+    /// of more than one.
     LayeredCubemap(usize, usize),
 }
 

@@ -214,7 +214,7 @@ impl ExecutionContext {
     /// Marks the place behind all work queued on its streams so far (`hipExecutionCtxRecordEvent`).
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] if it has no stream, where C would mark nothing and say nothing, and for an interprocess event; [`Error::WrongDevice`];
+    /// [`Error::InvalidValue`] if it has no stream, where C would mark nothing and say nothing, and for an event of other processes or other code; [`Error::WrongDevice`];
     /// [`Error::Capture`] while one of its streams is captured.
     pub fn record(&self, event: &Event) -> Result<()> {
         self.inner.device.expect(event.device(), "the event")?;

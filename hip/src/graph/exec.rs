@@ -13,12 +13,16 @@ use super::apart::Aside;
 #[cfg(feature = "rocm-6-4")]
 use super::node::SignalOps;
 use super::node::{GraphCopy, GraphFill, Node, NodeKind, host_params, kernel_params, not_empty};
+#[cfg(unix)]
+use super::node::{with_signal, with_wait};
 use super::{Graph, GraphInner, HostCall, Resources};
 use crate::call::check;
 use crate::context;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::event::{Event, Recorded};
+#[cfg(unix)]
+use crate::external::ExternalSemaphore;
 use crate::module::{Kernel, KernelArgs, LaunchConfig};
 use crate::serial::one_at_a_time;
 #[cfg(feature = "rocm-6-4")]
@@ -41,7 +45,7 @@ impl InstantiateOptions {
     }
 
     /// Whether a launch first frees what nodes have allocated in the launch before and not freed
-    /// (`hipGraphInstantiateFlagAutoFreeOnLaunch`).
+    /// (`hipGraphInstantiateFlagAutoFreeOnLaunch`). The runtimes up to 7.2 at least free what launches of other graphs have left on the device too.
     #[must_use]
     pub const fn auto_free(mut self, auto_free: bool) -> Self {
         self.auto_free = auto_free;
@@ -64,7 +68,7 @@ impl InstantiateOptions {
 
 /// A [`Graph`] made ready to run (`hipGraphExec_t`): launched as often as one likes, its nodes' parameters changed in between.
 ///
-/// It keeps what the graph kept. Launches of one `GraphExec` run one after the other, on whatever streams; other work
+/// It keeps what the graph kept, and the memory that its last launch has [allocated](Graph::add_alloc) and nothing has freed. Launches of one `GraphExec` run one after the other, on whatever streams; other work
 /// that uses the same buffers comes before or after the whole graph, as it does for any launch.
 pub struct GraphExec {
     raw: hipGraphExec_t,
@@ -180,6 +184,9 @@ impl GraphExec {
                 Some(aside) => aside.launch(raw, launch),
             }
         })?;
+        if ticket != 0 {
+            self.resources.memory.launched(self.graph.device);
+        }
         for record in &mut records {
             // An event in the graph is done before the whole graph is, and after what the stream had to do before.
             **record = Some(Recorded::moved(record.as_ref(), &stream.inner, ticket.saturating_sub(1)));
@@ -301,6 +308,38 @@ impl GraphExec {
         check(status, "hipGraphExecBatchMemOpNodeSetParams", || format!("{operations:?}"))
     }
 
+    /// Makes a signal of a semaphore of another API another one (`hipGraphExecExternalSemaphoresSignalNodeSetParams`).
+    ///
+    /// # Errors
+    /// As for [`Graph::add_external_signal`]; [`Error::Graph`] for a node of another graph or kind.
+    #[cfg(unix)]
+    pub fn set_external_signal(&mut self, node: Node, semaphore: &ExternalSemaphore, value: u64) -> Result<()> {
+        self.expect(node, NodeKind::ExternalSignal)?;
+        self.graph.device.expect(semaphore.device(), "the semaphore")?;
+        self.change(&[semaphore.access()])?;
+        let status = with_signal(semaphore, value, |parameters| {
+            // SAFETY: the graph is alive and the node is one of its signals; the runtime copies the parameters, and the semaphore is kept.
+            unsafe { hip_sys::hipGraphExecExternalSemaphoresSignalNodeSetParams(self.raw, node.raw, parameters) }
+        });
+        check(status, "hipGraphExecExternalSemaphoresSignalNodeSetParams", || format!("{semaphore:?} with {value}"))
+    }
+
+    /// Makes a wait for a semaphore of another API another one (`hipGraphExecExternalSemaphoresWaitNodeSetParams`).
+    ///
+    /// # Errors
+    /// As for [`Graph::add_external_wait`]; [`Error::Graph`] for a node of another graph or kind.
+    #[cfg(unix)]
+    pub fn set_external_wait(&mut self, node: Node, semaphore: &ExternalSemaphore, value: u64) -> Result<()> {
+        self.expect(node, NodeKind::ExternalWait)?;
+        self.graph.device.expect(semaphore.device(), "the semaphore")?;
+        self.change(&[semaphore.access()])?;
+        let status = with_wait(semaphore, value, |parameters| {
+            // SAFETY: as of a signal.
+            unsafe { hip_sys::hipGraphExecExternalSemaphoresWaitNodeSetParams(self.raw, node.raw, parameters) }
+        });
+        check(status, "hipGraphExecExternalSemaphoresWaitNodeSetParams", || format!("{semaphore:?} for {value}"))
+    }
+
     /// Puts another graph of the same shape in the place of a child (`hipGraphExecChildGraphNodeSetParams`).
     ///
     /// # Errors
@@ -359,7 +398,9 @@ impl GraphExec {
             return Err(Error::Graph { reason: format!("it cannot be updated: {}", difference(result)) });
         }
         check(status, "hipGraphExecUpdate", || self.name.to_string())?;
-        self.resources = graph.resources.clone();
+        // What launches have allocated is to be freed, whatever the nodes do now.
+        let before = std::mem::replace(&mut self.resources, graph.resources.clone());
+        self.resources.memory.extend(&before.memory);
         self.name = name_of(&self.resources);
         Ok(())
     }
@@ -411,8 +452,11 @@ impl Drop for GraphExec {
     fn drop(&mut self) {
         let address = self.raw.expose_provenance();
         // Launches may still run, in whose host functions we may be: what they use is lost if that cannot be known.
-        let used = ManuallyDrop::new((std::mem::take(&mut self.resources), self.aside.take()));
+        let graph = Arc::clone(&self.graph);
+        let used = ManuallyDrop::new((std::mem::take(&mut self.resources), self.aside.take(), graph));
         self.usage.release(move || {
+            let (resources, _, graph) = &*used;
+            resources.memory.free_rest(graph.device);
             // SAFETY: ours, not destroyed yet, and no launch of it is left.
             let _ = unsafe { hip_sys::hipGraphExecDestroy(ptr::with_exposed_provenance_mut(address)) };
             drop(ManuallyDrop::into_inner(used));

@@ -1,10 +1,69 @@
 //! Memory that graphs allocate.
 
+use std::collections::BTreeSet;
 use std::ptr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::call::check;
 use crate::device::Device;
 use crate::error::{Result, Status};
+
+/// What launches of graphs have allocated, by device and address, and no launch of a graph has freed since.
+static UNFREED: Mutex<BTreeSet<(usize, usize)>> = Mutex::new(BTreeSet::new());
+
+fn unfreed() -> MutexGuard<'static, BTreeSet<(usize, usize)>> {
+    UNFREED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The addresses that a graph's nodes allocate and free, those of child graphs included.
+#[derive(Clone, Default)]
+pub(super) struct GraphMemory {
+    allocated: Vec<usize>,
+    freed: Vec<usize>,
+}
+
+impl GraphMemory {
+    pub(super) fn allocates(&mut self, address: u64) {
+        self.allocated.push(address as usize);
+    }
+
+    pub(super) fn frees(&mut self, address: u64) {
+        self.freed.push(address as usize);
+    }
+
+    pub(super) fn extend(&mut self, other: &Self) {
+        self.allocated.extend_from_slice(&other.allocated);
+        self.freed.extend_from_slice(&other.freed);
+    }
+
+    /// Notes a launch.
+    pub(super) fn launched(&self, device: Device) {
+        if self.allocated.is_empty() && self.freed.is_empty() {
+            return;
+        }
+        let place = |address: &usize| (device.index(), *address);
+        let mut unfreed = unfreed();
+        unfreed.extend(self.allocated.iter().map(place));
+        unfreed.retain(|left| !self.freed.iter().map(place).any(|freed| freed == *left));
+    }
+
+    /// Frees what the last launch has left, when no launch is left that uses it. HIP 5.7, which allocates when a node is made and not when it is
+    /// launched, keeps it. A launch of another graph that frees by itself may have freed it already, which the runtime then says: the address
+    /// is nobody else's as long as the graph is there.
+    pub(super) fn free_rest(&self, device: Device) {
+        if self.allocated.is_empty() || crate::backend::runtime_version().is_ok_and(|(major, ..)| major < 6) {
+            return;
+        }
+        for address in &self.allocated {
+            if unfreed().remove(&(device.index(), *address)) && device.activate().is_ok() {
+                // SAFETY: an allocation of a launch that is over, or an address that was one, and is of the graph, which is alive. Who uses it
+                // outside of the graph is one of the callers of launches with an address, who answer for it.
+                let status = unsafe { hip_sys::hipFree(ptr::with_exposed_provenance_mut(*address)) };
+                let _ = check(status, "hipFree", || "memory of a graph".to_owned());
+            }
+        }
+    }
+}
 
 /// The memory that graphs have allocated on a device, in bytes ([`Device::graph_memory`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,6 +17,7 @@ use hip_sys::{hipGraph_t, hipGraphNode_t};
 
 pub use capture::CaptureMode;
 pub use exec::{GraphExec, InstantiateOptions};
+use memory::GraphMemory;
 pub use memory::GraphMemoryInfo;
 #[cfg(feature = "rocm-6-4")]
 use node::SignalOps;
@@ -90,6 +91,7 @@ struct Resources {
     hosts: Vec<Arc<HostCall>>,
     recorded: Vec<Arc<Event>>,
     waited: Vec<Arc<Event>>,
+    memory: GraphMemory,
     #[cfg(feature = "rocm-6-4")]
     signals: Vec<Arc<SignalOps>>,
 }
@@ -119,6 +121,7 @@ impl Resources {
         self.hosts.extend_from_slice(&other.hosts);
         self.recorded.extend_from_slice(&other.recorded);
         self.waited.extend_from_slice(&other.waited);
+        self.memory.extend(&other.memory);
         #[cfg(feature = "rocm-6-4")]
         self.signals.extend_from_slice(&other.signals);
         Ok(())

@@ -71,6 +71,46 @@ impl<T: Pod> DeviceBuffer<T> {
         Ok(Self::from_allocation(super::pool::allocate(stream, None, byte_len::<T>(len)?)?, len))
     }
 
+    /// A buffer with the elements of pinned memory, allocated and copied in the order of `stream`: [`uninit_async`](Self::uninit_async) and
+    /// [`copy_from_pinned_async`](Self::copy_from_pinned_async). The host waits for nothing.
+    ///
+    /// ```
+    /// # fn main() -> hip::Result<()> {
+    /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+    /// use hip::{Device, DeviceBuffer, PinnedBuffer, Stream};
+    ///
+    /// let device = Device::get(0)?;
+    /// let stream = Stream::new(&device)?;
+    /// let source = PinnedBuffer::from_slice(&device, &[1u32, 2, 3])?;
+    /// let numbers = DeviceBuffer::from_pinned_async(&stream, &source)?;
+    /// assert_eq!(numbers.to_vec()?, [1, 2, 3]); // waits for the copy
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`uninit_async`](Self::uninit_async); [`WrongDevice`](crate::Error::WrongDevice).
+    pub fn from_pinned_async<'p>(stream: &Stream, source: impl Into<PinnedSlice<'p, T>>) -> Result<Self>
+    where
+        T: 'p,
+    {
+        let source = source.into();
+        let mut buffer = Self::uninit_async(stream, source.len())?;
+        buffer.copy_from_pinned_async(stream, source)?;
+        Ok(buffer)
+    }
+
+    /// A buffer with the elements of `source`, allocated and copied in the order of `stream`: [`uninit_async`](Self::uninit_async) and
+    /// [`copy_from_slice_on`](Self::copy_from_slice_on). The host waits until they are copied, for they are only borrowed;
+    /// [`from_pinned_async`](Self::from_pinned_async) does not.
+    ///
+    /// # Errors
+    /// Those of [`uninit_async`](Self::uninit_async), and of the work that is in front of the copy.
+    pub fn from_slice_on(stream: &Stream, source: &[T]) -> Result<Self> {
+        let mut buffer = Self::uninit_async(stream, source.len())?;
+        buffer.copy_from_slice_on(stream, source)?;
+        Ok(buffer)
+    }
+
     /// A buffer of zeros: [`uninit_async`](Self::uninit_async) and [`fill_bytes_async`](Self::fill_bytes_async).
     ///
     /// # Errors
@@ -160,6 +200,16 @@ impl<T: Pod> DeviceBuffer<T> {
     /// See [`DeviceSlice::copy_to_slice`].
     pub fn copy_to_slice(&self, destination: &mut [T]) -> Result<()> {
         self.as_slice().copy_to_slice(destination)
+    }
+
+    /// See [`DeviceSliceMut::copy_from_slice_on`].
+    pub fn copy_from_slice_on(&mut self, stream: &Stream, source: &[T]) -> Result<()> {
+        self.as_slice_mut().copy_from_slice_on(stream, source)
+    }
+
+    /// See [`DeviceSlice::copy_to_slice_on`].
+    pub fn copy_to_slice_on(&self, stream: &Stream, destination: &mut [T]) -> Result<()> {
+        self.as_slice().copy_to_slice_on(stream, destination)
     }
 
     /// See [`DeviceSlice::to_vec`].

@@ -51,6 +51,39 @@ impl<T: Pod> DeviceSlice<'_, T> {
         read_to_vec(self.len(), |elements| self.copy_to_slice(elements))
     }
 
+    /// Copies the elements to the host in the order of `stream` (`hipMemcpyWithStream`): after what the stream has queued, and what other streams
+    /// write to the buffer. Other work of the device is not waited for; the host waits for the copy.
+    ///
+    /// # Errors
+    /// [`Error::Length`], [`Error::WrongDevice`]; [`Error::Capture`] while the stream is captured. An error of the work in front of the copy
+    /// comes back here.
+    pub fn copy_to_slice_on(&self, stream: &Stream, destination: &mut [T]) -> Result<()> {
+        same_len("copy from the device", destination.len(), self.len())?;
+        self.admit(stream.device(), "the source")?;
+        if self.is_empty() {
+            return Ok(());
+        }
+        stream.inner.refuse_captured("a copy to memory that is not pinned")?;
+        let bytes = self.byte_len();
+        trace::copy(Some(self.device()), Some(stream.inner.id()), "device to host", bytes);
+        // What the copy must come after is in front of it from here on. The stream is not locked while the host waits.
+        stream.inner.submit(&[self.access()], None, |_| Ok(()))?;
+        stream.device().activate()?;
+        // SAFETY: both sides hold `bytes` bytes, borrowed for the call; what writes to the source is in front of the copy, and nothing that does
+        // can be queued while it is borrowed. The call returns when the copy is done. Any bytes are a value of T.
+        let status = unsafe {
+            hip_sys::hipMemcpyWithStream(
+                destination.as_mut_ptr().cast(),
+                self.pointer(),
+                bytes,
+                hipMemcpyDeviceToHost,
+                stream.as_raw(),
+            )
+        };
+        check(status, "hipMemcpyWithStream", || format!("{bytes} bytes from device {}", self.device().index()))?;
+        stream.inner.finish_copy()
+    }
+
     /// Queues a copy to pinned host memory (`hipMemcpyAsync`): a `&mut PinnedBuffer` or a slice of one. The destination
     /// waits for it by itself ([`PinnedBuffer::as_slice`](crate::PinnedBuffer::as_slice)); it need not be kept.
     ///
@@ -108,6 +141,55 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
         check(status, "hipMemcpy", || format!("{} bytes to device {}", self.byte_len(), self.device().index()))?;
         // The call may return when the source was read, with the last of it still on its way.
         self.device().default_queue().finish_copy()
+    }
+
+    /// Copies elements from the host in the order of `stream` (`hipMemcpyWithStream`): after what the stream has queued, and what other streams do
+    /// with the buffer. Other work of the device is not waited for; the host waits for the copy, whose source is only borrowed.
+    ///
+    /// ```
+    /// # fn main() -> hip::Result<()> {
+    /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+    /// use hip::{Device, DeviceBuffer, Stream};
+    ///
+    /// let device = Device::get(0)?;
+    /// let stream = Stream::new(&device)?;
+    /// let mut numbers = DeviceBuffer::<u32>::zeroed_async(&stream, 4)?;
+    /// numbers.slice_mut(1..3)?.copy_from_slice_on(&stream, &[5, 6])?;
+    /// let mut back = [0; 4];
+    /// numbers.copy_to_slice_on(&stream, &mut back)?;
+    /// assert_eq!(back, [0, 5, 6, 0]);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Length`], [`Error::WrongDevice`]; [`Error::Capture`] while the stream is captured. An error of the work in front of the copy
+    /// comes back here.
+    pub fn copy_from_slice_on(&mut self, stream: &Stream, source: &[T]) -> Result<()> {
+        same_len("copy to the device", self.len(), source.len())?;
+        self.admit(stream.device(), "the destination")?;
+        if self.is_empty() {
+            return Ok(());
+        }
+        stream.inner.refuse_captured("a copy from memory that is not pinned")?;
+        let bytes = self.byte_len();
+        trace::copy(Some(self.device()), Some(stream.inner.id()), "host to device", bytes);
+        // What the copy must come after is in front of it from here on. The stream is not locked while the host waits.
+        stream.inner.submit(&[self.access()], None, |_| Ok(()))?;
+        stream.device().activate()?;
+        // SAFETY: both sides hold `bytes` bytes, borrowed for the call; what uses the destination is in front of the copy, and nothing that does
+        // can be queued while it is borrowed.
+        let status = unsafe {
+            hip_sys::hipMemcpyWithStream(
+                self.pointer(),
+                source.as_ptr().cast(),
+                bytes,
+                hipMemcpyHostToDevice,
+                stream.as_raw(),
+            )
+        };
+        check(status, "hipMemcpyWithStream", || format!("{bytes} bytes to device {}", self.device().index()))?;
+        // The call may return when the source was read, with the last of it still on its way.
+        stream.inner.finish_copy()
     }
 
     /// Queues a copy from pinned host memory (`hipMemcpyAsync`): a `&PinnedBuffer` or a slice of one. The source waits for

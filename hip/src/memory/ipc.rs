@@ -106,7 +106,7 @@ impl<T: Pod> DeviceBuffer<T> {
             format!("{bytes} bytes of another process on device {}", device.index())
         })?;
         let opened = Opened { device: *device, address: pointer.expose_provenance() };
-        let there = bytes_from(pointer)?;
+        let (_, there) = bytes_from(pointer)?;
         if bytes > there {
             return refused(format!("{bytes} bytes"), format!("at most the {there} that the other process shares"));
         }
@@ -115,13 +115,14 @@ impl<T: Pod> DeviceBuffer<T> {
     }
 }
 
-/// How many bytes of its allocation there are from `pointer` on (`hipMemGetAddressRange`).
-fn bytes_from(pointer: *mut c_void) -> Result<usize> {
+/// How many bytes of its allocation there are before `pointer`, and from there on (`hipMemGetAddressRange`).
+pub(super) fn bytes_from(pointer: *mut c_void) -> Result<(usize, usize)> {
     let (mut base, mut size) = (ptr::null_mut(), 0usize);
     // SAFETY: both are valid for a write; the runtime looks the address up.
     let status = unsafe { hip_sys::hipMemGetAddressRange(&mut base, &mut size, pointer) };
     check(status, "hipMemGetAddressRange", || format!("{pointer:p}"))?;
-    Ok(size.saturating_sub((pointer as usize).saturating_sub(base as usize)))
+    let before = (pointer as usize).saturating_sub(base as usize);
+    Ok((before, size.saturating_sub(before)))
 }
 
 /// Memory of another process, open here.

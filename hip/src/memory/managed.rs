@@ -9,8 +9,9 @@ use hip_sys::{
     hipCpuDeviceId, hipInvalidDeviceId, hipMemAdviseSetAccessedBy, hipMemAdviseSetCoarseGrain,
     hipMemAdviseSetPreferredLocation, hipMemAdviseSetReadMostly, hipMemAdviseUnsetAccessedBy,
     hipMemAdviseUnsetCoarseGrain, hipMemAdviseUnsetPreferredLocation, hipMemAdviseUnsetReadMostly, hipMemAttachGlobal,
-    hipMemAttachHost, hipMemAttachSingle, hipMemRangeAttribute, hipMemRangeAttributeLastPrefetchLocation,
-    hipMemRangeAttributePreferredLocation, hipMemRangeAttributeReadMostly, hipMemoryAdvise,
+    hipMemAttachHost, hipMemAttachSingle, hipMemRangeAttribute, hipMemRangeAttributeAccessedBy,
+    hipMemRangeAttributeLastPrefetchLocation, hipMemRangeAttributePreferredLocation, hipMemRangeAttributeReadMostly,
+    hipMemoryAdvise,
 };
 
 use super::host::{host_memory, host_slices};
@@ -211,25 +212,52 @@ impl<T: Pod> ManagedBuffer<T> {
         Ok(self.range_attribute(hipMemRangeAttributeLastPrefetchLocation)?.and_then(place))
     }
 
+    /// Who was advised to use all of it ([`AccessedBy`](MemoryAdvice::AccessedBy), `hipMemRangeGetAttribute`), in no particular order.
+    ///
+    /// ```
+    /// # fn main() -> hip::Result<()> {
+    /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+    /// use hip::{Device, ManagedBuffer, MemoryAdvice, MemoryPlace};
+    ///
+    /// let device = Device::get(0)?;
+    /// let shared = ManagedBuffer::<u32>::zeroed(&device, 1000)?;
+    /// let here = MemoryPlace::Device(device);
+    /// if shared.advise(MemoryAdvice::AccessedBy(here, true)).is_ok() {
+    ///     println!("{:?}", shared.accessed_by()?); // this device, where the driver keeps such advice
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub fn accessed_by(&self) -> Result<Vec<MemoryPlace>> {
+        // The host, and every device.
+        let mut values = vec![hipInvalidDeviceId; Device::count()? + 1];
+        self.range_attributes(hipMemRangeAttributeAccessedBy, &mut values)?;
+        Ok(values.into_iter().filter_map(place).collect())
+    }
+
     /// One number; `None` if there is no memory.
     fn range_attribute(&self, attribute: hipMemRangeAttribute) -> Result<Option<c_int>> {
+        let mut value = [hipInvalidDeviceId];
+        self.range_attributes(attribute, &mut value)?;
+        Ok((!self.is_empty()).then_some(value[0]))
+    }
+
+    /// As many numbers as the attribute has, or there is room for; none if there is no memory.
+    fn range_attributes(&self, attribute: hipMemRangeAttribute, values: &mut [c_int]) -> Result<()> {
         if self.is_empty() {
-            return Ok(None);
+            return Ok(());
         }
         context::check_caller()?;
-        let mut value: c_int = hipInvalidDeviceId;
-        // SAFETY: `value` is valid for a write of its size, which these attributes have; the memory is alive.
+        // SAFETY: `values` is valid for a write of its size, and these attributes are such numbers; the memory is alive.
         let status = unsafe {
             hip_sys::hipMemRangeGetAttribute(
-                ptr::from_mut(&mut value).cast(),
-                size_of::<c_int>(),
+                values.as_mut_ptr().cast(),
+                size_of_val(values),
                 attribute,
                 self.memory.pointer,
                 self.memory.bytes,
             )
         };
-        check(status, "hipMemRangeGetAttribute", || format!("{attribute:?} of managed memory"))?;
-        Ok(Some(value))
+        check(status, "hipMemRangeGetAttribute", || format!("{attribute:?} of managed memory"))
     }
 }
 

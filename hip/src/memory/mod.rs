@@ -14,6 +14,7 @@ mod copy;
 mod dma_buf;
 mod fill;
 mod float8;
+mod foreign;
 mod host;
 mod ipc;
 mod managed;

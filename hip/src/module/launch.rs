@@ -110,7 +110,7 @@ impl Kernel {
     ///
     /// # Errors
     /// Those of [`launch`](Self::launch); [`Error::WrongDevice`] for an event of another device; [`Error::InvalidValue`] for one event
-    /// given as both, and for interprocess events; [`Error::Capture`] while the stream is captured.
+    /// given as both, and for events of other processes or other code; [`Error::Capture`] while the stream is captured.
     ///
     /// # Safety
     /// That of [`launch`](Self::launch).

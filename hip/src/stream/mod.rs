@@ -4,6 +4,7 @@
 mod attributes;
 mod capture;
 mod finished;
+mod foreign;
 mod host;
 #[cfg(feature = "rocm-10-0")]
 mod in_context;
@@ -84,6 +85,8 @@ impl StreamOptions {
 /// What the stream is and what is queued on it. Shared with every allocation that it works on.
 pub(crate) struct StreamInner {
     raw: hipStream_t,
+    /// Whether it is destroyed with this.
+    owned: bool,
     device: Device,
     id: u64,
     /// Locked while work is put on the stream, so that tickets are in the order of the work.
@@ -276,7 +279,7 @@ impl Stream {
     /// [`Error::EventNotRecorded`] if the event was never recorded: C would wait for nothing and say nothing.
     pub fn wait_event(&self, event: &Event) -> Result<()> {
         let Some(recorded) = event.recorded_here()? else {
-            // Another process records it.
+            // Others record it.
             return self.inner.wait_raw_event(event.raw());
         };
         if let Some(capture) = &recorded.capture {
@@ -340,10 +343,19 @@ impl StreamInner {
         Arc::new(stream)
     }
 
+    /// A stream that somebody else destroys, after all that uses it by way of this.
+    fn borrowed(raw: hipStream_t, device: Device) -> Arc<Self> {
+        let mut stream = Self::unshared(raw, device);
+        stream.owned = false;
+        Arc::new(stream)
+    }
+
     fn unshared(raw: hipStream_t, device: Device) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self {
             raw,
+            // Null is the device's own default stream.
+            owned: !raw.is_null(),
             device,
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             queue: Mutex::default(),
@@ -657,8 +669,8 @@ impl StreamInner {
 
 impl Drop for StreamInner {
     fn drop(&mut self) {
-        if self.raw.is_null() || context::is_forked() {
-            return; // the device's own default stream; the parent's
+        if !self.owned || context::is_forked() {
+            return; // somebody else's; the parent's
         }
         if context::is_no_place() {
             let (raw, device) = (self.raw.expose_provenance(), self.device);

@@ -8,6 +8,7 @@ use std::ffi::c_void;
 
 use crate::attribute::DeviceAttribute;
 use crate::call::check;
+use crate::context;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::usage::{Access, Usage};
@@ -36,7 +37,7 @@ use crate::usage::{Access, Usage};
 ///     other => other?,
 /// }
 /// assert!(!stream.is_idle()?);
-/// signal.store(2);
+/// signal.store(2)?;
 /// stream.synchronize()?;
 /// # Ok(()) }
 /// ```
@@ -94,19 +95,25 @@ impl Signal {
         let status = unsafe { hip_sys::hipExtMallocWithFlags(&mut raw, bytes, hip_sys::hipMallocSignalMemory) };
         check(status, "hipExtMallocWithFlags", || format!("a signal on device {}", device.index()))?;
         let signal = Self { pointer: raw.cast(), device: *device, usage: Usage::default() };
-        signal.store(value);
+        signal.store(value)?;
         Ok(signal)
     }
 
     /// Its value now.
-    #[must_use]
-    pub fn load(&self) -> u64 {
-        self.word().load(Ordering::Acquire)
+    ///
+    /// # Errors
+    /// [`Error::ForkedChild`] in the child of a `fork`, which need not have the memory.
+    pub fn load(&self) -> Result<u64> {
+        Ok(self.word()?.load(Ordering::Acquire))
     }
 
-    /// Sets it from the host: streams that wait for it go on.
-    pub fn store(&self, value: u64) {
-        self.word().store(value, Ordering::Release);
+    /// Sets it from the host: streams that wait for it go on. No call into the runtime: a host function may do it too.
+    ///
+    /// # Errors
+    /// That of [`load`](Self::load).
+    pub fn store(&self, value: u64) -> Result<()> {
+        self.word()?.store(value, Ordering::Release);
+        Ok(())
     }
 
     /// As devices see it.
@@ -119,9 +126,13 @@ impl Signal {
         Access::read(&self.usage)
     }
 
-    fn word(&self) -> &AtomicU64 {
-        // SAFETY: 8 bytes of the runtime's signal memory, which is host memory and aligned; alive until Drop.
-        unsafe { &*self.pointer }
+    fn word(&self) -> Result<&AtomicU64> {
+        if context::is_forked() {
+            return Err(Error::ForkedChild);
+        }
+        // SAFETY: 8 bytes of the runtime's signal memory, which is host memory and aligned; alive until Drop, and this process's, which is
+        // no child of the one that has it.
+        Ok(unsafe { &*self.pointer })
     }
 
     /// The device that it was made for.
@@ -145,6 +156,6 @@ impl Drop for Signal {
 
 impl fmt::Debug for Signal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Signal").field("device", &self.device.index()).field("value", &self.load()).finish()
+        f.debug_struct("Signal").field("device", &self.device.index()).field("value", &self.load().ok()).finish()
     }
 }

@@ -133,10 +133,10 @@ impl Stream {
     ///     other => other?,
     /// }
     /// stream.write_signal(&done, 7)?;
-    /// assert_eq!(done.load(), 0);
-    /// go.store(1);
+    /// assert_eq!(done.load()?, 0);
+    /// go.store(1)?;
     /// stream.synchronize()?;
-    /// assert_eq!(done.load(), 7);
+    /// assert_eq!(done.load()?, 7);
     /// # Ok(()) }
     /// ```
     ///

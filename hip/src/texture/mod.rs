@@ -113,10 +113,12 @@ impl<'a> Texture<'a> {
         })
     }
 
-    /// Reads an array with levels: `tex2DLod` and its kin in a kernel.
+    /// Reads an array with levels: `tex2DLod` and its kin in a kernel. On MI200 (gfx90a), which has no instruction for these,
+    /// the embedded software GPU reads the one level that the bias of the [options](MipmapOptions) comes to.
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] for options that do not go with the texels.
+    /// [`Error::InvalidValue`] for options that do not go with the texels; `hipErrorNotSupported` for levels to be
+    /// blended that the device does not blend.
     pub fn of_mipmap<T: Texel>(array: &'a MipmappedArray<T>, options: TextureOptions) -> Result<Self> {
         options.check(T::FORMAT)?;
         let description = hipResourceDesc {

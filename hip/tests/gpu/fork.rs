@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use hip::{Device, DeviceBuffer, Error, Event, Stream};
+use hip::{Device, DeviceBuffer, Error, Event, Signal, Stream};
 
 use crate::device;
 use crate::refused::Things;
@@ -20,6 +20,7 @@ fn a_forked_child_gets_a_clear_error_and_the_parent_goes_on() {
     let device = device().unwrap();
     let stream = Stream::new(&device).unwrap();
     let event = Event::new(&device).unwrap();
+    let signal = Signal::new(&device, 5).ok();
     let mut data = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
     data.fill_async(&stream, 3).unwrap();
     // SAFETY: the child calls only this crate, which does not call the runtime there, and ends with _exit.
@@ -28,10 +29,13 @@ fn a_forked_child_gets_a_clear_error_and_the_parent_goes_on() {
         // SAFETY: takes a number: a hang ends the child.
         unsafe { alarm(20) };
         let found = [Device::get(0).map(drop), Device::count().map(drop), data.as_slice().to_vec().map(drop)];
-        let results = things.call().into_iter().map(|(_, result)| result).chain(found);
+        // Its memory may not be there, which a call without a check ends the child for.
+        let signals = signal.iter().flat_map(|signal| [signal.load().map(drop), signal.store(6)]);
+        let results = things.call().into_iter().map(|(_, result)| result).chain(found).chain(signals);
+        let shown = format!("{signal:?}");
         let wrong = results.enumerate().find(|(_, result)| !matches!(result, Err(Error::ForkedChild)));
         // Nothing of it is the child's to give back.
-        drop((things, data, stream, event));
+        drop((things, data, stream, event, signal, shown));
         // SAFETY: ends the process.
         unsafe { _exit(wrong.map_or(0, |(at, _)| at as c_int + 1)) }
     }
@@ -45,4 +49,5 @@ fn a_forked_child_gets_a_clear_error_and_the_parent_goes_on() {
         status
     );
     assert_eq!(data.to_vec().unwrap(), [3; 64]);
+    assert!(signal.is_none_or(|signal| signal.load().unwrap() == 5), "the child has not written to it");
 }

@@ -225,6 +225,11 @@ fn a_store_out_of_bounds_comes_back_with_the_name_of_the_launch() {
     let stream = Stream::new(&device).unwrap();
     let store = kernel("store_index").unwrap();
     let mut data = DeviceBuffer::<i32>::zeroed(&device, 64).unwrap();
+    // Known to be well, and so not named.
+    let add = kernel("add_in_place").unwrap();
+    // SAFETY: 64 threads, 64 elements.
+    unsafe { add.launch(&stream, LaunchConfig::new(1, 64), (&mut data, 1i32, 64u32)) }.unwrap();
+    stream.synchronize().unwrap();
     // Far out: 1 MiB of stores after 256 bytes.
     // SAFETY: not safe at all on a GPU; the software GPU checks every access, which is the point.
     unsafe { store.launch(&stream, LaunchConfig::new(1024, 256), (&mut data,)) }.unwrap();
@@ -232,6 +237,7 @@ fn a_store_out_of_bounds_comes_back_with_the_name_of_the_launch() {
     let text = error.to_string();
     assert!(matches!(error.status(), Some(Status::ILLEGAL_ADDRESS | Status::LAUNCH_FAILURE)), "{text}");
     assert!(text.contains("store_index<<<(1024, 1, 1), (256, 1, 1)>>>"), "{text}");
+    assert!(!text.contains("add_in_place"), "{text}");
     let Error::Hip(error) = error else { unreachable!() };
     let fault = error.fault.expect("the software GPU tells");
     assert!(fault.contains("store_index") && fault.contains("lane"), "{fault}");

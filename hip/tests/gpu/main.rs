@@ -14,6 +14,7 @@ mod dlpack;
 mod execution;
 #[cfg(unix)]
 mod external;
+mod foreign;
 #[cfg(unix)]
 mod fork;
 #[cfg(target_os = "linux")]

@@ -1,8 +1,8 @@
 //! Memory of two and three dimensions.
 
-use hip::{DeviceBuffer, Error, Extent, PinnedBuffer, PitchedBuffer, Status, Stream};
+use hip::{DeviceBuffer, Error, Extent, LaunchConfig, PinnedBuffer, PitchedBuffer, Status, Stream};
 
-use crate::device;
+use crate::{device, kernel};
 
 fn numbers(extent: Extent) -> Vec<u32> {
     (0..extent.elements().unwrap() as u32).map(|n| n.wrapping_mul(0x9e37_79b9)).collect()
@@ -170,4 +170,29 @@ fn bad_sizes_are_refused() {
     assert!(matches!(buffer.as_slice_mut().copy_from_rows(&[0; 11], 4), Err(Error::InvalidValue { .. })));
     let other = PitchedBuffer::<u32>::zeroed(&device, (3, 4)).unwrap();
     assert!(matches!(buffer.as_slice_mut().copy_from_device(&other), Err(Error::InvalidValue { .. })));
+}
+
+/// What is queued that reads comes before what the host writes, and what writes before what it reads.
+#[test]
+fn the_host_waits_for_what_is_queued() {
+    let Some(slow) = kernel("slow_store") else { return };
+    let device = slow.device();
+    let stream = Stream::new(&device).unwrap();
+    let mut busy = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
+    let mut hold = || {
+        // SAFETY: 64 threads, 64 elements.
+        unsafe { slow.launch(&stream, LaunchConfig::new(1, 64), (&mut busy, 100_000u32, 1u32)) }.unwrap();
+    };
+    for extent in [Extent::new_2d(9, 4), Extent::new_3d(9, 2, 3)] {
+        let (before, after) = (numbers(extent), vec![7; extent.elements().unwrap()]);
+        let mut pitched = PitchedBuffer::from_slice(&device, extent, &before).unwrap();
+        let mut copy = PitchedBuffer::<u32>::zeroed(&device, extent).unwrap();
+        hold();
+        copy.as_slice_mut().copy_from_device_async(&stream, &pitched).unwrap();
+        pitched.as_slice_mut().copy_from_slice(&after).unwrap();
+        assert_eq!(copy.to_vec().unwrap(), before, "{extent}");
+        hold();
+        pitched.as_slice_mut().copy_from_device_async(&stream, &copy).unwrap();
+        assert_eq!(pitched.to_vec().unwrap(), before, "{extent}");
+    }
 }

@@ -69,6 +69,44 @@ fn memory_is_freed_behind_its_uses_on_every_stream() {
     }
 }
 
+/// Memory is had again while work of before is still queued, which is in front of the allocation: so for other streams too.
+#[test]
+fn other_streams_come_after_what_the_memory_was_used_for_before() {
+    let Some(slow) = kernel("slow_store") else { return };
+    let device = slow.device();
+    let (owner, other) = (Stream::new(&device).unwrap(), Stream::new(&device).unwrap());
+    for _ in 0..5 {
+        let mut before = DeviceBuffer::<u32>::uninit_async(&owner, 64).unwrap();
+        // SAFETY: 64 threads, 64 elements.
+        unsafe { slow.launch(&owner, LaunchConfig::new(1, 64), (&mut before, 100_000u32, 1u32)) }.unwrap();
+        drop(before);
+        let mut after = DeviceBuffer::<u32>::uninit_async(&owner, 64).unwrap();
+        after.fill_async(&other, 2).unwrap();
+        owner.synchronize().unwrap();
+        assert_eq!(after.to_vec().unwrap(), [2; 64]);
+    }
+}
+
+/// The opt-out of the order between streams is none for what is freed.
+#[test]
+fn memory_is_freed_in_order_in_any_case() {
+    let Some(slow) = kernel("slow_store") else { return };
+    let device = slow.device();
+    let (owner, user) = (Stream::new(&device).unwrap(), Stream::new(&device).unwrap());
+    for round in 0..10u32 {
+        let mut used = DeviceBuffer::<u32>::uninit_async(&owner, 64).unwrap();
+        let mut copy = DeviceBuffer::<u32>::zeroed_async(&user, 64).unwrap();
+        // SAFETY: 64 threads, 64 elements.
+        unsafe { slow.launch(&user, LaunchConfig::new(1, 64), (&mut used, 100_000u32, round)) }.unwrap();
+        copy.copy_from_device_async(&user, &used).unwrap();
+        // SAFETY: nothing is queued in it that another stream's work would have to come before.
+        unsafe { hip::without_stream_order(|| drop(used)) };
+        let mut next = DeviceBuffer::<u32>::uninit_async(&owner, 64).unwrap();
+        next.fill_async(&owner, u32::MAX).unwrap();
+        assert_eq!(copy.to_vec().unwrap(), [round; 64], "its memory was given to others too early");
+    }
+}
+
 #[test]
 fn dropping_does_not_wait() {
     let Some(slow) = kernel("slow_store") else { return };
@@ -223,6 +261,12 @@ fn a_pool_on_one_device_and_a_stream_on_another() {
         unsafe { add.launch(&streams[1], LaunchConfig::new(1, 64), (buffer, 7i32, 64u32)) }
     };
     assert!(matches!(launch(&mut buffer), Err(Error::WrongDevice { .. })));
+    // Nor may the default pool's memory be used there, whoever knows of that pool.
+    let own = first.default_memory_pool().unwrap();
+    if own.access(&second).unwrap() == MemoryAccess::None {
+        let mut scratch = DeviceBuffer::<i32>::zeroed_async(&streams[0], 64).unwrap();
+        assert!(matches!(launch(&mut scratch), Err(Error::WrongDevice { .. })));
+    }
     pool.set_access(&second, MemoryAccess::ReadWrite).unwrap();
     assert_eq!(pool.access(&second).unwrap(), MemoryAccess::ReadWrite);
     launch(&mut buffer).unwrap();
@@ -246,5 +290,53 @@ fn memory_that_runs_out_can_be_had_again() {
         };
         assert_eq!(error.status(), Some(Status::OUT_OF_MEMORY), "{error}");
         assert!((8..=16).contains(&held.len()), "{} times 4 MiB of 64", held.len());
+    }
+}
+
+/// A pool is kept for the next, which is as a new one.
+#[test]
+fn a_pool_that_is_had_again_is_as_new() {
+    let Some(device) = device() else { return };
+    // Of no other test.
+    let options = PoolOptions::new().max_bytes(123 << 20);
+    let Some(first) = pool(&device, options) else { return };
+    let raw = first.as_raw();
+    first.set_release_threshold(1 << 30).unwrap();
+    first.set_reuse(PoolReuse { opportunistic: false, ..PoolReuse::default() }).unwrap();
+    drop(first);
+    let second = pool(&device, options).unwrap();
+    assert_eq!(second.as_raw(), raw, "it is had again");
+    assert_eq!((second.release_threshold().unwrap(), second.reuse().unwrap()), (0, PoolReuse::default()));
+    drop(second);
+    let other = pool(&device, PoolOptions::new().max_bytes(124 << 20)).unwrap();
+    assert_ne!(other.as_raw(), raw, "for the same options only");
+}
+
+#[test]
+fn a_pool_that_gave_access_is_not_had_again() {
+    let Some((first, second)) = crate::peer::two("memory_pool::a_pool_that_gave_access_is_not_had_again") else {
+        return;
+    };
+    let options = PoolOptions::new().max_bytes(125 << 20);
+    let Some(shared) = pool(&first, options) else { return };
+    shared.set_access(&second, MemoryAccess::ReadWrite).unwrap();
+    let raw = shared.as_raw();
+    drop(shared);
+    let next = pool(&first, options).unwrap();
+    assert_ne!(next.as_raw(), raw);
+    assert_eq!(next.access(&second).unwrap(), MemoryAccess::None);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_buffer_is_exported_after_its_work() {
+    let Some(slow) = kernel("slow_store") else { return };
+    let stream = Stream::new(&slow.device()).unwrap();
+    let Some(pool) = pool(&slow.device(), PoolOptions::new().shareable(true)) else { return };
+    let mut buffer = pool.uninit_async::<u32>(&stream, 64).unwrap();
+    // SAFETY: 64 threads, 64 elements.
+    unsafe { slow.launch(&stream, LaunchConfig::new(1, 64), (&mut buffer, 100_000u32, 1u32)) }.unwrap();
+    if crate::supported(pool.export_buffer(&buffer)).is_some() {
+        assert!(stream.is_idle().unwrap());
     }
 }

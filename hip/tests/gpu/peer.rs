@@ -3,7 +3,8 @@
 use std::sync::Mutex;
 
 use hip::{
-    Device, DeviceBuffer, DevicePart, Error, LaunchConfig, Module, PeerAttribute, Stream, launch_cooperative_on_devices,
+    AddressRange, Device, DeviceBuffer, DevicePart, Error, LaunchConfig, Module, PeerAttribute, PhysicalMemory, Stream,
+    launch_cooperative_on_devices,
 };
 
 use crate::typed::AddInPlace;
@@ -67,9 +68,16 @@ fn access_is_given_and_taken() {
     launch(&mut theirs, 1).unwrap();
     copy.copy_from_device_async(&own, &theirs).unwrap();
     assert_eq!(copy.to_vec().unwrap(), [6; 64]);
+    // Work that uses the memory is over before the access is.
+    let slow = module.kernel("slow_store").unwrap();
+    let mut busy = DeviceBuffer::<u32>::zeroed(&second, 64).unwrap();
+    // SAFETY: 64 threads, 64 elements.
+    unsafe { slow.launch(&stream, LaunchConfig::new(1, 64), (&mut busy, 100_000u32, 8u32)) }.unwrap();
     for _ in 0..2 {
         first.disable_peer_access(&second).unwrap();
+        assert!(stream.is_idle().unwrap());
     }
+    assert_eq!(busy.to_vec().unwrap(), [8; 64]);
     for refused in [launch(&mut theirs, 1), launch_typed(&mut theirs, 1)] {
         assert!(matches!(refused, Err(Error::WrongDevice { .. })), "{refused:?}");
     }
@@ -140,6 +148,18 @@ fn a_launch_on_two_devices_is_one_piece_of_work_on_each() {
         assert_eq!(a.to_vec().unwrap(), [10 + round; 128]);
         assert_eq!(b.to_vec().unwrap(), [20 + 2 * round; 128]);
     }
+    // Both parts are waited for.
+    let slow = [first, second]
+        .map(|device| Module::load(&device, crate::kernels(&device)).unwrap().kernel("slow_store").unwrap());
+    let [mut low, mut high] = [first, second].map(|device| DeviceBuffer::<u32>::zeroed(&device, 64).unwrap());
+    let parts = [
+        DevicePart { kernel: &slow[0], stream: &streams[0], args: (&mut low, 100_000u32, 1u32) },
+        DevicePart { kernel: &slow[1], stream: &streams[1], args: (&mut high, 100_000u32, 2u32) },
+    ];
+    // SAFETY: 64 threads, 64 elements.
+    unsafe { launch_cooperative_on_devices(LaunchConfig::new(1, 64), &parts) }.unwrap();
+    assert_eq!(high.to_vec().unwrap(), [2; 64]);
+    assert_eq!(low.to_vec().unwrap(), [1; 64]);
 
     // SAFETY: refused, as the ones below.
     let result = unsafe { launch_cooperative_on_devices::<(&mut DeviceBuffer<i32>, i32, u32)>(config, &[]) };
@@ -158,4 +178,28 @@ fn a_launch_on_two_devices_is_one_piece_of_work_on_each() {
     let result = unsafe { launch_cooperative_on_devices(config, &wrong) };
     assert!(matches!(result, Err(Error::WrongDevice { .. })), "{result:?}");
     assert_eq!(a.to_vec().unwrap(), [13; 128]);
+}
+
+#[test]
+fn memory_is_mapped_for_the_devices_that_are_named() {
+    let Some((first, second)) = two("peer::memory_is_mapped_for_the_devices_that_are_named") else { return };
+    if hip::runtime_version().unwrap().0 < 6 && !first.is_simulated() {
+        skipped(&"the runtime of 5.7 has its own way of virtual memory management, without HSA");
+        return;
+    }
+    let Some(memory) = supported(PhysicalMemory::new(&first, 1)) else { return };
+    let range = AddressRange::reserve(&first, memory.byte_len()).unwrap();
+    let add = Module::load(&second, crate::kernels(&second)).unwrap().kernel("add_in_place").unwrap();
+    let stream = Stream::new(&second).unwrap();
+    let launch = |numbers: &mut DeviceBuffer<i32>| {
+        // SAFETY: 64 threads, and more elements.
+        unsafe { add.launch(&stream, LaunchConfig::new(1, 64), (numbers, 7i32, 64u32)) }
+    };
+    let mut ours = range.map::<i32>(0, &[&memory]).unwrap();
+    ours.fill(0).unwrap();
+    assert!(matches!(launch(&mut ours), Err(Error::WrongDevice { .. })));
+    drop(ours);
+    let mut both = range.map_for::<i32>(0, &[&memory], &[second]).unwrap();
+    launch(&mut both).unwrap();
+    assert_eq!(both.slice(..65).unwrap().to_vec().unwrap(), [&[7; 64][..], &[0]].concat());
 }

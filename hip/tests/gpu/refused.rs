@@ -64,7 +64,17 @@ impl Things {
         let Self { device, stream, event, buffer, pinned, module, kernel, .. } = self;
         let device = *device;
         let config = LaunchConfig::new(1, 64);
+        let slice_on = buffer.copy_from_slice_on(stream, &[1; 64]);
+        // SAFETY: refused, or the event that it is, which is alive; of one that is not borrowed nothing is left.
+        let borrowed = unsafe { Event::borrow_raw(&device, event.as_raw(), event.options()) };
+        // SAFETY: refused, or the stream that it is, which is alive.
+        let stream_of = unsafe { Stream::borrow_raw(&device, stream.as_raw()) };
         let mut results = vec![
+            ("DeviceBuffer::copy_from_slice_on", slice_on),
+            ("DeviceBuffer::copy_to_slice_on", buffer.copy_to_slice_on(stream, &mut [1; 64])),
+            ("DeviceBuffer::from_slice_on", done(DeviceBuffer::from_slice_on(stream, &[1u32]))),
+            ("Event::borrow_raw", done(borrowed)),
+            ("Stream::borrow_raw", done(stream_of)),
             ("Device::current", done(Device::current())),
             ("Device::make_current", device.make_current()),
             ("Device::attribute", done(device.attribute(DeviceAttribute::WARP_SIZE))),
@@ -140,6 +150,7 @@ impl Things {
                 ("ManagedBuffer::prefetch_async", managed.prefetch_async(stream, MemoryPlace::Host)),
                 ("ManagedBuffer::is_read_mostly", done(managed.is_read_mostly())),
                 ("ManagedBuffer::preferred_place", done(managed.preferred_place())),
+                ("ManagedBuffer::accessed_by", done(managed.accessed_by())),
             ]);
         }
         if let Some((clone, other, exec, node)) = &mut self.graph {

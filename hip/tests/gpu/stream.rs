@@ -90,7 +90,13 @@ fn a_stream_can_be_held_to_some_compute_units() {
     data.fill_async(&stream, 4).unwrap();
     assert_eq!(data.to_vec().unwrap(), [4; 100]);
     let mask = stream.cu_mask().unwrap();
-    assert_eq!(mask[0] & 0xf, 0xf, "{mask:x?}");
+    let units = device.properties().unwrap().compute_units.min(4);
+    assert_eq!(mask[0] & 0xf, (1 << units) - 1, "{mask:x?}");
+    let all = Stream::new(&device).unwrap().cu_mask().unwrap();
+    assert_eq!(all.iter().map(|word| word.count_ones()).sum::<u32>(), device.properties().unwrap().compute_units);
+    // One of them, and none that the device has not.
+    let one = Stream::with_cu_mask(&device, &[0b1, 0, 0x8000_0000]).unwrap();
+    assert_eq!(one.cu_mask().unwrap()[0] & 0xf, 1);
 }
 
 #[test]

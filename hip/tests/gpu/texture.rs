@@ -2,7 +2,7 @@
 
 use hip::{
     AddressMode, Array, ArrayShape, Device, DeviceBuffer, Error, FilterMode, Graph, Kernel, KernelArg, LaunchConfig,
-    PitchedBuffer, Pod, ReadMode, Stream, Surface, Texel, Texture, TextureOptions,
+    MipmapOptions, MipmappedArray, PitchedBuffer, Pod, ReadMode, Stream, Surface, Texel, Texture, TextureOptions,
 };
 
 use crate::{image_kernel, image_module, images};
@@ -448,6 +448,117 @@ fn textures_that_cannot_be_are_refused_before_the_call() {
     refused(Texture::of_pitched(&volume, options));
     // What is right still goes.
     assert!(Texture::of_pitched(plane.region(.., 1.., ..).unwrap(), linear).is_ok());
+}
+
+/// A direction from the middle of a cube to a place on a face, of which both coordinates are from 0 to 1.
+fn direction(face: usize, at: [f32; 2]) -> [f32; 3] {
+    let [s, t] = at.map(|c| 2.0 * c - 1.0);
+    match face {
+        0 => [1.0, -t, -s],
+        1 => [-1.0, -t, s],
+        2 => [s, 1.0, t],
+        3 => [s, -1.0, -t],
+        4 => [s, -t, 1.0],
+        _ => [-s, -t, -1.0],
+    }
+}
+
+/// Directions to the middle of each texel of a cube, as far away as `far`.
+///
+/// The device library of ROCm (7.2) divides by the main axis with its sign, so that the faces of negative directions are turned by half
+/// a turn.
+fn directions(width: usize, far: f32) -> [Vec<f32>; 3] {
+    let middle = |i: usize| (i as f32 + 0.5) / width as f32;
+    let texel = |n: usize| {
+        let (face, at) = (n / (width * width), [middle(n % width), middle(n / width % width)]);
+        (face, if face % 2 == 0 { at } else { at.map(|c| 1.0 - c) })
+    };
+    let all: Vec<[f32; 3]> = (0..6 * width * width).map(texel).map(|(face, at)| direction(face, at)).collect();
+    [0, 1, 2].map(|d| all.iter().map(|v| far * v[d]).collect())
+}
+
+#[test]
+fn cubes_are_sampled_by_directions() {
+    let Some(device) = images() else { return };
+    let width = 5;
+    let texels: Vec<f32> = (0..6 * 25_u8).map(f32::from).collect();
+    let mut cube = match Array::from_slice(&device, ArrayShape::Cubemap(width), &texels) {
+        Ok(cube) => cube,
+        // What ROCm's runtimes for Linux say.
+        Err(error) if error.status() == Some(hip::Status::INVALID_VALUE) => return crate::skipped(&error),
+        Err(error) => panic!("{error}"),
+    };
+    let Some(sample) = image_kernel(&device, "sample_cube") else { return };
+    let options = TextureOptions::new().normalized(true);
+    for far in [1.0, 0.25, 1000.0] {
+        let texture = Texture::of_array(&cube, options).unwrap();
+        let [xs, ys, zs] = directions(width, far).map(|axis| DeviceBuffer::from_slice(&device, &axis).unwrap());
+        let found: Vec<f32> = run(&device, &sample, texels.len(), &[&&texture, &&xs, &&ys, &&zs]);
+        assert_eq!(found, texels, "{far}");
+    }
+    let linear = Texture::of_array(&cube, options.filter(FilterMode::Linear)).unwrap_err();
+    assert!(matches!(linear, Error::Unsupported { .. }), "{linear:?}");
+    let cubes = Array::<f32>::zeroed(&device, ArrayShape::LayeredCubemap(width, 2)).unwrap();
+    if device.is_simulated() {
+        let several = Texture::of_array(&cubes, options).unwrap_err();
+        assert_eq!(several.status(), Some(hip::Status::NOT_SUPPORTED), "{several}");
+    }
+    // As a surface.
+    let add = image_kernel(&device, "add_to_cube_surface").unwrap();
+    let stream = Stream::new(&device).unwrap();
+    {
+        let mut surface = Surface::new(&mut cube).unwrap();
+        // SAFETY: the kernel keeps to the width.
+        unsafe { add.launch(&stream, LaunchConfig::new((1, 1), (8, 8)), (&mut surface, width as i32, 0.5f32)) }
+            .unwrap();
+    }
+    let expected: Vec<f32> = texels.iter().map(|texel| texel + 0.5).collect();
+    assert_eq!(cube.to_vec().unwrap(), expected);
+}
+
+#[test]
+fn the_level_is_read_that_the_options_come_to() {
+    let Some(device) = images() else { return };
+    let Some(mut array) = crate::supported(MipmappedArray::<f32>::new(&device, ArrayShape::Plane(12, 4), 3)) else {
+        return;
+    };
+    let texels = |level: usize| -> Vec<f32> { (0..48 >> (2 * level)).map(|i| (100 * level + i) as f32).collect() };
+    for level in [2, 0, 1] {
+        array.level_mut(level).unwrap().copy_from_slice(&texels(level)).unwrap();
+    }
+    let Some(sample) = image_kernel(&device, "sample_2d") else { return };
+    let read = |options: TextureOptions, level: usize| {
+        let texture = Texture::of_mipmap(&array, options).unwrap();
+        let [xs, ys] = centres(12 >> level, 4 >> level).map(|axis| DeviceBuffer::from_slice(&device, &axis).unwrap());
+        run::<f32>(&device, &sample, 48 >> (2 * level), &[&&texture, &&xs, &&ys])
+    };
+    let plain = TextureOptions::new();
+    let levels = MipmapOptions::default();
+    let exactly = |level: f32| MipmapOptions { min_level: level, max_level: level, ..levels };
+    for (options, level) in [
+        (plain, 0),
+        (plain.mipmap(levels), 0),
+        (plain.mipmap(exactly(0.0)), 0),
+        (plain.mipmap(exactly(1.0)), 1),
+        (plain.mipmap(exactly(2.0)), 2),
+        (plain.mipmap(MipmapOptions { bias: 1.25, ..levels }), 1),
+        (plain.mipmap(MipmapOptions { bias: 1.5, ..levels }), 2),
+        (plain.mipmap(MipmapOptions { bias: -3.0, ..levels }), 0),
+        // There are no more.
+        (plain.mipmap(exactly(7.0)), 2),
+        (plain.mipmap(MipmapOptions { filter: FilterMode::Linear, bias: 1.0, ..levels }), 1),
+    ] {
+        assert_eq!(read(options, level), texels(level), "{options:?}");
+    }
+    let between = MipmapOptions { filter: FilterMode::Linear, bias: 0.5, ..levels };
+    let refused = Texture::of_mipmap(&array, plain.mipmap(between)).unwrap_err();
+    assert_eq!(refused.status(), Some(hip::Status::NOT_SUPPORTED), "{refused}");
+    // Of a level that is blended within itself.
+    let blended = plain.filter(FilterMode::Linear).mipmap(exactly(1.0));
+    let texture = Texture::of_mipmap(&array, blended).unwrap();
+    let (xs, ys) = (DeviceBuffer::from_slice(&device, &[1.0f32]), DeviceBuffer::from_slice(&device, &[0.5f32]));
+    let found: Vec<f32> = run(&device, &sample, 1, &[&&texture, &&xs.unwrap(), &&ys.unwrap()]);
+    assert_eq!(found, [100.5]);
 }
 
 #[test]

@@ -137,6 +137,9 @@ fn a_cooperative_launch_holds_as_many_blocks_as_run_at_a_time() {
     let result = unsafe { add.launch_cooperative(&stream, LaunchConfig::new(2, 64), (&mut data, 5i32, 128u32)) };
     let Some(()) = supported(result) else { return };
     assert_eq!(data.to_vec().unwrap(), [5; 128]);
+    // SAFETY: the kernel checks its index.
+    unsafe { add.launch_cooperative(&stream, LaunchConfig::new(most, 64), (&mut data, 1i32, 128u32)) }.unwrap();
+    assert_eq!(data.to_vec().unwrap(), [6; 128]);
     // SAFETY: refused.
     let error = unsafe { add.launch_cooperative(&stream, LaunchConfig::new(most + 1, 64), (&mut data, 5i32, 128u32)) };
     assert!(matches!(&error, Err(Error::Geometry { reason, .. }) if reason.contains("at a time")), "{error:?}");
@@ -156,6 +159,13 @@ fn a_launch_is_timed_by_its_own_events() {
     let Some(()) = supported(result) else { return };
     assert!(stop.elapsed_since(&start).unwrap().as_nanos() > 0);
     assert_eq!(data.to_vec().unwrap(), [3; 64]);
+    // That the kernel has started does not say that it has ended.
+    for round in 10..14u32 {
+        // SAFETY: 64 threads, 64 elements.
+        unsafe { slow.launch_timed(&stream, config, (&mut data, 100_000u32, round), &start, &stop) }.unwrap();
+        start.synchronize().unwrap();
+        assert_eq!(data.to_vec().unwrap(), [round; 64]);
+    }
     // SAFETY: refused.
     let error = unsafe { slow.launch_timed(&stream, config, (&mut data, 1u32, 3u32), &start, &start) };
     assert!(matches!(error, Err(Error::InvalidValue { .. })));

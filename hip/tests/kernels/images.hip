@@ -58,3 +58,23 @@ extern "C" __global__ void double_surface_3d(hipSurfaceObject_t s, int width, in
         surf3Dwrite(make_uint2(2 * value.x, value.y + 1), s, x * (int)sizeof(uint2), y, z);
     }
 }
+
+extern "C" __global__ void sample_cube(hipTextureObject_t t, const float* xs, const float* ys, const float* zs,
+                                       float* out, unsigned n) {
+    EACH(i) out[i] = texCubemap<float>(t, xs[i], ys[i], zs[i]);
+}
+
+extern "C" __global__ void sample_cube_layered(hipTextureObject_t t, const float* xs, const float* ys, const float* zs,
+                                               int layer, float* out, unsigned n) {
+    EACH(i) out[i] = texCubemapLayered<float>(t, xs[i], ys[i], zs[i], layer);
+}
+
+// Adds `by` to each texel of the faces.
+extern "C" __global__ void add_to_cube_surface(hipSurfaceObject_t s, int width, float by) {
+    const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    for (int face = 0; x < width && y < width && face < 6; ++face) {
+        float value;
+        surfCubemapread(&value, s, x * (int)sizeof(float), y, face);
+        surfCubemapwrite(value + by, s, x * (int)sizeof(float), y, face);
+    }
+}

@@ -16,6 +16,8 @@ pub(crate) struct Array {
     /// As it was asked for: dimensions that are not there are 0.
     pub(crate) extent: [usize; 3],
     pub(crate) flags: u32,
+    /// It is a level of another, which alone is freed.
+    pub(crate) is_level: bool,
 }
 
 /// What a component of a texel is.
@@ -135,11 +137,20 @@ impl Channels {
     }
 }
 
+/// Faces of a cube.
+pub(crate) const FACES: usize = 6;
+
 /// What an array of an extent with flags is, and its size in texels, rows and planes; `None` for one that there is not.
 pub(crate) fn shape([width, height, depth]: [usize; 3], flags: u32) -> Option<(Kind, [usize; 3])> {
-    let known = hipArrayLayered | hipArraySurfaceLoadStore | hipArrayTextureGather;
+    let known = hipArrayLayered | hipArraySurfaceLoadStore | hipArrayCubemap | hipArrayTextureGather;
     if flags & !known != 0 {
         return None;
+    }
+    if flags & hipArrayCubemap != 0 {
+        // Faces are layers of a plane each, six for a cube.
+        let cubes = if flags & hipArrayLayered != 0 { depth / FACES } else { 1 };
+        let fits = width == height && width > 0 && cubes > 0 && depth == cubes * FACES;
+        return fits.then_some((Kind::Planes, [width, height, depth]));
     }
     let kind = match (flags & hipArrayLayered != 0, height, depth) {
         (false, 0, 0) => Kind::Line,
@@ -203,7 +214,13 @@ mod tests {
             ([8, 0, 2], layered, Some(Kind::Lines)),
             ([8, 4, 2], layered | hipArraySurfaceLoadStore, Some(Kind::Planes)),
             ([8, 4, 0], layered, None),
-            ([8, 8, 6], hipArrayCubemap, None),
+            ([8, 8, 6], hipArrayCubemap, Some(Kind::Planes)),
+            ([8, 8, 12], hipArrayCubemap, None),
+            ([8, 4, 6], hipArrayCubemap, None),
+            ([0, 0, 6], hipArrayCubemap, None),
+            ([8, 8, 12], hipArrayCubemap | layered, Some(Kind::Planes)),
+            ([8, 8, 9], hipArrayCubemap | layered, None),
+            ([8, 8, 0], hipArrayCubemap | layered, None),
             ([8, 8, 0], 99, None),
         ] {
             assert_eq!(shape(extent, flags).map(|(kind, _)| kind), expected, "{extent:?} {flags}");

@@ -25,6 +25,10 @@ pub(crate) enum Kind {
     LibraryKernel = 0x27,
     PhysicalMemory = 0x29,
     Array = 0x2b,
+    MipmappedArray = 0x2d,
+    ExternalMemory = 0x2f,
+    ExternalSemaphore = 0x31,
+    Linker = 0x33,
 }
 
 const KIND_BITS: u32 = 6;

@@ -22,8 +22,9 @@
 //! # What is there
 //! Devices with access to each other's memory, memory (device, pinned, managed, registered, stream-ordered and its pools), virtual memory
 //! management, memory and events of other processes (these on Linux), copies and fills in
-//! up to three dimensions, arrays, textures and surfaces (where the device has images: gfx90a), streams, events, host functions, modules and libraries, launches (cooperative ones too), occupancy, graphs and the
-//! capture of streams into them, execution contexts. The other functions of HIP return
+//! up to three dimensions and in batches, arrays (of levels and cubes too), textures and surfaces (where the device has images: gfx90a), streams, events, host functions, signals,
+//! modules and libraries, launches (cooperative ones too, on several devices), occupancy, graphs and the
+//! capture of streams into them, execution contexts, memory and semaphores of other APIs (on Linux). The other functions of HIP return
 //! `hipErrorNotSupported` (801); [`is_supported`] tells which.
 //!
 //! # How it behaves
@@ -45,7 +46,15 @@
 //! - Memory is mapped where nothing else is, in whole and within its range; a mapping is freed by `hipMemUnmap` alone, which waits for all work
 //!   that is queued. Copies and fills of memory that no device was let use are refused.
 //! - A texture has to be in live memory, all of it, and its options have to be what there is: a border is transparent black. Like on MI200 with
-//!   ROCm, no texels of volumes and of layered arrays are blended, and there are no arrays with levels and no cubes.
+//!   ROCm, no texels of volumes and of layered arrays are blended.
+//! - Arrays with levels and cubes, which ROCm has on Windows alone, are here. A texture of levels reads the one that its bias comes to within its clamps, as code for
+//!   MI200 has no instruction that asks for another; no levels are blended. A texture is of one cube. What is a level is not freed by itself.
+//! - A word that streams wait on or write to has an address that is a multiple of its size. Operations of a batch are done in their order, and a capture refuses them.
+//! - Semaphores of other APIs are an `eventfd` or a file of this crate's own format (see the README): a timeline that is signalled with no larger value is an error of the stream.
+//!   They can be captured, and be nodes of graphs.
+//! - Linking takes one code object or bundle and gives it back. Kernels have neither `printf` nor `malloc`: of the limits there is the stack's, of which
+//!   a kernel has 16 KiB in any case.
+//! - The blocks of a cooperative launch on several devices wait for those of their device alone: a kernel that waits for all is a fault.
 //! - A recording of an event whose process has ended counts as done, and [`last_fault`] says so.
 //! - Asynchronous copies from or to pageable memory return when they are done.
 //! - Execution contexts share out the device's compute units, and their streams tell which they have; where a kernel's workgroups run makes
@@ -81,7 +90,9 @@ mod images;
 mod ipc;
 mod loss;
 mod memory;
+mod mipmap;
 mod observe;
+mod patience;
 mod peers;
 mod placement;
 mod pool;
@@ -89,7 +100,10 @@ mod properties;
 mod provider;
 mod queue;
 mod runtime;
+#[cfg(target_os = "linux")]
+mod semaphore;
 mod shared_event;
+mod signal;
 mod status;
 mod units;
 mod variables;

@@ -32,6 +32,9 @@ pub(crate) enum Kind {
     /// `hipIpcOpenMemHandle`: another process's.
     #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only Linux has it"))]
     Opened,
+    /// `hipExternalMemoryGetMappedBuffer`: what begins so many bytes into imported memory.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only Linux has it"))]
+    Imported { offset: u64 },
 }
 
 /// A live block.
@@ -54,6 +57,14 @@ impl Block {
     /// Whether every device can reach it.
     pub(crate) fn is_shared(&self) -> bool {
         matches!(self.kind, Kind::Host | Kind::Managed | Kind::Registered | Kind::Mapped { on_host: true })
+    }
+
+    /// Where the allocation begins that it is of.
+    pub(crate) fn allocation(&self) -> u64 {
+        match self.kind {
+            Kind::Imported { offset } => self.base - offset,
+            _ => self.base,
+        }
     }
 
     /// Bytes from `address`, which is inside, to the end.

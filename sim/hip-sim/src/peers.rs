@@ -35,11 +35,13 @@ impl Peers {
         }
         let rights = rights(&pairs, runtime, peer);
         let of_peer = |block: &crate::memory::Block| {
-            matches!(block.kind, Kind::Device | Kind::Opened) && block.device == peer.ordinal && block.share.is_none()
+            matches!(block.kind, Kind::Device | Kind::Opened | Kind::Imported { .. })
+                && block.device == peer.ordinal
+                && block.share.is_none()
         };
         for block in runtime.memory.all(of_peer) {
             // One that is freed at this moment needs no rights any more.
-            drop(runtime.memory().set_rights(block.base, rights));
+            drop(runtime.memory().set_rights(block.allocation(), rights));
         }
         true
     }

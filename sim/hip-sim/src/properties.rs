@@ -190,25 +190,28 @@ const ARCH: c_uint = 0b0_1001_0111_1111_1111;
 
 /// Where limits are in [`R0600::textures`].
 pub(crate) const TEXTURE_1D: usize = 0;
+pub(crate) const TEXTURE_1D_MIPMAP: usize = 1;
 pub(crate) const TEXTURE_1D_LINEAR: usize = 2;
 pub(crate) const TEXTURE_2D: usize = 3;
 pub(crate) const TEXTURE_3D: usize = 12;
+pub(crate) const TEXTURE_CUBE: usize = 18;
 pub(crate) const SURFACE_1D: usize = 26;
 
-/// The limits of textures and surfaces, where a device has them: no levels, no gathering and no cubes.
+/// The limits of textures and surfaces, where a device has them: no gathering.
 fn textures(device: &Device) -> [c_int; 40] {
     let mut limits = [0; 40];
     if device.has_images() {
         let (side, depth, layers) = (MOST_SIDE as c_int, MOST_DEPTH as c_int, MOST_LAYERS as c_int);
         limits[TEXTURE_1D] = side;
+        limits[TEXTURE_1D_MIPMAP] = side;
         limits[TEXTURE_1D_LINEAR] = c_int::MAX;
-        limits[TEXTURE_2D..5].fill(side);
+        limits[TEXTURE_2D..7].fill(side);
         // Width, height and pitch: in bytes, of the widest texels.
         limits[7..10].copy_from_slice(&[side, side, 16 * side]);
         limits[TEXTURE_3D..15].copy_from_slice(&[side, side, depth]);
-        limits[19..24].copy_from_slice(&[side, layers, side, side, layers]);
+        limits[TEXTURE_CUBE..SURFACE_1D].copy_from_slice(&[side, side, layers, side, side, layers, side, layers]);
         limits[SURFACE_1D..32].copy_from_slice(&[side, side, side, side, side, depth]);
-        limits[32..37].copy_from_slice(&[side, layers, side, side, layers]);
+        limits[32..40].copy_from_slice(&[side, layers, side, side, layers, side, side, layers]);
     }
     limits
 }

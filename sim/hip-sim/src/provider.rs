@@ -56,13 +56,27 @@ fn table() -> &'static HashMap<&'static str, Function> {
             api::ipc::FUNCTIONS,
             api::array::FUNCTIONS,
             api::texture::FUNCTIONS,
+            api::mipmap::FUNCTIONS,
+            api::signal::FUNCTIONS,
+            #[cfg(target_os = "linux")]
+            api::external::FUNCTIONS,
+            api::batch::FUNCTIONS,
+            api::limit::FUNCTIONS,
+            api::link::FUNCTIONS,
+            api::attribute::FUNCTIONS,
+            api::tool::FUNCTIONS,
         ]
         .into_iter()
-        .chain(api::graph::FUNCTIONS)
+        .chain(api::graph::FUNCTIONS.iter().copied())
         .flatten()
         .copied()
         .collect()
     })
+}
+
+/// The address of a function that the software GPU has.
+pub(crate) fn address(name: &str) -> Option<*mut c_void> {
+    table().get(name).map(|function| function.address())
 }
 
 /// Whether the software GPU has the function, rather than answers `hipErrorNotSupported`.

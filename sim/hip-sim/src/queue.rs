@@ -6,8 +6,8 @@
 //!
 //! Two kinds of thread run commands: a few [workers], started when there is something to do and gone after some idle
 //! seconds, and any thread that waits. A waiting thread runs what it waits for itself if no worker has begun it, so
-//! that `launch; synchronize` costs no thread switch. Host functions alone stay with the workers: the waiting thread may
-//! hold a lock that they need.
+//! that `launch; synchronize` costs no thread switch. Host functions, and waits for what is outside of the queues, alone stay with
+//! the workers: the waiting thread may hold a lock that they need, and has more to look at than one of them.
 
 mod workers;
 
@@ -75,8 +75,17 @@ pub(crate) enum Work {
     Awaited(DeviceWork, LeftOut),
     /// Calls back into the program, on a worker, also after a failure (which it is given).
     Host(HostWork),
+    /// Waits for something that is no command, as long as that takes: on a worker, and left out like device work.
+    Wait(DeviceWork),
     /// Bookkeeping that always happens, failure or not (time stamps, releases).
     Always(Box<dyn FnOnce() + Send>),
+}
+
+impl Work {
+    /// Whether it may take as long as the program likes, so that only workers do it, beside those that run device work.
+    fn may_stay(&self) -> bool {
+        matches!(self, Self::Host(_) | Self::Wait(_))
+    }
 }
 
 struct Command {
@@ -468,10 +477,10 @@ impl Scheduler {
             }
         }
         let spoiled = state.spoiled(Point { queue: key, ticket });
-        let in_host_function = matches!(command.work, Work::Host(_));
+        let may_stay = command.work.may_stay();
         let workers = &mut state.workers;
         match runner {
-            Runner::Worker if in_host_function => workers.in_host_function += 1,
+            Runner::Worker if may_stay => workers.in_host_function += 1,
             Runner::Worker => workers.busy += 1,
             Runner::Waiter => {}
         }
@@ -479,12 +488,12 @@ impl Scheduler {
         drop(state);
         self.pause(key, 2 * ticket);
         let failure = match (command.work, spoiled) {
-            (Work::Device(_), Some(_)) => None,
+            (Work::Device(_) | Work::Wait(_), Some(_)) => None,
             (Work::Awaited(_, left_out), Some(failure)) => {
                 let _ = left_out.set(failure);
                 None
             }
-            (Work::Device(work) | Work::Awaited(work, _), None) => {
+            (Work::Device(work) | Work::Wait(work) | Work::Awaited(work, _), None) => {
                 catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(Failure::from_panic(&*panic))).err()
             }
             (Work::Host(call), spoiled) => {
@@ -501,7 +510,7 @@ impl Scheduler {
         let mut state = self.lock();
         let workers = &mut state.workers;
         match runner {
-            Runner::Worker if in_host_function => workers.in_host_function -= 1,
+            Runner::Worker if may_stay => workers.in_host_function -= 1,
             Runner::Worker => workers.busy -= 1,
             Runner::Waiter => {}
         }
@@ -600,7 +609,7 @@ impl State {
     }
 
     /// The queue to run next so that `key` gets on: itself, or what its head waits for. `None` if that is in
-    /// other hands: running already, or a host function.
+    /// other hands: running already, or a host function or a wait.
     fn runnable_towards(&self, mut key: QueueKey) -> Option<QueueKey> {
         loop {
             let queue = self.queue(key)?;
@@ -611,7 +620,7 @@ impl State {
             let unmet = head.waits.iter().chain(&head.implied).find(|point| !self.reached(**point));
             match unmet {
                 Some(point) => key = point.queue,
-                None if matches!(head.work, Work::Host(_)) => return None,
+                None if head.work.may_stay() => return None,
                 None => return Some(key),
             }
         }

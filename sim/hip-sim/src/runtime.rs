@@ -1,16 +1,21 @@
 //! The process's one runtime: its devices, queues, handles and memory.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::ffi::c_void;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 use amdgpu_sim::{Gpu, Memory};
 use hip_sys::{hipErrorContextIsDestroyed, hipErrorInitializationError, hipErrorInvalidDevice, hipStream_t};
 
+#[cfg(target_os = "linux")]
+use crate::api::external::ExternalMemory;
 use crate::api::library::{Library, LibraryKernel};
+use crate::api::limit::STACK;
+use crate::api::link::Linker;
 use crate::array::Array;
 use crate::capture::{Captures, Mark};
 use crate::config;
@@ -20,13 +25,17 @@ use crate::handles::{Handles, Kind};
 use crate::images::Objects;
 use crate::loss::Loss;
 use crate::memory::AddressMap;
+use crate::mipmap::MipmappedArray;
 use crate::observe::write_profile_at_exit;
 use crate::peers::Peers;
 use crate::placement::Placements;
 use crate::pool::Pool;
 use crate::queue::{Order, Point, Priority, QueueKey, Scheduler, Scope};
+#[cfg(target_os = "linux")]
+use crate::semaphore::Semaphore;
 use crate::shared_event::SharedEvent;
 use crate::status::{Outcome, Refusal, ensure, watch_fork};
+use crate::units::UnitSet;
 use crate::variables::ManagedVariables;
 use crate::virtual_memory::VirtualMemory;
 
@@ -38,6 +47,8 @@ pub(crate) struct Device {
     /// The queue of the legacy default stream.
     pub(crate) null: QueueKey,
     pub(crate) flags: AtomicU32,
+    /// The limit on a thread's stack, in bytes.
+    pub(crate) stack: AtomicUsize,
     /// Counts resets, which end the per-thread streams.
     pub(crate) resets: AtomicU64,
     /// The handle of the pool that it always has, as a number.
@@ -56,6 +67,7 @@ impl Device {
             loss: Loss::default(),
             null,
             flags: AtomicU32::new(0),
+            stack: AtomicUsize::new(STACK),
             resets: AtomicU64::new(0),
             default_pool,
             pool: AtomicUsize::new(default_pool),
@@ -80,6 +92,8 @@ pub(crate) struct Stream {
     pub(crate) device: usize,
     pub(crate) flags: u32,
     pub(crate) priority: i32,
+    /// The compute units that it was given, if it was.
+    pub(crate) units: Option<UnitSet>,
     /// The execution context that it was made in, if it was.
     pub(crate) context: Option<Arc<Context>>,
 }
@@ -145,7 +159,15 @@ pub(crate) struct Runtime {
     pub(crate) placements: Placements,
     pub(crate) virtual_memory: VirtualMemory,
     pub(crate) arrays: Handles<Array>,
+    pub(crate) mipmaps: Handles<MipmappedArray>,
     pub(crate) images: Objects,
+    #[cfg(target_os = "linux")]
+    pub(crate) external_memory: Handles<ExternalMemory>,
+    #[cfg(target_os = "linux")]
+    pub(crate) semaphores: Handles<Semaphore>,
+    pub(crate) linkers: Handles<Linker>,
+    /// How threads wait for streams, of which somebody has said that.
+    policies: Mutex<HashMap<QueueKey, u32>>,
     /// Where the profile goes.
     pub(crate) profile: Option<PathBuf>,
 }
@@ -195,7 +217,14 @@ pub(crate) fn runtime() -> Result<&'static Runtime, Refusal> {
                 placements: Placements::default(),
                 virtual_memory,
                 arrays: Handles::new(Kind::Array),
+                mipmaps: Handles::new(Kind::MipmappedArray),
                 images: Objects::default(),
+                #[cfg(target_os = "linux")]
+                external_memory: Handles::new(Kind::ExternalMemory),
+                #[cfg(target_os = "linux")]
+                semaphores: Handles::new(Kind::ExternalSemaphore),
+                linkers: Handles::new(Kind::Linker),
+                policies: Mutex::default(),
                 profile: settings.profile,
             })
         })
@@ -270,6 +299,11 @@ impl Runtime {
     pub(crate) fn memory(&self) -> &Memory {
         // There is one device at least.
         self.devices[0].gpu.memory()
+    }
+
+    /// How threads wait for streams, of which somebody has said that.
+    pub(crate) fn wait_policies(&self) -> MutexGuard<'_, HashMap<QueueKey, u32>> {
+        self.policies.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The pool whose handle is this number.

@@ -48,6 +48,15 @@ impl UnitSet {
         set
     }
 
+    /// Those of them that a bit mask has: unit 0 is bit 0 of the first word.
+    pub(crate) fn masked(&self, mask: &[u32]) -> Self {
+        let mut set = *self;
+        for (index, word) in set.0.iter_mut().enumerate() {
+            *word &= mask.get(index).copied().unwrap_or(0);
+        }
+        set
+    }
+
     pub(crate) fn count(&self) -> u32 {
         self.0.iter().map(|word| word.count_ones()).sum()
     }

@@ -351,7 +351,10 @@ fn what_makes_no_sense_is_refused() {
             (8, 0, 2, 0),
             (8, 4, 0, hipArrayLayered),
             (8, 4, 20_000, hipArrayLayered),
-            (8, 8, 6, hipArrayCubemap),
+            (8, 4, 6, hipArrayCubemap),
+            (8, 8, 12, hipArrayCubemap),
+            (8, 8, 9, hipArrayCubemap | hipArrayLayered),
+            (0, 0, 6, hipArrayCubemap),
             (8, 4, 0, 99),
         ] {
             let extent = hipExtent { width, height, depth };
@@ -441,12 +444,141 @@ fn what_makes_no_sense_is_refused() {
         assert_eq!(hipCreateSurfaceObject(&mut surface, null()), BAD);
         of.resType = hipResourceTypeLinear;
         assert_eq!(hipCreateSurfaceObject(&mut surface, &of), BAD);
-        let mut levels = null_mut();
-        assert_eq!(
-            hipMallocMipmappedArray(&mut levels, &FLOAT, hipExtent { width: 8, height: 8, depth: 0 }, 2, 0),
-            hipErrorNotSupported
-        );
         ok(hipFreeArray(array));
+        hipGetLastError();
+    }
+}
+
+/// Of 8 by 4 numbers, and of 4 by 2, and of 2 by 1.
+fn levels(flags: u32) -> hipMipmappedArray_t {
+    start();
+    let mut made = null_mut();
+    // SAFETY: both are valid.
+    ok(unsafe { hipMallocMipmappedArray(&mut made, &FLOAT, hipExtent { width: 8, height: 4, depth: 0 }, 3, flags) });
+    made
+}
+
+fn level(of: hipMipmappedArray_t, number: u32) -> hipArray_t {
+    let mut level = null_mut();
+    // SAFETY: a place for the result.
+    ok(unsafe { hipGetMipmappedArrayLevel(&mut level, of, number) });
+    level
+}
+
+fn of_levels(mipmap: hipMipmappedArray_t) -> hipResourceDesc {
+    let mut resource = hipResourceDesc { resType: hipResourceTypeMipmappedArray, ..Default::default() };
+    resource.res.mipmap = hipResourceDesc_res_mipmap { mipmap };
+    resource
+}
+
+#[test]
+fn levels_are_arrays_that_go_with_the_whole() {
+    let _alone = alone();
+    let whole = levels(hipArraySurfaceLoadStore);
+    let (of, how) = (of_levels(whole), plain());
+    // SAFETY: all are valid; bad handles are found.
+    unsafe {
+        for (number, [width, height]) in [[8, 4], [4, 2], [2, 1]].into_iter().enumerate() {
+            let level = level(whole, number as u32);
+            let mut again = null_mut();
+            ok(hipMipmappedArrayGetLevel(&mut again, whole, number as u32));
+            assert_eq!(again, level);
+            let (mut texel, mut found, mut flags) = Default::default();
+            ok(hipArrayGetInfo(&mut texel, &mut found, &mut flags, level));
+            assert_eq!(([found.width, found.height, found.depth], flags), ([width, height, 0], 2));
+            let texels: Vec<f32> = (0..width * height).map(|i| (100 * number + i) as f32).collect();
+            let (from, row) = (texels.as_ptr().cast(), 4 * width);
+            ok(hipMemcpy2DToArray(level, 0, 0, from, row, row, height, hipMemcpyHostToDevice));
+            assert_eq!(hipFreeArray(level), BAD, "it is the whole's");
+        }
+        // Each as it was written, by a texture of its own and by one of a view of the levels.
+        for (number, expected) in [(0, 25.0), (1, 105.0), (2, 201.0)] {
+            let at = [[1.5, [3.5, 1.5, 0.5][number]]];
+            let own = texture(&of_array(level(whole, number as u32)), &how);
+            assert_eq!(sample(own, &at), (hipSuccess, vec![expected]));
+            ok(hipDestroyTextureObject(own));
+            let (first, last) = (number as u32, 2);
+            let view = hipResourceViewDesc {
+                format: hipResViewFormatFloat1,
+                width: 8,
+                height: 4,
+                firstMipmapLevel: first,
+                lastMipmapLevel: last,
+                ..Default::default()
+            };
+            let mut viewed = null_mut();
+            ok(hipCreateTextureObject(&mut viewed, &of, &how, &view));
+            assert_eq!(sample(viewed, &at), (hipSuccess, vec![expected]));
+            ok(hipDestroyTextureObject(viewed));
+        }
+        let of_gone = texture(&of_levels(whole), &how);
+        let smallest = level(whole, 2);
+        ok(hipFreeMipmappedArray(whole));
+        let (mut found, mut number) = (null_mut(), HIP_ARRAY_DESCRIPTOR::default());
+        assert_eq!(hipArrayGetDescriptor(&mut number, smallest), hipErrorInvalidHandle);
+        assert_eq!(hipGetMipmappedArrayLevel(&mut found, whole, 0), hipErrorInvalidHandle);
+        assert_eq!(hipFreeMipmappedArray(whole), hipErrorInvalidHandle);
+        assert_eq!(sample(of_gone, &[[0.5, 0.5]]).0, hipErrorIllegalAddress);
+        ok(hipDestroyTextureObject(of_gone));
+        hipGetLastError();
+    }
+}
+
+#[test]
+fn levels_that_make_no_sense_are_refused() {
+    let _alone = alone();
+    let (mut made, mut found) = (null_mut(), null_mut());
+    let whole = levels(0);
+    let (of, how) = (of_levels(whole), plain());
+    let mut texture = null_mut();
+    // SAFETY: all pointers are null or valid; the simulator checks the rest.
+    unsafe {
+        for (width, height, depth, levels, flags) in [
+            (8, 4, 0, 0, 0),
+            (8, 4, 0, 5, 0),
+            (8, 4, 0, u32::MAX, 0),
+            (0, 4, 0, 1, 0),
+            (8, 4, 0, 2, 99),
+            (8, 4, 0, 2, hipArrayLayered),
+            (1 << 20, 0, 0, 2, 0),
+        ] {
+            let extent = hipExtent { width, height, depth };
+            assert_eq!(hipMallocMipmappedArray(&mut made, &FLOAT, extent, levels, flags), BAD, "{width} {levels}");
+        }
+        let extent = hipExtent { width: 8, height: 4, depth: 0 };
+        assert_eq!(hipMallocMipmappedArray(null_mut(), &FLOAT, extent, 1, 0), BAD);
+        assert_eq!(hipMallocMipmappedArray(&mut made, null(), extent, 1, 0), BAD);
+        assert_eq!(hipGetMipmappedArrayLevel(&mut found, whole, 3), BAD);
+        assert_eq!(hipGetMipmappedArrayLevel(null_mut(), whole, 0), BAD);
+        // As AMD's runtime.
+        assert_eq!(hipGetMipmappedArrayLevel(&mut found, null_mut(), 0), hipErrorInvalidHandle);
+        assert_eq!(hipFreeMipmappedArray(null_mut()), BAD);
+        assert_eq!(hipFreeMipmappedArray(level(whole, 0).cast()), hipErrorInvalidHandle, "a level is none");
+        let mut create = |change: &dyn Fn(&mut hipTextureDesc, &mut hipResourceViewDesc)| {
+            let (mut how, mut view) = (how, hipResourceViewDesc::default());
+            change(&mut how, &mut view);
+            let status = hipCreateTextureObject(&mut texture, &of, &how, &view);
+            if status == hipSuccess {
+                ok(hipDestroyTextureObject(texture));
+            }
+            status
+        };
+        ok(create(&|_, view| view.lastMipmapLevel = 2));
+        assert_eq!(create(&|_, view| view.lastMipmapLevel = 3), BAD);
+        assert_eq!(create(&|_, view| view.firstMipmapLevel = 1), BAD, "behind the last");
+        assert_eq!(create(&|_, view| (view.format, view.width) = (hipResViewFormatFloat1, 4)), hipErrorNotSupported);
+        assert_eq!(create(&|how, _| how.mipmapLevelBias = f32::NAN), BAD);
+        assert_eq!(create(&|how, _| how.minMipmapLevelClamp = -1.0), BAD);
+        assert_eq!(create(&|how, _| how.minMipmapLevelClamp = 1.0), BAD, "beyond the most");
+        assert_eq!(create(&|how, _| how.mipmapFilterMode = hipTextureFilterMode(9)), BAD);
+        let between = |how: &mut hipTextureDesc, view: &mut hipResourceViewDesc| {
+            (how.mipmapFilterMode, view.lastMipmapLevel) = (hipFilterModeLinear, 2);
+            (how.minMipmapLevelClamp, how.maxMipmapLevelClamp) = (0.5, 0.5);
+        };
+        assert_eq!(create(&between), hipErrorNotSupported);
+        let of = of_levels(null_mut());
+        assert_eq!(hipCreateTextureObject(&mut texture, &of, &how, null()), BAD);
+        ok(hipFreeMipmappedArray(whole));
         hipGetLastError();
     }
 }
@@ -484,6 +616,8 @@ fn a_device_without_images() {
     unsafe {
         assert_eq!(hipMallocArray(&mut array, &FLOAT, 8, 4, 0), hipErrorNotSupported);
         assert_eq!(hipCreateTextureObject(&mut texture, &of, &plain(), null()), hipErrorNotSupported);
+        let (mut levels, extent) = (null_mut(), hipExtent { width: 8, height: 4, depth: 0 });
+        assert_eq!(hipMallocMipmappedArray(&mut levels, &FLOAT, extent, 1, 0), hipErrorNotSupported);
     }
     assert!(hip_sim::last_fault().unwrap().contains("device 0 (gfx942) has no images"));
 }

@@ -283,7 +283,7 @@ fn what_there_is_and_what_there_is_not() {
     unsafe {
         ok(hipRuntimeGetVersion(&mut version));
         assert_eq!(version as u32, hip_sys::API_LEVEL.0 * 10_000_000 + hip_sys::API_LEVEL.1 * 100_000);
-        assert_eq!(hipFreeMipmappedArray(null_mut()), hipErrorNotSupported);
+        assert_eq!(hipTexObjectDestroy(null_mut()), hipErrorNotSupported);
         assert_eq!(hipGetLastError(), hipErrorNotSupported);
         let name = hipGetErrorName(hipErrorNotSupported);
         assert_eq!(std::ffi::CStr::from_ptr(name), c"hipErrorNotSupported");

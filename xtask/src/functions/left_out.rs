@@ -7,8 +7,6 @@ const IN_THE_GRAPH: &str = "changes a graph that is not instantiated: build it a
 const DEPRECATED_CONTEXT: &str =
     "contexts, deprecated by AMD: a device has one, which calls make current by themselves";
 const PROPERTIES: &str = "`Device::properties` and `Device::attribute` tell it";
-const SEMAPHORES: &str =
-    "no ROCm for Linux imports a semaphore, nor has these: 7.2.4 jumps to address 0, and older ones lack the symbol";
 
 /// Patterns of whole names, and the reason; the first that fits counts.
 pub(super) const REASONS: &[(&str, &str)] = &[
@@ -24,7 +22,6 @@ pub(super) const REASONS: &[(&str, &str)] = &[
     (r"hipGetSymbol(Address|Size)|.*(From|To)Symbol(Async)?|hipOccupancy.*", COMPILED_IN),
     (r"hipApiName|hipKernelNameRef(ByPtr)?|hipGetStreamDeviceId", "for profilers"),
     (r"hipExt((En|Dis)ableLogging|SetLoggingParams)", "the runtime's own log, which `AMD_LOG_LEVEL` controls"),
-    (r"hipGraph.*ExternalSemaphores(Signal|Wait)Node.*", SEMAPHORES),
     (
         r"hipExternalMemoryGetMappedMipmappedArray",
         "declared, but neither in ROCm's library for Linux (to 7.2.4) nor known to its `hipGetProcAddress`, which has no arrays with levels either",

@@ -12,7 +12,7 @@ impl Graph {
     /// Adds a record of an event (`hipGraphAddEventRecordNode`): each launch moves the event's mark.
     ///
     /// # Errors
-    /// [`Error::WrongDevice`], [`Error::Graph`] for nodes of another graph, [`Error::InvalidValue`] for an interprocess event.
+    /// [`Error::WrongDevice`], [`Error::Graph`] for nodes of another graph, [`Error::InvalidValue`] for an event of other processes or other code.
     pub fn add_event_record(&mut self, after: &[Node], event: &Arc<Event>) -> Result<Node> {
         self.inner.device.expect(event.device(), "the event")?;
         event.refuse_shared("the event of a graph")?;

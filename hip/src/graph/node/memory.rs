@@ -14,8 +14,9 @@ use crate::memory::{DevicePtr, byte_len};
 
 impl Graph {
     /// Adds an allocation of `len` elements (`hipGraphAddMemAllocNode`). The address is known at once; the memory is there in
-    /// each launch from this node on until an [`add_free`](Self::add_free) node, or the next launch with
-    /// [`auto_free`](crate::InstantiateOptions::auto_free).
+    /// each launch from this node on until an [`add_free`](Self::add_free) node, of this graph or one that is launched later, or the next launch with
+    /// [`auto_free`](crate::InstantiateOptions::auto_free), and no longer than the [`GraphExec`](crate::GraphExec), which frees what its last launch
+    /// has left. (HIP 5.7 has the memory from here on, and never gives back what no node has freed.)
     ///
     /// # Errors
     /// [`Error::TooLarge`], [`Error::ZeroSizedType`], [`Error::InvalidValue`] for no elements; [`Error::Graph`] for nodes of another
@@ -36,7 +37,9 @@ impl Graph {
                 // SAFETY: the graph and the nodes are alive; the parameters are valid for a read and a write.
                 unsafe { hip_sys::hipGraphAddMemAllocNode(node, graph, before, count, pointer) }
             })?;
-        Ok((node, DevicePtr::from_address(params.dptr as u64)))
+        let pointer = DevicePtr::<T>::from_address(params.dptr as u64);
+        self.resources.memory.allocates(pointer.address());
+        Ok((node, pointer))
     }
 
     /// Adds the end of memory that an [`add_alloc`](Self::add_alloc) node has allocated (`hipGraphAddMemFreeNode`).
@@ -45,14 +48,17 @@ impl Graph {
     /// [`Error::Graph`] for nodes of another graph; the runtime's for another pointer.
     ///
     /// # Safety
-    /// No node that may run after this one, or at the same time, uses the memory, and none frees it a second time.
+    /// No node that may run after this one, or at the same time, uses the memory, and none frees it a second time. Where another graph has allocated it,
+    /// the graph of this node is launched after that, before that [`GraphExec`](crate::GraphExec) is gone.
     pub unsafe fn add_free<T>(&mut self, after: &[Node], pointer: DevicePtr<T>) -> Result<Node> {
         let address = ptr::without_provenance_mut::<c_void>(pointer.address() as usize);
         let asked = || format!("{pointer:?}");
-        self.add(NodeKind::Free, after, "hipGraphAddMemFreeNode", asked, |node, graph, before, count| {
+        let node = self.add(NodeKind::Free, after, "hipGraphAddMemFreeNode", asked, |node, graph, before, count| {
             // SAFETY: the graph and the nodes are alive; the caller answers for the memory.
             unsafe { hip_sys::hipGraphAddMemFreeNode(node, graph, before, count, address) }
-        })
+        })?;
+        self.resources.memory.frees(pointer.address());
+        Ok(node)
     }
 }
 

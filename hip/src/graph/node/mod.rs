@@ -2,6 +2,8 @@
 
 mod copy;
 mod event;
+#[cfg(unix)]
+mod external;
 mod fill;
 mod host;
 mod kernel;
@@ -15,6 +17,8 @@ use std::ptr;
 use hip_sys::{hipError_t, hipGraphNode_t};
 
 pub use copy::{GraphCopy, GraphCopy3};
+#[cfg(unix)]
+pub(super) use external::{with_signal, with_wait};
 pub use fill::GraphFill;
 pub(super) use host::host_params;
 pub(super) use kernel::kernel_params;
@@ -64,6 +68,10 @@ pub enum NodeKind {
     Free,
     /// Waits for signals and writes to them.
     Signals,
+    /// Signals a semaphore of another API.
+    ExternalSignal,
+    /// Waits for a semaphore of another API.
+    ExternalWait,
     /// Something else (`hipGraphNodeType`).
     Other(u32),
 }
@@ -81,6 +89,8 @@ impl NodeKind {
             hip_sys::hipGraphNodeTypeEventRecord => Self::EventRecord,
             hip_sys::hipGraphNodeTypeMemAlloc => Self::Alloc,
             hip_sys::hipGraphNodeTypeMemFree => Self::Free,
+            hip_sys::hipGraphNodeTypeExtSemaphoreSignal => Self::ExternalSignal,
+            hip_sys::hipGraphNodeTypeExtSemaphoreWait => Self::ExternalWait,
             #[cfg(feature = "rocm-6-4")]
             hip_sys::hipGraphNodeTypeBatchMemOp => Self::Signals,
             other => Self::Other(other.0),

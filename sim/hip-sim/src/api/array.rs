@@ -41,7 +41,7 @@ unsafe fn create(to: *mut hipArray_t, channels: Option<Channels>, extent: [usize
     let layout = layout.map_err(|error| Refusal::new(hipErrorInvalidValue, error.to_string()))?;
     make_room(runtime, device, layout.bytes() as u64);
     let base = allocate(runtime, device, layout.bytes() as u64, None)?;
-    let array = Array { device: device.ordinal, base, layout, channels, extent, flags };
+    let array = Array { device: device.ordinal, base, layout, channels, extent, flags, is_level: false };
     // SAFETY: not null, hence valid, as the caller vouches.
     unsafe { put(to, runtime.arrays.insert(array).ok_or(hipErrorOutOfMemory)?.cast()) }
 }
@@ -51,6 +51,12 @@ fn destroy(handle: hipArray_t) -> Outcome {
     let runtime = runtime()?;
     ensure(!handle.is_null(), hipErrorInvalidValue)?;
     let array = array_of(runtime, handle)?;
+    if array.is_level {
+        return Err(Refusal::new(
+            hipErrorInvalidValue,
+            "a level goes with the array that it is of (hipFreeMipmappedArray)",
+        ));
+    }
     runtime.drain(Some(array.device));
     // Another thread may have been faster.
     let array = runtime.arrays.remove(handle.cast()).ok_or(hipErrorInvalidHandle)?;

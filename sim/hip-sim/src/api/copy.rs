@@ -141,7 +141,7 @@ impl Copy {
     }
 
     /// Whether the host's part must be done with when the call returns: the program's own memory is not pinned.
-    fn is_pageable(&self) -> bool {
+    pub(crate) fn is_pageable(&self) -> bool {
         self.to.block.is_none() || self.from.block.is_none()
     }
 

@@ -9,7 +9,9 @@ use super::{hip_functions, put, put_if_wanted};
 use crate::memory::{Block, Kind, release_host};
 use crate::pool::Pool;
 use crate::properties::{PCI_DOMAIN, R0000, R0600, device_name};
-use crate::properties::{SURFACE_1D, TEXTURE_1D, TEXTURE_1D_LINEAR, TEXTURE_2D, TEXTURE_3D};
+use crate::properties::{
+    SURFACE_1D, TEXTURE_1D, TEXTURE_1D_LINEAR, TEXTURE_1D_MIPMAP, TEXTURE_2D, TEXTURE_3D, TEXTURE_CUBE,
+};
 use crate::queue::Scope;
 use crate::runtime::{Runtime, runtime};
 use crate::status::ensure;
@@ -277,6 +279,7 @@ fn context_of(ordinal: usize) -> hipCtx_t {
 fn reset(runtime: &Runtime, ordinal: usize) {
     runtime.drain(Some(ordinal));
     for stream in runtime.streams.remove_where(|stream| stream.device == ordinal) {
+        runtime.wait_policies().remove(&stream.queue);
         runtime.captures.abandon(runtime, stream.queue);
         runtime.scheduler.close(stream.queue);
     }
@@ -287,6 +290,7 @@ fn reset(runtime: &Runtime, ordinal: usize) {
     runtime.virtual_memory.reset(runtime, ordinal);
     runtime.images.reset(runtime, ordinal);
     runtime.arrays.remove_where(|array| array.device == ordinal);
+    runtime.mipmaps.remove_where(|array| array.device == ordinal);
     for block in runtime.memory.remove_device(ordinal) {
         if let Some(pool) = block.share.and_then(|share| runtime.pool(share.pool)) {
             pool.freed(block.size);
@@ -299,6 +303,7 @@ fn reset(runtime: &Runtime, ordinal: usize) {
     runtime.pools.remove_where(|pool| pool.device == ordinal && !pool.is_default);
     runtime.pools.each(Pool::settle);
     device.flags.store(0, Ordering::Relaxed);
+    device.stack.store(super::limit::STACK, Ordering::Relaxed);
     device.resets.fetch_add(1, Ordering::AcqRel);
     runtime.scheduler.forgive(ordinal);
 }
@@ -319,7 +324,7 @@ pub(crate) fn release(runtime: &Runtime, block: &Block) {
             // nothing that runs uses it: every caller has waited for the devices.
             unsafe { release_host(block.base, block.size) };
         }
-        Kind::Opened => drop(runtime.memory().free(block.base)),
+        Kind::Opened | Kind::Imported { .. } => drop(runtime.memory().free(block.allocation())),
         Kind::Registered => drop(runtime.memory().unregister_host(block.base)),
         // It goes with its nodes, its module, its handle.
         Kind::Graph | Kind::Global | Kind::Mapped { .. } => {}
@@ -401,14 +406,15 @@ fn attribute_of(p: &R0600, attribute: hipDeviceAttribute_t) -> Option<c_int> {
         hipDeviceAttributeFineGrainSupport => 1,
         hipDeviceAttributeWallClockRate | hipDeviceAttributeClockInstructionRate => p.clockInstructionRate,
         hipDeviceAttributeVirtualMemoryManagementSupported => c_int::from(cfg!(target_os = "linux")),
-        hipDeviceAttributeCanUseStreamWaitValue
-            | hipDeviceAttributeTccDriver
+        hipDeviceAttributeCanUseStreamWaitValue => 1,
+        hipDeviceAttributeTccDriver
             | hipDeviceAttributeSingleToDoublePrecisionPerfRatio
             | hipDeviceAttributeCooperativeMultiDeviceUnmatchedFunc
             | hipDeviceAttributeCooperativeMultiDeviceUnmatchedGridDim
             | hipDeviceAttributeCooperativeMultiDeviceUnmatchedBlockDim
-            | hipDeviceAttributeCooperativeMultiDeviceUnmatchedSharedMem
-            | hipDeviceAttributeMaxTexture1DMipmap | hipDeviceAttributeMaxTextureCubemap => 0,
+            | hipDeviceAttributeCooperativeMultiDeviceUnmatchedSharedMem => 0,
+        hipDeviceAttributeMaxTexture1DMipmap => p.textures[TEXTURE_1D_MIPMAP],
+        hipDeviceAttributeMaxTextureCubemap => p.textures[TEXTURE_CUBE],
         hipDeviceAttributeMaxTexture1DWidth => p.textures[TEXTURE_1D],
         hipDeviceAttributeMaxTexture1DLinear => p.textures[TEXTURE_1D_LINEAR],
         hipDeviceAttributeMaxTexture2DWidth => p.textures[TEXTURE_2D],

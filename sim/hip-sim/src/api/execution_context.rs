@@ -153,11 +153,26 @@ unsafe fn put_mask(runtime: &Runtime, stream: hipStream_t, words: u32, mask: *mu
 
 fn units_of_stream(runtime: &Runtime, stream: hipStream_t) -> Result<Units, Refusal> {
     let target = runtime.target(stream)?;
-    let context = runtime.streams.get(stream.cast()).and_then(|stream| stream.context.clone());
-    Ok(context.map_or_else(|| units_of_device(runtime, target.device), |context| context.units.clone()))
+    let all = || units_of_device(runtime, target.device);
+    let Some(stream) = runtime.streams.get(stream.cast()) else { return Ok(all()) };
+    Ok(match (&stream.context, stream.units) {
+        (Some(context), _) => context.units.clone(),
+        (None, Some(set)) => Units { set, ..all() },
+        (None, None) => all(),
+    })
 }
 
 hip_functions! {
+    fn hipExtStreamCreateWithCUMask(to: *mut hipStream_t, words: u32, mask: *const u32) {
+        let runtime = runtime()?;
+        ensure(!to.is_null(), hipErrorInvalidHandle)?;
+        ensure(words > 0 && !mask.is_null(), hipErrorInvalidValue)?;
+        let all = units_of_device(runtime, runtime.live_current()?.ordinal).set;
+        let set = all.masked(std::slice::from_raw_parts(mask, words as usize));
+        // A mask that leaves none is none.
+        super::stream::create(to, hipStreamDefault, 0, Some(set).filter(|set| set.count() > 0))
+    }
+
     fn hipExtStreamGetCUMask(stream: hipStream_t, words: u32, mask: *mut u32) {
         let runtime = runtime()?;
         let needed = units_of_device(runtime, runtime.target(stream)?.device).set.count().div_ceil(32);

@@ -14,8 +14,8 @@ use crate::fault::Failure;
 use crate::graph::{KernelNode, Operation};
 use crate::observe;
 use crate::properties::{LDS_BYTES, MAX_GRID, MAX_THREADS, compute_units};
-use crate::queue::Work;
-use crate::runtime::{Device, Runtime, runtime};
+use crate::queue::{Point, QueueKey, Work};
+use crate::runtime::{Device, Runtime, Target, runtime};
 use crate::status::{Outcome, Refusal, ensure};
 
 /// The marks in the `extra` array of a launch.
@@ -167,6 +167,11 @@ impl Launch {
         Ok(Self { grid, block, lds, is_cooperative: false })
     }
 
+    /// Whether it is of as many workgroups, as large and with as much LDS.
+    fn is_like(&self, other: &Self) -> bool {
+        (self.grid, self.block, self.lds) == (other.grid, other.block, other.lds)
+    }
+
     /// How many workgroups there are.
     fn blocks(&self) -> u64 {
         let axes = self.grid.iter().zip(self.block);
@@ -288,6 +293,62 @@ unsafe fn launch(
     Ok(())
 }
 
+/// `hipCooperativeLaunchMultiDeviceNoPreSync` and `hipCooperativeLaunchMultiDeviceNoPostSync`.
+const NO_PRE_SYNC: c_uint = 1;
+const NO_POST_SYNC: c_uint = 2;
+
+/// Checks a cooperative launch on several devices, and queues it: behind what is on the streams of all, and in front of what comes on any.
+///
+/// # Safety
+/// As HIP asks of the parameters.
+unsafe fn launch_on_devices(parts: &[hipFunctionLaunchParams], flags: c_uint) -> Outcome {
+    let runtime = runtime()?;
+    let mut prepared = Vec::with_capacity(parts.len());
+    for (at, part) in parts.iter().enumerate() {
+        let grid = [part.gridDimX, part.gridDimY, part.gridDimZ];
+        let block = [part.blockDimX, part.blockDimY, part.blockDimZ];
+        ensure(!grid.contains(&0) && !block.contains(&0), hipErrorInvalidConfiguration)?;
+        let handle = part.hStream.addr();
+        // Their own streams alone: no default stream can be of several devices.
+        ensure(handle > 2, hipErrorInvalidHandle)?;
+        let target = runtime.live_target(part.hStream)?;
+        runtime.captures.refuse_use(target.queue)?;
+        let size = Launch { is_cooperative: true, ..Launch::from_blocks(grid, block, part.sharedMemBytes)? };
+        // SAFETY: as the caller vouches.
+        let kernel = unsafe { Prepared::new(runtime, part.function, size, part.kernelParams, NO_EXTRA) }?;
+        ensure(kernel.device == target.device, hipErrorInvalidDevice)?;
+        let name = &kernel.kernel.info().name;
+        let fits = |(other, of): &(Target, Prepared)| {
+            other.device != target.device && of.kernel.info().name == *name && of.launch.is_like(&size)
+        };
+        if !prepared.iter().all(fits) {
+            let text = format!(
+                "part {at} of a launch on several devices, of {name}, has the device of another part, or is not like it"
+            );
+            return Err(Refusal::new(hipErrorInvalidValue, text));
+        }
+        prepared.push((target, kernel));
+    }
+    let nothing = || Work::Always(Box::new(|| {}));
+    let queues: Vec<QueueKey> = prepared.iter().map(|(target, _)| target.queue).collect();
+    let before: Vec<Point> = match flags & NO_PRE_SYNC {
+        0 => queues.iter().filter_map(|queue| runtime.scheduler.last(*queue)).collect(),
+        _ => Vec::new(),
+    };
+    let mut after = Vec::with_capacity(queues.len());
+    for (target, kernel) in prepared {
+        let work = Work::Device(Box::new(move || kernel.run(runtime)));
+        let point = runtime.scheduler.submit(target.queue, work, &before);
+        after.push(point.ok_or(hipErrorContextIsDestroyed)?);
+    }
+    if flags & NO_POST_SYNC == 0 {
+        for queue in queues {
+            runtime.scheduler.submit(queue, nothing(), &after).ok_or(hipErrorContextIsDestroyed)?;
+        }
+    }
+    Ok(())
+}
+
 const NONE: hipEvent_t = std::ptr::null_mut();
 const NO_EXTRA: *mut *mut c_void = std::ptr::null_mut();
 /// `hipLaunchAttributeCooperative`.
@@ -333,6 +394,15 @@ hip_functions! {
     ) {
         let size = Launch::from_blocks([grid_x, grid_y, grid_z], [block_x, block_y, block_z], lds)?;
         launch(function, Launch { is_cooperative: true, ..size }, stream, params, NO_EXTRA, (NONE, NONE))
+    }
+
+    fn hipModuleLaunchCooperativeKernelMultiDevice(
+        parts: *mut hipFunctionLaunchParams, count: c_uint, flags: c_uint,
+    ) {
+        let devices = runtime()?.devices.len();
+        ensure(!parts.is_null() && (1..=devices).contains(&(count as usize)), hipErrorInvalidValue)?;
+        ensure(flags & !(NO_PRE_SYNC | NO_POST_SYNC) == 0, hipErrorInvalidValue)?;
+        launch_on_devices(std::slice::from_raw_parts(parts, count as usize), flags)
     }
 
     since:

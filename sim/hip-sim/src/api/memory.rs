@@ -226,9 +226,13 @@ hip_functions! {
     }
 
     fn hipExtMallocWithFlags(ptr: *mut *mut c_void, size: usize, flags: c_uint) {
-        // Default, fine-grained, signal memory, uncached, contiguous: all the same memory here.
-        ensure([0, 1, 2, 3, 4].contains(&flags), hipErrorInvalidValue)?;
-        ensure(flags != 2 || size == 8, hipErrorInvalidValue)?;
+        // Default, fine-grained, uncached, contiguous: all the same memory here.
+        ensure([0, 1, hipMallocSignalMemory, 3, 4].contains(&flags), hipErrorInvalidValue)?;
+        if flags == hipMallocSignalMemory {
+            // The host touches it too, while devices do.
+            ensure(size == 8, hipErrorInvalidValue)?;
+            return malloc_host(ptr, size, flags, Kind::Host);
+        }
         malloc(ptr, size)
     }
 
@@ -349,7 +353,8 @@ hip_functions! {
         let value = match find(runtime, address(ptr)) {
             Some(block) => PointerAttributes {
                 kind: match block.kind {
-                    Kind::Device | Kind::Graph | Kind::Global | Kind::Mapped { on_host: false } | Kind::Opened => hipMemoryTypeDevice,
+                    Kind::Device | Kind::Graph | Kind::Global | Kind::Mapped { on_host: false } | Kind::Opened
+                    | Kind::Imported { .. } => hipMemoryTypeDevice,
                     Kind::Host | Kind::Registered | Kind::Mapped { on_host: true } => hipMemoryTypeHost,
                     Kind::Managed => hipMemoryTypeManaged,
                 },

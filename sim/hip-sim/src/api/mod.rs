@@ -1,25 +1,34 @@
 //! The HIP functions, one file a chapter of the API.
 
 pub(crate) mod array;
+pub(crate) mod attribute;
+pub(crate) mod batch;
 pub(crate) mod capture;
 pub(crate) mod copy;
 pub(crate) mod device;
 pub(crate) mod error;
 pub(crate) mod event;
 pub(crate) mod execution_context;
+#[cfg(target_os = "linux")]
+pub(crate) mod external;
 pub(crate) mod graph;
 #[cfg(target_os = "linux")]
 pub(crate) mod ipc;
 pub(crate) mod launch;
 pub(crate) mod library;
+pub(crate) mod limit;
+pub(crate) mod link;
 pub(crate) mod managed;
 pub(crate) mod memory;
 pub(crate) mod memset;
+pub(crate) mod mipmap;
 pub(crate) mod module;
 pub(crate) mod occupancy;
 pub(crate) mod pool;
+pub(crate) mod signal;
 pub(crate) mod stream;
 pub(crate) mod texture;
+pub(crate) mod tool;
 pub(crate) mod virtual_memory;
 
 use std::ffi::c_void;

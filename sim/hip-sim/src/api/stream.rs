@@ -11,6 +11,7 @@ use crate::graph::{HostCall, Operation};
 use crate::queue::{Order, Priority, Scope, Work};
 use crate::runtime::{Runtime, Stream, runtime};
 use crate::status::{Outcome, Refusal, ensure};
+use crate::units::UnitSet;
 
 /// A priority as there are, and what it means to the queue.
 fn rank(priority: c_int) -> (c_int, Priority) {
@@ -30,7 +31,7 @@ pub(crate) fn open_in_context(
     let (priority, rank) = rank(priority);
     let queue = context.open_queue(runtime, rank)?;
     let (device, flags) = (context.device, hipStreamNonBlocking);
-    let stream = Stream { queue, device, flags, priority, context: Some(Arc::clone(context)) };
+    let stream = Stream { queue, device, flags, priority, units: None, context: Some(Arc::clone(context)) };
     Ok(runtime.streams.insert(stream).ok_or(hipErrorOutOfMemory)?.cast())
 }
 
@@ -38,14 +39,14 @@ pub(crate) fn open_in_context(
 ///
 /// # Safety
 /// `to` must be null or valid for a write.
-unsafe fn create(to: *mut hipStream_t, flags: c_uint, priority: c_int) -> Outcome {
+pub(super) unsafe fn create(to: *mut hipStream_t, flags: c_uint, priority: c_int, units: Option<UnitSet>) -> Outcome {
     let runtime = runtime()?;
     ensure(!to.is_null() && (flags == 0 || flags == hipStreamNonBlocking), hipErrorInvalidValue)?;
     let (priority, rank) = rank(priority);
     let order = if flags == hipStreamNonBlocking { Order::Free } else { Order::Blocking };
     let device = runtime.live_current()?.ordinal;
     let queue = runtime.scheduler.open(device, order, rank);
-    let handle = runtime.streams.insert(Stream { queue, device, flags, priority, context: None });
+    let handle = runtime.streams.insert(Stream { queue, device, flags, priority, units, context: None });
     // SAFETY: not null, hence valid, as the caller vouches.
     unsafe { put(to, handle.ok_or(hipErrorOutOfMemory)?.cast()) }
 }
@@ -76,15 +77,15 @@ impl StreamHandle {
 
 hip_functions! {
     fn hipStreamCreate(stream: *mut hipStream_t) {
-        create(stream, 0, 0)
+        create(stream, 0, 0, None)
     }
 
     fn hipStreamCreateWithFlags(stream: *mut hipStream_t, flags: c_uint) {
-        create(stream, flags, 0)
+        create(stream, flags, 0, None)
     }
 
     fn hipStreamCreateWithPriority(stream: *mut hipStream_t, flags: c_uint, priority: c_int) {
-        create(stream, flags, priority)
+        create(stream, flags, priority, None)
     }
 
     fn hipStreamDestroy(stream: hipStream_t) {
@@ -94,6 +95,7 @@ hip_functions! {
         if let Some(context) = &stream.context {
             context.close_queue(stream.queue);
         }
+        runtime.wait_policies().remove(&stream.queue);
         runtime.captures.abandon(runtime, stream.queue);
         runtime.scheduler.close(stream.queue);
         Ok(())

@@ -4,18 +4,23 @@
 
 use std::ffi::c_void;
 
-use amdgpu_sim::image::{AddressMode, ImageError, Kind, Layout, Sampler};
+use amdgpu_sim::image::{AddressMode, IMAGE_WORDS, ImageError, Kind, Layout, Sampler};
 use hip_sys::*;
 
 use super::array::array_of;
+use super::graph::handle;
 use super::memory::{address, find, pointer};
+use super::mipmap::mipmap_of;
 use super::{hip_functions, put};
-use crate::array::Channels;
+use crate::array::{Channels, FACES};
 use crate::images::Object;
 use crate::properties::PITCH_ALIGN;
 use crate::runtime::{Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
 use crate::virtual_memory::ensure_room;
+
+/// A cube's in the four highest bits of word 3 of an image's descriptor. The lowest 13 of word 4 are then how many, less one.
+const TYPE_CUBE: u32 = 11;
 
 /// Texels in memory, before it is said how they are read.
 struct Texels {
@@ -26,6 +31,8 @@ struct Texels {
     size: [usize; 3],
     /// Bytes from row to row; 0 for an array's.
     pitch: usize,
+    /// The planes are faces of cubes.
+    is_cube: bool,
 }
 
 fn invalid(text: impl Into<String>) -> Refusal {
@@ -38,7 +45,27 @@ impl Texels {
         ensure(!array.is_null(), hipErrorInvalidValue)?;
         let array = array_of(runtime, array)?;
         let (kind, size) = (array.layout.kind(), array.layout.size());
-        Ok(Self { device: array.device, base: array.base, channels: array.channels, kind, size, pitch: 0 })
+        let is_cube = array.flags & hipArrayCubemap != 0;
+        Ok(Self { device: array.device, base: array.base, channels: array.channels, kind, size, pitch: 0, is_cube })
+    }
+
+    /// The texels of the one level of an array that a texture reads, as [`level_of`] says.
+    fn of_levels(
+        runtime: &Runtime,
+        mipmap: hipMipmappedArray_t,
+        texture: &hipTextureDesc,
+        view: Option<&hipResourceViewDesc>,
+    ) -> Result<Self, Refusal> {
+        ensure(!mipmap.is_null(), hipErrorInvalidValue)?;
+        let mipmap = mipmap_of(runtime, mipmap.cast_const())?;
+        let level = level_of(mipmap.levels.len() as u32, texture, view)?;
+        let mut largest = Self::of_array(runtime, handle(mipmap.levels[0]))?;
+        if let Some(view) = view {
+            // It has said which levels; its sizes are those of the largest.
+            largest = largest.viewed(&hipResourceViewDesc { firstMipmapLevel: 0, lastMipmapLevel: 0, ..*view })?;
+        }
+        let texels = Self::of_array(runtime, handle(mipmap.levels[level as usize]))?;
+        Ok(Self { channels: largest.channels, ..texels })
     }
 
     /// Texels in memory that begin at `ptr`.
@@ -60,14 +87,36 @@ impl Texels {
         let row = size[0].checked_mul((channels.bits * channels.count / 8) as usize).ok_or(hipErrorInvalidValue)?;
         let span = pitch.checked_mul(size[1] - 1).and_then(|before| before.checked_add(row));
         ensure_room(runtime, &block, base, span.ok_or(hipErrorInvalidValue)? as u64, false)?;
-        Ok(Self { device: block.device, base, channels, kind, size, pitch })
+        Ok(Self { device: block.device, base, channels, kind, size, pitch, is_cube: false })
     }
 
-    /// What a resource has.
+    /// What a resource has, for a texture that is described so.
     ///
     /// # Safety
     /// The description's kind must be that of what is in it.
-    unsafe fn of_resource(runtime: &Runtime, resource: &hipResourceDesc) -> Result<Self, Refusal> {
+    unsafe fn of_resource(
+        runtime: &Runtime,
+        resource: &hipResourceDesc,
+        texture: &hipTextureDesc,
+        view: Option<&hipResourceViewDesc>,
+    ) -> Result<Self, Refusal> {
+        // SAFETY: as the caller vouches.
+        let texels = unsafe { Self::of_plain(runtime, resource) };
+        match (resource.resType, view) {
+            (hipResourceTypeMipmappedArray, _) => {
+                // SAFETY: as the caller vouches.
+                Self::of_levels(runtime, unsafe { resource.res.mipmap.mipmap }, texture, view)
+            }
+            (_, Some(view)) => texels?.viewed(view),
+            (_, None) => texels,
+        }
+    }
+
+    /// What a resource without levels has.
+    ///
+    /// # Safety
+    /// As of [`of_resource`](Self::of_resource).
+    unsafe fn of_plain(runtime: &Runtime, resource: &hipResourceDesc) -> Result<Self, Refusal> {
         let res = resource.res;
         match resource.resType {
             // SAFETY: as the caller vouches.
@@ -84,7 +133,6 @@ impl Texels {
                 let hipResourceDesc_res_pitch2D { devPtr, desc, width, height, pitchInBytes } = unsafe { res.pitch2D };
                 Self::of_memory(runtime, devPtr, &desc, Kind::Plane, [width, height, 1], pitchInBytes)
             }
-            hipResourceTypeMipmappedArray => Err(Refusal::new(hipErrorNotSupported, "there are no arrays with levels")),
             _ => Err(hipErrorInvalidValue.into()),
         }
     }
@@ -107,9 +155,24 @@ impl Texels {
         Ok(Self { channels, ..self })
     }
 
+    /// The image's descriptor: of cubes, where the planes are their faces.
+    fn words(&self, layout: &Layout) -> [u32; IMAGE_WORDS] {
+        let mut words = layout.words(self.base);
+        if self.is_cube {
+            words[3] = words[3] & 0x0fff_ffff | TYPE_CUBE << 28;
+            words[4] = words[4] & !0x1fff | (self.size[2] / FACES - 1) as u32;
+        }
+        words
+    }
+
     /// How the device has them.
     fn layout(&self, normalized: bool, srgb: bool) -> Result<Layout, Refusal> {
         let refused = |error: ImageError| invalid(error.to_string());
+        if self.is_cube && self.size[2] > FACES {
+            // Code has 8 times the cube in the number of a face, which the software GPU does not take apart.
+            let text = "textures and surfaces of several cubes: the software GPU has those of one";
+            return Err(Refusal::new(hipErrorNotSupported, text));
+        }
         let format = self
             .channels
             .format(normalized, srgb)
@@ -119,6 +182,29 @@ impl Texels {
             _ => Layout::opaque(self.kind, format, self.size),
         }
         .map_err(refused)
+    }
+}
+
+/// The level that a texture of an array with so many reads. The device has no instruction that would ask for one, nor does it tell how
+/// far samples are apart, so that it is the one that level 0 with the bias comes to, between the least and the most: always the same.
+fn level_of(levels: u32, texture: &hipTextureDesc, view: Option<&hipResourceViewDesc>) -> Result<u32, Refusal> {
+    let (first, last) = view.map_or((0, levels - 1), |view| (view.firstMipmapLevel, view.lastMipmapLevel));
+    if first > last || last >= levels {
+        return Err(invalid(format!("levels {first} to {last} of an array with {levels}")));
+    }
+    let hipTextureDesc { mipmapFilterMode, mipmapLevelBias: bias, .. } = *texture;
+    let (least, most) = (texture.minMipmapLevelClamp, texture.maxMipmapLevelClamp);
+    if !(bias.is_finite() && 0.0 <= least && least <= most) {
+        return Err(invalid(format!("levels from {least} to {most} with a bias of {bias}")));
+    }
+    let level = bias.clamp(least, most).min((last - first) as f32);
+    match mipmapFilterMode {
+        hipFilterModePoint => Ok(first + (level + 0.5) as u32),
+        hipFilterModeLinear if level.fract() == 0.0 => Ok(first + level as u32),
+        hipFilterModeLinear => {
+            Err(Refusal::new(hipErrorNotSupported, format!("level {level}: on this GPU no levels are blended")))
+        }
+        other => Err(invalid(format!("{other:?}"))),
     }
 }
 
@@ -173,10 +259,7 @@ unsafe fn create(
     // SAFETY: not null, hence valid, as the caller vouches.
     let (resource, texture, view) = unsafe { (*resource, *texture, view.as_ref().copied()) };
     // SAFETY: as the caller vouches.
-    let mut texels = unsafe { Texels::of_resource(runtime, &resource) }?;
-    if let Some(view) = &view {
-        texels = texels.viewed(view)?;
-    }
+    let texels = unsafe { Texels::of_resource(runtime, &resource, &texture, view.as_ref()) }?;
     let normalized = match texture.readMode {
         hipReadModeElementType => false,
         hipReadModeNormalizedFloat => true,
@@ -184,7 +267,7 @@ unsafe fn create(
     };
     let layout = texels.layout(normalized, texture.sRGB != 0)?;
     let sampler = sampler(layout.kind(), &texture)?;
-    let words = [&layout.words(texels.base)[..], &sampler.words()].concat();
+    let words = [&texels.words(&layout)[..], &sampler.words()].concat();
     let object = Object::Texture { resource, texture, view };
     let handle = runtime.images.insert(runtime, texels.device, object, &words)?;
     // SAFETY: not null, hence valid, as the caller vouches.
@@ -245,7 +328,7 @@ hip_functions! {
         runtime.live_current()?.ensure_images()?;
         ensure((*resource).resType == hipResourceTypeArray, hipErrorInvalidValue)?;
         let texels = Texels::of_array(runtime, (*resource).res.array.array)?;
-        let words = texels.layout(false, false)?.words(texels.base);
+        let words = texels.words(&texels.layout(false, false)?);
         let handle = runtime.images.insert(runtime, texels.device, Object::Surface, &words)?;
         put(to, pointer(handle).cast())
     }

@@ -7,6 +7,7 @@ use hip_sys::{hipErrorContextIsDestroyed, hipErrorInvalidHandle, hipErrorInvalid
 use super::operation::perform;
 use super::{Graph, Hold, Operation};
 use crate::api::event;
+use crate::fault::Failure;
 use crate::queue::{Point, Work};
 use crate::runtime::{Runtime, Target};
 use crate::status::{Outcome, Refusal, ensure};
@@ -170,6 +171,12 @@ impl Submission<'_> {
         self.submit(Work::Device(Box::new(run)))
     }
 
+    /// Submits what may take as long as others like.
+    fn wait(&mut self, work: impl FnOnce() -> Result<(), Failure> + Send + 'static) -> Outcome {
+        self.end_row()?;
+        self.submit(Work::Wait(Box::new(work)))
+    }
+
     fn steps(&mut self, steps: &[Step]) -> Outcome {
         for step in steps.iter().filter(|step| step.enabled) {
             match &step.operation {
@@ -188,6 +195,20 @@ impl Submission<'_> {
                     let (runtime, memory) = (self.runtime, self.runtime.graph_memory.at(*base));
                     let free = move || memory.into_iter().for_each(|memory| memory.unmap(runtime));
                     self.submit(Work::Always(Box::new(free)))?;
+                }
+                Operation::Signals(node) => {
+                    let (node, runtime, device) = (Arc::clone(node), self.runtime, self.target.device);
+                    self.wait(move || node.perform(runtime, device))?;
+                }
+                #[cfg(target_os = "linux")]
+                Operation::SignalSemaphores(node) => {
+                    let (node, runtime, device) = (Arc::clone(node), self.runtime, self.target.device);
+                    self.wait(move || node.signal(runtime, device))?;
+                }
+                #[cfg(target_os = "linux")]
+                Operation::WaitSemaphores(node) => {
+                    let (node, runtime, device) = (Arc::clone(node), self.runtime, self.target.device);
+                    self.wait(move || node.wait(runtime, device))?;
                 }
                 Operation::Record(event) => {
                     self.end_row()?;

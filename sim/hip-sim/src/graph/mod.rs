@@ -12,7 +12,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(crate) use exec::{Exec, Mismatch};
 pub(crate) use memory::{GraphMemory, MemoryUse, allocated};
 pub(crate) use object::{Hold, UserObject};
-pub(crate) use operation::{CopyNode, FillNode, HostCall, KernelNode, Operation};
+#[cfg(target_os = "linux")]
+pub(crate) use operation::SemaphoreNode;
+pub(crate) use operation::{CopyNode, FillNode, HostCall, KernelNode, Operation, SignalNode, SignalParameters};
 
 use crate::runtime::Runtime;
 

@@ -12,6 +12,9 @@ use crate::api::launch::Prepared;
 use crate::api::memset::Fill;
 use crate::fault::Failure;
 use crate::runtime::Runtime;
+#[cfg(target_os = "linux")]
+use crate::semaphore::Semaphore;
+use crate::signal::Signal;
 
 /// A copy, and how C describes it.
 pub(crate) struct CopyNode {
@@ -80,6 +83,67 @@ impl KernelNode {
     }
 }
 
+/// Things that are done with signals, and how C describes them.
+pub(crate) struct SignalNode {
+    pub(crate) signals: Vec<Signal>,
+    pub(crate) parameters: Vec<SignalParameters>,
+    /// The context that C has named, as a number: that of the current device, whatever it is.
+    pub(crate) context: usize,
+}
+
+/// `hipStreamBatchMemOpParams`, which came with 6.4: the operation, and 40 bytes of which each kind has its part.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct SignalParameters {
+    pub(crate) operation: u32,
+    pub(crate) address: u64,
+    pub(crate) value: u64,
+    pub(crate) flags: u32,
+    pub(crate) alias: u64,
+    pub(crate) pad: u64,
+}
+
+/// `hipGraphNodeTypeBatchMemOp`, likewise.
+const BATCH_MEM_OP: hipGraphNodeType = hipGraphNodeType(14);
+
+/// Semaphores of other APIs with the values that they are signalled with, or waited for, and how C describes that.
+#[cfg(target_os = "linux")]
+pub(crate) struct SemaphoreNode<P> {
+    pub(crate) fences: Vec<(Arc<Semaphore>, u64)>,
+    pub(crate) handles: Vec<hipExternalSemaphore_t>,
+    pub(crate) parameters: Vec<P>,
+}
+
+// SAFETY: the pointers are handles, and numbers in the parameters for the program to ask for.
+#[cfg(target_os = "linux")]
+unsafe impl<P> Send for SemaphoreNode<P> {}
+// SAFETY: as above.
+#[cfg(target_os = "linux")]
+unsafe impl<P> Sync for SemaphoreNode<P> {}
+
+impl SignalNode {
+    /// Does all of it, one after the other.
+    pub(crate) fn perform(&self, runtime: &Runtime, device: usize) -> Result<(), Failure> {
+        let goes_on = || runtime.devices[device].carries_on();
+        self.signals.iter().try_for_each(|signal| signal.perform(runtime, goes_on))
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl<P> SemaphoreNode<P> {
+    /// Signals all of them.
+    pub(crate) fn signal(&self, runtime: &Runtime, device: usize) -> Result<(), Failure> {
+        runtime.devices[device].carries_on()?;
+        self.fences.iter().try_for_each(|(semaphore, value)| semaphore.signal(*value))
+    }
+
+    /// Waits for all of them.
+    pub(crate) fn wait(&self, runtime: &Runtime, device: usize) -> Result<(), Failure> {
+        let goes_on = || runtime.devices[device].carries_on();
+        self.fences.iter().try_for_each(|(semaphore, value)| semaphore.wait(*value, goes_on))
+    }
+}
+
 /// What a node does. Handles are numbers.
 #[derive(Clone)]
 pub(crate) enum Operation {
@@ -95,6 +159,11 @@ pub(crate) enum Operation {
     Alloc(Arc<GraphMemory>),
     /// What starts at this address.
     Free(u64),
+    Signals(Arc<SignalNode>),
+    #[cfg(target_os = "linux")]
+    SignalSemaphores(Arc<SemaphoreNode<hipExternalSemaphoreSignalParams>>),
+    #[cfg(target_os = "linux")]
+    WaitSemaphores(Arc<SemaphoreNode<hipExternalSemaphoreWaitParams>>),
 }
 
 // SAFETY: the pointers are into the arguments, which nobody changes, or numbers for the program to ask for.
@@ -116,11 +185,16 @@ impl Operation {
             Self::Wait(_) => hipGraphNodeTypeWaitEvent,
             Self::Alloc(_) => hipGraphNodeTypeMemAlloc,
             Self::Free(_) => hipGraphNodeTypeMemFree,
+            Self::Signals(_) => BATCH_MEM_OP,
+            #[cfg(target_os = "linux")]
+            Self::SignalSemaphores(_) => hipGraphNodeTypeExtSemaphoreSignal,
+            #[cfg(target_os = "linux")]
+            Self::WaitSemaphores(_) => hipGraphNodeTypeExtSemaphoreWait,
         }
     }
 }
 
-/// Does what the device does of a node, here and now. What the host does, and events, are no part of it.
+/// Does what the device does of a node, here and now. What the host does, what may take as long as others like, and events, are no part of it.
 pub(crate) fn perform(runtime: &Runtime, operation: &Operation) -> Result<(), Failure> {
     match operation {
         Operation::Kernel(kernel) => kernel.prepared.run(runtime),
@@ -137,6 +211,9 @@ pub(crate) fn perform(runtime: &Runtime, operation: &Operation) -> Result<(), Fa
         | Operation::Child(_)
         | Operation::Record(_)
         | Operation::Wait(_)
-        | Operation::Free(_) => Ok(()),
+        | Operation::Free(_)
+        | Operation::Signals(_) => Ok(()),
+        #[cfg(target_os = "linux")]
+        Operation::SignalSemaphores(_) | Operation::WaitSemaphores(_) => Ok(()),
     }
 }

@@ -30,7 +30,7 @@ const MOST_WORKERS: usize = 256;
 pub(super) struct Workers {
     /// All.
     threads: usize,
-    /// Workers that are inside a host function, and may stay there as long as the program likes.
+    /// Workers that are inside a host function or a wait, and may stay there as long as the program likes.
     pub(super) in_host_function: usize,
     /// Workers that run device work.
     pub(super) busy: usize,

@@ -23,6 +23,17 @@ pub fn ok(status: hipError_t) {
     assert_eq!(status, hipSuccess, "{:?}", hip_sim::last_fault());
 }
 
+/// A function that came after the lowest API level, by name.
+///
+/// # Safety
+/// `F` must be the type of the function's pointer.
+pub unsafe fn newer<F: Copy>(name: &std::ffi::CStr) -> F {
+    assert_eq!(size_of::<F>(), size_of::<*mut c_void>());
+    let address = hip_sim::provider().symbol(name).unwrap();
+    // SAFETY: the address of a function of this type, as the caller vouches.
+    unsafe { std::mem::transmute_copy(&address) }
+}
+
 pub fn malloc(bytes: usize) -> *mut c_void {
     start();
     let mut ptr = null_mut();

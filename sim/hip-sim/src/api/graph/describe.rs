@@ -127,7 +127,7 @@ pub(super) fn change(
 ///
 /// # Safety
 /// `to` must be null or valid for a write.
-unsafe fn ask<T>(node: hipGraphNode_t, to: *mut T, tell: impl FnOnce(&Operation) -> Option<T>) -> Outcome {
+pub(super) unsafe fn ask<T>(node: hipGraphNode_t, to: *mut T, tell: impl FnOnce(&Operation) -> Option<T>) -> Outcome {
     let node = node_of(runtime()?, node)?;
     let told = tell(&node.operation()).ok_or(hipErrorInvalidValue)?;
     // SAFETY: as the caller vouches.

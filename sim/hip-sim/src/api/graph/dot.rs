@@ -40,6 +40,11 @@ fn label(operation: &Operation, verbose: bool) -> String {
         Operation::Wait(_) => "EVENT_WAIT".into(),
         Operation::Alloc(memory) => format!("MEM_ALLOC\\n{} bytes", memory.size),
         Operation::Free(_) => "MEM_FREE".into(),
+        Operation::Signals(node) => format!("BATCH_MEM_OP\\n{} operations", node.signals.len()),
+        #[cfg(target_os = "linux")]
+        Operation::SignalSemaphores(node) => format!("EXT_SEMAPHORE_SIGNAL\\n{} semaphores", node.handles.len()),
+        #[cfg(target_os = "linux")]
+        Operation::WaitSemaphores(node) => format!("EXT_SEMAPHORE_WAIT\\n{} semaphores", node.handles.len()),
     }
 }
 

@@ -56,6 +56,10 @@ unsafe fn operation(runtime: &Runtime, graph: hipGraph_t, parameters: *mut Param
             hipGraphNodeTypeGraph => node::child_of(runtime, graph, *of_kind.cast())?,
             hipGraphNodeTypeWaitEvent => Operation::Wait(describe::event(runtime, *of_kind.cast())?),
             hipGraphNodeTypeEventRecord => Operation::Record(describe::event(runtime, *of_kind.cast())?),
+            #[cfg(target_os = "linux")]
+            hipGraphNodeTypeExtSemaphoreSignal => super::semaphore::signal(runtime, of_kind.cast())?,
+            #[cfg(target_os = "linux")]
+            hipGraphNodeTypeExtSemaphoreWait => super::semaphore::wait(runtime, of_kind.cast())?,
             hipGraphNodeTypeMemAlloc => memory::alloc(runtime, &mut *of_kind.cast())?,
             hipGraphNodeTypeMemFree => memory::free(runtime, *of_kind.cast())?,
             _ => return Err(hipErrorNotSupported.into()),

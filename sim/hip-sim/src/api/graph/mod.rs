@@ -7,6 +7,9 @@ mod generic;
 mod memory;
 mod node;
 mod object;
+#[cfg(target_os = "linux")]
+mod semaphore;
+mod signal;
 
 use std::ffi::c_uint;
 use std::sync::Arc;
@@ -19,7 +22,7 @@ use crate::runtime::{Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
 
 /// The functions of graphs by name.
-pub(crate) const FUNCTIONS: [&[(&str, Function)]; 8] = [
+pub(crate) const FUNCTIONS: &[&[(&str, Function)]] = &[
     OWN,
     node::FUNCTIONS,
     describe::FUNCTIONS,
@@ -28,6 +31,9 @@ pub(crate) const FUNCTIONS: [&[(&str, Function)]; 8] = [
     dot::FUNCTIONS,
     generic::FUNCTIONS,
     object::FUNCTIONS,
+    signal::FUNCTIONS,
+    #[cfg(target_os = "linux")]
+    semaphore::FUNCTIONS,
 ];
 const OWN: &[(&str, Function)] = graphs::FUNCTIONS;
 
@@ -40,7 +46,7 @@ fn node_of(runtime: &Runtime, handle: hipGraphNode_t) -> Result<Arc<Node>, Refus
 }
 
 /// A handle from its number.
-pub(super) fn handle<T>(number: usize) -> *mut T {
+pub(crate) fn handle<T>(number: usize) -> *mut T {
     std::ptr::without_provenance_mut(number)
 }
 

@@ -1,0 +1,100 @@
+//! Nodes that signal semaphores of other APIs and wait for them.
+
+use std::ptr;
+
+use hip_sys::{
+    hipExternalSemaphore_t, hipExternalSemaphoreSignalNodeParams, hipExternalSemaphoreSignalParams,
+    hipExternalSemaphoreWaitNodeParams, hipExternalSemaphoreWaitParams,
+};
+
+use super::{Graph, Node, NodeKind};
+use crate::error::Result;
+use crate::external::ExternalSemaphore;
+
+/// Calls `call` with what C is told of a signal.
+pub(in crate::graph) fn with_signal<R>(
+    semaphore: &ExternalSemaphore,
+    value: u64,
+    call: impl FnOnce(&hipExternalSemaphoreSignalNodeParams) -> R,
+) -> R {
+    let mut raw: hipExternalSemaphore_t = semaphore.raw();
+    let mut parameters = hipExternalSemaphoreSignalParams::default();
+    parameters.params.fence.value = value;
+    call(&hipExternalSemaphoreSignalNodeParams {
+        extSemArray: ptr::from_mut(&mut raw),
+        paramsArray: &parameters,
+        numExtSems: 1,
+    })
+}
+
+/// Calls `call` with what C is told of a wait.
+pub(in crate::graph) fn with_wait<R>(
+    semaphore: &ExternalSemaphore,
+    value: u64,
+    call: impl FnOnce(&hipExternalSemaphoreWaitNodeParams) -> R,
+) -> R {
+    let mut raw: hipExternalSemaphore_t = semaphore.raw();
+    let mut parameters = hipExternalSemaphoreWaitParams::default();
+    parameters.params.fence.value = value;
+    call(&hipExternalSemaphoreWaitNodeParams {
+        extSemArray: ptr::from_mut(&mut raw),
+        paramsArray: &parameters,
+        numExtSems: 1,
+    })
+}
+
+impl Graph {
+    /// Adds a signal of a semaphore of another API (`hipGraphAddExternalSemaphoresSignalNode`); `value` is what a timeline becomes.
+    ///
+    /// ROCm's runtimes for Linux have no such semaphores, and no such nodes; the embedded software GPU has both.
+    ///
+    /// ```no_run
+    /// use hip::{Device, ExternalSemaphore, ExternalSemaphoreKind, Graph};
+    ///
+    /// # fn frame(device: &Device, drawn: std::os::fd::OwnedFd, seen: std::os::fd::OwnedFd) -> hip::Result<()> {
+    /// // SAFETY: the descriptors are of binary semaphores that the other API has exported.
+    /// let [drawn, seen] = unsafe {
+    ///     let import = |fd| ExternalSemaphore::import_fd(device, fd, ExternalSemaphoreKind::Binary);
+    ///     [import(drawn)?, import(seen)?]
+    /// };
+    /// let mut graph = Graph::new(device)?;
+    /// let wait = graph.add_external_wait(&[], &drawn, 0)?;
+    /// // ... kernels that come after `wait`
+    /// graph.add_external_signal(&[wait], &seen, 0)?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Graph`](crate::Error::Graph) for nodes of another graph; the runtime's status.
+    pub fn add_external_signal(&mut self, after: &[Node], semaphore: &ExternalSemaphore, value: u64) -> Result<Node> {
+        self.inner.device.expect(semaphore.device(), "the semaphore")?;
+        self.resources.keep(&[semaphore.access()])?;
+        let asked = || format!("{semaphore:?} with {value}");
+        let function = "hipGraphAddExternalSemaphoresSignalNode";
+        self.add(NodeKind::ExternalSignal, after, function, asked, |node, graph, before, count| {
+            with_signal(semaphore, value, |parameters| {
+                // SAFETY: the graph and the nodes are alive; the runtime copies the parameters, and the graph keeps the semaphore.
+                unsafe { hip_sys::hipGraphAddExternalSemaphoresSignalNode(node, graph, before, count, parameters) }
+            })
+        })
+    }
+
+    /// Adds a wait for a semaphore of another API (`hipGraphAddExternalSemaphoresWaitNode`): for a timeline to reach `value`.
+    ///
+    /// ROCm's runtimes for Linux have no such semaphores, and no such nodes; the embedded software GPU has both.
+    ///
+    /// # Errors
+    /// Those of [`add_external_signal`](Self::add_external_signal).
+    pub fn add_external_wait(&mut self, after: &[Node], semaphore: &ExternalSemaphore, value: u64) -> Result<Node> {
+        self.inner.device.expect(semaphore.device(), "the semaphore")?;
+        self.resources.keep(&[semaphore.access()])?;
+        let asked = || format!("{semaphore:?} for {value}");
+        let function = "hipGraphAddExternalSemaphoresWaitNode";
+        self.add(NodeKind::ExternalWait, after, function, asked, |node, graph, before, count| {
+            with_wait(semaphore, value, |parameters| {
+                // SAFETY: as of a signal.
+                unsafe { hip_sys::hipGraphAddExternalSemaphoresWaitNode(node, graph, before, count, parameters) }
+            })
+        })
+    }
+}

@@ -1,0 +1,144 @@
+//! Memory of devices that other code has allocated, or frees.
+
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::Mutex;
+
+use bytemuck::Pod;
+
+use super::ipc::bytes_from;
+use super::{Allocation, DeviceBuffer, DevicePtr, Keeper, Owner, PointerKind, byte_len};
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::usage::AccessKind;
+
+impl<T: Pod> DeviceBuffer<T> {
+    /// Takes over `len` elements of memory that other code has allocated on `device` (`hipMalloc`, `hipMallocAsync`, or
+    /// [`into_raw_parts`](Self::into_raw_parts)): dropping the buffer waits for its work and frees the memory (`hipFree`).
+    ///
+    /// ```
+    /// # fn main() -> hip::Result<()> {
+    /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+    /// use hip::{Device, DeviceBuffer};
+    ///
+    /// let device = Device::get(0)?;
+    /// let (pointer, len) = DeviceBuffer::from_slice(&device, &[1u32, 2, 3])?.into_raw_parts()?;
+    /// // SAFETY: 3 elements that nobody else has.
+    /// let again = unsafe { DeviceBuffer::from_raw_parts(&device, pointer, len)? };
+    /// assert_eq!(again.to_vec()?, [1, 2, 3]);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] for what is not the first byte of an allocation of this device that holds so many elements, and for an address that is not
+    /// aligned for `T`; [`Error::TooLarge`], [`Error::ZeroSizedType`]. The memory is still the caller's then.
+    ///
+    /// # Safety
+    /// Nobody else frees the memory, or uses it when the buffer may be gone. What other code has queued that uses it is over, or the caller orders it before
+    /// what is done with the buffer; the same holds for what other code queues later.
+    pub unsafe fn from_raw_parts(device: &Device, pointer: DevicePtr<T>, len: usize) -> Result<Self> {
+        let (address, bytes) = expect_parts(pointer, len)?;
+        if bytes == 0 {
+            return Ok(Self::from_allocation(Allocation::empty(device), 0));
+        }
+        match pointer.attributes()? {
+            Some(found) if found.kind == PointerKind::Device && found.device == *device => {}
+            Some(found) => return Err(refused(format!("{found:?}"), format!("memory of device {}", device.index()))),
+            None => return Err(refused(format!("{pointer:?}"), "an address that the runtime knows".to_owned())),
+        }
+        let (before, there) = bytes_from(address)?;
+        if before != 0 || there < bytes {
+            let value =
+                format!("{bytes} bytes at {pointer:?}, of which {there} are there, {before} behind its first byte");
+            return Err(refused(value, "the first bytes of an allocation".to_owned()));
+        }
+        Ok(Self::from_allocation(Allocation::from_parts(device, address, ptr::null_mut(), bytes, Owner::Malloc), len))
+    }
+
+    /// `len` elements at an address of `device`'s memory that `owner` keeps: it is dropped after all work that this crate does with the buffer, and
+    /// whatever its destructor does gives the memory back. For memory of other allocators, parts of allocations, and memory that stays its owner's.
+    ///
+    /// ```
+    /// # fn main() -> hip::Result<()> {
+    /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+    /// use std::sync::Arc;
+    /// use hip::{Device, DeviceBuffer};
+    ///
+    /// let device = Device::get(0)?;
+    /// let theirs = Arc::new(DeviceBuffer::from_slice(&device, &[1u32, 2, 3, 4])?); // stands for what another crate has
+    /// let pointer = theirs.as_device_ptr();
+    /// // SAFETY: 4 elements, which `theirs` keeps and nobody else uses.
+    /// let mut ours = unsafe { DeviceBuffer::from_raw_parts_with(&device, pointer, 4, Arc::clone(&theirs))? };
+    /// ours.fill(7)?;
+    /// drop(ours);
+    /// assert_eq!(Arc::strong_count(&theirs), 1);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] for null, for an address of another device, and for one that is not aligned for `T`; [`Error::TooLarge`],
+    /// [`Error::ZeroSizedType`].
+    ///
+    /// # Safety
+    /// `device` can use so many elements at the address until `owner` is dropped. What other code has queued that uses them is over, or the caller orders it before
+    /// what is done with the buffer; the same holds for what other code queues later.
+    pub unsafe fn from_raw_parts_with(
+        device: &Device,
+        pointer: DevicePtr<T>,
+        len: usize,
+        owner: impl Send + 'static,
+    ) -> Result<Self> {
+        let (address, bytes) = expect_parts(pointer, len)?;
+        if bytes == 0 {
+            return Ok(Self::from_allocation(Allocation::empty(device), 0));
+        }
+        if let Some(found) = pointer.attributes()?.filter(|found| found.device != *device) {
+            return Err(refused(format!("{found:?}"), format!("memory of device {}", device.index())));
+        }
+        let owner = Owner::Keeper(Box::new(Foreign(Mutex::new(owner))));
+        Ok(Self::from_allocation(Allocation::from_parts(device, address, ptr::null_mut(), bytes, owner), len))
+    }
+
+    /// The memory, which is the caller's to free (`hipFree`) from now on, and the number of elements. Blocks until no queued work that this crate knows
+    /// of uses it.
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] for memory that is not freed by `hipFree`: of a module, of another process, mapped, imported, or kept by an owner.
+    /// [`Error::Graph`] if a graph uses the buffer. An error of the queued work. The buffer is dropped then.
+    pub fn into_raw_parts(self) -> Result<(DevicePtr<T>, usize)> {
+        crate::context::check_caller()?;
+        let memory = self.allocation();
+        if !matches!(memory.owner(), Owner::Nobody | Owner::Malloc | Owner::Queue(..)) {
+            return Err(refused("memory of another kind".to_owned(), "from hipMalloc or hipMallocAsync".to_owned()));
+        }
+        if memory.usage.is_kept() {
+            return Err(Error::Graph { reason: "it uses the buffer, whose memory cannot be given away".to_owned() });
+        }
+        memory.usage.wait(AccessKind::Write)?;
+        let (pointer, len) = (self.as_device_ptr(), self.len());
+        drop(self.into_allocation().disown());
+        Ok((pointer, len))
+    }
+}
+
+/// What keeps memory that others have allocated. Nobody looks at it.
+struct Foreign<O>(Mutex<O>);
+
+impl<O: Send> Keeper for Foreign<O> {}
+
+fn refused(value: String, allowed: String) -> Error {
+    Error::InvalidValue { what: "memory of other code", value, allowed }
+}
+
+/// Address and bytes, if they can be those of elements.
+fn expect_parts<T>(pointer: DevicePtr<T>, len: usize) -> Result<(*mut c_void, usize)> {
+    let bytes = byte_len::<T>(len)?;
+    let address = usize::try_from(pointer.address()).unwrap_or(0);
+    if (address == 0) != (bytes == 0) {
+        return Err(refused(format!("{bytes} bytes at {pointer:?}"), "null if and only if there are none".to_owned()));
+    }
+    if address % align_of::<T>() != 0 {
+        return Err(refused(format!("{pointer:?}"), format!("at a multiple of {}", align_of::<T>())));
+    }
+    Ok((ptr::with_exposed_provenance_mut(address), bytes))
+}

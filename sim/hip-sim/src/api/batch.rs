@@ -1,0 +1,177 @@
+//! Many copies in one call (since 7.1).
+
+use std::ffi::{c_uint, c_ulonglong, c_void};
+
+use hip_sys::*;
+
+use super::copy::{Copy, Shape, cuboid, enqueue};
+use super::{hip_functions, put_if_wanted};
+use crate::fault::Failure;
+use crate::queue::Work;
+use crate::runtime::{Runtime, runtime};
+use crate::status::{Outcome, Refusal, ensure};
+
+/// `hipMemcpy3DOperand`: memory, or an array, whose parts are in the same four words.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Operand {
+    kind: c_uint,
+    /// Address, elements of a row, rows of a layer and a hint; or the array, and where in it, in texels.
+    words: [usize; 4],
+}
+
+/// `hipMemcpy3DBatchOp`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Operation {
+    from: Operand,
+    to: Operand,
+    extent: hipExtent,
+    order: c_uint,
+    flags: c_uint,
+}
+
+/// `hipMemcpyOperandTypePointer` and `hipMemcpyOperandTypeArray`.
+const POINTER: c_uint = 1;
+const ARRAY: c_uint = 2;
+/// `hipMemcpyFlagExtOpSwap`, `hipMemcpyFlagExtOpIndirectSrc` and `hipMemcpyFlagExtOpIndirectDst`. The others say how fast, not what.
+const OTHER_COPIES: c_uint = 512 | 1024 | 2048;
+/// What the index of the copy that fails is if it is none alone.
+const NO_ONE: usize = usize::MAX;
+
+/// Checks all copies, and queues them as one piece of work, or none. What `make` makes none of is left out.
+///
+/// # Safety
+/// As HIP asks of the pointers; `failed` must be valid for a write.
+unsafe fn queue(
+    stream: hipStream_t,
+    count: usize,
+    failed: *mut usize,
+    make: impl Fn(&Runtime, usize) -> Result<Option<Copy>, Refusal>,
+) -> Outcome {
+    let runtime = runtime()?;
+    let target = runtime.live_target(stream).map_err(|refusal| {
+        if refusal.is(hipErrorContextIsDestroyed) { hipErrorInvalidHandle.into() } else { refusal }
+    })?;
+    let mut copies = Vec::with_capacity(count);
+    for at in 0..count {
+        let copy = make(runtime, at).inspect_err(|_| {
+            // SAFETY: as the caller vouches.
+            unsafe { put_if_wanted(failed, at) };
+        })?;
+        copies.extend(copy);
+    }
+    runtime.captures.refuse_use(target.queue)?;
+    // SAFETY: as the caller vouches.
+    unsafe { put_if_wanted(failed, NO_ONE) };
+    let wait = copies.iter().any(Copy::is_pageable);
+    let work = Work::Device(Box::new(move || {
+        runtime.devices[target.device].carries_on()?;
+        for (at, copy) in copies.iter().enumerate() {
+            // SAFETY: HIP asks that the program leaves the memory alone until the copies are done, and with pageable memory it cannot
+            // but wait.
+            unsafe { copy.run(runtime) }.map_err(|error| {
+                Failure::new(hipErrorIllegalAddress, format!("copy {at} of a batch lost its memory: {error}"))
+            })?;
+        }
+        Ok(())
+    }));
+    enqueue(runtime, target, work, wait)
+}
+
+impl Operand {
+    /// As a copy of one box has it: an array and where in it, or pitched memory, of elements of `unit` bytes.
+    fn parameters(&self, extent: hipExtent, unit: usize) -> Result<(hipArray_t, hipPos, hipPitchedPtr), Refusal> {
+        let [first, x, y, z] = self.words;
+        if self.kind == ARRAY {
+            return Ok((super::graph::handle(first), hipPos { x, y, z }, hipPitchedPtr::default()));
+        }
+        ensure(self.kind == POINTER && first != 0, hipErrorInvalidValue)?;
+        // None is as much as the box has.
+        let row = if x == 0 { extent.width } else { x };
+        let ysize = if y == 0 { extent.height } else { y };
+        let pitch = row.checked_mul(unit).ok_or(hipErrorInvalidValue)?;
+        let ptr = std::ptr::with_exposed_provenance_mut(first);
+        Ok((std::ptr::null_mut(), hipPos::default(), hipPitchedPtr { ptr, pitch, xsize: pitch, ysize }))
+    }
+
+    /// Bytes of a texel, of an array.
+    fn texel(&self, runtime: &Runtime) -> Result<Option<usize>, Refusal> {
+        if self.kind != ARRAY {
+            return Ok(None);
+        }
+        let array = super::array::array_of(runtime, super::graph::handle::<hipArray>(self.words[0]).cast_const())?;
+        Ok(Some(array.layout.format().bytes()))
+    }
+}
+
+impl Operation {
+    /// The copy, checked.
+    fn check(&self, runtime: &Runtime) -> Result<Option<Copy>, Refusal> {
+        // Copies are done in the order of the stream, which every order of their sources allows.
+        let Self { from, to, extent, flags, .. } = self;
+        if flags & OTHER_COPIES != 0 {
+            return Err(Refusal::new(hipErrorNotSupported, format!("flags {flags:#x} of a copy in a batch")));
+        }
+        let unit = to.texel(runtime)?.or(from.texel(runtime)?).unwrap_or(1);
+        let (from_array, from_at, from_memory) = from.parameters(*extent, unit)?;
+        let (to_array, to_at, to_memory) = to.parameters(*extent, unit)?;
+        let kind = hipMemcpyDefault;
+        let whole = hipMemcpy3DParms {
+            srcArray: from_array,
+            srcPos: from_at,
+            srcPtr: from_memory,
+            dstArray: to_array,
+            dstPos: to_at,
+            dstPtr: to_memory,
+            extent: *extent,
+            kind,
+        };
+        let (to, from, shape) = cuboid(runtime, &whole)?;
+        if shape.is_empty() {
+            return Ok(None);
+        }
+        ensure(!to.is_null() && !from.is_null(), hipErrorInvalidValue)?;
+        Copy::check(runtime, to, from, shape, kind).map(Some)
+    }
+}
+
+hip_functions! {
+    since:
+
+    fn hipMemcpyBatchAsync(
+        to: *mut *mut c_void, from: *mut *mut c_void, sizes: *mut usize, count: usize,
+        attributes: *mut c_void, starts: *mut usize, attribute_count: usize,
+        failed: *mut usize, stream: hipStream_t,
+    ) {
+        let given = !to.is_null() && !from.is_null() && !sizes.is_null() && !failed.is_null();
+        ensure(given && count > 0, hipErrorInvalidValue)?;
+        // As the real runtime.
+        let _ = (attributes, starts);
+        ensure(attribute_count == 0, hipErrorNotSupported)?;
+        queue(stream, count, failed, |runtime, at| {
+            let (to, from, bytes) = (*to.add(at), *from.add(at), *sizes.add(at));
+            ensure(bytes > 0 && !to.is_null() && !from.is_null(), hipErrorInvalidValue)?;
+            Copy::check(runtime, to, from, Shape::flat(bytes), hipMemcpyDefault).map(Some)
+        })
+    }
+
+    fn hipMemcpy3DBatchAsync(
+        count: usize, operations: *mut Operation, failed: *mut usize, flags: c_ulonglong, stream: hipStream_t,
+    ) {
+        ensure(!operations.is_null() && !failed.is_null() && count > 0 && flags == 0, hipErrorInvalidValue)?;
+        queue(stream, count, failed, |runtime, at| (*operations.add(at)).check(runtime))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_layouts_are_cs() {
+        // As a C compiler lays out the headers of HIP 7.2.
+        assert_eq!((size_of::<Operand>(), size_of::<Operation>()), (40, 112));
+        assert_eq!(std::mem::offset_of!(Operation, extent), 80);
+    }
+}

@@ -1,0 +1,67 @@
+//! Limits on what kernels may use, and what fast memory is rather used for.
+
+use std::sync::atomic::Ordering;
+
+use hip_sys::*;
+
+use super::{hip_functions, put};
+use crate::runtime::runtime;
+use crate::status::{Refusal, ensure};
+
+/// Stack of a thread at first, in bytes, which is the real runtime's.
+pub(crate) const STACK: usize = 1024;
+/// The stack that a kernel always has here for calls whose depth the compiler does not know, so that any limit up to it is kept.
+const MOST_STACK: usize = 16 << 10;
+
+/// Refuses what kernels do not have here, by what they have it for.
+fn unsupported(limit: hipLimit_t) -> Refusal {
+    let text = format!("{limit:?}: kernels have neither `printf` nor `malloc` here, and no other limit");
+    Refusal::new(hipErrorUnsupportedLimit, text)
+}
+
+hip_functions! {
+    fn hipDeviceGetLimit(value: *mut usize, limit: hipLimit_t) {
+        let runtime = runtime()?;
+        ensure(!value.is_null(), hipErrorInvalidValue)?;
+        if limit != hipLimitStackSize {
+            return Err(unsupported(limit));
+        }
+        put(value, runtime.current().stack.load(Ordering::Relaxed))
+    }
+
+    fn hipDeviceSetLimit(limit: hipLimit_t, value: usize) {
+        let runtime = runtime()?;
+        if limit != hipLimitStackSize {
+            return Err(unsupported(limit));
+        }
+        if value > MOST_STACK {
+            let text = format!("{value} bytes of stack a thread, of which there are at most {MOST_STACK}");
+            return Err(Refusal::new(hipErrorInvalidValue, text));
+        }
+        // As the real runtime rounds it.
+        runtime.current().stack.store(value.next_multiple_of(16), Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn hipDeviceGetCacheConfig(preference: *mut hipFuncCache_t) {
+        runtime()?;
+        put(preference, hipFuncCachePreferNone)
+    }
+
+    fn hipDeviceSetCacheConfig(preference: hipFuncCache_t) {
+        runtime()?;
+        // A hint that AMD's devices have no use for.
+        ensure(preference.0 <= hipFuncCachePreferEqual.0, hipErrorInvalidValue)
+    }
+
+    fn hipDeviceGetSharedMemConfig(width: *mut hipSharedMemConfig) {
+        runtime()?;
+        put(width, hipSharedMemBankSizeFourByte)
+    }
+
+    fn hipDeviceSetSharedMemConfig(width: hipSharedMemConfig) {
+        runtime()?;
+        // AMD's devices have one width.
+        ensure(width.0 <= hipSharedMemBankSizeEightByte.0, hipErrorInvalidValue)
+    }
+}

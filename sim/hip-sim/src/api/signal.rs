@@ -1,0 +1,100 @@
+//! Waits of streams for words in memory, and writes to them.
+
+use std::ffi::{c_uint, c_void};
+use std::sync::Arc;
+
+use hip_sys::*;
+
+use super::hip_functions;
+use super::memory::address;
+use crate::graph::{SignalNode, SignalParameters};
+use crate::queue::Work;
+use crate::runtime::{Runtime, runtime};
+use crate::signal::{Signal, Width};
+use crate::status::{Outcome, Refusal, ensure};
+
+/// Most operations of a call, which is the real runtime's limit.
+const MOST: c_uint = 256;
+
+/// Queues what `make` makes, which no capture can have.
+fn queue(stream: hipStream_t, make: impl FnOnce(&Runtime) -> Result<Vec<Signal>, Refusal>) -> Outcome {
+    let runtime = runtime()?;
+    let target = runtime.live_target(stream)?;
+    let signals = make(runtime)?;
+    runtime.captures.refuse_use(target.queue)?;
+    let node = Arc::new(SignalNode { signals, parameters: Vec::new(), context: 0 });
+    let work = Work::Wait(Box::new(move || node.perform(runtime, target.device)));
+    runtime.scheduler.submit(target.queue, work, &[]).ok_or(hipErrorContextIsDestroyed)?;
+    Ok(())
+}
+
+/// The operations of a call or of a node, checked.
+///
+/// # Safety
+/// `parameters` must be null or valid for reads of `count`.
+pub(super) unsafe fn batch(
+    runtime: &Runtime,
+    parameters: *const SignalParameters,
+    count: c_uint,
+    flags: c_uint,
+) -> Result<(Vec<Signal>, Vec<SignalParameters>), Refusal> {
+    ensure(!parameters.is_null() && (1..=MOST).contains(&count) && flags == 0, hipErrorInvalidValue)?;
+    // SAFETY: not null, hence valid, as the caller vouches.
+    let parameters = unsafe { std::slice::from_raw_parts(parameters, count as usize) }.to_vec();
+    let signal = |of: &SignalParameters| {
+        let SignalParameters { operation, address, value, flags, .. } = *of;
+        match operation {
+            1 => Signal::wait(runtime, address, Width::Bits32, [value, u64::MAX], flags),
+            2 => Signal::write(runtime, address, Width::Bits32, value),
+            4 => Signal::wait(runtime, address, Width::Bits64, [value, u64::MAX], flags),
+            5 => Signal::write(runtime, address, Width::Bits64, value),
+            3 | 6 => {
+                Err(Refusal::new(hipErrorNotSupported, "flushes and barriers in a batch, which HIP has declared alone"))
+            }
+            other => Err(Refusal::new(hipErrorInvalidValue, format!("operation {other} of a batch"))),
+        }
+    };
+    let signals = parameters.iter().map(signal).collect::<Result<_, _>>()?;
+    Ok((signals, parameters))
+}
+
+hip_functions! {
+    fn hipStreamWaitValue32(stream: hipStream_t, ptr: *mut c_void, value: u32, flags: c_uint, mask: u32) {
+        let numbers = [value, mask].map(u64::from);
+        queue(stream, |runtime| Ok(vec![Signal::wait(runtime, address(ptr), Width::Bits32, numbers, flags)?]))
+    }
+
+    fn hipStreamWaitValue64(stream: hipStream_t, ptr: *mut c_void, value: u64, flags: c_uint, mask: u64) {
+        queue(stream, |runtime| Ok(vec![Signal::wait(runtime, address(ptr), Width::Bits64, [value, mask], flags)?]))
+    }
+
+    fn hipStreamWriteValue32(stream: hipStream_t, ptr: *mut c_void, value: u32, flags: c_uint) {
+        // There are none, and what is there is let through.
+        let _ = flags;
+        queue(stream, |runtime| Ok(vec![Signal::write(runtime, address(ptr), Width::Bits32, value.into())?]))
+    }
+
+    fn hipStreamWriteValue64(stream: hipStream_t, ptr: *mut c_void, value: u64, flags: c_uint) {
+        let _ = flags;
+        queue(stream, |runtime| Ok(vec![Signal::write(runtime, address(ptr), Width::Bits64, value)?]))
+    }
+
+    since:
+
+    fn hipStreamBatchMemOp(stream: hipStream_t, count: c_uint, parameters: *mut SignalParameters, flags: c_uint) {
+        queue(stream, |runtime| Ok(batch(runtime, parameters, count, flags)?.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_layout_is_cs() {
+        // As a C compiler lays out the headers of HIP 7.2.
+        assert_eq!(size_of::<SignalParameters>(), 48);
+        assert_eq!(std::mem::offset_of!(SignalParameters, value), 16);
+        assert_eq!(std::mem::offset_of!(SignalParameters, alias), 32);
+    }
+}

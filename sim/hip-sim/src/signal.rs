@@ -1,0 +1,231 @@
+//! Words in memory that streams wait on and write to.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use amdgpu_sim::MemoryError;
+use hip_sys::{
+    hipErrorIllegalAddress, hipErrorInvalidValue, hipStreamWaitValueAnd, hipStreamWaitValueEq, hipStreamWaitValueGte,
+    hipStreamWaitValueNor,
+};
+
+use crate::api::memory::find;
+use crate::fault::Failure;
+use crate::memory::Kind;
+use crate::patience::Patience;
+use crate::runtime::Runtime;
+use crate::status::Refusal;
+use crate::virtual_memory::ensure_room;
+
+/// How large a word is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Width {
+    Bits32,
+    Bits64,
+}
+
+impl Width {
+    fn bytes(self) -> u64 {
+        match self {
+            Self::Bits32 => 4,
+            Self::Bits64 => 8,
+        }
+    }
+
+    /// The bits of a number that a word of this width has.
+    fn cut(self, number: u64) -> u64 {
+        match self {
+            Self::Bits32 => number & u64::from(u32::MAX),
+            Self::Bits64 => number,
+        }
+    }
+}
+
+/// What a word is compared for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Condition {
+    AtLeast,
+    Equal,
+    AnyBit,
+    Nor,
+}
+
+impl Condition {
+    /// Of the flags of a wait.
+    fn of(flags: u32) -> Option<Self> {
+        Some(match flags {
+            f if f == hipStreamWaitValueGte => Self::AtLeast,
+            f if f == hipStreamWaitValueEq => Self::Equal,
+            f if f == hipStreamWaitValueAnd => Self::AnyBit,
+            f if f == hipStreamWaitValueNor => Self::Nor,
+            _ => return None,
+        })
+    }
+
+    /// Whether a word fulfils it, of whose bits those of the mask count.
+    fn holds(self, width: Width, word: u64, value: u64, mask: u64) -> bool {
+        let found = word & mask;
+        match (self, width) {
+            // Numbers that go on beyond the largest: as far as half of all are ahead.
+            (Self::AtLeast, Width::Bits32) => (found as u32).wrapping_sub(value as u32) as i32 >= 0,
+            (Self::AtLeast, Width::Bits64) => found.wrapping_sub(value) as i64 >= 0,
+            (Self::Equal, _) => found == value,
+            (Self::AnyBit, _) => found & value != 0,
+            (Self::Nor, _) => width.cut(!(word | value)) & mask != 0,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Action {
+    Write(u64),
+    Wait { condition: Condition, value: u64, mask: u64 },
+}
+
+/// Something that is done with a word, checked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Signal {
+    address: u64,
+    width: Width,
+    /// The host's memory, which is not freed before all work is done.
+    on_host: bool,
+    action: Action,
+}
+
+impl Signal {
+    /// A write of `value` to the word at `address`.
+    pub(crate) fn write(runtime: &Runtime, address: u64, width: Width, value: u64) -> Result<Self, Refusal> {
+        Self::new(runtime, address, width, Action::Write(width.cut(value)))
+    }
+
+    /// A wait until the word at `address` fulfils what `flags` say.
+    pub(crate) fn wait(
+        runtime: &Runtime,
+        address: u64,
+        width: Width,
+        [value, mask]: [u64; 2],
+        flags: u32,
+    ) -> Result<Self, Refusal> {
+        let condition = Condition::of(flags).ok_or_else(|| {
+            Refusal::new(hipErrorInvalidValue, format!("flags {flags:#x} of a wait, which are from 0 (Gte) to 3 (Nor)"))
+        })?;
+        let (value, mask) = (width.cut(value), width.cut(mask));
+        Self::new(runtime, address, width, Action::Wait { condition, value, mask })
+    }
+
+    fn new(runtime: &Runtime, address: u64, width: Width, action: Action) -> Result<Self, Refusal> {
+        let bytes = width.bytes();
+        let invalid =
+            |why| Refusal::new(hipErrorInvalidValue, format!("a word of {bytes} bytes at {address:#x}, {why}"));
+        let block = find(runtime, address).ok_or_else(|| invalid("which is not in live memory of HIP's"))?;
+        if address % bytes != 0 {
+            return Err(invalid("which is no multiple of that"));
+        }
+        ensure_room(runtime, &block, address, bytes, matches!(action, Action::Write(_)))?;
+        let on_host = matches!(block.kind, Kind::Host | Kind::Managed | Kind::Registered);
+        Ok(Self { address, width, on_host, action })
+    }
+
+    /// Does it, which for a wait may take for ever. `goes_on` says from time to time why there is no more to wait for.
+    pub(crate) fn perform(
+        &self,
+        runtime: &Runtime,
+        mut goes_on: impl FnMut() -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let gone = |error: MemoryError| {
+            Failure::new(hipErrorIllegalAddress, format!("a word that a stream waits on or writes to is gone: {error}"))
+        };
+        match self.action {
+            Action::Write(value) => {
+                goes_on()?;
+                self.store(runtime, value).map_err(gone)
+            }
+            Action::Wait { condition, value, mask } => {
+                let mut patience = Patience::default();
+                loop {
+                    goes_on()?;
+                    if condition.holds(self.width, self.load(runtime).map_err(gone)?, value, mask) {
+                        return Ok(());
+                    }
+                    patience.pause();
+                }
+            }
+        }
+    }
+
+    fn load(&self, runtime: &Runtime) -> Result<u64, MemoryError> {
+        if !self.on_host {
+            // A write at the same time may be seen in parts, but not twice alike.
+            let mut last = self.read(runtime)?;
+            loop {
+                match self.read(runtime)? {
+                    next if next == last => return Ok(next),
+                    next => last = next,
+                }
+            }
+        }
+        let place = self.place();
+        // SAFETY: `new` has found an aligned word of the host's memory, which is freed and taken back after all work that is queued, and which
+        // the program shares with devices, so that everybody takes it for an atomic.
+        Ok(unsafe {
+            match self.width {
+                Width::Bits32 => AtomicU32::from_ptr(place.cast()).load(Ordering::Acquire).into(),
+                Width::Bits64 => AtomicU64::from_ptr(place.cast()).load(Ordering::Acquire),
+            }
+        })
+    }
+
+    fn place(&self) -> *mut u8 {
+        std::ptr::with_exposed_provenance_mut(self.address as usize)
+    }
+
+    fn read(&self, runtime: &Runtime) -> Result<u64, MemoryError> {
+        let mut bytes = [0; 8];
+        runtime.memory().read(self.address, &mut bytes[..self.width.bytes() as usize])?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    fn store(&self, runtime: &Runtime, value: u64) -> Result<(), MemoryError> {
+        if !self.on_host {
+            return runtime.memory().write(self.address, &value.to_le_bytes()[..self.width.bytes() as usize]);
+        }
+        let place = self.place();
+        // SAFETY: as in `load`.
+        unsafe {
+            match self.width {
+                Width::Bits32 => AtomicU32::from_ptr(place.cast()).store(value as u32, Ordering::Release),
+                Width::Bits64 => AtomicU64::from_ptr(place.cast()).store(value, Ordering::Release),
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_are_cs() {
+        let holds = |flags, width, word, value, mask| Condition::of(flags).unwrap().holds(width, word, value, mask);
+        let (all, low) = (u64::MAX, u64::from(u32::MAX));
+        for (flags, word, value, mask, expected) in [
+            (hipStreamWaitValueGte, 5, 5, all, true),
+            (hipStreamWaitValueGte, 4, 5, all, false),
+            // Beyond the largest: 3 is ahead of it.
+            (hipStreamWaitValueGte, 3, all, all, true),
+            (hipStreamWaitValueGte, 0x105, 5, 0xff, true),
+            (hipStreamWaitValueEq, 0x105, 5, 0xff, true),
+            (hipStreamWaitValueEq, 0x105, 5, all, false),
+            (hipStreamWaitValueAnd, 6, 4, all, true),
+            (hipStreamWaitValueAnd, 6, 4, 2, false),
+            (hipStreamWaitValueNor, !1, 1, all, false),
+            (hipStreamWaitValueNor, !3, 1, all, true),
+            (hipStreamWaitValueNor, !3, 1, !2, false),
+        ] {
+            assert_eq!(holds(flags, Width::Bits64, word, value, mask), expected, "{flags} {word:#x} {value:#x}");
+        }
+        assert!(!holds(hipStreamWaitValueNor, Width::Bits32, low - 1, 1, low), "no bits beyond the 32");
+        assert!(holds(hipStreamWaitValueGte, Width::Bits32, 3, low, low));
+        assert!(Condition::of(4).is_none());
+    }
+}
