@@ -8,6 +8,9 @@
 //!
 //! Before that HIP frees what HSA does not see, but waits for work, too. So other threads are held up for a moment only.
 //!
+//! What is to be called when work ends, and has ended, is called before HIP takes anything down: HIP's waits do not wait for these calls of its
+//! own, which then meet what has been freed (a jump to 0 in HIP 7.2, where the thread that makes them was late).
+//!
 //! A thread that calls HIP anew while that takes itself down may still find nothing there. That is HIP's own.
 
 use std::cell::Cell;
@@ -27,6 +30,8 @@ const LEAVING: u8 = 1;
 /// Something has been taken down.
 const TAKEN_DOWN: u8 = 2;
 
+/// The process that has its end watched.
+static PROCESS: AtomicI32 = AtomicI32::new(0);
 /// The thread that ends the process.
 static LEAVER: AtomicI32 = AtomicI32::new(0);
 /// Until when other threads are held up, in [ticks](events::now).
@@ -38,6 +43,10 @@ static RELEASED: Mutex<Option<HashSet<u64>>> = Mutex::new(None);
 
 /// How long threads that run have to come to where they are held up.
 const PATIENCE: Duration = Duration::from_millis(50);
+/// How long functions that are due are waited for: longer than any machine is busy, shorter than for ever.
+const DUE: Duration = Duration::from_secs(2);
+/// The same after each wait of the ending thread, which may have what they need.
+const DUE_LATER: Duration = Duration::from_millis(100);
 /// How long they are held up there, in ticks: before something is taken down, and after.
 const HOLD: [u64; 2] = [events::FREQUENCY / 10, 3 * events::FREQUENCY];
 const NAP: Duration = Duration::from_millis(1);
@@ -75,7 +84,11 @@ fn this_thread() -> i32 {
 
 /// Has the process's end told of. It is heard of before HIP's own exit handlers run if these were there before.
 pub(crate) fn watch() {
+    // SAFETY: asks for the number of the process.
+    let process = unsafe { libc::getpid() };
+    PROCESS.store(process, Ordering::SeqCst);
     extern "C" fn at_exit() {
+        call_what_is_due(DUE);
         LEAVER.store(this_thread(), Ordering::SeqCst);
         HELD_UP.store(events::now() + HOLD[0], Ordering::SeqCst);
         STATE.store(LEAVING, Ordering::SeqCst);
@@ -83,6 +96,19 @@ pub(crate) fn watch() {
     }
     // SAFETY: the function stays for ever, as the library is never unloaded. If the process takes no more, its end is as it was.
     let _ = unsafe { libc::atexit(at_exit) };
+}
+
+/// Lets the functions be called that wait for what has ended.
+fn call_what_is_due(longest: Duration) {
+    // SAFETY: asks for the number of the process.
+    let forked = unsafe { libc::getpid() } != PROCESS.load(Ordering::SeqCst);
+    // A thread of the library's own may be the one that calls them; a forked child has none of these threads.
+    if forked || EXEMPT.try_with(Cell::get).unwrap_or(true) {
+        return;
+    }
+    if let Some(runtime) = crate::runtime::ever() {
+        runtime.handlers.settle(&runtime.signals, longest);
+    }
 }
 
 /// Lets this thread, one of the library's own, go on whatever happens.
@@ -108,6 +134,10 @@ pub(crate) fn enter() {
 pub(crate) fn after_wait(signals: impl Fn() -> Vec<Signal>) {
     if STATE.load(Ordering::SeqCst) == AT_WORK {
         return;
+    }
+    if this_thread() == LEAVER.load(Ordering::SeqCst) {
+        // It goes on to free what belongs to the work that has ended.
+        return call_what_is_due(DUE_LATER);
     }
     let signals = signals();
     while is_held_up() && !are_released(&signals) {

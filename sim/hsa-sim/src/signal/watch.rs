@@ -1,7 +1,8 @@
 //! Work that waits for signals: a thread that looks at all of them and does what is ready.
 
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Mutex, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use amdgpu_sim::Delay;
 
@@ -21,12 +22,22 @@ pub(crate) struct Watch {
     delay: Option<Delay>,
     added: Mutex<Vec<Box<dyn Pending>>>,
     thread: OnceLock<bool>,
+    /// How often it was asked whether nothing is ready, and the last question that was answered.
+    asked: AtomicU64,
+    answered: AtomicU64,
 }
 
 impl Watch {
     /// No work yet. `name` is the thread's, which waits before each piece as `delay` says.
     pub(crate) fn new(name: &'static str, delay: Option<Delay>) -> Self {
-        Self { name, delay, added: Mutex::default(), thread: OnceLock::new() }
+        Self {
+            name,
+            delay,
+            added: Mutex::default(),
+            thread: OnceLock::new(),
+            asked: AtomicU64::new(0),
+            answered: AtomicU64::new(0),
+        }
     }
 
     /// Adds a piece of work; false if the host has no more threads.
@@ -42,6 +53,19 @@ impl Watch {
         started
     }
 
+    /// Waits until what is ready now has been done, but not longer than `longest`.
+    pub(crate) fn settle(&self, signals: &Signals, longest: Duration) {
+        if self.thread.get() != Some(&true) {
+            return;
+        }
+        let question = self.asked.fetch_add(1, SeqCst) + 1;
+        let deadline = Instant::now() + longest;
+        while self.answered.load(SeqCst) < question && Instant::now() < deadline {
+            signals.wake_any();
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
     fn work(&self, signals: &Signals) {
         crate::leaving::exempt();
         let mut list: Vec<Box<dyn Pending>> = Vec::new();
@@ -51,10 +75,15 @@ impl Watch {
             // With nothing to watch there is nothing to look for but more work, of which it is told.
             let longest = if list.is_empty() { Duration::from_secs(60) } else { Duration::from_millis(2) };
             signals.wait_any(longest, || {
+                let question = self.asked.load(SeqCst);
                 let added = &mut *self.added.lock().unwrap_or_else(PoisonError::into_inner);
                 let more = !added.is_empty();
                 list.append(added);
-                (more || list.iter().any(|work| work.ready())).then_some(())
+                let ready = list.iter().any(|work| work.ready());
+                if !ready {
+                    self.answered.store(question, SeqCst);
+                }
+                (more || ready).then_some(())
             });
             // What is ready is done in the order in which it came.
             let mut kept = Vec::with_capacity(list.len());
@@ -69,6 +98,49 @@ impl Watch {
                 }
             }
             list = kept;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+    use crate::signal::Signal;
+
+    /// Slow work that waits for a signal to be 0.
+    struct Slow(Signal, &'static AtomicBool);
+
+    impl Pending for Slow {
+        fn ready(&self) -> bool {
+            self.0.value().load(SeqCst) == 0
+        }
+
+        fn run(&mut self) -> bool {
+            std::thread::sleep(Duration::from_millis(20));
+            self.1.store(true, SeqCst);
+            false
+        }
+    }
+
+    #[test]
+    fn what_is_ready_is_done_before_it_has_settled_and_what_is_not_holds_nothing_up() {
+        const HOUR: Duration = Duration::from_secs(3600);
+        let signals: &Signals = Box::leak(Box::new(Signals::new().unwrap()));
+        let watch: &Watch = Box::leak(Box::new(Watch::new("test", None)));
+        watch.settle(signals, HOUR);
+        let never = signals.create(1).unwrap();
+        assert!(watch.add(signals, Box::new(Slow(never, Box::leak(Box::default())))));
+        for _ in 0..5 {
+            let (signal, done): (_, &AtomicBool) = (signals.create(1).unwrap(), Box::leak(Box::default()));
+            assert!(watch.add(signals, Box::new(Slow(signal, done))));
+            watch.settle(signals, HOUR);
+            assert!(!done.load(SeqCst));
+            // As a kernel does it, which tells nobody.
+            signal.value().store(0, SeqCst);
+            watch.settle(signals, HOUR);
+            assert!(done.load(SeqCst));
         }
     }
 }
