@@ -187,10 +187,11 @@ fn a_launch_on_two_devices_child() {
     // SAFETY: two parts, with a pointer to each argument.
     let launch = |flags| unsafe { hipModuleLaunchCooperativeKernelMultiDevice(both, 2, flags) };
     // Behind what is on the stream of the other, which is for each.
-    for (held, other) in [(first.2, second.2), (second.2, first.2)] {
-        let go = hold(held);
+    for (held, other) in [(first, second), (second, first)] {
+        let go = hold(held.2);
         ok(launch(0));
-        assert!(is_held(other));
+        assert!(is_held(other.2));
+        assert_eq!(download::<i32>(other.0, 2), [0, 0], "it has not begun");
         go.send(()).unwrap();
         for (word, _, stream) in [first, second] {
             // SAFETY: no pointers but to the words.
