@@ -206,3 +206,20 @@ fn kernels_read_and_write_surfaces() {
     let expected: Vec<[u32; 2]> = source.iter().map(|[a, b]| [2 * a, b + 1]).collect();
     assert_eq!(array.to_vec().unwrap(), expected);
 }
+
+/// What is queued that reads texels comes before what the host writes.
+#[test]
+fn the_host_writes_to_an_array_after_what_reads_it() {
+    let Some(device) = images() else { return };
+    let Some(slow) = crate::kernel("slow_store") else { return };
+    let stream = Stream::new(&device).unwrap();
+    let before: Vec<u32> = (0..64).collect();
+    let mut array = Array::from_slice(&device, ArrayShape::Plane(8, 8), &before).unwrap();
+    let mut busy = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
+    let mut copy = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
+    // SAFETY: 64 threads, 64 elements.
+    unsafe { slow.launch(&stream, hip::LaunchConfig::new(1, 64), (&mut busy, 100_000u32, 1u32)) }.unwrap();
+    array.as_slice().copy_to_device_async(&stream, &mut copy).unwrap();
+    array.copy_from_slice(&[7; 64]).unwrap();
+    assert_eq!(copy.to_vec().unwrap(), before);
+}

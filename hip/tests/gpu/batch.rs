@@ -56,6 +56,27 @@ fn a_batch_copies_each_piece_to_its_place() {
     assert_eq!(second.to_vec().unwrap(), shuffled());
 }
 
+/// Each piece of memory notes the use, not the first alone.
+#[test]
+fn all_copies_of_a_batch_are_waited_for() {
+    let Some(slow) = crate::kernel("slow_store") else { return };
+    let device = slow.device();
+    let stream = Stream::new(&device).unwrap();
+    let source = DeviceBuffer::from_slice(&device, &[5u32; 64]).unwrap();
+    let [mut busy, mut first, mut second] =
+        [0u32; 3].map(|zero| DeviceBuffer::from_slice(&device, &[zero; 64]).unwrap());
+    // SAFETY: 64 threads, 64 elements.
+    unsafe { slow.launch(&stream, hip::LaunchConfig::new(1, 64), (&mut busy, 100_000u32, 1u32)) }.unwrap();
+    let mut batch = CopyBatch::new();
+    batch.on_device(&mut first, &source).unwrap();
+    batch.on_device(&mut second, &busy).unwrap();
+    if supported(batch.queue(&stream)).is_none() {
+        return;
+    }
+    assert_eq!(second.to_vec().unwrap(), [1; 64]);
+    assert_eq!(first.to_vec().unwrap(), [5; 64]);
+}
+
 #[test]
 fn batches_of_nothing_of_other_lengths_and_of_other_devices() {
     let Some(device) = device() else { return };

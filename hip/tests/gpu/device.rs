@@ -202,7 +202,13 @@ fn every_attribute_is_a_number_or_an_error() {
 
 #[test]
 fn the_runtime_is_asked_for_functions_errors_and_its_profiler() {
-    let Some(_) = device() else { return };
+    let Some(device) = device() else { return };
+    // The runtime refuses it, by whichever of these it knows.
+    let refused = [
+        Device::by_pci("fffe:ff:1f.0".parse().unwrap()).map(drop),
+        DeviceBuffer::<u8>::uninit(&device, isize::MAX as usize).map(drop),
+    ];
+    assert!(refused.iter().all(|result| result.as_ref().is_err_and(|error| error.status().is_some())), "{refused:?}");
     assert_eq!(hip::take_last_error(), hip::Status::SUCCESS, "calls of this crate leave none behind");
     // SAFETY: takes a number.
     unsafe { hip::sys::hipSetDevice(1000) };

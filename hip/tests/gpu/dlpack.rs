@@ -287,3 +287,21 @@ fn pinned_and_empty_memory_goes_and_comes() {
     assert!(tensor.into_raw().is_err());
     assert_eq!(calls.load(Ordering::Relaxed), 1);
 }
+
+/// A taker may write to the memory: what only reads it is waited for too.
+#[test]
+fn what_reads_a_tensor_is_waited_for() {
+    let Some(slow) = kernel("slow_store") else { return };
+    let device = slow.device();
+    let stream = Stream::new(&device).unwrap();
+    let buffer = DeviceBuffer::from_slice(&device, &[1.0f32; 8]).unwrap();
+    let mut busy = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
+    let mut copy = DeviceBuffer::<f32>::zeroed(&device, 8).unwrap();
+    // SAFETY: 64 threads, 64 elements.
+    unsafe { slow.launch(&stream, LaunchConfig::new(1, 64), (&mut busy, 100_000u32, 1u32)) }.unwrap();
+    copy.copy_from_device_async(&stream, &buffer).unwrap();
+    let raw = Tensor::from_buffer(buffer, &[8]).unwrap().into_raw().unwrap();
+    assert!(stream.is_idle().unwrap());
+    // SAFETY: ours, and nobody else has it.
+    drop(unsafe { Tensor::from_raw(raw) }.unwrap());
+}

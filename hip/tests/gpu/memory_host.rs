@@ -172,6 +172,29 @@ fn managed_memory_is_one_for_host_and_device() {
     assert!(matches!(ManagedBuffer::<u64>::zeroed(&device, usize::MAX), Err(Error::TooLarge { .. })));
 }
 
+/// Moves and attachments use the memory: it is not freed before they are done.
+#[test]
+fn managed_memory_goes_after_its_moves() {
+    let Some(slow) = kernel("slow_store") else { return };
+    let device = slow.device();
+    let stream = Stream::new(&device).unwrap();
+    let mut busy = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
+    for attach in [false, true] {
+        let mut shared = ManagedBuffer::<u32>::zeroed(&device, 5000).unwrap();
+        // SAFETY: 64 threads, 64 elements.
+        unsafe { slow.launch(&stream, LaunchConfig::new(1, 64), (&mut busy, 100_000u32, 1u32)) }.unwrap();
+        let queued = match attach {
+            false => shared.prefetch_async(&stream, MemoryPlace::Device(device)),
+            true => shared.attach_async(&stream, Attachment::Stream),
+        };
+        drop(shared);
+        match queued {
+            Ok(()) => assert!(stream.is_idle().unwrap()),
+            Err(error) => skipped(&error),
+        }
+    }
+}
+
 #[test]
 fn managed_memory_takes_advice() {
     let Some(device) = device() else { return };

@@ -69,6 +69,44 @@ fn memory_is_freed_behind_its_uses_on_every_stream() {
     }
 }
 
+/// Memory is had again while work of before is still queued, which is in front of the allocation: so for other streams too.
+#[test]
+fn other_streams_come_after_what_the_memory_was_used_for_before() {
+    let Some(slow) = kernel("slow_store") else { return };
+    let device = slow.device();
+    let (owner, other) = (Stream::new(&device).unwrap(), Stream::new(&device).unwrap());
+    for _ in 0..5 {
+        let mut before = DeviceBuffer::<u32>::uninit_async(&owner, 64).unwrap();
+        // SAFETY: 64 threads, 64 elements.
+        unsafe { slow.launch(&owner, LaunchConfig::new(1, 64), (&mut before, 100_000u32, 1u32)) }.unwrap();
+        drop(before);
+        let mut after = DeviceBuffer::<u32>::uninit_async(&owner, 64).unwrap();
+        after.fill_async(&other, 2).unwrap();
+        owner.synchronize().unwrap();
+        assert_eq!(after.to_vec().unwrap(), [2; 64]);
+    }
+}
+
+/// The opt-out of the order between streams is none for what is freed.
+#[test]
+fn memory_is_freed_in_order_in_any_case() {
+    let Some(slow) = kernel("slow_store") else { return };
+    let device = slow.device();
+    let (owner, user) = (Stream::new(&device).unwrap(), Stream::new(&device).unwrap());
+    for round in 0..10u32 {
+        let mut used = DeviceBuffer::<u32>::uninit_async(&owner, 64).unwrap();
+        let mut copy = DeviceBuffer::<u32>::zeroed_async(&user, 64).unwrap();
+        // SAFETY: 64 threads, 64 elements.
+        unsafe { slow.launch(&user, LaunchConfig::new(1, 64), (&mut used, 100_000u32, round)) }.unwrap();
+        copy.copy_from_device_async(&user, &used).unwrap();
+        // SAFETY: nothing is queued in it that another stream's work would have to come before.
+        unsafe { hip::without_stream_order(|| drop(used)) };
+        let mut next = DeviceBuffer::<u32>::uninit_async(&owner, 64).unwrap();
+        next.fill_async(&owner, u32::MAX).unwrap();
+        assert_eq!(copy.to_vec().unwrap(), [round; 64], "its memory was given to others too early");
+    }
+}
+
 #[test]
 fn dropping_does_not_wait() {
     let Some(slow) = kernel("slow_store") else { return };
@@ -223,6 +261,12 @@ fn a_pool_on_one_device_and_a_stream_on_another() {
         unsafe { add.launch(&streams[1], LaunchConfig::new(1, 64), (buffer, 7i32, 64u32)) }
     };
     assert!(matches!(launch(&mut buffer), Err(Error::WrongDevice { .. })));
+    // Nor may the default pool's memory be used there, whoever knows of that pool.
+    let own = first.default_memory_pool().unwrap();
+    if own.access(&second).unwrap() == MemoryAccess::None {
+        let mut scratch = DeviceBuffer::<i32>::zeroed_async(&streams[0], 64).unwrap();
+        assert!(matches!(launch(&mut scratch), Err(Error::WrongDevice { .. })));
+    }
     pool.set_access(&second, MemoryAccess::ReadWrite).unwrap();
     assert_eq!(pool.access(&second).unwrap(), MemoryAccess::ReadWrite);
     launch(&mut buffer).unwrap();

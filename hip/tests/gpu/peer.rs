@@ -148,6 +148,18 @@ fn a_launch_on_two_devices_is_one_piece_of_work_on_each() {
         assert_eq!(a.to_vec().unwrap(), [10 + round; 128]);
         assert_eq!(b.to_vec().unwrap(), [20 + 2 * round; 128]);
     }
+    // Both parts are waited for.
+    let slow = [first, second]
+        .map(|device| Module::load(&device, crate::kernels(&device)).unwrap().kernel("slow_store").unwrap());
+    let [mut low, mut high] = [first, second].map(|device| DeviceBuffer::<u32>::zeroed(&device, 64).unwrap());
+    let parts = [
+        DevicePart { kernel: &slow[0], stream: &streams[0], args: (&mut low, 100_000u32, 1u32) },
+        DevicePart { kernel: &slow[1], stream: &streams[1], args: (&mut high, 100_000u32, 2u32) },
+    ];
+    // SAFETY: 64 threads, 64 elements.
+    unsafe { launch_cooperative_on_devices(LaunchConfig::new(1, 64), &parts) }.unwrap();
+    assert_eq!(high.to_vec().unwrap(), [2; 64]);
+    assert_eq!(low.to_vec().unwrap(), [1; 64]);
 
     // SAFETY: refused, as the ones below.
     let result = unsafe { launch_cooperative_on_devices::<(&mut DeviceBuffer<i32>, i32, u32)>(config, &[]) };

@@ -643,6 +643,21 @@ fn graphs_allocate_memory() {
 }
 
 #[test]
+fn memory_that_goes_while_its_stream_is_captured_is_not_freed_by_the_graph() {
+    let Some((device, _alone)) = graph_device() else { return };
+    let stream = Stream::new(&device).unwrap();
+    let scratch = DeviceBuffer::<u32>::zeroed_async(&stream, 64).unwrap();
+    let mut data = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
+    let graph = stream.capture(CaptureMode::Relaxed, |stream| {
+        drop(scratch);
+        data.fill_async(stream, 3)
+    });
+    let Some(graph) = supported(graph) else { return };
+    let kinds: Vec<NodeKind> = graph.nodes().unwrap().iter().map(|node| node.kind()).collect();
+    assert_eq!(kinds, [NodeKind::Fill]);
+}
+
+#[test]
 fn a_change_waits_for_the_launch_that_runs() {
     let Some((module, _alone)) = with_graphs() else { return };
     let (device, slow) = (module.device(), module.kernel("slow_store").unwrap());

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use common::{kernels, skipped, supported};
 use hip::sys::{hipFuncCachePreferEqual, hipFuncCachePreferL1, hipFuncCachePreferNone, hipFuncCachePreferShared};
-use hip::{Backend, CachePreference, Device, Graph, LoadOptions, MemoryPool, Module, PoolOptions, Stream};
+use hip::{
+    Array, ArrayShape, Backend, CachePreference, Device, Graph, LoadOptions, MemoryPool, Module, PoolOptions, Stream,
+};
 use recorder::{Recorder, calls, is_there, set_cache_config};
 
 /// The device of a runtime that tells what it is asked for.
@@ -135,4 +137,17 @@ fn memory_of_a_graph_is_freed_once() {
         let (_, told) = calls(|| drop(exec));
         assert_eq!(told, if frees { vec![] } else { vec![format!("hipFree {pointer:?}")] });
     }
+}
+
+#[test]
+fn an_array_for_surfaces_says_so() {
+    let Some(device) = device() else { return };
+    if !device.has_images().unwrap() {
+        skipped(&format_args!("{device} has no images"));
+        return;
+    }
+    let plane = ArrayShape::Plane(5, 3);
+    assert_eq!(calls(|| Array::<u32>::new(&device, plane)).1, ["hipMalloc3DArray 5 x 3 x 0 flags 0"]);
+    // hipArraySurfaceLoadStore
+    assert_eq!(calls(|| Array::<u32>::for_surfaces(&device, plane)).1, ["hipMalloc3DArray 5 x 3 x 0 flags 2"]);
 }

@@ -115,6 +115,10 @@ recorded! {
         // SAFETY: the caller's lists of `count` each.
         unsafe { load_options(slice::from_raw_parts(options, count as usize), slice::from_raw_parts(values, count as usize)) };
     hipDeviceGraphMemTrim(device: c_int) device.to_string();
+    hipMalloc3DArray(
+        array: *mut hipArray_t, description: *const hipChannelFormatDesc, extent: hipExtent, flags: c_uint
+    )
+        format!("{} x {} x {} flags {flags}", extent.width, extent.height, extent.depth);
     hipFree(pointer: *mut c_void) format!("{pointer:p}");
     hipDeviceSetCacheConfig(config: hipFuncCache_t) format!("{config:?}");
     #[cfg(feature = "rocm-7-0")]
