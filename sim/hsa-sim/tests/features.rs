@@ -66,6 +66,8 @@ fn buffer() -> *mut c_void {
     unsafe {
         ok(hipMalloc(&mut buffer, 4096));
         ok(hipMemset(buffer, 0, 4096));
+        // The host does not wait for a fill, and neither do other devices and streams that are not blocking.
+        ok(hipStreamSynchronize(null_mut()));
     }
     buffer
 }
@@ -381,6 +383,7 @@ fn peers_use_each_others_memory() {
         ok(hipSetDevice(1));
         let other = buffer();
         ok(hipMemset(other, 1, 4096));
+        ok(hipDeviceSynchronize());
         ok(hipMemcpyPeer(data, 0, other, 1, 4096));
         assert_eq!(word(data, 9), 0x0101_0101);
         ok(hipDeviceEnablePeerAccess(0, 0));
@@ -608,6 +611,10 @@ fn managed_memory_is_prefetched() {
     }
 }
 
+/// HIP 7.2 hears of a loss twice and keeps what it heard last: this from the system's events, then from the queue what it stays with. Who
+/// waits meanwhile is told of either.
+const TOLD_FIRST: hipError_t = hipErrorLaunchFailure;
+
 /// A GPU that is lost, as by a reset: 7.2 answers every later call with one error, whatever device it is for; those before end the process.
 #[test]
 fn a_gpu_that_is_lost_is_told_of() {
@@ -630,6 +637,10 @@ fn a_gpu_that_is_lost_is_told_of() {
     }
     let mut status = try_launch(increment, 1, 64, null_mut(), &data);
     if status == hipSuccess {
+        // SAFETY: waits.
+        status = unsafe { hipDeviceSynchronize() };
+    }
+    while status == TOLD_FIRST {
         // SAFETY: waits.
         status = unsafe { hipDeviceSynchronize() };
     }
@@ -705,9 +716,8 @@ fn a_delay_changes_nothing_for_who_waits() {
     ok(unsafe { hipStreamSynchronize(stream) });
     assert_eq!(number.load(Relaxed), KERNELS);
     let (data, copy) = (buffer(), buffer());
-    // SAFETY: waits, and copies inside of both buffers. A fill is not waited for by a stream that is not blocking.
+    // SAFETY: waits, and copies inside of both buffers.
     unsafe {
-        ok(hipDeviceSynchronize());
         launch(kernel(c"increment"), 1, 64, stream, &data);
         ok(hipMemcpyAsync(copy, data, 4096, hipMemcpyDeviceToDevice, stream));
         ok(hipStreamSynchronize(stream));
@@ -758,10 +768,12 @@ fn a_gpu_that_is_lost_is_an_error_of_the_safe_crate() {
         launched.and_then(|()| stream.synchronize()).err()
     });
     let error = error.expect("it is lost after three dispatches");
-    assert_eq!(error.status(), Some(hip::Status::UNKNOWN), "{error}");
+    let told_first = Some(hip::Status(TOLD_FIRST.0));
+    assert!([told_first, Some(hip::Status::UNKNOWN)].contains(&error.status()), "{error}");
     // From the launch itself if the GPU was fast, else from the wait for it.
     let text = error.to_string();
     assert!(text.contains("increment<<<") || text.contains("increment in (1, 1, 1) blocks"), "{text}");
+    while stream.synchronize().is_err_and(|error| error.status() == told_first) {}
     let later = [
         stream.synchronize(),
         device.synchronize(),
