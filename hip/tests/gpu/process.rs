@@ -50,7 +50,8 @@ impl Peer {
     /// Lets it come to its end.
     pub(crate) fn end(mut self) {
         self.to = None;
-        assert!(self.child.wait().unwrap().success());
+        let status = self.child.wait().unwrap();
+        assert!(status.success(), "the second process ended with {status}");
     }
 }
 

@@ -60,7 +60,7 @@
 //! - Execution contexts share out the device's compute units, and their streams tell which they have; where a kernel's workgroups run makes
 //!   no difference here, so that they are not held to them. A description of resources is used up by the context that is made of it. What was recorded on a
 //!   context without streams has happened, and streams that are made later wait as well for what the context was told to wait for.
-//! - Advice for managed memory and prefetches change nothing but what is told of it. Discarded memory is filled with `0xdd`.
+//! - Advice for managed memory and prefetches change nothing but what is told of it, and streams that it is attached to not even that. Discarded memory is filled with `0xdd`.
 //! - `hipMallocAsync` allocates at once, `hipFreeAsync` frees when the stream comes to it. A memory pool keeps room back as the real one's do, but not addresses:
 //!   what is freed is gone, and a kernel that uses it is caught.
 //! - The nodes of a graph run one after the other, in an order that its edges allow. A child graph or an executable graph cannot be in itself, a graph's memory is

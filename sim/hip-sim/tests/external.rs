@@ -3,6 +3,7 @@
 
 mod common;
 
+use std::ffi::c_void;
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::os::fd::{AsRawFd as _, FromRawFd as _, IntoRawFd as _, OwnedFd};
@@ -71,6 +72,10 @@ fn parts_of_imported_memory_are_mapped_and_freed() {
         assert_eq!((base, size), (second, 16));
         free(second);
         assert_eq!(hipFree(second), BAD);
+        let s = stream(hipStreamNonBlocking);
+        ok(launch!(store, [1; 3], [1; 3], s, (second, 3_i64, 7_i32)));
+        assert_eq!(hipStreamSynchronize(s), hipErrorIllegalAddress, "it has no address any more");
+        ok(hipStreamDestroy(s));
         assert_eq!(download::<i32>(first, 68)[67], 41);
         free(first);
         ok(hipMemRelease(handle));
@@ -182,9 +187,16 @@ fn several_semaphores_are_waited_for_and_signalled_in_one_call() {
         ok(hipSignalExternalSemaphoresAsync(both.as_ptr(), signals(&[0, 9]).as_ptr(), 2, stream));
         one.write_all(&1_u64.to_ne_bytes()).unwrap();
         assert!(is_held(stream) && value(&two) == 0, "one of two");
-        two.write_all_at(&5_u64.to_le_bytes(), 8).unwrap();
+        two.write_all_at(&4_u64.to_le_bytes(), 8).unwrap();
         ok(hipStreamSynchronize(stream));
         assert_eq!(value(&two), 9);
+        ok(hipSignalExternalSemaphoresAsync(&line, signals(&[9]).as_ptr(), 1, stream));
+        assert_eq!(hipStreamSynchronize(stream), BAD, "it has to grow");
+        // Behind a failure nothing is waited for.
+        let nowhere: *mut c_void = std::ptr::without_provenance_mut(0x5000);
+        ok(launch!(kernel(load(GFX90A), "store_at"), [1; 3], [1; 3], stream, (nowhere, 0_i64, 1_i32)));
+        ok(hipWaitExternalSemaphoresAsync(&line, waits(&[100]).as_ptr(), 1, stream));
+        assert_eq!(hipStreamSynchronize(stream), hipErrorIllegalAddress);
         let mut count = [0; 8];
         one.read_exact(&mut count).unwrap();
         assert_eq!(u64::from_ne_bytes(count), 1, "its signal was taken, and it was signalled anew");

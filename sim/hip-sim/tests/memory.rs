@@ -150,6 +150,22 @@ fn pinned_and_managed_memory_serve_both_sides() {
         assert_eq!(flags, hipHostMallocPortable);
         assert_eq!(hipHostMalloc(&mut device, 8, 0x4000_0000 | 0x8000_0000), hipErrorInvalidValue);
         assert_eq!(hipMallocManaged(&mut device, 8, 0), hipErrorInvalidValue);
+        // Who may use it, as AMD's runtime looks at it: global, host, single.
+        let s = stream(0);
+        for (flags, bytes, status) in [
+            (1, 0, hipSuccess),
+            (2, 400, hipSuccess),
+            (4, 0, hipSuccess),
+            (0, 0, hipErrorInvalidValue),
+            (3, 0, hipErrorInvalidValue),
+            (1, 100, hipErrorInvalidValue),
+            (1, 401, hipErrorInvalidValue),
+        ] {
+            assert_eq!(hipStreamAttachMemAsync(s, managed, bytes, flags), status, "{flags} {bytes}");
+        }
+        assert_eq!(hipStreamAttachMemAsync(null_mut(), managed, 0, 4), hipErrorInvalidValue, "no default stream");
+        assert_eq!(hipStreamAttachMemAsync(s, null_mut(), 0, 1), hipErrorInvalidValue);
+        ok(hipStreamDestroy(s));
         ok(hipHostFree(pinned));
         assert_eq!(hipHostFree(pinned), hipErrorInvalidValue);
         ok(hipFree(managed));

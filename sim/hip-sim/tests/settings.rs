@@ -126,6 +126,116 @@ fn two_devices_child() {
 }
 
 #[test]
+fn a_launch_on_two_devices() {
+    child("a_launch_on_two_devices_child", &[("HIP_SIM_DEVICES", "2")]);
+}
+
+/// Holds a stream until the sender is used.
+fn hold(stream: hipStream_t) -> std::sync::mpsc::Sender<()> {
+    type Opened = std::sync::mpsc::Receiver<()>;
+    unsafe extern "C" fn wait(data: *mut std::ffi::c_void) {
+        // SAFETY: `hold` passes a box of this type, once.
+        let opened = unsafe { Box::from_raw(data.cast::<Opened>()) };
+        opened.recv().unwrap();
+    }
+    let (open, opened) = std::sync::mpsc::channel();
+    // SAFETY: `wait` takes the box back.
+    ok(unsafe { hipLaunchHostFunc(stream, Some(wait), Box::into_raw(Box::<Opened>::new(opened)).cast()) });
+    open
+}
+
+/// Whether a stream is at work still, though it was asked often enough to be done.
+fn is_held(stream: hipStream_t) -> bool {
+    (0..500).all(|_| {
+        std::thread::yield_now();
+        // SAFETY: no pointers.
+        unsafe { hipStreamQuery(stream) == hipErrorNotReady }
+    })
+}
+
+#[test]
+#[ignore = "run by a_launch_on_two_devices"]
+fn a_launch_on_two_devices_child() {
+    start();
+    // A word, a kernel that writes it, and a stream, of each.
+    let [first, second] = [0, 1].map(|device| {
+        // SAFETY: no pointers.
+        ok(unsafe { hipSetDevice(device) });
+        (upload(&[0_i32; 2]), kernel(load(GFX90A), "store_at"), stream(hipStreamNonBlocking))
+    });
+    let (index, value) = (1_i64, 6_i32);
+    let mut arguments = [first, second].map(|(word, ..)| Box::new((word, index, value)));
+    let mut pointers = arguments
+        .each_mut()
+        .map(|of| [(&raw mut of.0).cast::<std::ffi::c_void>(), (&raw mut of.1).cast(), (&raw mut of.2).cast()]);
+    let mut parts = [0, 1].map(|at| {
+        let (_, function, stream) = [first, second][at];
+        hipFunctionLaunchParams {
+            function,
+            gridDimX: 1,
+            gridDimY: 1,
+            gridDimZ: 1,
+            blockDimX: 1,
+            blockDimY: 1,
+            blockDimZ: 1,
+            hStream: stream,
+            kernelParams: pointers[at].as_mut_ptr(),
+            ..Default::default()
+        }
+    });
+    let both = parts.as_mut_ptr();
+    // SAFETY: two parts, with a pointer to each argument.
+    let launch = |flags| unsafe { hipModuleLaunchCooperativeKernelMultiDevice(both, 2, flags) };
+    // Behind what is on the stream of the other, which is for each.
+    for (held, other) in [(first, second), (second, first)] {
+        let go = hold(held.2);
+        ok(launch(0));
+        assert!(is_held(other.2));
+        assert_eq!(download::<i32>(other.0, 2), [0, 0], "it has not begun");
+        go.send(()).unwrap();
+        for (word, _, stream) in [first, second] {
+            // SAFETY: no pointers but to the words.
+            unsafe {
+                ok(hipStreamSynchronize(stream));
+                assert_eq!(download::<i32>(word, 2), [0, 6]);
+                ok(hipMemset(word, 0, 8));
+                ok(hipDeviceSynchronize());
+                ok(hipSetDevice(1));
+                ok(hipDeviceSynchronize());
+            }
+        }
+    }
+    // Without that, a device waits for its own stream; behind the launch, for both, or not for the other either.
+    for (flags, waits_after) in [(1, true), (3, false)] {
+        let go = hold(first.2);
+        ok(launch(flags));
+        if waits_after {
+            assert!(is_held(second.2), "for the end of the first's");
+        } else {
+            // SAFETY: no pointers.
+            ok(unsafe { hipStreamSynchronize(second.2) });
+        }
+        go.send(()).unwrap();
+        // SAFETY: no pointers.
+        [first.2, second.2].into_iter().for_each(|stream| ok(unsafe { hipStreamSynchronize(stream) }));
+    }
+    // Two parts on one device, and a part that is not like the other.
+    parts[1].function = first.1;
+    parts[1].hStream = first.2;
+    // SAFETY: as above.
+    let launch = |parts: &mut [hipFunctionLaunchParams; 2]| unsafe {
+        hipModuleLaunchCooperativeKernelMultiDevice(parts.as_mut_ptr(), 2, 0)
+    };
+    assert_eq!(launch(&mut parts), hipErrorInvalidValue);
+    (parts[1].function, parts[1].hStream) = (second.1, second.2);
+    parts[1].blockDimX = 2;
+    assert_eq!(launch(&mut parts), hipErrorInvalidValue);
+    parts[1].blockDimX = 1;
+    parts[1].function = first.1;
+    assert_eq!(launch(&mut parts), hipErrorInvalidDevice, "loaded for the other");
+}
+
+#[test]
 fn memory_limit() {
     child("memory_limit_child", &[("HIP_SIM_MEMORY", "1M")]);
 }

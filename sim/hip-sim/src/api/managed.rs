@@ -243,6 +243,25 @@ hip_functions! {
         act(stream, vec![(range, Some(known(runtime, device)?))], false)
     }
 
+    fn hipStreamAttachMemAsync(stream: hipStream_t, start: *mut c_void, bytes: usize, flags: c_uint) {
+        let runtime = runtime()?;
+        ensure([hipMemAttachGlobal, hipMemAttachHost, hipMemAttachSingle].contains(&flags), hipErrorInvalidValue)?;
+        let at = start.expose_provenance() as u64;
+        let block = runtime.memory.find(at).ok_or_else(|| {
+            Refusal::new(hipErrorInvalidValue, format!("{at:#x} is not in live memory of HIP's"))
+        })?;
+        // All of it or, as that, nothing said.
+        ensure(bytes == 0 || bytes as u64 == block.size, hipErrorInvalidValue)?;
+        // No default stream has memory for itself.
+        ensure(flags != hipMemAttachSingle || stream.addr() > 2, hipErrorInvalidValue)?;
+        let target = runtime.live_target(stream)?;
+        runtime.captures.refuse_use(target.queue)?;
+        // Host and devices use managed memory at the same time here, so that there is nobody to be kept from it.
+        let nothing = Work::Always(Box::new(|| {}));
+        runtime.scheduler.submit(target.queue, nothing, &[]).ok_or(hipErrorContextIsDestroyed)?;
+        Ok(())
+    }
+
     fn hipMemRangeGetAttribute(
         data: *mut c_void, bytes: usize, which: hipMemRangeAttribute, start: *const c_void, count: usize,
     ) {
