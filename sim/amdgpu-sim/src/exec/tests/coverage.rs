@@ -183,7 +183,9 @@ fn tests() -> BTreeMap<&'static str, Tests> {
         // A module's own tests stand at its end.
         let tests =
             if inside { Some(&*text) } else { text.split_once("#[cfg(test)]\nmod tests").map(|(_, tests)| tests) };
-        let name = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
+        // Tests in a folder of their own have its name.
+        let folder = path.parent().and_then(Path::file_name).filter(|folder| inside && *folder != "tests");
+        let name = folder.or_else(|| path.file_stem()).map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
         let Some(tests) = tests.filter(|_| !WITHOUT_REFERENCE.contains(&&*name)) else { continue };
         for op in words(tests).into_iter().filter_map(|word| by_name.get(word)) {
             let entry = found.entry(op).or_default();
