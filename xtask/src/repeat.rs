@@ -20,6 +20,8 @@ const PROGRAMS: [(&str, u32); 2] = [("gpu", 16), ("graph", 16)];
 const AT_A_TIME: usize = 2;
 /// Tests that a program has run at a time in every other run, in place of one for each processor.
 const MANY: &str = "8";
+/// Longest waits of the queues of every fourth run, in microseconds; their lengths are the same in each.
+const DELAY: u32 = 300;
 /// Longer than any run that goes on: they take some seconds.
 const LIMIT: Duration = Duration::from_secs(180);
 /// How many lines the error has of a run that crashed or hung.
@@ -31,7 +33,10 @@ const LOOK: Duration = Duration::from_millis(20);
 pub(crate) fn about(release: &Release) -> String {
     let programs: Vec<String> = PROGRAMS.iter().map(|(name, times)| format!("{name} {times} times")).collect();
     let programs = programs.join(", ");
-    format!("hip's tests on ROCm {} again and again, {AT_A_TIME} programs at a time: {programs}", release.name)
+    format!(
+        "hip's tests on ROCm {} again and again, {AT_A_TIME} programs at a time, some with slow queues: {programs}",
+        release.name
+    )
 }
 
 /// Runs the test programs that `build` makes (`cargo test`, without its programs' names), each started by `start`.
@@ -53,6 +58,9 @@ pub(crate) fn run(mut build: Command, start: impl Fn(&Path) -> Command + Sync) -
         let mut command = start(program);
         if number % 2 == 1 {
             command.env("RUST_TEST_THREADS", MANY);
+        }
+        if number % 4 == 3 {
+            command.env("HIP_SIM_DELAY", format!("{DELAY}:{number}"));
         }
         command
     });
