@@ -10,7 +10,7 @@ use hip::{
     Status, Stream,
 };
 
-use crate::{device, kernel, module, supported};
+use crate::{device, kernel, module};
 
 const ONE: LaunchConfig =
     LaunchConfig { grid: hip::Dim3::new(1, 1, 1), block: hip::Dim3::new(64, 1, 1), shared_bytes: 0 };
@@ -336,24 +336,15 @@ fn copies_of_slices_are_in_the_order_of_a_stream() {
 }
 
 #[test]
-fn copies_of_slices_are_refused_where_they_cannot_be() {
-    let Some((first, second)) = crate::peer::two("foreign::copies_of_slices_are_refused_where_they_cannot_be") else {
+fn copies_of_slices_are_refused_for_memory_of_another_device() {
+    let Some((first, second)) = crate::peer::two("foreign::copies_of_slices_are_refused_for_memory_of_another_device")
+    else {
         return;
     };
     let mut theirs = DeviceBuffer::<u32>::zeroed(&second, 4).unwrap();
     let stream = Stream::new(&first).unwrap();
     assert!(matches!(theirs.copy_from_slice_on(&stream, &[1; 4]), Err(Error::WrongDevice { .. })));
     assert!(matches!(theirs.copy_to_slice_on(&stream, &mut [1; 4]), Err(Error::WrongDevice { .. })));
-    let mut ours = DeviceBuffer::<u32>::zeroed(&first, 4).unwrap();
-    let captured = stream.capture(hip::CaptureMode::Relaxed, |stream| {
-        let both = [ours.copy_from_slice_on(stream, &[1; 4]), ours.copy_to_slice_on(stream, &mut [1; 4])];
-        assert!(both.iter().all(|result| matches!(result, Err(Error::Capture { .. }))), "{both:?}");
-        assert!(DeviceBuffer::from_slice_on(stream, &[1u32]).is_err());
-        Ok(())
-    });
-    if supported(captured).is_some() {
-        assert_eq!(ours.to_vec().unwrap(), [0; 4]);
-    }
 }
 
 #[test]

@@ -929,3 +929,18 @@ fn waits_for_signals_and_writes_to_them_are_nodes() {
     stream.synchronize().unwrap();
     assert_eq!(done.load().unwrap(), 2);
 }
+
+#[test]
+fn copies_of_slices_are_refused_while_their_stream_is_captured() {
+    let Some((device, _alone)) = graph_device() else { return };
+    let stream = Stream::new(&device).unwrap();
+    let mut data = DeviceBuffer::<u32>::zeroed(&device, 4).unwrap();
+    let captured = stream.capture(CaptureMode::Relaxed, |stream| {
+        let both = [data.copy_from_slice_on(stream, &[1; 4]), data.copy_to_slice_on(stream, &mut [1; 4])];
+        assert!(both.iter().all(|result| matches!(result, Err(Error::Capture { .. }))), "{both:?}");
+        assert!(DeviceBuffer::from_slice_on(stream, &[1u32]).is_err());
+        Ok(())
+    });
+    captured.unwrap();
+    assert_eq!(data.to_vec().unwrap(), [0; 4]);
+}
