@@ -44,9 +44,9 @@ const PAGE: &str = "\
 
 Written by `cargo xtask bindgen`. `cargo xtask ci` runs it again and compares.
 
-A column is an API level: the ROCm release that a crate is built for, selected by its feature `rocm-MAJOR-MINOR`. A number
-counts the functions (constants, structs and unions) that the crate has at that level. A cell is empty if the library is
-not part of that release, or if no declarations of it were available.
+A column is an API level: the ROCm release that a crate is built for, selected by its feature `rocm-MAJOR-MINOR`. A
+number counts the functions (constants, structs and unions) that the crate has at that level. A cell is empty if the
+library is not part of that release, or if no declarations of it were available.
 
 *Declared after* names the source of a level's declarations:
 
@@ -55,8 +55,8 @@ not part of that release, or if no declarations of it were available.
 - *AMD's Python packages*: AMD's own bindings of that release. If they agree with a header of another level, the
   declaration is the header's. If a level has both sources, they are compared, and each difference is listed below with
   its reason.
-- *text from the headers*: headers of another release, for reference. They supply names, comments and `const`. The Python
-  packages decide which items exist.
+- *text from the headers*: headers of another release, for reference. They supply names, comments and `const`. The
+  Python packages decide which items exist.
 - *what the levels before and after it have in common*: no source of the release itself was available. Items that are
   identical on both sides are assumed to be the same between them; all others are left out.
 
