@@ -133,7 +133,7 @@ enum Source {
     Library(Result<Library, Error>),
 }
 
-/// A function that a program called and that was not there.
+/// A function that a program called and that was not found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MissingSymbol {
     /// Its name.
@@ -192,7 +192,7 @@ impl Binding {
         }
     }
 
-    /// Whether the function `name` is there: the library or provider is asked (and the library opened), nothing is called.
+    /// Whether the function `name` exists: the library or provider is asked (and the library opened), nothing is called.
     pub fn has(&'static self, name: &CStr) -> bool {
         matches!(self.find(name), Ok(Some(_)))
     }
@@ -260,7 +260,7 @@ impl Binding {
         }
     }
 
-    /// The functions that were called so far and were not there, in order of their first call.
+    /// The functions that were called so far and were not found, in order of their first call.
     pub fn missing_symbols(&'static self) -> Vec<MissingSymbol> {
         self.missing.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -142,7 +142,7 @@ fn of_variable(value: &str, error: Error) -> Error {
 pub struct Initialized {
     /// The libraries asked for that are open now, in order, each once.
     pub preloaded: Vec<&'static Library>,
-    /// What was asked for and rightly is not there.
+    /// What was asked for and rightly is missing.
     pub skipped: Vec<Skipped>,
     /// The release of the installation, where one was asked for and it says.
     pub release: Option<Release>,
@@ -227,12 +227,12 @@ pub struct VersionMismatch {
 
 impl fmt::Display for VersionMismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "this program is made for ROCm {}, but ", self.wanted)?;
+        write!(f, "this program expects ROCm {}, but ", self.wanted)?;
         match &self.found {
             Some(release) => {
-                write!(f, "{} is installed ({}); things may go wrong", release.label(), release.source.display())
+                write!(f, "{} is installed ({}); it may not work", release.label(), release.source.display())
             }
-            None => f.write_str("the release of what is installed cannot be told"),
+            None => f.write_str("the installed release is unknown"),
         }
     }
 }

@@ -16,7 +16,7 @@
 //! // One installation only.
 //! let mine = Search::nowhere().root("/srv/rocm-7.2.4");
 //! let report = mine.report(&libraries::AMDHIP64);
-//! assert!(report.opened().is_none() && report.to_string().contains("/srv/rocm-7.2.4 [path given in code]: not there"));
+//! assert!(report.opened().is_none() && report.to_string().contains("/srv/rocm-7.2.4 [path given in code]: not found"));
 //! ```
 //!
 //! - [`Search`] is the order of places. [`set_root`] and [`set_search`] set it for the whole process, before the first

@@ -112,15 +112,15 @@ Libraries
   not found: ABSENT
 
 Search for the HIP runtime, amdhip64
-   1. T/opt/rocm/lib64 [ROCM_PATH]: not there
-   2. T/opt/rocm/lib/ARCH-linux-gnu [ROCM_PATH]: not there
-   3. T/opt/rocm/core/lib [ROCM_PATH]: not there
+   1. T/opt/rocm/lib64 [ROCM_PATH]: not found
+   2. T/opt/rocm/lib/ARCH-linux-gnu [ROCM_PATH]: not found
+   3. T/opt/rocm/core/lib [ROCM_PATH]: not found
    4. T/opt/rocm/lib/libamdhip64.so.7 [ROCM_PATH]: opened
 
 Driver
   kernel: 6.8.0-48-generic
   amdgpu: loaded, version 6.12.12
-  computing (/sys/class/kfd): there
+  compute (/sys/class/kfd): available
   AMD GPU 0x7408 at 0000:c1:00.0: amdgpu
   /dev/kfd: mode 660, owner chief, group render: may be opened
   /dev/dri/renderD128: mode 660, owner chief, group render: may be opened
@@ -131,7 +131,7 @@ GPUs
 
 Variables
   ROCM_PATH=\"T/opt/rocm\" (the ROCm installation to use)
-  HIP_LAUNCH_BLOCKING=\"1\" (1: a launch returns when its kernel is done)
+  HIP_LAUNCH_BLOCKING=\"1\" (1: a launch returns after its kernel has finished)
 
 Problems
   none
@@ -246,7 +246,7 @@ fn device_nodes_that_are_missing() {
     let render =
         format!("error: /dev/dri/renderD128 is missing, which the gfx90a at 0000:c1:00.0 needs -> {container}");
     assert_eq!(told, [expected, render]);
-    // What Docker makes of a device that is not there, given as a volume.
+    // What Docker makes of a device that is missing, given as a volume.
     let tree = machine();
     fs::remove_file(tree.path("dev/kfd")).unwrap();
     fs::create_dir(tree.path("dev/kfd")).unwrap();
@@ -261,12 +261,12 @@ fn drivers_that_are_missing() {
     fs::remove_dir_all(tree.path("sys/class")).unwrap();
     let told = problem(&tree, doctor(&tree));
     assert!(
-        told.starts_with("error: the kernel driver amdgpu offers no computing: there is no /sys/class/kfd -> "),
+        told.starts_with("error: the kernel driver amdgpu does not support compute: /sys/class/kfd is missing -> "),
         "{told}"
     );
     tree.write("sys/class/kfd/kfd/topology/nodes/0/properties", "gfx_target_version 0\n");
     let told = problem(&tree, doctor(&tree));
-    assert!(told.starts_with("error: the kernel driver amdgpu shows no GPU that can compute -> "), "{told}");
+    assert!(told.starts_with("error: the kernel driver amdgpu lists no GPU with compute support -> "), "{told}");
     fs::remove_dir_all(tree.path("sys/class")).unwrap();
     fs::remove_dir_all(tree.path("sys/module")).unwrap();
     fs::remove_file(tree.path(pci).join("driver")).unwrap();
@@ -305,7 +305,7 @@ fn nothing_installed() {
     let said = doctor(&tree).end().stdout;
     assert!(
         said.contains(
-            "   1. T/opt/rocm [/opt]: not there\n   2. the system loader\n"
+            "   1. T/opt/rocm [/opt]: not found\n   2. the system loader\n"
                 .replace('T', tree.root().to_str().unwrap())
                 .as_str()
         ),
@@ -323,7 +323,7 @@ fn half_installed() {
     // A link whose file did not come.
     tree.link("libhiprtc.so.7.2.70204", "opt/rocm/lib/libhiprtc.so.7");
     let (code, told) = problems(&tree, doctor(&tree));
-    let link = "error: T/opt/rocm/lib/libhiprtc.so.7 leads to libhiprtc.so.7.2.70204, which is not there -> ";
+    let link = "error: T/opt/rocm/lib/libhiprtc.so.7 leads to libhiprtc.so.7.2.70204, which does not exist -> ";
     assert!(code == Some(1) && told.len() == 2 && told[0].starts_with(link), "{told:#?}");
     // A place that is named, is there, and has nothing.
     let tree = machine();
@@ -331,12 +331,12 @@ fn half_installed() {
     let told = problem(&tree, doctor(&tree).env("ROCM_PATH", tree.path("empty")));
     assert!(told.starts_with("warning: T/empty [ROCM_PATH] has none of ROCm's libraries -> "), "{told}");
     let told = problem(&tree, doctor(&tree).env("HIP_PATH", tree.path("missing")));
-    let expected = "warning: HIP_PATH names T/missing, which is no directory -> set HIP_PATH to what is there, or `unset HIP_PATH`";
+    let expected = "warning: HIP_PATH names T/missing, which is not a directory -> set HIP_PATH to an existing directory, or `unset HIP_PATH`";
     assert_eq!(told, expected);
     let told = problem(&tree, doctor(&tree).env("ROCM_PATH", "opt/rocm"));
     assert_eq!(
         told,
-        "warning: opt/rocm [ROCM_PATH]: refused: a relative path -> set ROCM_PATH to an absolute path, or `unset` it"
+        "warning: opt/rocm [ROCM_PATH]: rejected: a relative path -> set ROCM_PATH to an absolute path, or `unset` it"
     );
     // That nothing was installed by this command is no problem.
     assert_eq!(problems(&tree, doctor(&tree).env("ROCM_SDK_INSTALL_DIR", tree.path("none"))), (Some(0), vec![]));

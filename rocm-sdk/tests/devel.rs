@@ -1,4 +1,4 @@
-//! Expanding the devel wheel: what comes out, and that it is whole or not there, whatever happens on the way.
+//! Expanding the devel wheel: what comes out, and that it is complete or absent, whatever happens meanwhile.
 #![cfg(all(feature = "devel", target_os = "linux"))]
 
 mod support;

@@ -40,8 +40,8 @@ fn every_place_tried_is_in_the_error() {
         assert_eq!((attempt.origin, attempt.failure.as_ref()), (Origin::Explicit, Some(&Reason::NotThere)));
         assert!(message.contains(&path));
     }
-    assert!(message.contains("lib64 [path given in code]: not there"), "{message}");
-    assert!(message.contains("/no/such/rocm [path given in code]: not there"), "{message}");
+    assert!(message.contains("lib64 [path given in code]: not found"), "{message}");
+    assert!(message.contains("/no/such/rocm [path given in code]: not found"), "{message}");
     assert!(message.contains("ROCM_PATH"), "{message}");
 }
 

@@ -112,8 +112,8 @@ fn a_report_tells_each_step_and_that_nothing_was_opened() {
     tree.stub("rocm/lib/libstub.so.6", "libstub.so.6", 6);
     let found = Search::nowhere().root(tree.path("no")).root(tree.path("rocm")).find(&STUB).unwrap();
     let text = found.report().to_string();
-    assert!(text.contains("no [path given in code]: not there"), "{text}");
-    assert!(text.contains("libstub.so.7 [path given in code]: not there"), "{text}");
+    assert!(text.contains("no [path given in code]: not found"), "{text}");
+    assert!(text.contains("libstub.so.7 [path given in code]: not found"), "{text}");
     assert!(text.ends_with("libstub.so.6 [path given in code]: found"), "{text}");
     assert_eq!(found.release(), None);
     tree.write("rocm/.info/version", "6.4.3-12\n");

@@ -23,7 +23,7 @@ fn judge(targets: &[String]) -> Result<(), String> {
         return Err("\"dist_amdgpu_targets\" names no GPU".to_owned());
     }
     match targets.iter().find(|name| !is_target(name)) {
-        Some(odd) => Err(format!("\"{odd}\" in \"dist_amdgpu_targets\" is no GPU, such as gfx942")),
+        Some(odd) => Err(format!("\"{odd}\" in \"dist_amdgpu_targets\" is not a GPU name such as gfx942")),
         None => Ok(()),
     }
 }

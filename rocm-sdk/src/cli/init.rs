@@ -34,7 +34,7 @@ impl Init {
                 if layout.kind() == rocm_sdk::LayoutKind::Wheels {
                     return Err(missing.into());
                 }
-                format!("Nothing to expand: '{}' is no Python wheel", layout.root().display())
+                format!("Nothing to expand: '{}' is not a Python wheel", layout.root().display())
             }
             Err(error) => return Err(error.into()),
         };

@@ -39,7 +39,7 @@ pub(crate) struct Path {
 const AFTER: &str = "\
 One line. Of wheels, this is the devel tree, as with AMD's own `rocm-sdk`: it is expanded when it is first asked for, and
 `rocm[devel]` must be installed. Of any other installation it is the one that the search finds, as it is.
-A directory is told whether or not it is there: packages without headers have no `include`.
+A directory is told whether or not it exists: packages without headers have no `include`.
 To name an installation, write `--root DIR` before `path`.
 
 Examples:

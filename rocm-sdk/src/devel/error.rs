@@ -73,7 +73,9 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotInstalled { looked_in } => {
-                f.write_str("the Python package rocm_sdk_devel is not installed; `pip install rocm[devel]` brings it")?;
+                f.write_str(
+                    "the Python package rocm_sdk_devel is not installed; install it with `pip install rocm[devel]`",
+                )?;
                 match looked_in.as_slice() {
                     [] => f.write_str(" (no Python environment was found: set VIRTUAL_ENV or ROCM_PATH)"),
                     places => {
@@ -84,7 +86,7 @@ impl fmt::Display for Error {
             }
             Self::NoRecord { package } => write!(
                 f,
-                "{}: no *.dist-info with a RECORD belongs to it, so what is expanded could never be uninstalled; \
+                "{}: it has no *.dist-info with a RECORD, so the expanded files could never be uninstalled; \
                  install rocm[devel] in a virtual environment",
                 package.display()
             ),
@@ -94,11 +96,11 @@ impl fmt::Display for Error {
                 package.display()
             ),
             Self::NotExpanded { archive } => {
-                write!(f, "{}: not expanded yet; `rocm-sdk init` does it", archive.display())
+                write!(f, "{}: not expanded yet; run `rocm-sdk init`", archive.display())
             }
             Self::Damaged { archive, why } => write!(f, "{}: {why}; reinstall rocm[devel]", archive.display()),
             Self::Refused { archive, entry, why } => {
-                write!(f, "{}: entry \"{entry}\" refused: {why}", archive.display())
+                write!(f, "{}: entry \"{entry}\" rejected: {why}", archive.display())
             }
             Self::Io { action, path, error } => {
                 write!(f, "cannot {action} {}: {error}", path.display())?;

@@ -99,7 +99,7 @@ pub struct Expansion {
     pub hard_links: usize,
     /// Symbolic links that were made.
     pub symlinks: usize,
-    /// Links to what is not there, mostly of wheels that are not installed; relative to site-packages. They work as
+    /// Links to what is missing, mostly of wheels that are not installed; relative to site-packages. They work as
     /// soon as such a wheel is; pip leaves those that still lead nowhere when it uninstalls the devel wheel.
     pub dangling: Vec<PathBuf>,
     /// Files of device wheels that this call linked.

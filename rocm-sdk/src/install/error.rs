@@ -163,14 +163,14 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unsupported { why, help } => {
-                write!(f, "ROCm cannot be installed from Debian's packages here: {why}; {help}")
+                write!(f, "ROCm cannot be installed from Debian's packages on this machine: {why}; {help}")
             }
             Self::UnknownRelease { name, known } => {
-                write!(f, "Debian has no ROCm {name:?}; the releases that it has are {}", known.join(", "))
+                write!(f, "Debian has no ROCm {name:?}; available releases: {}", known.join(", "))
             }
             Self::UnknownLibrary { name, release, known } => {
                 write!(f, "Debian has no library {name:?} for ROCm {release}")?;
-                if known.is_empty() { Ok(()) } else { write!(f, "; it has {}", known.join(", ")) }
+                if known.is_empty() { Ok(()) } else { write!(f, "; available: {}", known.join(", ")) }
             }
             Self::MovedOn { package, found, release, suites } => write!(
                 f,
@@ -182,7 +182,7 @@ impl fmt::Display for Error {
             ),
             Self::OtherRelease { package, runtime, release } => write!(
                 f,
-                "Debian's {package} is made for another ROCm (it needs {runtime}): it cannot be installed with ROCm {release}"
+                "Debian's {package} is built for another ROCm release (it needs {runtime}): it cannot be installed with ROCm {release}"
             ),
             Self::Setting { what, why } => write!(f, "{what}: {why}"),
             Self::Space { folder, needed, free } => write!(
@@ -195,7 +195,7 @@ impl fmt::Display for Error {
             ),
             Self::Declined => f.write_str("not installed: declined"),
             Self::Untrusted { mirror, why } => write!(f, "{mirror} cannot be trusted: {why}"),
-            Self::Hostile { package, why } => write!(f, "{package} is refused: {why}"),
+            Self::Hostile { package, why } => write!(f, "{package} is rejected: {why}"),
             Self::Damaged { path, why } => {
                 write!(
                     f,
@@ -208,12 +208,12 @@ impl fmt::Display for Error {
                 write!(f, "ROCm {release:?} is not installed in {}", folder.display())?;
                 match &installed[..] {
                     [] => write!(f, ", nor is any other; see `rocm-sdk install --help`"),
-                    some => write!(f, "; there is {}", some.join(", ")),
+                    some => write!(f, "; installed: {}", some.join(", ")),
                 }
             }
             Self::Program { program, why } => write!(f, "{program} cannot be run: {why}"),
             Self::Command { command, status, said } => write!(f, "`{command}` failed with {status}:\n{said}"),
-            Self::Answer { line, why } => write!(f, "apt answered a line that cannot be read ({why}): {line}"),
+            Self::Answer { line, why } => write!(f, "apt printed an unexpected line ({why}): {line}"),
             Self::Io { what, source } => write!(f, "{what}: {source}"),
         }
     }

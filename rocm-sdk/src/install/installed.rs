@@ -93,7 +93,7 @@ impl Installed {
     /// packages need a newer C library than most machines have. `program` is looked for in `PATH` where it is no path.
     ///
     /// # Errors
-    /// [`Error::Program`] if it is not there, or no program that a loader can start.
+    /// [`Error::Program`] if it is missing, or no program that a loader can start.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Result<Command> {
         let program = program.as_ref();
         let path = program_path(program)?;
@@ -101,7 +101,7 @@ impl Installed {
         if !loader.is_file() {
             return Err(Error::Program {
                 program: program.to_string_lossy().into_owned(),
-                why: format!("{} is not there; install ROCm {} again", loader.display(), self.release),
+                why: format!("{} is missing; install ROCm {} again", loader.display(), self.release),
             });
         }
         let mut command = Command::new(loader);
@@ -132,7 +132,7 @@ fn program_path(program: &OsStr) -> Result<PathBuf> {
         _ if head.starts_with(b"#!") => {
             Err(trouble("it is a script; give its interpreter, and then the script".to_owned()))
         }
-        _ => Err(trouble("it is no ELF program".to_owned())),
+        _ => Err(trouble("it is not an ELF program".to_owned())),
     }
 }
 
@@ -142,11 +142,14 @@ fn program_path(program: &OsStr) -> Result<PathBuf> {
 /// [`Error::Setting`] if the environment names none, or the program runs set-uid: then it is another user's.
 pub fn directory() -> Result<PathBuf> {
     if runs_set_uid() {
-        return Err(Error::setting("the folder of installations", "this program runs set-uid; it heeds no variable"));
+        return Err(Error::setting(
+            "the directory of installations",
+            "this program runs set-uid, so it ignores environment variables",
+        ));
     }
     installs::directory(|name| std::env::var_os(name)).filter(|path| path.is_absolute()).ok_or_else(|| {
         let why = format!("set {} to an absolute path, or HOME", installs::VARIABLE);
-        Error::setting("the folder of installations", why)
+        Error::setting("the directory of installations", why)
     })
 }
 

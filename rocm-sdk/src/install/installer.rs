@@ -128,7 +128,7 @@ impl Request {
         self
     }
 
-    /// Installs what is not there yet: downloads, verifies, unpacks; waits for another installation into the same folder to end. Nothing
+    /// Installs what is missing yet: downloads, verifies, unpacks; waits for another installation into the same folder to end. Nothing
     /// is written outside that folder, no script of a package runs, and nothing changes before all is complete.
     ///
     /// # Errors
