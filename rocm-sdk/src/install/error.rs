@@ -1,4 +1,4 @@
-//! What can go wrong while ROCm is installed, listed, removed or run.
+//! Errors of installing, listing, removing and running ROCm.
 
 use std::fmt;
 use std::io;
@@ -9,125 +9,125 @@ use super::bytes::Bytes;
 /// An error of [`install`](crate::install).
 #[non_exhaustive]
 pub enum Error {
-    /// This machine cannot unpack Debian's packages at all.
+    /// This machine cannot unpack Debian's packages.
     Unsupported {
-        /// What it lacks.
+        /// What is missing.
         why: String,
         /// What to do about it.
         help: String,
     },
     /// Debian has no such release of ROCm.
     UnknownRelease {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// The releases that it has.
+        /// The available releases.
         known: Vec<&'static str>,
     },
     /// Debian has no such library in this release.
     UnknownLibrary {
-        /// What was asked for.
+        /// The requested name.
         name: String,
         /// The release.
         release: String,
-        /// The libraries that it has, where they could be asked for.
+        /// The available libraries, if they could be queried.
         known: Vec<String>,
     },
-    /// Debian's suites hold another version by now.
+    /// Debian's suites now contain another version.
     MovedOn {
         /// The package.
         package: String,
-        /// Its version there, if it has one.
+        /// Its version there, if there is one.
         found: Option<String>,
-        /// What was asked for.
+        /// The requested release.
         release: String,
-        /// The suites that were looked in.
+        /// The suites searched.
         suites: Vec<String>,
     },
-    /// A library is made for another release of ROCm, and would bring its runtime along.
+    /// A library is built for another release of ROCm, and would install that release's runtime.
     OtherRelease {
         /// The library's package and its version.
         package: String,
-        /// The runtime that it needs.
+        /// The runtime that it depends on.
         runtime: String,
-        /// What was asked for.
+        /// The requested release.
         release: String,
     },
-    /// A folder, mirror or file of keys that cannot be used.
+    /// A directory, mirror or key file that cannot be used.
     Setting {
-        /// What was given, and where.
+        /// The setting and its value.
         what: String,
-        /// What is wrong with it, and what to do.
+        /// Why it cannot be used, and what to do.
         why: String,
     },
-    /// There is no room for it.
+    /// There is not enough space.
     Space {
-        /// Where.
+        /// The directory.
         folder: PathBuf,
-        /// Bytes that it takes.
+        /// Bytes needed.
         needed: u64,
-        /// Bytes that there are.
+        /// Bytes free.
         free: u64,
     },
-    /// The caller's [`approve`](super::Progress::approve) said no.
+    /// The caller's [`approve`](super::Progress::approve) returned `false`.
     Declined,
-    /// What the mirror offers is not signed by Debian, or is not what was signed.
+    /// The mirror's content is not signed by Debian, or differs from the signed content.
     Untrusted {
         /// The mirror.
         mirror: String,
-        /// What apt, or a comparison with what apt announced, says.
+        /// The message of apt, or of the comparison with apt's lists.
         why: String,
     },
-    /// A package that would write outside the folder that it is unpacked into, or hold what no library needs.
+    /// A package that would write outside its directory, or contains unexpected kinds of files.
     Hostile {
         /// The package's file.
         package: String,
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
-    /// There is an installation, but what it says of itself cannot be read.
+    /// The description of an installation cannot be read.
     Damaged {
-        /// The file that says so.
+        /// The file with the description.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
     /// A release that is not installed.
     NotInstalled {
         /// The release.
         release: String,
-        /// Where it would be.
+        /// The directory searched.
         folder: PathBuf,
-        /// The releases that are installed there.
+        /// The installed releases.
         installed: Vec<String>,
     },
     /// A program that cannot be run on an installation.
     Program {
         /// The program.
         program: String,
-        /// Why not.
+        /// The reason.
         why: String,
     },
     /// Another program failed.
     Command {
         /// Its command line.
         command: String,
-        /// How it ended.
+        /// Its exit status.
         status: String,
-        /// What it said.
+        /// Its output.
         said: String,
     },
-    /// What apt said cannot be understood.
+    /// apt printed an unexpected line.
     Answer {
         /// The line.
         line: String,
-        /// What is wrong with it.
+        /// The reason.
         why: &'static str,
     },
-    /// The operating system refused something.
+    /// An operation of the operating system failed.
     Io {
-        /// What was being done, to which file.
+        /// The operation and the file.
         what: String,
-        /// Its words.
+        /// The error.
         source: io::Error,
     },
 }
@@ -140,7 +140,7 @@ impl Error {
     }
 }
 
-/// Says of an I/O error what was being done.
+/// Adds the operation to an I/O error.
 pub(crate) trait While<T> {
     /// `doing` is a clause such as "reading /x/y".
     fn while_(self, doing: impl FnOnce() -> String) -> Result<T>;
@@ -152,7 +152,7 @@ impl<T, E: Into<io::Error>> While<T> for std::result::Result<T, E> {
     }
 }
 
-/// As [`Display`](fmt::Display): a program whose `main` returns the error prints it this way.
+/// The same as [`Display`](fmt::Display), because a `main` that returns the error prints it with `Debug`.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
