@@ -414,7 +414,7 @@ fn half_an_installation() {
     tree.stub("lib/libamdhip64.so.7", "libamdhip64.so.7", 1);
     let report = run(tree.root());
     fails(&report, "says which release it is", ".info/version");
-    fails(&report, "accepts every release for *", "the release is not told");
+    fails(&report, "accepts every release for *", "the release is unknown");
     is_ok(&report, "reports another release");
     skips(&report, "preloads the libraries that the variable names, with commas", "hiprtc is missing");
 }
@@ -581,7 +581,7 @@ fn an_installation_with_a_c_library_of_its_own() {
         is_ok(&report, &name);
     }
     skips(&report, "runs: hipcc --help", "own loader it exited with 127");
-    skips(&report, "runs: hipify-perl --help", "a script of an installation that has a C library of its own");
+    skips(&report, "runs: hipify-perl --help", "a script of an installation with its own C library");
     fails(&report, "runs: amdlld -flavor ld.lld --help", "SIGSEGV");
 }
 

@@ -124,7 +124,7 @@ Driver
   AMD GPU 0x7408 at 0000:c1:00.0: amdgpu
   /dev/kfd: mode 660, owner chief, group render: may be opened
   /dev/dri/renderD128: mode 660, owner chief, group render: may be opened
-  user: me, of the groups GROUPS
+  user: me, in the groups GROUPS
 
 GPUs
   gfx90a at 0000:c1:00.0: model 0x7408, 110 compute units, 63.9 GiB, /dev/dri/renderD128
@@ -184,7 +184,7 @@ GPUs
     assert!(said.contains(expected), "{said}");
     // Half of what a variable may name; the second is the last.
     let told = problem(&tree, doctor(&tree).env("HIP_VISIBLE_DEVICES", "1,2"));
-    assert!(told.starts_with("warning: HIP_VISIBLE_DEVICES=1,2: \"2\" is no GPU here"), "{told}");
+    assert!(told.starts_with("warning: HIP_VISIBLE_DEVICES=1,2: \"2\" is not a GPU of this machine"), "{told}");
     let told = problem(&tree, doctor(&tree).env("ROCR_VISIBLE_DEVICES", "1").env("HIP_VISIBLE_DEVICES", "1"));
     assert!(told.starts_with("error: HIP_VISIBLE_DEVICES=1 hides every GPU"), "{told}");
 }
@@ -293,7 +293,7 @@ fn windows_subsystem_for_linux() {
     tree.write("dev/dxg", "");
     rocm(&tree, "opt/rocm", "7.2.4", 7);
     let said = doctor(&tree).says();
-    assert!(said.contains("/dev/dxg: there, this is WSL") && said.contains("Programs can use a GPU"), "{said}");
+    assert!(said.contains("/dev/dxg: available, this is WSL") && said.contains("Programs can use a GPU"), "{said}");
 }
 
 #[test]
@@ -344,7 +344,7 @@ fn half_installed() {
     tree.write("mine/6.4/usr/lib/libamdhip64.so.6", "");
     let told = problem(&tree, doctor(&tree).env("ROCM_SDK_INSTALL_DIR", tree.path("mine")));
     assert!(
-        told.contains("T/mine/6.4 [rocm-sdk install]: not complete") && told.contains("`rocm-sdk install 6.4`"),
+        told.contains("T/mine/6.4 [rocm-sdk install]: incomplete") && told.contains("`rocm-sdk install 6.4`"),
         "{told}"
     );
 }
@@ -360,7 +360,7 @@ fn libraries_that_are_no_use() {
     if cfg!(target_arch = "x86_64") {
         tree.patched("opt/rocm/lib/libhiprtc.so.7", "libhiprtc.so.7", 18, &[183, 0]);
         let told = problem(&tree, doctor(&tree));
-        let expected = "error: T/opt/rocm/lib/libhiprtc.so.7: made for AArch64, this program runs on x86-64 -> install ROCm for this machine's processor";
+        let expected = "error: T/opt/rocm/lib/libhiprtc.so.7: built for AArch64, but this program runs on x86-64 -> install ROCm for this machine's processor";
         assert!(told.starts_with(expected), "{told}");
     }
     tree.library(
@@ -508,7 +508,7 @@ fn variables_that_hide_gpus() {
     }
     assert!(told("HIP_VISIBLE_DEVICES", "").is_empty() && told("HIP_VISIBLE_DEVICES", "0").is_empty());
     let warned = told("HSA_OVERRIDE_GFX_VERSION", "10.3.0");
-    assert!(warned[0].starts_with("warning: HSA_OVERRIDE_GFX_VERSION=10.3.0: the gfx90a is taken for a gfx1030 -> "));
+    assert!(warned[0].starts_with("warning: HSA_OVERRIDE_GFX_VERSION=10.3.0: the gfx90a is treated as a gfx1030 -> "));
     assert!(told("HSA_OVERRIDE_GFX_VERSION", "9.0.10").is_empty());
     assert!(told("HSA_OVERRIDE_GFX_VERSION", "gfx1030")[0].contains("is not of the form"));
     for odd in ["/x:", ":/x", "/x:lib:/y", "."] {

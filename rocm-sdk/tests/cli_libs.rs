@@ -126,7 +126,7 @@ fn broken_libraries() {
         assert!(line(name).ends_with(&format!("  {why}")), "{}", line(name));
     }
     if cfg!(target_arch = "x86_64") {
-        let why = format!("{at}/libhipblas.so.3: made for AArch64, this program runs on x86-64");
+        let why = format!("{at}/libhipblas.so.3: built for AArch64, but this program runs on x86-64");
         assert!(line("hipblas").ends_with(&why), "{}", line("hipblas"));
     }
     let crash = format!("  {at}/libhsa-runtime64.so.1: opening it ended the process: signal: 6");

@@ -136,7 +136,7 @@ fn a_hostile_archive_is_refused() {
     let before = site.snapshot();
     for args in ["path --root", "init"] {
         let error = in_environment(&site, args).fails();
-        assert!(error.contains("_devel.tar") && error.contains("refused: it leads out of site-packages"), "{error}");
+        assert!(error.contains("_devel.tar") && error.contains("rejected: it leads out of site-packages"), "{error}");
     }
     let after: Vec<_> = site.snapshot().into_keys().filter(|path| !path.ends_with(".devel_reconcile.lock")).collect();
     let before: Vec<_> = before.into_keys().collect();

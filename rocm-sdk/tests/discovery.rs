@@ -23,7 +23,7 @@ fn a_search_of_nowhere_finds_nothing_and_says_so() {
     let error = Search::nowhere().open(&STUB).unwrap_err();
     assert!(matches!(error, Error::NotFound { library: "stub", .. }));
     assert!(error.report().unwrap().attempts().is_empty());
-    assert!(error.to_string().contains("nowhere to look"), "{error}");
+    assert!(error.to_string().contains("no place to search"), "{error}");
 }
 
 #[test]

@@ -31,7 +31,7 @@ fn another_processor() {
     tree.patched("lib/libstub.so.7", "libstub.so.7", E_MACHINE, &machine.to_ne_bytes());
     let (reason, message) = fault(&tree);
     assert!(matches!(&reason, Reason::WrongArchitecture { found, .. } if found == name), "{reason:?}");
-    assert!(message.contains(&format!("made for {name}, this program runs on")), "{message}");
+    assert!(message.contains(&format!("built for {name}, but this program runs on")), "{message}");
 }
 
 #[test]

@@ -180,7 +180,7 @@ fn unknown_names_are_told_before_anything_is_looked_for() {
         }
     }
     let message = search.find("hipBLAS").unwrap_err().to_string();
-    assert_eq!(message, "hipBLAS is not the short name of a library of ROCm; is hipblas meant?");
+    assert_eq!(message, "hipBLAS is not the short name of a library of ROCm; did you mean hipblas?");
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn nothing_installed() {
     let Error::Several { errors } = &error else { panic!("{error}") };
     assert_eq!(errors.iter().map(Error::library).collect::<Vec<_>>(), [Some("hipblas"), Some("rccl")]);
     let message = error.to_string();
-    assert!(message.starts_with("2 libraries cannot be had: hipblas, rccl.\n"), "{message}");
+    assert!(message.starts_with("2 libraries are not available: hipblas, rccl.\n"), "{message}");
     assert!(message.contains("hipblas was not found") && message.contains("/no/such/rocm"), "{message}");
 }
 

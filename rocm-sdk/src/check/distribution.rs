@@ -47,7 +47,7 @@ mod tests {
         }
         assert!(judge(&[]).unwrap_err().contains("names no GPU"));
         for bad in ["${GPU_TARGETS}", "gfxx", "gfx", "gfx94X", "gfx94X-dcgpu", "sm_90", ""] {
-            assert!(judge(&["gfx942".to_owned(), bad.to_owned()]).unwrap_err().contains("is no GPU"), "{bad}");
+            assert!(judge(&["gfx942".to_owned(), bad.to_owned()]).unwrap_err().contains("is not a GPU"), "{bad}");
         }
     }
 }

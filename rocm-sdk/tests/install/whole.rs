@@ -130,7 +130,7 @@ fn a_program_runs_on_the_installations_own_loader() {
     for (program, why) in [
         (script.as_path(), "its interpreter"),
         (&temporary.path().join("none"), "No such file"),
-        (&temporary.path().join("short"), "no ELF program"),
+        (&temporary.path().join("short"), "not an ELF program"),
         (Path::new("no-such-program-anywhere"), "not on PATH"),
         (Path::new(""), "not on PATH"),
     ] {
