@@ -135,6 +135,7 @@ mod external;
 #[cfg(target_os = "linux")]
 pub mod gl;
 mod graph;
+mod later;
 #[cfg(feature = "rocm-7-1")]
 mod library;
 mod memory;
@@ -172,7 +173,7 @@ pub use execution::{ComputeUnits, ExecutionContext, UnitGroup, UnitSplit, WorkQu
 #[cfg(unix)]
 pub use external::{ExternalMemory, ExternalSemaphore, ExternalSemaphoreKind};
 pub use graph::{
-    CaptureMode, Graph, GraphCopy, GraphCopy3, GraphExec, GraphFill, GraphMemoryInfo, InstantiateOptions, Node,
+    Graph, GraphCopy, GraphCopy3, GraphExec, GraphFill, GraphMemoryInfo, InstantiateOptions, Node,
     NodeKind,
 };
 #[cfg(feature = "rocm-7-1")]
