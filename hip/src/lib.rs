@@ -173,8 +173,7 @@ pub use execution::{ComputeUnits, ExecutionContext, UnitGroup, UnitSplit, WorkQu
 #[cfg(unix)]
 pub use external::{ExternalMemory, ExternalSemaphore, ExternalSemaphoreKind};
 pub use graph::{
-    Graph, GraphCopy, GraphCopy3, GraphExec, GraphFill, GraphMemoryInfo, InstantiateOptions, Node,
-    NodeKind,
+    Graph, GraphCopy, GraphCopy3, GraphExec, GraphFill, GraphMemoryInfo, InstantiateOptions, Node, NodeKind,
 };
 #[cfg(feature = "rocm-7-1")]
 pub use library::{Library, LibraryKernel};

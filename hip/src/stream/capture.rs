@@ -128,7 +128,9 @@ impl StreamInner {
         self.while_empty(|| {
             let mut state = capture.lock();
             if state.ended {
-                return Err(Error::Capture { reason: "the event marks a place in a graph that is complete".to_owned() });
+                return Err(Error::Capture {
+                    reason: "the event marks a place in a graph that is complete".to_owned(),
+                });
             }
             self.set_capture(Some(Arc::clone(capture)));
             state.joined.push(Arc::clone(self));

@@ -387,8 +387,7 @@ impl StreamInner {
         rest.id = self.id;
         rest.queue = Mutex::new(std::mem::take(&mut *self.lock()));
         rest.report = Arc::clone(&self.report);
-        for (to, from) in
-            [(&rest.completed, &self.completed), (&rest.over, &self.over), (&rest.unknown, &self.unknown)]
+        for (to, from) in [(&rest.completed, &self.completed), (&rest.over, &self.over), (&rest.unknown, &self.unknown)]
         {
             to.store(from.load(Ordering::Acquire), Ordering::Release);
         }

@@ -4,8 +4,8 @@ use std::sync::mpsc;
 use std::thread;
 
 use hip::{
-    ComputeUnits, Device, DeviceBuffer, Error, Event, ExecutionContext, LaunchConfig, Status, Stream,
-    StreamOptions, UnitGroup, WorkQueues,
+    ComputeUnits, Device, DeviceBuffer, Error, Event, ExecutionContext, LaunchConfig, Status, Stream, StreamOptions,
+    UnitGroup, WorkQueues,
 };
 
 use super::{device, in_child, is_child, kernel, skipped, supported};

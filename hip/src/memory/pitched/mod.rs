@@ -64,8 +64,9 @@ impl<T: Pod> PitchedBuffer<T> {
         let asked = || format!("{extent} elements of {} bytes on device {}", size_of::<T>(), device.index());
         if extent.depth == 1 {
             // SAFETY: both are valid for a write.
-            let status =
-                with_memory(|| unsafe { hip_sys::hipMallocPitch(&mut pitched.ptr, &mut pitched.pitch, row, extent.height) });
+            let status = with_memory(|| unsafe {
+                hip_sys::hipMallocPitch(&mut pitched.ptr, &mut pitched.pitch, row, extent.height)
+            });
             check(status, "hipMallocPitch", asked)?;
         } else {
             let bytes = hipExtent { width: row, height: extent.height, depth: extent.depth };
