@@ -4,7 +4,7 @@ use std::ffi::c_int;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::ptr;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use crate::attribute::DeviceAttribute;
 use crate::backend::runtime;
@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::memory::DevicePools;
 use crate::peer::Peers;
 use crate::properties::DeviceProperties;
-use crate::stream::{Stream, StreamInner};
+use crate::stream::DeviceStreams;
 
 /// A GPU. Cheap to copy; the HIP runtime is loaded and checked when the first one is asked for.
 ///
@@ -32,11 +32,11 @@ pub(crate) struct DeviceState {
     /// There is no other device, hence none to switch from.
     only: bool,
     properties: OnceLock<DeviceProperties>,
-    default_stream: OnceLock<Arc<StreamInner>>,
+    streams: DeviceStreams,
     pools: DevicePools,
     peers: Peers,
     #[cfg(feature = "rocm-10-0")]
-    execution_context: OnceLock<Arc<crate::execution::ContextInner>>,
+    execution_context: OnceLock<std::sync::Arc<crate::execution::ContextInner>>,
 }
 
 impl DeviceState {
@@ -45,7 +45,7 @@ impl DeviceState {
             index,
             only,
             properties: OnceLock::new(),
-            default_stream: OnceLock::new(),
+            streams: DeviceStreams::default(),
             pools: DevicePools::default(),
             peers: Peers::default(),
             #[cfg(feature = "rocm-10-0")]
@@ -154,16 +154,6 @@ impl Device {
         Ok(MemoryInfo { free: free as u64, total: total as u64 })
     }
 
-    /// Blocks until all work on all streams of the device is done (`hipDeviceSynchronize`).
-    pub fn synchronize(&self) -> Result<()> {
-        self.activate()?;
-        // SAFETY: takes nothing.
-        let status = unsafe { hip_sys::hipDeviceSynchronize() };
-        check(status, "hipDeviceSynchronize", || format!("device {}", self.index()))?;
-        context::catch_up();
-        Ok(())
-    }
-
     /// The priorities that streams may have (`hipDeviceGetStreamPriorityRange`): from the one that goes first, the lowest
     /// number, to the last.
     pub fn stream_priorities(&self) -> Result<RangeInclusive<i32>> {
@@ -173,18 +163,6 @@ impl Device {
         let status = unsafe { hip_sys::hipDeviceGetStreamPriorityRange(&mut least, &mut greatest) };
         check(status, "hipDeviceGetStreamPriorityRange", || format!("device {}", self.index()))?;
         Ok(greatest..=least)
-    }
-
-    /// The device's legacy default stream, the null stream of C. It waits for, and is waited for by, every stream
-    /// that was made [`blocking`](crate::StreamOptions::blocking). Better make streams with [`Stream::new`].
-    #[must_use]
-    pub fn default_stream(&self) -> Stream {
-        Stream { inner: Arc::clone(self.default_queue()) }
-    }
-
-    /// The stream behind [`default_stream`](Self::default_stream).
-    pub(crate) fn default_queue(&self) -> &'static Arc<StreamInner> {
-        self.state.default_stream.get_or_init(|| StreamInner::new(ptr::null_mut(), *self))
     }
 
     /// A device that is none, for tests of what calls no runtime.
@@ -200,6 +178,10 @@ impl Device {
         self.state.index as c_int
     }
 
+    pub(crate) fn streams(&self) -> &'static DeviceStreams {
+        &self.state.streams
+    }
+
     pub(crate) fn pools(&self) -> &'static DevicePools {
         &self.state.pools
     }
@@ -210,7 +192,7 @@ impl Device {
 
     /// The execution context that it has by itself, once it has been asked for.
     #[cfg(feature = "rocm-10-0")]
-    pub(crate) fn execution_context(&self) -> &'static OnceLock<Arc<crate::execution::ContextInner>> {
+    pub(crate) fn execution_context(&self) -> &'static OnceLock<std::sync::Arc<crate::execution::ContextInner>> {
         &self.state.execution_context
     }
 

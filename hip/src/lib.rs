@@ -143,6 +143,7 @@ mod external;
 #[cfg(target_os = "linux")]
 pub mod gl;
 mod graph;
+mod later;
 #[cfg(feature = "rocm-7-1")]
 mod library;
 mod memory;
@@ -180,8 +181,7 @@ pub use execution::{ComputeUnits, ExecutionContext, UnitGroup, UnitSplit, WorkQu
 #[cfg(unix)]
 pub use external::{ExternalMemory, ExternalSemaphore, ExternalSemaphoreKind};
 pub use graph::{
-    CaptureMode, Graph, GraphCopy, GraphCopy3, GraphExec, GraphFill, GraphMemoryInfo, InstantiateOptions, Node,
-    NodeKind,
+    Graph, GraphCopy, GraphCopy3, GraphExec, GraphFill, GraphMemoryInfo, InstantiateOptions, Node, NodeKind,
 };
 #[cfg(feature = "rocm-7-1")]
 pub use library::{Library, LibraryKernel};

@@ -15,6 +15,7 @@ use crate::context;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::event::{Event, Recorded};
+use crate::later;
 use crate::stream::StreamInner;
 
 /// Some compute units of a device, with streams whose kernels run on these alone (`hipExecutionCtx_t`; CUDA's green context).
@@ -203,12 +204,10 @@ impl ExecutionContext {
             let asked = format!("{}: {}", self.inner.describe(), streams.join("; "));
             return Err(failed(status, "hipExecutionCtxSynchronize", asked));
         }
-        streams.iter().zip(tickets).for_each(|(stream, ticket)| stream.note_completed(ticket));
-        context::catch_up();
-        match streams.iter().find_map(|stream| stream.reported()) {
-            Some(earlier) => Err(earlier),
-            None => Ok(()),
-        }
+        later::catch_up();
+        // Each of them, whatever the others say.
+        let credited = streams.iter().zip(tickets).map(|(stream, ticket)| stream.credit(ticket));
+        credited.fold(Ok(()), Result::and)
     }
 
     /// Marks the place behind all work queued on its streams so far (`hipExecutionCtxRecordEvent`).
@@ -296,6 +295,10 @@ impl ContextInner {
         self.device
     }
 
+    pub(crate) fn raw(&self) -> hipExecutionCtx_t {
+        self.raw
+    }
+
     /// Notes a new stream, which keeps the context.
     pub(crate) fn add(&self, stream: &Arc<StreamInner>) {
         let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
@@ -327,7 +330,7 @@ impl Drop for ContextInner {
             return; // the device's
         }
         let raw = self.raw.expose_provenance();
-        context::in_time(move || {
+        later::in_time(move || {
             // SAFETY: ours, made by hipGreenCtxCreate. Nobody has it any more, and its streams are destroyed, for they have kept it.
             let _ = unsafe { hip_sys::hipExecutionCtxDestroy(ptr::with_exposed_provenance_mut(raw)) };
         });
