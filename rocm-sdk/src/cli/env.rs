@@ -19,8 +19,8 @@ pub(crate) struct Env {
 }
 
 const AFTER: &str = "\
-Sets ROCM_PATH, and prepends the installation's existing directories to PATH, LD_LIBRARY_PATH and CMAKE_PREFIX_PATH, unless
-they are in there already. The system's own directories are not changed.
+Sets ROCM_PATH, and prepends the installation's existing directories to PATH, LD_LIBRARY_PATH and CMAKE_PREFIX_PATH,
+unless they are in there already. The system's own directories are not changed.
 
 Examples:
   eval \"$(rocm-sdk env)\"                                                      sh, bash, zsh, dash

@@ -18,8 +18,8 @@ pub(crate) struct Init {
 }
 
 const AFTER: &str = "\
-Does the same as AMD's own `rocm-sdk init`; each recognises the result of the other. Run it again after a device wheel was
-installed or removed. An installation that is not a wheel has nothing to expand; this is not an error.";
+Does the same as AMD's own `rocm-sdk init`; each recognises the result of the other. Run it again after a device wheel
+was installed or removed. An installation that is not a wheel has nothing to expand; this is not an error.";
 
 impl Init {
     pub(crate) fn run(&self, place: &Place) -> Outcome {

@@ -28,10 +28,10 @@ pub(crate) struct Install {
 }
 
 const INSTALL: &str = "\
-Installs into ~/.local/share/rocm-sdk, or into the directory in ROCM_SDK_INSTALL_DIR. Needs apt-get, dpkg-deb and the keys of
-the Debian archive, which Debian and Ubuntu have. apt resolves dependencies and verifies signatures; dpkg only unpacks:
-nothing is installed into the system, and no script of a package runs. Run it again to add libraries, or to continue after
-an interruption.
+Installs into ~/.local/share/rocm-sdk, or into the directory in ROCM_SDK_INSTALL_DIR. Needs apt-get, dpkg-deb and the
+keys of the Debian archive, which Debian and Ubuntu have. apt resolves dependencies and verifies signatures; dpkg only
+unpacks: nothing is installed into the system, and no script of a package runs. Run it again to add libraries, or to
+continue after an interruption.
 
 Every search finds the installation, after ROCM_PATH and Python environments, before /opt/rocm. The libraries need the C
 library that is installed with them: `rocm-sdk run` starts a program with it.
@@ -74,9 +74,9 @@ pub(crate) struct Run {
 }
 
 const RUN: &str = "\
-Runs the program with the loader and the C library of that release, and with ROCM_PATH set to it. The program replaces this
-command, so the exit code is the program's. To run a script, name its interpreter first. As Cargo's runner, it applies to
-`cargo run` and `cargo test`: runner = [\"rocm-sdk\", \"run\", \"7.2\", \"--\"].
+Runs the program with the loader and the C library of that release, and with ROCM_PATH set to it. The program replaces
+this command, so the exit code is the program's. To run a script, name its interpreter first. As Cargo's runner, it
+applies to `cargo run` and `cargo test`: runner = [\"rocm-sdk\", \"run\", \"7.2\", \"--\"].
 
 Examples:
   rocm-sdk run 7.2 -- target/release/my-program --size 1024

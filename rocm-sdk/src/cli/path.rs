@@ -37,10 +37,10 @@ pub(crate) struct Path {
 }
 
 const AFTER: &str = "\
-Prints one line. For wheels, the paths are those of the devel tree, as with AMD's own `rocm-sdk`: it is expanded on first use,
-and `rocm[devel]` must be installed. For any other installation, they are those of the installation that the search finds.
-A path is printed whether or not it exists: packages without headers have no `include`.
-To select an installation, write `--root DIR` before `path`.
+Prints one line. For wheels, the paths are those of the devel tree, as with AMD's own `rocm-sdk`: it is expanded on
+first use, and `rocm[devel]` must be installed. For any other installation, they are those of the installation that the
+search finds. A path is printed whether or not it exists: packages without headers have no `include`. To select an
+installation, write `--root DIR` before `path`.
 
 Examples:
   cmake -DCMAKE_PREFIX_PATH=$(rocm-sdk path --cmake) ..

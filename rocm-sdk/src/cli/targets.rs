@@ -11,8 +11,8 @@ use super::place::Place;
 pub(crate) struct Targets {}
 
 const AFTER: &str = "\
-Prints one line, as in the distribution's share/therock/dist_info.json: gfx942;gfx950. Only builds of AMD's TheRock have this
-file: its wheels, and its packages since ROCm 7.10.";
+Prints one line, as in the distribution's share/therock/dist_info.json: gfx942;gfx950. Only builds of AMD's TheRock have
+this file: its wheels, and its packages since ROCm 7.10.";
 
 impl Targets {
     pub(crate) fn run(&self, place: &Place) -> Outcome {

@@ -23,9 +23,9 @@ pub(crate) struct Test {
 }
 
 const AFTER: &str = "\
-Prints a line for each test, in the format of Python's unittest, then the failures with their reasons. Every shared library of
-the installation is loaded in a separate process, with the installation's C library. No GPU is needed: `rocm-sdk doctor`
-examines GPUs.
+Prints a line for each test, in the format of Python's unittest, then the failures with their reasons. Every shared
+library of the installation is loaded in a separate process, with the installation's C library. No GPU is needed:
+`rocm-sdk doctor` examines GPUs.
 
 Exit codes:
   0  nothing failed

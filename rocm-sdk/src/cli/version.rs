@@ -11,9 +11,9 @@ use super::place::Place;
 pub(crate) struct Version {}
 
 const AFTER: &str = "\
-Prints one line, as the installation states it: for wheels the version of the packages (7.10.0a20251120), otherwise the content of
-`.info/version` (7.2.4), otherwise the number in the name of HIP's library (7.2.53211). `rocm-sdk --version` prints this
-command's own version.";
+Prints one line, as the installation states it: for wheels the version of the packages (7.10.0a20251120), otherwise the
+content of `.info/version` (7.2.4), otherwise the number in the name of HIP's library (7.2.53211). `rocm-sdk --version`
+prints this command's own version.";
 
 impl Version {
     pub(crate) fn run(&self, place: &Place) -> Outcome {
