@@ -20,7 +20,7 @@
 //!
 //! # Missing libraries and functions
 //! A call never panics because the library or the function is missing: it returns [`AMDSMI_STATUS_FAIL_LOAD_MODULE`] or
-//! [`AMDSMI_STATUS_FAIL_LOAD_SYMBOL`]. [`load_error`] returns why the library could not be opened. [`has`] tells
+//! [`AMDSMI_STATUS_FAIL_LOAD_SYMBOL`]. [`load_error`] returns why the library could not be opened. [`has`] returns
 //! whether a function is available, [`symbol_error`] why it is not.
 //!
 //! # API levels

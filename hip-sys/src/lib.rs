@@ -24,8 +24,8 @@
 //! # Missing libraries and functions
 //! A call never panics because the library or the function is missing: it returns `hipErrorSharedObjectInitFailed` or
 //! `hipErrorSharedObjectSymbolNotFound` (functions with another return type: null, zeros, or -1). [`load_error`]
-//! returns why the library could not be opened. [`has`] tells whether a function is available, [`symbol_error`] why it
-//! is not.
+//! returns why the library could not be opened. [`has`] returns whether a function is available, [`symbol_error`] why
+//! it is not.
 //!
 //! # API levels
 //! The features `rocm-5-7`, `rocm-6-2`, `rocm-6-3`, `rocm-6-4` (the default), `rocm-7-0`, `rocm-7-1`, `rocm-7-2` and

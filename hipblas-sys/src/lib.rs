@@ -21,8 +21,8 @@
 //!
 //! # Missing libraries and functions
 //! A call never panics because the library or the function is missing: it returns [`HIPBLAS_STATUS_NOT_INITIALIZED`] or
-//! [`HIPBLAS_STATUS_NOT_SUPPORTED`]. [`load_error`] returns why the library could not be opened. [`has`] tells whether
-//! a function is available, [`symbol_error`] why it is not.
+//! [`HIPBLAS_STATUS_NOT_SUPPORTED`]. [`load_error`] returns why the library could not be opened. [`has`] returns
+//! whether a function is available, [`symbol_error`] why it is not.
 //!
 //! # API levels
 //! The features `rocm-5-7` to `rocm-10-0` select the release whose interface is declared. Each enables those before it,

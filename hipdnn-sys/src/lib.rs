@@ -22,7 +22,7 @@
 //!
 //! # Missing libraries and functions
 //! A call never panics because the library or the function is missing: it returns `HIPDNN_STATUS_NOT_INITIALIZED` or
-//! `HIPDNN_STATUS_NOT_SUPPORTED`. [`load_error`] returns why the library could not be opened. [`has`] tells whether a
+//! `HIPDNN_STATUS_NOT_SUPPORTED`. [`load_error`] returns why the library could not be opened. [`has`] returns whether a
 //! function is available, [`symbol_error`] why it is not.
 //!
 //! # API levels

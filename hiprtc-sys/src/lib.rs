@@ -21,7 +21,8 @@
 //! # Missing libraries and functions
 //! A call never panics because the library or the function is missing: it returns `HIPRTC_ERROR_INTERNAL_ERROR`,
 //! because HIPRTC has no separate status for this case (`hiprtcGetErrorString` returns null). [`load_error`] returns
-//! why the library could not be opened. [`has`] tells whether a function is available, [`symbol_error`] why it is not.
+//! why the library could not be opened. [`has`] returns whether a function is available, [`symbol_error`] why it is
+//! not.
 //!
 //! Some releases of HIPRTC terminate the process if Comgr, the compiler behind them, is missing. `hiprtc::available`,
 //! in the safe crate, checks for it first.

@@ -21,7 +21,7 @@
 //!
 //! # Missing libraries and functions
 //! A call never panics because the library or the function is missing: it returns [`ncclSystemError`] or
-//! [`ncclInvalidUsage`]. [`load_error`] returns why the library could not be opened. [`has`] tells whether a function
+//! [`ncclInvalidUsage`]. [`load_error`] returns why the library could not be opened. [`has`] returns whether a function
 //! is available, [`symbol_error`] why it is not.
 //!
 //! # API levels

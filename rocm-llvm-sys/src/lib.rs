@@ -25,7 +25,7 @@
 //! # Missing libraries and functions
 //! A call never panics because the library or the function is missing: it returns its API's status (Comgr's
 //! `AMD_COMGR_STATUS_ERROR`), null, or zero. `load_error` of each module returns why its library could not be opened.
-//! `has` tells whether a function is available, `symbol_error` why it is not. LLVM's functions return no status: ask
+//! `has` returns whether a function is available, `symbol_error` why it is not. LLVM's functions return no status: ask
 //! first.
 //!
 //! # API levels

@@ -29,7 +29,7 @@
 //! - Modules and libraries, launches (also cooperative, and on several devices), occupancy.
 //! - Graphs and stream capture, execution contexts. On Linux also memory and semaphores of other APIs.
 //!
-//! The other functions of HIP return `hipErrorNotSupported` (801); [`is_supported`] tells whether a function is
+//! The other functions of HIP return `hipErrorNotSupported` (801); [`is_supported`] returns whether a function is
 //! supported.
 //!
 //! # Behaviour
