@@ -1,9 +1,11 @@
 //! Reasons why functions of the HIP runtime are left out of the safe crate.
 
-const COMPILED_IN: &str = "for kernels and variables that a C++ compiler links into the program; here they are in a `Module`";
+const COMPILED_IN: &str =
+    "for kernels and variables that a C++ compiler links into the program; here they are in a `Module`";
 const ANOTHER_FORM: &str = "another form of a function that the crate calls";
 const READ_BACK: &str = "reads back values that the program has set";
-const IN_THE_GRAPH: &str = "changes a graph before it is instantiated: build it again instead; `GraphExec` changes an instantiated one";
+const IN_THE_GRAPH: &str =
+    "changes a graph before it is instantiated: build it again instead; `GraphExec` changes an instantiated one";
 const DEPRECATED_CONTEXT: &str =
     "contexts, deprecated by AMD: a device has one context, and the crate makes it current";
 const PROPERTIES: &str = "use `Device::properties` and `Device::attribute`";
