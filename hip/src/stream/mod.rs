@@ -42,6 +42,9 @@ use crate::trace;
 use crate::usage::{self, Access, Accesses, Pending};
 use launches::Launches;
 
+/// `hipErrorStreamCaptureIsolation`: what HIP says of an event, though it lies in front, whose stream is being captured.
+const ISOLATED: Status = Status(905);
+
 /// A queue of work on one device: copies, fills and kernels run in the order in which they were queued.
 ///
 /// Work on different streams runs in any order, except that this crate makes a stream wait for another one when both
@@ -309,8 +312,11 @@ impl Stream {
             return self.inner.wait_raw_event(event.raw());
         }
         for event in event.told_by(Some(&recorded)) {
-            // Work of a stream that is captured since is over.
-            self.inner.wait_raw_event(event).or_else(|error| if recorded.is_over() { Ok(()) } else { Err(error) })?;
+            match self.inner.wait_raw_event(event) {
+                // Work of a stream that is captured since is over.
+                Err(error) if error.status() == Some(ISOLATED) && recorded.is_over() => {}
+                other => other?,
+            }
         }
         if event.still(&recorded) {
             recorded.awaited_by(&self.inner);
@@ -642,14 +648,20 @@ impl StreamInner {
             return Ok(());
         }
         let event = PooledEvent::take(work.stream.device)?;
-        let waited = work.stream.record_raw_event(event.raw()).and_then(|(ticket, _)| {
-            self.wait_raw_event(event.raw())?;
-            self.note_waited(work.stream.id, ticket);
-            Ok(())
-        });
-        // Who begins to capture the other stream meanwhile has waited for its work, and the runtime refuses the event.
-        if waited.is_err() && work.stream.completed() >= work.ticket { Ok(()) } else { waited }
+        // Who begins to capture the other stream meanwhile has waited for its work.
+        let is_over = || work.stream.completed() >= work.ticket;
+        let ticket = match work.stream.record_raw_event(event.raw()) {
+            Ok((ticket, _)) => ticket,
+            Err(Error::Capture { .. }) if is_over() => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        match self.wait_raw_event(event.raw()) {
+            Err(error) if error.status() == Some(ISOLATED) && is_over() => return Ok(()),
+            other => other?,
+        }
         // The event goes back to the pool: the runtime keeps what the wait needs of it.
+        self.note_waited(work.stream.id, ticket);
+        Ok(())
     }
 
     /// Records an event behind all that is queued. Returns the ticket of the last of it, and the capture that the event is recorded in.
