@@ -458,6 +458,22 @@ impl StreamInner {
         Ok(new)
     }
 
+    /// Blocks until all work queued so far is over, for somebody who waits for the whole device: what a host function has done comes back
+    /// from the stream itself.
+    fn wait_for_device(&self) -> Result<()> {
+        let issued = match self.synchronize() {
+            Ok(issued) => issued,
+            Err(error) => return Err(self.report.take_failed().unwrap_or(error)),
+        };
+        drop(self.asking.lock().unwrap_or_else(PoisonError::into_inner));
+        self.over.fetch_max(issued, Ordering::AcqRel);
+        let failed = self.report.take_failed();
+        if !self.report.is_pending() {
+            self.completed.fetch_max(issued, Ordering::AcqRel);
+        }
+        failed.map_or(Ok(()), Err)
+    }
+
     /// As [`credit`](Self::credit), of all that a locked queue has.
     fn credit_queue(&self, queue: &Queue) -> Result<()> {
         self.over.fetch_max(queue.issued, Ordering::AcqRel);

@@ -7,7 +7,7 @@ use super::capture::apart_from_captures;
 use super::{Stream, StreamInner, StreamOptions};
 use crate::call::check;
 use crate::device::Device;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::event::SpareEvents;
 use crate::later;
 
@@ -53,10 +53,11 @@ impl Device {
     pub fn synchronize(&self) -> Result<()> {
         self.activate()?;
         // One by one first: each is credited, and little is left for the call below, during which no capture can begin.
-        let waited = self.streams().all().iter().filter(|stream| !stream.is_captured()).fold(Ok(()), |all, stream| {
-            let one = stream.wait_all();
-            // One whose capture has begun meanwhile has no work.
-            all.and(if stream.is_captured() { Ok(()) } else { one })
+        let streams = self.streams().all();
+        let waited = streams.iter().fold(Ok(()), |all, stream| match stream.wait_for_device() {
+            // A stream that is captured has no work.
+            Err(Error::Capture { .. }) => all,
+            one => all.and(one),
         });
         let whole = apart_from_captures(|| {
             // SAFETY: takes nothing.
