@@ -18,9 +18,9 @@ use hip_sys::{hipGraph_t, hipStream_t};
 
 use super::node::{Node, NodeKind};
 use super::{Graph, GraphInner, edges_of, kind_of, nodes_of};
-use crate::call::check;
-use crate::error::Result;
-use crate::event::{Event, EventOptions};
+use crate::core::call::check;
+use crate::core::error::Result;
+use crate::stream::event::{Event, EventOptions};
 use crate::stream::{Stream, StreamOptions};
 
 /// Whether the runtime is one of those.
@@ -32,7 +32,7 @@ impl Graph {
     /// Gives the graph a node that stands alone if it now has a fill for the first time, its own or a child's, where the runtime needs that.
     /// `added` is what was added last; it is taken out again if that fails.
     pub(super) fn set_apart(&mut self, added: Node) -> Result<()> {
-        if self.apart.is_some() || !is_needed(crate::backend::runtime_version()?) {
+        if self.apart.is_some() || !is_needed(crate::core::backend::runtime_version()?) {
             return Ok(());
         }
         match self.add_empty(&[]) {
@@ -50,7 +50,7 @@ impl Graph {
 
     /// The same for a graph that the runtime has made.
     pub(super) fn captured(mut self) -> Result<Self> {
-        if !is_needed(crate::backend::runtime_version()?) {
+        if !is_needed(crate::core::backend::runtime_version()?) {
             return Ok(self);
         }
         let fill = self.nodes()?.into_iter().find(|node| node.kind == NodeKind::Fill);
@@ -83,7 +83,7 @@ pub(super) struct Aside {
 impl Aside {
     /// One for this graph, if it has branches and the runtime needs it.
     pub(super) fn new(graph: &Graph) -> Result<Option<Self>> {
-        if !is_needed(crate::backend::runtime_version()?) || is_chain(graph.inner.raw)? {
+        if !is_needed(crate::core::backend::runtime_version()?) || is_chain(graph.inner.raw)? {
             return Ok(None);
         }
         let device = graph.inner.device;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use hip_sys::{hipGraph_t, hipStreamCaptureMode};
 
 use super::{Graph, Resources};
-use crate::call::check;
-use crate::error::{Error, Result};
+use crate::core::call::check;
+use crate::core::error::{Error, Result};
 use crate::stream::{Capture, Stream};
 
 /// Which calls are refused while a stream is captured, because they could block or change what is captured

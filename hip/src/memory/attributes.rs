@@ -6,9 +6,9 @@ use std::ptr;
 use hip_sys::{hipMemoryType, hipPointerAttribute_t};
 
 use super::DevicePtr;
-use crate::call::check;
-use crate::device::Device;
-use crate::error::{Error, Result, Status};
+use crate::core::call::check;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result, Status};
 
 /// What kind of memory an address is of ([`PointerAttributes`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -79,7 +79,7 @@ impl<T> DevicePtr<T> {
     /// # Ok(()) }
     /// ```
     pub fn attributes(self) -> Result<Option<PointerAttributes>> {
-        let (major, _, _) = crate::backend::runtime_version()?;
+        let (major, _, _) = crate::core::backend::runtime_version()?;
         if self.address() == 0 {
             return Ok(None);
         }

@@ -6,13 +6,13 @@ use std::ptr;
 
 use bytemuck::Pod;
 
+use super::GraphCopy;
 use super::{DeviceSlice, DeviceSliceMut, PinnedSlice, PinnedSliceMut};
-use crate::call::check;
-use crate::error::Result;
-use crate::graph::GraphCopy;
+use crate::core::call::check;
+use crate::core::error::Result;
+use crate::core::trace;
 use crate::stream::Stream;
-use crate::trace;
-use crate::usage::Access;
+use crate::stream::usage::Access;
 
 /// Copies that are queued on a stream with one call of the runtime (`hipMemcpyBatchAsync`, of ROCm 7.1): for many small ones, whose
 /// calls cost more than the bytes do.

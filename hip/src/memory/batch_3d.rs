@@ -5,14 +5,14 @@ use std::fmt;
 use bytemuck::Pod;
 use hip_sys::{hipExtent, hipMemcpy3DBatchOp, hipMemcpySrcAccessOrderStream};
 
+use super::GraphCopy3;
 use super::{PitchedSlice, PitchedSliceMut};
-use crate::array::{ArraySlice, ArraySliceMut, Texel};
-use crate::call::check;
-use crate::error::Result;
-use crate::graph::GraphCopy3;
+use crate::core::call::check;
+use crate::core::error::Result;
+use crate::core::trace;
+use crate::memory::array::{ArraySlice, ArraySliceMut, Texel};
 use crate::stream::Stream;
-use crate::trace;
-use crate::usage::Access;
+use crate::stream::usage::Access;
 
 /// Copies of two and three dimensions, between pitched memory and arrays of one device, that are queued on a stream with one call
 /// of the runtime (`hipMemcpy3DBatchAsync`, of ROCm 7.1). What [`CopyBatch`](crate::CopyBatch) says of their order holds for them.

@@ -10,7 +10,7 @@ macro_rules! host_memory {
             /// # Errors
             /// An error of the queued work comes back here.
             pub fn as_slice(&self) -> $crate::Result<&[$element]> {
-                self.memory.usage.wait($crate::usage::AccessKind::Read)?;
+                self.memory.usage.wait($crate::stream::usage::AccessKind::Read)?;
                 // SAFETY: `len` elements, aligned and set since the memory was made. Nothing that is queued writes to them,
                 // and nothing that would can be queued while they are borrowed, for that takes `&mut self`.
                 Ok(unsafe { std::slice::from_raw_parts(self.elements(), self.len) })
@@ -21,7 +21,7 @@ macro_rules! host_memory {
             /// # Errors
             /// An error of the queued work comes back here.
             pub fn as_mut_slice(&mut self) -> $crate::Result<&mut [$element]> {
-                self.memory.usage.wait($crate::usage::AccessKind::Write)?;
+                self.memory.usage.wait($crate::stream::usage::AccessKind::Write)?;
                 // SAFETY: as above, and nothing that reads them is queued or can be while they are borrowed.
                 Ok(unsafe { std::slice::from_raw_parts_mut(self.elements(), self.len) })
             }
@@ -93,7 +93,7 @@ macro_rules! host_memory {
             /// # Errors
             /// An error of the queued work comes back here.
             pub fn synchronize(&self) -> $crate::Result<()> {
-                self.memory.usage.wait($crate::usage::AccessKind::Write)
+                self.memory.usage.wait($crate::stream::usage::AccessKind::Write)
             }
 
             /// The first element; dangling, but aligned, if there is none.

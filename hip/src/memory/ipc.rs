@@ -8,9 +8,9 @@ use bytemuck::Pod;
 use hip_sys::hipIpcMemHandle_t;
 
 use super::{Allocation, DeviceBuffer, Keeper, Owner, byte_len};
-use crate::call::check;
-use crate::device::Device;
-use crate::error::{Error, Result};
+use crate::core::call::check;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result};
 
 /// `hipIpcMemLazyEnablePeerAccess` of ROCm 6.0 and later, which take nothing else; before, it was 0.
 const LAZY_PEER_ACCESS: c_uint = 1;
@@ -96,7 +96,7 @@ impl<T: Pod> DeviceBuffer<T> {
         if bytes == 0 {
             return refused("0 bytes".to_owned(), "1 or more".to_owned());
         }
-        let flags = if crate::backend::runtime_version()?.0 >= 6 { LAZY_PEER_ACCESS } else { 0 };
+        let flags = if crate::core::backend::runtime_version()?.0 >= 6 { LAZY_PEER_ACCESS } else { 0 };
         let raw = hipIpcMemHandle_t { reserved: handle.0.map(|byte| byte as _) };
         device.activate()?;
         let mut pointer = ptr::null_mut();

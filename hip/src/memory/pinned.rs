@@ -10,10 +10,10 @@ use hip_sys::{
 
 use super::host::{host_memory, host_slices};
 use super::{Allocation, Owner, byte_len, device_pointer};
-use crate::call::check;
-use crate::device::Device;
-use crate::error::{Error, Result};
-use crate::usage::Usage;
+use crate::core::call::check;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result};
+use crate::stream::usage::Usage;
 
 /// `len` elements of `T` in pinned host memory (`hipHostMalloc`): what asynchronous copies go to and come from.
 ///

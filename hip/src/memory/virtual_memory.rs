@@ -19,11 +19,11 @@ use hip_sys::{
 
 use super::pool::location;
 use super::{Allocation, DeviceBuffer, Keeper, Owner};
-use crate::call::check;
-use crate::context::in_time;
-use crate::device::Device;
-use crate::error::{Error, Result};
-use crate::usage::AccessKind;
+use crate::core::call::check;
+use crate::core::context::in_time;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result};
+use crate::stream::usage::AccessKind;
 
 /// A range of addresses with nothing behind them yet (`hipMemAddressReserve`), for [`PhysicalMemory`] to be
 /// [mapped](Self::map) to.
@@ -190,7 +190,7 @@ impl PhysicalMemory {
         let mut raw: hipMemGenericAllocationHandle_t = ptr::null_mut();
         let mut number = fd.as_raw_fd();
         // By value, in the pointer's place; runtimes before ROCm 7.0 follow a pointer to it.
-        let handle: *mut c_void = match crate::backend::runtime_version()?.0 {
+        let handle: *mut c_void = match crate::core::backend::runtime_version()?.0 {
             7.. => ptr::without_provenance_mut(number as usize),
             _ => ptr::from_mut(&mut number).cast(),
         };

@@ -7,10 +7,10 @@ use std::ptr;
 
 use hip_sys::{hipJitInputType, hipLinkState_t};
 
-use crate::call::check;
-use crate::context;
-use crate::device::Device;
-use crate::error::{Error, Result};
+use crate::core::call::check;
+use crate::core::context;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result};
 
 /// What is linked ([`Linker::add`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

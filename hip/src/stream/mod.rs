@@ -3,14 +3,17 @@
 #[cfg(feature = "rocm-7-1")]
 mod attributes;
 mod capture;
+mod default;
+pub(crate) mod event;
+#[cfg(feature = "rocm-10-0")]
+mod execution;
 mod finished;
 mod foreign;
 mod host;
-#[cfg(feature = "rocm-10-0")]
-mod in_context;
 mod launches;
 mod signal;
 mod signal_op;
+pub(crate) mod usage;
 
 use std::cell::RefCell;
 use std::ffi::c_int;
@@ -22,22 +25,22 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use hip_sys::{hipEvent_t, hipStream_t};
 
 pub(crate) use capture::{Capture, keep};
+#[cfg(feature = "rocm-10-0")]
+pub(crate) use execution::ContextInner;
 pub use finished::Finished;
 pub(crate) use host::{Report, run_reporting};
 pub(crate) use launches::Launching;
 pub use signal::{Signal, WaitCondition};
 pub use signal_op::SignalOp;
 
-use crate::call::{check, failed};
-use crate::context;
-use crate::device::Device;
-use crate::error::{Error, Result, Status};
-use crate::event::Event;
-#[cfg(feature = "rocm-10-0")]
-use crate::execution::ContextInner;
-use crate::trace;
-use crate::usage::{self, Access, Accesses, Pending};
+use crate::core::call::{check, failed};
+use crate::core::context;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result, Status};
+use crate::core::trace;
+use event::Event;
 use launches::Launches;
+use usage::{Access, Accesses, Pending};
 
 /// A queue of work on one device: copies, fills and kernels run in the order in which they were queued.
 ///
@@ -55,8 +58,8 @@ pub struct Stream {
 /// How a stream is made. The default: normal priority, not blocking.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StreamOptions {
-    priority: Option<i32>,
-    blocking: bool,
+    pub(crate) priority: Option<i32>,
+    pub(crate) blocking: bool,
 }
 
 impl StreamOptions {
@@ -101,7 +104,7 @@ pub(crate) struct StreamInner {
     capture: Mutex<Option<Arc<Capture>>>,
     /// The execution context that it was made in, which goes after it.
     #[cfg(feature = "rocm-10-0")]
-    context: Option<Arc<ContextInner>>,
+    pub(crate) context: Option<Arc<ContextInner>>,
 }
 
 #[derive(Default)]
@@ -155,7 +158,7 @@ impl Stream {
         Ok(Self { inner: StreamInner::new(raw, *device) })
     }
 
-    fn check_priority(device: &Device, priority: i32) -> Result<()> {
+    pub(crate) fn check_priority(device: &Device, priority: i32) -> Result<()> {
         let allowed = device.stream_priorities()?;
         if allowed.contains(&priority) {
             return Ok(());
@@ -337,7 +340,7 @@ impl StreamInner {
 
     /// A stream that keeps the execution context that it is of.
     #[cfg(feature = "rocm-10-0")]
-    fn of_context(raw: hipStream_t, context: &Arc<ContextInner>) -> Arc<Self> {
+    pub(crate) fn of_context(raw: hipStream_t, context: &Arc<ContextInner>) -> Arc<Self> {
         let mut stream = Self::unshared(raw, context.device());
         stream.context = Some(Arc::clone(context));
         Arc::new(stream)

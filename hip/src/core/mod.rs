@@ -1,0 +1,18 @@
+//! The ground floor: the HIP runtime and its devices, calls and their errors, and what this process and thread may do.
+
+pub(crate) mod arch;
+mod arch_from_str;
+pub(crate) mod attribute;
+pub(crate) mod backend;
+pub(crate) mod backend_kind;
+pub(crate) mod call;
+pub(crate) mod context;
+pub(crate) mod device;
+pub(crate) mod error;
+pub(crate) mod geometry;
+pub(crate) mod per_device;
+pub(crate) mod properties;
+pub(crate) mod releases;
+pub(crate) mod runtime;
+pub(crate) mod settings;
+pub(crate) mod trace;

@@ -1,0 +1,3 @@
+//! The macros of the crate, which name what all layers below them have.
+
+mod kernel;
