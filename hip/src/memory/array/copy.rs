@@ -15,6 +15,7 @@ use crate::core::device::Device;
 #[cfg(any(doc, feature = "rocm-7-1"))]
 use crate::core::error::Error;
 use crate::core::error::{Result, Status};
+use crate::core::releases::LAYERS_OF_LINES_ARE_ROWS;
 use crate::core::trace;
 #[cfg(feature = "rocm-7-1")]
 use crate::memory::location;
@@ -130,13 +131,8 @@ pub(crate) fn copy_node(
     element_bytes: usize,
     kind: hipMemcpyKind,
 ) -> hipMemcpy3DParms {
-    let lines = (to.is_layered_line() || from.is_layered_line()) && !layers_are_planes();
+    let lines = (to.is_layered_line() || from.is_layered_line()) && LAYERS_OF_LINES_ARE_ROWS.in_use();
     parameters(to, from, extent, element_bytes, kind, lines)
-}
-
-/// Whether the runtime counts the layers of a layered line as planes: so since 7, as rows before.
-fn layers_are_planes() -> bool {
-    crate::core::backend::runtime_version().is_ok_and(|(major, ..)| major >= 7)
 }
 
 /// Copies a box of texels.
@@ -146,7 +142,7 @@ fn layers_are_planes() -> bool {
 /// when `stream` has come to it.
 unsafe fn copy<T>(to: End, from: End, extent: Extent, kind: hipMemcpyKind, stream: Option<hipStream_t>) -> Result<()> {
     let layered = to.is_layered_line() || from.is_layered_line();
-    let lines = layered && !layers_are_planes();
+    let lines = layered && LAYERS_OF_LINES_ARE_ROWS.in_use();
     let attempt = |lines: bool| {
         let parameters = parameters(to, from, extent, size_of::<T>(), kind, lines);
         match stream {
