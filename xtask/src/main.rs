@@ -15,6 +15,7 @@ mod hip_tests;
 mod hsa;
 mod isa;
 mod kernels;
+mod layers;
 mod leaks;
 mod miri;
 mod msrv;
