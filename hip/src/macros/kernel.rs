@@ -3,7 +3,7 @@
 /// Declares the signature of a kernel, as a type that is checked once and then launched without looking at arguments again.
 ///
 /// Parameters are `*const T` and `*mut T`, which take slices of device memory, or values: numbers, and structures that are
-/// `#[repr(C)]` and [`NoUninit`]. `DevicePtr<T>` takes an address. `&Texture` is for a kernel's `hipTextureObject_t`; `&Surface`, which it
+/// `#[repr(C)]` and [`NoUninit`](bytemuck::NoUninit). `DevicePtr<T>` takes an address. `&Texture` is for a kernel's `hipTextureObject_t`; `&Surface`, which it
 /// only reads, and `&mut Surface` are for a `hipSurfaceObject_t` (in these words, without a path). The name is the kernel's, in quotes if it is
 /// mangled. The type has these methods, with the parameters `a`, `b`, ... of the declaration:
 ///
