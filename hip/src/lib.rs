@@ -116,6 +116,7 @@
 //!
 //! Without the feature none of it is compiled.
 
+// Layers: each folder uses itself and the ones below it (`cargo xtask ci layers`).
 mod core;
 #[cfg(feature = "rocm-10-0")]
 mod execution;

@@ -1,4 +1,4 @@
-//! The ground floor: the HIP runtime and its devices, calls and their errors, and what this process and thread may do.
+//! Ground layer: loading the HIP runtime, calls and errors, devices and their properties, and workarounds for named releases.
 
 pub(crate) mod arch;
 mod arch_from_str;

@@ -1,4 +1,4 @@
-//! What HIP 6.3 to 7.1 do wrong with graphs.
+//! Workarounds for graphs with HIP 6.3 to 7.1.
 //!
 //! Fills: for a graph that is a chain of nodes, these releases write the packets of its fills when it is instantiated, and put the value of
 //! each where launches on the device's default stream have their arguments. That place is used again once 1 MiB of arguments has been

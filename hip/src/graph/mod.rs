@@ -1,4 +1,4 @@
-//! Graphs: work that is described once and launched many times.
+//! Graphs: work that is described or captured once and launched many times.
 
 mod apart;
 mod capture;

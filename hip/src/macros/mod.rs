@@ -1,3 +1,3 @@
-//! The macros of the crate, which name what all layers below them have.
+//! Exported macros, which expand to items of every layer below.
 
 mod kernel;

@@ -1,3 +1,5 @@
+//! Device memory that owns its elements.
+
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::RangeBounds;

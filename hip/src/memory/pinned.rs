@@ -1,3 +1,5 @@
+//! Pinned host memory.
+
 use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::ptr;

@@ -1,3 +1,5 @@
+//! Slices of pinned host memory, for queued copies.
+
 use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;

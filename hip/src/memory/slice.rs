@@ -1,3 +1,5 @@
+//! Slices of device memory.
+
 use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;

@@ -1,3 +1,5 @@
+//! Kernels: what they are like, occupancy, and launches.
+
 use std::ffi::{c_int, c_void};
 use std::fmt;
 use std::ptr;

@@ -1,4 +1,4 @@
-//! Modules of device code, their kernels, and launches.
+//! Modules of device code: loading, kernels and their arguments, launches, libraries, the linker.
 
 mod args;
 mod compressed;
@@ -11,7 +11,7 @@ mod launch;
 pub(crate) mod library;
 mod limits;
 #[cfg(feature = "rocm-6-4")]
-mod link;
+mod linker;
 mod metadata;
 mod msgpack;
 mod multi_device;
@@ -35,7 +35,7 @@ pub use kernel::{Kernel, Occupancy};
 #[cfg(feature = "rocm-7-0")]
 pub use launch::LaunchAttributes;
 #[cfg(feature = "rocm-6-4")]
-pub use link::{LinkInput, Linker};
+pub use linker::{LinkInput, Linker};
 pub use metadata::{KernelInfo, Parameter, ParameterKind};
 pub use multi_device::{DevicePart, launch_cooperative_on_devices};
 pub use options::{LoadLog, LoadOptions};

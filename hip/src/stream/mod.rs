@@ -1,4 +1,4 @@
-//! Streams: queues of work on a device.
+//! Streams and what orders their work: streams, events, signals, host functions, and the record of which stream uses what.
 
 #[cfg(feature = "rocm-7-1")]
 mod attributes;

@@ -1,4 +1,4 @@
-//! Textures and surfaces: what kernels read images through.
+//! Textures and surfaces: how kernels read and write images.
 
 mod options;
 mod surface;
