@@ -51,6 +51,8 @@ fn steps(tasks: &[String]) -> Result<Vec<Step>> {
         command
     })];
     steps.push(Step::call("layers", "imports of `hip` run down, layer by layer", layers::check));
+    let about = "each layer of `hip` compiles with those below it alone";
+    steps.push(Step::call("layers alone", about, layers::check_alone));
     for release in RELEASES {
         let about = "real libraries and headers, to generate from and test with";
         steps.push(Step::call(format!("fetch {}", release.name), about, move || {

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail, ensure};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::{Item, UseTree};
 
 use crate::paths;
+use crate::process::cargo;
 
 /// The folders of `hip/src`, from the ground floor up. A file uses what is in its own folder and in those before it.
 const LAYERS: [&str; 9] = ["core", "stream", "memory", "texture", "module", "graph", "execution", "macros", "gl"];
@@ -26,6 +28,54 @@ pub(crate) fn check() -> Result<()> {
         found.join("\n  ")
     );
     Ok(())
+}
+
+/// Compiles each layer with those below it alone. What they do not import by name they cannot call either: methods that a layer above
+/// adds to a type of theirs.
+pub(crate) fn check_alone() -> Result<()> {
+    let folder = paths::root().join("target/layers");
+    fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
+    let own = std::env::current_exe().context("this program's own path is unknown")?;
+    // The last ones have nothing above them.
+    for (index, layer) in LAYERS.iter().enumerate().take(LAYERS.len() - 2) {
+        let modules = LAYERS[..=index].iter().map(|name| {
+            let path = paths::root().join("hip/src").join(name).join("mod.rs");
+            format!("#[path = {path:?}]\nmod {name};\n")
+        });
+        fs::write(folder.join(format!("{layer}.rs")), modules.collect::<String>())?;
+        let mut command = cargo();
+        command.args(["rustc", "--quiet", "-p", "hip", "--lib", "--profile", "check", "--all-features"]);
+        command.arg("--target-dir").arg(&folder).args(["--", "--cap-lints", "allow", "--cfg"]);
+        command.arg(format!("{ALONE}={layer:?}")).env("RUSTC_WORKSPACE_WRAPPER", &own);
+        let status = command.status().context("running cargo")?;
+        ensure!(status.success(), "the layers of hip up to {layer} do not compile without those above");
+    }
+    Ok(())
+}
+
+/// The `cfg` by which a call of the compiler is told to compile some layers alone.
+const ALONE: &str = "hip_layers_up_to";
+
+/// Calls the compiler in Cargo's place, if this program was started by [`check_alone`] for that: with another root of the crate
+/// where the arguments ask for it.
+pub(crate) fn wrap_compiler() -> Option<ExitCode> {
+    let mut args = std::env::args_os().skip(1);
+    let wrapper = std::env::var_os("RUSTC_WORKSPACE_WRAPPER")?;
+    let compiler = args.next().filter(|_| std::env::current_exe().is_ok_and(|own| own.as_os_str() == wrapper))?;
+    let args = other_root(args.map(|arg| arg.to_string_lossy().into_owned()).collect());
+    let status = Command::new(compiler).args(args).status().ok()?;
+    Some(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The arguments of a compiler, with the root of the crate `hip` that their `cfg` names.
+fn other_root(mut args: Vec<String>) -> Vec<String> {
+    let asked = args.iter().find_map(|arg| arg.strip_prefix(ALONE)?.strip_prefix("=\"")?.strip_suffix('"'));
+    if let Some(layer) = asked.map(str::to_owned) {
+        for arg in args.iter_mut().filter(|arg| arg.ends_with("hip/src/lib.rs")) {
+            *arg = paths::root().join("target/layers").join(format!("{layer}.rs")).to_string_lossy().into_owned();
+        }
+    }
+    args
 }
 
 /// Reads the sources below a folder, with their paths from the root of the crate.
@@ -245,6 +295,15 @@ mod tests {
     #[test]
     fn imports_of_hip_run_down() {
         check().unwrap();
+    }
+
+    #[test]
+    fn the_compiler_gets_another_root_where_asked() {
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let plain = words(&["--crate-name", "hip", "hip/src/lib.rs", "--cfg", "feature=\"sim\""]);
+        assert_eq!(other_root(plain.clone()), plain);
+        let asked = other_root(words(&["--crate-name", "hip", "hip/src/lib.rs", "--cfg", "hip_layers_up_to=\"core\""]));
+        assert!(asked[2].ends_with("target/layers/core.rs"), "{asked:?}");
     }
 
     #[test]

@@ -73,6 +73,9 @@ enum Task {
 }
 
 fn main() -> ExitCode {
+    if let Some(code) = layers::wrap_compiler() {
+        return code;
+    }
     let result = match Cli::parse().task {
         Task::Test(args) => test::run(&args),
         Task::Ci(args) => ci::run(&args, &names_of_tasks()),
