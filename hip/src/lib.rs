@@ -152,7 +152,7 @@ pub use crate::core::runtime::{driver_version, peek_last_error, profiler_start, 
 pub use crate::core::settings::{CachePreference, Limit, Uuid, WaitPolicy};
 #[cfg(feature = "rocm-10-0")]
 pub use execution::{ComputeUnits, ExecutionContext, UnitGroup, UnitSplit, WorkQueues};
-pub use graph::{CaptureMode, Graph, GraphExec, GraphFill, GraphMemoryInfo, InstantiateOptions, Node, NodeKind};
+pub use graph::{Graph, GraphExec, GraphFill, GraphMemoryInfo, InstantiateOptions, Node, NodeKind};
 #[cfg(unix)]
 pub use memory::PoolPointer;
 #[cfg(feature = "rocm-10-0")]

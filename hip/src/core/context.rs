@@ -3,7 +3,6 @@
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use crate::core::error::{Error, Result};
 
@@ -21,9 +20,6 @@ thread_local! {
     /// Whether this thread queues work without waits between streams.
     static UNORDERED: Cell<bool> = const { Cell::new(false) };
 }
-
-/// What destructors left to do when they ran inside of a host function.
-static PUT_OFF: Mutex<Vec<Box<dyn FnOnce() + Send>>> = Mutex::new(Vec::new());
 
 /// What a thread is to HIP: one value, so that a call looks at one.
 #[derive(Clone, Copy, PartialEq)]
@@ -82,7 +78,7 @@ pub(crate) fn is_forked() -> bool {
     FORKED.load(Ordering::Relaxed)
 }
 
-/// Whether HIP may not be called here and now, but elsewhere or later: a destructor [puts it off](put_off).
+/// Whether HIP may not be called here and now, but elsewhere or later: a destructor [leaves](crate::later::leave) it.
 #[inline]
 pub(crate) fn is_no_place() -> bool {
     matches!(THREAD.get(), Thread::InHostFunction | Thread::Ending)
@@ -124,28 +120,6 @@ fn with_unordered<R>(value: bool, body: impl FnOnce() -> R) -> R {
     }
     let _restore = Restore(UNORDERED.replace(value));
     body()
-}
-
-/// Does `work` at the next occasion, for a destructor that runs [where it may not](is_no_place).
-pub(crate) fn put_off(work: Box<dyn FnOnce() + Send>) {
-    PUT_OFF.lock().unwrap_or_else(PoisonError::into_inner).push(work);
-}
-
-/// Does what a destructor must: [later](put_off) where HIP may not be called, and in a forked child not at all.
-pub(crate) fn in_time(work: impl FnOnce() + Send + 'static) {
-    if is_forked() {
-        return;
-    }
-    if is_no_place() { put_off(Box::new(work)) } else { work() }
-}
-
-/// Does what destructors have put off.
-pub(crate) fn catch_up() {
-    if is_no_place() || is_forked() {
-        return;
-    }
-    let work = std::mem::take(&mut *PUT_OFF.lock().unwrap_or_else(PoisonError::into_inner));
-    work.into_iter().for_each(|work| work());
 }
 
 /// Notices every `fork` from now on. Neither the runtime's threads nor its locks come along into the child.

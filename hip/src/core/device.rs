@@ -151,16 +151,6 @@ impl Device {
         Ok(MemoryInfo { free: free as u64, total: total as u64 })
     }
 
-    /// Blocks until all work on all streams of the device is done (`hipDeviceSynchronize`).
-    pub fn synchronize(&self) -> Result<()> {
-        self.activate()?;
-        // SAFETY: takes nothing.
-        let status = unsafe { hip_sys::hipDeviceSynchronize() };
-        check(status, "hipDeviceSynchronize", || format!("device {}", self.index()))?;
-        context::catch_up();
-        Ok(())
-    }
-
     /// The priorities that streams may have (`hipDeviceGetStreamPriorityRange`): from the one that goes first, the lowest
     /// number, to the last.
     pub fn stream_priorities(&self) -> Result<RangeInclusive<i32>> {

@@ -10,6 +10,7 @@ pub(crate) mod context;
 pub(crate) mod device;
 pub(crate) mod error;
 pub(crate) mod geometry;
+pub(crate) mod later;
 pub(crate) mod per_device;
 pub(crate) mod properties;
 pub(crate) mod releases;

@@ -15,6 +15,7 @@ use crate::core::call::{check, failed};
 use crate::core::context;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
+use crate::core::later;
 use crate::core::per_device::PerDevice;
 use crate::stream::ContextInner;
 use crate::stream::event::{Event, Recorded};
@@ -190,12 +191,10 @@ impl ExecutionContext {
             let asked = format!("{}: {}", self.inner.describe(), streams.join("; "));
             return Err(failed(status, "hipExecutionCtxSynchronize", asked));
         }
-        streams.iter().zip(tickets).for_each(|(stream, ticket)| stream.note_completed(ticket));
-        context::catch_up();
-        match streams.iter().find_map(|stream| stream.reported()) {
-            Some(earlier) => Err(earlier),
-            None => Ok(()),
-        }
+        later::catch_up();
+        // Each of them, whatever the others say.
+        let credited = streams.iter().zip(tickets).map(|(stream, ticket)| stream.credit(ticket));
+        credited.fold(Ok(()), Result::and)
     }
 
     /// Marks the place behind all work queued on its streams so far (`hipExecutionCtxRecordEvent`).

@@ -1,14 +1,13 @@
 //! Streams of execution contexts.
 
-use std::ptr;
 use std::sync::Arc;
 
-use hip_sys::{hipDevResource_st, hipStream_t};
+use hip_sys::hipDevResource_st;
 
 use super::{ComputeUnits, ExecutionContext};
 use crate::core::call::check;
 use crate::core::error::{Error, Result};
-use crate::stream::{Stream, StreamInner, StreamOptions};
+use crate::stream::{Stream, StreamInner, StreamOptions, create_in_context};
 
 impl Stream {
     /// A new stream whose kernels run on the compute units of an execution context (`hipExecutionCtxStreamCreate`). It keeps the
@@ -29,15 +28,7 @@ impl Stream {
         if let Some(priority) = options.priority {
             Self::check_priority(&device, priority)?;
         }
-        device.activate()?;
-        let mut raw: hipStream_t = ptr::null_mut();
-        let priority = options.priority.unwrap_or(0);
-        let (handle, flags) = (context.as_raw(), hip_sys::hipStreamNonBlocking);
-        // SAFETY: `raw` is valid for a write; the context is alive.
-        let status = unsafe { hip_sys::hipExecutionCtxStreamCreate(&mut raw, handle, flags, priority) };
-        check(status, "hipExecutionCtxStreamCreate", || {
-            format!("a stream of priority {priority} in {}", context.inner().describe())
-        })?;
+        let raw = create_in_context(context.inner(), options.priority.unwrap_or(0))?;
         let inner = StreamInner::of_context(raw, context.inner());
         context.inner().add(&inner);
         Ok(Self { inner })
@@ -59,7 +50,7 @@ impl Stream {
         let mut raw = hipDevResource_st::default();
         // SAFETY: the stream is alive as long as `inner`; `raw` is valid for a write.
         let status =
-            unsafe { hip_sys::hipStreamGetDevResource(self.as_raw(), &mut raw, hip_sys::hipDevResourceTypeSm) };
+            unsafe { hip_sys::hipStreamGetDevResource(self.inner.raw(), &mut raw, hip_sys::hipDevResourceTypeSm) };
         check(status, "hipStreamGetDevResource", || self.inner.describe())?;
         ComputeUnits::from_raw(raw, self.device(), 0).ok_or_else(|| Error::Unsupported {
             what: "a resource of compute units",

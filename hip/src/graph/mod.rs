@@ -15,7 +15,6 @@ use std::sync::{Arc, Weak};
 
 use hip_sys::{hipGraph_t, hipGraphNode_t};
 
-pub use capture::CaptureMode;
 pub use exec::{GraphExec, InstantiateOptions};
 use memory::GraphMemory;
 pub use memory::GraphMemoryInfo;
@@ -27,6 +26,7 @@ use crate::core::call::check;
 use crate::core::context;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
+use crate::core::later;
 use crate::core::releases::one_at_a_time;
 use crate::stream::event::Event;
 use crate::stream::usage::{Access, Kept, MemoryKind};
@@ -142,7 +142,7 @@ impl GraphInner {
 impl Drop for GraphInner {
     fn drop(&mut self) {
         let address = self.raw.expose_provenance();
-        context::in_time(move || {
+        later::in_time(move || {
             // SAFETY: ours, not destroyed yet, and nobody has it any more.
             let _ = unsafe { hip_sys::hipGraphDestroy(ptr::with_exposed_provenance_mut(address)) };
         });

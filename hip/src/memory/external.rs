@@ -21,6 +21,7 @@ use crate::core::call::check;
 use crate::core::context;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
+use crate::core::later;
 use crate::memory::{Allocation, DeviceBuffer, Keeper, Owner, byte_len};
 use crate::stream::Stream;
 use crate::stream::usage::{Access, Usage};
@@ -169,7 +170,7 @@ impl ExternalMemory {
 impl Drop for ExternalMemory {
     fn drop(&mut self) {
         let (raw, device, descriptor) = (self.raw.expose_provenance(), self.device, self.descriptor.take());
-        context::in_time(move || {
+        later::in_time(move || {
             if device.activate().is_ok() {
                 // SAFETY: from hipImportExternalMemory, not destroyed yet; a buffer of it was waited for before it came here.
                 let _ = unsafe { hip_sys::hipDestroyExternalMemory(ptr::with_exposed_provenance_mut(raw)) };

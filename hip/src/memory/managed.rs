@@ -20,6 +20,7 @@ use crate::core::call::check;
 use crate::core::context;
 use crate::core::device::Device;
 use crate::core::error::Result;
+use crate::core::later::with_memory;
 use crate::stream::Stream;
 use crate::stream::usage::{Access, Usage};
 
@@ -125,7 +126,7 @@ impl<T: Pod> ManagedBuffer<T> {
             device.activate()?;
             let mut raw: *mut c_void = ptr::null_mut();
             // SAFETY: `raw` is valid for a write.
-            let status = unsafe { hip_sys::hipMallocManaged(&mut raw, bytes, hipMemAttachGlobal) };
+            let status = with_memory(|| unsafe { hip_sys::hipMallocManaged(&mut raw, bytes, hipMemAttachGlobal) });
             check(status, "hipMallocManaged", || format!("{bytes} bytes of managed memory"))?;
             memory.adopt_host(raw, bytes, Owner::Managed);
             memory.pointer = raw;

@@ -15,6 +15,7 @@ use super::{Allocation, Owner, byte_len, device_pointer};
 use crate::core::call::check;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
+use crate::core::later::with_memory;
 use crate::stream::usage::Usage;
 
 /// `len` elements of `T` in pinned host memory (`hipHostMalloc`): what asynchronous copies go to and come from.
@@ -149,7 +150,7 @@ impl<T: Pod> PinnedBuffer<T> {
             device.activate()?;
             let mut raw: *mut c_void = ptr::null_mut();
             // SAFETY: `raw` is valid for a write. The flags are some that there are.
-            let status = unsafe { hip_sys::hipHostMalloc(&mut raw, bytes, options.flags()) };
+            let status = with_memory(|| unsafe { hip_sys::hipHostMalloc(&mut raw, bytes, options.flags()) });
             check(status, "hipHostMalloc", || format!("{bytes} bytes of pinned host memory with {options:?}"))?;
             memory.adopt_host(raw, bytes, Owner::Host { portable: options.portable });
             // SAFETY: `bytes` bytes from hipHostMalloc, which nobody else has.

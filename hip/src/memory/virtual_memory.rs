@@ -20,10 +20,9 @@ use hip_sys::{
 use super::pool::location;
 use super::{Allocation, DeviceBuffer, Keeper, Owner};
 use crate::core::call::check;
-use crate::core::context::in_time;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
-#[cfg(unix)]
+use crate::core::later::{in_time, with_memory};
 use crate::core::releases::DESCRIPTORS_ARE_POINTED_TO;
 use crate::stream::usage::AccessKind;
 
@@ -144,7 +143,7 @@ impl PhysicalMemory {
         let bytes = whole(device, &properties, bytes)?;
         let mut raw: hipMemGenericAllocationHandle_t = ptr::null_mut();
         // SAFETY: `raw` is valid for a write, `properties` for a read; 0 is the only flag.
-        let status = unsafe { hip_sys::hipMemCreate(&mut raw, bytes, &properties, 0) };
+        let status = with_memory(|| unsafe { hip_sys::hipMemCreate(&mut raw, bytes, &properties, 0) });
         check(status, "hipMemCreate", || format!("{bytes} bytes on device {}", device.index()))?;
         Ok(Self { inner: Arc::new(PhysicalInner { raw, bytes, device: *device, mapped: AtomicBool::new(false) }) })
     }

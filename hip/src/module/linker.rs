@@ -8,9 +8,9 @@ use std::ptr;
 use hip_sys::{hipJitInputType, hipLinkState_t};
 
 use crate::core::call::check;
-use crate::core::context;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
+use crate::core::later;
 
 /// What is linked ([`Linker::add`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,7 +142,7 @@ fn expect_start(kind: LinkInput, bytes: &[u8]) -> Result<()> {
 impl Drop for Linker {
     fn drop(&mut self) {
         let (raw, inputs) = (self.raw.expose_provenance(), std::mem::take(&mut self.inputs));
-        context::in_time(move || {
+        later::in_time(move || {
             // SAFETY: ours, not destroyed yet, and nobody has it any more.
             let _ = unsafe { hip_sys::hipLinkDestroy(ptr::with_exposed_provenance_mut(raw)) };
             drop(inputs);

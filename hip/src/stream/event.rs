@@ -6,11 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use hip_sys::hipEvent_t;
+use smallvec::SmallVec;
 
 use crate::core::call::{check, failed};
-use crate::core::context;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result, Status};
+use crate::core::later;
 use crate::stream::{Capture, Stream, StreamInner};
 
 /// A mark in a stream, to wait for (from the host or from another stream) and to measure time with.
@@ -155,11 +156,31 @@ impl Recorded {
         });
     }
 
+    /// Whether the work in front of the mark is known to be over.
+    pub(crate) fn is_over(&self) -> bool {
+        self.behind().all(|(stream, ticket)| stream.completed() >= ticket)
+    }
+
     /// The streams that the mark stands behind, with the last work of each.
     fn behind(&self) -> impl Iterator<Item = (&Arc<StreamInner>, u64)> {
         let others = self.others.iter().map(|(stream, ticket)| (stream, *ticket));
         std::iter::once((&self.stream, self.ticket)).chain(others)
     }
+}
+
+/// Runs `call`, which names an event, unless a stream that it was recorded on is being captured, and none begins to be meanwhile: HIP
+/// spoils the capture when it is asked for an event of the stream, though that lies in front. All such work is over then.
+fn without_captures<R>(recorded: Option<&Recorded>, call: impl FnOnce() -> R) -> Option<R> {
+    let mut streams: SmallVec<[&StreamInner; 1]> =
+        recorded.iter().flat_map(|recorded| recorded.behind()).map(|(stream, _)| &**stream).collect();
+    // In the order that all threads have in common.
+    streams.sort_by_key(|stream| stream.id());
+    streams.dedup_by_key(|stream| stream.id());
+    let mut direct: SmallVec<[_; 1]> = SmallVec::new();
+    for stream in streams {
+        direct.push(stream.direct("waiting for an event of it").ok()?);
+    }
+    Some(call())
 }
 
 // SAFETY: a hipEvent_t is a handle that the HIP runtime lets any thread use, several at a time (it locks each event);
@@ -356,48 +377,63 @@ impl Event {
             });
         }
         let mut recorded = self.lock_record();
-        let ticket = stream.inner.record_raw_event(self.raw)?;
+        let (ticket, capture) = stream.inner.record_raw_event(self.raw)?;
         if let Some(own) = &self.own {
             stream.inner.record_raw_event(own.raw)?;
         }
-        *recorded = Some(Recorded::moved(recorded.as_ref(), &stream.inner, ticket));
+        let moved = Recorded::moved(recorded.as_ref(), &stream.inner, ticket);
+        *recorded = Some(Recorded { capture, ..moved });
         Ok(())
     }
 
     /// Blocks until the work in front of the event is done (`hipEventSynchronize`).
     ///
     /// # Errors
-    /// [`Error::EventNotRecorded`] if it was never recorded.
+    /// [`Error::EventNotRecorded`] if it was never recorded. An error of the work comes back here.
     pub fn synchronize(&self) -> Result<()> {
         let recorded = self.recorded_for_host()?;
         self.device.activate()?;
-        for event in self.told_by(recorded.as_ref()) {
-            // SAFETY: the event is alive as long as `self`.
-            let status = unsafe { hip_sys::hipEventSynchronize(event) };
-            check(status, "hipEventSynchronize", || Self::describe(recorded.as_ref()))?;
+        let known = without_captures(recorded.as_ref(), || {
+            for event in self.told_by(recorded.as_ref()) {
+                // SAFETY: the event is alive as long as `self`.
+                let status = unsafe { hip_sys::hipEventSynchronize(event) };
+                check(status, "hipEventSynchronize", || Self::describe(recorded.as_ref()))?;
+            }
+            Ok(())
+        });
+        match (known, &recorded) {
+            (Some(done), _) => done?,
+            (None, Some(recorded)) => recorded.behind().try_for_each(|(stream, ticket)| stream.wait_for(ticket))?,
+            (None, None) => {}
         }
-        self.credit(recorded.as_ref());
-        Ok(())
+        self.credit(recorded.as_ref())
     }
 
     /// Whether the work in front of the event is done (`hipEventQuery`).
     ///
     /// # Errors
-    /// [`Error::EventNotRecorded`] if it was never recorded.
+    /// [`Error::EventNotRecorded`] if it was never recorded. An error of the work comes back here.
     pub fn is_done(&self) -> Result<bool> {
         let recorded = self.recorded_for_host()?;
         self.device.activate()?;
-        for event in self.told_by(recorded.as_ref()) {
-            // SAFETY: the event is alive as long as `self`.
-            let status = unsafe { hip_sys::hipEventQuery(event) };
-            match Status(status.0) {
-                Status::SUCCESS => {}
-                Status::NOT_READY => return Ok(false),
-                _ => return Err(failed(status, "hipEventQuery", Self::describe(recorded.as_ref()))),
+        let known = without_captures(recorded.as_ref(), || {
+            for event in self.told_by(recorded.as_ref()) {
+                // SAFETY: the event is alive as long as `self`.
+                let status = unsafe { hip_sys::hipEventQuery(event) };
+                match Status(status.0) {
+                    Status::SUCCESS => {}
+                    Status::NOT_READY => return Ok(false),
+                    _ => return Err(failed(status, "hipEventQuery", Self::describe(recorded.as_ref()))),
+                }
             }
-        }
-        self.credit(recorded.as_ref());
-        Ok(true)
+            Ok(true)
+        });
+        let done = match (known, &recorded) {
+            (Some(done), _) => done?,
+            (None, Some(recorded)) => recorded.is_over(),
+            (None, None) => true,
+        };
+        if done { self.credit(recorded.as_ref()).map(|()| true) } else { Ok(false) }
     }
 
     /// The time from `start` to this event on the device (`hipEventElapsedTime`), once both are done: it waits for them.
@@ -486,11 +522,11 @@ impl Event {
         }
     }
 
-    /// Credits the stream with what waiting for the event has shown.
-    fn credit(&self, recorded: Option<&Recorded>) {
-        if let Some(recorded) = recorded.filter(|recorded| self.still(recorded)) {
-            recorded.behind().for_each(|(stream, ticket)| stream.note_completed(ticket));
-        }
+    /// Credits the streams with what waiting for the event has shown. An error that was kept for whoever waits comes back here.
+    fn credit(&self, recorded: Option<&Recorded>) -> Result<()> {
+        later::catch_up();
+        let Some(recorded) = recorded.filter(|recorded| self.still(recorded)) else { return Ok(()) };
+        recorded.behind().map(|(stream, ticket)| stream.credit(ticket)).fold(Ok(()), Result::and)
     }
 
     /// Whether the mark is where it was: what was learnt about the event in between holds for that place.
@@ -505,10 +541,45 @@ impl Drop for Event {
             return;
         }
         let raw = self.raw.expose_provenance();
-        context::in_time(move || {
+        later::in_time(move || {
             // SAFETY: ours, and nobody has it any more; a wait that was queued on it goes on without it.
             let _ = unsafe { hip_sys::hipEventDestroy(ptr::with_exposed_provenance_mut(raw)) };
         });
+    }
+}
+
+/// Events of a device that no wait uses at present.
+pub(crate) type SpareEvents = Mutex<Vec<Event>>;
+
+/// An event for one wait of a stream for another, from those that its device keeps for it.
+pub(crate) struct PooledEvent(Option<Event>);
+
+impl PooledEvent {
+    /// How many a device keeps.
+    const MOST: usize = 64;
+
+    pub(crate) fn take(device: Device) -> Result<Self> {
+        let spare = Self::spare(device).pop();
+        spare.map_or_else(|| Event::without_timing(&device), Ok).map(|event| Self(Some(event)))
+    }
+
+    pub(crate) fn raw(&self) -> hipEvent_t {
+        self.0.as_ref().map_or(ptr::null_mut(), Event::raw)
+    }
+
+    fn spare(device: Device) -> MutexGuard<'static, Vec<Event>> {
+        device.streams().spare_events().lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for PooledEvent {
+    fn drop(&mut self) {
+        if let Some(event) = self.0.take() {
+            let mut spare = Self::spare(event.device);
+            if spare.len() < Self::MOST {
+                spare.push(event);
+            }
+        }
     }
 }
 

@@ -1,14 +1,16 @@
 //! The execution context that a stream keeps.
 
+use std::ffi::c_int;
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use hip_sys::hipExecutionCtx_t;
+use hip_sys::{hipExecutionCtx_t, hipStream_t};
 
 use super::StreamInner;
-use crate::core::context;
+use crate::core::call::check;
 use crate::core::device::Device;
 use crate::core::error::Result;
+use crate::core::later;
 
 /// The context, which its streams keep.
 pub(crate) struct ContextInner {
@@ -28,6 +30,20 @@ unsafe impl Send for ContextInner {}
 // SAFETY: as above.
 unsafe impl Sync for ContextInner {}
 
+/// A C stream of a context.
+pub(crate) fn create_in_context(context: &ContextInner, priority: c_int) -> Result<hipStream_t> {
+    context.device().activate()?;
+    let mut raw: hipStream_t = ptr::null_mut();
+    // SAFETY: `raw` is valid for a write; the context is alive.
+    let status = unsafe {
+        hip_sys::hipExecutionCtxStreamCreate(&mut raw, context.raw(), hip_sys::hipStreamNonBlocking, priority)
+    };
+    check(status, "hipExecutionCtxStreamCreate", || {
+        format!("a stream of priority {priority} in {}", context.describe())
+    })?;
+    Ok(raw)
+}
+
 impl ContextInner {
     pub(crate) fn new(raw: hipExecutionCtx_t, device: Device, is_primary: bool, groups: usize) -> Arc<Self> {
         Arc::new(Self { raw, device, is_primary, groups, streams: Mutex::default() })
@@ -35,6 +51,10 @@ impl ContextInner {
 
     pub(crate) fn device(&self) -> Device {
         self.device
+    }
+
+    pub(crate) fn raw(&self) -> hipExecutionCtx_t {
+        self.raw
     }
 
     /// Notes a new stream, which keeps the context.
@@ -68,7 +88,7 @@ impl Drop for ContextInner {
             return; // the device's
         }
         let raw = self.raw.expose_provenance();
-        context::in_time(move || {
+        later::in_time(move || {
             // SAFETY: ours, made by hipGreenCtxCreate. Nobody has it any more, and its streams are destroyed, for they have kept it.
             let _ = unsafe { hip_sys::hipExecutionCtxDestroy(ptr::with_exposed_provenance_mut(raw)) };
         });

@@ -10,7 +10,7 @@ use crate::core::call::check;
 use crate::core::context;
 use crate::core::error::{Error, Result};
 
-/// Where an error of queued work is kept until somebody waits for the work.
+/// Where an error of queued work is kept until somebody waits for the work. If nobody does, it goes to stderr.
 #[derive(Default)]
 pub(crate) struct Report(Mutex<Option<Error>>);
 
@@ -22,6 +22,18 @@ impl Report {
 
     pub(crate) fn take(&self) -> Option<Error> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    pub(crate) fn is_pending(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+}
+
+impl Drop for Report {
+    fn drop(&mut self) {
+        if let Some(error) = self.take().filter(|_| !context::is_forked()) {
+            eprintln!("hip: work that nobody waited for has failed: {error}");
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 
 use crate::core::context;
 use crate::core::error::{Error, Result};
+use crate::core::later::{self, Blocker, Queue, Verdict};
 use crate::stream::StreamInner;
 
 /// What a piece of work does with an allocation.
@@ -189,13 +190,13 @@ pub(crate) fn order() -> MutexGuard<'static, ()> {
     ORDER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits for what uses an allocation, then frees it; in a host function, which may not wait, later.
-fn give_back(usage: Usage, free: impl FnOnce() + Send + 'static) {
-    if context::is_no_place() {
-        context::put_off(Box::new(move || give_back(usage, free)));
-    } else if usage.finish() && !context::is_forked() {
-        free();
+/// Frees an allocation: now if nothing uses it, else later.
+fn give_back(usage: &Usage, free: impl FnOnce() + Send + 'static) {
+    if context::is_forked() {
+        return;
     }
+    let blockers = usage.blockers();
+    if blockers.is_empty() && !context::is_no_place() { free() } else { later::leave(blockers, free) }
 }
 
 impl Usage {
@@ -410,10 +411,11 @@ impl Usage {
         Ok(())
     }
 
-    /// Gives the allocation back with `free`, for a destructor: when nothing uses it any more, and no graph keeps it.
+    /// Gives the allocation back with `free`, for a destructor: when nothing uses it any more, and no graph keeps it. Nothing is
+    /// waited for here.
     ///
-    /// If it cannot be known that nothing uses it, it is lost rather than given to others. Errors of the work that is
-    /// waited for are kept for the next caller who waits for its stream.
+    /// If it cannot be known that nothing uses it, it is lost rather than given to others. Errors of the work are kept for the next
+    /// caller who waits for its stream.
     pub(crate) fn release(&mut self, free: impl FnOnce() + Send + 'static) {
         let mut state = self.lock();
         if self.is_kept() {
@@ -421,14 +423,23 @@ impl Usage {
             return;
         }
         drop(state);
-        give_back(self.clone_handle(), free);
+        give_back(self, free);
     }
 
-    /// Blocks until nothing that is queued uses the allocation; `false` if that cannot be known.
+    /// Blocks until nothing that is queued uses the allocation; `false` if that cannot be known. For what cannot be left for later.
     pub(crate) fn finish(&self) -> bool {
+        self.blockers().iter().all(|(queue, ticket)| queue.wait(*ticket) == Verdict::Over)
+    }
+
+    /// Work not known to have ended that uses the allocation.
+    fn blockers(&self) -> Vec<Blocker> {
         let mut pending = Vec::new();
         self.pending(AccessKind::Write, &mut pending);
-        pending.iter().all(|work| work.stream.finish(work.ticket))
+        pending
+            .into_iter()
+            .filter(|work| work.stream.verdict(work.ticket) != Verdict::Over)
+            .map(|work| (work.stream as Arc<dyn Queue>, work.ticket))
+            .collect()
     }
 }
 
@@ -461,7 +472,7 @@ impl Drop for Kept {
         self.usage.note_others(&state);
         drop(state);
         if let Some(release) = release {
-            give_back(self.usage.clone_handle(), release);
+            give_back(&self.usage, release);
         }
     }
 }
@@ -524,7 +535,7 @@ mod tests {
         assert!(!usage.mark_alone(&second, Write, 8), "the first still reads");
         assert_eq!(waits(&usage, Read), []);
         assert_eq!(waits(&usage, Write), [(first.id(), 3), (second.id(), 7)]);
-        first.note_completed(3);
+        first.credit(3).unwrap();
         assert!(!usage.mark_alone(&second, Write, 8), "an entry is to be left out");
         let mut retired = Vec::new();
         usage.mark(&second, Write, 8, &mut retired);
@@ -539,7 +550,7 @@ mod tests {
     fn the_first_stream_stays_while_somebody_has_its_queue() {
         let (usage, first, second) = (Usage::default(), stream(), stream());
         assert!(usage.mark_alone(&first, AccessKind::Write, 1));
-        first.note_completed(1);
+        first.credit(1).unwrap();
         let mut retired = Vec::new();
         let queue = first.try_lock();
         // On a thread of its own, as it would be: the queue's owner is here.
@@ -579,7 +590,7 @@ mod tests {
                         let seen = waits(usage, AccessKind::Write);
                         assert!(seen.contains(&(stream.id(), ticket)), "{ticket} is not in {seen:?}");
                         if ticket % 4 == 0 && ticket != steps {
-                            stream.note_completed(ticket);
+                            stream.credit(ticket).unwrap();
                         }
                     }
                 });

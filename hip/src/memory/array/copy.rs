@@ -135,29 +135,24 @@ pub(crate) fn copy_node(
     parameters(to, from, extent, element_bytes, kind, lines)
 }
 
-/// Copies a box of texels.
+/// Puts a copy of a box of texels on a stream.
 ///
 /// # Safety
-/// Both ends hold the box, and are not freed, and not accessed against the copy's reading and writing, until it is done: on return, or
-/// when `stream` has come to it.
-unsafe fn copy<T>(to: End, from: End, extent: Extent, kind: hipMemcpyKind, stream: Option<hipStream_t>) -> Result<()> {
+/// Both ends hold the box, and are not freed, and not accessed against the copy's reading and writing, until it is done.
+unsafe fn copy<T>(to: End, from: End, extent: Extent, kind: hipMemcpyKind, stream: hipStream_t) -> Result<()> {
     let layered = to.is_layered_line() || from.is_layered_line();
     let lines = layered && LAYERS_OF_LINES_ARE_ROWS.in_use();
     let attempt = |lines: bool| {
         let parameters = parameters(to, from, extent, size_of::<T>(), kind, lines);
-        match stream {
-            // SAFETY: the parameters are valid for a read, and say what the caller promises.
-            None => (unsafe { hip_sys::hipMemcpy3D(&parameters) }, "hipMemcpy3D"),
-            // SAFETY: as above.
-            Some(stream) => (unsafe { hip_sys::hipMemcpy3DAsync(&parameters, stream) }, "hipMemcpy3DAsync"),
-        }
+        // SAFETY: the parameters are valid for a read, and say what the caller promises.
+        unsafe { hip_sys::hipMemcpy3DAsync(&parameters, stream) }
     };
-    let (mut status, function) = attempt(lines);
+    let mut status = attempt(lines);
     if layered && status.0 == Status::INVALID_VALUE.0 {
         // A release between those that are known.
-        (status, _) = attempt(!lines);
+        status = attempt(!lines);
     }
-    check(status, function, || format!("{extent} texels of {} bytes, {kind:?}", size_of::<T>()))
+    check(status, "hipMemcpy3DAsync", || format!("{extent} texels of {} bytes, {kind:?}", size_of::<T>()))
 }
 
 /// One side of a queued copy: where it is, and the use of it.
@@ -176,7 +171,7 @@ unsafe fn queue<T>(stream: &Stream, to: Side<'_>, from: Side<'_>, extent: Extent
     stream.inner.submit(&[write, read], None, |raw| {
         // SAFETY: both sides hold the box, as the caller says; both note the use, and are not freed before it is over, nor touched by
         // the host against it.
-        unsafe { copy::<T>(to, from, extent, kind, Some(raw)) }
+        unsafe { copy::<T>(to, from, extent, kind, raw) }
     })
 }
 
@@ -186,7 +181,7 @@ fn bytes<T>(extent: Extent) -> usize {
 }
 
 impl<T: Texel> ArraySlice<'_, T> {
-    /// Copies the texels to the host, row by row and plane by plane (`hipMemcpy3D`), after all queued work that writes to the array.
+    /// Copies the texels to the host, row by row and plane by plane (`hipMemcpy3DAsync`), after all queued work that writes to the array.
     ///
     /// # Errors
     /// [`Error::Length`] if `destination` has another number of texels. An error of the queued work comes back here.
@@ -196,12 +191,13 @@ impl<T: Texel> ArraySlice<'_, T> {
             return Ok(());
         }
         self.part.usage.wait(AccessKind::Read)?;
-        self.part.device.activate()?;
         trace::copy(Some(self.device()), None, "array to host", bytes::<T>(self.extent()));
         let to = rows::<T>(destination.as_mut_ptr().cast(), self.extent());
-        // SAFETY: both ends hold the box, borrowed for the call, and nothing that is queued writes to the source; the call returns
-        // when the copy is done. Any bytes are a value of T.
-        unsafe { copy::<T>(to, self.end(), self.extent(), hipMemcpyDeviceToHost, None) }
+        self.device().blocking_stream()?.inner.copy_now(|raw| {
+            // SAFETY: both ends hold the box, borrowed until the copy is done, and nothing that is queued writes to the source. Any bytes are
+            // a value of T.
+            unsafe { copy::<T>(to, self.end(), self.extent(), hipMemcpyDeviceToHost, raw) }
+        })
     }
 
     /// The texels, on the host, row by row and plane by plane.
@@ -282,7 +278,7 @@ impl<T: Texel> ArraySlice<'_, T> {
 }
 
 impl<T: Texel> ArraySliceMut<'_, T> {
-    /// Copies texels from the host, row by row and plane by plane (`hipMemcpy3D`), after all queued work that uses the array.
+    /// Copies texels from the host, row by row and plane by plane (`hipMemcpy3DAsync`), after all queued work that uses the array.
     ///
     /// # Errors
     /// [`Error::Length`] if `source` has another number of texels. An error of the queued work comes back here.
@@ -292,13 +288,12 @@ impl<T: Texel> ArraySliceMut<'_, T> {
             return Ok(());
         }
         self.part.usage.wait(AccessKind::Write)?;
-        self.part.device.activate()?;
         trace::copy(Some(self.device()), None, "host to array", bytes::<T>(self.extent()));
         let from = rows::<T>(source.as_ptr().cast_mut().cast(), self.extent());
-        // SAFETY: both ends hold the box, borrowed for the call, and nothing that is queued uses the destination.
-        unsafe { copy::<T>(self.end(), from, self.extent(), hipMemcpyHostToDevice, None) }?;
-        // The call may return when the source was read, with the last of it still on its way.
-        self.part.device.default_queue().finish_copy()
+        self.device().blocking_stream()?.inner.copy_now(|raw| {
+            // SAFETY: both ends hold the box, borrowed until the copy is done, and nothing that is queued uses the destination.
+            unsafe { copy::<T>(self.end(), from, self.extent(), hipMemcpyHostToDevice, raw) }
+        })
     }
 
     /// Queues a copy from pinned host memory, row by row and plane by plane (`hipMemcpy3DAsync`).

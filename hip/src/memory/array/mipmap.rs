@@ -11,6 +11,7 @@ use super::{ArrayShape, ArraySlice, ArraySliceMut, Texel, require_images};
 use crate::core::call::check;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
+use crate::core::later::with_memory;
 use crate::stream::usage::Usage;
 
 /// The memory that an array takes (`hipArrayMemoryRequirements`).
@@ -86,8 +87,9 @@ impl<T: Texel> MipmappedArray<T> {
         let (extent, flags) = shape.raw();
         let asked = || format!("{levels} levels of {shape} texels of {} on device {}", T::FORMAT, device.index());
         // SAFETY: `raw` is valid for a write, the description for a read.
-        let status =
-            unsafe { hip_sys::hipMallocMipmappedArray(&mut raw, &T::FORMAT.raw(), extent, levels as u32, flags) };
+        let status = with_memory(|| unsafe {
+            hip_sys::hipMallocMipmappedArray(&mut raw, &T::FORMAT.raw(), extent, levels as u32, flags)
+        });
         check(status, "hipMallocMipmappedArray", asked)?;
         let (usage, texels) = (Usage::default(), PhantomData);
         let mut array = Self { raw, device: *device, shape, levels: Vec::with_capacity(levels), usage, texels };

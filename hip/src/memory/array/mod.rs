@@ -24,6 +24,7 @@ use crate::core::attribute::DeviceAttribute;
 use crate::core::call::check;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
+use crate::core::later::with_memory;
 use crate::memory::Extent;
 use crate::stream::usage::{AccessKind, Usage};
 use slice::Part;
@@ -118,7 +119,8 @@ impl<T: Texel> Array<T> {
         let mut raw: hipArray_t = ptr::null_mut();
         let (extent, flags) = shape.raw();
         // SAFETY: `raw` is valid for a write, the description for a read.
-        let status = unsafe { hip_sys::hipMalloc3DArray(&mut raw, &T::FORMAT.raw(), extent, flags | more) };
+        let status =
+            with_memory(|| unsafe { hip_sys::hipMalloc3DArray(&mut raw, &T::FORMAT.raw(), extent, flags | more) });
         check(status, "hipMalloc3DArray", || format!("{shape} texels of {} on device {}", T::FORMAT, device.index()))?;
         Ok(Self { raw, device: *device, shape, usage: Usage::default(), texels: PhantomData })
     }

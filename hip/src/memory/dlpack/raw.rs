@@ -11,6 +11,7 @@ use super::{Layout, Tensor};
 use crate::core::context;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result, Status};
+use crate::core::later;
 use crate::memory::{Allocation, DevicePtr, Keeper, Owner, PointerKind};
 use crate::stream::usage::{AccessKind, Usage};
 
@@ -34,7 +35,7 @@ struct Given<M> {
 /// Frees what a taker gives back. It may still have work queued that uses the memory, of which nobody here knows.
 fn release(tensor: Tensor) {
     if context::is_no_place() {
-        context::put_off(Box::new(move || release(tensor)));
+        later::in_time(move || release(tensor));
         return;
     }
     if context::is_forked() {

@@ -35,9 +35,9 @@ impl<T: Pod> PitchedSliceMut<'_, T> {
         })
     }
 
-    /// Fills with `value`: [`fill_async`](Self::fill_async) on the default stream, and waits.
+    /// Fills with `value`, after all queued work that uses the buffer: [`fill_async`](Self::fill_async) on a stream of its own, and waits.
     pub fn fill(&mut self, value: T) -> Result<()> {
-        let stream = self.device().default_stream();
+        let stream = self.device().blocking_stream()?;
         self.fill_async(&stream, value)?;
         stream.synchronize()
     }

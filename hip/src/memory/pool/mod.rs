@@ -27,6 +27,7 @@ use crate::core::call::{check, failed};
 use crate::core::context;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
+use crate::core::later::{self, with_memory};
 use crate::stream::Stream;
 use crate::stream::usage::{Access, AccessKind};
 use state::Grants;
@@ -110,13 +111,13 @@ impl Drop for PoolInner {
     fn drop(&mut self) {
         if let PoolKind::Created(options) = self.kind {
             if context::is_no_place() {
-                let later = Self {
+                let rest = Self {
                     raw: self.raw,
                     device: self.device,
                     kind: self.kind,
                     grants: std::mem::take(&mut self.grants),
                 };
-                return context::put_off(Box::new(move || drop(later)));
+                return later::in_time(move || drop(rest));
             }
             // Its memory goes back to the system: now, or when the work that was queued before the last free is done.
             let emptied = self.set(hipMemPoolAttrReleaseThreshold, 0u64).is_ok() && self.trim(0).is_ok();
@@ -352,24 +353,27 @@ pub(crate) fn allocate(stream: &Stream, pool: Option<&Arc<PoolInner>>, bytes: us
     device.prepare_pools()?;
     let mut pointer = ptr::null_mut();
     // Noted as a write: what uses the memory, on whatever stream or the host, comes after the allocation.
-    stream.inner.submit(&[Access::write(&memory.usage)], None, |raw| {
-        let (status, function) = match pool {
-            Some(pool) => {
-                // SAFETY: `pointer` is valid for a write; stream and pool are alive.
-                let status = unsafe { hip_sys::hipMallocFromPoolAsync(&mut pointer, bytes, pool.raw, raw) };
-                (status, "hipMallocFromPoolAsync")
-            }
-            None => {
-                // SAFETY: as above.
-                let status = unsafe { hip_sys::hipMallocAsync(&mut pointer, bytes, raw) };
-                (status, "hipMallocAsync")
-            }
-        };
-        let what = || format!("{bytes} bytes on device {}", device.index());
-        check(status, function, what)?;
-        // HIP 5.7 says so when a pool runs out.
-        if pointer.is_null() { Err(failed(hipErrorOutOfMemory, function, what())) } else { Ok(()) }
-    })?;
+    let allocate = || {
+        stream.inner.submit(&[Access::write(&memory.usage)], None, |raw| {
+            let (status, function) = match pool {
+                Some(pool) => {
+                    // SAFETY: `pointer` is valid for a write; stream and pool are alive.
+                    let status = unsafe { hip_sys::hipMallocFromPoolAsync(&mut pointer, bytes, pool.raw, raw) };
+                    (status, "hipMallocFromPoolAsync")
+                }
+                None => {
+                    // SAFETY: as above.
+                    let status = unsafe { hip_sys::hipMallocAsync(&mut pointer, bytes, raw) };
+                    (status, "hipMallocAsync")
+                }
+            };
+            let what = || format!("{bytes} bytes on device {}", device.index());
+            check(status, function, what)?;
+            // HIP 5.7 says so when a pool runs out.
+            if pointer.is_null() { Err(failed(hipErrorOutOfMemory, function, what())) } else { Ok(()) }
+        })
+    };
+    with_memory(allocate)?;
     memory.adopt(pointer, bytes, Owner::Queue(Arc::clone(&stream.inner), pool.cloned()));
     Ok(memory)
 }
