@@ -122,6 +122,9 @@ static CHANGED: Condvar = Condvar::new();
 /// How many jobs there are: asked without a lock.
 static JOBS: AtomicUsize = AtomicUsize::new(0);
 
+/// How many jobs were done.
+static DONE: AtomicUsize = AtomicUsize::new(0);
+
 thread_local! {
     /// Whether this thread is in a job.
     static IN_JOB: Cell<bool> = const { Cell::new(false) };
@@ -199,16 +202,17 @@ impl<T> Outcome for Result<T> {
 /// Calls `allocate`. If there is too little memory, it waits until what destructors have left is done, and calls it once more. No lock
 /// may be held.
 pub(crate) fn with_memory<R: Outcome>(mut allocate: impl FnMut() -> R) -> R {
+    let before = DONE.load(Ordering::Acquire);
     let first = allocate();
-    if first.lacks_memory() && drain() { allocate() } else { first }
+    if first.lacks_memory() && (settle() || DONE.load(Ordering::Acquire) != before) { allocate() } else { first }
 }
 
-/// Blocks until all that is left now is done; whether anything was.
-fn drain() -> bool {
+/// Blocks until all that is left now is done; whether there was anything.
+pub(crate) fn settle() -> bool {
     if context::is_no_place() || context::is_forked() || IN_JOB.get() {
         return false;
     }
-    let mut any = sweep();
+    let mut any = false;
     loop {
         let state = lock();
         if let Some(job) = state.jobs.first() {
@@ -217,13 +221,13 @@ fn drain() -> bool {
             for (queue, ticket) in &blockers {
                 queue.wait(*ticket);
             }
-            any |= sweep();
+            sweep();
         } else if state.running != 0 {
-            any = true;
             drop(CHANGED.wait(state).unwrap_or_else(PoisonError::into_inner));
         } else {
             return any;
         }
+        any = true;
     }
 }
 
@@ -252,6 +256,7 @@ fn sweep() -> bool {
             std::mem::forget(payload);
         }
         IN_JOB.set(before);
+        DONE.fetch_add(1, Ordering::AcqRel);
         lock().running -= 1;
         CHANGED.notify_all();
     }
@@ -365,7 +370,7 @@ mod tests {
         let done = Arc::new(AtomicUsize::new(0));
         let count = |done: &Arc<AtomicUsize>| {
             let done = Arc::clone(done);
-            move || drop(done.fetch_add(1, Ordering::SeqCst))
+            move || _ = done.fetch_add(1, Ordering::SeqCst)
         };
         leave(vec![(first.clone(), 3), (second.clone(), 1)], count(&done));
         leave(vec![(first.clone(), 3)], || panic!("as asked"));
@@ -402,7 +407,7 @@ mod tests {
         let queue = Manual::new(0, false);
         let freed = Arc::new(AtomicUsize::new(0));
         let free = Arc::clone(&freed);
-        leave(vec![(queue.clone(), 1)], move || drop(free.fetch_add(1, Ordering::SeqCst)));
+        leave(vec![(queue.clone(), 1)], move || _ = free.fetch_add(1, Ordering::SeqCst));
         let other = queue.clone();
         thread::spawn(move || {
             thread::sleep(Duration::from_millis(30));

@@ -23,6 +23,7 @@ use crate::core::call::check;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::core::later::{in_time, with_memory};
+#[cfg(unix)]
 use crate::core::releases::DESCRIPTORS_ARE_POINTED_TO;
 use crate::stream::usage::AccessKind;
 
@@ -243,8 +244,9 @@ impl AddressRange {
     /// Maps pieces of memory, one behind the other, to the addresses from `offset` bytes on (`hipMemMap`, `hipMemSetAccess`), as one buffer.
     /// The memory's device may use it.
     ///
-    /// The buffer keeps the memory and the addresses. Dropping it unmaps them (`hipMemUnmap`), after all work that uses it. A piece is in
-    /// one buffer at a time.
+    /// The buffer keeps the memory and the addresses. They are unmapped (`hipMemUnmap`) after the buffer is dropped and all work that uses it
+    /// is done. A piece is in one buffer at a time. To map a piece or addresses of a buffer that was dropped with work queued blocks until the
+    /// work is done.
     ///
     /// # Errors
     /// [`Error::Range`] if the pieces do not fit in the range; [`Error::InvalidValue`] if something is mapped there, or a piece elsewhere, if
@@ -288,6 +290,10 @@ impl AddressRange {
                 format!("a multiple of {size} bytes at a multiple of {align}, for {type_name}"),
             ));
         }
+        if self.inner.is_taken(&(offset..end)) || pieces.iter().any(|piece| piece.is_mapped()) {
+            // Perhaps by a buffer that was dropped with work queued.
+            later::settle();
+        }
         let mut mapped = Mapped::claim(&self.inner, offset..end).ok_or_else(|| {
             refused(format!("to {offset}..{end} of a range"), "to addresses that nothing is mapped to".to_owned())
         })?;
@@ -321,6 +327,15 @@ impl RangeInner {
         // The list is whole after every statement.
         self.mapped.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn is_taken(&self, place: &Range<usize>) -> bool {
+        overlaps(&self.lock(), place)
+    }
+}
+
+/// Whether a place has bytes in common with one of several.
+fn overlaps(places: &[Range<usize>], place: &Range<usize>) -> bool {
+    places.iter().any(|other| other.start < place.end && place.start < other.end)
 }
 
 /// Memory that is mapped, until it is dropped. Unless the unmapping fails, when it is lost with its addresses.
@@ -338,7 +353,7 @@ impl Mapped {
     /// Nothing yet. `None` if something else is there.
     fn claim(range: &Arc<RangeInner>, place: Range<usize>) -> Option<Self> {
         let mut mapped = range.lock();
-        if mapped.iter().any(|other| other.start < place.end && place.start < other.end) {
+        if overlaps(&mapped, &place) {
             return None;
         }
         mapped.push(place.clone());

@@ -3,7 +3,7 @@
 use hip::gl::{self, Access, DeviceList};
 use hip::{Error, Stream};
 
-use super::{OpenGl, context, in_process_of_its_own};
+use super::{OpenGl, context};
 use crate::{device, skipped};
 
 /// Registers a buffer.
@@ -78,8 +78,6 @@ fn a_stream_that_is_captured_is_refused() {
 
 #[test]
 fn graphs_do_not_keep_what_ends_with_a_borrow() {
-    // As above.
-
     let Some((context, device)) = context() else { return };
     let stream = Stream::new(&device).unwrap();
     let name = context.buffer(&[1_u32; 4]);
