@@ -22,7 +22,7 @@ use super::{Allocation, DeviceBuffer, Keeper, Owner};
 use crate::core::call::check;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
-use crate::core::later::{in_time, with_memory};
+use crate::core::later::{self, in_time, with_memory};
 #[cfg(unix)]
 use crate::core::releases::DESCRIPTORS_ARE_POINTED_TO;
 use crate::stream::usage::AccessKind;
