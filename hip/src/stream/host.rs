@@ -6,9 +6,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Stream;
-use crate::call::check;
-use crate::context;
-use crate::error::{Error, Result};
+use crate::core::call::check;
+use crate::core::context;
+use crate::core::error::{Error, Result};
 
 /// Where an error of queued work is kept until somebody waits for the work. If nobody does, it goes to stderr.
 #[derive(Default)]

@@ -1,17 +1,19 @@
-//! Streams: queues of work on a device.
+//! Streams and what orders their work: streams, events, signals, host functions, and the record of which stream uses what.
 
 #[cfg(feature = "rocm-7-1")]
 mod attributes;
 mod capture;
+pub(crate) mod event;
+#[cfg(feature = "rocm-10-0")]
+mod execution;
 mod finished;
 mod foreign;
 mod host;
-#[cfg(feature = "rocm-10-0")]
-mod in_context;
 mod launches;
 mod of_device;
 mod signal;
 mod signal_op;
+pub(crate) mod usage;
 
 use std::cell::RefCell;
 use std::ffi::c_int;
@@ -23,24 +25,23 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Tr
 use hip_sys::{hipEvent_t, hipStream_t, ihipStream_t};
 
 pub(crate) use capture::{Capture, keep};
+#[cfg(feature = "rocm-10-0")]
+pub(crate) use execution::{ContextInner, create_in_context};
 pub use finished::Finished;
 pub(crate) use host::{Report, run_reporting};
 pub(crate) use launches::Launching;
-pub(crate) use of_device::DeviceStreams;
 pub use signal::{Signal, WaitCondition};
 pub use signal_op::SignalOp;
 
-use crate::call::{check, failed};
-use crate::context;
-use crate::device::Device;
-use crate::error::{Error, Result, Status};
-use crate::event::{Event, PooledEvent};
-#[cfg(feature = "rocm-10-0")]
-use crate::execution::ContextInner;
-use crate::later::{self, Verdict};
-use crate::trace;
-use crate::usage::{self, Access, Accesses, Pending};
+use crate::core::call::{check, failed};
+use crate::core::context;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result, Status};
+use crate::core::later::{self, Verdict};
+use crate::core::trace;
+use event::{Event, PooledEvent};
 use launches::Launches;
+use usage::{Access, Accesses, Pending};
 
 /// `hipErrorStreamCaptureIsolation`: what HIP says of an event, though it lies in front, whose stream is being captured.
 const ISOLATED: Status = Status(905);
@@ -61,8 +62,8 @@ pub struct Stream {
 /// How a stream is made. The default: normal priority, not blocking.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StreamOptions {
-    priority: Option<i32>,
-    blocking: bool,
+    pub(crate) priority: Option<i32>,
+    pub(crate) blocking: bool,
 }
 
 impl StreamOptions {
@@ -118,7 +119,7 @@ pub(crate) struct StreamInner {
     cu_mask: Option<Box<[u32]>>,
     /// The execution context that it was made in, which goes after it.
     #[cfg(feature = "rocm-10-0")]
-    context: Option<Arc<ContextInner>>,
+    pub(crate) context: Option<Arc<ContextInner>>,
 }
 
 #[derive(Default)]
@@ -185,7 +186,7 @@ impl Stream {
         Ok(Self { inner: StreamInner::new(raw, *device) })
     }
 
-    fn check_priority(device: &Device, priority: i32) -> Result<()> {
+    pub(crate) fn check_priority(device: &Device, priority: i32) -> Result<()> {
         let allowed = device.stream_priorities()?;
         if allowed.contains(&priority) {
             return Ok(());
@@ -366,7 +367,7 @@ impl StreamInner {
 
     /// A stream that keeps the execution context that it is of.
     #[cfg(feature = "rocm-10-0")]
-    fn of_context(raw: hipStream_t, context: &Arc<ContextInner>) -> Arc<Self> {
+    pub(crate) fn of_context(raw: hipStream_t, context: &Arc<ContextInner>) -> Arc<Self> {
         let mut stream = Self::unshared(raw, context.device());
         stream.context = Some(Arc::clone(context));
         stream.shared()
@@ -443,7 +444,7 @@ impl StreamInner {
         check(status, "hipStreamGetPriority", || self.describe())?;
         #[cfg(feature = "rocm-10-0")]
         if let Some(context) = &self.context {
-            return in_context::create(context, priority);
+            return create_in_context(context, priority);
         }
         if let Some(mask) = &self.cu_mask {
             return create_with_cu_mask(&self.device, mask);

@@ -21,16 +21,15 @@ use hip_sys::{
 pub use options::{MemoryAccess, PoolOptions, PoolReuse, PoolUsage};
 #[cfg(unix)]
 pub use share::PoolPointer;
-pub(crate) use state::DevicePools;
 
 use super::{Allocation, DeviceBuffer, Owner, byte_len};
-use crate::call::{check, failed};
-use crate::context;
-use crate::device::Device;
-use crate::error::{Error, Result};
-use crate::later::{self, Outcome as _, with_memory};
+use crate::core::call::{check, failed};
+use crate::core::context;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result};
+use crate::core::later::{self, Outcome as _, with_memory};
 use crate::stream::Stream;
-use crate::usage::{Access, AccessKind};
+use crate::stream::usage::{Access, AccessKind};
 use state::Grants;
 
 /// A pool that stream-ordered allocations come from (`hipMemPool_t`). A clone is another handle of the same pool.
