@@ -40,6 +40,7 @@ mod peer;
 #[cfg(target_os = "linux")]
 mod process;
 mod refused;
+mod releases;
 mod stream;
 mod stress;
 mod texture;
