@@ -97,7 +97,8 @@
 //! - **The software GPU** is a gfx90a device, or what `HIP_SIM_TARGET` says (gfx942). `HIP_SIM_DEVICES`, `HIP_SIM_MEMORY`,
 //!   `HIP_SIM_BUDGET` (instructions of a launch) and `HIP_SIM_THREADS` shape it. It checks every access: a kernel that goes astray ends with an error that tells where
 //!   ([`HipError::fault`]).
-//! - **Levels.** The highest `rocm-*` feature that is on is the API level: the oldest runtime that will do. Newer ones are fine.
+//! - **Levels.** The highest `rocm-*` feature that is on is the API level: the newest release whose functions this crate has. The program
+//!   runs on every HIP runtime from 5.7 on; a call whose function its runtime lacks returns [`Error::NoSymbol`].
 
 //!
 //! # Tracing

@@ -9,6 +9,9 @@ use rocm_sdk::{Library, Scope, libraries};
 use crate::comgr::Comgr;
 use crate::error::{Error, Result};
 
+/// The oldest release whose HIPRTC this crate is written for.
+const OLDEST: (u32, u32) = (5, 7);
+
 /// Whether programs can be compiled on this machine: HIPRTC, Comgr and the LLVM under it are there.
 ///
 /// `hiprtcCreateProgram` of ROCm 7.2.4 jumps to address 0 where Comgr, or a library that Comgr needs, is missing. So
@@ -40,7 +43,8 @@ fn find() -> Result<Option<Comgr>> {
     }
     // A provider in the library's place needs no Comgr.
     let Some(library) = BINDING.opened() else { return Ok(None) };
-    library.check_level(hiprtc_sys::API_LEVEL).map_err(Error::NoHiprtc)?;
+    // Not the API level, which other crates of the program may raise: a function that is missing is an error of its own.
+    library.check_level(OLDEST).map_err(Error::NoHiprtc)?;
     // On Windows the names have the release in them, and HIPRTC's loader reports what it lacks.
     if cfg!(windows) { Ok(None) } else { open_comgr(library).map(Some) }
 }

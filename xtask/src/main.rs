@@ -8,6 +8,7 @@ mod bench;
 mod bindgen;
 mod ci;
 mod coverage;
+mod examples;
 mod functions;
 mod fuzz;
 #[cfg(test)]

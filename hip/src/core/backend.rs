@@ -164,7 +164,7 @@ fn start() -> Result<Runtime> {
     // With no device, some releases already fail here.
     check(status, "hipRuntimeGetVersion", || "the version of the HIP runtime".to_owned())?;
     let version = decode_version(raw);
-    check_version(version, hip_sys::API_LEVEL)?;
+    check_version(version)?;
     crate::core::releases::begin(version);
     crate::core::context::watch_fork();
     // SAFETY: 0 is the only flag that there is.
@@ -188,9 +188,13 @@ pub(crate) fn decode_version(raw: c_int) -> (u32, u32, u32) {
     (raw / 10_000_000, raw / 100_000 % 100, raw % 100_000)
 }
 
-/// Newer than the level is fine: releases only add, and what changed under its own name has a new one.
-fn check_version(runtime: (u32, u32, u32), level: (u32, u32)) -> Result<()> {
-    if (runtime.0, runtime.1) < level { Err(Error::Version { runtime, level }) } else { Ok(()) }
+/// The oldest release whose runtime this crate is written for. What later ones brought is looked up when it is called.
+const OLDEST: (u32, u32) = (5, 7);
+
+/// Any runtime that has what this crate is built on will do, whatever the API level: the level says which functions there are
+/// in Rust, and other crates of the program may raise it.
+fn check_version(runtime: (u32, u32, u32)) -> Result<()> {
+    if (runtime.0, runtime.1) < OLDEST { Err(Error::Version { runtime, oldest: OLDEST }) } else { Ok(()) }
 }
 
 #[cfg(test)]
@@ -206,15 +210,15 @@ mod tests {
     }
 
     #[test]
-    fn an_older_runtime_is_refused_and_a_newer_one_is_not() {
-        assert!(check_version((6, 4, 43484), (6, 4)).is_ok());
-        assert!(check_version((7, 2, 0), (6, 4)).is_ok());
-        assert!(check_version((10, 0, 0), (6, 4)).is_ok());
-        for old in [(6, 3, 99999), (5, 7, 31921)] {
-            let error = check_version(old, (6, 4)).unwrap_err();
+    fn a_runtime_is_refused_only_if_this_crate_cannot_use_it() {
+        for fine in [(5, 7, 31921), (6, 4, 43484), (7, 2, 0), (10, 0, 0), (11, 3, 0)] {
+            assert!(check_version(fine).is_ok(), "{fine:?}");
+        }
+        for old in [(5, 6, 99999), (4, 5, 0), (0, 0, 0)] {
+            let error = check_version(old).unwrap_err();
             let text = error.to_string();
             assert!(matches!(error, Error::Version { .. }), "{text}");
-            assert!(text.contains("level 6.4"), "{text}");
+            assert!(text.contains("5.7 or newer"), "{text}");
         }
     }
 }

@@ -105,11 +105,7 @@ pub(crate) const SIM_HINT: &str = "to run on the software GPU, set HIP_RS_BACKEN
 pub(crate) const SIM_HINT: &str = "to run on the software GPU, build with the feature `sim` of `hip` and set HIP_RS_BACKEND=sim or call hip::sim_if_no_gpu()";
 
 /// How to have a HIP runtime, for the error of those who have none.
-#[cfg(not(feature = "rocm-10-0"))]
 const INSTALL_HINT: &str = "to have one: `rocm-sdk install 7.2` (Debian's packages, without root; `cargo install rocm-sdk --features cli` brings the command, and `rocm-sdk run 7.2 -- PROGRAM` uses it), or AMD's packages; if one is installed where it was not looked for, set ROCM_PATH; `rocm-sdk doctor` tells what is wrong with what is there";
-/// How to have a HIP runtime, for the error of those who have none. Debian has no ROCm 10.0.
-#[cfg(feature = "rocm-10-0")]
-const INSTALL_HINT: &str = "to have one, install AMD's packages of ROCm 10.0; if one is installed where it was not looked for, set ROCM_PATH; `rocm-sdk doctor` tells what is wrong with what is there (`cargo install rocm-sdk --features cli` brings the command)";
 
 /// Why a function of this crate failed. Whatever can be checked is checked before the C call.
 ///
@@ -143,12 +139,12 @@ pub enum Error {
     /// The HIP runtime is there but sees no AMD GPU.
     NoDevice,
 
-    /// The HIP runtime is older than the API level that this program was built for.
+    /// The HIP runtime is older than any that this crate can use.
     Version {
         /// The runtime's version: major, minor, patch.
         runtime: (u32, u32, u32),
-        /// The API level: the highest `rocm-*` feature that is on.
-        level: (u32, u32),
+        /// The oldest release that is supported: major, minor.
+        oldest: (u32, u32),
     },
 
     /// A backend was asked for when another is already in use.
@@ -359,17 +355,10 @@ impl fmt::Display for Error {
                 f,
                 "the HIP runtime sees no AMD GPU (hipErrorNoDevice, 100): is there one, does this user have access to /dev/kfd and /dev/dri, and what do HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES say?\n{SIM_HINT}"
             ),
-            Self::Version { runtime, level } => write!(
+            Self::Version { runtime: (major, minor, patch), oldest } => write!(
                 f,
-                "the HIP runtime is {}.{}.{}, but this program was built for API level {}.{}: install ROCm {}.{} or newer{}",
-                runtime.0,
-                runtime.1,
-                runtime.2,
-                level.0,
-                level.1,
-                level.0,
-                level.1,
-                lower_level(*runtime)
+                "the HIP runtime is {major}.{minor}.{patch}, which is not supported: install ROCm {}.{} or newer",
+                oldest.0, oldest.1
             ),
             Self::BackendInUse { asked, reason } => write!(
                 f,
@@ -453,18 +442,6 @@ impl Error {
     }
 }
 
-/// What to build with for an old runtime.
-fn lower_level(runtime: (u32, u32, u32)) -> String {
-    const LEVELS: &[(u32, u32)] = &[(10, 0), (7, 2), (7, 1), (7, 0), (6, 4), (6, 3), (6, 2), (5, 7)];
-    match LEVELS.iter().find(|level| **level <= (runtime.0, runtime.1)) {
-        Some((major, minor)) => {
-            format!(", or build `hip` with `default-features = false` and the feature rocm-{major}-{minor}")
-        }
-        // Older than all levels.
-        None => String::new(),
-    }
-}
-
 fn list(names: &[String]) -> String {
     const SHOWN: usize = 12;
     match names.len() {
@@ -481,16 +458,6 @@ mod tests {
     #[test]
     fn error_stays_small_enough_to_return() {
         assert!(size_of::<Error>() <= 96, "{}", size_of::<Error>());
-    }
-
-    #[test]
-    fn an_old_runtime_is_told_a_level_that_exists() {
-        let text = |runtime| Error::Version { runtime, level: (6, 4) }.to_string();
-        assert!(text((6, 3, 1)).ends_with(
-            "install ROCm 6.4 or newer, or build `hip` with `default-features = false` and the feature rocm-6-3"
-        ));
-        assert!(text((6, 0, 32830)).ends_with("the feature rocm-5-7"));
-        assert!(text((5, 6, 0)).ends_with("install ROCm 6.4 or newer"));
     }
 
     #[test]
@@ -512,9 +479,7 @@ mod tests {
     #[test]
     fn the_error_without_a_library_says_how_to_have_one() {
         let text = Error::NoLibrary { report: "tried /nowhere".into() }.to_string();
-        let command =
-            if cfg!(feature = "rocm-10-0") { "AMD's packages of ROCm 10.0" } else { "`rocm-sdk install 7.2`" };
-        for part in ["tried /nowhere", command, "set ROCM_PATH", "`rocm-sdk doctor`"] {
+        for part in ["tried /nowhere", "`rocm-sdk install 7.2`", "set ROCM_PATH", "`rocm-sdk doctor`"] {
             assert!(text.contains(part), "{part} is not in {text}");
         }
         // A runtime that sees no GPU is there already.

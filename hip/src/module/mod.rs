@@ -48,6 +48,7 @@ pub(crate) use crate::core::geometry::{Dim3, LaunchConfig};
 use crate::core::releases::one_at_a_time;
 use crate::core::trace;
 use crate::stream::usage::Usage;
+use image::CodeObject;
 
 /// Code loaded on a device (`hipModule_t`). Cheap to clone: a clone is the same module, and the code stays loaded as long
 /// as a module, a kernel of it or a queued launch is left.
@@ -87,10 +88,12 @@ impl Module {
     /// too. That takes the crate's feature `compressed`.
     ///
     /// # Errors
-    /// [`Error::Image`] if it is neither, or compressed and the feature is off; [`Error::Architecture`] if it has no code for the device, with what it has.
+    /// [`Error::Image`] if it is neither, or compressed and the feature is off, or if loading it would run code: its metadata marks
+    /// a kernel `.kind: init` or `fini` ([`load_with_init_kernels`](Self::load_with_init_kernels)). [`Error::Architecture`] if it
+    /// has no code for the device, with what it has.
     pub fn load(device: &Device, image: &[u8]) -> Result<Self> {
         let _span = trace::module_load(*device, image.len());
-        let object = image::select(image, &device.properties()?.arch)?;
+        let object = image::select_inert(image, &device.properties()?.arch)?;
         let image = Image::copy(&object.bytes);
         device.activate()?;
         let mut raw: hipModule_t = ptr::null_mut();
@@ -110,7 +113,32 @@ impl Module {
     /// Those of [`load`](Self::load); what the runtime logged is in the error.
     pub fn load_with(device: &Device, image: &[u8], options: &LoadOptions) -> Result<(Self, LoadLog)> {
         let _span = trace::module_load(*device, image.len());
+        let object = image::select_inert(image, &device.properties()?.arch)?;
+        Self::load_object(device, object, options)
+    }
+
+    /// As [`load_with`](Self::load_with), for code that runs by being loaded: kernels that its metadata marks `.kind: init`, such
+    /// as constructors of device variables, run here, and those marked `fini` when the module is unloaded, which is when the
+    /// last handle of it is dropped and its last launch has ended. The runtime runs each with one thread and waits for it.
+    ///
+    /// # Errors
+    /// Those of [`load_with`](Self::load_with), but for what makes this function necessary. The runtime does not report a fault of
+    /// these kernels here.
+    ///
+    /// # Safety
+    /// The caller must ensure that these kernels access nothing but variables of the module and memory that is valid when they
+    /// run, and that nothing else uses that memory then.
+    pub unsafe fn load_with_init_kernels(
+        device: &Device,
+        image: &[u8],
+        options: &LoadOptions,
+    ) -> Result<(Self, LoadLog)> {
+        let _span = trace::module_load(*device, image.len());
         let object = image::select(image, &device.properties()?.arch)?;
+        Self::load_object(device, object, options)
+    }
+
+    fn load_object(device: &Device, object: CodeObject<'_>, options: &LoadOptions) -> Result<(Self, LoadLog)> {
         let image = Image::copy(&object.bytes);
         device.activate()?;
         let mut raw: hipModule_t = ptr::null_mut();
@@ -192,7 +220,7 @@ impl Module {
 /// The code object in `image` for an architecture, checked, and what it says of its kernels.
 #[cfg(feature = "rocm-7-1")]
 pub(crate) fn image_for(image: &[u8], arch: &Arch) -> Result<(Image, Vec<Arc<KernelInfo>>)> {
-    let object = image::select(image, arch)?;
+    let object = image::select_inert(image, arch)?;
     Ok((Image::copy(&object.bytes), object.metadata.kernels.into_values().map(Arc::new).collect()))
 }
 
