@@ -21,8 +21,7 @@ fn first() -> Result {
     let buffer = DeviceBuffer::from_slice(&device, &numbers)?;
     let Some(handle) = if_supported(buffer.ipc_handle())? else { return Ok(()) };
 
-    let program = std::env::current_exe()?;
-    let mut other = Command::new(program).arg("second").stdin(Stdio::piped()).spawn()?;
+    let mut other = this_program()?.arg("second").stdin(Stdio::piped()).spawn()?;
     // Closed when it is dropped, here.
     other.stdin.take().ok_or("no pipe")?.write_all(handle.as_bytes())?;
     check(other.wait()?.success(), "the second process")?;
@@ -31,6 +30,20 @@ fn first() -> Result {
     check(doubled.iter().zip(&numbers).all(|(now, before)| *now == 2 * before), "what the second process wrote")?;
     println!("ipc: the second process has doubled {LEN} numbers: all right");
     Ok(())
+}
+
+/// This program again, without arguments. `rocm-sdk run` and `hip-sim run` start programs through the loader of ROCm's packages: then
+/// that loader is the program that runs, and what it was told is needed again.
+fn this_program() -> Result<Command> {
+    let mut command = Command::new(std::env::current_exe()?);
+    let own = std::env::args().skip(1).count();
+    if let Ok(line) = std::fs::read("/proc/self/cmdline") {
+        let words: Vec<&[u8]> = line.strip_suffix(&[0]).unwrap_or(&line).split(|&byte| byte == 0).collect();
+        for word in &words[1..words.len() - own] {
+            command.arg(std::str::from_utf8(word)?);
+        }
+    }
+    Ok(command)
 }
 
 /// Doubles the numbers in the buffer of the first process.

@@ -9,6 +9,9 @@ use rocm_sdk::{Library, Scope, libraries};
 use crate::comgr::Comgr;
 use crate::error::{Error, Result};
 
+/// The oldest release whose HIPRTC this crate supports.
+const OLDEST: (u32, u32) = (5, 7);
+
 /// Checks whether programs can be compiled on this machine: whether HIPRTC, Comgr and its LLVM are available.
 ///
 /// `hiprtcCreateProgram` of ROCm 7.2.4 jumps to address 0 if Comgr, or a library that Comgr depends on, is missing. So
@@ -40,7 +43,8 @@ fn find() -> Result<Option<Comgr>> {
     }
     // A provider needs no Comgr.
     let Some(library) = BINDING.opened() else { return Ok(None) };
-    library.check_level(hiprtc_sys::API_LEVEL).map_err(Error::NoHiprtc)?;
+    // Not the API level, which other crates of the program may raise: a missing function is a separate error.
+    library.check_level(OLDEST).map_err(Error::NoHiprtc)?;
     // On Windows the names contain the release, and HIPRTC's loader reports missing libraries.
     if cfg!(windows) { Ok(None) } else { open_comgr(library).map(Some) }
 }

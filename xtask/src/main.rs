@@ -8,6 +8,7 @@ mod bench;
 mod bindgen;
 mod ci;
 mod coverage;
+mod examples;
 mod functions;
 mod fuzz;
 #[cfg(test)]
@@ -15,6 +16,7 @@ mod hip_tests;
 mod hsa;
 mod isa;
 mod kernels;
+mod layers;
 mod leaks;
 mod miri;
 mod msrv;
@@ -72,6 +74,9 @@ enum Task {
 }
 
 fn main() -> ExitCode {
+    if let Some(code) = layers::wrap_compiler() {
+        return code;
+    }
     let result = match Cli::parse().task {
         Task::Test(args) => test::run(&args),
         Task::Ci(args) => ci::run(&args, &names_of_tasks()),

@@ -6,9 +6,10 @@
 
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use rocm_sdk::install::debian::usable;
 
+use crate::examples;
 use crate::hsa::{self as hsa_sim, Profile};
 use crate::process::cargo;
 use crate::rocm::{self, RELEASES, Release};
@@ -18,6 +19,9 @@ use crate::{leaks, paths, repeat, workspace};
 /// API levels of the crates, as their features name them, with none first (which is 5.7).
 const LEVELS: &[&str] =
     &["", "rocm-5-7", "rocm-6-2", "rocm-6-3", "rocm-6-4", "rocm-7-0", "rocm-7-1", "rocm-7-2", "rocm-10-0"];
+
+/// The newest of them.
+const NEWEST: &str = LEVELS[LEVELS.len() - 1];
 
 /// Safe crates that have the levels as features, as every -sys crate has.
 const SAFE: [&str; 2] = ["hip", "hiprtc"];
@@ -76,9 +80,9 @@ pub(crate) fn steps(offline: bool, releases: &[&'static Release]) -> Result<Vec<
     steps.push(Step::command("no backend", about, test(&crates)));
     // No library of the newest level is at hand: here is where its functions run. The step `workspace` is at the default one.
     let about = "the safe crates on the software GPU at the newest API level, with nothing else on";
-    let features = format!("hip/sim,hiprtc/sim,hip/{}", LEVELS[LEVELS.len() - 1]);
+    let features = format!("hip/sim,hiprtc/sim,hip/{NEWEST}");
     let with = ["--features", &features];
-    let doc = ["--doc", "-p", "hip", "--features", &format!("sim,{}", LEVELS[LEVELS.len() - 1])];
+    let doc = ["--doc", "-p", "hip", "--features", &format!("sim,{NEWEST}")];
     let newest = [test(&[&crates[..], &with].concat()), test(&doc)];
     steps.push(Step::commands("sim", about, newest.into()));
     let about = "rocm-sdk as a library with its default features, and as the command";
@@ -111,7 +115,10 @@ pub(crate) fn steps(offline: bool, releases: &[&'static Release]) -> Result<Vec<
     // By itself: with the whole workspace `hip` is built for a level that is newer than any runtime at hand.
     steps.push(Step::command("hsa-sim", "ROCm's libraries on the software GPU", test(&packages(&["hsa-sim"]))));
     steps.push(levels(&raw, offline));
-    steps.push(examples(offline)?);
+    steps.push(examples::simulated(offline)?);
+    for release in releases {
+        steps.push(examples::real(release, offline)?);
+    }
     Ok(steps)
 }
 
@@ -205,18 +212,18 @@ enum Variant {
     TwoDevices,
 }
 
-/// `cargo test` of `hip` for a release, as the steps `hsa` have it.
-fn test_hip(release: &'static Release, offline: bool) -> Command {
+/// `cargo test` of `hip` at an API level, as the steps `hsa` have it.
+fn test_hip(level: &str, offline: bool) -> Command {
     let mut command = checked_cargo("test", offline);
     command.args(["-p", "hip", "--no-default-features"]);
-    command.args(["--features", &[&[feature(release).as_str()], INTEROP].concat().join(",")]);
+    command.args(["--features", &[&[level], INTEROP].concat().join(",")]);
     command
 }
 
 /// What the step `hsa` of a release runs, many times over.
 fn repeated(release: &'static Release, offline: bool) -> Step {
     let call = move || {
-        repeat::run(test_hip(release, offline), |program| {
+        repeat::run(test_hip(NEWEST, offline), |program| {
             let mut command = hsa_sim::program_on(program, release, Profile::Dev);
             command.current_dir(paths::root().join("hip"));
             command
@@ -226,7 +233,7 @@ fn repeated(release: &'static Release, offline: bool) -> Step {
 }
 
 /// The condition that a release is there, and the software GPU for it.
-fn hsa_ready(release: &'static Release) -> impl Fn() -> Result<(), String> + 'static {
+pub(crate) fn hsa_ready(release: &'static Release) -> impl Fn() -> Result<(), String> + 'static {
     move || {
         fetched(release)()?;
         if hsa_sim::is_built(Profile::Dev) {
@@ -238,9 +245,11 @@ fn hsa_ready(release: &'static Release) -> impl Fn() -> Result<(), String> + 'st
 }
 
 /// The tests of `hip` on a release's own HIP runtime, on the software GPU by way of hsa-sim; of another architecture than
-/// its usual one.
+/// its usual one. They are built for the newest API level, the same for every release, but for what uses two devices, which
+/// is built for the release's own.
 fn hsa(release: &'static Release, variant: Variant, offline: bool) -> Step {
-    let mut command = test_hip(release, offline);
+    let level = if matches!(variant, Variant::TwoDevices) { feature(release) } else { NEWEST.to_owned() };
+    let mut command = test_hip(&level, offline);
     command.args(["--no-fail-fast", "--lib", "--tests"]);
     hsa_sim::run_on(&mut command, release, Profile::Dev);
     command.args(BUT_MISUSE);
@@ -277,19 +286,6 @@ fn levels(raw: &[&str], offline: bool) -> Step {
     commands.push(check(&SAFE, "hip/rocm-6-4,hip/rocm-7-2,hiprtc/rocm-6-4,hiprtc/rocm-7-2"));
     commands.push(check(raw, "hip-sys/rocm-10-0,hipblas-sys/rocm-5-7,hipsolver-sys/rocm-6-4,hipblaslt-sys/rocm-7-0"));
     Step::commands("levels", "every API level of the safe crates, none, and several at once", commands)
-}
-
-/// Each example runs to its end on the software GPU and finds its result right.
-fn examples(offline: bool) -> Result<Step> {
-    let package = workspace::packages()?.into_iter().find(|package| package.name == "rocm-examples");
-    let package = package.context("the workspace has no rocm-examples")?;
-    let run = |name: &String| {
-        let mut command = checked_cargo("run", offline);
-        command.args(["-p", &package.name, "--example", name]).env("HIP_RS_BACKEND", "sim");
-        command
-    };
-    let commands = package.examples.iter().map(run).collect();
-    Ok(Step::commands("examples", "every example on the software GPU", commands))
 }
 
 /// `cargo TASK` with what tests need in the environment.

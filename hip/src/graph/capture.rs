@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{Graph, Resources};
-use crate::call::check;
-use crate::error::{Error, Result};
+use crate::core::call::check;
+use crate::core::error::{Error, Result};
 use crate::stream::{Capture, Stream};
 
 /// Ends the capture whatever happens, and the graph with it.

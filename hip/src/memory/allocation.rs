@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use super::pool::PoolInner;
 use super::registered::HeapBlock;
-use crate::call::check;
-use crate::context;
-use crate::device::Device;
-use crate::error::{Result, Status};
-use crate::later::with_memory;
+use crate::core::call::check;
+use crate::core::context;
+use crate::core::device::Device;
+use crate::core::error::{Result, Status};
+use crate::core::later::with_memory;
+use crate::core::trace;
 use crate::stream::StreamInner;
-use crate::trace;
-use crate::usage::{Access, AccessKind, Usage};
+use crate::stream::usage::{Access, AccessKind, Usage};
 
 /// One allocation. Given back when dropped, after all work that uses it.
 pub(crate) struct Allocation {

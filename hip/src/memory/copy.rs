@@ -4,11 +4,11 @@ use bytemuck::Pod;
 use hip_sys::{hipMemcpyDeviceToDevice, hipMemcpyDeviceToHost, hipMemcpyHostToDevice};
 
 use super::{DeviceSlice, DeviceSliceMut, PinnedSlice, PinnedSliceMut};
-use crate::call::check;
-use crate::error::{Error, Result};
+use crate::core::call::check;
+use crate::core::error::{Error, Result};
+use crate::core::trace;
 use crate::stream::Stream;
-use crate::trace;
-use crate::usage::AccessKind;
+use crate::stream::usage::AccessKind;
 
 /// `Ok` if a copy has as many elements on both sides.
 pub(crate) fn same_len(what: &'static str, destination: usize, source_len: usize) -> Result<()> {

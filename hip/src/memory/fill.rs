@@ -6,10 +6,10 @@ use bytemuck::Pod;
 use hip_sys::{hipError_t, hipMemcpyDeviceToDevice, hipStream_t};
 
 use super::DeviceSliceMut;
-use crate::call::check;
-use crate::error::Result;
+use crate::core::call::check;
+use crate::core::error::Result;
+use crate::core::trace;
 use crate::stream::Stream;
-use crate::trace;
 
 /// A value as the runtime's fill functions take it.
 #[derive(Debug, PartialEq, Eq)]

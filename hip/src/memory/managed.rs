@@ -16,13 +16,13 @@ use hip_sys::{
 
 use super::host::{host_memory, host_slices};
 use super::{Allocation, Owner, byte_len};
-use crate::call::check;
-use crate::context;
-use crate::device::Device;
-use crate::error::Result;
-use crate::later::with_memory;
+use crate::core::call::check;
+use crate::core::context;
+use crate::core::device::Device;
+use crate::core::error::Result;
+use crate::core::later::with_memory;
 use crate::stream::Stream;
-use crate::usage::{Access, Usage};
+use crate::stream::usage::{Access, Usage};
 
 /// `len` elements of `T` in managed memory (`hipMallocManaged`): the host and every device see it at one address, and the
 /// runtime moves it as they use it.

@@ -1,3 +1,5 @@
+//! Pinned host memory.
+
 use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::ptr;
@@ -10,11 +12,11 @@ use hip_sys::{
 
 use super::host::{host_memory, host_slices};
 use super::{Allocation, Owner, byte_len, device_pointer};
-use crate::call::check;
-use crate::device::Device;
-use crate::error::{Error, Result};
-use crate::later::with_memory;
-use crate::usage::Usage;
+use crate::core::call::check;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result};
+use crate::core::later::with_memory;
+use crate::stream::usage::Usage;
 
 /// `len` elements of `T` in pinned host memory (`hipHostMalloc`): what asynchronous copies go to and come from.
 ///

@@ -19,11 +19,13 @@ use hip_sys::{
 
 use super::pool::location;
 use super::{Allocation, DeviceBuffer, Keeper, Owner};
-use crate::call::check;
-use crate::device::Device;
-use crate::error::{Error, Result};
-use crate::later::{self, in_time, with_memory};
-use crate::usage::AccessKind;
+use crate::core::call::check;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result};
+use crate::core::later::{self, in_time, with_memory};
+#[cfg(unix)]
+use crate::core::releases::DESCRIPTORS_ARE_POINTED_TO;
+use crate::stream::usage::AccessKind;
 
 /// A range of addresses with nothing behind them yet (`hipMemAddressReserve`), for [`PhysicalMemory`] to be
 /// [mapped](Self::map) to.
@@ -189,10 +191,10 @@ impl PhysicalMemory {
     pub unsafe fn import(device: &Device, fd: BorrowedFd<'_>, bytes: usize) -> Result<Self> {
         let mut raw: hipMemGenericAllocationHandle_t = ptr::null_mut();
         let mut number = fd.as_raw_fd();
-        // By value, in the pointer's place; runtimes before ROCm 7.0 follow a pointer to it.
-        let handle: *mut c_void = match crate::backend::runtime_version()?.0 {
-            7.. => ptr::without_provenance_mut(number as usize),
-            _ => ptr::from_mut(&mut number).cast(),
+        // By value, in the pointer's place.
+        let handle: *mut c_void = match DESCRIPTORS_ARE_POINTED_TO.in_use() {
+            false => ptr::without_provenance_mut(number as usize),
+            true => ptr::from_mut(&mut number).cast(),
         };
         device.activate()?;
         // SAFETY: `raw` is valid for a write, and the handle is as this runtime wants it. The caller answers for the descriptor.

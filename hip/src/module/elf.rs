@@ -26,12 +26,14 @@ pub(crate) struct Elf<'a> {
     pub(crate) machine: u16,
     /// Offset and size of each segment that holds notes.
     notes: Vec<(u64, u64)>,
+    /// The largest alignment of such a segment. The notes are read as if it were 4, which it is in code objects.
+    pub(crate) note_align: u64,
 }
 
 /// One note.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Note<'a> {
-    /// Who defined it, without the terminating zero.
+    /// Who defined it, with the terminating zero.
     pub(crate) owner: &'a [u8],
     pub(crate) kind: u32,
     pub(crate) payload: &'a [u8],
@@ -53,12 +55,19 @@ impl<'a> Elf<'a> {
         if segments == u16::MAX || sections == 0 && header.u64(40) != 0 || names != 0 && names >= sections {
             return Err(format!("header numbers: {segments} segments, {sections} sections, names in section {names}"));
         }
-        let mut elf =
-            Self { bytes, os_abi: bytes[7], kind: header.u16(16), machine: header.u16(18), notes: Vec::new() };
+        let mut elf = Self {
+            bytes,
+            os_abi: bytes[7],
+            kind: header.u16(16),
+            machine: header.u16(18),
+            notes: Vec::new(),
+            note_align: 0,
+        };
         for (segment, _) in elf.table("program headers", header.u64(32), header.u16(54), segments, SEGMENT_BYTES)? {
             let (offset, size) = (segment.u64(8), segment.u64(32));
             elf.part("a segment", offset, size)?;
             if segment.u32(0) == SEGMENT_NOTE {
+                elf.note_align = elf.note_align.max(segment.u64(48));
                 elf.notes.push((offset, size));
             }
         }
@@ -105,7 +114,6 @@ impl<'a> Elf<'a> {
                 let (owner, after) = padded(after, head.u32(0))?;
                 let (payload, after) = padded(after, head.u32(4))?;
                 rest = after;
-                let owner = owner.strip_suffix(b"\0").unwrap_or(owner);
                 Some(Note { owner, kind: head.u32(8), payload })
             })
         })
@@ -186,8 +194,8 @@ mod tests {
                     notes.push((note.name().to_vec(), note.n_type(endian).0, note.desc().to_vec()));
                 }
             }
-            let ours: Vec<_> =
-                ours.notes().map(|note| (note.owner.to_vec(), note.kind, note.payload.to_vec())).collect();
+            let name = |owner: &[u8]| owner.strip_suffix(b"\0").unwrap_or(owner).to_vec();
+            let ours: Vec<_> = ours.notes().map(|note| (name(note.owner), note.kind, note.payload.to_vec())).collect();
             assert!(!notes.is_empty());
             assert!(notes.iter().all(|note| ours.contains(note)), "{notes:?} {ours:?}");
         }

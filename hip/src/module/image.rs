@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::Arch;
-use crate::error::{Error, Result};
+use crate::core::arch::Arch;
+use crate::core::error::{Error, Result};
 use crate::module::compressed;
 use crate::module::elf::{Elf, MACHINE_AMDGPU, OS_ABI_HSA, TYPE_DYNAMIC};
 use crate::module::metadata::Metadata;
@@ -14,6 +14,12 @@ const FAT_BINARY_WRAPPER: &[u8] = b"FPIH";
 const ELF: &[u8] = b"\x7fELF";
 /// NT_AMDGPU_METADATA
 const NOTE_METADATA: u32 = 32;
+/// NT_AMD_HSA_METADATA, of code objects of version 2
+const NOTE_OLD_METADATA: u32 = 10;
+/// What notes are aligned to. Readers take other alignments in different ways, and so find different notes.
+const NOTE_ALIGN: u64 = 4;
+/// Who defines the metadata's note.
+const OWNER: &[u8] = b"AMDGPU\0";
 
 /// Room for any bundle that a compiler makes; more is a damaged header.
 const MAX_ENTRIES: u64 = 4096;
@@ -28,6 +34,17 @@ pub(crate) struct CodeObject<'a> {
 
 fn bad(reason: impl Into<String>) -> Error {
     Error::Image { reason: reason.into() }
+}
+
+/// As [`select`], and refuses code that runs by being loaded or unloaded: for what is not `unsafe`.
+pub(crate) fn select_inert<'a>(image: &'a [u8], device: &Arch) -> Result<CodeObject<'a>> {
+    let object = select(image, device)?;
+    match object.metadata.automatic.first() {
+        Some(kernel) => Err(bad(format!(
+            "its {kernel} runs without a launch: load it with Module::load_with_init_kernels if it is trusted"
+        ))),
+        None => Ok(object),
+    }
 }
 
 /// The code object in `image` for `device`: the image itself, or the entry of a bundle that fits best.
@@ -171,11 +188,17 @@ fn parse(bytes: &[u8]) -> Result<CodeObject<'_>> {
     if elf.kind != TYPE_DYNAMIC {
         return Err(bad("it is not linked: link it to a shared object (ld.lld -shared)"));
     }
-    match elf.notes().find(|note| note.owner == b"AMDGPU" && note.kind == NOTE_METADATA) {
-        Some(note) => Ok(CodeObject { bytes: Cow::Borrowed(bytes), metadata: Metadata::parse(note.payload)? }),
-        None => {
-            Err(bad("it has no kernel metadata (NT_AMDGPU_METADATA): code objects before version 3 cannot be loaded"))
+    if elf.note_align > NOTE_ALIGN {
+        return Err(bad(format!("its notes are aligned to {}, not {NOTE_ALIGN}", elf.note_align)));
+    }
+    // Of whatever owner: the runtime must find no other metadata than what is checked here.
+    let mut notes = elf.notes().filter(|note| matches!(note.kind, NOTE_METADATA | NOTE_OLD_METADATA));
+    match (notes.next(), notes.next()) {
+        (Some(note), None) if note.kind == NOTE_METADATA && note.owner == OWNER => {
+            Ok(CodeObject { bytes: Cow::Borrowed(bytes), metadata: Metadata::parse(note.payload)? })
         }
+        (Some(_), Some(_)) => Err(bad("it has kernel metadata more than once")),
+        _ => Err(bad("it has no kernel metadata (NT_AMDGPU_METADATA): code objects before version 3 cannot be loaded")),
     }
 }
 

@@ -1,10 +1,10 @@
 //! What a code object says of its kernels: the NT_AMDGPU_METADATA note, MessagePack as LLVM's AMDGPUUsage describes it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::Arch;
-use crate::error::{Error, Result};
+use crate::core::arch::Arch;
+use crate::core::error::{Error, Result};
 use crate::module::msgpack::Value;
 
 /// Kernel arguments of one launch are far below this; more is damaged metadata.
@@ -16,7 +16,12 @@ pub(crate) struct Metadata {
     /// What the code runs on. Code objects before version 4 do not say.
     pub(crate) target: Option<Arch>,
     pub(crate) kernels: BTreeMap<String, KernelInfo>,
+    /// Kernels that the runtime runs by itself, when the code is loaded or unloaded, each with its kind.
+    pub(crate) automatic: Vec<String>,
 }
+
+/// The kind of the kernels that run when they are launched. Those of the others, `init` and `fini`, the runtime runs.
+const NORMAL: &str = "normal";
 
 /// The hidden argument that came after version 5 of code objects did: HIP 5.7 does not know it.
 const LATE_HIDDEN: &str = "hidden_dynamic_lds_size";
@@ -137,12 +142,18 @@ impl Metadata {
             ),
             None => None,
         };
-        let mut kernels = BTreeMap::new();
+        let (mut kernels, mut automatic) = (BTreeMap::new(), Vec::new());
         for kernel in root.list("amdhsa.kernels") {
-            let kernel = KernelInfo::parse(&Map::of(kernel)?)?;
+            let map = Map::of(kernel)?;
+            let kernel = KernelInfo::parse(&map)?;
+            match map.get(".kind").map(Value::as_str) {
+                None | Some(Some(NORMAL)) => {}
+                // Of any other kind: what the runtime makes of it is not known here.
+                Some(kind) => automatic.push(format!("kernel {} of kind {:?}", kernel.name, kind.unwrap_or("?"))),
+            }
             kernels.insert(kernel.name.clone(), kernel);
         }
-        Ok(Self { target, kernels })
+        Ok(Self { target, kernels, automatic })
     }
 }
 
@@ -219,8 +230,17 @@ fn small(value: &Value<'_>) -> u32 {
 struct Map<'a>(&'a [(Value<'a>, Value<'a>)]);
 
 impl<'a> Map<'a> {
+    /// Each key must be there once, and be text without zeros: else the runtime might read another value than we do.
     fn of(value: &'a Value<'a>) -> Result<Self> {
-        value.as_map().map(Self).ok_or_else(|| bad("something else where a map belongs"))
+        let pairs = value.as_map().ok_or_else(|| bad("something else where a map belongs"))?;
+        let mut keys = BTreeSet::new();
+        for (key, _) in pairs {
+            let key = key.as_str().filter(|key| !key.contains('\0')).ok_or_else(|| bad("a key that is not text"))?;
+            if !keys.insert(key) {
+                return Err(bad(format!("the key {key:?} more than once")));
+            }
+        }
+        Ok(Self(pairs))
     }
 
     fn get(&self, key: &str) -> Option<&'a Value<'a>> {
@@ -302,6 +322,55 @@ pub(crate) mod tests {
         let kernels = kernels();
         assert_eq!(kernels["bounded"].max_threads_per_block, 64);
         assert_eq!(kernels["reverse_in_lds"].static_shared_bytes, 1024);
+    }
+
+    /// The code object of the tests' kernels with `from` in its metadata replaced by `to`, of the same length.
+    fn patched(from: &[u8], to: &[u8]) -> Vec<u8> {
+        assert_eq!(from.len(), to.len());
+        let mut image = image::tests::VECTOR_ADD.to_vec();
+        let at = image.windows(from.len()).position(|bytes| bytes == from).unwrap();
+        image[at..at + to.len()].copy_from_slice(to);
+        image
+    }
+
+    /// `.sgpr_spill_count: 0` as MessagePack, which other keys with their values take the place of.
+    const SPILLS: &[u8] = b"\xb1.sgpr_spill_count\0";
+
+    #[test]
+    fn kernels_that_the_runtime_runs_are_found() {
+        let device = "gfx90a".parse().unwrap();
+        // In the long forms of MessagePack, to fill the same bytes.
+        for (kind, shown) in [
+            (&b"\xdb\0\0\0\x05.kind\xdb\0\0\0\x04init"[..], "of kind \"init\""),
+            (b"\xdb\0\0\0\x05.kind\xdb\0\0\0\x04fini", "of kind \"fini\""),
+            (b"\xd9\x05.kind\xdb\0\0\0\x07another", "of kind \"another\""),
+            (b"\xda\0\x05.kind\xc6\0\0\0\x06bytes!", "of kind \"?\""),
+        ] {
+            let image = patched(SPILLS, kind);
+            let object = image::select(&image, &device).unwrap();
+            assert_eq!(object.metadata.automatic.len(), 1, "{:?}", object.metadata.automatic);
+            let error = image::select_inert(&image, &device).unwrap_err().to_string();
+            assert!(error.contains(shown) && error.contains("without a launch"), "{error}");
+        }
+        let image = patched(SPILLS, b"\xdb\0\0\0\x05.kind\xda\0\x06normal");
+        assert!(image::select_inert(&image, &device).is_ok());
+        assert!(image::select_inert(image::tests::VECTOR_ADD, &device).is_ok());
+    }
+
+    #[test]
+    fn what_two_readers_would_read_differently_is_refused() {
+        let device = "gfx90a".parse().unwrap();
+        let reason = |image: &[u8]| image::select(image, &device).unwrap_err().to_string();
+        // Which of two values counts is the reader's choice, and whether a key ends at a zero.
+        assert!(reason(&patched(b"\xb1.sgpr_spill_count\0", b"\xb1.vgpr_spill_count\0")).contains("more than once"));
+        assert!(reason(&patched(b".sgpr_spill_count", b".kind\0pill_count.")).contains("not text"));
+        // A note that is told from others by its owner alone.
+        assert!(reason(&patched(b"AMDGPU\0", b"AMDGPUx")).contains("no kernel metadata"));
+        let mut image = image::tests::VECTOR_ADD.to_vec();
+        let segments = u64::from_le_bytes(image[32..40].try_into().unwrap()) as usize;
+        let notes = (segments..).step_by(56).find(|&at| image[at..at + 4] == [4, 0, 0, 0]).unwrap();
+        image[notes + 48] = 8;
+        assert!(reason(&image).contains("aligned to 8"));
     }
 
     #[test]

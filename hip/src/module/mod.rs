@@ -1,15 +1,17 @@
-//! Modules of device code, their kernels, and launches.
+//! Modules of device code: loading, kernels and their arguments, launches, libraries, the linker.
 
 mod args;
 mod compressed;
 mod elf;
-mod geometry;
 mod global;
 mod image;
 mod kernel;
 mod launch;
+#[cfg(feature = "rocm-7-1")]
+pub(crate) mod library;
+mod limits;
 #[cfg(feature = "rocm-6-4")]
-mod link;
+mod linker;
 mod metadata;
 mod msgpack;
 mod multi_device;
@@ -27,25 +29,26 @@ use std::sync::{Arc, Mutex};
 use hip_sys::hipModule_t;
 
 pub use args::{Arguments, KernelArg, KernelArgs};
-pub use geometry::{Dim3, LaunchConfig};
 #[cfg(feature = "rocm-10-0")]
 pub(crate) use global::variable;
 pub use kernel::{Kernel, Occupancy};
 #[cfg(feature = "rocm-7-0")]
 pub use launch::LaunchAttributes;
 #[cfg(feature = "rocm-6-4")]
-pub use link::{LinkInput, Linker};
+pub use linker::{LinkInput, Linker};
 pub use metadata::{KernelInfo, Parameter, ParameterKind};
 pub use multi_device::{DevicePart, launch_cooperative_on_devices};
 pub use options::{LoadLog, LoadOptions};
 
-use crate::Arch;
-use crate::call::check;
-use crate::device::Device;
-use crate::error::{Error, Result};
-use crate::serial::one_at_a_time;
-use crate::trace;
-use crate::usage::Usage;
+use crate::core::arch::Arch;
+use crate::core::call::check;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result};
+pub(crate) use crate::core::geometry::{Dim3, LaunchConfig};
+use crate::core::releases::one_at_a_time;
+use crate::core::trace;
+use crate::stream::usage::Usage;
+use image::CodeObject;
 
 /// Code loaded on a device (`hipModule_t`). Cheap to clone: a clone is the same module, and the code stays loaded as long
 /// as a module, a kernel of it or a queued launch is left.
@@ -66,7 +69,7 @@ pub(crate) struct ModuleInner {
     _image: Image,
     /// The library that this is a device's part of, and that is unloaded in its place.
     #[cfg(feature = "rocm-10-0")]
-    library: Option<Arc<crate::library::LibraryInner>>,
+    library: Option<Arc<crate::module::library::LibraryInner>>,
 }
 
 /// The bytes of variables that a buffer has, so that no two have any in common.
@@ -85,10 +88,12 @@ impl Module {
     /// too. That takes the crate's feature `compressed`.
     ///
     /// # Errors
-    /// [`Error::Image`] if it is neither, or compressed and the feature is off; [`Error::Architecture`] if it has no code for the device, with what it has.
+    /// [`Error::Image`] if it is neither, or compressed and the feature is off, or if loading it would run code: its metadata marks
+    /// a kernel `.kind: init` or `fini` ([`load_with_init_kernels`](Self::load_with_init_kernels)). [`Error::Architecture`] if it
+    /// has no code for the device, with what it has.
     pub fn load(device: &Device, image: &[u8]) -> Result<Self> {
         let _span = trace::module_load(*device, image.len());
-        let object = image::select(image, &device.properties()?.arch)?;
+        let object = image::select_inert(image, &device.properties()?.arch)?;
         let image = Image::copy(&object.bytes);
         device.activate()?;
         let mut raw: hipModule_t = ptr::null_mut();
@@ -108,7 +113,32 @@ impl Module {
     /// Those of [`load`](Self::load); what the runtime logged is in the error.
     pub fn load_with(device: &Device, image: &[u8], options: &LoadOptions) -> Result<(Self, LoadLog)> {
         let _span = trace::module_load(*device, image.len());
+        let object = image::select_inert(image, &device.properties()?.arch)?;
+        Self::load_object(device, object, options)
+    }
+
+    /// As [`load_with`](Self::load_with), for code that runs by being loaded: kernels that its metadata marks `.kind: init`, such
+    /// as constructors of device variables, run here, and those marked `fini` when the module is unloaded, which is when the
+    /// last handle of it is dropped and its last launch has ended. The runtime runs each with one thread and waits for it.
+    ///
+    /// # Errors
+    /// Those of [`load_with`](Self::load_with), but for what makes this function necessary. The runtime does not report a fault of
+    /// these kernels here.
+    ///
+    /// # Safety
+    /// The caller must ensure that these kernels access nothing but variables of the module and memory that is valid when they
+    /// run, and that nothing else uses that memory then.
+    pub unsafe fn load_with_init_kernels(
+        device: &Device,
+        image: &[u8],
+        options: &LoadOptions,
+    ) -> Result<(Self, LoadLog)> {
+        let _span = trace::module_load(*device, image.len());
         let object = image::select(image, &device.properties()?.arch)?;
+        Self::load_object(device, object, options)
+    }
+
+    fn load_object(device: &Device, object: CodeObject<'_>, options: &LoadOptions) -> Result<(Self, LoadLog)> {
         let image = Image::copy(&object.bytes);
         device.activate()?;
         let mut raw: hipModule_t = ptr::null_mut();
@@ -190,7 +220,7 @@ impl Module {
 /// The code object in `image` for an architecture, checked, and what it says of its kernels.
 #[cfg(feature = "rocm-7-1")]
 pub(crate) fn image_for(image: &[u8], arch: &Arch) -> Result<(Image, Vec<Arc<KernelInfo>>)> {
-    let object = image::select(image, arch)?;
+    let object = image::select_inert(image, arch)?;
     Ok((Image::copy(&object.bytes), object.metadata.kernels.into_values().map(Arc::new).collect()))
 }
 
@@ -214,7 +244,7 @@ impl ModuleInner {
         device: Device,
         usage: Usage,
         variables: &Variables,
-        library: Arc<crate::library::LibraryInner>,
+        library: Arc<crate::module::library::LibraryInner>,
     ) -> Arc<Self> {
         let mut module = Self::new(ptr::null_mut(), device, Vec::new(), Image::default());
         (module.usage, module.variables, module.library) = (usage, Arc::clone(variables), Some(library));

@@ -9,9 +9,9 @@ use std::thread::{self, ThreadId};
 use hip_sys::{hipGraph_t, hipStream_t};
 
 use super::{Launching, StreamInner};
-use crate::call::check;
-use crate::error::{Error, Result};
-use crate::usage::{Access, AccessKind, Kept, MemoryKind};
+use crate::core::call::check;
+use crate::core::error::{Error, Result};
+use crate::stream::usage::{Access, AccessKind, Kept, MemoryKind};
 
 /// What a capture has met so far.
 pub(crate) struct Capture {

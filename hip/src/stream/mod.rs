@@ -1,17 +1,19 @@
-//! Streams: queues of work on a device.
+//! Streams and what orders their work: streams, events, signals, host functions, and the record of which stream uses what.
 
 #[cfg(feature = "rocm-7-1")]
 mod attributes;
 mod capture;
+pub(crate) mod event;
+#[cfg(feature = "rocm-10-0")]
+mod execution;
 mod finished;
 mod foreign;
 mod host;
-#[cfg(feature = "rocm-10-0")]
-mod in_context;
 mod launches;
 mod of_device;
 mod signal;
 mod signal_op;
+pub(crate) mod usage;
 
 use std::cell::RefCell;
 use std::ffi::c_int;
@@ -23,24 +25,26 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Tr
 use hip_sys::{hipEvent_t, hipStream_t, ihipStream_t};
 
 pub(crate) use capture::{Capture, keep};
+#[cfg(feature = "rocm-10-0")]
+pub(crate) use execution::{ContextInner, create_in_context};
 pub use finished::Finished;
 pub(crate) use host::{Report, run_reporting};
 pub(crate) use launches::Launching;
-pub(crate) use of_device::DeviceStreams;
 pub use signal::{Signal, WaitCondition};
 pub use signal_op::SignalOp;
 
-use crate::call::{check, failed};
-use crate::context;
-use crate::device::Device;
-use crate::error::{Error, Result, Status};
-use crate::event::{Event, PooledEvent};
-#[cfg(feature = "rocm-10-0")]
-use crate::execution::ContextInner;
-use crate::later::{self, Verdict};
-use crate::trace;
-use crate::usage::{self, Access, Accesses, Pending};
+use crate::core::call::{check, failed};
+use crate::core::context;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result, Status};
+use crate::core::later::{self, Verdict};
+use crate::core::trace;
+use event::{Event, PooledEvent};
 use launches::Launches;
+use usage::{Access, Accesses, Pending};
+
+/// `hipErrorStreamCaptureIsolation`: what HIP says of an event, though it lies in front, whose stream is being captured.
+const ISOLATED: Status = Status(905);
 
 /// A queue of work on one device: copies, fills and kernels run in the order in which they were queued.
 ///
@@ -58,8 +62,8 @@ pub struct Stream {
 /// How a stream is made. The default: normal priority, not blocking.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StreamOptions {
-    priority: Option<i32>,
-    blocking: bool,
+    pub(crate) priority: Option<i32>,
+    pub(crate) blocking: bool,
 }
 
 impl StreamOptions {
@@ -115,7 +119,7 @@ pub(crate) struct StreamInner {
     cu_mask: Option<Box<[u32]>>,
     /// The execution context that it was made in, which goes after it.
     #[cfg(feature = "rocm-10-0")]
-    context: Option<Arc<ContextInner>>,
+    pub(crate) context: Option<Arc<ContextInner>>,
 }
 
 #[derive(Default)]
@@ -182,7 +186,7 @@ impl Stream {
         Ok(Self { inner: StreamInner::new(raw, *device) })
     }
 
-    fn check_priority(device: &Device, priority: i32) -> Result<()> {
+    pub(crate) fn check_priority(device: &Device, priority: i32) -> Result<()> {
         let allowed = device.stream_priorities()?;
         if allowed.contains(&priority) {
             return Ok(());
@@ -309,8 +313,11 @@ impl Stream {
             return self.inner.wait_raw_event(event.raw());
         }
         for event in event.told_by(Some(&recorded)) {
-            // Work of a stream that is captured since is over.
-            self.inner.wait_raw_event(event).or_else(|error| if recorded.is_over() { Ok(()) } else { Err(error) })?;
+            match self.inner.wait_raw_event(event) {
+                // Work of a stream that is captured since is over.
+                Err(error) if error.status() == Some(ISOLATED) && recorded.is_over() => {}
+                other => other?,
+            }
         }
         if event.still(&recorded) {
             recorded.awaited_by(&self.inner);
@@ -360,7 +367,7 @@ impl StreamInner {
 
     /// A stream that keeps the execution context that it is of.
     #[cfg(feature = "rocm-10-0")]
-    fn of_context(raw: hipStream_t, context: &Arc<ContextInner>) -> Arc<Self> {
+    pub(crate) fn of_context(raw: hipStream_t, context: &Arc<ContextInner>) -> Arc<Self> {
         let mut stream = Self::unshared(raw, context.device());
         stream.context = Some(Arc::clone(context));
         stream.shared()
@@ -437,7 +444,7 @@ impl StreamInner {
         check(status, "hipStreamGetPriority", || self.describe())?;
         #[cfg(feature = "rocm-10-0")]
         if let Some(context) = &self.context {
-            return in_context::create(context, priority);
+            return create_in_context(context, priority);
         }
         if let Some(mask) = &self.cu_mask {
             return create_with_cu_mask(&self.device, mask);
@@ -450,6 +457,22 @@ impl StreamInner {
         let status = unsafe { hip_sys::hipStreamCreateWithPriority(&mut new, flags, priority) };
         check(status, "hipStreamCreateWithPriority", || self.describe())?;
         Ok(new)
+    }
+
+    /// Blocks until all work queued so far is over, for somebody who waits for the whole device: what a host function has done comes back
+    /// from the stream itself.
+    fn wait_for_device(&self) -> Result<()> {
+        let issued = match self.synchronize() {
+            Ok(issued) => issued,
+            Err(error) => return Err(self.report.take_failed().unwrap_or(error)),
+        };
+        drop(self.asking.lock().unwrap_or_else(PoisonError::into_inner));
+        self.over.fetch_max(issued, Ordering::AcqRel);
+        let failed = self.report.take_failed();
+        if !self.report.is_pending() {
+            self.completed.fetch_max(issued, Ordering::AcqRel);
+        }
+        failed.map_or(Ok(()), Err)
     }
 
     /// As [`credit`](Self::credit), of all that a locked queue has.
@@ -642,14 +665,20 @@ impl StreamInner {
             return Ok(());
         }
         let event = PooledEvent::take(work.stream.device)?;
-        let waited = work.stream.record_raw_event(event.raw()).and_then(|(ticket, _)| {
-            self.wait_raw_event(event.raw())?;
-            self.note_waited(work.stream.id, ticket);
-            Ok(())
-        });
-        // Who begins to capture the other stream meanwhile has waited for its work, and the runtime refuses the event.
-        if waited.is_err() && work.stream.completed() >= work.ticket { Ok(()) } else { waited }
+        // Who begins to capture the other stream meanwhile has waited for its work.
+        let is_over = || work.stream.completed() >= work.ticket;
+        let ticket = match work.stream.record_raw_event(event.raw()) {
+            Ok((ticket, _)) => ticket,
+            Err(Error::Capture { .. }) if is_over() => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        match self.wait_raw_event(event.raw()) {
+            Err(error) if error.status() == Some(ISOLATED) && is_over() => return Ok(()),
+            other => other?,
+        }
         // The event goes back to the pool: the runtime keeps what the wait needs of it.
+        self.note_waited(work.stream.id, ticket);
+        Ok(())
     }
 
     /// Records an event behind all that is queued. Returns the ticket of the last of it, and the capture that the event is recorded in.

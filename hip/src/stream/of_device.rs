@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use super::capture::apart_from_captures;
 use super::{Stream, StreamInner, StreamOptions};
-use crate::call::check;
-use crate::device::Device;
-use crate::error::Result;
-use crate::event::SpareEvents;
-use crate::later;
+use crate::core::call::check;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result};
+use crate::core::later;
+use crate::core::per_device::PerDevice;
+use crate::stream::event::SpareEvents;
 
 /// What is kept of the streams of a device.
 #[derive(Default)]
@@ -44,7 +45,14 @@ impl DeviceStreams {
     }
 }
 
+/// Those of each device.
+static STREAMS: PerDevice<DeviceStreams> = PerDevice::new();
+
 impl Device {
+    pub(super) fn streams(&self) -> &'static DeviceStreams {
+        STREAMS.of(*self)
+    }
+
     /// Blocks until all work on all streams of the device is done (`hipDeviceSynchronize`). An error of it comes back here.
     ///
     /// While a stream of any device is [captured](Stream::capture), HIP waits for no device. Then this waits for each stream of this crate that is
@@ -53,10 +61,11 @@ impl Device {
     pub fn synchronize(&self) -> Result<()> {
         self.activate()?;
         // One by one first: each is credited, and little is left for the call below, during which no capture can begin.
-        let waited = self.streams().all().iter().filter(|stream| !stream.is_captured()).fold(Ok(()), |all, stream| {
-            let one = stream.wait_all();
-            // One whose capture has begun meanwhile has no work.
-            all.and(if stream.is_captured() { Ok(()) } else { one })
+        let streams = self.streams().all();
+        let waited = streams.iter().fold(Ok(()), |all, stream| match stream.wait_for_device() {
+            // A stream that is captured has no work.
+            Err(Error::Capture { .. }) => all,
+            one => all.and(one),
         });
         let whole = apart_from_captures(|| {
             // SAFETY: takes nothing.

@@ -19,6 +19,7 @@ mod foreign;
 mod fork;
 #[cfg(target_os = "linux")]
 mod gl;
+mod init;
 mod launch;
 #[cfg(feature = "rocm-10-0")]
 mod library;
@@ -39,6 +40,7 @@ mod peer;
 #[cfg(target_os = "linux")]
 mod process;
 mod refused;
+mod releases;
 mod stream;
 mod stress;
 mod texture;

@@ -526,7 +526,7 @@ fn what_the_runtime_does_not_capture_is_an_error() {
     let inner = inner.instantiate().unwrap();
     let captured = |name: &str, body: &mut dyn FnMut(&Stream) -> hip::Result<()>| match stream.capture(body) {
         Ok(graph) => assert!(!graph.nodes().unwrap().is_empty(), "{name} was done at once, or not at all"),
-        Err(Error::Capture { .. }) => {}
+        Err(Error::Capture { .. } | Error::NoSymbol { .. }) => {}
         Err(error) => assert!(matches!(error, Error::Unsupported { .. } | Error::Hip(_)), "{name}: {error}"),
     };
     captured("a launch of a graph", &mut |stream| inner.launch(stream));
@@ -704,6 +704,7 @@ fn memory_that_a_graph_leaves_is_freed_with_it() {
         skipped(&"HIP 5.7 has the memory from when the node is made, and keeps it");
         return;
     }
+    eventually("what another test has left is freed", || used() == 0);
     let before = used();
     for options in [InstantiateOptions::new(), InstantiateOptions::new().auto_free(true)] {
         let Some((exec, graph, _)) = allocating(options) else { return };
@@ -875,9 +876,7 @@ fn what_runs_in_a_graph_outlives_a_graph_that_is_dropped_in_it() {
     drop(held);
     stream.synchronize().unwrap();
     assert_eq!(seen.load(Ordering::SeqCst), 0, "dropped while it ran");
-    drop(stream);
-    Stream::new(&device).unwrap().synchronize().unwrap();
-    assert_eq!(dropped.load(Ordering::SeqCst), 1, "and once it had");
+    eventually("and dropped once it had", || dropped.load(Ordering::SeqCst) == 1);
 }
 
 #[cfg(feature = "rocm-6-4")]

@@ -80,7 +80,7 @@ mod pool;
 mod settings;
 
 pub use code_object::{
-    Arg, CodeObject, Feature, Global, Hidden, KernelDescriptor, KernelInfo, LoadError, TargetId, ValueKind,
+    Arg, CodeObject, Feature, Global, Hidden, KernelDescriptor, KernelInfo, KernelKind, LoadError, TargetId, ValueKind,
 };
 pub use delay::Delay;
 pub use dispatch::{Cancel, Dispatch, MAX_LDS, MAX_SCRATCH, MAX_WORKGROUP_SIZE, PACKET_BYTES, Packet, Schedule, Stats};

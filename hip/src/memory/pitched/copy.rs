@@ -8,12 +8,12 @@ use hip_sys::{
 
 use super::super::{PinnedSlice, PinnedSliceMut, read_to_vec, same_len};
 use super::{Extent, PitchedSlice, PitchedSliceMut, Side};
-use crate::call::check;
-use crate::device::Device;
-use crate::error::{Error, Result};
+use crate::core::call::check;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result};
+use crate::core::trace;
 use crate::stream::Stream;
-use crate::trace;
-use crate::usage::{Access, AccessKind};
+use crate::stream::usage::{Access, AccessKind};
 
 /// Puts a copy of a box of elements on a stream.
 ///

@@ -5,10 +5,10 @@ use hip_sys::{hipExtent, hipStream_t};
 
 use super::super::fill::{Pattern, fill_linear};
 use super::PitchedSliceMut;
-use crate::call::check;
-use crate::error::Result;
+use crate::core::call::check;
+use crate::core::error::Result;
+use crate::core::trace;
 use crate::stream::Stream;
-use crate::trace;
 
 impl<T: Pod> PitchedSliceMut<'_, T> {
     /// Queues a fill with `value`; what is between the rows stays as it is.

@@ -17,12 +17,12 @@ pub use extent::Extent;
 pub use slice::{PitchedSlice, PitchedSliceMut};
 
 use super::{Allocation, DevicePtr, Owner, byte_len};
-use crate::call::check;
-use crate::device::Device;
-use crate::error::Result;
-use crate::later::with_memory;
+use crate::core::call::check;
+use crate::core::device::Device;
+use crate::core::error::Result;
+use crate::core::later::with_memory;
 use crate::stream::Stream;
-use crate::usage::AccessKind;
+use crate::stream::usage::AccessKind;
 
 /// Elements of `T` in two or three dimensions in a device's memory (`hipMallocPitch`, `hipMalloc3D`): each row starts
 /// [`pitch`](Self::pitch) bytes after the one before.

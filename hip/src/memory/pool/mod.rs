@@ -21,16 +21,15 @@ use hip_sys::{
 pub use options::{MemoryAccess, PoolOptions, PoolReuse, PoolUsage};
 #[cfg(unix)]
 pub use share::PoolPointer;
-pub(crate) use state::DevicePools;
 
 use super::{Allocation, DeviceBuffer, Owner, byte_len};
-use crate::call::{check, failed};
-use crate::context;
-use crate::device::Device;
-use crate::error::{Error, Result};
-use crate::later::{self, with_memory};
+use crate::core::call::{check, failed};
+use crate::core::context;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result};
+use crate::core::later::{self, Outcome as _, with_memory};
 use crate::stream::Stream;
-use crate::usage::{Access, AccessKind};
+use crate::stream::usage::{Access, AccessKind};
 use state::Grants;
 
 /// A pool that stream-ordered allocations come from (`hipMemPool_t`). A clone is another handle of the same pool.
@@ -354,7 +353,7 @@ pub(crate) fn allocate(stream: &Stream, pool: Option<&Arc<PoolInner>>, bytes: us
     device.prepare_pools()?;
     let mut pointer = ptr::null_mut();
     // Noted as a write: what uses the memory, on whatever stream or the host, comes after the allocation.
-    let allocate = || {
+    let mut allocate = || {
         stream.inner.submit(&[Access::write(&memory.usage)], None, |raw| {
             let (status, function) = match pool {
                 Some(pool) => {
@@ -374,7 +373,14 @@ pub(crate) fn allocate(stream: &Stream, pool: Option<&Arc<PoolInner>>, bytes: us
             if pointer.is_null() { Err(failed(hipErrorOutOfMemory, function, what())) } else { Ok(()) }
         })
     };
-    with_memory(allocate)?;
+    let allocated = with_memory(&mut allocate);
+    if allocated.lacks_memory() {
+        // What was freed in the order of the stream comes back when the stream has come to it.
+        stream.inner.wait_all()?;
+        allocate()?;
+    } else {
+        allocated?;
+    }
     memory.adopt(pointer, bytes, Owner::Queue(Arc::clone(&stream.inner), pool.cloned()));
     Ok(memory)
 }

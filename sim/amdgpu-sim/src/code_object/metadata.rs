@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::descriptor::{self, KernelDescriptor};
 use super::elf::File;
-use super::{KernelInfo, LoadError};
+use super::{KernelInfo, KernelKind, LoadError};
 
 /// A kernel argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,6 +111,8 @@ pub(super) struct RawKernel {
     name: String,
     #[serde(rename = ".symbol")]
     symbol: String,
+    #[serde(rename = ".kind", default)]
+    kind: Option<String>,
     #[serde(rename = ".args", default)]
     args: Vec<RawArg>,
     #[serde(rename = ".kernarg_segment_size", default)]
@@ -210,7 +212,13 @@ impl RawKernel {
             size @ (32 | 64) => size,
             size => return Err(error(format!("wavefront size {size}"))),
         };
+        let kind = match self.kind.as_deref() {
+            Some("init") => KernelKind::Init,
+            Some("fini") => KernelKind::Fini,
+            _ => KernelKind::Normal,
+        };
         Ok(KernelInfo {
+            kind,
             args,
             kernarg_size,
             kernarg_align: self.kernarg_align.clamp(1, 4096),

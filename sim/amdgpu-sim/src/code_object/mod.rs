@@ -82,6 +82,17 @@ fn list(items: &[String]) -> String {
     if items.is_empty() { "none".to_owned() } else { items.join(", ") }
 }
 
+/// When a kernel runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KernelKind {
+    /// When it is launched.
+    Normal,
+    /// When a runtime has loaded the code, too, with one work-item.
+    Init,
+    /// Before a runtime unloads the code, too, with one work-item.
+    Fini,
+}
+
 /// A kernel in a code object, as its metadata and its descriptor say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KernelInfo {
@@ -89,6 +100,8 @@ pub struct KernelInfo {
     pub name: String,
     /// The name of the descriptor's symbol (`NAME.kd`).
     pub symbol: String,
+    /// When it runs. The GPU itself runs nothing by being given code.
+    pub kind: KernelKind,
     /// The arguments in order of the metadata, hidden ones too.
     pub args: Vec<Arg>,
     /// Bytes of the kernarg segment, hidden arguments included.

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use amdgpu_sim::{CodeObject, KernelInfo, ValueKind, bundle};
+use amdgpu_sim::{CodeObject, KernelInfo, KernelKind, ValueKind, bundle};
 use hip_sys::*;
 
 use super::module::{attribute, name_of, status_of};
@@ -86,6 +86,10 @@ unsafe fn load(to: *mut LibraryHandle, bytes: &[u8]) -> Outcome {
     let target = runtime.current().gpu.target();
     if !code.target().runs_on(&target) {
         return Err(Refusal::new(hipErrorNoBinaryForGpu, format!("code for {}, not for {target}", code.target())));
+    }
+    if let Some(kernel) = code.kernels().iter().find(|kernel| kernel.kind != KernelKind::Normal) {
+        let text = format!("kernel {} of a library runs when it is loaded or unloaded", kernel.name);
+        return Err(Refusal::new(hipErrorNotSupported, text));
     }
     let library = Library { code, made: Mutex::default() };
     // SAFETY: not null, hence valid, as the caller vouches.

@@ -3,10 +3,12 @@
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::{Mutex, PoisonError};
 
-use amdgpu_sim::{CodeObject, KernelInfo, LoadError, bundle};
+use amdgpu_sim::{CodeObject, KernelInfo, KernelKind, LoadError, bundle};
 use hip_sys::*;
 
+use super::launch::{Launch, Prepared};
 use super::{hip_functions, put, put_if_wanted};
+use crate::fault::{self, Failure};
 use crate::image;
 use crate::properties::LDS_BYTES;
 use crate::runtime::{Function, Module, Runtime, runtime};
@@ -27,9 +29,22 @@ unsafe fn load(to: *mut hipModule_t, bytes: &[u8]) -> Outcome {
     let code = device.gpu.load(&parsed).map_err(refused)?;
     let mut managed = ManagedVariables::default();
     managed.connect(runtime, &parsed, &code)?;
+    run_automatic(runtime, device.ordinal, &code, KernelKind::Init)
+        .map_err(|failure| Refusal::new(failure.status, failure.text))?;
     let module = Module { device: device.ordinal, code, functions: Mutex::default(), managed: Mutex::new(managed) };
     // SAFETY: not null, hence valid, as the caller vouches.
     unsafe { put(to, runtime.modules.insert(module).ok_or(hipErrorOutOfMemory)?.cast()) }
+}
+
+/// Runs the module's kernels of a kind, with one thread each and no arguments, here and now.
+fn run_automatic(runtime: &Runtime, device: usize, code: &amdgpu_sim::Module, kind: KernelKind) -> Result<(), Failure> {
+    let launch = Launch { grid: [1; 3], block: [1; 3], lds: 0, is_cooperative: false };
+    let mut kernels: Vec<_> = code.kernels().filter(|kernel| kernel.info().kind == kind).collect();
+    kernels.sort_unstable_by(|a, b| a.info().name.cmp(&b.info().name));
+    kernels.into_iter().try_for_each(|kernel| {
+        let arguments = vec![0; kernel.info().explicit_size() as usize];
+        Prepared { device, kernel: kernel.clone(), launch, arguments }.run(runtime)
+    })
 }
 
 /// The status that HIP has for code that cannot be loaded.
@@ -133,6 +148,10 @@ hip_functions! {
     fn hipModuleUnload(module: hipModule_t) {
         let runtime = runtime()?;
         let unloaded = runtime.modules.remove(module.cast()).ok_or(hipErrorInvalidHandle)?;
+        if let Err(failure) = run_automatic(runtime, unloaded.device, &unloaded.code, KernelKind::Fini) {
+            // There is nobody to tell: the module is unloaded whatever becomes of it.
+            fault::remember(&failure);
+        }
         // Kernels that are queued hold on to the code until they have run.
         runtime.functions.remove_where(|function| function.module == module.addr());
         unloaded.managed.lock().unwrap_or_else(PoisonError::into_inner).free(runtime);

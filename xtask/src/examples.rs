@@ -1,0 +1,128 @@
+//! The steps `examples`: every example as README's command builds and runs it, on the software GPU and on each ROCm release's own runtime.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use anyhow::{Context, Result, bail};
+
+use crate::hsa::{self, Profile};
+use crate::process::capture;
+use crate::rocm::Release;
+use crate::steps::Step;
+use crate::test::{checked_cargo, hsa_ready};
+use crate::workspace;
+
+/// What ends with an error on a release, and the reason: the example, the release, a part of what it says then.
+const REFUSED: [(&str, &str, &str); 1] = [
+    // The runtime of 5.7 maps memory by AMD's driver, past HSA, which hsa-sim stands in for.
+    ("vmm", "5.7", "hipMemMap failed"),
+];
+
+/// What an example says that found no device but the software GPU that it has in it, and no compiler.
+const NOT_REAL: [&str; 2] = ["running on the software GPU", "No run-time compiler here"];
+
+/// The names of all examples.
+fn names() -> Result<Vec<String>> {
+    let package = workspace::packages()?.into_iter().find(|package| package.name == "rocm-examples");
+    Ok(package.context("the workspace has no rocm-examples")?.examples)
+}
+
+/// Each example runs to its end on the software GPU and finds its result right.
+pub(crate) fn simulated(offline: bool) -> Result<Step> {
+    let run = |name: &String| {
+        let mut command = checked_cargo("run", offline);
+        command.args(["--example", name]).env("HIP_RS_BACKEND", "sim");
+        command
+    };
+    let commands = names()?.iter().map(run).collect();
+    Ok(Step::commands("examples", "every example on the software GPU, by README's command", commands))
+}
+
+/// Each example, built as by README's command, runs to its end on a release's own HIP runtime and compiler.
+pub(crate) fn real(release: &'static Release, offline: bool) -> Result<Step> {
+    let names = names()?;
+    let about = format!("every example on the real HIP runtime of ROCm {}, over the software GPU", release.name);
+    let call = move || {
+        let programs = build(offline)?;
+        let mut wrong = Vec::new();
+        for name in &names {
+            let program = programs.get(name).with_context(|| format!("cargo did not say where {name} is"))?;
+            let mut command = hsa::program_on(program, release, Profile::Dev);
+            if name == "peer" {
+                command.env("HIP_SIM_DEVICES", "2");
+            }
+            match judge(name, release.name, &run(&mut command)?) {
+                Ok(line) => println!("{line}"),
+                Err(why) => wrong.push(why),
+            }
+        }
+        if wrong.is_empty() { Ok(()) } else { bail!("{}", wrong.join("\n")) }
+    };
+    Ok(Step::call(format!("examples {}", release.name), about, call).when(hsa_ready(release)))
+}
+
+/// Builds all examples, and says where they are. No package is named, nor a feature: it is the workspace's root that decides.
+fn build(offline: bool) -> Result<BTreeMap<String, PathBuf>> {
+    let mut command = checked_cargo("build", offline);
+    let messages = capture(command.args(["--examples", "--message-format", "json"]))?;
+    let program = |line: &str| {
+        let message: serde_json::Value = serde_json::from_str(line).ok()?;
+        let target = &message["target"];
+        (target["kind"][0] == "example").then_some(())?;
+        Some((target["name"].as_str()?.to_owned(), PathBuf::from(message["executable"].as_str()?)))
+    };
+    Ok(messages.lines().filter_map(program).collect())
+}
+
+fn run(command: &mut Command) -> Result<Output> {
+    command.output().with_context(|| format!("starting {}", crate::process::shown(command)))
+}
+
+/// What is reported of a run, or what is wrong with it.
+fn judge(name: &str, release: &str, output: &Output) -> Result<String, String> {
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let wrong = |why: &str| Err(format!("{name} on {release}: {why}; it wrote\n{out}{err}"));
+    if let Some(said) = NOT_REAL.iter().find(|said| err.contains(**said)) {
+        return wrong(&format!("it says {said:?}"));
+    }
+    let refused = REFUSED.iter().find(|(refused, of, _)| (*refused, *of) == (name, release));
+    match (output.status.success(), refused) {
+        (true, None) if out.trim().is_empty() => wrong("it wrote nothing"),
+        (true, None) => Ok(out.lines().last().unwrap_or_default().to_owned()),
+        (true, Some(_)) => wrong("it was expected to be refused"),
+        (false, Some((.., said))) if err.contains(said) => Ok(format!("{name}: refused, as expected: {said}")),
+        (false, _) => wrong(&format!("{}", output.status)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt as _;
+
+    use super::*;
+
+    fn output(code: i32, out: &str, err: &str) -> Output {
+        let status = std::process::ExitStatus::from_raw(code << 8);
+        Output { status, stdout: out.into(), stderr: err.into() }
+    }
+
+    #[test]
+    fn only_what_is_right_on_the_release_itself_is_right() {
+        let well = judge("saxpy", "7.2", &output(0, "first\nsaxpy: all right\n", "Running on AMD Instinct"));
+        assert_eq!(well.unwrap(), "saxpy: all right");
+        for (name, release, output, why) in [
+            ("saxpy", "7.2", output(1, "", "Error: hipMemMap failed"), "exit status: 1"),
+            ("saxpy", "7.2", output(0, "", ""), "wrote nothing"),
+            ("saxpy", "7.2", output(0, "all right", "No AMD GPU here: running on the software GPU"), "it says"),
+            ("saxpy", "5.7", output(0, "all right", "No run-time compiler here: using"), "it says"),
+            ("vmm", "5.7", output(0, "all right", ""), "expected to be refused"),
+            ("vmm", "5.7", output(101, "", "panicked"), "exit status: 101"),
+            ("vmm", "7.2", output(1, "", "Error: hipMemMap failed"), "exit status: 1"),
+        ] {
+            let error = judge(name, release, &output).unwrap_err();
+            assert!(error.contains(why), "{error}");
+        }
+        assert!(judge("vmm", "5.7", &output(1, "", "Error: hipMemMap failed")).is_ok());
+    }
+}
