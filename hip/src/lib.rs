@@ -119,7 +119,7 @@
 //! | `copy` | event: a copy is queued, or executed at once (without `stream`) | trace | `device`, `stream`, `kind` (`host to device`, `pitched`, ...), `bytes` |
 //! | `fill` | event: a fill is queued | trace | `device`, `stream`, `bytes` |
 //! | `allocation` | event: memory is allocated, registered or imported | trace | `device`, `kind` (`device`, `managed`, `pinned`, `registered`, `stream-ordered`, `other`), `bytes`, `address` |
-//! | `free` | event: memory is freed | trace | `device`, `address` |
+//! | `free` | event: memory is given back, to be freed after the work that uses it | trace | `device`, `address` |
 //! | `wait` | span: the host waits for a stream | trace | `device`, `stream` |
 //! | `module_load` | span: code is checked and loaded | debug | `device`, `bytes` |
 //!
