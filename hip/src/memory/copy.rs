@@ -66,7 +66,7 @@ impl<T: Pod> DeviceSlice<'_, T> {
     /// comes back here.
     pub fn copy_to_slice_on(&self, stream: &Stream, destination: &mut [T]) -> Result<()> {
         same_len("copy from the device", destination.len(), self.len())?;
-        self.admit(stream.device(), "the source")?;
+        let _admitted = self.admit(stream.device(), "the source")?;
         if self.is_empty() {
             return Ok(());
         }
@@ -89,8 +89,8 @@ impl<T: Pod> DeviceSlice<'_, T> {
     {
         let destination = destination.into();
         same_len("copy from the device", destination.len(), self.len())?;
-        self.admit(stream.device(), "the source")?;
-        destination.admit(stream.device(), "the destination")?;
+        let _admitted = self.admit(stream.device(), "the source")?;
+        let _admitted = destination.admit(stream.device(), "the destination")?;
         if self.is_empty() {
             return Ok(());
         }
@@ -165,7 +165,7 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
     /// comes back here.
     pub fn copy_from_slice_on(&mut self, stream: &Stream, source: &[T]) -> Result<()> {
         same_len("copy to the device", self.len(), source.len())?;
-        self.admit(stream.device(), "the destination")?;
+        let _admitted = self.admit(stream.device(), "the destination")?;
         if self.is_empty() {
             return Ok(());
         }
@@ -188,8 +188,8 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
     {
         let source = source.into();
         same_len("copy to the device", self.len(), source.len())?;
-        self.admit(stream.device(), "the destination")?;
-        source.admit(stream.device(), "the source")?;
+        let _admitted = self.admit(stream.device(), "the destination")?;
+        let _admitted = source.admit(stream.device(), "the source")?;
         if self.is_empty() {
             return Ok(());
         }
@@ -216,7 +216,7 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
     {
         let source = source.into();
         same_len("copy between devices", self.len(), source.len())?;
-        self.admit(stream.device(), "the destination")?;
+        let _admitted = self.admit(stream.device(), "the destination")?;
         if self.is_empty() {
             return Ok(());
         }

@@ -43,7 +43,7 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
     /// # Errors
     /// [`WrongDevice`](crate::Error::WrongDevice) if the stream is on another device.
     pub fn fill_async(&mut self, stream: &Stream, value: T) -> Result<()> {
-        self.admit(stream.device(), "the destination")?;
+        let _admitted = self.admit(stream.device(), "the destination")?;
         if self.is_empty() {
             return Ok(());
         }
@@ -57,7 +57,7 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
     /// # Errors
     /// [`WrongDevice`](crate::Error::WrongDevice) if the stream is on another device.
     pub fn fill_bytes_async(&mut self, stream: &Stream, value: u8) -> Result<()> {
-        self.admit(stream.device(), "the destination")?;
+        let _admitted = self.admit(stream.device(), "the destination")?;
         if self.is_empty() {
             return Ok(());
         }

@@ -1,5 +1,6 @@
 //! Memory: device, pinned, managed and pitched buffers, copies and fills, pools, arrays, peer access, DLPack, memory of other APIs.
 
+mod admission;
 mod allocation;
 pub(crate) mod array;
 mod attributes;
@@ -68,6 +69,7 @@ pub use registered::{RegisterOptions, Registered, RegisteredBuffer};
 pub use slice::{DeviceSlice, DeviceSliceMut};
 pub use virtual_memory::{AddressRange, PhysicalMemory};
 
+pub(crate) use admission::Admission;
 pub(crate) use allocation::{Allocation, Keeper, Owner};
 
 use crate::core::call::check;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
 
-use super::{Allocation, range_of};
+use super::{Admission, Allocation, range_of};
 use crate::core::device::Device;
 use crate::core::error::Result;
 use crate::stream::usage::{Access, AccessKind};
@@ -85,7 +85,7 @@ macro_rules! common {
             }
 
             /// `Ok` if copies on `device` may use the memory.
-            pub(crate) fn admit(&self, device: Device, what: &'static str) -> Result<()> {
+            pub(crate) fn admit(&self, device: Device, what: &'static str) -> Result<Admission> {
                 self.memory.admit(device, $access, what)
             }
         }

@@ -7,7 +7,7 @@ use std::ops::RangeBounds;
 
 use bytemuck::Pod;
 
-use super::{Allocation, DeviceBuffer, DevicePtr, range_of};
+use super::{Admission, Allocation, DeviceBuffer, DevicePtr, range_of};
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::stream::usage::{Access, AccessKind, Usage};
@@ -132,7 +132,7 @@ impl<'a, T> DeviceSlice<'a, T> {
     }
 
     /// `Ok` if work on `device` may read these elements.
-    pub(crate) fn admit(&self, device: Device, what: &'static str) -> Result<()> {
+    pub(crate) fn admit(&self, device: Device, what: &'static str) -> Result<Admission> {
         self.memory.admit(device, AccessKind::Read, what)
     }
 
@@ -160,7 +160,7 @@ impl<'a, T> DeviceSliceMut<'a, T> {
     }
 
     /// `Ok` if work on `device` may write to these elements.
-    pub(crate) fn admit(&self, device: Device, what: &'static str) -> Result<()> {
+    pub(crate) fn admit(&self, device: Device, what: &'static str) -> Result<Admission> {
         self.memory.admit(device, AccessKind::Write, what)
     }
 

@@ -19,7 +19,7 @@ impl<T: Pod> PitchedSliceMut<'_, T> {
     /// # Errors
     /// [`WrongDevice`](crate::Error::WrongDevice) if the stream is on another device.
     pub fn fill_async(&mut self, stream: &Stream, value: T) -> Result<()> {
-        self.admit(stream.device(), "the destination")?;
+        let _admitted = self.admit(stream.device(), "the destination")?;
         if self.extent().is_empty() {
             return Ok(());
         }
