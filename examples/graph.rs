@@ -2,7 +2,7 @@
 //!
 //! `cargo run --example graph`
 
-use hip::{CaptureMode, DeviceBuffer, Graph, GraphCopy, GraphFill, LaunchConfig, Stream};
+use hip::{DeviceBuffer, Graph, GraphCopy, GraphFill, LaunchConfig, Stream};
 use rocm_examples::{Result, check, kernels, open_device};
 
 fn main() -> Result {
@@ -17,7 +17,7 @@ fn main() -> Result {
     let config = LaunchConfig::for_elements(N, 256);
 
     // What a stream would do, put into a graph.
-    let captured = stream.capture(CaptureMode::ThreadLocal, |stream| {
+    let captured = stream.capture(|stream| {
         // SAFETY: both kernels check their index against N, which is the length of the buffers, in every launch of the graph.
         unsafe {
             fill_squares.launch(stream, config, (&mut squares, N as u32))?;

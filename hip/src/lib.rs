@@ -117,38 +117,18 @@
 //!
 //! Without the feature none of it is compiled.
 
-mod arch;
-mod array;
-#[cfg(feature = "ndarray")]
-mod arrays;
-mod attribute;
-mod backend;
-mod call;
-mod context;
-mod device;
-pub mod dlpack;
-mod error;
-mod event;
+// Layers: each folder uses itself and the ones below it (`cargo xtask ci layers`).
+mod core;
 #[cfg(feature = "rocm-10-0")]
 mod execution;
-#[cfg(unix)]
-mod external;
 #[cfg(target_os = "linux")]
 pub mod gl;
 mod graph;
-#[cfg(feature = "rocm-7-1")]
-mod library;
+mod macros;
 mod memory;
 mod module;
-mod peer;
-mod properties;
-mod runtime;
-mod serial;
-mod settings;
 mod stream;
 mod texture;
-mod trace;
-mod usage;
 
 pub use bytemuck;
 #[cfg(feature = "half")]
@@ -159,33 +139,38 @@ pub use ndarray;
 #[cfg(feature = "complex")]
 pub use num_complex;
 
-pub use arch::{Arch, ArchFeature};
-#[cfg(feature = "rocm-10-0")]
-pub use array::MemoryRequirements;
-pub use array::{Array, ArrayShape, ArraySlice, ArraySliceMut, ChannelFormat, ChannelKind, MipmappedArray, Texel};
-pub use attribute::{DeviceAttribute, FunctionAttribute};
-pub use backend::{Backend, backend, runtime_version, select_backend, sim_if_no_gpu};
-pub use device::{Device, MemoryInfo};
-pub use error::{Error, HipError, Result, Status};
-pub use event::{Event, EventOptions, IpcEventHandle};
+pub use crate::core::arch::{Arch, ArchFeature};
+pub use crate::core::attribute::{DeviceAttribute, FunctionAttribute};
+pub use crate::core::backend::{backend, runtime_version, select_backend, sim_if_no_gpu};
+pub use crate::core::backend_kind::Backend;
+pub use crate::core::device::{Device, MemoryInfo};
+pub use crate::core::error::{Error, HipError, Result, Status};
+pub use crate::core::geometry::{Dim3, LaunchConfig};
+pub use crate::core::properties::{DeviceProperties, PciAddress};
+#[cfg(feature = "rocm-6-2")]
+pub use crate::core::runtime::proc_address;
+pub use crate::core::runtime::{driver_version, peek_last_error, profiler_start, profiler_stop, take_last_error};
+pub use crate::core::settings::{CachePreference, Limit, Uuid, WaitPolicy};
 #[cfg(feature = "rocm-10-0")]
 pub use execution::{ComputeUnits, ExecutionContext, UnitGroup, UnitSplit, WorkQueues};
-#[cfg(unix)]
-pub use external::{ExternalMemory, ExternalSemaphore, ExternalSemaphoreKind};
-pub use graph::{
-    CaptureMode, Graph, GraphCopy, GraphCopy3, GraphExec, GraphFill, GraphMemoryInfo, InstantiateOptions, Node,
-    NodeKind,
-};
-#[cfg(feature = "rocm-7-1")]
-pub use library::{Library, LibraryKernel};
+pub use graph::{Graph, GraphExec, GraphFill, GraphMemoryInfo, InstantiateOptions, Node, NodeKind};
 #[cfg(unix)]
 pub use memory::PoolPointer;
+#[cfg(feature = "rocm-10-0")]
+pub use memory::array::MemoryRequirements;
+pub use memory::array::{
+    Array, ArrayShape, ArraySlice, ArraySliceMut, ChannelFormat, ChannelKind, MipmappedArray, Texel,
+};
+pub use memory::dlpack;
+#[cfg(unix)]
+pub use memory::external::{ExternalMemory, ExternalSemaphore, ExternalSemaphoreKind};
+pub use memory::peer::{Link, LinkType, PeerAttribute};
 pub use memory::{
     AddressRange, Attachment, Chunks, ChunksMut, Coherence, DeviceBuffer, DevicePtr, DeviceSlice, DeviceSliceMut,
-    Extent, F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, IpcMemoryHandle, ManagedBuffer, MemoryAccess, MemoryAdvice,
-    MemoryPlace, MemoryPool, PhysicalMemory, PinnedBuffer, PinnedOptions, PinnedSlice, PinnedSliceMut, PitchedBuffer,
-    PitchedSlice, PitchedSliceMut, Pod, PointerAttributes, PointerKind, PoolOptions, PoolReuse, PoolUsage,
-    RegisterOptions, Registered, RegisteredBuffer,
+    Extent, F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, GraphCopy, GraphCopy3, IpcMemoryHandle, ManagedBuffer,
+    MemoryAccess, MemoryAdvice, MemoryPlace, MemoryPool, PhysicalMemory, PinnedBuffer, PinnedOptions, PinnedSlice,
+    PinnedSliceMut, PitchedBuffer, PitchedSlice, PitchedSliceMut, Pod, PointerAttributes, PointerKind, PoolOptions,
+    PoolReuse, PoolUsage, RegisterOptions, Registered, RegisteredBuffer,
 };
 #[cfg(feature = "rocm-7-1")]
 pub use memory::{CopyBatch, CopyBatch3};
@@ -193,20 +178,14 @@ pub use memory::{CopyBatch, CopyBatch3};
 pub use memory::{DiscardBatch, PrefetchBatch};
 #[cfg(feature = "rocm-7-0")]
 pub use module::LaunchAttributes;
-pub use module::{
-    Arguments, Dim3, Kernel, KernelArg, KernelArgs, KernelInfo, LaunchConfig, Module, Occupancy, Parameter,
-    ParameterKind,
-};
+#[cfg(feature = "rocm-7-1")]
+pub use module::library::{Library, LibraryKernel};
+pub use module::{Arguments, Kernel, KernelArg, KernelArgs, KernelInfo, Module, Occupancy, Parameter, ParameterKind};
 pub use module::{DevicePart, launch_cooperative_on_devices};
 #[cfg(feature = "rocm-6-4")]
 pub use module::{LinkInput, Linker};
 pub use module::{LoadLog, LoadOptions};
-pub use peer::{Link, LinkType, PeerAttribute};
-pub use properties::{DeviceProperties, PciAddress};
-#[cfg(feature = "rocm-6-2")]
-pub use runtime::proc_address;
-pub use runtime::{driver_version, peek_last_error, profiler_start, profiler_stop, take_last_error};
-pub use settings::{CachePreference, Limit, Uuid, WaitPolicy};
+pub use stream::event::{Event, EventOptions, IpcEventHandle};
 pub use stream::{Finished, Signal, SignalOp, Stream, StreamOptions, WaitCondition, without_stream_order};
 pub use texture::{AddressMode, FilterMode, MipmapOptions, ReadMode, Surface, Texture, TextureOptions};
 

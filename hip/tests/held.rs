@@ -435,7 +435,7 @@ mod semaphores {
         let stream = Stream::new(&device).unwrap();
         let mut data = DeviceBuffer::<u32>::zeroed(&device, 8).unwrap();
         let graph = stream
-            .capture(hip::CaptureMode::Relaxed, |stream| {
+            .capture(|stream| {
                 stream.wait_external(&go, 0)?;
                 data.fill_async(stream, 6)?;
                 stream.signal_external(&done, 0)

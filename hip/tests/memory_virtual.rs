@@ -36,8 +36,7 @@ fn a_buffer_grows_in_place() {
             assert_eq!(numbers.slice(at + unit / 4 - 2..at + unit / 4).unwrap().to_vec().unwrap(), [old as u32; 2]);
         }
         numbers.slice_mut(round as usize * unit / 4..).unwrap().fill_async(&stream, round).unwrap();
-        drop(numbers); // behind the fill
-        assert!(pieces.iter().all(|piece| !piece.is_mapped()));
+        drop(numbers); // unmapped behind the fill, which the next mapping waits for
         pieces.push(PhysicalMemory::new(&device, 1).unwrap());
     }
     pieces.truncate(4);

@@ -9,7 +9,7 @@ use crate::process::{capture, cargo, find};
 use crate::rocm::{self, RELEASES};
 use crate::steps::{self, Step};
 use crate::test::checked_cargo;
-use crate::{bench, msrv, test, workspace};
+use crate::{bench, layers, msrv, test, workspace};
 
 /// Everything that has to hold: formatting, lints, docs, generated files, the oldest Rust, all tests.
 ///
@@ -50,6 +50,9 @@ fn steps(tasks: &[String]) -> Result<Vec<Step>> {
         command.args(["fmt", "--all", "--check"]);
         command
     })];
+    steps.push(Step::call("layers", "imports of `hip` run down, layer by layer", layers::check));
+    let about = "each layer of `hip` compiles with those below it alone";
+    steps.push(Step::call("layers alone", about, layers::check_alone));
     for release in RELEASES {
         let about = "real libraries and headers, to generate from and test with";
         steps.push(Step::call(format!("fetch {}", release.name), about, move || {

@@ -16,6 +16,7 @@ mod hip_tests;
 mod hsa;
 mod isa;
 mod kernels;
+mod layers;
 mod leaks;
 mod miri;
 mod msrv;
@@ -73,6 +74,9 @@ enum Task {
 }
 
 fn main() -> ExitCode {
+    if let Some(code) = layers::wrap_compiler() {
+        return code;
+    }
     let result = match Cli::parse().task {
         Task::Test(args) => test::run(&args),
         Task::Ci(args) => ci::run(&args, &names_of_tasks()),

@@ -1,21 +1,27 @@
 //! Execution contexts of ROCm 10.0: parts of a device with streams of their own.
 
 mod resource;
+mod stream;
 
 use std::fmt;
 use std::ptr;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, OnceLock};
 
 use hip_sys::{hipDevResource_st, hipExecutionCtx_t};
 
 pub use resource::{ComputeUnits, UnitGroup, UnitSplit, WorkQueues};
 
-use crate::call::{check, failed};
-use crate::context;
-use crate::device::Device;
-use crate::error::{Error, Result};
-use crate::event::{Event, Recorded};
-use crate::stream::StreamInner;
+use crate::core::call::{check, failed};
+use crate::core::context;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result};
+use crate::core::later;
+use crate::core::per_device::PerDevice;
+use crate::stream::ContextInner;
+use crate::stream::event::{Event, Recorded};
+
+/// The contexts that devices have by themselves, once they have been asked for.
+static OF_DEVICES: PerDevice<OnceLock<Arc<ContextInner>>> = PerDevice::new();
 
 /// Some compute units of a device, with streams whose kernels run on these alone (`hipExecutionCtx_t`; CUDA's green context).
 ///
@@ -49,24 +55,6 @@ use crate::stream::StreamInner;
 pub struct ExecutionContext {
     inner: Arc<ContextInner>,
 }
-
-/// The context, which its streams keep.
-pub(crate) struct ContextInner {
-    raw: hipExecutionCtx_t,
-    device: Device,
-    /// The device has it by itself: it is never destroyed.
-    is_primary: bool,
-    /// Groups of compute units that it was made of: the runtime tells as many.
-    groups: usize,
-    /// Those of its streams that may be left.
-    streams: Mutex<Vec<Weak<StreamInner>>>,
-}
-
-// SAFETY: a hipExecutionCtx_t is a handle that the runtime lets any thread use (it locks the list of its streams); it is destroyed only in
-// Drop, when no other reference exists. All else in here is Send and Sync.
-unsafe impl Send for ContextInner {}
-// SAFETY: as above.
-unsafe impl Sync for ContextInner {}
 
 impl ExecutionContext {
     /// A context of some compute units (`hipDevResourceGenerateDesc`, `hipGreenCtxCreate`): one group of a split, or several of one.
@@ -115,7 +103,7 @@ impl ExecutionContext {
     /// # Errors
     /// [`Error::NoSymbol`] from a runtime before 10.0.
     pub fn of_device(device: &Device) -> Result<Self> {
-        let known = device.execution_context();
+        let known = OF_DEVICES.of(*device);
         if let Some(inner) = known.get() {
             return Ok(Self { inner: Arc::clone(inner) });
         }
@@ -203,12 +191,10 @@ impl ExecutionContext {
             let asked = format!("{}: {}", self.inner.describe(), streams.join("; "));
             return Err(failed(status, "hipExecutionCtxSynchronize", asked));
         }
-        streams.iter().zip(tickets).for_each(|(stream, ticket)| stream.note_completed(ticket));
-        context::catch_up();
-        match streams.iter().find_map(|stream| stream.reported()) {
-            Some(earlier) => Err(earlier),
-            None => Ok(()),
-        }
+        later::catch_up();
+        // Each of them, whatever the others say.
+        let credited = streams.iter().zip(tickets).map(|(stream, ticket)| stream.credit(ticket));
+        credited.fold(Ok(()), Result::and)
     }
 
     /// Marks the place behind all work queued on its streams so far (`hipExecutionCtxRecordEvent`).
@@ -284,52 +270,5 @@ impl fmt::Debug for ExecutionContext {
             .field("device", &self.inner.device.index())
             .field("raw", &self.inner.raw)
             .finish()
-    }
-}
-
-impl ContextInner {
-    fn new(raw: hipExecutionCtx_t, device: Device, is_primary: bool, groups: usize) -> Arc<Self> {
-        Arc::new(Self { raw, device, is_primary, groups, streams: Mutex::default() })
-    }
-
-    pub(crate) fn device(&self) -> Device {
-        self.device
-    }
-
-    /// Notes a new stream, which keeps the context.
-    pub(crate) fn add(&self, stream: &Arc<StreamInner>) {
-        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
-        streams.retain(|stream| stream.strong_count() > 0);
-        streams.push(Arc::downgrade(stream));
-    }
-
-    /// Its streams, for what cannot be done while one of them is captured.
-    fn free_streams(&self, what: &str) -> Result<Vec<Arc<StreamInner>>> {
-        let streams: Vec<_> = {
-            let streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
-            streams.iter().filter_map(Weak::upgrade).collect()
-        };
-        streams.iter().try_for_each(|stream| stream.refuse_captured(what))?;
-        Ok(streams)
-    }
-
-    pub(crate) fn describe(&self) -> String {
-        match self.is_primary {
-            true => format!("the execution context of device {}", self.device.index()),
-            false => format!("an execution context on device {}", self.device.index()),
-        }
-    }
-}
-
-impl Drop for ContextInner {
-    fn drop(&mut self) {
-        if self.is_primary {
-            return; // the device's
-        }
-        let raw = self.raw.expose_provenance();
-        context::in_time(move || {
-            // SAFETY: ours, made by hipGreenCtxCreate. Nobody has it any more, and its streams are destroyed, for they have kept it.
-            let _ = unsafe { hip_sys::hipExecutionCtxDestroy(ptr::with_exposed_provenance_mut(raw)) };
-        });
     }
 }

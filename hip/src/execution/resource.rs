@@ -9,9 +9,9 @@ use hip_sys::{
     hipDevWorkqueueConfigResource, hipDevWorkqueueConfigScopeDeviceCtx, hipDevWorkqueueConfigScopeGreenCtxBalanced,
 };
 
-use crate::call::check;
-use crate::device::Device;
-use crate::error::{Error, Result};
+use crate::core::call::check;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result};
 
 /// Some compute units of a device (`hipDevResource` with a `hipDevSmResource`): all of them, a part that was split off, or those of a
 /// stream or context. An [`ExecutionContext`](crate::ExecutionContext) is made of such.

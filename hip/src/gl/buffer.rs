@@ -7,8 +7,8 @@ use bytemuck::Pod;
 use super::Access;
 use super::library::error;
 use super::resource::Resource;
-use crate::device::Device;
-use crate::error::{Error, Result};
+use crate::core::device::Device;
+use crate::core::error::{Error, Result};
 use crate::memory::{Allocation, DeviceSlice, DeviceSliceMut, Keeper, byte_len};
 use crate::stream::Stream;
 

@@ -6,11 +6,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use hip_sys::{hipGLDeviceList, hipGLDeviceListAll, hipGLDeviceListCurrentFrame, hipGLDeviceListNextFrame};
 
 use super::library::{self, Context, Gpu, error};
-use crate::backend::{Backend, backend};
-use crate::call::check;
-use crate::context;
-use crate::device::Device;
-use crate::error::{Error, Result, Status};
+use crate::core::backend::backend;
+use crate::core::backend_kind::Backend;
+use crate::core::call::check;
+use crate::core::context;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result, Status};
 
 /// Which of the devices that OpenGL runs on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -119,7 +120,7 @@ fn list(device: Device, list: DeviceList) -> Result<Vec<Device>> {
     let status = unsafe { hip_sys::hipGLGetDevices(&mut count, indices.as_mut_ptr(), room as c_uint, list.raw()) };
     if status.0 == Status::NO_DEVICE.0 {
         // Of OpenGL's; there is one of HIP's.
-        let _ = crate::take_last_error();
+        let _ = crate::core::runtime::take_last_error();
         return Ok(Vec::new());
     }
     check(status, "hipGLGetDevices", || format!("{list:?} with device {} current", device.index()))?;

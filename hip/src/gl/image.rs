@@ -10,10 +10,12 @@ use hip_sys::{
 
 use super::Access;
 use super::resource::Resource;
-use crate::array::{Array, ArrayShape, ArraySlice, ArraySliceMut, ChannelFormat, ChannelKind, Texel, require_images};
-use crate::call::check;
-use crate::device::Device;
-use crate::error::{Error, Result, Status};
+use crate::core::call::check;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result, Status};
+use crate::memory::array::{
+    Array, ArrayShape, ArraySlice, ArraySliceMut, ChannelFormat, ChannelKind, Texel, require_images,
+};
 use crate::stream::Stream;
 use crate::texture::{Surface, Texture, TextureOptions};
 

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_LAZY};
 
-use crate::error::{Error, Result};
+use crate::core::error::{Error, Result};
 
 /// The library that the runtime opens.
 const NAME: &str = "libGL.so.1";

@@ -9,12 +9,12 @@ use hip_sys::{hipError_t, hipGraphicsResource, hipGraphicsResource_t};
 
 use super::devices::connect;
 use super::library::{self, Context, error};
-use crate::call::check;
-use crate::context;
-use crate::device::Device;
-use crate::error::{Error, Result, Status};
+use crate::core::call::check;
+use crate::core::context;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result, Status};
+use crate::stream::usage::{Access, AccessKind, Usage};
 use crate::stream::{Stream, StreamInner};
-use crate::usage::{Access, AccessKind, Usage};
 
 /// A registered object. It is unregistered when dropped, after all work that uses it, where that can be done.
 pub(super) struct Resource {
@@ -159,7 +159,7 @@ fn is_forgotten(address: usize) -> bool {
     // SAFETY: both are valid for a write; the address is only looked up.
     let status = unsafe { hip_sys::hipMemGetAddressRange(&mut base, &mut bytes, at) };
     if status.0 != 0 {
-        let _ = crate::take_last_error();
+        let _ = crate::core::runtime::take_last_error();
     }
     status.0 == Status::NOT_FOUND.0
 }

@@ -1,4 +1,4 @@
-//! What HIP 6.3 to 7.1 do wrong with graphs.
+//! Workarounds for graphs with HIP 6.3 to 7.1.
 //!
 //! Fills: for a graph that is a chain of nodes, these releases write the packets of its fills when it is instantiated, and put the value of
 //! each where launches on the device's default stream have their arguments. That place is used again once 1 MiB of arguments has been
@@ -18,21 +18,17 @@ use hip_sys::{hipGraph_t, hipStream_t};
 
 use super::node::{Node, NodeKind};
 use super::{Graph, GraphInner, edges_of, kind_of, nodes_of};
-use crate::call::check;
-use crate::error::Result;
-use crate::event::{Event, EventOptions};
+use crate::core::call::check;
+use crate::core::error::Result;
+use crate::core::releases::{BRANCHES_NEED_A_QUEUE_APART, FILLS_OF_CHAINS_LOSE_THEIR_VALUE};
+use crate::stream::event::{Event, EventOptions};
 use crate::stream::{Stream, StreamOptions};
-
-/// Whether the runtime is one of those.
-fn is_needed((major, minor, _): (u32, u32, u32)) -> bool {
-    ((6, 3)..(7, 2)).contains(&(major, minor))
-}
 
 impl Graph {
     /// Gives the graph a node that stands alone if it now has a fill for the first time, its own or a child's, where the runtime needs that.
     /// `added` is what was added last; it is taken out again if that fails.
     pub(super) fn set_apart(&mut self, added: Node) -> Result<()> {
-        if self.apart.is_some() || !is_needed(crate::backend::runtime_version()?) {
+        if self.apart.is_some() || !FILLS_OF_CHAINS_LOSE_THEIR_VALUE.in_use() {
             return Ok(());
         }
         match self.add_empty(&[]) {
@@ -50,7 +46,7 @@ impl Graph {
 
     /// The same for a graph that the runtime has made.
     pub(super) fn captured(mut self) -> Result<Self> {
-        if !is_needed(crate::backend::runtime_version()?) {
+        if !FILLS_OF_CHAINS_LOSE_THEIR_VALUE.in_use() {
             return Ok(self);
         }
         let fill = self.nodes()?.into_iter().find(|node| node.kind == NodeKind::Fill);
@@ -83,7 +79,7 @@ pub(super) struct Aside {
 impl Aside {
     /// One for this graph, if it has branches and the runtime needs it.
     pub(super) fn new(graph: &Graph) -> Result<Option<Self>> {
-        if !is_needed(crate::backend::runtime_version()?) || is_chain(graph.inner.raw)? {
+        if !BRANCHES_NEED_A_QUEUE_APART.in_use() || is_chain(graph.inner.raw)? {
             return Ok(None);
         }
         let device = graph.inner.device;
@@ -147,19 +143,4 @@ fn is_chain(graph: hipGraph_t) -> Result<bool> {
         }
     }
     Ok(true)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_needed;
-
-    #[test]
-    fn releases_that_keep_values_where_others_write() {
-        for version in [(6, 3, 0), (6, 4, 43484), (7, 0, 0), (7, 1, 9)] {
-            assert!(is_needed(version), "{version:?}");
-        }
-        for version in [(5, 7, 0), (6, 2, 41134), (7, 2, 0), (10, 0, 0)] {
-            assert!(!is_needed(version), "{version:?}");
-        }
-    }
 }

@@ -1,37 +1,11 @@
 //! Graphs from the work of a stream.
 
-use std::ptr;
 use std::sync::Arc;
 
-use hip_sys::{hipGraph_t, hipStreamCaptureMode};
-
 use super::{Graph, Resources};
-use crate::call::check;
-use crate::error::{Error, Result};
+use crate::core::call::check;
+use crate::core::error::{Error, Result};
 use crate::stream::{Capture, Stream};
-
-/// Which calls are refused while a stream is captured, because they could block or change what is captured
-/// (`hipStreamCaptureMode`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CaptureMode {
-    /// Calls of any thread.
-    Global,
-    /// Calls of the thread that captures.
-    #[default]
-    ThreadLocal,
-    /// None: allocating and the like are done at once, in place of being captured.
-    Relaxed,
-}
-
-impl CaptureMode {
-    fn raw(self) -> hipStreamCaptureMode {
-        match self {
-            Self::Global => hip_sys::hipStreamCaptureModeGlobal,
-            Self::ThreadLocal => hip_sys::hipStreamCaptureModeThreadLocal,
-            Self::Relaxed => hip_sys::hipStreamCaptureModeRelaxed,
-        }
-    }
-}
 
 /// Ends the capture whatever happens, and the graph with it.
 struct Ending<'a> {
@@ -44,15 +18,10 @@ impl Ending<'_> {
     /// The graph, if the capture went well.
     fn end(&mut self) -> Result<Graph> {
         self.open = false;
-        let inner = &self.stream.inner;
-        let mut raw: hipGraph_t = ptr::null_mut();
-        // SAFETY: the stream is alive and captured by us; `raw` is valid for a write.
-        let status = unsafe { hip_sys::hipStreamEndCapture(self.stream.as_raw(), &mut raw) };
-        inner.set_capture(None);
+        let raw = self.stream.inner.end_capture();
         let (kept, kernels) = self.capture.end();
-        check(status, "hipStreamEndCapture", || inner.describe())?;
         let resources = Resources { kept, kernels, ..Resources::default() };
-        Graph::adopt(raw, self.stream.device(), resources).captured()
+        Graph::adopt(raw?, self.stream.device(), resources).captured()
     }
 }
 
@@ -71,17 +40,22 @@ impl Stream {
     ///
     /// Copies, fills and launches are captured as they are written anywhere else; the graph keeps their memory. The stream is
     /// captured for the calling thread alone: another that queues work on it gets [`Error::Capture`]. After an
-    /// error, and after a panic, the stream is as it was.
+    /// error, and after a panic, the stream is as it was: if the runtime takes nothing on the C stream any more, another
+    /// takes its place ([`as_raw`](Self::as_raw) changes).
+    ///
+    /// Allocations, blocking copies and waits for other streams are done at once, in `body` and in other threads. HIP's capture modes
+    /// (`hipStreamCaptureMode`) refuse them; the order that they protect is kept by this crate, which captures in relaxed mode.
+    /// [`Device::synchronize`](crate::Device::synchronize) then waits for each of this crate's streams that is not captured.
     ///
     /// ```
     /// # fn main() -> hip::Result<()> {
     /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-    /// use hip::{CaptureMode, Device, DeviceBuffer, Stream};
+    /// use hip::{Device, DeviceBuffer, Stream};
     ///
     /// let device = Device::get(0)?;
     /// let stream = Stream::new(&device)?;
     /// let mut data = DeviceBuffer::<u32>::zeroed(&device, 10)?;
-    /// let graph = stream.capture(CaptureMode::ThreadLocal, |stream| data.fill_async(stream, 3));
+    /// let graph = stream.capture(|stream| data.fill_async(stream, 3));
     /// # if graph.as_ref().is_err_and(|e| e.status() == Some(hip::Status::NOT_SUPPORTED)) { return Ok(()) }
     /// let exec = graph?.instantiate()?;
     /// assert_eq!(data.to_vec()?, [0; 10]); // nothing has run yet
@@ -96,16 +70,12 @@ impl Stream {
     ///
     /// # Safety of launches
     /// Who calls [`Kernel::launch`](crate::Kernel::launch) in `body` answers for every launch of the graph.
-    pub fn capture(&self, mode: CaptureMode, body: impl FnOnce(&Self) -> Result<()>) -> Result<Graph> {
+    pub fn capture(&self, body: impl FnOnce(&Self) -> Result<()>) -> Result<Graph> {
         if self.as_raw().is_null() {
             return Err(Error::Capture { reason: "the default stream cannot be captured: make one".to_owned() });
         }
         let capture = Capture::new();
-        self.inner.begin_capture(&capture, |raw| {
-            // SAFETY: the stream is alive.
-            let status = unsafe { hip_sys::hipStreamBeginCapture(raw, mode.raw()) };
-            check(status, "hipStreamBeginCapture", || self.inner.describe())
-        })?;
+        self.inner.begin_capture(&capture)?;
         let mut ending = Ending { stream: self, capture, open: true };
         match (body(self), ending.end()) {
             (Ok(()), graph) => graph,

@@ -12,23 +12,24 @@ use smallvec::SmallVec;
 use super::apart::Aside;
 #[cfg(feature = "rocm-6-4")]
 use super::node::SignalOps;
-use super::node::{GraphCopy, GraphFill, Node, NodeKind, host_params, kernel_params, not_empty};
+use super::node::{GraphFill, Node, NodeKind, host_params, kernel_params, not_empty};
 #[cfg(unix)]
 use super::node::{with_signal, with_wait};
 use super::{Graph, GraphInner, HostCall, Resources};
-use crate::call::check;
-use crate::context;
-use crate::device::Device;
-use crate::error::{Error, Result};
-use crate::event::{Event, Recorded};
+use crate::core::call::check;
+use crate::core::context;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result};
+use crate::core::releases::one_at_a_time;
+use crate::memory::GraphCopy;
 #[cfg(unix)]
-use crate::external::ExternalSemaphore;
+use crate::memory::external::ExternalSemaphore;
 use crate::module::{Kernel, KernelArgs, LaunchConfig};
-use crate::serial::one_at_a_time;
 #[cfg(feature = "rocm-6-4")]
 use crate::stream::SignalOp;
+use crate::stream::event::{Event, Recorded};
+use crate::stream::usage::{Access, Kept, Usage};
 use crate::stream::{Launching, Stream};
-use crate::usage::{Access, Kept, Usage};
 
 /// How a graph is made ready to run. The default: no flags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -415,7 +416,7 @@ impl GraphExec {
     fn change(&mut self, accesses: &[Access<'_>]) -> Result<()> {
         self.graph.device.activate()?;
         // The runtime may read a node's parameters until the launch is over.
-        self.usage.wait(crate::usage::AccessKind::Write)?;
+        self.usage.wait(crate::stream::usage::AccessKind::Write)?;
         self.resources.keep(accesses)
     }
 

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::ptr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::call::check;
-use crate::device::Device;
-use crate::error::{Result, Status};
+use crate::core::call::check;
+use crate::core::device::Device;
+use crate::core::error::{Result, Status};
+use crate::core::releases::GRAPHS_KEEP_THEIR_MEMORY;
 
 /// What launches of graphs have allocated, by device and address, and no launch of a graph has freed since.
 static UNFREED: Mutex<BTreeSet<(usize, usize)>> = Mutex::new(BTreeSet::new());
@@ -51,7 +52,7 @@ impl GraphMemory {
     /// launched, keeps it. A launch of another graph that frees by itself may have freed it already, which the runtime then says: the address
     /// is nobody else's as long as the graph is there.
     pub(super) fn free_rest(&self, device: Device) {
-        if self.allocated.is_empty() || crate::backend::runtime_version().is_ok_and(|(major, ..)| major < 6) {
+        if self.allocated.is_empty() || GRAPHS_KEEP_THEIR_MEMORY.in_use() {
             return;
         }
         for address in &self.allocated {

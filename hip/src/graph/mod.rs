@@ -1,4 +1,4 @@
-//! Graphs: work that is described once and launched many times.
+//! Graphs: work that is described or captured once and launched many times.
 
 mod apart;
 mod capture;
@@ -15,22 +15,22 @@ use std::sync::{Arc, Weak};
 
 use hip_sys::{hipGraph_t, hipGraphNode_t};
 
-pub use capture::CaptureMode;
 pub use exec::{GraphExec, InstantiateOptions};
 use memory::GraphMemory;
 pub use memory::GraphMemoryInfo;
 #[cfg(feature = "rocm-6-4")]
 use node::SignalOps;
-pub use node::{GraphCopy, GraphCopy3, GraphFill, Node, NodeKind};
+pub use node::{GraphFill, Node, NodeKind};
 
-use crate::call::check;
-use crate::context;
-use crate::device::Device;
-use crate::error::{Error, Result};
-use crate::event::Event;
-use crate::serial::one_at_a_time;
+use crate::core::call::check;
+use crate::core::context;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result};
+use crate::core::later;
+use crate::core::releases::one_at_a_time;
+use crate::stream::event::Event;
+use crate::stream::usage::{Access, Kept, MemoryKind};
 use crate::stream::{Report, keep, run_reporting};
-use crate::usage::{Access, Kept, MemoryKind};
 
 /// Work on one device and the order of it (`hipGraph_t`): nodes, and edges between them. It is built node by node, or by
 /// [capturing a stream](crate::Stream::capture), then [instantiated](Self::instantiate) and launched many times.
@@ -142,7 +142,7 @@ impl GraphInner {
 impl Drop for GraphInner {
     fn drop(&mut self) {
         let address = self.raw.expose_provenance();
-        context::in_time(move || {
+        later::in_time(move || {
             // SAFETY: ours, not destroyed yet, and nobody has it any more.
             let _ = unsafe { hip_sys::hipGraphDestroy(ptr::with_exposed_provenance_mut(address)) };
         });

@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use super::pool::PoolInner;
 use super::registered::HeapBlock;
-use crate::call::check;
-use crate::context;
-use crate::device::Device;
-use crate::error::{Result, Status};
+use crate::core::call::check;
+use crate::core::context;
+use crate::core::device::Device;
+use crate::core::error::{Result, Status};
+use crate::core::later::with_memory;
+use crate::core::trace;
 use crate::stream::StreamInner;
-use crate::trace;
-use crate::usage::{Access, AccessKind, Usage};
+use crate::stream::usage::{Access, AccessKind, Usage};
 
 /// One allocation. Given back when dropped, after all work that uses it.
 pub(crate) struct Allocation {
@@ -119,7 +120,7 @@ impl Allocation {
         let mut pointer = ptr::null_mut();
         device.activate()?;
         // SAFETY: `pointer` is valid for a write.
-        let status = unsafe { hip_sys::hipMalloc(&mut pointer, bytes) };
+        let status = with_memory(|| unsafe { hip_sys::hipMalloc(&mut pointer, bytes) });
         check(status, "hipMalloc", || format!("{bytes} bytes on device {}", device.index()))?;
         Ok(Self::from_parts(device, pointer, ptr::null_mut(), bytes, Owner::Malloc))
     }

@@ -6,9 +6,11 @@ use std::ptr;
 use hip_sys::{hipMemoryType, hipPointerAttribute_t};
 
 use super::DevicePtr;
-use crate::call::check;
-use crate::device::Device;
-use crate::error::{Error, Result, Status};
+use crate::core::backend::runtime;
+use crate::core::call::check;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result, Status};
+use crate::core::releases::MEMORY_TYPES_HAVE_OLD_NUMBERS;
 
 /// What kind of memory an address is of ([`PointerAttributes`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,8 +47,8 @@ pub struct PointerAttributes {
 }
 
 /// What a number is, which ROCm 6.0 changed. `None` for memory that the runtime has not made.
-fn kind(raw: hipMemoryType, major: u32) -> Result<Option<PointerKind>> {
-    let kind = match (raw.0, major >= 6) {
+fn kind(raw: hipMemoryType, old: bool) -> Result<Option<PointerKind>> {
+    let kind = match (raw.0, !old) {
         (0, true) => return Ok(None),
         (1, true) | (0, false) => PointerKind::Host,
         (2, true) | (1, false) => PointerKind::Device,
@@ -79,7 +81,7 @@ impl<T> DevicePtr<T> {
     /// # Ok(()) }
     /// ```
     pub fn attributes(self) -> Result<Option<PointerAttributes>> {
-        let (major, _, _) = crate::backend::runtime_version()?;
+        runtime()?;
         if self.address() == 0 {
             return Ok(None);
         }
@@ -98,7 +100,7 @@ impl<T> DevicePtr<T> {
         const { assert!(offset_of!(hipPointerAttribute_t, device) == size_of::<hipMemoryType>()) };
         // SAFETY: the number of this size that comes before the device, which the runtime has set, or zero.
         let number = unsafe { (&raw const raw).cast::<hipMemoryType>().read() };
-        let Some(kind) = kind(number, major)? else { return Ok(None) };
+        let Some(kind) = kind(number, MEMORY_TYPES_HAVE_OLD_NUMBERS.in_use())? else { return Ok(None) };
         Ok(Some(PointerAttributes {
             kind,
             device: Device::get(usize::try_from(raw.device).unwrap_or(usize::MAX))?,
@@ -116,13 +118,13 @@ mod tests {
 
     #[test]
     fn numbers_are_those_of_the_release() {
-        let new = |raw| kind(hipMemoryType(raw), 7).unwrap();
-        let old = |raw| kind(hipMemoryType(raw), 5).unwrap();
+        let new = |raw| kind(hipMemoryType(raw), false).unwrap();
+        let old = |raw| kind(hipMemoryType(raw), true).unwrap();
         assert_eq!([new(0), new(1), new(2)], [None, Some(PointerKind::Host), Some(PointerKind::Device)]);
         assert_eq!(
             [old(0), old(1), old(4)].map(Option::unwrap),
             [PointerKind::Host, PointerKind::Device, PointerKind::Managed]
         );
-        assert!(kind(hipMemoryType(99), 7).is_err());
+        assert!(kind(hipMemoryType(99), false).is_err());
     }
 }

@@ -1,3 +1,5 @@
+//! Device memory that owns its elements.
+
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
@@ -5,8 +7,8 @@ use std::ops::RangeBounds;
 use bytemuck::Pod;
 
 use super::{Allocation, DevicePtr, DeviceSlice, DeviceSliceMut, PinnedSlice, PinnedSliceMut, byte_len};
-use crate::device::Device;
-use crate::error::Result;
+use crate::core::device::Device;
+use crate::core::error::Result;
 use crate::stream::Stream;
 
 /// `len` elements of `T` in a device's memory (`hipMalloc`).
@@ -311,7 +313,7 @@ impl<T> DeviceBuffer<T> {
 
     /// Blocks until no queued work that this crate knows of uses the buffer.
     pub fn synchronize(&self) -> Result<()> {
-        self.memory.usage.wait(crate::usage::AccessKind::Write)
+        self.memory.usage.wait(crate::stream::usage::AccessKind::Write)
     }
 }
 

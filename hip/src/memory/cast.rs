@@ -3,7 +3,7 @@
 use bytemuck::Pod;
 
 use super::{DeviceSlice, DeviceSliceMut};
-use crate::error::{Error, Result};
+use crate::core::error::{Error, Result};
 
 /// How many `U` the `bytes` bytes at `address` are.
 fn fits<T, U>(address: usize, bytes: usize) -> Result<usize> {

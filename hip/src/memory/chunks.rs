@@ -4,7 +4,7 @@ use std::fmt;
 use std::iter::FusedIterator;
 
 use super::{DeviceSlice, DeviceSliceMut};
-use crate::error::{Error, Result};
+use crate::core::error::{Error, Result};
 
 /// Pieces of a [`DeviceSlice`]: see [`DeviceSlice::chunks`].
 pub struct Chunks<'a, T> {

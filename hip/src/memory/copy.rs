@@ -4,11 +4,11 @@ use bytemuck::Pod;
 use hip_sys::{hipMemcpyDeviceToDevice, hipMemcpyDeviceToHost, hipMemcpyHostToDevice};
 
 use super::{DeviceSlice, DeviceSliceMut, PinnedSlice, PinnedSliceMut};
-use crate::call::check;
-use crate::error::{Error, Result};
+use crate::core::call::check;
+use crate::core::error::{Error, Result};
+use crate::core::trace;
 use crate::stream::Stream;
-use crate::trace;
-use crate::usage::AccessKind;
+use crate::stream::usage::AccessKind;
 
 /// `Ok` if a copy has as many elements on both sides.
 pub(crate) fn same_len(what: &'static str, destination: usize, source_len: usize) -> Result<()> {
@@ -26,7 +26,7 @@ pub(crate) fn read_to_vec<T: Pod>(len: usize, read: impl FnOnce(&mut [T]) -> Res
 }
 
 impl<T: Pod> DeviceSlice<'_, T> {
-    /// Copies the elements to the host (`hipMemcpy`), after all queued work that writes to the buffer.
+    /// Copies the elements to the host (`hipMemcpyWithStream`, on a stream of its own), after all queued work that writes to the buffer.
     ///
     /// # Errors
     /// [`Error::Length`] if `destination` has another length. An error of the queued work comes back here.
@@ -36,14 +36,21 @@ impl<T: Pod> DeviceSlice<'_, T> {
             return Ok(());
         }
         self.usage().wait(AccessKind::Read)?;
-        self.device().activate()?;
         trace::copy(Some(self.device()), None, "device to host", self.byte_len());
-        // SAFETY: both sides hold `byte_len` bytes, borrowed for the call, and nothing that is queued writes to the source;
-        // the call returns when the copy is done. Any bytes are a value of T.
-        let status = unsafe {
-            hip_sys::hipMemcpy(destination.as_mut_ptr().cast(), self.pointer(), self.byte_len(), hipMemcpyDeviceToHost)
-        };
-        check(status, "hipMemcpy", || format!("{} bytes from device {}", self.byte_len(), self.device().index()))
+        self.copy_now(&self.device().blocking_stream()?, destination)
+    }
+
+    /// Copies to as many elements on the host, after what is queued on the stream, and waits. What writes to the buffer has been
+    /// waited for, or is in front of the copy.
+    fn copy_now(&self, stream: &Stream, destination: &mut [T]) -> Result<()> {
+        let bytes = self.byte_len();
+        stream.inner.copy_now(|raw| {
+            let (to, from) = (destination.as_mut_ptr().cast(), self.pointer());
+            // SAFETY: both sides hold `bytes` bytes, borrowed for the call; nothing that writes to the source can be queued meanwhile. The call
+            // returns when the copy is done. Any bytes are a value of T.
+            let status = unsafe { hip_sys::hipMemcpyWithStream(to, from, bytes, hipMemcpyDeviceToHost, raw) };
+            check(status, "hipMemcpyWithStream", || format!("{bytes} bytes from device {}", self.device().index()))
+        })
     }
 
     /// The elements, on the host: [`copy_to_slice`](Self::copy_to_slice) into a new vector.
@@ -68,20 +75,7 @@ impl<T: Pod> DeviceSlice<'_, T> {
         trace::copy(Some(self.device()), Some(stream.inner.id()), "device to host", bytes);
         // What the copy must come after is in front of it from here on. The stream is not locked while the host waits.
         stream.inner.submit(&[self.access()], None, |_| Ok(()))?;
-        stream.device().activate()?;
-        // SAFETY: both sides hold `bytes` bytes, borrowed for the call; what writes to the source is in front of the copy, and nothing that does
-        // can be queued while it is borrowed. The call returns when the copy is done. Any bytes are a value of T.
-        let status = unsafe {
-            hip_sys::hipMemcpyWithStream(
-                destination.as_mut_ptr().cast(),
-                self.pointer(),
-                bytes,
-                hipMemcpyDeviceToHost,
-                stream.as_raw(),
-            )
-        };
-        check(status, "hipMemcpyWithStream", || format!("{bytes} bytes from device {}", self.device().index()))?;
-        stream.inner.finish_copy()
+        self.copy_now(stream, destination)
     }
 
     /// Queues a copy to pinned host memory (`hipMemcpyAsync`): a `&mut PinnedBuffer` or a slice of one. The destination
@@ -122,7 +116,7 @@ impl<T: Pod> DeviceSlice<'_, T> {
 }
 
 impl<T: Pod> DeviceSliceMut<'_, T> {
-    /// Copies elements from the host (`hipMemcpy`), after all queued work that uses the buffer.
+    /// Copies elements from the host (`hipMemcpyWithStream`, on a stream of its own), after all queued work that uses the buffer.
     ///
     /// # Errors
     /// [`Error::Length`] if `source` has another length. An error of the queued work comes back here.
@@ -132,15 +126,20 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
             return Ok(());
         }
         self.usage().wait(AccessKind::Write)?;
-        self.device().activate()?;
         trace::copy(Some(self.device()), None, "host to device", self.byte_len());
-        // SAFETY: both sides hold `byte_len` bytes, borrowed for the call, and nothing that is queued uses the destination.
-        let status = unsafe {
-            hip_sys::hipMemcpy(self.pointer(), source.as_ptr().cast(), self.byte_len(), hipMemcpyHostToDevice)
-        };
-        check(status, "hipMemcpy", || format!("{} bytes to device {}", self.byte_len(), self.device().index()))?;
-        // The call may return when the source was read, with the last of it still on its way.
-        self.device().default_queue().finish_copy()
+        self.copy_now(&self.device().blocking_stream()?, source)
+    }
+
+    /// Copies from as many elements on the host, after what is queued on the stream, and waits. What uses the buffer has been waited
+    /// for, or is in front of the copy.
+    fn copy_now(&mut self, stream: &Stream, source: &[T]) -> Result<()> {
+        let bytes = self.byte_len();
+        stream.inner.copy_now(|raw| {
+            let (to, from) = (self.pointer(), source.as_ptr().cast());
+            // SAFETY: both sides hold `bytes` bytes, borrowed for the call; nothing that uses the destination can be queued meanwhile.
+            let status = unsafe { hip_sys::hipMemcpyWithStream(to, from, bytes, hipMemcpyHostToDevice, raw) };
+            check(status, "hipMemcpyWithStream", || format!("{bytes} bytes to device {}", self.device().index()))
+        })
     }
 
     /// Copies elements from the host in the order of `stream` (`hipMemcpyWithStream`): after what the stream has queued, and what other streams do
@@ -175,21 +174,7 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
         trace::copy(Some(self.device()), Some(stream.inner.id()), "host to device", bytes);
         // What the copy must come after is in front of it from here on. The stream is not locked while the host waits.
         stream.inner.submit(&[self.access()], None, |_| Ok(()))?;
-        stream.device().activate()?;
-        // SAFETY: both sides hold `bytes` bytes, borrowed for the call; what uses the destination is in front of the copy, and nothing that does
-        // can be queued while it is borrowed.
-        let status = unsafe {
-            hip_sys::hipMemcpyWithStream(
-                self.pointer(),
-                source.as_ptr().cast(),
-                bytes,
-                hipMemcpyHostToDevice,
-                stream.as_raw(),
-            )
-        };
-        check(status, "hipMemcpyWithStream", || format!("{bytes} bytes to device {}", self.device().index()))?;
-        // The call may return when the source was read, with the last of it still on its way.
-        stream.inner.finish_copy()
+        self.copy_now(stream, source)
     }
 
     /// Queues a copy from pinned host memory (`hipMemcpyAsync`): a `&PinnedBuffer` or a slice of one. The source waits for
@@ -260,8 +245,7 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
         })
     }
 
-    /// Copies from device memory: [`copy_from_device_async`](Self::copy_from_device_async) on the destination's default
-    /// stream, and waits.
+    /// Copies from device memory: [`copy_from_device_async`](Self::copy_from_device_async) on a stream of its own, and waits.
     ///
     /// # Errors
     /// [`Error::Length`]. An error of the queued work comes back here.
@@ -269,7 +253,7 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
     where
         T: 's,
     {
-        let stream = self.device().default_stream();
+        let stream = self.device().blocking_stream()?;
         self.copy_from_device_async(&stream, source)?;
         stream.synchronize()
     }

@@ -5,8 +5,8 @@ use std::os::fd::{FromRawFd as _, OwnedFd};
 use std::ptr;
 
 use super::DeviceBuffer;
-use crate::call::check;
-use crate::error::{Error, Result};
+use crate::core::call::check;
+use crate::core::error::{Error, Result};
 
 impl<T> DeviceBuffer<T> {
     /// The buffer's memory as a dma-buf, for another driver: a network card's, a camera's, another GPU's

@@ -6,10 +6,10 @@ use bytemuck::Pod;
 use hip_sys::{hipError_t, hipMemcpyDeviceToDevice, hipStream_t};
 
 use super::DeviceSliceMut;
-use crate::call::check;
-use crate::error::Result;
+use crate::core::call::check;
+use crate::core::error::Result;
+use crate::core::trace;
 use crate::stream::Stream;
-use crate::trace;
 
 /// A value as the runtime's fill functions take it.
 #[derive(Debug, PartialEq, Eq)]
@@ -66,9 +66,9 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
         stream.inner.submit(&[self.access()], None, |raw| set(pointer, &Pattern::Bytes1(value), bytes, raw))
     }
 
-    /// Fills with `value`: [`fill_async`](Self::fill_async) on the default stream, and waits.
+    /// Fills with `value`, after all queued work that uses the buffer: [`fill_async`](Self::fill_async) on a stream of its own, and waits.
     pub fn fill(&mut self, value: T) -> Result<()> {
-        let stream = self.device().default_stream();
+        let stream = self.device().blocking_stream()?;
         self.fill_async(&stream, value)?;
         stream.synchronize()
     }

@@ -8,9 +8,9 @@ use bytemuck::Pod;
 
 use super::ipc::bytes_from;
 use super::{Allocation, DeviceBuffer, DevicePtr, Keeper, Owner, PointerKind, byte_len};
-use crate::device::Device;
-use crate::error::{Error, Result};
-use crate::usage::AccessKind;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result};
+use crate::stream::usage::AccessKind;
 
 impl<T: Pod> DeviceBuffer<T> {
     /// Takes over `len` elements of memory that other code has allocated on `device` (`hipMalloc`, `hipMallocAsync`, or
@@ -106,7 +106,7 @@ impl<T: Pod> DeviceBuffer<T> {
     /// [`Error::InvalidValue`] for memory that is not freed by `hipFree`: of a module, of another process, mapped, imported, or kept by an owner.
     /// [`Error::Graph`] if a graph uses the buffer. An error of the queued work. The buffer is dropped then.
     pub fn into_raw_parts(self) -> Result<(DevicePtr<T>, usize)> {
-        crate::context::check_caller()?;
+        crate::core::context::check_caller()?;
         let memory = self.allocation();
         if !matches!(memory.owner(), Owner::Nobody | Owner::Malloc | Owner::Queue(..)) {
             return Err(refused("memory of another kind".to_owned(), "from hipMalloc or hipMallocAsync".to_owned()));

@@ -9,8 +9,8 @@ macro_rules! host_memory {
             ///
             /// # Errors
             /// An error of the queued work comes back here.
-            pub fn as_slice(&self) -> $crate::Result<&[$element]> {
-                self.memory.usage.wait($crate::usage::AccessKind::Read)?;
+            pub fn as_slice(&self) -> $crate::core::error::Result<&[$element]> {
+                self.memory.usage.wait($crate::stream::usage::AccessKind::Read)?;
                 // SAFETY: `len` elements, aligned and set since the memory was made. Nothing that is queued writes to them,
                 // and nothing that would can be queued while they are borrowed, for that takes `&mut self`.
                 Ok(unsafe { std::slice::from_raw_parts(self.elements(), self.len) })
@@ -20,8 +20,8 @@ macro_rules! host_memory {
             ///
             /// # Errors
             /// An error of the queued work comes back here.
-            pub fn as_mut_slice(&mut self) -> $crate::Result<&mut [$element]> {
-                self.memory.usage.wait($crate::usage::AccessKind::Write)?;
+            pub fn as_mut_slice(&mut self) -> $crate::core::error::Result<&mut [$element]> {
+                self.memory.usage.wait($crate::stream::usage::AccessKind::Write)?;
                 // SAFETY: as above, and nothing that reads them is queued or can be while they are borrowed.
                 Ok(unsafe { std::slice::from_raw_parts_mut(self.elements(), self.len) })
             }
@@ -33,8 +33,8 @@ macro_rules! host_memory {
             pub fn slice(
                 &self,
                 range: impl std::ops::RangeBounds<usize>,
-            ) -> $crate::Result<$crate::PinnedSlice<'_, $element>> {
-                $crate::PinnedSlice::new(&self.memory, self.len).slice(range)
+            ) -> $crate::core::error::Result<$crate::memory::PinnedSlice<'_, $element>> {
+                $crate::memory::PinnedSlice::new(&self.memory, self.len).slice(range)
             }
 
             /// The elements of a range, for a queued copy to them. The host writes to them with
@@ -45,17 +45,17 @@ macro_rules! host_memory {
             pub fn slice_mut(
                 &mut self,
                 range: impl std::ops::RangeBounds<usize>,
-            ) -> $crate::Result<$crate::PinnedSliceMut<'_, $element>> {
-                $crate::PinnedSliceMut::new(&self.memory, self.len).into_slice(range)
+            ) -> $crate::core::error::Result<$crate::memory::PinnedSliceMut<'_, $element>> {
+                $crate::memory::PinnedSliceMut::new(&self.memory, self.len).into_slice(range)
             }
 
             /// The same memory as devices see it (`hipHostGetDevicePointer`): for kernels that read it in place.
             ///
             /// # Errors
             /// [`InvalidValue`](crate::Error::InvalidValue) if it was not made to be mapped.
-            pub fn as_device_slice(&self) -> $crate::Result<$crate::DeviceSlice<'_, $element>> {
+            pub fn as_device_slice(&self) -> $crate::core::error::Result<$crate::memory::DeviceSlice<'_, $element>> {
                 $crate::memory::mapped(&self.memory)?;
-                Ok($crate::DeviceSlice::new(&self.memory, 0, self.len))
+                Ok($crate::memory::DeviceSlice::new(&self.memory, 0, self.len))
             }
 
             /// The same memory as devices see it (`hipHostGetDevicePointer`): for kernels that write to it in place. What the
@@ -63,9 +63,9 @@ macro_rules! host_memory {
             ///
             /// # Errors
             /// [`InvalidValue`](crate::Error::InvalidValue) if it was not made to be mapped.
-            pub fn as_device_slice_mut(&mut self) -> $crate::Result<$crate::DeviceSliceMut<'_, $element>> {
+            pub fn as_device_slice_mut(&mut self) -> $crate::core::error::Result<$crate::memory::DeviceSliceMut<'_, $element>> {
                 $crate::memory::mapped(&self.memory)?;
-                Ok($crate::DeviceSliceMut::new(&self.memory, 0, self.len))
+                Ok($crate::memory::DeviceSliceMut::new(&self.memory, 0, self.len))
             }
         }
 
@@ -84,7 +84,7 @@ macro_rules! host_memory {
 
             /// The device in whose context the memory was made.
             #[must_use]
-            pub fn device(&self) -> $crate::Device {
+            pub fn device(&self) -> $crate::core::device::Device {
                 self.memory.device
             }
 
@@ -92,8 +92,8 @@ macro_rules! host_memory {
             ///
             /// # Errors
             /// An error of the queued work comes back here.
-            pub fn synchronize(&self) -> $crate::Result<()> {
-                self.memory.usage.wait($crate::usage::AccessKind::Write)
+            pub fn synchronize(&self) -> $crate::core::error::Result<()> {
+                self.memory.usage.wait($crate::stream::usage::AccessKind::Write)
             }
 
             /// The first element; dangling, but aligned, if there is none.
@@ -121,19 +121,19 @@ pub(super) use host_memory;
 /// Defines how a reference to such a type passes for a slice.
 macro_rules! host_slices {
     (<$($lifetime:lifetime,)? $element:ident> $type:ty) => {
-        impl<'a, $($lifetime,)? $element: bytemuck::Pod> From<&'a $type> for $crate::PinnedSlice<'a, $element> {
+        impl<'a, $($lifetime,)? $element: bytemuck::Pod> From<&'a $type> for $crate::memory::PinnedSlice<'a, $element> {
             fn from(memory: &'a $type) -> Self {
                 Self::new(&memory.memory, memory.len)
             }
         }
 
-        impl<'a, $($lifetime,)? $element: bytemuck::Pod> From<&'a mut $type> for $crate::PinnedSlice<'a, $element> {
+        impl<'a, $($lifetime,)? $element: bytemuck::Pod> From<&'a mut $type> for $crate::memory::PinnedSlice<'a, $element> {
             fn from(memory: &'a mut $type) -> Self {
                 Self::from(&*memory)
             }
         }
 
-        impl<'a, $($lifetime,)? $element: bytemuck::Pod> From<&'a mut $type> for $crate::PinnedSliceMut<'a, $element> {
+        impl<'a, $($lifetime,)? $element: bytemuck::Pod> From<&'a mut $type> for $crate::memory::PinnedSliceMut<'a, $element> {
             fn from(memory: &'a mut $type) -> Self {
                 Self::new(&memory.memory, memory.len)
             }

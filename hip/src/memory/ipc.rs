@@ -8,11 +8,12 @@ use bytemuck::Pod;
 use hip_sys::hipIpcMemHandle_t;
 
 use super::{Allocation, DeviceBuffer, Keeper, Owner, byte_len};
-use crate::call::check;
-use crate::device::Device;
-use crate::error::{Error, Result};
+use crate::core::call::check;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result};
+use crate::core::releases::IPC_MEMORY_HAS_NO_FLAG;
 
-/// `hipIpcMemLazyEnablePeerAccess` of ROCm 6.0 and later, which take nothing else; before, it was 0.
+/// `hipIpcMemLazyEnablePeerAccess`, the one flag that there is.
 const LAZY_PEER_ACCESS: c_uint = 1;
 
 /// A buffer for other processes to [open](DeviceBuffer::open_ipc): 64 bytes to be sent to them.
@@ -96,7 +97,7 @@ impl<T: Pod> DeviceBuffer<T> {
         if bytes == 0 {
             return refused("0 bytes".to_owned(), "1 or more".to_owned());
         }
-        let flags = if crate::backend::runtime_version()?.0 >= 6 { LAZY_PEER_ACCESS } else { 0 };
+        let flags = if IPC_MEMORY_HAS_NO_FLAG.in_use() { 0 } else { LAZY_PEER_ACCESS };
         let raw = hipIpcMemHandle_t { reserved: handle.0.map(|byte| byte as _) };
         device.activate()?;
         let mut pointer = ptr::null_mut();

@@ -16,12 +16,13 @@ use hip_sys::{
 
 use super::host::{host_memory, host_slices};
 use super::{Allocation, Owner, byte_len};
-use crate::call::check;
-use crate::context;
-use crate::device::Device;
-use crate::error::Result;
+use crate::core::call::check;
+use crate::core::context;
+use crate::core::device::Device;
+use crate::core::error::Result;
+use crate::core::later::with_memory;
 use crate::stream::Stream;
-use crate::usage::{Access, Usage};
+use crate::stream::usage::{Access, Usage};
 
 /// `len` elements of `T` in managed memory (`hipMallocManaged`): the host and every device see it at one address, and the
 /// runtime moves it as they use it.
@@ -125,7 +126,7 @@ impl<T: Pod> ManagedBuffer<T> {
             device.activate()?;
             let mut raw: *mut c_void = ptr::null_mut();
             // SAFETY: `raw` is valid for a write.
-            let status = unsafe { hip_sys::hipMallocManaged(&mut raw, bytes, hipMemAttachGlobal) };
+            let status = with_memory(|| unsafe { hip_sys::hipMallocManaged(&mut raw, bytes, hipMemAttachGlobal) });
             check(status, "hipMallocManaged", || format!("{bytes} bytes of managed memory"))?;
             memory.adopt_host(raw, bytes, Owner::Managed);
             memory.pointer = raw;

@@ -7,10 +7,10 @@ use bytemuck::Pod;
 use hip_sys::{hipMemLocation, hipMemLocationTypeDevice, hipMemLocationTypeHost};
 
 use super::{MemoryPlace, PinnedSlice, PinnedSliceMut};
-use crate::call::check;
-use crate::error::{Error, Result};
+use crate::core::call::check;
+use crate::core::error::{Error, Result};
 use crate::stream::Stream;
-use crate::usage::Access;
+use crate::stream::usage::Access;
 
 /// Moves of managed memory to where it will be used next, queued on a stream with one call of the runtime
 /// (`hipMemPrefetchBatchAsync`, of ROCm 10.0). They change speed, not meaning.

@@ -1,25 +1,33 @@
-//! Memory of devices and pinned memory of the host.
+//! Memory: device, pinned, managed and pitched buffers, copies and fills, pools, arrays, peer access, DLPack, memory of other APIs.
 
 mod allocation;
+pub(crate) mod array;
 mod attributes;
-#[cfg(feature = "rocm-7-1")]
-mod batch;
-#[cfg(feature = "rocm-7-1")]
-mod batch_3d;
 mod buffer;
 mod cast;
 mod chunks;
 mod copy;
+#[cfg(feature = "rocm-7-1")]
+mod copy_batch;
+#[cfg(feature = "rocm-7-1")]
+mod copy_batch_3d;
+pub mod dlpack;
 #[cfg(all(unix, feature = "rocm-7-0"))]
 mod dma_buf;
+#[cfg(unix)]
+pub(crate) mod external;
 mod fill;
 mod float8;
 mod foreign;
+mod graph_copy;
 mod host;
 mod ipc;
 mod managed;
 #[cfg(feature = "rocm-10-0")]
 mod managed_batch;
+#[cfg(feature = "ndarray")]
+mod ndarray;
+pub(crate) mod peer;
 mod pinned;
 mod pinned_slice;
 mod pitched;
@@ -33,16 +41,17 @@ use std::ops::{Bound, RangeBounds};
 use std::ptr;
 
 pub use attributes::{PointerAttributes, PointerKind};
-#[cfg(feature = "rocm-7-1")]
-pub use batch::CopyBatch;
-#[cfg(feature = "rocm-7-1")]
-pub use batch_3d::CopyBatch3;
 pub use buffer::DeviceBuffer;
 pub use bytemuck::Pod;
 pub use chunks::{Chunks, ChunksMut};
 pub(crate) use copy::{read_to_vec, same_len};
+#[cfg(feature = "rocm-7-1")]
+pub use copy_batch::CopyBatch;
+#[cfg(feature = "rocm-7-1")]
+pub use copy_batch_3d::CopyBatch3;
 pub(crate) use fill::Pattern;
 pub use float8::{F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz};
+pub use graph_copy::{GraphCopy, GraphCopy3};
 pub use ipc::IpcMemoryHandle;
 pub use managed::{Attachment, ManagedBuffer, MemoryAdvice, MemoryPlace};
 #[cfg(feature = "rocm-10-0")]
@@ -60,10 +69,9 @@ pub use slice::{DeviceSlice, DeviceSliceMut};
 pub use virtual_memory::{AddressRange, PhysicalMemory};
 
 pub(crate) use allocation::{Allocation, Keeper, Owner};
-pub(crate) use pool::DevicePools;
 
-use crate::call::check;
-use crate::error::{Error, Result};
+use crate::core::call::check;
+use crate::core::error::{Error, Result};
 
 /// An address in device memory of elements of type `T`, of unknown life: what a kernel sees of a buffer.
 ///

@@ -1,3 +1,5 @@
+//! Pinned host memory.
+
 use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::ptr;
@@ -10,10 +12,11 @@ use hip_sys::{
 
 use super::host::{host_memory, host_slices};
 use super::{Allocation, Owner, byte_len, device_pointer};
-use crate::call::check;
-use crate::device::Device;
-use crate::error::{Error, Result};
-use crate::usage::Usage;
+use crate::core::call::check;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result};
+use crate::core::later::with_memory;
+use crate::stream::usage::Usage;
 
 /// `len` elements of `T` in pinned host memory (`hipHostMalloc`): what asynchronous copies go to and come from.
 ///
@@ -147,7 +150,7 @@ impl<T: Pod> PinnedBuffer<T> {
             device.activate()?;
             let mut raw: *mut c_void = ptr::null_mut();
             // SAFETY: `raw` is valid for a write. The flags are some that there are.
-            let status = unsafe { hip_sys::hipHostMalloc(&mut raw, bytes, options.flags()) };
+            let status = with_memory(|| unsafe { hip_sys::hipHostMalloc(&mut raw, bytes, options.flags()) });
             check(status, "hipHostMalloc", || format!("{bytes} bytes of pinned host memory with {options:?}"))?;
             memory.adopt_host(raw, bytes, Owner::Host { portable: options.portable });
             // SAFETY: `bytes` bytes from hipHostMalloc, which nobody else has.

@@ -1,12 +1,14 @@
+//! Slices of pinned host memory, for queued copies.
+
 use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
 
 use super::{Allocation, range_of};
-use crate::device::Device;
-use crate::error::Result;
-use crate::usage::{Access, AccessKind};
+use crate::core::device::Device;
+use crate::core::error::Result;
+use crate::stream::usage::{Access, AccessKind};
 
 /// Some elements of pinned host memory, borrowed for a queued copy from them: of a [`PinnedBuffer`](crate::PinnedBuffer), of registered
 /// or of managed memory.

@@ -13,10 +13,10 @@ use hip_sys::{
 
 use super::host::{host_memory, host_slices};
 use super::{Allocation, DevicePtr, Owner, byte_len, device_pointer};
-use crate::call::check;
-use crate::device::Device;
-use crate::error::{Error, Result};
-use crate::usage::Usage;
+use crate::core::call::check;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result};
+use crate::stream::usage::Usage;
 
 /// How host memory is registered. The default: all devices can use it, in copies and in place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -103,8 +103,8 @@ impl<T: Pod> RegisteredBuffer<T> {
     /// # Errors
     /// An error of the queued work comes back here, and one of unregistering; the elements are lost then.
     pub fn into_vec(self) -> Result<Vec<T>> {
-        crate::context::check_caller()?;
-        self.memory.usage.wait(crate::usage::AccessKind::Write)?;
+        crate::core::context::check_caller()?;
+        self.memory.usage.wait(crate::stream::usage::AccessKind::Write)?;
         let Self { mut memory, len, capacity, .. } = self;
         if memory.usage.is_kept() {
             // A graph will use the memory again.

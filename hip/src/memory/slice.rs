@@ -1,3 +1,5 @@
+//! Slices of device memory.
+
 use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
@@ -6,9 +8,9 @@ use std::ops::RangeBounds;
 use bytemuck::Pod;
 
 use super::{Allocation, DeviceBuffer, DevicePtr, range_of};
-use crate::device::Device;
-use crate::error::{Error, Result};
-use crate::usage::{Access, AccessKind, Usage};
+use crate::core::device::Device;
+use crate::core::error::{Error, Result};
+use crate::stream::usage::{Access, AccessKind, Usage};
 
 /// Some elements of a [`DeviceBuffer`], borrowed. Copying it copies no elements.
 pub struct DeviceSlice<'a, T> {

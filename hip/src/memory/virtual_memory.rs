@@ -19,11 +19,13 @@ use hip_sys::{
 
 use super::pool::location;
 use super::{Allocation, DeviceBuffer, Keeper, Owner};
-use crate::call::check;
-use crate::context::in_time;
-use crate::device::Device;
-use crate::error::{Error, Result};
-use crate::usage::AccessKind;
+use crate::core::call::check;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result};
+use crate::core::later::{self, in_time, with_memory};
+#[cfg(unix)]
+use crate::core::releases::DESCRIPTORS_ARE_POINTED_TO;
+use crate::stream::usage::AccessKind;
 
 /// A range of addresses with nothing behind them yet (`hipMemAddressReserve`), for [`PhysicalMemory`] to be
 /// [mapped](Self::map) to.
@@ -142,7 +144,7 @@ impl PhysicalMemory {
         let bytes = whole(device, &properties, bytes)?;
         let mut raw: hipMemGenericAllocationHandle_t = ptr::null_mut();
         // SAFETY: `raw` is valid for a write, `properties` for a read; 0 is the only flag.
-        let status = unsafe { hip_sys::hipMemCreate(&mut raw, bytes, &properties, 0) };
+        let status = with_memory(|| unsafe { hip_sys::hipMemCreate(&mut raw, bytes, &properties, 0) });
         check(status, "hipMemCreate", || format!("{bytes} bytes on device {}", device.index()))?;
         Ok(Self { inner: Arc::new(PhysicalInner { raw, bytes, device: *device, mapped: AtomicBool::new(false) }) })
     }
@@ -189,10 +191,10 @@ impl PhysicalMemory {
     pub unsafe fn import(device: &Device, fd: BorrowedFd<'_>, bytes: usize) -> Result<Self> {
         let mut raw: hipMemGenericAllocationHandle_t = ptr::null_mut();
         let mut number = fd.as_raw_fd();
-        // By value, in the pointer's place; runtimes before ROCm 7.0 follow a pointer to it.
-        let handle: *mut c_void = match crate::backend::runtime_version()?.0 {
-            7.. => ptr::without_provenance_mut(number as usize),
-            _ => ptr::from_mut(&mut number).cast(),
+        // By value, in the pointer's place.
+        let handle: *mut c_void = match DESCRIPTORS_ARE_POINTED_TO.in_use() {
+            false => ptr::without_provenance_mut(number as usize),
+            true => ptr::from_mut(&mut number).cast(),
         };
         device.activate()?;
         // SAFETY: `raw` is valid for a write, and the handle is as this runtime wants it. The caller answers for the descriptor.
@@ -242,8 +244,9 @@ impl AddressRange {
     /// Maps pieces of memory, one behind the other, to the addresses from `offset` bytes on (`hipMemMap`, `hipMemSetAccess`), as one buffer.
     /// The memory's device may use it.
     ///
-    /// The buffer keeps the memory and the addresses. Dropping it unmaps them (`hipMemUnmap`), after all work that uses it. A piece is in
-    /// one buffer at a time.
+    /// The buffer keeps the memory and the addresses. They are unmapped (`hipMemUnmap`) after the buffer is dropped and all work that uses it
+    /// is done. A piece is in one buffer at a time. To map a piece or addresses of a buffer that was dropped with work queued blocks until the
+    /// work is done.
     ///
     /// # Errors
     /// [`Error::Range`] if the pieces do not fit in the range; [`Error::InvalidValue`] if something is mapped there, or a piece elsewhere, if
@@ -287,6 +290,10 @@ impl AddressRange {
                 format!("a multiple of {size} bytes at a multiple of {align}, for {type_name}"),
             ));
         }
+        if self.inner.is_taken(&(offset..end)) || pieces.iter().any(|piece| piece.is_mapped()) {
+            // Perhaps by a buffer that was dropped with work queued.
+            later::settle();
+        }
         let mut mapped = Mapped::claim(&self.inner, offset..end).ok_or_else(|| {
             refused(format!("to {offset}..{end} of a range"), "to addresses that nothing is mapped to".to_owned())
         })?;
@@ -320,6 +327,15 @@ impl RangeInner {
         // The list is whole after every statement.
         self.mapped.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn is_taken(&self, place: &Range<usize>) -> bool {
+        overlaps(&self.lock(), place)
+    }
+}
+
+/// Whether a place has bytes in common with one of several.
+fn overlaps(places: &[Range<usize>], place: &Range<usize>) -> bool {
+    places.iter().any(|other| other.start < place.end && place.start < other.end)
 }
 
 /// Memory that is mapped, until it is dropped. Unless the unmapping fails, when it is lost with its addresses.
@@ -337,7 +353,7 @@ impl Mapped {
     /// Nothing yet. `None` if something else is there.
     fn claim(range: &Arc<RangeInner>, place: Range<usize>) -> Option<Self> {
         let mut mapped = range.lock();
-        if mapped.iter().any(|other| other.start < place.end && place.start < other.end) {
+        if overlaps(&mapped, &place) {
             return None;
         }
         mapped.push(place.clone());

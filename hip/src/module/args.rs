@@ -7,13 +7,13 @@ use bytemuck::{NoUninit, Pod};
 use smallvec::SmallVec;
 
 use super::KernelInfo;
-use crate::device::Device;
-use crate::error::{Error, Result};
+use crate::core::device::Device;
+use crate::core::error::{Error, Result};
 use crate::memory::{
     DeviceBuffer, DevicePtr, DeviceSlice, DeviceSliceMut, ManagedBuffer, PitchedBuffer, PitchedSlice, PitchedSliceMut,
 };
+use crate::stream::usage::{Access, AccessKind};
 use crate::texture::{Surface, Texture};
-use crate::usage::{Access, AccessKind};
 
 pub(super) const ARGUMENT: &str = "a launch argument";
 

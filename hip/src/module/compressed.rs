@@ -1,6 +1,6 @@
 //! Compressed offload bundles (`CCOB`): a header, and a bundle compressed with zstd or zlib.
 
-use crate::error::{Error, Result};
+use crate::core::error::{Error, Result};
 
 /// What they begin with.
 pub(crate) const MAGIC: &[u8] = b"CCOB";
@@ -120,7 +120,7 @@ mod tests {
     ];
     const INSIDE: &[u8] = include_bytes!("../../../sim/amdgpu-sim/tests/kernels/basic-O3.co");
 
-    fn device() -> crate::Arch {
+    fn device() -> crate::core::arch::Arch {
         "gfx90a:sramecc+:xnack-".parse().unwrap()
     }
 

@@ -9,8 +9,8 @@ use bytemuck::Pod;
 use hip_sys::hipError_t;
 
 use super::{Module, ModuleInner};
-use crate::call::check;
-use crate::error::{Error, Result, Status};
+use crate::core::call::check;
+use crate::core::error::{Error, Result, Status};
 use crate::memory::{Allocation, DeviceBuffer, Keeper};
 
 impl Module {

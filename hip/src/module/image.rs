@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::Arch;
-use crate::error::{Error, Result};
+use crate::core::arch::Arch;
+use crate::core::error::{Error, Result};
 use crate::module::compressed;
 use crate::module::elf::{Elf, MACHINE_AMDGPU, OS_ABI_HSA, TYPE_DYNAMIC};
 use crate::module::metadata::Metadata;

@@ -1,3 +1,5 @@
+//! Kernels: what they are like, occupancy, and launches.
+
 use std::ffi::{c_int, c_void};
 use std::fmt;
 use std::ptr;
@@ -7,13 +9,13 @@ use hip_sys::hipFunction_t;
 
 use super::args::Pointers;
 use super::{Arguments, KernelArgs, KernelInfo, LaunchConfig, ModuleInner};
-use crate::attribute::FunctionAttribute;
-use crate::call::check;
-use crate::device::Device;
-use crate::error::{Error, Result};
-use crate::serial::one_at_a_time;
+use crate::core::attribute::FunctionAttribute;
+use crate::core::call::check;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result};
+use crate::core::releases::one_at_a_time;
+use crate::stream::usage::{Access, Accesses};
 use crate::stream::{Launching, Stream};
-use crate::usage::{Access, Accesses};
 
 /// A kernel of a [`Module`](super::Module) (`hipFunction_t`). Cheap to clone; it keeps the module loaded.
 #[derive(Clone)]

@@ -7,11 +7,11 @@ use std::ptr;
 use hip_sys::{hipError_t, hipEvent_t, hipFunction_t, hipStream_t};
 
 use super::{Kernel, KernelArgs, LaunchConfig};
-use crate::call::check;
-use crate::error::{Error, Result};
-use crate::event::{Event, Recorded};
-use crate::serial::one_at_a_time;
+use crate::core::call::check;
+use crate::core::error::{Error, Result};
+use crate::core::releases::one_at_a_time;
 use crate::stream::Stream;
+use crate::stream::event::{Event, Recorded};
 
 /// `hipExtModuleLaunchKernel`, which the headers leave to `hip_ext.h`. It counts threads where others count blocks.
 type ExtLaunch = unsafe extern "C" fn(

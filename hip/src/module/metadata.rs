@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::Arch;
-use crate::error::{Error, Result};
+use crate::core::arch::Arch;
+use crate::core::error::{Error, Result};
 use crate::module::msgpack::Value;
 
 /// Kernel arguments of one launch are far below this; more is damaged metadata.

@@ -1,15 +1,17 @@
-//! Modules of device code, their kernels, and launches.
+//! Modules of device code: loading, kernels and their arguments, launches, libraries, the linker.
 
 mod args;
 mod compressed;
 mod elf;
-mod geometry;
 mod global;
 mod image;
 mod kernel;
 mod launch;
+#[cfg(feature = "rocm-7-1")]
+pub(crate) mod library;
+mod limits;
 #[cfg(feature = "rocm-6-4")]
-mod link;
+mod linker;
 mod metadata;
 mod msgpack;
 mod multi_device;
@@ -27,26 +29,26 @@ use std::sync::{Arc, Mutex};
 use hip_sys::hipModule_t;
 
 pub use args::{Arguments, KernelArg, KernelArgs};
-pub use geometry::{Dim3, LaunchConfig};
 #[cfg(feature = "rocm-10-0")]
 pub(crate) use global::variable;
 pub use kernel::{Kernel, Occupancy};
 #[cfg(feature = "rocm-7-0")]
 pub use launch::LaunchAttributes;
 #[cfg(feature = "rocm-6-4")]
-pub use link::{LinkInput, Linker};
+pub use linker::{LinkInput, Linker};
 pub use metadata::{KernelInfo, Parameter, ParameterKind};
 pub use multi_device::{DevicePart, launch_cooperative_on_devices};
 pub use options::{LoadLog, LoadOptions};
 
-use crate::Arch;
-use crate::call::check;
-use crate::device::Device;
-use crate::error::{Error, Result};
-use crate::module::image::CodeObject;
-use crate::serial::one_at_a_time;
-use crate::trace;
-use crate::usage::Usage;
+use crate::core::arch::Arch;
+use crate::core::call::check;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result};
+pub(crate) use crate::core::geometry::{Dim3, LaunchConfig};
+use crate::core::releases::one_at_a_time;
+use crate::core::trace;
+use crate::stream::usage::Usage;
+use image::CodeObject;
 
 /// Code loaded on a device (`hipModule_t`). Cheap to clone: a clone is the same module, and the code stays loaded as long
 /// as a module, a kernel of it or a queued launch is left.
@@ -67,7 +69,7 @@ pub(crate) struct ModuleInner {
     _image: Image,
     /// The library that this is a device's part of, and that is unloaded in its place.
     #[cfg(feature = "rocm-10-0")]
-    library: Option<Arc<crate::library::LibraryInner>>,
+    library: Option<Arc<crate::module::library::LibraryInner>>,
 }
 
 /// The bytes of variables that a buffer has, so that no two have any in common.
@@ -242,7 +244,7 @@ impl ModuleInner {
         device: Device,
         usage: Usage,
         variables: &Variables,
-        library: Arc<crate::library::LibraryInner>,
+        library: Arc<crate::module::library::LibraryInner>,
     ) -> Arc<Self> {
         let mut module = Self::new(ptr::null_mut(), device, Vec::new(), Image::default());
         (module.usage, module.variables, module.library) = (usage, Arc::clone(variables), Some(library));

@@ -4,9 +4,9 @@ use std::ffi::c_uint;
 
 use super::args::{Arguments, Pointers};
 use super::{Kernel, KernelArgs, LaunchConfig};
-use crate::call::check;
-use crate::error::{Error, Result};
-use crate::serial::one_at_a_time;
+use crate::core::call::check;
+use crate::core::error::{Error, Result};
+use crate::core::releases::one_at_a_time;
 use crate::stream::Stream;
 
 /// One device's part of a launch on several devices ([`launch_cooperative_on_devices`]).

@@ -3,9 +3,9 @@
 use hip_sys::{hipLaunchAttributeSynchronizationPolicy, hipLaunchAttributeValue, hipSynchronizationPolicy};
 
 use super::Stream;
-use crate::call::check;
-use crate::error::{Error, Result};
-use crate::settings::WaitPolicy;
+use crate::core::call::check;
+use crate::core::error::{Error, Result};
+use crate::core::settings::WaitPolicy;
 
 /// In C's numbers.
 fn raw(policy: WaitPolicy) -> hipSynchronizationPolicy {

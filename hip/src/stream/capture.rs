@@ -3,15 +3,15 @@
 use std::ptr;
 use std::slice;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::{self, ThreadId};
 
-use hip_sys::hipStream_t;
+use hip_sys::{hipGraph_t, hipStream_t};
 
 use super::{Launching, StreamInner};
-use crate::call::check;
-use crate::error::{Error, Result};
-use crate::usage::{Access, AccessKind, Kept, MemoryKind};
+use crate::core::call::check;
+use crate::core::error::{Error, Result};
+use crate::stream::usage::{Access, AccessKind, Kept, MemoryKind};
 
 /// What a capture has met so far.
 pub(crate) struct Capture {
@@ -64,7 +64,7 @@ impl Capture {
         let ended = State { ended: true, ..State::default() };
         let State { kept, kernels, joined, at_once, .. } = std::mem::replace(&mut *self.lock(), ended);
         for stream in joined {
-            stream.set_capture(None);
+            stream.leave_capture();
         }
         for stream in at_once {
             // It has no ticket, and what it uses is kept no longer than by `kept`.
@@ -76,20 +76,17 @@ impl Capture {
     }
 }
 
-/// Runs `body` with calls allowed that this thread's capture would refuse (`hipThreadExchangeStreamCaptureMode`): for a call
-/// on a stream that is not captured.
-fn relaxed<R>(body: impl FnOnce() -> R) -> R {
-    let exchange = |mut mode| {
-        // SAFETY: `mode` is valid for a read and a write.
-        let status = unsafe { hip_sys::hipThreadExchangeStreamCaptureMode(&mut mode) };
-        (status.0 == 0).then_some(mode)
-    };
-    let before = exchange(hip_sys::hipStreamCaptureModeRelaxed);
-    let result = body();
-    if let Some(before) = before {
-        exchange(before);
-    }
-    result
+/// How many streams are being captured, in all threads. Locked for the calls that begin and end a capture.
+static CAPTURES: RwLock<usize> = RwLock::new(0);
+
+/// Runs `call`, which does not work while any stream is captured, unless one is. No capture begins meanwhile.
+///
+/// HIP keeps a set of the streams that are being captured, and looks at it without a lock in calls that wait for the device or use
+/// its default stream for the host: it spoils all that are in it, or crashes if another thread puts one in at that time. This crate
+/// makes no such calls but by way of this function.
+pub(super) fn apart_from_captures<R>(call: impl FnOnce() -> R) -> Option<R> {
+    let captures = CAPTURES.read().unwrap_or_else(PoisonError::into_inner);
+    (*captures == 0).then(call)
 }
 
 impl StreamInner {
@@ -105,7 +102,7 @@ impl StreamInner {
         self.capture.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(crate) fn set_capture(&self, capture: Option<Arc<Capture>>) {
+    fn set_capture(&self, capture: Option<Arc<Capture>>) {
         let mut slot = self.capture.lock().unwrap_or_else(PoisonError::into_inner);
         self.captured.store(capture.is_some(), Ordering::Release);
         *slot = capture;
@@ -128,19 +125,80 @@ impl StreamInner {
             }
             None => {}
         }
-        // So that nobody has to wait for it while it is captured. (HIP 5.7 allows it to nobody who captures.)
-        let issued = self.lock().issued;
-        if self.completed() < issued {
-            relaxed(|| self.synchronize())?;
+        self.while_empty(|| {
+            let mut state = capture.lock();
+            if state.ended {
+                return Err(Error::Capture {
+                    reason: "the event marks a place in a graph that is complete".to_owned(),
+                });
+            }
+            self.set_capture(Some(Arc::clone(capture)));
+            state.joined.push(Arc::clone(self));
+            Ok(())
+        })
+    }
+
+    /// The capture that the stream is in, which is this thread's: else another thread would put something into it.
+    pub(super) fn own_capture(&self) -> Result<Option<Arc<Capture>>> {
+        let capture = self.capture();
+        match &capture {
+            Some(capture) if capture.thread != thread::current().id() => Err(self.captured_elsewhere()),
+            _ => Ok(capture),
         }
-        let mut state = capture.lock();
-        if state.ended {
-            return Err(Error::Capture { reason: "the event marks a place in a graph that is complete".to_owned() });
+    }
+
+    fn captured_elsewhere(&self) -> Error {
+        Error::Capture {
+            reason: format!("{} is captured by another thread: use a stream of your own", self.describe()),
         }
+    }
+
+    /// Waits until the stream has no work, and runs `body` while none can be queued and no call names the stream.
+    fn while_empty(&self, body: impl FnOnce() -> Result<()>) -> Result<()> {
+        // Not with the stream locked, as long as others leave a gap.
+        for _ in 0..4 {
+            self.wait_all()?;
+            let _direct = self.direct.write().unwrap_or_else(PoisonError::into_inner);
+            let queue = self.lock();
+            if self.completed() >= queue.issued {
+                self.refuse_captured("another capture")?;
+                return body();
+            }
+        }
+        let _direct = self.direct.write().unwrap_or_else(PoisonError::into_inner);
+        self.refuse_captured("another capture")?;
+        let queue = self.lock();
+        self.device.activate()?;
+        // SAFETY: the stream is alive as long as `self`.
+        let status = unsafe { hip_sys::hipStreamSynchronize(self.raw()) };
+        check(status, "hipStreamSynchronize", || self.describe())?;
+        self.credit_queue(&queue)?;
+        body()
+    }
+
+    /// Takes the stream out of a capture that is over.
+    fn leave_capture(&self) {
+        let _direct = self.direct.write().unwrap_or_else(PoisonError::into_inner);
         let _queue = self.lock();
-        self.set_capture(Some(Arc::clone(capture)));
-        state.joined.push(Arc::clone(self));
-        Ok(())
+        self.renew_if_spoilt();
+        self.set_capture(None);
+    }
+
+    /// Puts another C stream in the place of this one if a capture that went wrong has spoilt it: HIP 6 and 7 take nothing on it any more.
+    /// The stream is locked, and has no work.
+    fn renew_if_spoilt(&self) {
+        let (old, mut state) = (self.raw(), hip_sys::hipStreamCaptureStatusNone);
+        // SAFETY: the stream is alive; `state` is valid for a write.
+        let told = unsafe { hip_sys::hipStreamIsCapturing(old, &mut state) };
+        if !self.owned || told.0 != 0 || state == hip_sys::hipStreamCaptureStatusNone {
+            return;
+        }
+        // What cannot be made is no worse than what there is: the next call on the stream says so.
+        if let Ok(new) = self.another_like_this() {
+            self.raw.store(new, Ordering::Relaxed);
+            // SAFETY: ours, without work, and nobody has it any more. It leaves HIP's list of captured streams with this.
+            let _ = unsafe { hip_sys::hipStreamDestroy(old) };
+        }
     }
 
     /// Puts one piece of work into the graph: it waits for nothing now, and its memory is kept.
@@ -158,9 +216,7 @@ impl StreamInner {
             return Err(Error::Capture { reason: format!("that of {} ended meanwhile", self.describe()) });
         };
         if capture.thread != thread::current().id() {
-            return Err(Error::Capture {
-                reason: format!("{} is captured by another thread: use a stream of your own", self.describe()),
-            });
+            return Err(self.captured_elsewhere());
         }
         self.device.activate()?;
         let mut state = capture.lock();
@@ -168,7 +224,7 @@ impl StreamInner {
             keep(&mut state.kept, access)?;
         }
         let before = self.last_captured();
-        queue(self.raw)?;
+        queue(self.raw())?;
         if before.is_some() && before == self.last_captured() {
             state.at_once.push(Arc::clone(self));
             let what = launch.map_or_else(|| "it".to_owned(), |launch| format!("the launch of {}", launch.kernel));
@@ -189,7 +245,7 @@ impl StreamInner {
         let (no_id, no_graph) = (ptr::null_mut(), ptr::null_mut());
         // SAFETY: the stream is alive; state, nodes and their number are valid for a write, and the others are not asked for.
         let status = unsafe {
-            hip_sys::hipStreamGetCaptureInfo_v2(self.raw, &mut state, no_id, no_graph, &mut nodes, &mut count)
+            hip_sys::hipStreamGetCaptureInfo_v2(self.raw(), &mut state, no_id, no_graph, &mut nodes, &mut count)
         };
         check(status, "hipStreamGetCaptureInfo_v2", || self.describe()).ok()?;
         if state != hip_sys::hipStreamCaptureStatusActive {
@@ -202,16 +258,32 @@ impl StreamInner {
         Some(unsafe { slice::from_raw_parts(nodes, count) }.iter().map(|node| node.addr()).collect())
     }
 
-    /// Begins a capture with `begin`, so that no other thread queues work in between.
-    pub(crate) fn begin_capture(
-        &self,
-        capture: &Arc<Capture>,
-        begin: impl FnOnce(hipStream_t) -> Result<()>,
-    ) -> Result<()> {
-        self.synchronize()?;
-        let _queue = self.lock();
-        begin(self.raw)?;
-        self.set_capture(Some(Arc::clone(capture)));
-        Ok(())
+    /// Begins a capture.
+    pub(crate) fn begin_capture(&self, capture: &Arc<Capture>) -> Result<()> {
+        self.while_empty(|| {
+            let mut captures = CAPTURES.write().unwrap_or_else(PoisonError::into_inner);
+            // Relaxed: in the other modes HIP also refuses to wait for other streams and events, to allocate and to free while a stream is
+            // captured, and spoils the capture. That protects what this crate keeps in order itself.
+            // SAFETY: the stream is alive.
+            let status = unsafe { hip_sys::hipStreamBeginCapture(self.raw(), hip_sys::hipStreamCaptureModeRelaxed) };
+            check(status, "hipStreamBeginCapture", || self.describe())?;
+            *captures += 1;
+            self.set_capture(Some(Arc::clone(capture)));
+            Ok(())
+        })
+    }
+
+    /// Ends the capture, and gives its graph.
+    pub(crate) fn end_capture(&self) -> Result<hipGraph_t> {
+        let mut graph: hipGraph_t = ptr::null_mut();
+        let status = {
+            let mut captures = CAPTURES.write().unwrap_or_else(PoisonError::into_inner);
+            *captures -= 1;
+            // SAFETY: the stream is alive and captured by us; `graph` is valid for a write.
+            unsafe { hip_sys::hipStreamEndCapture(self.raw(), &mut graph) }
+        };
+        let ended = check(status, "hipStreamEndCapture", || self.describe());
+        self.leave_capture();
+        ended.map(|()| graph)
     }
 }

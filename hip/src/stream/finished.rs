@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use super::Stream;
-use crate::error::Result;
-use crate::event::Event;
+use crate::core::error::Result;
+use crate::stream::event::Event;
 
 /// Resolves when the work that was queued on a stream is done: of [`Stream::finished`].
 ///

@@ -3,9 +3,9 @@
 use hip_sys::{hipDevice_t, hipStream_t};
 
 use super::{Stream, StreamInner};
-use crate::call::check;
-use crate::device::Device;
-use crate::error::{Error, Result};
+use crate::core::call::check;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result};
 
 impl Stream {
     /// Takes over a stream that other code has made on `device`: it is destroyed (`hipStreamDestroy`) when the last handle, and the last buffer

@@ -3,32 +3,66 @@
 use std::any::Any;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Stream;
-use crate::call::check;
-use crate::context;
-use crate::error::{Error, Result};
+use crate::core::call::check;
+use crate::core::context;
+use crate::core::error::{Error, Result};
 
-/// Where an error of queued work is kept until somebody waits for the work.
+/// Where an error of queued work is kept until somebody waits for the work. If nobody does, it goes to stderr.
 #[derive(Default)]
-pub(crate) struct Report(Mutex<Option<Error>>);
+pub(crate) struct Report(Mutex<Kept>);
+
+#[derive(Default)]
+struct Kept {
+    /// What the runtime has told a destructor, or the reaper for it.
+    failed: Option<Error>,
+    /// What a host function did.
+    panicked: Option<Error>,
+}
 
 impl Report {
-    /// Keeps an error, unless an earlier one is there.
-    pub(crate) fn put(&self, error: Error) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Keeps an error of the runtime's, unless an earlier one is there.
+    pub(crate) fn put(&self, error: Error) {
+        self.lock().failed.get_or_insert(error);
+    }
+
+    /// The first error.
     pub(crate) fn take(&self) -> Option<Error> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        let mut kept = self.lock();
+        kept.failed.take().or_else(|| kept.panicked.take())
+    }
+
+    /// The error of the runtime's, which whoever waits for the whole device gets too.
+    pub(crate) fn take_failed(&self) -> Option<Error> {
+        self.lock().failed.take()
+    }
+
+    pub(crate) fn is_pending(&self) -> bool {
+        let kept = self.lock();
+        kept.failed.is_some() || kept.panicked.is_some()
+    }
+}
+
+impl Drop for Report {
+    fn drop(&mut self) {
+        while let Some(error) = self.take() {
+            if !context::is_forked() {
+                eprintln!("hip: work that nobody waited for has failed: {error}");
+            }
+        }
     }
 }
 
 /// Runs a function of the user's on a thread of the runtime: no panic leaves it, and no call into HIP is made in it.
 pub(crate) fn run_reporting(report: &Report, body: impl FnOnce()) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| context::as_host_function(body))) {
-        report.put(Error::HostFunctionPanicked { message: message(&*payload) });
+        report.lock().panicked.get_or_insert(Error::HostFunctionPanicked { message: message(&*payload) });
         // A payload may panic when it is dropped.
         std::mem::forget(payload);
     }

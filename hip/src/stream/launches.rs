@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::module::LaunchConfig;
+use crate::core::geometry::LaunchConfig;
 
 /// How many are remembered.
 const MOST: usize = 8;

@@ -1,43 +1,50 @@
-//! Streams: queues of work on a device.
+//! Streams and what orders their work: streams, events, signals, host functions, and the record of which stream uses what.
 
 #[cfg(feature = "rocm-7-1")]
 mod attributes;
 mod capture;
+pub(crate) mod event;
+#[cfg(feature = "rocm-10-0")]
+mod execution;
 mod finished;
 mod foreign;
 mod host;
-#[cfg(feature = "rocm-10-0")]
-mod in_context;
 mod launches;
+mod of_device;
 mod signal;
 mod signal_op;
+pub(crate) mod usage;
 
 use std::cell::RefCell;
 use std::ffi::c_int;
 use std::fmt;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, TryLockError};
 
-use hip_sys::{hipEvent_t, hipStream_t};
+use hip_sys::{hipEvent_t, hipStream_t, ihipStream_t};
 
 pub(crate) use capture::{Capture, keep};
+#[cfg(feature = "rocm-10-0")]
+pub(crate) use execution::{ContextInner, create_in_context};
 pub use finished::Finished;
 pub(crate) use host::{Report, run_reporting};
 pub(crate) use launches::Launching;
 pub use signal::{Signal, WaitCondition};
 pub use signal_op::SignalOp;
 
-use crate::call::{check, failed};
-use crate::context;
-use crate::device::Device;
-use crate::error::{Error, Result, Status};
-use crate::event::Event;
-#[cfg(feature = "rocm-10-0")]
-use crate::execution::ContextInner;
-use crate::trace;
-use crate::usage::{self, Access, Accesses, Pending};
+use crate::core::call::{check, failed};
+use crate::core::context;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result, Status};
+use crate::core::later::{self, Verdict};
+use crate::core::trace;
+use event::{Event, PooledEvent};
 use launches::Launches;
+use usage::{Access, Accesses, Pending};
+
+/// `hipErrorStreamCaptureIsolation`: what HIP says of an event, though it lies in front, whose stream is being captured.
+const ISOLATED: Status = Status(905);
 
 /// A queue of work on one device: copies, fills and kernels run in the order in which they were queued.
 ///
@@ -55,8 +62,8 @@ pub struct Stream {
 /// How a stream is made. The default: normal priority, not blocking.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StreamOptions {
-    priority: Option<i32>,
-    blocking: bool,
+    pub(crate) priority: Option<i32>,
+    pub(crate) blocking: bool,
 }
 
 impl StreamOptions {
@@ -84,24 +91,35 @@ impl StreamOptions {
 
 /// What the stream is and what is queued on it. Shared with every allocation that it works on.
 pub(crate) struct StreamInner {
-    raw: hipStream_t,
+    /// Another stream takes its place if a capture has spoilt it: see [`renew`](Self::renew_if_spoilt).
+    raw: AtomicPtr<ihipStream_t>,
     /// Whether it is destroyed with this.
     owned: bool,
     device: Device,
     id: u64,
     /// Locked while work is put on the stream, so that tickets are in the order of the work.
     queue: Mutex<Queue>,
-    /// The highest ticket whose work is known to be over.
+    /// Shared by calls of the runtime that name the stream while `queue` is not locked. No capture begins meanwhile.
+    direct: RwLock<()>,
+    /// The highest ticket whose work is over, and whose errors somebody was told.
     completed: AtomicU64,
+    /// The highest ticket whose work is over. It has an error that nobody was told yet, if it is higher than `completed`.
+    over: AtomicU64,
+    /// The highest ticket of which the runtime could not say whether it is over.
+    unknown: AtomicU64,
+    /// Locked while an error is on its way from the runtime to `report`.
+    asking: Mutex<()>,
     /// Errors that host functions and destructors met: what they belong to is this stream's, so who waits for it next gets them.
     report: Arc<Report>,
     /// Whether `capture` holds something.
     captured: AtomicBool,
     /// The graph that work goes into in place of the stream.
     capture: Mutex<Option<Arc<Capture>>>,
+    /// The compute units that it was made for, if not for all.
+    cu_mask: Option<Box<[u32]>>,
     /// The execution context that it was made in, which goes after it.
     #[cfg(feature = "rocm-10-0")]
-    context: Option<Arc<ContextInner>>,
+    pub(crate) context: Option<Arc<ContextInner>>,
 }
 
 #[derive(Default)]
@@ -121,6 +139,19 @@ struct Queue {
 unsafe impl Send for StreamInner {}
 // SAFETY: as above.
 unsafe impl Sync for StreamInner {}
+
+/// A C stream whose kernels only run on some compute units.
+fn create_with_cu_mask(device: &Device, mask: &[u32]) -> Result<hipStream_t> {
+    device.activate()?;
+    let words = u32::try_from(mask.len()).unwrap_or(u32::MAX);
+    let mut raw: hipStream_t = ptr::null_mut();
+    // SAFETY: `raw` is valid for a write, and the mask has `words` words.
+    let status = unsafe { hip_sys::hipExtStreamCreateWithCUMask(&mut raw, words, mask.as_ptr()) };
+    check(status, "hipExtStreamCreateWithCUMask", || {
+        format!("a stream on the compute units {mask:x?} of device {}", device.index())
+    })?;
+    Ok(raw)
+}
 
 impl Stream {
     /// A new stream of normal priority that does not wait for the legacy default stream (`hipStreamCreateWithFlags`).
@@ -155,7 +186,7 @@ impl Stream {
         Ok(Self { inner: StreamInner::new(raw, *device) })
     }
 
-    fn check_priority(device: &Device, priority: i32) -> Result<()> {
+    pub(crate) fn check_priority(device: &Device, priority: i32) -> Result<()> {
         let allowed = device.stream_priorities()?;
         if allowed.contains(&priority) {
             return Ok(());
@@ -181,15 +212,9 @@ impl Stream {
                 allowed: "at least one unit".to_owned(),
             });
         }
-        device.activate()?;
-        let words = u32::try_from(mask.len()).unwrap_or(u32::MAX);
-        let mut raw: hipStream_t = ptr::null_mut();
-        // SAFETY: `raw` is valid for a write, and the mask has `words` words.
-        let status = unsafe { hip_sys::hipExtStreamCreateWithCUMask(&mut raw, words, mask.as_ptr()) };
-        check(status, "hipExtStreamCreateWithCUMask", || {
-            format!("a stream on the compute units {mask:x?} of device {}", device.index())
-        })?;
-        Ok(Self { inner: StreamInner::new(raw, *device) })
+        let mut inner = StreamInner::unshared(create_with_cu_mask(device, mask)?, *device);
+        inner.cu_mask = Some(mask.into());
+        Ok(Self { inner: inner.shared() })
     }
 
     /// This thread's own default stream of a device, made on first use: what `hipStreamPerThread` is in C. It is
@@ -224,20 +249,20 @@ impl Stream {
         self.inner.device.activate()?;
         let mut priority: c_int = 0;
         // SAFETY: the stream is alive as long as `inner`; `priority` is valid for a write.
-        let status = unsafe { hip_sys::hipStreamGetPriority(self.inner.raw, &mut priority) };
+        let status = unsafe { hip_sys::hipStreamGetPriority(self.inner.raw(), &mut priority) };
         check(status, "hipStreamGetPriority", || self.inner.describe())?;
         Ok(priority)
     }
 
     /// Whether it and the device's legacy default stream wait for each other (`hipStreamGetFlags`).
     pub fn is_blocking(&self) -> Result<bool> {
-        if self.inner.raw.is_null() {
+        if self.inner.raw().is_null() {
             return Ok(true);
         }
         self.inner.device.activate()?;
         let mut flags = 0;
         // SAFETY: the stream is alive as long as `inner`; `flags` is valid for a write.
-        let status = unsafe { hip_sys::hipStreamGetFlags(self.inner.raw, &mut flags) };
+        let status = unsafe { hip_sys::hipStreamGetFlags(self.inner.raw(), &mut flags) };
         check(status, "hipStreamGetFlags", || self.inner.describe())?;
         Ok(flags & hip_sys::hipStreamNonBlocking == 0)
     }
@@ -249,7 +274,7 @@ impl Stream {
         self.inner.device.activate()?;
         let mut mask = vec![0u32; words as usize];
         // SAFETY: the stream is alive as long as `inner`; `mask` has `words` words.
-        let status = unsafe { hip_sys::hipExtStreamGetCUMask(self.inner.raw, words, mask.as_mut_ptr()) };
+        let status = unsafe { hip_sys::hipExtStreamGetCUMask(self.inner.raw(), words, mask.as_mut_ptr()) };
         check(status, "hipExtStreamGetCUMask", || self.inner.describe())?;
         Ok(mask)
     }
@@ -269,7 +294,8 @@ impl Stream {
     /// Whether all work queued so far is done (`hipStreamQuery`).
     pub fn is_idle(&self) -> Result<bool> {
         let idle = self.inner.is_idle()?;
-        if idle { self.inner.reported().map_or(Ok(true), Err) } else { Ok(false) }
+        later::catch_up();
+        Ok(idle)
     }
 
     /// Makes all later work on this stream wait for the work that `event` was recorded after (`hipStreamWaitEvent`).
@@ -287,7 +313,11 @@ impl Stream {
             return self.inner.wait_raw_event(event.raw());
         }
         for event in event.told_by(Some(&recorded)) {
-            self.inner.wait_raw_event(event)?;
+            match self.inner.wait_raw_event(event) {
+                // Work of a stream that is captured since is over.
+                Err(error) if error.status() == Some(ISOLATED) && recorded.is_over() => {}
+                other => other?,
+            }
         }
         if event.still(&recorded) {
             recorded.awaited_by(&self.inner);
@@ -307,7 +337,7 @@ impl Stream {
     /// Work that is queued through it on the memory of a buffer is unknown to the buffer.
     #[must_use]
     pub fn as_raw(&self) -> hipStream_t {
-        self.inner.raw
+        self.inner.raw()
     }
 }
 
@@ -325,55 +355,142 @@ impl fmt::Debug for Stream {
         f.debug_struct("Stream")
             .field("id", &self.inner.id)
             .field("device", &self.inner.device.index())
-            .field("raw", &self.inner.raw)
+            .field("raw", &self.inner.raw())
             .finish()
     }
 }
 
 impl StreamInner {
     pub(crate) fn new(raw: hipStream_t, device: Device) -> Arc<Self> {
-        Arc::new(Self::unshared(raw, device))
+        Self::unshared(raw, device).shared()
     }
 
     /// A stream that keeps the execution context that it is of.
     #[cfg(feature = "rocm-10-0")]
-    fn of_context(raw: hipStream_t, context: &Arc<ContextInner>) -> Arc<Self> {
+    pub(crate) fn of_context(raw: hipStream_t, context: &Arc<ContextInner>) -> Arc<Self> {
         let mut stream = Self::unshared(raw, context.device());
         stream.context = Some(Arc::clone(context));
-        Arc::new(stream)
+        stream.shared()
     }
 
     /// A stream that somebody else destroys, after all that uses it by way of this.
     fn borrowed(raw: hipStream_t, device: Device) -> Arc<Self> {
         let mut stream = Self::unshared(raw, device);
         stream.owned = false;
-        Arc::new(stream)
+        stream.shared()
+    }
+
+    /// For all who use it, and noted as one of its device.
+    fn shared(self) -> Arc<Self> {
+        let stream = Arc::new(self);
+        stream.device.streams().add(&stream);
+        stream
+    }
+
+    /// What is left of a stream that nobody has any more, for as long as its work runs: a stream of its own that destroys nothing.
+    fn remains(&mut self) -> Self {
+        let mut rest = Self::unshared(self.raw(), self.device);
+        rest.owned = false;
+        rest.id = self.id;
+        rest.queue = Mutex::new(std::mem::take(&mut *self.lock()));
+        rest.report = Arc::clone(&self.report);
+        for (to, from) in [(&rest.completed, &self.completed), (&rest.over, &self.over), (&rest.unknown, &self.unknown)]
+        {
+            to.store(from.load(Ordering::Acquire), Ordering::Release);
+        }
+        rest
     }
 
     fn unshared(raw: hipStream_t, device: Device) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self {
-            raw,
+            raw: AtomicPtr::new(raw),
             // Null is the device's own default stream.
             owned: !raw.is_null(),
             device,
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             queue: Mutex::default(),
+            direct: RwLock::default(),
             completed: AtomicU64::new(0),
+            over: AtomicU64::new(0),
+            unknown: AtomicU64::new(0),
+            asking: Mutex::default(),
             report: Arc::default(),
             captured: AtomicBool::new(false),
             capture: Mutex::default(),
+            cu_mask: None,
             #[cfg(feature = "rocm-10-0")]
             context: None,
         }
     }
 
+    /// The C stream. It stays the same while `queue` or `direct` is locked.
+    #[inline]
+    pub(crate) fn raw(&self) -> hipStream_t {
+        self.raw.load(Ordering::Relaxed)
+    }
+
+    /// The highest ticket whose work is over and well, or whose error was told.
     pub(crate) fn completed(&self) -> u64 {
         self.completed.load(Ordering::Acquire)
     }
 
-    pub(crate) fn note_completed(&self, ticket: u64) {
+    /// Another C stream made as this one was.
+    fn another_like_this(&self) -> Result<hipStream_t> {
+        self.device.activate()?;
+        let (raw, mut flags, mut priority) = (self.raw(), 0, 0);
+        // SAFETY: the stream is alive; `priority` is valid for a write.
+        let status = unsafe { hip_sys::hipStreamGetPriority(raw, &mut priority) };
+        check(status, "hipStreamGetPriority", || self.describe())?;
+        #[cfg(feature = "rocm-10-0")]
+        if let Some(context) = &self.context {
+            return create_in_context(context, priority);
+        }
+        if let Some(mask) = &self.cu_mask {
+            return create_with_cu_mask(&self.device, mask);
+        }
+        // SAFETY: the stream is alive; `flags` is valid for a write.
+        let status = unsafe { hip_sys::hipStreamGetFlags(raw, &mut flags) };
+        check(status, "hipStreamGetFlags", || self.describe())?;
+        let mut new = ptr::null_mut();
+        // SAFETY: `new` is valid for a write.
+        let status = unsafe { hip_sys::hipStreamCreateWithPriority(&mut new, flags, priority) };
+        check(status, "hipStreamCreateWithPriority", || self.describe())?;
+        Ok(new)
+    }
+
+    /// Blocks until all work queued so far is over, for somebody who waits for the whole device: what a host function has done comes back
+    /// from the stream itself.
+    fn wait_for_device(&self) -> Result<()> {
+        let issued = match self.synchronize() {
+            Ok(issued) => issued,
+            Err(error) => return Err(self.report.take_failed().unwrap_or(error)),
+        };
+        drop(self.asking.lock().unwrap_or_else(PoisonError::into_inner));
+        self.over.fetch_max(issued, Ordering::AcqRel);
+        let failed = self.report.take_failed();
+        if !self.report.is_pending() {
+            self.completed.fetch_max(issued, Ordering::AcqRel);
+        }
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// As [`credit`](Self::credit), of all that a locked queue has.
+    fn credit_queue(&self, queue: &Queue) -> Result<()> {
+        self.over.fetch_max(queue.issued, Ordering::AcqRel);
+        let kept = self.report.take();
+        self.completed.fetch_max(queue.issued, Ordering::AcqRel);
+        kept.map_or(Ok(()), Err)
+    }
+
+    /// Notes that all work up to `ticket` is over. An error that was kept for whoever waits comes back here.
+    pub(crate) fn credit(&self, ticket: u64) -> Result<()> {
+        // Who has taken an error out of the runtime has put it into the report when this is free.
+        drop(self.asking.lock().unwrap_or_else(PoisonError::into_inner));
+        self.over.fetch_max(ticket, Ordering::AcqRel);
+        let kept = self.reported();
         self.completed.fetch_max(ticket, Ordering::AcqRel);
+        kept.map_or(Ok(()), Err)
     }
 
     pub(crate) fn note_waited(&self, stream: u64, ticket: u64) {
@@ -452,14 +569,27 @@ impl StreamInner {
         check: impl FnOnce() -> Result<()>,
         queue: impl FnOnce(hipStream_t) -> Result<()>,
     ) -> Result<u64> {
+        let ticket = self.submit_untold(accesses, launch, check, queue)?;
+        // No lock is held: a subscriber may do what it likes.
+        if let Some(Launching { kernel, config }) = launch {
+            trace::launch(self.device, self.id, kernel, config.copied());
+        }
+        Ok(ticket)
+    }
+
+    #[inline]
+    fn submit_untold<'a>(
+        self: &Arc<Self>,
+        accesses: impl Accesses<'a>,
+        launch: Option<Launching<'_>>,
+        check: impl FnOnce() -> Result<()>,
+        queue: impl FnOnce(hipStream_t) -> Result<()>,
+    ) -> Result<u64> {
         self.device.activate()?;
         let mut state = self.lock();
         let known = launch.is_some_and(|launch| state.launches.is_last(&launch));
         if !known {
             check()?;
-        }
-        if let Some(Launching { kernel, config }) = launch {
-            trace::launch(self.device, self.id, kernel, config.copied());
         }
         // No other stream uses any of it: the common case. A mark with a ticket that is not given out yet does no harm.
         let ticket = state.issued + 1;
@@ -469,7 +599,7 @@ impl StreamInner {
             return self.submit_in_order(&accesses.list(), launch, queue);
         }
         state.issued = ticket;
-        queue(self.raw)?;
+        queue(self.raw())?;
         if let Some(launch) = launch.filter(|_| !known) {
             state.launches.remember(launch);
         }
@@ -507,8 +637,6 @@ impl StreamInner {
                 self.wait_for_stream(work)?;
             }
         }
-        // Dropped last, with the lock released: see `mark`.
-        let mut retired = Vec::new();
         self.device.activate()?;
         let mut state = self.lock();
         if self.is_captured() {
@@ -518,15 +646,16 @@ impl StreamInner {
         }
         state.issued += 1;
         let ticket = state.issued;
+        let mut retired = Vec::new();
         // Marked before the outcome is known: a call that fails may have queued something.
         for access in accesses {
             access.usage.mark(self, access.kind, ticket, &mut retired);
         }
-        queue(self.raw)?;
-        if let Some(launch) = launch {
+        let queued = queue(self.raw());
+        if let (Ok(()), Some(launch)) = (&queued, launch) {
             state.launches.remember(launch);
         }
-        Ok(ticket)
+        queued.map(|()| ticket)
     }
 
     /// Makes this stream wait, on the device, for what another one has queued.
@@ -535,29 +664,40 @@ impl StreamInner {
         if known {
             return Ok(());
         }
-        let event = Event::without_timing(&work.stream.device)?;
-        let ticket = work.stream.record_raw_event(event.raw())?;
-        self.wait_raw_event(event.raw())?;
+        let event = PooledEvent::take(work.stream.device)?;
+        // Who begins to capture the other stream meanwhile has waited for its work.
+        let is_over = || work.stream.completed() >= work.ticket;
+        let ticket = match work.stream.record_raw_event(event.raw()) {
+            Ok((ticket, _)) => ticket,
+            Err(Error::Capture { .. }) if is_over() => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        match self.wait_raw_event(event.raw()) {
+            Err(error) if error.status() == Some(ISOLATED) && is_over() => return Ok(()),
+            other => other?,
+        }
+        // The event goes back to the pool: the runtime keeps what the wait needs of it.
         self.note_waited(work.stream.id, ticket);
-        // The event may go: the runtime keeps what the wait needs of it.
         Ok(())
     }
 
-    /// Records an event behind all that is queued, and returns the ticket of the last of it.
-    pub(crate) fn record_raw_event(&self, event: hipEvent_t) -> Result<u64> {
+    /// Records an event behind all that is queued. Returns the ticket of the last of it, and the capture that the event is recorded in.
+    pub(crate) fn record_raw_event(&self, event: hipEvent_t) -> Result<(u64, Option<Arc<Capture>>)> {
         self.device.activate()?;
         let state = self.lock();
+        let capture = self.own_capture()?;
         // SAFETY: the caller's event and this stream are alive and on one device.
-        let status = unsafe { hip_sys::hipEventRecord(event, self.raw) };
+        let status = unsafe { hip_sys::hipEventRecord(event, self.raw()) };
         check(status, "hipEventRecord", || self.describe())?;
-        Ok(state.issued)
+        Ok((state.issued, capture))
     }
 
     fn wait_raw_event(&self, event: hipEvent_t) -> Result<()> {
         self.device.activate()?;
         let _state = self.lock();
+        self.own_capture()?;
         // SAFETY: the caller's event and this stream are alive; 0 is the only flag that there is.
-        let status = unsafe { hip_sys::hipStreamWaitEvent(self.raw, event, 0) };
+        let status = unsafe { hip_sys::hipStreamWaitEvent(self.raw(), event, 0) };
         check(status, "hipStreamWaitEvent", || self.describe())
     }
 
@@ -566,52 +706,47 @@ impl StreamInner {
         if self.completed() >= ticket { Ok(()) } else { self.wait_all() }
     }
 
-    /// Blocks until the work with `ticket` is done or has failed, for a destructor; `false` if it may still run.
-    pub(crate) fn finish(&self, ticket: u64) -> bool {
-        if self.completed() >= ticket {
-            return true;
-        }
-        if context::is_forked() {
-            return false; // the work is the parent's
-        }
-        for _ in 0..2 {
-            match self.synchronize() {
-                Ok(()) => return true,
-                // A failure of the work itself: told once, after which the stream is well or broken for good.
-                Err(error) => self.report.put(error),
-            }
-        }
-        false
+    /// For a call of the runtime that names the stream while its queue is not locked: no capture of it begins meanwhile.
+    pub(crate) fn direct(&self, what: &str) -> Result<RwLockReadGuard<'_, ()>> {
+        let direct = self.direct.read().unwrap_or_else(PoisonError::into_inner);
+        self.refuse_captured(what)?;
+        Ok(direct)
     }
 
-    /// Whether all work queued so far is done.
-    fn is_idle(&self) -> Result<bool> {
-        self.refuse_captured("asking whether its work is done")?;
+    /// Whether all work queued so far is over, well or not. An error of it, or one that was kept, comes back here.
+    pub(crate) fn is_idle(&self) -> Result<bool> {
+        let direct = self.direct("asking whether its work is done")?;
         self.device.activate()?;
         let issued = self.lock().issued;
         // SAFETY: the stream is alive as long as `self`.
-        let status = unsafe { hip_sys::hipStreamQuery(self.raw) };
+        let status = unsafe { hip_sys::hipStreamQuery(self.raw()) };
+        drop(direct);
         match Status(status.0) {
-            Status::SUCCESS => {
-                self.note_completed(issued);
-                Ok(true)
-            }
+            Status::SUCCESS => self.credit(issued).map(|()| true),
             Status::NOT_READY => Ok(false),
             _ => Err(failed(status, "hipStreamQuery", self.describe_with_launches(""))),
         }
     }
 
-    /// Waits for what a copy that has returned left to the stream. Most often that is nothing, and asking costs a fraction of waiting.
-    pub(crate) fn finish_copy(&self) -> Result<()> {
-        if self.is_idle()? { Ok(()) } else { self.wait_all() }
+    /// Makes a call that copies from or to memory of the host's, and waits for the copy: memory of the host's is only borrowed.
+    pub(crate) fn copy_now(&self, call: impl FnOnce(hipStream_t) -> Result<()>) -> Result<()> {
+        let direct = self.direct("a copy from or to memory that is not pinned")?;
+        self.device.activate()?;
+        let copied = call(self.raw());
+        drop(direct);
+        // Most often nothing is left, and asking costs a fraction of waiting. What a call that failed has begun is waited for too.
+        let finished = self.is_idle().and_then(|idle| if idle { Ok(()) } else { self.wait_all() });
+        copied.and(finished)
     }
 
-    fn wait_all(&self) -> Result<()> {
-        let result = self.synchronize();
-        match self.reported() {
-            Some(earlier) => Err(earlier),
-            None => result,
-        }
+    /// Blocks until all work queued so far is over. An error of it, or one that was kept, comes back here.
+    pub(crate) fn wait_all(&self) -> Result<()> {
+        let result = match self.synchronize() {
+            Ok(issued) => self.credit(issued),
+            Err(error) => Err(self.reported().unwrap_or(error)),
+        };
+        later::catch_up();
+        result
     }
 
     /// What host functions and destructors have reported.
@@ -632,24 +767,29 @@ impl StreamInner {
         }
     }
 
-    fn synchronize(&self) -> Result<()> {
-        self.refuse_captured("waiting for its work")?;
+    /// Blocks until all work queued so far is done, and returns the last ticket of it.
+    fn synchronize(&self) -> Result<u64> {
+        let _span = trace::wait(self.device, self.id);
+        let direct = self.direct("waiting for its work")?;
+        let issued = self.wait_raw()?;
+        drop(direct);
+        Ok(issued)
+    }
+
+    /// As [`synchronize`](Self::synchronize), for who has made sure that the stream is not captured meanwhile.
+    fn wait_raw(&self) -> Result<u64> {
         self.device.activate()?;
         let issued = self.lock().issued;
-        let _span = trace::wait(self.device, self.id);
         // SAFETY: the stream is alive as long as `self`.
-        let status = unsafe { hip_sys::hipStreamSynchronize(self.raw) };
+        let status = unsafe { hip_sys::hipStreamSynchronize(self.raw()) };
         if status.0 != 0 {
             return Err(failed(status, "hipStreamSynchronize", self.describe_with_launches("")));
         }
-        self.note_completed(issued);
         let mut state = self.lock();
         if state.issued == issued {
             state.launches.clear();
         }
-        drop(state);
-        context::catch_up();
-        Ok(())
+        Ok(issued)
     }
 
     /// For an error of the work itself: the launches that may have caused it, which are told once.
@@ -667,29 +807,75 @@ impl StreamInner {
     }
 }
 
+impl later::Queue for StreamInner {
+    fn id(&self) -> u64 {
+        self.id
+    }
+
+    fn verdict(&self, ticket: u64) -> Verdict {
+        if self.over.load(Ordering::Acquire).max(self.completed()) >= ticket {
+            Verdict::Over
+        } else if self.unknown.load(Ordering::Acquire) >= ticket {
+            Verdict::Unknown
+        } else {
+            Verdict::Open
+        }
+    }
+
+    fn ask(&self) {
+        if context::is_forked() {
+            return; // the work is the parent's
+        }
+        let _asking = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
+        // A first failure may be the work's own, after which the stream is well, or broken for good.
+        for _ in 0..2 {
+            let Ok(_direct) = self.direct("asking whether its work is done") else { return };
+            let issued = self.lock().issued;
+            if self.verdict(issued) == Verdict::Over {
+                return; // who has waited for it may have destroyed the stream, if it is not ours
+            }
+            if let Err(error) = self.device.activate() {
+                self.report.put(error);
+                break;
+            }
+            // SAFETY: the stream is alive as long as `self`.
+            let status = unsafe { hip_sys::hipStreamQuery(self.raw()) };
+            match Status(status.0) {
+                Status::NOT_READY => return,
+                Status::SUCCESS => {
+                    self.over.fetch_max(issued, Ordering::AcqRel);
+                    if !self.report.is_pending() {
+                        self.completed.fetch_max(issued, Ordering::AcqRel);
+                    }
+                    return;
+                }
+                _ => self.report.put(failed(status, "hipStreamQuery", self.describe_with_launches(""))),
+            }
+        }
+        let issued = self.lock().issued;
+        self.unknown.fetch_max(issued, Ordering::AcqRel);
+    }
+}
+
 impl Drop for StreamInner {
+    /// The stream is destroyed when its work is over. That is never waited for here, where locks may be held.
     fn drop(&mut self) {
         if !self.owned || context::is_forked() {
             return; // somebody else's; the parent's
         }
-        if context::is_no_place() {
-            let (raw, device) = (self.raw.expose_provenance(), self.device);
+        let (raw, device) = (self.raw().expose_provenance(), self.device);
+        let rest = Arc::new(self.remains());
+        #[cfg(feature = "rocm-10-0")]
+        let context = self.context.take();
+        let issued = rest.lock().issued;
+        later::leave(vec![(rest, issued)], move || {
+            if device.activate().is_ok() {
+                // SAFETY: ours, made by hipStreamCreate*, its work is over, and nobody has it any more.
+                let _ = unsafe { hip_sys::hipStreamDestroy(ptr::with_exposed_provenance_mut(raw)) };
+            }
             #[cfg(feature = "rocm-10-0")]
-            let context = self.context.take();
-            context::put_off(Box::new(move || {
-                if device.activate().is_ok() {
-                    // SAFETY: ours, made by hipStreamCreate*, and nobody has it any more; the runtime lets its work end.
-                    let _ = unsafe { hip_sys::hipStreamDestroy(ptr::with_exposed_provenance_mut(raw)) };
-                }
-                #[cfg(feature = "rocm-10-0")]
-                drop(context);
-            }));
-            return;
-        }
-        // Whoever wants to know of errors has asked before: buffers hold on to the stream until its work is done.
-        self.finish(u64::MAX);
-        // SAFETY: ours, made by hipStreamCreate*, and nobody has it any more.
-        let _ = unsafe { hip_sys::hipStreamDestroy(self.raw) };
+            drop(context);
+        });
     }
 }
 

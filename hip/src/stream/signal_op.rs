@@ -9,11 +9,11 @@ use hip_sys::{
 use smallvec::SmallVec;
 
 use super::{Signal, Stream, WaitCondition};
-use crate::call::check;
-use crate::error::Result;
+use crate::core::call::check;
+use crate::core::error::Result;
 #[cfg(feature = "rocm-6-4")]
-use crate::error::Status;
-use crate::usage::Access;
+use crate::core::error::Status;
+use crate::stream::usage::Access;
 
 /// Something that a stream, or a graph, does with a [`Signal`].
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,4 @@
-//! Textures and surfaces: what kernels read images through.
+//! Textures and surfaces: how kernels read and write images.
 
 mod options;
 mod surface;
@@ -17,13 +17,13 @@ use hip_sys::{
 pub use options::{AddressMode, FilterMode, MipmapOptions, ReadMode, TextureOptions};
 pub use surface::Surface;
 
-use crate::array::{Array, ArrayShape, MipmappedArray, Texel, require_images};
-use crate::attribute::DeviceAttribute;
-use crate::call::check;
-use crate::device::Device;
-use crate::error::{Error, Result, Status};
+use crate::core::attribute::DeviceAttribute;
+use crate::core::call::check;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result, Status};
+use crate::memory::array::{Array, ArrayShape, MipmappedArray, Texel, require_images};
 use crate::memory::{DeviceSlice, PitchedSlice};
-use crate::usage::{Access, Usage};
+use crate::stream::usage::{Access, Usage};
 
 /// What kernels read texels through (`hipTextureObject_t`): an array or memory, which it borrows, and how it is read.
 ///

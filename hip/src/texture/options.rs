@@ -5,8 +5,8 @@ use hip_sys::{
     hipFilterModePoint, hipReadModeElementType, hipReadModeNormalizedFloat, hipTextureDesc,
 };
 
-use crate::array::{ChannelFormat, ChannelKind};
-use crate::error::{Error, Result};
+use crate::core::error::{Error, Result};
+use crate::memory::array::{ChannelFormat, ChannelKind};
 
 /// What becomes of coordinates outside of the texture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -207,7 +207,7 @@ impl TextureOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::array::Texel;
+    use crate::memory::array::Texel;
 
     #[test]
     fn what_cannot_be_read_so_is_refused() {

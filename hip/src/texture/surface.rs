@@ -7,11 +7,11 @@ use std::ptr;
 use hip_sys::hipSurfaceObject_t;
 
 use super::of_array;
-use crate::array::{Array, Texel};
-use crate::call::check;
-use crate::device::Device;
-use crate::error::Result;
-use crate::usage::{Access, AccessKind, Usage};
+use crate::core::call::check;
+use crate::core::device::Device;
+use crate::core::error::Result;
+use crate::memory::array::{Array, Texel};
+use crate::stream::usage::{Access, AccessKind, Usage};
 
 /// What kernels read and write the texels of an array through (`hipSurfaceObject_t`), by their place: `surf2Dread`, `surf2Dwrite` and
 /// their kin, whose first coordinate counts bytes.

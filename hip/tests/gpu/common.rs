@@ -125,3 +125,12 @@ pub(crate) fn in_child(test: &str, variables: &[(&str, &str)]) -> Option<()> {
 pub(crate) fn is_child() -> bool {
     std::env::var_os("HIP_TEST_CHILD").is_some()
 }
+
+/// Waits for what comes to be by itself: destructors leave it to another thread.
+pub(crate) fn eventually(what: &str, test: impl Fn() -> bool) {
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while !test() {
+        assert!(std::time::Instant::now() < end, "{what}");
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+}

@@ -11,7 +11,7 @@ use hip::dlpack::{
 };
 use hip::{Device, DeviceBuffer, Error, LaunchConfig, PinnedBuffer, Stream};
 
-use crate::common::{device, kernel};
+use crate::common::{device, eventually, kernel};
 
 /// A taker, as a C library would be: adds up a tensor of `float32` of two dimensions, by its strides, and gives it back.
 unsafe extern "C" fn sum_and_give_back(managed: *mut DLManagedTensor, sum: *mut f64) -> i32 {
@@ -153,7 +153,7 @@ const VALUES: [f32; 8] = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
 #[test]
 fn a_tensor_comes_in_and_its_deleter_is_called_after_the_last_use() {
     let Some(device) = device() else { return };
-    let calls = Arc::default();
+    let calls: Arc<AtomicU32> = Arc::default();
     // SAFETY: the tensor is whole, and nobody else has it.
     let tensor = unsafe { Tensor::from_raw_versioned(give(&VALUES, &calls)) }.unwrap();
     assert_eq!((tensor.layout().shape(), tensor.layout().strides()), (&[2, 3][..], &[4, 1][..]));
@@ -165,7 +165,8 @@ fn a_tensor_comes_in_and_its_deleter_is_called_after_the_last_use() {
     span.fill_async(&stream, 9.0).unwrap();
     assert_eq!(calls.load(Ordering::Relaxed), 0);
     drop(span);
-    assert_eq!(calls.load(Ordering::Relaxed), 1);
+    eventually("the deleter is called", || calls.load(Ordering::Relaxed) == 1);
+    assert!(stream.is_idle().unwrap(), "after the fill");
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::sync::mpsc;
 use std::thread;
 
 use hip::{
-    CaptureMode, ComputeUnits, Device, DeviceBuffer, Error, Event, ExecutionContext, LaunchConfig, Status, Stream,
-    StreamOptions, UnitGroup, WorkQueues,
+    ComputeUnits, Device, DeviceBuffer, Error, Event, ExecutionContext, LaunchConfig, Status, Stream, StreamOptions,
+    UnitGroup, WorkQueues,
 };
 
 use super::{device, in_child, is_child, kernel, skipped, supported};
@@ -260,7 +260,7 @@ fn options_that_contexts_do_not_have_are_refused() {
 
     let stream = stream(&context);
     let event = Event::new(&device).unwrap();
-    let captured = stream.capture(CaptureMode::ThreadLocal, |_| {
+    let captured = stream.capture(|_| {
         let results = [context.synchronize(), context.record(&event), context.wait_event(&high.record()?)];
         assert!(results.iter().all(|result| matches!(result, Err(Error::Capture { .. }))), "{results:?}");
         Ok(())

@@ -97,7 +97,8 @@ fn memory_of_another_driver_is_seen_from_both_sides() {
     assert!(theirs.to_vec().unwrap() == numbers[1024..], "what was there before");
     let stream = Stream::new(&device).unwrap();
     theirs.slice_mut(..2).unwrap().fill_async(&stream, 7).unwrap();
-    drop(theirs); // after the fill
+    drop(theirs); // unmapped after the fill
+    stream.synchronize().unwrap(); // that buffer is not known to be the same memory
     assert_eq!(own.slice(1022..1028).unwrap().to_vec().unwrap(), [1022, 1023, 7, 7, 1026, 1027]);
     own.fill(5).unwrap();
     // HIP 7.2 does not unmap what it has mapped: the software GPU's one descriptor for it stays.

@@ -34,6 +34,8 @@ fn serve_buffers(device: Device) {
             buffer.fill_async(&stream, 1).unwrap();
         }
         buffer.fill_async(&stream, value).unwrap();
+        drop(buffer);
+        stream.synchronize().unwrap(); // the other process knows nothing of the work
         format!("{} {}", elements[0], elements.iter().all(|element| *element == elements[0]))
     });
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::{Graph, Node, NodeKind};
 #[cfg(doc)]
-use crate::error::Error;
-use crate::error::Result;
-use crate::event::Event;
+use crate::core::error::Error;
+use crate::core::error::Result;
+use crate::stream::event::Event;
 
 impl Graph {
     /// Adds a record of an event (`hipGraphAddEventRecordNode`): each launch moves the event's mark.

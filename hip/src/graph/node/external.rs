@@ -8,8 +8,8 @@ use hip_sys::{
 };
 
 use super::{Graph, Node, NodeKind};
-use crate::error::Result;
-use crate::external::ExternalSemaphore;
+use crate::core::error::Result;
+use crate::memory::external::ExternalSemaphore;
 
 /// Calls `call` with what C is told of a signal.
 pub(in crate::graph) fn with_signal<R>(

@@ -6,10 +6,10 @@ use std::fmt;
 use bytemuck::Pod;
 
 use super::{Graph, Node, NodeKind, not_empty};
-use crate::device::Device;
-use crate::error::Error;
+use crate::core::device::Device;
+use crate::core::error::Error;
 use crate::memory::{DeviceSliceMut, Pattern};
-use crate::usage::Access;
+use crate::stream::usage::Access;
 
 /// A fill for a graph: of what, with what.
 pub struct GraphFill<'a> {
@@ -39,7 +39,7 @@ impl<'a> GraphFill<'a> {
         }
     }
 
-    pub(in crate::graph) fn params(&self) -> crate::Result<hip_sys::hipMemsetParams> {
+    pub(in crate::graph) fn params(&self) -> crate::core::error::Result<hip_sys::hipMemsetParams> {
         match self.value {
             Ok((bytes, value)) => Ok(hip_sys::hipMemsetParams {
                 dst: self.pointer,
@@ -75,7 +75,7 @@ impl Graph {
     /// # Errors
     /// [`Error::InvalidValue`] for no bytes, and for a value of more than 4 bytes that does not repeat;
     /// [`Error::WrongDevice`], [`Error::Graph`] for nodes of another graph.
-    pub fn add_fill(&mut self, after: &[Node], fill: GraphFill<'_>) -> crate::Result<Node> {
+    pub fn add_fill(&mut self, after: &[Node], fill: GraphFill<'_>) -> crate::core::error::Result<Node> {
         self.inner.device.expect(fill.device, "the destination")?;
         not_empty(fill.bytes)?;
         let params = fill.params()?;

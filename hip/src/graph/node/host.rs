@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::super::HostCall;
 use super::{Graph, Node, NodeKind};
 #[cfg(doc)]
-use crate::error::Error;
-use crate::error::Result;
+use crate::core::error::Error;
+use crate::core::error::Result;
 
 unsafe extern "C" fn host_trampoline(data: *mut c_void) {
     // SAFETY: `data` points to a HostCall that the graph keeps as long as it may run.

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use super::{Graph, Node, NodeKind};
 #[cfg(doc)]
-use crate::error::Error;
-use crate::error::Result;
+use crate::core::error::Error;
+use crate::core::error::Result;
+use crate::core::releases::one_at_a_time;
 use crate::module::{Kernel, KernelArgs, LaunchConfig};
-use crate::serial::one_at_a_time;
 
 /// What C is told of a launch.
 pub(in crate::graph) fn kernel_params(
@@ -17,7 +17,7 @@ pub(in crate::graph) fn kernel_params(
     config: LaunchConfig,
     parameters: *mut *mut c_void,
 ) -> hip_sys::hipKernelNodeParams {
-    let dim = |dim: crate::Dim3| hip_sys::dim3 { x: dim.x, y: dim.y, z: dim.z };
+    let dim = |dim: crate::core::geometry::Dim3| hip_sys::dim3 { x: dim.x, y: dim.y, z: dim.z };
     hip_sys::hipKernelNodeParams {
         blockDim: dim(config.block),
         extra: ptr::null_mut(),

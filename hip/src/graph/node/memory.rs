@@ -6,10 +6,10 @@ use std::ptr;
 use bytemuck::Pod;
 
 use super::{Graph, Node, NodeKind, not_empty};
-use crate::device::Device;
+use crate::core::device::Device;
 #[cfg(doc)]
-use crate::error::Error;
-use crate::error::Result;
+use crate::core::error::Error;
+use crate::core::error::Result;
 use crate::memory::{DevicePtr, byte_len};
 
 impl Graph {

@@ -16,7 +16,6 @@ use std::ptr;
 
 use hip_sys::{hipError_t, hipGraphNode_t};
 
-pub use copy::{GraphCopy, GraphCopy3};
 #[cfg(unix)]
 pub(super) use external::{with_signal, with_wait};
 pub use fill::GraphFill;
@@ -26,8 +25,8 @@ pub(super) use kernel::kernel_params;
 pub(super) use signal::SignalOps;
 
 use super::Graph;
-use crate::call::check;
-use crate::error::{Error, Result};
+use crate::core::call::check;
+use crate::core::error::{Error, Result};
 
 /// A node of a [`Graph`]: a name for it, which does nothing without the graph (`hipGraphNode_t`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

@@ -7,11 +7,11 @@ use hip_sys::{hipBatchMemOpNodeParams, hipCtx_t, hipStreamBatchMemOpParams};
 use smallvec::SmallVec;
 
 use super::{Graph, Node, NodeKind};
-use crate::call::check;
-use crate::device::Device;
-use crate::error::{Error, Result};
+use crate::core::call::check;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result};
 use crate::stream::SignalOp;
-use crate::usage::Access;
+use crate::stream::usage::Access;
 
 /// What such a node does, which the runtime reads where it is whenever a graph is instantiated or launched.
 pub(in crate::graph) struct SignalOps(Box<[hipStreamBatchMemOpParams]>);

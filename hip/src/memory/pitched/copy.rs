@@ -8,56 +8,27 @@ use hip_sys::{
 
 use super::super::{PinnedSlice, PinnedSliceMut, read_to_vec, same_len};
 use super::{Extent, PitchedSlice, PitchedSliceMut, Side};
-use crate::call::check;
-use crate::device::Device;
-use crate::error::{Error, Result};
+use crate::core::call::check;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result};
+use crate::core::trace;
 use crate::stream::Stream;
-use crate::trace;
-use crate::usage::{Access, AccessKind};
+use crate::stream::usage::{Access, AccessKind};
 
-/// When a copy is done.
-#[derive(Clone, Copy)]
-enum When {
-    /// On return.
-    Now,
-    /// In the order of a stream.
-    Queued(hipStream_t),
-}
-
-/// Copies a box of elements. Returns at once if it has none.
+/// Puts a copy of a box of elements on a stream.
 ///
 /// # Safety
 /// Both sides hold the box, and are not freed, and not accessed against the copy's reading and writing, until it is done.
-unsafe fn copy<T>(to: Side, from: Side, extent: Extent, kind: hipMemcpyKind, when: When) -> Result<()> {
+unsafe fn copy<T>(to: Side, from: Side, extent: Extent, kind: hipMemcpyKind, stream: hipStream_t) -> Result<()> {
     let row = extent.width * size_of::<T>();
     let asked = || format!("{extent} elements of {} bytes, {kind:?}", size_of::<T>());
     if extent.depth == 1 {
-        let (to_pointer, from_pointer) = (to.pointer, from.pointer.cast_const());
-        let (status, function) = match when {
-            // SAFETY: as the caller promises.
-            When::Now => unsafe {
-                let height = extent.height;
-                (hip_sys::hipMemcpy2D(to_pointer, to.pitch, from_pointer, from.pitch, row, height, kind), "hipMemcpy2D")
-            },
-            // SAFETY: as the caller promises.
-            When::Queued(stream) => unsafe {
-                let height = extent.height;
-                (
-                    hip_sys::hipMemcpy2DAsync(
-                        to_pointer,
-                        to.pitch,
-                        from_pointer,
-                        from.pitch,
-                        row,
-                        height,
-                        kind,
-                        stream,
-                    ),
-                    "hipMemcpy2DAsync",
-                )
-            },
+        let (to_pointer, from_pointer, height) = (to.pointer, from.pointer.cast_const(), extent.height);
+        // SAFETY: as the caller promises.
+        let status = unsafe {
+            hip_sys::hipMemcpy2DAsync(to_pointer, to.pitch, from_pointer, from.pitch, row, height, kind, stream)
         };
-        return check(status, function, asked);
+        return check(status, "hipMemcpy2DAsync", asked);
     }
     let parameters = hipMemcpy3DParms {
         srcPtr: from.pitched(row),
@@ -66,13 +37,9 @@ unsafe fn copy<T>(to: Side, from: Side, extent: Extent, kind: hipMemcpyKind, whe
         kind,
         ..hipMemcpy3DParms::default()
     };
-    let (status, function) = match when {
-        // SAFETY: the parameters are valid for a read, and say what the caller promises.
-        When::Now => (unsafe { hip_sys::hipMemcpy3D(&parameters) }, "hipMemcpy3D"),
-        // SAFETY: as above.
-        When::Queued(stream) => (unsafe { hip_sys::hipMemcpy3DAsync(&parameters, stream) }, "hipMemcpy3DAsync"),
-    };
-    check(status, function, asked)
+    // SAFETY: the parameters are valid for a read, and say what the caller promises.
+    let status = unsafe { hip_sys::hipMemcpy3DAsync(&parameters, stream) };
+    check(status, "hipMemcpy3DAsync", asked)
 }
 
 /// Host memory of `len` elements whose rows are `row_len` elements apart, that has to hold `extent`.
@@ -113,12 +80,13 @@ unsafe fn queue<T>(stream: &Stream, to: Used<'_>, from: Used<'_>, extent: Extent
     stream.inner.submit(&[write, read], None, |raw| {
         // SAFETY: both sides hold the box, as the caller says; both note the use, and are not freed before it is over, nor touched by
         // the host against it.
-        unsafe { copy::<T>(to, from, extent, kind, When::Queued(raw)) }
+        unsafe { copy::<T>(to, from, extent, kind, raw) }
     })
 }
 
 impl<T: Pod> PitchedSlice<'_, T> {
-    /// Copies the elements to the host, row by row and plane by plane (`hipMemcpy2D`, `hipMemcpy3D`), after all queued work that
+    /// Copies the elements to the host, row by row and plane by plane (`hipMemcpy2DAsync`,
+    /// `hipMemcpy3DAsync`), after all queued work that
     /// writes to the buffer.
     ///
     /// # Errors
@@ -141,11 +109,12 @@ impl<T: Pod> PitchedSlice<'_, T> {
         let what = "the destination of a copy";
         let to = host_side(destination.as_mut_ptr(), destination.len(), row_len, extent, what)?;
         self.usage().wait(AccessKind::Read)?;
-        self.device().activate()?;
         told::<T>(self.device(), None, "pitched", extent);
-        // SAFETY: both sides hold the box, borrowed for the call, and nothing that is queued writes to the source; the
-        // call returns when the copy is done. Any bytes are a value of T.
-        unsafe { copy::<T>(to, self.side(), extent, hipMemcpyDeviceToHost, When::Now) }
+        self.device().blocking_stream()?.inner.copy_now(|raw| {
+            // SAFETY: both sides hold the box, borrowed until the copy is done, and nothing that is queued writes to the source. Any bytes are
+            // a value of T.
+            unsafe { copy::<T>(to, self.side(), extent, hipMemcpyDeviceToHost, raw) }
+        })
     }
 
     /// The elements, on the host, row by row and plane by plane.
@@ -175,7 +144,8 @@ impl<T: Pod> PitchedSlice<'_, T> {
 }
 
 impl<T: Pod> PitchedSliceMut<'_, T> {
-    /// Copies elements from the host, row by row and plane by plane (`hipMemcpy2D`, `hipMemcpy3D`), after all queued work that
+    /// Copies elements from the host, row by row and plane by plane (`hipMemcpy2DAsync`,
+    /// `hipMemcpy3DAsync`), after all queued work that
     /// uses the buffer.
     ///
     /// # Errors
@@ -197,12 +167,11 @@ impl<T: Pod> PitchedSliceMut<'_, T> {
         }
         let from = host_side(source.as_ptr().cast_mut(), source.len(), row_len, extent, "the source of a copy")?;
         self.usage().wait(AccessKind::Write)?;
-        self.device().activate()?;
         told::<T>(self.device(), None, "pitched", extent);
-        // SAFETY: both sides hold the box, borrowed for the call, and nothing that is queued uses the destination.
-        unsafe { copy::<T>(self.side(), from, extent, hipMemcpyHostToDevice, When::Now) }?;
-        // The call may return when the source was read, with the last of it still on its way.
-        self.device().default_queue().finish_copy()
+        self.device().blocking_stream()?.inner.copy_now(|raw| {
+            // SAFETY: both sides hold the box, borrowed until the copy is done, and nothing that is queued uses the destination.
+            unsafe { copy::<T>(self.side(), from, extent, hipMemcpyHostToDevice, raw) }
+        })
     }
 
     /// Queues a copy from pinned host memory, row by row and plane by plane (`hipMemcpy2DAsync`, `hipMemcpy3DAsync`): see
@@ -250,8 +219,8 @@ impl<T: Pod> PitchedSliceMut<'_, T> {
         }
     }
 
-    /// Copies from device memory of the same extent: [`copy_from_device_async`](Self::copy_from_device_async) on the destination's
-    /// default stream, and waits.
+    /// Copies from device memory of the same extent: [`copy_from_device_async`](Self::copy_from_device_async) on a stream of
+    /// its own, and waits.
     ///
     /// # Errors
     /// [`Error::InvalidValue`] if the extents differ. An error of the queued work comes back here.
@@ -259,7 +228,7 @@ impl<T: Pod> PitchedSliceMut<'_, T> {
     where
         T: 's,
     {
-        let stream = self.device().default_stream();
+        let stream = self.device().blocking_stream()?;
         self.copy_from_device_async(&stream, source)?;
         stream.synchronize()
     }
@@ -275,7 +244,7 @@ impl<T: Pod> PitchedSliceMut<'_, T> {
             // SAFETY: both are rows of the slice, which do not overlap, as step <= done; the caller has noted the use.
             unsafe {
                 let rows = Extent::new_2d(extent.width, step);
-                copy::<T>(to, first, rows, hipMemcpyDeviceToDevice, When::Queued(stream))?;
+                copy::<T>(to, first, rows, hipMemcpyDeviceToDevice, stream)?;
             }
             done += step;
         }
@@ -284,7 +253,7 @@ impl<T: Pod> PitchedSliceMut<'_, T> {
             // SAFETY: as above, of two planes.
             unsafe {
                 let rows = Extent::new_2d(extent.width, extent.height);
-                copy::<T>(to, first, rows, hipMemcpyDeviceToDevice, When::Queued(stream))?;
+                copy::<T>(to, first, rows, hipMemcpyDeviceToDevice, stream)?;
             }
         }
         Ok(())

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::RangeBounds;
 
 use super::super::range_of;
-use crate::error::{Error, Result};
+use crate::core::error::{Error, Result};
 
 /// Elements along each dimension: rows of `width`, planes of `height` rows, `depth` planes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -5,10 +5,10 @@ use hip_sys::{hipExtent, hipStream_t};
 
 use super::super::fill::{Pattern, fill_linear};
 use super::PitchedSliceMut;
-use crate::call::check;
-use crate::error::Result;
+use crate::core::call::check;
+use crate::core::error::Result;
+use crate::core::trace;
 use crate::stream::Stream;
-use crate::trace;
 
 impl<T: Pod> PitchedSliceMut<'_, T> {
     /// Queues a fill with `value`; what is between the rows stays as it is.
@@ -35,9 +35,9 @@ impl<T: Pod> PitchedSliceMut<'_, T> {
         })
     }
 
-    /// Fills with `value`: [`fill_async`](Self::fill_async) on the default stream, and waits.
+    /// Fills with `value`, after all queued work that uses the buffer: [`fill_async`](Self::fill_async) on a stream of its own, and waits.
     pub fn fill(&mut self, value: T) -> Result<()> {
-        let stream = self.device().default_stream();
+        let stream = self.device().blocking_stream()?;
         self.fill_async(&stream, value)?;
         stream.synchronize()
     }

@@ -17,11 +17,12 @@ pub use extent::Extent;
 pub use slice::{PitchedSlice, PitchedSliceMut};
 
 use super::{Allocation, DevicePtr, Owner, byte_len};
-use crate::call::check;
-use crate::device::Device;
-use crate::error::Result;
+use crate::core::call::check;
+use crate::core::device::Device;
+use crate::core::error::Result;
+use crate::core::later::with_memory;
 use crate::stream::Stream;
-use crate::usage::AccessKind;
+use crate::stream::usage::AccessKind;
 
 /// Elements of `T` in two or three dimensions in a device's memory (`hipMallocPitch`, `hipMalloc3D`): each row starts
 /// [`pitch`](Self::pitch) bytes after the one before.
@@ -63,12 +64,14 @@ impl<T: Pod> PitchedBuffer<T> {
         let asked = || format!("{extent} elements of {} bytes on device {}", size_of::<T>(), device.index());
         if extent.depth == 1 {
             // SAFETY: both are valid for a write.
-            let status = unsafe { hip_sys::hipMallocPitch(&mut pitched.ptr, &mut pitched.pitch, row, extent.height) };
+            let status = with_memory(|| unsafe {
+                hip_sys::hipMallocPitch(&mut pitched.ptr, &mut pitched.pitch, row, extent.height)
+            });
             check(status, "hipMallocPitch", asked)?;
         } else {
             let bytes = hipExtent { width: row, height: extent.height, depth: extent.depth };
             // SAFETY: `pitched` is valid for a write.
-            let status = unsafe { hip_sys::hipMalloc3D(&mut pitched, bytes) };
+            let status = with_memory(|| unsafe { hip_sys::hipMalloc3D(&mut pitched, bytes) });
             check(status, "hipMalloc3D", asked)?;
         }
         // No less than the elements, and what the runtime has allocated.

@@ -1,3 +1,5 @@
+//! Slices of pitched memory.
+
 use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
@@ -7,10 +9,10 @@ use bytemuck::Pod;
 
 use super::super::{Allocation, DevicePtr, DeviceSlice, DeviceSliceMut};
 use super::{Extent, Side};
-use crate::array::End;
-use crate::device::Device;
-use crate::error::{Error, Result};
-use crate::usage::{Access, AccessKind};
+use crate::core::device::Device;
+use crate::core::error::{Error, Result};
+use crate::memory::array::End;
+use crate::stream::usage::{Access, AccessKind};
 
 /// Where the elements of a slice are inside of its allocation.
 #[derive(Clone, Copy)]
@@ -178,7 +180,7 @@ common!(PitchedSlice, DeviceSlice, AccessKind::Read);
 common!(PitchedSliceMut, DeviceSliceMut, AccessKind::Write);
 
 impl<'a, T> PitchedSliceMut<'a, T> {
-    pub(super) fn usage(&self) -> &'a crate::usage::Usage {
+    pub(super) fn usage(&self) -> &'a crate::stream::usage::Usage {
         &self.memory.usage
     }
 
@@ -190,7 +192,7 @@ impl<'a, T> PitchedSliceMut<'a, T> {
 }
 
 impl<'a, T> PitchedSlice<'a, T> {
-    pub(super) fn usage(&self) -> &'a crate::usage::Usage {
+    pub(super) fn usage(&self) -> &'a crate::stream::usage::Usage {
         &self.memory.usage
     }
 

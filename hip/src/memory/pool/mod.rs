@@ -21,15 +21,15 @@ use hip_sys::{
 pub use options::{MemoryAccess, PoolOptions, PoolReuse, PoolUsage};
 #[cfg(unix)]
 pub use share::PoolPointer;
-pub(crate) use state::DevicePools;
 
 use super::{Allocation, DeviceBuffer, Owner, byte_len};
-use crate::call::{check, failed};
-use crate::context;
-use crate::device::Device;
-use crate::error::{Error, Result};
+use crate::core::call::{check, failed};
+use crate::core::context;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result};
+use crate::core::later::{self, Outcome as _, with_memory};
 use crate::stream::Stream;
-use crate::usage::{Access, AccessKind};
+use crate::stream::usage::{Access, AccessKind};
 use state::Grants;
 
 /// A pool that stream-ordered allocations come from (`hipMemPool_t`). A clone is another handle of the same pool.
@@ -111,13 +111,13 @@ impl Drop for PoolInner {
     fn drop(&mut self) {
         if let PoolKind::Created(options) = self.kind {
             if context::is_no_place() {
-                let later = Self {
+                let rest = Self {
                     raw: self.raw,
                     device: self.device,
                     kind: self.kind,
                     grants: std::mem::take(&mut self.grants),
                 };
-                return context::put_off(Box::new(move || drop(later)));
+                return later::in_time(move || drop(rest));
             }
             // Its memory goes back to the system: now, or when the work that was queued before the last free is done.
             let emptied = self.set(hipMemPoolAttrReleaseThreshold, 0u64).is_ok() && self.trim(0).is_ok();
@@ -353,24 +353,34 @@ pub(crate) fn allocate(stream: &Stream, pool: Option<&Arc<PoolInner>>, bytes: us
     device.prepare_pools()?;
     let mut pointer = ptr::null_mut();
     // Noted as a write: what uses the memory, on whatever stream or the host, comes after the allocation.
-    stream.inner.submit(&[Access::write(&memory.usage)], None, |raw| {
-        let (status, function) = match pool {
-            Some(pool) => {
-                // SAFETY: `pointer` is valid for a write; stream and pool are alive.
-                let status = unsafe { hip_sys::hipMallocFromPoolAsync(&mut pointer, bytes, pool.raw, raw) };
-                (status, "hipMallocFromPoolAsync")
-            }
-            None => {
-                // SAFETY: as above.
-                let status = unsafe { hip_sys::hipMallocAsync(&mut pointer, bytes, raw) };
-                (status, "hipMallocAsync")
-            }
-        };
-        let what = || format!("{bytes} bytes on device {}", device.index());
-        check(status, function, what)?;
-        // HIP 5.7 says so when a pool runs out.
-        if pointer.is_null() { Err(failed(hipErrorOutOfMemory, function, what())) } else { Ok(()) }
-    })?;
+    let mut allocate = || {
+        stream.inner.submit(&[Access::write(&memory.usage)], None, |raw| {
+            let (status, function) = match pool {
+                Some(pool) => {
+                    // SAFETY: `pointer` is valid for a write; stream and pool are alive.
+                    let status = unsafe { hip_sys::hipMallocFromPoolAsync(&mut pointer, bytes, pool.raw, raw) };
+                    (status, "hipMallocFromPoolAsync")
+                }
+                None => {
+                    // SAFETY: as above.
+                    let status = unsafe { hip_sys::hipMallocAsync(&mut pointer, bytes, raw) };
+                    (status, "hipMallocAsync")
+                }
+            };
+            let what = || format!("{bytes} bytes on device {}", device.index());
+            check(status, function, what)?;
+            // HIP 5.7 says so when a pool runs out.
+            if pointer.is_null() { Err(failed(hipErrorOutOfMemory, function, what())) } else { Ok(()) }
+        })
+    };
+    let allocated = with_memory(&mut allocate);
+    if allocated.lacks_memory() {
+        // What was freed in the order of the stream comes back when the stream has come to it.
+        stream.inner.wait_all()?;
+        allocate()?;
+    } else {
+        allocated?;
+    }
     memory.adopt(pointer, bytes, Owner::Queue(Arc::clone(&stream.inner), pool.cloned()));
     Ok(memory)
 }

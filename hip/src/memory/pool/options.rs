@@ -6,7 +6,7 @@ use hip_sys::{
 };
 
 use super::location;
-use crate::device::Device;
+use crate::core::device::Device;
 
 /// How a [`MemoryPool`](super::MemoryPool) is made. The default: of any size, not to be shared with other processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

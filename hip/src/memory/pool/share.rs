@@ -11,10 +11,10 @@ use hip_sys::{hipMemHandleTypePosixFileDescriptor, hipMemPool_t, hipMemPoolPtrEx
 
 use super::super::{Allocation, DeviceBuffer, Keeper, Owner, byte_len};
 use super::{MemoryPool, PoolInner, PoolKind};
-use crate::call::check;
-use crate::device::Device;
-use crate::error::{Error, Result};
-use crate::usage::AccessKind;
+use crate::core::call::check;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result};
+use crate::stream::usage::AccessKind;
 
 /// What another process needs, beside the pool itself, to open a buffer of an exported pool: 64 bytes to be sent to it.
 #[derive(Clone, Copy, PartialEq, Eq)]

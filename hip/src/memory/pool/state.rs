@@ -7,11 +7,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use hip_sys::hipMemPool_t;
 
 use super::{MemoryAccess, MemoryPool, PoolInner, PoolKind, PoolOptions};
-use crate::call::check;
-use crate::context;
-use crate::device::Device;
-use crate::error::{Error, Result};
-use crate::usage::AccessKind;
+use crate::core::call::check;
+use crate::core::context;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result};
+use crate::core::per_device::PerDevice;
+use crate::stream::usage::AccessKind;
 
 /// Devices that may use memory beside the one that it is on.
 #[derive(Default)]
@@ -78,7 +79,14 @@ impl DevicePools {
     }
 }
 
+/// Those of each device.
+static POOLS: PerDevice<DevicePools> = PerDevice::new();
+
 impl Device {
+    pub(crate) fn pools(&self) -> &'static DevicePools {
+        POOLS.of(*self)
+    }
+
     /// To be called before memory is taken from a pool of this device.
     ///
     /// HIP makes a device's default stream when it is first needed. Where that is in an allocation (7.x), it waits for the

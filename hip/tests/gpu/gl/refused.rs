@@ -1,9 +1,9 @@
 //! What cannot be done, and what it says.
 
 use hip::gl::{self, Access, DeviceList};
-use hip::{CaptureMode, Error, Stream};
+use hip::{Error, Stream};
 
-use super::{OpenGl, context, in_process_of_its_own};
+use super::{OpenGl, context};
 use crate::{device, skipped};
 
 /// Registers a buffer.
@@ -63,14 +63,12 @@ fn another_context_than_at_registration_is_refused() {
 
 #[test]
 fn a_stream_that_is_captured_is_refused() {
-    // While one thread captures, the runtime refuses the others what uses the default stream.
-    let Some(()) = in_process_of_its_own("gl::refused::a_stream_that_is_captured_is_refused") else { return };
     let Some((context, device)) = context() else { return };
     let stream = Stream::new(&device).unwrap();
     let name = context.buffer(&[1_u32; 4]);
     let mut buffer = register(&device, name).unwrap();
     let mut refused = None;
-    let _ = stream.capture(CaptureMode::ThreadLocal, |stream| {
+    let _ = stream.capture(|stream| {
         refused = buffer.map::<u32>(stream).err();
         Ok::<(), Error>(())
     });
@@ -80,14 +78,12 @@ fn a_stream_that_is_captured_is_refused() {
 
 #[test]
 fn graphs_do_not_keep_what_ends_with_a_borrow() {
-    // As above.
-    let Some(()) = in_process_of_its_own("gl::refused::graphs_do_not_keep_what_ends_with_a_borrow") else { return };
     let Some((context, device)) = context() else { return };
     let stream = Stream::new(&device).unwrap();
     let name = context.buffer(&[1_u32; 4]);
     let mut buffer = register(&device, name).unwrap();
     let mut mapped = buffer.map::<u32>(&stream).unwrap();
-    let refused = stream.capture(CaptureMode::ThreadLocal, |stream| mapped.as_slice_mut().fill_async(stream, 1));
+    let refused = stream.capture(|stream| mapped.as_slice_mut().fill_async(stream, 1));
     assert!(refused.is_err(), "{refused:?}");
     mapped.unmap().unwrap();
     assert_eq!(context.read::<u32>(name, 4), [1; 4]);

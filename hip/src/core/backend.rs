@@ -1,0 +1,224 @@
+//! Which HIP runtime the program runs on: ROCm's, or the software GPU.
+
+use std::ffi::{c_int, c_void};
+use std::ptr::NonNull;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use crate::core::backend_kind::Backend;
+use crate::core::call::check;
+use crate::core::error::{Error, Result};
+
+/// The variable that chooses the backend when the program does not: `rocm` or `sim`.
+const VARIABLE: &str = "HIP_RS_BACKEND";
+
+/// The backend, once it is chosen. It never changes after.
+static CHOSEN: Mutex<Option<Backend>> = Mutex::new(None);
+
+/// What was found on first use, or why nothing was. Kept for good: the library is opened once.
+static RUNTIME: OnceLock<Result<Runtime>> = OnceLock::new();
+
+/// The HIP runtime in use.
+pub(crate) struct Runtime {
+    pub(crate) version: (u32, u32, u32),
+    /// How many devices there are.
+    pub(crate) devices: usize,
+}
+
+/// The backend in use. The first call decides for good, unless [`select_backend`] or [`sim_if_no_gpu`] has:
+/// what the environment variable `HIP_RS_BACKEND` says (`rocm` or `sim`), else [`Backend::Rocm`].
+///
+/// # Errors
+/// [`Error::UnknownBackend`] for another value of the variable; [`Error::NoSim`] if it says `sim` in a build without it.
+pub fn backend() -> Result<Backend> {
+    let mut chosen = lock();
+    match *chosen {
+        Some(backend) => Ok(backend),
+        None => {
+            let backend = from_environment()?.unwrap_or(Backend::Rocm);
+            settle(&mut chosen, backend)
+        }
+    }
+}
+
+/// Chooses the backend in code, whatever `HIP_RS_BACKEND` says. Choosing the one in use again is fine.
+///
+/// # Errors
+/// [`Error::BackendInUse`] if another one is in use already; [`Error::NoSim`] in a build without the feature `sim`.
+pub fn select_backend(backend: Backend) -> Result<()> {
+    let mut chosen = lock();
+    match *chosen {
+        Some(current) if current == backend => Ok(()),
+        Some(current) => Err(Error::BackendInUse { asked: backend, reason: format!("{current:?} is in use already") }),
+        None => settle(&mut chosen, backend).map(drop),
+    }
+}
+
+/// Chooses the real GPU if there is one, else the software GPU, and says which: a program that calls this opts in, and
+/// should tell its user. `HIP_RS_BACKEND` goes first, so that `HIP_RS_BACKEND=rocm` forbids the fallback.
+///
+/// A backend that is in use already stays.
+///
+/// # Errors
+/// [`Error::NoLibrary`] or [`Error::NoDevice`] if there is no GPU and the build lacks the feature `sim`; [`Error::Version`]
+/// and the like if there is a GPU whose runtime cannot be used: that is for the user to mend, not to hide.
+///
+/// ```
+/// match hip::sim_if_no_gpu() {
+///     Ok(hip::Backend::Sim) => eprintln!("no AMD GPU here: running on the software GPU"),
+///     Ok(_) => {}
+///     Err(error) => eprintln!("{error}"),
+/// }
+/// ```
+pub fn sim_if_no_gpu() -> Result<Backend> {
+    let mut chosen = lock();
+    let backend = match *chosen {
+        Some(backend) => backend,
+        None => {
+            let backend = match from_environment()? {
+                Some(backend) => backend,
+                None if cfg!(feature = "sim") && !gpu_is_there() => Backend::Sim,
+                None => Backend::Rocm,
+            };
+            settle(&mut chosen, backend)?
+        }
+    };
+    drop(chosen);
+    if cfg!(not(feature = "sim")) {
+        // With nothing to fall back to, what is wrong with the GPU is the answer.
+        runtime()?;
+    }
+    Ok(backend)
+}
+
+/// The version of the HIP runtime in use: major, minor, patch (`hipRuntimeGetVersion`).
+pub fn runtime_version() -> Result<(u32, u32, u32)> {
+    Ok(runtime()?.version)
+}
+
+fn lock() -> MutexGuard<'static, Option<Backend>> {
+    CHOSEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn from_environment() -> Result<Option<Backend>> {
+    let Some(value) = std::env::var_os(VARIABLE) else { return Ok(None) };
+    match value.to_str() {
+        Some("") => Ok(None),
+        Some("rocm") => Ok(Some(Backend::Rocm)),
+        Some("sim") => Ok(Some(Backend::Sim)),
+        _ => Err(Error::UnknownBackend(value.to_string_lossy().into_owned())),
+    }
+}
+
+fn settle(chosen: &mut Option<Backend>, backend: Backend) -> Result<Backend> {
+    if backend == Backend::Sim {
+        use_sim()?;
+    }
+    *chosen = Some(backend);
+    Ok(backend)
+}
+
+#[cfg(feature = "sim")]
+fn use_sim() -> Result<()> {
+    hip_sys::set_provider(hip_sim::provider())
+        .map_err(|error| Error::BackendInUse { asked: Backend::Sim, reason: error.to_string() })
+}
+
+#[cfg(not(feature = "sim"))]
+fn use_sim() -> Result<()> {
+    Err(Error::NoSim)
+}
+
+/// Whether a HIP runtime can be loaded that sees a device. Asked past `hip_sys`, which would be bound to the library by it.
+fn gpu_is_there() -> bool {
+    static PROBE: rocm_sdk::Binding = rocm_sdk::Binding::new(&rocm_sdk::libraries::AMDHIP64);
+    let Some(symbol) = PROBE.symbol(c"hipGetDeviceCount") else { return false };
+    // SAFETY: the symbol is `hipError_t hipGetDeviceCount(int*)` in every HIP release, and the library stays loaded.
+    let get_device_count = unsafe {
+        std::mem::transmute::<NonNull<c_void>, unsafe extern "C" fn(*mut c_int) -> hip_sys::hipError_t>(symbol)
+    };
+    let mut count: c_int = 0;
+    // SAFETY: `count` is valid for a write.
+    let status = unsafe { get_device_count(&mut count) };
+    status.0 == 0 && count > 0
+}
+
+/// The runtime, loaded, checked and initialised on first use.
+pub(crate) fn runtime() -> Result<&'static Runtime> {
+    if crate::core::context::is_forked() {
+        return Err(Error::ForkedChild);
+    }
+    // A bad choice of the backend is not kept: it can still be mended.
+    if RUNTIME.get().is_none() {
+        backend()?;
+    }
+    match RUNTIME.get_or_init(start) {
+        Ok(runtime) => Ok(runtime),
+        Err(error) => Err(error.clone()),
+    }
+}
+
+fn start() -> Result<Runtime> {
+    let mut raw: c_int = 0;
+    // SAFETY: `raw` is valid for a write.
+    let status = unsafe { hip_sys::hipRuntimeGetVersion(&mut raw) };
+    // With no device, some releases already fail here.
+    check(status, "hipRuntimeGetVersion", || "the version of the HIP runtime".to_owned())?;
+    let version = decode_version(raw);
+    check_version(version)?;
+    crate::core::releases::begin(version);
+    crate::core::context::watch_fork();
+    // SAFETY: 0 is the only flag that there is.
+    let status = unsafe { hip_sys::hipInit(0) };
+    check(status, "hipInit", || "start the HIP runtime".to_owned())?;
+    let mut count: c_int = 0;
+    // SAFETY: `count` is valid for a write.
+    let status = unsafe { hip_sys::hipGetDeviceCount(&mut count) };
+    check(status, "hipGetDeviceCount", || "the number of devices".to_owned())?;
+    let count = usize::try_from(count).unwrap_or(0);
+    if count == 0 {
+        return Err(Error::NoDevice);
+    }
+    crate::core::context::runtime_has_started();
+    Ok(Runtime { version, devices: count })
+}
+
+/// `HIP_VERSION`: major * 10,000,000 + minor * 100,000 + patch.
+pub(crate) fn decode_version(raw: c_int) -> (u32, u32, u32) {
+    let raw = u32::try_from(raw).unwrap_or(0);
+    (raw / 10_000_000, raw / 100_000 % 100, raw % 100_000)
+}
+
+/// The oldest release whose runtime this crate is written for. What later ones brought is looked up when it is called.
+const OLDEST: (u32, u32) = (5, 7);
+
+/// Any runtime that has what this crate is built on will do, whatever the API level: the level says which functions there are
+/// in Rust, and other crates of the program may raise it.
+fn check_version(runtime: (u32, u32, u32)) -> Result<()> {
+    if (runtime.0, runtime.1) < OLDEST { Err(Error::Version { runtime, oldest: OLDEST }) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_decoded_as_hip_encodes_them() {
+        assert_eq!(decode_version(50731921), (5, 7, 31921));
+        assert_eq!(decode_version(60443484), (6, 4, 43484));
+        assert_eq!(decode_version(100000001), (10, 0, 1));
+        assert_eq!(decode_version(-1), (0, 0, 0));
+    }
+
+    #[test]
+    fn a_runtime_is_refused_only_if_this_crate_cannot_use_it() {
+        for fine in [(5, 7, 31921), (6, 4, 43484), (7, 2, 0), (10, 0, 0), (11, 3, 0)] {
+            assert!(check_version(fine).is_ok(), "{fine:?}");
+        }
+        for old in [(5, 6, 99999), (4, 5, 0), (0, 0, 0)] {
+            let error = check_version(old).unwrap_err();
+            let text = error.to_string();
+            assert!(matches!(error, Error::Version { .. }), "{text}");
+            assert!(text.contains("5.7 or newer"), "{text}");
+        }
+    }
+}

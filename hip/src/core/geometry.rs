@@ -1,0 +1,121 @@
+//! Grids and blocks: how many threads a launch runs.
+
+use std::fmt;
+
+/// Extents in x, y, z. Made from one number, a tuple or an array of up to three; those not given are 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Dim3 {
+    /// First, fastest extent.
+    pub x: u32,
+    /// Second extent.
+    pub y: u32,
+    /// Third extent.
+    pub z: u32,
+}
+
+impl Dim3 {
+    /// Extents in x, y, z.
+    #[must_use]
+    pub const fn new(x: u32, y: u32, z: u32) -> Self {
+        Self { x, y, z }
+    }
+
+    /// All of them multiplied.
+    #[must_use]
+    pub const fn count(self) -> u128 {
+        self.x as u128 * self.y as u128 * self.z as u128
+    }
+
+    pub(crate) const fn array(self) -> [u32; 3] {
+        [self.x, self.y, self.z]
+    }
+}
+
+impl fmt::Display for Dim3 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "({}, {}, {})", self.x, self.y, self.z)
+    }
+}
+
+impl From<u32> for Dim3 {
+    fn from(x: u32) -> Self {
+        Self::new(x, 1, 1)
+    }
+}
+
+impl From<(u32, u32)> for Dim3 {
+    fn from((x, y): (u32, u32)) -> Self {
+        Self::new(x, y, 1)
+    }
+}
+
+impl From<(u32, u32, u32)> for Dim3 {
+    fn from((x, y, z): (u32, u32, u32)) -> Self {
+        Self::new(x, y, z)
+    }
+}
+
+impl From<[u32; 3]> for Dim3 {
+    fn from([x, y, z]: [u32; 3]) -> Self {
+        Self::new(x, y, z)
+    }
+}
+
+/// How many threads a launch runs: a grid of blocks (not of threads), a block of threads, and the shared memory that each
+/// block gets beside what the kernel declares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LaunchConfig {
+    /// Blocks.
+    pub grid: Dim3,
+    /// Threads of a block.
+    pub block: Dim3,
+    /// Dynamic shared memory (LDS) of a block, in bytes: `extern __shared__`.
+    pub shared_bytes: u32,
+}
+
+impl LaunchConfig {
+    /// `grid` blocks of `block` threads.
+    #[must_use]
+    pub fn new(grid: impl Into<Dim3>, block: impl Into<Dim3>) -> Self {
+        Self { grid: grid.into(), block: block.into(), shared_bytes: 0 }
+    }
+
+    /// As many blocks of `block` threads as `elements` elements need, one thread each. The last block may have threads
+    /// too many: the kernel must check. For no elements the grid is empty, which [`Kernel::launch`](crate::Kernel::launch) refuses.
+    ///
+    /// ```
+    /// let config = hip::LaunchConfig::for_elements(1000, 256);
+    /// assert_eq!((config.grid.x, config.block.x), (4, 256));
+    /// ```
+    #[must_use]
+    pub fn for_elements(elements: usize, block: u32) -> Self {
+        let blocks = elements.div_ceil((block as usize).max(1));
+        // A grid that does not fit is one that no device runs, and the launch says so.
+        Self::new(u32::try_from(blocks).unwrap_or(u32::MAX), block)
+    }
+
+    /// With dynamic shared memory of `bytes` for each block.
+    #[must_use]
+    pub fn with_shared_bytes(mut self, bytes: u32) -> Self {
+        self.shared_bytes = bytes;
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_grid_covers_all_elements() {
+        let blocks = |n, block| LaunchConfig::for_elements(n, block).grid.x;
+        assert_eq!([blocks(0, 64), blocks(1, 64), blocks(64, 64), blocks(65, 64)], [0, 1, 1, 2]);
+        assert_eq!(blocks(5, 0), 5, "a block of nothing is refused by the launch, not by a division");
+        assert_eq!(blocks(usize::MAX, 1), u32::MAX);
+    }
+
+    #[test]
+    fn counts_do_not_overflow() {
+        assert_eq!(Dim3::new(u32::MAX, u32::MAX, u32::MAX).count(), u128::from(u32::MAX).pow(3));
+    }
+}

@@ -1,0 +1,423 @@
+//! What destructors leave to be done later: when the queued work that stands in the way is over, and where HIP may be called.
+//!
+//! A destructor does not wait. What it cannot do at once it leaves here. The *reaper*, a thread of this crate's that does nothing
+//! else, does it when the work is over; an allocation that would fail for lack of memory waits for it. No lock is held while any of
+//! it runs.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use hip_sys::hipError_t;
+
+use crate::core::context;
+use crate::core::error::{Result, Status};
+
+/// A queue of numbered work.
+pub(crate) trait Queue: Send + Sync {
+    /// What tells queues apart.
+    fn id(&self) -> u64;
+
+    /// What is known of the work up to `ticket`. Makes no call into the runtime.
+    fn verdict(&self, ticket: u64) -> Verdict;
+
+    /// Asks the runtime whether all of it is over, without waiting. Errors of the work are kept for whoever waits for it.
+    fn ask(&self);
+
+    /// Blocks until there is a verdict on the work up to `ticket`.
+    fn wait(&self, ticket: u64) -> Verdict {
+        let mut pause = Pause::new();
+        loop {
+            match self.verdict(ticket) {
+                Verdict::Open => {}
+                known => return known,
+            }
+            self.ask();
+            if self.verdict(ticket) == Verdict::Open {
+                pause.sleep();
+            }
+        }
+    }
+}
+
+/// Whether work is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It may still run.
+    Open,
+    /// It has ended, well or not.
+    Over,
+    /// The runtime cannot say, and never will.
+    Unknown,
+}
+
+/// Work that stands in the way, up to a ticket.
+pub(crate) type Blocker = (Arc<dyn Queue>, u64);
+
+/// How long to wait between two looks, which grows.
+struct Pause(Duration);
+
+impl Pause {
+    const SHORTEST: Duration = Duration::from_micros(20);
+    const LONGEST: Duration = Duration::from_millis(2);
+
+    fn new() -> Self {
+        Self(Self::SHORTEST)
+    }
+
+    fn next(&mut self) -> Duration {
+        let now = self.0;
+        self.0 = (now * 2).min(Self::LONGEST);
+        now
+    }
+
+    fn sleep(&mut self) {
+        thread::sleep(self.next());
+    }
+}
+
+struct Job {
+    /// None for what only waits for a place where HIP may be called.
+    blockers: Vec<Blocker>,
+    work: Box<dyn FnOnce() + Send>,
+}
+
+impl Job {
+    fn verdict(&self) -> Verdict {
+        let verdicts = self.blockers.iter().map(|(queue, ticket)| queue.verdict(*ticket));
+        verdicts.fold(Verdict::Over, |all, verdict| match (all, verdict) {
+            (Verdict::Open, _) | (_, Verdict::Open) => Verdict::Open,
+            (Verdict::Unknown, _) | (_, Verdict::Unknown) => Verdict::Unknown,
+            _ => Verdict::Over,
+        })
+    }
+}
+
+struct State {
+    jobs: Vec<Job>,
+    /// Jobs that some thread has taken and not finished.
+    running: usize,
+    reaper: Reaper,
+    /// Whether the process ends: the reaper does what is left, then nothing.
+    ending: bool,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Reaper {
+    NotStarted,
+    Running,
+    /// No thread could be made: threads that wait do the work.
+    Missing,
+}
+
+static STATE: Mutex<State> =
+    Mutex::new(State { jobs: Vec::new(), running: 0, reaper: Reaper::NotStarted, ending: false });
+
+/// Told of each change of [`STATE`].
+static CHANGED: Condvar = Condvar::new();
+
+/// How many jobs there are: asked without a lock.
+static JOBS: AtomicUsize = AtomicUsize::new(0);
+
+/// How many jobs were done.
+static DONE: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    /// Whether this thread is in a job.
+    static IN_JOB: Cell<bool> = const { Cell::new(false) };
+}
+
+/// How long the end of the process waits for what is left.
+const END: Duration = Duration::from_secs(10);
+
+fn lock() -> MutexGuard<'static, State> {
+    // The lists are whole after every statement.
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Leaves `work` to be done when all of `blockers` are over. If that cannot be known of one, `work` is dropped without being called.
+pub(crate) fn leave(blockers: Vec<Blocker>, work: impl FnOnce() + Send + 'static) {
+    if context::is_forked() {
+        std::mem::forget((blockers, work)); // the parent's
+        return;
+    }
+    let mut state = lock();
+    state.jobs.push(Job { blockers, work: Box::new(work) });
+    JOBS.store(state.jobs.len(), Ordering::Release);
+    if state.reaper == Reaper::NotStarted {
+        at_exit();
+        let reaper = thread::Builder::new().name("hip-reaper".to_owned()).spawn(reap);
+        state.reaper = if reaper.is_ok() { Reaper::Running } else { Reaper::Missing };
+    }
+    drop(state);
+    CHANGED.notify_all();
+}
+
+/// Does `work` now, or [later](leave) where HIP may not be called; in a forked child not at all. For a destructor.
+pub(crate) fn in_time(work: impl FnOnce() + Send + 'static) {
+    if context::is_no_place() || context::is_forked() { leave(Vec::new(), work) } else { work() }
+}
+
+/// To be called by threads that have waited for work, which others may have left something for.
+#[inline]
+pub(crate) fn catch_up() {
+    if JOBS.load(Ordering::Acquire) != 0 {
+        wake();
+    }
+}
+
+#[cold]
+fn wake() {
+    if context::is_no_place() || context::is_forked() {
+        return;
+    }
+    match lock().reaper {
+        // It may be asleep between two looks.
+        Reaper::Running => CHANGED.notify_all(),
+        _ => drop(sweep()),
+    }
+}
+
+/// What an allocation says of itself.
+pub(crate) trait Outcome {
+    /// Whether there was too little memory.
+    fn lacks_memory(&self) -> bool;
+}
+
+impl Outcome for hipError_t {
+    fn lacks_memory(&self) -> bool {
+        *self == hip_sys::hipErrorOutOfMemory
+    }
+}
+
+impl<T> Outcome for Result<T> {
+    fn lacks_memory(&self) -> bool {
+        self.as_ref().is_err_and(|error| error.status() == Some(Status::OUT_OF_MEMORY))
+    }
+}
+
+/// Calls `allocate`. If there is too little memory, it waits until what destructors have left is done, and calls it once more. No lock
+/// may be held.
+pub(crate) fn with_memory<R: Outcome>(mut allocate: impl FnMut() -> R) -> R {
+    let before = DONE.load(Ordering::Acquire);
+    let first = allocate();
+    if first.lacks_memory() && (settle() || DONE.load(Ordering::Acquire) != before) { allocate() } else { first }
+}
+
+/// Blocks until all that is left now is done; whether there was anything.
+pub(crate) fn settle() -> bool {
+    if context::is_no_place() || context::is_forked() || IN_JOB.get() {
+        return false;
+    }
+    let mut any = false;
+    loop {
+        let state = lock();
+        if let Some(job) = state.jobs.first() {
+            let blockers = job.blockers.clone();
+            drop(state);
+            for (queue, ticket) in &blockers {
+                queue.wait(*ticket);
+            }
+            sweep();
+        } else if state.running != 0 {
+            drop(CHANGED.wait(state).unwrap_or_else(PoisonError::into_inner));
+        } else {
+            return any;
+        }
+        any = true;
+    }
+}
+
+/// Does all that is due, and says whether there was any.
+fn sweep() -> bool {
+    let due: Vec<Job> = {
+        let mut state = lock();
+        let (open, due) = std::mem::take(&mut state.jobs).into_iter().partition(|job| job.verdict() == Verdict::Open);
+        let due: Vec<Job> = due;
+        state.jobs = open;
+        state.running += due.len();
+        JOBS.store(state.jobs.len(), Ordering::Release);
+        due
+    };
+    let any = !due.is_empty();
+    for job in due {
+        let before = IN_JOB.replace(true);
+        // A panic of what somebody left is told by its hook. It is no business of the thread that happens to be here.
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            if job.verdict() == Verdict::Over {
+                (job.work)();
+            }
+        }));
+        if let Err(payload) = result {
+            // It may panic when it is dropped.
+            std::mem::forget(payload);
+        }
+        IN_JOB.set(before);
+        DONE.fetch_add(1, Ordering::AcqRel);
+        lock().running -= 1;
+        CHANGED.notify_all();
+    }
+    any
+}
+
+/// What the reaper does.
+fn reap() {
+    let mut pause = Pause::new();
+    loop {
+        let mut state = lock();
+        while state.jobs.is_empty() {
+            if state.ending {
+                return;
+            }
+            state = CHANGED.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        let mut queues: Vec<Arc<dyn Queue>> = Vec::new();
+        for (queue, ticket) in state.jobs.iter().flat_map(|job| &job.blockers) {
+            let asked = queues.iter().any(|known| known.id() == queue.id());
+            if !asked && queue.verdict(*ticket) == Verdict::Open {
+                queues.push(Arc::clone(queue));
+            }
+        }
+        drop(state);
+        queues.iter().for_each(|queue| queue.ask());
+        // These may be the last handles of their streams, which leave something then.
+        drop(queues);
+        if sweep() {
+            pause = Pause::new();
+        } else {
+            // A thread that has waited for work ends the pause.
+            drop(CHANGED.wait_timeout(lock(), pause.next()));
+        }
+    }
+}
+
+/// At the end of the process the reaper does what is left before the runtime goes: errors of that work are told, and no call of the
+/// reaper's meets a runtime that is gone.
+fn at_exit() {
+    extern "C" fn finish() {
+        if context::is_forked() {
+            return;
+        }
+        let until = Instant::now() + END;
+        let mut state = lock();
+        state.ending = true;
+        CHANGED.notify_all();
+        while state.reaper == Reaper::Running && (state.running != 0 || !state.jobs.is_empty()) {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            state = CHANGED.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+    unsafe extern "C" {
+        fn atexit(function: extern "C" fn()) -> std::ffi::c_int;
+    }
+    // SAFETY: a function of this program's that takes nothing, does not unwind, and stays as long as the process. Failure (no memory)
+    // leaves what is left undone.
+    let _ = unsafe { atexit(finish) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A queue whose work is over when the test says so.
+    struct Manual {
+        over: std::sync::atomic::AtomicU64,
+        unknown: bool,
+        asked: AtomicUsize,
+    }
+
+    impl Manual {
+        fn new(over: u64, unknown: bool) -> Arc<Self> {
+            Arc::new(Self { over: over.into(), unknown, asked: AtomicUsize::new(0) })
+        }
+    }
+
+    impl Queue for Manual {
+        fn id(&self) -> u64 {
+            std::ptr::from_ref(self).addr() as u64
+        }
+
+        fn verdict(&self, ticket: u64) -> Verdict {
+            match self.over.load(Ordering::SeqCst) >= ticket {
+                true => Verdict::Over,
+                false if self.unknown => Verdict::Unknown,
+                false => Verdict::Open,
+            }
+        }
+
+        fn ask(&self) {
+            self.asked.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    fn until(what: &str, test: impl Fn() -> bool) {
+        let end = Instant::now() + Duration::from_secs(30);
+        while !test() {
+            assert!(Instant::now() < end, "{what}");
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn work_is_done_when_what_is_in_its_way_is_over() {
+        let (first, second) = (Manual::new(0, false), Manual::new(0, false));
+        let done = Arc::new(AtomicUsize::new(0));
+        let count = |done: &Arc<AtomicUsize>| {
+            let done = Arc::clone(done);
+            move || _ = done.fetch_add(1, Ordering::SeqCst)
+        };
+        leave(vec![(first.clone(), 3), (second.clone(), 1)], count(&done));
+        leave(vec![(first.clone(), 3)], || panic!("as asked"));
+        until("the reaper asks", || first.asked.load(Ordering::SeqCst) > 1 && second.asked.load(Ordering::SeqCst) > 1);
+        first.over.store(3, Ordering::SeqCst);
+        thread::sleep(Duration::from_millis(20));
+        assert_eq!(done.load(Ordering::SeqCst), 0, "the second one is in the way");
+        second.over.store(1, Ordering::SeqCst);
+        until("both are over", || done.load(Ordering::SeqCst) == 1);
+        // What a job leaves is done too, after one that has panicked.
+        let inner = count(&done);
+        leave(Vec::new(), move || leave(Vec::new(), inner));
+        until("a job of a job", || done.load(Ordering::SeqCst) == 2);
+    }
+
+    #[test]
+    fn what_cannot_be_known_is_not_called_but_dropped() {
+        struct Dropped(Arc<AtomicUsize>);
+        impl Drop for Dropped {
+            fn drop(&mut self) {
+                self.0.fetch_add(1, Ordering::SeqCst);
+            }
+        }
+        let dropped = Arc::new(AtomicUsize::new(0));
+        let guard = Dropped(Arc::clone(&dropped));
+        leave(vec![(Manual::new(0, true), 1), (Manual::new(5, false), 5)], move || {
+            std::mem::forget(guard);
+        });
+        until("dropped", || dropped.load(Ordering::SeqCst) == 1);
+    }
+
+    #[test]
+    fn an_allocation_that_fails_waits_for_what_is_left() {
+        let queue = Manual::new(0, false);
+        let freed = Arc::new(AtomicUsize::new(0));
+        let free = Arc::clone(&freed);
+        leave(vec![(queue.clone(), 1)], move || _ = free.fetch_add(1, Ordering::SeqCst));
+        let other = queue.clone();
+        thread::spawn(move || {
+            thread::sleep(Duration::from_millis(30));
+            other.over.store(1, Ordering::SeqCst);
+        });
+        let mut calls = 0;
+        let got = with_memory(|| {
+            calls += 1;
+            if freed.load(Ordering::SeqCst) == 0 { hip_sys::hipErrorOutOfMemory } else { hip_sys::hipSuccess }
+        });
+        assert_eq!((got, calls), (hip_sys::hipSuccess, 2));
+    }
+}

@@ -1,0 +1,19 @@
+//! Ground layer: loading the HIP runtime, calls and errors, devices and their properties, and workarounds for named releases.
+
+pub(crate) mod arch;
+mod arch_from_str;
+pub(crate) mod attribute;
+pub(crate) mod backend;
+pub(crate) mod backend_kind;
+pub(crate) mod call;
+pub(crate) mod context;
+pub(crate) mod device;
+pub(crate) mod error;
+pub(crate) mod geometry;
+pub(crate) mod later;
+pub(crate) mod per_device;
+pub(crate) mod properties;
+pub(crate) mod releases;
+pub(crate) mod runtime;
+pub(crate) mod settings;
+pub(crate) mod trace;

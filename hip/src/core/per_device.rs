@@ -1,0 +1,20 @@
+//! What the layers above keep for each device.
+
+use std::sync::OnceLock;
+
+use super::device::Device;
+
+/// One `T` for each device, for the life of the program.
+pub(crate) struct PerDevice<T>(OnceLock<Box<[T]>>);
+
+impl<T: Default> PerDevice<T> {
+    pub(crate) const fn new() -> Self {
+        Self(OnceLock::new())
+    }
+
+    /// That of a device.
+    #[inline]
+    pub(crate) fn of(&self, device: Device) -> &T {
+        &self.0.get_or_init(|| (0..device.siblings()).map(|_| T::default()).collect())[device.index()]
+    }
+}

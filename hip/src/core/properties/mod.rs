@@ -1,0 +1,253 @@
+//! What a device is: name, architecture, memory, limits.
+
+mod hip5;
+
+use std::ffi::c_char;
+use std::fmt;
+
+use crate::core::arch::Arch;
+use crate::core::backend::runtime;
+use crate::core::call::check;
+use crate::core::device::Device;
+use crate::core::error::Result;
+
+// HIP 6.0 gave the structure a new layout, and it and its function new names; hip-sys knows both by the old ones.
+use hip_sys::{hipDeviceProp_t, hipGetDeviceProperties};
+
+/// A device's properties (`hipDeviceProp_t`), in our own layout, the same at every API level.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct DeviceProperties {
+    /// The name on the box: `AMD Instinct MI210`.
+    pub name: String,
+    /// The architecture: `gfx90a:sramecc+:xnack-`.
+    pub arch: Arch,
+    /// Device memory, in bytes.
+    pub total_memory: u64,
+    /// Constant memory, in bytes.
+    pub constant_memory: u64,
+    /// Shared memory (LDS) that a block may have, in bytes.
+    pub shared_memory_per_block: u64,
+    /// Shared memory (LDS) of a compute unit, in bytes.
+    pub shared_memory_per_compute_unit: u64,
+    /// 32-bit registers that a block may have.
+    pub registers_per_block: u32,
+    /// Level 2 cache, in bytes.
+    pub l2_cache: u64,
+    /// Lanes of a wave: 64, or 32.
+    pub warp_size: u32,
+    /// Compute units (multiprocessors).
+    pub compute_units: u32,
+    /// Threads that a block may have.
+    pub max_threads_per_block: u32,
+    /// Threads that a compute unit holds at a time.
+    pub max_threads_per_compute_unit: u32,
+    /// Threads that a block may have in x, y, z.
+    pub max_block: [u32; 3],
+    /// Blocks that a grid may have in x, y, z.
+    pub max_grid: [u32; 3],
+    /// Peak clock, in kHz.
+    pub clock_khz: u32,
+    /// Peak clock of the memory, in kHz.
+    pub memory_clock_khz: u32,
+    /// Width of the memory bus, in bits.
+    pub memory_bus_bits: u32,
+    /// Rate of the clock that `clock64()` reads on the device, in kHz.
+    pub instruction_clock_khz: u32,
+    /// What HIP gives for CUDA's compute capability: major and minor.
+    pub compute_capability: (u32, u32),
+    /// Where the device is on the PCI bus.
+    pub pci: PciAddress,
+    /// Whether the GPU shares its memory with the CPU (an APU).
+    pub integrated: bool,
+    /// Whether error correction is on.
+    pub ecc: bool,
+    /// Whether kernels of several streams can run at a time.
+    pub concurrent_kernels: bool,
+    /// Whether cooperative launches work.
+    pub cooperative_launch: bool,
+    /// Whether host memory can be mapped into the device.
+    pub can_map_host_memory: bool,
+    /// Whether managed memory can be allocated.
+    pub managed_memory: bool,
+    /// Revision of the chip.
+    pub asic_revision: u32,
+    /// Whether cooperative launches on several devices work.
+    pub cooperative_multi_device_launch: bool,
+    /// Longest row of a pitched copy, in bytes.
+    pub max_pitch: u64,
+    /// What addresses of textures are multiples of, in bytes.
+    pub texture_alignment: u64,
+    /// What rows of textures in pitched memory are multiples of, in bytes.
+    pub texture_pitch_alignment: u64,
+    /// Longest 1D texture, in elements.
+    pub max_texture_1d: u32,
+    /// Largest 2D texture, in elements.
+    pub max_texture_2d: [u32; 2],
+    /// Largest 3D texture, in elements.
+    pub max_texture_3d: [u32; 3],
+    /// Whether kernels are cut off after a time.
+    pub kernel_timeout: bool,
+    /// Whether the whole memory is in the host's address space (large BAR).
+    pub large_bar: bool,
+    /// Whether there are several GPUs on the board.
+    pub multi_gpu_board: bool,
+    /// Whether host and device may use managed memory at a time.
+    pub concurrent_managed_access: bool,
+    /// Whether the host may use managed memory on the device without moving it.
+    pub direct_managed_access_from_host: bool,
+    /// Whether kernels may use ordinary host memory.
+    pub pageable_memory_access: bool,
+    /// Whether they do so through the host's page tables.
+    pub pageable_memory_access_by_host_tables: bool,
+    /// Who may use the device (`hipComputeMode`): 0 for everybody.
+    pub compute_mode: u32,
+}
+
+/// An address on the PCI bus, printed as `0000:03:00.0`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PciAddress {
+    /// Domain (segment).
+    pub domain: u32,
+    /// Bus.
+    pub bus: u32,
+    /// Device.
+    pub device: u32,
+}
+
+impl std::str::FromStr for PciAddress {
+    type Err = crate::core::error::Error;
+
+    /// From what it prints as: `0000:03:00.0`; the domain and the function may be left out.
+    fn from_str(text: &str) -> Result<Self> {
+        let bad = || crate::core::error::Error::InvalidValue {
+            what: "an address on the PCI bus",
+            value: format!("{text:?}"),
+            allowed: "like 0000:03:00.0, in hexadecimal".to_owned(),
+        };
+        let number = |part: &str| match part.len() {
+            1..=8 if part.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
+                u32::from_str_radix(part, 16).map_err(|_| bad())
+            }
+            _ => Err(bad()),
+        };
+        let (address, function) = text.rsplit_once('.').unwrap_or((text, "0"));
+        if number(function)? != 0 {
+            return Err(bad());
+        }
+        match *address.split(':').collect::<Vec<_>>() {
+            [domain, bus, device] => Ok(Self { domain: number(domain)?, bus: number(bus)?, device: number(device)? }),
+            [bus, device] => Ok(Self { domain: 0, bus: number(bus)?, device: number(device)? }),
+            _ => Err(bad()),
+        }
+    }
+}
+
+impl fmt::Display for PciAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:04x}:{:02x}:{:02x}.0", self.domain, self.bus, self.device)
+    }
+}
+
+/// What we tell of a structure of C's: the layouts differ, the names of the fields do not.
+macro_rules! properties {
+    ($raw:ident) => {
+        DeviceProperties {
+            name: text(&$raw.name),
+            arch: text(&$raw.gcnArchName).parse()?,
+            total_memory: $raw.totalGlobalMem as u64,
+            constant_memory: $raw.totalConstMem as u64,
+            shared_memory_per_block: $raw.sharedMemPerBlock as u64,
+            shared_memory_per_compute_unit: $raw.maxSharedMemoryPerMultiProcessor as u64,
+            registers_per_block: count($raw.regsPerBlock),
+            l2_cache: u64::from(count($raw.l2CacheSize)),
+            warp_size: count($raw.warpSize),
+            compute_units: count($raw.multiProcessorCount),
+            max_threads_per_block: count($raw.maxThreadsPerBlock),
+            max_threads_per_compute_unit: count($raw.maxThreadsPerMultiProcessor),
+            max_block: $raw.maxThreadsDim.map(count),
+            max_grid: $raw.maxGridSize.map(count),
+            clock_khz: count($raw.clockRate),
+            memory_clock_khz: count($raw.memoryClockRate),
+            memory_bus_bits: count($raw.memoryBusWidth),
+            instruction_clock_khz: count($raw.clockInstructionRate),
+            compute_capability: (count($raw.major), count($raw.minor)),
+            pci: PciAddress {
+                domain: count($raw.pciDomainID),
+                bus: count($raw.pciBusID),
+                device: count($raw.pciDeviceID),
+            },
+            integrated: $raw.integrated != 0,
+            ecc: $raw.ECCEnabled != 0,
+            concurrent_kernels: $raw.concurrentKernels != 0,
+            cooperative_launch: $raw.cooperativeLaunch != 0,
+            can_map_host_memory: $raw.canMapHostMemory != 0,
+            managed_memory: $raw.managedMemory != 0,
+            asic_revision: count($raw.asicRevision),
+            cooperative_multi_device_launch: $raw.cooperativeMultiDeviceLaunch != 0,
+            max_pitch: $raw.memPitch as u64,
+            texture_alignment: $raw.textureAlignment as u64,
+            texture_pitch_alignment: $raw.texturePitchAlignment as u64,
+            max_texture_1d: count($raw.maxTexture1D),
+            max_texture_2d: $raw.maxTexture2D.map(count),
+            max_texture_3d: $raw.maxTexture3D.map(count),
+            kernel_timeout: $raw.kernelExecTimeoutEnabled != 0,
+            large_bar: $raw.isLargeBar != 0,
+            multi_gpu_board: $raw.isMultiGpuBoard != 0,
+            concurrent_managed_access: $raw.concurrentManagedAccess != 0,
+            direct_managed_access_from_host: $raw.directManagedMemAccessFromHost != 0,
+            pageable_memory_access: $raw.pageableMemoryAccess != 0,
+            pageable_memory_access_by_host_tables: $raw.pageableMemoryAccessUsesHostPageTables != 0,
+            compute_mode: count($raw.computeMode),
+        }
+    };
+}
+
+impl DeviceProperties {
+    pub(crate) fn read(device: &Device) -> Result<Self> {
+        // By the runtime that was found: a program for a newer API level may run on it.
+        if runtime()?.version.0 < 6 {
+            let raw = hip5::read(device)?;
+            return Ok(properties!(raw));
+        }
+        let mut raw = Box::<hipDeviceProp_t>::default();
+        // SAFETY: the pointer is valid for a write of the structure that this version of the function fills.
+        let status = unsafe { hipGetDeviceProperties(&mut *raw, device.raw()) };
+        check(status, "hipGetDeviceProperties", || format!("properties of device {}", device.index()))?;
+        Ok(properties!(raw))
+    }
+}
+
+/// C counts in `int`; a negative count is none.
+fn count(value: i32) -> u32 {
+    u32::try_from(value).unwrap_or(0)
+}
+
+/// The text in a C character array, whether or not it is terminated.
+pub(crate) fn text(chars: &[c_char]) -> String {
+    let bytes: Vec<u8> = chars.iter().take_while(|&&c| c != 0).map(|&c| c as u8).collect();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_character_array_without_end_is_read_to_its_end() {
+        assert_eq!(text(&[b'g' as c_char, b'f' as c_char]), "gf");
+        assert_eq!(text(&[b'g' as c_char, 0, b'f' as c_char]), "g");
+        assert_eq!(text(&[]), "");
+    }
+
+    #[test]
+    fn pci_addresses_print_as_lspci_does() {
+        let address = PciAddress { domain: 0, bus: 0xc3, device: 0 };
+        assert_eq!(address.to_string(), "0000:c3:00.0");
+        assert_eq!("0000:c3:00.0".parse::<PciAddress>().unwrap(), address);
+        assert_eq!("C3:0".parse::<PciAddress>().unwrap(), address);
+        for bad in ["", "c3", "0000:c3:00.1", "0:0:0:0", "x:00", "+1:00", "-1:0", "123456789:0"] {
+            assert!(bad.parse::<PciAddress>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! What can be asked of and set for a device beside its properties.
+
+use std::ffi::{CString, c_char, c_uint};
+use std::fmt;
+
+use crate::core::call::check;
+use crate::core::context;
+use crate::core::device::Device;
+use crate::core::error::Result;
+use crate::core::properties::PciAddress;
+
+/// A device's number, unique among all devices (`hipUUID`), printed as `GPU-` and 32 digits.
+///
+/// Note that ROCm's runtime puts text into the 16 bytes, which `HIP_VISIBLE_DEVICES` takes with `GPU-` in front.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Uuid([u8; 16]);
+
+impl Uuid {
+    /// The 16 bytes.
+    #[must_use]
+    pub const fn to_bytes(self) -> [u8; 16] {
+        self.0
+    }
+}
+
+impl fmt::Display for Uuid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("GPU-")?;
+        if self.0.iter().all(u8::is_ascii_alphanumeric) {
+            return self.0.iter().try_for_each(|&byte| write!(f, "{}", char::from(byte)));
+        }
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Uuid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// What [`Device::limit`] asks for (`hipLimit_t`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Limit {
+    /// Stack of each thread, in bytes.
+    StackSize,
+    /// Buffer of `printf` in kernels, in bytes.
+    PrintfBuffer,
+    /// Heap of `malloc` in kernels, in bytes.
+    MallocHeap,
+}
+
+impl Limit {
+    fn raw(self) -> hip_sys::hipLimit_t {
+        match self {
+            Self::StackSize => hip_sys::hipLimitStackSize,
+            Self::PrintfBuffer => hip_sys::hipLimitPrintfFifoSize,
+            Self::MallocHeap => hip_sys::hipLimitMallocHeapSize,
+        }
+    }
+}
+
+/// What a compute unit's fast memory is rather used for (`hipFuncCache_t`): a hint, which AMD's devices have no use for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CachePreference {
+    /// Either.
+    None,
+    /// Shared memory.
+    Shared,
+    /// Level 1 cache.
+    L1,
+    /// Half and half.
+    Equal,
+}
+
+/// How a thread waits for the device (`hipDeviceSchedule*`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum WaitPolicy {
+    /// As the runtime sees fit.
+    #[default]
+    Auto,
+    /// It asks over and over: least latency.
+    Spin,
+    /// It lets other threads go first while it asks.
+    Yield,
+    /// It sleeps.
+    Block,
+}
+
+impl Device {
+    /// The device's unique number (`hipDeviceGetUuid`).
+    pub fn uuid(&self) -> Result<Uuid> {
+        context::check_caller()?;
+        let mut uuid = hip_sys::hipUUID::default();
+        // SAFETY: `uuid` is valid for a write.
+        let status = unsafe { hip_sys::hipDeviceGetUuid(&mut uuid, self.raw()) };
+        check(status, "hipDeviceGetUuid", || format!("device {}", self.index()))?;
+        Ok(Uuid(uuid.bytes.map(|byte| byte as u8)))
+    }
+
+    /// The device's address on the PCI bus as the runtime spells it (`hipDeviceGetPCIBusId`).
+    pub fn pci_bus_id(&self) -> Result<PciAddress> {
+        context::check_caller()?;
+        let mut text = [0 as c_char; 32];
+        // SAFETY: `text` has room for 32 characters.
+        let status = unsafe { hip_sys::hipDeviceGetPCIBusId(text.as_mut_ptr(), text.len() as i32, self.raw()) };
+        check(status, "hipDeviceGetPCIBusId", || format!("device {}", self.index()))?;
+        crate::core::properties::text(&text).parse()
+    }
+
+    /// The device at an address on the PCI bus (`hipDeviceGetByPCIBusId`).
+    ///
+    /// # Errors
+    /// The runtime's, if there is none that it sees.
+    pub fn by_pci(address: PciAddress) -> Result<Self> {
+        Self::count()?;
+        context::check_caller()?;
+        let text = address.to_string();
+        let c_text = CString::new(text.as_str()).unwrap_or_default();
+        let mut index = 0;
+        // SAFETY: `index` is valid for a write; the text is terminated.
+        let status = unsafe { hip_sys::hipDeviceGetByPCIBusId(&mut index, c_text.as_ptr()) };
+        check(status, "hipDeviceGetByPCIBusId", || format!("the device at {text}"))?;
+        Self::get(usize::try_from(index).unwrap_or(usize::MAX))
+    }
+
+    /// The device with a unique number, among those that the runtime sees; `None` if it is not there.
+    pub fn by_uuid(uuid: Uuid) -> Result<Option<Self>> {
+        for device in Self::all()? {
+            if device.uuid()? == uuid {
+                return Ok(Some(device));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A limit on what kernels may use (`hipDeviceGetLimit`).
+    pub fn limit(&self, limit: Limit) -> Result<usize> {
+        self.activate()?;
+        let mut value = 0usize;
+        // SAFETY: `value` is valid for a write.
+        let status = unsafe { hip_sys::hipDeviceGetLimit(&mut value, limit.raw()) };
+        check(status, "hipDeviceGetLimit", || format!("{limit:?} of device {}", self.index()))?;
+        Ok(value)
+    }
+
+    /// Changes a limit (`hipDeviceSetLimit`), for launches from now on.
+    ///
+    /// # Errors
+    /// The runtime's, if it cannot be changed, or not to this value.
+    pub fn set_limit(&self, limit: Limit, value: usize) -> Result<()> {
+        self.activate()?;
+        // SAFETY: takes numbers.
+        let status = unsafe { hip_sys::hipDeviceSetLimit(limit.raw(), value) };
+        check(status, "hipDeviceSetLimit", || format!("{limit:?} = {value} on device {}", self.index()))
+    }
+
+    /// What fast memory is rather used for (`hipDeviceGetCacheConfig`).
+    pub fn cache_preference(&self) -> Result<CachePreference> {
+        self.activate()?;
+        let mut config = hip_sys::hipFuncCachePreferNone;
+        // SAFETY: `config` is valid for a write.
+        let status = unsafe { hip_sys::hipDeviceGetCacheConfig(&mut config) };
+        check(status, "hipDeviceGetCacheConfig", || format!("device {}", self.index()))?;
+        Ok(match config {
+            hip_sys::hipFuncCachePreferShared => CachePreference::Shared,
+            hip_sys::hipFuncCachePreferL1 => CachePreference::L1,
+            hip_sys::hipFuncCachePreferEqual => CachePreference::Equal,
+            _ => CachePreference::None,
+        })
+    }
+
+    /// Says what fast memory is rather used for (`hipDeviceSetCacheConfig`).
+    pub fn set_cache_preference(&self, preference: CachePreference) -> Result<()> {
+        let config = match preference {
+            CachePreference::None => hip_sys::hipFuncCachePreferNone,
+            CachePreference::Shared => hip_sys::hipFuncCachePreferShared,
+            CachePreference::L1 => hip_sys::hipFuncCachePreferL1,
+            CachePreference::Equal => hip_sys::hipFuncCachePreferEqual,
+        };
+        self.activate()?;
+        // SAFETY: takes a number.
+        let status = unsafe { hip_sys::hipDeviceSetCacheConfig(config) };
+        check(status, "hipDeviceSetCacheConfig", || format!("{preference:?} on device {}", self.index()))
+    }
+
+    /// Width of a bank of shared memory, in bytes (`hipDeviceGetSharedMemConfig`); 4 on AMD's devices, which have one width only.
+    pub fn shared_bank_bytes(&self) -> Result<u32> {
+        self.activate()?;
+        let mut config = hip_sys::hipSharedMemBankSizeDefault;
+        // SAFETY: `config` is valid for a write.
+        let status = unsafe { hip_sys::hipDeviceGetSharedMemConfig(&mut config) };
+        check(status, "hipDeviceGetSharedMemConfig", || format!("device {}", self.index()))?;
+        Ok(if config == hip_sys::hipSharedMemBankSizeEightByte { 8 } else { 4 })
+    }
+
+    /// How threads wait for the device (`hipGetDeviceFlags`).
+    pub fn wait_policy(&self) -> Result<WaitPolicy> {
+        Ok(match self.flags()? & hip_sys::hipDeviceScheduleMask {
+            hip_sys::hipDeviceScheduleSpin => WaitPolicy::Spin,
+            hip_sys::hipDeviceScheduleYield => WaitPolicy::Yield,
+            hip_sys::hipDeviceScheduleBlockingSync => WaitPolicy::Block,
+            _ => WaitPolicy::Auto,
+        })
+    }
+
+    /// Says how threads wait for the device (`hipSetDeviceFlags`).
+    pub fn set_wait_policy(&self, policy: WaitPolicy) -> Result<()> {
+        let schedule = match policy {
+            WaitPolicy::Auto => hip_sys::hipDeviceScheduleAuto,
+            WaitPolicy::Spin => hip_sys::hipDeviceScheduleSpin,
+            WaitPolicy::Yield => hip_sys::hipDeviceScheduleYield,
+            WaitPolicy::Block => hip_sys::hipDeviceScheduleBlockingSync,
+        };
+        let flags = self.flags()? & !hip_sys::hipDeviceScheduleMask | schedule;
+        // SAFETY: takes a number; `flags` has made the device current.
+        let status = unsafe { hip_sys::hipSetDeviceFlags(flags) };
+        check(status, "hipSetDeviceFlags", || format!("{policy:?} on device {}", self.index()))
+    }
+
+    fn flags(&self) -> Result<c_uint> {
+        self.activate()?;
+        let mut flags: c_uint = 0;
+        // SAFETY: `flags` is valid for a write.
+        let status = unsafe { hip_sys::hipGetDeviceFlags(&mut flags) };
+        check(status, "hipGetDeviceFlags", || format!("device {}", self.index()))?;
+        Ok(flags)
+    }
+
+    /// Whether something in this process has work on the device, so that it is started up (`hipDevicePrimaryCtxGetState`).
+    pub fn is_active(&self) -> Result<bool> {
+        context::check_caller()?;
+        let (mut flags, mut active) = (0, 0);
+        // SAFETY: both are valid for a write.
+        let status = unsafe { hip_sys::hipDevicePrimaryCtxGetState(self.raw(), &mut flags, &mut active) };
+        check(status, "hipDevicePrimaryCtxGetState", || format!("device {}", self.index()))?;
+        Ok(active != 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_uuid_prints_as_the_runtime_wants_it() {
+        assert_eq!(Uuid(*b"0123456789abcdef").to_string(), "GPU-0123456789abcdef");
+        assert_eq!(Uuid([0xab; 16]).to_string(), format!("GPU-{}", "ab".repeat(16)));
+    }
+}

@@ -1,0 +1,165 @@
+//! `kernel!`: kernels with a signature in Rust.
+
+/// Declares the signature of a kernel, as a type that is checked once and then launched without looking at arguments again.
+///
+/// Parameters are `*const T` and `*mut T`, which take slices of device memory, or values: numbers, and structures that are
+/// `#[repr(C)]` and [`NoUninit`](bytemuck::NoUninit). `DevicePtr<T>` takes an address. `&Texture` is for a kernel's `hipTextureObject_t`; `&Surface`, which it
+/// only reads, and `&mut Surface` are for a `hipSurfaceObject_t` (in these words, without a path). The name is the kernel's, in quotes if it is
+/// mangled. The type has these methods, with the parameters `a`, `b`, ... of the declaration:
+///
+/// - `fn load(module: &Module) -> Result<Self>` finds the kernel and compares the signature with what the code object says: how many
+///   parameters, which are pointers, the size of each, and that each lies where C puts it;
+/// - `unsafe fn launch(&self, stream: &Stream, config: LaunchConfig, a, b, ...) -> Result<()>` is [`Kernel::launch`](crate::Kernel::launch).
+///   A `*const T` is `impl Into<DeviceSlice<T>>` (so `&DeviceBuffer<T>`), a `*mut T` is `impl Into<DeviceSliceMut<T>>`
+///   (so `&mut DeviceBuffer<T>`). It allocates nothing;
+/// - `unsafe fn add_to(&self, graph: &mut Graph, after: &[Node], config: LaunchConfig, a, b, ...) -> Result<Node>` is
+///   [`Graph::add_kernel`](crate::Graph::add_kernel);
+/// - `fn kernel(&self) -> &Kernel` is the kernel.
+///
+/// ```
+/// use hip::{Device, DeviceBuffer, LaunchConfig, Module, Stream};
+///
+/// hip::kernel! {
+///     /// `c = a + b`, of `n` elements each.
+///     pub struct VectorAdd: fn vector_add(a: *const f32, b: *const f32, c: *mut f32, n: u32);
+/// }
+///
+/// # fn main() -> hip::Result<()> {
+/// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+/// let device = Device::get(0)?;
+/// # if device.properties()?.arch.name() != "gfx90a" { return Ok(()) }
+/// let code = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernels/kernels.gfx90a.co"));
+/// let add = VectorAdd::load(&Module::load(&device, code)?)?;
+///
+/// let stream = Stream::new(&device)?;
+/// let a = DeviceBuffer::from_slice(&device, &[1.0f32, 2.0, 3.0])?;
+/// let mut c = DeviceBuffer::<f32>::zeroed(&device, 3)?;
+/// // SAFETY: the kernel reads a and b and writes c, each of 3 elements, and checks its index against n.
+/// unsafe { add.launch(&stream, LaunchConfig::for_elements(3, 64), &a, &a, &mut c, 3)? };
+/// assert_eq!(c.to_vec()?, [2.0, 4.0, 6.0]);
+/// # Ok(()) }
+/// ```
+///
+/// Input that is also output does not compile:
+///
+/// ```compile_fail
+/// # hip::kernel! { struct VectorAdd: fn vector_add(a: *const f32, b: *const f32, c: *mut f32, n: u32); }
+/// # fn f(add: VectorAdd, stream: hip::Stream, config: hip::LaunchConfig, a: hip::DeviceBuffer<f32>, mut c: hip::DeviceBuffer<f32>) -> hip::Result<()> {
+/// unsafe { add.launch(&stream, config, &a, &c, &mut c, 3) }
+/// # }
+/// ```
+#[macro_export]
+macro_rules! kernel {
+    ($($(#[$attribute:meta])* $visibility:vis struct $type:ident : fn $name:tt ($($parameters:tt)*);)*) => {
+        $($crate::kernel!(@parse
+            ($(#[$attribute])*) ($visibility) $type ($crate::kernel!(@name $name)) [] [] $($parameters)*
+        );)*
+    };
+
+    (@count) => { 0 };
+    (@count $first:ident $($rest:ident)*) => { 1 + $crate::kernel!(@count $($rest)*) };
+
+    (@name $name:ident) => { ::core::stringify!($name) };
+    (@name $name:literal) => { $name };
+
+    // One parameter at a time: its name, the type of the argument, what holds it, and the type in the declaration.
+    (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] $objects:tt $p:ident : *const $t:ty $(, $($rest:tt)*)?) => {
+        $crate::kernel!(@parse $attributes $visibility $type $name
+            [$($done)* ($p, impl ::core::convert::Into<$crate::DeviceSlice<'a, $t>>, $crate::typed::Const<$t>)] $objects $($($rest)*)?);
+    };
+    (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] $objects:tt $p:ident : *mut $t:ty $(, $($rest:tt)*)?) => {
+        $crate::kernel!(@parse $attributes $visibility $type $name
+            [$($done)* ($p, impl ::core::convert::Into<$crate::DeviceSliceMut<'a, $t>>, $crate::typed::Mut<$t>)] $objects $($($rest)*)?);
+    };
+    (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] $objects:tt $p:ident : DevicePtr<$t:ty> $(, $($rest:tt)*)?) => {
+        $crate::kernel!(@parse $attributes $visibility $type $name
+            [$($done)* ($p, $crate::DevicePtr<$t>, $crate::typed::Address<$t>)] $objects $($($rest)*)?);
+    };
+    (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] [$($object:tt)*] $p:ident : &Texture $(, $($rest:tt)*)?) => {
+        $crate::kernel!(@parse $attributes $visibility $type $name
+            [$($done)* ($p, &'a $crate::Texture<'_>, $crate::typed::Sampled)] [$($object)* ($p, $crate::typed::Sampled)] $($($rest)*)?);
+    };
+    (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] [$($object:tt)*] $p:ident : &Surface $(, $($rest:tt)*)?) => {
+        $crate::kernel!(@parse $attributes $visibility $type $name
+            [$($done)* ($p, &'a $crate::Surface<'_>, $crate::typed::Loaded)] [$($object)* ($p, $crate::typed::Loaded)] $($($rest)*)?);
+    };
+    (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] [$($object:tt)*] $p:ident : &mut Surface $(, $($rest:tt)*)?) => {
+        $crate::kernel!(@parse $attributes $visibility $type $name
+            [$($done)* ($p, &'a mut $crate::Surface<'_>, $crate::typed::Stored)] [$($object)* ($p, $crate::typed::Stored)] $($($rest)*)?);
+    };
+    (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] $objects:tt $p:ident : $t:ty $(, $($rest:tt)*)?) => {
+        $crate::kernel!(@parse $attributes $visibility $type $name
+            [$($done)* ($p, $t, $crate::typed::Value<$t>)] $objects $($($rest)*)?);
+    };
+
+    (@parse ($(#[$attribute:meta])*) ($visibility:vis) $type:ident ($name:expr)
+        [$(($p:ident, $argument:ty, $kind:ty))*] [$(($object:ident, $object_kind:ty))*]
+    ) => {
+        $(#[$attribute])*
+        #[derive(Clone, Debug)]
+        $visibility struct $type {
+            kernel: $crate::typed::TypedKernel,
+        }
+
+        #[allow(dead_code, clippy::too_many_arguments)]
+        impl $type {
+            /// Finds the kernel in a module and compares this signature with what the code object says of it.
+            ///
+            /// # Errors
+            /// `Error::KernelNotFound`; `Error::ArgumentCount` and `Error::Argument` if the signature is another.
+            $visibility fn load(module: &$crate::Module) -> $crate::Result<Self> {
+                let parameters = [$(<$kind as $crate::typed::Parameter>::SHAPE),*];
+                ::core::result::Result::Ok(Self { kernel: $crate::typed::TypedKernel::load(module, $name, &parameters)? })
+            }
+
+            /// Queues a launch and returns at once: as `Kernel::launch`, without looking at the arguments again.
+            ///
+            /// # Errors
+            /// As for `Kernel::launch`, before anything is queued.
+            ///
+            /// # Safety
+            /// That of `Kernel::launch`.
+            #[allow(clippy::extra_unused_lifetimes)]
+            $visibility unsafe fn launch<'a>(
+                &self,
+                stream: &$crate::Stream,
+                config: $crate::LaunchConfig,
+                $($p: $argument),*
+            ) -> $crate::Result<()> {
+                $(let $p = <$kind>::convert($p);)*
+                // SAFETY: the arguments are of the kinds that `load` has compared; the caller answers for the kernel.
+                unsafe {
+                    let objects = [$(<$object_kind>::object(&$object)),*];
+                    self.kernel.launch(stream, config, [$(<$kind>::hold(&$p)),*], &objects)
+                }
+            }
+
+            /// Adds a launch to a graph: as `Graph::add_kernel`.
+            ///
+            /// # Errors
+            /// As for `Graph::add_kernel`.
+            ///
+            /// # Safety
+            /// That of `Graph::add_kernel`.
+            #[allow(clippy::extra_unused_lifetimes)]
+            $visibility unsafe fn add_to<'a>(
+                &self,
+                graph: &mut $crate::Graph,
+                after: &[$crate::Node],
+                config: $crate::LaunchConfig,
+                $($p: $argument),*
+            ) -> $crate::Result<$crate::Node> {
+                $(let $p = <$kind>::convert($p);)*
+                let arguments: [&dyn $crate::KernelArg; $crate::kernel!(@count $($p)*)] = [$(&$p),*];
+                // SAFETY: the caller answers for the kernel.
+                unsafe { graph.add_kernel(after, self.kernel.kernel(), config, arguments) }
+            }
+
+            /// The kernel, with no signature.
+            #[must_use]
+            $visibility fn kernel(&self) -> &$crate::Kernel {
+                self.kernel.kernel()
+            }
+        }
+    };
+}

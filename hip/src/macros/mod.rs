@@ -1,0 +1,3 @@
+//! Exported macros, which expand to items of every layer below.
+
+mod kernel;

@@ -1,0 +1,116 @@
+//! How large arrays are, and what they are to kernels.
+
+use std::fmt;
+
+use hip_sys::{hipArrayCubemap, hipArrayDefault, hipArrayLayered, hipExtent};
+
+use crate::core::attribute::DeviceAttribute;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result};
+use crate::memory::{Extent, byte_len};
+
+/// What an [`Array`](crate::Array) is, and how large, in texels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ArrayShape {
+    /// A line of this width.
+    Line(usize),
+    /// Width and height.
+    Plane(usize, usize),
+    /// Width, height and depth.
+    Volume(usize, usize, usize),
+    /// Lines of a width, and how many. Nothing is blended between them.
+    LayeredLine(usize, usize),
+    /// Planes of a width and height, and how many. Nothing is blended between them.
+    LayeredPlane(usize, usize, usize),
+    /// Six squares of this width. ROCm's runtimes for Linux refuse it; the embedded software GPU has it.
+    ///
+    /// Code that ROCm 7.2 compiles (`texCubemap`) divides by the main axis with its sign: it finds the faces of negative
+    /// directions turned by half a turn.
+    Cubemap(usize),
+    /// Cubes of a width, and how many. ROCm's runtimes for Linux refuse it; the embedded software GPU has it, but no textures
+    /// of more than one.
+    LayeredCubemap(usize, usize),
+}
+
+impl ArrayShape {
+    /// Texels along each dimension, as copies count them: layers and faces are planes.
+    #[must_use]
+    pub fn extent(self) -> Extent {
+        match self {
+            Self::Line(width) => Extent::new_2d(width, 1),
+            Self::Plane(width, height) => Extent::new_2d(width, height),
+            Self::Volume(width, height, depth) | Self::LayeredPlane(width, height, depth) => {
+                Extent::new_3d(width, height, depth)
+            }
+            Self::LayeredLine(width, layers) => Extent::new_3d(width, 1, layers),
+            Self::Cubemap(width) => Extent::new_3d(width, width, 6),
+            Self::LayeredCubemap(width, cubes) => Extent::new_3d(width, width, cubes.saturating_mul(6)),
+        }
+    }
+
+    /// What C is told: sizes, where dimensions that are not there are zero, and flags.
+    pub(super) fn raw(self) -> (hipExtent, u32) {
+        let Extent { width, height, depth } = self.extent();
+        let (height, depth, flags) = match self {
+            Self::Line(_) => (0, 0, hipArrayDefault),
+            Self::Plane(..) => (height, 0, hipArrayDefault),
+            Self::Volume(..) => (height, depth, hipArrayDefault),
+            Self::LayeredLine(..) => (0, depth, hipArrayLayered),
+            Self::LayeredPlane(..) => (height, depth, hipArrayLayered),
+            Self::Cubemap(_) => (height, depth, hipArrayCubemap),
+            Self::LayeredCubemap(..) => (height, depth, hipArrayCubemap | hipArrayLayered),
+        };
+        (hipExtent { width, height, depth }, flags)
+    }
+
+    /// `Ok` if a device can have such an array of texels of `T`.
+    pub(super) fn check<T>(self, device: &Device) -> Result<()> {
+        let extent = self.extent();
+        if extent.is_empty() {
+            return Err(Error::InvalidValue {
+                what: "the size of an array",
+                value: self.to_string(),
+                allowed: "at least one texel along each dimension".to_owned(),
+            });
+        }
+        let element_bytes = size_of::<T>();
+        byte_len::<T>(extent.elements().ok_or(Error::TooLarge { elements: usize::MAX, element_bytes })?)?;
+        let limits: &[(usize, DeviceAttribute)] = match self {
+            Self::Line(_) | Self::LayeredLine(..) => &[(extent.width, DeviceAttribute::MAX_TEXTURE_1D_WIDTH)],
+            Self::Volume(..) => &[
+                (extent.width, DeviceAttribute::MAX_TEXTURE_3D_WIDTH),
+                (extent.height, DeviceAttribute::MAX_TEXTURE_3D_HEIGHT),
+                (extent.depth, DeviceAttribute::MAX_TEXTURE_3D_DEPTH),
+            ],
+            _ => &[
+                (extent.width, DeviceAttribute::MAX_TEXTURE_2D_WIDTH),
+                (extent.height, DeviceAttribute::MAX_TEXTURE_2D_HEIGHT),
+            ],
+        };
+        for (size, attribute) in limits {
+            let most = device.attribute(*attribute)?;
+            if usize::try_from(most).is_ok_and(|most| *size > most) {
+                return Err(Error::InvalidValue {
+                    what: "the size of an array",
+                    value: self.to_string(),
+                    allowed: format!("at most {most} texels ({attribute:?} of device {})", device.index()),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for ArrayShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line(width) => write!(f, "a line of {width}"),
+            Self::Plane(width, height) => write!(f, "{width} x {height}"),
+            Self::Volume(width, height, depth) => write!(f, "{width} x {height} x {depth}"),
+            Self::LayeredLine(width, layers) => write!(f, "{layers} lines of {width}"),
+            Self::LayeredPlane(width, height, layers) => write!(f, "{layers} planes of {width} x {height}"),
+            Self::Cubemap(width) => write!(f, "a cube of {width}"),
+            Self::LayeredCubemap(width, cubes) => write!(f, "{cubes} cubes of {width}"),
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Boxes of texels, borrowed.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::RangeBounds;
+
+use hip_sys::hipArray_t;
+
+use super::{Array, ArrayShape, End, Texel};
+use crate::core::device::Device;
+use crate::core::error::Result;
+use crate::memory::Extent;
+use crate::stream::usage::{Access, AccessKind, Usage};
+
+/// A box of texels of an array.
+#[derive(Clone, Copy)]
+pub(super) struct Part<'a> {
+    pub(super) raw: hipArray_t,
+    pub(super) device: Device,
+    pub(super) usage: &'a Usage,
+    /// The whole array's.
+    pub(super) shape: ArrayShape,
+    /// The first texel: column, row, plane.
+    pub(super) first: [usize; 3],
+    pub(super) extent: Extent,
+}
+
+impl Part<'_> {
+    fn region(
+        self,
+        x: impl RangeBounds<usize>,
+        y: impl RangeBounds<usize>,
+        z: impl RangeBounds<usize>,
+    ) -> Result<Self> {
+        let ([x, y, z], extent) = self.extent.region(x, y, z)?;
+        let [x0, y0, z0] = self.first;
+        Ok(Self { first: [x0 + x, y0 + y, z0 + z], extent, ..self })
+    }
+}
+
+/// A box of texels of an [`Array`] or of a level of a [`MipmappedArray`](super::MipmappedArray), borrowed. Copying it copies no texels.
+pub struct ArraySlice<'a, T> {
+    pub(super) part: Part<'a>,
+    texels: PhantomData<&'a [T]>,
+}
+
+/// A box of texels of an [`Array`] or of a level of a [`MipmappedArray`](super::MipmappedArray), borrowed to write to. No two that
+/// overlap exist at a time.
+pub struct ArraySliceMut<'a, T> {
+    pub(super) part: Part<'a>,
+    texels: PhantomData<&'a mut [T]>,
+}
+
+impl<T> Clone for ArraySlice<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for ArraySlice<'_, T> {}
+
+// SAFETY: as of Array: a handle for the runtime, and what is known of it.
+unsafe impl<T: Sync> Send for ArraySlice<'_, T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for ArraySlice<'_, T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Send for ArraySliceMut<'_, T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for ArraySliceMut<'_, T> {}
+
+macro_rules! common {
+    ($type:ident, $access:expr) => {
+        impl<'a, T> $type<'a, T> {
+            pub(super) fn new(part: Part<'a>) -> Self {
+                Self { part, texels: PhantomData }
+            }
+
+            /// The texels of a range of columns, of rows and of planes, in place of this slice.
+            ///
+            /// # Errors
+            /// [`Range`](crate::Error::Range) if one of them is not inside.
+            pub fn into_region(
+                self,
+                x: impl RangeBounds<usize>,
+                y: impl RangeBounds<usize>,
+                z: impl RangeBounds<usize>,
+            ) -> Result<Self> {
+                Ok(Self::new(self.part.region(x, y, z)?))
+            }
+
+            /// Texels along each dimension.
+            #[must_use]
+            pub fn extent(&self) -> Extent {
+                self.part.extent
+            }
+
+            /// The device that the array is on.
+            #[must_use]
+            pub fn device(&self) -> Device {
+                self.part.device
+            }
+
+            pub(crate) fn access(&self) -> Access<'a> {
+                Access { usage: self.part.usage, kind: $access }
+            }
+
+            /// As an end of a copy.
+            pub(crate) fn end(&self) -> End {
+                self.part.end()
+            }
+
+            /// Texels, which an extent that is inside of memory has no more of than a number holds.
+            pub(super) fn texels(&self) -> usize {
+                self.part.extent.elements().unwrap_or(usize::MAX)
+            }
+        }
+
+        impl<T: Texel> fmt::Debug for $type<'_, T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($type))
+                    .field("format", &format_args!("{}", T::FORMAT))
+                    .field("of", &self.part.shape)
+                    .field("first", &self.part.first)
+                    .field("extent", &format_args!("{}", self.part.extent))
+                    .finish()
+            }
+        }
+    };
+}
+
+common!(ArraySlice, AccessKind::Read);
+common!(ArraySliceMut, AccessKind::Write);
+
+impl<T> ArraySliceMut<'_, T> {
+    /// These texels, to read from.
+    #[must_use]
+    pub fn as_slice(&self) -> ArraySlice<'_, T> {
+        ArraySlice::new(self.part)
+    }
+}
+
+impl<T> Array<T> {
+    /// The texels of a range of columns, of rows and of planes.
+    ///
+    /// # Errors
+    /// [`Range`](crate::Error::Range) if one of them is not inside.
+    pub fn region(
+        &self,
+        x: impl RangeBounds<usize>,
+        y: impl RangeBounds<usize>,
+        z: impl RangeBounds<usize>,
+    ) -> Result<ArraySlice<'_, T>> {
+        self.as_slice().into_region(x, y, z)
+    }
+
+    /// The texels of a range of columns, of rows and of planes, to write to.
+    ///
+    /// # Errors
+    /// [`Range`](crate::Error::Range) if one of them is not inside.
+    pub fn region_mut(
+        &mut self,
+        x: impl RangeBounds<usize>,
+        y: impl RangeBounds<usize>,
+        z: impl RangeBounds<usize>,
+    ) -> Result<ArraySliceMut<'_, T>> {
+        self.as_slice_mut().into_region(x, y, z)
+    }
+}
+
+impl<'a, T: Texel> From<&'a Array<T>> for ArraySlice<'a, T> {
+    fn from(array: &'a Array<T>) -> Self {
+        array.as_slice()
+    }
+}
+
+impl<'a, T: Texel> From<&'a mut Array<T>> for ArraySliceMut<'a, T> {
+    fn from(array: &'a mut Array<T>) -> Self {
+        array.as_slice_mut()
+    }
+}

@@ -1,0 +1,162 @@
+//! Many copies of two and three dimensions in one call.
+
+use std::fmt;
+
+use bytemuck::Pod;
+use hip_sys::{hipExtent, hipMemcpy3DBatchOp, hipMemcpySrcAccessOrderStream};
+
+use super::GraphCopy3;
+use super::{PitchedSlice, PitchedSliceMut};
+use crate::core::call::check;
+use crate::core::error::Result;
+use crate::core::trace;
+use crate::memory::array::{ArraySlice, ArraySliceMut, Texel};
+use crate::stream::Stream;
+use crate::stream::usage::Access;
+
+/// Copies of two and three dimensions, between pitched memory and arrays of one device, that are queued on a stream with one call
+/// of the runtime (`hipMemcpy3DBatchAsync`, of ROCm 7.1). What [`CopyBatch`](crate::CopyBatch) says of their order holds for them.
+///
+/// ```
+/// # fn main() -> hip::Result<()> {
+/// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+/// use hip::{CopyBatch3, Device, PitchedBuffer, Stream};
+///
+/// let device = Device::get(0)?;
+/// let stream = Stream::new(&device)?;
+/// let image = PitchedBuffer::from_slice(&device, (3, 2), &[1u8, 2, 3, 4, 5, 6])?;
+/// let mut corner = PitchedBuffer::<u8>::zeroed(&device, (2, 2))?;
+///
+/// let mut batch = CopyBatch3::new();
+/// batch.pitched(corner.as_slice_mut(), image.region(1.., .., ..)?)?;
+/// match batch.queue(&stream) {
+///     // A runtime older than 7.1.
+///     Err(error) if error.status() == Some(hip::Status::SYMBOL_NOT_FOUND) => return Ok(()),
+///     Err(error) if error.status() == Some(hip::Status::NOT_SUPPORTED) => return Ok(()),
+///     queued => queued?,
+/// }
+/// assert_eq!(corner.to_vec()?, [2, 3, 5, 6]);
+/// # Ok(()) }
+/// ```
+#[derive(Default)]
+pub struct CopyBatch3<'a> {
+    copies: Vec<GraphCopy3<'a>>,
+}
+
+impl<'a> CopyBatch3<'a> {
+    /// No copies yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a copy between pitched memory: rows of equal length, as many, in as many planes.
+    ///
+    /// # Errors
+    /// [`InvalidValue`](crate::Error::InvalidValue) if the extents differ, [`WrongDevice`](crate::Error::WrongDevice).
+    pub fn pitched<T: Pod>(
+        &mut self,
+        destination: PitchedSliceMut<'a, T>,
+        source: impl Into<PitchedSlice<'a, T>>,
+    ) -> Result<()> {
+        self.push(GraphCopy3::pitched(destination, source)?);
+        Ok(())
+    }
+
+    /// Adds a copy from pitched memory to an array.
+    ///
+    /// # Errors
+    /// [`InvalidValue`](crate::Error::InvalidValue) if the extents differ, [`WrongDevice`](crate::Error::WrongDevice).
+    pub fn to_array<T: Texel>(
+        &mut self,
+        destination: impl Into<ArraySliceMut<'a, T>>,
+        source: impl Into<PitchedSlice<'a, T>>,
+    ) -> Result<()> {
+        self.push(GraphCopy3::to_array(destination, source)?);
+        Ok(())
+    }
+
+    /// Adds a copy from an array to pitched memory.
+    ///
+    /// # Errors
+    /// [`InvalidValue`](crate::Error::InvalidValue) if the extents differ, [`WrongDevice`](crate::Error::WrongDevice).
+    pub fn from_array<T: Texel>(
+        &mut self,
+        destination: PitchedSliceMut<'a, T>,
+        source: impl Into<ArraySlice<'a, T>>,
+    ) -> Result<()> {
+        self.push(GraphCopy3::from_array(destination, source)?);
+        Ok(())
+    }
+
+    fn push(&mut self, copy: GraphCopy3<'a>) {
+        if !copy.extent.is_empty() {
+            self.copies.push(copy);
+        }
+    }
+
+    /// How many copies there are; those of no elements are left out.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.copies.len()
+    }
+
+    /// Whether there are no copies.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.copies.is_empty()
+    }
+
+    /// Queues all of them.
+    ///
+    /// # Errors
+    /// [`WrongDevice`](crate::Error::WrongDevice) if one is on another device than the stream, before any is queued;
+    /// [`NoSymbol`](crate::Error::NoSymbol) from a runtime before 7.1; [`Capture`](crate::Error::Capture) while the stream is captured:
+    /// [`Graph::add_copy_3d`](crate::Graph::add_copy_3d) puts copies into a graph.
+    pub fn queue(self, stream: &Stream) -> Result<()> {
+        // The runtime would copy at once, and leave it out of the graph.
+        stream.inner.refuse_captured("a batch of copies")?;
+        let Some(last) = self.copies.len().checked_sub(1) else { return Ok(()) };
+        let mut operations = Vec::with_capacity(self.copies.len());
+        let mut bytes = 0usize;
+        for copy in &self.copies {
+            stream.device().expect(copy.device, "a copy of the batch")?;
+            operations.push(operation(copy)?);
+            bytes =
+                bytes.saturating_add(copy.extent.elements().unwrap_or(usize::MAX).saturating_mul(copy.element_bytes));
+        }
+        let accesses: Vec<Access<'_>> = self.copies.iter().flat_map(|copy| copy.accesses).collect();
+        trace::copy(Some(stream.device()), Some(stream.inner.id()), "batch", bytes);
+        stream.inner.submit(&accesses, None, |raw| {
+            let mut failed = usize::MAX;
+            // SAFETY: as many operations as is said; both sides of each hold the box, note the use, and are not freed before it is over; no
+            // destination overlaps anything. 0 is the only flag.
+            let status = unsafe {
+                hip_sys::hipMemcpy3DBatchAsync(operations.len(), operations.as_mut_ptr(), &mut failed, 0, raw)
+            };
+            check(status, "hipMemcpy3DBatchAsync", || match self.copies.get(failed) {
+                Some(copy) => format!("copy {failed} of 0 to {last}: {copy:?}"),
+                None => format!("{} copies", last + 1),
+            })
+        })
+    }
+}
+
+/// What C is told of a copy, which counts texels if there is an array, else bytes of a row.
+fn operation(copy: &GraphCopy3<'_>) -> Result<hipMemcpy3DBatchOp> {
+    let unit = if copy.to.is_array() || copy.from.is_array() { copy.element_bytes } else { 1 };
+    let width = copy.extent.width * (copy.element_bytes / unit);
+    Ok(hipMemcpy3DBatchOp {
+        src: copy.from.operand(unit, copy.device)?,
+        dst: copy.to.operand(unit, copy.device)?,
+        extent: hipExtent { width, height: copy.extent.height, depth: copy.extent.depth },
+        srcAccessOrder: hipMemcpySrcAccessOrderStream,
+        flags: 0,
+    })
+}
+
+impl fmt::Debug for CopyBatch3<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.copies).finish()
+    }
+}

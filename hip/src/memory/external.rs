@@ -1,0 +1,341 @@
+//! Memory and semaphores of other APIs (Vulkan, OpenGL), by file descriptor.
+
+use std::ffi::{c_int, c_void};
+use std::fmt;
+use std::fs::File;
+use std::mem::ManuallyDrop;
+use std::os::fd::{AsRawFd as _, IntoRawFd as _, OwnedFd};
+use std::os::unix::fs::MetadataExt as _;
+use std::ptr;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use hip_sys::{
+    hipExternalMemory_t, hipExternalMemoryBufferDesc, hipExternalMemoryDedicated, hipExternalMemoryHandleDesc,
+    hipExternalMemoryHandleDesc_handle, hipExternalMemoryHandleTypeOpaqueFd, hipExternalSemaphore_t,
+    hipExternalSemaphoreHandleDesc, hipExternalSemaphoreHandleDesc_handle, hipExternalSemaphoreHandleTypeOpaqueFd,
+    hipExternalSemaphoreSignalParams, hipExternalSemaphoreWaitParams,
+};
+
+use crate::core::call::check;
+use crate::core::context;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result};
+use crate::core::later;
+use crate::memory::{Allocation, DeviceBuffer, Keeper, Owner, byte_len};
+use crate::stream::Stream;
+use crate::stream::usage::{Access, Usage};
+
+/// Memory that another API has allocated and exported as a file descriptor (`hipExternalMemory_t`): of Vulkan with
+/// `VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT`.
+pub struct ExternalMemory {
+    raw: hipExternalMemory_t,
+    device: Device,
+    bytes: usize,
+    /// ROCm's runtimes leave it open; it goes when they are done with the memory. `None` in `drop`.
+    descriptor: Option<Descriptor>,
+}
+
+// SAFETY: a handle that the HIP runtime takes from any thread, destroyed in Drop alone.
+unsafe impl Send for ExternalMemory {}
+// SAFETY: as above; nothing is done with it through `&`.
+unsafe impl Sync for ExternalMemory {}
+
+/// A descriptor that the runtime was given, which may close it or not. It is closed here if it has not.
+struct Descriptor {
+    file: ManuallyDrop<File>,
+    /// The file behind it.
+    was: Option<(u64, u64)>,
+}
+
+impl Descriptor {
+    fn new(fd: OwnedFd) -> Self {
+        let file = ManuallyDrop::new(File::from(fd));
+        let was = identity(&file);
+        Self { file, was }
+    }
+
+    fn raw(&self) -> c_int {
+        self.file.as_raw_fd()
+    }
+}
+
+impl Drop for Descriptor {
+    fn drop(&mut self) {
+        // The number is another file's, or nobody's, if the runtime has closed it.
+        if self.was.is_some() && identity(&self.file) == self.was {
+            // SAFETY: it is not used again.
+            unsafe { ManuallyDrop::drop(&mut self.file) };
+        }
+    }
+}
+
+/// What tells files apart: device and inode.
+fn identity(file: &File) -> Option<(u64, u64)> {
+    file.metadata().ok().map(|of| (of.dev(), of.ino()))
+}
+
+/// `size` in bytes, which must be at least one.
+fn not_empty(what: &'static str, bytes: usize) -> Result<()> {
+    if bytes > 0 {
+        return Ok(());
+    }
+    Err(Error::InvalidValue { what, value: "0 bytes".to_owned(), allowed: "at least one".to_owned() })
+}
+
+impl ExternalMemory {
+    /// Imports `bytes` bytes of memory (`hipImportExternalMemory`). `dedicated` says that it was allocated for one buffer or image alone, as
+    /// Vulkan's dedicated allocations are. The descriptor is closed when the memory goes, or if this fails.
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] for no bytes; the runtime's status for a descriptor that is no memory of the device's.
+    ///
+    /// # Safety
+    /// The descriptor is of memory of `bytes` bytes that the other API has exported for sharing. What the other API does with the
+    /// memory is unknown here: the caller orders it with the work on the buffer that is made of it.
+    pub unsafe fn import_fd(device: &Device, fd: OwnedFd, bytes: usize, dedicated: bool) -> Result<Self> {
+        not_empty("the size of imported memory", bytes)?;
+        device.activate()?;
+        let descriptor = Descriptor::new(fd);
+        #[allow(clippy::needless_update, reason = "there are more fields since 6.2")]
+        let description = hipExternalMemoryHandleDesc {
+            type_: hipExternalMemoryHandleTypeOpaqueFd,
+            handle: hipExternalMemoryHandleDesc_handle { fd: descriptor.raw() },
+            size: bytes as u64,
+            flags: if dedicated { hipExternalMemoryDedicated } else { 0 },
+            ..hipExternalMemoryHandleDesc::default()
+        };
+        let mut raw: hipExternalMemory_t = ptr::null_mut();
+        // SAFETY: `raw` is valid for a write, the description for a read; the caller vouches for the descriptor.
+        let status = unsafe { hip_sys::hipImportExternalMemory(&mut raw, &description) };
+        let asked = || format!("{bytes} bytes by descriptor {} on device {}", descriptor.raw(), device.index());
+        check(status, "hipImportExternalMemory", asked)?;
+        Ok(Self { raw, device: *device, bytes, descriptor: Some(descriptor) })
+    }
+
+    /// `len` elements from `offset` bytes on as a buffer (`hipExternalMemoryGetMappedBuffer`), which keeps the memory.
+    ///
+    /// HIP 7.2 keeps the memory too, until the process ends.
+    ///
+    /// # Errors
+    /// [`Error::Range`] if they are not inside, [`Error::InvalidValue`] for none, and for an offset that `T` is not aligned at; the runtime's
+    /// status.
+    pub fn into_buffer<T: Pod>(self, offset: usize, len: usize) -> Result<DeviceBuffer<T>> {
+        let bytes = byte_len::<T>(len)?;
+        not_empty("a part of imported memory", bytes)?;
+        let end = offset.saturating_add(bytes);
+        if end > self.bytes {
+            return Err(Error::Range { start: offset, end, len: self.bytes });
+        }
+        if offset % align_of::<T>() != 0 {
+            return Err(Error::InvalidValue {
+                what: "where a part of imported memory begins",
+                value: format!("byte {offset}"),
+                allowed: format!("a multiple of {}, the alignment of {}", align_of::<T>(), std::any::type_name::<T>()),
+            });
+        }
+        let device = self.device;
+        device.activate()?;
+        #[allow(clippy::needless_update, reason = "there are more fields since 6.2")]
+        // All of it: copies by HIP 6 begin where the mapping does in the memory, not where it says.
+        let description = hipExternalMemoryBufferDesc {
+            offset: 0,
+            size: self.bytes as u64,
+            ..hipExternalMemoryBufferDesc::default()
+        };
+        let mut pointer: *mut c_void = ptr::null_mut();
+        // SAFETY: `pointer` is valid for a write, the description for a read, and the memory is ours.
+        let status = unsafe { hip_sys::hipExternalMemoryGetMappedBuffer(&mut pointer, self.raw, &description) };
+        check(status, "hipExternalMemoryGetMappedBuffer", || format!("{} bytes", self.bytes))?;
+        let mapped = Mapped { address: pointer.expose_provenance(), memory: self };
+        let owner = Owner::Keeper(Box::new(mapped));
+        let part = pointer.wrapping_byte_add(offset);
+        let memory = Allocation::from_parts(&device, part, ptr::null_mut(), bytes, owner);
+        Ok(DeviceBuffer::from_allocation(memory, len))
+    }
+
+    /// Bytes.
+    #[must_use]
+    pub fn byte_len(&self) -> usize {
+        self.bytes
+    }
+
+    /// The device that it was imported for.
+    #[must_use]
+    pub fn device(&self) -> Device {
+        self.device
+    }
+}
+
+impl Drop for ExternalMemory {
+    fn drop(&mut self) {
+        let (raw, device, descriptor) = (self.raw.expose_provenance(), self.device, self.descriptor.take());
+        later::in_time(move || {
+            if device.activate().is_ok() {
+                // SAFETY: from hipImportExternalMemory, not destroyed yet; a buffer of it was waited for before it came here.
+                let _ = unsafe { hip_sys::hipDestroyExternalMemory(ptr::with_exposed_provenance_mut(raw)) };
+            }
+            drop(descriptor);
+        });
+    }
+}
+
+impl fmt::Debug for ExternalMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExternalMemory").field("bytes", &self.bytes).field("device", &self.device.index()).finish()
+    }
+}
+
+/// What a buffer of imported memory keeps: first unmapped, then destroyed.
+struct Mapped {
+    address: usize,
+    memory: ExternalMemory,
+}
+
+impl Keeper for Mapped {}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        if !context::is_forked() && self.memory.device.activate().is_ok() {
+            // SAFETY: from hipExternalMemoryGetMappedBuffer, which C frees so, not freed yet, and no work uses it any more.
+            let _ = unsafe { hip_sys::hipFree(ptr::with_exposed_provenance_mut(self.address)) };
+        }
+    }
+}
+
+/// What an external semaphore is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ExternalSemaphoreKind {
+    /// Signalled or not (`VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT`).
+    Binary,
+    /// A number that grows.
+    #[cfg(feature = "rocm-6-2")]
+    Timeline,
+}
+
+/// A semaphore that another API has exported as a file descriptor (`hipExternalSemaphore_t`), to order its work with that of streams. A clone is
+/// another handle of the same.
+///
+/// ROCm's runtimes for Linux do not support it: importing one is `hipErrorNotSupported` or `hipErrorInvalidValue`. The embedded software GPU takes
+/// an `eventfd` and files of a format of its own, which `hip-sim`'s page tells.
+///
+/// As with a [`Signal`](crate::Signal), this crate orders nothing by it: a stream that waits for what never comes waits for ever,
+/// and so does what waits for that stream.
+#[derive(Clone)]
+pub struct ExternalSemaphore {
+    inner: Arc<SemaphoreInner>,
+}
+
+struct SemaphoreInner {
+    raw: hipExternalSemaphore_t,
+    device: Device,
+    kind: ExternalSemaphoreKind,
+    usage: Usage,
+}
+
+// SAFETY: a handle that the HIP runtime takes from any thread, destroyed in Drop alone; `usage` is Send and Sync.
+unsafe impl Send for SemaphoreInner {}
+// SAFETY: as above.
+unsafe impl Sync for SemaphoreInner {}
+
+impl ExternalSemaphore {
+    /// Imports a semaphore (`hipImportExternalSemaphore`). On success the runtime has the descriptor; else it is closed.
+    ///
+    /// # Errors
+    /// The runtime's status: `hipErrorNotSupported` on ROCm for Linux.
+    ///
+    /// # Safety
+    /// The descriptor is of a semaphore of this kind that the other API has exported for sharing.
+    pub unsafe fn import_fd(device: &Device, fd: OwnedFd, kind: ExternalSemaphoreKind) -> Result<Self> {
+        device.activate()?;
+        let description = hipExternalSemaphoreHandleDesc {
+            type_: match kind {
+                ExternalSemaphoreKind::Binary => hipExternalSemaphoreHandleTypeOpaqueFd,
+                #[cfg(feature = "rocm-6-2")]
+                ExternalSemaphoreKind::Timeline => hip_sys::hipExternalSemaphoreHandleTypeTimelineSemaphoreFd,
+            },
+            handle: hipExternalSemaphoreHandleDesc_handle { fd: fd.as_raw_fd() },
+            ..hipExternalSemaphoreHandleDesc::default()
+        };
+        let mut raw: hipExternalSemaphore_t = ptr::null_mut();
+        // SAFETY: `raw` is valid for a write, the description for a read; the caller vouches for the descriptor.
+        let status = unsafe { hip_sys::hipImportExternalSemaphore(&mut raw, &description) };
+        let asked = || format!("{kind:?} by descriptor {} on device {}", fd.as_raw_fd(), device.index());
+        check(status, "hipImportExternalSemaphore", asked)?;
+        let _ = fd.into_raw_fd();
+        Ok(Self { inner: Arc::new(SemaphoreInner { raw, device: *device, kind, usage: Usage::default() }) })
+    }
+
+    /// The C handle.
+    pub(crate) fn raw(&self) -> hipExternalSemaphore_t {
+        self.inner.raw
+    }
+
+    /// Every use is a read to the tickets, as of a `Signal`: they keep it, and order nothing. Another stream's wait may be for this very signal.
+    pub(crate) fn access(&self) -> Access<'_> {
+        Access::read(&self.inner.usage)
+    }
+
+    /// What it is.
+    #[must_use]
+    pub fn kind(&self) -> ExternalSemaphoreKind {
+        self.inner.kind
+    }
+
+    /// The device that it was imported for.
+    #[must_use]
+    pub fn device(&self) -> Device {
+        self.inner.device
+    }
+}
+
+impl Stream {
+    /// Signals a semaphore when the work queued so far is done (`hipSignalExternalSemaphoresAsync`). `value` is what a timeline becomes; a binary
+    /// one does not look at it.
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`]; the runtime's status.
+    pub fn signal_external(&self, semaphore: &ExternalSemaphore, value: u64) -> Result<()> {
+        self.device().expect(semaphore.device(), "the semaphore")?;
+        let mut parameters = hipExternalSemaphoreSignalParams::default();
+        parameters.params.fence.value = value;
+        self.inner.submit(&[semaphore.access()], None, |stream| {
+            // SAFETY: one semaphore, alive as long as work uses it, and its parameters, valid for a read.
+            let status = unsafe { hip_sys::hipSignalExternalSemaphoresAsync(&semaphore.raw(), &parameters, 1, stream) };
+            check(status, "hipSignalExternalSemaphoresAsync", || format!("{semaphore:?} with {value}"))
+        })
+    }
+
+    /// Makes all later work wait for a semaphore (`hipWaitExternalSemaphoresAsync`): for a timeline to reach `value`.
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`]; the runtime's status.
+    pub fn wait_external(&self, semaphore: &ExternalSemaphore, value: u64) -> Result<()> {
+        self.device().expect(semaphore.device(), "the semaphore")?;
+        let mut parameters = hipExternalSemaphoreWaitParams::default();
+        parameters.params.fence.value = value;
+        self.inner.submit(&[semaphore.access()], None, |stream| {
+            // SAFETY: one semaphore, alive as long as work uses it, and its parameters, valid for a read.
+            let status = unsafe { hip_sys::hipWaitExternalSemaphoresAsync(&semaphore.raw(), &parameters, 1, stream) };
+            check(status, "hipWaitExternalSemaphoresAsync", || format!("{semaphore:?} for {value}"))
+        })
+    }
+}
+
+impl Drop for SemaphoreInner {
+    fn drop(&mut self) {
+        let (raw, device) = (self.raw.expose_provenance(), self.device);
+        self.usage.release(move || {
+            if device.activate().is_ok() {
+                // SAFETY: from hipImportExternalSemaphore, not destroyed yet, and no work uses it any more.
+                let _ = unsafe { hip_sys::hipDestroyExternalSemaphore(ptr::with_exposed_provenance_mut(raw)) };
+            }
+        });
+    }
+}
+
+impl fmt::Debug for ExternalSemaphore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} semaphore {:?} of device {}", self.inner.kind, self.inner.raw, self.inner.device.index())
+    }
+}

@@ -1,0 +1,188 @@
+//! What ROCm 10.0 brought: kernels and variables of a library on devices.
+
+use std::ffi::c_int;
+use std::ops::Range;
+use std::ptr;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use hip_sys::{
+    HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, HIP_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+    hipFunction_attribute, hipFunction_t,
+};
+
+use super::{Library, LibraryInner, LibraryKernel};
+use crate::core::attribute::FunctionAttribute;
+use crate::core::call::check;
+use crate::core::context;
+use crate::core::device::Device;
+use crate::core::error::{Error, Result};
+use crate::memory::DeviceBuffer;
+use crate::module::{Kernel, ModuleInner, variable};
+
+impl Library {
+    /// A variable of the library on a device (`__device__`, `__constant__`) by name (`hipLibraryGetGlobal`), as a buffer of as
+    /// many `T` as it has bytes for: as [`Module::global`](crate::Module::global), with all that is said there. It keeps the library
+    /// loaded, and is put in order with the launches of all of its kernels on all devices.
+    ///
+    /// # Errors
+    /// Those of [`Module::global`](crate::Module::global); [`Error::Architecture`] for a device that the library's code is not for;
+    /// [`Error::NoSymbol`] from a runtime before 10.0.
+    pub fn global<T: Pod>(&self, device: &Device, name: &str) -> Result<DeviceBuffer<T>> {
+        let module = self.inner.on(device)?;
+        variable(&module, name, "hipLibraryGetGlobal", |pointer, bytes, name| {
+            // SAFETY: both are valid for a write, the library is loaded, the name is terminated.
+            unsafe { hip_sys::hipLibraryGetGlobal(pointer, bytes, self.inner.raw, name.as_ptr()) }
+        })
+    }
+
+    /// A managed variable of the library (`__managed__`) by name (`hipLibraryGetManaged`), as a buffer: as [`global`](Self::global),
+    /// but there is one for all devices. The device is that of the buffer's copies.
+    ///
+    /// # Errors
+    /// Those of [`global`](Self::global).
+    pub fn managed<T: Pod>(&self, device: &Device, name: &str) -> Result<DeviceBuffer<T>> {
+        let module = self.inner.on(device)?;
+        variable(&module, name, "hipLibraryGetManaged", |pointer, bytes, name| {
+            // SAFETY: both are valid for a write, the library is loaded, the name is terminated.
+            unsafe { hip_sys::hipLibraryGetManaged(pointer, bytes, self.inner.raw, name.as_ptr()) }
+        })
+    }
+}
+
+impl LibraryKernel {
+    /// The kernel on a device, to be launched there (`hipKernelGetFunction`). It keeps the library loaded.
+    ///
+    /// ```
+    /// # fn main() -> hip::Result<()> {
+    /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+    /// use hip::{Device, DeviceBuffer, LaunchConfig, Library, Stream};
+    ///
+    /// let device = Device::get(0)?;
+    /// # if device.properties()?.arch.name() != "gfx90a" { return Ok(()) }
+    /// // extern "C" __global__ void add_in_place(int* data, int value, unsigned n)
+    /// let code = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernels/kernels.gfx90a.co"));
+    /// let library = Library::load(&device, code)?;
+    /// let add = match library.kernel("add_in_place")?.on(&device) {
+    ///     // A runtime older than 10.0.
+    ///     Err(error) if error.status() == Some(hip::Status::SYMBOL_NOT_FOUND) => return Ok(()),
+    ///     add => add?,
+    /// };
+    /// let mut data = DeviceBuffer::from_slice(&device, &[1, 2, 3])?;
+    /// let stream = Stream::new(&device)?;
+    /// // SAFETY: adds to as many elements as it is told.
+    /// unsafe { add.launch(&stream, LaunchConfig::for_elements(3, 64), (&mut data, 10, 3u32))? };
+    /// assert_eq!(data.to_vec()?, [11, 12, 13]);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Architecture`] for a device that the library's code is not for; [`Error::NoSymbol`] from a runtime before 10.0.
+    pub fn on(&self, device: &Device) -> Result<Kernel> {
+        let module = self.library.on(device)?;
+        let mut raw: hipFunction_t = ptr::null_mut();
+        // SAFETY: `raw` is valid for a write; the kernel is of a library that is loaded, and its device is current.
+        let status = unsafe { hip_sys::hipKernelGetFunction(&mut raw, self.raw) };
+        check(status, "hipKernelGetFunction", || self.describe(device))?;
+        Ok(Kernel::new(raw, Arc::clone(&self.info), module))
+    }
+
+    /// One attribute on a device (`hipKernelGetAttribute`); [`info`](Self::info) has what the code object says, without a call.
+    ///
+    /// # Errors
+    /// The runtime's status if it does not know the attribute; those of [`on`](Self::on).
+    pub fn attribute(&self, device: &Device, attribute: FunctionAttribute) -> Result<i32> {
+        self.library.expect(device)?;
+        device.activate()?;
+        let mut value: c_int = 0;
+        // SAFETY: `value` is valid for a write; the kernel is of a library that is loaded; an attribute that the runtime
+        // does not know is an error to it.
+        let status = unsafe { hip_sys::hipKernelGetAttribute(&mut value, attribute.raw(), self.raw, device.raw()) };
+        check(status, "hipKernelGetAttribute", || format!("{attribute:?} of {}", self.describe(device)))?;
+        Ok(value)
+    }
+
+    /// Allows launches on a device with this much dynamic shared memory (`hipKernelSetAttribute`,
+    /// `HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`). AMD's devices need no permission for what they have.
+    ///
+    /// # Errors
+    /// [`Error::Geometry`] for more than the device has; those of [`on`](Self::on).
+    pub fn set_max_dynamic_shared(&self, device: &Device, bytes: u32) -> Result<()> {
+        let most = device.properties()?.shared_memory_per_block;
+        if u64::from(bytes) + u64::from(self.info.static_shared_bytes) > most {
+            let fixed = self.info.static_shared_bytes;
+            let reason = format!("{bytes} bytes of shared memory beside its {fixed} are more than {most}");
+            return Err(Error::Geometry { kernel: self.info.name.clone(), reason });
+        }
+        self.set_attribute(device, HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes)
+    }
+
+    /// The part of a compute unit's fast memory that should be shared memory rather than cache, in percent
+    /// (`hipKernelSetAttribute`, `HIP_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT`): a hint.
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] for more than 100; those of [`on`](Self::on).
+    pub fn set_shared_carveout(&self, device: &Device, percent: u32) -> Result<()> {
+        if percent > 100 {
+            return Err(Error::InvalidValue {
+                what: "the part of shared memory",
+                value: format!("{percent} %"),
+                allowed: "up to 100 %".to_owned(),
+            });
+        }
+        self.set_attribute(device, HIP_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, percent)
+    }
+
+    fn set_attribute(&self, device: &Device, attribute: hipFunction_attribute, value: u32) -> Result<()> {
+        self.library.expect(device)?;
+        device.activate()?;
+        let value = c_int::try_from(value).unwrap_or(c_int::MAX);
+        // SAFETY: the kernel is of a library that is loaded; a value that cannot be is an error to the runtime.
+        let status = unsafe { hip_sys::hipKernelSetAttribute(attribute, value, self.raw, device.raw()) };
+        check(status, "hipKernelSetAttribute", || format!("{attribute:?} = {value} for {}", self.describe(device)))
+    }
+
+    /// The bytes of a parameter in the kernel's argument memory (`hipKernelGetParamInfo`), as the runtime has them;
+    /// [`info`](Self::info) has them without a call.
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] if there are not as many parameters.
+    pub fn parameter(&self, index: usize) -> Result<Range<usize>> {
+        let count = self.info.parameters.len();
+        if index >= count {
+            return Err(Error::InvalidValue {
+                what: "the number of a parameter",
+                value: index.to_string(),
+                allowed: format!("less than {count}, which {} has", self.info),
+            });
+        }
+        context::check_caller()?;
+        let (mut offset, mut size) = (0usize, 0usize);
+        // SAFETY: both are valid for a write; the kernel is of a library that is loaded.
+        let status = unsafe { hip_sys::hipKernelGetParamInfo(self.raw, index, &mut offset, &mut size) };
+        check(status, "hipKernelGetParamInfo", || format!("parameter {index} of {}", self.info))?;
+        Ok(offset..offset.saturating_add(size))
+    }
+
+    fn describe(&self, device: &Device) -> String {
+        format!("{} on device {}", self.info.name, device.index())
+    }
+}
+
+impl LibraryInner {
+    /// The library as a module of a device, which is then current.
+    fn on(self: &Arc<Self>, device: &Device) -> Result<Arc<ModuleInner>> {
+        self.expect(device)?;
+        device.activate()?;
+        Ok(ModuleInner::of_library(*device, self.usage.shared(), &self.variables, Arc::clone(self)))
+    }
+
+    /// `Ok` if the code runs on `device`.
+    fn expect(&self, device: &Device) -> Result<()> {
+        let arch = &device.properties()?.arch;
+        if *arch == self.arch {
+            return Ok(());
+        }
+        Err(Error::Architecture { device: arch.clone(), found: vec![self.arch.to_string()] })
+    }
+}

@@ -1,0 +1,96 @@
+//! The execution context that a stream keeps.
+
+use std::ffi::c_int;
+use std::ptr;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use hip_sys::{hipExecutionCtx_t, hipStream_t};
+
+use super::StreamInner;
+use crate::core::call::check;
+use crate::core::device::Device;
+use crate::core::error::Result;
+use crate::core::later;
+
+/// The context, which its streams keep.
+pub(crate) struct ContextInner {
+    pub(crate) raw: hipExecutionCtx_t,
+    pub(crate) device: Device,
+    /// The device has it by itself: it is never destroyed.
+    pub(crate) is_primary: bool,
+    /// Groups of compute units that it was made of: the runtime tells as many.
+    pub(crate) groups: usize,
+    /// Those of its streams that may be left.
+    streams: Mutex<Vec<Weak<StreamInner>>>,
+}
+
+// SAFETY: a hipExecutionCtx_t is a handle that the runtime lets any thread use (it locks the list of its streams); it is destroyed only in
+// Drop, when no other reference exists. All else in here is Send and Sync.
+unsafe impl Send for ContextInner {}
+// SAFETY: as above.
+unsafe impl Sync for ContextInner {}
+
+/// A C stream of a context.
+pub(crate) fn create_in_context(context: &ContextInner, priority: c_int) -> Result<hipStream_t> {
+    context.device().activate()?;
+    let mut raw: hipStream_t = ptr::null_mut();
+    // SAFETY: `raw` is valid for a write; the context is alive.
+    let status = unsafe {
+        hip_sys::hipExecutionCtxStreamCreate(&mut raw, context.raw(), hip_sys::hipStreamNonBlocking, priority)
+    };
+    check(status, "hipExecutionCtxStreamCreate", || {
+        format!("a stream of priority {priority} in {}", context.describe())
+    })?;
+    Ok(raw)
+}
+
+impl ContextInner {
+    pub(crate) fn new(raw: hipExecutionCtx_t, device: Device, is_primary: bool, groups: usize) -> Arc<Self> {
+        Arc::new(Self { raw, device, is_primary, groups, streams: Mutex::default() })
+    }
+
+    pub(crate) fn device(&self) -> Device {
+        self.device
+    }
+
+    pub(crate) fn raw(&self) -> hipExecutionCtx_t {
+        self.raw
+    }
+
+    /// Notes a new stream, which keeps the context.
+    pub(crate) fn add(&self, stream: &Arc<StreamInner>) {
+        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        streams.retain(|stream| stream.strong_count() > 0);
+        streams.push(Arc::downgrade(stream));
+    }
+
+    /// Its streams, for what cannot be done while one of them is captured.
+    pub(crate) fn free_streams(&self, what: &str) -> Result<Vec<Arc<StreamInner>>> {
+        let streams: Vec<_> = {
+            let streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+            streams.iter().filter_map(Weak::upgrade).collect()
+        };
+        streams.iter().try_for_each(|stream| stream.refuse_captured(what))?;
+        Ok(streams)
+    }
+
+    pub(crate) fn describe(&self) -> String {
+        match self.is_primary {
+            true => format!("the execution context of device {}", self.device.index()),
+            false => format!("an execution context on device {}", self.device.index()),
+        }
+    }
+}
+
+impl Drop for ContextInner {
+    fn drop(&mut self) {
+        if self.is_primary {
+            return; // the device's
+        }
+        let raw = self.raw.expose_provenance();
+        later::in_time(move || {
+            // SAFETY: ours, made by hipGreenCtxCreate. Nobody has it any more, and its streams are destroyed, for they have kept it.
+            let _ = unsafe { hip_sys::hipExecutionCtxDestroy(ptr::with_exposed_provenance_mut(raw)) };
+        });
+    }
+}
