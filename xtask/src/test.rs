@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 /// What the quick set costs, told before.
 const QUICK_COSTS: &str = "\
 The quick set (`cargo xtask test --all` is everything). From nothing, on two idle cores: 10 minutes, 70 MB of ROCm 7.2 to download
-once, 6 GB on disk under target/.";
+once, 7 GB on disk under target/.";
 
 /// What all of it costs.
 const COSTS: &str = "\
