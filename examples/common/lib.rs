@@ -1,4 +1,4 @@
-//! What every example needs: a device to run on, and its kernels compiled for it.
+//! Shared code of the examples: opens a device, and loads kernels compiled for it.
 
 use hip::{Backend, Device, Module};
 use hiprtc::{Origin, Program};
@@ -28,7 +28,7 @@ macro_rules! kernels {
     };
 }
 
-/// The first AMD GPU, or the software GPU where there is none. Says on stderr which one it is.
+/// Returns the first AMD GPU, or the software GPU if no GPU is available. Prints which one to stderr.
 pub fn open_device() -> Result<Device> {
     let backend = hip::sim_if_no_gpu()?;
     let device = Device::get(0)?;
@@ -37,41 +37,42 @@ pub fn open_device() -> Result<Device> {
         Backend::Sim if std::env::var_os("HIP_RS_BACKEND").is_some_and(|choice| choice == "sim") => {
             eprintln!("Running on the software GPU ({}), as HIP_RS_BACKEND says.", properties.arch)
         }
-        Backend::Sim => eprintln!("No AMD GPU here: running on the software GPU ({}).", properties.arch),
+        Backend::Sim => eprintln!("No AMD GPU is available: running on the software GPU ({}).", properties.arch),
         _ => eprintln!("Running on {} ({}).", properties.name, properties.arch),
     }
     Ok(device)
 }
 
 impl Kernels {
-    /// The kernels on `device`: compiled now where ROCm's run-time compiler is installed, else from the bundle.
+    /// Loads the kernels on `device`: compiled now if ROCm's run-time compiler is installed, otherwise from the bundle.
     pub fn load(&self, device: &Device) -> Result<Module> {
         let program = Program::new(self.name, self.source).arch(&device.properties()?.arch);
         let code = hiprtc::compile_or_bundle(&program, self.bundle)?;
         if let Origin::Bundle(_) = code.origin() {
-            eprintln!("No run-time compiler here: using the kernels that were compiled ahead of time.");
+            eprintln!("No run-time compiler is available: using the kernels compiled ahead of time.");
         }
         Ok(code.load(device)?)
     }
 }
 
-/// What came of a call, or `None` where the runtime or the device cannot do it, which is said on stderr: no failure of an example.
+/// Returns the result of a call, or `None` if the runtime or the device does not support it. Prints the reason to stderr: this
+/// is not a failure of the example.
 pub fn if_supported<T>(result: hip::Result<T>) -> Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),
         Err(error @ (hip::Error::Unsupported { .. } | hip::Error::NoSymbol { .. })) => {
-            eprintln!("Not here: {error}");
+            eprintln!("Skipped: {error}");
             Ok(None)
         }
         Err(error) if error.status() == Some(hip::Status::NOT_SUPPORTED) => {
-            eprintln!("Not here: {error}");
+            eprintln!("Skipped: {error}");
             Ok(None)
         }
         Err(error) => Err(error.into()),
     }
 }
 
-/// Largest relative difference between what came out and what should have; not a number, if one of them is none.
+/// Returns the largest relative difference between the computed and the expected values; NaN if a computed value is NaN.
 pub fn max_relative_error(got: &[f32], want: impl IntoIterator<Item = f64>) -> f64 {
     got.iter()
         .zip(want)
@@ -79,12 +80,12 @@ pub fn max_relative_error(got: &[f32], want: impl IntoIterator<Item = f64>) -> f
         .fold(0.0, larger)
 }
 
-/// The larger of the two. Unlike with `f64::max`, what is not a number stays: no bound holds for it.
+/// Returns the larger of the two, or NaN if one of them is NaN. `f64::max` would drop the NaN.
 pub fn larger(a: f64, b: f64) -> f64 {
     if a.is_nan() || a > b { a } else { b }
 }
 
-/// A cheap, repeatable stream of numbers in [0, 1), so that examples need no crate for it.
+/// Returns a repeatable stream of pseudo-random numbers in [0, 1). It saves the examples a dependency.
 pub fn numbers(seed: u64) -> impl Iterator<Item = f32> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     std::iter::repeat_with(move || {
@@ -96,14 +97,14 @@ pub fn numbers(seed: u64) -> impl Iterator<Item = f32> {
     })
 }
 
-/// Ends an example with an error unless its result is right.
+/// Returns an error unless the result is right.
 pub fn check(right: bool, what: impl std::fmt::Display) -> Result {
     if right { Ok(()) } else { Err(format!("wrong result: {what}").into()) }
 }
 
 #[cfg(test)]
 mod tests {
-    /// An example that computes nonsense must not find it right.
+    /// A NaN among the results must not pass for a small error.
     #[test]
     fn what_is_not_a_number_is_no_small_error() {
         let error = super::max_relative_error(&[1.0, f32::NAN, 3.0], [1.0, 2.0, 3.0]);

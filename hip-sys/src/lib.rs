@@ -1,8 +1,8 @@
 //! Raw bindings to AMD's HIP for ROCm 5.7 to 10.0, loaded at run time.
 //!
-//! Every function of HIP's C interface is here under its C name, as an `unsafe extern "C" fn` that looks its address
-//! up in `libamdhip64` on its first call. Nothing is linked and nothing is needed to build; a program that is built
-//! with this crate starts on a machine without ROCm, and finds out when it calls.
+//! Every function of HIP's C interface is declared under its C name, as an `unsafe extern "C" fn` that resolves its
+//! address in `libamdhip64` on the first call. Nothing is linked, and a build needs no ROCm. A program built with this
+//! crate also starts on a machine without ROCm; its HIP calls then return an error.
 //!
 //! ```
 //! use hip_sys::*;
@@ -13,38 +13,40 @@
 //! if status == hipSuccess {
 //!     println!("{count} devices");
 //! } else if status == hipErrorSharedObjectInitFailed {
-//!     println!("no HIP: {}", load_error().unwrap()); // 303; what was tried is on record
+//!     println!("no HIP: {}", load_error().unwrap()); // 303; lists every path tried
 //! } else if status == hipErrorSharedObjectSymbolNotFound {
 //!     println!("{}", symbol_error(c"hipGetDeviceCount").unwrap()); // 302: the library is older than the function
 //! } else {
-//!     println!("{status:?}"); // prints the name: hipErrorNoDevice
+//!     println!("{status:?}"); // prints the name, such as hipErrorNoDevice
 //! }
 //! ```
 //!
-//! # What is missing
-//! A call never panics for want of the library or of a function: it returns `hipErrorSharedObjectInitFailed` or
-//! `hipErrorSharedObjectSymbolNotFound` (functions that return something else: null, or zeros, or -1). [`load_error`]
-//! tells why the library could not be opened, [`has`] whether a function is there, [`symbol_error`] why it is not.
+//! # Missing libraries and functions
+//! A call never panics because the library or the function is missing: it returns `hipErrorSharedObjectInitFailed` or
+//! `hipErrorSharedObjectSymbolNotFound` (functions with another return type: null, zeros, or -1). [`load_error`]
+//! returns why the library could not be opened. [`has`] returns whether a function is available, [`symbol_error`] why
+//! it is not.
 //!
 //! # API levels
 //! The features `rocm-5-7`, `rocm-6-2`, `rocm-6-3`, `rocm-6-4` (the default), `rocm-7-0`, `rocm-7-1`, `rocm-7-2` and
-//! `rocm-10-0` choose the release whose interface is declared. Each brings the one before with it, so that features of several crates in one
-//! program add up, and the highest counts ([`API_LEVEL`]). With none on, the level is 5.7. [`coverage`] has the
-//! functions of each level and where their declarations come from.
+//! `rocm-10-0` select the release whose interface is declared. Each enables those before it, so the features of several
+//! crates in one program add up, and the highest one counts ([`API_LEVEL`]). With none enabled, the level is 5.7.
+//! [`coverage`] lists the functions of each level and the sources of their declarations.
 //!
 //! # Types
-//! - C enums are integers with names ([`hipError_t`] and its constants, such as [`hipSuccess`]), not Rust enums: a
-//!   newer library may return a value that this crate has no name for.
+//! - C enums are integers with named constants ([`hipError_t`] and its constants, such as [`hipSuccess`]), not Rust
+//!   enums: a newer library may return a value without a name here.
 //! - Anonymous structs and unions are named after the field that holds them: `hipResourceDesc::res` is a
 //!   `hipResourceDesc_res`.
-//! - `float4` and the like are laid out as in C, where `float4` is aligned to 4 bytes; in device code it is aligned to 16.
-//! - All structs that C can fill have `Default`, all zeros.
-//! - Where C's headers rename by macro, both names are here: at levels from 6.2 on, `hipDeviceProp_t` is
+//! - `float4` and similar types have C's layout, in which `float4` is aligned to 4 bytes. In device code it is aligned
+//!   to 16 bytes.
+//! - All structs that C can fill implement `Default`, all zeros.
+//! - If C's headers rename an item by macro, both names are declared: at levels from 6.2 on, `hipDeviceProp_t` is
 //!   `hipDeviceProp_tR0600` and `hipGetDeviceProperties` is `hipGetDevicePropertiesR0600`.
 //!
 //! # Safety
-//! The functions are C: pointers have to be valid for what the function reads or writes, handles live, and kernels
-//! correct. The crate `hip` wraps them safely.
+//! These are C functions: the caller must ensure that pointers are valid for the function's reads and writes, that
+//! handles are alive, and that kernels are correct. The crate `hip` wraps them safely.
 
 #[rustfmt::skip]
 #[allow(missing_docs, reason = "not every item has a comment in C's headers")]
@@ -58,7 +60,7 @@ pub use generated::*;
 
 rocm_sdk::sys_crate!(rocm_sdk::libraries::AMDHIP64);
 
-/// The README's example compiles.
+/// Compiles the README's example.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,18 +1,18 @@
-//! Safe Rust for AMD GPUs: devices, memory, streams, modules and kernels over HIP.
+//! Safe Rust for AMD GPUs: devices, memory, streams, events, graphs, modules and kernels over HIP.
 //!
-//! Nothing is linked: the HIP runtime of a ROCm installation is loaded on first use, and a program that uses this crate
-//! builds, starts and can say what is missing on a machine without one. With the feature `sim` it also *runs* there, on a
-//! software GPU that executes the same machine code.
+//! Nothing is linked: the HIP runtime of a ROCm installation is loaded on first use. A program that uses this crate
+//! builds and starts on a machine without ROCm, and its first call returns an error that says what is missing. With the
+//! feature `sim` it also *runs* there, on a software GPU that executes the same machine code.
 //!
 //! ```
 //! use hip::{Device, DeviceBuffer, LaunchConfig, Module, Stream};
 //!
 //! fn main() -> Result<(), hip::Error> {
-//!     // The GPU if there is one, else the software GPU if it is built in.
+//!     // Selects the GPU if one is available, otherwise the software GPU if it is built in.
 //!     match hip::sim_if_no_gpu() {
 //!         Ok(backend) => eprintln!("running on {backend:?}"),
 //!         Err(error) => {
-//!             eprintln!("no GPU to run on: {error}");
+//!             eprintln!("no GPU is available: {error}");
 //!             return Ok(());
 //!         }
 //!     }
@@ -36,17 +36,20 @@
 //! }
 //! ```
 //!
-//! # What stands for what
+//! # HIP and CUDA names, and their counterparts here
 //!
-//! | HIP (CUDA) in C | Here |
+//! Most CUDA names differ from HIP's only in the prefix: `cudaMalloc` is `hipMalloc`, `cuModuleLoadData` is
+//! `hipModuleLoadData`.
+//!
+//! | C | Here |
 //! |---|---|
 //! | `hipGetDeviceCount`, `hipSetDevice` | [`Device::count`], [`Device::get`]; every object knows its device |
 //! | `hipDeviceProp_t`, `hipDeviceGetAttribute` | [`Device::properties`], [`Device::attribute`] |
 //! | `hipStream_t`, `hipStreamCreateWithFlags` | [`Stream`], [`Stream::with_options`] |
-//! | the null stream | [`Device::default_stream`]; better make streams |
+//! | the null stream | [`Device::default_stream`]; prefer streams that you create |
 //! | `hipExecutionCtx_t`, `hipGreenCtxCreate`, `hipDevSmResourceSplit` (10.0) | `ExecutionContext`, `ComputeUnits`, `Stream::in_context` |
 //! | `hipStreamPerThread` | [`Stream::of_this_thread`] |
-//! | `hipLaunchHostFunc` | [`Stream::launch_host_function`]; [`Stream::finished`] is a future |
+//! | `hipLaunchHostFunc` | [`Stream::launch_host_function`]; [`Stream::finished`] returns a future |
 //! | `hipStreamWaitValue64`, `hipStreamWriteValue64` | [`Signal`], [`Stream::wait_signal`], [`Stream::write_signal`], [`Stream::signal_operations`] |
 //! | `hipEvent_t`, `hipEventElapsedTime` | [`Event`], [`Event::elapsed_since`] |
 //! | `hipIpcGetEventHandle` | [`Event::ipc_handle`], [`Event::open_ipc`] |
@@ -73,49 +76,54 @@
 //! | `hipFunction_t`, `hipFuncGetAttribute` | [`Kernel`], [`Kernel::info`], [`Kernel::attribute`] |
 //! | `hipLibrary_t`, `hipKernel_t` (7.1) | `Library`, `LibraryKernel`; on a device (10.0): `LibraryKernel::on`, `Library::global` |
 //! | `kernel<<<grid, block, shared, stream>>>(...)` | [`Kernel::launch`] |
-//! | the same, with a signature | [`kernel!`] |
+//! | the same, with a typed signature | [`kernel!`] |
 //! | `hipModuleLaunchCooperativeKernel`, `hipExtModuleLaunchKernel` | [`Kernel::launch_cooperative`], [`Kernel::launch_timed`] |
 //! | `hipOccupancy*` | [`Kernel::best_block`], [`Kernel::active_blocks_per_compute_unit`] |
 //! | `hipDeviceGetLimit`, `hipSetDeviceFlags`, ... | [`Device::limit`], [`Device::wait_policy`], ... |
-//! | `hipGetLastError` | [`take_last_error`], for raw calls; those of this crate leave none |
+//! | `hipGetLastError` | [`take_last_error`], for raw calls; calls of this crate leave no error behind |
 //! | `hipError_t` | [`Error`], [`Status`] |
 //! | handles of other code | [`Stream::from_raw`], [`Stream::borrow_raw`], [`Event::from_raw`], [`DeviceBuffer::from_raw_parts`], [`DeviceBuffer::into_raw_parts`] |
-//! | all else | [`sys`], with `as_raw` where an object has a C handle |
+//! | everything else | [`sys`]; `as_raw` returns an object's C handle |
 //!
-//! # The rules
+//! # Rules
 //!
-//! - **Memory in flight.** No safe call lets the host touch or free memory that queued work still uses, whatever the order of drops
-//!   and whatever is forgotten. Buffers note the streams that use them; work on another stream waits for what it must come after.
-//! - **Host functions** run on a thread of the runtime and must not call HIP: a call in one is an error, not a hang. So is any call in the child of
-//!   a `fork`.
-//! - **Launches are unsafe, not blind.** A kernel can do anything; but arguments, grid, block and shared memory are checked against the
-//!   code object and the device before the runtime sees them.
-//! - **Errors.** Everything comes back as [`Error`], from the call that caused it where that is known. Nothing panics. What a kernel
-//!   does wrong comes back from the call that waits for it, which names the launches in question.
-//! - **Threads.** Everything is [`Send`] and [`Sync`], except for buffers of elements that are not, and what OpenGL's context is one thread's for (`gl`).
-//! - **The backend** is decided once: in code ([`select_backend`], [`sim_if_no_gpu`]), or by `HIP_RS_BACKEND=rocm|sim`, else ROCm.
-//! - **The software GPU** is a gfx90a device, or what `HIP_SIM_TARGET` says (gfx942). `HIP_SIM_DEVICES`, `HIP_SIM_MEMORY`,
-//!   `HIP_SIM_BUDGET` (instructions of a launch) and `HIP_SIM_THREADS` shape it. It checks every access: a kernel that goes astray ends with an error that tells where
-//!   ([`HipError::fault`]).
-//! - **Levels.** The highest `rocm-*` feature that is on is the API level: the newest release whose functions this crate has. The program
-//!   runs on every HIP runtime from 5.7 on; a call whose function its runtime lacks returns [`Error::NoSymbol`].
-
+//! - **Memory in flight.** No safe call lets the host touch or free memory that queued work still uses, whatever the
+//!   order of drops and whatever is forgotten. Buffers record the streams that use them. Work on another stream waits
+//!   for conflicting work.
+//! - **Host functions** run on a thread of the runtime and must not call HIP: such a call is an error, not a hang. So
+//!   is any call in the child of a `fork`.
+//! - **Launches** are `unsafe`, because a kernel can do anything. But arguments, grid, block and shared memory are
+//!   checked against the code object and the device before the runtime is called.
+//! - **Errors** are [`Error`]s, returned by the call that caused them where this is known. Nothing panics. A kernel's
+//!   fault is returned by the call that waits for the kernel, with the names of the launches in question.
+//! - **Threads.** All types are [`Send`] and [`Sync`], except buffers of elements that are not, and the registrations
+//!   and mappings of `gl`, because an OpenGL context belongs to one thread.
+//! - **The backend** is chosen once: in code ([`select_backend`], [`sim_if_no_gpu`]) or by `HIP_RS_BACKEND=rocm|sim`.
+//!   The default is ROCm.
+//! - **The software GPU** is a gfx90a device, or the one that `HIP_SIM_TARGET` names (gfx942). `HIP_SIM_DEVICES`,
+//!   `HIP_SIM_MEMORY`, `HIP_SIM_BUDGET` (instructions of a launch) and `HIP_SIM_THREADS` configure it. It checks every
+//!   access: an invalid one ends the kernel with an error that describes it ([`HipError::fault`]).
+//! - **API levels.** The highest enabled `rocm-*` feature is the API level: the newest release whose functions this
+//!   crate has. The program runs on every HIP runtime from 5.7 on. A call whose function its runtime lacks returns
+//!   [`Error::NoSymbol`].
 //!
 //! # Tracing
-//! With the feature `tracing` the crate tells [`tracing`](https://docs.rs/tracing) what it does, under the target `hip`. Numbers are in bytes;
-//! `device` is a device's index, `stream` the number of a stream in this program, which `Debug` of a [`Stream`] shows too.
+//!
+//! With the feature `tracing`, the crate reports to [`tracing`](https://docs.rs/tracing) under the target `hip`. Sizes
+//! are in bytes. `device` is a device index; `stream` is the number of a stream in this program, which `Debug` of a
+//! [`Stream`] shows too.
 //!
 //! | name | what | level | fields |
 //! |---|---|---|---|
 //! | `launch` | event: a kernel or graph is queued | trace | `device`, `stream`; `kernel`, `grid`, `block`, `shared_bytes`, or `graph` |
-//! | `copy` | event: a copy is queued, or made at once (no `stream`) | trace | `device`, `stream`, `kind` (`host to device`, `pitched`, ...), `bytes` |
+//! | `copy` | event: a copy is queued, or executed at once (without `stream`) | trace | `device`, `stream`, `kind` (`host to device`, `pitched`, ...), `bytes` |
 //! | `fill` | event: a fill is queued | trace | `device`, `stream`, `bytes` |
-//! | `allocation` | event: there is new memory | trace | `device`, `kind` (`device`, `managed`, `pinned`, `registered`, `stream-ordered`, `other`), `bytes`, `address` |
-//! | `free` | event: memory is given back | trace | `device`, `address` |
+//! | `allocation` | event: memory is allocated, registered or imported | trace | `device`, `kind` (`device`, `managed`, `pinned`, `registered`, `stream-ordered`, `other`), `bytes`, `address` |
+//! | `free` | event: memory is given back, to be freed after the work that uses it | trace | `device`, `address` |
 //! | `wait` | span: the host waits for a stream | trace | `device`, `stream` |
 //! | `module_load` | span: code is checked and loaded | debug | `device`, `bytes` |
 //!
-//! Without the feature none of it is compiled.
+//! Without the feature, none of this is compiled.
 
 // Layers: each folder uses itself and the ones below it (`cargo xtask ci layers`).
 mod core;
@@ -189,11 +197,11 @@ pub use stream::event::{Event, EventOptions, IpcEventHandle};
 pub use stream::{Finished, Signal, SignalOp, Stream, StreamOptions, WaitCondition, without_stream_order};
 pub use texture::{AddressMode, FilterMode, MipmapOptions, ReadMode, Surface, Texture, TextureOptions};
 
-/// What [`kernel!`] is made of; no part of the interface.
+/// Implementation details of [`kernel!`]; not part of the public interface.
 #[doc(hidden)]
 pub use module::typed;
 
-/// The README's example compiles.
+/// Compiles the README's example.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

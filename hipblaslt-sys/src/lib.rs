@@ -1,7 +1,8 @@
-//! Raw bindings to AMD's hipBLASLt for ROCm 6.2 to 10.0, loaded at run time: matrix products with epilogues, scaling and layouts of one's choice.
+//! Raw bindings to AMD's hipBLASLt for ROCm 6.2 to 10.0, loaded at run time: matrix products with epilogues, scaling
+//! and selectable layouts.
 //!
-//! Every function of its C interface is here under its C name, as an `unsafe extern "C" fn` that looks its address up in
-//! the library on its first call. Nothing is linked and nothing is needed to build.
+//! Every function of its C interface is declared under its C name, as an `unsafe extern "C" fn` that resolves its
+//! address in the library on the first call. Nothing is linked, and a build needs no ROCm.
 //!
 #![cfg_attr(feature = "rocm-6-2", doc = "```")]
 #![cfg_attr(not(feature = "rocm-6-2"), doc = "```ignore")]
@@ -11,31 +12,32 @@
 //! // SAFETY: `handle` is valid for the write.
 //! let status = unsafe { hipblasLtCreate(&mut handle) };
 //! if status == HIPBLAS_STATUS_SUCCESS {
-//!     println!("hipBLASLt is there");
+//!     println!("hipBLASLt is available");
 //! } else if let Some(why) = load_error() {
-//!     println!("no hipBLASLt: {why}"); // what was tried is on record
+//!     println!("no hipBLASLt: {why}"); // lists every path tried
 //! } else {
-//!     println!("{status:?}"); // prints the name
+//!     println!("{status:?}"); // prints the name of the status
 //! }
 //! ```
 //!
-//! # What is missing
-//! A call never panics for want of the library or of a function: it returns [`HIPBLAS_STATUS_NOT_INITIALIZED`] or
-//! [`HIPBLAS_STATUS_NOT_SUPPORTED`]. [`load_error`] tells why the
-//! library could not be opened, [`has`] whether a function is there, [`symbol_error`] why it is not.
+//! # Missing libraries and functions
+//! A call never panics because the library or the function is missing: it returns [`HIPBLAS_STATUS_NOT_INITIALIZED`] or
+//! [`HIPBLAS_STATUS_NOT_SUPPORTED`]. [`load_error`] returns why the library could not be opened. [`has`] returns
+//! whether a function is available, [`symbol_error`] why it is not.
 //!
 //! # API levels
-//! The features `rocm-5-7` to `rocm-10-0` choose the release whose interface is declared; each brings the one before with
-//! it, and the highest counts ([`API_LEVEL`]). [`coverage`] has the functions of each level and where their declarations
-//! come from. The features of the crates that it shares types with follow.
+//! The features `rocm-5-7` to `rocm-10-0` select the release whose interface is declared. Each enables those before it,
+//! and the highest one counts ([`API_LEVEL`]). The same features of the `-sys` crates whose types this crate uses are
+//! enabled too. [`coverage`] lists the functions of each level and the sources of their declarations.
 //!
 //! # Types
-//! C enums are integers with names, not Rust enums: a newer library may return a value that has no name here. Structs
-//! have `Default`, all zeros. Statuses, operations and compute types are those of `hipblas-sys`, data types those of `hip-sys`. There is nothing
-//! at level 5.7: hipBLASLt of that release took other enums.
+//! C enums are integers with named constants, not Rust enums: a newer library may return a value without a name here.
+//! Structs implement `Default`, all zeros. Statuses, operations and compute types are those of `hipblas-sys`, data
+//! types those of `hip-sys`. The crate is empty at level 5.7: hipBLASLt of that release used other enums.
 //!
 //! # Safety
-//! The functions are C: pointers have to be valid for what the function reads or writes, and handles live.
+//! These are C functions: the caller must ensure that pointers are valid for the function's reads and writes, and that
+//! handles are alive.
 
 #[rustfmt::skip]
 #[allow(missing_docs, reason = "not every item has a comment in C's headers")]
@@ -49,7 +51,7 @@ pub use generated::*;
 
 rocm_sdk::sys_crate!(rocm_sdk::libraries::HIPBLASLT);
 
-/// The README's example compiles.
+/// Compiles the README's example.
 #[cfg(all(doctest, feature = "rocm-6-2"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,8 +1,8 @@
 //! Raw bindings to AMD's HIPRTC for ROCm 5.7 to 10.0, loaded at run time.
 //!
-//! HIPRTC compiles HIP C++ to AMD GPU machine code while a program runs. Every function of its C interface is here
-//! under its C name, as an `unsafe extern "C" fn` that looks its address up in `libhiprtc` on its first call. Nothing
-//! is linked and nothing is needed to build.
+//! HIPRTC compiles HIP C++ to AMD GPU machine code at run time. Every function of its C interface is declared under its
+//! C name, as an `unsafe extern "C" fn` that resolves its address in `libhiprtc` on the first call. Nothing is linked,
+//! and a build needs no ROCm.
 //!
 //! ```
 //! use hiprtc_sys::*;
@@ -13,30 +13,34 @@
 //!     HIPRTC_SUCCESS => println!("HIPRTC {major}.{minor}"),
 //!     status => match load_error() {
 //!         Some(why) => println!("no HIPRTC: {why}"),
-//!         None => println!("{status:?}"), // prints the name: HIPRTC_ERROR_INTERNAL_ERROR
+//!         None => println!("{status:?}"), // prints the name, HIPRTC_ERROR_INTERNAL_ERROR
 //!     },
 //! }
 //! ```
 //!
-//! # What is missing
-//! A call never panics for want of the library or of a function: it returns `HIPRTC_ERROR_INTERNAL_ERROR`, since
-//! HIPRTC has no status of its own for it (`hiprtcGetErrorString`: null). [`load_error`] tells why the library could
-//! not be opened, [`has`] whether a function is there, [`symbol_error`] why it is not.
+//! # Missing libraries and functions
+//! A call never panics because the library or the function is missing: it returns `HIPRTC_ERROR_INTERNAL_ERROR`,
+//! because HIPRTC has no separate status for this case (`hiprtcGetErrorString` returns null). [`load_error`] returns
+//! why the library could not be opened. [`has`] returns whether a function is available, [`symbol_error`] why it is
+//! not.
+//!
+//! Some releases of HIPRTC terminate the process if Comgr, the compiler behind them, is missing. `hiprtc::available`,
+//! in the safe crate, checks for it first.
 //!
 //! # API levels
 //! The features `rocm-5-7`, `rocm-6-2`, `rocm-6-3`, `rocm-6-4` (the default), `rocm-7-0`, `rocm-7-1`, `rocm-7-2` and
-//! `rocm-10-0` choose the release whose interface is declared. Each brings the one before with it, so that features of several crates in one
-//! program add up, and the highest counts ([`API_LEVEL`]). With none on, the level is 5.7. [`coverage`] has the
-//! functions of each level and where their declarations come from.
+//! `rocm-10-0` select the release whose interface is declared. Each enables those before it, so the features of several
+//! crates in one program add up, and the highest one counts ([`API_LEVEL`]). With none enabled, the level is 5.7.
+//! [`coverage`] lists the functions of each level and the sources of their declarations.
 //!
 //! # Types
-//! C enums are integers with names ([`hiprtcResult`] and its constants, such as [`HIPRTC_SUCCESS`]), not Rust enums: a
-//! newer library may return a value that this crate has no name for. From 6.4 on, the options of the linker are named
-//! `hipJitOption...`; the older names `HIPRTC_JIT_...` stay.
+//! C enums are integers with named constants ([`hiprtcResult`] and its constants, such as [`HIPRTC_SUCCESS`]), not Rust
+//! enums: a newer library may return a value without a name here. From 6.4 on, the linker options are named
+//! `hipJitOption...`; the older names `HIPRTC_JIT_...` remain.
 //!
 //! # Safety
-//! The functions are C: pointers have to be valid for what the function reads or writes, and handles live. The crate
-//! `hiprtc` wraps them safely.
+//! These are C functions: the caller must ensure that pointers are valid for the function's reads and writes, and that
+//! handles are alive. The crate `hiprtc` wraps them safely.
 
 #[rustfmt::skip]
 #[allow(missing_docs, reason = "not every item has a comment in C's headers")]
@@ -50,7 +54,7 @@ pub use generated::*;
 
 rocm_sdk::sys_crate!(rocm_sdk::libraries::HIPRTC);
 
-/// The README's example compiles.
+/// Compiles the README's example.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

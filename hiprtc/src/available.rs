@@ -1,4 +1,4 @@
-//! Whether there is a compiler at all, found out before a call that could not survive its absence.
+//! Checks whether a compiler is available, before a call that would crash without one.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -9,21 +9,21 @@ use rocm_sdk::{Library, Scope, libraries};
 use crate::comgr::Comgr;
 use crate::error::{Error, Result};
 
-/// The oldest release whose HIPRTC this crate is written for.
+/// The oldest release whose HIPRTC this crate supports.
 const OLDEST: (u32, u32) = (5, 7);
 
-/// Whether programs can be compiled on this machine: HIPRTC, Comgr and the LLVM under it are there.
+/// Checks whether programs can be compiled on this machine: whether HIPRTC, Comgr and its LLVM are available.
 ///
-/// `hiprtcCreateProgram` of ROCm 7.2.4 jumps to address 0 where Comgr, or a library that Comgr needs, is missing. So
-/// Comgr is opened here first, by the name that the HIPRTC found asks for: beside it, else where this process finds libraries. Every function of
-/// this crate that compiles asks this first. The answer is remembered.
+/// `hiprtcCreateProgram` of ROCm 7.2.4 jumps to address 0 if Comgr, or a library that Comgr depends on, is missing. So
+/// this function opens Comgr first, under the name that the HIPRTC library uses: in HIPRTC's directory, otherwise by
+/// the search of this process. Every function of this crate that compiles calls this first. The result is cached.
 ///
 /// # Errors
-/// [`Error::NoHiprtc`], [`Error::NoComgr`]; both are [unavailable](Error::is_unavailable).
+/// [`Error::NoHiprtc`] or [`Error::NoComgr`]. For both, [`Error::is_unavailable`] is true.
 ///
 /// ```
 /// match hiprtc::available() {
-///     Ok(()) => println!("kernels can be compiled here"),
+///     Ok(()) => println!("kernels can be compiled on this machine"),
 ///     Err(why) => println!("{why}"),
 /// }
 /// ```
@@ -31,7 +31,7 @@ pub fn available() -> Result<()> {
     compiler().map(drop)
 }
 
-/// As [`available`], with the Comgr behind it, where there is one that can be asked.
+/// Like [`available`]; also returns the Comgr behind HIPRTC, if it can be queried.
 pub(crate) fn compiler() -> Result<Option<&'static Comgr>> {
     static ANSWER: OnceLock<Result<Option<Comgr>>> = OnceLock::new();
     ANSWER.get_or_init(find).as_ref().map(Option::as_ref).map_err(Error::clone)
@@ -41,15 +41,16 @@ fn find() -> Result<Option<Comgr>> {
     if let Some(error) = hiprtc_sys::load_error() {
         return Err(Error::NoHiprtc(error.clone()));
     }
-    // A provider in the library's place needs no Comgr.
+    // A provider needs no Comgr.
     let Some(library) = BINDING.opened() else { return Ok(None) };
-    // Not the API level, which other crates of the program may raise: a function that is missing is an error of its own.
+    // Not the API level, which other crates of the program may raise: a missing function is a separate error.
     library.check_level(OLDEST).map_err(Error::NoHiprtc)?;
-    // On Windows the names have the release in them, and HIPRTC's loader reports what it lacks.
+    // On Windows the names contain the release, and HIPRTC's loader reports missing libraries.
     if cfg!(windows) { Ok(None) } else { open_comgr(library).map(Some) }
 }
 
-/// Opens the Comgr that `hiprtc` will ask the loader for. Once it is open, the loader gives HIPRTC the same one.
+/// Opens the Comgr that `hiprtc` will request from the loader. Once it is open, the loader returns the same one to
+/// HIPRTC.
 fn open_comgr(hiprtc: &Library) -> Result<Comgr> {
     let path = hiprtc.path().unwrap_or_else(|| hiprtc.opened_as().as_ref());
     let wanted = std::fs::read(path).ok().and_then(|bytes| comgr_name(&bytes));
@@ -74,7 +75,7 @@ fn open_comgr(hiprtc: &Library) -> Result<Comgr> {
     if fits { Ok(Comgr(found)) } else { Err(failed(other_release(&found))) }
 }
 
-/// The error for a Comgr whose name is not the one that is needed.
+/// Returns the error for a Comgr whose name is not the required one.
 fn other_release(found: &Library) -> rocm_sdk::Error {
     rocm_sdk::Error::NotFound { library: found.spec().name(), report: found.report().clone().into() }
 }
@@ -83,7 +84,7 @@ fn exists(path: &Path) -> bool {
     path.try_exists().unwrap_or(true)
 }
 
-/// The name by which a HIPRTC library asks for Comgr: it is in its bytes, since it is opened at run time.
+/// Returns the name under which a HIPRTC library opens Comgr at run time: it is searched in the library's bytes.
 fn comgr_name(library: &[u8]) -> Option<String> {
     let stem = libraries::AMD_COMGR.unversioned().as_bytes();
     library.windows(stem.len() + 3).find_map(|window| {

@@ -1,4 +1,4 @@
-//! Kernels compiled ahead for several architectures, in one file: clang's offload bundle.
+//! Kernels compiled ahead of time for several architectures in one file: clang's offload bundle.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,11 +11,11 @@ const MAGIC: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
 const COMPRESSED_MAGIC: &[u8] = b"CCOB";
 /// The kind and target triple before the processor in an entry's name.
 const PREFIX: &str = "hipv4-amdgcn-amd-amdhsa--";
-/// The entry for the host's code, which bundles begin with. It is empty.
+/// The first entry of a bundle, for host code. It is empty.
 const HOST: &str = "host-x86_64-unknown-linux-gnu-";
-/// Code objects begin at multiples of this.
+/// Alignment of code objects.
 const ALIGN: usize = 4096;
-/// More entries than this are a damaged header.
+/// Maximum number of entries; a header with more is damaged.
 const MOST_ENTRIES: u64 = 4096;
 
 /// One piece of code in a [`Bundle`].
@@ -26,18 +26,18 @@ pub struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// The name: `hipv4-amdgcn-amd-amdhsa--gfx90a`.
+    /// Returns the name, such as `hipv4-amdgcn-amd-amdhsa--gfx90a`.
     pub fn id(&self) -> &'a str {
         self.id
     }
 
-    /// What the code is for; `None` if it is not for an AMD GPU.
+    /// Returns the architecture of the code; `None` if it is not for an AMD GPU.
     pub fn arch(&self) -> Option<Arch> {
         let at = self.id.find("-gfx").filter(|_| self.id.contains("amdgcn"))?;
         self.id[at + 1..].parse().ok()
     }
 
-    /// The code object.
+    /// Returns the code object.
     pub fn code(&self) -> &'a [u8] {
         self.code
     }
@@ -49,15 +49,16 @@ impl fmt::Debug for Entry<'_> {
     }
 }
 
-/// Code for several architectures, as `hipcc --genco` writes it and `hipModuleLoadData` reads it. Compressed ones are
-/// [decompressed](Bundle::decompress) first.
+/// Code for several architectures, in the format that `hipcc --genco` writes and `hipModuleLoadData` reads. A
+/// compressed bundle must be [decompressed](Bundle::decompress) first.
 ///
-/// A program ships one with `include_bytes!`, and runs where nothing can be compiled.
+/// A program that includes a bundle with `include_bytes!` also runs on a machine without a compiler: see
+/// [`compile_or_bundle`](crate::compile_or_bundle).
 ///
 /// ```
 /// use hiprtc::{Bundle, BundleWriter};
 ///
-/// // In reality the code comes from `Program::compile_for` and lies in a file.
+/// // In a real program, the file is written by `Program::compile_bundle`.
 /// let file = BundleWriter::new().add("gfx90a".parse()?, b"code A").add("gfx1100".parse()?, b"code B").to_bytes();
 ///
 /// let bundle = Bundle::parse(&file)?;
@@ -72,19 +73,20 @@ pub struct Bundle<'a> {
 }
 
 impl<'a> Bundle<'a> {
-    /// Reads a bundle. The code stays where it is.
+    /// Parses a bundle. The code is borrowed, not copied.
     ///
     /// # Errors
-    /// [`Error::InvalidBundle`]. A compressed bundle (`CCOB`) has to be [decompressed](Self::decompress) first: what is parsed borrows from it.
+    /// [`Error::InvalidBundle`] if the bytes are not a bundle, or a compressed one (`CCOB`):
+    /// [decompress](Self::decompress) it first.
     pub fn parse(bytes: &'a [u8]) -> Result<Self> {
         let invalid = |reason: &str| Error::InvalidBundle(reason.to_owned());
         if bytes.starts_with(COMPRESSED_MAGIC) {
-            return Err(invalid("it is compressed: parse what Bundle::decompress gives"));
+            return Err(invalid("it is compressed: parse the result of Bundle::decompress"));
         }
         let mut rest =
-            bytes.strip_prefix(MAGIC).ok_or_else(|| invalid("it does not begin with __CLANG_OFFLOAD_BUNDLE__"))?;
+            bytes.strip_prefix(MAGIC).ok_or_else(|| invalid("it does not start with __CLANG_OFFLOAD_BUNDLE__"))?;
         let number = |rest: &mut &'a [u8]| {
-            let (head, tail) = rest.split_first_chunk::<8>().ok_or_else(|| invalid("its table is cut off"))?;
+            let (head, tail) = rest.split_first_chunk::<8>().ok_or_else(|| invalid("its table is truncated"))?;
             *rest = tail;
             Ok::<_, Error>(u64::from_le_bytes(*head))
         };
@@ -96,18 +98,19 @@ impl<'a> Bundle<'a> {
         for _ in 0..count {
             let (offset, size, id_len) = (number(&mut rest)?, number(&mut rest)?, number(&mut rest)?);
             let id = usize::try_from(id_len).ok().and_then(|len| rest.split_at_checked(len));
-            let (id, tail) = id.ok_or_else(|| invalid("its table is cut off"))?;
+            let (id, tail) = id.ok_or_else(|| invalid("its table is truncated"))?;
             rest = tail;
-            let id = std::str::from_utf8(id).map_err(|_| invalid("an entry's name is no text"))?;
+            let id = std::str::from_utf8(id).map_err(|_| invalid("the name of an entry is not UTF-8"))?;
             let end = offset.checked_add(size).and_then(|end| usize::try_from(end).ok());
             let code = end.and_then(|end| bytes.get(usize::try_from(offset).ok()?..end));
-            let code = code.ok_or_else(|| Error::InvalidBundle(format!("the code of {id} is cut off")))?;
+            let code = code.ok_or_else(|| Error::InvalidBundle(format!("the code of {id} is truncated")))?;
             entries.push(Entry { id, code });
         }
         Ok(Self { entries })
     }
 
-    /// The bytes to [parse](Self::parse): those of the bundle in a compressed one (`CCOB`), any others as they are.
+    /// Returns the bytes to [parse](Self::parse): decompressed if they are a compressed bundle (`CCOB`), otherwise
+    /// unchanged.
     ///
     /// # Errors
     /// [`Error::InvalidBundle`] if it is damaged, or compressed and the feature `compressed` is off.
@@ -115,20 +118,21 @@ impl<'a> Bundle<'a> {
         hip::Module::decompress(bytes).map_err(|error| Error::InvalidBundle(error.to_string()))
     }
 
-    /// All entries in order, the host's empty one too.
+    /// Returns all entries in order, including the empty one for the host.
     pub fn entries(&self) -> &[Entry<'a>] {
         &self.entries
     }
 
-    /// The architectures that there is code for.
+    /// Returns the architectures that the bundle has code for.
     pub fn architectures(&self) -> Vec<Arch> {
         self.entries.iter().filter_map(Entry::arch).collect()
     }
 
-    /// The code that fits `device` best: of its processor before a generic one, and with more of its features (xnack, sramecc) named before fewer.
+    /// Returns the code that matches `device` best: code for its processor before code for a generic one, then code
+    /// that names more of its features (xnack, sramecc) before code that names fewer.
     ///
     /// # Errors
-    /// [`Error::NoCodeFor`], which lists what there is.
+    /// [`Error::NoCodeFor`] if no code matches; it lists the architectures in the bundle.
     pub fn select(&self, device: &Arch) -> Result<&'a [u8]> {
         let fitting = self.entries.iter().filter_map(|entry| {
             let arch = entry.arch().filter(|arch| !entry.code.is_empty() && arch.runs_on(device))?;
@@ -142,7 +146,7 @@ impl<'a> Bundle<'a> {
     }
 }
 
-/// Puts a [`Bundle`] together.
+/// Builds the bytes of a [`Bundle`].
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct BundleWriter<'a> {
@@ -150,19 +154,19 @@ pub struct BundleWriter<'a> {
 }
 
 impl<'a> BundleWriter<'a> {
-    /// Without code.
+    /// Creates a writer without code.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds the code for one architecture, in place of what there was for it.
+    /// Adds the code for one architecture, replacing earlier code for it.
     pub fn add(mut self, arch: Arch, code: impl Into<Cow<'a, [u8]>>) -> Self {
         self.entries.retain(|(other, _)| *other != arch);
         self.entries.push((arch, code.into()));
         self
     }
 
-    /// The bundle. The same code in the same order gives the same bytes.
+    /// Returns the bytes of the bundle. The same code in the same order gives the same bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let host: (String, &[u8]) = (HOST.to_owned(), &[]);
         let device = self.entries.iter().map(|(arch, code)| (format!("{PREFIX}{arch}"), &**code));

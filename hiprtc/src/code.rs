@@ -14,9 +14,9 @@ use crate::program::Program;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Origin {
-    /// It was compiled just now.
+    /// It was compiled by this call.
     Compiled,
-    /// It was in the bundle, since nothing could be compiled for this reason.
+    /// It is from the bundle. No compiler is available, for this reason.
     Bundle(Arc<Error>),
 }
 
@@ -31,36 +31,36 @@ pub struct Code {
 }
 
 impl Code {
-    /// The code object: an ELF file.
+    /// Returns the code object: an ELF file.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The code object, out of its wrapping.
+    /// Converts into the bytes of the code object.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes.into_owned()
     }
 
-    /// What it was compiled, or selected, for.
+    /// Returns the architecture that the code was compiled or selected for.
     pub fn arch(&self) -> &Arch {
         &self.arch
     }
 
-    /// The compiler's messages: warnings, as it compiled.
+    /// Returns the compiler's messages. They are warnings, because the code compiled.
     pub fn log(&self) -> &str {
         &self.log
     }
 
-    /// Compiled, or from a bundle.
+    /// Returns whether the code was compiled or is from a bundle.
     pub fn origin(&self) -> &Origin {
         &self.origin
     }
 
-    /// The name in the code of what was asked for with [`Program::name_expression`].
+    /// Returns the name in the code of an expression that was passed to [`Program::name_expression`].
     ///
     /// # Errors
-    /// [`Error::UnknownName`] if it was not asked for, or if the code is from a bundle, which has no such names: there, kernels go
-    /// by `extern "C"` names.
+    /// [`Error::UnknownName`] if the expression was not requested, or if the code is from a bundle, which has no
+    /// lowered names: declare its kernels `extern "C"`.
     pub fn lowered_name(&self, expression: &str) -> Result<&str> {
         let found = self.lowered.iter().find(|(known, _)| known == expression);
         found.map(|(_, name)| name.as_str()).ok_or_else(|| Error::UnknownName {
@@ -69,10 +69,10 @@ impl Code {
         })
     }
 
-    /// Loads it on `device`.
+    /// Loads the code on `device` (`hipModuleLoadData`).
     ///
     /// # Errors
-    /// [`Error::Hip`].
+    /// [`Error::Hip`] if the runtime or its checks reject the code.
     pub fn load(&self, device: &Device) -> Result<Module> {
         Ok(Module::load(device, &self.bytes)?)
     }
@@ -94,13 +94,14 @@ impl fmt::Debug for Code {
     }
 }
 
-/// Compiles `program` where there is a compiler, else takes the code from `bundle`: a program that does this runs everywhere. [`Code::origin`] tells which
-/// it was.
+/// Compiles `program` if a compiler is available, otherwise takes the code from `bundle`. [`Code::origin`] tells which.
+/// A program that calls this also runs on a machine without a compiler.
 ///
-/// A source that does not compile is an error, not a reason to take the bundle.
+/// A source that does not compile is an error: the bundle is not used then.
 ///
 /// # Errors
-/// Those of [`Program::compile`]; [`Error::Neither`] with both reasons if there is no compiler and the bundle is of no use.
+/// Those of [`Program::compile`]. [`Error::Neither`] with both causes if no compiler is available and the bundle cannot
+/// be used.
 ///
 /// ```
 /// use hiprtc::{BundleWriter, Program};
@@ -119,7 +120,7 @@ pub fn compile_or_bundle(program: &Program, bundle: &[u8]) -> Result<Code> {
     }
 }
 
-/// The second choice, and why it is needed.
+/// Takes the code from the bundle, and records why.
 fn from_bundle(program: &Program, bundle: &[u8], compiler: Error) -> Result<Code> {
     let arch = program.wanted_arch()?;
     let selected = match program.expressions().first() {
@@ -159,8 +160,8 @@ mod tests {
     fn both_reasons_are_told() {
         let file = BundleWriter::new().add("gfx90a".parse().unwrap(), b"code").to_bytes();
         for (program, file, part) in [
-            (Program::new("a", "x").arch("gfx1100"), &file[..], "no code for gfx1100"),
-            (Program::new("a", "x").arch("gfx90a"), b"junk", "not a usable code object bundle"),
+            (Program::new("a", "x").arch("gfx1100"), &file[..], "has no code for gfx1100"),
+            (Program::new("a", "x").arch("gfx90a"), b"junk", "not a valid code object bundle"),
             (Program::new("a", "x").arch("gfx90a").name_expression("f<int>"), &file[..], "f<int>"),
         ] {
             let text = from_bundle(&program, file, no_compiler()).unwrap_err().to_string();

@@ -1,6 +1,6 @@
-//! What this crate asks of Comgr, the compiler behind HIPRTC: which architectures it knows.
+//! Queries Comgr, the compiler behind HIPRTC, for the architectures that it supports.
 //!
-//! HIPRTC 6.4 and older corrupt memory when they are to compile for one that Comgr refuses. So Comgr is asked first.
+//! HIPRTC 6.4 and older corrupt memory if Comgr rejects the architecture. So Comgr is queried first.
 
 use std::ffi::{CStr, CString, c_char};
 
@@ -9,7 +9,7 @@ use rocm_sdk::Library;
 
 /// `amd_comgr_status_t`; 0 is success.
 type Status = u32;
-/// `amd_comgr_action_info_t`: a structure of one 64-bit handle, which C's rules pass as that.
+/// `amd_comgr_action_info_t`: a structure of one 64-bit handle, which C passes like the handle itself.
 type ActionInfo = u64;
 type CreateActionInfo = unsafe extern "C" fn(*mut ActionInfo) -> Status;
 type DestroyActionInfo = unsafe extern "C" fn(ActionInfo) -> Status;
@@ -25,7 +25,7 @@ const SINCE: &str = "2.8";
 pub(crate) struct Comgr(pub(crate) Library);
 
 impl Comgr {
-    /// Whether it compiles for `arch`; `None` if it cannot be asked.
+    /// Returns whether Comgr compiles for `arch`; `None` if it cannot be queried.
     pub(crate) fn supports(&self, arch: &Arch) -> Option<bool> {
         let name = CString::new(format!("{TRIPLE}{arch}")).ok()?;
         // SAFETY: the signatures are those of Comgr's header, the same since its version 1.
@@ -48,7 +48,7 @@ impl Comgr {
         Some(status == 0)
     }
 
-    /// The processors that it knows: `gfx90a` and so on.
+    /// Returns the processors that Comgr supports, such as `gfx90a`.
     pub(crate) fn processors(&self) -> Vec<String> {
         // SAFETY: the signatures are those of Comgr's header, the same since its version 1.
         let functions = unsafe {

@@ -1,4 +1,4 @@
-//! What can go wrong, and what was asked for when it did.
+//! The error type: the cause, and the operation that was requested.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -9,67 +9,67 @@ use hiprtc_sys::hiprtcResult;
 /// The result of the functions of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a function of this crate failed. Whatever can be checked is checked before the C call.
+/// An error of this crate. Input is checked before the C call.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Error {
     /// No HIPRTC library could be loaded.
     NoHiprtc(rocm_sdk::Error),
 
-    /// HIPRTC is there, but the compiler behind it is not; a call would end the process.
+    /// HIPRTC is available, but the compiler behind it is not; a call would terminate the process.
     NoComgr {
         /// The HIPRTC library.
         hiprtc: PathBuf,
         /// The Comgr library that it needs.
         comgr: String,
-        /// Why it could not be loaded: not there, or a library missing that it needs itself, such as libLLVM.
+        /// Why it could not be loaded: it is missing, or a library that it depends on is, such as libLLVM.
         reason: Box<rocm_sdk::Error>,
     },
 
-    /// No architecture was given, and there is no device to take it from.
+    /// No architecture was given, and no device is available to determine it.
     NoArch(Box<hip::Error>),
 
-    /// Something that is not the name of an architecture.
+    /// A string that is not the name of an architecture.
     InvalidArch {
-        /// What was given.
+        /// The string.
         given: String,
     },
 
-    /// An architecture that the compiler found does not know.
+    /// An architecture that the installed compiler does not support.
     UnsupportedArch {
-        /// What was asked for.
+        /// The requested architecture.
         arch: Arch,
-        /// The processors that it knows.
+        /// The processors that the compiler supports.
         known: Vec<String>,
     },
 
-    /// A text with a NUL in it, which C cannot be given.
+    /// A string that contains a NUL, which C strings cannot.
     Nul {
-        /// Which text.
+        /// Which string.
         what: String,
-        /// Where.
+        /// Byte position of the NUL.
         position: usize,
     },
 
-    /// An empty text where one is needed.
+    /// An empty string that must not be empty.
     Empty {
-        /// Which text.
+        /// Which string.
         what: String,
     },
 
-    /// An option that cannot be.
+    /// An invalid option.
     InvalidOption {
         /// The option.
         option: String,
-        /// What is wrong with it.
+        /// Why it is invalid.
         reason: &'static str,
     },
 
-    /// The source does not compile. [`log`](Self::log) has what the compiler says.
+    /// The source does not compile. [`log`](Self::log) returns the compiler's messages.
     Compilation {
         /// The program's name.
         name: String,
-        /// What it was compiled for.
+        /// The target architecture.
         arch: Arch,
         /// The options.
         options: Vec<String>,
@@ -77,57 +77,58 @@ pub enum Error {
         log: String,
     },
 
-    /// The compiler was content, but what it made is no code object.
+    /// The compiler succeeded, but its output is not a code object.
     NotCode {
         /// The program's name.
         name: String,
         /// The options.
         options: Vec<String>,
-        /// Bytes that were made.
+        /// Size of the output in bytes.
         size: usize,
     },
 
-    /// A name that was not asked for with [`Program::name_expression`](crate::Program::name_expression) before compiling.
+    /// A name that was not requested with [`Program::name_expression`](crate::Program::name_expression) before
+    /// compiling.
     UnknownName {
         /// The expression.
         expression: String,
-        /// Those that were asked for.
+        /// The requested expressions.
         known: Vec<String>,
     },
 
-    /// HIPRTC refused something else.
+    /// Another call of HIPRTC failed.
     Hiprtc(HiprtcError),
 
-    /// Bytes that are no bundle, or a damaged one.
+    /// Bytes that are not a bundle, or a damaged bundle.
     InvalidBundle(String),
 
     /// A bundle without code for the device.
     NoCodeFor {
-        /// What was asked for.
+        /// The requested architecture.
         arch: Arch,
-        /// What the bundle has.
+        /// The architectures in the bundle.
         available: Vec<String>,
     },
 
-    /// Neither the compiler nor the bundle could give code.
+    /// No compiler is available, and the bundle has no usable code.
     Neither {
-        /// Why nothing could be compiled.
+        /// Why no compiler is available.
         compiler: Box<Error>,
-        /// Why the bundle was of no use.
+        /// Why the bundle is not usable.
         bundle: Box<Error>,
     },
 
-    /// The HIP runtime failed: loading code, for instance.
+    /// A call of the HIP runtime failed, such as loading code.
     Hip(hip::Error),
 }
 
 impl Error {
-    /// Whether there is no usable compiler on this machine, rather than something wrong with what it was asked.
+    /// Returns whether the cause is that no usable compiler is available, as opposed to invalid input.
     pub fn is_unavailable(&self) -> bool {
         matches!(self, Self::NoHiprtc(_) | Self::NoComgr { .. })
     }
 
-    /// The compiler's messages, if the source does not compile.
+    /// Returns the compiler's messages if the source does not compile.
     pub fn log(&self) -> Option<&str> {
         match self {
             Self::Compilation { log, .. } => Some(log),
@@ -136,7 +137,7 @@ impl Error {
     }
 }
 
-/// As [`Display`](fmt::Display): a program whose `main` returns the error prints it this way, and so does `unwrap`.
+/// The same as [`Display`](fmt::Display), because `unwrap` and a `main` that returns the error print it with `Debug`.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -148,29 +149,29 @@ impl fmt::Display for Error {
         match self {
             Self::NoHiprtc(error) => write!(
                 f,
-                "no run-time compiler (HIPRTC): {error}\nto do without, ship compiled kernels: hiprtc::compile_or_bundle"
+                "no run-time compiler (HIPRTC) is available: {error}\nTo run without one, include kernels compiled ahead of time: hiprtc::compile_or_bundle"
             ),
             Self::NoComgr { hiprtc, comgr, reason } => write!(
                 f,
-                "HIPRTC ({}) cannot compile: {comgr}, the compiler behind it, cannot be loaded: {reason}",
+                "HIPRTC ({}) cannot compile: its compiler, {comgr}, cannot be loaded: {reason}",
                 hiprtc.display()
             ),
             Self::NoArch(error) => write!(
                 f,
-                "no architecture was given, and no device has one to give: name one, such as Program::arch(\"gfx90a\"). \
-                 The device: {error}"
+                "no architecture was given, and no device is available to determine it: {error}\n\
+                 To compile without a device, name the architecture: Program::arch(\"gfx90a\")"
             ),
             Self::InvalidArch { given } => write!(
                 f,
-                "{given:?} is not an architecture: a processor with features is wanted, such as gfx90a or \
+                "{given:?} is not an architecture: expected a processor, with or without features, such as gfx90a or \
                  gfx90a:sramecc+:xnack-"
             ),
             Self::UnsupportedArch { arch, known } => write!(
                 f,
-                "the compiler does not know {arch}, or not with these features: it compiles for {}",
+                "the compiler does not support {arch}, or not with these features: it supports {}",
                 listed(known)
             ),
-            Self::Nul { what, position } => write!(f, "{what} has a NUL at byte {position}"),
+            Self::Nul { what, position } => write!(f, "{what} contains a NUL at byte {position}"),
             Self::Empty { what } => write!(f, "{what} is empty"),
             Self::InvalidOption { option, reason } => write!(f, "option {option:?}: {reason}"),
             Self::Compilation { name, arch, options, log } => {
@@ -178,23 +179,23 @@ impl fmt::Display for Error {
             }
             Self::NotCode { name, options, size } => write!(
                 f,
-                "{name}: the compiler made {size} bytes that are no code object; an option asks for something else \
+                "{name}: the compiler's output ({size} bytes) is not a code object; one of the options requests another output \
                  (options: {})",
                 options.join(" ")
             ),
             Self::UnknownName { expression, known } => write!(
                 f,
-                "no lowered name for {expression:?}: it has to be asked for before compiling; known are {}",
+                "no lowered name for {expression:?}: request it with name_expression before compiling; requested: {}",
                 listed(known)
             ),
             Self::Hiprtc(error) => error.fmt(f),
-            Self::InvalidBundle(reason) => write!(f, "not a usable code object bundle: {reason}"),
+            Self::InvalidBundle(reason) => write!(f, "not a valid code object bundle: {reason}"),
             Self::NoCodeFor { arch, available } => {
-                write!(f, "no code for {arch} in the bundle: it has {}", listed(available))
+                write!(f, "the bundle has no code for {arch}, only for {}", listed(available))
             }
             Self::Neither { compiler, bundle } => write!(
                 f,
-                "there is neither a compiler nor code in the bundle.\nThe bundle: {bundle}\nThe compiler: {compiler}"
+                "no compiler is available, and the bundle cannot be used.\nThe bundle: {bundle}\nThe compiler: {compiler}"
             ),
             Self::Hip(error) => error.fmt(f),
         }
@@ -208,7 +209,7 @@ impl std::error::Error for Error {
             Self::NoComgr { reason, .. } => Some(reason),
             Self::NoArch(error) => Some(error),
             Self::Neither { compiler, .. } => Some(compiler),
-            // The texts of these are this error's own.
+            // This error displays the text of these itself.
             Self::Hiprtc(error) => error.source(),
             Self::Hip(error) => error.source(),
             _ => None,
@@ -226,15 +227,15 @@ fn listed(names: &[String]) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
-/// A call into HIPRTC that failed.
+/// A failed call of HIPRTC.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HiprtcError {
-    /// The status that came back.
+    /// The returned status.
     pub status: hiprtcResult,
     /// The C function.
     pub function: &'static str,
-    /// What was asked of it.
+    /// What was requested.
     pub asked: String,
 }
 

@@ -1,4 +1,4 @@
-//! Compile HIP C++ kernels at run time, or ship them compiled for several AMD GPUs.
+//! Compiles HIP C++ kernels at run time, or loads kernels that were compiled ahead of time for several AMD GPUs.
 //!
 //! ```
 //! use hiprtc::Program;
@@ -9,7 +9,7 @@
 //! );
 //! match program.clone().arch("gfx90a").compile() {
 //!     Ok(code) => println!("{} bytes for {}", code.as_bytes().len(), code.arch()),
-//!     // Nothing of ROCm is linked: this program runs on a machine without it, too.
+//!     // Nothing of ROCm is linked: this program also runs on a machine without it.
 //!     Err(error) if error.is_unavailable() => println!("{error}"),
 //!     Err(error) => return Err(error),
 //! }
@@ -18,15 +18,15 @@
 //!
 //! | To | use | C functions |
 //! |---|---|---|
-//! | know whether there is a compiler | [`available`] | |
+//! | find out whether a compiler is available | [`available`] | |
 //! | compile | [`Program`], [`Options`] | `hiprtcCreateProgram`, `hiprtcCompileProgram`, `hiprtcGetProgramLog`, `hiprtcGetCode` |
 //! | instantiate templates | [`Program::name_expression`], [`Code::lowered_name`] | `hiprtcAddNameExpression`, `hiprtcGetLoweredName` |
 //! | load the result | [`Code::load`] | `hipModuleLoadData` |
-//! | ship code for several GPUs | [`Program::compile_bundle`], [`Bundle`] | clang's offload bundles |
-//! | compile if possible, else take what was shipped | [`compile_or_bundle`] | |
+//! | write code for several GPUs to a file | [`Program::compile_bundle`], [`Bundle`] | clang's offload bundles |
+//! | compile if a compiler is available, otherwise use a bundle | [`compile_or_bundle`] | |
 //!
-//! Kernels are compiled for the current device, or for the architecture that is named; no device is needed then. Whatever is wrong with the input is an
-//! error before HIPRTC sees it; what the compiler says is in [`Error::Compilation`].
+//! Kernels are compiled for the current device, or for a named architecture, which needs no device. Invalid input is an
+//! error before HIPRTC is called. The compiler's messages are in [`Error::Compilation`].
 
 mod available;
 mod bundle;
@@ -46,7 +46,7 @@ pub use error::{Error, HiprtcError, Result};
 pub use options::{CppStandard, OptLevel, Options};
 pub use program::Program;
 
-/// The README's example compiles.
+/// Compiles the README's example.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -18,21 +18,21 @@ pub enum CppStandard {
     Cpp23,
 }
 
-/// How hard the compiler tries.
+/// The optimisation level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum OptLevel {
-    /// `-O0`: as written, for debuggers.
+    /// `-O0`: not optimised, for debuggers.
     O0,
     /// `-O1`
     O1,
     /// `-O2`
     O2,
-    /// `-O3`: what HIPRTC does by itself.
+    /// `-O3`: HIPRTC's default.
     O3,
 }
 
-/// The options of a compilation, in the order given. The architecture is not among them: it is [`Program::arch`](crate::Program::arch).
+/// Compiler options, in the order given. The architecture is set with [`Program::arch`](crate::Program::arch) instead.
 ///
 /// ```
 /// use hiprtc::{CppStandard, Options};
@@ -44,17 +44,17 @@ pub enum OptLevel {
 #[must_use]
 pub struct Options {
     options: Vec<String>,
-    /// How many `-mllvm` are there by way of the method.
+    /// Number of `-mllvm` options added with the method.
     llvm: usize,
 }
 
 impl Options {
-    /// None.
+    /// Creates an empty list.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Any option, as the compiler (clang) spells it: one argument.
+    /// Adds any option of the compiler (clang), as one argument.
     pub fn raw(mut self, option: impl Into<String>) -> Self {
         self.options.push(option.into());
         self
@@ -81,7 +81,7 @@ impl Options {
         self.raw(format!("-U{name}"))
     }
 
-    /// `-IPATH`: where `#include` looks. [`Program::header`](crate::Program::header) needs no files.
+    /// `-IPATH`: a directory for `#include`. [`Program::header`](crate::Program::header) adds a header without a file.
     pub fn include_dir(self, path: &str) -> Self {
         self.raw(format!("-I{path}"))
     }
@@ -96,12 +96,12 @@ impl Options {
         })
     }
 
-    /// `-ffast-math`: arithmetic may be reordered, NaN and infinities are taken not to happen.
+    /// `-ffast-math`: arithmetic may be reordered, and NaN and infinities are assumed not to occur.
     pub fn fast_math(self) -> Self {
         self.raw("-ffast-math")
     }
 
-    /// `-g`: information for debuggers.
+    /// `-g`: debug information.
     pub fn debug(self) -> Self {
         self.raw("-g")
     }
@@ -111,23 +111,23 @@ impl Options {
         self.raw(format!("--gpu-max-threads-per-block={threads}"))
     }
 
-    /// `-mllvm OPTION`: a switch of LLVM itself. LLVM ends the process, with a message on stderr, on one that it does not know; nobody can
-    /// prevent that, so these have a method of their own.
+    /// `-mllvm OPTION`: an option of LLVM itself. LLVM terminates the process, with a message on stderr, if it does not
+    /// know the option. This cannot be prevented, so `-mllvm` through [`raw`](Self::raw) is an error.
     pub fn llvm(mut self, option: &str) -> Self {
         self.options.extend(["-mllvm".to_owned(), option.to_owned()]);
         self.llvm += 1;
         self
     }
 
-    /// The options as the compiler gets them.
+    /// Returns the options as they are passed to the compiler.
     pub fn as_slice(&self) -> &[String] {
         &self.options
     }
 
-    /// Refuses what no compiler can be given.
+    /// Rejects options that cannot be passed to a compiler.
     pub(crate) fn check(&self) -> Result<()> {
         if self.options.iter().filter(|option| *option == "-mllvm").count() > self.llvm {
-            let reason = "LLVM ends the process on a switch it does not know: Options::llvm is for those who mean it";
+            let reason = "LLVM terminates the process on an unknown option: use Options::llvm to pass one deliberately";
             return Err(Error::InvalidOption { option: "-mllvm".to_owned(), reason });
         }
         for option in &self.options {
@@ -139,19 +139,19 @@ impl Options {
                 return refuse("it is empty");
             }
             if option.starts_with("-mllvm=") {
-                return refuse("Options::llvm is for switches of LLVM");
+                return refuse("use Options::llvm for options of LLVM");
             }
             if option == "-fgpu-rdc" {
-                return refuse("it asks for bitcode to be linked later, not for code that runs");
+                return refuse("it produces bitcode for linking, not loadable code");
             }
             if option.starts_with("--offload-arch") || option.starts_with("--gpu-architecture") {
-                return refuse("the architecture is given with Program::arch");
+                return refuse("set the architecture with Program::arch");
             }
             if let Some(definition) = option.strip_prefix("-D").or_else(|| option.strip_prefix("-U")) {
                 let name = definition.split(['=', '(']).next().unwrap_or_default();
                 let starts = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
                 if !starts || !name.chars().all(|c| c.is_alphanumeric() || c == '_') {
-                    return refuse("the macro's name is not one");
+                    return refuse("the macro's name is not an identifier");
                 }
             }
         }

@@ -18,7 +18,8 @@ use crate::comgr::Comgr;
 use crate::error::{Error, HiprtcError, Result};
 use crate::options::Options;
 
-/// HIP C++ source with what it is to be compiled with. Nothing is compiled until asked for; then as often as one likes.
+/// HIP C++ source with its headers, options and architecture. Creating it compiles nothing; it can be compiled
+/// repeatedly.
 ///
 /// ```no_run
 /// use hiprtc::{Options, Program};
@@ -48,7 +49,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// A program of one source; `name` is what messages call it, as if it were a file.
+    /// Creates a program from one source. `name` is its file name in the compiler's messages.
     pub fn new(name: impl Into<String>, source: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -60,36 +61,40 @@ impl Program {
         }
     }
 
-    /// A header that `#include` finds under `name`, without a file.
+    /// Adds a header that `#include` finds under `name`, without a file.
     pub fn header(mut self, name: impl Into<String>, source: impl Into<String>) -> Self {
         self.headers.push((name.into(), source.into()));
         self
     }
 
-    /// The architecture to compile for, such as `"gfx90a"` or a [`hip::Arch`], instead of the current device's.
+    /// Sets the architecture to compile for, such as `"gfx90a"` or a [`hip::Arch`]. The default is the current
+    /// device's.
     pub fn arch(mut self, arch: impl fmt::Display) -> Self {
         self.arch = Some(arch.to_string());
         self
     }
 
-    /// The options, in place of those there were.
+    /// Sets the options, replacing earlier ones.
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;
         self
     }
 
-    /// Asks for an instance of a template, or any kernel by its C++ name: `"scale<float>"`, `"my::kernel"`. It is then in the code, under the
-    /// name that [`Code::lowered_name`] gives.
+    /// Requests an instance of a template, or any kernel by its C++ name: `"scale<float>"`, `"my::kernel"`. The code
+    /// then contains it, under the name that [`Code::lowered_name`] returns.
     pub fn name_expression(mut self, expression: impl Into<String>) -> Self {
         self.expressions.push(expression.into());
         self
     }
 
-    /// Compiles for the architecture given, else for the current device's.
+    /// Compiles for the architecture set with [`arch`](Self::arch), otherwise for the current device's.
     ///
     /// # Errors
-    /// [`Error::Compilation`] with the compiler's messages; [`Error::UnsupportedArch`]; [`Error::NoHiprtc`] and [`Error::NoComgr`] without a compiler
-    /// ([`available`](crate::available)); [`Error::NoArch`] with neither an architecture nor a device; the errors about input.
+    /// - [`Error::Compilation`] with the compiler's messages if the source does not compile.
+    /// - [`Error::UnsupportedArch`] if the compiler does not support the architecture.
+    /// - [`Error::NoHiprtc`] and [`Error::NoComgr`] if no compiler is available ([`available`](crate::available)).
+    /// - [`Error::NoArch`] if no architecture is set and no device is available.
+    /// - [`Error::InvalidArch`], [`Error::Nul`], [`Error::Empty`] and [`Error::InvalidOption`] for invalid input.
     pub fn compile(&self) -> Result<Code> {
         self.check()?;
         let given = self.given_arch()?;
@@ -97,20 +102,20 @@ impl Program {
         self.run(compiler, &given.map_or_else(device_arch, Ok)?)
     }
 
-    /// Compiles for `arch`, whatever [`arch`](Self::arch) says.
+    /// Compiles for `arch`. The architecture set with [`arch`](Self::arch) is ignored.
     ///
     /// # Errors
-    /// As of [`compile`](Self::compile).
+    /// The same as [`compile`](Self::compile).
     pub fn compile_for(&self, arch: &Arch) -> Result<Code> {
         self.check()?;
         check_arch(&arch.to_string())?;
         self.run(compiler()?, arch)
     }
 
-    /// Compiles for several architectures and puts the code in a bundle: a file to ship.
+    /// Compiles for several architectures, and returns the code as the bytes of a [`Bundle`](crate::Bundle).
     ///
     /// # Errors
-    /// As of [`compile`](Self::compile).
+    /// The same as [`compile`](Self::compile).
     pub fn compile_bundle<A: fmt::Display>(&self, architectures: impl IntoIterator<Item = A>) -> Result<Vec<u8>> {
         let mut writer = BundleWriter::new();
         for arch in architectures {
@@ -125,7 +130,7 @@ impl Program {
         &self.expressions
     }
 
-    /// The architecture to find code for: the one given, else the current device's.
+    /// Returns the architecture to find code for: the one set, otherwise the current device's.
     pub(crate) fn wanted_arch(&self) -> Result<Arch> {
         self.given_arch()?.map_or_else(device_arch, Ok)
     }
@@ -134,7 +139,7 @@ impl Program {
         self.arch.as_deref().map(check_arch).transpose()
     }
 
-    /// Refuses what no compiler can be given.
+    /// Rejects input that cannot be passed to a compiler.
     pub(crate) fn check(&self) -> Result<()> {
         let text = |what: String, text: &str| {
             if text.trim().is_empty() {
@@ -160,7 +165,7 @@ impl Program {
         self.options.check()
     }
 
-    /// Compiles what has been checked, with a compiler that is there.
+    /// Compiles. The input has been checked, and a compiler is available.
     fn run(&self, compiler: Option<&Comgr>, arch: &Arch) -> Result<Code> {
         if let Some(comgr) = compiler.filter(|comgr| comgr.supports(arch) == Some(false)) {
             return Err(Error::UnsupportedArch { arch: arch.clone(), known: comgr.processors() });
@@ -194,13 +199,13 @@ impl Program {
     }
 }
 
-/// The current device's architecture.
+/// Returns the current device's architecture.
 fn device_arch() -> Result<Arch> {
     let arch = Device::current().and_then(|device| Ok(device.properties()?.arch.clone()));
     arch.map_err(|error| Error::NoArch(Box::new(error)))
 }
 
-/// An architecture's name, checked: HIPRTC would take anything for one until late in the compilation.
+/// Checks an architecture's name. HIPRTC itself would accept any string until late in the compilation.
 fn check_arch(given: &str) -> Result<Arch> {
     let invalid = || Error::InvalidArch { given: given.to_owned() };
     let arch: Arch = given.parse().map_err(|_| invalid())?;
@@ -252,7 +257,7 @@ impl Handle {
         Ok(Self(handle))
     }
 
-    /// The compiler's messages; none if they cannot be had.
+    /// Returns the compiler's messages; empty if they cannot be read.
     fn log(&self) -> String {
         let mut size = 0;
         // SAFETY: a live program and a place for the size.
@@ -297,7 +302,7 @@ impl Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // SAFETY: a live program, destroyed once. What it returns helps nobody here.
+        // SAFETY: a live program, destroyed once. There is no one to report its status to.
         let _ = unsafe { hiprtcDestroyProgram(&mut self.0) };
     }
 }
@@ -338,12 +343,12 @@ mod tests {
             (Program::new("", "x"), "name is empty"),
             (Program::new("a\0b", "x"), "NUL at byte 1"),
             (Program::new("a", " \n"), "source of a is empty"),
-            (Program::new("a", "x\0"), "source of a has a NUL at byte 1"),
+            (Program::new("a", "x\0"), "source of a contains a NUL at byte 1"),
             (good.clone().header("", "x"), "header's name is empty"),
-            (good.clone().header("h\0", "x"), "header's name has a NUL"),
-            (good.clone().header("h", "x\0"), "header h has a NUL"),
+            (good.clone().header("h\0", "x"), "header's name contains a NUL"),
+            (good.clone().header("h", "x\0"), "header h contains a NUL"),
             (good.clone().name_expression(""), "name expression is empty"),
-            (good.clone().name_expression("f\0"), "name expression has a NUL"),
+            (good.clone().name_expression("f\0"), "name expression contains a NUL"),
             (good.clone().options(Options::new().raw("-g\0")), "NUL"),
             (good.clone().arch("sm_90"), "not an architecture"),
         ] {

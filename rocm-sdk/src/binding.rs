@@ -13,32 +13,33 @@ use crate::process;
 use crate::report::Report;
 use crate::spec::LibrarySpec;
 
-/// Something that has the functions of a C library: a software GPU, a recorder, a stub in a test.
+/// Provides the functions of a C library: a software GPU, a recorder, a stub in a test.
 ///
-/// Every address returned must be a function with the C ABI and the signature of the function of that name; it must stay
-/// valid to the end of the process. [`symbol`](Provider::symbol) is asked once a function, and must not itself call a function of the
-/// binding that it serves.
+/// Every returned address must be a function with the C ABI and the signature of the function of that name, and must
+/// stay valid until the process ends. [`symbol`](Provider::symbol) is called once per function, and must not call a
+/// function of the binding that it serves.
 pub trait Provider: Sync {
-    /// What to call it in messages.
+    /// Returns its name for messages.
     fn name(&self) -> &str;
-    /// The function of that name, or `None` if there is none.
+    /// Returns the function of that name, or `None` if it is not provided.
     fn symbol(&self, name: &CStr) -> Option<NonNull<c_void>>;
 }
 
-/// Why a call found no function behind it.
+/// Why a function is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missing {
-    /// The library could not be opened ([`Binding::load`] says why).
+    /// The library could not be opened ([`Binding::load`] returns the reason).
     Library,
-    /// The library is there but lacks the function ([`Binding::symbol_error`] says what it needs).
+    /// The library was opened, but lacks the function ([`Binding::symbol_error`] returns the details).
     Symbol,
 }
 
-/// What a function returns when there is no function: its API's own status where it has one, else nothing.
+/// The value that a call of a missing function returns: its API's own status if it has one, otherwise zero, null or
+/// `None`.
 ///
-/// A -sys crate implements it for its status types.
+/// A `-sys` crate implements it for its status types.
 pub trait MissingValue: Sized {
-    /// The value to return.
+    /// Returns the value.
     fn missing(why: Missing) -> Self;
 }
 
@@ -133,7 +134,7 @@ enum Source {
     Library(Result<Library, Error>),
 }
 
-/// A function that a program called and that was not there.
+/// A function that was called and is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MissingSymbol {
     /// Its name.
@@ -142,9 +143,10 @@ pub struct MissingSymbol {
     pub since: &'static str,
 }
 
-/// A C library as seen from its -sys crate: the shared library, opened on first use, or the [`Provider`] that replaces it.
+/// The binding of a `-sys` crate to its C library: the shared library, opened on first use, or the [`Provider`] that
+/// replaces it.
 ///
-/// One `static` a -sys crate, named in [`bindings!`](crate::bindings).
+/// Each `-sys` crate has one `static`, which [`bindings!`](crate::bindings) names.
 pub struct Binding {
     spec: &'static LibrarySpec,
     source: OnceLock<Source>,
@@ -153,20 +155,20 @@ pub struct Binding {
 }
 
 impl Binding {
-    /// A binding to the library that `spec` names. Opens nothing yet.
+    /// Creates a binding to the library that `spec` names. Opens nothing.
     pub const fn new(spec: &'static LibrarySpec) -> Self {
         Self { spec, source: OnceLock::new(), missing: Mutex::new(Vec::new()) }
     }
 
-    /// The library's names.
+    /// Returns the library's names.
     pub fn spec(&self) -> &'static LibrarySpec {
         self.spec
     }
 
-    /// Puts `provider` in the library's place. To set the one that is set already is no error.
+    /// Replaces the library by `provider`. Setting the same provider again is not an error.
     ///
     /// # Errors
-    /// [`Error::ProviderTooLate`] if a function has been called or asked for, or another provider set.
+    /// [`Error::ProviderTooLate`] if a function was called or queried before, or if another provider is set.
     pub fn set_provider(&'static self, provider: &'static dyn Provider) -> Result<(), Error> {
         let source = self.source.get_or_init(|| {
             let instead = Error::Provided { library: self.spec.name(), provider: provider.name().to_owned() };
@@ -184,7 +186,7 @@ impl Binding {
         }
     }
 
-    /// The provider in the library's place, if there is one.
+    /// Returns the name of the provider that replaces the library, if one is set.
     pub fn provider_name(&'static self) -> Option<&'static str> {
         match self.source.get()? {
             Source::Provider(p, _) => Some(p.name()),
@@ -192,20 +194,21 @@ impl Binding {
         }
     }
 
-    /// Whether the function `name` is there: the library or provider is asked (and the library opened), nothing is called.
+    /// Returns whether the function `name` is available. It opens the library if necessary, and calls nothing.
     pub fn has(&'static self, name: &CStr) -> bool {
         matches!(self.find(name), Ok(Some(_)))
     }
 
-    /// The function `name` as an address, for what the generated bindings do not cover.
+    /// Returns the address of the function `name`, for functions that the generated bindings do not cover.
     pub fn symbol(&'static self, name: &CStr) -> Option<NonNull<c_void>> {
         self.find(name).ok().flatten()
     }
 
-    /// Opens the library if it is not open yet. Success and failure are remembered: there is one search a process.
+    /// Opens the library if it is not open yet. Success and failure are cached: there is one search per process.
     ///
     /// # Errors
-    /// Why it could not be opened, with every path tried; [`Error::Provided`] if a provider is in its place ([`Binding::check`] takes either).
+    /// Why it could not be opened, with every path tried. [`Error::Provided`] if a provider replaces it
+    /// ([`Binding::check`] accepts both).
     pub fn load(&'static self) -> Result<&'static Library, &'static Error> {
         match self.source() {
             Source::Library(Ok(library)) => Ok(library),
@@ -214,7 +217,7 @@ impl Binding {
         }
     }
 
-    /// Whether calls can work at all: a provider is set, or the library is open.
+    /// Checks that a provider is set, or that the library can be opened. Opens it if necessary.
     ///
     /// # Errors
     /// Why the library could not be opened, with every path tried.
@@ -225,7 +228,7 @@ impl Binding {
         }
     }
 
-    /// The library, if it is open; opens nothing.
+    /// Returns the library if it is open. Opens nothing.
     pub fn opened(&'static self) -> Option<&'static Library> {
         match self.source.get()? {
             Source::Library(Ok(library)) => Some(library),
@@ -233,7 +236,7 @@ impl Binding {
         }
     }
 
-    /// How the library was searched for, successfully or not; `None` before the first use and with a provider.
+    /// Returns the search for the library, successful or not; `None` before the first use and with a provider.
     pub fn report(&'static self) -> Option<&'static Report> {
         match self.source.get()? {
             Source::Library(Ok(library)) => Some(library.report()),
@@ -242,7 +245,8 @@ impl Binding {
         }
     }
 
-    /// Why a call of `name`, which ROCm has `since` that release, cannot work; `None` if it can.
+    /// Returns why the function `name` is not available; `None` if it is. `since` is the first ROCm release that has
+    /// it.
     pub fn symbol_error(&'static self, name: &CStr, since: &str) -> Option<Error> {
         match self.find(name) {
             Ok(Some(_)) => None,
@@ -260,7 +264,7 @@ impl Binding {
         }
     }
 
-    /// The functions that were called so far and were not there, in order of their first call.
+    /// Returns the missing functions that were called so far, in the order of their first calls.
     pub fn missing_symbols(&'static self) -> Vec<MissingSymbol> {
         self.missing.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -287,7 +291,8 @@ impl Binding {
         }
     }
 
-    /// The function's address, or the mark of what is missing; in one register, and `extern "C"` so that callers need no unwinding.
+    /// The function's address, or the mark of what is missing; in one register, and `extern "C"` so that callers need
+    /// no unwinding.
     #[cold]
     #[inline(never)]
     extern "C" fn resolve(&'static self, slot: &'static Slot) -> *mut c_void {
@@ -336,17 +341,18 @@ impl fmt::Debug for Binding {
 /// }
 ///
 /// rocm_sdk::bindings! { binding = crate::BINDING;
-///     /// How many devices there are.
+///     /// Returns the number of devices.
 ///     "5.7" pub fn hipGetDeviceCount(count: *mut c_int) -> hipError_t;
 /// }
 /// # fn main() {}
 /// ```
 ///
-/// Each item is `"RELEASE" pub fn name(parameter: type, ..) -> type;` with attributes and doc comments before it, `#[cfg]` included;
-/// RELEASE is the first ROCm release that has the function. It becomes a `pub unsafe extern "C" fn` of that name: an
-/// atomic load and an indirect call once resolved, no lock, no hash, no allocation. Where the library or the function is missing it
-/// returns [`MissingValue::missing`](crate::MissingValue::missing) of its return type. A `# Safety` section and the release are added to
-/// its documentation. `binding` is the path of a `static` [`Binding`](crate::Binding).
+/// Each item is `"RELEASE" pub fn name(parameter: type, ..) -> type;` with attributes and doc comments before it,
+/// `#[cfg]` included; RELEASE is the first ROCm release that has the function. The item becomes a
+/// `pub unsafe extern "C" fn` of that name. Once resolved, a call is an atomic load and an indirect call: no lock, no
+/// hash, no allocation. If the library or the function is missing, it returns
+/// [`MissingValue::missing`](crate::MissingValue::missing) of its return type. A `# Safety` section and the release are
+/// added to its documentation. `binding` is the path of a `static` [`Binding`](crate::Binding).
 #[macro_export]
 macro_rules! bindings {
     // A block is first cut into items, as coarsely as can be, since matching it takes time quadratic in the number of fragments.
@@ -364,7 +370,7 @@ macro_rules! bindings {
 macro_rules! __binding {
     ($binding:path, [$($attributes:tt)*] $since:literal $name:ident ($($parameter:ident: $type:ty),* $(,)?) [$(-> $result:ty)?]) => {
         $($attributes)*
-        #[doc = concat!("\n\nSince ROCm ", $since, ".\n\n# Safety\nThe C function's own contract holds: pointers are valid for what it reads and writes, handles are live.")]
+        #[doc = concat!("\n\nSince ROCm ", $since, ".\n\n# Safety\nThe caller must uphold the C function's contract: pointers must be valid for its reads and writes, and handles must be alive.")]
         #[allow(non_snake_case)]
         #[inline]
         pub unsafe extern "C" fn $name($($parameter: $type),*) $(-> $result)? {

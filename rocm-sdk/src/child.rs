@@ -39,7 +39,7 @@ pub fn run(mut command: Command, limit: Duration) -> Result<Ended, String> {
     let in_time = has_ended(&mut child, until);
     // The child is waited for afterwards: until then its number, which is the group's, is given to nobody else.
     end(&mut child);
-    let status = child.wait().map_err(|error| format!("cannot be waited for: {error}"))?;
+    let status = child.wait().map_err(|error| format!("waiting for it failed: {error}"))?;
     let until = Instant::now() + AFTERWARDS;
     Ok(Ended { stdout: stdout.text(until), stderr: stderr.text(until), status: in_time.then_some(status) })
 }

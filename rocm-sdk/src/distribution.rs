@@ -1,4 +1,4 @@
-//! What a distribution made by AMD's TheRock says of itself (feature `distribution`).
+//! The description that a distribution by AMD's TheRock contains (feature `distribution`).
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ const INFO: &str = "share/therock/dist_info.json";
 const MANIFEST: &str = "share/therock/therock_manifest.json";
 const TARGETS: &str = "dist_amdgpu_targets";
 
-/// A distribution: the targets that it has code for, and what it was made from.
+/// A distribution: the targets that it has code for, and its sources.
 ///
 /// ```
 /// use rocm_sdk::{Distribution, Error};
@@ -35,10 +35,11 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// The one whose root this is; `None` if it has no `share/therock/dist_info.json`, as distributions of others.
+    /// Reads the distribution at this root. Returns `None` if it has no `share/therock/dist_info.json`: then it is not
+    /// by TheRock.
     ///
     /// # Errors
-    /// [`Error::Distribution`] if the file cannot be read or is not what it should be.
+    /// [`Error::Distribution`] if the file cannot be read or is invalid.
     pub fn at(root: &Path) -> Result<Option<Self>, Error> {
         let path = root.join(INFO);
         let Some(info) = read(&path)? else { return Ok(None) };
@@ -51,12 +52,12 @@ impl Distribution {
         Ok(Some(Self { path, info, manifest }))
     }
 
-    /// The file, `dist_info.json`.
+    /// Returns the path of `dist_info.json`.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The targets as they are written there, `gfx942;gfx950`: what AMD's `rocm-sdk targets` prints.
+    /// Returns the targets as written there, such as `gfx942;gfx950`. AMD's `rocm-sdk targets` prints the same.
     pub fn targets_text(&self) -> String {
         match self.info.get(TARGETS) {
             Some(Value::String(text)) => text.clone(),
@@ -64,7 +65,7 @@ impl Distribution {
         }
     }
 
-    /// The targets that it has code for, each once, in the order written.
+    /// Returns the targets that it has code for, each once, in the written order.
     pub fn targets(&self) -> Vec<String> {
         let texts: Vec<&str> = match self.info.get(TARGETS) {
             Some(Value::Array(values)) => values.iter().filter_map(Value::as_str).collect(),
@@ -81,41 +82,42 @@ impl Distribution {
         targets
     }
 
-    /// Whether it has code for the target `gfx90a`, or for that with certain features as `gfx90a:xnack+`; a target
-    /// without features serves one with any.
+    /// Returns whether it has code for a target, such as `gfx90a` or `gfx90a:xnack+`. Code for a target without
+    /// features also fits that target with any features.
     pub fn has_target(&self, target: &str) -> bool {
         let base = target.split(':').next().unwrap_or(target);
         self.targets().iter().any(|known| known == target || known == base)
     }
 
-    /// The commit of TheRock that it was made from.
+    /// Returns the commit of TheRock that it was built from.
     pub fn commit(&self) -> Option<&str> {
         self.manifest_text("the_rock_commit")
     }
 
-    /// ROCm's release, where the maker told it.
+    /// Returns ROCm's release, if stated.
     pub fn rocm_version(&self) -> Option<&str> {
         self.manifest_text("rocm_version")
     }
 
-    /// The version of the packages, where the maker told it.
+    /// Returns the version of the packages, if stated.
     pub fn package_version(&self) -> Option<&str> {
         self.manifest_text("rocm_package_version")
     }
 
-    /// The sources that it was made from: the path in TheRock, and the commit where it is told.
+    /// Returns the sources that it was built from: the path in TheRock, and the commit if stated.
     pub fn sources(&self) -> Vec<(&str, Option<&str>)> {
         let modules = self.manifest.as_ref().and_then(|m| m.get("submodules")).and_then(Value::as_array);
         modules.into_iter().flatten().filter_map(source).collect()
     }
 
-    /// Any other entry of `dist_info.json`, else of `therock_manifest.json`: a text as it is, anything else as JSON.
+    /// Returns any other entry of `dist_info.json`, otherwise of `therock_manifest.json`: a string as it is, other
+    /// values as JSON.
     pub fn entry(&self, key: &str) -> Option<String> {
         let value = self.info.get(key).or_else(|| self.manifest.as_ref()?.get(key))?;
         Some(value.as_str().map_or_else(|| value.to_string(), str::to_owned))
     }
 
-    /// The keys of `dist_info.json`, then those of `therock_manifest.json`.
+    /// Returns the keys of `dist_info.json`, then those of `therock_manifest.json`.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.info.keys().chain(self.manifest.iter().flat_map(Map::keys)).map(String::as_str)
     }
@@ -126,10 +128,10 @@ impl Distribution {
 }
 
 impl Layout {
-    /// The distribution that this is, if TheRock made it: of wheels the core tells.
+    /// Returns the distribution, if it is by TheRock. For wheels, the core wheel describes it.
     ///
     /// # Errors
-    /// As [`Distribution::at`].
+    /// The same as [`Distribution::at`].
     pub fn distribution(&self) -> Result<Option<Distribution>, Error> {
         for root in self.library_roots().iter().map(PathBuf::as_path).chain([self.root()]) {
             if let Some(distribution) = Distribution::at(root)? {

@@ -1,4 +1,4 @@
-//! What keeps programs of this machine from using ROCm and a GPU, and what to do about it.
+//! Diagnoses why programs of this machine cannot use ROCm and a GPU, and says what to do.
 //!
 //! ```
 //! use rocm_sdk::{Search, doctor::Doctor};
@@ -41,7 +41,7 @@ use problem::Problems;
 
 type Prober = Box<dyn Fn(&[&'static LibrarySpec]) -> Vec<Probe>>;
 
-/// An examination of a machine, to be set up and then run.
+/// An examination of a machine. Configure it, then run it.
 pub struct Doctor {
     search: Search,
     machine: Machine,
@@ -49,7 +49,7 @@ pub struct Doctor {
     library_path: Option<OsString>,
 }
 
-/// What was found. Its `Display` is a text of some lines a section; with serde it is the same as data.
+/// The result of an examination. `Display` prints it as text; serde serialises the same data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Diagnosis {
@@ -57,27 +57,28 @@ pub struct Diagnosis {
     pub rocm_sdk: &'static str,
     /// Whether a program can run kernels on a GPU.
     pub usable: bool,
-    /// The places that the search looks at, in order.
+    /// The places of the search, in order.
     pub places: Vec<Place>,
     /// Every library of the table.
     pub libraries: Vec<Probe>,
     /// The kernel driver.
     pub driver: Driver,
-    /// The GPUs that it shows.
+    /// The GPUs that it lists.
     pub gpus: Vec<Gpu>,
-    /// The variables that matter and are set.
+    /// The relevant variables that are set.
     pub variables: Vec<Variable>,
-    /// What is wrong, errors first.
+    /// The problems, errors first.
     pub problems: Vec<Problem>,
 }
 
 impl Doctor {
-    /// An examination of this machine, with the ROCm that `search` finds.
+    /// Creates an examination of this machine, with the ROCm that `search` finds.
     pub fn new(search: Search) -> Self {
         Self { search, machine: Machine::this(), probe: None, library_path: None }
     }
 
-    /// Reads `/dev`, `/etc`, `/proc`, `/sys` and the system's libraries below this directory: a container's root, or a test's.
+    /// Reads `/dev`, `/etc`, `/proc`, `/sys` and the system's libraries below this directory: a container's root, or a
+    /// test's.
     pub fn system_root(mut self, root: impl Into<PathBuf>) -> Self {
         self.machine.root = root.into();
         self
@@ -89,19 +90,21 @@ impl Doctor {
         self
     }
 
-    /// The list of directories that the system loader was given, where it is not that of `LD_LIBRARY_PATH`.
+    /// Sets the list of directories that was passed to the system loader, if it is not that of `LD_LIBRARY_PATH`.
     pub fn library_path(mut self, directories: Option<OsString>) -> Self {
         self.library_path = directories;
         self
     }
 
-    /// Opens the libraries by `probe` instead of by [`Probe::run`] in this process. The command opens each in a process of its own.
+    /// Opens the libraries with `probe` instead of [`Probe::run`] in this process. The command opens each in a separate
+    /// process.
     pub fn probe(mut self, probe: impl Fn(&[&'static LibrarySpec]) -> Vec<Probe> + 'static) -> Self {
         self.probe = Some(Box::new(probe));
         self
     }
 
-    /// Looks at everything. Opens every library of ROCm that is found, which runs their initialisers; calls no function of theirs.
+    /// Runs the examination. It opens every library of ROCm that is found, which runs their initialisers, and calls
+    /// none of their functions.
     pub fn examine(&self) -> Diagnosis {
         let places = Place::all(&self.search);
         let on_platform: Vec<&'static LibrarySpec> =
@@ -141,12 +144,12 @@ impl Doctor {
 }
 
 impl Diagnosis {
-    /// What does not work.
+    /// Returns the errors: the problems because of which something does not work.
     pub fn errors(&self) -> impl Iterator<Item = &Problem> {
         self.problems.iter().filter(|problem| problem.severity == Severity::Error)
     }
 
-    /// As JSON, indented.
+    /// Returns the diagnosis as indented JSON.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).unwrap_or_default()
     }

@@ -52,7 +52,7 @@ pub(crate) fn inspect(file: &mut (impl Read + Seek)) -> Result<Dynamic, Reason> 
         });
     }
     if u16_at(&header, 16, little) != Some(TYPE_SHARED) {
-        return Err(Reason::NotElf { found: "an ELF file that is no shared library" });
+        return Err(Reason::NotElf { found: "an ELF file of another type" });
     }
     if class != CLASS_64 {
         return Ok(Dynamic::default());

@@ -1,4 +1,4 @@
-//! What can go wrong while a library is found, opened and asked for its functions.
+//! Errors of finding a library, opening it and getting its functions.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,18 +10,18 @@ use crate::family::DetectedGpus;
 use crate::initialize::VersionMismatch;
 use crate::report::{Reason, Report};
 
-/// An error of this crate. Cheap to clone; searches are carried whole (see [`Error::report`]).
+/// An error of this crate. It is cheap to clone, and carries the whole search (see [`Error::report`]).
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Error {
-    /// No place that was looked at has the library.
+    /// The library was not found in any place searched.
     NotFound {
         /// Short name of the library.
         library: &'static str,
         /// The search.
         report: Arc<Report>,
     },
-    /// The library is there and cannot be used.
+    /// The library was found, but cannot be used.
     Unusable {
         /// Short name of the library.
         library: &'static str,
@@ -34,14 +34,14 @@ pub enum Error {
     },
     /// No library of ROCm has this short name.
     UnknownLibrary {
-        /// The name asked for.
+        /// The requested name.
         name: String,
-        /// The short name that it looks like.
+        /// The most similar short name.
         meant: Option<&'static str>,
     },
-    /// More than one of the libraries asked for could not be had.
+    /// Several of the requested libraries are not available.
     Several {
-        /// Why, library by library.
+        /// The error of each library.
         errors: Vec<Error>,
     },
     /// The library lacks a function.
@@ -52,52 +52,52 @@ pub enum Error {
         symbol: String,
         /// The first release that has it.
         since: String,
-        /// The file, or the provider in its place.
+        /// The file, or the provider that replaces it.
         found_in: String,
-        /// The release found, where it says: "ROCm 6.4.3".
+        /// The release found, if it is known: "ROCm 6.4.3".
         found: Option<String>,
     },
     /// A provider was set after the first function had been resolved.
     ProviderTooLate {
         /// Short name of the library.
         library: &'static str,
-        /// The provider that was to be set.
+        /// The rejected provider.
         wanted: String,
-        /// What is in use instead.
+        /// The library or provider in use.
         current: String,
     },
-    /// A provider stands in for the library, so no library is open.
+    /// A provider replaces the library, so no library is open.
     Provided {
         /// Short name of the library.
         library: &'static str,
         /// The provider.
         provider: String,
     },
-    /// The process-wide search was to be changed after a library had been opened by it.
+    /// The process-wide search cannot be changed, because a library has been searched for already.
     SearchTooLate,
-    /// A relative path was given where it must be absolute.
+    /// A path is relative, but must be absolute.
     RelativePath {
         /// The path given.
         path: PathBuf,
     },
-    /// There is an installation, and nothing in it tells its release.
+    /// The release of an installation is unknown.
     NoRelease {
         /// Its root.
         root: PathBuf,
     },
-    /// The installation is of another release than the one that the program asks for.
+    /// The installation is of another release than the requested one.
     #[cfg(feature = "installation")]
     VersionMismatch {
-        /// What was asked for and what there is.
+        /// The requested and the installed release.
         mismatch: Box<VersionMismatch>,
     },
-    /// A library that a variable names for preloading cannot be had.
+    /// A library that a variable names for preloading is not available.
     PreloadVariable {
         /// The variable.
         variable: &'static str,
-        /// What it says.
+        /// Its value.
         value: String,
-        /// Why the library cannot be had.
+        /// Why the library is not available.
         error: Box<Error>,
     },
     /// A variable names a target family that the distribution does not have.
@@ -106,36 +106,36 @@ pub enum Error {
         family: String,
         /// The variable.
         variable: &'static str,
-        /// The families that it has.
+        /// The families of the distribution.
         available: Vec<String>,
     },
-    /// Neither a variable nor a GPU nor a default tells the target family.
+    /// The target family is unknown: neither a variable nor a GPU nor a default determines it.
     #[cfg(feature = "installation")]
     NoFamily {
-        /// The GPUs that were found, and what did not answer.
+        /// The GPUs found, and the sources that failed.
         gpus: Box<DetectedGpus>,
-        /// The families that the distribution has; empty if that is not known.
+        /// The families of the distribution; empty if unknown.
         available: Vec<String>,
     },
-    /// What a distribution says of itself cannot be understood (feature `distribution`).
+    /// A file that describes the distribution is invalid (feature `distribution`).
     Distribution {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Why it is invalid.
         why: String,
     },
     /// The library is older than the API level that the program was built for.
     TooOld {
         /// Short name of the library.
         library: &'static str,
-        /// What was found.
+        /// The release found.
         found: String,
         /// The API level, major and minor.
         needed: (u32, u32),
     },
 }
 
-/// As [`Display`](fmt::Display): a program whose `main` returns the error prints it this way, and so does `unwrap`.
+/// The same as [`Display`](fmt::Display), because `unwrap` and a `main` that returns the error print it with `Debug`.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -152,11 +152,11 @@ impl fmt::Display for Error {
             Self::Unusable { target, reason, report, .. } => write!(f, "{target}: {reason}. Search for {report}"),
             Self::UnknownLibrary { name, meant } => {
                 write!(f, "{name} is not the short name of a library of ROCm")?;
-                meant.map_or(Ok(()), |meant| write!(f, "; is {meant} meant?"))
+                meant.map_or(Ok(()), |meant| write!(f, "; did you mean {meant}?"))
             }
             Self::Several { errors } => {
                 let names: Vec<&str> = errors.iter().filter_map(Self::library).collect();
-                write!(f, "{} libraries cannot be had: {}.", errors.len(), names.join(", "))?;
+                write!(f, "{} libraries are not available: {}.", errors.len(), names.join(", "))?;
                 errors.iter().try_for_each(|error| write!(f, "\n{error}"))
             }
             Self::SymbolMissing { symbol, since, found_in, found, .. } => write!(
@@ -166,13 +166,13 @@ impl fmt::Display for Error {
             ),
             Self::ProviderTooLate { library, wanted, current } => write!(
                 f,
-                "{library}: provider {wanted} comes too late, {current} is in use; set it before the first call"
+                "{library}: provider {wanted} was set too late: {current} is in use; set the provider before the first call"
             ),
             Self::Provided { library, provider } => {
-                write!(f, "{library} is provided by {provider}: there is no shared library behind it")
+                write!(f, "{library} is provided by {provider}: no shared library is open")
             }
             Self::SearchTooLate => {
-                write!(f, "the search for ROCm cannot be changed any more: a library has been looked for already")
+                write!(f, "the search for ROCm cannot be changed: a library has already been searched for")
             }
             Self::RelativePath { path } => write!(
                 f,
@@ -181,7 +181,7 @@ impl fmt::Display for Error {
             ),
             Self::NoRelease { root } => write!(
                 f,
-                "the ROCm at {} does not say which release it is: it has neither .info/version nor a numbered HIP library",
+                "the ROCm at {} is of an unknown release: it has neither .info/version nor a HIP library with a version number",
                 root.display()
             ),
             #[cfg(feature = "installation")]
@@ -190,7 +190,7 @@ impl fmt::Display for Error {
                 write!(f, "{variable}={value}: {error}\nUnset {variable} if it is not needed.")
             }
             Self::UnknownFamily { family, variable, available } => {
-                write!(f, "{variable}={family}: the distribution does not have it; it has {}", available.join(", "))
+                write!(f, "{variable}={family}: the distribution has no such family, only {}", available.join(", "))
             }
             #[cfg(feature = "installation")]
             Self::NoFamily { gpus, available } => {
@@ -221,7 +221,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 impl Error {
-    /// Short name of the library that it is about, if it is about one.
+    /// Returns the short name of the library concerned, if there is one.
     pub fn library(&self) -> Option<&'static str> {
         match self {
             Self::NotFound { library, .. }
@@ -243,7 +243,7 @@ impl Error {
         }
     }
 
-    /// The search behind it: every path tried and why it would not do.
+    /// Returns the search: every path tried, and why it was not used.
     pub fn report(&self) -> Option<&Report> {
         match self {
             Self::NotFound { report, .. } | Self::Unusable { report, .. } => Some(report),

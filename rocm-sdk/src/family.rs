@@ -1,4 +1,4 @@
-//! Which GPUs there are, and which of a distribution's packages is for them.
+//! Detecting the GPUs of the machine, and the packages of a distribution for them.
 
 mod tool;
 
@@ -16,23 +16,23 @@ use crate::text_file;
 /// The variable that names the family.
 const VARIABLE: &str = "ROCM_SDK_TARGET_FAMILY";
 
-/// The GPUs of data centres that ROCm names a family for.
+/// The data-centre GPUs for which ROCm has a family.
 const DATA_CENTRE: &[&str] = &["gfx908", "gfx90a", "gfx940", "gfx941", "gfx942", "gfx950", "gfx1250"];
-/// The GPUs inside of processors.
+/// The GPUs integrated in processors.
 const INTEGRATED: &[&str] = &[
     "gfx902", "gfx909", "gfx90c", "gfx1013", "gfx1033", "gfx1035", "gfx1036", "gfx1103", "gfx1150", "gfx1151",
     "gfx1152", "gfx1153",
 ];
 
-/// What kind of GPU a target is; the kinds in the order in which they are preferred.
+/// The kind of a GPU. The kinds are listed in the order of preference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum GpuKind {
-    /// Made for data centres (`dcgpu` in the names of families).
+    /// A data-centre GPU (`dcgpu` in family names).
     DataCentre,
     /// A graphics card (`dgpu`).
     Discrete,
-    /// Part of a processor (`igpu`).
+    /// Integrated in a processor (`igpu`).
     Integrated,
 }
 
@@ -46,17 +46,17 @@ impl GpuKind {
     }
 }
 
-/// A GPU as compilers name it.
+/// A GPU target, as compilers name it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct GpuTarget {
     /// The processor, `gfx90a`.
     pub name: String,
-    /// The features that the tool told, `sramecc+:xnack-`; empty if none.
+    /// The features that the tool reported, such as `sramecc+:xnack-`; empty if none.
     pub features: String,
 }
 
 impl GpuTarget {
-    /// Of `gfx90a` or `gfx90a:sramecc+:xnack-`; `None` for what names no GPU.
+    /// Parses `gfx90a` or `gfx90a:sramecc+:xnack-`. Returns `None` if the text is not a GPU name.
     fn parse(text: &str) -> Option<Self> {
         let (name, features) = text.split_once(':').unwrap_or((text, ""));
         let number = name.strip_prefix("gfx")?;
@@ -64,13 +64,13 @@ impl GpuTarget {
         known.then(|| Self { name: name.to_owned(), features: features.to_owned() })
     }
 
-    /// Of the driver's number: 90402 is `gfx942`, 90010 is `gfx90a`. 0 is a processor.
+    /// Converts the driver's number: 90402 is `gfx942`, 90010 is `gfx90a`. 0 is a processor.
     pub(crate) fn of_driver(version: u32) -> Option<Self> {
         let (major, minor, stepping) = (version / 10_000, version / 100 % 100, version % 100);
         (major > 0).then(|| Self { name: format!("gfx{major}{minor:x}{stepping:x}"), features: String::new() })
     }
 
-    /// What kind of GPU it is, as AMD's families have it.
+    /// Returns the kind of the GPU, as in AMD's families.
     pub fn kind(&self) -> GpuKind {
         match &*self.name {
             name if DATA_CENTRE.contains(&name) => GpuKind::DataCentre,
@@ -89,13 +89,13 @@ impl fmt::Display for GpuTarget {
     }
 }
 
-/// What told of the GPUs.
+/// The source of the list of GPUs.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum GpuSource {
     /// A program of the installation.
     Tool(PathBuf),
-    /// The kernel driver's folder.
+    /// The kernel driver's directory.
     Driver(PathBuf),
 }
 
@@ -103,20 +103,20 @@ pub enum GpuSource {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DetectedGpus {
-    /// One for each GPU, in the order of the driver's nodes, which is the order in which the tools list them.
+    /// One target per GPU, in the order of the driver's nodes, which is also the order of the tools.
     pub targets: Vec<GpuTarget>,
-    /// What told of them; `None` where there are none.
+    /// The source of the list; `None` if there are no GPUs.
     pub source: Option<GpuSource>,
-    /// What was asked and did not answer, and why.
+    /// The sources that failed, with the reasons.
     pub failures: Vec<(PathBuf, String)>,
 }
 
-/// A target family: the packages of AMD's wheels that have code for certain GPUs are named by it.
+/// A target family. AMD's wheels with GPU code are named after the family of their GPUs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TargetFamily {
-    /// Its name, `gfx94X-dcgpu`, or of distributions with a package for each GPU the target, `gfx942`.
+    /// Its name, such as `gfx94X-dcgpu`; for distributions with one package per GPU the target, such as `gfx942`.
     pub name: String,
-    /// Why it is this one.
+    /// Why it was chosen.
     pub source: FamilySource,
 }
 
@@ -132,18 +132,18 @@ impl fmt::Display for TargetFamily {
 pub enum FamilySource {
     /// `ROCM_SDK_TARGET_FAMILY` names it.
     Variable,
-    /// This GPU is in it.
+    /// It contains this GPU.
     Gpu(GpuTarget, GpuSource),
     /// It is the distribution's default.
     Default,
 }
 
-/// Finds out about GPUs and families, as told by the methods. What it finds is not kept: programs may be started.
+/// Detects GPUs and families. The methods configure it. Results are not cached, and each detection may start programs.
 ///
 /// ```
 /// use rocm_sdk::{Search, TargetDetection};
 ///
-/// // What the kernel driver says, no program started.
+/// // Asks the kernel driver only; starts no program.
 /// let gpus = TargetDetection::new(Search::nowhere()).tools(false).gpus();
 /// for gpu in &gpus.targets {
 ///     println!("{gpu}, {:?}", gpu.kind());
@@ -160,7 +160,7 @@ pub struct TargetDetection {
 }
 
 impl TargetDetection {
-    /// With the installation that `search` finds, and its environment.
+    /// Creates a detection for the installation that `search` finds, with the search's environment.
     pub fn new(search: Search) -> Self {
         Self {
             search,
@@ -172,40 +172,40 @@ impl TargetDetection {
         }
     }
 
-    /// Reads the driver's folder under this one instead of `/sys`; `None`: does not.
+    /// Reads the driver's directory below this one instead of `/sys`; with `None`, does not read it.
     pub fn sysfs(mut self, folder: Option<PathBuf>) -> Self {
         self.sysfs = folder;
         self
     }
 
-    /// Whether to ask the installation's programs (`offload-arch`, `amdgpu-arch`, `rocm_agent_enumerator`) before the
-    /// driver's folder; it does if not told. In a container they tell of the GPUs that can be used there, the driver of
-    /// all. A set-uid program starts none.
+    /// Sets whether to ask the installation's programs (`offload-arch`, `amdgpu-arch`, `rocm_agent_enumerator`) before
+    /// the driver's directory. The default is yes. In a container, they list the GPUs that are usable there; the driver
+    /// lists all. A set-uid program starts none.
     pub fn tools(mut self, ask: bool) -> Self {
         self.tools = ask;
         self
     }
 
-    /// How long each program may take: 10 s if not told.
+    /// Sets the time limit of each program. The default is 10 s.
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.limit = limit;
         self
     }
 
-    /// The families to choose from, instead of those that the installed Python package `rocm_sdk` names or whose wheels
-    /// are there.
+    /// Sets the families to choose from, instead of those that the installed Python package `rocm_sdk` names, or whose
+    /// wheels are installed.
     pub fn available<S: Into<String>>(mut self, families: impl IntoIterator<Item = S>) -> Self {
         self.available = Some(families.into_iter().map(Into::into).collect());
         self
     }
 
-    /// The family where no GPU decides, instead of the distribution's default.
+    /// Sets the family to use if no GPU determines it, instead of the distribution's default.
     pub fn default_family(mut self, family: impl Into<String>) -> Self {
         self.default = Some(family.into());
         self
     }
 
-    /// All GPUs of this machine.
+    /// Returns all GPUs of this machine.
     pub fn gpus(&self) -> DetectedGpus {
         self.gpus_with(self.search.layout().ok().as_ref())
     }
@@ -232,16 +232,16 @@ impl TargetDetection {
         DetectedGpus { targets, source, failures }
     }
 
-    /// The target family, in this order: `ROCM_SDK_TARGET_FAMILY`; that of a GPU of this machine; the distribution's
-    /// default.
+    /// Returns the target family, in this order: `ROCM_SDK_TARGET_FAMILY`; the family of a GPU of this machine; the
+    /// distribution's default.
     ///
-    /// Of several GPUs, those of data centres come before graphics cards and these before GPUs inside of processors;
-    /// among equals the first in the driver's order whose family the distribution has. Where it is not known which
-    /// families there are, as in ROCm that is no wheel, the GPU's target is its family.
+    /// With several GPUs, data-centre GPUs come before graphics cards, and these before integrated GPUs; within a kind,
+    /// the first in the driver's order whose family the distribution has. If the available families are unknown, as for
+    /// ROCm that is not from wheels, the GPU's target is its family.
     ///
     /// # Errors
-    /// [`Error::UnknownFamily`] if the variable names one that the distribution does not have; [`Error::NoFamily`] if
-    /// nothing decides.
+    /// [`Error::UnknownFamily`] if the variable names a family that the distribution lacks; [`Error::NoFamily`] if
+    /// nothing determines the family.
     pub fn family(&self) -> Result<TargetFamily, Error> {
         let layout = self.search.layout().ok();
         let mut families = layout.as_ref().map(Families::of).unwrap_or_default();
@@ -272,11 +272,11 @@ impl TargetDetection {
     }
 }
 
-/// The family for this machine and the installation that the search of this process finds; see
+/// Returns the family for this machine and the installation that the search of this process finds; see
 /// [`TargetDetection::family`].
 ///
 /// # Errors
-/// As [`TargetDetection::family`].
+/// The same as [`TargetDetection::family`].
 ///
 /// ```
 /// match rocm_sdk::target_family() {

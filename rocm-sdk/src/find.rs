@@ -1,4 +1,4 @@
-//! Where libraries are, without loading them.
+//! Finding libraries without loading them.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::search::Search;
 use crate::spec::{LibrarySpec, soname_major};
 use crate::version::{Release, release_of_file};
 
-/// A library that was found and looked at, but not opened.
+/// A library that was found, but not opened.
 #[derive(Clone)]
 pub struct FoundLibrary {
     spec: &'static LibrarySpec,
@@ -35,49 +35,49 @@ impl FoundLibrary {
         Self { spec, path, origin, dynamic, report }
     }
 
-    /// Its names.
+    /// Returns its names.
     pub fn spec(&self) -> &'static LibrarySpec {
         self.spec
     }
 
-    /// The file, an absolute path.
+    /// Returns the absolute path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Which step of the search found it.
+    /// Returns the step of the search that found it.
     pub fn origin(&self) -> Origin {
         self.origin
     }
 
-    /// The name that it gives itself, `libamdhip64.so.7`.
+    /// Returns its soname, such as `libamdhip64.so.7`.
     pub fn soname(&self) -> Option<&str> {
         self.dynamic.soname.as_deref()
     }
 
-    /// The major number of its soname: 7 for `libamdhip64.so.7`.
+    /// Returns the major number of its soname: 7 for `libamdhip64.so.7`.
     pub fn soname_major(&self) -> Option<u32> {
         let name = self.soname()?;
         soname_major(&name[name.find(".so")? + ".so".len()..])
     }
 
-    /// The sonames of the libraries that it needs itself (`DT_NEEDED`).
+    /// Returns the sonames of its direct dependencies (`DT_NEEDED`).
     pub fn needed(&self) -> &[String] {
         &self.dynamic.needed
     }
 
-    /// Whether its soname is one that this crate knows; another one is a newer release.
+    /// Returns whether this crate knows its soname. An unknown one is of a newer release.
     pub fn is_known_release(&self) -> bool {
         self.soname().is_some_and(|name| self.spec.knows(name))
     }
 
-    /// The release of the installation that it belongs to, as [`Library::release`](crate::Library::release) tells it.
-    /// Read anew at each call.
+    /// Returns the release of its installation, like [`Library::release`](crate::Library::release). It is read again on
+    /// each call.
     pub fn release(&self) -> Option<Release> {
         release_of_file(&self.path, self.spec.is_numbered_by_hip())
     }
 
-    /// How it was found.
+    /// Returns the search that found it.
     pub fn report(&self) -> &Report {
         &self.report
     }
@@ -92,12 +92,12 @@ impl fmt::Debug for FoundLibrary {
     }
 }
 
-/// A library that was asked for and rightly is not there.
+/// A requested library that is missing, which is not an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Skipped {
     /// The library.
     pub spec: &'static LibrarySpec,
-    /// Why it is not missed.
+    /// Why this is not an error.
     pub why: SkipReason,
 }
 
@@ -107,13 +107,13 @@ impl fmt::Display for Skipped {
     }
 }
 
-/// Why a library is not missed.
+/// Why a missing library is not an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SkipReason {
-    /// ROCm does not have it on this platform.
+    /// ROCm does not include it on this platform.
     NotOnThisPlatform,
-    /// It is optional, and this installation is without it.
+    /// It is optional, and not part of this installation.
     Optional,
 }
 
@@ -134,35 +134,36 @@ pub struct FoundLibraries {
 }
 
 impl FoundLibraries {
-    /// The libraries in the order asked for, without those skipped.
+    /// Returns the libraries in the requested order, without the skipped ones.
     pub fn libraries(&self) -> &[FoundLibrary] {
         &self.found
     }
 
-    /// Their files, absolute paths in the order asked for, without those skipped.
+    /// Returns the absolute paths of their files in the requested order, without the skipped ones.
     pub fn paths(&self) -> Vec<PathBuf> {
         self.found.iter().map(|library| library.path.clone()).collect()
     }
 
-    /// The one of that short name.
+    /// Returns the library with this short name.
     pub fn get(&self, name: &str) -> Option<&FoundLibrary> {
         self.found.iter().find(|library| library.spec.name() == name)
     }
 
-    /// What was asked for and rightly is not there: libraries that this platform does not have, and optional ones.
+    /// Returns the skipped libraries: those that ROCm does not include on this platform, and missing optional ones.
     pub fn skipped(&self) -> &[Skipped] {
         &self.skipped
     }
 }
 
 impl Search {
-    /// Finds a library without opening it: only the head of each candidate's file is read. Where the system loader
-    /// would be asked, the directories of `LD_LIBRARY_PATH` and `/etc/ld.so.conf` and the usual ones are looked at.
+    /// Finds a library without opening it: only the headers of each candidate file are read. The step of the system
+    /// loader searches the directories of `LD_LIBRARY_PATH` and `/etc/ld.so.conf`, and the loader's default
+    /// directories.
     ///
     /// # Errors
-    /// [`Error::UnknownLibrary`]; [`Error::NotFound`] where there is none; [`Error::Unusable`] where there is one that
-    /// would not do, such as one for another processor. That the loader accepts it only [`open`](Search::open) can
-    /// tell.
+    /// [`Error::UnknownLibrary`] for an unknown name; [`Error::NotFound`] if no library is found; [`Error::Unusable`]
+    /// if one is found that cannot be used, such as one for another processor. Only [`open`](Search::open) determines
+    /// whether the loader accepts it.
     ///
     /// ```
     /// use rocm_sdk::{Error, Search};
@@ -180,7 +181,7 @@ impl Search {
     /// Finds several libraries without opening them; see [`find_libraries`].
     ///
     /// # Errors
-    /// As [`find_libraries`].
+    /// The same as [`find_libraries`].
     pub fn find_libraries<N: LibraryName>(&self, names: impl IntoIterator<Item = N>) -> Result<FoundLibraries, Error> {
         let specs = names.into_iter().map(|name| name.library()).collect::<Result<Vec<_>, _>>()?;
         let mut all = FoundLibraries::default();
@@ -211,14 +212,15 @@ impl Search {
     }
 }
 
-/// Finds libraries by short name, or by their rows of the [table](crate::libraries), through the search of this
-/// process. Nothing is loaded.
+/// Finds libraries by short name, or by their rows of the [table](crate::libraries), with the search of this process.
+/// Nothing is loaded.
 ///
-/// What this platform does not have and what is optional and absent is [skipped](FoundLibraries::skipped).
+/// Libraries that ROCm does not include on this platform, and missing optional ones, are
+/// [skipped](FoundLibraries::skipped).
 ///
 /// # Errors
-/// [`Error::UnknownLibrary`] before anything is looked for; [`Error::NotFound`] or [`Error::Unusable`] if one library
-/// is missing, with the steps of the search; [`Error::Several`] if more are.
+/// [`Error::UnknownLibrary`] for an unknown name, before anything is searched; [`Error::NotFound`] or
+/// [`Error::Unusable`] if one library is missing, with the steps of the search; [`Error::Several`] if several are.
 ///
 /// ```
 /// match rocm_sdk::find_libraries(["amdhip64", "hipblas"]) {

@@ -1,4 +1,4 @@
-//! What a program does once, before the first library of ROCm is used.
+//! Initialisation of a process, before the first library of ROCm is used.
 
 use std::fmt;
 
@@ -13,11 +13,11 @@ use crate::search::matches_wildcards;
 use crate::spec::LibrarySpec;
 use crate::version::Release;
 
-/// The variable that names libraries to preload, by short name, with `,` or `;` between them.
+/// The variable that names libraries to preload, by short name, separated by `,` or `;`.
 const PRELOAD_VARIABLE: &str = "ROCM_SDK_PRELOAD_LIBRARIES";
 
-/// Prepares this process for ROCm: preloads libraries and checks the release, as told by the methods. Nothing is
-/// printed.
+/// Prepares this process for ROCm: preloads libraries and checks the release. The methods configure it. It prints
+/// nothing.
 ///
 /// ```
 /// use rocm_sdk::{Error, initialize_process};
@@ -29,14 +29,14 @@ const PRELOAD_VARIABLE: &str = "ROCM_SDK_PRELOAD_LIBRARIES";
 ///             eprintln!("warning: {mismatch}");
 ///         }
 ///     }
-///     Err(error) => println!("{error}"), // no ROCm here, say
+///     Err(error) => println!("{error}"), // for example, ROCm was not found
 /// }
 /// ```
 pub fn initialize_process() -> InitializeProcess {
     InitializeProcess { libraries: Vec::new(), scope: Scope::Global, environment: true, version: None, fail: false }
 }
 
-/// What [`initialize_process`] is to do.
+/// The configuration of [`initialize_process`].
 #[must_use = "nothing is done before `run`"]
 #[derive(Debug, Clone)]
 pub struct InitializeProcess {
@@ -48,46 +48,48 @@ pub struct InitializeProcess {
 }
 
 impl InitializeProcess {
-    /// Preloads these libraries, named as [`find_libraries`](crate::find_libraries) has it, in this order, after those
-    /// given before.
+    /// Preloads these libraries in this order, after earlier ones. They are named as for
+    /// [`find_libraries`](crate::find_libraries).
     pub fn preload<N: LibraryName>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.libraries.extend(names.into_iter().map(|name| name.library()));
         self
     }
 
-    /// Who sees the symbols of what is preloaded: [`Scope::Global`] if not told.
+    /// Sets the scope of the preloaded libraries' symbols. The default is [`Scope::Global`].
     pub fn scope(mut self, scope: Scope) -> Self {
         self.scope = scope;
         self
     }
 
-    /// Whether the libraries that `ROCM_SDK_PRELOAD_LIBRARIES` names are preloaded too, after the others; they are if
-    /// not told. A set-uid program never heeds it.
+    /// Sets whether the libraries that `ROCM_SDK_PRELOAD_LIBRARIES` names are preloaded too, after the others. The
+    /// default is yes. A set-uid program always ignores the variable.
     pub fn env_override(mut self, heed: bool) -> Self {
         self.environment = heed;
         self
     }
 
-    /// Compares the release of the installation with this: a text, exact or with `*` for any number of characters, or a
+    /// Checks the release of the installation against a text, exact or with `*` for any number of characters, or a
     /// [`semver::VersionReq`].
     pub fn check_version(mut self, wanted: impl Into<VersionCheck>) -> Self {
         self.version = Some(wanted.into());
         self
     }
 
-    /// Whether another release is an error ([`Error::VersionMismatch`]) and not only told in [`Initialized::mismatch`].
+    /// Sets whether another release is an error ([`Error::VersionMismatch`]). The default is no: it is reported in
+    /// [`Initialized::mismatch`].
     pub fn fail_on_version_mismatch(mut self, fail: bool) -> Self {
         self.fail = fail;
         self
     }
 
-    /// Does it: compares the release, then opens the libraries. What ROCm does not have on this platform and what is
-    /// optional and absent is skipped. Doing it again is cheap, libraries are opened once.
+    /// Checks the release, then opens the libraries. Libraries that ROCm does not include on this platform, and missing
+    /// optional ones, are skipped. Running it again is cheap, because libraries are opened once.
     ///
     /// # Errors
-    /// [`Error::UnknownLibrary`] before anything is done; [`Error::VersionMismatch`] if asked for, before anything is
-    /// loaded; what [`preload`](crate::preload) says of a library, those before it being loaded by then; any of these
-    /// as [`Error::PreloadVariable`] for a library that only the variable names.
+    /// - [`Error::UnknownLibrary`], before anything is done.
+    /// - [`Error::VersionMismatch`] if [requested](Self::fail_on_version_mismatch), before anything is loaded.
+    /// - The errors of [`preload`](crate::preload) for a library; earlier ones are loaded by then.
+    /// - [`Error::PreloadVariable`], with one of these errors, for a library that only the variable names.
     pub fn run(self) -> Result<Initialized, Error> {
         let search = process_search();
         let mut plan = self.libraries.into_iter().map(|l| Ok((l?, None))).collect::<Result<Vec<_>, Error>>()?;
@@ -136,21 +138,21 @@ fn of_variable(value: &str, error: Error) -> Error {
     Error::PreloadVariable { variable: PRELOAD_VARIABLE, value: value.to_owned(), error: Box::new(error) }
 }
 
-/// What [`InitializeProcess::run`] did.
+/// The result of [`InitializeProcess::run`].
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Initialized {
-    /// The libraries asked for that are open now, in order, each once.
+    /// The requested libraries that are now open, in order, each once.
     pub preloaded: Vec<&'static Library>,
-    /// What was asked for and rightly is not there.
+    /// The skipped libraries.
     pub skipped: Vec<Skipped>,
-    /// The release of the installation, where one was asked for and it says.
+    /// The release of the installation, if a check was requested and the release is known.
     pub release: Option<Release>,
-    /// That it is not the one asked for: a warning worth showing.
+    /// Set if it is not the requested release: a warning to show.
     pub mismatch: Option<VersionMismatch>,
 }
 
-/// Which releases a program is content with.
+/// The releases that a program accepts.
 ///
 /// ```
 /// use rocm_sdk::VersionCheck;
@@ -165,16 +167,16 @@ pub struct Initialized {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum VersionCheck {
-    /// This text, in which `*` stands for any number of characters, compared with [`Release::text`].
+    /// This text, compared with [`Release::text`]. `*` matches any number of characters.
     Text(String),
-    /// This requirement, met in ROCm's count. A pre-release counts as the release that it leads to, unless the
-    /// requirement names a pre-release. Where only HIP's version is known, its patch number is that of a build:
-    /// requirements on it say little.
+    /// This requirement, in ROCm's numbering. A pre-release counts as its final release, unless the requirement names a
+    /// pre-release. If only HIP's version is known, the patch is a build number, and requirements on it are
+    /// meaningless.
     Requirement(VersionReq),
 }
 
 impl VersionCheck {
-    /// Whether `release` will do.
+    /// Returns whether `release` is accepted.
     pub fn accepts(&self, release: &Release) -> bool {
         match self {
             Self::Text(pattern) => matches_wildcards(pattern, &release.text),
@@ -216,23 +218,23 @@ impl fmt::Display for VersionCheck {
     }
 }
 
-/// Another release than the one that the program is made for; its `Display` is the warning.
+/// A release other than the requested one. `Display` prints the warning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VersionMismatch {
-    /// What would have done.
+    /// The requested release.
     pub wanted: VersionCheck,
-    /// What there is; `None` if no installation is found, or it does not say.
+    /// The installed release; `None` if no installation is found, or its release is unknown.
     pub found: Option<Release>,
 }
 
 impl fmt::Display for VersionMismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "this program is made for ROCm {}, but ", self.wanted)?;
+        write!(f, "this program expects ROCm {}, but ", self.wanted)?;
         match &self.found {
             Some(release) => {
-                write!(f, "{} is installed ({}); things may go wrong", release.label(), release.source.display())
+                write!(f, "{} is installed ({}); it may not work", release.label(), release.source.display())
             }
-            None => f.write_str("the release of what is installed cannot be told"),
+            None => f.write_str("the installed release is unknown"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Where an installation keeps what.
+//! The directory layout of an installation.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,16 +17,17 @@ use crate::version::{Release, release_at};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LayoutKind {
-    /// All under one root, as in `/opt/rocm`.
+    /// Everything below one root, as in `/opt/rocm`.
     Prefix,
-    /// AMD's wheels side by side in a Python environment.
+    /// AMD's wheels in a Python environment.
     Wheels,
-    /// Among the system's other packages, libraries in a directory of the machine's architecture (Debian, Ubuntu).
+    /// Mixed with the system's other packages, with libraries in a directory of the machine's architecture (Debian,
+    /// Ubuntu).
     Multiarch,
 }
 
-/// An installation that was found, and the places in it. A place is told whether or not it is there: runtime packages
-/// have no `include`.
+/// An installation and its directories. A directory is returned whether or not it exists: runtime packages have no
+/// `include`.
 ///
 /// ```
 /// match rocm_sdk::layout() {
@@ -53,8 +54,8 @@ const TELL_TALE_FILES: &[&str] =
     &[".info/version", ".info/version-dev", "include/hip/hip_version.h", "bin/hipconfig", "bin/rocminfo"];
 
 impl Layout {
-    /// The installation at `root`, `None` if there is none: a library of ROCm, its `.info/version`, HIP's headers or
-    /// tools tell.
+    /// Returns the installation at `root`, or `None` if there is none. It is recognised by a library of ROCm,
+    /// `.info/version`, HIP's headers or tools.
     pub fn at(root: impl Into<PathBuf>) -> Option<Self> {
         Self::inspect(&Installation { root: root.into(), origin: Origin::Explicit }).ok()
     }
@@ -101,42 +102,44 @@ impl Layout {
         Some((has_library || devel.is_some()).then_some(layout))
     }
 
-    /// Its root: of wheels, the devel tree if it is expanded, else the core wheel.
+    /// Returns its root. For wheels this is the devel tree if it is expanded, otherwise the core wheel.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// How it is laid out.
+    /// Returns the kind of its layout.
     pub fn kind(&self) -> LayoutKind {
         self.kind
     }
 
-    /// What led to it.
+    /// Returns the step of the search that found it.
     pub fn origin(&self) -> Origin {
         self.origin
     }
 
-    /// The programs.
+    /// Returns the directory of the programs.
     pub fn bin(&self) -> PathBuf {
         self.root.join("bin")
     }
 
-    /// The libraries; on Windows the import libraries, the others being in [`bin`](Layout::bin).
+    /// Returns the directory of the libraries. On Windows it has the import libraries; the DLLs are in
+    /// [`bin`](Layout::bin).
     pub fn lib(&self) -> &Path {
         &self.lib
     }
 
-    /// The C headers.
+    /// Returns the directory of the C headers.
     pub fn include(&self) -> PathBuf {
         self.root.join("include")
     }
 
-    /// The CMake packages, for `CMAKE_PREFIX_PATH` and the like.
+    /// Returns the directory of the CMake packages, for `CMAKE_PREFIX_PATH`.
     pub fn cmake(&self) -> PathBuf {
         self.lib.join("cmake")
     }
 
-    /// The root of its LLVM, with `bin/clang`: ROCm's own, or in a distribution the one that its Comgr needs.
+    /// Returns the root of its LLVM, which contains `bin/clang`: ROCm's own, or in a distribution the LLVM that its
+    /// Comgr depends on.
     pub fn llvm(&self) -> PathBuf {
         let own = self.root.join("lib/llvm");
         let candidates =
@@ -155,18 +158,18 @@ impl Layout {
         number_of_llvm(self.search().find(&libraries::AMD_COMGR).ok()?.needed())
     }
 
-    /// The roots that hold its libraries: one, or of wheels the core, then the others.
+    /// Returns the roots that contain its libraries: one; for wheels the core, then the others.
     pub fn library_roots(&self) -> &[PathBuf] {
         &self.library_roots
     }
 
-    /// A search of this installation and nothing else.
+    /// Returns a search of this installation only.
     pub fn search(&self) -> Search {
         self.library_roots.iter().fold(Search::nowhere(), |search, root| search.root(root))
     }
 
-    /// The release: of wheels the version of the packages, else what [`release_at`] tells of the root, else what the
-    /// HIP library's file tells.
+    /// Returns the release. For wheels it is the version of the packages, otherwise the result of [`release_at`] for
+    /// the root, otherwise the version in the HIP library's file name.
     pub fn release(&self) -> Option<Release> {
         let roots = self.library_roots.iter().chain([&self.root]);
         let of_root = roots.map(PathBuf::as_path).find_map(release_at);
@@ -209,16 +212,16 @@ fn versioned_llvm(directory: &Path) -> Vec<(u32, PathBuf)> {
 }
 
 impl Search {
-    /// The first installation that has something of ROCm, in the order of the search. The last step looks for the
-    /// system's HIP runtime where the system loader would.
+    /// Returns the first installation that contains something of ROCm, in the order of the search. The last step
+    /// searches the system loader's directories for the HIP runtime.
     ///
     /// # Errors
-    /// [`Error::NotFound`] or [`Error::Unusable`] for the library "ROCm", with the places looked at.
+    /// [`Error::NotFound`] or [`Error::Unusable`] for the library "ROCm", with the places searched.
     ///
     /// ```
     /// use rocm_sdk::Search;
     /// let error = Search::nowhere().root("/no/such/rocm").layout().unwrap_err();
-    /// assert!(error.to_string().contains("/no/such/rocm [path given in code]: not there"));
+    /// assert!(error.to_string().contains("/no/such/rocm [path given in code]: not found"));
     /// ```
     pub fn layout(&self) -> Result<Layout, Error> {
         let mut attempts = Vec::new();
@@ -254,10 +257,10 @@ impl Search {
         Err(nothing_found("ROCm", report))
     }
 
-    /// The release of the installation that the search finds.
+    /// Returns the release of the installation that the search finds.
     ///
     /// # Errors
-    /// As [`layout`](Search::layout); [`Error::NoRelease`] if there is an installation and it does not say.
+    /// The same as [`layout`](Search::layout); [`Error::NoRelease`] if the release of the installation is unknown.
     pub fn version(&self) -> Result<Release, Error> {
         let layout = self.layout()?;
         layout.release().ok_or_else(|| Error::NoRelease { root: layout.root().to_owned() })
@@ -279,19 +282,19 @@ fn root_above(library: &Path) -> Option<PathBuf> {
     })
 }
 
-/// The installation that the search of this process finds.
+/// Returns the installation that the search of this process finds.
 ///
 /// # Errors
-/// As [`Search::layout`].
+/// The same as [`Search::layout`].
 pub fn layout() -> Result<Layout, Error> {
     process_search().layout()
 }
 
-/// The release of the installation that the search of this process finds: what AMD's `rocm-sdk version` prints is
-/// [`Release::text`].
+/// Returns the release of the installation that the search of this process finds. [`Release::text`] is the text that
+/// AMD's `rocm-sdk version` prints.
 ///
 /// # Errors
-/// As [`Search::version`].
+/// The same as [`Search::version`].
 ///
 /// ```
 /// match rocm_sdk::version() {
@@ -307,7 +310,8 @@ pub fn version() -> Result<Release, Error> {
 mod tests {
     use super::*;
 
-    /// `/lib` leads to `/usr/lib` on most systems, and the installation is then in `/usr` whichever of them the loader names.
+    /// `/lib` leads to `/usr/lib` on most systems, and the installation is then in `/usr` whichever of them the loader
+    /// names.
     #[test]
     fn the_root_above_a_library_of_the_system() {
         for directory in

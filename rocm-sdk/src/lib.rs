@@ -1,38 +1,43 @@
 //! Finds, checks and loads an AMD ROCm installation at run time.
 //!
-//! Nothing of ROCm is linked: a program builds, starts and runs its tests on a machine without it, and finds out at run time what is
-//! there. The -sys crates of this workspace stand on this one; programs meet it when they want to know or to decide
-//! where ROCm comes from.
+//! Nothing of ROCm is linked: a program builds, starts and runs its tests on a machine without ROCm, and finds out at
+//! run time what is available. The `-sys` crates of this workspace are built on this crate. A program uses it directly
+//! to query or to choose its ROCm installation.
 //!
 //! ```
 //! use rocm_sdk::{Search, libraries};
 //!
-//! // What a program on this machine would use, if anything, and every place that was looked at.
+//! // The HIP runtime that a program on this machine would use, or every place searched.
 //! match Search::standard().open(&libraries::AMDHIP64) {
 //!     Ok(hip) => println!("{} ({})", hip.path().unwrap_or("system".as_ref()).display(), hip.soname().unwrap_or("no soname")),
 //!     Err(error) => println!("{error}"),
 //! }
 //!
-//! // One installation and no other.
+//! // One installation only.
 //! let mine = Search::nowhere().root("/srv/rocm-7.2.4");
 //! let report = mine.report(&libraries::AMDHIP64);
-//! assert!(report.opened().is_none() && report.to_string().contains("/srv/rocm-7.2.4 [path given in code]: not there"));
+//! assert!(report.opened().is_none() && report.to_string().contains("/srv/rocm-7.2.4 [path given in code]: not found"));
 //! ```
 //!
-//! - [`Search`] is the order of places; [`set_root`] and [`set_search`] decide it for the whole process, before the first use.
-//! - [`libraries`] has the names of each library, release by release; [`find_libraries`] tells where they are and loads nothing.
-//! - [`Library`] is an open library: its path, soname and [`Release`], and its symbols. [`preload`] opens one ahead of others.
-//! - [`initialize_process`] is for the start of a program: it preloads and checks the release. [`version`] and [`layout`] tell the release and
-//!   the paths of the installation, [`target_family`] and [`TargetDetection`] the GPUs and the packages that are for them.
-//! - [`Error`] tells what is wrong and carries the [`Report`] of the search, step by step.
-//! - [`bindings!`] declares C functions that are resolved on their first call through a [`Binding`]: to the library, or to a
-//!   [`Provider`] in its place. A missing function returns its API's own status ([`MissingValue`]), never a panic.
-//! - Feature `installation`, on by default, is what programs ask of an installation: all of the above but searching, opening and
-//!   preloading, which the -sys crates make do with. Others, off by default, add what tools want: `doctor` (what keeps programs from a GPU, and what to do), `check` (tests an
-//!   installation), `devel` (expands the devel wheel), `distribution` (its GPU targets), `install` (ROCm from Debian's packages);
-//!   `cli` is all of them as the command `rocm-sdk`.
+//! - [`Search`] is the order of places. [`set_root`] and [`set_search`] set it for the whole process, before the first
+//!   use.
+//! - [`libraries`] has the names of each library, release by release. [`find_libraries`] returns their paths and loads
+//!   nothing.
+//! - [`Library`] is an open library: its path, soname, [`Release`] and symbols. [`preload`] opens one before others.
+//! - [`initialize_process`] is for the start of a program: it preloads libraries and checks the release. [`version`]
+//!   and [`layout`] return the release and the paths of the installation. [`target_family`] and [`TargetDetection`]
+//!   return the GPUs and the packages for them.
+//! - [`Error`] states the cause and carries the [`Report`] of the search, step by step.
+//! - [`bindings!`] declares C functions that are resolved on their first call through a [`Binding`]: to the library, or
+//!   to a [`Provider`] in its place. A missing function returns its API's own status ([`MissingValue`]), never a panic.
 //!
-//! Libraries stay open to the end of the process. Nothing here calls a function of ROCm by itself.
+//! The feature `installation`, on by default, adds queries of an installation: everything above except searching,
+//! opening and preloading, which are all that the `-sys` crates use. Other features, off by default, are for tools:
+//! `doctor` (diagnoses why programs cannot use a GPU), `check` (tests an installation), `devel` (expands the devel
+//! wheel), `distribution` (its GPU targets), `install` (ROCm from Debian's packages). `cli` is all of them as the
+//! command `rocm-sdk`.
+//!
+//! Libraries stay open until the process ends. This crate calls no function of ROCm on its own.
 
 mod binding;
 #[cfg(unix)]

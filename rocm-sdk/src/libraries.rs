@@ -1,8 +1,8 @@
-//! The libraries of ROCm that this workspace knows: a library more is a row more.
+//! The table of ROCm's libraries, one row per library.
 //!
-//! Short names are those of AMD's own Python package `rocm_sdk`. The sonames are of AMD's packages and wheels and of
-//! Debian's packages. The two number some libraries otherwise, and a number may go down: `librocm_smi64.so.7` of ROCm 7
-//! became `librocm_smi64.so.1` in ROCm 10.
+//! Short names are those of AMD's own Python package `rocm_sdk`. The sonames are those of AMD's packages and wheels and
+//! of Debian's packages. AMD and Debian number some libraries differently, and a number may decrease:
+//! `librocm_smi64.so.7` of ROCm 7 became `librocm_smi64.so.1` in ROCm 10.
 //!
 //! ```
 //! use rocm_sdk::{Group, libraries};
@@ -15,7 +15,7 @@
 
 use crate::spec::{LibrarySpec, Soname};
 
-/// Names that have the minor release in them on Windows, newest first: `hiprtc0702.dll` is of HIP 7.2.
+/// Names that contain the minor release on Windows, newest first: `hiprtc0702.dll` is of HIP 7.2.
 macro_rules! windows_names {
     ($stem:literal, $($more:literal),*) => {
         windows_names!(@releases $stem, [$($more),*],
@@ -27,8 +27,8 @@ macro_rules! windows_names {
     };
 }
 
-/// A library with its short name, the name of its file without version, its soname majors (`major, first release, last
-/// release`, newest first) and its Windows names.
+/// A library with its short name, the name of its file without version, its soname majors
+/// (`major, first release, last release`, newest first) and its Windows names.
 macro_rules! library {
     ($name:literal, $file:literal, [$($major:literal: $first:literal - $last:literal),*], $windows:expr) => {
         LibrarySpec::new(
@@ -58,7 +58,7 @@ pub static AMDHIP64: LibrarySpec = library!(
 /// hipFile, direct copies between files and GPU memory. Linux only.
 pub static HIPFILE: LibrarySpec = library!("hipfile", "hipfile", [0: 7 - 10], &[]);
 
-/// HIPRTC, the run-time compiler. Debian's ROCm 5.7 has it inside the HIP runtime library.
+/// HIPRTC, the run-time compiler. In Debian's ROCm 5.7 it is part of the HIP runtime library.
 pub static HIPRTC: LibrarySpec = LibrarySpec::new(
     "hiprtc",
     "libhiprtc.so",
@@ -85,16 +85,16 @@ pub static ROCPROFILER_SDK_ROCTX: LibrarySpec =
 /// roctracer, the tracing interface before ROCprofiler-SDK. Linux only.
 pub static ROCTRACER64: LibrarySpec = library!("roctracer64", "roctracer64", [4: 5 - 10], &[]);
 
-/// The XZ decompressor that AMD's wheels bring along. Linux only.
+/// The XZ decompressor of AMD's wheels. Linux only.
 pub static ROCM_SYSDEPS_LIBLZMA: LibrarySpec =
     library!("rocm_sysdeps_liblzma", "rocm_sysdeps_liblzma", [5: 7 - 10], &[])
         .in_directories(&["lib/rocm_sysdeps/lib"]);
 
-/// The BLAS for the host that AMD's wheels bring along.
+/// The host BLAS of AMD's wheels.
 pub static ROCM_OPENBLAS: LibrarySpec = library!("rocm-openblas", "rocm-openblas", [0: 7 - 10], &["rocm-openblas.dll"])
     .in_directories(if cfg!(windows) { &[] } else { &["lib/host-math/lib"] });
 
-/// Comgr, the code object manager: the compiler behind HIPRTC. Numbered by itself.
+/// Comgr, the code object manager: the compiler behind HIPRTC. It has its own numbers.
 pub static AMD_COMGR: LibrarySpec = library!(
     "amd_comgr",
     "amd_comgr",
@@ -119,7 +119,7 @@ pub static ROCJPEG: LibrarySpec = library!("rocjpeg", "rocjpeg", [1: 7 - 10, 0: 
 pub static AMD_SMI: LibrarySpec =
     library!("amd_smi", "amd_smi", [27: 10 - 10, 26: 7 - 7, 25: 6 - 6, 24: 6 - 6, 23: 6 - 6, 0: 6 - 6, 1: 5 - 5], &[]);
 
-/// The way from WSL to the GPU of Windows: only in some distributions, and of use only in WSL.
+/// Access from WSL to the GPU of Windows. Only some distributions have it, and it works in WSL only.
 pub static ROCDXG: LibrarySpec = library!("rocdxg", "rocdxg", [1: 7 - 10], &[]).optional();
 
 /// RPP, image and audio processing. Linux only.
@@ -161,7 +161,7 @@ pub static MIOPEN: LibrarySpec = library!("miopen", "MIOpen", [1: 5 - 10], &["MI
 pub static ORIGAMI: LibrarySpec =
     library!("origami", "origami", [1: 7 - 10, 0: 7 - 7], &["origami.dll"]).in_libraries();
 
-/// hipDNN's backend, graphs of deep learning operations. Its file has no number.
+/// hipDNN's backend, graphs of deep learning operations. Its file name has no number.
 pub static HIPDNN: LibrarySpec = LibrarySpec::new(
     "hipdnn",
     "libhipdnn_backend.so",
@@ -170,7 +170,7 @@ pub static HIPDNN: LibrarySpec = LibrarySpec::new(
 )
 .in_libraries();
 
-/// HIPRTC's built-in headers, which HIPRTC opens by itself when it compiles.
+/// HIPRTC's built-in headers, which HIPRTC opens when it compiles.
 pub static HIPRTC_BUILTINS: LibrarySpec = library!(
     "hiprtc-builtins",
     "hiprtc-builtins",
@@ -196,14 +196,14 @@ pub static ROCSOLVER: LibrarySpec = library!("rocsolver", "rocsolver", [0: 5 - 1
 pub static ROCSPARSE: LibrarySpec =
     library!("rocsparse", "rocsparse", [1: 6 - 10, 0: 5 - 5], &["rocsparse.dll"]).in_libraries();
 
-/// The HSA runtime under HIP on Linux. Numbered by itself, the same in every release.
+/// The HSA runtime under HIP on Linux. It has its own numbers, the same in every release.
 pub static HSA_RUNTIME64: LibrarySpec = library!("hsa-runtime64", "hsa-runtime64", [1: 5 - 10], &[]);
 
 /// hipTensor, tensor contractions.
 pub static HIPTENSOR: LibrarySpec = library!("hiptensor", "hiptensor", [0: 5 - 10], &["hiptensor.dll"]).in_libraries();
 
-/// LLVM with its C interface: ROCm's own (`NN.0git`), or the distribution's (`NN.1`). Of several, the one that Comgr is
-/// built with.
+/// LLVM with its C interface: ROCm's own (`NN.0git`), or the distribution's (`NN.1`). If several are installed, the one
+/// that Comgr was built with is used.
 pub static LLVM: LibrarySpec = LibrarySpec::new(
     "LLVM",
     "libLLVM.so",
@@ -229,8 +229,8 @@ pub static LLVM: LibrarySpec = LibrarySpec::new(
 .in_directories(LLVM_DIRS)
 .numbered_as_needed_by(&AMD_COMGR);
 
-/// libclang, Clang's C interface: ROCm's own (`NN.0git`), Debian's (`libclang-NN.so.NN`) or Fedora's (`NN.1`). Of
-/// several, the one of the LLVM that Comgr is built with.
+/// libclang, Clang's C interface: ROCm's own (`NN.0git`), Debian's (`libclang-NN.so.NN`) or Fedora's (`NN.1`). If
+/// several are installed, the one of the LLVM that Comgr was built with is used.
 pub static LIBCLANG: LibrarySpec = LibrarySpec::new(
     "clang",
     "libclang.so",
@@ -263,7 +263,7 @@ pub static LIBCLANG: LibrarySpec = LibrarySpec::new(
 .in_directories(LLVM_DIRS)
 .numbered_as_needed_by(&AMD_COMGR);
 
-/// Every library of this table: those of AMD's `rocm_sdk` in its order, then the others.
+/// Every library of this table: those of AMD's `rocm_sdk` in their order, then the others.
 pub static ALL: &[&LibrarySpec] = &[
     &AMDHIP64,
     &HIPFILE,
@@ -305,7 +305,7 @@ pub static ALL: &[&LibrarySpec] = &[
     &LIBCLANG,
 ];
 
-/// The library with this short name (`"hipblas"`), as [`LibrarySpec::name`] gives it.
+/// Returns the library with this short name ([`LibrarySpec::name`]), such as `"hipblas"`.
 pub fn by_short_name(name: &str) -> Option<&'static LibrarySpec> {
     ALL.iter().copied().find(|spec| spec.name() == name)
 }

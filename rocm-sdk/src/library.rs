@@ -14,16 +14,17 @@ use crate::spec::{LibrarySpec, soname_major};
 use crate::sys;
 use crate::version::{Release, release_of_file};
 
-/// Who sees the symbols of a library that is opened.
+/// The scope in which the symbols of an opened library are visible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
-    /// Whoever asks the library itself (`RTLD_LOCAL`): what every library of ROCm is content with.
+    /// Only through the library itself (`RTLD_LOCAL`). This suffices for every library of ROCm.
     Local,
-    /// Also every library opened later (`RTLD_GLOBAL`). The same as `Local` on Windows.
+    /// Also in every library opened later (`RTLD_GLOBAL`). On Windows the same as `Local`.
     Global,
 }
 
-/// A shared library of ROCm, open until the process ends: they start threads and keep state that closing does not undo.
+/// A shared library of ROCm. It stays open until the process ends, because ROCm's libraries start threads and keep
+/// state that closing would not undo.
 pub struct Library {
     spec: &'static LibrarySpec,
     handle: ManuallyDrop<libloading::Library>,
@@ -49,10 +50,10 @@ impl Library {
         Self { spec, handle, origin, opened_as, path, soname, release: OnceLock::new(), report }
     }
 
-    /// Opens the file `path` and no other as the library `spec`.
+    /// Opens exactly the file `path` as the library `spec`.
     ///
     /// # Errors
-    /// [`Error::RelativePath`] if it is not absolute; [`Error::NotFound`] and [`Error::Unusable`] as in a search.
+    /// [`Error::RelativePath`] if the path is not absolute; [`Error::NotFound`] and [`Error::Unusable`] as in a search.
     pub fn open(spec: &'static LibrarySpec, path: impl AsRef<Path>, scope: Scope) -> Result<Self, Error> {
         let path = path.as_ref();
         if !path.is_absolute() {
@@ -65,59 +66,61 @@ impl Library {
         }
     }
 
-    /// Its names.
+    /// Returns its names.
     pub fn spec(&self) -> &'static LibrarySpec {
         self.spec
     }
 
-    /// Which step of the search found it.
+    /// Returns the step of the search that found it.
     pub fn origin(&self) -> Origin {
         self.origin
     }
 
-    /// The path or soname that the loader was given.
+    /// Returns the path or soname that was passed to the loader.
     pub fn opened_as(&self) -> &str {
         &self.opened_as
     }
 
-    /// The file, where the loader tells.
+    /// Returns the file, if the loader reports it.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// How it was found.
+    /// Returns the search that found it.
     pub fn report(&self) -> &Report {
         &self.report
     }
 
-    /// The name that it gives itself, `libamdhip64.so.7`.
+    /// Returns its soname, such as `libamdhip64.so.7`.
     pub fn soname(&self) -> Option<&str> {
         self.soname.as_deref()
     }
 
-    /// The major number of its soname: 7 for `libamdhip64.so.7`. Its ABI, not ROCm's release: ROCm 10.0 still has
-    /// `libamdhip64.so.7`, and Comgr counts by itself.
+    /// Returns the major number of its soname: 7 for `libamdhip64.so.7`. This is the ABI version, not ROCm's release:
+    /// ROCm 10.0 still has `libamdhip64.so.7`, and Comgr has its own numbers.
     pub fn soname_major(&self) -> Option<u32> {
         let name = self.soname.as_deref()?;
         soname_major(&name[name.find(".so")? + ".so".len()..])
     }
 
-    /// Whether its soname is one that this crate knows. Another one is a newer release: used all the same, function by function.
+    /// Returns whether this crate knows its soname. An unknown one is of a newer release, and is used too, function by
+    /// function.
     pub fn is_known_release(&self) -> bool {
         self.soname.as_deref().is_some_and(|name| self.spec.knows(name))
     }
 
-    /// The release of the installation that it belongs to: what its `.info/version` says, else the number in its file's name
-    /// where HIP's is that. Read once. With no answer here `hipRuntimeGetVersion` still has one: see [`hip_version`](crate::hip_version).
+    /// Returns the release of its installation: from `.info/version`, otherwise from the number in its file name if
+    /// that is HIP's version. It is read once. If this returns `None`, call `hipRuntimeGetVersion`: see
+    /// [`hip_version`](crate::hip_version).
     pub fn release(&self) -> Option<&Release> {
         let read = || release_of_file(self.path.as_deref()?, self.spec.is_numbered_by_hip());
         self.release.get_or_init(read).as_ref()
     }
 
-    /// Whether it is of the ROCm release `level` (major, minor) or newer; one that does not say counts as new enough.
+    /// Checks that it is of the ROCm release `level` (major, minor) or newer. An unknown release counts as new enough.
     ///
     /// # Errors
-    /// [`Error::TooOld`].
+    /// [`Error::TooOld`] if it is older.
     pub fn check_level(&self, level: (u32, u32)) -> Result<(), Error> {
         match self.release() {
             Some(release) if !release.is_at_least(level) => {
@@ -128,20 +131,22 @@ impl Library {
         }
     }
 
-    /// The address of the symbol `name`, in it or in a library that it needs.
+    /// Returns the address of the symbol `name`, in this library or in one of its dependencies.
     pub fn symbol(&self, name: &CStr) -> Option<NonNull<c_void>> {
         // SAFETY: only the address is taken, nothing is called or read through it.
         let symbol = unsafe { self.handle.get::<*mut c_void>(name.to_bytes_with_nul()) }.ok()?;
         NonNull::new(*symbol)
     }
 
-    /// The function `name`, which ROCm has `since` that release, as a function pointer of type `F`.
+    /// Returns the function `name` as a function pointer of type `F`. `since` is the first ROCm release that has it,
+    /// for the error.
     ///
     /// # Errors
-    /// [`Error::SymbolMissing`].
+    /// [`Error::SymbolMissing`] if the library lacks it.
     ///
     /// # Safety
-    /// `F` is a function pointer type, `unsafe extern "C" fn(..) -> ..`, with the signature of that function.
+    /// The caller must ensure that `F` is a function pointer type, `unsafe extern "C" fn(..) -> ..`, with the signature
+    /// of that function.
     pub unsafe fn function<F: Copy>(&self, name: &CStr, since: &str) -> Result<F, Error> {
         const { assert!(size_of::<F>() == size_of::<*mut c_void>(), "F must be a function pointer") };
         match self.symbol(name) {

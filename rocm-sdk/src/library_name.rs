@@ -1,10 +1,10 @@
-//! What callers name a library by.
+//! Naming a library.
 
 use crate::error::Error;
 use crate::libraries;
 use crate::spec::LibrarySpec;
 
-/// What names a library: its row of the [table](crate::libraries), or its short name.
+/// A name of a library: its row of the [table](crate::libraries), or its short name.
 ///
 /// ```
 /// use rocm_sdk::{LibraryName, libraries};
@@ -13,10 +13,10 @@ use crate::spec::LibrarySpec;
 /// # Ok::<(), rocm_sdk::Error>(())
 /// ```
 pub trait LibraryName {
-    /// The library that is meant.
+    /// Returns the library.
     ///
     /// # Errors
-    /// [`Error::UnknownLibrary`].
+    /// [`Error::UnknownLibrary`] if no library has this short name.
     fn library(&self) -> Result<&'static LibrarySpec, Error>;
 }
 

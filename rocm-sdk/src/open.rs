@@ -289,7 +289,7 @@ pub(crate) fn nothing_found(library: &'static str, report: Arc<Report>) -> Error
 }
 
 /// Opens a library, and before it those that it needs and the loader does not find, but which lie beside it: packages
-/// of a distribution rely on a place that the loader knows, and are not there where they were unpacked elsewhere.
+/// of a distribution rely on a place that the loader knows, and are not found where they were unpacked elsewhere.
 /// `above` are those that want this one.
 fn open_file(path: &Path, scope: Scope, above: &mut Vec<PathBuf>) -> Result<libloading::Library, Reason> {
     check_versions(path)?;

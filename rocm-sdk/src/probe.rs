@@ -1,5 +1,4 @@
-//! What a search makes of one library, as plain data: what the command shows of each, and what a process tells that opened it for
-//! another.
+//! The result of a search for one library, as plain data.
 
 use std::fmt;
 
@@ -9,7 +8,7 @@ use crate::report::{Attempt, Reason};
 use crate::search::Search;
 use crate::spec::LibrarySpec;
 
-/// What a search made of one library.
+/// The result of a search for one library.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Probe {
@@ -17,7 +16,7 @@ pub struct Probe {
     pub library: String,
     /// The library, if it was opened.
     pub found: Option<Found>,
-    /// Why it was not, in short.
+    /// A short reason why it was not opened.
     pub reason: Option<String>,
     /// Each step of the search.
     pub steps: Vec<Step>,
@@ -27,15 +26,15 @@ pub struct Probe {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Found {
-    /// The file, where the loader tells; characters that are no Unicode are replaced.
+    /// The file, if the loader reports it; characters that are not Unicode are replaced.
     pub path: Option<String>,
-    /// The name that it gives itself.
+    /// Its soname.
     pub soname: Option<String>,
-    /// The release that it is of: `ROCm 7.2.4`, or `HIP 7.2.53211` where only HIP's own version is told.
+    /// Its release: `ROCm 7.2.4`, or `HIP 7.2.53211` if only HIP's own version is known.
     pub release: Option<String>,
     /// The same as a number alone.
     pub version: Option<String>,
-    /// The step of the search that led to it: `ROCM_PATH`, `/opt`, `system loader`...
+    /// The step of the search that found it: `ROCM_PATH`, `/opt`, `system loader`...
     pub step: String,
     /// Whether the soname is of a release that this crate knows.
     pub known: bool,
@@ -47,42 +46,42 @@ pub struct Found {
 pub struct Step {
     /// Why it was tried: `ROCM_PATH`, `/opt`...
     pub step: String,
-    /// What was tried: a path, a soname, a variable's value.
+    /// The path, soname or variable value that was tried.
     pub target: String,
     /// Whether that was opened.
     pub opened: bool,
-    /// What kind of thing is wrong with it, where something was there and would not do.
+    /// The kind of fault, if something was found that cannot be used.
     pub fault: Option<Fault>,
-    /// Why not, or what else there is to say.
+    /// The reason why not, or a remark.
     pub remark: Option<String>,
 }
 
-/// What can be wrong with a library that is there.
+/// A fault of a library that was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Fault {
-    /// No library at all, or a directory in its place.
+    /// It is not a library, or is a directory.
     NotALibrary,
-    /// Made for another processor.
+    /// It is built for another processor.
     WrongArchitecture,
-    /// Of a release too old to be used.
+    /// Its release is too old.
     TooOld,
     /// This user may not read it.
     Unreadable,
-    /// It needs a library that was not found.
+    /// A dependency was not found.
     DependencyMissing,
-    /// Made for a newer system than this one.
+    /// It is built for a newer system than this one.
     SystemTooOld,
-    /// The loader refuses it.
+    /// The loader rejects it.
     Refused,
-    /// Opening it ended the process, or took too long.
+    /// Opening it terminated the process, or took too long.
     Crashed,
 }
 
 impl Probe {
-    /// Searches for the library and opens it in this process, where it stays open. Libraries that it needs may be open already and
-    /// are then not looked for: a process for each library tells what a new program would meet.
+    /// Searches for the library and opens it in this process, where it stays open. Dependencies that are open already
+    /// are not searched for: use one process per library to find out what happens in a new program.
     pub fn run(search: &Search, spec: &'static LibrarySpec) -> Self {
         let (found, report) = match search.open(spec) {
             Ok(library) => {
@@ -112,8 +111,8 @@ impl Probe {
         Self { library: spec.name().to_owned(), found, reason, steps }
     }
 
-    /// One that could not be carried out: opening the library ended the process, or took too long. What is told of where it is
-    /// comes from looking at files alone.
+    /// One that could not be carried out: opening the library ended the process, or took too long. What is told of
+    /// where it is comes from looking at files alone.
     pub fn crashed(search: &Search, spec: &'static LibrarySpec, reason: &str) -> Self {
         let found = search.find(spec).ok();
         let target = match &found {
@@ -135,7 +134,7 @@ impl Probe {
         Self { library: spec.name().to_owned(), found: None, reason: Some(reason), steps }
     }
 
-    /// What was there and would not do, in the order of the search.
+    /// Returns the steps that found something unusable, in the order of the search.
     pub fn faults(&self) -> impl Iterator<Item = &Step> {
         self.steps.iter().filter(|step| step.fault.is_some())
     }
@@ -176,7 +175,7 @@ impl From<&Attempt> for Step {
     }
 }
 
-/// A line for each library: short name, soname, release, step of the search and file, or why it was not found.
+/// Returns a line for each library: short name, soname, release, step of the search and file, or why it was not found.
 pub fn table<'a>(probes: impl IntoIterator<Item = &'a Probe>) -> String {
     let rows: Vec<[&str; 5]> = probes.into_iter().map(Probe::row).collect();
     let found = |row: &&[&str; 5]| !row[1].is_empty();

@@ -1,4 +1,4 @@
-//! What holds for the whole process: the search that bindings use, and the libraries preloaded.
+//! State of the whole process: the search that bindings use, and the preloaded libraries.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -23,10 +23,11 @@ fn lock() -> MutexGuard<'static, Process> {
 }
 
 /// Makes the ROCm installation at `root` the first place that every [`Binding`](crate::Binding) and [`preload`] of this
-/// process looks at; a second root comes after the first.
+/// process searches. A second root comes after the first.
 ///
 /// # Errors
-/// [`Error::RelativePath`] if it is not absolute; [`Error::SearchTooLate`] once a library has been looked for.
+/// [`Error::RelativePath`] if the path is not absolute; [`Error::SearchTooLate`] if a library has already been searched
+/// for.
 pub fn set_root(root: impl Into<PathBuf>) -> Result<(), Error> {
     let path = root.into();
     if !path.is_absolute() {
@@ -41,10 +42,10 @@ pub fn set_root(root: impl Into<PathBuf>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Replaces the search of this process, for programs that want another order than the standard one.
+/// Replaces the search of this process, for an order other than the standard one.
 ///
 /// # Errors
-/// [`Error::SearchTooLate`] once a library has been looked for.
+/// [`Error::SearchTooLate`] if a library has already been searched for.
 pub fn set_search(search: Search) -> Result<(), Error> {
     let mut process = lock();
     if process.used {
@@ -54,7 +55,7 @@ pub fn set_search(search: Search) -> Result<(), Error> {
     Ok(())
 }
 
-/// A copy of the search that the bindings of this process use.
+/// Returns a copy of the search that the bindings of this process use.
 pub fn process_search() -> Search {
     lock().search.clone().unwrap_or_default()
 }
@@ -72,12 +73,12 @@ fn fixed_search() -> Search {
 
 static PRELOADED: Mutex<Vec<(Scope, &'static Library)>> = Mutex::new(Vec::new());
 
-/// Opens a library, named by its row of the [table](crate::libraries) or by its short name, ahead of others that need
-/// it, and keeps it open. Asked again, it answers with the same library; asked for
-/// [`Scope::Global`] after [`Scope::Local`], it makes the symbols of the open library global.
+/// Opens a library before others that depend on it, and keeps it open. The library is named by its row of the
+/// [table](crate::libraries) or by its short name. A second call returns the same library. With [`Scope::Global`] after
+/// [`Scope::Local`], it makes the symbols of the open library global.
 ///
-/// To find out that Comgr cannot be loaded before HIPRTC calls into it is one use: `preload(&libraries::AMD_COMGR,
-/// Scope::Local)`.
+/// For example, `preload(&libraries::AMD_COMGR, Scope::Local)` finds out whether Comgr can be loaded before HIPRTC
+/// calls it.
 ///
 /// ```
 /// use rocm_sdk::{Scope, preload};
@@ -88,7 +89,8 @@ static PRELOADED: Mutex<Vec<(Scope, &'static Library)>> = Mutex::new(Vec::new())
 /// ```
 ///
 /// # Errors
-/// [`Error::UnknownLibrary`], or why it could not be opened. A failure is not remembered: the next call searches again.
+/// [`Error::UnknownLibrary`], or the reason why it could not be opened. A failure is not cached: the next call searches
+/// again.
 pub fn preload(library: impl LibraryName, scope: Scope) -> Result<&'static Library, Error> {
     let spec = library.library()?;
     // Held all the way, so that two threads do not open it twice.
@@ -105,7 +107,7 @@ pub fn preload(library: impl LibraryName, scope: Scope) -> Result<&'static Libra
     Ok(library)
 }
 
-/// The libraries preloaded so far, in order.
+/// Returns the libraries preloaded so far, in order.
 pub fn preloaded() -> Vec<&'static Library> {
     PRELOADED.lock().unwrap_or_else(PoisonError::into_inner).iter().map(|(_, library)| *library).collect()
 }

@@ -1,8 +1,8 @@
-//! What a search tried and what came of it, step by step.
+//! The record of a search, step by step.
 
 use std::fmt;
 
-/// Why a place was looked at.
+/// Why a place was searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Origin {
@@ -12,7 +12,7 @@ pub enum Origin {
     Variable(&'static str),
     /// ROCm's wheels in the Python environment that this variable names.
     Wheel(&'static str),
-    /// An installation of the user's own, made by `rocm-sdk install`.
+    /// An installation of this user, from `rocm-sdk install`.
     Installed,
     /// `/opt/rocm` or `/opt/rocm-*`.
     Opt,
@@ -33,26 +33,26 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Why one attempt came to nothing.
+/// Why an attempt failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
-    /// No such file, or the system loader knows no such name.
+    /// The file does not exist, or the system loader does not know the name.
     NotThere,
-    /// There is something of that name, but a directory or a device.
+    /// The path is a directory or a device.
     NotAFile,
-    /// A directory was expected and there is something else.
+    /// The path is not a directory.
     NotADirectory,
-    /// The directory is there and has nothing of ROCm in it.
+    /// The directory exists, but contains nothing of ROCm.
     NotAnInstallation,
-    /// The file is there and cannot be read.
+    /// The file exists, but cannot be read.
     Unreadable {
-        /// The operating system's words.
+        /// The operating system's message.
         message: String,
     },
-    /// Not a shared library at all.
+    /// The file is not a shared library.
     NotElf {
-        /// What it looks like.
+        /// The kind of the file.
         found: &'static str,
     },
     /// A shared library for another processor.
@@ -62,47 +62,48 @@ pub enum Reason {
         /// The processor this program runs on.
         needed: String,
     },
-    /// A library of a major release that these bindings do not fit.
+    /// A library of a major release that these bindings do not support.
     WrongMajor {
         /// The soname inside the file.
         found: String,
-        /// The oldest soname that would do.
+        /// The oldest supported soname.
         oldest: &'static str,
     },
-    /// It needs another library, which was not found.
+    /// A dependency of the library was not found.
     DependencyMissing {
-        /// The library that it needs.
+        /// The dependency.
         dependency: String,
-        /// The loader's words.
+        /// The loader's message.
         message: String,
     },
-    /// It is made for a newer system: it needs a newer C library, or C++ library, than this process runs on.
+    /// The library needs a newer C or C++ library than that of this process.
     SystemTooOld {
-        /// What it needs: "glibc 2.38".
+        /// The required version: "glibc 2.38".
         needed: String,
-        /// What there is: "2.36"; `None` where that is not known.
+        /// The version available: "2.36"; `None` if unknown.
         found: Option<String>,
-        /// How to run a program with what the installation has of its own, if it has.
+        /// The command that runs a program with the installation's own C library, if it has one.
         run: Option<String>,
     },
-    /// An installation that was cut off, or is being made: it has no list of what it holds.
+    /// An incomplete installation: it was interrupted, or is still in progress.
     Unfinished {
         /// The release.
         release: String,
     },
-    /// The loader refused it for another reason.
+    /// The loader rejected the library for another reason.
     Loader {
-        /// The loader's words.
+        /// The loader's message.
         message: String,
     },
-    /// A relative path: refused, since it would depend on the current directory.
+    /// The path is relative. It is rejected, because it would depend on the current directory.
     RelativePath,
-    /// Variables are not heeded in a set-uid program.
+    /// A set-uid program ignores environment variables.
     SetUid,
 }
 
 impl Reason {
-    /// Whether something was there and would not do: more telling than that nothing was there, or that a variable was refused.
+    /// Returns whether something was found and could not be used. This says more than a missing file or a rejected
+    /// variable.
     pub fn is_fault(&self) -> bool {
         !matches!(self, Self::NotThere | Self::RelativePath | Self::SetUid)
     }
@@ -111,14 +112,14 @@ impl Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotThere => f.write_str("not there"),
+            Self::NotThere => f.write_str("not found"),
             Self::NotAFile => f.write_str("not a regular file"),
             Self::NotADirectory => f.write_str("not a directory"),
-            Self::NotAnInstallation => f.write_str("nothing of ROCm in it"),
+            Self::NotAnInstallation => f.write_str("contains nothing of ROCm"),
             Self::Unreadable { message } => write!(f, "cannot be read: {message}"),
             Self::NotElf { found } => write!(f, "not a shared library but {found}"),
             Self::WrongArchitecture { found, needed } => {
-                write!(f, "made for {found}, this program runs on {needed}")
+                write!(f, "built for {found}, but this program runs on {needed}")
             }
             Self::WrongMajor { found, oldest } => {
                 write!(f, "{found} is too old: {oldest} or newer is needed")
@@ -129,15 +130,15 @@ impl fmt::Display for Reason {
             Self::SystemTooOld { needed, found, run } => {
                 match found {
                     Some(found) => write!(f, "needs {needed}, this machine has {found}")?,
-                    None => write!(f, "needs {needed}, which this machine has not")?,
+                    None => write!(f, "needs {needed}, which this machine lacks")?,
                 }
                 run.iter().try_for_each(|run| write!(f, ": run the program with `{run}`"))
             }
             Self::Unfinished { release } => {
-                write!(f, "not complete: run `rocm-sdk install {release}` again, or remove it")
+                write!(f, "incomplete: run `rocm-sdk install {release}` again, or remove it")
             }
-            Self::Loader { message } => write!(f, "refused by the loader: {message}"),
-            Self::RelativePath => f.write_str("refused: a relative path"),
+            Self::Loader { message } => write!(f, "rejected by the loader: {message}"),
+            Self::RelativePath => f.write_str("rejected: a relative path"),
             Self::SetUid => f.write_str("ignored: this program runs set-uid"),
         }
     }
@@ -149,13 +150,13 @@ impl fmt::Display for Reason {
 pub struct Attempt {
     /// Why it was tried.
     pub origin: Origin,
-    /// What was tried: an absolute path, a soname, or a variable's value.
+    /// The absolute path, soname or variable value that was tried.
     pub target: String,
-    /// `None` if it would do, else why not.
+    /// `None` if it can be used, otherwise the reason why not.
     pub failure: Option<Reason>,
-    /// Whether it was opened: a search for the path alone opens nothing.
+    /// Whether it was opened. A search for a path opens nothing.
     pub opened: bool,
-    /// What else there is to say of it.
+    /// A remark.
     pub note: Option<String>,
 }
 
@@ -176,7 +177,7 @@ impl fmt::Display for Attempt {
     }
 }
 
-/// A whole search, in order; its `Display` is one line a step.
+/// The steps of a search, in order. `Display` prints one line per step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     library: &'static str,
@@ -188,22 +189,22 @@ impl Report {
         Self { library, attempts }
     }
 
-    /// Short name of the library looked for.
+    /// Returns the short name of the library searched for.
     pub fn library(&self) -> &'static str {
         self.library
     }
 
-    /// Every step, in order.
+    /// Returns every step, in order.
     pub fn attempts(&self) -> &[Attempt] {
         &self.attempts
     }
 
-    /// The step that found the library, and opened it if that was the purpose.
+    /// Returns the step that found the library (and opened it, if the search opens libraries).
     pub fn opened(&self) -> Option<&Attempt> {
         self.attempts.iter().find(|a| a.failure.is_none())
     }
 
-    /// The first step that met something that would not do: most often the cause of a failed search.
+    /// Returns the first step that found something unusable. It is most often the cause of a failed search.
     pub fn first_fault(&self) -> Option<(&Attempt, &Reason)> {
         self.attempts.iter().find_map(|a| a.failure.as_ref().filter(|r| r.is_fault()).map(|r| (a, r)))
     }
@@ -213,7 +214,7 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:", self.library)?;
         if self.attempts.is_empty() {
-            f.write_str(" nowhere to look")?;
+            f.write_str(" no place to search")?;
         }
         for (n, attempt) in self.attempts.iter().enumerate() {
             write!(f, "\n{:>4}. {attempt}", n + 1)?;

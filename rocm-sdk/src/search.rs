@@ -1,4 +1,4 @@
-//! Where libraries are looked for, and in which order.
+//! The places where libraries are searched for, and their order.
 
 use std::cmp::Reverse;
 use std::ffi::OsString;
@@ -21,21 +21,21 @@ use crate::version::{Release, parse_release, release_at};
 
 type Environment = Arc<dyn Fn(&str) -> Option<OsString> + Send + Sync>;
 
-/// Where to look for ROCm. [`Search::standard`] is what a program wants; tests and tools build their own.
+/// The order in which places are searched for ROCm. Programs use [`Search::standard`]; tests and tools build their own.
 ///
 /// The order, first hit wins:
 /// 1. [`root`](Search::root)s given in code;
 /// 2. `ROCM_PATH`, `HIP_PATH`;
 /// 3. ROCm's wheels (`_rocm_sdk_core*`, `_rocm_sdk_libraries*`) in the Python environment that `VIRTUAL_ENV` or
 ///    `CONDA_PREFIX` names;
-/// 4. what `rocm-sdk install` has installed for this user, newest release first: in `ROCM_SDK_INSTALL_DIR`, else in
+/// 4. installations of `rocm-sdk install` of this user, newest release first: in `ROCM_SDK_INSTALL_DIR`, otherwise in
 ///    `rocm-sdk` under `XDG_DATA_HOME` or `~/.local/share`;
-/// 5. `/opt/rocm` and what is versioned inside it (`core`, `core-*`), then `/opt/rocm-*`, newest first;
-/// 6. the system loader, by soname; not where `LD_LIBRARY_PATH` would lead it to a relative path.
+/// 5. `/opt/rocm` and the versioned directories in it (`core`, `core-*`), then `/opt/rocm-*`, newest first;
+/// 6. the system loader, by soname, except for names that `LD_LIBRARY_PATH` would resolve to a relative path.
 ///
-/// In an installation the newest soname wins; its directories are `lib`, `lib64`, `lib/x86_64-linux-gnu` (that of the
-/// machine) and `core/lib`. Only absolute paths and sonames reach the loader: a relative path in a variable is refused.
-/// A program that runs set-uid heeds no variable.
+/// Within an installation the newest soname wins. Its library directories are `lib`, `lib64`, `lib/x86_64-linux-gnu`
+/// (the machine's architecture) and `core/lib`. Only absolute paths and sonames are passed to the loader: a relative
+/// path in a variable is rejected. A set-uid program ignores environment variables.
 ///
 /// ```
 /// use rocm_sdk::{Search, libraries};
@@ -57,17 +57,17 @@ pub struct Search {
 pub struct Installation {
     /// Its root, an absolute path.
     pub root: PathBuf,
-    /// What led to it.
+    /// The step of the search that names it.
     pub origin: Origin,
 }
 
 impl Installation {
-    /// The release that it says it is.
+    /// Its release, as it states it.
     pub fn release(&self) -> Option<Release> {
         release_at(&self.root)
     }
 
-    /// The directories where it may keep libraries.
+    /// The directories that may contain its libraries.
     pub fn library_dirs(&self) -> impl Iterator<Item = PathBuf> + '_ {
         LIBRARY_DIRS.iter().map(|dir| self.root.join(dir))
     }
@@ -83,7 +83,7 @@ const LIBRARY_DIRS: &[&str] = &["lib", "lib64", "lib/aarch64-linux-gnu", "core/l
 const LIBRARY_DIRS: &[&str] = &["lib", "lib64", "core/lib"];
 
 impl Search {
-    /// The search of [the list above](Search) with this process's environment.
+    /// Creates the search of [the list above](Search), with this process's environment.
     pub fn standard() -> Self {
         Self {
             roots: Vec::new(),
@@ -94,13 +94,13 @@ impl Search {
         }
     }
 
-    /// A search that looks nowhere, to be filled with the methods below.
+    /// Creates a search without places. Add them with the methods below.
     pub fn nowhere() -> Self {
         Self { roots: Vec::new(), environment: None, opt: None, system: false, set_uid: false }
     }
 
-    /// Looks at the installation `root` too, after the roots given before and ahead of all else. It must be absolute: a
-    /// relative one is refused in the search's [`Report`].
+    /// Adds the installation `root`, after earlier roots and before all other places. It must be absolute: the search's
+    /// [`Report`] lists a relative one as rejected.
     pub fn root(mut self, root: impl Into<PathBuf>) -> Self {
         self.roots.push(root.into());
         self
@@ -112,31 +112,32 @@ impl Search {
         self
     }
 
-    /// Heeds no variable.
+    /// Ignores environment variables.
     pub fn without_environment(mut self) -> Self {
         self.environment = None;
         self
     }
 
-    /// Looks for `rocm` and `rocm-*` in this directory instead of `/opt`; `None`: nowhere.
+    /// Searches this directory for `rocm` and `rocm-*` instead of `/opt`; with `None`, none.
     pub fn opt(mut self, directory: Option<PathBuf>) -> Self {
         self.opt = directory;
         self
     }
 
-    /// Whether to ask the system loader in the end.
+    /// Sets whether the system loader is the last step.
     pub fn system(mut self, ask: bool) -> Self {
         self.system = ask;
         self
     }
 
-    /// Overrides whether the program counts as set-uid.
+    /// Overrides whether the program is treated as set-uid.
     pub fn set_uid(mut self, set_uid: bool) -> Self {
         self.set_uid = set_uid;
         self
     }
 
-    /// The installations that it looks at, in order, whether they exist or not; what it refuses is in a [`Report`].
+    /// Returns the installations that are searched, in order, whether or not they exist. A [`Report`] lists the
+    /// rejected ones.
     pub fn installations(&self) -> Vec<Installation> {
         self.steps().into_iter().filter_map(Result::ok).collect()
     }
@@ -243,10 +244,10 @@ impl Search {
         dirs
     }
 
-    /// Finds and opens a library. Its symbols stay private to it ([`Scope::Local`]).
+    /// Finds and opens a library. Its symbols stay local to it ([`Scope::Local`]).
     ///
     /// # Errors
-    /// [`Error::NotFound`] where there is none, [`Error::Unusable`] where there is one that cannot be used; both carry
+    /// [`Error::NotFound`] if no library is found, [`Error::Unusable`] if one is found that cannot be used. Both carry
     /// the search.
     pub fn open(&self, spec: &'static LibrarySpec) -> Result<Library, Error> {
         self.open_with_scope(spec, Scope::Local)
@@ -284,7 +285,7 @@ impl Search {
         trail.try_system(&self.relative_loader_dirs(), &directories)
     }
 
-    /// Searches as [`open`](Search::open) does and tells every step. The library, if found, stays open.
+    /// Searches like [`open`](Search::open), and returns every step. The library, if found, stays open.
     pub fn report(&self, spec: &'static LibrarySpec) -> Report {
         match self.open(spec) {
             Ok(library) => library.report().clone(),

@@ -1,9 +1,9 @@
-//! What a ROCm library is called, release by release.
+//! The names of a ROCm library, release by release.
 
-/// One file name under which a library is shipped, and the ROCm releases that ship it.
+/// A file name of a library, and the ROCm releases that use it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Soname {
-    /// The name the system loader knows, `libamdhip64.so.7`.
+    /// The name that the system loader uses, such as `libamdhip64.so.7`.
     pub file: &'static str,
     /// First major release of ROCm with this name.
     pub first: u32,
@@ -12,7 +12,7 @@ pub struct Soname {
 }
 
 impl Soname {
-    /// A name used by the major releases `first` to `last`, both included.
+    /// Creates a name used by the major releases `first` to `last`, inclusive.
     pub const fn new(file: &'static str, first: u32, last: u32) -> Self {
         Self { file, first, last }
     }
@@ -29,13 +29,13 @@ impl Soname {
 pub enum Group {
     /// Runtimes, compilers and tools, the same for every GPU.
     Core,
-    /// Mathematics, communication and deep learning, with code for certain GPUs.
+    /// Mathematics, communication and deep learning, with code for specific GPUs.
     Libraries,
 }
 
-/// Names of one library on every platform and of every major release, newest first.
+/// The names of one library on every platform and in every major release, newest first.
 ///
-/// The ones that this workspace binds are in [`libraries`](crate::libraries).
+/// [`libraries`](crate::libraries) has those of ROCm's libraries.
 ///
 /// ```
 /// use rocm_sdk::{LibrarySpec, Soname};
@@ -78,22 +78,22 @@ impl LibrarySpec {
         }
     }
 
-    /// Marks a library whose file is numbered by HIP's own version (`libamdhip64.so.7.2.53211` is HIP 7.2), so that the
-    /// number tells the release where nothing better does.
+    /// Marks a library whose file name contains HIP's version (`libamdhip64.so.7.2.53211` is HIP 7.2). It determines
+    /// the release if nothing better does.
     pub const fn numbered_by_hip(mut self) -> Self {
         self.hip_numbered = true;
         self
     }
 
-    /// Marks a library that is also kept in these directories of an installation, relative to its root: looked at
-    /// before the usual ones.
+    /// Marks a library that may also be in these directories of an installation, relative to its root. They are
+    /// searched before the usual ones.
     pub const fn in_directories(mut self, directories: &'static [&'static str]) -> Self {
         self.directories = directories;
         self
     }
 
-    /// Marks a library of which several releases may be installed side by side: the one with the number that
-    /// `companion` needs, in its own dependencies, is the one to take, though there is a newer one.
+    /// Marks a library of which several releases can be installed. The one with the number that `companion` depends on
+    /// is used, even if a newer one is installed.
     pub const fn numbered_as_needed_by(mut self, companion: &'static LibrarySpec) -> Self {
         self.companion = Some(companion);
         self
@@ -111,77 +111,78 @@ impl LibrarySpec {
         self
     }
 
-    /// Short name, as in `-lamdhip64`; for some another one, as in `-lMIOpen`, whose short name is `miopen`.
+    /// Returns the short name, mostly as in `-lamdhip64`. Some differ: that of `-lMIOpen` is `miopen`.
     pub const fn name(&self) -> &'static str {
         self.name
     }
 
-    /// The name without a version, `libamdhip64.so`: tried last, since it says nothing about the release.
+    /// Returns the name without a version, such as `libamdhip64.so`. It is tried last, because it does not identify the
+    /// release.
     pub const fn unversioned(&self) -> &'static str {
         self.unversioned
     }
 
-    /// Versioned names, newest first.
+    /// Returns the versioned names, newest first.
     pub const fn sonames(&self) -> &'static [Soname] {
         self.sonames
     }
 
-    /// File names on Windows, newest first.
+    /// Returns the file names on Windows, newest first.
     pub const fn windows_names(&self) -> &'static [&'static str] {
         self.windows
     }
 
-    /// Directories of an installation, relative to its root, where it is kept beside the usual ones.
+    /// Returns the additional directories of an installation, relative to its root, that may contain it.
     pub const fn directories(&self) -> &'static [&'static str] {
         self.directories
     }
 
-    /// The library whose dependencies tell which number of this one to take.
+    /// Returns the library whose dependencies determine the number of this one.
     pub const fn companion(&self) -> Option<&'static LibrarySpec> {
         self.companion
     }
 
-    /// The part of ROCm that it belongs to.
+    /// Returns the part of ROCm that it belongs to.
     pub const fn group(&self) -> Group {
         self.group
     }
 
-    /// Whether a complete installation may lack it.
+    /// Returns whether a complete installation may lack it.
     pub const fn is_optional(&self) -> bool {
         self.optional
     }
 
-    /// Whether ROCm has it on Windows.
+    /// Returns whether ROCm includes it on Windows.
     pub const fn is_on_windows(&self) -> bool {
         !self.windows.is_empty()
     }
 
-    /// Whether ROCm has it on the platform that this program is made for.
+    /// Returns whether ROCm includes it on this program's target platform.
     pub const fn is_on_this_platform(&self) -> bool {
         !cfg!(windows) || self.is_on_windows()
     }
 
-    /// Whether the number in the file name is HIP's version.
+    /// Returns whether the number in the file name is HIP's version.
     pub const fn is_numbered_by_hip(&self) -> bool {
         self.hip_numbered
     }
 
-    /// The versioned name whose soname major is `major`, where this table knows it.
+    /// Returns the versioned name with the soname major `major`, if it is known.
     pub fn known_major(&self, major: u32) -> Option<&'static Soname> {
         self.sonames.iter().find(|s| s.file.strip_prefix(self.unversioned).and_then(soname_major) == Some(major))
     }
 
-    /// Whether `soname` is one of this table.
+    /// Returns whether `soname` is known.
     pub fn knows(&self, soname: &str) -> bool {
         self.sonames.iter().any(|s| s.file == soname)
     }
 
-    /// The newest soname major that this table knows.
+    /// Returns the newest known soname major.
     pub fn newest_major(&self) -> Option<u32> {
         self.sonames.iter().filter_map(|s| s.file.strip_prefix(self.unversioned).and_then(soname_major)).max()
     }
 
-    /// The names to try on this platform, in order; the unversioned one last.
+    /// Returns the names to try on this platform, in order; the unversioned one is last.
     pub fn file_names(&self) -> impl Iterator<Item = &'static str> + '_ {
         let versioned = if cfg!(windows) { &[][..] } else { self.sonames };
         let windows = if cfg!(windows) { self.windows } else { &[] };

@@ -1,10 +1,9 @@
-//! What every `-sys` crate is made of beside its functions: its binding and the questions that it answers, its API
-//! level, its enums.
+//! The common parts of every `-sys` crate besides its functions: its binding, its API level, its enums.
 
-/// The part of a `-sys` crate that is the same in each: where its functions come from, and what is missing.
+/// Declares the part that every `-sys` crate has in common.
 ///
-/// `rocm_sdk::sys_crate!(rocm_sdk::libraries::AMDHIP64);` at the place (crate root or module) where the generated
-/// module `coverage` is, too. The crate has the features `rocm-5-7` to `rocm-10-0`. It declares
+/// Write `rocm_sdk::sys_crate!(rocm_sdk::libraries::AMDHIP64);` next to the generated module `coverage`, in the crate
+/// root or in a module. The crate has the features `rocm-5-7` to `rocm-10-0`. It declares
 ///
 /// - `BINDING`, the [`Binding`](crate::Binding) to the library, `API_LEVEL` and `API_LEVEL_NAME`,
 /// - `set_provider`, `load_error`, `has` and `symbol_error`.
@@ -13,7 +12,7 @@ macro_rules! sys_crate {
     ($spec:expr) => {
         pub use $crate::{Binding, Error, Missing, MissingValue, Provider};
 
-        /// Where the functions come from: the library, or the provider in its place.
+        /// The binding of the functions: to the library, or to the provider that replaces it.
         pub static BINDING: Binding = Binding::new(&$spec);
 
         $crate::__api_level! {
@@ -27,27 +26,27 @@ macro_rules! sys_crate {
             "10.0" (10, 0) if feature = "rocm-10-0";
         }
 
-        /// Puts `provider`, such as a simulator, in the library's place, for the whole process.
+        /// Replaces the library by `provider`, such as a simulator, for the whole process.
         ///
         /// # Errors
-        /// When a function has been called or asked for already, or another provider is set.
+        /// If a function was called or queried before, or if another provider is set.
         pub fn set_provider(provider: &'static dyn Provider) -> Result<(), Error> {
             BINDING.set_provider(provider)
         }
 
-        /// Why the library cannot be used, with every path that was tried; `None` if it can. Opens it if it is not
-        /// open yet.
+        /// Returns why the library cannot be used, with every path tried; `None` if it can. Opens it if it is not open
+        /// yet.
         pub fn load_error() -> Option<&'static Error> {
             BINDING.check().err()
         }
 
-        /// Whether the function is there. Opens the library if it is not open yet; calls nothing.
+        /// Returns whether the function is available. Opens the library if it is not open yet; calls nothing.
         pub fn has(name: &::core::ffi::CStr) -> bool {
             BINDING.has(name)
         }
 
-        /// Why calls of the function cannot work (library, paths tried, the release that brought it); `None` if they
-        /// can.
+        /// Returns why the function is not available (library, paths tried, the first release that has it); `None` if
+        /// it is.
         pub fn symbol_error(name: &::core::ffi::CStr) -> Option<Error> {
             $crate::__symbol_error(&BINDING, name, &coverage::FUNCTIONS)
         }
@@ -100,7 +99,8 @@ pub fn __symbol_error(
 /// # }
 /// ```
 ///
-/// Of two names for a value the first prints. A value that no constant has is as good as any: C may return it.
+/// If two constants have the same value, the first name is printed. A value without a constant is valid: C may return
+/// it.
 #[macro_export]
 macro_rules! c_enum {
     (

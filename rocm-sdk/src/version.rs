@@ -1,4 +1,4 @@
-//! Which release of ROCm something is.
+//! Releases of ROCm.
 
 use std::fmt;
 use std::fs;
@@ -8,13 +8,13 @@ use semver::{BuildMetadata, Prerelease, Version};
 
 use crate::text_file;
 
-/// Whose count a version is in: ROCm 10.0 has HIP 7.15, before that the two agree but for the patch level.
+/// The numbering of a version. ROCm 10.0 has HIP 7.15; before that, both agree except for the patch level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Numbering {
-    /// ROCm's releases, `7.2.4`.
+    /// ROCm's releases, such as `7.2.4`.
     Rocm,
-    /// HIP's versions, `7.2.53211`: the patch is a build number.
+    /// HIP's versions, such as `7.2.53211`. The patch is a build number.
     Hip,
 }
 
@@ -23,11 +23,11 @@ pub enum Numbering {
 pub struct Release {
     /// The version.
     pub version: Version,
-    /// The version as it is written there: `7.10.0a20251120` where [`version`](Release::version) is `7.10.0-a20251120`.
+    /// The version as written there: `7.10.0a20251120` if [`version`](Release::version) is `7.10.0-a20251120`.
     pub text: String,
-    /// Whose count it is in.
+    /// Its numbering.
     pub numbering: Numbering,
-    /// The file that says so, or whose name does.
+    /// The file whose content or name states it.
     pub source: PathBuf,
 }
 
@@ -36,7 +36,7 @@ impl Release {
         Some(Self { version: parse_release(text)?, text: text.to_owned(), numbering, source })
     }
 
-    /// The version in ROCm's count: of HIP's count, HIP 7.15 is ROCm 10.0, and the patch stays HIP's.
+    /// Returns the version in ROCm's numbering. HIP 7.15 is ROCm 10.0; the patch remains HIP's.
     #[cfg(feature = "installation")]
     pub(crate) fn in_rocms_count(&self) -> Version {
         let mut version = self.version.clone();
@@ -46,7 +46,7 @@ impl Release {
         version
     }
 
-    /// Whose count, and the version as it is written: `ROCm 7.10.0a20251120`.
+    /// Returns the numbering and the version as written: `ROCm 7.10.0a20251120`.
     #[cfg(feature = "installation")]
     pub(crate) fn label(&self) -> String {
         let numbering = match self.numbering {
@@ -56,7 +56,7 @@ impl Release {
         format!("{numbering} {}", self.text)
     }
 
-    /// Whether this is the ROCm release `major.minor`, an API level, or a newer one.
+    /// Returns whether this is the ROCm release `major.minor` (an API level) or a newer one.
     pub fn is_at_least(&self, level: (u32, u32)) -> bool {
         let (major, minor) = match self.numbering {
             Numbering::Rocm => level,
@@ -85,7 +85,8 @@ impl fmt::Display for Release {
     }
 }
 
-/// HIP's major and minor version in the ROCm release `major.minor`: the same up to 7.14; ROCm 10.0 has HIP 7.15.
+/// Returns HIP's major and minor version in the ROCm release `major.minor`. They are equal up to 7.14; ROCm 10.0 has
+/// HIP 7.15.
 pub const fn hip_of_rocm(level: (u32, u32)) -> (u32, u32) {
     match level {
         (10, minor) => (7, 15 + minor),
@@ -93,8 +94,8 @@ pub const fn hip_of_rocm(level: (u32, u32)) -> (u32, u32) {
     }
 }
 
-/// What `hipRuntimeGetVersion` and `hipDriverGetVersion` report (`major * 10_000_000 + minor * 100_000 + patch`) as a
-/// version; `None` for what is none.
+/// Converts the number that `hipRuntimeGetVersion` and `hipDriverGetVersion` return
+/// (`major * 10_000_000 + minor * 100_000 + patch`) to a version. Returns `None` if it is not a version.
 ///
 /// ```
 /// assert_eq!(rocm_sdk::hip_version(70_253_211), Some(semver::Version::new(7, 2, 53_211)));
@@ -105,7 +106,7 @@ pub fn hip_version(encoded: i32) -> Option<Version> {
     Some(Version::new(encoded / 10_000_000, encoded / 100_000 % 100, encoded % 100_000))
 }
 
-/// The version in a release string as ROCm writes them: `7.2.4`, `6.2.0-66` (a build number, no pre-release), `7.2`,
+/// Parses a release string in ROCm's formats: `7.2.4`, `6.2.0-66` (a build number, not a pre-release), `7.2`,
 /// `7.10.0a20251120` and `7.0.0rc1` (pre-releases).
 ///
 /// ```
@@ -144,8 +145,8 @@ pub fn parse_release(text: &str) -> Option<Version> {
     Some(version)
 }
 
-/// The version in a library's file name: `libamdhip64.so.7.2.53211` is 7.2.53211; `None` where there is no minor
-/// version.
+/// Returns the version in a library's file name: `libamdhip64.so.7.2.53211` is 7.2.53211. Returns `None` if there is no
+/// minor version.
 ///
 /// ```
 /// assert_eq!(rocm_sdk::file_name_version("libamdhip64.so.7.2.53211"), Some(semver::Version::new(7, 2, 53_211)));
@@ -155,8 +156,8 @@ pub fn file_name_version(file_name: &str) -> Option<Version> {
     parse_release(file_name.rsplit_once(".so.")?.1)
 }
 
-/// The release that the installation at `root` says it is: for a Python wheel the `rocm_sdk_*-VERSION.dist-info` beside
-/// it, else `.info/version`, else `.info/version-dev`.
+/// Returns the release that the installation at `root` states: for a Python wheel the `rocm_sdk_*-VERSION.dist-info`
+/// next to it, otherwise `.info/version`, otherwise `.info/version-dev`.
 pub fn release_at(root: &Path) -> Option<Release> {
     let read = |name: &str| {
         let source = root.join(".info").join(name);

@@ -102,7 +102,7 @@ bindings! { binding = crate::FULL_BINDING;
     "5.7" pub fn fullName() -> *const c_char;
     #[allow(clippy::too_many_arguments)]
     "5.7" pub fn fullMany(a: c_char, b: i16, c: c_int, d: i64, e: c_double, f: f32, g: *const c_char, h: c_uint, i: c_int, j: c_int) -> i64;
-    /// Of an API level that is off: not there at all.
+    /// Of an API level that is off: not declared.
     #[cfg(any())]
     "10.0" pub fn fullNewer(gone: NoSuchType) -> Status;
     /// The variant of the level that is on.
@@ -204,7 +204,7 @@ fn a_missing_library_returns_its_status_and_the_paths_tried() {
     assert!(!ABSENT_BINDING.has(c"absentOne"));
     let error = ABSENT_BINDING.load().unwrap_err();
     assert!(matches!(error, Error::NotFound { library: "absent", .. }));
-    assert!(error.to_string().contains("lib/libabsent.so.7 [path given in code]: not there"), "{error}");
+    assert!(error.to_string().contains("lib/libabsent.so.7 [path given in code]: not found"), "{error}");
     assert!(std::ptr::eq(error, ABSENT_BINDING.load().unwrap_err()), "one search a process");
     let error = ABSENT_BINDING.symbol_error(c"absentOne", "5.7").unwrap();
     assert!(matches!(error, Error::NotFound { .. }));

@@ -137,34 +137,34 @@ fn wheels_that_are_right() {
     assert_eq!((report.layout.as_str(), report.release.as_deref()), ("wheels", Some("7.10.0")));
     for name in [
         "says which release it is",
-        "the package rocm_sdk is beside the others",
-        "the core package is there",
+        "the package rocm_sdk is next to the others",
+        "the core package exists",
         "the packages are of one version",
         "dist_info.json is valid",
         "loads: lib/libamdhip64.so.7",
         "loads: lib/llvm/lib/libdeep.so",
         "loads: lib/librocblas.so.5",
-        "needs what is there: lib/librocblas.so.5",
+        "has its dependencies: lib/librocblas.so.5",
         "preloads libraries by name",
-        "preloads what the variable names, with commas",
-        "preloads what the variable names, with semicolons",
-        "does not heed the variable if told so",
+        "preloads the libraries that the variable names, with commas",
+        "preloads the libraries that the variable names, with semicolons",
+        "ignores the variable if requested",
         "says which variable is wrong",
-        "accepts the release that is there",
+        "accepts the installed release",
         "accepts every release for *",
         "accepts a release that meets a requirement",
-        "tells of another release",
-        "fails for another release if told so",
+        "reports another release",
+        "fails for another release if requested",
         "preloads amdhip64",
         "preloads rocblas",
-        "answers: hipcc --help",
-        "answers: amdlld -flavor ld.lld --help",
-        "answers: rocminfo",
+        "runs: hipcc --help",
+        "runs: amdlld -flavor ld.lld --help",
+        "runs: rocminfo",
     ] {
         is_ok(&report, name);
     }
     skips(&report, "preloads rccl", "not installed");
-    skips(&report, "the devel tree is there", "rocm[devel]");
+    skips(&report, "the devel tree exists", "rocm[devel]");
     let text = report.to_string();
     assert!(text.contains("\nloads: lib/librocblas.so.5 (libraries_gfx94X_dcgpu) ... ok\n"), "{text}");
     assert!(text.contains("\nOK (skipped=") && text.contains(&format!("\nRan {} tests in ", report.outcomes.len())));
@@ -188,15 +188,15 @@ fn wheels_with_faults_of_their_layout() {
     fs::set_permissions(tree.path("bin/hipconfig"), fs::Permissions::from_mode(0o644)).unwrap();
     let report = run(&core_of(&tree));
     assert!(!report.is_success());
-    fails(&report, "the package rocm_sdk is beside the others", "rocm_sdk/__init__.py");
+    fails(&report, "the package rocm_sdk is next to the others", "rocm_sdk/__init__.py");
     fails(&report, "the packages are of one version", "rocm_profiler 7.9.0, rocm_sdk_core 7.10.0");
     fails(&report, "dist_info.json is valid", "\"sm_90\"");
-    fails(&report, "answers: hipcc --help", "install rocm-sdk-core again");
-    fails(&report, "answers: amdclang --help", "exited with 3; it said: amdclang: no such compiler");
-    fails(&report, "answers: amdflang --help", "did not say \"LLVM compiler\"; it said: something else");
-    fails(&report, "answers: amdlld -flavor ld.lld --help", "SIGSEGV");
-    fails(&report, "answers: amdclang-cl -help", "exited with 127");
-    fails(&report, "answers: hipconfig", "cannot be started: Permission denied");
+    fails(&report, "runs: hipcc --help", "install rocm-sdk-core again");
+    fails(&report, "runs: amdclang --help", "exited with 3; it said: amdclang: no such compiler");
+    fails(&report, "runs: amdflang --help", "did not say \"LLVM compiler\"; it said: something else");
+    fails(&report, "runs: amdlld -flavor ld.lld --help", "SIGSEGV");
+    fails(&report, "runs: amdclang-cl -help", "exited with 127");
+    fails(&report, "runs: hipconfig", "cannot be started: Permission denied");
     is_ok(&report, "loads: lib/libamdhip64.so.7");
     fs::remove_file(tree.path(&site("_rocm_sdk_core/share/therock/dist_info.json"))).unwrap();
     fails(&run(&core_of(&tree)), "dist_info.json is valid", "it has none; install rocm-sdk-core again");
@@ -212,13 +212,13 @@ fn programs_that_ask_the_driver_may_fail_without_one() {
     tree.script("bin/rocm-smi", "kill -ABRT $$");
     let report = run(tree.root());
     if Path::new("/dev/kfd").exists() {
-        fails(&report, "answers: rocminfo", "exited with 1");
+        fails(&report, "runs: rocminfo", "exited with 1");
     } else {
-        skips(&report, "answers: rocminfo", "without the GPU driver it exited with 1");
+        skips(&report, "runs: rocminfo", "without the GPU driver it exited with 1");
     }
-    fails(&report, "answers: amd-smi", "exited with 127");
-    fails(&report, "answers: rocm-smi", "SIGABRT");
-    skips(&report, "answers: hipcc --help", "not installed");
+    fails(&report, "runs: amd-smi", "exited with 127");
+    fails(&report, "runs: rocm-smi", "SIGABRT");
+    skips(&report, "runs: hipcc --help", "not installed");
 }
 
 /// One bad library, and others that must not suffer for it.
@@ -311,9 +311,9 @@ fn each_bad_library_is_told_and_harms_no_other() {
     for needs in ["lib/lacks_a_library.so", "lib/libmiddle.so.1"] {
         let middle = tree.path("lib/libmiddle.so.1");
         let why = format!("libgone.so.1 is not found; {} needs it", middle.display());
-        fails(&report, &format!("needs what is there: {needs}"), &why);
+        fails(&report, &format!("has its dependencies: {needs}"), &why);
     }
-    fails(&report, "is there: lib/libdangling.so", "libnowhere.so.1, which is not there");
+    fails(&report, "exists: lib/libdangling.so", "libnowhere.so.1, which does not exist");
     skips(&report, "loads: lib/script.so", "for the linker");
     skips(&report, "loads: lib/kernels.so", "for the GPU");
     skips(&report, "loads: lib/libclang_rt.asan.so", "sanitizers");
@@ -336,9 +336,7 @@ fn an_installation_of_amd_s_packages() {
     assert!(report.is_success(), "{report}");
     assert!(begun.elapsed() < Duration::from_secs(50), "what a program leaves behind is ended");
     assert_eq!((report.layout.as_str(), report.release.as_deref()), ("prefix", Some("7.2.4")));
-    for name in
-        ["has its libraries", "has headers", "has programs", "answers: hipcc --help", "answers: amdclang --help"]
-    {
+    for name in ["has its libraries", "has headers", "has programs", "runs: hipcc --help", "runs: amdclang --help"] {
         is_ok(&report, name);
     }
     skips(&report, "dist_info.json is valid", "need not");
@@ -416,9 +414,9 @@ fn half_an_installation() {
     tree.stub("lib/libamdhip64.so.7", "libamdhip64.so.7", 1);
     let report = run(tree.root());
     fails(&report, "says which release it is", ".info/version");
-    fails(&report, "accepts every release for *", "the release is not told");
-    is_ok(&report, "tells of another release");
-    skips(&report, "preloads what the variable names, with commas", "hiprtc is not there");
+    fails(&report, "accepts every release for *", "the release is unknown");
+    is_ok(&report, "reports another release");
+    skips(&report, "preloads the libraries that the variable names, with commas", "hiprtc is missing");
 }
 
 #[test]
@@ -426,7 +424,7 @@ fn nothing_installed_is_an_error() {
     let tree = Tree::new();
     let error = checker(Search::nowhere().root(tree.root())).run(&mut |_| {}).unwrap_err();
     assert!(matches!(error, Error::Unusable { .. }), "{error}");
-    assert!(error.to_string().contains("nothing of ROCm in it"), "{error}");
+    assert!(error.to_string().contains("contains nothing of ROCm"), "{error}");
     let error = checker(Search::nowhere().root("/no/such/rocm")).run(&mut |_| {}).unwrap_err();
     assert!(matches!(error, Error::NotFound { .. }), "{error}");
 }
@@ -502,13 +500,13 @@ fn the_devel_tree() {
     tree.write(&site("rocm_sdk_devel/_devel.tar"), tar.into_inner().unwrap());
 
     let report = run(&core_of(&tree));
-    skips(&report, "the devel tree is there", "`rocm-sdk init` does it");
+    skips(&report, "the devel tree exists", "`rocm-sdk init` does it");
     Devel::at(tree.path(SITE)).unwrap().expand(&mut |_| {}).unwrap();
     let report = run(&core_of(&tree));
     assert!(report.is_success(), "{report}");
     is_ok(&report, "the devel tree has llvm/bin/clang++");
     is_ok(&report, "the devel tree has the files of libraries_gfx94X_dcgpu");
-    skips(&report, "is there: lib/librccl.so.1", "a wheel that is not installed");
+    skips(&report, "exists: lib/librccl.so.1", "a wheel that is not installed");
     // From its own place too.
     let of_devel = |o: &&check::Outcome| o.group == "devel" && o.name.starts_with("loads: ");
     let loaded: Vec<_> = report.outcomes.iter().filter(of_devel).map(|o| o.name.as_str()).collect();
@@ -578,13 +576,13 @@ fn an_installation_with_a_c_library_of_its_own() {
         "a process can be started for each library".to_owned(),
         format!("loads: lib/{}-linux-gnu/libamdhip64.so.7.2", std::env::consts::ARCH),
         "preloads libraries by name".to_owned(),
-        "answers: hipconfig".to_owned(),
+        "runs: hipconfig".to_owned(),
     ] {
         is_ok(&report, &name);
     }
-    skips(&report, "answers: hipcc --help", "own loader it exited with 127");
-    skips(&report, "answers: hipify-perl --help", "a script of an installation that has a C library of its own");
-    fails(&report, "answers: amdlld -flavor ld.lld --help", "SIGSEGV");
+    skips(&report, "runs: hipcc --help", "own loader it exited with 127");
+    skips(&report, "runs: hipify-perl --help", "a script of an installation with its own C library");
+    fails(&report, "runs: amdlld -flavor ld.lld --help", "SIGSEGV");
 }
 
 /// Debian's packages, unpacked: with a C library of their own, newer than this machine's.
@@ -603,17 +601,17 @@ fn real_releases_pass() {
         println!("{report}");
         assert!(report.release.as_deref().is_some_and(|r| r.starts_with(release)), "{:?}", report.release);
         assert_eq!(report.layout, "multiarch");
-        for name in ["preloads libraries by name", "accepts the release that is there", "preloads amd_comgr"] {
+        for name in ["preloads libraries by name", "accepts the installed release", "preloads amd_comgr"] {
             is_ok(&report, name);
         }
         let mut loaded = 0;
         for outcome in &report.outcomes {
             let Some(library) = outcome.name.strip_prefix("loads: ") else { continue };
             // The system's loader and our reading of the same files agree.
-            let (needs, missing) = verdict(&report, &format!("needs what is there: {library}"));
+            let (needs, missing) = verdict(&report, &format!("has its dependencies: {library}"));
             assert_eq!(outcome.verdict, needs, "{library}: {:?}, {missing}", outcome.detail);
             loaded += usize::from(outcome.verdict == Verdict::Ok);
-            // Packages may have been fetched without what they need: then it is not there indeed.
+            // Packages may have been fetched without what they need: then it is missing indeed.
             for line in missing.lines() {
                 let (name, _) = line.split_once(" is not found").expect(line);
                 assert!(!usr.join("lib/x86_64-linux-gnu").join(name).exists(), "{line}");
@@ -621,7 +619,7 @@ fn real_releases_pass() {
         }
         assert!(loaded >= 3, "{report}");
         for failure in report.failures() {
-            let of_library = ["loads: ", "needs what is there: "].iter().any(|kind| failure.name.starts_with(kind));
+            let of_library = ["loads: ", "has its dependencies: "].iter().any(|kind| failure.name.starts_with(kind));
             let detail = failure.detail.as_deref().unwrap_or_default();
             assert!(of_library || failure.group == "preload" && detail.contains("which was not found"), "{report}");
         }

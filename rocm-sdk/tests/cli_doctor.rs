@@ -112,26 +112,26 @@ Libraries
   not found: ABSENT
 
 Search for the HIP runtime, amdhip64
-   1. T/opt/rocm/lib64 [ROCM_PATH]: not there
-   2. T/opt/rocm/lib/ARCH-linux-gnu [ROCM_PATH]: not there
-   3. T/opt/rocm/core/lib [ROCM_PATH]: not there
+   1. T/opt/rocm/lib64 [ROCM_PATH]: not found
+   2. T/opt/rocm/lib/ARCH-linux-gnu [ROCM_PATH]: not found
+   3. T/opt/rocm/core/lib [ROCM_PATH]: not found
    4. T/opt/rocm/lib/libamdhip64.so.7 [ROCM_PATH]: opened
 
 Driver
   kernel: 6.8.0-48-generic
   amdgpu: loaded, version 6.12.12
-  computing (/sys/class/kfd): there
+  compute (/sys/class/kfd): available
   AMD GPU 0x7408 at 0000:c1:00.0: amdgpu
   /dev/kfd: mode 660, owner chief, group render: may be opened
   /dev/dri/renderD128: mode 660, owner chief, group render: may be opened
-  user: me, of the groups GROUPS
+  user: me, in the groups GROUPS
 
 GPUs
   gfx90a at 0000:c1:00.0: model 0x7408, 110 compute units, 63.9 GiB, /dev/dri/renderD128
 
 Variables
   ROCM_PATH=\"T/opt/rocm\" (the ROCm installation to use)
-  HIP_LAUNCH_BLOCKING=\"1\" (1: a launch returns when its kernel is done)
+  HIP_LAUNCH_BLOCKING=\"1\" (1: a launch returns after its kernel has finished)
 
 Problems
   none
@@ -184,7 +184,7 @@ GPUs
     assert!(said.contains(expected), "{said}");
     // Half of what a variable may name; the second is the last.
     let told = problem(&tree, doctor(&tree).env("HIP_VISIBLE_DEVICES", "1,2"));
-    assert!(told.starts_with("warning: HIP_VISIBLE_DEVICES=1,2: \"2\" is no GPU here"), "{told}");
+    assert!(told.starts_with("warning: HIP_VISIBLE_DEVICES=1,2: \"2\" is not a GPU of this machine"), "{told}");
     let told = problem(&tree, doctor(&tree).env("ROCR_VISIBLE_DEVICES", "1").env("HIP_VISIBLE_DEVICES", "1"));
     assert!(told.starts_with("error: HIP_VISIBLE_DEVICES=1 hides every GPU"), "{told}");
 }
@@ -246,7 +246,7 @@ fn device_nodes_that_are_missing() {
     let render =
         format!("error: /dev/dri/renderD128 is missing, which the gfx90a at 0000:c1:00.0 needs -> {container}");
     assert_eq!(told, [expected, render]);
-    // What Docker makes of a device that is not there, given as a volume.
+    // What Docker makes of a device that is missing, given as a volume.
     let tree = machine();
     fs::remove_file(tree.path("dev/kfd")).unwrap();
     fs::create_dir(tree.path("dev/kfd")).unwrap();
@@ -261,12 +261,12 @@ fn drivers_that_are_missing() {
     fs::remove_dir_all(tree.path("sys/class")).unwrap();
     let told = problem(&tree, doctor(&tree));
     assert!(
-        told.starts_with("error: the kernel driver amdgpu offers no computing: there is no /sys/class/kfd -> "),
+        told.starts_with("error: the kernel driver amdgpu does not support compute: /sys/class/kfd is missing -> "),
         "{told}"
     );
     tree.write("sys/class/kfd/kfd/topology/nodes/0/properties", "gfx_target_version 0\n");
     let told = problem(&tree, doctor(&tree));
-    assert!(told.starts_with("error: the kernel driver amdgpu shows no GPU that can compute -> "), "{told}");
+    assert!(told.starts_with("error: the kernel driver amdgpu lists no GPU with compute support -> "), "{told}");
     fs::remove_dir_all(tree.path("sys/class")).unwrap();
     fs::remove_dir_all(tree.path("sys/module")).unwrap();
     fs::remove_file(tree.path(pci).join("driver")).unwrap();
@@ -293,7 +293,7 @@ fn windows_subsystem_for_linux() {
     tree.write("dev/dxg", "");
     rocm(&tree, "opt/rocm", "7.2.4", 7);
     let said = doctor(&tree).says();
-    assert!(said.contains("/dev/dxg: there, this is WSL") && said.contains("Programs can use a GPU"), "{said}");
+    assert!(said.contains("/dev/dxg: available, this is WSL") && said.contains("Programs can use a GPU"), "{said}");
 }
 
 #[test]
@@ -305,7 +305,7 @@ fn nothing_installed() {
     let said = doctor(&tree).end().stdout;
     assert!(
         said.contains(
-            "   1. T/opt/rocm [/opt]: not there\n   2. the system loader\n"
+            "   1. T/opt/rocm [/opt]: not found\n   2. the system loader\n"
                 .replace('T', tree.root().to_str().unwrap())
                 .as_str()
         ),
@@ -323,7 +323,7 @@ fn half_installed() {
     // A link whose file did not come.
     tree.link("libhiprtc.so.7.2.70204", "opt/rocm/lib/libhiprtc.so.7");
     let (code, told) = problems(&tree, doctor(&tree));
-    let link = "error: T/opt/rocm/lib/libhiprtc.so.7 leads to libhiprtc.so.7.2.70204, which is not there -> ";
+    let link = "error: T/opt/rocm/lib/libhiprtc.so.7 leads to libhiprtc.so.7.2.70204, which does not exist -> ";
     assert!(code == Some(1) && told.len() == 2 && told[0].starts_with(link), "{told:#?}");
     // A place that is named, is there, and has nothing.
     let tree = machine();
@@ -331,12 +331,12 @@ fn half_installed() {
     let told = problem(&tree, doctor(&tree).env("ROCM_PATH", tree.path("empty")));
     assert!(told.starts_with("warning: T/empty [ROCM_PATH] has none of ROCm's libraries -> "), "{told}");
     let told = problem(&tree, doctor(&tree).env("HIP_PATH", tree.path("missing")));
-    let expected = "warning: HIP_PATH names T/missing, which is no directory -> set HIP_PATH to what is there, or `unset HIP_PATH`";
+    let expected = "warning: HIP_PATH names T/missing, which is not a directory -> set HIP_PATH to an existing directory, or `unset HIP_PATH`";
     assert_eq!(told, expected);
     let told = problem(&tree, doctor(&tree).env("ROCM_PATH", "opt/rocm"));
     assert_eq!(
         told,
-        "warning: opt/rocm [ROCM_PATH]: refused: a relative path -> set ROCM_PATH to an absolute path, or `unset` it"
+        "warning: opt/rocm [ROCM_PATH]: rejected: a relative path -> set ROCM_PATH to an absolute path, or `unset` it"
     );
     // That nothing was installed by this command is no problem.
     assert_eq!(problems(&tree, doctor(&tree).env("ROCM_SDK_INSTALL_DIR", tree.path("none"))), (Some(0), vec![]));
@@ -344,7 +344,7 @@ fn half_installed() {
     tree.write("mine/6.4/usr/lib/libamdhip64.so.6", "");
     let told = problem(&tree, doctor(&tree).env("ROCM_SDK_INSTALL_DIR", tree.path("mine")));
     assert!(
-        told.contains("T/mine/6.4 [rocm-sdk install]: not complete") && told.contains("`rocm-sdk install 6.4`"),
+        told.contains("T/mine/6.4 [rocm-sdk install]: incomplete") && told.contains("`rocm-sdk install 6.4`"),
         "{told}"
     );
 }
@@ -360,7 +360,7 @@ fn libraries_that_are_no_use() {
     if cfg!(target_arch = "x86_64") {
         tree.patched("opt/rocm/lib/libhiprtc.so.7", "libhiprtc.so.7", 18, &[183, 0]);
         let told = problem(&tree, doctor(&tree));
-        let expected = "error: T/opt/rocm/lib/libhiprtc.so.7: made for AArch64, this program runs on x86-64 -> install ROCm for this machine's processor";
+        let expected = "error: T/opt/rocm/lib/libhiprtc.so.7: built for AArch64, but this program runs on x86-64 -> install ROCm for this machine's processor";
         assert!(told.starts_with(expected), "{told}");
     }
     tree.library(
@@ -508,7 +508,7 @@ fn variables_that_hide_gpus() {
     }
     assert!(told("HIP_VISIBLE_DEVICES", "").is_empty() && told("HIP_VISIBLE_DEVICES", "0").is_empty());
     let warned = told("HSA_OVERRIDE_GFX_VERSION", "10.3.0");
-    assert!(warned[0].starts_with("warning: HSA_OVERRIDE_GFX_VERSION=10.3.0: the gfx90a is taken for a gfx1030 -> "));
+    assert!(warned[0].starts_with("warning: HSA_OVERRIDE_GFX_VERSION=10.3.0: the gfx90a is treated as a gfx1030 -> "));
     assert!(told("HSA_OVERRIDE_GFX_VERSION", "9.0.10").is_empty());
     assert!(told("HSA_OVERRIDE_GFX_VERSION", "gfx1030")[0].contains("is not of the form"));
     for odd in ["/x:", ":/x", "/x:lib:/y", "."] {

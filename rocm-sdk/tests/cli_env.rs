@@ -146,7 +146,7 @@ fn tcsh() {
     check("tcsh", "eval \"`$ROCM_SDK env --shell csh`\"");
 }
 
-/// Where a shell is not there to be asked, its lines are at least those that they should be.
+/// Without the shell, its lines are compared as text.
 #[test]
 fn lines_for_each_shell() {
     let tree = Tree::new();

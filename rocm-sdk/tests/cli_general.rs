@@ -135,7 +135,7 @@ fn an_installation_is_listed_found_and_removed() {
     let run = |arguments: &str| on(&tree.path("no system"), arguments).env("ROCM_SDK_INSTALL_DIR", &folder);
     assert_eq!(run("list").end().stdout, "");
     let error = run("version").fails();
-    assert!(error.contains("not complete: run `rocm-sdk install 7.2` again"), "{error}");
+    assert!(error.contains("incomplete: run `rocm-sdk install 7.2` again"), "{error}");
     tree.write("installs/7.2/.packages", "Sets: hip rocblas\n");
     let root = tree.path("installs/7.2/usr").display().to_string();
     assert_eq!(run("list").says(), format!("7.2\t7.2.4\t{root}\trocblas\n"));

@@ -41,7 +41,7 @@ fn whole_output_of_three_libraries() {
          hipfft    not found\n"
     );
     assert_eq!((ended.code, ended.stdout, ended.stderr.as_str()), (Some(1), expected, ""));
-    // Without names, one that is not there is no failure.
+    // Without names, one that is missing is no failure.
     assert_eq!(libs(&root, "").code, Some(0));
     assert_eq!(libs(&root, "amdhip64 rccl").code, Some(0));
 }
@@ -66,7 +66,7 @@ fn as_json() {
     let last = serde_json::json!({ "step": "/opt", "target": path, "opened": true, "fault": null, "remark": null });
     assert_eq!(steps.last(), Some(&last));
     let first = serde_json::json!({
-        "step": "/opt", "target": tree.path("opt/rocm"), "opened": false, "fault": null, "remark": "not there",
+        "step": "/opt", "target": tree.path("opt/rocm"), "opened": false, "fault": null, "remark": "not found",
     });
     assert_eq!(steps[0], first);
     let absent = all.as_array().unwrap().iter().find(|library| library["library"] == "hipblas").unwrap();
@@ -85,8 +85,8 @@ fn the_steps_are_told_when_asked_for() {
     let step = |end: &str| lines.iter().position(|line| line.ends_with(end)).unwrap_or_else(|| panic!("{end}: {said}"));
     let order = [
         step(&format!("{a}/libamdhip64.so.7 [ROCM_PATH]: not a shared library but text")),
-        step(&format!("{a}/libamdhip64.so [ROCM_PATH]: not there")),
-        step(&format!("{opt}/libamdhip64.so.7 [/opt]: not there")),
+        step(&format!("{a}/libamdhip64.so [ROCM_PATH]: not found")),
+        step(&format!("{opt}/libamdhip64.so.7 [/opt]: not found")),
         step(&format!("{opt}/libamdhip64.so.6 [/opt]: opened")),
     ];
     assert!(order.is_sorted() && order[3] == lines.len() - 1, "{said}");
@@ -126,7 +126,7 @@ fn broken_libraries() {
         assert!(line(name).ends_with(&format!("  {why}")), "{}", line(name));
     }
     if cfg!(target_arch = "x86_64") {
-        let why = format!("{at}/libhipblas.so.3: made for AArch64, this program runs on x86-64");
+        let why = format!("{at}/libhipblas.so.3: built for AArch64, but this program runs on x86-64");
         assert!(line("hipblas").ends_with(&why), "{}", line("hipblas"));
     }
     let crash = format!("  {at}/libhsa-runtime64.so.1: opening it ended the process: signal: 6");
@@ -182,7 +182,7 @@ fn what_a_library_says_and_how_it_ends_does_no_harm() {
 fn a_refused_variable_is_told() {
     let tree = Tree::new();
     let ended = on(tree.root(), "libs amdhip64").env("ROCM_PATH", "rocm").end();
-    let expected = "amdhip64  not found; rocm [ROCM_PATH]: refused: a relative path\n";
+    let expected = "amdhip64  not found; rocm [ROCM_PATH]: rejected: a relative path\n";
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(1), expected));
 }
 

@@ -136,7 +136,7 @@ fn a_hostile_archive_is_refused() {
     let before = site.snapshot();
     for args in ["path --root", "init"] {
         let error = in_environment(&site, args).fails();
-        assert!(error.contains("_devel.tar") && error.contains("refused: it leads out of site-packages"), "{error}");
+        assert!(error.contains("_devel.tar") && error.contains("rejected: it leads out of site-packages"), "{error}");
     }
     let after: Vec<_> = site.snapshot().into_keys().filter(|path| !path.ends_with(".devel_reconcile.lock")).collect();
     let before: Vec<_> = before.into_keys().collect();
@@ -147,7 +147,7 @@ fn a_hostile_archive_is_refused() {
 fn what_is_no_wheel_has_nothing_to_expand() {
     let tree = Tree::new();
     amd(&tree, "opt/rocm", "7.2.4", 7);
-    let line = format!("Nothing to expand: '{}' is no Python wheel\n", tree.path("opt/rocm").display());
+    let line = format!("Nothing to expand: '{}' is not a Python wheel\n", tree.path("opt/rocm").display());
     assert_eq!(on(tree.root(), "init").says(), line);
     assert_eq!(on(tree.root(), "init --quiet").says(), "");
 }
@@ -159,7 +159,7 @@ fn nothing_installed() {
     for args in ["path --root", "version", "init", "env --shell sh"] {
         let error = on(tree.root(), args).fails();
         let expected = format!(
-            "ERROR: ROCm was not found; install ROCm, or set ROCM_PATH to an installation. Search for ROCm:\n   1. {} [/opt]: not there\n",
+            "ERROR: ROCm was not found; install ROCm, or set ROCM_PATH to an installation. Search for ROCm:\n   1. {} [/opt]: not found\n",
             opt.display()
         );
         assert_eq!(error, expected);
@@ -171,7 +171,7 @@ fn what_is_named_wrongly_is_told() {
     let tree = Tree::new();
     tree.write("file", "");
     tree.write("empty/readme", "");
-    for (name, why) in [("missing", "not there"), ("file", "not a directory"), ("empty", "nothing of ROCm in it")] {
+    for (name, why) in [("missing", "not found"), ("file", "not a directory"), ("empty", "contains nothing of ROCm")] {
         let path = tree.path(name);
         let error = rocm_sdk("version --root").arg(&path).fails();
         assert!(error.contains(&format!("{} [path given in code]: {why}", path.display())), "{error}");
@@ -179,7 +179,7 @@ fn what_is_named_wrongly_is_told() {
         assert!(error.contains(&format!("{} [ROCM_PATH]: {why}", path.display())), "{error}");
     }
     let error = on(tree.root(), "version").env("ROCM_PATH", "relative").fails();
-    assert!(error.contains("relative [ROCM_PATH]: refused: a relative path"), "{error}");
+    assert!(error.contains("relative [ROCM_PATH]: rejected: a relative path"), "{error}");
 }
 
 /// On the command line a relative path is the user's own.

@@ -1,4 +1,4 @@
-//! Expanding the devel wheel: what comes out, and that it is whole or not there, whatever happens on the way.
+//! Expanding the devel wheel: what comes out, and that it is complete or absent, whatever happens meanwhile.
 #![cfg(all(feature = "devel", target_os = "linux"))]
 
 mod support;
@@ -678,7 +678,7 @@ fn lists_of_device_wheels_are_not_trusted() {
         (victim.to_owned(), "`..`"),
         (victim.replace("../pip", "/etc"), "absolute"),
         (device_link("gfx942").replace("../../../_rocm_sdk_libraries", "../../../pip"), "none of ROCm's"),
-        (device_link("gfx942").replace("../../../_rocm", "../../../../x"), "refused"),
+        (device_link("gfx942").replace("../../../_rocm", "../../../../x"), "rejected"),
         (device_link("gfx942").replace("../../../_rocm_sdk_libraries/lib", "/etc"), "not in a package"),
         (device_link("gfx942").replace("lib/kernels/gfx942.co\", ", "llvm2/x/y\", "), "leads out of the devel tree"),
         (device_link("gfx942").replace("kernels/gfx942.co\"}", "leak\"}"), "leads out of"),

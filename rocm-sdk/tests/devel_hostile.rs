@@ -72,7 +72,7 @@ fn names_that_lead_out() {
     // As the first entry too, where nothing says yet what the package is.
     for name in ["../_rocm_sdk_devel/x", "/tmp/_rocm_sdk_devel/x", "pip/x", "rocm_sdk_devel/x", "_rocm_sdk_core/x"] {
         let first = Archive::default().raw(name.as_bytes(), EntryType::Regular, b"", b"evil");
-        refused(name, &first.bytes(), "refused");
+        refused(name, &first.bytes(), "rejected");
     }
 }
 
@@ -221,10 +221,10 @@ fn hard_links_that_lead_out() {
         "_rocm_sdk_devel",
         "",
     ] {
-        refused(&format!("hard link to {target}"), &start().hard_link("evil", target).bytes(), "refused");
+        refused(&format!("hard link to {target}"), &start().hard_link("evil", target).bytes(), "rejected");
     }
     let through = start().link("l", "../pip/__init__.py").hard_link("evil", "_rocm_sdk_devel/l");
-    refused("hard link to a link", &through.bytes(), "no file");
+    refused("hard link to a link", &through.bytes(), "which is not a file");
     let site = Site::with(&start().hard_link("b.h", "_rocm_sdk_devel/include/a.h"), true);
     assert_eq!(site.expand().unwrap().hard_links, 1);
     assert!(site.same("_rocm_sdk_devel/b.h", "_rocm_sdk_devel/include/a.h"));
@@ -253,7 +253,7 @@ fn what_no_package_holds() {
     refused("a sparse file", &sparse.bytes(), "sparse");
     for kind in [EntryType::Symlink, EntryType::Directory, EntryType::Link] {
         let archive = start().raw(b"_rocm_sdk_devel/evil", kind, b"_rocm_sdk_devel/include/a.h", b"content");
-        refused("content where none can be", &archive.bytes(), "no file");
+        refused("content where none can be", &archive.bytes(), "not a file");
     }
 }
 

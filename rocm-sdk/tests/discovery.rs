@@ -23,7 +23,7 @@ fn a_search_of_nowhere_finds_nothing_and_says_so() {
     let error = Search::nowhere().open(&STUB).unwrap_err();
     assert!(matches!(error, Error::NotFound { library: "stub", .. }));
     assert!(error.report().unwrap().attempts().is_empty());
-    assert!(error.to_string().contains("nowhere to look"), "{error}");
+    assert!(error.to_string().contains("no place to search"), "{error}");
 }
 
 #[test]
@@ -40,8 +40,8 @@ fn every_place_tried_is_in_the_error() {
         assert_eq!((attempt.origin, attempt.failure.as_ref()), (Origin::Explicit, Some(&Reason::NotThere)));
         assert!(message.contains(&path));
     }
-    assert!(message.contains("lib64 [path given in code]: not there"), "{message}");
-    assert!(message.contains("/no/such/rocm [path given in code]: not there"), "{message}");
+    assert!(message.contains("lib64 [path given in code]: not found"), "{message}");
+    assert!(message.contains("/no/such/rocm [path given in code]: not found"), "{message}");
     assert!(message.contains("ROCM_PATH"), "{message}");
 }
 

@@ -31,7 +31,7 @@ fn another_processor() {
     tree.patched("lib/libstub.so.7", "libstub.so.7", E_MACHINE, &machine.to_ne_bytes());
     let (reason, message) = fault(&tree);
     assert!(matches!(&reason, Reason::WrongArchitecture { found, .. } if found == name), "{reason:?}");
-    assert!(message.contains(&format!("made for {name}, this program runs on")), "{message}");
+    assert!(message.contains(&format!("built for {name}, but this program runs on")), "{message}");
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn text_and_other_things_that_are_no_library() {
 fn a_program_instead_of_a_library() {
     let tree = Tree::new();
     tree.patched("lib/libstub.so.7", "libstub.so.7", E_TYPE, &2_u16.to_ne_bytes());
-    assert!(matches!(fault(&tree).0, Reason::NotElf { found: "an ELF file that is no shared library" }));
+    assert!(matches!(fault(&tree).0, Reason::NotElf { found: "an ELF file of another type" }));
 }
 
 #[test]

@@ -112,8 +112,8 @@ fn a_report_tells_each_step_and_that_nothing_was_opened() {
     tree.stub("rocm/lib/libstub.so.6", "libstub.so.6", 6);
     let found = Search::nowhere().root(tree.path("no")).root(tree.path("rocm")).find(&STUB).unwrap();
     let text = found.report().to_string();
-    assert!(text.contains("no [path given in code]: not there"), "{text}");
-    assert!(text.contains("libstub.so.7 [path given in code]: not there"), "{text}");
+    assert!(text.contains("no [path given in code]: not found"), "{text}");
+    assert!(text.contains("libstub.so.7 [path given in code]: not found"), "{text}");
     assert!(text.ends_with("libstub.so.6 [path given in code]: found"), "{text}");
     assert_eq!(found.release(), None);
     tree.write("rocm/.info/version", "6.4.3-12\n");
@@ -180,7 +180,7 @@ fn unknown_names_are_told_before_anything_is_looked_for() {
         }
     }
     let message = search.find("hipBLAS").unwrap_err().to_string();
-    assert_eq!(message, "hipBLAS is not the short name of a library of ROCm; is hipblas meant?");
+    assert_eq!(message, "hipBLAS is not the short name of a library of ROCm; did you mean hipblas?");
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn nothing_installed() {
     let Error::Several { errors } = &error else { panic!("{error}") };
     assert_eq!(errors.iter().map(Error::library).collect::<Vec<_>>(), [Some("hipblas"), Some("rccl")]);
     let message = error.to_string();
-    assert!(message.starts_with("2 libraries cannot be had: hipblas, rccl.\n"), "{message}");
+    assert!(message.starts_with("2 libraries are not available: hipblas, rccl.\n"), "{message}");
     assert!(message.contains("hipblas was not found") && message.contains("/no/such/rocm"), "{message}");
 }
 

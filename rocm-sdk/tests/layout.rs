@@ -214,8 +214,8 @@ fn nothing_installed_and_half_installed() {
         Reason::NotThere,
     ];
     assert_eq!(failures, there, "{report}");
-    assert!(error.to_string().contains("home [ROCM_PATH]: nothing of ROCm in it"), "{error}");
-    let wheels = "venv/lib/python*/site-packages/_rocm_sdk_core [wheels of VIRTUAL_ENV]: not there";
+    assert!(error.to_string().contains("home [ROCM_PATH]: contains nothing of ROCm"), "{error}");
+    let wheels = "venv/lib/python*/site-packages/_rocm_sdk_core [wheels of VIRTUAL_ENV]: not found";
     assert!(error.to_string().contains(wheels), "{error}");
     let nothing = Search::nowhere().root("/no/such/rocm").version().unwrap_err();
     assert!(matches!(&nothing, Error::NotFound { library: "ROCm", .. }), "{nothing}");

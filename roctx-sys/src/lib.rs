@@ -1,33 +1,35 @@
-//! Raw bindings to AMD's rocTX for ROCm 5.7 to 10.0, loaded at run time: marks and ranges that profilers show.
+//! Raw bindings to AMD's rocTX for ROCm 5.7 to 10.0, loaded at run time: marks and ranges for profilers.
 //!
-//! Every function of its C interface is here under its C name, as an `unsafe extern "C" fn` that looks its address up in
-//! the library on its first call. Nothing is linked and nothing is needed to build.
+//! Every function of its C interface is declared under its C name, as an `unsafe extern "C" fn` that resolves its
+//! address in the library on the first call. Nothing is linked, and a build needs no ROCm.
 //!
 //! ```
 //! use roctx_sys::*;
 //!
 //! // SAFETY: the message is a C string.
 //! unsafe { roctxRangePushA(c"load".as_ptr()) };
-//! // ... what is to be seen as one range in a profiler
+//! // ... the work that a profiler shows as one range
 //! // SAFETY: takes no pointer.
 //! unsafe { roctxRangePop() };
 //! ```
 //!
-//! # What is missing
-//! A call never panics for want of the library or of a function: it does nothing. [`load_error`] tells why the
-//! library could not be opened, [`has`] whether a function is there, [`symbol_error`] why it is not.
+//! # Missing libraries and functions
+//! A call never panics because the library or the function is missing: it does nothing. [`load_error`] returns why the
+//! library could not be opened. [`has`] returns whether a function is available, [`symbol_error`] why it is not.
 //!
 //! # API levels
-//! The features `rocm-5-7` to `rocm-10-0` choose the release whose interface is declared; each brings the one before with
-//! it, and the highest counts ([`API_LEVEL`]). [`coverage`] has the functions of each level and where their declarations
-//! come from. The features of the crates that it shares types with follow.
+//! The features `rocm-5-7` to `rocm-10-0` select the release whose interface is declared. Each enables those before it,
+//! and the highest one counts ([`API_LEVEL`]). [`coverage`] lists the functions of each level and the sources of their
+//! declarations.
 //!
 //! # Types
-//! C enums are integers with names, not Rust enums: a newer library may return a value that has no name here. Structs
-//! have `Default`, all zeros. Where the library is missing, calls do nothing and return -1 or 0: a program may mark its ranges everywhere.
+//! C enums are integers with named constants, not Rust enums: a newer library may return a value without a name here.
+//! Structs implement `Default`, all zeros. If the library is missing, calls do nothing and return -1 or 0, so a program
+//! can mark its ranges unconditionally.
 //!
 //! # Safety
-//! The functions are C: pointers have to be valid for what the function reads or writes, and handles live.
+//! These are C functions: the caller must ensure that pointers are valid for the function's reads and writes, and that
+//! handles are alive.
 
 #[rustfmt::skip]
 #[allow(missing_docs, reason = "not every item has a comment in C's headers")]
@@ -41,7 +43,7 @@ pub use generated::*;
 
 rocm_sdk::sys_crate!(rocm_sdk::libraries::ROCTX64);
 
-/// The README's example compiles.
+/// Compiles the README's example.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

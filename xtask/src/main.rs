@@ -43,7 +43,7 @@ mod workspace;
   cargo xtask bindgen          write the -sys crates anew
   cargo xtask kernels          compile the examples' kernels anew
   cargo xtask isa 7.2          compare the software GPU's decoder with LLVM's on ROCm's libraries
-  cargo xtask bench            measure the figures of README's table
+  cargo xtask bench            measure the figures of FIGURES.md
   cargo xtask stress           ten minutes of random work of 32 threads on ROCm's HIP runtime
   cargo xtask fuzz             ten minutes of hostile input for the software GPU
   cargo xtask ci               check everything that has to hold before a change goes in

@@ -191,6 +191,10 @@ impl Drop for Allocation {
             Owner::Borrowed => return release_borrowed(&self.usage, self.device, self.host),
             _ => {}
         }
+        if !context::is_forked() {
+            let address = if self.host.is_null() { self.pointer } else { self.host };
+            trace::free(self.device, address.addr());
+        }
         let give_back = GiveBack {
             pointer: self.pointer.expose_provenance(),
             host: self.host.expose_provenance(),
@@ -214,7 +218,6 @@ impl GiveBack {
     fn run(self) {
         let (pointer, host) =
             (ptr::with_exposed_provenance_mut(self.pointer), ptr::with_exposed_provenance_mut::<c_void>(self.host));
-        trace::free(self.device, if self.host == 0 { self.pointer } else { self.host });
         if self.device.activate().is_err() {
             return;
         }

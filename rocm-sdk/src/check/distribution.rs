@@ -23,7 +23,7 @@ fn judge(targets: &[String]) -> Result<(), String> {
         return Err("\"dist_amdgpu_targets\" names no GPU".to_owned());
     }
     match targets.iter().find(|name| !is_target(name)) {
-        Some(odd) => Err(format!("\"{odd}\" in \"dist_amdgpu_targets\" is no GPU, such as gfx942")),
+        Some(odd) => Err(format!("\"{odd}\" in \"dist_amdgpu_targets\" is not a GPU name such as gfx942")),
         None => Ok(()),
     }
 }
@@ -47,7 +47,7 @@ mod tests {
         }
         assert!(judge(&[]).unwrap_err().contains("names no GPU"));
         for bad in ["${GPU_TARGETS}", "gfxx", "gfx", "gfx94X", "gfx94X-dcgpu", "sm_90", ""] {
-            assert!(judge(&["gfx942".to_owned(), bad.to_owned()]).unwrap_err().contains("is no GPU"), "{bad}");
+            assert!(judge(&["gfx942".to_owned(), bad.to_owned()]).unwrap_err().contains("is not a GPU"), "{bad}");
         }
     }
 }

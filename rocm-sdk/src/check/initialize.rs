@@ -27,26 +27,31 @@ struct Case {
 
 const CASES: &[Case] = &[
     Case { name: "preloads libraries by name", variable: None, needs: &[HIP], run: by_name },
-    Case { name: "preloads what the variable names", variable: Some(HIP), needs: &[HIP], run: by_variable },
     Case {
-        name: "preloads what the variable names, with commas",
+        name: "preloads the libraries that the variable names",
+        variable: Some(HIP),
+        needs: &[HIP],
+        run: by_variable,
+    },
+    Case {
+        name: "preloads the libraries that the variable names, with commas",
         variable: Some(" ,amdhip64, ,hiprtc,"),
         needs: &[HIP, HIPRTC],
         run: both_by_variable,
     },
     Case {
-        name: "preloads what the variable names, with semicolons",
+        name: "preloads the libraries that the variable names, with semicolons",
         variable: Some(" ;amdhip64; ;hiprtc;"),
         needs: &[HIP, HIPRTC],
         run: both_by_variable,
     },
-    Case { name: "does not heed the variable if told so", variable: Some(HIP), needs: &[], run: variable_unheeded },
+    Case { name: "ignores the variable if requested", variable: Some(HIP), needs: &[], run: variable_unheeded },
     Case { name: "says which variable is wrong", variable: Some("no-such-library"), needs: &[], run: wrong_variable },
-    Case { name: "accepts the release that is there", variable: None, needs: &[], run: same_release },
+    Case { name: "accepts the installed release", variable: None, needs: &[], run: same_release },
     Case { name: "accepts every release for *", variable: None, needs: &[], run: any_release },
     Case { name: "accepts a release that meets a requirement", variable: None, needs: &[], run: required_release },
-    Case { name: "tells of another release", variable: None, needs: &[], run: other_release },
-    Case { name: "fails for another release if told so", variable: None, needs: &[], run: other_release_fails },
+    Case { name: "reports another release", variable: None, needs: &[], run: other_release },
+    Case { name: "fails for another release if requested", variable: None, needs: &[], run: other_release_fails },
 ];
 
 pub(super) fn check(subject: &Subject, collector: &mut Collector<'_>) {
@@ -56,7 +61,7 @@ pub(super) fn check(subject: &Subject, collector: &mut Collector<'_>) {
         let variable = case.variable.map(|value| (VARIABLE, value));
         collector.check(GROUP, case.name, || match absent(case.needs) {
             // Without the runtime there is no use in an installation; the run-time compiler one can do without.
-            Some(name) if name != HIP => Finding::Skipped(format!("{name} is not there")),
+            Some(name) if name != HIP => Finding::Skipped(format!("{name} is missing")),
             _ => subject.starter.run(&Task::Initialize(case.name.to_owned()), variable.as_slice()),
         });
     }
@@ -75,7 +80,7 @@ pub(super) fn check(subject: &Subject, collector: &mut Collector<'_>) {
 
 /// In the process that was started for it.
 pub(super) fn run(name: &str) -> Result<(), String> {
-    let case = CASES.iter().find(|case| case.name == name).ok_or("there is no such check")?;
+    let case = CASES.iter().find(|case| case.name == name).ok_or("no such check")?;
     (case.run)()
 }
 
@@ -122,19 +127,19 @@ fn required_release() -> Result<(), String> {
 fn other_release() -> Result<(), String> {
     match done(initialize_process().check_version("badversion").run())?.mismatch {
         Some(mismatch) if mismatch.to_string().contains("badversion") => Ok(()),
-        other => Err(format!("a mismatch with badversion was to be told; {other:?} was")),
+        other => Err(format!("expected a mismatch with badversion, got {other:?}")),
     }
 }
 
 fn other_release_fails() -> Result<(), String> {
     match initialize_process().check_version("badversion").fail_on_version_mismatch(true).run() {
         Err(error @ Error::VersionMismatch { .. }) if error.to_string().contains("badversion") => Ok(()),
-        other => Err(unexpected(&other, "an error that tells of badversion")),
+        other => Err(unexpected(&other, "an error that names badversion")),
     }
 }
 
 fn release() -> Result<Release, String> {
-    crate::layout::version().map_err(|error| format!("the release is not told: {error}"))
+    crate::layout::version().map_err(|error| format!("the release is unknown: {error}"))
 }
 
 fn done(result: Result<Initialized, Error>) -> Result<Initialized, String> {

@@ -97,14 +97,14 @@ fn check_files(package: &Package, found: &Files, collector: &mut Collector<'_>) 
     }
     for path in &found.dangling {
         let target = std::fs::read_link(path).unwrap_or_default();
-        let why = format!("the link {} leads to {}, which is not there", path.display(), target.display());
+        let why = format!("the link {} leads to {}, which does not exist", path.display(), target.display());
         // In the devel tree there are links to wheels that need not be installed.
         let into_other = path.parent().is_some_and(|above| !stays_inside(&package.root, above, &target));
         let finding = match group.starts_with("devel") && into_other {
             true => Finding::Skipped(format!("{why}: it belongs to a wheel that is not installed")),
             false => Finding::Fail(format!("{why}; install the package again that has it")),
         };
-        collector.add(group, format!("is there: {}", relative(package, path)), finding, 0.0);
+        collector.add(group, format!("exists: {}", relative(package, path)), finding, 0.0);
     }
 }
 
@@ -195,7 +195,7 @@ fn run(jobs: Vec<Job<'_>>, subject: &Subject, collector: &mut Collector<'_>) {
             if let Some((finding, seconds)) = known.remove(&n) {
                 collector.add(job.group, loads, finding, seconds);
             }
-            let needs = format!("needs what is there: {}", job.name);
+            let needs = format!("has its dependencies: {}", job.name);
             collector.check(job.group, needs, || judge_closure(&subject.loader.closure(&job.path)));
         }
     });

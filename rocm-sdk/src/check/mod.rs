@@ -1,16 +1,15 @@
-//! Checking that an installation works (feature `check`): what `rocm-sdk test` runs.
+//! Checks that an installation works (feature `check`). The command `rocm-sdk test` runs this.
 //!
-//! - The layout is as documented, `dist_info.json` is valid, the release is told.
-//! - Every shared library loads, each in a process of its own: one that crashes or hangs is reported and harms no
-//!   other. What it needs is looked for too, so that the report says who needs what is missing.
-//! - [`initialize_process`](crate::initialize_process) preloads and compares releases as it promises.
-//! - The programs answer.
+//! - The layout is as documented, `dist_info.json` is valid, the release is known.
+//! - Every shared library loads, each in a separate process, so one that crashes or hangs is reported and affects no
+//!   other. Its dependencies are searched for too, so the report names the libraries that a missing file affects.
+//! - [`initialize_process`](crate::initialize_process) preloads libraries and compares releases as documented.
+//! - The programs run.
 //!
-//! It runs on AMD's wheels, on an installation like `/opt/rocm`, and on Debian's packages, installed or unpacked
-//! somewhere with a C library of their own: the processes are then started by way of that one's loader. A GPU is not
-//! needed.
+//! It works for AMD's wheels, for an installation like `/opt/rocm`, and for Debian's packages, installed or unpacked
+//! elsewhere with their own C library: the processes are then started through its loader. No GPU is needed.
 //!
-//! A program that runs a check is itself started again for each library and must call [`serve`] first:
+//! The check starts the calling program again for each library, so the program must call [`serve`] first:
 //!
 //! ```no_run
 //! use rocm_sdk::{Search, check::{self, Check}};
@@ -48,7 +47,7 @@ use crate::search::Search;
 use process::Starter;
 use report::Collector;
 
-/// A check of an installation, to be set up and then run.
+/// A check of an installation. Configure it, then run it.
 #[derive(Clone)]
 pub struct Check {
     search: Search,
@@ -73,27 +72,29 @@ struct Package {
 }
 
 impl Check {
-    /// Of the installation that the search finds.
+    /// Creates a check of the installation that the search finds.
     pub fn new(search: Search) -> Self {
         Self { search, myself: None, time_limit: Duration::from_secs(120) }
     }
 
-    /// How to start this program again, so that it calls [`serve`]; if not told, its executable without arguments.
+    /// Sets how to start this program again, so that it calls [`serve`]. The default is its executable without
+    /// arguments.
     pub fn myself(mut self, command: impl Fn() -> Command + Send + Sync + 'static) -> Self {
         self.myself = Some(Arc::new(command));
         self
     }
 
-    /// How long one library may load, or one program run, before it is ended; 120 seconds if not told.
+    /// Sets the time limit for loading one library or running one program. The default is 120 seconds.
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.time_limit = limit;
         self
     }
 
-    /// Runs it all, and calls `each` with every outcome, in the order of the report.
+    /// Runs all checks, and calls `each` with every outcome, in the order of the report.
     ///
     /// # Errors
-    /// As [`Search::layout`]: there is nothing to check. What is wrong with an installation is in the report.
+    /// The errors of [`Search::layout`], if there is no installation to check. Problems of an installation are in the
+    /// report.
     pub fn run(&self, each: &mut dyn FnMut(&Outcome)) -> Result<Report, Error> {
         let begun = Instant::now();
         let layout = self.search.layout()?;

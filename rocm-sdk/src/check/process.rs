@@ -76,7 +76,7 @@ impl Starter {
             let mut start = [0; 4];
             let read = File::open(program).and_then(|mut file| file.read_exact(&mut start));
             if read.is_err() || start != *b"\x7fELF" {
-                let why = "a script of an installation that has a C library of its own cannot be run from outside";
+                let why = "a script of an installation with its own C library cannot be run from outside";
                 return Err(Finding::Skipped(why.to_owned()));
             }
             command = foreign.by_way(&command);

@@ -1,74 +1,73 @@
-//! What came of a check.
+//! The outcomes of a check.
 
 use std::fmt;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-/// What came of one thing that was checked. Its `Display` is a line as Python's unittest writes it: `name (group) ...
-/// ok`.
+/// The outcome of one check. `Display` prints a line in the format of Python's unittest: `name (group) ... ok`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// What was checked: `loads: lib/libamdhip64.so.7`.
+    /// The name of the check, such as `loads: lib/libamdhip64.so.7`.
     pub name: String,
     /// The part of the installation, or of the check: `core`, `initialize_process`.
     pub group: String,
-    /// Whether it is right.
+    /// The verdict.
     pub verdict: Verdict,
-    /// What is wrong and what to do, or why it was skipped.
+    /// The cause and what to do, or why it was skipped.
     pub detail: Option<String>,
-    /// How long it took.
+    /// The duration.
     pub seconds: f64,
 }
 
-/// Whether something is right.
+/// The verdict of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Verdict {
-    /// It is.
+    /// It passed.
     Ok,
-    /// It is not.
+    /// It failed.
     Fail,
-    /// It cannot or need not be told here.
+    /// It does not apply to this installation or machine.
     Skipped,
 }
 
-/// All that was checked. Its `Display` is a text as Python's unittest writes it: a line each, then what failed, then
-/// the count. With serde it is the same as data.
+/// All outcomes. `Display` prints them in the format of Python's unittest: a line each, then the failures, then the
+/// count. serde serialises the same data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Report {
     /// The installation.
     pub root: String,
-    /// How it is laid out: `prefix`, `wheels`, `multiarch`.
+    /// Its layout: `prefix`, `wheels` or `multiarch`.
     pub layout: String,
-    /// Its release, where it says.
+    /// Its release, if known.
     pub release: Option<String>,
-    /// Everything, in the order in which it was checked.
+    /// All outcomes, in the order of the checks.
     pub outcomes: Vec<Outcome>,
-    /// How long it took.
+    /// The duration.
     pub seconds: f64,
 }
 
 impl Report {
-    /// Whether nothing failed.
+    /// Returns whether nothing failed.
     pub fn is_success(&self) -> bool {
         self.failures().next().is_none()
     }
 
-    /// What failed.
+    /// Returns the failures.
     pub fn failures(&self) -> impl Iterator<Item = &Outcome> {
         self.outcomes.iter().filter(|outcome| outcome.verdict == Verdict::Fail)
     }
 
-    /// How many have this verdict.
+    /// Returns the number of outcomes with this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.outcomes.iter().filter(|outcome| outcome.verdict == verdict).count()
     }
 
-    /// The end of the text: what failed, and the count. For those who have shown each outcome when it came.
+    /// Returns the end of the text: the failures and the count. Use it if the outcomes were printed one by one.
     pub fn summary(&self) -> impl fmt::Display + '_ {
         Summary(self)
     }

@@ -56,7 +56,7 @@ pub(super) fn check(subject: &Subject, collector: &mut Collector<'_>) {
     let group = "programs";
     for script in SCRIPTS {
         let command = [&[script.name], script.arguments].concat().join(" ");
-        collector.check(group, format!("answers: {command}"), || {
+        collector.check(group, format!("runs: {command}"), || {
             match directories.iter().map(|directory| directory.join(script.name)).find(|path| path.exists()) {
                 Some(program) => run(subject, script, &program),
                 None if subject.is_wheels() && script.in_wheels => {
@@ -103,7 +103,7 @@ fn run(subject: &Subject, script: &Script, program: &Path) -> Finding {
     }
 }
 
-/// By itself, and because of what it is and not because it is not there or no program.
+/// By itself, and because of what it is and not because it is missing or no program.
 fn exited(ended: &Ended) -> bool {
     let code = match &ended.how {
         How::Exited(status) => status.code(),

@@ -48,9 +48,9 @@ fn directory(collector: &mut Collector<'_>, name: &str, path: &Path) {
 }
 
 fn check_wheels(subject: &Subject, site: &Path, collector: &mut Collector<'_>) {
-    collector.check(GROUP, "the package rocm_sdk is beside the others", || is_package(site, "rocm_sdk", "rocm"));
+    collector.check(GROUP, "the package rocm_sdk is next to the others", || is_package(site, "rocm_sdk", "rocm"));
     let core = subject.package("core");
-    collector.check(GROUP, "the core package is there", || match core {
+    collector.check(GROUP, "the core package exists", || match core {
         Some(core) => is_package(site, &name_of(core), "rocm-sdk-core"),
         None => Finding::Fail(format!("no _rocm_sdk_core in {}; `pip install rocm-sdk-core`", site.display())),
     });
@@ -58,7 +58,7 @@ fn check_wheels(subject: &Subject, site: &Path, collector: &mut Collector<'_>) {
     let libraries: Vec<_> = subject.packages.iter().filter(|p| p.name.starts_with("libraries")).collect();
     if libraries.is_empty() {
         let why = "not installed: `pip install rocm[libraries]` brings rocBLAS and the like".to_owned();
-        collector.add(GROUP, "the libraries package is there", Finding::Skipped(why), 0.0);
+        collector.add(GROUP, "the libraries package exists", Finding::Skipped(why), 0.0);
     }
     check_devel(subject, site, &libraries, collector);
 }
@@ -106,10 +106,10 @@ fn check_devel(subject: &Subject, site: &Path, libraries: &[&Package], collector
             true => "not expanded yet: `rocm-sdk init` does it",
             false => "not installed: `pip install rocm[devel]` brings headers, CMake files and compilers",
         };
-        collector.add(GROUP, "the devel tree is there", Finding::Skipped(why.to_owned()), 0.0);
+        collector.add(GROUP, "the devel tree exists", Finding::Skipped(why.to_owned()), 0.0);
         return;
     };
-    collector.check(GROUP, "the package rocm_sdk_devel is beside the others", || {
+    collector.check(GROUP, "the package rocm_sdk_devel is next to the others", || {
         is_package(site, "rocm_sdk_devel", "rocm-sdk-devel")
     });
     for path in ["bin", "include", "lib/cmake/hip/hip-config.cmake", "llvm/bin/clang++"] {

@@ -8,7 +8,7 @@ use clap_complete::Shell;
 use super::Cli;
 use super::output::{self, Outcome};
 
-/// Print a script that completes this command's subcommands and options in a shell
+/// Print a shell's completion script for this command
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER)]
 pub(crate) struct Completions {

@@ -10,7 +10,7 @@ use super::open;
 use super::output::{self, Failure, Outcome};
 use super::place::{Place, absolute};
 
-/// Find out what keeps programs from using ROCm and a GPU, and what to do about it
+/// Diagnose why programs cannot use ROCm and a GPU, and say what to do
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER)]
 pub(crate) struct Doctor {
@@ -23,13 +23,13 @@ pub(crate) struct Doctor {
 }
 
 const AFTER: &str = "\
-Looked at: the places of the search and what is in them, every library (opened in a process of its own), what the
-libraries need of each other and of the system, the kernel driver, the device nodes and their permissions, the GPUs, the
-variables that matter. Nothing is changed, and no function of ROCm is called.
+Examines the places of the search and their contents, every library (each opened in a separate process), the libraries'
+dependencies, the kernel driver, the device nodes and their permissions, the GPUs, and the relevant variables. It
+changes nothing, and calls no function of ROCm.
 
 Exit codes:
   0  programs can use a GPU; there may be warnings
-  1  they cannot, or something is broken: the errors say what, and what to do
+  1  they cannot, or something is broken: the errors state the cause and what to do
 
 Examples:
   rocm-sdk doctor

@@ -9,18 +9,18 @@ use clap::ValueEnum;
 use super::output::{self, Failure, Outcome};
 use super::place::Place;
 
-/// Print lines for a shell that put the ROCm installation into its variables
+/// Print lines for a shell that set its variables to the ROCm installation
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER)]
 pub(crate) struct Env {
-    /// The shell that is to read them; without this, the one that the variable SHELL names
+    /// The shell; the default is the one that the variable SHELL names
     #[arg(long, value_enum)]
     shell: Option<Shell>,
 }
 
 const AFTER: &str = "\
-Sets ROCM_PATH, and puts the installation's directories, those that are there, in front of PATH, LD_LIBRARY_PATH and
-CMAKE_PREFIX_PATH, unless they are in there already. The system's own directories are left alone.
+Sets ROCM_PATH, and prepends the installation's existing directories to PATH, LD_LIBRARY_PATH and CMAKE_PREFIX_PATH,
+unless they are in there already. The system's own directories are not changed.
 
 Examples:
   eval \"$(rocm-sdk env)\"                                                      sh, bash, zsh, dash
@@ -56,8 +56,8 @@ impl Env {
         };
         match libraries.iter().find(|dir| dir.join("libc.so.6").is_file() && !is_usual(dir)) {
             Some(directory) => output::warn(format!(
-                "PATH and LD_LIBRARY_PATH are left as they are: the C library in {0} would break every program of this \
-                 machine; `rocm-sdk run`, or {0}/ld-linux-*.so.2 --library-path {0}, starts one program with it",
+                "PATH and LD_LIBRARY_PATH are not changed: the C library in {0} would break every program of this \
+                 machine; start a single program with it by `rocm-sdk run`, or by {0}/ld-linux-*.so.2 --library-path {0}",
                 directory.display()
             )),
             None => {

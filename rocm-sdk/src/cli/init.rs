@@ -18,8 +18,8 @@ pub(crate) struct Init {
 }
 
 const AFTER: &str = "\
-Does what AMD's own `rocm-sdk init` does, and either finds what the other did. Run it again after a device wheel was
-installed or removed. An installation that is no wheel has nothing to expand: that is no error.";
+Does the same as AMD's own `rocm-sdk init`; each recognises the result of the other. Run it again after a device wheel
+was installed or removed. An installation that is not a wheel has nothing to expand; this is not an error.";
 
 impl Init {
     pub(crate) fn run(&self, place: &Place) -> Outcome {
@@ -34,7 +34,7 @@ impl Init {
                 if layout.kind() == rocm_sdk::LayoutKind::Wheels {
                     return Err(missing.into());
                 }
-                format!("Nothing to expand: '{}' is no Python wheel", layout.root().display())
+                format!("Nothing to expand: '{}' is not a Python wheel", layout.root().display())
             }
             Err(error) => return Err(error.into()),
         };

@@ -7,18 +7,18 @@ use rocm_sdk::install::{self, Bars, Installed, Installer, Silent};
 
 use super::output::{self, Outcome};
 
-/// Install ROCm from Debian's packages into a folder of yours, without root
+/// Install ROCm from Debian's packages into a directory of yours, without root
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = INSTALL)]
 pub(crate) struct Install {
     /// 5.7, 6.4 or 7.2
     release: String,
 
-    /// Libraries beside HIP and its compiler, by short name, separated by commas: rocblas, rocrand, rccl...
+    /// Libraries in addition to HIP and its compiler, by short name, separated by commas: rocblas, rocrand, rccl...
     #[arg(long, value_name = "LIBRARIES", value_delimiter = ',')]
     with: Vec<String>,
 
-    /// Replace what is there by Debian's newest packages of that release
+    /// Replace the installed packages by Debian's newest ones of that release
     #[arg(long)]
     update: bool,
 
@@ -28,19 +28,20 @@ pub(crate) struct Install {
 }
 
 const INSTALL: &str = "\
-Into ~/.local/share/rocm-sdk, or where ROCM_SDK_INSTALL_DIR says. Needs apt-get, dpkg-deb and the keys of the Debian
-archive, which Debian and Ubuntu have. apt resolves dependencies and verifies signatures; dpkg only unpacks: nothing is
-installed into the system, and no script of a package runs. Run it again to add libraries, or to go on after an end.
+Installs into ~/.local/share/rocm-sdk, or into the directory in ROCM_SDK_INSTALL_DIR. Needs apt-get, dpkg-deb and the
+keys of the Debian archive, which Debian and Ubuntu have. apt resolves dependencies and verifies signatures; dpkg only
+unpacks: nothing is installed into the system, and no script of a package runs. Run it again to add libraries, or to
+continue after an interruption.
 
-Every search finds what is installed, after ROCM_PATH and Python environments, before /opt/rocm. The libraries need the C
-library that comes with them: `rocm-sdk run` starts a program with it.
+Every search finds the installation, after ROCM_PATH and Python environments, before /opt/rocm. The libraries need the C
+library that is installed with them: `rocm-sdk run` starts a program with it.
 
 Examples:
   rocm-sdk install 7.2
   rocm-sdk install 7.2 --with rocblas,rocrand
   rocm-sdk run 7.2 -- target/release/my-program";
 
-/// List what `rocm-sdk install` has installed
+/// List the installations of `rocm-sdk install`
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = LIST)]
 pub(crate) struct List {
@@ -50,21 +51,21 @@ pub(crate) struct List {
 }
 
 const LIST: &str = "\
-A line for each: release, version, root and the libraries that were asked for. For all of this machine's ROCm, however it
-came here, see `rocm-sdk doctor`.";
+Prints a line for each: release, version, root and the requested libraries. `rocm-sdk doctor` shows every ROCm of this
+machine, however it was installed.";
 
-/// Remove what `rocm-sdk install` has installed
+/// Remove an installation of `rocm-sdk install`
 #[derive(Debug, clap::Args)]
 pub(crate) struct Remove {
-    /// As `rocm-sdk list` shows it: 7.2
+    /// The release, as `rocm-sdk list` shows it: 7.2
     release: String,
 }
 
-/// Run a program on what `rocm-sdk install` has installed
+/// Run a program on an installation of `rocm-sdk install`
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = RUN)]
 pub(crate) struct Run {
-    /// As `rocm-sdk list` shows it: 7.2
+    /// The release, as `rocm-sdk list` shows it: 7.2
     release: String,
 
     /// The program and its arguments
@@ -73,8 +74,9 @@ pub(crate) struct Run {
 }
 
 const RUN: &str = "\
-The program runs through the loader and the C library of that release, with ROCM_PATH set to it, in place of this
-command: its exit code is the program's. A script is no program here: name its interpreter first.
+Runs the program with the loader and the C library of that release, and with ROCM_PATH set to it. The program replaces
+this command, so the exit code is the program's. To run a script, name its interpreter first. As Cargo's runner, it
+applies to `cargo run` and `cargo test`: runner = [\"rocm-sdk\", \"run\", \"7.2\", \"--\"].
 
 Examples:
   rocm-sdk run 7.2 -- target/release/my-program --size 1024
@@ -86,7 +88,7 @@ impl Install {
         let done = if self.quiet { request.run(&mut Silent)? } else { request.run(&mut Bars::new())? };
         let (installed, root) = (describe(&done.installed), done.installed.root());
         output::line(match done.added.len() {
-            0 => format!("{installed} is in '{}' already", root.display()),
+            0 => format!("{installed} is already installed in '{}'", root.display()),
             n => format!("{installed} installed in '{}', {n} packages", root.display()),
         })?;
         Ok(ExitCode::SUCCESS)

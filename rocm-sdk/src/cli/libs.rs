@@ -9,7 +9,7 @@ use super::open;
 use super::output::{self, Outcome};
 use super::place::Place;
 
-/// Show every library of ROCm: where it is found, its version and soname, or why it is not
+/// List every library of ROCm: its path, version and soname, or why it is missing
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER)]
 pub(crate) struct Libs {
@@ -20,7 +20,7 @@ pub(crate) struct Libs {
     #[arg(long, short)]
     verbose: bool,
 
-    /// Write JSON: an array with an object for each library, each step of its search in it
+    /// Write JSON: an array with an object for each library, including the steps of its search
     #[arg(long)]
     json: bool,
 
@@ -29,11 +29,11 @@ pub(crate) struct Libs {
 }
 
 const AFTER: &str = "\
-Each library is opened in a process of its own, as a new program would open it.
+Each library is opened in a separate process, as a new program would open it.
 
 Exit codes:
-  0  every library asked for was found; without names: none is broken
-  1  one asked for was not found, or one that is there cannot be used";
+  0  every named library was found; without names: no library is broken
+  1  a named library was not found, or a library was found that cannot be used";
 
 impl Libs {
     pub(crate) fn run(&self, place: &Place) -> Outcome {

@@ -37,21 +37,21 @@ struct Cli {
 }
 
 const AFTER: &str = "\
-ROCm is looked for in this order, and the first hit wins: ROCM_PATH, HIP_PATH; the wheels of the Python environment of
-VIRTUAL_ENV, CONDA_PREFIX; what `rocm-sdk install` has installed; /opt/rocm and /opt/rocm-*, newest first; the system
-loader. `--root` names one and no other.
+ROCm is searched for in this order, and the first hit wins: ROCM_PATH, HIP_PATH; the wheels of the Python environment of
+VIRTUAL_ENV, CONDA_PREFIX; installations of `rocm-sdk install`; /opt/rocm and /opt/rocm-*, newest first; the system
+loader. `--root` selects one installation.
 
 Examples:
-  rocm-sdk doctor                        what is wrong, and what to do
-  rocm-sdk libs                          which libraries there are, and where
-  rocm-sdk install 7.2                   ROCm in your home, without root (Debian, Ubuntu)
-  rocm-sdk run 7.2 -- my-program         a program on it
-  eval \"$(rocm-sdk env)\"                 PATH and the like, for this shell
+  rocm-sdk doctor                        find out what is wrong, and what to do
+  rocm-sdk libs                          list the libraries with their paths
+  rocm-sdk install 7.2                   install ROCm in your home, without root (Debian, Ubuntu)
+  rocm-sdk run 7.2 -- my-program         run a program on it
+  eval \"$(rocm-sdk env)\"                 set PATH and other variables of this shell
   cmake -DCMAKE_PREFIX_PATH=$(rocm-sdk path --cmake) ..
 
 Exit codes:
   0  done
-  1  not done, or something is wrong; stderr says what, behind `ERROR: `
+  1  failed, or a problem was found; stderr states the cause after `ERROR: `
   2  the command line is wrong";
 
 #[derive(Debug, Subcommand)]

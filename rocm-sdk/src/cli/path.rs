@@ -6,12 +6,12 @@ use super::installation;
 use super::output::Outcome;
 use super::place::Place;
 
-/// Print where something of the ROCm installation is
+/// Print a path of the ROCm installation
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER)]
 #[group(required = true, multiple = false)]
 pub(crate) struct Path {
-    /// The directory of all
+    /// The root directory
     #[arg(long = "root")]
     root: bool,
 
@@ -31,16 +31,16 @@ pub(crate) struct Path {
     #[arg(long)]
     include: bool,
 
-    /// The compiler: `bin/clang` is in it
+    /// The LLVM directory, which contains `bin/clang`
     #[arg(long)]
     llvm: bool,
 }
 
 const AFTER: &str = "\
-One line. Of wheels, this is the devel tree, as with AMD's own `rocm-sdk`: it is expanded when it is first asked for, and
-`rocm[devel]` must be installed. Of any other installation it is the one that the search finds, as it is.
-A directory is told whether or not it is there: packages without headers have no `include`.
-To name an installation, write `--root DIR` before `path`.
+Prints one line. For wheels, the paths are those of the devel tree, as with AMD's own `rocm-sdk`: it is expanded on
+first use, and `rocm[devel]` must be installed. For any other installation, they are those of the installation that the
+search finds. A path is printed whether or not it exists: packages without headers have no `include`. To select an
+installation, write `--root DIR` before `path`.
 
 Examples:
   cmake -DCMAKE_PREFIX_PATH=$(rocm-sdk path --cmake) ..

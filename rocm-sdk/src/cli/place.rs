@@ -11,11 +11,11 @@ use super::output::Failure;
 // subcommand's.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Place {
-    /// Use the ROCm installation in this directory and no other
+    /// Use only the ROCm installation in this directory
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
 
-    /// Look at the system below this directory, such as a container's, in place of /
+    /// Examine the system below this directory, such as a container's, instead of /
     #[arg(long, value_name = "DIR")]
     pub(crate) system_root: Option<PathBuf>,
 }

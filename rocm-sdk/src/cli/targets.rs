@@ -11,15 +11,15 @@ use super::place::Place;
 pub(crate) struct Targets {}
 
 const AFTER: &str = "\
-One line, as in the distribution's share/therock/dist_info.json: gfx942;gfx950. Only what AMD's TheRock has built tells: its
-wheels, and its packages since ROCm 7.10.";
+Prints one line, as in the distribution's share/therock/dist_info.json: gfx942;gfx950. Only builds of AMD's TheRock have
+this file: its wheels, and its packages since ROCm 7.10.";
 
 impl Targets {
     pub(crate) fn run(&self, place: &Place) -> Outcome {
         let layout = place.search()?.layout()?;
         let distribution = layout.distribution()?.ok_or_else(|| {
             let root = layout.root().display();
-            format!("{root} does not tell its GPU targets: it has no share/therock/dist_info.json, as only builds of AMD's TheRock have")
+            format!("the GPU targets of {root} are unknown: it has no share/therock/dist_info.json, which only builds of AMD's TheRock have")
         })?;
         output::line(distribution.targets_text())?;
         Ok(ExitCode::SUCCESS)

@@ -9,22 +9,23 @@ use super::myself::Myself;
 use super::output::{self, Outcome};
 use super::place::Place;
 
-/// Test the installation: its layout, that every library loads, that its programs answer
+/// Test the installation: its layout, that every library loads, that its programs run
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER)]
 pub(crate) struct Test {
-    /// Write JSON, when all is done
+    /// Write JSON, after all tests
     #[arg(long)]
     json: bool,
 
-    /// How long one library may load, or one program run
+    /// Time limit for loading one library, or running one program
     #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..))]
     time_limit: u64,
 }
 
 const AFTER: &str = "\
-A line for each test, as Python's unittest writes it, then what failed and why. Every shared library of the installation is
-loaded in a process of its own, with the C library that goes with it. A GPU is not needed: see `rocm-sdk doctor` for that.
+Prints a line for each test, in the format of Python's unittest, then the failures with their reasons. Every shared
+library of the installation is loaded in a separate process, with the installation's C library. No GPU is needed:
+`rocm-sdk doctor` examines GPUs.
 
 Exit codes:
   0  nothing failed

@@ -11,8 +11,9 @@ use super::place::Place;
 pub(crate) struct Version {}
 
 const AFTER: &str = "\
-One line, as the installation writes it: of wheels the version of the packages (7.10.0a20251120), else what `.info/version`
-says (7.2.4), else the number in the name of HIP's library (7.2.53211). `rocm-sdk --version` is this command's own.";
+Prints one line, as the installation states it: for wheels the version of the packages (7.10.0a20251120), otherwise the
+content of `.info/version` (7.2.4), otherwise the number in the name of HIP's library (7.2.53211). `rocm-sdk --version`
+prints this command's own version.";
 
 impl Version {
     pub(crate) fn run(&self, place: &Place) -> Outcome {

@@ -79,7 +79,7 @@ pub(super) fn for_each(
         };
         let size = entry.size();
         if size > 0 && !matches!(kind, Kind::File { .. }) {
-            return Err(refused("content, in an entry that is no file"));
+            return Err(refused("content in an entry that is not a file"));
         }
         let modified = header.mtime().ok();
         state.allowance.set(u64::MAX);

@@ -122,7 +122,7 @@ fn plan(site_packages: &Path, root: &Path, wheel: &Wheel, skipped: &mut Vec<Skip
                 }),
                 _ => skipped.push(Skipped {
                     what: format!("{}: {relative}", wheel.name),
-                    why: format!("{sibling} is not there: reinstall the wheel"),
+                    why: format!("{sibling} is missing: reinstall the wheel"),
                 }),
             }
         }
@@ -142,7 +142,7 @@ fn read_list(list: &Path) -> Result<Vec<(String, String)>, Error> {
     let value: serde_json::Value = serde_json::from_slice(&bytes).map_err(|e| damaged(format!("no JSON: {e}")))?;
     let links = match value.get("links") {
         None => return Ok(Vec::new()),
-        Some(links) => links.as_array().ok_or_else(|| damaged("\"links\" is no list".to_owned()))?,
+        Some(links) => links.as_array().ok_or_else(|| damaged("\"links\" is not a list".to_owned()))?,
     };
     let texts = links.iter().map(|link| {
         let text = |key: &str| link.get(key)?.as_str().map(str::to_owned);
@@ -155,7 +155,7 @@ fn read_list(list: &Path) -> Result<Vec<(String, String)>, Error> {
 /// `../../_rocm_sdk_libraries/lib/x`.
 fn sibling_of(place: &[&str], target: &str) -> Result<String, String> {
     let up = "../".repeat(place.len());
-    let sibling = target.strip_prefix(&up).ok_or("the target is not in a package beside the devel tree")?;
+    let sibling = target.strip_prefix(&up).ok_or("the target is not in a package next to the devel tree")?;
     let parts = components(sibling.as_bytes())?;
     if !is_sibling(parts[0]) {
         return Err(format!("the target is in {}, which is none of ROCm's packages", parts[0]));

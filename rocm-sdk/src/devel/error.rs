@@ -1,19 +1,20 @@
-//! What can go wrong while a devel wheel is expanded.
+//! Errors of expanding a devel wheel.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// An error of this module. After any of them nothing is half there: an expanded tree is whole or as it was before.
+/// An error of this module. After an error, an expanded tree is either complete or unchanged.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// No `rocm_sdk_devel` package in any of the places.
     NotInstalled {
-        /// The directories that were looked in.
+        /// The directories searched.
         looked_in: Vec<PathBuf>,
     },
-    /// The package is there, its `*.dist-info` with a RECORD is not: the operating system's package manager owns it.
+    /// The package exists, but its `*.dist-info` with a RECORD is missing: the operating system's package manager owns
+    /// it.
     NoRecord {
         /// The directory of `rocm_sdk_devel`.
         package: PathBuf,
@@ -32,24 +33,24 @@ pub enum Error {
     Damaged {
         /// The archive.
         archive: PathBuf,
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
-    /// The archive, or the list of a device wheel, names something outside the devel tree, or something that no ROCm
-    /// package holds. Nothing of it was kept.
+    /// The archive, or the list of a device wheel, names a file outside the devel tree, or a kind of entry that ROCm's
+    /// packages do not contain. Nothing was kept.
     Refused {
         /// The archive or list.
         archive: PathBuf,
         /// The entry, with odd characters escaped.
         entry: String,
-        /// Why it was refused.
+        /// The reason.
         why: String,
     },
     /// A file or directory could not be read or written.
     Io {
-        /// What was to be done: "write".
+        /// The operation, such as "write".
         action: &'static str,
-        /// To which file.
+        /// The file.
         path: PathBuf,
         /// The operating system's error.
         error: io::Error,
@@ -73,7 +74,9 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotInstalled { looked_in } => {
-                f.write_str("the Python package rocm_sdk_devel is not installed; `pip install rocm[devel]` brings it")?;
+                f.write_str(
+                    "the Python package rocm_sdk_devel is not installed; install it with `pip install rocm[devel]`",
+                )?;
                 match looked_in.as_slice() {
                     [] => f.write_str(" (no Python environment was found: set VIRTUAL_ENV or ROCM_PATH)"),
                     places => {
@@ -84,7 +87,7 @@ impl fmt::Display for Error {
             }
             Self::NoRecord { package } => write!(
                 f,
-                "{}: no *.dist-info with a RECORD belongs to it, so what is expanded could never be uninstalled; \
+                "{}: it has no *.dist-info with a RECORD, so the expanded files could never be uninstalled; \
                  install rocm[devel] in a virtual environment",
                 package.display()
             ),
@@ -94,11 +97,11 @@ impl fmt::Display for Error {
                 package.display()
             ),
             Self::NotExpanded { archive } => {
-                write!(f, "{}: not expanded yet; `rocm-sdk init` does it", archive.display())
+                write!(f, "{}: not expanded yet; run `rocm-sdk init`", archive.display())
             }
             Self::Damaged { archive, why } => write!(f, "{}: {why}; reinstall rocm[devel]", archive.display()),
             Self::Refused { archive, entry, why } => {
-                write!(f, "{}: entry \"{entry}\" refused: {why}", archive.display())
+                write!(f, "{}: entry \"{entry}\" rejected: {why}", archive.display())
             }
             Self::Io { action, path, error } => {
                 write!(f, "cannot {action} {}: {error}", path.display())?;

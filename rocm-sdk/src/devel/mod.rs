@@ -1,20 +1,20 @@
 //! Expanding the devel wheel (feature `devel`).
 //!
-//! `pip install rocm[devel]` brings ROCm's headers, CMake files, static libraries and compilers as one archive inside
-//! the package `rocm_sdk_devel`, because a wheel cannot hold symbolic links. [`Devel::expand`] makes a tree of it,
-//! `_rocm_sdk_devel`, beside the wheels with the libraries: what those have is linked and takes no space. Python's
-//! `rocm-sdk init` does the same; either finds what the other did, and they wait for each other.
+//! `pip install rocm[devel]` installs ROCm's headers, CMake files, static libraries and compilers as one archive in the
+//! package `rocm_sdk_devel`, because a wheel cannot contain symbolic links. [`Devel::expand`] unpacks it to the tree
+//! `_rocm_sdk_devel`, next to the wheels with the libraries. Files of these wheels are linked, and take no space.
+//! Python's `rocm-sdk init` does the same; each recognises the result of the other, and they wait for each other.
 //!
-//! - Symbolic links to files become hard links: programs and libraries that look for files beside themselves must find
-//!   those of the devel tree. The compiler drivers in `bin` stay symbolic links, since it is in `lib/llvm/bin` that
-//!   they must look; so do links to directories, links to what is not installed, and all links where the file system
-//!   has no hard links.
-//! - What is expanded is added to the wheel's RECORD, so that `pip uninstall` removes it.
+//! - Symbolic links to files become hard links, so that programs and libraries that search their own directory find the
+//!   files of the devel tree. The compiler drivers in `bin` stay symbolic links, because they must search
+//!   `lib/llvm/bin`. So do links to directories, links to files that are not installed, and all links if the file
+//!   system does not support hard links.
+//! - Expanded files are added to the wheel's RECORD, so that `pip uninstall` removes them.
 //! - Files of `rocm-sdk-device-*` wheels are linked in, also when such a wheel is installed later: expand again.
 //! - A run that is killed at any moment leaves the archive in place: the next run starts over. (As with pip, a power
 //!   cut can lose what was just written.)
-//! - The archive is not trusted: names and links out of the tree, devices and pipes are refused, and nothing is kept
-//!   then.
+//! - The archive is not trusted: names and links that lead out of the tree, devices and pipes are rejected, and then
+//!   nothing is kept.
 //!
 //! ```no_run
 //! use rocm_sdk::{Search, devel::Devel};
@@ -57,19 +57,19 @@ pub struct Devel {
     site_packages: PathBuf,
 }
 
-/// How far [`Devel::expand`] is.
+/// Progress of [`Devel::expand`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// What is being done.
+    /// The current step.
     pub step: Step,
-    /// How much of it is done.
+    /// The amount done.
     pub done: u64,
-    /// How much there is: bytes of the archive's file while unpacking, else files. 0 if that is not known.
+    /// The total: bytes of the archive's file while unpacking, otherwise files. 0 if unknown.
     pub total: u64,
 }
 
-/// What [`Devel::expand`] is doing.
+/// A step of [`Devel::expand`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Step {
@@ -85,7 +85,7 @@ pub enum Step {
     DeviceFiles,
 }
 
-/// What [`Devel::expand`] did.
+/// The result of [`Devel::expand`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Expansion {
@@ -99,16 +99,16 @@ pub struct Expansion {
     pub hard_links: usize,
     /// Symbolic links that were made.
     pub symlinks: usize,
-    /// Links to what is not there, mostly of wheels that are not installed; relative to site-packages. They work as
-    /// soon as such a wheel is; pip leaves those that still lead nowhere when it uninstalls the devel wheel.
+    /// Links whose target is missing, mostly in wheels that are not installed; relative to site-packages. They work as
+    /// soon as such a wheel is installed. When pip uninstalls the devel wheel, it leaves links that are still dangling.
     pub dangling: Vec<PathBuf>,
     /// Files of device wheels that this call linked.
     pub device_links: usize,
-    /// What was left out, and why.
+    /// The files and wheels that were skipped, with the reasons.
     pub skipped: Vec<Skipped>,
 }
 
-/// A wheel or file that was left out of the devel tree.
+/// A wheel or file that was skipped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
     /// The wheel, or the wheel and the file.
@@ -118,10 +118,10 @@ pub struct Skipped {
 }
 
 impl Devel {
-    /// The devel wheel beside the first installation of the search that has one.
+    /// Returns the devel wheel next to the first installation of the search that has one.
     ///
     /// # Errors
-    /// [`Error::NotInstalled`].
+    /// [`Error::NotInstalled`] if there is none.
     pub fn find(search: &Search) -> Result<Self, Error> {
         let mut looked_in: Vec<PathBuf> = Vec::new();
         for installation in search.installations() {
@@ -138,10 +138,10 @@ impl Devel {
         Err(Error::NotInstalled { looked_in })
     }
 
-    /// The devel wheel of this site-packages directory.
+    /// Returns the devel wheel of this site-packages directory.
     ///
     /// # Errors
-    /// [`Error::NotInstalled`].
+    /// [`Error::NotInstalled`] if there is none.
     pub fn at(site_packages: impl AsRef<Path>) -> Result<Self, Error> {
         let given = site_packages.as_ref();
         let site_packages = std::path::absolute(given).unwrap_or_else(|_| given.to_owned());
@@ -152,25 +152,25 @@ impl Devel {
         }
     }
 
-    /// The directory that the wheel is installed in.
+    /// Returns the directory that the wheel is installed in.
     pub fn site_packages(&self) -> &Path {
         &self.site_packages
     }
 
-    /// The version of the wheel as it writes it, `7.10.0a20251120`.
+    /// Returns the version of the wheel as written there, such as `7.10.0a20251120`.
     pub fn version(&self) -> Option<String> {
         self.wheels().into_iter().next().map(|wheel| wheel.version)
     }
 
-    /// The archive, as long as it waits to be expanded.
+    /// Returns the archive, if it is not expanded yet.
     pub fn archive(&self) -> Option<PathBuf> {
         archive::find(&self.package())
     }
 
-    /// The expanded tree.
+    /// Returns the expanded tree.
     ///
     /// # Errors
-    /// [`Error::NotExpanded`], or [`Error::Incomplete`] if there is nothing to expand either.
+    /// [`Error::NotExpanded`], or [`Error::Incomplete`] if there is no archive to expand either.
     pub fn root(&self) -> Result<PathBuf, Error> {
         if let Some(archive) = self.archive() {
             return Err(Error::NotExpanded { archive });
@@ -194,12 +194,11 @@ impl Devel {
         }
     }
 
-    /// Expands the archive if that has not been done, and links in the files of device wheels that are not linked yet.
-    /// Waits for other processes that do the same. `progress` is called often: every quarter of a mebibyte and for
-    /// every file.
+    /// Expands the archive if necessary, and links files of device wheels that are not linked yet. Blocks until other
+    /// processes that do the same have ended. `progress` is called for every quarter of a mebibyte and for every file.
     ///
     /// # Errors
-    /// Any but [`Error::NotInstalled`] and [`Error::NotExpanded`]. The archive is kept, no part of a tree is.
+    /// Any error except [`Error::NotInstalled`] and [`Error::NotExpanded`]. The archive is kept; no part of a tree is.
     pub fn expand(&self, progress: &mut dyn FnMut(Progress)) -> Result<Expansion, Error> {
         let mut expansion = Expansion::default();
         if self.archive().is_some() {

@@ -95,8 +95,8 @@ impl Names {
         let path = components(name)?.join("/");
         match self.nodes.get(&path) {
             Some(Node::File) => Ok(path),
-            Some(_) => Err(format!("a hard link to {path}, which is no file")),
-            None => Err("a hard link to something that is no file of the archive before it".to_owned()),
+            Some(_) => Err(format!("a hard link to {path}, which is not a file")),
+            None => Err("a hard link whose target is not an earlier file of the archive".to_owned()),
         }
     }
 

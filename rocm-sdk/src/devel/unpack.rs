@@ -29,7 +29,7 @@ pub(super) struct Unpacked {
     pub(super) files: usize,
     pub(super) hard_links: usize,
     pub(super) symlinks: usize,
-    /// Links whose target is not there, relative to site-packages.
+    /// Links whose target is missing, relative to site-packages.
     pub(super) dangling: Vec<PathBuf>,
 }
 

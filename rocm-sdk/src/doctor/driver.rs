@@ -119,7 +119,7 @@ impl Driver {
             _ if gpus > 0 => {}
             None if self.pci.is_empty() && !self.compute => problems.error(
                 "this machine has no AMD GPU",
-                "kernels can be compiled without one; to run them, build with hip's feature `sim`, a GPU in software",
+                "kernels can be compiled without one; to run them, use the command `hip-sim`, or build with hip's feature `sim`",
             ),
             None if !self.pci.is_empty() => problems.error(
                 format!("the AMD GPU {} is given to virtual machines (driver vfio-pci)", self.pci[0].address),
@@ -127,15 +127,15 @@ impl Driver {
             ),
             Some(device) if !self.loaded => problems.error(
                 format!("there is an AMD GPU at {}, but the kernel driver amdgpu is not loaded", device.address),
-                "`sudo modprobe amdgpu`; where that fails, `sudo dmesg | grep amdgpu` says why (no firmware, a kernel too old, on a block list)",
+                "`sudo modprobe amdgpu`; if that fails, `sudo dmesg | grep amdgpu` shows the cause (missing firmware, an old kernel, a block list)",
             ),
             _ if !self.compute => problems.error(
-                "the kernel driver amdgpu offers no computing: there is no /sys/class/kfd",
-                "run a kernel that is built with CONFIG_HSA_AMD, or install AMD's amdgpu-dkms",
+                "the kernel driver amdgpu does not support compute: /sys/class/kfd is missing",
+                "run a kernel built with CONFIG_HSA_AMD, or install AMD's amdgpu-dkms",
             ),
             _ => problems.error(
-                "the kernel driver amdgpu shows no GPU that can compute",
-                "`sudo dmesg | grep -e amdgpu -e kfd` says why; the GPU may be older than the driver supports",
+                "the kernel driver amdgpu lists no GPU with compute support",
+                "`sudo dmesg | grep -e amdgpu -e kfd` shows the cause; the driver may not support an old GPU",
             ),
         }
         match kfd {
@@ -145,7 +145,7 @@ impl Driver {
             ),
             Some(_) if machine.at("dev/kfd").is_dir() => problems.error(
                 format!("{KFD} is a directory"),
-                "remove it: a container made it when it was to be given the device; start that with `--device /dev/kfd`",
+                "remove it: a container created it in place of the device; start the container with `--device /dev/kfd`",
             ),
             _ => {}
         }

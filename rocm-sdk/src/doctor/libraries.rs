@@ -68,11 +68,11 @@ fn has_c_library(directory: &Path) -> bool {
 fn todo(step: &Step) -> String {
     match step.fault {
         Some(Fault::WrongArchitecture) => "install ROCm for this machine's processor, or name another place".to_owned(),
-        Some(Fault::TooOld) => "install a newer ROCm: 5.7 is the oldest that can be used".to_owned(),
-        Some(Fault::Unreadable) => format!("`sudo chmod a+rX {}` and the directories above it", step.target),
-        Some(Fault::DependencyMissing) => "install what it needs".to_owned(),
+        Some(Fault::TooOld) => "install a newer ROCm: 5.7 is the oldest supported release".to_owned(),
+        Some(Fault::Unreadable) => format!("`sudo chmod a+rX {}`, and its parent directories", step.target),
+        Some(Fault::DependencyMissing) => "install the missing library".to_owned(),
         Some(Fault::Crashed) => "run the program under a debugger, or install that library again".to_owned(),
-        _ => "install the package again that has it, or remove it".to_owned(),
+        _ => "reinstall its package, or remove it".to_owned(),
     }
 }
 

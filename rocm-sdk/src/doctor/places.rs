@@ -106,16 +106,16 @@ impl Place {
             }
             // A variable that names nothing at all is told with the variables.
             if place.named && place.libraries == 0 && (place.present || place.step == Origin::Explicit.to_string()) {
-                let what = if place.present { "has none of ROCm's libraries" } else { "is not there" };
+                let what = if place.present { "has none of ROCm's libraries" } else { "does not exist" };
                 problems.warning(
                     format!("{} [{}] {what}", place.path, place.step),
-                    "name the directory that has ROCm's `lib` in it; if this is the one, it is half installed: install it again",
+                    "name the directory that contains ROCm's `lib`; if this is the one, its installation is incomplete: install it again",
                 );
             }
             for (link, target) in &place.dangling {
                 problems.error(
-                    format!("{link} leads to {target}, which is not there"),
-                    "half installed or half removed: install the package again that has it, or remove the link",
+                    format!("{link} leads to {target}, which does not exist"),
+                    "incompletely installed or removed: reinstall its package, or remove the link",
                 );
             }
         }

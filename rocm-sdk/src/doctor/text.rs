@@ -32,7 +32,7 @@ impl fmt::Display for Diagnosis {
                 writeln!(f, "{:>4}. {step}", n + 1)?;
             }
             if hip.steps.is_empty() {
-                writeln!(f, "  nowhere to look")?;
+                writeln!(f, "  no place to search")?;
             }
         }
 
@@ -74,7 +74,7 @@ impl fmt::Display for Place {
         write!(f, "{} [{}]: ", self.path, self.step)?;
         match (&self.refused, self.present) {
             (Some(refused), _) => f.write_str(refused),
-            (None, false) => f.write_str("not there"),
+            (None, false) => f.write_str("not found"),
             (None, true) => {
                 let release = self.release.as_deref().unwrap_or("release unknown");
                 match self.libraries {
@@ -95,9 +95,9 @@ impl fmt::Display for Driver {
             true => writeln!(f, "  amdgpu: loaded, version {version}")?,
             false => writeln!(f, "  amdgpu: not loaded")?,
         }
-        writeln!(f, "  computing (/sys/class/kfd): {}", if self.compute { "there" } else { "not there" })?;
+        writeln!(f, "  compute (/sys/class/kfd): {}", if self.compute { "available" } else { "not available" })?;
         if self.wsl {
-            writeln!(f, "  /dev/dxg: there, this is WSL: the GPU is used through Windows' driver")?;
+            writeln!(f, "  /dev/dxg: available, this is WSL: the GPU is used through Windows' driver")?;
         }
         for device in &self.pci {
             let driver = device.driver.as_deref().unwrap_or("no driver");
@@ -105,7 +105,7 @@ impl fmt::Display for Driver {
         }
         for node in &self.nodes {
             match &node.permissions {
-                None => writeln!(f, "  {}: not there", node.path)?,
+                None => writeln!(f, "  {}: not found", node.path)?,
                 Some(p) => writeln!(
                     f,
                     "  {}: mode {}, owner {}, group {}: {}",
@@ -117,7 +117,7 @@ impl fmt::Display for Driver {
                 )?,
             }
         }
-        writeln!(f, "  user: {}, of the groups {}", self.user.name, self.user.groups.join(", "))
+        writeln!(f, "  user: {}, in the groups {}", self.user.name, self.user.groups.join(", "))
     }
 }
 

@@ -25,25 +25,25 @@ const KNOWN: &[(&str, &str)] = &[
     ("HIP_PATH", "the ROCm installation to use, after ROCM_PATH"),
     ("VIRTUAL_ENV", "Python environment whose ROCm wheels are used"),
     ("CONDA_PREFIX", "Python environment whose ROCm wheels are used, after VIRTUAL_ENV"),
-    ("ROCM_SDK_INSTALL_DIR", "where `rocm-sdk install` installs, and what it has installed is found"),
-    ("LD_LIBRARY_PATH", "where the system loader looks first"),
-    ("LD_PRELOAD", "libraries that the system loader puts before all others"),
+    ("ROCM_SDK_INSTALL_DIR", "the directory of `rocm-sdk install`'s installations"),
+    ("LD_LIBRARY_PATH", "directories that the system loader searches first"),
+    ("LD_PRELOAD", "libraries that the system loader loads before all others"),
     ("ROCM_SDK_PRELOAD_LIBRARIES", "libraries that a program opens at its start"),
     ("ROCM_SDK_TARGET_FAMILY", "the GPU family whose libraries are used"),
-    ("ROCR_VISIBLE_DEVICES", "which GPUs ROCm shows at all"),
-    ("HIP_VISIBLE_DEVICES", "which of these HIP shows, numbered anew"),
-    ("CUDA_VISIBLE_DEVICES", "the same for HIP, where HIP_VISIBLE_DEVICES is not set"),
-    ("GPU_DEVICE_ORDINAL", "which GPUs OpenCL shows"),
-    ("HSA_OVERRIDE_GFX_VERSION", "the architecture that every GPU is taken for"),
+    ("ROCR_VISIBLE_DEVICES", "the GPUs visible to ROCm"),
+    ("HIP_VISIBLE_DEVICES", "those of them that are visible to HIP, renumbered"),
+    ("CUDA_VISIBLE_DEVICES", "the same for HIP, if HIP_VISIBLE_DEVICES is not set"),
+    ("GPU_DEVICE_ORDINAL", "the GPUs visible to OpenCL"),
+    ("HSA_OVERRIDE_GFX_VERSION", "the architecture that ROCm assumes for every GPU"),
     ("HSA_ENABLE_SDMA", "0: no copies by the GPU's copy engines"),
-    ("HSA_XNACK", "1: the GPU may reach all memory of the host, by page faults"),
-    ("HSA_TOOLS_LIB", "a library that looks over ROCm's shoulder: profilers, debuggers"),
+    ("HSA_XNACK", "1: the GPU can access all host memory, by page faults"),
+    ("HSA_TOOLS_LIB", "a tool library that ROCm loads: a profiler or debugger"),
     ("HIP_PLATFORM", "amd or nvidia, for hipcc"),
-    ("HIP_LAUNCH_BLOCKING", "1: a launch returns when its kernel is done"),
+    ("HIP_LAUNCH_BLOCKING", "1: a launch returns after its kernel has finished"),
     ("AMD_SERIALIZE_KERNEL", "1 to 3: one kernel after the other"),
     ("AMD_SERIALIZE_COPY", "1 to 3: one copy after the other"),
-    ("AMD_LOG_LEVEL", "0 to 5: how much HIP tells on stderr"),
-    ("GPU_MAX_HW_QUEUES", "how many hardware queues HIP uses on each GPU"),
+    ("AMD_LOG_LEVEL", "0 to 5: log level of HIP on stderr"),
+    ("GPU_MAX_HW_QUEUES", "number of hardware queues per GPU that HIP uses"),
 ];
 
 impl Variable {
@@ -61,8 +61,8 @@ impl Variable {
             let path = value(name).filter(|path| !path.is_empty()).map(Path::new);
             if let Some(path) = path.filter(|path| path.is_absolute() && !path.is_dir()) {
                 problems.warning(
-                    format!("{name} names {}, which is no directory", path.display()),
-                    format!("set {name} to what is there, or `unset {name}`"),
+                    format!("{name} names {}, which is not a directory", path.display()),
+                    format!("set {name} to an existing directory, or `unset {name}`"),
                 );
             }
         }
@@ -111,7 +111,10 @@ fn visible(name: &str, value: Option<&str>, count: usize, problems: &mut Problem
         problems.error(format!("{name}={value} hides every GPU"), todo);
     } else if left < entries.len() {
         problems.warning(
-            format!("{name}={value}: {:?} is no GPU here, it and what follows are left out", entries[left]),
+            format!(
+                "{name}={value}: {:?} is not a GPU of this machine; this entry and those after it are ignored",
+                entries[left]
+            ),
             todo,
         );
     }
@@ -123,15 +126,15 @@ fn judge_override(version: &str, gpus: &[Gpu], problems: &mut Problems) {
     let Some([major, minor, stepping]) = numbers.as_deref() else {
         problems.warning(
             format!("HSA_OVERRIDE_GFX_VERSION={version} is not of the form 10.3.0 (decimal: gfx90a is 9.0.10)"),
-            "`unset HSA_OVERRIDE_GFX_VERSION`, or mend it",
+            "`unset HSA_OVERRIDE_GFX_VERSION`, or correct it",
         );
         return;
     };
     let target = format!("gfx{major}{minor:x}{stepping:x}");
     if let Some(gpu) = gpus.iter().find(|gpu| gpu.target != target) {
         problems.warning(
-            format!("HSA_OVERRIDE_GFX_VERSION={version}: the {} is taken for a {target}", gpu.target),
-            "nothing, if that is meant and the two have the same instructions; else `unset HSA_OVERRIDE_GFX_VERSION`",
+            format!("HSA_OVERRIDE_GFX_VERSION={version}: the {} is treated as a {target}", gpu.target),
+            "nothing, if this is intended and both have the same instructions; otherwise `unset HSA_OVERRIDE_GFX_VERSION`",
         );
     }
 }
@@ -158,7 +161,13 @@ mod tests {
         }
         assert_eq!(
             of_four("1,7,2"),
-            (1, vec!["warning: X=1,7,2: \"7\" is no GPU here, it and what follows are left out".into()])
+            (
+                1,
+                vec![
+                    "warning: X=1,7,2: \"7\" is not a GPU of this machine; this entry and those after it are ignored"
+                        .into()
+                ]
+            )
         );
     }
 }

@@ -1,4 +1,4 @@
-//! What can go wrong while ROCm is installed, listed, removed or run.
+//! Errors of installing, listing, removing and running ROCm.
 
 use std::fmt;
 use std::io;
@@ -9,125 +9,125 @@ use super::bytes::Bytes;
 /// An error of [`install`](crate::install).
 #[non_exhaustive]
 pub enum Error {
-    /// This machine cannot unpack Debian's packages at all.
+    /// This machine cannot unpack Debian's packages.
     Unsupported {
-        /// What it lacks.
+        /// What is missing.
         why: String,
         /// What to do about it.
         help: String,
     },
     /// Debian has no such release of ROCm.
     UnknownRelease {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// The releases that it has.
+        /// The available releases.
         known: Vec<&'static str>,
     },
     /// Debian has no such library in this release.
     UnknownLibrary {
-        /// What was asked for.
+        /// The requested name.
         name: String,
         /// The release.
         release: String,
-        /// The libraries that it has, where they could be asked for.
+        /// The available libraries, if they could be queried.
         known: Vec<String>,
     },
-    /// Debian's suites hold another version by now.
+    /// Debian's suites now contain another version.
     MovedOn {
         /// The package.
         package: String,
-        /// Its version there, if it has one.
+        /// Its version there, if there is one.
         found: Option<String>,
-        /// What was asked for.
+        /// The requested release.
         release: String,
-        /// The suites that were looked in.
+        /// The suites searched.
         suites: Vec<String>,
     },
-    /// A library is made for another release of ROCm, and would bring its runtime along.
+    /// A library is built for another release of ROCm, and would install that release's runtime.
     OtherRelease {
         /// The library's package and its version.
         package: String,
-        /// The runtime that it needs.
+        /// The runtime that it depends on.
         runtime: String,
-        /// What was asked for.
+        /// The requested release.
         release: String,
     },
-    /// A folder, mirror or file of keys that cannot be used.
+    /// A directory, mirror or key file that cannot be used.
     Setting {
-        /// What was given, and where.
+        /// The setting and its value.
         what: String,
-        /// What is wrong with it, and what to do.
+        /// Why it cannot be used, and what to do.
         why: String,
     },
-    /// There is no room for it.
+    /// There is not enough space.
     Space {
-        /// Where.
+        /// The directory.
         folder: PathBuf,
-        /// Bytes that it takes.
+        /// Bytes needed.
         needed: u64,
-        /// Bytes that there are.
+        /// Bytes free.
         free: u64,
     },
-    /// The caller's [`approve`](super::Progress::approve) said no.
+    /// The caller's [`approve`](super::Progress::approve) returned `false`.
     Declined,
-    /// What the mirror offers is not signed by Debian, or is not what was signed.
+    /// The mirror's content is not signed by Debian, or differs from the signed content.
     Untrusted {
         /// The mirror.
         mirror: String,
-        /// What apt, or a comparison with what apt announced, says.
+        /// The message of apt, or of the comparison with apt's lists.
         why: String,
     },
-    /// A package that would write outside the folder that it is unpacked into, or hold what no library needs.
+    /// A package that would write outside its directory, or contains unexpected kinds of files.
     Hostile {
         /// The package's file.
         package: String,
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
-    /// There is an installation, but what it says of itself cannot be read.
+    /// The description of an installation cannot be read.
     Damaged {
-        /// The file that says so.
+        /// The file with the description.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
     /// A release that is not installed.
     NotInstalled {
         /// The release.
         release: String,
-        /// Where it would be.
+        /// The directory searched.
         folder: PathBuf,
-        /// The releases that are installed there.
+        /// The installed releases.
         installed: Vec<String>,
     },
     /// A program that cannot be run on an installation.
     Program {
         /// The program.
         program: String,
-        /// Why not.
+        /// The reason.
         why: String,
     },
     /// Another program failed.
     Command {
         /// Its command line.
         command: String,
-        /// How it ended.
+        /// Its exit status.
         status: String,
-        /// What it said.
+        /// Its output.
         said: String,
     },
-    /// What apt said cannot be understood.
+    /// apt printed an unexpected line.
     Answer {
         /// The line.
         line: String,
-        /// What is wrong with it.
+        /// The reason.
         why: &'static str,
     },
-    /// The operating system refused something.
+    /// An operation of the operating system failed.
     Io {
-        /// What was being done, to which file.
+        /// The operation and the file.
         what: String,
-        /// Its words.
+        /// The error.
         source: io::Error,
     },
 }
@@ -140,7 +140,7 @@ impl Error {
     }
 }
 
-/// Says of an I/O error what was being done.
+/// Adds the operation to an I/O error.
 pub(crate) trait While<T> {
     /// `doing` is a clause such as "reading /x/y".
     fn while_(self, doing: impl FnOnce() -> String) -> Result<T>;
@@ -152,7 +152,7 @@ impl<T, E: Into<io::Error>> While<T> for std::result::Result<T, E> {
     }
 }
 
-/// As [`Display`](fmt::Display): a program whose `main` returns the error prints it this way.
+/// The same as [`Display`](fmt::Display), because a `main` that returns the error prints it with `Debug`.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -163,14 +163,14 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unsupported { why, help } => {
-                write!(f, "ROCm cannot be installed from Debian's packages here: {why}; {help}")
+                write!(f, "ROCm cannot be installed from Debian's packages on this machine: {why}; {help}")
             }
             Self::UnknownRelease { name, known } => {
-                write!(f, "Debian has no ROCm {name:?}; the releases that it has are {}", known.join(", "))
+                write!(f, "Debian has no ROCm {name:?}; available releases: {}", known.join(", "))
             }
             Self::UnknownLibrary { name, release, known } => {
                 write!(f, "Debian has no library {name:?} for ROCm {release}")?;
-                if known.is_empty() { Ok(()) } else { write!(f, "; it has {}", known.join(", ")) }
+                if known.is_empty() { Ok(()) } else { write!(f, "; available: {}", known.join(", ")) }
             }
             Self::MovedOn { package, found, release, suites } => write!(
                 f,
@@ -182,7 +182,7 @@ impl fmt::Display for Error {
             ),
             Self::OtherRelease { package, runtime, release } => write!(
                 f,
-                "Debian's {package} is made for another ROCm (it needs {runtime}): it cannot be installed with ROCm {release}"
+                "Debian's {package} is built for another ROCm release (it needs {runtime}): it cannot be installed with ROCm {release}"
             ),
             Self::Setting { what, why } => write!(f, "{what}: {why}"),
             Self::Space { folder, needed, free } => write!(
@@ -195,7 +195,7 @@ impl fmt::Display for Error {
             ),
             Self::Declined => f.write_str("not installed: declined"),
             Self::Untrusted { mirror, why } => write!(f, "{mirror} cannot be trusted: {why}"),
-            Self::Hostile { package, why } => write!(f, "{package} is refused: {why}"),
+            Self::Hostile { package, why } => write!(f, "{package} is rejected: {why}"),
             Self::Damaged { path, why } => {
                 write!(
                     f,
@@ -208,12 +208,12 @@ impl fmt::Display for Error {
                 write!(f, "ROCm {release:?} is not installed in {}", folder.display())?;
                 match &installed[..] {
                     [] => write!(f, ", nor is any other; see `rocm-sdk install --help`"),
-                    some => write!(f, "; there is {}", some.join(", ")),
+                    some => write!(f, "; installed: {}", some.join(", ")),
                 }
             }
             Self::Program { program, why } => write!(f, "{program} cannot be run: {why}"),
             Self::Command { command, status, said } => write!(f, "`{command}` failed with {status}:\n{said}"),
-            Self::Answer { line, why } => write!(f, "apt answered a line that cannot be read ({why}): {line}"),
+            Self::Answer { line, why } => write!(f, "apt printed an unexpected line ({why}): {line}"),
             Self::Io { what, source } => write!(f, "{what}: {source}"),
         }
     }

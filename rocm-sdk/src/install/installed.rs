@@ -1,4 +1,4 @@
-//! What is installed, and using it.
+//! Installations, and running programs on them.
 
 use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
@@ -16,7 +16,7 @@ use crate::installs::{self, ROOT, STAMP};
 use crate::search::runs_set_uid;
 use crate::text_file;
 
-/// An installation, complete and found by searches.
+/// A complete installation, which searches find.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installed {
     release: String,
@@ -26,32 +26,32 @@ pub struct Installed {
 }
 
 impl Installed {
-    /// The release that was asked for, `7.2`; also the name of its folder.
+    /// Returns the requested release, such as `7.2`. It is also the name of the directory.
     pub fn release(&self) -> &str {
         &self.release
     }
 
-    /// Its version, `7.2.4`.
+    /// Returns its version, such as `7.2.4`.
     pub fn version(&self) -> Option<&str> {
         self.version.as_deref()
     }
 
-    /// Its folder, with all of it.
+    /// Returns its directory, which contains all of it.
     pub fn folder(&self) -> &Path {
         self.tree.folder()
     }
 
-    /// The root of the installation, as `ROCM_PATH` would name it: it holds `lib`, `include` and `bin`.
+    /// Returns the root of the installation, for `ROCM_PATH`. It contains `lib`, `include` and `bin`.
     pub fn root(&self) -> PathBuf {
         self.folder().join(ROOT)
     }
 
-    /// Its packages.
+    /// Returns its packages.
     pub fn contents(&self) -> &Contents {
         &self.contents
     }
 
-    /// The libraries that were asked for, beside HIP.
+    /// Returns the libraries that were requested in addition to HIP.
     pub fn libraries(&self) -> impl Iterator<Item = &str> {
         self.contents.sets.iter().map(String::as_str).filter(|set| *set != super::installer::BASE)
     }
@@ -89,11 +89,12 @@ impl Installed {
         Ok(Self { release: release.to_owned(), tree, contents: Contents::default(), version: None })
     }
 
-    /// Runs a program on this installation's libraries, through the loader and the C library that go with them, and with `ROCM_PATH` set to it: the
-    /// packages need a newer C library than most machines have. `program` is looked for in `PATH` where it is no path.
+    /// Returns a command that runs a program on this installation's libraries, through their loader and C library, and
+    /// with `ROCM_PATH` set to the installation. The packages need a newer C library than most machines have. If
+    /// `program` is not a path, it is searched for in `PATH`.
     ///
     /// # Errors
-    /// [`Error::Program`] if it is not there, or no program that a loader can start.
+    /// [`Error::Program`] if it does not exist, or is not a program that a loader can start.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Result<Command> {
         let program = program.as_ref();
         let path = program_path(program)?;
@@ -101,7 +102,7 @@ impl Installed {
         if !loader.is_file() {
             return Err(Error::Program {
                 program: program.to_string_lossy().into_owned(),
-                why: format!("{} is not there; install ROCm {} again", loader.display(), self.release),
+                why: format!("{} is missing; install ROCm {} again", loader.display(), self.release),
             });
         }
         let mut command = Command::new(loader);
@@ -132,29 +133,34 @@ fn program_path(program: &OsStr) -> Result<PathBuf> {
         _ if head.starts_with(b"#!") => {
             Err(trouble("it is a script; give its interpreter, and then the script".to_owned()))
         }
-        _ => Err(trouble("it is no ELF program".to_owned())),
+        _ => Err(trouble("it is not an ELF program".to_owned())),
     }
 }
 
-/// The folder of the installations: `ROCM_SDK_INSTALL_DIR`, else `rocm-sdk` in `XDG_DATA_HOME`, else in `~/.local/share`.
+/// Returns the directory of the installations: `ROCM_SDK_INSTALL_DIR`, otherwise `rocm-sdk` in `XDG_DATA_HOME`,
+/// otherwise in `~/.local/share`.
 ///
 /// # Errors
-/// [`Error::Setting`] if the environment names none, or the program runs set-uid: then it is another user's.
+/// [`Error::Setting`] if the environment names none, or if the program runs set-uid, because the environment is then
+/// another user's.
 pub fn directory() -> Result<PathBuf> {
     if runs_set_uid() {
-        return Err(Error::setting("the folder of installations", "this program runs set-uid; it heeds no variable"));
+        return Err(Error::setting(
+            "the directory of installations",
+            "this program runs set-uid, so it ignores environment variables",
+        ));
     }
     installs::directory(|name| std::env::var_os(name)).filter(|path| path.is_absolute()).ok_or_else(|| {
         let why = format!("set {} to an absolute path, or HOME", installs::VARIABLE);
-        Error::setting("the folder of installations", why)
+        Error::setting("the directory of installations", why)
     })
 }
 
-/// The complete installations in the user's folder of them ([`directory`]), newest release first; those in another are
-/// [`Installer::installed`].
+/// Returns the complete installations in the user's directory ([`directory`]), newest release first. For another
+/// directory use [`Installer::installed`].
 ///
 /// # Errors
-/// [`Error::Setting`] without such a folder; [`Error::Damaged`]; [`Error::Io`].
+/// [`Error::Setting`] if there is no such directory; [`Error::Damaged`]; [`Error::Io`].
 pub fn installed() -> Result<Vec<Installed>> {
     installed_in(&directory()?)
 }
@@ -174,15 +180,15 @@ fn check_readable(folder: &Path) -> Result<()> {
     }
 }
 
-/// Removes an installation of the user's folder of them.
+/// Removes an installation from the user's directory.
 ///
 /// # Errors
-/// As [`Installer::remove`].
+/// The same as [`Installer::remove`].
 pub fn remove(release: &str) -> Result<Installed> {
     Installer::standard()?.remove(release, &mut Silent)
 }
 
-/// Replaces this process by a program that runs on an installation of the user's folder of them ([`Installed::command`]).
+/// Replaces this process by a program that runs on an installation of the user's directory ([`Installed::command`]).
 ///
 /// # Errors
 /// [`Error::NotInstalled`]; [`Error::Program`]; [`Error::Io`].

@@ -15,7 +15,7 @@ pub(super) const STATE: &str = ".apt";
 /// The lock of the folder of the installations.
 const LOCK: &str = ".lock";
 
-/// Makes installations in one folder, a folder each.
+/// Creates installations in one directory, with a subdirectory for each release.
 ///
 /// ```no_run
 /// use rocm_sdk::install::{Error, Installer, Silent};
@@ -32,50 +32,51 @@ pub struct Installer {
 }
 
 impl Installer {
-    /// Installs into `folder`, which is created when it is needed. A search finds installations there where `ROCM_SDK_INSTALL_DIR`
-    /// names it.
+    /// Installs into `folder`, which is created if necessary. A search finds installations there if
+    /// `ROCM_SDK_INSTALL_DIR` names it.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), archive: None }
     }
 
-    /// Installs where every search looks: `ROCM_SDK_INSTALL_DIR`, else `rocm-sdk` in the user's data folder.
+    /// Installs into the directory that every search includes: `ROCM_SDK_INSTALL_DIR`, otherwise `rocm-sdk` in the
+    /// user's data directory.
     ///
     /// # Errors
-    /// [`Error::Setting`] if the environment names no such folder.
+    /// [`Error::Setting`] if the environment names no such directory.
     pub fn standard() -> Result<Self> {
         directory().map(Self::new)
     }
 
-    /// Takes packages from `archive` and trusts its keys, instead of [`Archive::of_this_machine`].
+    /// Uses packages from `archive` and trusts its keys, instead of [`Archive::of_this_machine`].
     pub fn archive(mut self, archive: Archive) -> Self {
         self.archive = Some(archive);
         self
     }
 
-    /// The folder of the installations.
+    /// Returns the directory of the installations.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// A release to be installed: `5.7`, `6.4`, `7.2`.
+    /// Creates a request to install a release: `5.7`, `6.4` or `7.2`.
     ///
     /// # Errors
-    /// [`Error::UnknownRelease`] tells the releases that there are.
+    /// [`Error::UnknownRelease`], which lists the available releases.
     pub fn release(self, name: &str) -> Result<Request> {
         let release = release::release(name)?;
         Ok(Request { installer: self, release, libraries: Vec::new(), update: false })
     }
 
-    /// The complete installations in the folder, newest release first.
+    /// Returns the complete installations in the directory, newest release first.
     ///
     /// # Errors
-    /// As [`installed`](super::installed).
+    /// The same as [`installed`](super::installed).
     pub fn installed(&self) -> Result<Vec<Installed>> {
         installed_in(&self.folder)
     }
 
-    /// Removes an installation, with nothing left of it; of one that was cut off, too, and of its downloads where it was the only one.
-    /// Programs that have its libraries open go on.
+    /// Removes an installation completely, also an interrupted one. If it was the only one, its downloads are removed
+    /// too. Programs that have its libraries open continue.
     ///
     /// # Errors
     /// [`Error::NotInstalled`]; [`Error::Io`].
@@ -94,7 +95,7 @@ impl Installer {
     }
 }
 
-/// What is to be installed.
+/// A request to install a release.
 #[derive(Clone, Debug)]
 pub struct Request {
     installer: Installer,
@@ -103,36 +104,38 @@ pub struct Request {
     update: bool,
 }
 
-/// What came of a [`Request`].
+/// The result of a [`Request`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Outcome {
     /// The installation.
     pub installed: Installed,
-    /// The packages that were added or replaced; none if all was there already.
+    /// The packages that were added or replaced; empty if everything was installed already.
     pub added: Vec<Package>,
 }
 
 impl Request {
-    /// Libraries beside HIP, HIPRTC and what these need, each with what it needs itself and its headers: by their short names
-    /// (`rocblas`, `hipsparse`, `rccl`; see [`libraries`](crate::libraries)), or Debian's names without `lib` and number.
+    /// Adds libraries to HIP, HIPRTC and their dependencies, each with its dependencies and headers. They are named by
+    /// their short names (`rocblas`, `hipsparse`, `rccl`; see [`libraries`](crate::libraries)), or by Debian's names
+    /// without `lib` and number.
     pub fn with<S: Into<String>>(mut self, libraries: impl IntoIterator<Item = S>) -> Self {
         self.libraries.extend(libraries.into_iter().map(Into::into));
         self
     }
 
-    /// Whether to replace what is there by the newest packages of the release that the archive has, with the libraries that were
-    /// installed already and those asked for now.
+    /// Sets whether to replace installed packages by the newest ones of the release in the archive, for both the
+    /// libraries already installed and the requested ones.
     pub fn update(mut self, update: bool) -> Self {
         self.update = update;
         self
     }
 
-    /// Installs what is not there yet: downloads, verifies, unpacks; waits for another installation into the same folder to end. Nothing
-    /// is written outside that folder, no script of a package runs, and nothing changes before all is complete.
+    /// Downloads, verifies and unpacks the missing packages. Blocks until another installation into the same directory
+    /// has ended. Nothing is written outside that directory, no script of a package runs, and nothing changes before
+    /// everything is complete.
     ///
     /// # Errors
-    /// Any of [`Error`]. An installation that was there is then as it was, and what was downloaded is used by the next run.
+    /// Any [`Error`]. An existing installation is then unchanged, and the next run uses what was downloaded.
     pub fn run(&self, progress: &mut dyn Progress) -> Result<Outcome> {
         let folder = absolute(&self.installer.folder)?;
         self.libraries.iter().try_for_each(|name| release::check_name(name))?;

@@ -1,4 +1,4 @@
-//! Installs ROCm from Debian's packages into a folder of the user's, without root: behind the feature `install`.
+//! Installs ROCm from Debian's packages into a directory of the user's, without root (feature `install`).
 //!
 //! ```no_run
 //! use rocm_sdk::install::{self, Error, Installer, Silent};
@@ -12,14 +12,15 @@
 //! # }
 //! ```
 //!
-//! - An [`Installer`] makes installations in a folder, one a release: `~/.local/share/rocm-sdk/7.2` where nothing else is said. Every
-//!   [`Search`](crate::Search) finds those that are complete there, after a Python environment's and before `/opt/rocm`.
-//! - The packages are Debian's for x86-64, from the mirror that this machine uses for Debian, else from Debian's own. apt
-//!   resolves their dependencies and verifies signatures and checksums; dpkg only unpacks. Needs `apt-get`, `dpkg-deb` and the keys of
-//!   the Debian archive, which every Debian and Ubuntu can have.
-//! - They need the C library that comes with them, which is newer than that of most machines: [`run`] starts a program through its loader.
-//! - [`Progress`] says how far it is, and announces the sizes before anything is downloaded ([`Plan`]).
-//! - [`debian`] is what is below it, and knows nothing of ROCm.
+//! - An [`Installer`] creates installations in a directory, one per release: by default `~/.local/share/rocm-sdk/7.2`.
+//!   Every [`Search`](crate::Search) finds complete ones there, after Python environments and before `/opt/rocm`.
+//! - The packages are Debian's for x86-64, from this machine's Debian mirror, otherwise from Debian's own. apt resolves
+//!   their dependencies and verifies signatures and checksums; dpkg only unpacks. This needs `apt-get`, `dpkg-deb` and
+//!   the keys of the Debian archive, which are available on every Debian and Ubuntu.
+//! - The packages need their own C library, which is newer than that of most machines: [`run`] starts a program through
+//!   its loader.
+//! - [`Progress`] reports the progress, and the sizes before anything is downloaded ([`Plan`]).
+//! - [`debian`] is the implementation. It does not depend on ROCm.
 
 #[cfg(feature = "bars")]
 mod bars;

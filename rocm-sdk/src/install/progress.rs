@@ -1,30 +1,31 @@
-//! How far an installation is.
+//! Progress of an installation.
 
 use std::path::Path;
 
 use super::debian::Plan;
 
-/// One thing to know of an installation under way.
+/// A progress event of an installation.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// Another installation into the same folder is under way, and this one waits for it to end; the folder.
+    /// Another installation into the same directory is in progress, and this one waits for its end. Contains the
+    /// directory.
     Waiting(&'a Path),
     /// A step begins: "Updating the package lists".
     Begin {
-        /// What is being done.
+        /// The name of the step.
         what: &'a str,
-        /// How much there is to do, where that is known.
+        /// The total, if known.
         total: Option<Amount>,
     },
-    /// The step goes on: so many bytes or packages are done, of the total announced; 0 where there was none. Comes several times a
-    /// second, with a new number or not.
+    /// The step continues: the number of bytes or packages done, of the announced total; 0 if there was none. Sent
+    /// several times a second, whether or not the number has changed.
     Advance(u64),
     /// The step is done.
     End,
 }
 
-/// How much there is to do.
+/// The total of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Amount {
     /// Bytes.
@@ -33,14 +34,14 @@ pub enum Amount {
     Packages(u64),
 }
 
-/// Who wants to know how far an installation is: a program with a terminal ([`Bars`](super::Bars), behind the feature `bars`), a
-/// closure `FnMut(Event)`, or nobody ([`Silent`]).
+/// Receives progress events: a terminal ([`Bars`](super::Bars), feature `bars`), a closure `FnMut(Event)`, or nothing
+/// ([`Silent`]).
 pub trait Progress {
     /// Called at every step, and often within one.
     fn event(&mut self, event: Event<'_>);
 
-    /// Called once all is known and nothing is downloaded yet, with what will be: to announce the sizes, or to ask. `false` ends the
-    /// installation with [`Error::Declined`](super::Error::Declined).
+    /// Called before the download, with the sizes, to show them or to ask. If it returns `false`, the installation ends
+    /// with [`Error::Declined`](super::Error::Declined).
     fn approve(&mut self, plan: &Plan) -> bool {
         let _ = plan;
         true
@@ -53,7 +54,7 @@ impl<F: FnMut(Event<'_>)> Progress for F {
     }
 }
 
-/// Says nothing and agrees to all.
+/// Prints nothing, and approves every plan.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Silent;
 

@@ -37,7 +37,7 @@ fn apart(test: &str) -> bool {
     true
 }
 
-/// Names in a folder, in order; none if it is not there.
+/// Names in a folder, in order; none if it is missing.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten();
     let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();

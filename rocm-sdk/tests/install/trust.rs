@@ -118,7 +118,7 @@ fn a_package_that_is_not_what_was_signed_is_refused() {
     let archives = folder.path().join(".apt/archives");
     let downloaded = archives.join(file.file_name().unwrap());
     fs::write(&downloaded, &changed).unwrap();
-    refused(&repository, folder.path(), "not what the signed package list announces");
+    refused(&repository, folder.path(), "different from the signed package list");
     assert!(!downloaded.exists());
     repository.installer(folder.path()).release("7.2").unwrap().run(&mut Silent).unwrap();
 }

@@ -83,7 +83,7 @@ fn from_nothing_to_a_library_that_is_found_and_back() {
     assert_eq!((hip.origin(), id(&hip)), (Origin::Installed, 724));
     assert_eq!(hip.release().unwrap().to_string(), "ROCm 7.2.4");
 
-    // All is there: no archive is asked.
+    // Everything exists: no archive is asked.
     let nowhere = rocm_sdk::install::Installer::new(&folder).release("7.2").unwrap();
     assert!(nowhere.run(&mut Silent).unwrap().added.is_empty());
 
@@ -130,7 +130,7 @@ fn a_program_runs_on_the_installations_own_loader() {
     for (program, why) in [
         (script.as_path(), "its interpreter"),
         (&temporary.path().join("none"), "No such file"),
-        (&temporary.path().join("short"), "no ELF program"),
+        (&temporary.path().join("short"), "not an ELF program"),
         (Path::new("no-such-program-anywhere"), "not on PATH"),
         (Path::new(""), "not on PATH"),
     ] {

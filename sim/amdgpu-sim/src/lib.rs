@@ -1,9 +1,10 @@
-//! A software AMD GPU: runs amdgcn code objects on the CPU, with every access checked.
+//! A software AMD GPU: runs amdgcn code objects on the CPU, and checks every access.
 //!
-//! A [`CodeObject`] (what `hipcc`, HIPRTC or Comgr make for `gfx90a`) is read and checked, [loaded](Gpu::load) to the GPU's
-//! [`Memory`], and its kernels are [launched](Gpu::launch). A device address is the host address of the same byte. A kernel
-//! that reads or writes outside a live allocation, meets an unknown instruction or never ends gives a [`Fault`] that names
-//! kernel, instruction, workgroup, lane, address and the nearest allocation; the host never crashes.
+//! A [`CodeObject`] (the output of `hipcc`, HIPRTC or Comgr for `gfx90a` or `gfx942`) is parsed and checked,
+//! [loaded](Gpu::load) into the GPU's [`Memory`], and its kernels are [launched](Gpu::launch). A device address is the
+//! host address of the same byte. A kernel that accesses memory outside a live allocation, reaches an unknown
+//! instruction or exceeds its instruction budget ends with a [`Fault`]. It names the kernel, instruction, workgroup,
+//! lane, address and the nearest allocation. The host never crashes.
 //!
 //! ```
 //! use amdgpu_sim::{AllocKind, Config, Gpu};
@@ -27,7 +28,7 @@
 //! let gpu = Gpu::new(Config::default());
 //! let module = gpu.load(&CodeObject::parse(code)?)?;
 //! // vector_add(const float *a, const float *b, float *c, unsigned n)
-//! let kernel = module.kernel("vector_add").expect("it is in there");
+//! let kernel = module.kernel("vector_add").expect("the code object has this kernel");
 //! let n = 1000_u32;
 //! let [a, b, c] = [1.0_f32, 2.0, 0.0].map(|value| {
 //!     let buffer = gpu.memory().alloc(4 * u64::from(n), 0, AllocKind::Device).unwrap();
@@ -41,23 +42,24 @@
 //! gpu.memory().read(c + 4 * 999, &mut last)?;
 //! assert_eq!(f32::from_le_bytes(last), 3.0);
 //!
-//! // `n` is wrong: the kernel writes past the end, and is told so.
+//! // `n` is wrong: the kernel writes past the end, which is a fault.
 //! let arguments = [&arguments[..24], &1024_u32.to_le_bytes()].concat();
 //! let fault = gpu.launch(&kernel, &arguments, &Dispatch::of_blocks([4, 1, 1], [256, 1, 1])?).unwrap_err();
 //! assert!(fault.to_string().contains("0 bytes past the end of 4000 bytes of device memory"), "{fault}");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What a GPU does not tell
-//! [`Config::checks`] finds reads of memory that nothing has written, races in LDS and global memory, and waves that miss barriers
-//! ([`Checks`]); [`Config::profile`] counts instructions, lanes, bytes, lines and bank conflicts, and tells how full a
-//! real chip would be ([`Profile`]: text, flame graph, JSON); [`Config::schedule`] gives a dispatch the same order every time, or an order
-//! by a seed ([`Schedule`]). With the feature `profile` findings, faults and profiles name lines of the kernel's source, where the
-//! code object has debug information. None of this costs anything until it is asked for. [`Settings`] reads it all from the environment.
+//! # Checks, profiles and schedules
+//! [`Config::checks`] finds reads of uninitialised memory, races in LDS and global memory, and waves that miss a
+//! barrier ([`Checks`]). [`Config::profile`] counts instructions, lanes, bytes, cache lines and bank conflicts, and
+//! estimates the occupancy on a real chip ([`Profile`]: text, flame graph, JSON). [`Config::schedule`] makes the order
+//! of a dispatch repeatable, or shuffles it by a seed ([`Schedule`]). With the feature `profile`, findings, faults and
+//! profiles name source lines of the kernel if the code object has debug information. Each costs nothing unless
+//! enabled. [`Settings`] reads all of them from environment variables.
 //!
-//! The crate knows nothing of HIP or HSA: `hip-sim` puts HIP's functions on it.
+//! The crate does not depend on HIP or HSA: `hip-sim` implements HIP's functions on it, and `hsa-sim` HSA's.
 
-// What unit tests share with integration tests names the crate as these do.
+// Code shared by unit and integration tests refers to the crate by this name.
 #[cfg(test)]
 extern crate self as amdgpu_sim;
 
@@ -103,7 +105,7 @@ pub use settings::{SETTINGS, Setting, Settings};
 #[cfg(any(target_endian = "big", not(target_pointer_width = "64")))]
 compile_error!("amdgpu-sim needs a 64-bit little-endian host: device memory is host memory");
 
-/// The README's example compiles.
+/// Compiles the README's example.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,4 +1,4 @@
-//! The settings that a program's environment makes: one table of them, and one reader, for every runtime on top of this crate.
+//! The settings in environment variables: one table and one parser for every runtime built on this crate.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -7,28 +7,28 @@ use std::time::Duration;
 use crate::observe::{SettingsError, apply_settings};
 use crate::{Arch, BeyondLds, Config, Delay, Misaligned, TargetId};
 
-/// Most GPUs that can be asked for.
+/// Maximum number of GPUs.
 const MAX_DEVICES: u64 = 64;
-/// Most bytes of memory of each.
+/// Maximum memory of each, in bytes.
 const MAX_MEMORY: u64 = 64 << 40;
-/// Longest wait in microseconds: ten seconds.
+/// Longest delay in microseconds: ten seconds.
 const MAX_DELAY: u64 = 10_000_000;
-/// Most threads.
+/// Maximum number of threads.
 const MAX_THREADS: u64 = 1024;
 
-/// A variable of the environment.
+/// An environment variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setting {
     /// Its name.
     pub name: &'static str,
-    /// The values that it may have.
+    /// Its allowed values.
     pub values: &'static str,
-    /// What it sets, and what goes without it.
+    /// What it sets, and the default.
     pub about: &'static str,
 }
 
 impl Setting {
-    /// A row of a table in Markdown.
+    /// Returns a row of a Markdown table.
     pub fn row(&self) -> String {
         format!("| `{}` | {} | {} |", self.name, self.values, self.about)
     }
@@ -38,71 +38,71 @@ const fn setting(name: &'static str, values: &'static str, about: &'static str) 
     Setting { name, values, about }
 }
 
-const DEVICES: Setting = setting("HIP_SIM_DEVICES", "a number from 1 to 64", "how many GPUs (1)");
+const DEVICES: Setting = setting("HIP_SIM_DEVICES", "a number from 1 to 64", "number of GPUs (1)");
 const ARCH: Setting = setting(
     "HIP_SIM_ARCH",
     "`gfx90a` or `gfx942`",
-    "what they are: MI200 or MI300, as `HIP_SIM_TARGET` without features",
+    "processor of the GPUs: MI200 or MI300; `HIP_SIM_TARGET` without features",
 );
 const TARGET: Setting = setting(
     "HIP_SIM_TARGET",
-    "`gfx90a` or `gfx942`, with `:sramecc+` or `-` and `:xnack+` or `-` behind it",
-    "what they are, with features (`gfx90a:sramecc+:xnack-`)",
+    "`gfx90a` or `gfx942`, followed by `:sramecc+` or `-` and `:xnack+` or `-`",
+    "processor of the GPUs, with features (`gfx90a:sramecc+:xnack-`)",
 );
 const MEMORY: Setting = setting(
     "HIP_SIM_MEMORY",
-    "a number of bytes up to 64T, or one with K, M, G or T",
-    "memory of each (64G, taken as it is used)",
+    "a number of bytes up to 64T, with an optional suffix K, M, G or T",
+    "memory of each GPU (64G; host memory is used only as the program uses it)",
 );
 const BUDGET: Setting =
-    setting("HIP_SIM_BUDGET", "a number from 1", "wave instructions after which a kernel is cut off (none)");
+    setting("HIP_SIM_BUDGET", "a number from 1", "wave instructions after which a kernel is terminated (none)");
 const LOSE: Setting = setting(
     "HIP_SIM_LOSE",
     "a number from 1",
-    "dispatches of a GPU after which it is lost, to see what a program does then (never)",
+    "dispatches of a GPU after which it is lost, to test how a program reacts (never)",
 );
 const THREADS: Setting =
-    setting("HIP_SIM_THREADS", "a number from 1 to 1024", "threads that run workgroups (one a core)");
+    setting("HIP_SIM_THREADS", "a number from 1 to 1024", "threads that run workgroups (one per core)");
 const MISALIGNED: Setting = setting(
     "HIP_SIM_MISALIGNED",
     "`allow`, `words` or `fault`",
-    "loads and stores at addresses that are no multiple of their size, or of 4 (hsa-sim: `allow`, hip-sim: `words`)",
+    "misaligned loads and stores: allowed; `words`: a fault for 4 bytes or more at an address that is not a multiple of 4; `fault`: also for 2 bytes at an odd address (hsa-sim: `allow`, embedded runtime: `words`)",
 );
 const BEYOND_LDS: Setting = setting(
     "HIP_SIM_BEYOND_LDS",
     "`ignore` or `fault`",
-    "loads and stores beyond a workgroup's LDS: zeros, as the chip, on which Tensile and rocFFT rely, or a fault (hsa-sim: `ignore`, hip-sim: `fault`)",
+    "loads and stores beyond a workgroup's LDS: ignored, and loads return zeros, as on the chip (Tensile and rocFFT rely on this), or a fault (hsa-sim: `ignore`, embedded runtime: `fault`)",
 );
 const SCHEDULE: Setting = setting(
     "HIP_SIM_SCHEDULE",
     "`parallel`, `in-order`, `interleaved`, `interleaved:N` or a number",
-    "order of workgroups and waves; `in-order` (one thread), `interleaved` (waves take turns of 8 instructions, or N) and a number, by which it is shuffled, are the same every time (`parallel`)",
+    "order of workgroups and waves (`parallel`). Repeatable orders: `in-order` (one thread), `interleaved` (waves take turns of 8 or N instructions), and a number, the seed of a shuffled order",
 );
-const SEED: Setting = setting("HIP_SIM_SEED", "a number", "as `HIP_SIM_SCHEDULE` with a number");
+const SEED: Setting = setting("HIP_SIM_SEED", "a number", "the same as `HIP_SIM_SCHEDULE` with a number");
 const DELAY: Setting = setting(
     "HIP_SIM_DELAY",
     "`MICROSECONDS` up to 10000000, or `MICROSECONDS:SEED`",
-    "random waits of up to so long, by a seed (0), before and after each kernel and copy of a queue, so that a program which doesn't wait for them fails (none)",
+    "random delays up to this length, by a seed (0), before and after each kernel and copy of a queue; a program that does not wait for its work then fails (none)",
 );
 const CHECK: Setting = setting(
     "HIP_SIM_CHECK",
-    "`memory`, `init`, `race`, `barrier`, `all` and `warn`, with commas between",
-    "more checks: `init` is uninitialised memory; a kernel with findings fails, with `warn` it is told of (`memory`, which is always on)",
+    "`memory`, `init`, `race`, `barrier`, `all` and `warn`, separated by commas",
+    "additional checks; `init` finds reads of uninitialised memory. A kernel with findings fails; with `warn` they are only reported (`memory`, which is always on)",
 );
 const CHECK_MEMORY: Setting = setting(
     "HIP_SIM_CHECK_MEMORY",
-    "a number of bytes up to 64T, or one with K, M, G or T",
-    "memory that the checks may take; one that needs more says so (a quarter of the host's)",
+    "a number of bytes up to 64T, with an optional suffix K, M, G or T",
+    "memory that the checks may use; a check that needs more reports it (a quarter of the host's)",
 );
 const PROFILE: Setting = setting(
     "HIP_SIM_PROFILE",
-    "the name of a file",
-    "where a profile goes: `.svg` (flame graph), `.json` (feature `profile`), else text; `%p` is the process (none)",
+    "a file name",
+    "file for a profile: `.svg` (flame graph), `.json` (feature `profile`), otherwise text; `%p` is replaced by the process ID (none)",
 );
 const LOG: Setting = setting(
     "HIP_SIM_LOG",
     "`errors`, `kernels` or `calls`",
-    "of hsa-sim, on stderr: HSA calls that fail, each kernel that runs, all calls (none)",
+    "hsa-sim only, on stderr: failed HSA calls, each kernel, or all calls (none)",
 );
 
 /// All settings.
@@ -125,32 +125,32 @@ pub const SETTINGS: [Setting; 16] = [
     LOG,
 ];
 
-/// What the environment asks for.
+/// The values read from the environment.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// How many GPUs.
+    /// Number of GPUs.
     pub devices: usize,
-    /// What each is.
+    /// Configuration of each GPU.
     pub gpu: Config,
-    /// Where the profile is to be written when the process ends.
+    /// File that the profile is written to when the process ends.
     pub profile: Option<PathBuf>,
-    /// Waits that the queues of the runtime are to have.
+    /// Delays of the runtime's queues.
     pub delay: Option<Delay>,
 }
 
 impl Settings {
-    /// Reads the process's environment. What is not set stays as it is in `defaults`.
+    /// Reads the process's environment. Variables that are not set leave `defaults` unchanged.
     ///
     /// # Errors
-    /// [`SettingsError`] for the first variable whose value makes no sense.
+    /// [`SettingsError`] for the first variable with an invalid value.
     pub fn from_environment(defaults: Config) -> Result<Self, SettingsError> {
         Self::read(defaults, |name| std::env::var_os(name))
     }
 
-    /// The same, of variables whose values `variable` gives.
+    /// Like [`from_environment`](Self::from_environment), with the values that `variable` returns.
     ///
     /// # Errors
-    /// As of [`from_environment`](Self::from_environment).
+    /// The same as [`from_environment`](Self::from_environment).
     pub fn read(defaults: Config, variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, SettingsError> {
         let text = |setting: &Setting| match variable(setting.name).map(OsString::into_string) {
             None => Ok(None),
@@ -226,14 +226,14 @@ fn refuse(setting: &Setting, value: &str) -> SettingsError {
     SettingsError::new(setting.name, value, setting.values)
 }
 
-/// "200" and "200:7": the longest wait in microseconds, and a seed.
+/// Parses "200" or "200:7": the longest delay in microseconds, and a seed.
 fn delay(text: &str) -> Option<Delay> {
     let (longest, seed) = text.split_once(':').unwrap_or((text, "0"));
     let longest = longest.parse().ok().filter(|longest| (1..=MAX_DELAY).contains(longest))?;
     Some(Delay::new(Duration::from_micros(longest), seed.parse().ok()?))
 }
 
-/// "512M" and the like in bytes.
+/// Parses "512M" and similar into bytes.
 fn bytes(text: &str) -> Option<u64> {
     let (digits, shift) = match text.as_bytes().last()?.to_ascii_uppercase() {
         b'K' => (&text[..text.len() - 1], 10),

@@ -1,7 +1,7 @@
-//! The HIP runtime's functions over a software AMD GPU, embedded in the program.
+//! The embedded runtime: HIP's functions over a software AMD GPU, built into the program.
 //!
-//! [`provider`] takes the place of `libamdhip64` under [`hip_sys`]: from then on HIP runs on the CPU, through
-//! [`amdgpu_sim`], with no GPU and no ROCm installed. It runs the machine code of real AMD GPUs, gfx90a (MI200).
+//! [`provider`] replaces `libamdhip64` below [`hip_sys`]: HIP then runs on the CPU, through [`amdgpu_sim`], with no GPU
+//! and no ROCm installed. It runs the machine code of real AMD GPUs: gfx90a (MI200) and gfx942 (MI300).
 //!
 //! ```
 //! use hip_sys::*;
@@ -19,62 +19,75 @@
 //! # Ok::<(), rocm_sdk::Error>(())
 //! ```
 //!
-//! # What is there
-//! Devices with access to each other's memory, memory (device, pinned, managed, registered, stream-ordered and its pools), virtual memory
-//! management, memory and events of other processes (these on Linux), copies and fills in
-//! up to three dimensions and in batches, arrays (of levels and cubes too), textures and surfaces (where the device has images: gfx90a), streams, events, host functions, signals,
-//! modules and libraries, launches (cooperative ones too, on several devices), occupancy, graphs and the
-//! capture of streams into them, execution contexts, memory and semaphores of other APIs (on Linux). The other functions of HIP return
-//! `hipErrorNotSupported` (801); [`is_supported`] tells which.
+//! # Supported functions
+//! - Devices with access to each other's memory.
+//! - Memory: device, pinned, managed, registered and stream-ordered, memory pools, virtual memory management. On Linux
+//!   also memory and events of other processes.
+//! - Copies and fills in up to three dimensions and in batches; arrays (also with mip levels and cube maps); textures
+//!   and surfaces if the device has image support (gfx90a).
+//! - Streams, events, host functions, signals.
+//! - Modules and libraries, launches (also cooperative, and on several devices), occupancy.
+//! - Graphs and stream capture, execution contexts. On Linux also memory and semaphores of other APIs.
 //!
-//! # How it behaves
-//! As the real runtime does: streams are ordered queues that run beside the program, the legacy default stream and
-//! blocking streams wait for each other, non-blocking ones do not, a kernel's failure comes back from a later call. Every handle is
-//! checked on every use: a destroyed, foreign or made-up one is an error.
+//! The other functions of HIP return `hipErrorNotSupported` (801); [`is_supported`] returns whether a function is
+//! supported.
 //!
-//! Where it differs, it is stricter, or tells more:
-//! - Every access of a kernel is checked against the live allocations. A bad one ends the kernel, and the next call that waits for it returns
-//!   `hipErrorIllegalAddress` (700); other faults are `hipErrorLaunchFailure` (719), a launch that is cut off
-//!   `hipErrorLaunchTimeOut` (702). [`last_fault`] has the whole story.
-//! - After a failure the device goes on. What was queued on the stream behind the failed kernel, or waits for it through an event, is
-//!   left out. The failure is told by the first call that synchronises with that stream or with an event on it; one that waits for the whole device, or
-//!   for the default stream, tells it as well, for good only to the thread that launched the kernel. On a real
-//!   GPU the process would be lost.
-//! - A copy whose kind says that an end is device memory must have it there.
+//! # Behaviour
+//! It behaves like AMD's runtime. Streams are ordered queues that run concurrently with the program. The legacy default
+//! stream and blocking streams wait for each other, non-blocking streams do not. A kernel's failure is returned by a
+//! later call. Every handle is checked on every use: a destroyed, foreign or invented one is an error.
+//!
+//! The differences are stricter checks and more information:
+//! - Every access of a kernel is checked against the live allocations. A bad access ends the kernel, and the next call
+//!   that waits for it returns `hipErrorIllegalAddress` (700). Other faults are `hipErrorLaunchFailure` (719), and a
+//!   launch that exceeds its instruction budget is `hipErrorLaunchTimeOut` (702). [`last_fault`] returns the full
+//!   description.
+//! - After a failure the device continues. Work queued on the stream after the failed kernel, or waiting for it through
+//!   an event, is skipped. The first call that synchronises with that stream, or with an event on it, returns the
+//!   failure. A call that waits for the whole device or for the default stream returns it as well, but clears it only
+//!   on the thread that launched the kernel. On a real GPU the process would be lost.
+//! - If a copy's kind says that an end is device memory, that end must be device memory.
 //! - Memory is freed by its first address only, and registered once.
-//! - Streams and events that are gone are told of, where the real runtime looks into what was there.
-//! - Memory is mapped where nothing else is, in whole and within its range; a mapping is freed by `hipMemUnmap` alone, which waits for all work
-//!   that is queued. Copies and fills of memory that no device was let use are refused.
-//! - A texture has to be in live memory, all of it, and its options have to be what there is: a border is transparent black. Like on MI200 with
-//!   ROCm, no texels of volumes and of layered arrays are blended.
-//! - Arrays with levels and cubes, which ROCm has on Windows alone, are here. A texture of levels reads the one that its bias comes to within its clamps, as code for
-//!   MI200 has no instruction that asks for another; no levels are blended. A texture is of one cube. What is a level is not freed by itself.
-//! - A word that streams wait on or write to has an address that is a multiple of its size. Operations of a batch are done in their order, and a capture refuses them.
-//! - Semaphores of other APIs are an `eventfd` or a file of this crate's own format (see the README): a timeline that is signalled with no larger value is an error of the stream.
-//!   They can be captured, and be nodes of graphs.
-//! - Linking takes one code object or bundle and gives it back. Kernels have neither `printf` nor `malloc`: of the limits there is the stack's, of which
-//!   a kernel has 16 KiB in any case.
-//! - The blocks of a cooperative launch on several devices wait for those of their device alone: a kernel that waits for all is a fault.
-//! - A recording of an event whose process has ended counts as done, and [`last_fault`] says so.
-//! - Asynchronous copies from or to pageable memory return when they are done.
-//! - Execution contexts share out the device's compute units, and their streams tell which they have; where a kernel's workgroups run makes
-//!   no difference here, so that they are not held to them. A description of resources is used up by the context that is made of it. What was recorded on a
-//!   context without streams has happened, and streams that are made later wait as well for what the context was told to wait for.
-//! - Advice for managed memory and prefetches change nothing but what is told of it, and streams that it is attached to not even that. Discarded memory is filled with `0xdd`.
-//! - `hipMallocAsync` allocates at once, `hipFreeAsync` frees when the stream comes to it. A memory pool keeps room back as the real one's do, but not addresses:
-//!   what is freed is gone, and a kernel that uses it is caught.
-//! - The nodes of a graph run one after the other, in an order that its edges allow. A child graph or an executable graph cannot be in itself, a graph's memory is
-//!   at its address from its allocation node to its free node alone, and two captures that meet are both invalid (902).
-//! - What is refused adds no node to a graph, and a capture that ends with work unjoined (904) is over.
-//! - One process, one thread pool: in the child of a `fork`, every function returns `hipErrorNotInitialized`.
+//! - Use of a destroyed stream or event is reported. AMD's runtime reads its freed memory.
+//! - Memory is mapped only where nothing else is mapped, as a whole and within its range. Only `hipMemUnmap` removes a
+//!   mapping, and it waits for all queued work. Copies and fills of memory without access for any device are rejected.
+//! - A texture must lie completely in live memory, and its options must be supported ones: borders are transparent
+//!   black. As on MI200 with ROCm, texels of volumes and of layered arrays are not filtered.
+//! - Arrays with mip levels and cube maps, which ROCm supports on Windows only, are supported. A texture of levels
+//!   reads the level that its bias selects within its clamps, because code for MI200 has no instruction that selects
+//!   another; levels are not filtered. A texture covers one cube. A level is not freed by itself.
+//! - A word that streams wait on or write to has an address that is a multiple of its size. The operations of a batch
+//!   are executed in order, and a capture rejects them.
+//! - Semaphores of other APIs are an `eventfd`, or a file in this crate's own format (see the README). Signalling a
+//!   timeline with a value that is not larger is an error of the stream. They can be captured, and be nodes of graphs.
+//! - Linking takes one code object or bundle and returns it. Kernels have no `printf` and no `malloc`: the only limit
+//!   is the stack limit, and a kernel always has 16 KiB.
+//! - The blocks of a cooperative launch on several devices wait only for those on the same device: a kernel that waits
+//!   for all of them is a fault.
+//! - A recording of an event whose process has ended counts as complete, and [`last_fault`] says so.
+//! - Asynchronous copies from or to pageable memory return after the copy.
+//! - Execution contexts divide the device's compute units, and their streams report which they have. Where a workgroup
+//!   runs makes no difference here, so streams are not restricted to their units. Creating a context consumes its
+//!   resource description. An event recorded on a context without streams is complete at once. Streams created later
+//!   also wait for what the context was told to wait for.
+//! - Advice for managed memory and prefetches only change what is reported about the memory; attaching memory to a
+//!   stream does not even that. Discarded memory is filled with `0xdd`.
+//! - `hipMallocAsync` allocates at once; `hipFreeAsync` frees when the stream reaches it. A memory pool reserves memory
+//!   like AMD's, but no addresses: freed memory is gone, and a kernel that uses it is a fault.
+//! - The nodes of a graph run one after the other, in an order that its edges allow. A child graph or an executable
+//!   graph cannot contain itself. A graph's memory is valid only from its allocation node to its free node. If two
+//!   captures meet, both become invalid (902).
+//! - A rejected call adds no node to a graph. A capture that ends with unjoined work (904) is over.
+//! - It supports one process with one thread pool: in the child of a `fork`, every function returns
+//!   `hipErrorNotInitialized`.
 //!
 //! # Settings
-//! Environment variables named `HIP_SIM_*`, read on the first call: the README's table has them all, and so has
-//! [`amdgpu_sim::SETTINGS`]. A launch that is checked (`HIP_SIM_CHECK`) takes one thread and many times longer; its findings are in
-//! [`last_fault`] and on standard error, and it fails with `hipErrorLaunchFailure`. With the feature `profile`, a profile has source lines
-//! of kernels compiled with `-g`.
+//! Environment variables named `HIP_SIM_*`, read on the first call: see the README's table, or
+//! [`amdgpu_sim::SETTINGS`]. A checked launch (`HIP_SIM_CHECK`) runs on one thread and takes many times longer. Its
+//! findings are in [`last_fault`] and on standard error, and it fails with `hipErrorLaunchFailure`. With the feature
+//! `profile`, a profile has source lines of kernels compiled with `-g`.
 //!
-//! A value that makes no sense is `hipErrorInitializationError` (3) from every call, with the reason in [`last_fault`].
+//! With an invalid value, every call returns `hipErrorInitializationError` (3), and [`last_fault`] returns the reason.
 
 mod api;
 mod array;
@@ -112,7 +125,7 @@ mod virtual_memory;
 pub use fault::last_fault;
 pub use provider::{is_supported, provider};
 
-/// The README's example compiles.
+/// Compiles the README's example.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

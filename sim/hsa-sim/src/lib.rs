@@ -1,16 +1,21 @@
-//! `libhsa-runtime64.so.1` over a software AMD GPU: ROCm's own, unmodified libraries run on a machine that has none.
+//! `libhsa-runtime64.so.1` over a software AMD GPU: AMD's own, unmodified ROCm libraries run on a machine without a
+//! GPU.
 //!
-//! ROCm's HIP runtime (`libamdhip64`), and with it rocBLAS, rocRAND and the rest, reach the GPU through HSA: about a hundred C functions that
-//! `libhsa-runtime64` has. This crate has them over [`amdgpu_sim`]. `cargo build -p hsa-sim` makes the shared library
-//! (`libhsa-runtime64` in Cargo's target folder); where it is found first as `libhsa-runtime64.so.1`, ROCm runs on it.
+//! ROCm's HIP runtime (`libamdhip64`), and through it rocBLAS, rocRAND and the rest, access the GPU through HSA: about
+//! a hundred C functions of `libhsa-runtime64`. This crate implements them over [`amdgpu_sim`].
+//! `cargo build -p hsa-sim` builds the shared library (`libhsa-runtime64` in Cargo's target directory). If it is the
+//! first `libhsa-runtime64.so.1` on the library path, ROCm runs on it. The command `hip-sim` of this crate arranges
+//! that.
 //!
-//! - `abi`: HSA's C types. `api`: its C functions, which check what they are given and catch every panic.
-//! - `runtime`: the process's state. `agent`: what CPU and GPUs say of themselves.
-//! - `memory`: pools, locked host memory, copies. `signal`: signals and who waits for them.
-//! - `image`: images and samplers, as far as the GPU has them.
-//! - `queue`: AQL queues, each with a thread that carries out its packets. `loader`: code objects and their symbols.
-//! - `driver`: the files in which the kernel's driver tells of the GPUs, for programs that read them by themselves.
-//! - `events`: faults, and how the program hears of them. `leaving`: the end of the process while others are at work.
+//! The modules:
+//! - `abi`: HSA's C types. `api`: its C functions, which check their arguments and catch every panic.
+//! - `runtime`: the process's state. `agent`: the properties of CPU and GPUs.
+//! - `memory`: pools, locked host memory, copies. `signal`: signals and their waiters.
+//! - `image`: images and samplers, as far as the GPU supports them.
+//! - `queue`: AQL queues, each with a thread that executes its packets. `loader`: code objects and their symbols.
+//! - `driver`: the files in which the kernel driver describes the GPUs, for programs that read them directly.
+//! - `events`: faults, and how the program is notified of them. `leaving`: process exit while other threads are
+//!   working.
 #![cfg(target_os = "linux")]
 
 #[doc(hidden)]
@@ -36,7 +41,7 @@ pub use api::{EXPORTS, Export};
 pub use driver::{DriverFiles, driver_files, driver_files_with};
 pub use info::{DeviceInfo, devices, devices_with};
 
-/// The README's table and examples.
+/// Compiles the README's examples.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -83,7 +83,7 @@ fn run(args: &Args) -> Result<()> {
     }
     println!("{:.0} s", start.elapsed().as_secs_f64());
     if let Some([file, date]) = args.record.as_deref() {
-        let page = record::page(&found, date, "LLVM 22, which rustc brings along", "cargo xtask isa 7.2 --record");
+        let page = record::page(&found, date, "LLVM 22 (rustc's)", "cargo xtask isa 7.2 --record");
         std::fs::write(file, page).with_context(|| format!("{file} cannot be written"))?;
         println!("recorded in {file}");
     }

@@ -35,7 +35,7 @@ pub fn grouped(number: u64) -> String {
 #[must_use]
 pub fn table(libraries: &[Library], arch: Arch) -> String {
     let mut text = String::from(
-        "| package | code objects | instructions | distinct forms | words that are no instruction | differences | not executed |\n\
+        "| package | code objects | instructions | distinct forms | words that are not instructions | differences | not executed |\n\
          |---|---:|---:|---:|---:|---:|---:|\n",
     );
     let mut all = Counts::default();
@@ -65,13 +65,14 @@ pub fn table(libraries: &[Library], arch: Arch) -> String {
 #[must_use]
 pub fn page(libraries: &[Library], date: &str, llvm: &str, command: &str) -> String {
     let mut text = format!(
-        "# Decoding, proved on ROCm's own libraries\n\n\
+        "# Decoding, compared with LLVM on ROCm's libraries\n\n\
          Written by `{command}` on {date}.\n\n\
-         Every code object for gfx90a and gfx942 in Debian's packages was read from its first to its last word by this crate's \
-         decoder and disassembler and by {llvm}: at each place both have to find an instruction of the same length with the \
-         same text. *Differences*: where they do not. *Distinct forms*: instructions that differ in more than the numbers of their registers \
-         and the values of their constants. *Words that are no instruction*: both say so; they are what stands between functions. \
-         *Not executed*: instructions that the software GPU would refuse to carry out, with a fault that names them.\n"
+         This crate's decoder and {llvm} read every code object for gfx90a and gfx942 in Debian's packages, from the\n\
+         first to the last word. At each place both must find an instruction of the same length with the same text.\n\n\
+         - *Differences*: places where they do not.\n\
+         - *Distinct forms*: instructions that differ in more than their register numbers and constant values.\n\
+         - *Words that are not instructions*: both agree on them; they fill the space between functions.\n\
+         - *Not executed*: instructions that are not supported by the software GPU: reaching one is a fault that names it.\n"
     );
     for arch in Arch::ALL {
         let _ = write!(text, "\n## {arch}\n\n{}", table(libraries, arch));

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: the figures of README's table, measured again.
+//! `cargo xtask bench`: measures the figures of FIGURES.md again.
 //!
 //! Build times and sizes are taken here; everything else is a criterion bench of the crate that it is about.
 
@@ -37,7 +37,7 @@ pub(crate) enum Figure {
     Hsa,
 }
 
-/// Measures the figures of README's table.
+/// Measures the figures of FIGURES.md.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  cargo xtask bench            all figures\n  cargo xtask bench build      only the cold builds (about seven minutes)\n  cargo xtask bench sizes      only the sizes (some seconds)"

@@ -1,11 +1,11 @@
-//! COVERAGE.md and the table in README.md: what is bound of each library at each level, after what, what is not and
-//! why.
+//! COVERAGE.md: which items of each library are bound at each level, the source of their declarations, and the reason for
+//! each difference.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use super::levels::Level;
 use super::library::{Library, Names};
@@ -39,42 +39,32 @@ impl Counts {
     }
 }
 
-const START: &str = "<!-- Written by `cargo xtask bindgen`. -->\n";
-const END: &str = "<!-- To here. -->";
-
 const PAGE: &str = "\
-# What the -sys crates cover
+# Coverage of the -sys crates
 
-Written by `cargo xtask bindgen`, which `cargo xtask ci` repeats and compares.
+Written by `cargo xtask bindgen`. `cargo xtask ci` runs it again and compares.
 
-A column is an API level: the ROCm release that a crate is built for, by its feature `rocm-MAJOR-MINOR`. A number is how
-many functions (constants, structs and unions) the crate has at that level. An empty cell: the library is not part of
-that release, or nothing that declares it could be had.
+A column is an API level: the ROCm release that a crate is built for, selected by its feature `rocm-MAJOR-MINOR`. A
+number counts the functions (constants, structs and unions) that the crate has at that level. A cell is empty if the
+library is not part of that release, or if no declarations of it were available.
 
-`declared after` says what the declarations of a level are taken from:
+*Declared after* names the source of a level's declarations:
 
-- *C headers*: those of the release, or of another that is named where Debian ships none of its own. A test compares
-  sizes, offsets and values with what the C compiler makes of them.
-- *AMD's Python packages*: what AMD's own bindings of that release declare. Where they agree with a header of another
-  level, the declaration is the header's. Where a level has both, the two are compared, and each difference is listed
-  below with its reason.
-- *text from the headers*: headers of another release, for reference. They give names, comments and `const`; what there
-  is, the packages say.
-- *what the levels before and after it have in common*: nothing of the release itself could be had, so that what is the
-  same on both sides is taken to be the same between them, and all else is left out.
+- *C headers*: the headers of the release, or of another one, which is then named, if Debian packages none of its own. A
+  test compares sizes, offsets and values with those that the C compiler computes.
+- *AMD's Python packages*: AMD's own bindings of that release. If they agree with a header of another level, the
+  declaration is the header's. If a level has both sources, they are compared, and each difference is listed below with
+  its reason.
+- *text from the headers*: headers of another release, for reference. They supply names, comments and `const`. The
+  Python packages decide which items exist.
+- *what the levels before and after it have in common*: no source of the release itself was available. Items that are
+  identical on both sides are assumed to be the same between them; all others are left out.
 
 ";
 
-/// Writes the page and the table, if they changed; hands back which did.
+/// Writes the page if it changed; returns its path then.
 pub(crate) fn write(root: &Path, rows: &[Row<'_>], not_exported: &NotExported, check: bool) -> Result<Vec<PathBuf>> {
-    let mut changed = Vec::new();
-    changed.extend(super::write_file(&root.join("COVERAGE.md"), &page(rows, not_exported)?, check)?);
-    let path = root.join("README.md");
-    let readme = std::fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
-    let (before, rest) = readme.split_once(START).context("README.md has no mark for the table of -sys crates")?;
-    let (_, after) = rest.split_once(END).context("README.md has no mark at the end of the table of -sys crates")?;
-    changed.extend(super::write_file(&path, &format!("{before}{START}{}{END}{after}", table(rows)?), check)?);
-    Ok(changed)
+    Ok(super::write_file(&root.join("COVERAGE.md"), &page(rows, not_exported)?, check)?.into_iter().collect())
 }
 
 /// The functions of every crate, by level.
@@ -119,11 +109,11 @@ fn library(text: &mut String, row: &Row<'_>, not_exported: &NotExported) -> Resu
     }
     let mut lines = Vec::new();
     for (theirs, ours, why) in library.renames {
-        lines.push(format!("- `{ours}` is what AMD's Python packages call `{theirs}`: {why}."));
+        lines.push(format!("- `{ours}` is named `{theirs}` in AMD's Python packages: {why}."));
     }
-    lines.extend(by_reason("Here though those packages leave it out", library.beyond_facts));
-    lines.extend(by_reason("In those packages and not here", library.absent));
-    lines.extend(by_reason("Declared otherwise by those packages", library.mistaken));
+    lines.extend(by_reason("Here, but not in those packages", library.beyond_facts));
+    lines.extend(by_reason("In those packages, but not here", library.absent));
+    lines.extend(by_reason("Declared differently by those packages", library.mistaken));
     if !lines.is_empty() {
         write!(text, "\n{}\n", lines.join("\n"))?;
     }
@@ -137,7 +127,7 @@ fn library(text: &mut String, row: &Row<'_>, not_exported: &NotExported) -> Resu
     if !lacking.is_empty() {
         let files: BTreeSet<String> = library.binaries.iter().map(|b| format!("`{}`", b.file)).collect();
         let files: Vec<String> = files.into_iter().collect();
-        write!(text, "\nDeclared, and not exported by the real library ({}):\n\n", files.join(", "))?;
+        write!(text, "\nDeclared, but not exported by the real library ({}):\n\n", files.join(", "))?;
         let mut by_levels: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (name, levels) in lacking {
             by_levels.entry(levels.join(", ")).or_default().push(format!("`{name}`"));

@@ -1,19 +1,21 @@
-//! Why functions of the HIP runtime are not in the safe crate.
+//! Reasons why functions of the HIP runtime are left out of the safe crate.
 
-const COMPILED_IN: &str = "for kernels and variables that a C++ compiler puts into the program; ours are in a `Module`";
-const ANOTHER_FORM: &str = "another form of what the crate calls";
-const READ_BACK: &str = "reads back what the program has given";
-const IN_THE_GRAPH: &str = "changes a graph that is not instantiated: build it anew; `GraphExec` changes what is";
+const COMPILED_IN: &str =
+    "for kernels and variables that a C++ compiler links into the program; here they are in a `Module`";
+const ANOTHER_FORM: &str = "another form of a function that the crate calls";
+const READ_BACK: &str = "reads back values that the program has set";
+const IN_THE_GRAPH: &str =
+    "changes a graph before it is instantiated: build it again instead; `GraphExec` changes an instantiated one";
 const DEPRECATED_CONTEXT: &str =
-    "contexts, deprecated by AMD: a device has one, which calls make current by themselves";
-const PROPERTIES: &str = "`Device::properties` and `Device::attribute` tell it";
+    "contexts, deprecated by AMD: a device has one context, and the crate makes it current";
+const PROPERTIES: &str = "use `Device::properties` and `Device::attribute`";
 
-/// Patterns of whole names, and the reason; the first that fits counts.
+/// Patterns of whole names with the reason; the first match counts.
 pub(super) const REASONS: &[(&str, &str)] = &[
-    (r".*_spt", "for C code compiled with per-thread default streams: `Stream::of_this_thread`"),
+    (r".*_spt", "for C code compiled with per-thread default streams; use `Stream::of_this_thread`"),
     (
         r"hipTexRef.*|hipBindTexture.*|hipUnbindTexture|hipGetTexture(Reference|AlignmentOffset)|hipModuleGetTexRef",
-        "texture references, deprecated by AMD: texture objects take their place",
+        "texture references, deprecated by AMD; texture objects replace them",
     ),
     (r"hipCtx.*|hipDevicePrimaryCtx(Retain|Release|Reset|SetFlags)", DEPRECATED_CONTEXT),
     (r"hipConfigureCall|hipSetupArgument|hipLaunchByPtr|hip(Ext)?LaunchKernel(ExC)?", COMPILED_IN),
@@ -21,19 +23,19 @@ pub(super) const REASONS: &[(&str, &str)] = &[
     (r"hipFunc(GetAttributes|SetCacheConfig|SetSharedMemConfig)|hipGetFuncBySymbol", COMPILED_IN),
     (r"hipGetSymbol(Address|Size)|.*(From|To)Symbol(Async)?|hipOccupancy.*", COMPILED_IN),
     (r"hipApiName|hipKernelNameRef(ByPtr)?|hipGetStreamDeviceId", "for profilers"),
-    (r"hipExt((En|Dis)ableLogging|SetLoggingParams)", "the runtime's own log, which `AMD_LOG_LEVEL` controls"),
+    (r"hipExt((En|Dis)ableLogging|SetLoggingParams)", "the runtime's log, which `AMD_LOG_LEVEL` controls"),
     (
         r"hipExternalMemoryGetMappedMipmappedArray",
-        "declared, but neither in ROCm's library for Linux (to 7.2.4) nor known to its `hipGetProcAddress`, which has no arrays with levels either",
+        "declared, but missing from ROCm's library for Linux (up to 7.2.4) and from its `hipGetProcAddress`; that library does not support mip levels either",
     ),
     (
         r"hipMemMapArrayAsync",
-        "sparse arrays, which AMD's runtime does not have: it answers `hipErrorNotSupported` (6.4, 7.2.4)",
+        "sparse arrays, which AMD's runtime does not support: it returns `hipErrorNotSupported` (6.4, 7.2.4)",
     ),
-    (r"hipUserObject.*|hipGraph(Retain|Release)UserObject", "graphs keep what they use by themselves"),
+    (r"hipUserObject.*|hipGraph(Retain|Release)UserObject", "a `Graph` keeps alive what it uses"),
     (r"hipDevice(Get|GetName|TotalMem|ComputeCapability)|hipGetDeviceProperties.*|hipChooseDevice.*", PROPERTIES),
     (r"hipDeviceGetTexture1DLinearMaxWidth", PROPERTIES),
-    (r"hipDeviceReset", "would take the device from under all that lives on it"),
+    (r"hipDeviceReset", "would invalidate every object on the device"),
     (r"hipDeviceSetSharedMemConfig", "AMD's hardware has no such setting"),
     (r"hipSetValidDevices|hipGetDriverEntryPoint", ANOTHER_FORM),
     (r"hipMalloc(Host|Array|3DArray|MipmappedArray)|hipMemAlloc(Host|Pitch)|hipHostAlloc|hipFreeHost", ANOTHER_FORM),
@@ -61,11 +63,11 @@ pub(super) const REASONS: &[(&str, &str)] = &[
     (r"hipKernelGet(Name|Library)", READ_BACK),
     (r"hipGraph(DestroyNode|NodeSetParams|.*NodeSet(Params(1D)?|Event))", IN_THE_GRAPH),
     (r"hipStreamUpdateCaptureDependencies|hipStreamBeginCaptureToGraph", IN_THE_GRAPH),
-    (r"hipGraph(GetRootNodes|NodeGetDepend(encies|entNodes))", "`Graph::edges` tells it"),
+    (r"hipGraph(GetRootNodes|NodeGetDepend(encies|entNodes))", "use `Graph::edges`"),
     (
         r"hipGraphKernelNode(Set|Copy)Attributes?",
-        "the runtime refuses every priority (ROCm 7.2.4), and the rest belongs to the launch",
+        "the runtime rejects every priority (ROCm 7.2.4); the other attributes belong to the launch",
     ),
-    (r"hipPointerSetAttribute", "its one attribute makes copies wait, which this crate does where it is needed"),
-    (r"hipModuleGetFunctionCount", "`Module::kernels` names them"),
+    (r"hipPointerSetAttribute", "its only attribute makes copies synchronous; this crate waits where it is needed"),
+    (r"hipModuleGetFunctionCount", "use `Module::kernels`"),
 ];

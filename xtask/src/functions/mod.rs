@@ -1,6 +1,6 @@
-//! `cargo xtask functions`: what of the crate `hip` stands for each function of the HIP runtime, and which are left out and why.
+//! `cargo xtask functions`: lists each function of the HIP runtime with its counterpart in the crate `hip`, or the reason why it is left out.
 //!
-//! The page is made of what the sources say: a function counts as covered if code of `hip` calls it, and is listed with the public items
+//! The page is generated from the sources: a function counts as covered if code of `hip` calls it, and is listed with the public items
 //! whose documentation names it.
 
 mod left_out;
@@ -16,7 +16,7 @@ use syn::{Attribute, Expr, ImplItem, Item, Lit, Meta, Type, Visibility};
 
 use crate::paths;
 
-/// Write hip/HIP_FUNCTIONS.md anew: each function of the HIP runtime, with what of the safe crate stands for it, or why nothing does.
+/// Write hip/HIP_FUNCTIONS.md again: each function of the HIP runtime with its counterpart in the safe crate, or why it has none.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Write nothing: fail if the page is not what would be written
@@ -229,9 +229,9 @@ fn page() -> Result<String> {
     let [all, safe, left_out, missing] = totals;
     Ok(format!(
         "<!-- Written by `cargo xtask functions`; do not edit. -->\n\
-         # HIP's functions, and where `hip` has them\n\n\
-         Every function that the HIP runtime exports in any release from 5.7 to 10.0: what of the safe crate calls it, or why nothing does. All are\n\
-         in [`hip-sys`](../hip-sys), under `hip::sys`.\n\n\
+         # HIP functions in the crate `hip`\n\n\
+         Every function that the HIP runtime exports in any release from 5.7 to 10.0, with the item of `hip` that calls it, or\n\
+         the reason why none does. Raw bindings of all functions are in [`hip-sys`](../hip-sys), re-exported as `hip::sys`.\n\n\
          | | functions | in `hip` | left out | not yet |\n|---|---|---|---|---|\n{summary}\
          | all | {all} | {safe} | {left_out} | {missing} |\n{tables}"
     ))

@@ -134,7 +134,7 @@ impl<'l> Apt<'l> {
             seen.push(release);
         }
         match self.suites.iter().find(|suite| !seen.contains(&suite.as_str())) {
-            Some(suite) => Err(refused(format!("there is no package list of {suite}"))),
+            Some(suite) => Err(refused(format!("no package list of {suite}"))),
             None => Ok(()),
         }
     }

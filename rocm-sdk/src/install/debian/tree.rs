@@ -104,7 +104,7 @@ pub struct Stamp {
     pub size: u64,
     /// SHA-256 of the package's file, in hexadecimal.
     pub sha256: String,
-    /// Its dependencies are not there.
+    /// Its dependencies are not found.
     pub alone: bool,
     /// Its control stanza.
     control: String,
@@ -115,7 +115,7 @@ pub struct Stamp {
 pub struct Lock(fs::File);
 
 impl Lock {
-    /// Waits until nobody else holds the lock `file`, which is created with its folder if it is not there.
+    /// Waits until nobody else holds the lock `file`, which is created with its folder if it is missing.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -416,7 +416,7 @@ fn verify(archives: &Path, packages: &[Package]) -> Result<()> {
     }
     Err(Error::Untrusted {
         mirror: archives.display().to_string(),
-        why: format!("not what the signed package list announces, and removed: {}", names.join(", ")),
+        why: format!("different from the signed package list, and removed: {}", names.join(", ")),
     })
 }
 
@@ -483,7 +483,7 @@ impl Stamp {
         Ok(Self {
             name: field("Package").ok_or("a package without Package")?,
             version: field("Version").ok_or("a package without Version")?,
-            size: size.parse().map_err(|_| "the size is no number")?,
+            size: size.parse().map_err(|_| "the size is not a number")?,
             sha256: sha256.to_owned(),
             alone: kind == "alone",
             control: control.trim_end().to_owned(),

@@ -45,7 +45,7 @@ fn package(line: &str) -> Result<Package, &'static str> {
         name: unescape(name),
         version: unescape(version),
         file: file.to_owned(),
-        size: size.parse().map_err(|_| "the size is no number")?,
+        size: size.parse().map_err(|_| "the size is not a number")?,
         sha256: sha256.to_ascii_lowercase(),
     })
 }

@@ -27,7 +27,7 @@ pub(super) fn library() -> Result<PathBuf> {
         return Ok(beside);
     }
     bail!(
-        "there is no {} (both are made by `cargo install hsa-sim --features cli`; HIP_SIM_LIBRARY can name another)",
+        "{} is missing: `cargo install --locked --path sim/hsa-sim --features cli` installs it with this command; HIP_SIM_LIBRARY can name another",
         beside.display()
     )
 }

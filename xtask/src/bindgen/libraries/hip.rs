@@ -39,10 +39,10 @@ pub(super) const HIP: Library = Library {
     beyond_facts: &[
         (
             "hipGLGetDevices",
-            "of hip_gl_interop.h, which the packages do not read; hip_runtime_api.h of 5.7 includes it",
+            "declared in hip_gl_interop.h, which the packages do not read; hip_runtime_api.h of 5.7 includes it",
         ),
-        ("hipGraphicsGLRegisterBuffer", "of hip_gl_interop.h, which the packages do not read"),
-        ("hipGraphicsGLRegisterImage", "of hip_gl_interop.h, which the packages do not read"),
+        ("hipGraphicsGLRegisterBuffer", "declared in hip_gl_interop.h, which the packages do not read"),
+        ("hipGraphicsGLRegisterImage", "declared in hip_gl_interop.h, which the packages do not read"),
     ],
     anonymous: &[
         // As in CUDA's struct of the same use: after the padding, before the pointer.

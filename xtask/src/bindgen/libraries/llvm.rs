@@ -23,8 +23,8 @@ pub(super) const AMD_COMGR: Library = Library {
     ..Library::NEW
 };
 
-const TARGET: &str = "of a macro of the header, for each target; ROCm's LLVM has these two";
-const INLINE: &str = "static in the header, where it calls the function of each target: it has no symbol";
+const TARGET: &str = "declared by a macro of the header for each target; ROCm's LLVM has these two targets";
+const INLINE: &str = "static in the header, where it calls the function of each target; it has no symbol";
 
 pub(super) const LLVM_C: Library = Library {
     name: "llvm_c",

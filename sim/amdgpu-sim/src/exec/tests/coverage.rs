@@ -283,17 +283,17 @@ fn page() -> String {
     }
     let mut text = String::from(
         "# Instructions\n\n\
-         Written by a test (`UPDATE_COVERAGE=1 cargo test -p amdgpu-sim --lib coverage`), which also checks that it is up to date; \
-         `cargo xtask coverage` compiles what is not kept as code, too.\n\n\
-         Every instruction here is decoded and printed as LLVM does. *Executed*: what the software GPU does when it is reached; \
-         what it does not carry out is a fault with that text, which names the instruction. *Tested by*:\n\n\
-         - *reference*: unit tests hold what it does to a model that does not share its code; the modules of `src/exec` in brackets;\n\
-         - *property*: such a module draws operands at random;\n\
-         - *kernels*, *suite*: it occurs in compiled kernels of `tests/kernels` and `tests/suite`, whose results a CPU reference checks;\n\
-         - *blits*: likewise in the kernels with which ROCm's own runtime copies and fills;\n\
-         - *IR*: likewise in what rustc's LLVM makes of `tests/ir`;\n\
-         - *libraries*: it occurs in the kernels of ROCm's libraries (DECODING.md). That says who needs it; only some of them are run.\n\n\
-         | architecture | decoded | executed | of these with a reference | with random operands | in compiled code whose results are checked | only decoded |\n\
+         Written by a test (`UPDATE_COVERAGE=1 cargo test -p amdgpu-sim --lib coverage`), which also checks\n\
+         it. `cargo xtask coverage` also compiles the code that is not kept in the repository.\n\n\
+         Every listed instruction is decoded and printed as LLVM does. *Executed*: whether the software GPU executes it.\n\
+         Reaching an instruction that is not supported is a fault that names it, with the text of that column. *Tested by*:\n\n\
+         - *reference*: unit tests compare it with a model that shares no code with it (in brackets: modules of `src/exec`).\n\
+         - *property*: such a module draws operands at random.\n\
+         - *kernels*, *suite*: it occurs in compiled kernels of `tests/kernels` and `tests/suite`, checked by a CPU reference.\n\
+         - *blits*: likewise in the kernels that ROCm's own runtime uses for copies and fills.\n\
+         - *IR*: likewise in the code that rustc's LLVM generates for `tests/ir`.\n\
+         - *libraries*: it occurs in the kernels of ROCm's libraries (DECODING.md), of which only some are run.\n\n\
+         | architecture | decoded | executed | executed, with a reference | with random operands | in compiled code with checked results | only decoded |\n\
          |---|---|---|---|---|---|---|\n",
     );
     for (arch, counts) in Arch::ALL.iter().zip(counts) {
