@@ -132,6 +132,7 @@ mod execution;
 #[cfg(target_os = "linux")]
 pub mod gl;
 mod graph;
+pub mod interop;
 mod macros;
 mod memory;
 mod module;
