@@ -251,6 +251,7 @@ impl Stream {
     pub fn priority(&self) -> Result<i32> {
         self.inner.device.activate()?;
         let mut priority: c_int = 0;
+        let _named = self.inner.named();
         // SAFETY: the stream is alive as long as `inner`; `priority` is valid for a write.
         let status = unsafe { hip_sys::hipStreamGetPriority(self.inner.raw(), &mut priority) };
         check(status, "hipStreamGetPriority", || self.inner.describe())?;
@@ -264,6 +265,7 @@ impl Stream {
         }
         self.inner.device.activate()?;
         let mut flags = 0;
+        let _named = self.inner.named();
         // SAFETY: the stream is alive as long as `inner`; `flags` is valid for a write.
         let status = unsafe { hip_sys::hipStreamGetFlags(self.inner.raw(), &mut flags) };
         check(status, "hipStreamGetFlags", || self.inner.describe())?;
@@ -276,6 +278,7 @@ impl Stream {
         let words = units.div_ceil(32).max(1);
         self.inner.device.activate()?;
         let mut mask = vec![0u32; words as usize];
+        let _named = self.inner.named();
         // SAFETY: the stream is alive as long as `inner`; `mask` has `words` words.
         let status = unsafe { hip_sys::hipExtStreamGetCUMask(self.inner.raw(), words, mask.as_mut_ptr()) };
         check(status, "hipExtStreamGetCUMask", || self.inner.describe())?;
@@ -793,9 +796,16 @@ impl StreamInner {
 
     /// For a call of the runtime that names the stream while its queue is not locked: no capture of it begins meanwhile.
     pub(crate) fn direct(&self, what: &str) -> Result<RwLockReadGuard<'_, ()>> {
+        // In a forked child, before a lock that a thread of the parent's may have had.
+        context::check_caller()?;
         let direct = self.direct.read().unwrap_or_else(PoisonError::into_inner);
         self.refuse_captured(what)?;
         Ok(direct)
+    }
+
+    /// For a call of the runtime that names the stream, which stays the same C stream meanwhile, captured or not.
+    pub(crate) fn named(&self) -> RwLockReadGuard<'_, ()> {
+        self.direct.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether all work queued so far is over, well or not. An error of it, or one that was kept, comes back here.
@@ -828,6 +838,7 @@ impl StreamInner {
     pub(crate) fn wait_all(&self) -> Result<()> {
         let result = match self.synchronize() {
             Ok(issued) => self.credit(issued),
+            Err(error) if context::is_forked() => return Err(error),
             Err(error) => Err(self.reported().unwrap_or(error)),
         };
         later::catch_up();
