@@ -411,7 +411,13 @@ impl StreamInner {
     fn shared(self) -> Arc<Self> {
         let stream = Arc::new(self);
         stream.device.streams().add(&stream);
+        later::at_end(of_device::tell_rest);
         stream
+    }
+
+    /// Whether nobody else destroys the C stream, or nobody at all.
+    fn is_ours(&self) -> bool {
+        self.owned || self.raw().is_null()
     }
 
     /// What is left of a stream that nobody has any more, for as long as its work runs: a stream of its own that destroys nothing.

@@ -16,6 +16,7 @@ mod dlpack;
 mod execution;
 #[cfg(unix)]
 mod external;
+mod faults;
 mod foreign;
 #[cfg(unix)]
 mod fork;
