@@ -2,7 +2,9 @@
 //!
 //! `cargo run --example texture`
 
-use hip::{AddressMode, Array, ArrayShape, DeviceBuffer, FilterMode, LaunchConfig, Stream, Texture, TextureOptions};
+use hip::memory::array::{Array, ArrayShape};
+use hip::texture::{AddressMode, FilterMode, Texture, TextureOptions};
+use hip::{DeviceBuffer, LaunchConfig, Stream};
 use rocm_examples::{Result, check, if_supported, kernels, open_device};
 
 const SIDE: usize = 64;

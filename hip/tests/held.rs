@@ -17,9 +17,8 @@ use std::task::{Context, Poll, Wake};
 use std::time::{Duration, Instant};
 
 use common::{device, kernel, supported};
-use hip::{
-    Device, DeviceBuffer, Event, EventOptions, IpcEventHandle, LaunchConfig, Signal, SignalOp, Stream, WaitCondition,
-};
+use hip::stream::{IpcEventHandle, Signal, SignalOp, WaitCondition};
+use hip::{Device, DeviceBuffer, Event, EventOptions, LaunchConfig, Stream};
 use process::{Peer, from_hex, hex, is_peer, serve};
 
 const SLOW: u32 = 20_000;
@@ -163,7 +162,7 @@ fn without_order_streams_do_not_wait_for_each_other_and_the_host_still_does() {
         low.fill_async(&held, 1).unwrap();
         for other in &others {
             // SAFETY: the halves have no byte in common, and whichever fill of the second comes last, the bytes are the same.
-            unsafe { hip::without_stream_order(|| high.fill_async(other, 2)) }.unwrap();
+            unsafe { hip::stream::without_stream_order(|| high.fill_async(other, 2)) }.unwrap();
         }
     }
     // None would be done if those streams waited for the one that is held up.
@@ -301,7 +300,7 @@ mod semaphores {
     use std::io::{Read as _, Write as _};
     use std::os::fd::{FromRawFd as _, OwnedFd};
 
-    use hip::{ExternalSemaphore, ExternalSemaphoreKind};
+    use hip::memory::external::{ExternalSemaphore, ExternalSemaphoreKind};
 
     use super::*;
     use common::skipped;
@@ -456,7 +455,8 @@ mod semaphores {
 
     #[test]
     fn nodes_wait_for_semaphores_and_signal_them() {
-        use hip::{Graph, GraphFill, NodeKind};
+        use hip::Graph;
+        use hip::graph::{GraphFill, NodeKind};
         let _alone = alone();
         let Some(device) = simulated() else { return };
         let ((go, mut go_end), (done, mut done_end)) = (binary(&device), binary(&device));

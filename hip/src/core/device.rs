@@ -6,12 +6,15 @@ use std::ops::RangeInclusive;
 use std::ptr;
 use std::sync::OnceLock;
 
-use crate::core::attribute::DeviceAttribute;
+pub use super::arch::{Arch, ArchFeature};
+pub use super::attribute::DeviceAttribute;
+pub use super::peer::{Link, LinkType, PeerAttribute};
+pub use super::properties::{DeviceProperties, PciAddress};
+pub use super::settings::{CachePreference, Limit, Uuid, WaitPolicy};
 use crate::core::backend::runtime;
 use crate::core::call::check;
 use crate::core::context;
 use crate::core::error::{Error, Result};
-use crate::core::properties::DeviceProperties;
 
 /// A GPU. Cheap to copy; the HIP runtime is loaded and checked when the first one is asked for.
 ///

@@ -7,9 +7,9 @@ use std::{
     ptr::{self, NonNull},
 };
 
+pub use super::backend::{backend, runtime_version, select_backend, sim_if_no_gpu};
+pub use super::backend_kind::Backend;
 use crate::core::backend::runtime;
-#[cfg(feature = "rocm-6-2")]
-use crate::core::backend::runtime_version;
 use crate::core::call::check;
 use crate::core::context;
 #[cfg(feature = "rocm-6-2")]
@@ -23,9 +23,9 @@ use crate::core::error::{Result, Status};
 /// # if hip::sim_if_no_gpu().is_err() { return }
 /// // A raw call that fails: no device has this number.
 /// unsafe { hip::sys::hipSetDevice(1000) };
-/// assert_eq!(hip::peek_last_error(), hip::Status::INVALID_DEVICE);
-/// assert_eq!(hip::take_last_error(), hip::Status::INVALID_DEVICE);
-/// assert_eq!(hip::take_last_error(), hip::Status::SUCCESS);
+/// assert_eq!(hip::runtime::peek_last_error(), hip::Status::INVALID_DEVICE);
+/// assert_eq!(hip::runtime::take_last_error(), hip::Status::INVALID_DEVICE);
+/// assert_eq!(hip::runtime::take_last_error(), hip::Status::SUCCESS);
 /// ```
 #[must_use]
 pub fn peek_last_error() -> Status {

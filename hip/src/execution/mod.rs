@@ -32,7 +32,8 @@ static OF_DEVICES: PerDevice<OnceLock<Arc<ContextInner>>> = PerDevice::new();
 /// ```
 /// # fn main() -> hip::Result<()> {
 /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-/// use hip::{ComputeUnits, Device, DeviceBuffer, ExecutionContext, Stream, StreamOptions, UnitGroup};
+/// use hip::{Device, DeviceBuffer, Stream, StreamOptions};
+/// use hip::execution::{ComputeUnits, ExecutionContext, UnitGroup};
 ///
 /// let device = Device::get(0)?;
 /// let all = match ComputeUnits::of_device(&device) {

@@ -14,7 +14,7 @@ use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 
 /// Some compute units of a device (`hipDevResource` with a `hipDevSmResource`): all of them, a part that was split off, or those of a
-/// stream or context. An [`ExecutionContext`](crate::ExecutionContext) is made of such.
+/// stream or context. An [`ExecutionContext`](crate::execution::ExecutionContext) is made of such.
 ///
 /// It says which units, and holds none of them.
 #[derive(Clone)]
@@ -193,7 +193,7 @@ impl ComputeUnits {
     ///
     /// # Errors
     /// [`Error::InvalidValue`] for no groups, for no units or more than there are, and for what comes from a split itself: make an
-    /// [`ExecutionContext`](crate::ExecutionContext) of that, whose [units](crate::ExecutionContext::compute_units) can be split.
+    /// [`ExecutionContext`](crate::execution::ExecutionContext) of that, whose [units](crate::execution::ExecutionContext::compute_units) can be split.
     pub fn split_evenly(&self, groups: u32, min_count: u32) -> Result<UnitSplit> {
         self.expect_splittable(min_count)?;
         if groups == 0 {

@@ -21,9 +21,9 @@ use crate::core::context;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::core::releases::one_at_a_time;
-use crate::memory::GraphCopy;
 #[cfg(unix)]
 use crate::memory::external::ExternalSemaphore;
+use crate::memory::graph_copy::GraphCopy;
 use crate::module::{Kernel, KernelArgs, LaunchConfig};
 #[cfg(feature = "rocm-6-4")]
 use crate::stream::SignalOp;

@@ -22,6 +22,8 @@ pub use memory::GraphMemoryInfo;
 use node::SignalOps;
 pub use node::{GraphFill, Node, NodeKind};
 
+pub use crate::memory::graph_copy::{GraphCopy, GraphCopy3};
+
 use crate::core::call::check;
 use crate::core::context;
 use crate::core::device::Device;
@@ -42,7 +44,8 @@ use crate::stream::{Report, keep, run_reporting};
 /// ```
 /// # fn main() -> hip::Result<()> {
 /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-/// use hip::{Device, DeviceBuffer, Graph, GraphCopy, GraphFill, Stream};
+/// use hip::{Device, DeviceBuffer, Graph, Stream};
+/// use hip::graph::{GraphCopy, GraphFill};
 ///
 /// let device = Device::get(0)?;
 /// let mut a = DeviceBuffer::<u32>::zeroed(&device, 100)?;

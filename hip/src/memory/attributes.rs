@@ -72,7 +72,8 @@ impl<T> DevicePtr<T> {
     /// ```
     /// # fn main() -> hip::Result<()> {
     /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-    /// use hip::{Device, DeviceBuffer, DevicePtr, PointerKind};
+    /// use hip::{Device, DeviceBuffer, DevicePtr};
+    /// use hip::memory::PointerKind;
     ///
     /// let buffer = DeviceBuffer::<f32>::zeroed(&Device::get(0)?, 4)?;
     /// let found = buffer.as_device_ptr().attributes()?.expect("the runtime has made it");

@@ -5,7 +5,7 @@ use std::fmt;
 use bytemuck::Pod;
 use hip_sys::{hipExtent, hipMemcpy3DBatchOp, hipMemcpySrcAccessOrderStream};
 
-use super::GraphCopy3;
+use super::graph_copy::GraphCopy3;
 use super::{PitchedSlice, PitchedSliceMut};
 use crate::core::call::check;
 use crate::core::error::Result;
@@ -15,12 +15,13 @@ use crate::stream::Stream;
 use crate::stream::usage::Access;
 
 /// Copies of two and three dimensions, between pitched memory and arrays of one device, that are queued on a stream with one call
-/// of the runtime (`hipMemcpy3DBatchAsync`, of ROCm 7.1). What [`CopyBatch`](crate::CopyBatch) says of their order holds for them.
+/// of the runtime (`hipMemcpy3DBatchAsync`, of ROCm 7.1). What [`CopyBatch`](crate::memory::CopyBatch) says of their order holds for them.
 ///
 /// ```
 /// # fn main() -> hip::Result<()> {
 /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-/// use hip::{CopyBatch3, Device, PitchedBuffer, Stream};
+/// use hip::{Device, Stream};
+/// use hip::memory::{CopyBatch3, PitchedBuffer};
 ///
 /// let device = Device::get(0)?;
 /// let stream = Stream::new(&device)?;

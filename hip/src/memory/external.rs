@@ -219,7 +219,7 @@ pub enum ExternalSemaphoreKind {
 /// ROCm's runtimes for Linux do not support it: importing one is `hipErrorNotSupported` or `hipErrorInvalidValue`. The embedded software GPU takes
 /// an `eventfd` and files of a format of its own, which `hip-sim`'s page tells.
 ///
-/// As with a [`Signal`](crate::Signal), this crate orders nothing by it: a stream that waits for what never comes waits for ever,
+/// As with a [`Signal`](crate::stream::Signal), this crate orders nothing by it: a stream that waits for what never comes waits for ever,
 /// and so does what waits for that stream.
 #[derive(Clone)]
 pub struct ExternalSemaphore {

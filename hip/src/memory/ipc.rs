@@ -43,7 +43,7 @@ impl fmt::Debug for IpcMemoryHandle {
 impl<T> DeviceBuffer<T> {
     /// A handle for other processes (`hipIpcGetMemHandle`), after all queued work that uses the buffer: what they do next
     /// comes after it. Only for what `hipMalloc` gave ([`uninit`](Self::uninit) and the like); buffers of pools are
-    /// shared by [`MemoryPool::export_buffer`](crate::MemoryPool::export_buffer).
+    /// shared by [`MemoryPool::export_buffer`](crate::memory::pool::MemoryPool::export_buffer).
     ///
     /// # Errors
     /// [`Error::InvalidValue`] for another kind of buffer, or one with no elements. An error of the queued work comes back here.
@@ -73,7 +73,8 @@ impl<T: Pod> DeviceBuffer<T> {
     /// ```no_run
     /// # fn receive() -> [u8; 64] { [0; 64] }
     /// # fn main() -> hip::Result<()> {
-    /// use hip::{Device, DeviceBuffer, IpcMemoryHandle};
+    /// use hip::{Device, DeviceBuffer};
+    /// use hip::memory::IpcMemoryHandle;
     ///
     /// let handle = IpcMemoryHandle::from_bytes(receive());
     /// // SAFETY: the other process has sent the handle of 1000 u32, and waits until this one has said that it is done.

@@ -218,7 +218,8 @@ impl<T: Pod> ManagedBuffer<T> {
     /// ```
     /// # fn main() -> hip::Result<()> {
     /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-    /// use hip::{Device, ManagedBuffer, MemoryAdvice, MemoryPlace};
+    /// use hip::{Device, ManagedBuffer};
+    /// use hip::memory::{MemoryAdvice, MemoryPlace};
     ///
     /// let device = Device::get(0)?;
     /// let shared = ManagedBuffer::<u32>::zeroed(&device, 1000)?;

@@ -18,7 +18,8 @@ use crate::stream::usage::Access;
 /// ```
 /// # fn main() -> hip::Result<()> {
 /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-/// use hip::{Device, ManagedBuffer, MemoryPlace, PrefetchBatch, Stream};
+/// use hip::{Device, ManagedBuffer, Stream};
+/// use hip::memory::{MemoryPlace, PrefetchBatch};
 ///
 /// let device = Device::get(0)?;
 /// let stream = Stream::new(&device)?;
@@ -50,7 +51,8 @@ pub struct PrefetchBatch<'a> {
 /// ```
 /// # fn main() -> hip::Result<()> {
 /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-/// use hip::{Device, DiscardBatch, ManagedBuffer, MemoryPlace, Stream};
+/// use hip::{Device, ManagedBuffer, Stream};
+/// use hip::memory::{DiscardBatch, MemoryPlace};
 ///
 /// let device = Device::get(0)?;
 /// let stream = Stream::new(&device)?;

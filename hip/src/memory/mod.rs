@@ -1,7 +1,7 @@
 //! Memory: device, pinned, managed and pitched buffers, copies and fills, pools, arrays, peer access, DLPack, memory of other APIs.
 
 mod allocation;
-pub(crate) mod array;
+pub mod array;
 mod attributes;
 mod buffer;
 mod cast;
@@ -15,11 +15,11 @@ pub mod dlpack;
 #[cfg(all(unix, feature = "rocm-7-0"))]
 mod dma_buf;
 #[cfg(unix)]
-pub(crate) mod external;
+pub mod external;
 mod fill;
 mod float8;
 mod foreign;
-mod graph_copy;
+pub(crate) mod graph_copy;
 mod host;
 mod ipc;
 mod managed;
@@ -27,14 +27,13 @@ mod managed;
 mod managed_batch;
 #[cfg(feature = "ndarray")]
 mod ndarray;
-pub(crate) mod peer;
 mod pinned;
 mod pinned_slice;
 mod pitched;
-mod pool;
+pub mod pool;
 mod registered;
 mod slice;
-mod virtual_memory;
+pub mod virtual_memory;
 
 use std::ffi::c_void;
 use std::ops::{Bound, RangeBounds};
@@ -51,7 +50,6 @@ pub use copy_batch::CopyBatch;
 pub use copy_batch_3d::CopyBatch3;
 pub(crate) use fill::Pattern;
 pub use float8::{F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz};
-pub use graph_copy::{GraphCopy, GraphCopy3};
 pub use ipc::IpcMemoryHandle;
 pub use managed::{Attachment, ManagedBuffer, MemoryAdvice, MemoryPlace};
 #[cfg(feature = "rocm-10-0")]
@@ -59,14 +57,10 @@ pub use managed_batch::{DiscardBatch, PrefetchBatch};
 pub use pinned::{Coherence, PinnedBuffer, PinnedOptions};
 pub use pinned_slice::{PinnedSlice, PinnedSliceMut};
 pub use pitched::{Extent, PitchedBuffer, PitchedSlice, PitchedSliceMut};
-#[cfg(unix)]
-pub use pool::PoolPointer;
 #[cfg(feature = "rocm-7-1")]
 pub(crate) use pool::location;
-pub use pool::{MemoryAccess, MemoryPool, PoolOptions, PoolReuse, PoolUsage};
 pub use registered::{RegisterOptions, Registered, RegisteredBuffer};
 pub use slice::{DeviceSlice, DeviceSliceMut};
-pub use virtual_memory::{AddressRange, PhysicalMemory};
 
 pub(crate) use allocation::{Allocation, Keeper, Owner};
 

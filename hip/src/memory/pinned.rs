@@ -27,7 +27,8 @@ use crate::stream::usage::Usage;
 /// ```
 /// # fn main() -> hip::Result<()> {
 /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-/// use hip::{Device, PinnedBuffer, PinnedOptions, Stream};
+/// use hip::{Device, PinnedBuffer, Stream};
+/// use hip::memory::PinnedOptions;
 ///
 /// let device = Device::get(0)?;
 /// let stream = Stream::new(&device)?;

@@ -55,7 +55,8 @@ const _: () = assert!(hipExtHostRegisterCoarseGrained == hipHostRegisterReadOnly
 /// ```
 /// # fn main() -> hip::Result<()> {
 /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-/// use hip::{Device, DeviceBuffer, RegisterOptions, RegisteredBuffer, Stream};
+/// use hip::{Device, DeviceBuffer, Stream};
+/// use hip::memory::{RegisterOptions, RegisteredBuffer};
 ///
 /// let device = Device::get(0)?;
 /// let stream = Stream::new(&device)?;
@@ -142,7 +143,8 @@ impl<'scope, T: Pod> Registered<'scope, T> {
     /// ```
     /// # fn main() -> hip::Result<()> {
     /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-    /// use hip::{Device, DeviceBuffer, RegisterOptions, Registered, Stream};
+    /// use hip::{Device, DeviceBuffer, Stream};
+    /// use hip::memory::{RegisterOptions, Registered};
     ///
     /// let device = Device::get(0)?;
     /// let stream = Stream::new(&device)?;

@@ -35,7 +35,8 @@ use crate::stream::usage::AccessKind;
 /// ```
 /// # fn main() -> hip::Result<()> {
 /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-/// use hip::{AddressRange, Device, PhysicalMemory};
+/// use hip::Device;
+/// use hip::memory::virtual_memory::{AddressRange, PhysicalMemory};
 ///
 /// let device = Device::get(0)?;
 /// let first = match PhysicalMemory::new(&device, 1) {

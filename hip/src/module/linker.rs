@@ -42,9 +42,9 @@ impl LinkInput {
 /// ```no_run
 /// # fn main() -> hip::Result<()> {
 /// let device = hip::Device::get(0)?;
-/// let mut linker = hip::Linker::new(&device)?;
-/// linker.add(hip::LinkInput::Bitcode, &std::fs::read("kernels.bc").unwrap(), "kernels")?;
-/// linker.add_file(hip::LinkInput::Bitcode, "library.bc")?;
+/// let mut linker = hip::module::Linker::new(&device)?;
+/// linker.add(hip::module::LinkInput::Bitcode, &std::fs::read("kernels.bc").unwrap(), "kernels")?;
+/// linker.add_file(hip::module::LinkInput::Bitcode, "library.bc")?;
 /// let module = hip::Module::load(&device, &linker.finish()?)?;
 /// # Ok(()) }
 /// ```

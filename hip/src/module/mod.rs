@@ -8,7 +8,7 @@ mod image;
 mod kernel;
 mod launch;
 #[cfg(feature = "rocm-7-1")]
-pub(crate) mod library;
+mod library;
 mod limits;
 #[cfg(feature = "rocm-6-4")]
 mod linker;
@@ -16,6 +16,7 @@ mod metadata;
 mod msgpack;
 mod multi_device;
 mod options;
+#[doc(hidden)]
 pub mod typed;
 
 use std::borrow::Cow;
@@ -34,6 +35,8 @@ pub(crate) use global::variable;
 pub use kernel::{Kernel, Occupancy};
 #[cfg(feature = "rocm-7-0")]
 pub use launch::LaunchAttributes;
+#[cfg(feature = "rocm-7-1")]
+pub use library::{Library, LibraryKernel};
 #[cfg(feature = "rocm-6-4")]
 pub use linker::{LinkInput, Linker};
 pub use metadata::{KernelInfo, Parameter, ParameterKind};
@@ -41,10 +44,11 @@ pub use multi_device::{DevicePart, launch_cooperative_on_devices};
 pub use options::{LoadLog, LoadOptions};
 
 use crate::core::arch::Arch;
+pub use crate::core::attribute::FunctionAttribute;
 use crate::core::call::check;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
-pub(crate) use crate::core::geometry::{Dim3, LaunchConfig};
+pub use crate::core::geometry::{Dim3, LaunchConfig};
 use crate::core::releases::one_at_a_time;
 use crate::core::trace;
 use crate::stream::usage::Usage;

@@ -28,7 +28,8 @@ pub struct DevicePart<'a, A> {
 /// # fn main() -> hip::Result<()> {
 /// # const CODE: &[u8] = &[];
 /// # if CODE.is_empty() { return Ok(()) }
-/// use hip::{Device, DeviceBuffer, DevicePart, LaunchConfig, Module, Stream, launch_cooperative_on_devices};
+/// use hip::{Device, DeviceBuffer, LaunchConfig, Module, Stream};
+/// use hip::module::{DevicePart, launch_cooperative_on_devices};
 ///
 /// let [first, second] = [Device::get(0)?, Device::get(1)?];
 /// let kernels = [Module::load(&first, CODE)?.kernel("step")?, Module::load(&second, CODE)?.kernel("step")?];

@@ -25,7 +25,8 @@ impl Stream {
     /// ```
     /// # fn main() -> hip::Result<()> {
     /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-    /// use hip::{Device, Stream, WaitPolicy};
+    /// use hip::{Device, Stream};
+    /// use hip::device::WaitPolicy;
     ///
     /// let stream = Stream::new(&Device::get(0)?)?;
     /// match stream.set_wait_policy(WaitPolicy::Block) {

@@ -253,7 +253,8 @@ impl Event {
     /// ```no_run
     /// # fn receive() -> [u8; 64] { [0; 64] }
     /// # fn main() -> hip::Result<()> {
-    /// use hip::{Device, Event, IpcEventHandle, Stream};
+    /// use hip::{Device, Event, Stream};
+    /// use hip::stream::IpcEventHandle;
     ///
     /// let device = Device::get(0)?;
     /// let handle = IpcEventHandle::from_bytes(receive());

@@ -25,6 +25,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Tr
 use hip_sys::{hipEvent_t, hipStream_t, ihipStream_t};
 
 pub(crate) use capture::{Capture, keep};
+pub use event::{Event, EventOptions, IpcEventHandle};
 #[cfg(feature = "rocm-10-0")]
 pub(crate) use execution::{ContextInner, create_in_context};
 pub use finished::Finished;
@@ -39,7 +40,7 @@ use crate::core::device::Device;
 use crate::core::error::{Error, Result, Status};
 use crate::core::later::{self, Verdict};
 use crate::core::trace;
-use event::{Event, PooledEvent};
+use event::PooledEvent;
 use launches::Launches;
 use usage::{Access, Accesses, Pending};
 
@@ -901,7 +902,7 @@ impl Drop for StreamInner {
 /// let (mut low, mut high) = whole.split_at_mut(1000)?;
 /// // SAFETY: the halves have no byte in common.
 /// unsafe {
-///     hip::without_stream_order(|| {
+///     hip::stream::without_stream_order(|| {
 ///         low.fill_async(&first, 1)?;
 ///         high.fill_async(&second, 2) // does not wait for the first stream
 ///     })?;

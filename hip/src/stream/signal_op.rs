@@ -121,7 +121,8 @@ impl Stream {
     /// ```
     /// # fn main() -> hip::Result<()> {
     /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-    /// use hip::{Device, Signal, SignalOp, Stream, WaitCondition};
+    /// use hip::{Device, Stream};
+    /// use hip::stream::{Signal, SignalOp, WaitCondition};
     ///
     /// let device = Device::get(0)?;
     /// # if Signal::new(&device, 0).is_err() { return Ok(()) }

@@ -33,7 +33,9 @@ use crate::stream::usage::{Access, Usage};
 /// ```
 /// # fn main() -> hip::Result<()> {
 /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-/// use hip::{Array, ArrayShape, Device, FilterMode, Texture, TextureOptions};
+/// use hip::Device;
+/// use hip::memory::array::{Array, ArrayShape};
+/// use hip::texture::{FilterMode, Texture, TextureOptions};
 ///
 /// let device = Device::get(0)?;
 /// if device.has_images()? {
@@ -154,7 +156,7 @@ impl<'a> Texture<'a> {
     ///
     /// # Errors
     /// [`Error::InvalidValue`] for a slice that is empty, too large, of several planes, or whose address or pitch is not what
-    /// a texture's can be (those of a whole [`PitchedBuffer`](crate::PitchedBuffer) can), or options that do not go with the texels.
+    /// a texture's can be (those of a whole [`PitchedBuffer`](crate::memory::PitchedBuffer) can), or options that do not go with the texels.
     pub fn of_pitched<T: Texel + 'a>(memory: impl Into<PitchedSlice<'a, T>>, options: TextureOptions) -> Result<Self> {
         let memory = memory.into();
         options.check(T::FORMAT)?;

@@ -1,9 +1,9 @@
 //! Arrays: copies between them and everything else, and what is refused.
 
-use hip::{
-    Array, ArrayShape, Device, DeviceBuffer, Error, LaunchConfig, MipmappedArray, PinnedBuffer, PitchedBuffer, Stream,
-    Surface, Texel,
-};
+use hip::memory::PitchedBuffer;
+use hip::memory::array::{Array, ArrayShape, MipmappedArray, Texel};
+use hip::texture::Surface;
+use hip::{Device, DeviceBuffer, Error, LaunchConfig, PinnedBuffer, Stream};
 
 use crate::{images, supported};
 

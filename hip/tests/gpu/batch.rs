@@ -1,8 +1,8 @@
 //! Copies in batches.
 
-use hip::{
-    Array, ArrayShape, CopyBatch, CopyBatch3, Device, DeviceBuffer, Error, Extent, PinnedBuffer, PitchedBuffer, Stream,
-};
+use hip::memory::array::{Array, ArrayShape};
+use hip::memory::{CopyBatch, CopyBatch3, Extent, PitchedBuffer};
+use hip::{Device, DeviceBuffer, Error, PinnedBuffer, Stream};
 
 use super::{device, supported};
 

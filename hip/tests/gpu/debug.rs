@@ -4,11 +4,18 @@
 use std::fmt::Debug;
 use std::process::Command;
 
+use hip::device::CachePreference;
 use hip::dlpack::Tensor;
+use hip::graph::GraphFill;
+use hip::memory::pool::{MemoryPool, PoolOptions};
+use hip::memory::{
+    Attachment, Coherence, MemoryAdvice, MemoryPlace, PinnedOptions, PitchedBuffer, RegisterOptions, RegisteredBuffer,
+};
+use hip::module::LoadOptions;
+use hip::stream::Signal;
 use hip::{
-    Attachment, CachePreference, Coherence, Device, DeviceBuffer, Event, EventOptions, Graph, GraphFill, LaunchConfig,
-    LoadOptions, ManagedBuffer, MemoryAdvice, MemoryPlace, MemoryPool, Module, PinnedBuffer, PinnedOptions,
-    PitchedBuffer, PoolOptions, RegisterOptions, RegisteredBuffer, Signal, Stream, StreamOptions,
+    Device, DeviceBuffer, Event, EventOptions, Graph, LaunchConfig, ManagedBuffer, Module, PinnedBuffer, Stream,
+    StreamOptions,
 };
 
 use crate::{device, is_child, kernels, skipped};

@@ -3,10 +3,8 @@
 use std::sync::mpsc;
 use std::thread;
 
-use hip::{
-    ComputeUnits, Device, DeviceBuffer, Error, Event, ExecutionContext, LaunchConfig, Status, Stream, StreamOptions,
-    UnitGroup, WorkQueues,
-};
+use hip::execution::{ComputeUnits, ExecutionContext, UnitGroup, WorkQueues};
+use hip::{Device, DeviceBuffer, Error, Event, LaunchConfig, Status, Stream, StreamOptions};
 
 use super::{device, in_child, is_child, kernel, skipped, supported};
 
@@ -98,7 +96,7 @@ fn splits_are_disjoint_whole_and_as_asked() {
 fn splits_that_cannot_be_are_refused_before_the_call() {
     let Some((_, all)) = all() else { return };
     let count = all.count();
-    let refused = |result: hip::Result<hip::UnitSplit>| {
+    let refused = |result: hip::Result<hip::execution::UnitSplit>| {
         let error = result.unwrap_err();
         assert!(matches!(error, Error::InvalidValue { .. }), "{error}");
     };
@@ -327,7 +325,7 @@ fn a_destroyed_context_is_an_error_and_so_are_its_streams() {
         let mut none = hipDevResource::default();
         assert_eq!(hipDevResourceGenerateDesc(&mut description, &mut none, 1), hipErrorInvalidResourceType);
     }
-    hip::take_last_error();
+    hip::runtime::take_last_error();
 }
 
 #[test]
@@ -369,5 +367,5 @@ fn a_context_that_ends_in_a_host_function_goes_after_it() {
     assert_eq!(data.to_vec().unwrap(), [1; 10]);
     // What was put off was done with the next wait, at the latest: nothing is left that could not be used.
     outside.synchronize().unwrap();
-    assert_eq!(hip::take_last_error(), Status::SUCCESS);
+    assert_eq!(hip::runtime::take_last_error(), Status::SUCCESS);
 }

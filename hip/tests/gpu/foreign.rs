@@ -4,10 +4,11 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use hip::graph::GraphFill;
 use hip::sys::{self, hipEvent_t, hipStream_t, hipSuccess};
 use hip::{
-    Device, DeviceBuffer, DevicePtr, Error, Event, EventOptions, Graph, GraphFill, LaunchConfig, Module, PinnedBuffer,
-    Status, Stream,
+    Device, DeviceBuffer, DevicePtr, Error, Event, EventOptions, Graph, LaunchConfig, Module, PinnedBuffer, Status,
+    Stream,
 };
 
 use crate::{device, eventually, kernel, module};

@@ -1,6 +1,7 @@
 //! Prefetches and discards of managed memory in batches.
 
-use hip::{Device, DiscardBatch, Error, LaunchConfig, ManagedBuffer, MemoryPlace, PinnedBuffer, PrefetchBatch, Stream};
+use hip::memory::{DiscardBatch, MemoryPlace, PrefetchBatch};
+use hip::{Device, Error, LaunchConfig, ManagedBuffer, PinnedBuffer, Stream};
 
 use super::{device, kernel, supported};
 
@@ -135,5 +136,5 @@ fn the_arrays_of_c_are_checked_by_the_software_gpu() {
     assert_eq!(call(two, &mut [4, 4], &mut [nowhere], &mut [0], 0), hipErrorInvalidValue);
     assert_eq!(call(two, &mut [4, 4], &mut [no_device], &mut [0], 0), hipErrorInvalidDevice);
     assert_eq!(call(&mut [], &mut [], &mut [here], &mut [0], 0), hipErrorInvalidValue, "of nothing");
-    hip::take_last_error();
+    hip::runtime::take_last_error();
 }

@@ -2,10 +2,10 @@
 
 use std::panic::AssertUnwindSafe;
 
-use hip::{
-    Attachment, Coherence, DeviceBuffer, Error, LaunchConfig, ManagedBuffer, MemoryAdvice, MemoryPlace, PinnedBuffer,
-    PinnedOptions, RegisterOptions, Registered, RegisteredBuffer, Status, Stream,
+use hip::memory::{
+    Attachment, Coherence, MemoryAdvice, MemoryPlace, PinnedOptions, RegisterOptions, Registered, RegisteredBuffer,
 };
+use hip::{DeviceBuffer, Error, LaunchConfig, ManagedBuffer, PinnedBuffer, Status, Stream};
 
 use crate::{device, kernel, skipped, supported};
 

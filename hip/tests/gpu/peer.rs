@@ -2,10 +2,10 @@
 
 use std::sync::Mutex;
 
-use hip::{
-    AddressRange, Device, DeviceBuffer, DevicePart, Error, LaunchConfig, Module, PeerAttribute, PhysicalMemory, Stream,
-    launch_cooperative_on_devices,
-};
+use hip::device::PeerAttribute;
+use hip::memory::virtual_memory::{AddressRange, PhysicalMemory};
+use hip::module::{DevicePart, launch_cooperative_on_devices};
+use hip::{Device, DeviceBuffer, Error, LaunchConfig, Module, Stream};
 
 use crate::typed::AddInPlace;
 use crate::{device, in_child, is_child, skipped, supported};

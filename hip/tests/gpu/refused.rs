@@ -4,10 +4,15 @@
 use std::cell::RefCell;
 use std::sync::{Arc, mpsc};
 
+use hip::device::{CachePreference, DeviceAttribute, Limit, LinkType, WaitPolicy};
+use hip::graph::GraphFill;
+use hip::memory::pool::{MemoryPool, PoolOptions};
+use hip::memory::{MemoryAdvice, MemoryPlace};
+use hip::module::FunctionAttribute;
+use hip::stream::Signal;
 use hip::{
-    CachePreference, Device, DeviceAttribute, DeviceBuffer, Error, Event, EventOptions, FunctionAttribute, Graph,
-    GraphExec, GraphFill, Kernel, LaunchConfig, Limit, LinkType, ManagedBuffer, MemoryAdvice, MemoryPlace, MemoryPool,
-    Module, PinnedBuffer, PoolOptions, Signal, Stream, WaitPolicy,
+    Device, DeviceBuffer, Error, Event, EventOptions, Graph, GraphExec, Kernel, LaunchConfig, ManagedBuffer, Module,
+    PinnedBuffer, Stream,
 };
 
 use crate::{kernels, module};
@@ -23,7 +28,7 @@ pub(crate) struct Things {
     managed: Option<ManagedBuffer<u32>>,
     module: Module,
     kernel: Kernel,
-    graph: Option<(Graph, Graph, GraphExec, hip::Node)>,
+    graph: Option<(Graph, Graph, GraphExec, hip::graph::Node)>,
     pool: Option<MemoryPool>,
     signal: Option<Signal>,
 }
@@ -97,9 +102,9 @@ impl Things {
             ("Device::memory_pool", done(device.memory_pool())),
             ("Device::graph_memory", done(device.graph_memory())),
             ("Device::trim_graph_memory", device.trim_graph_memory()),
-            ("driver_version", done(hip::driver_version())),
-            ("profiler_start", hip::profiler_start()),
-            ("profiler_stop", hip::profiler_stop()),
+            ("driver_version", done(hip::runtime::driver_version())),
+            ("profiler_start", hip::runtime::profiler_start()),
+            ("profiler_stop", hip::runtime::profiler_stop()),
             ("Stream::new", done(Stream::new(&device))),
             ("Stream::with_cu_mask", done(Stream::with_cu_mask(&device, &[1]))),
             ("Stream::priority", done(stream.priority())),
@@ -140,7 +145,7 @@ impl Things {
             ("Signal::new", done(Signal::new(&device, 0))),
         ];
         #[cfg(feature = "rocm-6-2")]
-        results.push(("proc_address", done(hip::proc_address(c"hipInit"))));
+        results.push(("proc_address", done(hip::runtime::proc_address(c"hipInit"))));
         if let Some(shared) = &self.shared {
             results.push(("Event::ipc_handle", done(shared.ipc_handle())));
         }
@@ -211,7 +216,7 @@ fn a_host_function_calls_nothing_and_what_it_drops_goes_later() {
         .launch_host_function(move || {
             let results = things.call();
             drop(things);
-            sender.send((results, hip::peek_last_error(), hip::take_last_error())).unwrap();
+            sender.send((results, hip::runtime::peek_last_error(), hip::runtime::take_last_error())).unwrap();
         })
         .unwrap();
     let (results, peeked, taken) = receiver.recv().unwrap();

@@ -135,14 +135,14 @@ fn events_have_options() {
     shared.synchronize().unwrap();
     assert!(matches!(shared.elapsed_since(&event), Err(Error::EventWithoutTiming)));
     let Some(handle) = supported(shared.ipc_handle()) else { return };
-    let other = hip::IpcEventHandle::from_bytes(handle.to_bytes());
+    let other = hip::stream::IpcEventHandle::from_bytes(handle.to_bytes());
     assert_eq!(handle, other);
 }
 
 #[cfg(feature = "rocm-7-1")]
 #[test]
 fn a_stream_has_a_wait_policy() {
-    use hip::WaitPolicy;
+    use hip::device::WaitPolicy;
     let Some(device) = device() else { return };
     let (stream, other) = (Stream::new(&device).unwrap(), Stream::new(&device).unwrap());
     let Some(first) = supported(stream.wait_policy()) else { return };

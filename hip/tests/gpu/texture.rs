@@ -1,9 +1,10 @@
 //! Textures: what kernels read through them, held to a reference in f64, and what is refused.
 
-use hip::{
-    AddressMode, Array, ArrayShape, Device, DeviceBuffer, Error, FilterMode, Graph, Kernel, KernelArg, LaunchConfig,
-    MipmapOptions, MipmappedArray, PitchedBuffer, Pod, ReadMode, Stream, Surface, Texel, Texture, TextureOptions,
-};
+use hip::memory::PitchedBuffer;
+use hip::memory::array::{Array, ArrayShape, MipmappedArray, Texel};
+use hip::module::KernelArg;
+use hip::texture::{AddressMode, FilterMode, MipmapOptions, ReadMode, Surface, Texture, TextureOptions};
+use hip::{Device, DeviceBuffer, Error, Graph, Kernel, LaunchConfig, Pod, Stream};
 
 use crate::{image_kernel, image_module, images};
 

@@ -174,7 +174,7 @@ fn a_launch_is_timed_by_its_own_events() {
 #[cfg(feature = "rocm-7-0")]
 #[test]
 fn a_launch_has_attributes() {
-    use hip::LaunchAttributes;
+    use hip::module::LaunchAttributes;
     let Some(module) = module() else { return };
     let device = module.device();
     let add = module.kernel("add_in_place").unwrap();

@@ -7,10 +7,12 @@ mod common;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use hip::graph::{GraphCopy, GraphCopy3, GraphFill, InstantiateOptions, NodeKind};
+use hip::memory::array::{Array, ArrayShape};
+use hip::memory::{Attachment, Extent, MemoryPlace, PitchedBuffer, RegisterOptions, RegisteredBuffer};
+use hip::stream::{Signal, WaitCondition};
 use hip::{
-    Array, ArrayShape, Attachment, Device, DeviceBuffer, Error, Event, Extent, Graph, GraphCopy, GraphCopy3, GraphExec,
-    GraphFill, InstantiateOptions, LaunchConfig, ManagedBuffer, MemoryPlace, Module, NodeKind, PinnedBuffer,
-    PitchedBuffer, RegisterOptions, RegisteredBuffer, Signal, Stream, WaitCondition,
+    Device, DeviceBuffer, Error, Event, Graph, GraphExec, LaunchConfig, ManagedBuffer, Module, PinnedBuffer, Stream,
 };
 
 use common::{device, eventually, module, skipped, supported};
@@ -97,7 +99,7 @@ fn a_graph_built_node_by_node_runs_in_the_order_of_its_edges() {
     let host = host.unwrap();
     assert_eq!(graph.nodes().unwrap().len(), 6);
     assert_eq!(graph.edges().unwrap().len(), 5);
-    let kinds = [fill_a, meet, launch, copy, host].map(hip::Node::kind);
+    let kinds = [fill_a, meet, launch, copy, host].map(hip::graph::Node::kind);
     assert_eq!(kinds, [NodeKind::Fill, NodeKind::Empty, NodeKind::Kernel, NodeKind::Copy, NodeKind::Host]);
 
     let exec = graph.instantiate().unwrap();
@@ -483,11 +485,11 @@ fn a_capture_that_fails_leaves_the_stream_well() {
     #[cfg(feature = "rocm-7-1")]
     {
         let other = DeviceBuffer::from_slice(&device, &[5u32; 64]).unwrap();
-        let mut batch = hip::CopyBatch::new();
+        let mut batch = hip::memory::CopyBatch::new();
         batch.on_device(&mut data, &other).unwrap();
         let copies = stream.capture(|stream| batch.queue(stream));
         assert!(matches!(copies, Err(Error::Capture { .. })), "{copies:?}");
-        let mut batch = hip::CopyBatch3::new();
+        let mut batch = hip::memory::CopyBatch3::new();
         batch.pitched(data.as_slice_mut().into_rows(8).unwrap(), other.as_slice().into_rows(8).unwrap()).unwrap();
         let copies = stream.capture(|stream| batch.queue(stream));
         assert!(matches!(copies, Err(Error::Capture { .. })), "{copies:?}");
@@ -538,7 +540,7 @@ fn what_the_runtime_does_not_capture_is_an_error() {
     #[cfg(feature = "rocm-7-0")]
     // SAFETY: as above.
     captured("a launch with attributes", &mut |stream| unsafe {
-        add.launch_with(stream, ONE, hip::LaunchAttributes::new(), (&mut data, 2i32, 64u32))
+        add.launch_with(stream, ONE, hip::module::LaunchAttributes::new(), (&mut data, 2i32, 64u32))
     });
     // SAFETY: as above.
     captured("a launch", &mut |stream| unsafe { store.launch(stream, ONE, (&mut data, 100u32, 4u32)) });
@@ -882,7 +884,7 @@ fn what_runs_in_a_graph_outlives_a_graph_that_is_dropped_in_it() {
 #[cfg(feature = "rocm-6-4")]
 #[test]
 fn waits_for_signals_and_writes_to_them_are_nodes() {
-    use hip::SignalOp::{Wait, Write};
+    use hip::stream::SignalOp::{Wait, Write};
     let Some(device) = graph_device() else { return };
     let Some(go) = supported(Signal::new(&device, 0)) else { return };
     let done = Signal::new(&device, 0).unwrap();

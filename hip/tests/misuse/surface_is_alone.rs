@@ -1,5 +1,6 @@
 //! A surface is written to: nobody else has its array, be it to read.
-use hip::{Array, Surface, Texture, TextureOptions};
+use hip::memory::array::Array;
+use hip::texture::{Surface, Texture, TextureOptions};
 
 fn both(array: &mut Array<f32>) {
     let surface = Surface::new(array).unwrap();

@@ -1,5 +1,6 @@
 //! There are no texels of three components, nor of doubles.
-use hip::{Array, ArrayShape, Device};
+use hip::Device;
+use hip::memory::array::{Array, ArrayShape};
 
 fn main() {
     let device = Device::get(0).unwrap();

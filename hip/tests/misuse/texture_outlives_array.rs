@@ -1,5 +1,7 @@
 //! A texture borrows its array: it cannot outlive it.
-use hip::{Array, ArrayShape, Device, Texture, TextureOptions};
+use hip::Device;
+use hip::memory::array::{Array, ArrayShape};
+use hip::texture::{Texture, TextureOptions};
 
 fn dangling(device: &Device) -> Texture<'static> {
     let array = Array::<f32>::zeroed(device, ArrayShape::Plane(4, 4)).unwrap();

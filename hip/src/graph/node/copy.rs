@@ -4,7 +4,7 @@ use super::{Graph, Node, NodeKind, not_empty};
 #[cfg(doc)]
 use crate::core::error::Error;
 use crate::core::error::Result;
-use crate::memory::{GraphCopy, GraphCopy3};
+use crate::memory::graph_copy::{GraphCopy, GraphCopy3};
 
 impl Graph {
     /// Adds a copy (`hipGraphAddMemcpyNode1D`).

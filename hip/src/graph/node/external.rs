@@ -49,7 +49,8 @@ impl Graph {
     /// ROCm's runtimes for Linux have no such semaphores, and no such nodes; the embedded software GPU has both.
     ///
     /// ```no_run
-    /// use hip::{Device, ExternalSemaphore, ExternalSemaphoreKind, Graph};
+    /// use hip::{Device, Graph};
+    /// use hip::memory::external::{ExternalSemaphore, ExternalSemaphoreKind};
     ///
     /// # fn frame(device: &Device, drawn: std::os::fd::OwnedFd, seen: std::os::fd::OwnedFd) -> hip::Result<()> {
     /// // SAFETY: the descriptors are of binary semaphores that the other API has exported.

@@ -15,7 +15,7 @@ use crate::memory::{DevicePtr, byte_len};
 impl Graph {
     /// Adds an allocation of `len` elements (`hipGraphAddMemAllocNode`). The address is known at once; the memory is there in
     /// each launch from this node on until an [`add_free`](Self::add_free) node, of this graph or one that is launched later, or the next launch with
-    /// [`auto_free`](crate::InstantiateOptions::auto_free), and no longer than the [`GraphExec`](crate::GraphExec), which frees what its last launch
+    /// [`auto_free`](crate::graph::InstantiateOptions::auto_free), and no longer than the [`GraphExec`](crate::GraphExec), which frees what its last launch
     /// has left. (HIP 5.7 has the memory from here on, and never gives back what no node has freed.)
     ///
     /// # Errors

@@ -57,7 +57,7 @@ impl Graph {
     /// Adds waits for signals and writes to them (`hipGraphAddBatchMemOpNode`, of ROCm 6.4), which are done in any order, perhaps at the
     /// same time: what has to come after a wait is for another node.
     ///
-    /// What [`Signal`](crate::Signal) says of waits holds for every launch of the graph: one for a value that never comes waits for
+    /// What [`Signal`](crate::stream::Signal) says of waits holds for every launch of the graph: one for a value that never comes waits for
     /// ever.
     ///
     /// # Errors

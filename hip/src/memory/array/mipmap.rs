@@ -70,7 +70,7 @@ impl<T: Texel> MipmappedArray<T> {
     ///
     /// # Errors
     /// `hipErrorNotSupported` on ROCm for Linux; [`Error::InvalidValue`] for no levels, and more than there are halves;
-    /// those of [`Array::new`](crate::Array::new).
+    /// those of [`Array::new`](crate::memory::array::Array::new).
     pub fn new(device: &Device, shape: ArrayShape, levels: usize) -> Result<Self> {
         require_images(device, "an array with levels")?;
         shape.check::<T>(device)?;

@@ -29,15 +29,16 @@ use crate::memory::Extent;
 use crate::stream::usage::{AccessKind, Usage};
 use slice::Part;
 
-/// Texels of `T` on a device in a layout of its own (`hipMalloc3DArray`), which kernels read as a [`Texture`](crate::Texture) and read and
-/// write as a [`Surface`](crate::Surface), and which everybody else copies to and from.
+/// Texels of `T` on a device in a layout of its own (`hipMalloc3DArray`), which kernels read as a [`Texture`](crate::texture::Texture) and read and
+/// write as a [`Surface`](crate::texture::Surface), and which everybody else copies to and from.
 ///
 /// What is in a new one is arbitrary.
 ///
 /// ```
 /// # fn main() -> hip::Result<()> {
 /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-/// use hip::{Array, ArrayShape, Device};
+/// use hip::Device;
+/// use hip::memory::array::{Array, ArrayShape};
 ///
 /// let device = Device::get(0)?;
 /// if device.has_images()? {
@@ -101,7 +102,7 @@ impl<T: Texel> Array<T> {
         Self::with_flags(device, shape, 0)
     }
 
-    /// As [`new`](Self::new), for [surfaces](crate::Surface) too (`hipArraySurfaceLoadStore`). ROCm's runtimes let any array be a
+    /// As [`new`](Self::new), for [surfaces](crate::texture::Surface) too (`hipArraySurfaceLoadStore`). ROCm's runtimes let any array be a
     /// surface.
     ///
     /// # Errors

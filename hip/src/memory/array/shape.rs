@@ -9,7 +9,7 @@ use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::memory::{Extent, byte_len};
 
-/// What an [`Array`](crate::Array) is, and how large, in texels.
+/// What an [`Array`](crate::memory::array::Array) is, and how large, in texels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ArrayShape {
     /// A line of this width.

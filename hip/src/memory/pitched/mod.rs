@@ -32,7 +32,8 @@ use crate::stream::usage::AccessKind;
 /// ```
 /// # fn main() -> hip::Result<()> {
 /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-/// use hip::{Device, PitchedBuffer};
+/// use hip::Device;
+/// use hip::memory::PitchedBuffer;
 ///
 /// let mut image = PitchedBuffer::<u8>::zeroed(&Device::get(0)?, (3, 2))?;
 /// image.region_mut(1.., ..1, ..)?.fill(7)?;

@@ -42,7 +42,8 @@ use state::Grants;
 /// ```
 /// # fn main() -> hip::Result<()> {
 /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-/// use hip::{Device, MemoryPool, PoolOptions, Stream};
+/// use hip::{Device, Stream};
+/// use hip::memory::pool::{MemoryPool, PoolOptions};
 ///
 /// let device = Device::get(0)?;
 /// let stream = Stream::new(&device)?;

@@ -56,7 +56,8 @@ impl LibraryKernel {
     /// ```
     /// # fn main() -> hip::Result<()> {
     /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-    /// use hip::{Device, DeviceBuffer, LaunchConfig, Library, Stream};
+    /// use hip::{Device, DeviceBuffer, LaunchConfig, Stream};
+    /// use hip::module::Library;
     ///
     /// let device = Device::get(0)?;
     /// # if device.properties()?.arch.name() != "gfx90a" { return Ok(()) }

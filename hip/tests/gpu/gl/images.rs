@@ -1,5 +1,7 @@
 use hip::gl::{self, ImageAccess, ImageTarget};
-use hip::{ArrayShape, Device, DeviceBuffer, FilterMode, LaunchConfig, ReadMode, Stream, TextureOptions};
+use hip::memory::array::ArrayShape;
+use hip::texture::{FilterMode, ReadMode, TextureOptions};
+use hip::{Device, DeviceBuffer, LaunchConfig, Stream};
 
 use super::context;
 use super::opengl::{OpenGl, R32F, RG32UI, RGBA8, TEXTURE_2D, TEXTURE_3D};

@@ -123,7 +123,7 @@ impl Device {
 
     /// Lets kernels on this device use the memory of `peer` (`hipDeviceEnablePeerAccess`), all that `hipMalloc` gives
     /// ([`DeviceBuffer::uninit`](crate::DeviceBuffer::uninit) and the like): launches here then take its buffers. Memory of
-    /// pools has its own access, see [`MemoryPool::set_access`](crate::MemoryPool::set_access). One way only, and no error if it
+    /// pools has its own access, see [`MemoryPool::set_access`](crate::memory::pool::MemoryPool::set_access). One way only, and no error if it
     /// was on already. Copies between devices work without.
     ///
     /// ```
