@@ -71,9 +71,9 @@
 //! | `hipStream_t`, `hipStreamCreateWithFlags` | [`Stream`], [`Stream::with_options`] |
 //! | the null stream | [`Device::default_stream`]; prefer streams that you create |
 //! | `hipExecutionCtx_t`, `hipGreenCtxCreate`, `hipDevSmResourceSplit` (10.0) | `ExecutionContext`, `ComputeUnits`, `Stream::in_context` |
-//! | `hipStreamPerThread` | [`Stream::of_this_thread`] |
-//! | `hipLaunchHostFunc` | [`Stream::launch_host_function`]; [`Stream::finished`] returns a future |
-//! | `hipStreamWaitValue64`, `hipStreamWriteValue64` | [`Signal`](stream::Signal), [`Stream::wait_signal`], [`Stream::write_signal`], [`Stream::signal_operations`] |
+//! | `hipStreamPerThread` | [`Stream::per_thread`] |
+//! | `hipLaunchHostFunc` | [`Stream::launch_host_function`]; [`Stream::completion`] returns a future |
+//! | `hipStreamWaitValue64`, `hipStreamWriteValue64` | [`Signal`](stream::Signal), [`Stream::wait_signal`], [`Stream::write_signal`], [`Stream::batch_signal_ops`] |
 //! | `hipEvent_t`, `hipEventElapsedTime` | [`Event`], [`Event::elapsed_since`] |
 //! | `hipIpcGetEventHandle` | [`Event::ipc_handle`], [`Event::open_ipc`] |
 //! | `hipGraph_t`, `hipStreamBeginCapture` | [`Graph`], [`Stream::capture`] |
@@ -101,7 +101,7 @@
 //! | `kernel<<<grid, block, shared, stream>>>(...)` | [`Kernel::launch`] |
 //! | the same, with a typed signature | [`kernel!`] |
 //! | `hipModuleLaunchCooperativeKernel`, `hipExtModuleLaunchKernel` | [`Kernel::launch_cooperative`], [`Kernel::launch_timed`] |
-//! | `hipOccupancy*` | [`Kernel::best_block`], [`Kernel::active_blocks_per_compute_unit`] |
+//! | `hipOccupancy*` | [`Kernel::max_potential_block_size`], [`Kernel::active_blocks_per_compute_unit`] |
 //! | `hipDeviceGetLimit`, `hipSetDeviceFlags`, ... | [`Device::limit`], [`Device::wait_policy`], ... |
 //! | `hipGetLastError` | [`take_last_error`](runtime::take_last_error), for raw calls; calls of this crate leave no error behind |
 //! | `hipError_t` | [`Error`], [`Status`] |

@@ -156,7 +156,7 @@ impl Device {
 
     /// The priorities that streams may have (`hipDeviceGetStreamPriorityRange`): from the one that goes first, the lowest
     /// number, to the last.
-    pub fn stream_priorities(&self) -> Result<RangeInclusive<i32>> {
+    pub fn stream_priority_range(&self) -> Result<RangeInclusive<i32>> {
         self.activate()?;
         let (mut least, mut greatest) = (0, 0);
         // SAFETY: both are valid for a write.

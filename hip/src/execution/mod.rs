@@ -36,12 +36,12 @@ static OF_DEVICES: PerDevice<OnceLock<Arc<ContextInner>>> = PerDevice::new();
 /// use hip::execution::{ComputeUnits, ExecutionContext, UnitGroup};
 ///
 /// let device = Device::get(0)?;
-/// let all = match ComputeUnits::of_device(&device) {
+/// let all = match ComputeUnits::for_device(&device) {
 ///     // A runtime older than 10.0.
 ///     Err(error) if error.status() == Some(hip::Status::SYMBOL_NOT_FOUND) => return Ok(()),
 ///     units => units?,
 /// };
-/// let split = all.split(&[UnitGroup::of(all.alignment())])?;
+/// let split = all.split(&[UnitGroup::new(all.alignment())])?;
 /// println!("{:?} of {all:?}", split.groups[0]);
 /// let context = ExecutionContext::new(&split.groups)?;
 ///
@@ -103,7 +103,7 @@ impl ExecutionContext {
     ///
     /// # Errors
     /// [`Error::NoSymbol`] from a runtime before 10.0.
-    pub fn of_device(device: &Device) -> Result<Self> {
+    pub fn for_device(device: &Device) -> Result<Self> {
         let known = OF_DEVICES.of(*device);
         if let Some(inner) = known.get() {
             return Ok(Self { inner: Arc::clone(inner) });
@@ -131,9 +131,9 @@ impl ExecutionContext {
         self.inner.device
     }
 
-    /// Whether it is the one that the device has by itself: [`of_device`](Self::of_device).
+    /// Whether it is the one that the device has by itself: [`for_device`](Self::for_device).
     #[must_use]
-    pub fn is_of_device(&self) -> bool {
+    pub fn is_device_context(&self) -> bool {
         self.inner.is_primary
     }
 
@@ -175,7 +175,7 @@ impl ExecutionContext {
     }
 
     /// Blocks until all work queued so far on its streams is done (`hipExecutionCtxSynchronize`); on the context
-    /// [of the device](Self::of_device), on all streams of the device.
+    /// [of the device](Self::for_device), on all streams of the device.
     ///
     /// # Errors
     /// Errors of that work come back here, as far as the runtime tells them for more than one stream; else from the

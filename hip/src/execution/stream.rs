@@ -15,7 +15,7 @@ impl Stream {
     ///
     /// # Errors
     /// [`Error::InvalidValue`] for a [`blocking`](StreamOptions::blocking) stream, which contexts have not, and for a priority
-    /// outside of [`Device::stream_priorities`](crate::Device::stream_priorities).
+    /// outside of [`Device::stream_priority_range`](crate::Device::stream_priority_range).
     pub fn in_context(context: &ExecutionContext, options: StreamOptions) -> Result<Self> {
         if options.blocking {
             return Err(Error::InvalidValue {

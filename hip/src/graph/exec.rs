@@ -296,10 +296,10 @@ impl GraphExec {
     /// Makes the waits for signals and writes to them other ones (`hipGraphExecBatchMemOpNodeSetParams`).
     ///
     /// # Errors
-    /// As for [`Graph::add_signals`]; [`Error::Graph`] for a node of another graph or kind.
+    /// As for [`Graph::add_signal_ops`]; [`Error::Graph`] for a node of another graph or kind.
     #[cfg(feature = "rocm-6-4")]
-    pub fn set_signals(&mut self, node: Node, operations: &[SignalOp<'_>]) -> Result<()> {
-        self.expect(node, NodeKind::Signals)?;
+    pub fn set_signal_ops(&mut self, node: Node, operations: &[SignalOp<'_>]) -> Result<()> {
+        self.expect(node, NodeKind::SignalOps)?;
         let batch = SignalOps::new(operations)?;
         self.change(&SignalOps::accesses(operations))?;
         let params = batch.params(self.graph.device)?;

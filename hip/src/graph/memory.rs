@@ -103,7 +103,7 @@ impl Device {
     /// Begins to count the highest amounts of [`graph_memory`](Self::graph_memory) anew (`hipDeviceSetGraphMemAttribute`).
     ///
     /// ROCm 6.4 refuses it for `reserved_high`, which then stays as it is.
-    pub fn reset_graph_memory_highs(&self) -> Result<()> {
+    pub fn reset_graph_memory_high_watermarks(&self) -> Result<()> {
         self.activate()?;
         let reset = |attribute| {
             let mut zero = 0u64;

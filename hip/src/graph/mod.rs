@@ -22,7 +22,7 @@ pub use memory::GraphMemoryInfo;
 use node::SignalOps;
 pub use node::{GraphFill, Node, NodeKind};
 
-pub use crate::memory::graph_copy::{GraphCopy, GraphCopy3};
+pub use crate::memory::graph_copy::{GraphCopy, GraphCopy3d};
 
 use crate::core::call::check;
 use crate::core::context;

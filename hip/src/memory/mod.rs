@@ -47,11 +47,11 @@ pub(crate) use copy::{read_to_vec, same_len};
 #[cfg(feature = "rocm-7-1")]
 pub use copy_batch::CopyBatch;
 #[cfg(feature = "rocm-7-1")]
-pub use copy_batch_3d::CopyBatch3;
+pub use copy_batch_3d::CopyBatch3d;
 pub(crate) use fill::Pattern;
 pub use float8::{F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz};
 pub use ipc::IpcMemoryHandle;
-pub use managed::{Attachment, ManagedBuffer, MemoryAdvice, MemoryPlace};
+pub use managed::{ManagedBuffer, MemoryAdvice, MemoryAttach, MemoryLocation};
 #[cfg(feature = "rocm-10-0")]
 pub use managed_batch::{DiscardBatch, PrefetchBatch};
 pub use pinned::{Coherence, PinnedBuffer, PinnedOptions};

@@ -254,14 +254,14 @@ impl AddressRange {
     /// there are no pieces, or they are no whole number of `T`, and for an offset that is not aligned for it, in the runtime's words for one that
     /// the device cannot map to; [`Error::WrongDevice`] for pieces of several devices.
     pub fn map<T: Pod>(&self, offset: usize, pieces: &[&PhysicalMemory]) -> Result<DeviceBuffer<T>> {
-        self.map_for(offset, pieces, &[])
+        self.map_with_access(offset, pieces, &[])
     }
 
     /// As [`map`](Self::map), for `peers` to use too.
     ///
     /// # Errors
     /// Those of [`map`](Self::map), and the runtime's for a device that cannot reach the memory.
-    pub fn map_for<T: Pod>(
+    pub fn map_with_access<T: Pod>(
         &self,
         offset: usize,
         pieces: &[&PhysicalMemory],

@@ -32,7 +32,7 @@ unsafe impl Send for Kernel {}
 // SAFETY: as above.
 unsafe impl Sync for Kernel {}
 
-/// The block that keeps most of the device busy ([`Kernel::best_block`]).
+/// The block that keeps most of the device busy ([`Kernel::max_potential_block_size`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Occupancy {
     /// Blocks that are needed at least to keep the device busy.
@@ -107,7 +107,7 @@ impl Kernel {
 
     /// The block size that keeps most of the device busy, with `shared_bytes` of dynamic shared memory for each block
     /// (`hipModuleOccupancyMaxPotentialBlockSize`).
-    pub fn best_block(&self, shared_bytes: u32) -> Result<Occupancy> {
+    pub fn max_potential_block_size(&self, shared_bytes: u32) -> Result<Occupancy> {
         self.device().activate()?;
         let (mut grid, mut block): (c_int, c_int) = (0, 0);
         // SAFETY: both are valid for a write; the function's module is loaded; 0 asks for no limit on the block.
@@ -120,8 +120,8 @@ impl Kernel {
         Ok(Occupancy { min_grid: u32::try_from(grid).unwrap_or(0), block: u32::try_from(block).unwrap_or(0) })
     }
 
-    /// As [`best_block`](Self::best_block), with at most `limit` threads in a block.
-    pub fn best_block_within(&self, shared_bytes: u32, limit: u32) -> Result<Occupancy> {
+    /// As [`max_potential_block_size`](Self::max_potential_block_size), with at most `limit` threads in a block.
+    pub fn max_potential_block_size_with_limit(&self, shared_bytes: u32, limit: u32) -> Result<Occupancy> {
         self.device().activate()?;
         let (mut grid, mut block): (c_int, c_int) = (0, 0);
         let limit = c_int::try_from(limit).unwrap_or(c_int::MAX);

@@ -40,7 +40,7 @@ pub use library::{Library, LibraryKernel};
 #[cfg(feature = "rocm-6-4")]
 pub use linker::{LinkInput, Linker};
 pub use metadata::{KernelInfo, Parameter, ParameterKind};
-pub use multi_device::{DevicePart, launch_cooperative_on_devices};
+pub use multi_device::{DeviceLaunch, launch_cooperative_multi_device};
 pub use options::{LoadLog, LoadOptions};
 
 use crate::core::arch::Arch;

@@ -414,7 +414,7 @@ impl Event {
     ///
     /// # Errors
     /// [`Error::EventNotRecorded`] if it was never recorded. An error of the work comes back here.
-    pub fn is_done(&self) -> Result<bool> {
+    pub fn is_complete(&self) -> Result<bool> {
         let recorded = self.recorded_for_host()?;
         self.device.activate()?;
         let known = without_captures(recorded.as_ref(), || {

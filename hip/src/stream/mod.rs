@@ -3,10 +3,10 @@
 #[cfg(feature = "rocm-7-1")]
 mod attributes;
 mod capture;
+mod completion;
 pub(crate) mod event;
 #[cfg(feature = "rocm-10-0")]
 mod execution;
-mod finished;
 mod foreign;
 mod host;
 mod launches;
@@ -25,10 +25,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Tr
 use hip_sys::{hipEvent_t, hipStream_t, ihipStream_t};
 
 pub(crate) use capture::{Capture, keep};
+pub use completion::Completion;
 pub use event::{Event, EventOptions, IpcEventHandle};
 #[cfg(feature = "rocm-10-0")]
 pub(crate) use execution::{ContextInner, create_in_context};
-pub use finished::Finished;
 pub(crate) use host::{Report, run_reporting};
 pub(crate) use launches::Launching;
 pub use signal::{Signal, WaitCondition};
@@ -74,7 +74,7 @@ impl StreamOptions {
         Self::default()
     }
 
-    /// A priority within [`Device::stream_priorities`]; lower numbers go first.
+    /// A priority within [`Device::stream_priority_range`]; lower numbers go first.
     #[must_use]
     pub fn priority(mut self, priority: i32) -> Self {
         self.priority = Some(priority);
@@ -163,7 +163,7 @@ impl Stream {
     /// A new stream (`hipStreamCreateWithFlags`, `hipStreamCreateWithPriority`).
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] for a priority outside of [`Device::stream_priorities`], which the runtime would silently bend.
+    /// [`Error::InvalidValue`] for a priority outside of [`Device::stream_priority_range`], which the runtime would silently bend.
     pub fn with_options(device: &Device, options: StreamOptions) -> Result<Self> {
         let flags = if options.blocking { hip_sys::hipStreamDefault } else { hip_sys::hipStreamNonBlocking };
         let mut raw: hipStream_t = ptr::null_mut();
@@ -188,7 +188,7 @@ impl Stream {
     }
 
     pub(crate) fn check_priority(device: &Device, priority: i32) -> Result<()> {
-        let allowed = device.stream_priorities()?;
+        let allowed = device.stream_priority_range()?;
         if allowed.contains(&priority) {
             return Ok(());
         }
@@ -225,13 +225,13 @@ impl Stream {
     /// # fn main() -> hip::Result<()> {
     /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
     /// let device = hip::Device::get(0)?;
-    /// let here = hip::Stream::of_this_thread(&device)?;
-    /// assert_eq!(here, hip::Stream::of_this_thread(&device)?);
-    /// let there = std::thread::spawn(move || hip::Stream::of_this_thread(&device)).join().unwrap()?;
+    /// let here = hip::Stream::per_thread(&device)?;
+    /// assert_eq!(here, hip::Stream::per_thread(&device)?);
+    /// let there = std::thread::spawn(move || hip::Stream::per_thread(&device)).join().unwrap()?;
     /// assert_ne!(here, there);
     /// # Ok(()) }
     /// ```
-    pub fn of_this_thread(device: &Device) -> Result<Self> {
+    pub fn per_thread(device: &Device) -> Result<Self> {
         thread_local! {
             static STREAMS: RefCell<Vec<Stream>> = const { RefCell::new(Vec::new()) };
         }

@@ -93,7 +93,7 @@ fn foreign_code_may_switch_devices() {
 #[test]
 fn streams_have_the_priorities_that_the_device_offers() {
     let Some(device) = device() else { return };
-    let range = device.stream_priorities().unwrap();
+    let range = device.stream_priority_range().unwrap();
     assert!(range.contains(&0), "{range:?}");
     Stream::with_options(&device, StreamOptions::new().priority(*range.start())).unwrap();
     Stream::with_options(&device, StreamOptions::new().priority(*range.end()).blocking(true)).unwrap();

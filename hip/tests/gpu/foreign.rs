@@ -126,7 +126,7 @@ fn an_event_of_other_code_is_waited_for() {
         }
         match round {
             1 => event.synchronize().unwrap(),
-            2 => while !event.is_done().unwrap() {},
+            2 => while !event.is_complete().unwrap() {},
             _ => {
                 let mut copy = DeviceBuffer::<u32>::uninit(&device, 64).unwrap();
                 ours.wait_event(&event).unwrap();

@@ -171,7 +171,7 @@ fn a_pool_counts_what_is_in_use() {
     assert!(kept, "as the threshold says");
     pool.trim(0).unwrap();
     assert_eq!(pool.usage().unwrap().reserved, 0);
-    match pool.reset_high_marks() {
+    match pool.reset_high_watermarks() {
         Ok(()) => assert!(pool.usage().unwrap().used_high < 2 << 20),
         // 5.7 does not reset them.
         Err(error) => {

@@ -101,7 +101,7 @@ fn occupancy_is_within_the_limits() {
     let Some(module) = module() else { return };
     let kernel = module.kernel("vector_add").unwrap();
     let p = kernel.device().properties().unwrap();
-    let best = kernel.best_block(0).unwrap();
+    let best = kernel.max_potential_block_size(0).unwrap();
     assert!(best.block >= p.warp_size && best.block <= p.max_threads_per_block, "{best:?}");
     assert!(best.min_grid >= 1);
     let small = kernel.active_blocks_per_compute_unit(64, 0).unwrap();

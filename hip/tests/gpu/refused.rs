@@ -7,7 +7,7 @@ use std::sync::{Arc, mpsc};
 use hip::device::{CachePreference, DeviceAttribute, Limit, LinkType, WaitPolicy};
 use hip::graph::GraphFill;
 use hip::memory::pool::{MemoryPool, PoolOptions};
-use hip::memory::{MemoryAdvice, MemoryPlace};
+use hip::memory::{MemoryAdvice, MemoryLocation};
 use hip::module::FunctionAttribute;
 use hip::stream::Signal;
 use hip::{
@@ -85,7 +85,7 @@ impl Things {
             ("Device::attribute", done(device.attribute(DeviceAttribute::WARP_SIZE))),
             ("Device::memory_info", done(device.memory_info())),
             ("Device::synchronize", device.synchronize()),
-            ("Device::stream_priorities", done(device.stream_priorities())),
+            ("Device::stream_priority_range", done(device.stream_priority_range())),
             ("Device::uuid", done(device.uuid())),
             ("Device::by_uuid", Device::all().and_then(|all| all.iter().try_for_each(|other| done(other.uuid())))),
             ("Device::pci_bus_id", done(device.pci_bus_id())),
@@ -114,12 +114,12 @@ impl Things {
             ("Stream::is_idle", done(stream.is_idle())),
             ("Stream::wait_event", stream.wait_event(event)),
             ("Stream::record", done(stream.record())),
-            ("Stream::finished", done(stream.finished())),
+            ("Stream::completion", done(stream.completion())),
             ("Stream::launch_host_function", stream.launch_host_function(|| {})),
             ("Event::new", done(Event::new(&device))),
             ("Event::record", event.record(stream)),
             ("Event::synchronize", event.synchronize()),
-            ("Event::is_done", done(event.is_done())),
+            ("Event::is_complete", done(event.is_complete())),
             ("Event::elapsed_since", done(event.elapsed_since(event))),
             ("DeviceBuffer::uninit", done(DeviceBuffer::<u8>::uninit(&device, 1))),
             ("DeviceBuffer::uninit_async", done(DeviceBuffer::<u8>::uninit_async(stream, 1))),
@@ -136,7 +136,7 @@ impl Things {
             ("Module::kernel", done(module.kernel("vector_add"))),
             ("Module::global", done(module.global::<u32>("counters"))),
             ("Kernel::attribute", done(kernel.attribute(FunctionAttribute::REGISTERS))),
-            ("Kernel::best_block", done(kernel.best_block(0))),
+            ("Kernel::max_potential_block_size", done(kernel.max_potential_block_size(0))),
             ("Kernel::active_blocks_per_compute_unit", done(kernel.active_blocks_per_compute_unit(64, 0))),
             // SAFETY: 64 elements, which the kernel checks against.
             ("Kernel::launch", unsafe { kernel.launch(stream, config, (&mut *buffer, 1, 64u32)) }),
@@ -152,9 +152,9 @@ impl Things {
         if let Some(managed) = &mut self.managed {
             results.extend([
                 ("ManagedBuffer::advise", managed.advise(MemoryAdvice::ReadMostly(true))),
-                ("ManagedBuffer::prefetch_async", managed.prefetch_async(stream, MemoryPlace::Host)),
+                ("ManagedBuffer::prefetch_async", managed.prefetch_async(stream, MemoryLocation::Host)),
                 ("ManagedBuffer::is_read_mostly", done(managed.is_read_mostly())),
-                ("ManagedBuffer::preferred_place", done(managed.preferred_place())),
+                ("ManagedBuffer::preferred_location", done(managed.preferred_location())),
                 ("ManagedBuffer::accessed_by", done(managed.accessed_by())),
             ]);
         }

@@ -200,6 +200,6 @@ fn attributes_of_a_kernel_can_be_set_where_the_runtime_lets_them() {
             assert!(matches!(error, Error::Hip(_)), "{error}");
         }
     }
-    let limited = kernel.best_block_within(0, 128).unwrap();
+    let limited = kernel.max_potential_block_size_with_limit(0, 128).unwrap();
     assert!(limited.block <= 128 && limited.block > 0, "{limited:?}");
 }

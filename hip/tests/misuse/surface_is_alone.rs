@@ -4,7 +4,7 @@ use hip::texture::{Surface, Texture, TextureOptions};
 
 fn both(array: &mut Array<f32>) {
     let surface = Surface::new(array).unwrap();
-    let texture = Texture::of_array(array, TextureOptions::new()).unwrap();
+    let texture = Texture::from_array(array, TextureOptions::new()).unwrap();
     drop((surface, texture));
 }
 

@@ -149,7 +149,7 @@ fn an_array_for_surfaces_says_so() {
         skipped(&format_args!("{device} has no images"));
         return;
     }
-    let plane = ArrayShape::Plane(5, 3);
+    let plane = ArrayShape::D2(5, 3);
     assert_eq!(calls(|| Array::<u32>::new(&device, plane)).1, ["hipMalloc3DArray 5 x 3 x 0 flags 0"]);
     // hipArraySurfaceLoadStore
     assert_eq!(calls(|| Array::<u32>::for_surfaces(&device, plane)).1, ["hipMalloc3DArray 5 x 3 x 0 flags 2"]);

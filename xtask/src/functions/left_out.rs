@@ -12,7 +12,7 @@ const PROPERTIES: &str = "use `Device::properties` and `Device::attribute`";
 
 /// Patterns of whole names with the reason; the first match counts.
 pub(super) const REASONS: &[(&str, &str)] = &[
-    (r".*_spt", "for C code compiled with per-thread default streams; use `Stream::of_this_thread`"),
+    (r".*_spt", "for C code compiled with per-thread default streams; use `Stream::per_thread`"),
     (
         r"hipTexRef.*|hipBindTexture.*|hipUnbindTexture|hipGetTexture(Reference|AlignmentOffset)|hipModuleGetTexRef",
         "texture references, deprecated by AMD; texture objects replace them",

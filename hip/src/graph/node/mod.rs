@@ -66,7 +66,7 @@ pub enum NodeKind {
     /// Frees memory that another node has allocated.
     Free,
     /// Waits for signals and writes to them.
-    Signals,
+    SignalOps,
     /// Signals a semaphore of another API.
     ExternalSignal,
     /// Waits for a semaphore of another API.
@@ -91,7 +91,7 @@ impl NodeKind {
             hip_sys::hipGraphNodeTypeExtSemaphoreSignal => Self::ExternalSignal,
             hip_sys::hipGraphNodeTypeExtSemaphoreWait => Self::ExternalWait,
             #[cfg(feature = "rocm-6-4")]
-            hip_sys::hipGraphNodeTypeBatchMemOp => Self::Signals,
+            hip_sys::hipGraphNodeTypeBatchMemOp => Self::SignalOps,
             other => Self::Other(other.0),
         }
     }

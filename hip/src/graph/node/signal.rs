@@ -63,13 +63,13 @@ impl Graph {
     /// # Errors
     /// [`Error::InvalidValue`] for no operations and for more than 256; [`Error::Graph`] for nodes of another graph;
     /// [`Error::NoSymbol`] from a runtime before 6.4.
-    pub fn add_signals(&mut self, after: &[Node], operations: &[SignalOp<'_>]) -> Result<Node> {
+    pub fn add_signal_ops(&mut self, after: &[Node], operations: &[SignalOp<'_>]) -> Result<Node> {
         let batch = SignalOps::new(operations)?;
         let params = batch.params(self.inner.device)?;
         self.resources.keep(&SignalOps::accesses(operations))?;
         self.resources.signals.push(batch);
         let asked = || format!("{operations:?}");
-        self.add(NodeKind::Signals, after, "hipGraphAddBatchMemOpNode", asked, |node, graph, before, count| {
+        self.add(NodeKind::SignalOps, after, "hipGraphAddBatchMemOpNode", asked, |node, graph, before, count| {
             // SAFETY: the graph and the nodes are alive; the operations and their signals are kept by the graph and what is made of it.
             unsafe { hip_sys::hipGraphAddBatchMemOpNode(node, graph, before, count, &params) }
         })

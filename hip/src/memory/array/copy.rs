@@ -88,7 +88,7 @@ impl End {
 
     /// Whether its copies count layers as rows, should the runtime want that.
     fn is_layered_line(&self) -> bool {
-        matches!(self, Self::Array { shape: ArrayShape::LayeredLine(..), .. })
+        matches!(self, Self::Array { shape: ArrayShape::D1Layered(..), .. })
     }
 }
 

@@ -47,20 +47,20 @@ impl ArrayShape {
     fn at_level(self, level: usize) -> Self {
         let half = |size: usize| size.checked_shr(level as u32).unwrap_or(0).max(1);
         match self {
-            Self::Line(width) => Self::Line(half(width)),
-            Self::Plane(width, height) => Self::Plane(half(width), half(height)),
-            Self::Volume(width, height, depth) => Self::Volume(half(width), half(height), half(depth)),
-            Self::LayeredLine(width, layers) => Self::LayeredLine(half(width), layers),
-            Self::LayeredPlane(width, height, layers) => Self::LayeredPlane(half(width), half(height), layers),
+            Self::D1(width) => Self::D1(half(width)),
+            Self::D2(width, height) => Self::D2(half(width), half(height)),
+            Self::D3(width, height, depth) => Self::D3(half(width), half(height), half(depth)),
+            Self::D1Layered(width, layers) => Self::D1Layered(half(width), layers),
+            Self::D2Layered(width, height, layers) => Self::D2Layered(half(width), half(height), layers),
             Self::Cubemap(width) => Self::Cubemap(half(width)),
-            Self::LayeredCubemap(width, cubes) => Self::LayeredCubemap(half(width), cubes),
+            Self::CubemapLayered(width, cubes) => Self::CubemapLayered(half(width), cubes),
         }
     }
 
     /// Levels down to a single texel.
     fn most_levels(self) -> usize {
         let crate::memory::Extent { width, height, depth } = self.extent();
-        let largest = if matches!(self, Self::Volume(..)) { width.max(height).max(depth) } else { width.max(height) };
+        let largest = if matches!(self, Self::D3(..)) { width.max(height).max(depth) } else { width.max(height) };
         largest.max(1).ilog2() as usize + 1
     }
 }
@@ -203,13 +203,13 @@ mod tests {
 
     #[test]
     fn levels_are_halves_down_to_one_texel() {
-        let plane = ArrayShape::Plane(10, 3);
+        let plane = ArrayShape::D2(10, 3);
         assert_eq!(plane.most_levels(), 4);
         let levels: Vec<_> = (0..4).map(|level| plane.at_level(level)).collect();
-        let expected = [plane, ArrayShape::Plane(5, 1), ArrayShape::Plane(2, 1), ArrayShape::Plane(1, 1)];
+        let expected = [plane, ArrayShape::D2(5, 1), ArrayShape::D2(2, 1), ArrayShape::D2(1, 1)];
         assert_eq!(levels, expected);
-        assert_eq!(ArrayShape::LayeredPlane(4, 4, 100).most_levels(), 3);
-        assert_eq!(ArrayShape::LayeredPlane(4, 4, 100).at_level(200), ArrayShape::LayeredPlane(1, 1, 100));
-        assert_eq!(ArrayShape::Volume(4, 4, 100).most_levels(), 7);
+        assert_eq!(ArrayShape::D2Layered(4, 4, 100).most_levels(), 3);
+        assert_eq!(ArrayShape::D2Layered(4, 4, 100).at_level(200), ArrayShape::D2Layered(1, 1, 100));
+        assert_eq!(ArrayShape::D3(4, 4, 100).most_levels(), 7);
     }
 }

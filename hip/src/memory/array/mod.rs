@@ -42,7 +42,7 @@ use slice::Part;
 ///
 /// let device = Device::get(0)?;
 /// if device.has_images()? {
-///     let mut image = Array::<f32>::from_slice(&device, ArrayShape::Plane(3, 2), &[0.0; 6])?;
+///     let mut image = Array::<f32>::from_slice(&device, ArrayShape::D2(3, 2), &[0.0; 6])?;
 ///     image.region_mut(1.., ..1, ..)?.copy_from_slice(&[7.0, 8.0])?;
 ///     assert_eq!(image.to_vec()?, [0.0, 7.0, 8.0, 0.0, 0.0, 0.0]);
 /// }
@@ -109,7 +109,7 @@ impl<T: Texel> Array<T> {
     /// Those of [`new`](Self::new).
     pub fn for_surfaces(device: &Device, shape: ArrayShape) -> Result<Self> {
         // ROCm's runtimes take the flag alone, and with no other shape.
-        let plain = matches!(shape, ArrayShape::Line(_) | ArrayShape::Plane(..) | ArrayShape::Volume(..));
+        let plain = matches!(shape, ArrayShape::D1(_) | ArrayShape::D2(..) | ArrayShape::D3(..));
         Self::with_flags(device, shape, if plain { hipArraySurfaceLoadStore } else { 0 })
     }
 

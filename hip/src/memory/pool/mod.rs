@@ -202,7 +202,7 @@ impl MemoryPool {
     }
 
     /// Starts [`PoolUsage::reserved_high`] and [`PoolUsage::used_high`] afresh.
-    pub fn reset_high_marks(&self) -> Result<()> {
+    pub fn reset_high_watermarks(&self) -> Result<()> {
         self.inner.set(hipMemPoolAttrReservedMemHigh, 0u64)?;
         self.inner.set(hipMemPoolAttrUsedMemHigh, 0u64)
     }
