@@ -11,7 +11,7 @@ pub mod device;
 pub(crate) mod error;
 pub(crate) mod geometry;
 pub(crate) mod later;
-mod peer;
+pub(crate) mod peer;
 pub(crate) mod per_device;
 pub(crate) mod properties;
 pub(crate) mod releases;

@@ -27,6 +27,7 @@ use crate::core::error::{Result, Status};
 /// assert_eq!(hip::runtime::take_last_error(), hip::Status::INVALID_DEVICE);
 /// assert_eq!(hip::runtime::take_last_error(), hip::Status::SUCCESS);
 /// ```
+#[doc(alias("hipPeekAtLastError", "cudaPeekAtLastError"))]
 #[must_use]
 pub fn peek_last_error() -> Status {
     if context::is_no_place() || context::is_forked() {
@@ -37,6 +38,7 @@ pub fn peek_last_error() -> Status {
 }
 
 /// The last error of this thread, which is then forgotten (`hipGetLastError`): see [`peek_last_error`].
+#[doc(alias("hipGetLastError", "cudaGetLastError"))]
 pub fn take_last_error() -> Status {
     if context::is_no_place() || context::is_forked() {
         return Status::SUCCESS;
@@ -50,6 +52,7 @@ pub fn take_last_error() -> Status {
 ///
 /// # Errors
 /// [`Error::Unsupported`] if the runtime has no such function.
+#[doc(alias("hipGetProcAddress", "cuGetProcAddress"))]
 #[cfg(feature = "rocm-6-2")]
 pub fn proc_address(name: &CStr) -> Result<NonNull<c_void>> {
     let (major, minor, patch) = runtime_version()?;
@@ -71,6 +74,7 @@ pub fn proc_address(name: &CStr) -> Result<NonNull<c_void>> {
 }
 
 /// The version of the driver below the runtime: major, minor, patch (`hipDriverGetVersion`).
+#[doc(alias("hipDriverGetVersion", "cuDriverGetVersion", "cudaDriverGetVersion"))]
 pub fn driver_version() -> Result<(u32, u32, u32)> {
     runtime()?;
     context::check_caller()?;
@@ -83,6 +87,7 @@ pub fn driver_version() -> Result<(u32, u32, u32)> {
 
 /// Asks a profiler that is attached to go on (`hipProfilerStart`). ROCm's profilers from 6.0 on listen to roctx instead, and the
 /// runtime answers `hipErrorNotSupported`.
+#[doc(alias("hipProfilerStart", "cuProfilerStart", "cudaProfilerStart"))]
 pub fn profiler_start() -> Result<()> {
     runtime()?;
     context::check_caller()?;
@@ -92,6 +97,7 @@ pub fn profiler_start() -> Result<()> {
 }
 
 /// Asks a profiler that is attached to pause (`hipProfilerStop`): see [`profiler_start`].
+#[doc(alias("hipProfilerStop", "cuProfilerStop", "cudaProfilerStop"))]
 pub fn profiler_stop() -> Result<()> {
     runtime()?;
     context::check_caller()?;

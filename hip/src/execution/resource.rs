@@ -114,6 +114,7 @@ impl ComputeUnits {
     ///
     /// # Errors
     /// [`Error::NoSymbol`] from a runtime before 10.0.
+    #[doc(alias("hipDeviceGetDevResource", "cuDeviceGetDevResource", "cudaDeviceGetDevResource"))]
     pub fn for_device(device: &Device) -> Result<Self> {
         device.activate()?;
         let mut raw = hipDevResource_st::default();
@@ -170,6 +171,7 @@ impl ComputeUnits {
     ///
     /// # Errors
     /// Those of [`split_evenly`](Self::split_evenly).
+    #[doc(alias("hipDevSmResourceSplitByCount", "cuDevSmResourceSplitByCount", "cudaDevSmResourceSplitByCount"))]
     pub fn max_groups(&self, min_count: u32) -> Result<u32> {
         self.expect_splittable(min_count)?;
         let mut groups = 0;
@@ -194,6 +196,7 @@ impl ComputeUnits {
     /// # Errors
     /// [`Error::InvalidValue`] for no groups, for no units or more than there are, and for what comes from a split itself: make an
     /// [`ExecutionContext`](crate::execution::ExecutionContext) of that, whose [units](crate::execution::ExecutionContext::compute_units) can be split.
+    #[doc(alias("hipDevSmResourceSplitByCount", "cuDevSmResourceSplitByCount", "cudaDevSmResourceSplitByCount"))]
     pub fn split_evenly(&self, groups: u32, min_count: u32) -> Result<UnitSplit> {
         self.expect_splittable(min_count)?;
         if groups == 0 {
@@ -217,6 +220,7 @@ impl ComputeUnits {
     /// # Errors
     /// [`Error::InvalidValue`] for no groups, for one that is empty, larger than what is left or no multiple of what is scheduled
     /// together, and for what comes from a split itself, as for [`split_evenly`](Self::split_evenly).
+    #[doc(alias("hipDevSmResourceSplit", "cuDevSmResourceSplit", "cudaDevSmResourceSplit"))]
     pub fn split(&self, groups: &[UnitGroup]) -> Result<UnitSplit> {
         self.expect_splittable(1)?;
         if groups.is_empty() {
@@ -343,6 +347,7 @@ impl WorkQueues {
     ///
     /// # Errors
     /// The runtime's if it does not tell (`hipErrorInvalidResourceType`); [`Error::NoSymbol`] before 10.0.
+    #[doc(alias("hipDeviceGetDevResource", "cuDeviceGetDevResource", "cudaDeviceGetDevResource"))]
     pub fn for_device(device: &Device) -> Result<Self> {
         device.activate()?;
         let mut raw = hipDevResource_st::default();

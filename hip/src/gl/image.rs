@@ -93,6 +93,8 @@ impl ImageAccess {
 
 /// A texture of OpenGL's, registered with the HIP runtime (`hipGraphicsGLRegisterImage`). Dropping it unregisters it, [where that can be
 /// done](super#what-the-runtimes-get-wrong); the texture stays OpenGL's. Its first level is what is shared.
+#[doc(alias("hipGraphicsGLRegisterImage", "cuGraphicsGLRegisterImage", "cudaGraphicsGLRegisterImage"))]
+#[doc(alias("hipGraphicsUnregisterResource", "cuGraphicsUnregisterResource", "cudaGraphicsUnregisterResource"))]
 pub struct Image {
     resource: Resource,
     target: ImageTarget,
@@ -146,6 +148,12 @@ impl Image {
     /// # Errors
     /// [`Error::OpenGl`] if another context is current than when it was registered; [`Error::WrongDevice`] for a stream of another device;
     /// [`Error::InvalidValue`] if its texels are not made as `T`; [`Error::Capture`] for a stream that is captured.
+    #[doc(alias("hipGraphicsMapResources", "cuGraphicsMapResources", "cudaGraphicsMapResources"))]
+    #[doc(alias(
+        "hipGraphicsSubResourceGetMappedArray",
+        "cuGraphicsSubResourceGetMappedArray",
+        "cudaGraphicsSubResourceGetMappedArray"
+    ))]
     pub fn map<T: Texel>(&mut self, stream: &Stream) -> Result<MappedImage<'_, T>> {
         let device = self.resource.device;
         self.resource.map(stream)?;
@@ -271,6 +279,7 @@ impl<T: Texel> MappedImage<'_, T> {
     ///
     /// # Errors
     /// Those of [`MappedBuffer::unmap`](super::MappedBuffer::unmap).
+    #[doc(alias("hipGraphicsUnmapResources", "cuGraphicsUnmapResources", "cudaGraphicsUnmapResources"))]
     pub fn unmap(self) -> Result<()> {
         let Self { array, mapping } = self;
         let worked = array.synchronize();

@@ -71,6 +71,7 @@ impl InstantiateOptions {
 ///
 /// It keeps what the graph kept, and the memory that its last launch has [allocated](Graph::add_alloc) and nothing has freed. Launches of one `GraphExec` run one after the other, on whatever streams; other work
 /// that uses the same buffers comes before or after the whole graph, as it does for any launch.
+#[doc(alias("hipGraphExecDestroy", "cuGraphExecDestroy", "cudaGraphExecDestroy"))]
 pub struct GraphExec {
     raw: hipGraphExec_t,
     /// What nodes are looked up in.
@@ -110,6 +111,7 @@ impl Graph {
     }
 
     /// Makes the graph ready to run (`hipGraphInstantiateWithFlags`). What is added to the graph later is not in it.
+    #[doc(alias("hipGraphInstantiateWithFlags", "cuGraphInstantiateWithFlags", "cudaGraphInstantiateWithFlags"))]
     pub fn instantiate_with(&self, options: InstantiateOptions) -> Result<GraphExec> {
         self.inner.device.activate()?;
         let aside = Aside::new(self)?;
@@ -144,6 +146,7 @@ impl GraphExec {
     /// # Errors
     /// [`Error::WrongDevice`] for a stream of another device; [`Error::Graph`] if the graph uses pinned memory, which takes
     /// [`launch_with_host_memory`](Self::launch_with_host_memory).
+    #[doc(alias("hipGraphLaunch", "cuGraphLaunch", "cudaGraphLaunch"))]
     pub fn launch(&self, stream: &Stream) -> Result<()> {
         if self.resources.uses_host_memory() {
             return Err(Error::Graph {
@@ -207,6 +210,7 @@ impl GraphExec {
     ///
     /// # Errors
     /// [`Error::WrongDevice`] for a stream of another device.
+    #[doc(alias("hipGraphUpload", "cuGraphUpload", "cudaGraphUpload"))]
     pub fn upload(&self, stream: &Stream) -> Result<()> {
         self.graph.device.expect(stream.device(), "the stream")?;
         stream.inner.submit(&[Access::write(&self.usage)], None, |raw| {
@@ -224,6 +228,11 @@ impl GraphExec {
     ///
     /// # Safety
     /// That of [`Graph::add_kernel`].
+    #[doc(alias(
+        "hipGraphExecKernelNodeSetParams",
+        "cuGraphExecKernelNodeSetParams",
+        "cudaGraphExecKernelNodeSetParams"
+    ))]
     pub unsafe fn set_kernel<A: KernelArgs>(
         &mut self,
         node: Node,
@@ -251,6 +260,7 @@ impl GraphExec {
     /// # Errors
     /// As for [`Graph::add_copy`]; [`Error::Graph`] for a node of another graph or kind. The runtime's if the copy is between other
     /// kinds of memory than before.
+    #[doc(alias("hipGraphExecMemcpyNodeSetParams1D", "cudaGraphExecMemcpyNodeSetParams1D"))]
     pub fn set_copy(&mut self, node: Node, copy: GraphCopy<'_>) -> Result<()> {
         self.expect(node, NodeKind::Copy)?;
         self.graph.device.expect(copy.device, "the copy")?;
@@ -267,6 +277,7 @@ impl GraphExec {
     ///
     /// # Errors
     /// As for [`Graph::add_fill`]; [`Error::Graph`] for a node of another graph or kind.
+    #[doc(alias("hipGraphExecMemsetNodeSetParams", "cudaGraphExecMemsetNodeSetParams"))]
     pub fn set_fill(&mut self, node: Node, fill: GraphFill<'_>) -> Result<()> {
         self.expect(node, NodeKind::Fill)?;
         self.graph.device.expect(fill.device, "the destination")?;
@@ -282,6 +293,7 @@ impl GraphExec {
     ///
     /// # Errors
     /// [`Error::Graph`] for a node of another graph or kind.
+    #[doc(alias("hipGraphExecHostNodeSetParams", "cuGraphExecHostNodeSetParams", "cudaGraphExecHostNodeSetParams"))]
     pub fn set_host(&mut self, node: Node, function: impl Fn() + Send + Sync + 'static) -> Result<()> {
         self.expect(node, NodeKind::Host)?;
         self.change(&[])?;
@@ -297,6 +309,7 @@ impl GraphExec {
     ///
     /// # Errors
     /// As for [`Graph::add_signal_ops`]; [`Error::Graph`] for a node of another graph or kind.
+    #[doc(alias("hipGraphExecBatchMemOpNodeSetParams", "cuGraphExecBatchMemOpNodeSetParams"))]
     #[cfg(feature = "rocm-6-4")]
     pub fn set_signal_ops(&mut self, node: Node, operations: &[SignalOp<'_>]) -> Result<()> {
         self.expect(node, NodeKind::SignalOps)?;
@@ -313,6 +326,11 @@ impl GraphExec {
     ///
     /// # Errors
     /// As for [`Graph::add_external_signal`]; [`Error::Graph`] for a node of another graph or kind.
+    #[doc(alias(
+        "hipGraphExecExternalSemaphoresSignalNodeSetParams",
+        "cuGraphExecExternalSemaphoresSignalNodeSetParams",
+        "cudaGraphExecExternalSemaphoresSignalNodeSetParams"
+    ))]
     #[cfg(unix)]
     pub fn set_external_signal(&mut self, node: Node, semaphore: &ExternalSemaphore, value: u64) -> Result<()> {
         self.expect(node, NodeKind::ExternalSignal)?;
@@ -329,6 +347,11 @@ impl GraphExec {
     ///
     /// # Errors
     /// As for [`Graph::add_external_wait`]; [`Error::Graph`] for a node of another graph or kind.
+    #[doc(alias(
+        "hipGraphExecExternalSemaphoresWaitNodeSetParams",
+        "cuGraphExecExternalSemaphoresWaitNodeSetParams",
+        "cudaGraphExecExternalSemaphoresWaitNodeSetParams"
+    ))]
     #[cfg(unix)]
     pub fn set_external_wait(&mut self, node: Node, semaphore: &ExternalSemaphore, value: u64) -> Result<()> {
         self.expect(node, NodeKind::ExternalWait)?;
@@ -345,6 +368,11 @@ impl GraphExec {
     ///
     /// # Errors
     /// [`Error::Graph`] for a node of another graph or kind; the runtime's for a graph of another shape.
+    #[doc(alias(
+        "hipGraphExecChildGraphNodeSetParams",
+        "cuGraphExecChildGraphNodeSetParams",
+        "cudaGraphExecChildGraphNodeSetParams"
+    ))]
     pub fn set_child(&mut self, node: Node, child: &Graph) -> Result<()> {
         self.expect(node, NodeKind::Child)?;
         self.graph.device.expect(child.inner.device, "the child graph")?;
@@ -359,6 +387,7 @@ impl GraphExec {
     ///
     /// # Errors
     /// [`Error::Graph`] for a node of another graph or kind.
+    #[doc(alias("hipGraphNodeSetEnabled", "cuGraphNodeSetEnabled", "cudaGraphNodeSetEnabled"))]
     pub fn set_enabled(&mut self, node: Node, enabled: bool) -> Result<()> {
         self.expect_switch(node)?;
         self.change(&[])?;
@@ -371,6 +400,7 @@ impl GraphExec {
     ///
     /// # Errors
     /// [`Error::Graph`] for a node of another graph or kind.
+    #[doc(alias("hipGraphNodeGetEnabled", "cuGraphNodeGetEnabled", "cudaGraphNodeGetEnabled"))]
     pub fn is_enabled(&self, node: Node) -> Result<bool> {
         self.expect_switch(node)?;
         context::check_caller()?;
@@ -385,6 +415,7 @@ impl GraphExec {
     ///
     /// # Errors
     /// [`Error::Graph`] with what differs; this one is as it was then.
+    #[doc(alias("hipGraphExecUpdate", "cuGraphExecUpdate", "cudaGraphExecUpdate"))]
     pub fn update(&mut self, graph: &Graph) -> Result<()> {
         self.graph.device.expect(graph.inner.device, "the graph")?;
         self.change(&[])?;

@@ -64,6 +64,7 @@ use crate::stream::{Report, keep, run_reporting};
 /// assert_eq!(b.to_vec()?, [7; 100]); // waits for the graph
 /// # Ok(()) }
 /// ```
+#[doc(alias("hipGraphDestroy", "cuGraphDestroy", "cudaGraphDestroy"))]
 pub struct Graph {
     inner: Arc<GraphInner>,
     /// The graph that it is a clone of, whose nodes stand for its own as long as they are there.
@@ -154,6 +155,7 @@ impl Drop for GraphInner {
 
 impl Graph {
     /// A graph without nodes (`hipGraphCreate`), for work on `device`.
+    #[doc(alias("hipGraphCreate", "cuGraphCreate", "cudaGraphCreate"))]
     pub fn new(device: &Device) -> Result<Self> {
         device.activate()?;
         let mut raw: hipGraph_t = ptr::null_mut();
@@ -175,6 +177,7 @@ impl Graph {
     }
 
     /// A copy with nodes of its own (`hipGraphClone`); [`find`](Self::find) gives the node that stands for one of the original's.
+    #[doc(alias("hipGraphClone", "cuGraphClone", "cudaGraphClone"))]
     pub fn try_clone(&self) -> Result<Self> {
         self.inner.device.activate()?;
         let mut raw: hipGraph_t = ptr::null_mut();
@@ -192,6 +195,7 @@ impl Graph {
     /// # Errors
     /// [`Error::Graph`] if this graph is no clone of the node's graph (but perhaps a clone's clone), and if that graph is gone, and the node
     /// with it; the runtime's for a node that came later.
+    #[doc(alias("hipGraphNodeFindInClone", "cuGraphNodeFindInClone", "cudaGraphNodeFindInClone"))]
     pub fn find(&self, original: Node) -> Result<Node> {
         // The runtime looks into the node, which is there as long as its graph.
         let Some(_graph) = self.original.upgrade().filter(|graph| graph.id == original.graph) else {
@@ -208,6 +212,8 @@ impl Graph {
     }
 
     /// All nodes (`hipGraphGetNodes`, `hipGraphNodeGetType`), those of a capture too.
+    #[doc(alias("hipGraphGetNodes", "cuGraphGetNodes", "cudaGraphGetNodes"))]
+    #[doc(alias("hipGraphNodeGetType", "cuGraphNodeGetType", "cudaGraphNodeGetType"))]
     pub fn nodes(&self) -> Result<Vec<Node>> {
         context::check_caller()?;
         let raw = nodes_of(self.inner.raw, &|| self.describe())?;
@@ -216,6 +222,7 @@ impl Graph {
     }
 
     /// The edges, from the node that goes first to the one that waits for it (`hipGraphGetEdges`).
+    #[doc(alias("hipGraphGetEdges", "cuGraphGetEdges", "cudaGraphGetEdges"))]
     pub fn edges(&self) -> Result<Vec<(Node, Node)>> {
         context::check_caller()?;
         let raw = edges_of(self.inner.raw, &|| self.describe())?;
@@ -230,6 +237,7 @@ impl Graph {
     ///
     /// # Errors
     /// [`Error::Graph`] for nodes of another graph; the runtime's for an edge that is there already, or would close a circle.
+    #[doc(alias("hipGraphAddDependencies", "cuGraphAddDependencies", "cudaGraphAddDependencies"))]
     pub fn add_dependency(&mut self, from: Node, to: Node) -> Result<()> {
         self.expect(&[from, to])?;
         context::check_caller()?;
@@ -245,6 +253,7 @@ impl Graph {
     ///
     /// # Errors
     /// [`Error::Graph`] for nodes of another graph; the runtime's if there is no such edge.
+    #[doc(alias("hipGraphRemoveDependencies", "cuGraphRemoveDependencies", "cudaGraphRemoveDependencies"))]
     pub unsafe fn remove_dependency(&mut self, from: Node, to: Node) -> Result<()> {
         self.expect(&[from, to])?;
         context::check_caller()?;
@@ -257,6 +266,7 @@ impl Graph {
     ///
     /// # Errors
     /// The runtime's, if the file cannot be written.
+    #[doc(alias("hipGraphDebugDotPrint", "cuGraphDebugDotPrint", "cudaGraphDebugDotPrint"))]
     pub fn write_dot(&self, path: impl AsRef<Path>, verbose: bool) -> Result<()> {
         let path = path.as_ref();
         let bad = || Error::InvalidValue {

@@ -29,6 +29,7 @@ pub enum PointerKind {
 }
 
 /// What the runtime knows of an address (`hipPointerGetAttributes`): [`DevicePtr::attributes`].
+#[doc(alias("hipPointerGetAttributes", "cudaPointerGetAttributes"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PointerAttributes {
@@ -81,6 +82,9 @@ impl<T> DevicePtr<T> {
     /// assert_eq!(DevicePtr::<f32>::null().attributes()?, None);
     /// # Ok(()) }
     /// ```
+    #[doc(alias("hipPointerGetAttributes", "cudaPointerGetAttributes"))]
+    #[doc(alias("hipPointerGetAttribute", "cuPointerGetAttribute"))]
+    #[doc(alias("hipDrvPointerGetAttributes", "cuPointerGetAttributes"))]
     pub fn attributes(self) -> Result<Option<PointerAttributes>> {
         runtime()?;
         if self.address() == 0 {

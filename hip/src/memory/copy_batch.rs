@@ -45,6 +45,7 @@ use crate::stream::usage::Access;
 /// assert_eq!(rows.to_vec()?, [14, 15, 10, 11]);
 /// # Ok(()) }
 /// ```
+#[doc(alias("hipMemcpyBatchAsync", "cuMemcpyBatchAsync", "cudaMemcpyBatchAsync"))]
 #[derive(Default)]
 pub struct CopyBatch<'a> {
     copies: Vec<GraphCopy<'a>>,

@@ -39,6 +39,7 @@ use crate::stream::usage::Access;
 /// assert_eq!(corner.to_vec()?, [2, 3, 5, 6]);
 /// # Ok(()) }
 /// ```
+#[doc(alias("hipMemcpy3DBatchAsync", "cuMemcpy3DBatchAsync", "cudaMemcpy3DBatchAsync"))]
 #[derive(Default)]
 pub struct CopyBatch3d<'a> {
     copies: Vec<GraphCopy3d<'a>>,

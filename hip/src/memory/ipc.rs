@@ -47,6 +47,8 @@ impl<T> DeviceBuffer<T> {
     ///
     /// # Errors
     /// [`Error::InvalidValue`] for another kind of buffer, or one with no elements. An error of the queued work comes back here.
+    #[doc(alias("hipIpcGetMemHandle", "cuIpcGetMemHandle", "cudaIpcGetMemHandle"))]
+    #[doc(alias("hipMemGetAddressRange", "cuMemGetAddressRange"))]
     pub fn ipc_handle(&self) -> Result<IpcMemoryHandle> {
         let memory = self.allocation();
         if !matches!(memory.owner(), Owner::Malloc) {
@@ -90,6 +92,8 @@ impl<T: Pod> DeviceBuffer<T> {
     /// # Safety
     /// The other process's buffer lives until this one is gone, this process has it open once at a time, and no process
     /// writes to it while another uses it: neither knows of the other's work.
+    #[doc(alias("hipIpcOpenMemHandle", "cuIpcOpenMemHandle", "cudaIpcOpenMemHandle"))]
+    #[doc(alias("hipIpcCloseMemHandle", "cuIpcCloseMemHandle", "cudaIpcCloseMemHandle"))]
     pub unsafe fn open_ipc(device: &Device, handle: &IpcMemoryHandle, len: usize) -> Result<Self> {
         let bytes = byte_len::<T>(len)?;
         let refused = |value: String, allowed: String| {

@@ -43,6 +43,7 @@ use crate::stream::usage::{Access, Usage};
 /// assert_eq!(shared.as_slice()?, [1, 7, 7, 7]); // waits for the fill
 /// # Ok(()) }
 /// ```
+#[doc(alias("hipMallocManaged", "cuMemAllocManaged", "cudaMallocManaged"))]
 pub struct ManagedBuffer<T> {
     memory: Allocation,
     len: usize,
@@ -147,6 +148,7 @@ impl<T: Pod> ManagedBuffer<T> {
     }
 
     /// Tells the runtime how the memory will be used (`hipMemAdvise`). It changes speed, not meaning.
+    #[doc(alias("hipMemAdvise", "cuMemAdvise", "cudaMemAdvise"))]
     pub fn advise(&self, advice: MemoryAdvice) -> Result<()> {
         if self.is_empty() {
             return Ok(());
@@ -162,6 +164,7 @@ impl<T: Pod> ManagedBuffer<T> {
     ///
     /// # Errors
     /// [`Capture`](crate::Error::Capture) while the stream is captured; the runtime's status.
+    #[doc(alias("hipMemPrefetchAsync", "cuMemPrefetchAsync", "cudaMemPrefetchAsync"))]
     pub fn prefetch_async(&self, stream: &Stream, location: MemoryLocation) -> Result<()> {
         if self.is_empty() {
             return Ok(());
@@ -180,6 +183,7 @@ impl<T: Pod> ManagedBuffer<T> {
     ///
     /// # Errors
     /// [`Capture`](crate::Error::Capture) while the stream is captured; the runtime's status.
+    #[doc(alias("hipStreamAttachMemAsync", "cuStreamAttachMemAsync", "cudaStreamAttachMemAsync"))]
     pub fn attach_async(&mut self, stream: &Stream, attachment: MemoryAttach) -> Result<()> {
         if self.is_empty() {
             return Ok(());
@@ -199,16 +203,19 @@ impl<T: Pod> ManagedBuffer<T> {
     }
 
     /// Whether it was advised to be [`ReadMostly`](MemoryAdvice::ReadMostly) (`hipMemRangeGetAttribute`).
+    #[doc(alias("hipMemRangeGetAttribute", "cuMemRangeGetAttribute", "cudaMemRangeGetAttribute"))]
     pub fn is_read_mostly(&self) -> Result<bool> {
         Ok(self.range_attribute(hipMemRangeAttributeReadMostly)?.is_some_and(|value| value != 0))
     }
 
     /// The [`PreferredLocation`](MemoryAdvice::PreferredLocation), if there is one for all of it (`hipMemRangeGetAttribute`).
+    #[doc(alias("hipMemRangeGetAttribute", "cuMemRangeGetAttribute", "cudaMemRangeGetAttribute"))]
     pub fn preferred_location(&self) -> Result<Option<MemoryLocation>> {
         Ok(self.range_attribute(hipMemRangeAttributePreferredLocation)?.and_then(location_of))
     }
 
     /// Where it was last [prefetched](Self::prefetch_async) to, if all of it was (`hipMemRangeGetAttribute`).
+    #[doc(alias("hipMemRangeGetAttribute", "cuMemRangeGetAttribute", "cudaMemRangeGetAttribute"))]
     pub fn last_prefetch_location(&self) -> Result<Option<MemoryLocation>> {
         Ok(self.range_attribute(hipMemRangeAttributeLastPrefetchLocation)?.and_then(location_of))
     }
@@ -229,6 +236,7 @@ impl<T: Pod> ManagedBuffer<T> {
     /// }
     /// # Ok(()) }
     /// ```
+    #[doc(alias("hipMemRangeGetAttribute", "cuMemRangeGetAttribute", "cudaMemRangeGetAttribute"))]
     pub fn accessed_by(&self) -> Result<Vec<MemoryLocation>> {
         // The host, and every device.
         let mut values = vec![hipInvalidDeviceId; Device::count()? + 1];

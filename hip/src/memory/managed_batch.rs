@@ -37,6 +37,7 @@ use crate::stream::usage::Access;
 /// output.as_mut_slice()?[0] = 1.0;
 /// # Ok(()) }
 /// ```
+#[doc(alias("hipMemPrefetchBatchAsync", "cuMemPrefetchBatchAsync", "cudaMemPrefetchBatchAsync"))]
 #[derive(Default)]
 pub struct PrefetchBatch<'a> {
     pieces: Vec<Piece<'a>>,
@@ -70,6 +71,7 @@ pub struct PrefetchBatch<'a> {
 /// assert_eq!(scratch.as_slice()?[999..1001], [0, 7]);
 /// # Ok(()) }
 /// ```
+#[doc(alias("hipMemDiscardBatchAsync", "cuMemDiscardBatchAsync", "cudaMemDiscardBatchAsync"))]
 #[derive(Default)]
 pub struct DiscardBatch<'a> {
     pieces: Vec<Piece<'a>>,
@@ -231,6 +233,11 @@ impl<'a> DiscardBatch<'a> {
     ///
     /// # Errors
     /// Those of [`queue`](Self::queue).
+    #[doc(alias(
+        "hipMemDiscardAndPrefetchBatchAsync",
+        "cuMemDiscardAndPrefetchBatchAsync",
+        "cudaMemDiscardAndPrefetchBatchAsync"
+    ))]
     pub fn queue_and_prefetch(self, stream: &Stream, location: MemoryLocation) -> Result<()> {
         let (mut locations, mut indices) = locations(self.pieces.iter().map(|_| location));
         self.submit(stream, "hipMemDiscardAndPrefetchBatchAsync", |starts, sizes, raw| {

@@ -27,6 +27,7 @@ mod managed;
 mod managed_batch;
 #[cfg(feature = "ndarray")]
 mod ndarray;
+mod peer;
 mod pinned;
 mod pinned_slice;
 mod pitched;

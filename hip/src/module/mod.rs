@@ -56,6 +56,7 @@ use image::CodeObject;
 
 /// Code loaded on a device (`hipModule_t`). Cheap to clone: a clone is the same module, and the code stays loaded as long
 /// as a module, a kernel of it or a queued launch is left.
+#[doc(alias("hipModuleUnload", "cuModuleUnload"))]
 #[derive(Clone)]
 pub struct Module {
     inner: Arc<ModuleInner>,
@@ -95,6 +96,8 @@ impl Module {
     /// [`Error::Image`] if it is neither, or compressed and the feature is off, or if loading it would run code: its metadata marks
     /// a kernel `.kind: init` or `fini` ([`load_with_init_kernels`](Self::load_with_init_kernels)). [`Error::Architecture`] if it
     /// has no code for the device, with what it has.
+    #[doc(alias("hipModuleLoadData", "cuModuleLoadData"))]
+    #[doc(alias("hipModuleLoadFatBinary", "cuModuleLoadFatBinary"))]
     pub fn load(device: &Device, image: &[u8]) -> Result<Self> {
         let _span = trace::module_load(*device, image.len());
         let object = image::select_inert(image, &device.properties()?.arch)?;
@@ -115,6 +118,7 @@ impl Module {
     ///
     /// # Errors
     /// Those of [`load`](Self::load); what the runtime logged is in the error.
+    #[doc(alias("hipModuleLoadDataEx", "cuModuleLoadDataEx"))]
     pub fn load_with(device: &Device, image: &[u8], options: &LoadOptions) -> Result<(Self, LoadLog)> {
         let _span = trace::module_load(*device, image.len());
         let object = image::select_inert(image, &device.properties()?.arch)?;
@@ -163,6 +167,7 @@ impl Module {
     ///
     /// # Errors
     /// [`Error::File`] if it cannot be read; those of [`load`](Self::load).
+    #[doc(alias("hipModuleLoad", "cuModuleLoad"))]
     pub fn load_file(device: &Device, path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let image =
@@ -205,6 +210,7 @@ impl Module {
     ///
     /// # Errors
     /// [`Error::KernelNotFound`] if there is none, with the names that there are.
+    #[doc(alias("hipModuleGetFunction", "cuModuleGetFunction"))]
     pub fn kernel(&self, name: &str) -> Result<Kernel> {
         let not_found = || Error::KernelNotFound {
             name: name.to_owned(),

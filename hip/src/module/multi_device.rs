@@ -51,6 +51,7 @@ pub struct DeviceLaunch<'a, A> {
 ///
 /// # Safety
 /// That of [`Kernel::launch`], for each part.
+#[doc(alias("hipModuleLaunchCooperativeKernelMultiDevice", "cuLaunchCooperativeKernelMultiDevice"))]
 pub unsafe fn launch_cooperative_multi_device<A: KernelArgs>(
     config: LaunchConfig,
     parts: &[DeviceLaunch<'_, A>],

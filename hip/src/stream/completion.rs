@@ -74,6 +74,8 @@ impl Stream {
     ///
     /// # Errors
     /// Those of [`launch_host_function`](Self::launch_host_function).
+    #[doc(alias("hipEventRecord", "cuEventRecord", "cudaEventRecord"))]
+    #[doc(alias("hipLaunchHostFunc", "cuLaunchHostFunc", "cudaLaunchHostFunc"))]
     pub fn completion(&self) -> Result<Completion> {
         self.inner.refuse_captured("a future of its work")?;
         let event = Event::without_timing(&self.device())?;

@@ -43,6 +43,7 @@ impl Stream {
     /// # Safety
     /// `raw` is a stream that is alive. Nobody else destroys it, or uses it when the handles and buffers named above may be gone. While this crate
     /// queues work on it or waits for it, nobody captures it but [`Stream::capture`].
+    #[doc(alias("hipStreamDestroy", "cuStreamDestroy", "cudaStreamDestroy"))]
     pub unsafe fn from_raw(device: &Device, raw: hipStream_t) -> Result<Self> {
         expect_of(device, raw)?;
         Ok(Self { inner: StreamInner::new(raw, *device) })

@@ -55,6 +55,7 @@ const ISOLATED: Status = Status(905);
 ///
 /// Make streams with [`Stream::new`] and pass them around: a program that only uses the device's one default stream
 /// ([`Device::default_stream`]) never overlaps anything.
+#[doc(alias("hipStreamDestroy", "cuStreamDestroy", "cudaStreamDestroy"))]
 #[derive(Clone)]
 pub struct Stream {
     pub(crate) inner: Arc<StreamInner>,
@@ -69,6 +70,8 @@ pub struct StreamOptions {
 
 impl StreamOptions {
     /// Normal priority, not blocking.
+    #[doc(alias("hipStreamCreate", "cudaStreamCreate"))]
+    #[doc(alias("hipStreamCreateWithFlags", "cuStreamCreate", "cudaStreamCreateWithFlags"))]
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -156,6 +159,8 @@ fn create_with_cu_mask(device: &Device, mask: &[u32]) -> Result<hipStream_t> {
 
 impl Stream {
     /// A new stream of normal priority that does not wait for the legacy default stream (`hipStreamCreateWithFlags`).
+    #[doc(alias("hipStreamCreateWithFlags", "cuStreamCreate", "cudaStreamCreateWithFlags"))]
+    #[doc(alias("hipStreamCreate", "cudaStreamCreate"))]
     pub fn new(device: &Device) -> Result<Self> {
         Self::with_options(device, StreamOptions::new())
     }
@@ -164,6 +169,8 @@ impl Stream {
     ///
     /// # Errors
     /// [`Error::InvalidValue`] for a priority outside of [`Device::stream_priority_range`], which the runtime would silently bend.
+    #[doc(alias("hipStreamCreateWithFlags", "cuStreamCreate", "cudaStreamCreateWithFlags"))]
+    #[doc(alias("hipStreamCreateWithPriority", "cuStreamCreateWithPriority", "cudaStreamCreateWithPriority"))]
     pub fn with_options(device: &Device, options: StreamOptions) -> Result<Self> {
         let flags = if options.blocking { hip_sys::hipStreamDefault } else { hip_sys::hipStreamNonBlocking };
         let mut raw: hipStream_t = ptr::null_mut();
@@ -205,6 +212,7 @@ impl Stream {
     ///
     /// # Errors
     /// [`Error::InvalidValue`] for a mask that leaves no unit.
+    #[doc(alias("hipExtStreamCreateWithCUMask"))]
     pub fn with_cu_mask(device: &Device, mask: &[u32]) -> Result<Self> {
         if mask.iter().all(|&word| word == 0) {
             return Err(Error::InvalidValue {
@@ -246,6 +254,7 @@ impl Stream {
     }
 
     /// The priority that the runtime has given it (`hipStreamGetPriority`): lower numbers go first.
+    #[doc(alias("hipStreamGetPriority", "cuStreamGetPriority", "cudaStreamGetPriority"))]
     pub fn priority(&self) -> Result<i32> {
         self.inner.device.activate()?;
         let mut priority: c_int = 0;
@@ -256,6 +265,7 @@ impl Stream {
     }
 
     /// Whether it and the device's legacy default stream wait for each other (`hipStreamGetFlags`).
+    #[doc(alias("hipStreamGetFlags", "cuStreamGetFlags", "cudaStreamGetFlags"))]
     pub fn is_blocking(&self) -> Result<bool> {
         if self.inner.raw().is_null() {
             return Ok(true);
@@ -269,6 +279,7 @@ impl Stream {
     }
 
     /// The compute units that its kernels may run on, a bit each (`hipExtStreamGetCUMask`).
+    #[doc(alias("hipExtStreamGetCUMask"))]
     pub fn cu_mask(&self) -> Result<Vec<u32>> {
         let units = self.inner.device.properties()?.compute_units;
         let words = units.div_ceil(32).max(1);
@@ -288,11 +299,13 @@ impl Stream {
     }
 
     /// Blocks until all work queued so far is done (`hipStreamSynchronize`). An error of that work comes back here.
+    #[doc(alias("hipStreamSynchronize", "cuStreamSynchronize", "cudaStreamSynchronize"))]
     pub fn synchronize(&self) -> Result<()> {
         self.inner.wait_all()
     }
 
     /// Whether all work queued so far is done (`hipStreamQuery`).
+    #[doc(alias("hipStreamQuery", "cuStreamQuery", "cudaStreamQuery"))]
     pub fn is_idle(&self) -> Result<bool> {
         let idle = self.inner.is_idle()?;
         later::catch_up();
@@ -304,6 +317,7 @@ impl Stream {
     ///
     /// # Errors
     /// [`Error::EventNotRecorded`] if the event was never recorded: C would wait for nothing and say nothing.
+    #[doc(alias("hipStreamWaitEvent", "cuStreamWaitEvent", "cudaStreamWaitEvent"))]
     pub fn wait_event(&self, event: &Event) -> Result<()> {
         let Some(recorded) = event.recorded_here()? else {
             // Others record it.

@@ -42,6 +42,7 @@ use crate::stream::usage::{Access, Usage};
 /// stream.synchronize()?;
 /// # Ok(()) }
 /// ```
+#[doc(alias("hipExtMallocWithFlags"))]
 pub struct Signal {
     pointer: *mut AtomicU64,
     device: Device,

@@ -100,6 +100,8 @@ impl Stream {
     /// # Errors
     /// [`Capture`](crate::Error::Capture) while the stream is captured: [`Graph::add_signal_ops`](crate::Graph::add_signal_ops) puts it into
     /// a graph. The runtime's status.
+    #[doc(alias("hipStreamWaitValue64", "cuStreamWaitValue64"))]
+    #[doc(alias("hipStreamWaitValue32", "cuStreamWaitValue32"))]
     pub fn wait_signal(&self, signal: &Signal, condition: WaitCondition) -> Result<()> {
         self.batch_signal_ops(&[SignalOp::Wait(signal, condition)])
     }
@@ -108,6 +110,8 @@ impl Stream {
     ///
     /// # Errors
     /// Those of [`wait_signal`](Self::wait_signal).
+    #[doc(alias("hipStreamWriteValue64", "cuStreamWriteValue64"))]
+    #[doc(alias("hipStreamWriteValue32", "cuStreamWriteValue32"))]
     pub fn write_signal(&self, signal: &Signal, value: u64) -> Result<()> {
         self.batch_signal_ops(&[SignalOp::Write(signal, value)])
     }
@@ -143,6 +147,7 @@ impl Stream {
     ///
     /// # Errors
     /// Those of [`wait_signal`](Self::wait_signal). Operations before the one that failed may be queued.
+    #[doc(alias("hipStreamBatchMemOp", "cuStreamBatchMemOp"))]
     pub fn batch_signal_ops(&self, operations: &[SignalOp<'_>]) -> Result<()> {
         // The runtime would do them at once, and leave them out of the graph.
         self.inner.refuse_captured("waiting for signals and writing to them")?;

@@ -46,6 +46,10 @@ use crate::stream::usage::{Access, Usage};
 /// }
 /// # Ok(()) }
 /// ```
+#[doc(alias("hipCreateTextureObject", "cudaCreateTextureObject"))]
+#[doc(alias("hipDestroyTextureObject", "cudaDestroyTextureObject"))]
+#[doc(alias("hipTexObjectCreate", "cuTexObjectCreate"))]
+#[doc(alias("hipTexObjectDestroy", "cuTexObjectDestroy"))]
 pub struct Texture<'a> {
     raw: hipTextureObject_t,
     device: Device,

@@ -14,6 +14,7 @@ impl Graph {
     ///
     /// # Errors
     /// [`Error::WrongDevice`], [`Error::Graph`] for nodes of another graph, [`Error::InvalidValue`] for no bytes.
+    #[doc(alias("hipGraphAddMemcpyNode1D", "cudaGraphAddMemcpyNode1D"))]
     pub fn add_copy(&mut self, after: &[Node], copy: GraphCopy<'_>) -> Result<Node> {
         self.inner.device.expect(copy.device, "the copy")?;
         not_empty(copy.bytes)?;
@@ -31,6 +32,7 @@ impl Graph {
     ///
     /// # Errors
     /// [`Error::WrongDevice`], [`Error::Graph`] for nodes of another graph, [`Error::InvalidValue`] for no elements.
+    #[doc(alias("hipGraphAddMemcpyNode", "cudaGraphAddMemcpyNode"))]
     pub fn add_copy_3d(&mut self, after: &[Node], copy: GraphCopy3d<'_>) -> Result<Node> {
         self.inner.device.expect(copy.device, "the copy")?;
         not_empty(copy.extent.elements().unwrap_or(usize::MAX))?;

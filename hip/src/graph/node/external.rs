@@ -67,6 +67,11 @@ impl Graph {
     ///
     /// # Errors
     /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Graph`](crate::Error::Graph) for nodes of another graph; the runtime's status.
+    #[doc(alias(
+        "hipGraphAddExternalSemaphoresSignalNode",
+        "cuGraphAddExternalSemaphoresSignalNode",
+        "cudaGraphAddExternalSemaphoresSignalNode"
+    ))]
     pub fn add_external_signal(&mut self, after: &[Node], semaphore: &ExternalSemaphore, value: u64) -> Result<Node> {
         self.inner.device.expect(semaphore.device(), "the semaphore")?;
         self.resources.keep(&[semaphore.access()])?;
@@ -86,6 +91,11 @@ impl Graph {
     ///
     /// # Errors
     /// Those of [`add_external_signal`](Self::add_external_signal).
+    #[doc(alias(
+        "hipGraphAddExternalSemaphoresWaitNode",
+        "cuGraphAddExternalSemaphoresWaitNode",
+        "cudaGraphAddExternalSemaphoresWaitNode"
+    ))]
     pub fn add_external_wait(&mut self, after: &[Node], semaphore: &ExternalSemaphore, value: u64) -> Result<Node> {
         self.inner.device.expect(semaphore.device(), "the semaphore")?;
         self.resources.keep(&[semaphore.access()])?;

@@ -135,6 +135,7 @@ impl Graph {
     ///
     /// # Errors
     /// [`Error::WrongDevice`], [`Error::Graph`] for nodes of another graph.
+    #[doc(alias("hipGraphAddChildGraphNode", "cuGraphAddChildGraphNode", "cudaGraphAddChildGraphNode"))]
     pub fn add_child(&mut self, after: &[Node], child: &Self) -> Result<Node> {
         self.inner.device.expect(child.inner.device, "the child graph")?;
         self.resources.extend(&child.resources)?;
@@ -159,6 +160,7 @@ impl Graph {
     ///
     /// # Errors
     /// [`Error::Graph`] for nodes of another graph.
+    #[doc(alias("hipGraphAddEmptyNode", "cuGraphAddEmptyNode", "cudaGraphAddEmptyNode"))]
     pub fn add_empty(&mut self, after: &[Node]) -> Result<Node> {
         self.add(
             NodeKind::Empty,

@@ -63,6 +63,7 @@ impl Graph {
     /// # Errors
     /// [`Error::InvalidValue`] for no operations and for more than 256; [`Error::Graph`] for nodes of another graph;
     /// [`Error::NoSymbol`] from a runtime before 6.4.
+    #[doc(alias("hipGraphAddBatchMemOpNode", "cuGraphAddBatchMemOpNode"))]
     pub fn add_signal_ops(&mut self, after: &[Node], operations: &[SignalOp<'_>]) -> Result<Node> {
         let batch = SignalOps::new(operations)?;
         let params = batch.params(self.inner.device)?;

@@ -28,6 +28,9 @@ pub struct MemoryRequirements {
 /// An array with smaller ones of the same, each half as wide, high and deep as the one before (`hipMallocMipmappedArray`).
 ///
 /// ROCm's runtimes for Linux have none: making one is `hipErrorNotSupported`. The embedded software GPU has them.
+#[doc(alias("hipMallocMipmappedArray", "cudaMallocMipmappedArray"))]
+#[doc(alias("hipFreeMipmappedArray", "cudaFreeMipmappedArray"))]
+#[doc(alias("hipMipmappedArrayDestroy", "cuMipmappedArrayDestroy"))]
 pub struct MipmappedArray<T> {
     raw: hipMipmappedArray_t,
     device: Device,
@@ -71,6 +74,8 @@ impl<T: Texel> MipmappedArray<T> {
     /// # Errors
     /// `hipErrorNotSupported` on ROCm for Linux; [`Error::InvalidValue`] for no levels, and more than there are halves;
     /// those of [`Array::new`](crate::memory::array::Array::new).
+    #[doc(alias("hipMallocMipmappedArray", "cudaMallocMipmappedArray"))]
+    #[doc(alias("hipMipmappedArrayCreate", "cuMipmappedArrayCreate"))]
     pub fn new(device: &Device, shape: ArrayShape, levels: usize) -> Result<Self> {
         require_images(device, "an array with levels")?;
         shape.check::<T>(device)?;
@@ -117,6 +122,8 @@ impl<T> MipmappedArray<T> {
     ///
     /// # Errors
     /// [`Error::Range`] if there are no more than `level`.
+    #[doc(alias("hipGetMipmappedArrayLevel", "cudaGetMipmappedArrayLevel"))]
+    #[doc(alias("hipMipmappedArrayGetLevel", "cuMipmappedArrayGetLevel"))]
     pub fn level(&self, level: usize) -> Result<ArraySlice<'_, T>> {
         self.part(level).map(ArraySlice::new)
     }
@@ -151,6 +158,11 @@ impl<T> MipmappedArray<T> {
     ///
     /// # Errors
     /// [`Error::NoSymbol`] from a runtime before 10.0.
+    #[doc(alias(
+        "hipMipmappedArrayGetMemoryRequirements",
+        "cuMipmappedArrayGetMemoryRequirements",
+        "cudaMipmappedArrayGetMemoryRequirements"
+    ))]
     #[cfg(feature = "rocm-10-0")]
     pub fn memory_requirements(&self) -> Result<MemoryRequirements> {
         self.device.activate()?;

@@ -48,6 +48,9 @@ use slice::Part;
 /// }
 /// # Ok(()) }
 /// ```
+#[doc(alias("hipMalloc3DArray", "cudaMalloc3DArray"))]
+#[doc(alias("hipFreeArray", "cudaFreeArray"))]
+#[doc(alias("hipArrayDestroy", "cuArrayDestroy"))]
 pub struct Array<T> {
     raw: hipArray_t,
     device: Device,
@@ -98,6 +101,10 @@ impl<T: Texel> Array<T> {
     /// [`Error::Unsupported`] on a device without [images](Device::has_images); [`Error::InvalidValue`] and [`Error::TooLarge`]
     /// for sizes of zero and beyond the device's limits; `hipErrorOutOfMemory`; `hipErrorInvalidValue` for shapes that the runtime
     /// does not have.
+    #[doc(alias("hipMallocArray", "cudaMallocArray"))]
+    #[doc(alias("hipMalloc3DArray", "cudaMalloc3DArray"))]
+    #[doc(alias("hipArrayCreate", "cuArrayCreate"))]
+    #[doc(alias("hipArray3DCreate", "cuArray3DCreate"))]
     pub fn new(device: &Device, shape: ArrayShape) -> Result<Self> {
         Self::with_flags(device, shape, 0)
     }

@@ -40,6 +40,8 @@ use crate::stream::usage::AccessKind;
 /// assert_eq!(image.to_vec()?, [0, 7, 7, 0, 0, 0]);
 /// # Ok(()) }
 /// ```
+#[doc(alias("hipMallocPitch", "cudaMallocPitch"))]
+#[doc(alias("hipMalloc3D", "cudaMalloc3D"))]
 pub struct PitchedBuffer<T> {
     memory: Allocation,
     pitch: usize,
@@ -53,6 +55,9 @@ impl<T: Pod> PitchedBuffer<T> {
     ///
     /// # Errors
     /// `hipErrorOutOfMemory`; [`TooLarge`](crate::Error::TooLarge) and [`ZeroSizedType`](crate::Error::ZeroSizedType) before the call.
+    #[doc(alias("hipMallocPitch", "cudaMallocPitch"))]
+    #[doc(alias("hipMalloc3D", "cudaMalloc3D"))]
+    #[doc(alias("hipMemAllocPitch", "cuMemAllocPitch"))]
     pub fn uninit(device: &Device, extent: impl Into<Extent>) -> Result<Self> {
         let extent = extent.into();
         let (elements, row) = extent.checked::<T>()?;
