@@ -55,6 +55,7 @@
 //! | [`graph`] | graphs, their nodes, capture |
 //! | `execution` (10.0) | execution contexts: parts of a device with streams of their own |
 //! | [`runtime`] | the choice of the backend, versions, the last error of raw calls, profilers |
+//! | [`interop`] | calls of other libraries on this crate's streams and buffers |
 //! | [`dlpack`] | exchange of tensors with other libraries and with Python |
 //! | `gl` (Linux) | OpenGL's buffers and textures |
 //! | [`sys`] | the raw bindings |
@@ -155,6 +156,7 @@ pub mod execution;
 #[cfg(target_os = "linux")]
 pub mod gl;
 pub mod graph;
+pub mod interop;
 mod macros;
 pub mod memory;
 pub mod module;

@@ -1,5 +1,5 @@
 //! `cargo xtask ci`: what has to hold before a change goes in. Formatting, lints, documentation, what is generated,
-//! the oldest Rust, then `cargo xtask test`.
+//! the oldest Rust, then `cargo xtask test --all`.
 
 use std::process::Command;
 
@@ -13,14 +13,14 @@ use crate::{bench, layers, msrv, test, workspace};
 
 /// Everything that has to hold: formatting, lints, docs, generated files, the oldest Rust, all tests.
 ///
-/// Unlike `cargo xtask test` it fails where ROCm cannot be fetched.
+/// Unlike `cargo xtask test --all` it fails where ROCm cannot be fetched.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   cargo xtask ci                everything
   cargo xtask ci --no-test      everything but the tests
   cargo xtask ci fmt clippy     steps with these words in their name")]
 pub(crate) struct Args {
-    /// Leave the tests to `cargo xtask test`
+    /// Leave the tests to `cargo xtask test --all`
     #[arg(long)]
     no_test: bool,
     /// Show the steps instead of running them

@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use anyhow::{Context, Result, bail};
 
 use crate::hsa::{self, Profile};
-use crate::process::capture;
+use crate::process::messages;
 use crate::rocm::Release;
 use crate::steps::Step;
 use crate::test::{checked_cargo, hsa_ready};
@@ -65,7 +65,7 @@ pub(crate) fn real(release: &'static Release, offline: bool) -> Result<Step> {
 /// Builds all examples, and says where they are. No package is named, nor a feature: it is the workspace's root that decides.
 fn build(offline: bool) -> Result<BTreeMap<String, PathBuf>> {
     let mut command = checked_cargo("build", offline);
-    let messages = capture(command.args(["--examples", "--message-format", "json"]))?;
+    let messages = messages(command.arg("--examples"))?;
     let program = |line: &str| {
         let message: serde_json::Value = serde_json::from_str(line).ok()?;
         let target = &message["target"];

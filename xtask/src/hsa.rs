@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use crate::paths;
-use crate::process::capture;
+use crate::process::messages;
 use crate::rocm::{self, Release};
 use crate::test::{self, checked_cargo};
 
@@ -43,11 +43,11 @@ pub(crate) fn is_built(profile: Profile) -> bool {
 /// Builds both.
 pub(crate) fn build(offline: bool, profile: Profile) -> Result<()> {
     let mut command = checked_cargo("build", offline);
-    command.args(["-p", "hsa-sim", "-p", "gl-sim", "--message-format", "json"]);
+    command.args(["-p", "hsa-sim", "-p", "gl-sim"]);
     if matches!(profile, Profile::Release) {
         command.arg("--release");
     }
-    let messages = capture(&mut command)?;
+    let messages = messages(&mut command)?;
     put(&messages, "libhsa-runtime64", profile, LIBRARY)?;
     put(&messages, "gl_sim", profile, OPEN_GL)?;
     let link = folder(profile).join(X);

@@ -21,7 +21,7 @@ const INSTRUCTIONS: &str = "sim/amdgpu-sim/tests/opcodes/libraries.txt";
 /// instructions, with the same text. Fails if they differ anywhere, and says where.
 ///
 /// The libraries are read as they are; no GPU and no ROCm installation is needed. All five take about two minutes on two cores
-/// and up to 2 GB of memory. `cargo xtask test` does the same with a sample of more than two million instructions.
+/// and up to 2 GB of memory. `cargo xtask test --all` does the same with a sample of more than two million instructions.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   cargo xtask rocm fetch 7.2 --with rocblas,rocrand,rocsparse,rccl,rocsolver

@@ -15,7 +15,7 @@ use crate::test::checked_cargo;
 
 /// Runs a sample of the software GPU's tests under valgrind: no leak, no invalid access, no use of what was never written.
 ///
-/// Takes less than a minute. Needs valgrind (apt-get install valgrind). `cargo xtask test` does it too, where valgrind is installed.
+/// Takes less than a minute. Needs valgrind (apt-get install valgrind). `cargo xtask test --all` does it too, where valgrind is installed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Use no network: only what is there already

@@ -38,7 +38,7 @@ mod workspace;
     bin_name = "cargo xtask",
     version,
     after_long_help = "Examples:
-  cargo xtask test             run every test that this machine can run
+  cargo xtask test             run the tests of the main crates; with --all, every test that this machine can run
   cargo xtask rocm fetch 7.2   get the real HIP runtime of ROCm 7.2 under target/rocm
   cargo xtask bindgen          write the -sys crates anew
   cargo xtask kernels          compile the examples' kernels anew

@@ -1,6 +1,8 @@
 //! Running other programs.
 
-use std::process::Command;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
 
 pub(crate) use rocm_sdk::install::command::{capture, find, shown};
 
@@ -13,4 +15,18 @@ pub(crate) fn cargo() -> Command {
     }
     command.current_dir(crate::paths::root());
     command
+}
+
+/// Runs cargo for its messages (`--message-format json-render-diagnostics`), and lets it show what it builds.
+///
+/// # Errors
+/// If it cannot be started or fails; what is wrong it has written itself.
+pub(crate) fn messages(command: &mut Command) -> Result<String> {
+    let name = shown(command);
+    command.args(["--message-format", "json-render-diagnostics"]).stdin(Stdio::null());
+    let output = command.stderr(Stdio::inherit()).output().with_context(|| format!("could not start `{name}`"))?;
+    if !output.status.success() {
+        bail!("`{name}` failed: {}", output.status);
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

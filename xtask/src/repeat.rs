@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::process::capture;
+use crate::process::messages;
 use crate::rocm::Release;
 use crate::steps::Counts;
 
@@ -47,7 +47,7 @@ pub(crate) fn run(mut build: Command, start: impl Fn(&Path) -> Command + Sync) -
     for (name, _) in PROGRAMS {
         build.args(["--test", name]);
     }
-    let messages = capture(build.args(["--no-run", "--message-format", "json"]))?;
+    let messages = messages(build.arg("--no-run"))?;
     let runs = PROGRAMS.iter().map(|(name, times)| {
         let program =
             program(&messages, name).with_context(|| format!("cargo did not say where the test {name} is"))?;

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: every test that this machine can run.
+//! `cargo xtask test`: the quick set of tests, or every test that this machine can run.
 //!
 //! The steps are declared in [`fn@steps`]. Tests learn where ROCm is from `ROCM_RS_TREES`, the absolute path of a folder
 //! with `5.7`, `6.4` and `7.2` in it (whichever were fetched). A test that runs on one of them, through its loader,
@@ -26,18 +26,23 @@ const NEWEST: &str = LEVELS[LEVELS.len() - 1];
 /// Safe crates that have the levels as features, as every -sys crate has.
 const SAFE: [&str; 2] = ["hip", "hiprtc"];
 
-/// Every test that this machine can run, with a summary that names what was skipped and why.
+/// Tests of the main crates, on the software GPU and on ROCm 7.2's own HIP runtime; with `--all`, every test that this machine can run.
 ///
-/// Real ROCm releases are fetched if they can be (about 1.6 GB, once), so that the bindings are compared with their
-/// headers and symbols and the crates run on their libraries. No AMD GPU is needed.
+/// The quick set is for every change: unit and integration tests of the crates that users meet, `hip`'s tests on AMD's own HIP
+/// runtime, and the examples there. `--all` adds every API level of every crate, ROCm 6.4 and 5.7, the libraries of ROCm, what is repeated,
+/// and doc tests. The summary names what was skipped and why. No AMD GPU is needed.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
-  cargo xtask test                     everything
+  cargo xtask test                     the quick set: minutes
+  cargo xtask test --all               everything: hours, 1.6 GB fetched, 27 GB on disk
   cargo xtask test --offline           without the network
-  cargo xtask test --list              what there is
-  cargo xtask test level real          steps with these words in their name
+  cargo xtask test --all --list        what there is
+  cargo xtask test level real          of all, steps with these words in their name
   cargo xtask test --rocm 7.2 real     on one ROCm release")]
 pub(crate) struct Args {
+    /// Everything, not just the quick set
+    #[arg(long)]
+    all: bool,
     /// Use no network: only what is there already
     #[arg(long)]
     offline: bool,
@@ -54,8 +59,42 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let steps = steps(args.offline, &args.releases())?;
+    // Who names steps means any, and who names releases those.
+    let quick = !args.all && args.filters.is_empty() && args.rocm.is_empty();
+    let steps = if quick { quick_steps(args.offline)? } else { steps(args.offline, &args.releases())? };
+    if !args.list {
+        println!("{}", if quick { QUICK_COSTS } else { COSTS });
+    }
     steps::list_or_run(steps, &args.filters, args.list)
+}
+
+/// What the quick set costs, told before.
+const QUICK_COSTS: &str = "\
+The quick set (`cargo xtask test --all` is everything). From nothing, on two idle cores: 10 minutes, 70 MB of ROCm 7.2 to download
+once, 7 GB on disk under target/.";
+
+/// What all of it costs.
+const COSTS: &str = "\
+All steps, or those that were named. From nothing, on two idle cores, all of them: an hour and more, 1.6 GB of ROCm 5.7, 6.4 and 7.2 to download
+once, 27 GB on disk under target/.";
+
+/// The release that the quick set runs on.
+const QUICK_RELEASE: &str = "7.2";
+
+/// What is run often: the main crates on the software GPU, and `hip` and the examples on one real HIP runtime.
+fn quick_steps(offline: bool) -> Result<Vec<Step>> {
+    let release = rocm::release(QUICK_RELEASE)?;
+    let mut crates = checked_cargo("test", offline);
+    // The feature is the examples' own: what they are built with again below is the same.
+    crates.args(["--no-fail-fast", "--lib", "--tests", "--features", "hip/sim"]);
+    crates.args(packages(&["rocm-sdk", "hip", "hiprtc", "hip-sim", "rocm-examples"]));
+    Ok(vec![
+        fetch(release, &[], offline),
+        Step::command("crates", "unit and integration tests of the main crates, on the software GPU", crates),
+        hsa_library(offline),
+        hsa(release, Variant::Quick, offline),
+        examples::real(release, offline)?,
+    ])
 }
 
 impl Args {
@@ -66,7 +105,7 @@ impl Args {
 
 /// The table of steps.
 pub(crate) fn steps(offline: bool, releases: &[&'static Release]) -> Result<Vec<Step>> {
-    let mut steps: Vec<Step> = releases.iter().map(|release| fetch(release, offline)).collect();
+    let mut steps: Vec<Step> = releases.iter().map(|release| fetch(release, &rocm::FOR_TESTS, offline)).collect();
     let test = |words: &[&str]| {
         let mut command = checked_cargo("test", offline);
         command.arg("--no-fail-fast").args(words);
@@ -123,12 +162,12 @@ pub(crate) fn steps(offline: bool, releases: &[&'static Release]) -> Result<Vec<
 }
 
 /// Getting a release: what cannot be had here is skipped, and the tests that need it say so themselves.
-fn fetch(release: &'static Release, offline: bool) -> Step {
+fn fetch(release: &'static Release, sets: &'static [&'static str], offline: bool) -> Step {
     let about = format!("real libraries and headers, under {}", rocm::tree(release).folder().display());
-    let sets = rocm::FOR_TESTS.map(str::to_owned);
-    Step::call(format!("fetch {}", release.name), about, move || rocm::fetch(release, &sets, false)).or_skip().when(
+    let names: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+    Step::call(format!("fetch {}", release.name), about, move || rocm::fetch(release, &names, false)).or_skip().when(
         move || {
-            let missing = rocm::missing(release, &rocm::FOR_TESTS);
+            let missing = rocm::missing(release, sets);
             if missing.is_empty() {
                 Ok(())
             } else if offline {
@@ -210,6 +249,8 @@ enum Variant {
     Architecture(&'static str),
     /// Two, for the tests that use a second one.
     TwoDevices,
+    /// As usual, for the test programs that `hip` has most of its tests in.
+    Quick,
 }
 
 /// `cargo test` of `hip` at an API level, as the steps `hsa` have it.
@@ -250,13 +291,17 @@ pub(crate) fn hsa_ready(release: &'static Release) -> impl Fn() -> Result<(), St
 fn hsa(release: &'static Release, variant: Variant, offline: bool) -> Step {
     let level = if matches!(variant, Variant::TwoDevices) { feature(release) } else { NEWEST.to_owned() };
     let mut command = test_hip(&level, offline);
-    command.args(["--no-fail-fast", "--lib", "--tests"]);
+    command.arg("--no-fail-fast");
+    match variant {
+        Variant::Quick => command.args(["--test", "gpu", "--test", "graph"]),
+        _ => command.args(["--lib", "--tests"]),
+    };
     hsa_sim::run_on(&mut command, release, Profile::Dev);
     command.args(BUT_MISUSE);
     let mut about = format!("hip's tests on the real HIP runtime of ROCm {}, over the software GPU", release.name);
     let mut name = format!("hsa {}", release.name);
     match variant {
-        Variant::Usual => {}
+        Variant::Usual | Variant::Quick => {}
         Variant::Architecture(architecture) => {
             command.env("HIP_SIM_ARCH", architecture);
             about.push_str(&format!(" as {architecture}"));
@@ -337,6 +382,13 @@ mod tests {
         assert_eq!(features(&["hip", "hiprtc"], "rocm-6-4"), "hip/rocm-6-4,hiprtc/rocm-6-4");
         assert_eq!(features(&["hip"], ""), "");
         assert_eq!(feature(rocm::release("5.7").unwrap()), "rocm-5-7");
+    }
+
+    #[test]
+    fn the_quick_set_is_small_and_on_one_release() {
+        let steps = quick_steps(true).unwrap();
+        let names: Vec<&str> = steps.iter().map(Step::name).collect();
+        assert_eq!(names, ["fetch 7.2", "crates", "build hsa-sim", "hsa 7.2", "examples 7.2"]);
     }
 
     #[test]

@@ -13,6 +13,30 @@ pub(crate) fn check(status: hipError_t, function: &'static str, asked: impl FnOn
     if status.0 == 0 { Ok(()) } else { Err(failed(status, function, asked())) }
 }
 
+impl Status {
+    /// `Ok` on success; else an error with the runtime's name and description of the status, for raw calls of [`sys`](crate::sys).
+    /// `asked` says what was asked of `function`. It is only called on failure.
+    ///
+    /// ```
+    /// # fn main() -> hip::Result<()> {
+    /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+    /// # hip::Device::get(0)?;
+    /// use hip::{Status, sys};
+    ///
+    /// let mut count = 0;
+    /// // SAFETY: `count` is valid for a write.
+    /// let status = unsafe { sys::hipGetDeviceCount(&mut count) };
+    /// Status::from(status).check("hipGetDeviceCount", || "the number of devices".to_owned())?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Hip`]; [`Error::NoLibrary`], [`Error::NoSymbol`] and [`Error::NoDevice`] for the statuses that mean so.
+    pub fn check(self, function: &'static str, asked: impl FnOnce() -> String) -> Result<()> {
+        check(self.into(), function, asked)
+    }
+}
+
 #[cold]
 pub(crate) fn failed(status: hipError_t, function: &'static str, asked: String) -> Error {
     let code = Status(status.0);

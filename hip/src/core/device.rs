@@ -112,6 +112,30 @@ impl Device {
         check(status, "hipSetDevice", || format!("device {}", self.index()))
     }
 
+    /// Runs `body` with this the current device of this thread, then makes the one current again that was before (`hipSetDevice`): for
+    /// foreign code that goes by the current device.
+    ///
+    /// # Errors
+    /// Those of [`make_current`](Self::make_current), before `body` runs or after it.
+    #[doc(alias("hipSetDevice", "cudaSetDevice"))]
+    pub fn with_current<R>(&self, body: impl FnOnce() -> R) -> Result<R> {
+        struct Restore(Option<Device>);
+        impl Drop for Restore {
+            fn drop(&mut self) {
+                if let Some(before) = self.0.take() {
+                    let _ = before.make_current();
+                }
+            }
+        }
+        let before = Self::current()?;
+        self.make_current()?;
+        let mut restore = Restore(Some(before));
+        let result = body();
+        restore.0 = None;
+        before.make_current()?;
+        Ok(result)
+    }
+
     /// The index, counted from 0.
     #[must_use]
     pub fn index(&self) -> usize {

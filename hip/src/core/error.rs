@@ -56,6 +56,18 @@ impl Status {
     pub const UNKNOWN: Self = Self(999);
 }
 
+impl From<hip_sys::hipError_t> for Status {
+    fn from(status: hip_sys::hipError_t) -> Self {
+        Self(status.0)
+    }
+}
+
+impl From<Status> for hip_sys::hipError_t {
+    fn from(status: Status) -> Self {
+        Self(status.0)
+    }
+}
+
 impl fmt::Debug for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The generated constant's name, with no call into the runtime.
@@ -109,7 +121,7 @@ pub(crate) const SIM_HINT: &str = "to run on the software GPU, set HIP_RS_BACKEN
 pub(crate) const SIM_HINT: &str = "to run on the software GPU, build with the feature `sim` of `hip` and set HIP_RS_BACKEND=sim or call hip::sim_if_no_gpu()";
 
 /// How to have a HIP runtime, for the error of those who have none.
-const INSTALL_HINT: &str = "to have one: `rocm-sdk install 7.2` (Debian's packages, without root; `cargo install rocm-sdk --features cli` brings the command, and `rocm-sdk run 7.2 -- PROGRAM` uses it), or AMD's packages; if one is installed where it was not looked for, set ROCM_PATH; `rocm-sdk doctor` tells what is wrong with what is there";
+const INSTALL_HINT: &str = "to have one: `rocm-sdk install 7.2` (Debian's packages, without root; `cargo install --locked --path rocm-sdk --features cli` installs the command, and `rocm-sdk run 7.2 -- PROGRAM` uses it), or AMD's packages; if one is installed where it was not looked for, set ROCM_PATH; `rocm-sdk doctor` tells what is wrong with what is there";
 
 /// Why a function of this crate failed. Whatever can be checked is checked before the C call.
 ///
@@ -424,7 +436,15 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Hip(error) => Some(&**error),
+            Self::File { reason, .. } => Some(&**reason),
+            _ => None,
+        }
+    }
+}
 
 impl Error {
     /// The runtime's status, if this error came from the runtime.

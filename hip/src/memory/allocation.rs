@@ -5,6 +5,7 @@ use std::mem::ManuallyDrop;
 use std::ptr;
 use std::sync::Arc;
 
+use super::Admission;
 use super::pool::PoolInner;
 use super::registered::HeapBlock;
 use crate::core::call::check;
@@ -150,11 +151,12 @@ impl Allocation {
 
     /// `Ok` if work on `device` may do an access of `kind`.
     #[inline]
-    pub(crate) fn admit(&self, device: Device, kind: AccessKind, what: &'static str) -> Result<()> {
-        if device == self.device || self.bytes == 0 || self.admits_other(device, kind) {
-            return Ok(());
+    pub(crate) fn admit(&self, device: Device, kind: AccessKind, what: &'static str) -> Result<Admission> {
+        if device == self.device || self.bytes == 0 {
+            return Ok(Admission::OWN);
         }
-        Err(device.expected(self.device, what))
+        let admission = Admission::begin();
+        if self.admits_other(device, kind) { Ok(admission) } else { Err(device.expected(self.device, what)) }
     }
 
     #[cold]

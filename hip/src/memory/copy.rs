@@ -70,7 +70,7 @@ impl<T: Pod> DeviceSlice<'_, T> {
     #[doc(alias("hipMemcpyWithStream"))]
     pub fn copy_to_slice_on(&self, stream: &Stream, destination: &mut [T]) -> Result<()> {
         same_len("copy from the device", destination.len(), self.len())?;
-        self.admit(stream.device(), "the source")?;
+        let _admitted = self.admit(stream.device(), "the source")?;
         if self.is_empty() {
             return Ok(());
         }
@@ -95,8 +95,8 @@ impl<T: Pod> DeviceSlice<'_, T> {
     {
         let destination = destination.into();
         same_len("copy from the device", destination.len(), self.len())?;
-        self.admit(stream.device(), "the source")?;
-        destination.admit(stream.device(), "the destination")?;
+        let _admitted = self.admit(stream.device(), "the source")?;
+        let _admitted = destination.admit(stream.device(), "the destination")?;
         if self.is_empty() {
             return Ok(());
         }
@@ -175,7 +175,7 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
     #[doc(alias("hipMemcpyWithStream"))]
     pub fn copy_from_slice_on(&mut self, stream: &Stream, source: &[T]) -> Result<()> {
         same_len("copy to the device", self.len(), source.len())?;
-        self.admit(stream.device(), "the destination")?;
+        let _admitted = self.admit(stream.device(), "the destination")?;
         if self.is_empty() {
             return Ok(());
         }
@@ -200,8 +200,8 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
     {
         let source = source.into();
         same_len("copy to the device", self.len(), source.len())?;
-        self.admit(stream.device(), "the destination")?;
-        source.admit(stream.device(), "the source")?;
+        let _admitted = self.admit(stream.device(), "the destination")?;
+        let _admitted = source.admit(stream.device(), "the source")?;
         if self.is_empty() {
             return Ok(());
         }
@@ -231,7 +231,7 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
     {
         let source = source.into();
         same_len("copy between devices", self.len(), source.len())?;
-        self.admit(stream.device(), "the destination")?;
+        let _admitted = self.admit(stream.device(), "the destination")?;
         if self.is_empty() {
             return Ok(());
         }

@@ -47,7 +47,7 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
     #[doc(alias("hipMemsetD32Async", "cuMemsetD32Async"))]
     #[doc(alias("hipMemsetAsync", "cudaMemsetAsync"))]
     pub fn fill_async(&mut self, stream: &Stream, value: T) -> Result<()> {
-        self.admit(stream.device(), "the destination")?;
+        let _admitted = self.admit(stream.device(), "the destination")?;
         if self.is_empty() {
             return Ok(());
         }
@@ -62,7 +62,7 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
     /// [`WrongDevice`](crate::Error::WrongDevice) if the stream is on another device.
     #[doc(alias("hipMemsetD8Async", "cuMemsetD8Async"))]
     pub fn fill_bytes_async(&mut self, stream: &Stream, value: u8) -> Result<()> {
-        self.admit(stream.device(), "the destination")?;
+        let _admitted = self.admit(stream.device(), "the destination")?;
         if self.is_empty() {
             return Ok(());
         }

@@ -61,7 +61,7 @@ impl<'a> GraphCopy<'a> {
     ) -> Result<Self> {
         let (destination, source) = (destination.into(), source.into());
         same_len(WHAT, destination.len(), source.len())?;
-        source.admit(destination.device(), "the source")?;
+        let _admitted = source.admit(destination.device(), "the source")?;
         Ok(Self {
             destination: destination.pointer(),
             source: source.pointer(),
@@ -83,7 +83,7 @@ impl<'a> GraphCopy<'a> {
     ) -> Result<Self> {
         let (destination, source) = (destination.into(), source.into());
         same_len(WHAT, destination.len(), source.len())?;
-        destination.admit(source.device(), "the destination")?;
+        let _admitted = destination.admit(source.device(), "the destination")?;
         Ok(Self {
             destination: destination.pointer(),
             source: source.pointer(),

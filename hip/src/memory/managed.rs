@@ -15,7 +15,7 @@ use hip_sys::{
 };
 
 use super::host::{host_memory, host_slices};
-use super::{Allocation, Owner, byte_len};
+use super::{Allocation, DeviceSlice, DeviceSliceMut, Owner, byte_len};
 use crate::core::call::check;
 use crate::core::context;
 use crate::core::device::Device;
@@ -111,6 +111,19 @@ pub enum MemoryAttach {
     Host,
     /// The stream, and the host when the stream is idle.
     Single,
+}
+
+impl<'a, T: Pod> From<&'a ManagedBuffer<T>> for DeviceSlice<'a, T> {
+    fn from(buffer: &'a ManagedBuffer<T>) -> Self {
+        // Devices see it where the host does.
+        Self::new(&buffer.memory, 0, buffer.len)
+    }
+}
+
+impl<'a, T: Pod> From<&'a mut ManagedBuffer<T>> for DeviceSliceMut<'a, T> {
+    fn from(buffer: &'a mut ManagedBuffer<T>) -> Self {
+        Self::new(&buffer.memory, 0, buffer.len)
+    }
 }
 
 impl<T: Pod> ManagedBuffer<T> {

@@ -1,5 +1,6 @@
 //! Memory: device, pinned, managed and pitched buffers, copies and fills, pools, arrays, peer access, DLPack, memory of other APIs.
 
+mod admission;
 mod allocation;
 pub mod array;
 mod attributes;
@@ -63,6 +64,7 @@ pub(crate) use pool::location;
 pub use registered::{RegisterOptions, Registered, RegisteredBuffer};
 pub use slice::{DeviceSlice, DeviceSliceMut};
 
+pub(crate) use admission::Admission;
 pub(crate) use allocation::{Allocation, Keeper, Owner};
 
 use crate::core::call::check;

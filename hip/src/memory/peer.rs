@@ -9,6 +9,7 @@ use crate::core::device::Device;
 use crate::core::error::{Error, Result, Status};
 use crate::core::peer::{Link, LinkType, PeerAttribute};
 use crate::core::per_device::PerDevice;
+use crate::memory::admission::wait_for_admitted;
 
 /// `hipErrorPeerAccessAlreadyEnabled`
 const ALREADY_ENABLED: Status = Status(704);
@@ -99,6 +100,7 @@ impl Device {
         self.expect_another(peer)?;
         // First no new work is admitted, then the old is waited for.
         self.peers().set(peer.index(), false);
+        wait_for_admitted();
         self.synchronize()?;
         // SAFETY: takes a device that there is.
         let status = unsafe { hip_sys::hipDeviceDisablePeerAccess(peer.raw()) };

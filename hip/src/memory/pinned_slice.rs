@@ -5,7 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
 
-use super::{Allocation, range_of};
+use super::{Admission, Allocation, range_of};
 use crate::core::device::Device;
 use crate::core::error::Result;
 use crate::stream::usage::{Access, AccessKind};
@@ -84,8 +84,12 @@ macro_rules! common {
                 self.len == 0 || matches!(self.memory.owner(), super::Owner::Managed)
             }
 
+            pub(crate) fn memory(&self) -> &'a Allocation {
+                self.memory
+            }
+
             /// `Ok` if copies on `device` may use the memory.
-            pub(crate) fn admit(&self, device: Device, what: &'static str) -> Result<()> {
+            pub(crate) fn admit(&self, device: Device, what: &'static str) -> Result<Admission> {
                 self.memory.admit(device, $access, what)
             }
         }
@@ -113,6 +117,24 @@ impl<'a, T> PinnedSlice<'a, T> {
 
 impl<'a, T> From<PinnedSliceMut<'a, T>> for PinnedSlice<'a, T> {
     fn from(slice: PinnedSliceMut<'a, T>) -> Self {
+        Self { memory: slice.memory, offset: slice.offset, len: slice.len, elements: PhantomData }
+    }
+}
+
+impl<'a, T> From<&PinnedSlice<'a, T>> for PinnedSlice<'a, T> {
+    fn from(slice: &PinnedSlice<'a, T>) -> Self {
+        *slice
+    }
+}
+
+impl<'a, T> From<&'a PinnedSliceMut<'_, T>> for PinnedSlice<'a, T> {
+    fn from(slice: &'a PinnedSliceMut<'_, T>) -> Self {
+        Self { memory: slice.memory, offset: slice.offset, len: slice.len, elements: PhantomData }
+    }
+}
+
+impl<'a, T> From<&'a mut PinnedSliceMut<'_, T>> for PinnedSliceMut<'a, T> {
+    fn from(slice: &'a mut PinnedSliceMut<'_, T>) -> Self {
         Self { memory: slice.memory, offset: slice.offset, len: slice.len, elements: PhantomData }
     }
 }

@@ -7,7 +7,7 @@ use std::ops::RangeBounds;
 
 use bytemuck::Pod;
 
-use super::{Allocation, DeviceBuffer, DevicePtr, range_of};
+use super::{Admission, Allocation, DeviceBuffer, DevicePtr, range_of};
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::stream::usage::{Access, AccessKind, Usage};
@@ -132,7 +132,7 @@ impl<'a, T> DeviceSlice<'a, T> {
     }
 
     /// `Ok` if work on `device` may read these elements.
-    pub(crate) fn admit(&self, device: Device, what: &'static str) -> Result<()> {
+    pub(crate) fn admit(&self, device: Device, what: &'static str) -> Result<Admission> {
         self.memory.admit(device, AccessKind::Read, what)
     }
 
@@ -160,7 +160,7 @@ impl<'a, T> DeviceSliceMut<'a, T> {
     }
 
     /// `Ok` if work on `device` may write to these elements.
-    pub(crate) fn admit(&self, device: Device, what: &'static str) -> Result<()> {
+    pub(crate) fn admit(&self, device: Device, what: &'static str) -> Result<Admission> {
         self.memory.admit(device, AccessKind::Write, what)
     }
 
@@ -228,6 +228,24 @@ impl<'a, T: Pod> From<&'a mut DeviceBuffer<T>> for DeviceSliceMut<'a, T> {
 
 impl<'a, T> From<DeviceSliceMut<'a, T>> for DeviceSlice<'a, T> {
     fn from(slice: DeviceSliceMut<'a, T>) -> Self {
+        Self::new(slice.memory, slice.offset, slice.len)
+    }
+}
+
+impl<'a, T> From<&DeviceSlice<'a, T>> for DeviceSlice<'a, T> {
+    fn from(slice: &DeviceSlice<'a, T>) -> Self {
+        *slice
+    }
+}
+
+impl<'a, T> From<&'a DeviceSliceMut<'_, T>> for DeviceSlice<'a, T> {
+    fn from(slice: &'a DeviceSliceMut<'_, T>) -> Self {
+        Self::new(slice.memory, slice.offset, slice.len)
+    }
+}
+
+impl<'a, T> From<&'a mut DeviceSliceMut<'_, T>> for DeviceSliceMut<'a, T> {
+    fn from(slice: &'a mut DeviceSliceMut<'_, T>) -> Self {
         Self::new(slice.memory, slice.offset, slice.len)
     }
 }

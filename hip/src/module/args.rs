@@ -10,7 +10,8 @@ use super::KernelInfo;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::memory::{
-    DeviceBuffer, DevicePtr, DeviceSlice, DeviceSliceMut, ManagedBuffer, PitchedBuffer, PitchedSlice, PitchedSliceMut,
+    Admission, DeviceBuffer, DevicePtr, DeviceSlice, DeviceSliceMut, ManagedBuffer, PitchedBuffer, PitchedSlice,
+    PitchedSliceMut,
 };
 use crate::stream::usage::{Access, AccessKind};
 use crate::texture::{Surface, Texture};
@@ -24,6 +25,7 @@ pub struct Arguments<'a> {
     packed: Packed<'a>,
     device: Device,
     accesses: SmallVec<[Access<'a>; 8]>,
+    admission: Admission,
 }
 
 /// The bytes of the arguments so far, each where the kernel reads it.
@@ -46,7 +48,7 @@ pub(crate) type Pointers = SmallVec<[*mut c_void; 16]>;
 impl<'a> Arguments<'a> {
     #[inline]
     pub(crate) fn new(kernel: &'a KernelInfo, device: Device) -> Self {
-        Self { packed: Packed::new(kernel), device, accesses: SmallVec::new() }
+        Self { packed: Packed::new(kernel), device, accesses: SmallVec::new(), admission: Admission::OWN }
     }
 
     /// Checks the number of arguments, so that no parameter is left unset.
@@ -58,6 +60,15 @@ impl<'a> Arguments<'a> {
     #[inline]
     pub(crate) fn expect_count(&self, given: usize) -> Result<()> {
         self.packed.expect_count(given)
+    }
+
+    /// Keeps what admits the memory of an argument until the launch is queued.
+    #[inline]
+    fn hold(&mut self, admission: Admission) {
+        // The first covers all that are admitted while it is held.
+        if self.admission.is_own() {
+            self.admission = admission;
+        }
     }
 
     #[inline]
@@ -222,7 +233,7 @@ impl<T: Pod> KernelArg for DevicePtr<T> {
 impl<T: Pod> KernelArg for &DeviceBuffer<T> {
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
         let memory = self.allocation();
-        memory.admit(arguments.device, AccessKind::Read, ARGUMENT)?;
+        arguments.hold(memory.admit(arguments.device, AccessKind::Read, ARGUMENT)?);
         arguments.buffer(memory.pointer, Access::read(&memory.usage), std::any::type_name::<T>())
     }
 }
@@ -230,7 +241,7 @@ impl<T: Pod> KernelArg for &DeviceBuffer<T> {
 impl<T: Pod> KernelArg for &mut DeviceBuffer<T> {
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
         let memory = self.allocation();
-        memory.admit(arguments.device, AccessKind::Write, ARGUMENT)?;
+        arguments.hold(memory.admit(arguments.device, AccessKind::Write, ARGUMENT)?);
         arguments.buffer(memory.pointer, Access::write(&memory.usage), std::any::type_name::<T>())
     }
 }
@@ -251,7 +262,7 @@ impl<T: Pod> KernelArg for &mut ManagedBuffer<T> {
 impl<T: Pod> KernelArg for &PitchedBuffer<T> {
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
         let slice = self.as_slice();
-        slice.admit(arguments.device, ARGUMENT)?;
+        arguments.hold(slice.admit(arguments.device, ARGUMENT)?);
         arguments.buffer(slice.pointer(), slice.access(), std::any::type_name::<T>())
     }
 }
@@ -259,21 +270,21 @@ impl<T: Pod> KernelArg for &PitchedBuffer<T> {
 impl<T: Pod> KernelArg for &mut PitchedBuffer<T> {
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
         let (slice, usage) = (self.as_slice(), self.as_slice().access().usage);
-        self.admit_write(arguments.device, ARGUMENT)?;
+        arguments.hold(self.admit_write(arguments.device, ARGUMENT)?);
         arguments.buffer(slice.pointer(), Access::write(usage), std::any::type_name::<T>())
     }
 }
 
 impl<T: Pod> KernelArg for PitchedSlice<'_, T> {
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
-        self.admit(arguments.device, ARGUMENT)?;
+        arguments.hold(self.admit(arguments.device, ARGUMENT)?);
         arguments.buffer(self.pointer(), self.access(), std::any::type_name::<T>())
     }
 }
 
 impl<T: Pod> KernelArg for PitchedSliceMut<'_, T> {
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
-        self.admit(arguments.device, ARGUMENT)?;
+        arguments.hold(self.admit(arguments.device, ARGUMENT)?);
         arguments.buffer(self.pointer(), self.access(), std::any::type_name::<T>())
     }
 }
@@ -301,7 +312,7 @@ impl<'s, T: Pod> DeviceSlice<'s, T> {
     where
         's: 'a,
     {
-        self.admit(arguments.device, ARGUMENT)?;
+        arguments.hold(self.admit(arguments.device, ARGUMENT)?);
         arguments.buffer(self.pointer(), self.access(), std::any::type_name::<T>())
     }
 }
@@ -314,7 +325,7 @@ impl<T: Pod> KernelArg for DeviceSlice<'_, T> {
 
 impl<T: Pod> KernelArg for DeviceSliceMut<'_, T> {
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
-        self.admit(arguments.device, ARGUMENT)?;
+        arguments.hold(self.admit(arguments.device, ARGUMENT)?);
         arguments.buffer(self.pointer(), self.access(), std::any::type_name::<T>())
     }
 }

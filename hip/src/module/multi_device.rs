@@ -7,6 +7,7 @@ use super::{Kernel, KernelArgs, LaunchConfig};
 use crate::core::call::check;
 use crate::core::error::{Error, Result};
 use crate::core::releases::one_at_a_time;
+use crate::interop::{Uses, on_streams};
 use crate::stream::Stream;
 
 /// One device's part of a launch on several devices ([`launch_cooperative_multi_device`]).
@@ -66,54 +67,44 @@ pub unsafe fn launch_cooperative_multi_device<A: KernelArgs>(
             return Err(bad_devices(format!("device {} twice", device.index())));
         }
         device.expect(part.stream.device(), "the stream")?;
-        part.stream.inner.refuse_captured("a launch on several devices")?;
         arguments.push(part.kernel.arguments(config, &part.args)?);
         part.kernel.check_cooperative(config)?;
     }
-    // The streams wait for what others do with the memory. It is borrowed until this returns, so that nothing comes in between.
-    for (part, arguments) in parts.iter().zip(&arguments) {
-        part.stream.inner.submit(arguments.accesses(), None, |_| Ok(()))?;
-    }
     // They point into the arguments, which stay where they are from here on.
     let mut pointers: Vec<Pointers> = arguments.iter_mut().map(Arguments::pointers).collect();
-    let LaunchConfig { grid, block, shared_bytes } = config;
-    let mut list: Vec<hip_sys::hipFunctionLaunchParams> = (parts.iter().zip(&mut pointers))
-        .map(|(part, pointers)| hip_sys::hipFunctionLaunchParams {
-            function: part.kernel.as_raw(),
-            gridDimX: grid.x,
-            gridDimY: grid.y,
-            gridDimZ: grid.z,
-            blockDimX: block.x,
-            blockDimY: block.y,
-            blockDimZ: block.z,
-            sharedMemBytes: shared_bytes,
-            hStream: part.stream.as_raw(),
-            kernelParams: pointers.as_mut_ptr(),
-        })
+    // The kernels' uses, for the streams that they are queued on.
+    let uses: Vec<Uses<'_>> = (parts.iter().zip(&arguments))
+        .map(|(part, arguments)| Uses::from_accesses(part.stream, arguments.accesses()))
         .collect();
-    first.kernel.device().activate()?;
-    let _one = one_at_a_time();
-    // SAFETY: there are `count` parts, each as in `Kernel::launch`: the functions' modules are loaded, the arguments are as the kernels take
-    // them, valid during the call, which copies them. The caller answers for the kernels.
-    let status = unsafe { hip_sys::hipModuleLaunchCooperativeKernelMultiDevice(list.as_mut_ptr(), count, 0) };
-    let launched = check(status, "hipModuleLaunchCooperativeKernelMultiDevice", || {
-        format!("{} and {} more", first.kernel.describe(config), count - 1)
-    });
-    if launched.is_err() {
-        // Some devices may have their part.
-        parts.iter().for_each(|part| drop(part.stream.synchronize()));
-        return launched;
+    on_streams(&uses, "a launch on several devices", || {
+        let LaunchConfig { grid, block, shared_bytes } = config;
+        let mut list: Vec<hip_sys::hipFunctionLaunchParams> = (parts.iter().zip(&mut pointers))
+            .map(|(part, pointers)| hip_sys::hipFunctionLaunchParams {
+                function: part.kernel.as_raw(),
+                gridDimX: grid.x,
+                gridDimY: grid.y,
+                gridDimZ: grid.z,
+                blockDimX: block.x,
+                blockDimY: block.y,
+                blockDimZ: block.z,
+                sharedMemBytes: shared_bytes,
+                hStream: part.stream.as_raw(),
+                kernelParams: pointers.as_mut_ptr(),
+            })
+            .collect();
+        first.kernel.device().activate()?;
+        let _one = one_at_a_time();
+        // SAFETY: there are `count` parts, each as in `Kernel::launch`: the functions' modules are loaded, the arguments are as the kernels take
+        // them, valid during the call, which copies them. The caller answers for the kernels.
+        let status = unsafe { hip_sys::hipModuleLaunchCooperativeKernelMultiDevice(list.as_mut_ptr(), count, 0) };
+        check(status, "hipModuleLaunchCooperativeKernelMultiDevice", || {
+            format!("{} and {} more", first.kernel.describe(config), count - 1)
+        })
+    })?;
+    for part in parts {
+        part.stream.inner.launched(part.kernel.named(&config));
     }
-    // Only now is there work to note; a mark that could not be made is made up for by waiting.
-    let mut noted = Ok(());
-    for (part, arguments) in parts.iter().zip(&arguments) {
-        let mark = part.stream.inner.submit(arguments.accesses(), Some(part.kernel.named(&config)), |_| Ok(()));
-        noted = noted.and(mark);
-    }
-    if noted.is_err() {
-        parts.iter().for_each(|part| drop(part.stream.synchronize()));
-    }
-    noted
+    Ok(())
 }
 
 fn bad_devices(value: String) -> Error {

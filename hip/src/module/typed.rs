@@ -12,7 +12,7 @@ use super::args::{ARGUMENT, point_to_hidden};
 use super::{Kernel, KernelInfo, LaunchConfig, Module, ParameterKind};
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
-use crate::memory::{Allocation, DevicePtr, DeviceSlice, DeviceSliceMut};
+use crate::memory::{Admission, Allocation, DevicePtr, DeviceSlice, DeviceSliceMut};
 use crate::stream::Stream;
 use crate::stream::usage::{Access, AccessKind, Accesses};
 use crate::texture::{Surface, Texture};
@@ -229,9 +229,14 @@ impl TypedKernel {
         let kernel = &self.kernel;
         let device = kernel.device();
         device.expect(stream.device(), "the stream")?;
+        let mut admitted = Admission::OWN;
         for argument in &arguments {
             if let Some((memory, access)) = &argument.touched {
-                memory.admit(device, access.kind, ARGUMENT)?;
+                let admission = memory.admit(device, access.kind, ARGUMENT)?;
+                // The first covers all that are admitted while it is held.
+                if admitted.is_own() {
+                    admitted = admission;
+                }
             }
         }
         for object in objects {

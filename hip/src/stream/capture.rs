@@ -20,7 +20,7 @@ pub(crate) struct Capture {
 }
 
 #[derive(Default)]
-struct State {
+pub(super) struct State {
     kept: Vec<Kept>,
     /// Kernels, for errors of the graph.
     kernels: Vec<Arc<str>>,
@@ -212,6 +212,30 @@ impl StreamInner {
         launch: Option<Launching<'_>>,
         queue: impl FnOnce(hipStream_t) -> Result<()>,
     ) -> Result<()> {
+        self.capture_with(accesses, |state| {
+            let before = self.last_captured();
+            queue(self.raw())?;
+            if before.is_some() && before == self.last_captured() {
+                state.at_once.push(Arc::clone(self));
+                let what = launch.map_or_else(|| "it".to_owned(), |launch| format!("the launch of {}", launch.kernel));
+                return Err(Error::Capture {
+                    reason: format!(
+                        "the runtime does {what} at once, and leaves it out of the graph of {}",
+                        self.describe()
+                    ),
+                });
+            }
+            state.kernels.extend(launch.map(|launch| Arc::clone(launch.kernel)));
+            Ok(())
+        })
+    }
+
+    /// Runs `body` for the graph that this thread captures the stream into, which keeps the memory.
+    pub(super) fn capture_with(
+        &self,
+        accesses: &[Access<'_>],
+        body: impl FnOnce(&mut State) -> Result<()>,
+    ) -> Result<()> {
         let Some(capture) = self.capture() else {
             return Err(Error::Capture { reason: format!("that of {} ended meanwhile", self.describe()) });
         };
@@ -223,20 +247,7 @@ impl StreamInner {
         for access in accesses {
             keep(&mut state.kept, access)?;
         }
-        let before = self.last_captured();
-        queue(self.raw())?;
-        if before.is_some() && before == self.last_captured() {
-            state.at_once.push(Arc::clone(self));
-            let what = launch.map_or_else(|| "it".to_owned(), |launch| format!("the launch of {}", launch.kernel));
-            return Err(Error::Capture {
-                reason: format!(
-                    "the runtime does {what} at once, and leaves it out of the graph of {}",
-                    self.describe()
-                ),
-            });
-        }
-        state.kernels.extend(launch.map(|launch| Arc::clone(launch.kernel)));
-        Ok(())
+        body(&mut state)
     }
 
     /// The nodes that the next one will wait for, which each that is captured changes; `None` if the runtime does not tell.

@@ -18,6 +18,7 @@ pub(crate) mod usage;
 use std::cell::RefCell;
 use std::ffi::c_int;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, TryLockError};
@@ -340,6 +341,22 @@ impl Stream {
         Ok(())
     }
 
+    /// Makes all later work on this stream wait for all work that `other` has now (`hipEventRecord`, `hipStreamWaitEvent`). The host does
+    /// not wait. `other` may be on another device.
+    ///
+    /// # Errors
+    /// [`Error::Capture`] if one of the two streams is captured by another thread, or into another graph.
+    #[doc(alias("hipEventRecord", "cuEventRecord", "cudaEventRecord"))]
+    #[doc(alias("hipStreamWaitEvent", "cuStreamWaitEvent", "cudaStreamWaitEvent"))]
+    pub fn wait_for(&self, other: &Self) -> Result<()> {
+        if self == other {
+            return Ok(());
+        }
+        let event = Event::without_timing(&other.device())?;
+        event.record(other)?;
+        self.wait_event(&event)
+    }
+
     /// A new event with timing, recorded here: [`Event::new`] and [`Event::record`].
     pub fn record(&self) -> Result<Event> {
         let event = Event::new(&self.inner.device)?;
@@ -364,6 +381,13 @@ impl PartialEq for Stream {
 }
 
 impl Eq for Stream {}
+
+impl Hash for Stream {
+    /// Handles of one stream have one hash.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.inner.id.hash(state);
+    }
+}
 
 impl fmt::Debug for Stream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -575,6 +599,18 @@ impl StreamInner {
         self.submit_checked(accesses, launch, || Ok(()), queue)
     }
 
+    /// As [`submit`](Self::submit), for a call of another library, which may queue nothing.
+    pub(crate) fn submit_foreign(
+        self: &Arc<Self>,
+        accesses: &[Access<'_>],
+        queue: impl FnOnce(hipStream_t) -> Result<()>,
+    ) -> Result<()> {
+        if self.is_captured() {
+            return self.capture_with(accesses, |_| queue(self.raw()));
+        }
+        self.submit(accesses, None, queue)
+    }
+
     /// As [`submit_numbered`](Self::submit_numbered), with `check` asked first, unless the stream's last launch was the same.
     #[inline]
     pub(crate) fn submit_checked<'a>(
@@ -619,6 +655,13 @@ impl StreamInner {
             state.launches.remember(launch);
         }
         Ok(ticket)
+    }
+
+    /// Notes a launch that is queued already, for errors that come back late, and traces it.
+    pub(crate) fn launched(&self, launch: Launching<'_>) {
+        let Launching { kernel, config } = launch;
+        self.lock().launches.remember(launch);
+        trace::launch(self.device, self.id, kernel, config.copied());
     }
 
     /// As [`submit_numbered`](Self::submit_numbered), where the stream is captured, or others may use the same memory.

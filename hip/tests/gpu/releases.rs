@@ -1,9 +1,8 @@
 //! One program on every runtime: built for any API level, it runs on each release from 5.7 on.
 
-use hip::LaunchConfig;
 use hip::device::{DeviceAttribute, MemoryInfo};
 
-use crate::{device, kernel};
+use crate::device;
 
 /// The structure that is asked for, and the function that fills it, are those of the runtime that was found: fields at its start,
 /// in its middle and at its end are what other functions say.
@@ -31,7 +30,9 @@ fn properties_are_read_as_the_runtime_lays_them_out() {
 #[test]
 fn a_function_that_the_runtime_lacks_is_named() {
     use hip::module::LaunchAttributes;
-    use hip::{DeviceBuffer, Error, Stream};
+    use hip::{DeviceBuffer, Error, LaunchConfig, Stream};
+
+    use crate::kernel;
 
     let Some(add) = kernel("add_in_place") else { return };
     let device = add.device();

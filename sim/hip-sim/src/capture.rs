@@ -1,4 +1,7 @@
 //! Streams whose work goes into a graph in place of running.
+//!
+//! As in HIP 7.2, to which a table of calls holds it (`hsa-sim/tests/capture`): a refused call spoils the streams that captures began on, or the
+//! one that it was about. Such a stream stays spoilt when its capture has been ended, with an error, until it is captured anew.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,6 +30,8 @@ pub(crate) fn exchange_mode(mode: hipStreamCaptureMode) -> hipStreamCaptureMode 
 #[derive(Clone)]
 pub(crate) struct Mark {
     capture: u64,
+    /// The stream that it was recorded on.
+    queue: QueueKey,
     nodes: Vec<usize>,
 }
 
@@ -44,6 +49,8 @@ pub(crate) struct View {
 struct Member {
     queue: QueueKey,
     is_blocking: bool,
+    /// Its next use is refused.
+    is_invalid: bool,
     /// The nodes that its next one comes behind.
     last: Vec<usize>,
 }
@@ -52,17 +59,32 @@ struct Capture {
     id: u64,
     mode: hipStreamCaptureMode,
     thread: ThreadId,
-    graph: usize,
+    /// Gone, if it has been ended with streams left that were not joined.
+    graph: Option<usize>,
     /// The graph was the program's before.
     is_given: bool,
-    is_invalid: bool,
+    /// It has been ended, with an error.
+    is_over: bool,
     /// The first is the one that was begun with.
     members: Vec<Member>,
+    /// What streams have done last that are no more.
+    loose: Vec<usize>,
 }
 
 impl Capture {
     fn member(&mut self, queue: QueueKey) -> Option<&mut Member> {
         self.members.iter_mut().find(|member| member.queue == queue)
+    }
+
+    /// Spoils the stream that it began on. HIP does not look at the others.
+    fn spoil(&mut self) {
+        self.members[0].is_invalid = true;
+    }
+
+    /// Whether it is one that the calling thread has to heed, whatever mode that thread is in.
+    fn concerns_this_thread(&self) -> bool {
+        self.mode == hipStreamCaptureModeGlobal
+            || (self.mode == hipStreamCaptureModeThreadLocal && self.thread == this_thread())
     }
 
     /// Whether what the calling thread does, and might wait for the captured work, is refused.
@@ -116,9 +138,9 @@ impl Captures {
         }
         let mut state = self.lock();
         let capture = state.of(queue)?;
-        let (id, graph, is_invalid) = (capture.id, capture.graph, capture.is_invalid);
-        let last = &capture.member(queue)?.last;
-        Some(View { id, graph, last: last.as_ptr(), count: last.len(), is_invalid })
+        let (id, graph) = (capture.id, capture.graph.unwrap_or(0));
+        let Member { last, is_invalid, .. } = capture.member(queue)?;
+        Some(View { id, graph, last: last.as_ptr(), count: last.len(), is_invalid: *is_invalid })
     }
 
     /// Begins a capture on a stream, into a new graph or one of the program's, behind nodes of it.
@@ -130,17 +152,29 @@ impl Captures {
         into: Option<(usize, Vec<usize>)>,
     ) -> Outcome {
         let mut state = self.lock();
-        ensure(state.of(target.queue).is_none(), hipErrorIllegalState)?;
+        let mut spoilt = None;
+        if let Some(old) = state.of(target.queue) {
+            let is_origin = old.members[0].queue == target.queue;
+            let is_invalid = old.member(target.queue).is_some_and(|member| member.is_invalid);
+            ensure(is_origin && is_invalid, hipErrorIllegalState)?;
+            spoilt = Some(old.id);
+        }
+        let spoilt = spoilt.and_then(|id| self.remove(&mut state, id));
         let is_given = into.is_some();
         let (graph, last) = match into {
             Some(into) => into,
             None => (runtime.graphs.insert(Graph::default()).ok_or(hipErrorOutOfMemory)?.addr(), Vec::new()),
         };
         state.serial += 1;
-        let member = Member { queue: target.queue, is_blocking: target.is_blocking, last };
+        let (queue, is_blocking) = (target.queue, target.is_blocking);
+        let member = Member { queue, is_blocking, is_invalid: false, last };
         let (id, thread) = (state.serial, this_thread());
-        state.captures.push(Capture { id, mode, thread, graph, is_given, is_invalid: false, members: vec![member] });
+        let (graph, members) = (Some(graph), vec![member]);
+        state.captures.push(Capture { id, mode, thread, graph, is_given, is_over: false, members, loose: Vec::new() });
         self.active.fetch_add(1, Ordering::AcqRel);
+        drop(state);
+        // The streams that had joined are free again, as they are in HIP when the new capture ends.
+        discard(runtime, spoilt);
         Ok(())
     }
 
@@ -149,22 +183,22 @@ impl Captures {
         let mut state = self.lock();
         let capture = state.of(queue).ok_or(hipErrorIllegalState)?;
         ensure(capture.members[0].queue == queue, hipErrorStreamCaptureUnmatched)?;
-        let by_thread = capture.mode == hipStreamCaptureModeRelaxed || capture.thread == this_thread();
+        let by_thread =
+            capture.mode == hipStreamCaptureModeRelaxed || (capture.thread == this_thread() && !capture.is_over);
         ensure(by_thread, hipErrorStreamCaptureWrongThread)?;
+        capture.is_over = true;
+        ensure(!capture.members[0].is_invalid, hipErrorStreamCaptureInvalidated)?;
+        if !is_joined(runtime, capture) {
+            let graph = capture.graph.take().filter(|_| !capture.is_given);
+            drop(state);
+            if let Some(graph) = graph {
+                graph::destroy(runtime, graph);
+            }
+            return Err(hipErrorStreamCaptureUnjoined.into());
+        }
         let id = capture.id;
         let capture = self.remove(&mut state, id).ok_or(hipErrorIllegalState)?;
-        drop(state);
-        let status = if capture.is_invalid {
-            hipErrorStreamCaptureInvalidated
-        } else if !is_joined(runtime, &capture) {
-            hipErrorStreamCaptureUnjoined
-        } else {
-            return Ok(capture.graph);
-        };
-        if !capture.is_given {
-            graph::destroy(runtime, capture.graph);
-        }
-        Err(status.into())
+        capture.graph.ok_or_else(|| hipErrorIllegalState.into())
     }
 
     fn remove(&self, state: &mut State, id: u64) -> Option<Capture> {
@@ -173,7 +207,7 @@ impl Captures {
         Some(state.captures.swap_remove(at))
     }
 
-    /// The stream is no more: a capture that began on it is over, and another cannot be completed.
+    /// The stream is no more: so is a capture that began on it. What it has done in another stays there.
     pub(crate) fn abandon(&self, runtime: &Runtime, queue: QueueKey) {
         if self.none() {
             return;
@@ -181,25 +215,27 @@ impl Captures {
         let mut state = self.lock();
         let Some(capture) = state.of(queue) else { return };
         if capture.members[0].queue != queue {
-            capture.is_invalid = true;
+            let gone = capture.members.iter().position(|member| member.queue == queue);
+            if let Some(gone) = gone.map(|at| capture.members.remove(at)) {
+                join(&mut capture.loose, &gone.last);
+            }
             return;
         }
         let id = capture.id;
         let capture = self.remove(&mut state, id);
         drop(state);
-        if let Some(capture) = capture.filter(|capture| !capture.is_given) {
-            graph::destroy(runtime, capture.graph);
-        }
+        discard(runtime, capture);
     }
 
     /// Puts a node into the graph of a stream's capture, behind what the stream did before.
     pub(crate) fn add(&self, runtime: &Runtime, queue: QueueKey, operation: Operation) -> Outcome {
         let mut state = self.lock();
         let capture = state.of(queue).ok_or(hipErrorIllegalState)?;
-        ensure(!capture.is_invalid, hipErrorStreamCaptureInvalidated)?;
-        let handle = capture.graph;
-        let graph = runtime.graph(handle).ok_or(hipErrorStreamCaptureInvalidated)?;
+        let graph = capture.graph;
         let member = capture.member(queue).ok_or(hipErrorIllegalState)?;
+        ensure(!member.is_invalid, hipErrorStreamCaptureInvalidated)?;
+        let handle = graph.ok_or(hipErrorInvalidValue)?;
+        let graph = runtime.graph(handle).ok_or(hipErrorStreamCaptureInvalidated)?;
         let node = graph.add(runtime, handle, &member.last, operation).ok_or(hipErrorOutOfMemory)?;
         member.last = vec![node];
         Ok(())
@@ -209,8 +245,8 @@ impl Captures {
     pub(crate) fn depend(&self, queue: QueueKey, nodes: &[usize], only: bool) -> Outcome {
         let mut state = self.lock();
         let capture = state.of(queue).ok_or(hipErrorIllegalState)?;
-        ensure(!capture.is_invalid, hipErrorStreamCaptureInvalidated)?;
         let member = capture.member(queue).ok_or(hipErrorIllegalState)?;
+        ensure(!member.is_invalid, hipErrorStreamCaptureInvalidated)?;
         if only {
             member.last.clear();
         }
@@ -225,18 +261,19 @@ impl Captures {
         }
         let mut state = self.lock();
         let Some(capture) = state.of(queue) else { return Ok(None) };
-        ensure(!capture.is_invalid, hipErrorStreamCaptureInvalidated)?;
         let id = capture.id;
-        Ok(capture.member(queue).map(|member| Mark { capture: id, nodes: member.last.clone() }))
+        let Some(member) = capture.member(queue) else { return Ok(None) };
+        ensure(!member.is_invalid, hipErrorStreamCaptureInvalidated)?;
+        Ok(Some(Mark { capture: id, queue, nodes: member.last.clone() }))
     }
 
     /// Has a stream come behind what an event stands for, and so take part in the capture. False if that is over.
     pub(crate) fn follow(&self, target: &Target, mark: &Mark) -> Result<bool, Refusal> {
         let mut state = self.lock();
         if let Some(other) = state.of(target.queue).filter(|capture| capture.id != mark.capture) {
-            other.is_invalid = true;
+            other.spoil();
             if let Some(capture) = state.captures.iter_mut().find(|capture| capture.id == mark.capture) {
-                capture.is_invalid = true;
+                capture.spoil();
                 return Err(hipErrorStreamCaptureMerge.into());
             }
             return Err(hipErrorStreamCaptureIsolation.into());
@@ -244,38 +281,52 @@ impl Captures {
         let Some(capture) = state.captures.iter_mut().find(|capture| capture.id == mark.capture) else {
             return Ok(false);
         };
-        ensure(!capture.is_invalid, hipErrorStreamCaptureInvalidated)?;
+        ensure(!capture.members[0].is_invalid, hipErrorStreamCaptureInvalidated)?;
         if target.is_null {
-            capture.is_invalid = true;
+            capture.spoil();
             return Err(hipErrorStreamCaptureImplicit.into());
         }
         match capture.member(target.queue) {
             Some(member) => join(&mut member.last, &mark.nodes),
             None => {
                 let (queue, is_blocking) = (target.queue, target.is_blocking);
-                capture.members.push(Member { queue, is_blocking, last: mark.nodes.clone() });
+                capture.members.push(Member { queue, is_blocking, is_invalid: false, last: mark.nodes.clone() });
             }
         }
         Ok(true)
     }
 
-    /// Invalidates the captures for which `wanted` says so, and refuses with `status` if there are any.
+    /// Spoils the captures that go on and for which `wanted` says so, and refuses with `status` if there are any.
     fn refuse(&self, status: hipError_t, wanted: impl Fn(&Capture) -> bool) -> Outcome {
         if self.none() {
             return Ok(());
         }
         let mut any = false;
-        for capture in self.lock().captures.iter_mut().filter(|capture| wanted(capture)) {
-            capture.is_invalid = true;
+        for capture in self.lock().captures.iter_mut().filter(|capture| !capture.is_over && wanted(capture)) {
+            capture.spoil();
             any = true;
         }
         ensure(!any, status)
     }
 
+    /// Refuses with `status` if a capture goes on for which `wanted` says so, which it does unharmed.
+    fn deny(&self, status: hipError_t, wanted: impl Fn(&Capture) -> bool) -> Outcome {
+        let denied = || self.lock().captures.iter().any(|capture| !capture.is_over && wanted(capture));
+        ensure(self.none() || !denied(), status)
+    }
+
     /// For what cannot be done with a stream while it is captured.
     pub(crate) fn refuse_use(&self, queue: QueueKey) -> Outcome {
-        let takes_part = |capture: &Capture| capture.members.iter().any(|member| member.queue == queue);
-        self.refuse(hipErrorStreamCaptureUnsupported, takes_part)
+        if self.none() {
+            return Ok(());
+        }
+        match self.lock().of(queue).and_then(|capture| capture.member(queue)) {
+            Some(member) => {
+                member.is_invalid = true;
+                Err(hipErrorStreamCaptureUnsupported.into())
+            }
+            None => Ok(()),
+        }
     }
 
     /// For calls that might wait for work that is captured, and so never done.
@@ -287,9 +338,9 @@ impl Captures {
         self.refuse(hipErrorStreamCaptureUnsupported, |capture| capture.refuses(mode))
     }
 
-    /// For calls that wait on the legacy default stream, which waits for blocking streams.
+    /// For calls that wait for work on the legacy default stream. HIP refuses them while anything is captured.
     pub(crate) fn refuse_legacy(&self) -> Outcome {
-        self.refuse(hipErrorStreamCaptureImplicit, |capture| capture.members.iter().any(|member| member.is_blocking))
+        self.refuse(hipErrorStreamCaptureImplicit, |_| true)
     }
 
     /// For calls that wait for all streams.
@@ -297,10 +348,35 @@ impl Captures {
         self.refuse(hipErrorStreamCaptureUnsupported, |_| true)
     }
 
-    /// For questions to an event that was recorded in a capture which is still open.
+    /// For calls that HIP refuses without harm, whatever mode the calling thread is in.
+    pub(crate) fn deny_concerned(&self) -> Outcome {
+        self.deny(hipErrorStreamCaptureUnsupported, Capture::concerns_this_thread)
+    }
+
+    /// For calls that HIP refuses, without harm, while a blocking stream is captured.
+    pub(crate) fn deny_blocking(&self, status: hipError_t) -> Outcome {
+        self.deny(status, |capture| capture.members[0].is_blocking)
+    }
+
+    /// For questions to an event that was recorded in a capture which is still there.
     pub(crate) fn refuse_mark(&self, mark: Option<&Mark>) -> Outcome {
         let Some(mark) = mark else { return Ok(()) };
-        self.refuse(hipErrorCapturedEvent, |capture| capture.id == mark.capture)
+        if self.none() {
+            return Ok(());
+        }
+        let mut state = self.lock();
+        let Some(capture) = state.captures.iter_mut().find(|capture| capture.id == mark.capture) else { return Ok(()) };
+        if let Some(member) = capture.member(mark.queue) {
+            member.is_invalid = true;
+        }
+        Err(hipErrorCapturedEvent.into())
+    }
+}
+
+/// Destroys what a capture has made that comes to nothing.
+fn discard(runtime: &Runtime, capture: Option<Capture>) {
+    if let Some(graph) = capture.filter(|capture| !capture.is_given).and_then(|capture| capture.graph) {
+        graph::destroy(runtime, graph);
     }
 }
 
@@ -315,7 +391,7 @@ fn join(to: &mut Vec<usize>, nodes: &[usize]) {
 
 /// Whether all that other streams have done is behind the stream that it began with.
 fn is_joined(runtime: &Runtime, capture: &Capture) -> bool {
-    let Some(graph) = runtime.graph(capture.graph) else { return false };
+    let Some(graph) = capture.graph.and_then(|graph| runtime.graph(graph)) else { return false };
     let body = graph.body().clone();
     let mut reached = capture.members[0].last.clone();
     let mut at = 0;
@@ -324,5 +400,6 @@ fn is_joined(runtime: &Runtime, capture: &Capture) -> bool {
         join(&mut reached, &before);
         at += 1;
     }
-    capture.members[1..].iter().all(|member| member.last.iter().all(|node| reached.contains(node)))
+    let ends = capture.members[1..].iter().flat_map(|member| &member.last).chain(&capture.loose);
+    ends.into_iter().all(|node| reached.contains(node))
 }

@@ -2,7 +2,7 @@
 //! does not stop the others, and the [`summary`] says what was run, what was skipped, and why.
 
 use std::collections::VecDeque;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, IsTerminal as _};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -11,9 +11,11 @@ use anyhow::{Context, Result, bail};
 use crate::process::shown;
 
 mod libtest;
+mod progress;
 mod summary;
 
 pub(crate) use libtest::Counts;
+use progress::{Heartbeat, Place, wrote};
 pub(crate) use summary::Summary;
 
 /// How many of its last lines are told of a command that failed without a failed test.
@@ -147,8 +149,17 @@ fn told(error: &anyhow::Error) -> String {
 /// Runs the steps whose name contains one of `filters` (all, if there are none).
 fn run(steps: Vec<Step>, filters: &[String]) -> Summary {
     let mut reports = Vec::new();
-    for step in steps.into_iter().filter(|step| chosen(step, filters)) {
-        println!("\n==> {}: {}", step.name, step.about);
+    let steps: Vec<Step> = steps.into_iter().filter(|step| chosen(step, filters)).collect();
+    let (count, begun) = (steps.len(), Instant::now());
+    for (number, step) in steps.into_iter().enumerate() {
+        let place = Place { number: number + 1, count, begun };
+        println!("\n{place} ==> {}: {}", step.name, step.about);
+        // In a terminal, cargo shows by itself how far it is.
+        let beats = match step.work {
+            Work::Commands(_) => !std::io::stderr().is_terminal(),
+            Work::Call(_) | Work::Attempt(_) => true,
+        };
+        let _beat = beats.then(|| Heartbeat::start(place, step.name.clone()));
         reports.push(step.run());
     }
     Summary::new(reports)
@@ -221,6 +232,7 @@ fn tee(command: &mut Command, counts: &mut Counts, last: &mut VecDeque<String>) 
             let line = String::from_utf8_lossy(&line);
             counts.read(&line);
             println!("{line}");
+            wrote();
             if last.len() == LAST {
                 last.pop_front();
             }

@@ -222,7 +222,7 @@ impl<T: Texel> ArraySlice<'_, T> {
         let destination = destination.into();
         same_len("copy from an array", destination.len(), self.texels())?;
         stream.device().expect(self.device(), "the source")?;
-        destination.admit(stream.device(), "the destination")?;
+        let _admitted = destination.admit(stream.device(), "the destination")?;
         let to = rows::<T>(destination.pointer(), self.extent());
         // SAFETY: both sides hold the box, one in an array and one elsewhere.
         unsafe {
@@ -248,7 +248,7 @@ impl<T: Texel> ArraySlice<'_, T> {
         let destination = destination.into();
         same_len("copy from an array", destination.len(), self.texels())?;
         stream.device().expect(self.device(), "the source")?;
-        destination.admit(stream.device(), "the destination")?;
+        let _admitted = destination.admit(stream.device(), "the destination")?;
         let to = rows::<T>(destination.pointer(), self.extent());
         // SAFETY: both sides hold the box, one in an array and one elsewhere.
         unsafe {
@@ -270,7 +270,7 @@ impl<T: Texel> ArraySlice<'_, T> {
     pub fn copy_to_pitched_async(&self, stream: &Stream, destination: &mut PitchedSliceMut<'_, T>) -> Result<()> {
         destination.extent().expect_source(self.extent())?;
         stream.device().expect(self.device(), "the source")?;
-        destination.admit(stream.device(), "the destination")?;
+        let _admitted = destination.admit(stream.device(), "the destination")?;
         let to = destination.end();
         // SAFETY: both sides hold the box, one in an array and one elsewhere.
         unsafe {
@@ -321,7 +321,7 @@ impl<T: Texel> ArraySliceMut<'_, T> {
         let source = source.into();
         same_len("copy to an array", self.texels(), source.len())?;
         stream.device().expect(self.device(), "the destination")?;
-        source.admit(stream.device(), "the source")?;
+        let _admitted = source.admit(stream.device(), "the source")?;
         let from = rows::<T>(source.pointer(), self.extent());
         // SAFETY: both sides hold the box, one in an array and one elsewhere.
         unsafe {
@@ -347,7 +347,7 @@ impl<T: Texel> ArraySliceMut<'_, T> {
         let source = source.into();
         same_len("copy to an array", self.texels(), source.len())?;
         stream.device().expect(self.device(), "the destination")?;
-        source.admit(stream.device(), "the source")?;
+        let _admitted = source.admit(stream.device(), "the source")?;
         let from = rows::<T>(source.pointer(), self.extent());
         // SAFETY: both sides hold the box, one in an array and one elsewhere.
         unsafe {
@@ -373,7 +373,7 @@ impl<T: Texel> ArraySliceMut<'_, T> {
         let source = source.into();
         self.extent().expect_source(source.extent())?;
         stream.device().expect(self.device(), "the destination")?;
-        source.admit(stream.device(), "the source")?;
+        let _admitted = source.admit(stream.device(), "the source")?;
         let from = source.end();
         // SAFETY: both sides hold the box, one in an array and one elsewhere.
         unsafe {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use hip_sys::hipDataType;
+
 use super::abi::DLDataType;
 use crate::memory::{F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, Pod};
 
@@ -52,13 +54,20 @@ impl fmt::Display for DLDataType {
     }
 }
 
-/// A type whose buffers pass for tensors.
+/// A type of elements that libraries know, and what they call it: DLPack, the libraries that take a `hipDataType`, and RCCL.
 ///
 /// # Safety
-/// `DATA_TYPE` has the size of `Self`, and says what its bytes mean.
+/// The names have the size of `Self`, and say what its bytes mean.
 pub unsafe trait Element: Pod {
     /// What DLPack calls it.
     const DATA_TYPE: DLDataType;
+
+    /// What hipBLAS, hipSPARSE, hipFFT and others call it (`hipDataType`).
+    const HIP_DATA_TYPE: hipDataType;
+
+    /// What RCCL calls it (the value of `ncclDataType_t`). `None` for what it has no name for, and for 8-bit floats, whose names mean one format on
+    /// one GPU and another on another.
+    const NCCL_DATA_TYPE: Option<u32>;
 
     /// Whether elements of another name are taken for these: only `bool` for `u8`.
     #[must_use]
@@ -70,6 +79,8 @@ pub unsafe trait Element: Pod {
 // SAFETY: as big as bool, of which DLPack says that it is a byte.
 unsafe impl Element for u8 {
     const DATA_TYPE: DLDataType = DLDataType::new(1, 8);
+    const HIP_DATA_TYPE: hipDataType = hip_sys::HIP_R_8U;
+    const NCCL_DATA_TYPE: Option<u32> = Some(1);
 
     fn takes(data_type: DLDataType) -> bool {
         data_type == Self::DATA_TYPE || data_type == DLDataType::BOOL
@@ -77,27 +88,45 @@ unsafe impl Element for u8 {
 }
 
 macro_rules! elements {
-    ($($type:ty: $code:literal,)*) => {$(
+    ($($type:ty: $code:literal, $hip:expr, $nccl:expr;)*) => {$(
         const _: () = assert!(size_of::<$type>() <= 16);
         // SAFETY: the number of bits is that of the type, whose kind this is.
         unsafe impl Element for $type {
             const DATA_TYPE: DLDataType = DLDataType::new($code, (size_of::<$type>() * 8) as u8);
+            const HIP_DATA_TYPE: hipDataType = $hip;
+            const NCCL_DATA_TYPE: Option<u32> = $nccl;
         }
     )*};
 }
 
+// The names of 8-bit floats are of later releases than the others, and are numbers all the same.
 elements! {
-    i8: 0, i16: 0, i32: 0, i64: 0,
-    u16: 1, u32: 1, u64: 1,
-    f32: 2, f64: 2,
-    F8E4M3: 10, F8E4M3Fnuz: 11, F8E5M2: 12, F8E5M2Fnuz: 13,
+    i8: 0, hip_sys::HIP_R_8I, Some(0);
+    i16: 0, hip_sys::HIP_R_16I, None;
+    i32: 0, hip_sys::HIP_R_32I, Some(2);
+    i64: 0, hip_sys::HIP_R_64I, Some(4);
+    u16: 1, hip_sys::HIP_R_16U, None;
+    u32: 1, hip_sys::HIP_R_32U, Some(3);
+    u64: 1, hip_sys::HIP_R_64U, Some(5);
+    f32: 2, hip_sys::HIP_R_32F, Some(7);
+    f64: 2, hip_sys::HIP_R_64F, Some(8);
+    F8E4M3: 10, hipDataType(28), None;
+    F8E4M3Fnuz: 11, hipDataType(1000), None;
+    F8E5M2: 12, hipDataType(29), None;
+    F8E5M2Fnuz: 13, hipDataType(1001), None;
 }
 
 #[cfg(feature = "half")]
-elements! { half::f16: 2, half::bf16: 4, }
+elements! {
+    half::f16: 2, hip_sys::HIP_R_16F, Some(6);
+    half::bf16: 4, hip_sys::HIP_R_16BF, Some(9);
+}
 
 #[cfg(feature = "complex")]
-elements! { num_complex::Complex<f32>: 5, num_complex::Complex<f64>: 5, }
+elements! {
+    num_complex::Complex<f32>: 5, hip_sys::HIP_C_32F, None;
+    num_complex::Complex<f64>: 5, hip_sys::HIP_C_64F, None;
+}
 
 #[cfg(test)]
 mod tests {
@@ -119,5 +148,26 @@ mod tests {
         assert!(u8::takes(DLDataType::BOOL) && !i8::takes(DLDataType::BOOL) && !u8::takes(i8::DATA_TYPE));
         assert_eq!(DLDataType { code: 2, bits: 32, lanes: 4 }.to_string(), "float32x4");
         assert_eq!(DLDataType::new(17, 4).bytes(), None, "half a byte");
+    }
+
+    /// The numbers of `library_types.h` and of `nccl.h`.
+    #[test]
+    fn types_have_the_numbers_of_the_libraries() {
+        fn numbers<T: Element>() -> (u32, Option<u32>) {
+            (T::HIP_DATA_TYPE.0, T::NCCL_DATA_TYPE)
+        }
+        assert_eq!([numbers::<i8>(), numbers::<u8>(), numbers::<i32>()], [(3, Some(0)), (8, Some(1)), (10, Some(2))]);
+        assert_eq!(
+            [numbers::<u32>(), numbers::<i64>(), numbers::<u64>()],
+            [(12, Some(3)), (24, Some(4)), (26, Some(5))]
+        );
+        assert_eq!([numbers::<f32>(), numbers::<f64>()], [(0, Some(7)), (1, Some(8))]);
+        #[cfg(feature = "rocm-6-3")]
+        assert_eq!(
+            [F8E4M3::HIP_DATA_TYPE, F8E5M2::HIP_DATA_TYPE, F8E4M3Fnuz::HIP_DATA_TYPE, F8E5M2Fnuz::HIP_DATA_TYPE],
+            [hip_sys::HIP_R_8F_E4M3, hip_sys::HIP_R_8F_E5M2, hip_sys::HIP_R_8F_E4M3_FNUZ, hip_sys::HIP_R_8F_E5M2_FNUZ]
+        );
+        #[cfg(feature = "half")]
+        assert_eq!([numbers::<half::f16>(), numbers::<half::bf16>()], [(2, Some(6)), (14, Some(9))]);
     }
 }

@@ -128,7 +128,7 @@ impl Tensor {
     /// # Errors
     /// [`Error::WrongDevice`] for a stream of a device that cannot use the memory.
     pub fn order_before(&mut self, stream: &Stream) -> Result<()> {
-        self.memory.admit(stream.device(), AccessKind::Write, "the tensor")?;
+        let _admitted = self.memory.admit(stream.device(), AccessKind::Write, "the tensor")?;
         stream.inner.refuse_captured("giving a tensor away")?;
         stream.inner.submit(&[Access::write(&self.memory.usage)], None, |_| Ok(()))?;
         self.ordered = true;

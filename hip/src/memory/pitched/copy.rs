@@ -139,8 +139,8 @@ impl<T: Pod> PitchedSlice<'_, T> {
     {
         let (destination, extent) = (destination.into(), self.extent());
         same_len("copy from the device", destination.len(), self.elements())?;
-        self.admit(stream.device(), "the source")?;
-        destination.admit(stream.device(), "the destination")?;
+        let _admitted = self.admit(stream.device(), "the source")?;
+        let _admitted = destination.admit(stream.device(), "the destination")?;
         let to = Side { pointer: destination.pointer(), pitch: extent.width * size_of::<T>(), rows: extent.height };
         // SAFETY: both sides hold the box, one on the host and one on the device.
         unsafe {
@@ -197,8 +197,8 @@ impl<T: Pod> PitchedSliceMut<'_, T> {
     {
         let (source, extent) = (source.into(), self.extent());
         same_len("copy to the device", self.elements(), source.len())?;
-        self.admit(stream.device(), "the destination")?;
-        source.admit(stream.device(), "the source")?;
+        let _admitted = self.admit(stream.device(), "the destination")?;
+        let _admitted = source.admit(stream.device(), "the source")?;
         let from = Side { pointer: source.pointer(), pitch: extent.width * size_of::<T>(), rows: extent.height };
         // SAFETY: both sides hold the box, one on the host and one on the device.
         unsafe {
@@ -219,8 +219,8 @@ impl<T: Pod> PitchedSliceMut<'_, T> {
     {
         let (source, extent) = (source.into(), self.extent());
         extent.expect_source(source.extent())?;
-        self.admit(stream.device(), "the destination")?;
-        source.admit(stream.device(), "the source")?;
+        let _admitted = self.admit(stream.device(), "the destination")?;
+        let _admitted = source.admit(stream.device(), "the source")?;
         // SAFETY: both sides hold the box and do not overlap, for one is borrowed to write to.
         unsafe {
             queue::<T>(

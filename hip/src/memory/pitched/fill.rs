@@ -21,7 +21,7 @@ impl<T: Pod> PitchedSliceMut<'_, T> {
     #[doc(alias("hipMemset2DAsync", "cudaMemset2DAsync"))]
     #[doc(alias("hipMemset3DAsync", "cudaMemset3DAsync"))]
     pub fn fill_async(&mut self, stream: &Stream, value: T) -> Result<()> {
-        self.admit(stream.device(), "the destination")?;
+        let _admitted = self.admit(stream.device(), "the destination")?;
         if self.extent().is_empty() {
             return Ok(());
         }

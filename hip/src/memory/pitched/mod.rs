@@ -16,7 +16,7 @@ use hip_sys::{hipExtent, hipPitchedPtr};
 pub use extent::Extent;
 pub use slice::{PitchedSlice, PitchedSliceMut};
 
-use super::{Allocation, DevicePtr, Owner, byte_len};
+use super::{Admission, Allocation, DevicePtr, Owner, byte_len};
 use crate::core::call::check;
 use crate::core::device::Device;
 use crate::core::error::Result;
@@ -150,7 +150,7 @@ impl<T> PitchedBuffer<T> {
     }
 
     /// `Ok` if work on `device` may write to it.
-    pub(crate) fn admit_write(&self, device: Device, what: &'static str) -> Result<()> {
+    pub(crate) fn admit_write(&self, device: Device, what: &'static str) -> Result<Admission> {
         self.memory.admit(device, AccessKind::Write, what)
     }
 

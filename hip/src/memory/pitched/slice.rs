@@ -7,7 +7,7 @@ use std::ops::RangeBounds;
 
 use bytemuck::Pod;
 
-use super::super::{Allocation, DevicePtr, DeviceSlice, DeviceSliceMut};
+use super::super::{Admission, Allocation, DevicePtr, DeviceSlice, DeviceSliceMut};
 use super::{Extent, Side};
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
@@ -131,7 +131,7 @@ macro_rules! common {
             }
 
             /// `Ok` if work on `device` may use the elements so.
-            pub(crate) fn admit(&self, device: Device, what: &'static str) -> Result<()> {
+            pub(crate) fn admit(&self, device: Device, what: &'static str) -> Result<Admission> {
                 self.memory.admit(device, $access, what)
             }
 

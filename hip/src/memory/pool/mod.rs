@@ -28,6 +28,7 @@ use crate::core::context;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::core::later::{self, Outcome as _, with_memory};
+use crate::memory::admission::wait_for_admitted;
 use crate::stream::Stream;
 use crate::stream::usage::{Access, AccessKind};
 use state::Grants;
@@ -251,6 +252,7 @@ impl MemoryPool {
         if access != MemoryAccess::ReadWrite {
             // Nothing new is admitted from here on; then what was is waited for.
             self.inner.grants.set(*device, access);
+            wait_for_admitted();
             device.synchronize()?;
         }
         let description = hipMemAccessDesc { location: location(device), flags: access.raw() };

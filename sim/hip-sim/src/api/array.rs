@@ -49,6 +49,7 @@ unsafe fn create(to: *mut hipArray_t, channels: Option<Channels>, extent: [usize
 /// Frees an array, after all work on its device.
 fn destroy(handle: hipArray_t) -> Outcome {
     let runtime = runtime()?;
+    runtime.captures.refuse_unsafe()?;
     ensure(!handle.is_null(), hipErrorInvalidValue)?;
     let array = array_of(runtime, handle)?;
     if array.is_level {

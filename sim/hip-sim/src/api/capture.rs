@@ -82,6 +82,10 @@ hip_functions! {
 
     fn hipStreamIsCapturing(stream: hipStream_t, status: *mut hipStreamCaptureStatus) {
         ensure(!status.is_null(), hipErrorInvalidValue)?;
+        let runtime = runtime()?;
+        if runtime.target(stream)?.is_null {
+            runtime.captures.deny_blocking(hipErrorStreamCaptureImplicit)?;
+        }
         put(status, told(stream)?.status)
     }
 

@@ -184,20 +184,36 @@ impl Copy {
     }
 }
 
+/// Whether the host waits for a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wait {
+    No,
+    /// On a default stream.
+    Yes,
+    /// On the stream that was given (`hipMemcpyWithStream`).
+    WithStream,
+}
+
+impl From<bool> for Wait {
+    fn from(wait: bool) -> Self {
+        if wait { Self::Yes } else { Self::No }
+    }
+}
+
 /// Checks a copy, queues it, and waits for it if `wait`, or if memory takes part that is not pinned.
 ///
 /// # Safety
 /// As HIP asks of the pointers.
 pub(crate) unsafe fn copy(
     stream: hipStream_t,
-    wait: bool,
+    wait: impl Into<Wait>,
     to: *mut c_void,
     from: *const c_void,
     shape: Shape,
     kind: hipMemcpyKind,
 ) -> Outcome {
     // SAFETY: as the caller vouches.
-    unsafe { described_copy(stream, wait, to, from, shape, kind, None) }
+    unsafe { described_copy(stream, wait.into(), to, from, shape, kind, None) }
 }
 
 /// As [`copy`], of what C has described as `parameters`, if it has.
@@ -206,7 +222,7 @@ pub(crate) unsafe fn copy(
 /// As of [`copy`].
 unsafe fn described_copy(
     stream: hipStream_t,
-    wait: bool,
+    wait: Wait,
     to: *mut c_void,
     from: *const c_void,
     shape: Shape,
@@ -215,9 +231,17 @@ unsafe fn described_copy(
 ) -> Outcome {
     let runtime = runtime()?;
     let target = runtime.live_target(stream);
-    if wait {
-        refuse_captured(runtime, &target)?;
+    match (wait, &target) {
+        (Wait::No, _) | (_, Err(_)) => {}
+        (Wait::Yes, Ok(target)) => refuse_captured(runtime, target)?,
+        // HIP lets the default stream through.
+        (Wait::WithStream, Ok(target)) if target.is_null => {}
+        (Wait::WithStream, Ok(target)) => {
+            runtime.captures.refuse_use(target.queue)?;
+            runtime.captures.refuse_unsafe()?;
+        }
     }
+    let wait = wait != Wait::No;
     // One that waits looks at size and addresses first.
     if !wait {
         ensure_kind(kind)?;
@@ -248,12 +272,8 @@ unsafe fn described_copy(
 }
 
 /// Refuses what waits for a stream that is captured, or for one that waits for such.
-pub(crate) fn refuse_captured(runtime: &Runtime, target: &Result<Target, Refusal>) -> Outcome {
-    match target {
-        Ok(target) if target.is_null => runtime.captures.refuse_legacy(),
-        Ok(target) => runtime.captures.refuse_use(target.queue),
-        Err(_) => Ok(()),
-    }
+pub(crate) fn refuse_captured(runtime: &Runtime, target: &Target) -> Outcome {
+    if target.is_null { runtime.captures.refuse_legacy() } else { runtime.captures.refuse_use(target.queue) }
 }
 
 /// Puts device work on a stream and, if asked, waits for it as a synchronisation of the stream would.
@@ -350,7 +370,7 @@ hip_functions! {
     }
 
     fn hipMemcpyWithStream(to: *mut c_void, from: *const c_void, bytes: usize, kind: hipMemcpyKind, stream: hipStream_t) {
-        copy(stream, true, to, from, Shape::flat(bytes), kind)
+        copy(stream, Wait::WithStream, to, from, Shape::flat(bytes), kind)
     }
 
     fn hipMemcpyDtoH(to: *mut c_void, from: hipDeviceptr_t, bytes: usize) {
@@ -400,13 +420,13 @@ hip_functions! {
     fn hipMemcpy3D(parameters: *const hipMemcpy3DParms) {
         ensure(!parameters.is_null(), hipErrorInvalidValue)?;
         let (to, from, shape) = cuboid(runtime()?, &*parameters)?;
-        described_copy(NULL, true, to, from, shape, (*parameters).kind, Some(&*parameters))
+        described_copy(NULL, Wait::Yes, to, from, shape, (*parameters).kind, Some(&*parameters))
     }
 
     fn hipMemcpy3DAsync(parameters: *const hipMemcpy3DParms, stream: hipStream_t) {
         ensure(!parameters.is_null(), hipErrorInvalidValue)?;
         let (to, from, shape) = cuboid(runtime()?, &*parameters)?;
-        described_copy(stream, false, to, from, shape, (*parameters).kind, Some(&*parameters))
+        described_copy(stream, Wait::No, to, from, shape, (*parameters).kind, Some(&*parameters))
     }
 
     since:

@@ -49,7 +49,7 @@ hip_functions! {
     }
 
     fn hipDeviceSetCacheConfig(preference: hipFuncCache_t) {
-        runtime()?;
+        runtime()?.captures.deny_concerned()?;
         // A hint that AMD's devices have no use for.
         ensure(preference.0 <= hipFuncCachePreferEqual.0, hipErrorInvalidValue)
     }

@@ -69,6 +69,8 @@ fn range(runtime: &Runtime, start: *const c_void, bytes: usize) -> Result<(u64, 
 #[allow(non_upper_case_globals)]
 fn advise(start: *const c_void, bytes: usize, advice: hipMemoryAdvise, place: c_int) -> Outcome {
     let runtime = runtime()?;
+    runtime.captures.refuse_unsafe()?;
+    runtime.captures.deny_concerned()?;
     let (start, end) = range(runtime, start, bytes)?;
     let place = || known(runtime, place);
     let place = match advice {
@@ -124,12 +126,18 @@ fn attribute(
     })
 }
 
-/// Discards and moves ranges, in the order of the stream: all of them, or nothing is queued.
+/// Discards and moves ranges, in the order of the stream: all of them, or nothing is queued. Refused of a captured stream, as graphs have no
+/// nodes for it.
 fn act(stream: hipStream_t, ranges: Vec<((u64, u64), Option<c_int>)>, discard: bool) -> Outcome {
     let runtime = runtime()?;
+    runtime.captures.refuse_use(runtime.live_target(stream)?.queue)?;
+    act_captured_or_not(stream, ranges, discard)
+}
+
+/// As [`act`], and done at once of a captured stream, too, as HIP does it.
+fn act_captured_or_not(stream: hipStream_t, ranges: Vec<((u64, u64), Option<c_int>)>, discard: bool) -> Outcome {
+    let runtime = runtime()?;
     let target = runtime.live_target(stream)?;
-    // Graphs have no nodes for it.
-    runtime.captures.refuse_use(target.queue)?;
     let work = Work::Device(Box::new(move || {
         for ((start, end), place) in ranges {
             if discard {
@@ -239,8 +247,9 @@ hip_functions! {
 
     fn hipMemPrefetchAsync(start: *const c_void, bytes: usize, device: c_int, stream: hipStream_t) {
         let runtime = runtime()?;
+        runtime.captures.refuse_unsafe()?;
         let range = range(runtime, start, bytes)?;
-        act(stream, vec![(range, Some(known(runtime, device)?))], false)
+        act_captured_or_not(stream, vec![(range, Some(known(runtime, device)?))], false)
     }
 
     fn hipStreamAttachMemAsync(stream: hipStream_t, start: *mut c_void, bytes: usize, flags: c_uint) {
@@ -284,8 +293,9 @@ hip_functions! {
     ) {
         ensure(flags == 0, hipErrorInvalidValue)?;
         let runtime = runtime()?;
+        runtime.captures.refuse_unsafe()?;
         let range = range(runtime, start, bytes)?;
-        act(stream, vec![(range, Some(location.place(runtime)?))], false)
+        act_captured_or_not(stream, vec![(range, Some(location.place(runtime)?))], false)
     }
 
     fn hipMemPrefetchBatchAsync(

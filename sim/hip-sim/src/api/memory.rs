@@ -74,8 +74,17 @@ pub(crate) fn allocate(
 /// # Safety
 /// `to` must be null or valid for a write.
 unsafe fn malloc(to: *mut *mut c_void, size: usize) -> Outcome {
+    runtime()?.captures.refuse_unsafe()?;
+    // SAFETY: as the caller vouches.
+    unsafe { malloc_unrefused(to, size) }
+}
+
+/// As [`malloc`], whatever is captured.
+///
+/// # Safety
+/// As of [`malloc`].
+unsafe fn malloc_unrefused(to: *mut *mut c_void, size: usize) -> Outcome {
     let runtime = runtime()?;
-    runtime.captures.refuse_unsafe()?;
     ensure(!to.is_null(), hipErrorInvalidValue)?;
     let base = if size == 0 {
         0
@@ -233,7 +242,8 @@ hip_functions! {
             ensure(size == 8, hipErrorInvalidValue)?;
             return malloc_host(ptr, size, flags, Kind::Host);
         }
-        malloc(ptr, size)
+        // HIP does not look at captures here.
+        malloc_unrefused(ptr, size)
     }
 
     fn hipFree(ptr: *mut c_void) {
@@ -260,6 +270,9 @@ hip_functions! {
 
     fn hipMallocManaged(ptr: *mut *mut c_void, size: usize, flags: c_uint) {
         ensure(size > 0 && ATTACH_FLAGS.contains(&flags), hipErrorInvalidValue)?;
+        let captures = &runtime()?.captures;
+        captures.refuse_unsafe()?;
+        captures.deny_concerned()?;
         malloc_host(ptr, size, flags, Kind::Managed)
     }
 
@@ -292,6 +305,7 @@ hip_functions! {
 
     fn hipHostRegister(ptr: *mut c_void, size: usize, flags: c_uint) {
         let runtime = runtime()?;
+        runtime.captures.refuse_unsafe()?;
         ensure(!ptr.is_null() && size > 0 && flags <= 15, hipErrorInvalidValue)?;
         let (base, size) = (address(ptr), size as u64);
         if let Err(error) = runtime.memory().register_host(ptr.cast(), size) {
@@ -308,6 +322,7 @@ hip_functions! {
 
     fn hipHostUnregister(ptr: *mut c_void) {
         let runtime = runtime()?;
+        runtime.captures.refuse_unsafe()?;
         ensure(!ptr.is_null(), hipErrorInvalidValue)?;
         let registered = |block: &Block| block.kind == Kind::Registered;
         let base = address(ptr);

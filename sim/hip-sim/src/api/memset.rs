@@ -70,7 +70,9 @@ fn fill<const N: usize>(
     let runtime = runtime()?;
     let target = runtime.live_target(stream);
     if synchronous {
-        refuse_captured(runtime, &target)?;
+        if let Ok(target) = &target {
+            refuse_captured(runtime, target)?;
+        }
     }
     if count == 0 || rows == 0 {
         let target = target?;

@@ -147,6 +147,7 @@ hip_functions! {
 
     fn hipModuleUnload(module: hipModule_t) {
         let runtime = runtime()?;
+        runtime.captures.refuse_unsafe()?;
         let unloaded = runtime.modules.remove(module.cast()).ok_or(hipErrorInvalidHandle)?;
         if let Err(failure) = run_automatic(runtime, unloaded.device, &unloaded.code, KernelKind::Fini) {
             // There is nobody to tell: the module is unloaded whatever becomes of it.

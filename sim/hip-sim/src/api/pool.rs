@@ -142,6 +142,7 @@ hip_functions! {
         if runtime.captures.is_captured(target.queue) {
             return put(ptr, capture(runtime, &target, size)?);
         }
+        runtime.captures.deny_blocking(hipErrorStreamCaptureUnsupported)?;
         let device = &runtime.devices[target.device];
         let mut handle = device.pool.load(Ordering::Acquire);
         // One that was destroyed this moment has made way for the default one, which stays.
@@ -153,7 +154,11 @@ hip_functions! {
     }
 
     fn hipFreeAsync(ptr: *mut c_void, stream: hipStream_t) {
-        free_async(runtime()?, ptr, stream)
+        let runtime = runtime()?;
+        if !runtime.target(stream).is_ok_and(|target| runtime.captures.is_captured(target.queue)) {
+            runtime.captures.deny_blocking(hipErrorStreamCaptureUnsupported)?;
+        }
+        free_async(runtime, ptr, stream)
     }
 
     fn hipMallocFromPoolAsync(ptr: *mut *mut c_void, size: usize, pool: hipMemPool_t, stream: hipStream_t) {
@@ -172,6 +177,7 @@ hip_functions! {
 
     fn hipMemPoolCreate(pool: *mut hipMemPool_t, properties: *const hipMemPoolProps) {
         let runtime = runtime()?;
+        runtime.captures.deny_concerned()?;
         ensure(!pool.is_null() && !properties.is_null(), hipErrorInvalidValue)?;
         let properties = &*properties.cast::<Properties>();
         ensure(properties.alloc_type == hipMemAllocationTypePinned, hipErrorInvalidValue)?;

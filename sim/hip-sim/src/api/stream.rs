@@ -115,7 +115,9 @@ hip_functions! {
         let runtime = runtime()?;
         let target = runtime.target(stream)?;
         runtime.captures.refuse_use(target.queue)?;
-        runtime.captures.refuse_unsafe()?;
+        if !target.is_null {
+            runtime.captures.refuse_unsafe()?;
+        }
         let scope = target.scope(runtime);
         let done = runtime.scheduler.points(scope).into_iter().all(|point| runtime.scheduler.reached(point));
         ensure(done, hipErrorNotReady)?;

@@ -1,0 +1,207 @@
+//! One shape for the errors of library crates.
+
+use std::fmt;
+
+/// A call into a library that failed: what the error types of library crates carry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LibraryError {
+    /// The library, as people call it: `hipBLAS`.
+    pub library: &'static str,
+    /// The number of the status.
+    pub status: i64,
+    /// The name of the status: `HIPBLAS_STATUS_ALLOC_FAILED`.
+    pub name: String,
+    /// What the library says of it, if it says anything.
+    pub description: String,
+    /// The C function.
+    pub function: &'static str,
+    /// What was asked of it: sizes, names, the device.
+    pub asked: String,
+}
+
+impl LibraryError {
+    /// A status of a library's function that failed.
+    #[must_use]
+    pub fn new(library: &'static str, status: i64, name: String, function: &'static str, asked: String) -> Self {
+        Self { library, status, name, description: String::new(), function, asked }
+    }
+
+    /// With the library's own description.
+    #[must_use]
+    pub fn described(mut self, description: impl Into<String>) -> Self {
+        self.description = description.into();
+        self
+    }
+}
+
+impl fmt::Display for LibraryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { library, status, name, description, function, asked } = self;
+        write!(f, "{function} failed ({asked}): {name} ({status}) of {library}")?;
+        if description.is_empty() || description == name { Ok(()) } else { write!(f, ": {description}") }
+    }
+}
+
+impl std::error::Error for LibraryError {}
+
+/// Defines the error type of a library crate, `Error`, with `Result` and the function `check`: one shape for all of them.
+///
+/// - `Error::Library`: the library returned a status ([`LibraryError`](crate::interop::LibraryError)).
+/// - `Error::NoLibrary`: it could not be loaded, with every path that was tried.
+/// - `Error::NoSymbol`: it lacks a function, with the release that brought it.
+/// - `Error::Invalid`: bad input, met before the call: what, its value, and what is allowed.
+/// - `Error::Hip`: an error of `hip`.
+///
+/// `status` is the type of the library's statuses, an integer in a struct (`.0`) with `Debug`. `success`, `no_library` and
+/// `no_symbol` are those of its values that mean so. `load_error` and `symbol_error` are the functions of the `-sys` crate that tell why.
+///
+/// ```
+/// mod lib_sys {
+/// #   #![allow(non_camel_case_types, non_upper_case_globals)]
+/// #   use std::ffi::CStr;
+///     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+///     pub struct libStatus_t(pub u32);
+///     pub const libSuccess: libStatus_t = libStatus_t(0);
+///     pub const libNotInitialized: libStatus_t = libStatus_t(1);
+///     pub const libNotSupported: libStatus_t = libStatus_t(2);
+///     // A -sys crate of this workspace has these two.
+///     pub fn load_error() -> Option<String> { None }
+///     pub fn symbol_error(_function: &CStr) -> Option<String> { None }
+/// }
+///
+/// hip::library_error! {
+///     library: "lib",
+///     status: lib_sys::libStatus_t,
+///     success: lib_sys::libSuccess,
+///     no_library: lib_sys::libNotInitialized,
+///     no_symbol: lib_sys::libNotSupported,
+///     load_error: lib_sys::load_error,
+///     symbol_error: lib_sys::symbol_error,
+/// }
+///
+/// assert!(check(lib_sys::libSuccess, "libGemm", || unreachable!()).is_ok());
+/// let error = check(lib_sys::libStatus_t(7), "libGemm", || "8 x 8".to_owned()).unwrap_err();
+/// assert_eq!(error.to_string(), "libGemm failed (8 x 8): libStatus_t(7) (7) of lib");
+/// assert_eq!(error.status(), Some(lib_sys::libStatus_t(7)));
+/// ```
+#[macro_export]
+macro_rules! library_error {
+    (
+        library: $library:literal,
+        status: $status:ty,
+        success: $success:expr,
+        no_library: $no_library:expr,
+        no_symbol: $no_symbol:expr,
+        load_error: $load_error:path,
+        symbol_error: $symbol_error:path $(,)?
+    ) => {
+        /// Why a function of this crate failed. Whatever can be checked is checked before the C call.
+        #[derive(Clone, Debug)]
+        #[non_exhaustive]
+        pub enum Error {
+            /// The library returned a status other than success.
+            Library(::std::boxed::Box<$crate::interop::LibraryError>),
+            /// The library could not be loaded.
+            NoLibrary {
+                /// Every path tried and what happened there.
+                report: ::std::string::String,
+            },
+            /// The library that was loaded lacks a function that was called.
+            NoSymbol {
+                /// The C function.
+                function: &'static str,
+                /// Which library was loaded, and the release that brought the function.
+                report: ::std::string::String,
+            },
+            /// Bad input, met before the C call.
+            Invalid {
+                /// What is wrong.
+                what: &'static str,
+                /// Its value.
+                value: ::std::string::String,
+                /// What is allowed.
+                allowed: ::std::string::String,
+            },
+            /// An error of `hip`: memory, streams, devices.
+            Hip($crate::Error),
+        }
+
+        /// The result of nearly every function of this crate.
+        pub type Result<T, E = Error> = ::std::result::Result<T, E>;
+
+        impl Error {
+            /// The library's status, if it returned one.
+            #[must_use]
+            #[allow(clippy::unnecessary_cast, reason = "the integer differs from library to library")]
+            pub fn status(&self) -> ::std::option::Option<$status> {
+                match self {
+                    Self::Library(error) => Some({
+                        let mut status: $status = $success;
+                        status.0 = error.status as _;
+                        status
+                    }),
+                    Self::NoLibrary { .. } => Some($no_library),
+                    Self::NoSymbol { .. } => Some($no_symbol),
+                    _ => None,
+                }
+            }
+        }
+
+        impl ::std::fmt::Display for Error {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                match self {
+                    Self::Library(error) => error.fmt(f),
+                    Self::NoLibrary { report } => write!(f, "{} could not be loaded: {report}", $library),
+                    Self::NoSymbol { function, report } => {
+                        write!(f, "{function} is not in the {} that was loaded: {report}", $library)
+                    }
+                    Self::Invalid { what, value, allowed } => write!(f, "{what} is {value}, but must be {allowed}"),
+                    Self::Hip(error) => error.fmt(f),
+                }
+            }
+        }
+
+        impl ::std::error::Error for Error {
+            fn source(&self) -> ::std::option::Option<&(dyn ::std::error::Error + 'static)> {
+                match self {
+                    Self::Library(error) => Some(&**error),
+                    Self::Hip(error) => Some(error),
+                    _ => None,
+                }
+            }
+        }
+
+        impl ::std::convert::From<$crate::Error> for Error {
+            fn from(error: $crate::Error) -> Self {
+                Self::Hip(error)
+            }
+        }
+
+        /// `Ok` on success, else an error with what was asked. `asked` is only called on failure.
+        #[allow(dead_code, clippy::unnecessary_cast, reason = "not every crate calls it; the integer differs")]
+        pub(crate) fn check(
+            status: $status,
+            function: &'static str,
+            asked: impl FnOnce() -> ::std::string::String,
+        ) -> Result<()> {
+            if status.0 == $success.0 {
+                return Ok(());
+            }
+            if status.0 == $no_library.0 {
+                if let Some(report) = $load_error() {
+                    return Err(Error::NoLibrary { report: report.to_string() });
+                }
+            }
+            if status.0 == $no_symbol.0 {
+                let name = ::std::ffi::CString::new(function).unwrap_or_default();
+                if let Some(report) = $symbol_error(&name) {
+                    return Err(Error::NoSymbol { function, report: report.to_string() });
+                }
+            }
+            let name = format!("{status:?}");
+            let error = $crate::interop::LibraryError::new($library, status.0 as i64, name, function, asked());
+            Err(Error::Library(::std::boxed::Box::new(error)))
+        }
+    };
+}

@@ -1,0 +1,75 @@
+//! Calls of other libraries on this crate's streams and memory.
+//!
+//! Buffers know which streams use them, so that no copy reads stale data and no memory is freed under queued work. A library that is
+//! called with [`Stream::as_raw`](crate::Stream::as_raw) and [`as_device_ptr`](crate::DeviceBuffer::as_device_ptr) works behind their
+//! back. This module is the way for wrappers of other libraries (BLAS, FFT, collectives, kernels of your own behind a C function) to
+//! make such a call known:
+//!
+//! - [`Uses`] names what a call reads and writes on a stream, checks the device of each operand, and makes the call:
+//!   [`call`](Uses::call) for a function that only queues work, [`call_blocking`](Uses::call_blocking) for one that may wait,
+//!   [`guard`](Uses::guard) for several calls or an interface of the form "pointer plus guard", and [`call_on_streams`] for
+//!   one call that queues work on several streams.
+//! - [`Tracked`] stands for something of the library's own that queued work uses: a handle, a plan, a workspace, a communicator. It is
+//!   destroyed after its last use, also by graphs.
+//! - [`library_error!`](crate::library_error) defines the error type of a library crate, and [`Element`] ties an element type to the
+//!   numbers that libraries have for it.
+//!
+//! All of it works while a stream is [captured](crate::Stream::capture): the graph keeps the memory and the tracked things that
+//! its calls use.
+//!
+//! ```
+//! use std::ffi::c_int;
+//!
+//! use hip::interop::{Tracked, Uses};
+//! use hip::sys::{hipMemsetD32Async, hipStream_t};
+//! use hip::{Device, DeviceBuffer, DeviceSliceMut, Stream};
+//!
+//! /// A C function of a library: fills `n` numbers at `x`, on a stream.
+//! unsafe extern "C" fn lib_set(stream: hipStream_t, n: usize, value: c_int, x: *mut c_int) -> c_int {
+//!     // SAFETY: the caller's memory and stream.
+//!     unsafe { hipMemsetD32Async(x.cast(), value, n, stream).0 as c_int }
+//! }
+//!
+//! /// The safe form of the library's handle.
+//! struct Handle(Tracked);
+//!
+//! impl Handle {
+//!     fn set<'a>(
+//!         &'a self,
+//!         stream: &'a Stream,
+//!         value: i32,
+//!         x: impl Into<DeviceSliceMut<'a, i32>>,
+//!     ) -> hip::Result<()> {
+//!         let x = x.into();
+//!         let n = x.len();
+//!         let mut uses = Uses::on(stream);
+//!         let x = uses.write("x", x)?; // an error if it is on a device that the stream cannot reach
+//!         uses.tracked(&self.0);
+//!         // SAFETY: the function queues its work on the stream, on these n numbers alone.
+//!         let status = unsafe { uses.call(|raw| Ok::<_, hip::Error>(lib_set(raw, n, value, x)))? };
+//!         hip::Status(status as u32).check("lib_set", || format!("{n} numbers"))
+//!     }
+//! }
+//!
+//! # fn main() -> hip::Result<()> {
+//! # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+//! let device = Device::get(0)?;
+//! let stream = Stream::new(&device)?;
+//! let handle = Handle(Tracked::new());
+//! let mut x = DeviceBuffer::<i32>::zeroed(&device, 1000)?;
+//! handle.set(&stream, 7, &mut x)?;
+//! assert_eq!(x.to_vec()?, [7; 1000]); // waits for the library's work
+//! handle.0.release(|| { /* lib_destroy(raw) */ }); // when nothing that is queued uses it any more
+//! # Ok(()) }
+//! ```
+
+mod library_error;
+mod tracked;
+mod uses;
+
+pub use crate::memory::dlpack::Element;
+pub use library_error::LibraryError;
+pub use tracked::Tracked;
+pub use uses::{Guard, Uses, call_on_streams};
+
+pub(crate) use uses::on_streams;

@@ -1,0 +1,61 @@
+//! Things of a library's own that queued work uses.
+
+use std::fmt;
+
+use crate::core::error::Result;
+use crate::stream::usage::{AccessKind, Usage};
+
+/// Something of a library's own that queued work uses: a handle, a plan, a workspace, a communicator.
+///
+/// The owner keeps it beside the C handle. Calls name it with [`Uses::tracked`](super::Uses::tracked), and the owner's destructor
+/// passes what destroys the handle to [`release`](Self::release). A tracked thing that is dropped without that is never destroyed.
+///
+/// Two uses of one tracked thing come one after the other, on whatever streams and threads they are;
+/// [`Uses::tracked_shared`](super::Uses::tracked_shared) is for things that several streams may use at a time.
+pub struct Tracked(pub(super) Usage);
+
+impl Default for Tracked {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Tracked {
+    /// Something that nothing uses yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self(Usage::concurrent())
+    }
+
+    /// Blocks until no queued work uses it: before the host changes it, or reads what work has left in it.
+    ///
+    /// # Errors
+    /// An error of that work comes back here.
+    pub fn synchronize(&self) -> Result<()> {
+        self.0.wait(AccessKind::Write)
+    }
+
+    /// Runs `destroy` when no queued work and no graph uses it any more. Returns at once.
+    ///
+    /// `destroy` runs here if nothing uses it, else on a thread of this crate's. It never runs in the child of a `fork`, and not if the
+    /// runtime cannot say whether the work is over: the thing is leaked then.
+    pub fn release(mut self, destroy: impl FnOnce() + Send + 'static) {
+        self.0.release(destroy);
+    }
+
+    /// Runs `abort` now, whatever is queued, and returns what it returns: for a function that ends the queued work that uses the thing,
+    /// as `ncclCommAbort` does, or for a thing that must not be waited for after an error.
+    ///
+    /// # Safety
+    /// When `abort` returns, no queued work uses the thing any more, or it does no harm that it does. No graph that uses it is launched
+    /// again.
+    pub unsafe fn abort<R>(self, abort: impl FnOnce() -> R) -> R {
+        abort()
+    }
+}
+
+impl fmt::Debug for Tracked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Tracked")
+    }
+}

@@ -1,0 +1,275 @@
+//! What a call of a library uses, and the call.
+
+use std::fmt;
+use std::result;
+
+use hip_sys::hipStream_t;
+use smallvec::SmallVec;
+
+use super::Tracked;
+use crate::core::error::{Error, Result};
+use crate::memory::{Admission, Allocation, DeviceSlice, DeviceSliceMut, PinnedSlice, PinnedSliceMut};
+use crate::stream::Stream;
+use crate::stream::usage::{Access, AccessKind};
+
+/// What one call of a library uses on a stream.
+///
+/// Name every operand with [`read`](Self::read), [`write`](Self::write) and their kin, which return the address to pass to the library,
+/// then make the call. Managed memory is named as device memory (`&ManagedBuffer`), or as pinned memory for its address on the host.
+///
+/// The memory stays borrowed until the call has returned. After that it may be dropped: its buffer waits for the work.
+pub struct Uses<'a> {
+    stream: &'a Stream,
+    accesses: SmallVec<[Access<'a>; 8]>,
+    /// Memory of other devices, which has to be admitted when the work is queued.
+    foreign: SmallVec<[Foreign<'a>; 1]>,
+}
+
+struct Foreign<'a> {
+    memory: &'a Allocation,
+    kind: AccessKind,
+    what: &'static str,
+}
+
+impl<'a> Uses<'a> {
+    /// Nothing yet, on a stream.
+    #[must_use]
+    pub fn on(stream: &'a Stream) -> Self {
+        Self { stream, accesses: SmallVec::new(), foreign: SmallVec::new() }
+    }
+
+    /// The stream.
+    #[must_use]
+    pub fn stream(&self) -> &'a Stream {
+        self.stream
+    }
+
+    /// Device memory that the call reads. `what` names the operand in errors. Returns its address on the device.
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`] if the stream's device cannot read the memory.
+    pub fn read<T: 'a>(&mut self, what: &'static str, memory: impl Into<DeviceSlice<'a, T>>) -> Result<*const T> {
+        let memory = memory.into();
+        self.note(what, memory.memory(), memory.access())?;
+        Ok(memory.pointer().cast_const().cast())
+    }
+
+    /// Device memory that the call writes, and may read. Returns its address on the device.
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`] if the stream's device cannot write to the memory.
+    pub fn write<T: 'a>(&mut self, what: &'static str, memory: impl Into<DeviceSliceMut<'a, T>>) -> Result<*mut T> {
+        let memory = memory.into();
+        self.note(what, memory.memory(), memory.access())?;
+        Ok(memory.pointer().cast())
+    }
+
+    /// Pinned, registered or managed memory that the call reads. Returns its address on the host.
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`] if the stream's device cannot read the memory.
+    pub fn read_pinned<T: 'a>(
+        &mut self,
+        what: &'static str,
+        memory: impl Into<PinnedSlice<'a, T>>,
+    ) -> Result<*const T> {
+        let memory = memory.into();
+        self.note(what, memory.memory(), memory.access())?;
+        Ok(memory.pointer().cast_const().cast())
+    }
+
+    /// Pinned, registered or managed memory that the call writes, and may read. Returns its address on the host.
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`] if the stream's device cannot write to the memory.
+    pub fn write_pinned<T: 'a>(
+        &mut self,
+        what: &'static str,
+        memory: impl Into<PinnedSliceMut<'a, T>>,
+    ) -> Result<*mut T> {
+        let memory = memory.into();
+        self.note(what, memory.memory(), memory.access())?;
+        Ok(memory.pointer().cast())
+    }
+
+    /// Something of the library's own that the call uses alone: work of other calls that use it comes before or after this one's.
+    pub fn tracked(&mut self, tracked: &'a Tracked) {
+        self.accesses.push(Access::write(&tracked.0));
+    }
+
+    /// Something of the library's own that the call only reads: it is kept, and calls on other streams may use it at the same time.
+    pub fn tracked_shared(&mut self, tracked: &'a Tracked) {
+        self.accesses.push(Access::read(&tracked.0));
+    }
+
+    fn note(&mut self, what: &'static str, memory: &'a Allocation, access: Access<'a>) -> Result<()> {
+        let admission = memory.admit(self.stream.device(), access.kind, what)?;
+        if !admission.is_own() {
+            self.foreign.push(Foreign { memory, kind: access.kind, what });
+        }
+        self.accesses.push(access);
+        Ok(())
+    }
+
+    pub(crate) fn from_accesses(stream: &'a Stream, accesses: &[Access<'a>]) -> Self {
+        Self { stream, accesses: SmallVec::from_slice(accesses), foreign: SmallVec::new() }
+    }
+
+    /// Held until the work is queued.
+    fn admit(&self) -> Result<Admission> {
+        let mut held = Admission::OWN;
+        for Foreign { memory, kind, what } in &self.foreign {
+            let admission = memory.admit(self.stream.device(), *kind, what)?;
+            // The first covers all that are admitted while it is held.
+            if held.is_own() {
+                held = admission;
+            }
+        }
+        Ok(held)
+    }
+
+    /// Makes a call that queues work, after whatever the work must come after, with the stream's device current. `call` gets the C
+    /// stream. What it returns is returned, an error included; the uses are noted in any case.
+    ///
+    /// While the stream is captured, the work goes into the graph.
+    ///
+    /// The stream is locked meanwhile. `call` must not wait for other threads or for the device, and must not call this crate:
+    /// [`call_blocking`](Self::call_blocking) is for functions that may wait.
+    ///
+    /// # Errors
+    /// What `call` returns; an [`Error`] of this crate, converted, if the call could not be made.
+    ///
+    /// # Safety
+    /// The work that `call` queues is on the stream that it gets, uses no memory but what was named, and writes only to what was named as
+    /// written. `call` changes nothing of the stream, and does not begin or end a capture.
+    pub unsafe fn call<R, E: From<Error>>(
+        self,
+        call: impl FnOnce(hipStream_t) -> result::Result<R, E>,
+    ) -> result::Result<R, E> {
+        let _admitted = self.admit()?;
+        let mut returned = None;
+        self.stream.inner.submit_foreign(&self.accesses, |raw| {
+            returned = Some(call(raw));
+            Ok(())
+        })?;
+        returned.unwrap_or_else(|| Err(not_made().into()))
+    }
+
+    /// As [`call`](Self::call), for a function that may wait for the device, for other ranks or for other threads, or that makes blocking
+    /// copies. The stream is not locked: other threads may use it. The call must not call this crate with this stream.
+    ///
+    /// # Errors
+    /// Those of [`call`](Self::call); [`Error::Capture`] while the stream is captured, where nothing can be waited for.
+    ///
+    /// # Safety
+    /// That of [`call`](Self::call).
+    pub unsafe fn call_blocking<R, E: From<Error>>(
+        self,
+        call: impl FnOnce(hipStream_t) -> result::Result<R, E>,
+    ) -> result::Result<R, E> {
+        let stream = self.stream;
+        on_streams(&[self], "a call that may wait", || {
+            stream.device().activate()?;
+            call(stream.inner.raw())
+        })
+    }
+
+    /// Makes the stream wait for whatever the named uses must come after, and notes the uses again when the guard is dropped: for several
+    /// calls, or for an interface that passes pointers and guards around. The stream's device is current afterwards.
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`], [`Error::Capture`] and those of the runtime.
+    ///
+    /// # Safety
+    /// That of [`call`](Self::call), for all work that is queued on the stream's C handle ([`Stream::as_raw`]) until the guard is dropped. The
+    /// guard is dropped, not leaked, and until then the stream is neither captured nor taken out of a capture.
+    pub unsafe fn guard(self) -> Result<Guard<'a>> {
+        let _admitted = self.admit()?;
+        self.stream.inner.submit_foreign(&self.accesses, |_| Ok(()))?;
+        Ok(Guard(self))
+    }
+}
+
+impl fmt::Debug for Uses<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Uses").field("stream", self.stream).field("operands", &self.accesses.len()).finish()
+    }
+}
+
+/// Named memory that work is being queued on: of [`Uses::guard`].
+#[must_use = "the uses end when it is dropped"]
+#[derive(Debug)]
+pub struct Guard<'a>(Uses<'a>);
+
+impl Guard<'_> {
+    /// The stream's C handle, for the calls.
+    #[must_use]
+    pub fn as_raw(&self) -> hipStream_t {
+        self.0.stream.inner.raw()
+    }
+}
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        let stream = &self.0.stream.inner;
+        if let Err(error) = stream.submit_foreign(&self.0.accesses, |_| Ok(())) {
+            // The work is not known to the memory, and has to be over before anybody else gets at it.
+            let _ = stream.wait_all();
+            stream.report().put(error);
+        }
+    }
+}
+
+/// Makes one call that queues work on several streams, of one device or of several: `ncclGroupEnd`, a launch on several devices. Each stream
+/// first waits for what its own uses must come after. The call may wait; no stream is locked.
+///
+/// `call` sets the current device as it needs it.
+///
+/// # Errors
+/// What `call` returns; [`Error::Capture`] if a stream is captured; [`Error::WrongDevice`] if an operand is out of reach by now.
+///
+/// # Safety
+/// That of [`Uses::call`], with the C handles of these streams, for each of them.
+pub unsafe fn call_on_streams<R, E: From<Error>>(
+    uses: &[Uses<'_>],
+    call: impl FnOnce() -> result::Result<R, E>,
+) -> result::Result<R, E> {
+    on_streams(uses, "a call on several streams", call)
+}
+
+/// Makes one call on several streams; what it does to which of them is as `uses` say.
+pub(crate) fn on_streams<R, E: From<Error>>(
+    uses: &[Uses<'_>],
+    what: &str,
+    call: impl FnOnce() -> result::Result<R, E>,
+) -> result::Result<R, E> {
+    uses.iter().try_for_each(|uses| uses.stream.inner.refuse_captured(what))?;
+    let _admitted = uses.iter().map(Uses::admit).collect::<Result<SmallVec<[Admission; 2]>>>()?;
+    for uses in uses {
+        uses.stream.inner.submit_foreign(&uses.accesses, |_| Ok(()))?;
+    }
+    // No capture of these streams begins during the call. Locked in the order that all threads have in common.
+    let mut streams: SmallVec<[&Stream; 2]> = uses.iter().map(|uses| uses.stream).collect();
+    streams.sort_by_key(|stream| stream.inner.id());
+    streams.dedup_by_key(|stream| stream.inner.id());
+    let direct = streams.iter().map(|stream| stream.inner.direct(what)).collect::<Result<SmallVec<[_; 2]>>>()?;
+    let returned = call();
+    // Only now is there work to note. The borrows have kept everybody else away. After an error, too: some of it may be queued.
+    let mut noted = Ok(());
+    for uses in uses {
+        noted = noted.and(uses.stream.inner.submit_foreign(&uses.accesses, |_| Ok(())));
+    }
+    drop(direct);
+    if noted.is_err() {
+        // Made up for by waiting.
+        streams.iter().for_each(|stream| drop(stream.inner.wait_all()));
+    }
+    let returned = returned?;
+    noted?;
+    Ok(returned)
+}
+
+/// For what cannot be: a call that was accepted and not made.
+fn not_made() -> Error {
+    Error::Capture { reason: "the call was not made".to_owned() }
+}

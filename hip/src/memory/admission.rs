@@ -1,0 +1,92 @@
+//! Work on memory of another device: admitted when it is queued, until access is taken away.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// Work that was admitted in even epochs and in odd ones, and is not queued yet.
+static ADMITTED: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
+
+static EPOCH: AtomicUsize = AtomicUsize::new(0);
+
+/// Held from before the check that a device may use another one's memory until the work is queued. Access that is taken away
+/// meanwhile is gone only then.
+#[must_use = "held until the work is queued"]
+pub(crate) struct Admission(Option<usize>);
+
+impl Admission {
+    /// For work on memory of the device itself.
+    pub(crate) const OWN: Self = Self(None);
+
+    #[inline]
+    pub(crate) fn is_own(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// For work on memory of another device, before the check.
+    pub(super) fn begin() -> Self {
+        loop {
+            let epoch = EPOCH.load(Ordering::SeqCst) % 2;
+            ADMITTED[epoch].fetch_add(1, Ordering::SeqCst);
+            let admission = Self(Some(epoch));
+            // Else who has begun the next epoch may have seen none of the last.
+            if EPOCH.load(Ordering::SeqCst) % 2 == epoch {
+                return admission;
+            }
+        }
+    }
+}
+
+impl Drop for Admission {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(epoch) = self.0 {
+            ADMITTED[epoch].fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+}
+
+/// Blocks until all work is queued that was admitted before. To be called when access is denied to new work.
+pub(super) fn wait_for_admitted() {
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let last = EPOCH.fetch_add(1, Ordering::SeqCst) % 2;
+    while ADMITTED[last].load(Ordering::SeqCst) != 0 {
+        thread::yield_now();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+
+    #[test]
+    fn access_goes_when_admitted_work_is_queued() {
+        let (allowed, queued) = (AtomicBool::new(true), AtomicUsize::new(0));
+        thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    for _ in 0..2000 {
+                        let _admission = Admission::begin();
+                        if allowed.load(Ordering::SeqCst) {
+                            thread::yield_now();
+                            queued.fetch_add(1, Ordering::SeqCst);
+                        }
+                    }
+                });
+            }
+            scope.spawn(|| {
+                for _ in 0..200 {
+                    allowed.store(false, Ordering::SeqCst);
+                    wait_for_admitted();
+                    let before = queued.load(Ordering::SeqCst);
+                    (0..20).for_each(|_| thread::yield_now());
+                    assert_eq!(queued.load(Ordering::SeqCst), before, "queued after access was gone");
+                    allowed.store(true, Ordering::SeqCst);
+                }
+            });
+        });
+    }
+}
