@@ -149,6 +149,8 @@
 //!
 //! Without the feature, none of this is compiled.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 // Layers: each folder uses itself and the ones below it (`cargo xtask ci layers`).
 mod core;
 #[cfg(feature = "rocm-10-0")]
