@@ -77,6 +77,10 @@ impl fmt::Debug for Status {
 }
 
 /// A call into the HIP runtime that failed.
+#[doc(alias("hipGetErrorName", "cudaGetErrorName"))]
+#[doc(alias("hipGetErrorString", "cudaGetErrorString"))]
+#[doc(alias("hipDrvGetErrorName", "cuGetErrorName"))]
+#[doc(alias("hipDrvGetErrorString", "cuGetErrorString"))]
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HipError {

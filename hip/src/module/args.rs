@@ -227,8 +227,8 @@ impl<'a> Packed<'a> {
 /// | a structure by value | a `#[repr(C)]` structure that is [`Pod`] (or [`NoUninit`]) |
 /// | `const T*` | `&DeviceBuffer<T>`, `DeviceSlice<T>`, `&ManagedBuffer<T>` |
 /// | `T*` | `&mut DeviceBuffer<T>`, `DeviceSliceMut<T>` or `&mut` one, `&mut ManagedBuffer<T>` |
-/// | `hipTextureObject_t` | [`&Texture`](crate::Texture) |
-/// | `hipSurfaceObject_t` | [`&mut Surface`](crate::Surface), or `&Surface` if it is only read |
+/// | `hipTextureObject_t` | [`&Texture`](crate::texture::Texture) |
+/// | `hipSurfaceObject_t` | [`&mut Surface`](crate::texture::Surface), or `&Surface` if it is only read |
 /// | any pointer | [`DevicePtr`] |
 ///
 /// Values must have the size of the parameter. Pointers are told from numbers: an address as `u64` is no pointer.

@@ -1,5 +1,6 @@
 use bytemuck::{Pod, Zeroable};
-use hip::{Device, DeviceBuffer, DevicePtr, Error, KernelArg, LaunchConfig, Status, Stream};
+use hip::module::KernelArg;
+use hip::{Device, DeviceBuffer, DevicePtr, Error, LaunchConfig, Status, Stream};
 
 use crate::{eventually, in_child, is_child, kernel, module};
 
