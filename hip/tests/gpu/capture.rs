@@ -86,7 +86,7 @@ const CALLS: &[(&str, Call)] = &[
         pitched.to_vec().map(|read| assert_eq!(read, vec![0; 100]))
     }),
     ("an array", |scene, _| {
-        let mut array = Array::<f32>::new(&scene.device, ArrayShape::Plane(8, 8))?;
+        let mut array = Array::<f32>::new(&scene.device, ArrayShape::D2(8, 8))?;
         array.copy_from_slice(&[2.0; 64])?;
         array.to_vec().map(|read| assert_eq!(read, [2.0; 64]))
     }),
