@@ -93,7 +93,7 @@ fn a_capture_that_other_code_spoils_leaves_its_streams_usable() {
     let kinds: [fn(&Device) -> hip::Result<Stream>; 4] = [
         Stream::new,
         |device| Stream::with_options(device, StreamOptions::new().blocking(true)),
-        |device| Stream::with_options(device, StreamOptions::new().priority(*device.stream_priorities()?.start())),
+        |device| Stream::with_options(device, StreamOptions::new().priority(*device.stream_priority_range()?.start())),
         |device| Stream::with_cu_mask(device, &[1]),
     ];
     for new in kinds {

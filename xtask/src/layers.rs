@@ -13,7 +13,8 @@ use crate::paths;
 use crate::process::cargo;
 
 /// The folders of `hip/src`, from the ground floor up. A file uses what is in its own folder and in those before it.
-const LAYERS: [&str; 10] = ["core", "stream", "memory", "texture", "interop", "module", "graph", "execution", "macros", "gl"];
+const LAYERS: [&str; 10] =
+    ["core", "stream", "memory", "texture", "interop", "module", "graph", "execution", "macros", "gl"];
 
 /// Checks every file of `hip/src`.
 pub(crate) fn check() -> Result<()> {

@@ -14,6 +14,8 @@ use crate::stream::Stream;
 
 /// A buffer of OpenGL's, registered with the HIP runtime (`hipGraphicsGLRegisterBuffer`). Dropping it unregisters it, [where that can be
 /// done](super#what-the-runtimes-get-wrong); the buffer stays OpenGL's.
+#[doc(alias("hipGraphicsGLRegisterBuffer", "cuGraphicsGLRegisterBuffer", "cudaGraphicsGLRegisterBuffer"))]
+#[doc(alias("hipGraphicsUnregisterResource", "cuGraphicsUnregisterResource", "cudaGraphicsUnregisterResource"))]
 pub struct Buffer {
     resource: Resource,
 }
@@ -73,6 +75,12 @@ impl Buffer {
     /// [`Error::OpenGl`] for another context; [`Error::WrongDevice`] for a stream of another device; [`Error::InvalidValue`] if the buffer is
     /// no whole number of `T`, or not aligned for it; [`Error::ZeroSizedType`]; [`Error::TooLarge`] for buffers that the runtime cannot say
     /// the size of (2 GiB and more); [`Error::Capture`] for a stream that is captured.
+    #[doc(alias("hipGraphicsMapResources", "cuGraphicsMapResources", "cudaGraphicsMapResources"))]
+    #[doc(alias(
+        "hipGraphicsResourceGetMappedPointer",
+        "cuGraphicsResourceGetMappedPointer",
+        "cudaGraphicsResourceGetMappedPointer"
+    ))]
     pub fn map<T: Pod>(&mut self, stream: &Stream) -> Result<MappedBuffer<'_, T>> {
         byte_len::<T>(1)?;
         let device = self.resource.device;
@@ -136,6 +144,7 @@ impl<T> MappedBuffer<'_, T> {
     /// # Errors
     /// An error of the queued work comes back here. [`Error::Capture`] if the stream that it was mapped on is being captured; it stays mapped then
     /// until it is mapped again or unregistered.
+    #[doc(alias("hipGraphicsUnmapResources", "cuGraphicsUnmapResources", "cudaGraphicsUnmapResources"))]
     pub fn unmap(self) -> Result<()> {
         self.mapping.0.unmap()
     }

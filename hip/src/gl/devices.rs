@@ -133,6 +133,7 @@ fn list(device: Device, list: DeviceList) -> Result<Vec<Device>> {
 /// # Errors
 /// [`Error::OpenGl`] if no context is current on this thread, if it is on a GPU that is none of HIP's devices, and where there is no
 /// OpenGL; [`Error::Unsupported`] on the embedded software GPU; `hipErrorNotSupported` for [`DeviceList::NextFrame`].
+#[doc(alias("hipGLGetDevices", "cuGLGetDevices", "cudaGLGetDevices"))]
 pub fn devices(of: DeviceList) -> Result<Vec<Device>> {
     let connected = connect("the devices of an OpenGL context")?;
     let found = list(connected.device, of);

@@ -93,6 +93,8 @@ impl ImageAccess {
 
 /// A texture of OpenGL's, registered with the HIP runtime (`hipGraphicsGLRegisterImage`). Dropping it unregisters it, [where that can be
 /// done](super#what-the-runtimes-get-wrong); the texture stays OpenGL's. Its first level is what is shared.
+#[doc(alias("hipGraphicsGLRegisterImage", "cuGraphicsGLRegisterImage", "cudaGraphicsGLRegisterImage"))]
+#[doc(alias("hipGraphicsUnregisterResource", "cuGraphicsUnregisterResource", "cudaGraphicsUnregisterResource"))]
 pub struct Image {
     resource: Resource,
     target: ImageTarget,
@@ -146,6 +148,12 @@ impl Image {
     /// # Errors
     /// [`Error::OpenGl`] if another context is current than when it was registered; [`Error::WrongDevice`] for a stream of another device;
     /// [`Error::InvalidValue`] if its texels are not made as `T`; [`Error::Capture`] for a stream that is captured.
+    #[doc(alias("hipGraphicsMapResources", "cuGraphicsMapResources", "cudaGraphicsMapResources"))]
+    #[doc(alias(
+        "hipGraphicsSubResourceGetMappedArray",
+        "cuGraphicsSubResourceGetMappedArray",
+        "cudaGraphicsSubResourceGetMappedArray"
+    ))]
     pub fn map<T: Texel>(&mut self, stream: &Stream) -> Result<MappedImage<'_, T>> {
         let device = self.resource.device;
         self.resource.map(stream)?;
@@ -161,8 +169,8 @@ impl Image {
         let described = check(status, "hipArray3DGetDescriptor", || mapping.0.name.clone());
         let (width, height, depth) = (found.Width.max(1), found.Height.max(1), found.Depth.max(1));
         let shape = match target {
-            ImageTarget::Texture2d | ImageTarget::TextureRectangle => ArrayShape::Plane(width, height),
-            ImageTarget::Texture3d => ArrayShape::Volume(width, height, depth),
+            ImageTarget::Texture2d | ImageTarget::TextureRectangle => ArrayShape::D2(width, height),
+            ImageTarget::Texture3d => ArrayShape::D3(width, height, depth),
         };
         // Owned from here on, whatever comes.
         let array = Array::of_mapped(raw, device, shape, mapping.0.usage.shared());
@@ -236,9 +244,9 @@ impl<T: Texel> MappedImage<'_, T> {
     ///
     /// # Errors
     /// [`Error::Unsupported`] for texels that are blended (`FilterMode::Linear`) on MI200 (gfx90a), where ROCm's runtimes refuse it for any texture of
-    /// OpenGL's; those of [`Texture::of_array`].
+    /// OpenGL's; those of [`Texture::from_array`].
     pub fn texture(&self, options: TextureOptions) -> Result<Texture<'_>> {
-        Texture::of_array(&self.array, options).map_err(|error| match error {
+        Texture::from_array(&self.array, options).map_err(|error| match error {
             Error::Hip(_) if error.status() == Some(Status::NOT_SUPPORTED) && options.is_linear() => {
                 let reason = format!("on this GPU the runtime blends no texels of OpenGL's textures: {error}");
                 Error::Unsupported { what: "a texture", reason }
@@ -271,6 +279,7 @@ impl<T: Texel> MappedImage<'_, T> {
     ///
     /// # Errors
     /// Those of [`MappedBuffer::unmap`](super::MappedBuffer::unmap).
+    #[doc(alias("hipGraphicsUnmapResources", "cuGraphicsUnmapResources", "cudaGraphicsUnmapResources"))]
     pub fn unmap(self) -> Result<()> {
         let Self { array, mapping } = self;
         let worked = array.synchronize();

@@ -2,7 +2,7 @@
 //!
 //! A [`Buffer`] or an [`Image`] is an object of OpenGL's that is registered with the HIP runtime. As long as it is *mapped*, on a stream, it is
 //! the device's: a buffer is a [`DeviceSliceMut`](crate::DeviceSliceMut), a texture of OpenGL's an array, which kernels reach through
-//! [`Texture`](crate::Texture)s and [`Surface`](crate::Surface)s. When the mapping ends, by [`unmap`](MappedBuffer::unmap) or its drop, it is OpenGL's again.
+//! [`Texture`](crate::texture::Texture)s and [`Surface`](crate::texture::Surface)s. When the mapping ends, by [`unmap`](MappedBuffer::unmap) or its drop, it is OpenGL's again.
 //!
 //! ```no_run
 //! # fn with_context(vertices: u32) -> hip::Result<()> {
@@ -110,7 +110,7 @@ impl Access {
 /// ```compile_fail,E0505
 /// fn late(image: &mut hip::gl::Image, stream: &hip::Stream) -> hip::Result<()> {
 ///     let mapped = image.map::<f32>(stream)?;
-///     let texture = mapped.texture(hip::TextureOptions::new())?;
+///     let texture = mapped.texture(hip::texture::TextureOptions::new())?;
 ///     mapped.unmap()?;
 ///     drop(texture);
 ///     Ok(())
@@ -127,7 +127,7 @@ impl Access {
 ///     mapped.unmap()?;
 ///     buffer.map::<u32>(stream)?.unmap()?;
 ///     let mapped = image.map::<f32>(stream)?;
-///     drop(mapped.texture(hip::TextureOptions::new())?);
+///     drop(mapped.texture(hip::texture::TextureOptions::new())?);
 ///     mapped.unmap()
 /// }
 /// ```

@@ -15,21 +15,21 @@ use super::node::SignalOps;
 use super::node::{GraphFill, Node, NodeKind, host_params, kernel_params, not_empty};
 #[cfg(unix)]
 use super::node::{with_signal, with_wait};
-use super::{Graph, GraphInner, HostCall, Resources};
+use super::{Graph, GraphInner, HostCall, Resources, exclusive};
 use crate::core::call::check;
 use crate::core::context;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::core::releases::one_at_a_time;
 use crate::core::trace;
-use crate::memory::GraphCopy;
 #[cfg(unix)]
 use crate::memory::external::ExternalSemaphore;
+use crate::memory::graph_copy::GraphCopy;
 use crate::module::{Kernel, KernelArgs, LaunchConfig};
 #[cfg(feature = "rocm-6-4")]
 use crate::stream::SignalOp;
 use crate::stream::event::{Event, Recorded};
-use crate::stream::usage::{Access, Kept, Usage};
+use crate::stream::usage::{self, Access, Kept, Usage};
 use crate::stream::{Launching, Stream};
 
 /// How a graph is made ready to run. The default: no flags.
@@ -72,6 +72,7 @@ impl InstantiateOptions {
 ///
 /// It keeps what the graph kept, and the memory that its last launch has [allocated](Graph::add_alloc) and nothing has freed. Launches of one `GraphExec` run one after the other, on whatever streams; other work
 /// that uses the same buffers comes before or after the whole graph, as it does for any launch.
+#[doc(alias("hipGraphExecDestroy", "cuGraphExecDestroy", "cudaGraphExecDestroy"))]
 pub struct GraphExec {
     raw: hipGraphExec_t,
     /// What nodes are looked up in.
@@ -111,10 +112,12 @@ impl Graph {
     }
 
     /// Makes the graph ready to run (`hipGraphInstantiateWithFlags`). What is added to the graph later is not in it.
+    #[doc(alias("hipGraphInstantiateWithFlags", "cuGraphInstantiateWithFlags", "cudaGraphInstantiateWithFlags"))]
     pub fn instantiate_with(&self, options: InstantiateOptions) -> Result<GraphExec> {
         self.inner.device.activate()?;
         let aside = Aside::new(self)?;
         let mut raw: hipGraphExec_t = ptr::null_mut();
+        let _exclusive = exclusive();
         let _one = one_at_a_time();
         // SAFETY: `raw` is valid for a write; the graph is alive.
         let status = unsafe { hip_sys::hipGraphInstantiateWithFlags(&mut raw, self.inner.raw, options.raw()) };
@@ -145,6 +148,7 @@ impl GraphExec {
     /// # Errors
     /// [`Error::WrongDevice`] for a stream of another device; [`Error::Graph`] if the graph uses pinned memory, which takes
     /// [`launch_with_host_memory`](Self::launch_with_host_memory).
+    #[doc(alias("hipGraphLaunch", "cuGraphLaunch", "cudaGraphLaunch"))]
     pub fn launch(&self, stream: &Stream) -> Result<()> {
         if self.resources.uses_host_memory() {
             return Err(Error::Graph {
@@ -212,6 +216,7 @@ impl GraphExec {
     ///
     /// # Errors
     /// [`Error::WrongDevice`] for a stream of another device.
+    #[doc(alias("hipGraphUpload", "cuGraphUpload", "cudaGraphUpload"))]
     pub fn upload(&self, stream: &Stream) -> Result<()> {
         self.graph.device.expect(stream.device(), "the stream")?;
         stream.inner.submit(&[Access::write(&self.usage)], None, |raw| {
@@ -229,6 +234,11 @@ impl GraphExec {
     ///
     /// # Safety
     /// That of [`Graph::add_kernel`].
+    #[doc(alias(
+        "hipGraphExecKernelNodeSetParams",
+        "cuGraphExecKernelNodeSetParams",
+        "cudaGraphExecKernelNodeSetParams"
+    ))]
     pub unsafe fn set_kernel<A: KernelArgs>(
         &mut self,
         node: Node,
@@ -242,6 +252,7 @@ impl GraphExec {
         let mut pointers = arguments.pointers();
         let params = kernel_params(kernel, config, pointers.as_mut_ptr());
         self.change(arguments.accesses())?;
+        let _exclusive = exclusive();
         let _one = one_at_a_time();
         // SAFETY: the graph is alive and the node is one of its kernels; the parameters are as for a launch, and are copied.
         let status = unsafe { hip_sys::hipGraphExecKernelNodeSetParams(self.raw, node.raw, &params) };
@@ -256,12 +267,14 @@ impl GraphExec {
     /// # Errors
     /// As for [`Graph::add_copy`]; [`Error::Graph`] for a node of another graph or kind. The runtime's if the copy is between other
     /// kinds of memory than before.
+    #[doc(alias("hipGraphExecMemcpyNodeSetParams1D", "cudaGraphExecMemcpyNodeSetParams1D"))]
     pub fn set_copy(&mut self, node: Node, copy: GraphCopy<'_>) -> Result<()> {
         self.expect(node, NodeKind::Copy)?;
         self.graph.device.expect(copy.device, "the copy")?;
         not_empty(copy.bytes)?;
         self.change(&copy.accesses)?;
         let GraphCopy { destination, source, bytes, kind, .. } = copy;
+        let _exclusive = exclusive();
         // SAFETY: the graph is alive and the node is one of its copies; both sides hold `bytes` bytes, and are kept.
         let status =
             unsafe { hip_sys::hipGraphExecMemcpyNodeSetParams1D(self.raw, node.raw, destination, source, bytes, kind) };
@@ -272,12 +285,14 @@ impl GraphExec {
     ///
     /// # Errors
     /// As for [`Graph::add_fill`]; [`Error::Graph`] for a node of another graph or kind.
+    #[doc(alias("hipGraphExecMemsetNodeSetParams", "cudaGraphExecMemsetNodeSetParams"))]
     pub fn set_fill(&mut self, node: Node, fill: GraphFill<'_>) -> Result<()> {
         self.expect(node, NodeKind::Fill)?;
         self.graph.device.expect(fill.device, "the destination")?;
         not_empty(fill.bytes)?;
         let params = fill.params()?;
         self.change(&[fill.access])?;
+        let _exclusive = exclusive();
         // SAFETY: the graph is alive and the node is one of its fills; the memory holds as many bytes, and is kept.
         let status = unsafe { hip_sys::hipGraphExecMemsetNodeSetParams(self.raw, node.raw, &params) };
         check(status, "hipGraphExecMemsetNodeSetParams", || format!("{fill:?}"))
@@ -287,12 +302,14 @@ impl GraphExec {
     ///
     /// # Errors
     /// [`Error::Graph`] for a node of another graph or kind.
+    #[doc(alias("hipGraphExecHostNodeSetParams", "cuGraphExecHostNodeSetParams", "cudaGraphExecHostNodeSetParams"))]
     pub fn set_host(&mut self, node: Node, function: impl Fn() + Send + Sync + 'static) -> Result<()> {
         self.expect(node, NodeKind::Host)?;
         self.change(&[])?;
         let call = Arc::new(HostCall { function: Box::new(function), report: Arc::default() });
         let params = host_params(&call);
         self.resources.hosts.push(call);
+        let _exclusive = exclusive();
         // SAFETY: the graph is alive and the node is one of its host functions; the data is kept.
         let status = unsafe { hip_sys::hipGraphExecHostNodeSetParams(self.raw, node.raw, &params) };
         check(status, "hipGraphExecHostNodeSetParams", || self.name.to_string())
@@ -301,14 +318,16 @@ impl GraphExec {
     /// Makes the waits for signals and writes to them other ones (`hipGraphExecBatchMemOpNodeSetParams`).
     ///
     /// # Errors
-    /// As for [`Graph::add_signals`]; [`Error::Graph`] for a node of another graph or kind.
+    /// As for [`Graph::add_signal_ops`]; [`Error::Graph`] for a node of another graph or kind.
+    #[doc(alias("hipGraphExecBatchMemOpNodeSetParams", "cuGraphExecBatchMemOpNodeSetParams"))]
     #[cfg(feature = "rocm-6-4")]
-    pub fn set_signals(&mut self, node: Node, operations: &[SignalOp<'_>]) -> Result<()> {
-        self.expect(node, NodeKind::Signals)?;
+    pub fn set_signal_ops(&mut self, node: Node, operations: &[SignalOp<'_>]) -> Result<()> {
+        self.expect(node, NodeKind::SignalOps)?;
         let batch = SignalOps::new(operations)?;
         self.change(&SignalOps::accesses(operations))?;
         let params = batch.params(self.graph.device)?;
         self.resources.signals.push(batch);
+        let _exclusive = exclusive();
         // SAFETY: the graph is alive and the node is one of its batches; the operations and their signals are kept.
         let status = unsafe { hip_sys::hipGraphExecBatchMemOpNodeSetParams(self.raw, node.raw, &params) };
         check(status, "hipGraphExecBatchMemOpNodeSetParams", || format!("{operations:?}"))
@@ -318,11 +337,17 @@ impl GraphExec {
     ///
     /// # Errors
     /// As for [`Graph::add_external_signal`]; [`Error::Graph`] for a node of another graph or kind.
+    #[doc(alias(
+        "hipGraphExecExternalSemaphoresSignalNodeSetParams",
+        "cuGraphExecExternalSemaphoresSignalNodeSetParams",
+        "cudaGraphExecExternalSemaphoresSignalNodeSetParams"
+    ))]
     #[cfg(unix)]
     pub fn set_external_signal(&mut self, node: Node, semaphore: &ExternalSemaphore, value: u64) -> Result<()> {
         self.expect(node, NodeKind::ExternalSignal)?;
         self.graph.device.expect(semaphore.device(), "the semaphore")?;
         self.change(&[semaphore.access()])?;
+        let _exclusive = exclusive();
         let status = with_signal(semaphore, value, |parameters| {
             // SAFETY: the graph is alive and the node is one of its signals; the runtime copies the parameters, and the semaphore is kept.
             unsafe { hip_sys::hipGraphExecExternalSemaphoresSignalNodeSetParams(self.raw, node.raw, parameters) }
@@ -334,11 +359,17 @@ impl GraphExec {
     ///
     /// # Errors
     /// As for [`Graph::add_external_wait`]; [`Error::Graph`] for a node of another graph or kind.
+    #[doc(alias(
+        "hipGraphExecExternalSemaphoresWaitNodeSetParams",
+        "cuGraphExecExternalSemaphoresWaitNodeSetParams",
+        "cudaGraphExecExternalSemaphoresWaitNodeSetParams"
+    ))]
     #[cfg(unix)]
     pub fn set_external_wait(&mut self, node: Node, semaphore: &ExternalSemaphore, value: u64) -> Result<()> {
         self.expect(node, NodeKind::ExternalWait)?;
         self.graph.device.expect(semaphore.device(), "the semaphore")?;
         self.change(&[semaphore.access()])?;
+        let _exclusive = exclusive();
         let status = with_wait(semaphore, value, |parameters| {
             // SAFETY: as of a signal.
             unsafe { hip_sys::hipGraphExecExternalSemaphoresWaitNodeSetParams(self.raw, node.raw, parameters) }
@@ -350,11 +381,17 @@ impl GraphExec {
     ///
     /// # Errors
     /// [`Error::Graph`] for a node of another graph or kind; the runtime's for a graph of another shape.
+    #[doc(alias(
+        "hipGraphExecChildGraphNodeSetParams",
+        "cuGraphExecChildGraphNodeSetParams",
+        "cudaGraphExecChildGraphNodeSetParams"
+    ))]
     pub fn set_child(&mut self, node: Node, child: &Graph) -> Result<()> {
         self.expect(node, NodeKind::Child)?;
         self.graph.device.expect(child.inner.device, "the child graph")?;
         self.change(&[])?;
         self.resources.extend(&child.resources)?;
+        let _exclusive = exclusive();
         // SAFETY: both graphs are alive and the node is a child; what the new one uses is kept.
         let status = unsafe { hip_sys::hipGraphExecChildGraphNodeSetParams(self.raw, node.raw, child.inner.raw) };
         check(status, "hipGraphExecChildGraphNodeSetParams", || self.name.to_string())
@@ -364,9 +401,11 @@ impl GraphExec {
     ///
     /// # Errors
     /// [`Error::Graph`] for a node of another graph or kind.
+    #[doc(alias("hipGraphNodeSetEnabled", "cuGraphNodeSetEnabled", "cudaGraphNodeSetEnabled"))]
     pub fn set_enabled(&mut self, node: Node, enabled: bool) -> Result<()> {
         self.expect_switch(node)?;
         self.change(&[])?;
+        let _exclusive = exclusive();
         // SAFETY: the graph is alive and the node is one that can be switched.
         let status = unsafe { hip_sys::hipGraphNodeSetEnabled(self.raw, node.raw, c_uint::from(enabled)) };
         check(status, "hipGraphNodeSetEnabled", || format!("{node:?}"))
@@ -376,9 +415,13 @@ impl GraphExec {
     ///
     /// # Errors
     /// [`Error::Graph`] for a node of another graph or kind.
+    #[doc(alias("hipGraphNodeGetEnabled", "cuGraphNodeGetEnabled", "cudaGraphNodeGetEnabled"))]
     pub fn is_enabled(&self, node: Node) -> Result<bool> {
         self.expect_switch(node)?;
         context::check_caller()?;
+        // Launches change nothing of it, but are not safe to go with other calls either.
+        let _order = usage::order();
+        let _exclusive = exclusive();
         let mut enabled: c_uint = 0;
         // SAFETY: as above; `enabled` is valid for a write.
         let status = unsafe { hip_sys::hipGraphNodeGetEnabled(self.raw, node.raw, &mut enabled) };
@@ -390,14 +433,18 @@ impl GraphExec {
     ///
     /// # Errors
     /// [`Error::Graph`] with what differs; this one is as it was then.
+    #[doc(alias("hipGraphExecUpdate", "cuGraphExecUpdate", "cudaGraphExecUpdate"))]
     pub fn update(&mut self, graph: &Graph) -> Result<()> {
         self.graph.device.expect(graph.inner.device, "the graph")?;
         self.change(&[])?;
         let mut node: hipGraphNode_t = ptr::null_mut();
         let mut result = hip_sys::hipGraphExecUpdateSuccess;
-        let _one = one_at_a_time();
-        // SAFETY: both are alive; `node` and `result` are valid for a write.
-        let status = unsafe { hip_sys::hipGraphExecUpdate(self.raw, graph.inner.raw, &mut node, &mut result) };
+        let status = {
+            let _exclusive = exclusive();
+            let _one = one_at_a_time();
+            // SAFETY: both are alive; `node` and `result` are valid for a write.
+            unsafe { hip_sys::hipGraphExecUpdate(self.raw, graph.inner.raw, &mut node, &mut result) }
+        };
         if status.0 != 0 && result != hip_sys::hipGraphExecUpdateSuccess {
             // SAFETY: takes nothing and only resets a value that belongs to this thread.
             let _ = unsafe { hip_sys::hipGetLastError() };

@@ -11,7 +11,7 @@ use std::fmt;
 use std::path::Path;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use hip_sys::{hipGraph_t, hipGraphNode_t};
 
@@ -21,6 +21,8 @@ pub use memory::GraphMemoryInfo;
 #[cfg(feature = "rocm-6-4")]
 use node::SignalOps;
 pub use node::{GraphFill, Node, NodeKind};
+
+pub use crate::memory::graph_copy::{GraphCopy, GraphCopy3d};
 
 use crate::core::call::check;
 use crate::core::context;
@@ -42,7 +44,8 @@ use crate::stream::{Report, keep, run_reporting};
 /// ```
 /// # fn main() -> hip::Result<()> {
 /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-/// use hip::{Device, DeviceBuffer, Graph, GraphCopy, GraphFill, Stream};
+/// use hip::{Device, DeviceBuffer, Graph, Stream};
+/// use hip::graph::{GraphCopy, GraphFill};
 ///
 /// let device = Device::get(0)?;
 /// let mut a = DeviceBuffer::<u32>::zeroed(&device, 100)?;
@@ -61,6 +64,7 @@ use crate::stream::{Report, keep, run_reporting};
 /// assert_eq!(b.to_vec()?, [7; 100]); // waits for the graph
 /// # Ok(()) }
 /// ```
+#[doc(alias("hipGraphDestroy", "cuGraphDestroy", "cudaGraphDestroy"))]
 pub struct Graph {
     inner: Arc<GraphInner>,
     /// The graph that it is a clone of, whose nodes stand for its own as long as they are there.
@@ -132,6 +136,13 @@ impl Resources {
     }
 }
 
+/// Held during a call that reads or changes the nodes of graphs, and while nothing is dropped: AMD documents them as not safe to use from several threads, and nodes are
+/// shared by a graph, what was made of it, and clones.
+fn exclusive() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl GraphInner {
     fn adopt(raw: hipGraph_t, device: Device) -> Arc<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -143,6 +154,7 @@ impl Drop for GraphInner {
     fn drop(&mut self) {
         let address = self.raw.expose_provenance();
         later::in_time(move || {
+            let _exclusive = exclusive();
             // SAFETY: ours, not destroyed yet, and nobody has it any more.
             let _ = unsafe { hip_sys::hipGraphDestroy(ptr::with_exposed_provenance_mut(address)) };
         });
@@ -151,6 +163,7 @@ impl Drop for GraphInner {
 
 impl Graph {
     /// A graph without nodes (`hipGraphCreate`), for work on `device`.
+    #[doc(alias("hipGraphCreate", "cuGraphCreate", "cudaGraphCreate"))]
     pub fn new(device: &Device) -> Result<Self> {
         device.activate()?;
         let mut raw: hipGraph_t = ptr::null_mut();
@@ -172,12 +185,16 @@ impl Graph {
     }
 
     /// A copy with nodes of its own (`hipGraphClone`); [`find`](Self::find) gives the node that stands for one of the original's.
+    #[doc(alias("hipGraphClone", "cuGraphClone", "cudaGraphClone"))]
     pub fn try_clone(&self) -> Result<Self> {
         self.inner.device.activate()?;
         let mut raw: hipGraph_t = ptr::null_mut();
-        let _one = one_at_a_time();
-        // SAFETY: `raw` is valid for a write; the graph is alive.
-        let status = unsafe { hip_sys::hipGraphClone(&mut raw, self.inner.raw) };
+        let status = {
+            let _exclusive = exclusive();
+            let _one = one_at_a_time();
+            // SAFETY: `raw` is valid for a write; the graph is alive.
+            unsafe { hip_sys::hipGraphClone(&mut raw, self.inner.raw) }
+        };
         check(status, "hipGraphClone", || self.describe())?;
         let graph = Self::adopt(raw, self.inner.device, self.resources.clone());
         let apart = self.apart_in(&graph.inner)?;
@@ -189,6 +206,7 @@ impl Graph {
     /// # Errors
     /// [`Error::Graph`] if this graph is no clone of the node's graph (but perhaps a clone's clone), and if that graph is gone, and the node
     /// with it; the runtime's for a node that came later.
+    #[doc(alias("hipGraphNodeFindInClone", "cuGraphNodeFindInClone", "cudaGraphNodeFindInClone"))]
     pub fn find(&self, original: Node) -> Result<Node> {
         // The runtime looks into the node, which is there as long as its graph.
         let Some(_graph) = self.original.upgrade().filter(|graph| graph.id == original.graph) else {
@@ -198,6 +216,7 @@ impl Graph {
         };
         context::check_caller()?;
         let mut raw: hipGraphNode_t = ptr::null_mut();
+        let _exclusive = exclusive();
         // SAFETY: `raw` is valid for a write; both graphs and the node are alive; one that is not known is an error to the runtime.
         let status = unsafe { hip_sys::hipGraphNodeFindInClone(&mut raw, original.raw, self.inner.raw) };
         check(status, "hipGraphNodeFindInClone", || format!("{original:?} in {}", self.describe()))?;
@@ -205,16 +224,21 @@ impl Graph {
     }
 
     /// All nodes (`hipGraphGetNodes`, `hipGraphNodeGetType`), those of a capture too.
+    #[doc(alias("hipGraphGetNodes", "cuGraphGetNodes", "cudaGraphGetNodes"))]
+    #[doc(alias("hipGraphNodeGetType", "cuGraphNodeGetType", "cudaGraphNodeGetType"))]
     pub fn nodes(&self) -> Result<Vec<Node>> {
         context::check_caller()?;
+        let _exclusive = exclusive();
         let raw = nodes_of(self.inner.raw, &|| self.describe())?;
         let shown = |raw: &hipGraphNode_t| self.apart.is_none_or(|node| node.raw != *raw);
         raw.into_iter().filter(shown).map(|raw| self.node(raw)).collect()
     }
 
     /// The edges, from the node that goes first to the one that waits for it (`hipGraphGetEdges`).
+    #[doc(alias("hipGraphGetEdges", "cuGraphGetEdges", "cudaGraphGetEdges"))]
     pub fn edges(&self) -> Result<Vec<(Node, Node)>> {
         context::check_caller()?;
+        let _exclusive = exclusive();
         let raw = edges_of(self.inner.raw, &|| self.describe())?;
         raw.into_iter().map(|(from, to)| Ok((self.node(from)?, self.node(to)?))).collect()
     }
@@ -227,9 +251,11 @@ impl Graph {
     ///
     /// # Errors
     /// [`Error::Graph`] for nodes of another graph; the runtime's for an edge that is there already, or would close a circle.
+    #[doc(alias("hipGraphAddDependencies", "cuGraphAddDependencies", "cudaGraphAddDependencies"))]
     pub fn add_dependency(&mut self, from: Node, to: Node) -> Result<()> {
         self.expect(&[from, to])?;
         context::check_caller()?;
+        let _exclusive = exclusive();
         // SAFETY: both nodes are of this graph, which is alive.
         let status = unsafe { hip_sys::hipGraphAddDependencies(self.inner.raw, &from.raw, &to.raw, 1) };
         check(status, "hipGraphAddDependencies", || format!("{from:?} before {to:?}"))
@@ -242,9 +268,11 @@ impl Graph {
     ///
     /// # Errors
     /// [`Error::Graph`] for nodes of another graph; the runtime's if there is no such edge.
+    #[doc(alias("hipGraphRemoveDependencies", "cuGraphRemoveDependencies", "cudaGraphRemoveDependencies"))]
     pub unsafe fn remove_dependency(&mut self, from: Node, to: Node) -> Result<()> {
         self.expect(&[from, to])?;
         context::check_caller()?;
+        let _exclusive = exclusive();
         // SAFETY: as above.
         let status = unsafe { hip_sys::hipGraphRemoveDependencies(self.inner.raw, &from.raw, &to.raw, 1) };
         check(status, "hipGraphRemoveDependencies", || format!("{from:?} before {to:?}"))
@@ -254,6 +282,7 @@ impl Graph {
     ///
     /// # Errors
     /// The runtime's, if the file cannot be written.
+    #[doc(alias("hipGraphDebugDotPrint", "cuGraphDebugDotPrint", "cudaGraphDebugDotPrint"))]
     pub fn write_dot(&self, path: impl AsRef<Path>, verbose: bool) -> Result<()> {
         let path = path.as_ref();
         let bad = || Error::InvalidValue {
@@ -264,6 +293,7 @@ impl Graph {
         let c_path = path.to_str().and_then(|path| CString::new(path).ok()).ok_or_else(bad)?;
         context::check_caller()?;
         let flags = if verbose { hip_sys::hipGraphDebugDotFlagsVerbose.0 } else { 0 };
+        let _exclusive = exclusive();
         // SAFETY: the graph is alive, the path is terminated.
         let status = unsafe { hip_sys::hipGraphDebugDotPrint(self.inner.raw, c_path.as_ptr(), flags) };
         check(status, "hipGraphDebugDotPrint", || format!("{} to {}", self.describe(), path.display()))

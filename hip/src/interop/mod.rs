@@ -46,7 +46,7 @@
 //!         let x = uses.write("x", x)?; // an error if it is on a device that the stream cannot reach
 //!         uses.tracked(&self.0);
 //!         // SAFETY: the function queues its work on the stream, on these n numbers alone.
-//!         let status = unsafe { uses.call(|raw| hip::Result::Ok(lib_set(raw, n, value, x)))? };
+//!         let status = unsafe { uses.call(|raw| Ok::<_, hip::Error>(lib_set(raw, n, value, x)))? };
 //!         hip::Status(status as u32).check("lib_set", || format!("{n} numbers"))
 //!     }
 //! }

@@ -118,6 +118,8 @@ impl Stream {
     /// # Errors
     /// The runtime's; the function is then dropped without being called. [`Error::Capture`] while the stream is captured:
     /// a graph may run many times, so it takes functions by [`Graph::add_host`](crate::Graph::add_host).
+    #[doc(alias("hipLaunchHostFunc", "cuLaunchHostFunc", "cudaLaunchHostFunc"))]
+    #[doc(alias("hipStreamAddCallback", "cuStreamAddCallback", "cudaStreamAddCallback"))]
     pub fn launch_host_function<F: FnOnce() + Send + 'static>(&self, function: F) -> Result<()> {
         // A graph may run many times, and the function is for once.
         self.inner.refuse_captured("a function for one call (Graph::add_host takes one for many)")?;

@@ -164,7 +164,7 @@ impl Device {
     ///
     /// While a stream of any device is [captured](Stream::capture), HIP waits for no device. Then this waits for each stream of this crate that is
     /// not captured; streams that only other code knows are not waited for.
-    #[doc(alias = "cudaDeviceSynchronize")]
+    #[doc(alias("hipDeviceSynchronize", "cudaDeviceSynchronize", "cudaThreadSynchronize"))]
     pub fn synchronize(&self) -> Result<()> {
         self.activate()?;
         // One by one first: each is credited, and little is left for the call below, during which no capture can begin.

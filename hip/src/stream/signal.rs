@@ -24,7 +24,8 @@ use crate::stream::usage::{Access, Usage};
 /// ```
 /// # fn main() -> hip::Result<()> {
 /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-/// use hip::{Device, Signal, Stream, WaitCondition};
+/// use hip::{Device, Stream};
+/// use hip::stream::{Signal, WaitCondition};
 ///
 /// let device = Device::get(0)?;
 /// let signal = match Signal::new(&device, 0) {
@@ -41,6 +42,7 @@ use crate::stream::usage::{Access, Usage};
 /// stream.synchronize()?;
 /// # Ok(()) }
 /// ```
+#[doc(alias("hipExtMallocWithFlags"))]
 pub struct Signal {
     pointer: *mut AtomicU64,
     device: Device,

@@ -1,8 +1,9 @@
 //! Calls that block, made in the capture of a stream.
 
+use hip::memory::array::{Array, ArrayShape};
+use hip::memory::{Extent, PitchedBuffer, RegisterOptions, Registered};
 use hip::{
-    Array, ArrayShape, Device, DeviceBuffer, Error, Event, Extent, Graph, GraphExec, ManagedBuffer, Module,
-    PinnedBuffer, PitchedBuffer, RegisterOptions, Registered, Result, Status, Stream,
+    Device, DeviceBuffer, Error, Event, Graph, GraphExec, ManagedBuffer, Module, PinnedBuffer, Result, Status, Stream,
 };
 
 use crate::{Watchdog, kernels};
@@ -76,7 +77,7 @@ const CALLS: &[(&str, Call)] = &[
         pitched.to_vec().map(|read| assert_eq!(read, vec![0; 100]))
     }),
     ("an array", |scene, _| {
-        let mut array = Array::<f32>::new(&scene.device, ArrayShape::Plane(8, 8))?;
+        let mut array = Array::<f32>::new(&scene.device, ArrayShape::D2(8, 8))?;
         array.copy_from_slice(&[2.0; 64])?;
         array.to_vec().map(|read| assert_eq!(read, [2.0; 64]))
     }),
@@ -90,7 +91,7 @@ const CALLS: &[(&str, Call)] = &[
         None => Ok(()),
     }),
     ("waiting for an event", |scene, _| scene.event.synchronize()),
-    ("asking for an event", |scene, _| scene.event.is_done().map(drop)),
+    ("asking for an event", |scene, _| scene.event.is_complete().map(drop)),
     ("recording on another stream", |scene, _| scene.other.record()?.synchronize()),
     ("waiting for another stream", |scene, _| scene.other.synchronize()),
     ("asking for another stream", |scene, _| scene.other.is_idle().map(drop)),

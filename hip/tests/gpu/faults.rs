@@ -4,9 +4,13 @@
 use std::process::Command;
 use std::sync::OnceLock;
 
+use hip::memory::array::{Array, ArrayShape};
+use hip::memory::pool::{MemoryPool, PoolOptions};
+use hip::memory::{RegisterOptions, Registered, RegisteredBuffer};
+use hip::stream::Signal;
+use hip::texture::{Texture, TextureOptions};
 use hip::{
-    Array, ArrayShape, Device, DeviceBuffer, Event, Graph, Kernel, LaunchConfig, ManagedBuffer, MemoryPool, Module,
-    PinnedBuffer, PoolOptions, RegisterOptions, Registered, Result, Signal, Stream, Texture, TextureOptions,
+    Device, DeviceBuffer, Event, Graph, Kernel, LaunchConfig, ManagedBuffer, Module, PinnedBuffer, Result, Stream,
 };
 
 use crate::{Watchdog, device, image_module, in_child, is_child, kernels, skipped};
@@ -122,21 +126,21 @@ const CASES: &[(&str, Case)] = &[
         unsafe { add.launch(stream, config(), (&gone, &gone, data, BIG)) }.unwrap();
     }),
     ("an array", |scene| {
-        let mut gone = Array::<f32>::new(&scene.device, ArrayShape::Line(64)).unwrap();
+        let mut gone = Array::<f32>::new(&scene.device, ArrayShape::D1(64)).unwrap();
         scene.fault();
         gone.as_slice_mut().copy_from_device_async(&scene.stream, &scene.data).unwrap();
     }),
     ("a texture and its array", |scene| {
         let Some(images) = image_module(&scene.device) else { return scene.fault() };
         let sample = images.kernel("sample_1d").unwrap();
-        let array = Array::<f32>::new(&scene.device, ArrayShape::Line(64)).unwrap();
-        let texture = Texture::of_array(&array, TextureOptions::new()).unwrap();
+        let array = Array::<f32>::new(&scene.device, ArrayShape::D1(64)).unwrap();
+        let texture = Texture::from_array(&array, TextureOptions::new()).unwrap();
         let Scene { stream, data, source, .. } = scene;
         // SAFETY: as said.
         unsafe { sample.launch(stream, config(), (&texture, &*source, data, BIG)) }.unwrap();
     }),
     ("registered memory that is owned", |scene| {
-        let mut gone = hip::RegisteredBuffer::new(&scene.device, vec![0.0f32; 64], RegisterOptions::new()).unwrap();
+        let mut gone = RegisteredBuffer::new(&scene.device, vec![0.0f32; 64], RegisterOptions::new()).unwrap();
         scene.fault();
         scene.data.copy_to_pinned_async(&scene.stream, &mut gone).unwrap();
     }),
@@ -155,7 +159,7 @@ const CASES: &[(&str, Case)] = &[
     }),
     ("a future", |scene| {
         scene.fault();
-        drop(scene.stream.finished().unwrap());
+        drop(scene.stream.completion().unwrap());
     }),
     ("a buffer in a host function", |scene| {
         let gone = DeviceBuffer::<f32>::zeroed(&scene.device, 64).unwrap();

@@ -1,6 +1,7 @@
 //! Code that runs by being loaded or unloaded: kernels that the metadata marks `.kind: init` or `fini`.
 
-use hip::{DeviceBuffer, Error, LaunchConfig, LoadOptions, Module, Stream};
+use hip::module::LoadOptions;
+use hip::{DeviceBuffer, Error, LaunchConfig, Module, Stream};
 
 use crate::{device, eventually};
 
@@ -38,7 +39,7 @@ fn what_runs_by_being_loaded_is_refused_by_what_is_safe() {
     refused(Module::load(&device, &whole).map(drop));
     refused(Module::load_with(&device, &whole, &LoadOptions::default()).map(drop));
     #[cfg(feature = "rocm-7-1")]
-    refused(hip::Library::load(&device, &whole).map(drop));
+    refused(hip::module::Library::load(&device, &whole).map(drop));
     let path = std::env::temp_dir().join(format!("hip-test-init-{}.co", std::process::id()));
     std::fs::write(&path, &whole).unwrap();
     let loaded = Module::load_file(&device, &path).map(drop);

@@ -23,6 +23,7 @@ mod fork;
 #[cfg(target_os = "linux")]
 mod gl;
 mod init;
+mod interop;
 mod launch;
 #[cfg(feature = "rocm-10-0")]
 mod library;

@@ -2,10 +2,11 @@
 
 use std::sync::mpsc::{self, Sender};
 
-use hip::{
-    Array, ArrayShape, DeviceBuffer, Event, Graph, GraphExec, GraphFill, LaunchConfig, ManagedBuffer, Module,
-    PinnedBuffer, RegisterOptions, RegisteredBuffer, Signal, Stream,
-};
+use hip::graph::GraphFill;
+use hip::memory::array::{Array, ArrayShape};
+use hip::memory::{RegisterOptions, RegisteredBuffer};
+use hip::stream::Signal;
+use hip::{DeviceBuffer, Event, Graph, GraphExec, LaunchConfig, ManagedBuffer, Module, PinnedBuffer, Stream};
 
 use super::alone;
 use super::common::{Watchdog, device, eventually, kernels, supported};
@@ -45,7 +46,7 @@ const DROPS: &[(&str, Drops)] = &[
         buffer.copy_to_pinned_async(stream, &mut gone).unwrap();
     }),
     ("managed memory", |stream| drop(ManagedBuffer::<u32>::zeroed(&stream.device(), 16).unwrap())),
-    ("an array", |stream| drop(supported(Array::<f32>::new(&stream.device(), ArrayShape::Plane(4, 4))))),
+    ("an array", |stream| drop(supported(Array::<f32>::new(&stream.device(), ArrayShape::D2(4, 4))))),
     ("a module", |stream| {
         let Ok(module) = Module::load(&stream.device(), kernels(&stream.device())) else { return };
         let mut gone = DeviceBuffer::<i32>::uninit(&stream.device(), 64).unwrap();
@@ -180,7 +181,7 @@ fn memory_dropped_in_host_functions_comes_back() {
         ("asking an event", |stream| {
             let event = Event::without_timing(&stream.device()).unwrap();
             event.record(stream).unwrap();
-            while !event.is_done().unwrap() {
+            while !event.is_complete().unwrap() {
                 std::thread::yield_now();
             }
         }),
@@ -189,7 +190,7 @@ fn memory_dropped_in_host_functions_comes_back() {
                 std::thread::yield_now();
             }
         }),
-        ("a future", |stream| super::block_on(stream.finished().unwrap()).unwrap()),
+        ("a future", |stream| super::block_on(stream.completion().unwrap()).unwrap()),
     ];
     for (what, wait) in waits {
         let stream = Stream::new(&device).unwrap();
