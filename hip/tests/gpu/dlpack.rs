@@ -13,20 +13,19 @@ use hip::{Device, DeviceBuffer, Error, LaunchConfig, PinnedBuffer, Stream};
 
 use crate::common::{device, eventually, kernel};
 
-/// A copy of other code, over a stream of its own: one over the default stream would spoil the captures of other tests.
+/// As `hipMemcpy`, on a stream of its own: HIP refuses that one while other threads capture, and spoils their captures.
 ///
 /// # Safety
-/// Both sides hold `bytes` bytes.
-unsafe fn copy(to: *mut c_void, from: *const c_void, bytes: usize) -> u32 {
-    use hip::sys;
-    let mut stream = ptr::null_mut();
-    // SAFETY: `stream` is valid for a write, and is destroyed after its last use; the caller's memory.
-    unsafe {
-        let made = sys::hipStreamCreateWithFlags(&mut stream, sys::hipStreamNonBlocking).0;
-        let copied = sys::hipMemcpyWithStream(to, from, bytes, sys::hipMemcpyDefault, stream).0;
-        let waited = sys::hipStreamSynchronize(stream).0;
-        made.max(copied).max(waited).max(sys::hipStreamDestroy(stream).0)
-    }
+/// That of `hipMemcpy`.
+unsafe fn copy(
+    to: *mut c_void,
+    from: *const c_void,
+    bytes: usize,
+    kind: hip::sys::hipMemcpyKind,
+) -> hip::sys::hipError_t {
+    let stream = hip::Stream::new(&hip::Device::get(0).unwrap()).unwrap();
+    // SAFETY: the caller's promise; the stream is alive.
+    unsafe { hip::sys::hipMemcpyWithStream(to, from, bytes, kind, stream.as_raw()) }
 }
 
 /// A taker, as a C library would be: adds up a tensor of `float32` of two dimensions, by its strides, and gives it back.
@@ -43,7 +42,8 @@ unsafe extern "C" fn sum_and_give_back(managed: *mut DLManagedTensor, sum: *mut 
                 let at = row * *tensor.strides + column * *tensor.strides.add(1);
                 let source = tensor.data.byte_add(tensor.byte_offset as usize).cast::<f32>().offset(at as isize);
                 let mut value = 0.0f32;
-                if copy(ptr::from_mut(&mut value).cast(), source.cast(), 4) != 0 {
+                let kind = hip::sys::hipMemcpyDefault;
+                if copy(ptr::from_mut(&mut value).cast(), source.cast(), 4, kind).0 != 0 {
                     return 2;
                 }
                 total += f64::from(value);
@@ -139,7 +139,8 @@ fn give(values: &[f32; 8], calls: &Arc<AtomicU32>) -> *mut DLManagedTensorVersio
     // SAFETY: 32 bytes, written from as many.
     unsafe {
         assert_eq!(hip::sys::hipMalloc(&mut memory, 32).0, 0);
-        assert_eq!(copy(memory, values.as_ptr().cast(), 32), 0);
+        let kind = hip::sys::hipMemcpyHostToDevice;
+        assert_eq!(copy(memory, values.as_ptr().cast(), 32, kind).0, 0);
     }
     let giver = Box::new(Giver { memory, shape: [2, 3], strides: [4, 1], calls: Arc::clone(calls) });
     let giver = Box::into_raw(giver);
