@@ -4,6 +4,9 @@ mod admission;
 mod allocation;
 pub mod array;
 mod attributes;
+#[cfg(feature = "rocm-7-1")]
+mod batch;
+mod box_copy;
 mod buffer;
 mod cast;
 mod chunks;

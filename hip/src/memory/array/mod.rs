@@ -12,7 +12,6 @@ use std::ptr;
 
 use hip_sys::{hipArray_t, hipArraySurfaceLoadStore};
 
-pub(crate) use copy::{End, copy_node};
 #[cfg(feature = "rocm-10-0")]
 pub use mipmap::MemoryRequirements;
 pub use mipmap::MipmappedArray;

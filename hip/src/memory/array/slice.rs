@@ -6,10 +6,11 @@ use std::ops::RangeBounds;
 
 use hip_sys::hipArray_t;
 
-use super::{Array, ArrayShape, End, Texel};
+use super::{Array, ArrayShape, Texel};
 use crate::core::device::Device;
 use crate::core::error::Result;
 use crate::memory::Extent;
+use crate::memory::box_copy::End;
 use crate::stream::usage::{Access, AccessKind, Usage};
 
 /// A box of texels of an array.

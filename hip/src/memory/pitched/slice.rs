@@ -11,7 +11,7 @@ use super::super::{Admission, Allocation, DevicePtr, DeviceSlice, DeviceSliceMut
 use super::{Extent, Side};
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
-use crate::memory::array::End;
+use crate::memory::box_copy::End;
 use crate::stream::usage::{Access, AccessKind};
 
 /// Where the elements of a slice are inside of its allocation.
