@@ -36,6 +36,7 @@ mod pinned;
 mod pinned_slice;
 mod pitched;
 pub mod pool;
+mod regions;
 mod registered;
 mod slice;
 pub mod virtual_memory;
