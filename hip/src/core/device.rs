@@ -236,7 +236,7 @@ impl Device {
 
     #[cold]
     pub(crate) fn expected(&self, other: Self, what: &'static str) -> Error {
-        Error::WrongDevice { what, expected: self.index(), found: other.index() }
+        Error::WrongDevice { what: what.into(), expected: self.index(), found: other.index() }
     }
 }
 

@@ -47,7 +47,7 @@ impl Resource {
         let connected = connect("registering an object of OpenGL's")?;
         if connected.device != *device {
             return Err(Error::WrongDevice {
-                what: "the OpenGL context",
+                what: "the OpenGL context".into(),
                 expected: device.index(),
                 found: connected.device.index(),
             });

@@ -17,7 +17,7 @@ use std::sync::{Mutex, PoisonError};
 use hip_sys::{hipGraph_t, hipStream_t};
 
 use super::node::{Node, NodeKind};
-use super::{Graph, GraphInner, edges_of, kind_of, nodes_of};
+use super::{Graph, GraphInner, edges_of, exclusive, kind_of, nodes_of};
 use crate::core::call::check;
 use crate::core::error::Result;
 use crate::core::releases::{BRANCHES_NEED_A_QUEUE_APART, FILLS_OF_CHAINS_LOSE_THEIR_VALUE};
@@ -37,6 +37,7 @@ impl Graph {
                 Ok(())
             }
             Err(error) => {
+                let _exclusive = exclusive();
                 // SAFETY: a node of this graph, which is alive; nobody has been given it yet.
                 let _ = unsafe { hip_sys::hipGraphDestroyNode(added.raw) };
                 Err(error)
@@ -60,6 +61,7 @@ impl Graph {
     pub(super) fn apart_in(&self, clone: &GraphInner) -> Result<Option<Node>> {
         let Some(node) = self.apart else { return Ok(None) };
         let mut raw = ptr::null_mut();
+        let _exclusive = exclusive();
         // SAFETY: `raw` is valid for a write; both graphs are alive.
         let status = unsafe { hip_sys::hipGraphNodeFindInClone(&mut raw, node.raw, clone.raw) };
         check(status, "hipGraphNodeFindInClone", || self.describe())?;
@@ -79,7 +81,11 @@ pub(super) struct Aside {
 impl Aside {
     /// One for this graph, if it has branches and the runtime needs it.
     pub(super) fn new(graph: &Graph) -> Result<Option<Self>> {
-        if !BRANCHES_NEED_A_QUEUE_APART.in_use() || is_chain(graph.inner.raw)? {
+        let is_chain = || {
+            let _exclusive = exclusive();
+            is_chain(graph.inner.raw)
+        };
+        if !BRANCHES_NEED_A_QUEUE_APART.in_use() || is_chain()? {
             return Ok(None);
         }
         let device = graph.inner.device;

@@ -15,7 +15,7 @@ use super::node::SignalOps;
 use super::node::{GraphFill, Node, NodeKind, host_params, kernel_params, not_empty};
 #[cfg(unix)]
 use super::node::{with_signal, with_wait};
-use super::{Graph, GraphInner, HostCall, Resources};
+use super::{Graph, GraphInner, HostCall, Resources, exclusive};
 use crate::core::call::check;
 use crate::core::context;
 use crate::core::device::Device;
@@ -28,7 +28,7 @@ use crate::module::{Kernel, KernelArgs, LaunchConfig};
 #[cfg(feature = "rocm-6-4")]
 use crate::stream::SignalOp;
 use crate::stream::event::{Event, Recorded};
-use crate::stream::usage::{Access, Kept, Usage};
+use crate::stream::usage::{self, Access, Kept, Usage};
 use crate::stream::{Launching, Stream};
 
 /// How a graph is made ready to run. The default: no flags.
@@ -116,6 +116,7 @@ impl Graph {
         self.inner.device.activate()?;
         let aside = Aside::new(self)?;
         let mut raw: hipGraphExec_t = ptr::null_mut();
+        let _exclusive = exclusive();
         let _one = one_at_a_time();
         // SAFETY: `raw` is valid for a write; the graph is alive.
         let status = unsafe { hip_sys::hipGraphInstantiateWithFlags(&mut raw, self.inner.raw, options.raw()) };
@@ -246,6 +247,7 @@ impl GraphExec {
         let mut pointers = arguments.pointers();
         let params = kernel_params(kernel, config, pointers.as_mut_ptr());
         self.change(arguments.accesses())?;
+        let _exclusive = exclusive();
         let _one = one_at_a_time();
         // SAFETY: the graph is alive and the node is one of its kernels; the parameters are as for a launch, and are copied.
         let status = unsafe { hip_sys::hipGraphExecKernelNodeSetParams(self.raw, node.raw, &params) };
@@ -267,6 +269,7 @@ impl GraphExec {
         not_empty(copy.bytes)?;
         self.change(&copy.accesses)?;
         let GraphCopy { destination, source, bytes, kind, .. } = copy;
+        let _exclusive = exclusive();
         // SAFETY: the graph is alive and the node is one of its copies; both sides hold `bytes` bytes, and are kept.
         let status =
             unsafe { hip_sys::hipGraphExecMemcpyNodeSetParams1D(self.raw, node.raw, destination, source, bytes, kind) };
@@ -284,6 +287,7 @@ impl GraphExec {
         not_empty(fill.bytes)?;
         let params = fill.params()?;
         self.change(&[fill.access])?;
+        let _exclusive = exclusive();
         // SAFETY: the graph is alive and the node is one of its fills; the memory holds as many bytes, and is kept.
         let status = unsafe { hip_sys::hipGraphExecMemsetNodeSetParams(self.raw, node.raw, &params) };
         check(status, "hipGraphExecMemsetNodeSetParams", || format!("{fill:?}"))
@@ -300,6 +304,7 @@ impl GraphExec {
         let call = Arc::new(HostCall { function: Box::new(function), report: Arc::default() });
         let params = host_params(&call);
         self.resources.hosts.push(call);
+        let _exclusive = exclusive();
         // SAFETY: the graph is alive and the node is one of its host functions; the data is kept.
         let status = unsafe { hip_sys::hipGraphExecHostNodeSetParams(self.raw, node.raw, &params) };
         check(status, "hipGraphExecHostNodeSetParams", || self.name.to_string())
@@ -317,6 +322,7 @@ impl GraphExec {
         self.change(&SignalOps::accesses(operations))?;
         let params = batch.params(self.graph.device)?;
         self.resources.signals.push(batch);
+        let _exclusive = exclusive();
         // SAFETY: the graph is alive and the node is one of its batches; the operations and their signals are kept.
         let status = unsafe { hip_sys::hipGraphExecBatchMemOpNodeSetParams(self.raw, node.raw, &params) };
         check(status, "hipGraphExecBatchMemOpNodeSetParams", || format!("{operations:?}"))
@@ -336,6 +342,7 @@ impl GraphExec {
         self.expect(node, NodeKind::ExternalSignal)?;
         self.graph.device.expect(semaphore.device(), "the semaphore")?;
         self.change(&[semaphore.access()])?;
+        let _exclusive = exclusive();
         let status = with_signal(semaphore, value, |parameters| {
             // SAFETY: the graph is alive and the node is one of its signals; the runtime copies the parameters, and the semaphore is kept.
             unsafe { hip_sys::hipGraphExecExternalSemaphoresSignalNodeSetParams(self.raw, node.raw, parameters) }
@@ -357,6 +364,7 @@ impl GraphExec {
         self.expect(node, NodeKind::ExternalWait)?;
         self.graph.device.expect(semaphore.device(), "the semaphore")?;
         self.change(&[semaphore.access()])?;
+        let _exclusive = exclusive();
         let status = with_wait(semaphore, value, |parameters| {
             // SAFETY: as of a signal.
             unsafe { hip_sys::hipGraphExecExternalSemaphoresWaitNodeSetParams(self.raw, node.raw, parameters) }
@@ -378,6 +386,7 @@ impl GraphExec {
         self.graph.device.expect(child.inner.device, "the child graph")?;
         self.change(&[])?;
         self.resources.extend(&child.resources)?;
+        let _exclusive = exclusive();
         // SAFETY: both graphs are alive and the node is a child; what the new one uses is kept.
         let status = unsafe { hip_sys::hipGraphExecChildGraphNodeSetParams(self.raw, node.raw, child.inner.raw) };
         check(status, "hipGraphExecChildGraphNodeSetParams", || self.name.to_string())
@@ -391,6 +400,7 @@ impl GraphExec {
     pub fn set_enabled(&mut self, node: Node, enabled: bool) -> Result<()> {
         self.expect_switch(node)?;
         self.change(&[])?;
+        let _exclusive = exclusive();
         // SAFETY: the graph is alive and the node is one that can be switched.
         let status = unsafe { hip_sys::hipGraphNodeSetEnabled(self.raw, node.raw, c_uint::from(enabled)) };
         check(status, "hipGraphNodeSetEnabled", || format!("{node:?}"))
@@ -404,6 +414,9 @@ impl GraphExec {
     pub fn is_enabled(&self, node: Node) -> Result<bool> {
         self.expect_switch(node)?;
         context::check_caller()?;
+        // Launches change nothing of it, but are not safe to go with other calls either.
+        let _order = usage::order();
+        let _exclusive = exclusive();
         let mut enabled: c_uint = 0;
         // SAFETY: as above; `enabled` is valid for a write.
         let status = unsafe { hip_sys::hipGraphNodeGetEnabled(self.raw, node.raw, &mut enabled) };
@@ -421,9 +434,12 @@ impl GraphExec {
         self.change(&[])?;
         let mut node: hipGraphNode_t = ptr::null_mut();
         let mut result = hip_sys::hipGraphExecUpdateSuccess;
-        let _one = one_at_a_time();
-        // SAFETY: both are alive; `node` and `result` are valid for a write.
-        let status = unsafe { hip_sys::hipGraphExecUpdate(self.raw, graph.inner.raw, &mut node, &mut result) };
+        let status = {
+            let _exclusive = exclusive();
+            let _one = one_at_a_time();
+            // SAFETY: both are alive; `node` and `result` are valid for a write.
+            unsafe { hip_sys::hipGraphExecUpdate(self.raw, graph.inner.raw, &mut node, &mut result) }
+        };
         if status.0 != 0 && result != hip_sys::hipGraphExecUpdateSuccess {
             // SAFETY: takes nothing and only resets a value that belongs to this thread.
             let _ = unsafe { hip_sys::hipGetLastError() };

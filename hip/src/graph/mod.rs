@@ -11,7 +11,7 @@ use std::fmt;
 use std::path::Path;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use hip_sys::{hipGraph_t, hipGraphNode_t};
 
@@ -136,6 +136,13 @@ impl Resources {
     }
 }
 
+/// Held during a call that reads or changes the nodes of graphs, and while nothing is dropped: AMD documents them as not safe to use from several threads, and nodes are
+/// shared by a graph, what was made of it, and clones.
+fn exclusive() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl GraphInner {
     fn adopt(raw: hipGraph_t, device: Device) -> Arc<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -147,6 +154,7 @@ impl Drop for GraphInner {
     fn drop(&mut self) {
         let address = self.raw.expose_provenance();
         later::in_time(move || {
+            let _exclusive = exclusive();
             // SAFETY: ours, not destroyed yet, and nobody has it any more.
             let _ = unsafe { hip_sys::hipGraphDestroy(ptr::with_exposed_provenance_mut(address)) };
         });
@@ -181,9 +189,12 @@ impl Graph {
     pub fn try_clone(&self) -> Result<Self> {
         self.inner.device.activate()?;
         let mut raw: hipGraph_t = ptr::null_mut();
-        let _one = one_at_a_time();
-        // SAFETY: `raw` is valid for a write; the graph is alive.
-        let status = unsafe { hip_sys::hipGraphClone(&mut raw, self.inner.raw) };
+        let status = {
+            let _exclusive = exclusive();
+            let _one = one_at_a_time();
+            // SAFETY: `raw` is valid for a write; the graph is alive.
+            unsafe { hip_sys::hipGraphClone(&mut raw, self.inner.raw) }
+        };
         check(status, "hipGraphClone", || self.describe())?;
         let graph = Self::adopt(raw, self.inner.device, self.resources.clone());
         let apart = self.apart_in(&graph.inner)?;
@@ -205,6 +216,7 @@ impl Graph {
         };
         context::check_caller()?;
         let mut raw: hipGraphNode_t = ptr::null_mut();
+        let _exclusive = exclusive();
         // SAFETY: `raw` is valid for a write; both graphs and the node are alive; one that is not known is an error to the runtime.
         let status = unsafe { hip_sys::hipGraphNodeFindInClone(&mut raw, original.raw, self.inner.raw) };
         check(status, "hipGraphNodeFindInClone", || format!("{original:?} in {}", self.describe()))?;
@@ -216,6 +228,7 @@ impl Graph {
     #[doc(alias("hipGraphNodeGetType", "cuGraphNodeGetType", "cudaGraphNodeGetType"))]
     pub fn nodes(&self) -> Result<Vec<Node>> {
         context::check_caller()?;
+        let _exclusive = exclusive();
         let raw = nodes_of(self.inner.raw, &|| self.describe())?;
         let shown = |raw: &hipGraphNode_t| self.apart.is_none_or(|node| node.raw != *raw);
         raw.into_iter().filter(shown).map(|raw| self.node(raw)).collect()
@@ -225,6 +238,7 @@ impl Graph {
     #[doc(alias("hipGraphGetEdges", "cuGraphGetEdges", "cudaGraphGetEdges"))]
     pub fn edges(&self) -> Result<Vec<(Node, Node)>> {
         context::check_caller()?;
+        let _exclusive = exclusive();
         let raw = edges_of(self.inner.raw, &|| self.describe())?;
         raw.into_iter().map(|(from, to)| Ok((self.node(from)?, self.node(to)?))).collect()
     }
@@ -241,6 +255,7 @@ impl Graph {
     pub fn add_dependency(&mut self, from: Node, to: Node) -> Result<()> {
         self.expect(&[from, to])?;
         context::check_caller()?;
+        let _exclusive = exclusive();
         // SAFETY: both nodes are of this graph, which is alive.
         let status = unsafe { hip_sys::hipGraphAddDependencies(self.inner.raw, &from.raw, &to.raw, 1) };
         check(status, "hipGraphAddDependencies", || format!("{from:?} before {to:?}"))
@@ -257,6 +272,7 @@ impl Graph {
     pub unsafe fn remove_dependency(&mut self, from: Node, to: Node) -> Result<()> {
         self.expect(&[from, to])?;
         context::check_caller()?;
+        let _exclusive = exclusive();
         // SAFETY: as above.
         let status = unsafe { hip_sys::hipGraphRemoveDependencies(self.inner.raw, &from.raw, &to.raw, 1) };
         check(status, "hipGraphRemoveDependencies", || format!("{from:?} before {to:?}"))
@@ -277,6 +293,7 @@ impl Graph {
         let c_path = path.to_str().and_then(|path| CString::new(path).ok()).ok_or_else(bad)?;
         context::check_caller()?;
         let flags = if verbose { hip_sys::hipGraphDebugDotFlagsVerbose.0 } else { 0 };
+        let _exclusive = exclusive();
         // SAFETY: the graph is alive, the path is terminated.
         let status = unsafe { hip_sys::hipGraphDebugDotPrint(self.inner.raw, c_path.as_ptr(), flags) };
         check(status, "hipGraphDebugDotPrint", || format!("{} to {}", self.describe(), path.display()))

@@ -380,7 +380,7 @@ impl Event {
     pub fn record(&self, stream: &Stream) -> Result<()> {
         if stream.device() != self.device {
             return Err(Error::WrongDevice {
-                what: "the event",
+                what: "the event".into(),
                 expected: stream.device().index(),
                 found: self.device.index(),
             });

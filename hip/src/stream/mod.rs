@@ -688,6 +688,7 @@ impl StreamInner {
     ) -> Result<u64> {
         let mut pending: Vec<Pending> = Vec::new();
         for access in accesses {
+            access.usage.claim();
             access.usage.pending(access.kind, &mut pending);
         }
         for work in &pending {

@@ -24,7 +24,7 @@ pub(super) use kernel::kernel_params;
 #[cfg(feature = "rocm-6-4")]
 pub(super) use signal::SignalOps;
 
-use super::Graph;
+use super::{Graph, exclusive};
 use crate::core::call::check;
 use crate::core::error::{Error, Result};
 
@@ -126,6 +126,7 @@ impl Graph {
         let before: Vec<hipGraphNode_t> = after.iter().map(|node| node.raw).collect();
         let before_pointer = if before.is_empty() { ptr::null() } else { before.as_ptr() };
         let mut raw: hipGraphNode_t = ptr::null_mut();
+        let _exclusive = exclusive();
         let status = add(&mut raw, self.inner.raw, before_pointer, before.len());
         check(status, function, asked)?;
         Ok(Node { raw, graph: self.inner.id, kind })
