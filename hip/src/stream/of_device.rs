@@ -62,11 +62,14 @@ impl Device {
         self.activate()?;
         // One by one first: each is credited, and little is left for the call below, during which no capture can begin.
         let streams = self.streams().all();
-        let waited = streams.iter().fold(Ok(()), |all, stream| match stream.wait_for_device() {
-            // A stream that is captured has no work.
-            Err(Error::Capture { .. }) => all,
-            one => all.and(one),
-        });
+        let mut waited = Ok(());
+        for stream in &streams {
+            match stream.wait_for_device() {
+                // A stream that is captured has no work.
+                Err(Error::Capture { .. }) => {}
+                one => waited = waited.and(one),
+            }
+        }
         let whole = apart_from_captures(|| {
             // SAFETY: takes nothing.
             let status = unsafe { hip_sys::hipDeviceSynchronize() };
