@@ -21,6 +21,7 @@ use crate::core::context;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::core::releases::one_at_a_time;
+use crate::core::trace;
 #[cfg(unix)]
 use crate::memory::external::ExternalSemaphore;
 use crate::memory::graph_copy::GraphCopy;
@@ -177,7 +178,8 @@ impl GraphExec {
         }
         let mut records = self.lock_records();
         let launch = Launching { kernel: &self.name, config: None };
-        let ticket = stream.inner.submit_numbered(&accesses, Some(launch), |raw| {
+        // A node may call a function of the host, or wait for a signal.
+        let ticket = stream.inner.submit_held(&accesses, Some(launch), |raw| {
             let _one = one_at_a_time();
             let launch = |raw| {
                 // SAFETY: graph and stream are alive; the memory that the graph uses is kept, and notes the launch.
@@ -196,6 +198,9 @@ impl GraphExec {
             // An event in the graph is done before the whole graph is, and after what the stream had to do before.
             **record = Some(Recorded::moved(record.as_ref(), &stream.inner, ticket.saturating_sub(1)));
         }
+        // No lock is held: a subscriber may do what it likes.
+        drop(records);
+        trace::launch(stream.device(), stream.inner.id(), &self.name, None);
         Ok(())
     }
 

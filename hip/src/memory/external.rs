@@ -329,11 +329,12 @@ impl Stream {
         self.device().expect(semaphore.device(), "the semaphore")?;
         let mut parameters = hipExternalSemaphoreWaitParams::default();
         parameters.params.fence.value = value;
-        self.inner.submit(&[semaphore.access()], None, |stream| {
+        let queued = self.inner.submit_held(&[semaphore.access()], None, |stream| {
             // SAFETY: one semaphore, alive as long as work uses it, and its parameters, valid for a read.
             let status = unsafe { hip_sys::hipWaitExternalSemaphoresAsync(&semaphore.raw(), &parameters, 1, stream) };
             check(status, "hipWaitExternalSemaphoresAsync", || format!("{semaphore:?} for {value}"))
-        })
+        });
+        queued.map(drop)
     }
 }
 

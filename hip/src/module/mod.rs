@@ -281,7 +281,7 @@ impl Drop for ModuleInner {
         let (address, device, image) = (self.raw.expose_provenance(), self.device, std::mem::take(&mut self._image));
         // Code that may still run stays loaded, and its image with it.
         let mut image = std::mem::ManuallyDrop::new(image);
-        self.usage.release(move || {
+        self.usage.release_when_idle(device, move || {
             if device.activate().is_ok() {
                 // SAFETY: from hipModuleLoadData, not unloaded yet, and no launch of its kernels is left.
                 let _ = unsafe { hip_sys::hipModuleUnload(ptr::with_exposed_provenance_mut(address)) };

@@ -10,7 +10,7 @@ mod execution;
 mod foreign;
 mod host;
 mod launches;
-mod of_device;
+pub(crate) mod of_device;
 mod signal;
 mod signal_op;
 pub(crate) mod usage;
@@ -39,7 +39,7 @@ use crate::core::call::{check, failed};
 use crate::core::context;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result, Status};
-use crate::core::later::{self, Verdict};
+use crate::core::later::{self, Blocker, Verdict};
 use crate::core::trace;
 use event::PooledEvent;
 use launches::Launches;
@@ -112,6 +112,8 @@ pub(crate) struct StreamInner {
     over: AtomicU64,
     /// The highest ticket of which the runtime could not say whether it is over.
     unknown: AtomicU64,
+    /// The highest ticket whose work may wait for something that the host does.
+    held: AtomicU64,
     /// Locked while an error is on its way from the runtime to `report`.
     asking: Mutex<()>,
     /// Errors that host functions and destructors met: what they belong to is this stream's, so who waits for it next gets them.
@@ -322,7 +324,7 @@ impl Stream {
     pub fn wait_event(&self, event: &Event) -> Result<()> {
         let Some(recorded) = event.recorded_here()? else {
             // Others record it.
-            return self.inner.wait_raw_event(event.raw());
+            return self.inner.wait_held_event(event.raw());
         };
         if let Some(capture) = &recorded.capture {
             self.inner.join(capture)?;
@@ -433,8 +435,13 @@ impl StreamInner {
         rest.id = self.id;
         rest.queue = Mutex::new(std::mem::take(&mut *self.lock()));
         rest.report = Arc::clone(&self.report);
-        for (to, from) in [(&rest.completed, &self.completed), (&rest.over, &self.over), (&rest.unknown, &self.unknown)]
-        {
+        let numbers = [
+            (&rest.completed, &self.completed),
+            (&rest.over, &self.over),
+            (&rest.unknown, &self.unknown),
+            (&rest.held, &self.held),
+        ];
+        for (to, from) in numbers {
             to.store(from.load(Ordering::Acquire), Ordering::Release);
         }
         rest
@@ -453,6 +460,7 @@ impl StreamInner {
             completed: AtomicU64::new(0),
             over: AtomicU64::new(0),
             unknown: AtomicU64::new(0),
+            held: AtomicU64::new(0),
             asking: Mutex::default(),
             report: Arc::default(),
             captured: AtomicBool::new(false),
@@ -563,7 +571,6 @@ impl StreamInner {
     }
 
     /// The ticket of the last work that is queued.
-    #[cfg(feature = "rocm-10-0")]
     pub(crate) fn issued(&self) -> u64 {
         self.lock().issued
     }
@@ -609,6 +616,31 @@ impl StreamInner {
             return self.capture_with(accesses, |_| queue(self.raw()));
         }
         self.submit(accesses, None, queue)
+    }
+
+    /// As [`submit_numbered`](Self::submit_numbered), for work that may wait for something that the host does. No subscriber is told.
+    pub(crate) fn submit_held(
+        self: &Arc<Self>,
+        accesses: &[Access<'_>],
+        launch: Option<Launching<'_>>,
+        queue: impl FnOnce(hipStream_t) -> Result<()>,
+    ) -> Result<u64> {
+        let _held = of_device::queueing_what_may_be_held();
+        let submitted = self.submit_untold(accesses, launch, || Ok(()), queue);
+        // What a call that failed has queued counts too.
+        self.held.fetch_max(self.issued(), Ordering::AcqRel);
+        submitted
+    }
+
+    /// Up to which ticket work may wait for something that the host does.
+    fn held_until(&self) -> u64 {
+        self.held.load(Ordering::Acquire)
+    }
+
+    /// The work up to `ticket`, if it is not known to be over.
+    fn blocker(self: &Arc<Self>, ticket: u64) -> Option<Blocker> {
+        let open = later::Queue::verdict(&**self, ticket) == Verdict::Open;
+        open.then(|| (Arc::clone(self) as Arc<dyn later::Queue>, ticket))
     }
 
     /// As [`submit_numbered`](Self::submit_numbered), with `check` asked first, unless the stream's last launch was the same.
@@ -749,6 +781,18 @@ impl StreamInner {
         let status = unsafe { hip_sys::hipEventRecord(event, self.raw()) };
         check(status, "hipEventRecord", || self.describe())?;
         Ok((state.issued, capture))
+    }
+
+    /// As [`wait_raw_event`](Self::wait_raw_event), of an event that comes nobody knows when. It counts as work, for it may hold the stream up.
+    fn wait_held_event(&self, event: hipEvent_t) -> Result<()> {
+        let _held = of_device::queueing_what_may_be_held();
+        let waited = self.wait_raw_event(event);
+        let mut queue = self.lock();
+        if !self.is_captured() {
+            queue.issued += 1;
+            self.held.fetch_max(queue.issued, Ordering::AcqRel);
+        }
+        waited
     }
 
     fn wait_raw_event(&self, event: hipEvent_t) -> Result<()> {
@@ -924,6 +968,7 @@ impl Drop for StreamInner {
         }
         let (raw, device) = (self.raw().expose_provenance(), self.device);
         let rest = Arc::new(self.remains());
+        device.streams().add_leaving(&rest);
         #[cfg(feature = "rocm-10-0")]
         let context = self.context.take();
         let issued = rest.lock().issued;

@@ -147,7 +147,7 @@ impl Signal {
 impl Drop for Signal {
     fn drop(&mut self) {
         let (address, device) = (self.pointer.expose_provenance(), self.device);
-        self.usage.release(move || {
+        self.usage.release_when_idle(device, move || {
             if device.activate().is_ok() {
                 // SAFETY: from hipExtMallocWithFlags, not freed yet, and no work uses it any more.
                 let _ = unsafe { hip_sys::hipFree(ptr::with_exposed_provenance_mut(address)) };

@@ -155,7 +155,7 @@ impl Stream {
             return Ok(());
         }
         let accesses: SmallVec<[Access<'_>; 8]> = operations.iter().map(SignalOp::access).collect();
-        self.inner.submit(&accesses, None, |raw| {
+        let queued = self.inner.submit_held(&accesses, None, |raw| {
             let asked = |operations: &[SignalOp<'_>]| format!("{operations:?}, {}", self.inner.describe());
             for batch in operations.chunks(256) {
                 #[cfg(feature = "rocm-6-4")]
@@ -167,6 +167,7 @@ impl Stream {
                 }
             }
             Ok(())
-        })
+        });
+        queued.map(drop)
     }
 }

@@ -11,9 +11,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use smallvec::SmallVec;
 
 use crate::core::context;
+use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::core::later::{self, Blocker, Queue, Verdict};
 use crate::stream::StreamInner;
+use crate::stream::of_device::when_idle;
 
 /// What a piece of work does with an allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -438,6 +440,12 @@ impl Usage {
         }
         drop(state);
         give_back(self, free);
+    }
+
+    /// As [`release`](Self::release), for a call that waits in the runtime for all work of the device: when that has none, or may be
+    /// waited for.
+    pub(crate) fn release_when_idle(&mut self, device: Device, free: impl FnOnce() + Send + 'static) {
+        self.release(move || when_idle(device, free));
     }
 
     /// Blocks until nothing that is queued uses the allocation; `false` if that cannot be known. For what cannot be left for later.

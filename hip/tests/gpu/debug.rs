@@ -90,17 +90,23 @@ fn things(device: &Device) -> Vec<Box<dyn Debug>> {
     things
 }
 
+/// Writes a line to stderr in one piece: the runtime logs the calls of other threads meanwhile.
+fn mark(what: &str) {
+    use std::io::Write as _;
+    std::io::stderr().write_all(format!("\n-- {what}\n").as_bytes()).unwrap();
+}
+
 #[test]
 fn debug_calls_nothing() {
     const TEST: &str = "debug::debug_calls_nothing";
     let Some(device) = device() else { return };
     if is_child() {
         let things = things(&device);
-        eprintln!("\n-- shown");
+        mark("shown");
         let text: String = things.iter().map(|thing| format!("{thing:?} {thing:#?}\n")).collect();
-        eprintln!("\n-- called");
+        mark("called");
         device.memory_info().unwrap();
-        eprintln!("\n-- end");
+        mark("end");
         assert!(text.lines().count() > 20);
         return;
     }
@@ -182,10 +188,10 @@ fn options_reach_the_runtime() {
     let Some(device) = device() else { return };
     if is_child() {
         for (what, ..) in OPTIONS {
-            eprintln!("\n-- {what}");
+            mark(what);
             ask(&device, what);
         }
-        eprintln!("\n-- end");
+        mark("end");
         return;
     }
     if device.is_simulated() {

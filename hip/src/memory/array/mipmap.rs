@@ -189,7 +189,7 @@ impl<T> MipmappedArray<T> {
 impl<T> Drop for MipmappedArray<T> {
     fn drop(&mut self) {
         let (raw, device) = (self.raw.expose_provenance(), self.device);
-        self.usage.release(move || {
+        self.usage.release_when_idle(device, move || {
             if device.activate().is_ok() {
                 // SAFETY: from hipMallocMipmappedArray, not freed yet, and no work uses it any more.
                 let _ = unsafe { hip_sys::hipFreeMipmappedArray(ptr::with_exposed_provenance_mut(raw)) };

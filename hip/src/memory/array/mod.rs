@@ -228,7 +228,7 @@ impl<T> Array<T> {
 impl<T> Drop for Array<T> {
     fn drop(&mut self) {
         let (raw, device) = (self.raw.expose_provenance(), self.device);
-        self.usage.release(move || {
+        self.usage.release_when_idle(device, move || {
             if device.activate().is_ok() {
                 // SAFETY: from hipMalloc3DArray, not freed yet, and no work uses it any more.
                 let _ = unsafe { hip_sys::hipFreeArray(ptr::with_exposed_provenance_mut(raw)) };
