@@ -13,6 +13,22 @@ use hip::{Device, DeviceBuffer, Error, LaunchConfig, PinnedBuffer, Stream};
 
 use crate::common::{device, eventually, kernel};
 
+/// A copy of other code, over a stream of its own: one over the default stream would spoil the captures of other tests.
+///
+/// # Safety
+/// Both sides hold `bytes` bytes.
+unsafe fn copy(to: *mut c_void, from: *const c_void, bytes: usize) -> u32 {
+    use hip::sys;
+    let mut stream = ptr::null_mut();
+    // SAFETY: `stream` is valid for a write, and is destroyed after its last use; the caller's memory.
+    unsafe {
+        let made = sys::hipStreamCreateWithFlags(&mut stream, sys::hipStreamNonBlocking).0;
+        let copied = sys::hipMemcpyWithStream(to, from, bytes, sys::hipMemcpyDefault, stream).0;
+        let waited = sys::hipStreamSynchronize(stream).0;
+        made.max(copied).max(waited).max(sys::hipStreamDestroy(stream).0)
+    }
+}
+
 /// A taker, as a C library would be: adds up a tensor of `float32` of two dimensions, by its strides, and gives it back.
 unsafe extern "C" fn sum_and_give_back(managed: *mut DLManagedTensor, sum: *mut f64) -> i32 {
     // SAFETY: the caller's tensor, whose numbers are where it says.
@@ -27,8 +43,7 @@ unsafe extern "C" fn sum_and_give_back(managed: *mut DLManagedTensor, sum: *mut 
                 let at = row * *tensor.strides + column * *tensor.strides.add(1);
                 let source = tensor.data.byte_add(tensor.byte_offset as usize).cast::<f32>().offset(at as isize);
                 let mut value = 0.0f32;
-                let kind = hip::sys::hipMemcpyDefault;
-                if hip::sys::hipMemcpy(ptr::from_mut(&mut value).cast(), source.cast(), 4, kind).0 != 0 {
+                if copy(ptr::from_mut(&mut value).cast(), source.cast(), 4) != 0 {
                     return 2;
                 }
                 total += f64::from(value);
@@ -124,8 +139,7 @@ fn give(values: &[f32; 8], calls: &Arc<AtomicU32>) -> *mut DLManagedTensorVersio
     // SAFETY: 32 bytes, written from as many.
     unsafe {
         assert_eq!(hip::sys::hipMalloc(&mut memory, 32).0, 0);
-        let kind = hip::sys::hipMemcpyHostToDevice;
-        assert_eq!(hip::sys::hipMemcpy(memory, values.as_ptr().cast(), 32, kind).0, 0);
+        assert_eq!(copy(memory, values.as_ptr().cast(), 32), 0);
     }
     let giver = Box::new(Giver { memory, shape: [2, 3], strides: [4, 1], calls: Arc::clone(calls) });
     let giver = Box::into_raw(giver);
