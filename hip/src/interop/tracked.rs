@@ -27,6 +27,14 @@ impl Tracked {
         Self(Usage::concurrent())
     }
 
+    /// As [`new`](Self::new), for something that its owner takes back while the program goes on: memory that another API lends for a
+    /// while, a mapping. No graph keeps it: capturing work that uses it is an [`Error::Graph`](crate::Error::Graph). After
+    /// [`synchronize`](Self::synchronize), nothing uses it until a call names it again.
+    #[must_use]
+    pub fn without_graphs() -> Self {
+        Self(Usage::concurrent_without_graphs())
+    }
+
     /// Blocks until no queued work uses it: before the host changes it, or reads what work has left in it.
     ///
     /// # Errors

@@ -17,8 +17,6 @@ mod external;
 mod foreign;
 #[cfg(unix)]
 mod fork;
-#[cfg(target_os = "linux")]
-mod gl;
 mod init;
 mod interop;
 mod launch;

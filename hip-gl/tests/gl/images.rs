@@ -1,5 +1,5 @@
-use hip::gl::{self, ImageAccess, ImageTarget};
 use hip::{ArrayShape, Device, DeviceBuffer, FilterMode, LaunchConfig, ReadMode, Stream, TextureOptions};
+use hip_gl::{Error, Image, ImageAccess, ImageTarget};
 
 use super::context;
 use super::opengl::{OpenGl, R32F, RG32UI, RGBA8, TEXTURE_2D, TEXTURE_3D};
@@ -15,9 +15,9 @@ fn with_images() -> Option<(OpenGl, Device)> {
 }
 
 /// Registers a texture.
-fn register(device: &Device, name: u32, target: ImageTarget, access: ImageAccess) -> hip::Result<gl::Image> {
+fn register(device: &Device, name: u32, target: ImageTarget, access: ImageAccess) -> hip_gl::Result<Image> {
     // SAFETY: the texture keeps its texels' memory, and OpenGL leaves it alone while it is mapped.
-    unsafe { gl::Image::register(device, name, target, access) }
+    unsafe { Image::register(device, name, target, access) }
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn kernels_sample_a_texture_of_opengls() {
     assert_eq!(out.to_vec().unwrap(), [0.0, 1.0, 2.0, 3.0, 1.0]);
     match mapped.texture(TextureOptions::new().filter(FilterMode::Linear)) {
         Ok(_) => {}
-        Err(error @ hip::Error::Unsupported { .. }) => assert!(error.to_string().contains("blends"), "{error}"),
+        Err(error @ Error::Hip(hip::Error::Unsupported { .. })) => assert!(error.to_string().contains("blends"), "{error}"),
         Err(error) => panic!("{error}"),
     }
 }
