@@ -13,7 +13,7 @@ use crate::paths;
 use crate::process::cargo;
 
 /// The folders of `hip/src`, from the ground floor up. A file uses what is in its own folder and in those before it.
-const LAYERS: [&str; 10] = ["core", "stream", "memory", "texture", "interop", "module", "graph", "execution", "macros", "gl"];
+const LAYERS: [&str; 9] = ["core", "stream", "memory", "texture", "interop", "module", "graph", "execution", "macros"];
 
 /// Checks every file of `hip/src`.
 pub(crate) fn check() -> Result<()> {
@@ -36,8 +36,8 @@ pub(crate) fn check_alone() -> Result<()> {
     let folder = paths::root().join("target/layers");
     fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
     let own = std::env::current_exe().context("this program's own path is unknown")?;
-    // The last ones have nothing above them.
-    for (index, layer) in LAYERS.iter().enumerate().take(LAYERS.len() - 2) {
+    // The last one has nothing above it.
+    for (index, layer) in LAYERS.iter().enumerate().take(LAYERS.len() - 1) {
         let modules = LAYERS[..=index].iter().map(|name| {
             let path = paths::root().join("hip/src").join(name).join("mod.rs");
             format!("#[path = {path:?}]\nmod {name};\n")

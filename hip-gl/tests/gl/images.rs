@@ -146,3 +146,19 @@ fn what_is_no_texture_of_that_target_is_refused() {
     let refused = refuse(plane, ImageTarget::Texture3d);
     assert!(refused.contains("hipGraphicsGLRegisterImage failed"), "{refused}");
 }
+
+#[test]
+fn a_mapping_that_is_forgotten_ends_with_the_next() {
+    let Some((context, device)) = with_images() else { return };
+    let stream = Stream::new(&device).unwrap();
+    let name = context.texture([4, 4, 0], R32F, &[0.0_f32; 16]);
+    let mut image = register(&device, name, ImageTarget::Texture2d, ImageAccess::ReadWrite).unwrap();
+    for value in [1.0_f32, 2.0, 3.0] {
+        let source = DeviceBuffer::from_slice(&device, &[value; 16]).unwrap();
+        let mut mapped = image.map::<f32>(&stream).unwrap();
+        mapped.as_slice_mut().copy_from_device_async(&stream, &source).unwrap();
+        std::mem::forget(mapped);
+    }
+    image.map::<f32>(&stream).unwrap().unmap().unwrap();
+    assert_eq!(context.texels::<f32>(TEXTURE_2D, name, R32F, 16), [3.0; 16]);
+}

@@ -1,10 +1,10 @@
 //! What cannot be done, and what it says.
 
 use hip_gl::{Access, Buffer, DeviceList, Error};
-use hip::Stream;
+use hip::{LaunchConfig, Stream};
 
 use super::{OpenGl, context};
-use crate::{device, skipped};
+use crate::{device, kernel, skipped};
 
 /// Registers a buffer.
 fn register(device: &hip::Device, name: u32) -> hip_gl::Result<Buffer> {
@@ -74,6 +74,35 @@ fn a_stream_that_is_captured_is_refused() {
     });
     assert!(matches!(refused, Some(Error::Hip(hip::Error::Capture { .. }))), "{refused:?}");
     assert_eq!(buffer.map::<u32>(&stream).unwrap().len(), 4);
+}
+
+#[test]
+fn unmapping_while_a_stream_is_captured_waits_or_is_refused() {
+    let Some((context, device)) = context() else { return };
+    let Some(slow) = kernel("slow_store") else { return };
+    let (stream, other) = (Stream::new(&device).unwrap(), Stream::new(&device).unwrap());
+    let name = context.buffer(&[1_u32; 4]);
+    let mut buffer = register(&device, name).unwrap();
+    for captured in [&stream, &other] {
+        let mut mapped = buffer.map::<u32>(&stream).unwrap();
+        // SAFETY: four threads write an element each, after some rounds.
+        unsafe { slow.launch(captured, LaunchConfig::new(1, 4), (&mut mapped.as_slice_mut(), 2_000_000_u32, 2_u32)) }
+            .unwrap();
+        let mut unmapped = None;
+        let _ = captured.capture(|_| {
+            unmapped = Some(mapped.unmap());
+            Ok(())
+        });
+        match unmapped {
+            Some(Err(Error::Hip(hip::Error::Capture { .. }))) => {}
+            // Of another stream than it is mapped on, it may be known when its work was over.
+            Some(Ok(())) if captured.as_raw() == other.as_raw() => assert_eq!(context.read::<u32>(name, 4), [2; 4]),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(buffer.map::<u32>(&stream).unwrap().as_slice().to_vec().unwrap(), [2; 4]);
+    drop(buffer);
+    assert_eq!(context.read::<u32>(name, 4), [2; 4]);
 }
 
 #[test]
