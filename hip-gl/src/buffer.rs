@@ -70,7 +70,8 @@ impl Buffer {
         }
         // The runtime asks OpenGL by a number of 32 bits with a sign.
         if bytes > i32::MAX as usize {
-            let allowed = "less than 2 GiB: the runtime gets the size from OpenGL as a signed number of 32 bits".to_owned();
+            let allowed =
+                "less than 2 GiB: the runtime gets the size from OpenGL as a signed number of 32 bits".to_owned();
             return Err(Error::Invalid { what: "the size of an OpenGL buffer", value: bytes.to_string(), allowed });
         }
         let (device, tracked) = (&mapping.0.device, &mapping.0.tracked);

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use hip::sys::{HIP_ARRAY3D_DESCRIPTOR, hipGraphicsRegisterFlagsSurfaceLoadStore, hipGraphicsRegisterFlagsTextureGather};
+use hip::sys::{
+    HIP_ARRAY3D_DESCRIPTOR, hipGraphicsRegisterFlagsSurfaceLoadStore, hipGraphicsRegisterFlagsTextureGather,
+};
 use hip::{
     Array, ArrayShape, ArraySlice, ArraySliceMut, Device, Status, Stream, Surface, Texel, Texture, TextureOptions, sys,
 };
@@ -112,12 +114,14 @@ impl Image {
     #[doc(alias("hipGraphicsGLRegisterImage", "cudaGraphicsGLRegisterImage", "cuGraphicsGLRegisterImage"))]
     pub unsafe fn register(device: &Device, name: u32, target: ImageTarget, access: ImageAccess) -> Result<Self> {
         if name == 0 {
-            let (value, allowed) = ("0".to_owned(), "a name from glGenTextures: 0 is none that can be shared".to_owned());
+            let (value, allowed) =
+                ("0".to_owned(), "a name from glGenTextures: 0 is none that can be shared".to_owned());
             return Err(Error::Invalid { what: "the name of an OpenGL texture", value, allowed });
         }
         if !device.has_images()? {
             let arch = device.properties()?.arch.name().to_owned();
-            let reason = format!("device {} ({arch}) has no image support; OpenGL buffers can be shared", device.index());
+            let reason =
+                format!("device {} ({arch}) has no image support; OpenGL buffers can be shared", device.index());
             return Err(hip::Error::Unsupported { what: "an OpenGL texture", reason }.into());
         }
         let about = format!("the OpenGL texture {name} ({target:?}) for {access:?}");

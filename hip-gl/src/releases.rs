@@ -2,7 +2,7 @@
 //!
 //! | releases | symptom | what is done | test |
 //! |---|---|---|---|
-//! | 5.7, 6.4 | looks up OpenGL functions among the global symbols | OpenGL's library is opened with `RTLD_GLOBAL`: [`open`] | `gl::buffers` |
+//! | 5.7, 6.4 | looks up OpenGL functions among the global symbols | OpenGL's library is opened with `RTLD_GLOBAL`: [`open`] | `gl::buffers::the_devices_are_those_that_opengl_runs_on` |
 //! | 5.7 to 7.2 | an OpenGL object that was mapped and unregistered is still found by its address, which other memory may have got | it stays registered: [`is_forgotten`] | `gl::buffers::what_was_unregistered_is_forgotten_so_that_others_can_have_its_address`, `gl::buffers::what_was_never_mapped_is_given_up_and_what_was_keeps_its_address` |
 
 use std::ffi::c_int;

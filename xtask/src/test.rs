@@ -302,7 +302,8 @@ fn hsa(release: &'static Release, variant: Variant, offline: bool) -> Step {
     };
     hsa_sim::run_on(&mut command, release, Profile::Dev);
     command.args(BUT_MISUSE);
-    let mut about = format!("tests of hip and hip-gl on the real HIP runtime of ROCm {}, over the software GPU", release.name);
+    let mut about =
+        format!("tests of hip and hip-gl on the real HIP runtime of ROCm {}, over the software GPU", release.name);
     let mut name = format!("hsa {}", release.name);
     match variant {
         Variant::Usual | Variant::Quick => {}

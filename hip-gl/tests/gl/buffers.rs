@@ -1,5 +1,5 @@
-use hip_gl::{Access, Buffer, DeviceList};
 use hip::{Device, DeviceBuffer, LaunchConfig, Stream};
+use hip_gl::{Access, Buffer, DeviceList};
 
 use super::context;
 use crate::kernel;

@@ -55,7 +55,9 @@ fn kernels_sample_a_texture_of_opengls() {
     assert_eq!(out.to_vec().unwrap(), [0.0, 1.0, 2.0, 3.0, 1.0]);
     match mapped.texture(TextureOptions::new().filter(FilterMode::Linear)) {
         Ok(_) => {}
-        Err(error @ Error::Hip(hip::Error::Unsupported { .. })) => assert!(error.to_string().contains("blends"), "{error}"),
+        Err(error @ Error::Hip(hip::Error::Unsupported { .. })) => {
+            assert!(error.to_string().contains("blends"), "{error}")
+        }
         Err(error) => panic!("{error}"),
     }
 }

@@ -1,7 +1,7 @@
 //! What cannot be done, and what it says.
 
-use hip_gl::{Access, Buffer, DeviceList, Error};
 use hip::{LaunchConfig, Stream};
+use hip_gl::{Access, Buffer, DeviceList, Error};
 
 use super::{OpenGl, context};
 use crate::{device, kernel, skipped};

@@ -105,7 +105,10 @@ impl<T: Pod> DeviceBuffer<T> {
         if bytes == 0 {
             return Ok(Self::from_allocation(Allocation::empty(device), 0));
         }
-        Ok(Self::from_allocation(Allocation::part(device, address, bytes, usage, Box::new(Foreign(Mutex::new(())))), len))
+        Ok(Self::from_allocation(
+            Allocation::part(device, address, bytes, usage, Box::new(Foreign(Mutex::new(())))),
+            len,
+        ))
     }
 
     /// The memory, which is the caller's to free (`hipFree`) from now on, and the number of elements. Blocks until no queued work that this crate knows

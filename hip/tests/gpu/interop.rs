@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use hip::interop::{Tracked, Uses, call_on_streams};
 use hip::sys::{self, hipStream_t};
-use hip::{Array, ArrayShape, Device, DeviceBuffer, DeviceSliceMut, Error, ManagedBuffer, PinnedBuffer, Status, Stream};
+use hip::{
+    Array, ArrayShape, Device, DeviceBuffer, DeviceSliceMut, Error, ManagedBuffer, PinnedBuffer, Status, Stream,
+};
 
 use crate::{device, eventually, supported};
 

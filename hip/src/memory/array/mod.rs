@@ -135,7 +135,12 @@ impl<T: Texel> Array<T> {
     ///
     /// # Safety
     /// `raw` is null or an array of this shape on `device`.
-    pub(crate) unsafe fn of_other_code(raw: hipArray_t, device: Device, shape: ArrayShape, usage: Usage) -> Result<Self> {
+    pub(crate) unsafe fn of_other_code(
+        raw: hipArray_t,
+        device: Device,
+        shape: ArrayShape,
+        usage: Usage,
+    ) -> Result<Self> {
         require_images(&device, "an array")?;
         if raw.is_null() {
             return Err(refused("null".to_owned(), "an array".to_owned()));

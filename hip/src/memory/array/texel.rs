@@ -4,7 +4,8 @@ use std::fmt;
 
 use bytemuck::Pod;
 use hip_sys::{
-    hipArray_Format, hipChannelFormatDesc, hipChannelFormatKindFloat, hipChannelFormatKindSigned, hipChannelFormatKindUnsigned,
+    hipArray_Format, hipChannelFormatDesc, hipChannelFormatKindFloat, hipChannelFormatKindSigned,
+    hipChannelFormatKindUnsigned,
 };
 
 /// What a component of a texel is.
