@@ -23,7 +23,7 @@ async fn half_squares(device: &Device, kernels: (&Kernel, &Kernel), n: usize) ->
         kernels.1.launch(&stream, config, (&squares, &mut scaled, 0.5f32, n as u32))?;
     }
     // Others run on this thread while the GPU is busy.
-    stream.finished()?.await?;
+    stream.completion()?.await?;
     scaled.to_vec()
 }
 

@@ -2,7 +2,8 @@
 //!
 //! `cargo run --example device_info`
 
-use hip::{Device, DeviceAttribute};
+use hip::Device;
+use hip::device::DeviceAttribute;
 use rocm_examples::{Result, check, open_device};
 
 fn main() -> Result {

@@ -2,7 +2,8 @@
 //!
 //! `cargo run --example graph`
 
-use hip::{DeviceBuffer, Graph, GraphCopy, GraphFill, LaunchConfig, Stream};
+use hip::graph::{GraphCopy, GraphFill};
+use hip::{DeviceBuffer, Graph, LaunchConfig, Stream};
 use rocm_examples::{Result, check, kernels, open_device};
 
 fn main() -> Result {

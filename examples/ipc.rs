@@ -5,7 +5,8 @@
 use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
 
-use hip::{DeviceBuffer, IpcMemoryHandle};
+use hip::DeviceBuffer;
+use hip::memory::IpcMemoryHandle;
 use rocm_examples::{Result, check, if_supported, open_device};
 
 const LEN: usize = 1000;

@@ -16,7 +16,7 @@ fn main() -> Result {
         let with_shared = kernel.active_blocks_per_compute_unit(block, 32 << 10)?;
         println!("  {block:>4} threads: {blocks:>2} blocks a unit, {with_shared:>2} with 32 KiB of shared memory each");
     }
-    let best = kernel.best_block(0)?;
+    let best = kernel.max_potential_block_size(0)?;
     println!("  best: blocks of {} threads, at least {} of them", best.block, best.min_grid);
 
     const N: usize = 100_000;

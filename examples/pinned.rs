@@ -2,7 +2,8 @@
 //!
 //! `cargo run --example pinned`
 
-use hip::{DeviceBuffer, PinnedBuffer, PinnedOptions, Stream};
+use hip::memory::PinnedOptions;
+use hip::{DeviceBuffer, PinnedBuffer, Stream};
 use rocm_examples::{Result, check, open_device};
 
 fn main() -> Result {

@@ -2,7 +2,8 @@
 //!
 //! `cargo run --example pool`
 
-use hip::{DeviceBuffer, MemoryPool, PoolOptions, Stream};
+use hip::memory::pool::{MemoryPool, PoolOptions};
+use hip::{DeviceBuffer, Stream};
 use rocm_examples::{Result, check, if_supported, open_device};
 
 fn main() -> Result {

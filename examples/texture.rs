@@ -2,7 +2,9 @@
 //!
 //! `cargo run --example texture`
 
-use hip::{AddressMode, Array, ArrayShape, DeviceBuffer, FilterMode, LaunchConfig, Stream, Texture, TextureOptions};
+use hip::memory::array::{Array, ArrayShape};
+use hip::texture::{AddressMode, FilterMode, Texture, TextureOptions};
+use hip::{DeviceBuffer, LaunchConfig, Stream};
 use rocm_examples::{Result, check, if_supported, kernels, open_device};
 
 const SIDE: usize = 64;
@@ -18,11 +20,11 @@ fn main() -> Result {
     let device = open_device()?;
     let image: Vec<f32> =
         (0..SIDE * SIDE).map(|i| pixel((i % SIDE) as f64 + 0.5, (i / SIDE) as f64 + 0.5) as f32).collect();
-    let shape = ArrayShape::Plane(SIDE, SIDE);
+    let shape = ArrayShape::D2(SIDE, SIDE);
     let Some(array) = if_supported(Array::from_slice(&device, shape, &image))? else { return Ok(()) };
     // Outside of the image is black.
     let options = TextureOptions::new().filter(FilterMode::Linear).address(AddressMode::Border);
-    let texture = Texture::of_array(&array, options)?;
+    let texture = Texture::from_array(&array, options)?;
 
     let turn = kernels!("texture").load(&device)?.kernel("turn")?;
     let stream = Stream::new(&device)?;

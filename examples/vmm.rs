@@ -2,7 +2,8 @@
 //!
 //! `cargo run --example vmm`
 
-use hip::{AddressRange, PhysicalMemory, Stream};
+use hip::Stream;
+use hip::memory::virtual_memory::{AddressRange, PhysicalMemory};
 use rocm_examples::{Result, check, if_supported, open_device};
 
 fn main() -> Result {

@@ -119,7 +119,7 @@ fn list(device: Device, list: DeviceList) -> Result<Vec<Device>> {
     let status = Status::from(status);
     if status == Status::NO_DEVICE {
         // Of OpenGL's; there is one of HIP's.
-        let _ = hip::take_last_error();
+        let _ = hip::runtime::take_last_error();
         return Ok(Vec::new());
     }
     status.check("hipGLGetDevices", || format!("{list:?} with device {} current", device.index()))?;

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
+use hip::memory::array::{Array, ArrayShape, ArraySlice, ArraySliceMut, Texel};
 use hip::sys::{
     HIP_ARRAY3D_DESCRIPTOR, hipGraphicsRegisterFlagsSurfaceLoadStore, hipGraphicsRegisterFlagsTextureGather,
 };
-use hip::{
-    Array, ArrayShape, ArraySlice, ArraySliceMut, Device, Status, Stream, Surface, Texel, Texture, TextureOptions, sys,
-};
+use hip::texture::{Surface, Texture, TextureOptions};
+use hip::{Device, Status, Stream, sys};
 
 use crate::Access;
 use crate::error::{Error, Result};
@@ -150,8 +150,8 @@ impl Image {
         Status::from(status).check("hipArray3DGetDescriptor", || mapping.0.name.clone())?;
         let (width, height, depth) = (found.Width.max(1), found.Height.max(1), found.Depth.max(1));
         let shape = match target {
-            ImageTarget::Texture2d | ImageTarget::TextureRectangle => ArrayShape::Plane(width, height),
-            ImageTarget::Texture3d => ArrayShape::Volume(width, height, depth),
+            ImageTarget::Texture2d | ImageTarget::TextureRectangle => ArrayShape::D2(width, height),
+            ImageTarget::Texture3d => ArrayShape::D3(width, height, depth),
         };
         // SAFETY: the mapping's array has this shape, and is not freed before what uses the tracked thing is over. OpenGL leaves it
         // alone, as the caller of `register` has promised.
@@ -201,9 +201,9 @@ impl<T: Texel> MappedImage<'_, T> {
     ///
     /// # Errors
     /// [`hip::Error::Unsupported`] for texels that are blended (`FilterMode::Linear`) on MI200 (gfx90a), where ROCm's runtimes refuse it for
-    /// any texture of OpenGL's; those of [`Texture::of_array`].
+    /// any texture of OpenGL's; those of [`Texture::from_array`].
     pub fn texture(&self, options: TextureOptions) -> Result<Texture<'_>> {
-        Texture::of_array(&self.array, options).map_err(|error| match error {
+        Texture::from_array(&self.array, options).map_err(|error| match error {
             hip::Error::Hip(_) if error.status() == Some(Status::NOT_SUPPORTED) && options.is_linear() => {
                 let reason = format!("on this GPU the runtime blends no texels of OpenGL's textures: {error}");
                 hip::Error::Unsupported { what: "a texture", reason }.into()

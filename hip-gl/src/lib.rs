@@ -1,8 +1,8 @@
 //! OpenGL buffers and textures as memory of AMD GPUs, over [`hip`].
 //!
 //! A [`Buffer`] or an [`Image`] is an OpenGL object that is registered with the HIP runtime. While it is *mapped* on a stream, it belongs to
-//! the device: a buffer is a [`DeviceSliceMut`](hip::DeviceSliceMut), a texture of OpenGL's is an [`Array`](hip::Array), which kernels reach
-//! through [`Texture`](hip::Texture)s and [`Surface`](hip::Surface)s. When the mapping ends, by [`unmap`](MappedBuffer::unmap) or its drop,
+//! the device: a buffer is a [`DeviceSliceMut`](hip::DeviceSliceMut), a texture of OpenGL's is an [`Array`](hip::memory::array::Array), which kernels reach
+//! through [`Texture`](hip::texture::Texture)s and [`Surface`](hip::texture::Surface)s. When the mapping ends, by [`unmap`](MappedBuffer::unmap) or its drop,
 //! OpenGL can use the object again.
 //!
 //! ```
@@ -141,7 +141,7 @@ impl Access {
 /// ```compile_fail,E0505
 /// fn late(image: &mut hip_gl::Image, stream: &hip::Stream) -> hip_gl::Result<()> {
 ///     let mapped = image.map::<f32>(stream)?;
-///     let texture = mapped.texture(hip::TextureOptions::new())?;
+///     let texture = mapped.texture(hip::texture::TextureOptions::new())?;
 ///     mapped.unmap()?;
 ///     drop(texture);
 ///     Ok(())
@@ -158,7 +158,7 @@ impl Access {
 ///     mapped.unmap()?;
 ///     buffer.map::<u32>(stream)?.unmap()?;
 ///     let mapped = image.map::<f32>(stream)?;
-///     drop(mapped.texture(hip::TextureOptions::new())?);
+///     drop(mapped.texture(hip::texture::TextureOptions::new())?);
 ///     mapped.unmap()
 /// }
 /// ```

@@ -43,7 +43,7 @@ pub(crate) fn is_forgotten(address: u64) -> bool {
     // SAFETY: both are valid for a write; the address is only looked up.
     let status = Status::from(unsafe { sys::hipMemGetAddressRange(&mut base, &mut bytes, at) });
     if status != Status::SUCCESS {
-        let _ = hip::take_last_error();
+        let _ = hip::runtime::take_last_error();
     }
     status == Status::NOT_FOUND
 }

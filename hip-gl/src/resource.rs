@@ -26,7 +26,7 @@ pub(crate) struct Resource {
     pub(crate) tracked: Tracked,
     /// The stream that it is mapped on.
     mapped: Option<Stream>,
-    /// The runtime's array for what is mapped, or null. Freed before that is unmapped.
+    /// The runtime's array for what is mapped, or null. Freed when that is unmapped.
     array: hipArray_t,
     /// Whether it has ever been mapped.
     was_mapped: bool,
@@ -140,20 +140,26 @@ impl Resource {
         }
         let mut uses = Uses::on(stream);
         uses.tracked(&self.tracked);
-        let (mut raw, array) = (self.raw, &mut self.array);
+        let mut raw = self.raw;
         // SAFETY: nothing uses the object any more, and the call uses nothing else.
         unsafe {
             uses.call_blocking(|queue| {
-                if !array.is_null() {
-                    // The runtime's own, of this mapping. Freed once, whatever comes of it.
-                    let _ = sys::hipFreeArray(std::mem::replace(array, ptr::null_mut()));
-                }
                 // One resource, which is mapped.
                 let status = Status::from(sys::hipGraphicsUnmapResources(1, &mut raw, queue));
                 status.check("hipGraphicsUnmapResources", || self.name.clone())
             })?;
         }
         self.mapped = None;
+        let (array, device) = (std::mem::replace(&mut self.array, ptr::null_mut()).expose_provenance(), self.device);
+        // After an error it is not known whether something uses it.
+        if array != 0 && worked.is_ok() {
+            Tracked::new().release_when_idle(&device, move || {
+                if device.make_current().is_ok() {
+                    // SAFETY: from hipGraphicsSubResourceGetMappedArray, not freed yet, and no work uses it any more.
+                    let _ = unsafe { sys::hipFreeArray(ptr::with_exposed_provenance_mut(array)) };
+                }
+            });
+        }
         Ok(worked?)
     }
 }
@@ -163,7 +169,7 @@ fn expect(device: &Device, found: Device, what: &'static str) -> Result<()> {
     if *device == found {
         return Ok(());
     }
-    Err(hip::Error::WrongDevice { what, expected: device.index(), found: found.index() }.into())
+    Err(hip::Error::WrongDevice { what: what.into(), expected: device.index(), found: found.index() }.into())
 }
 
 impl Drop for Resource {

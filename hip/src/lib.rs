@@ -36,6 +36,30 @@
 //! }
 //! ```
 //!
+//! # Modules
+//!
+//! The common types are at the root: devices, streams, events, buffers, modules, kernels, graphs, errors. The rest is in
+//! the module of its subject, with the common types of that subject.
+//!
+//! | module | content |
+//! |---|---|
+//! | [`device`] | properties and attributes of devices, limits, links between devices |
+//! | [`stream`] | streams, events, host functions, completions, signals |
+//! | [`memory`] | device, pinned, managed, registered and pitched memory, slices, copies, IPC |
+//! | [`memory::array`] | arrays and mipmapped arrays, for textures and surfaces |
+//! | [`memory::pool`] | memory pools for stream-ordered allocation |
+//! | [`memory::virtual_memory`] | reserved addresses and the physical memory that is mapped to them |
+//! | `memory::external` (Unix) | memory and semaphores of Vulkan and other APIs |
+//! | [`texture`] | textures and surfaces |
+//! | [`module`] | modules, kernels and their arguments, launches, occupancy, libraries, the linker |
+//! | [`graph`] | graphs, their nodes, capture |
+//! | `execution` (10.0) | execution contexts: parts of a device with streams of their own |
+//! | [`runtime`] | the choice of the backend, versions, the last error of raw calls, profilers |
+//! | [`interop`] | calls of other libraries on this crate's streams and buffers |
+//! | [`dlpack`] | exchange of tensors with other libraries and with Python |
+//! | `gl` (Linux) | OpenGL's buffers and textures |
+//! | [`sys`] | the raw bindings |
+//!
 //! # HIP and CUDA names, and their counterparts here
 //!
 //! Most CUDA names differ from HIP's only in the prefix: `cudaMalloc` is `hipMalloc`, `cuModuleLoadData` is
@@ -48,9 +72,9 @@
 //! | `hipStream_t`, `hipStreamCreateWithFlags` | [`Stream`], [`Stream::with_options`] |
 //! | the null stream | [`Device::default_stream`]; prefer streams that you create |
 //! | `hipExecutionCtx_t`, `hipGreenCtxCreate`, `hipDevSmResourceSplit` (10.0) | `ExecutionContext`, `ComputeUnits`, `Stream::in_context` |
-//! | `hipStreamPerThread` | [`Stream::of_this_thread`] |
-//! | `hipLaunchHostFunc` | [`Stream::launch_host_function`]; [`Stream::finished`] returns a future |
-//! | `hipStreamWaitValue64`, `hipStreamWriteValue64` | [`Signal`], [`Stream::wait_signal`], [`Stream::write_signal`], [`Stream::signal_operations`] |
+//! | `hipStreamPerThread` | [`Stream::per_thread`] |
+//! | `hipLaunchHostFunc` | [`Stream::launch_host_function`]; [`Stream::completion`] returns a future |
+//! | `hipStreamWaitValue64`, `hipStreamWriteValue64` | [`Signal`](stream::Signal), [`Stream::wait_signal`], [`Stream::write_signal`], [`Stream::batch_signal_ops`] |
 //! | `hipEvent_t`, `hipEventElapsedTime` | [`Event`], [`Event::elapsed_since`] |
 //! | `hipIpcGetEventHandle` | [`Event::ipc_handle`], [`Event::open_ipc`] |
 //! | `hipGraph_t`, `hipStreamBeginCapture` | [`Graph`], [`Stream::capture`] |
@@ -63,10 +87,10 @@
 //! | `hipMemset*` | [`fill`](DeviceBuffer::fill), [`fill_async`](DeviceBuffer::fill_async) |
 //! | `hipMemPrefetchBatchAsync`, `hipMemDiscardBatchAsync` (10.0) | `PrefetchBatch`, `DiscardBatch` |
 //! | `hipIpcGetMemHandle`, `hipIpcOpenMemHandle` | [`DeviceBuffer::ipc_handle`], [`DeviceBuffer::open_ipc`] |
-//! | `hipMemAddressReserve`, `hipMemCreate`, `hipMemMap` | [`AddressRange`], [`PhysicalMemory`], [`AddressRange::map`] |
-//! | `hipMallocArray`, `hipMalloc3DArray`, `hipMemcpy2DToArray`, ... | [`Array`], [`ArraySlice`] |
-//! | `hipMallocMipmappedArray` | [`MipmappedArray`] |
-//! | `hipCreateTextureObject`, `hipCreateSurfaceObject` | [`Texture`], [`Surface`] |
+//! | `hipMemAddressReserve`, `hipMemCreate`, `hipMemMap` | [`AddressRange`](memory::virtual_memory::AddressRange), [`PhysicalMemory`](memory::virtual_memory::PhysicalMemory), [`AddressRange::map`](memory::virtual_memory::AddressRange::map) |
+//! | `hipMallocArray`, `hipMalloc3DArray`, `hipMemcpy2DToArray`, ... | [`Array`](memory::array::Array), [`ArraySlice`](memory::array::ArraySlice) |
+//! | `hipMallocMipmappedArray` | [`MipmappedArray`](memory::array::MipmappedArray) |
+//! | `hipCreateTextureObject`, `hipCreateSurfaceObject` | [`Texture`](texture::Texture), [`Surface`](texture::Surface) |
 //! | `hipImportExternalMemory`, `hipImportExternalSemaphore` | `ExternalMemory`, `ExternalSemaphore` (Unix) |
 //! | `hipGLGetDevices`, `hipGraphicsGLRegisterBuffer`, `hipGraphicsMapResources`, ... | `devices`, `Buffer`, `Image` of the crate `hip-gl` (Linux) |
 //! | `hipPointerGetAttributes` | [`DevicePtr::attributes`] |
@@ -78,9 +102,9 @@
 //! | `kernel<<<grid, block, shared, stream>>>(...)` | [`Kernel::launch`] |
 //! | the same, with a typed signature | [`kernel!`] |
 //! | `hipModuleLaunchCooperativeKernel`, `hipExtModuleLaunchKernel` | [`Kernel::launch_cooperative`], [`Kernel::launch_timed`] |
-//! | `hipOccupancy*` | [`Kernel::best_block`], [`Kernel::active_blocks_per_compute_unit`] |
+//! | `hipOccupancy*` | [`Kernel::max_potential_block_size`], [`Kernel::active_blocks_per_compute_unit`] |
 //! | `hipDeviceGetLimit`, `hipSetDeviceFlags`, ... | [`Device::limit`], [`Device::wait_policy`], ... |
-//! | `hipGetLastError` | [`take_last_error`], for raw calls; calls of this crate leave no error behind |
+//! | `hipGetLastError` | [`take_last_error`](runtime::take_last_error), for raw calls; calls of this crate leave no error behind |
 //! | `hipError_t` | [`Error`], [`Status`] |
 //! | handles of other code | [`Stream::from_raw`], [`Stream::borrow_raw`], [`Event::from_raw`], [`DeviceBuffer::from_raw_parts`], [`DeviceBuffer::into_raw_parts`] |
 //! | everything else | [`sys`]; `as_raw` returns an object's C handle |
@@ -124,17 +148,19 @@
 //!
 //! Without the feature, none of this is compiled.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 // Layers: each folder uses itself and the ones below it (`cargo xtask ci layers`).
 mod core;
 #[cfg(feature = "rocm-10-0")]
-mod execution;
-mod graph;
+pub mod execution;
+pub mod graph;
 pub mod interop;
 mod macros;
-mod memory;
-mod module;
-mod stream;
-mod texture;
+pub mod memory;
+pub mod module;
+pub mod stream;
+pub mod texture;
 
 pub use bytemuck;
 #[cfg(feature = "half")]
@@ -145,55 +171,28 @@ pub use ndarray;
 #[cfg(feature = "complex")]
 pub use num_complex;
 
-pub use crate::core::arch::{Arch, ArchFeature};
-pub use crate::core::attribute::{DeviceAttribute, FunctionAttribute};
-pub use crate::core::backend::{backend, runtime_version, select_backend, sim_if_no_gpu};
-pub use crate::core::backend_kind::Backend;
-pub use crate::core::device::{Device, MemoryInfo};
-pub use crate::core::error::{Error, HipError, Result, Status};
-pub use crate::core::geometry::{Dim3, LaunchConfig};
-pub use crate::core::properties::{DeviceProperties, PciAddress};
-#[cfg(feature = "rocm-6-2")]
-pub use crate::core::runtime::proc_address;
-pub use crate::core::runtime::{driver_version, peek_last_error, profiler_start, profiler_stop, take_last_error};
-pub use crate::core::settings::{CachePreference, Limit, Uuid, WaitPolicy};
-#[cfg(feature = "rocm-10-0")]
-pub use execution::{ComputeUnits, ExecutionContext, UnitGroup, UnitSplit, WorkQueues};
-pub use graph::{Graph, GraphExec, GraphFill, GraphMemoryInfo, InstantiateOptions, Node, NodeKind};
-#[cfg(unix)]
-pub use memory::PoolPointer;
-#[cfg(feature = "rocm-10-0")]
-pub use memory::array::MemoryRequirements;
-pub use memory::array::{
-    Array, ArrayShape, ArraySlice, ArraySliceMut, ChannelFormat, ChannelKind, MipmappedArray, Texel,
-};
+pub use crate::core::{device, runtime};
 pub use memory::dlpack;
-#[cfg(unix)]
-pub use memory::external::{ExternalMemory, ExternalSemaphore, ExternalSemaphoreKind};
-pub use memory::peer::{Link, LinkType, PeerAttribute};
+
+// The common types. All others are in the module of their subject only.
+#[doc(inline)]
+pub use crate::core::backend::{backend, runtime_version, select_backend, sim_if_no_gpu};
+#[doc(inline)]
+pub use crate::core::backend_kind::Backend;
+#[doc(inline)]
+pub use crate::core::error::{Error, HipError, Result, Status};
+#[doc(inline)]
+pub use device::{Arch, Device, DeviceProperties};
+#[doc(inline)]
+pub use graph::{Graph, GraphExec};
+#[doc(inline)]
 pub use memory::{
-    AddressRange, Attachment, Chunks, ChunksMut, Coherence, DeviceBuffer, DevicePtr, DeviceSlice, DeviceSliceMut,
-    Extent, F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, GraphCopy, GraphCopy3, IpcMemoryHandle, ManagedBuffer,
-    MemoryAccess, MemoryAdvice, MemoryPlace, MemoryPool, PhysicalMemory, PinnedBuffer, PinnedOptions, PinnedSlice,
-    PinnedSliceMut, PitchedBuffer, PitchedSlice, PitchedSliceMut, Pod, PointerAttributes, PointerKind, PoolOptions,
-    PoolReuse, PoolUsage, RegisterOptions, Registered, RegisteredBuffer,
+    DeviceBuffer, DevicePtr, DeviceSlice, DeviceSliceMut, ManagedBuffer, PinnedBuffer, PinnedSlice, PinnedSliceMut, Pod,
 };
-#[cfg(feature = "rocm-7-1")]
-pub use memory::{CopyBatch, CopyBatch3};
-#[cfg(feature = "rocm-10-0")]
-pub use memory::{DiscardBatch, PrefetchBatch};
-#[cfg(feature = "rocm-7-0")]
-pub use module::LaunchAttributes;
-#[cfg(feature = "rocm-7-1")]
-pub use module::library::{Library, LibraryKernel};
-pub use module::{Arguments, Kernel, KernelArg, KernelArgs, KernelInfo, Module, Occupancy, Parameter, ParameterKind};
-pub use module::{DevicePart, launch_cooperative_on_devices};
-#[cfg(feature = "rocm-6-4")]
-pub use module::{LinkInput, Linker};
-pub use module::{LoadLog, LoadOptions};
-pub use stream::event::{Event, EventOptions, IpcEventHandle};
-pub use stream::{Finished, Signal, SignalOp, Stream, StreamOptions, WaitCondition, without_stream_order};
-pub use texture::{AddressMode, FilterMode, MipmapOptions, ReadMode, Surface, Texture, TextureOptions};
+#[doc(inline)]
+pub use module::{Dim3, Kernel, LaunchConfig, Module};
+#[doc(inline)]
+pub use stream::{Event, EventOptions, Stream, StreamOptions};
 
 /// Implementation details of [`kernel!`]; not part of the public interface.
 #[doc(hidden)]

@@ -39,7 +39,7 @@ fn names_and_numbers_out_of_range() {
     assert!(kernel.active_blocks_per_compute_unit(0, 0).is_err());
     assert!(kernel.active_blocks_per_compute_unit(u32::MAX, 0).is_err());
     assert!(kernel.active_blocks_per_compute_unit(64, u32::MAX).is_err());
-    let _ = kernel.best_block(u32::MAX);
+    let _ = kernel.max_potential_block_size(u32::MAX);
     let stream = Stream::new(&device).unwrap();
     for config in [
         LaunchConfig::for_elements(0, 0),

@@ -17,9 +17,8 @@ use std::task::{Context, Poll, Wake};
 use std::time::{Duration, Instant};
 
 use common::{device, kernel, supported};
-use hip::{
-    Device, DeviceBuffer, Event, EventOptions, IpcEventHandle, LaunchConfig, Signal, SignalOp, Stream, WaitCondition,
-};
+use hip::stream::{IpcEventHandle, Signal, SignalOp, WaitCondition};
+use hip::{Device, DeviceBuffer, Event, EventOptions, LaunchConfig, Stream};
 use process::{Peer, from_hex, hex, is_peer, serve};
 
 const SLOW: u32 = 20_000;
@@ -95,23 +94,23 @@ fn operations_on_signals_come_between_what_is_queued_before_and_after() {
     let Some(go) = supported(Signal::new(&device, 0)) else { return };
     let [first, second, last] = [0; 3].map(|_| Signal::new(&device, 0).unwrap());
     let stream = Stream::new(&device).unwrap();
-    stream.signal_operations(&[]).unwrap();
+    stream.batch_signal_ops(&[]).unwrap();
     let both = [SignalOp::Wait(&go, WaitCondition::AnyBit(4)), SignalOp::Wait(&last, WaitCondition::Equal(0))];
-    if supported(stream.signal_operations(&both)).is_none() {
+    if supported(stream.batch_signal_ops(&both)).is_none() {
         return;
     }
     // More than the runtime takes at a time.
     let writes: Vec<_> =
         (0..300).map(|i| SignalOp::Write(if i % 2 == 0 { &first } else { &second }, 7 + i % 2)).collect();
-    stream.signal_operations(&writes).unwrap();
-    stream.signal_operations(&[SignalOp::Write(&last, 9)]).unwrap();
+    stream.batch_signal_ops(&writes).unwrap();
+    stream.batch_signal_ops(&[SignalOp::Write(&last, 9)]).unwrap();
     assert!(is_held(&stream), "it waits for the host");
     assert_eq!([&first, &second, &last].map(|signal| signal.load().unwrap()), [0; 3]);
     go.store(6).unwrap();
     stream.synchronize().unwrap();
     assert_eq!([&go, &first, &second, &last].map(|signal| signal.load().unwrap()), [6, 7, 8, 9]);
     // What is dropped is freed after the stream is done with it.
-    stream.signal_operations(&[SignalOp::Write(&first, 7), SignalOp::Write(&second, 8)]).unwrap();
+    stream.batch_signal_ops(&[SignalOp::Write(&first, 7), SignalOp::Write(&second, 8)]).unwrap();
     drop((first, second));
     stream.synchronize().unwrap();
 }
@@ -127,7 +126,7 @@ fn a_future_of_a_stream_wakes_when_the_work_is_done() {
     stream.launch_host_function(move || held.recv().unwrap()).unwrap();
     // SAFETY: 64 threads, 64 elements.
     unsafe { slow.launch(&stream, LaunchConfig::new(1, 64), (&mut out, SLOW, 8u32)) }.unwrap();
-    let mut finished = pin!(stream.finished().unwrap());
+    let mut finished = pin!(stream.completion().unwrap());
     let waker = Arc::new(Waker(std::thread::current(), AtomicU32::new(0)));
     let task = std::task::Waker::from(Arc::clone(&waker));
     let mut context = Context::from_waker(&task);
@@ -143,7 +142,7 @@ fn a_future_of_a_stream_wakes_when_the_work_is_done() {
     assert!(waker.1.load(Ordering::SeqCst) <= 1);
     assert_eq!(out.to_vec().unwrap(), [8; 64]);
     // One that nobody awaits.
-    drop(stream.finished().unwrap());
+    drop(stream.completion().unwrap());
     stream.synchronize().unwrap();
 }
 
@@ -163,7 +162,7 @@ fn without_order_streams_do_not_wait_for_each_other_and_the_host_still_does() {
         low.fill_async(&held, 1).unwrap();
         for other in &others {
             // SAFETY: the halves have no byte in common, and whichever fill of the second comes last, the bytes are the same.
-            unsafe { hip::without_stream_order(|| high.fill_async(other, 2)) }.unwrap();
+            unsafe { hip::stream::without_stream_order(|| high.fill_async(other, 2)) }.unwrap();
         }
     }
     // None would be done if those streams waited for the one that is held up.
@@ -207,7 +206,7 @@ fn serve_events(device: Device) {
             }
             _ => event.record(&stream).unwrap(),
         }
-        event.is_done().unwrap().to_string()
+        event.is_complete().unwrap().to_string()
     });
 }
 
@@ -231,7 +230,7 @@ fn an_event_is_waited_for_by_another_process() {
         let (go, held) = mpsc::channel::<()>();
         stream.launch_host_function(move || held.recv().unwrap()).unwrap();
         event.record(&stream).unwrap();
-        assert!(!event.is_done().unwrap(), "the stream is held up");
+        assert!(!event.is_complete().unwrap(), "the stream is held up");
         if tells {
             assert_eq!(peer.ask(&format!("done {handle}")), "false", "the stream is held up");
         }
@@ -244,7 +243,7 @@ fn an_event_is_waited_for_by_another_process() {
     event.record(&stream).unwrap();
     if tells {
         peer.ask(&format!("record {handle}"));
-        assert!(!event.is_done().unwrap(), "the stream is held up");
+        assert!(!event.is_complete().unwrap(), "the stream is held up");
     }
     go.send(()).unwrap();
     event.synchronize().unwrap();
@@ -301,7 +300,7 @@ mod semaphores {
     use std::io::{Read as _, Write as _};
     use std::os::fd::{FromRawFd as _, OwnedFd};
 
-    use hip::{ExternalSemaphore, ExternalSemaphoreKind};
+    use hip::memory::external::{ExternalSemaphore, ExternalSemaphoreKind};
 
     use super::*;
     use common::skipped;
@@ -456,7 +455,8 @@ mod semaphores {
 
     #[test]
     fn nodes_wait_for_semaphores_and_signal_them() {
-        use hip::{Graph, GraphFill, NodeKind};
+        use hip::Graph;
+        use hip::graph::{GraphFill, NodeKind};
         let _alone = alone();
         let Some(device) = simulated() else { return };
         let ((go, mut go_end), (done, mut done_end)) = (binary(&device), binary(&device));

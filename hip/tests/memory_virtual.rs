@@ -5,7 +5,8 @@
 mod common;
 
 use common::{device, kernel, skipped, supported};
-use hip::{AddressRange, Device, DeviceBuffer, Error, LaunchConfig, PhysicalMemory, Stream};
+use hip::memory::virtual_memory::{AddressRange, PhysicalMemory};
+use hip::{Device, DeviceBuffer, Error, LaunchConfig, Stream};
 
 /// A piece of memory, as small as can be, where the runtime has virtual memory management.
 fn piece(device: &Device) -> Option<PhysicalMemory> {

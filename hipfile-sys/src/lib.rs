@@ -36,6 +36,8 @@
 //! These are C functions: the caller must ensure that pointers are valid for the function's reads and writes, and that
 //! handles are alive.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #[rustfmt::skip]
 #[allow(missing_docs, reason = "not every item has a comment in C's headers")]
 #[allow(non_camel_case_types, non_snake_case, non_upper_case_globals, reason = "names are C's")]

@@ -28,6 +28,8 @@
 //! Kernels are compiled for the current device, or for a named architecture, which needs no device. Invalid input is an
 //! error before HIPRTC is called. The compiler's messages are in [`Error::Compilation`].
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod available;
 mod bundle;
 mod code;

@@ -18,6 +18,9 @@ use crate::comgr::Comgr;
 use crate::error::{Error, HiprtcError, Result};
 use crate::options::Options;
 
+/// Headers whose contents HIPRTC has built in.
+const BUILT_IN: [&str; 2] = ["hip/hip_runtime.h", "hip/hip_fp16.h"];
+
 /// HIP C++ source with its headers, options and architecture. Creating it compiles nothing; it can be compiled
 /// repeatedly.
 ///
@@ -62,6 +65,9 @@ impl Program {
     }
 
     /// Adds a header that `#include` finds under `name`, without a file.
+    ///
+    /// `<hip/hip_runtime.h>` and `<hip/hip_fp16.h>` need no header: what they declare is built into HIPRTC, and including them
+    /// works with and without ROCm's development files. `<hip/hip_bf16.h>` and others are found if these files are installed.
     pub fn header(mut self, name: impl Into<String>, source: impl Into<String>) -> Self {
         self.headers.push((name.into(), source.into()));
         self
@@ -170,6 +176,24 @@ impl Program {
         if let Some(comgr) = compiler.filter(|comgr| comgr.supports(arch) == Some(false)) {
             return Err(Error::UnsupportedArch { arch: arch.clone(), known: comgr.processors() });
         }
+        match self.run_once(arch) {
+            Err(Error::Compilation { log, .. }) if self.lacks_built_in(&log) => {
+                let built_in = BUILT_IN.iter().filter(|name| !self.headers.iter().any(|(known, _)| known == *name));
+                built_in.fold(self.clone(), |program, name| program.header(*name, "\n")).run_once(arch)
+            }
+            other => other,
+        }
+    }
+
+    /// Whether a compilation failed because ROCm's development files, where a header that is built into HIPRTC would also be, are not
+    /// installed.
+    fn lacks_built_in(&self, log: &str) -> bool {
+        BUILT_IN.iter().any(|name| {
+            log.contains(&format!("'{name}' file not found")) && !self.headers.iter().any(|(known, _)| known == name)
+        })
+    }
+
+    fn run_once(&self, arch: &Arch) -> Result<Code> {
         let handle = Handle::create(self)?;
         for expression in &self.expressions {
             let c_expression = c_string("a name expression", expression)?;

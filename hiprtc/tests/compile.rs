@@ -122,6 +122,21 @@ fn headers_definitions_and_standards_reach_the_compiler() {
     assert!(log.contains("GIVEN"), "{log}");
 }
 
+/// Sources written for hipcc begin with them. HIPRTC has them built in, and on some machines as files.
+#[test]
+fn headers_that_are_built_in_can_be_included() {
+    if !compiler_or_skip("headers_that_are_built_in_can_be_included") {
+        return;
+    }
+    let body = "extern \"C\" __global__ void k(__half *x, float *y) { y[0] = __half2float(__hadd(x[0], x[1])); }";
+    for includes in ["", "#include <hip/hip_fp16.h>\n", "#include <hip/hip_runtime.h>\n#include <hip/hip_fp16.h>\n"] {
+        let program = Program::new("half.hip", format!("{includes}{body}")).arch("gfx90a");
+        assert_ne!(program.compile().unwrap().as_bytes(), b"", "{includes}");
+    }
+    let missing = Program::new("other.hip", "#include <hip/no_such_header.h>\n").arch("gfx90a").compile().unwrap_err();
+    assert!(missing.to_string().contains("hip/no_such_header.h"), "{missing}");
+}
+
 #[test]
 fn optimisation_levels_change_the_code() {
     if !compiler_or_skip("optimisation_levels_change_the_code") {

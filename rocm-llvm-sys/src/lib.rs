@@ -38,6 +38,8 @@
 //! These are C functions: the caller must ensure that pointers are valid for the function's reads and writes, and that
 //! handles are alive. LLVM terminates the process on errors that it attributes to the caller.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 pub mod clang;
 pub mod comgr;
 pub mod llvm;

@@ -39,6 +39,8 @@
 //!
 //! Libraries stay open until the process ends. This crate calls no function of ROCm on its own.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod binding;
 #[cfg(unix)]
 mod c;

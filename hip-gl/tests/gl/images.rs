@@ -1,4 +1,6 @@
-use hip::{ArrayShape, Device, DeviceBuffer, FilterMode, LaunchConfig, ReadMode, Stream, TextureOptions};
+use hip::memory::array::ArrayShape;
+use hip::texture::{FilterMode, ReadMode, TextureOptions};
+use hip::{Device, DeviceBuffer, LaunchConfig, Stream};
 use hip_gl::{Error, Image, ImageAccess, ImageTarget};
 
 use super::context;
@@ -29,7 +31,7 @@ fn texels_are_copied_to_and_from_opengl() {
     let mut image = register(&device, name, ImageTarget::Texture2d, ImageAccess::ReadWrite).unwrap();
     assert_eq!((image.target(), image.device()), (ImageTarget::Texture2d, device));
     let mut mapped = image.map::<f32>(&stream).unwrap();
-    assert_eq!((mapped.shape(), mapped.device()), (ArrayShape::Plane(37, 5), device));
+    assert_eq!((mapped.shape(), mapped.device()), (ArrayShape::D2(37, 5), device));
     assert_eq!(mapped.as_slice().to_vec().unwrap(), before);
     let after: Vec<f32> = before.iter().map(|value| -value).collect();
     mapped.as_slice_mut().copy_from_slice(&after).unwrap();
@@ -91,7 +93,7 @@ fn a_volume_is_changed_in_place() {
     let name = context.texture([4, 3, 2], RG32UI, &before);
     let mut image = register(&device, name, ImageTarget::Texture3d, ImageAccess::ReadWrite).unwrap();
     let mut mapped = image.map::<[u32; 2]>(&stream).unwrap();
-    assert_eq!(mapped.shape(), ArrayShape::Volume(4, 3, 2));
+    assert_eq!(mapped.shape(), ArrayShape::D3(4, 3, 2));
     let mut surface = mapped.surface().unwrap();
     let config = LaunchConfig::new((1, 1, 1), (4, 4, 4));
     // SAFETY: the kernel doubles the first components of 4 x 3 x 2 texels, and adds 1 to the second.

@@ -1,5 +1,5 @@
-//! What this crate adds to raw `hip-sys` calls, in one run: launches, allocations in the order of a stream, copies, and finding
-//! out the current device.
+//! What this crate adds to raw `hip-sys` calls, in one run: launches, calls of other libraries, allocations in the order of a stream,
+//! copies, and finding out the current device.
 //!
 //! On ROCm's runtime if it sees a GPU (or the software GPU below it: `cargo xtask bench overhead`), else on the embedded one:
 //! `cargo bench -p hip --features sim --bench overhead`. The cases of a group take turns, in batches. `call` is the time until
@@ -17,6 +17,7 @@ use std::ptr;
 use std::time::{Duration, Instant};
 
 use counter::Instructions;
+use hip::interop::{Tracked, Uses};
 use hip::sys::{
     hipError_t, hipFree, hipFreeAsync, hipFunction_t, hipGetDevice, hipMalloc, hipMallocAsync, hipMemcpy,
     hipMemcpyAsync, hipMemcpyDeviceToHost, hipMemcpyHostToDevice, hipModuleLaunchKernel, hipStream_t, hipStreamQuery,
@@ -126,6 +127,7 @@ fn main() -> Result<(), hip::Error> {
         instructions: Instructions::start(),
     };
     launches(&mut bench, &device)?;
+    library_calls(&mut bench, &device)?;
     allocations(&mut bench, &device);
     for elements in [64, 256 << 10] {
         copies(&mut bench, &device, elements)?;
@@ -217,6 +219,48 @@ fn launches(bench: &mut Bench<'_>, device: &Device) -> Result<(), hip::Error> {
             ),
         ],
     );
+    Ok(())
+}
+
+/// A call of another library with two inputs, an output and a handle: its C function launches a kernel.
+fn library_calls(bench: &mut Bench<'_>, device: &Device) -> Result<(), hip::Error> {
+    let stream = bench.stream;
+    let module = Module::load(device, CODE)?;
+    let function = module.kernel("vector_add")?.as_raw();
+    let (a, b) = (DeviceBuffer::<f32>::zeroed(device, 64)?, DeviceBuffer::<f32>::zeroed(device, 64)?);
+    let (raw_c, mut c) = (DeviceBuffer::<f32>::zeroed(device, 64)?, DeviceBuffer::<f32>::zeroed(device, 64)?);
+    let handle = Tracked::new();
+    let lib_add = |stream: hipStream_t, a: *const f32, b: *const f32, c: *mut f32| {
+        let (mut pointers, mut n) = ([a.cast_mut(), b.cast_mut(), c], 64u32);
+        let [x, y, z] = &mut pointers;
+        let mut arguments =
+            [ptr::from_mut(x).cast(), ptr::from_mut(y).cast(), ptr::from_mut(z).cast(), ptr::from_mut(&mut n).cast()];
+        launch_raw(function, stream, &mut arguments);
+    };
+    let address = |buffer: &DeviceBuffer<f32>| buffer.as_device_ptr().address() as *mut f32;
+    bench.group(
+        "a library's call: 3 buffers and a handle",
+        200,
+        &mut [
+            (
+                "raw stream and pointers",
+                Box::new(|| lib_add(stream.as_raw(), address(&a), address(&b), address(&raw_c))),
+            ),
+            (
+                "interop::Uses::call",
+                Box::new(|| {
+                    let mut uses = Uses::on(stream);
+                    let (a, b) = (uses.read("a", &a).expect("is here"), uses.read("b", &b).expect("is here"));
+                    let c = uses.write("c", &mut c).expect("is here");
+                    uses.tracked(&handle);
+                    // SAFETY: 64 threads, 64 elements, on the stream.
+                    let called = unsafe { uses.call(|raw| Ok::<_, hip::Error>(lib_add(raw, a, b, c))) };
+                    called.expect("is called");
+                }),
+            ),
+        ],
+    );
+    handle.release(|| ());
     Ok(())
 }
 

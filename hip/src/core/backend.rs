@@ -91,6 +91,7 @@ pub fn sim_if_no_gpu() -> Result<Backend> {
 }
 
 /// The version of the HIP runtime in use: major, minor, patch (`hipRuntimeGetVersion`).
+#[doc(alias("hipRuntimeGetVersion", "cudaRuntimeGetVersion"))]
 pub fn runtime_version() -> Result<(u32, u32, u32)> {
     Ok(runtime()?.version)
 }

@@ -106,7 +106,15 @@ fn fault_text(status: Status) -> Option<String> {
             | Status::UNKNOWN
     );
     let in_use = hip_sys::BINDING.provider_name().is_some();
-    if told && in_use { hip_sim::last_fault() } else { None }
+    let fault = if told && in_use { hip_sim::last_fault() } else { None };
+    fault.map(|fault| {
+        // The software GPU knows nothing of how a launch is written.
+        if fault.contains(" bytes of LDS: ") {
+            fault + " (LaunchConfig::with_shared_bytes asks for dynamic shared memory)"
+        } else {
+            fault
+        }
+    })
 }
 
 #[cfg(not(feature = "sim"))]

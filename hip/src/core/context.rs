@@ -97,7 +97,7 @@ pub(crate) fn as_host_function<R>(body: impl FnOnce() -> R) -> R {
     body()
 }
 
-/// Queues work from this thread without making streams wait for each other: see [`crate::without_stream_order`].
+/// Queues work from this thread without making streams wait for each other: see [`crate::stream::without_stream_order`].
 pub(crate) fn unordered<R>(body: impl FnOnce() -> R) -> R {
     with_unordered(true, body)
 }

@@ -6,12 +6,15 @@ use std::ops::RangeInclusive;
 use std::ptr;
 use std::sync::OnceLock;
 
-use crate::core::attribute::DeviceAttribute;
+pub use super::arch::{Arch, ArchFeature};
+pub use super::attribute::DeviceAttribute;
+pub use super::peer::{Link, LinkType, PeerAttribute};
+pub use super::properties::{DeviceProperties, PciAddress};
+pub use super::settings::{CachePreference, Limit, Uuid, WaitPolicy};
 use crate::core::backend::runtime;
 use crate::core::call::check;
 use crate::core::context;
 use crate::core::error::{Error, Result};
-use crate::core::properties::DeviceProperties;
 
 /// A GPU. Cheap to copy; the HIP runtime is loaded and checked when the first one is asked for.
 ///
@@ -60,6 +63,7 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::NoLibrary`], [`Error::NoDevice`] or [`Error::Version`] if there is none that can be used.
+    #[doc(alias("hipGetDeviceCount", "cuDeviceGetCount", "cudaGetDeviceCount"))]
     pub fn count() -> Result<usize> {
         Ok(devices()?.len())
     }
@@ -73,6 +77,7 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::DeviceIndex`] if there is none; those of [`Device::count`].
+    #[doc(alias("hipDeviceGet", "cuDeviceGet"))]
     pub fn get(index: usize) -> Result<Self> {
         let devices = devices()?;
         match devices.get(index) {
@@ -87,6 +92,7 @@ impl Device {
     }
 
     /// This thread's current device (`hipGetDevice`): device 0 unless something has set another.
+    #[doc(alias("hipGetDevice", "cudaGetDevice"))]
     pub fn current() -> Result<Self> {
         runtime()?;
         context::check_caller()?;
@@ -98,6 +104,7 @@ impl Device {
     }
 
     /// Makes this the current device of this thread (`hipSetDevice`), for foreign code that goes by it.
+    #[doc(alias("hipSetDevice", "cudaSetDevice"))]
     pub fn make_current(&self) -> Result<()> {
         context::check_caller()?;
         // SAFETY: takes an index and nothing else.
@@ -110,6 +117,7 @@ impl Device {
     ///
     /// # Errors
     /// Those of [`make_current`](Self::make_current), before `body` runs or after it.
+    #[doc(alias("hipSetDevice", "cudaSetDevice"))]
     pub fn with_current<R>(&self, body: impl FnOnce() -> R) -> Result<R> {
         struct Restore(Option<Device>);
         impl Drop for Restore {
@@ -142,6 +150,10 @@ impl Device {
     }
 
     /// Name, architecture, memory, limits: read once (`hipGetDeviceProperties`), then kept.
+    #[doc(alias("hipGetDeviceProperties", "cudaGetDeviceProperties"))]
+    #[doc(alias("hipDeviceGetName", "cuDeviceGetName"))]
+    #[doc(alias("hipDeviceTotalMem", "cuDeviceTotalMem"))]
+    #[doc(alias("hipDeviceComputeCapability", "cuDeviceComputeCapability"))]
     pub fn properties(&self) -> Result<&'static DeviceProperties> {
         let state = self.state;
         if let Some(properties) = state.properties.get() {
@@ -155,6 +167,7 @@ impl Device {
     ///
     /// # Errors
     /// The runtime's status if it does not know the attribute: a newer [`DeviceAttribute`] than the runtime.
+    #[doc(alias("hipDeviceGetAttribute", "cuDeviceGetAttribute", "cudaDeviceGetAttribute"))]
     pub fn attribute(&self, attribute: DeviceAttribute) -> Result<i32> {
         context::check_caller()?;
         let mut value: c_int = 0;
@@ -165,6 +178,7 @@ impl Device {
     }
 
     /// Free and total memory (`hipMemGetInfo`).
+    #[doc(alias("hipMemGetInfo", "cuMemGetInfo", "cudaMemGetInfo"))]
     pub fn memory_info(&self) -> Result<MemoryInfo> {
         self.activate()?;
         let (mut free, mut total) = (0usize, 0usize);
@@ -176,7 +190,8 @@ impl Device {
 
     /// The priorities that streams may have (`hipDeviceGetStreamPriorityRange`): from the one that goes first, the lowest
     /// number, to the last.
-    pub fn stream_priorities(&self) -> Result<RangeInclusive<i32>> {
+    #[doc(alias("hipDeviceGetStreamPriorityRange", "cuCtxGetStreamPriorityRange", "cudaDeviceGetStreamPriorityRange"))]
+    pub fn stream_priority_range(&self) -> Result<RangeInclusive<i32>> {
         self.activate()?;
         let (mut least, mut greatest) = (0, 0);
         // SAFETY: both are valid for a write.
@@ -221,7 +236,7 @@ impl Device {
 
     #[cold]
     pub(crate) fn expected(&self, other: Self, what: &'static str) -> Error {
-        Error::WrongDevice { what, expected: self.index(), found: other.index() }
+        Error::WrongDevice { what: what.into(), expected: self.index(), found: other.index() }
     }
 }
 

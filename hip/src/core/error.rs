@@ -1,5 +1,6 @@
 //! What can go wrong, and what was asked for when it did.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -76,6 +77,10 @@ impl fmt::Debug for Status {
 }
 
 /// A call into the HIP runtime that failed.
+#[doc(alias("hipGetErrorName", "cudaGetErrorName"))]
+#[doc(alias("hipGetErrorString", "cudaGetErrorString"))]
+#[doc(alias("hipDrvGetErrorName", "cuGetErrorName"))]
+#[doc(alias("hipDrvGetErrorString", "cuGetErrorString"))]
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HipError {
@@ -184,7 +189,7 @@ pub enum Error {
     /// Two things that must be on one device are on two.
     WrongDevice {
         /// What is in the wrong place.
-        what: &'static str,
+        what: Cow<'static, str>,
         /// The device of the stream or kernel.
         expected: usize,
         /// The device where it is.
@@ -373,7 +378,10 @@ impl fmt::Display for Error {
                 "the software GPU was asked for, but this program was built without the feature `sim` of `hip`"
             ),
             Self::UnknownBackend(value) => write!(f, "HIP_RS_BACKEND={value:?} names no backend: use `rocm` or `sim`"),
-            Self::DeviceIndex { index, count } => write!(f, "there is no device {index}: the HIP runtime sees {count}"),
+            Self::DeviceIndex { index, count } => write!(
+                f,
+                "there is no device {index}: the HIP runtime sees {count}, counted from 0 (the software GPU has as many as HIP_SIM_DEVICES says)"
+            ),
             Self::WrongDevice { what, expected, found } => {
                 write!(f, "{what} is on device {found}, but must be on device {expected}")
             }
@@ -400,7 +408,7 @@ impl fmt::Display for Error {
                 write!(f, "{signature} takes {expected} arguments, {given} were given")
             }
             Self::Argument { signature, index, expected, given } => {
-                write!(f, "argument {index} of {signature}: the kernel takes {expected}, given was {given}")
+                write!(f, "argument {} of {signature}: the kernel takes {expected}, given was {given}", index + 1)
             }
             Self::Geometry { kernel, reason } => write!(f, "launch of {kernel}: {reason}"),
             Self::EventNotRecorded => write!(f, "the event was never recorded on a stream"),
@@ -408,7 +416,10 @@ impl fmt::Display for Error {
                 write!(f, "HIP cannot be called in a host function of a stream: give the work to another thread")
             }
             Self::ThreadEnding => {
-                write!(f, "HIP cannot be called in a thread that is ending: do it before its last line")
+                write!(
+                    f,
+                    "HIP cannot be called from a thread-local destructor: make the call before the thread's closure returns"
+                )
             }
             Self::HostFunctionPanicked { message } => write!(f, "a host function of the stream panicked: {message}"),
             Self::ForkedChild => write!(

@@ -125,6 +125,9 @@ static JOBS: AtomicUsize = AtomicUsize::new(0);
 /// How many jobs were done.
 static DONE: AtomicUsize = AtomicUsize::new(0);
 
+/// How many threads wait until all that is left is done.
+static PRESSED: AtomicUsize = AtomicUsize::new(0);
+
 thread_local! {
     /// Whether this thread is in a job.
     static IN_JOB: Cell<bool> = const { Cell::new(false) };
@@ -207,11 +210,24 @@ pub(crate) fn with_memory<R: Outcome>(mut allocate: impl FnMut() -> R) -> R {
     if first.lacks_memory() && (settle() || DONE.load(Ordering::Acquire) != before) { allocate() } else { first }
 }
 
+/// Whether somebody waits until all that is left is done: it may not be put off again.
+pub(crate) fn is_pressed() -> bool {
+    PRESSED.load(Ordering::Acquire) != 0
+}
+
 /// Blocks until all that is left now is done; whether there was anything.
 pub(crate) fn settle() -> bool {
     if context::is_no_place() || context::is_forked() || IN_JOB.get() {
         return false;
     }
+    struct Press;
+    impl Drop for Press {
+        fn drop(&mut self) {
+            PRESSED.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+    PRESSED.fetch_add(1, Ordering::AcqRel);
+    let _press = Press;
     let mut any = false;
     loop {
         let state = lock();

@@ -17,4 +17,9 @@ impl<T: Default> PerDevice<T> {
     pub(crate) fn of(&self, device: Device) -> &T {
         &self.0.get_or_init(|| (0..device.siblings()).map(|_| T::default()).collect())[device.index()]
     }
+
+    /// Those of all devices; none if none was asked for yet.
+    pub(crate) fn all(&self) -> &[T] {
+        self.0.get().map_or(&[], |all| all)
+    }
 }

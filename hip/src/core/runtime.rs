@@ -7,9 +7,9 @@ use std::{
     ptr::{self, NonNull},
 };
 
+pub use super::backend::{backend, runtime_version, select_backend, sim_if_no_gpu};
+pub use super::backend_kind::Backend;
 use crate::core::backend::runtime;
-#[cfg(feature = "rocm-6-2")]
-use crate::core::backend::runtime_version;
 use crate::core::call::check;
 use crate::core::context;
 #[cfg(feature = "rocm-6-2")]
@@ -23,10 +23,11 @@ use crate::core::error::{Result, Status};
 /// # if hip::sim_if_no_gpu().is_err() { return }
 /// // A raw call that fails: no device has this number.
 /// unsafe { hip::sys::hipSetDevice(1000) };
-/// assert_eq!(hip::peek_last_error(), hip::Status::INVALID_DEVICE);
-/// assert_eq!(hip::take_last_error(), hip::Status::INVALID_DEVICE);
-/// assert_eq!(hip::take_last_error(), hip::Status::SUCCESS);
+/// assert_eq!(hip::runtime::peek_last_error(), hip::Status::INVALID_DEVICE);
+/// assert_eq!(hip::runtime::take_last_error(), hip::Status::INVALID_DEVICE);
+/// assert_eq!(hip::runtime::take_last_error(), hip::Status::SUCCESS);
 /// ```
+#[doc(alias("hipPeekAtLastError", "cudaPeekAtLastError"))]
 #[must_use]
 pub fn peek_last_error() -> Status {
     if context::is_no_place() || context::is_forked() {
@@ -37,6 +38,7 @@ pub fn peek_last_error() -> Status {
 }
 
 /// The last error of this thread, which is then forgotten (`hipGetLastError`): see [`peek_last_error`].
+#[doc(alias("hipGetLastError", "cudaGetLastError"))]
 pub fn take_last_error() -> Status {
     if context::is_no_place() || context::is_forked() {
         return Status::SUCCESS;
@@ -50,6 +52,7 @@ pub fn take_last_error() -> Status {
 ///
 /// # Errors
 /// [`Error::Unsupported`] if the runtime has no such function.
+#[doc(alias("hipGetProcAddress", "cuGetProcAddress"))]
 #[cfg(feature = "rocm-6-2")]
 pub fn proc_address(name: &CStr) -> Result<NonNull<c_void>> {
     let (major, minor, patch) = runtime_version()?;
@@ -71,6 +74,7 @@ pub fn proc_address(name: &CStr) -> Result<NonNull<c_void>> {
 }
 
 /// The version of the driver below the runtime: major, minor, patch (`hipDriverGetVersion`).
+#[doc(alias("hipDriverGetVersion", "cuDriverGetVersion", "cudaDriverGetVersion"))]
 pub fn driver_version() -> Result<(u32, u32, u32)> {
     runtime()?;
     context::check_caller()?;
@@ -83,6 +87,7 @@ pub fn driver_version() -> Result<(u32, u32, u32)> {
 
 /// Asks a profiler that is attached to go on (`hipProfilerStart`). ROCm's profilers from 6.0 on listen to roctx instead, and the
 /// runtime answers `hipErrorNotSupported`.
+#[doc(alias("hipProfilerStart", "cuProfilerStart", "cudaProfilerStart"))]
 pub fn profiler_start() -> Result<()> {
     runtime()?;
     context::check_caller()?;
@@ -92,6 +97,7 @@ pub fn profiler_start() -> Result<()> {
 }
 
 /// Asks a profiler that is attached to pause (`hipProfilerStop`): see [`profiler_start`].
+#[doc(alias("hipProfilerStop", "cuProfilerStop", "cudaProfilerStop"))]
 pub fn profiler_stop() -> Result<()> {
     runtime()?;
     context::check_caller()?;

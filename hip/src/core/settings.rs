@@ -91,6 +91,7 @@ pub enum WaitPolicy {
 
 impl Device {
     /// The device's unique number (`hipDeviceGetUuid`).
+    #[doc(alias("hipDeviceGetUuid", "cuDeviceGetUuid"))]
     pub fn uuid(&self) -> Result<Uuid> {
         context::check_caller()?;
         let mut uuid = hip_sys::hipUUID::default();
@@ -101,6 +102,7 @@ impl Device {
     }
 
     /// The device's address on the PCI bus as the runtime spells it (`hipDeviceGetPCIBusId`).
+    #[doc(alias("hipDeviceGetPCIBusId", "cuDeviceGetPCIBusId", "cudaDeviceGetPCIBusId"))]
     pub fn pci_bus_id(&self) -> Result<PciAddress> {
         context::check_caller()?;
         let mut text = [0 as c_char; 32];
@@ -114,6 +116,7 @@ impl Device {
     ///
     /// # Errors
     /// The runtime's, if there is none that it sees.
+    #[doc(alias("hipDeviceGetByPCIBusId", "cuDeviceGetByPCIBusId", "cudaDeviceGetByPCIBusId"))]
     pub fn by_pci(address: PciAddress) -> Result<Self> {
         Self::count()?;
         context::check_caller()?;
@@ -137,6 +140,7 @@ impl Device {
     }
 
     /// A limit on what kernels may use (`hipDeviceGetLimit`).
+    #[doc(alias("hipDeviceGetLimit", "cuCtxGetLimit", "cudaDeviceGetLimit"))]
     pub fn limit(&self, limit: Limit) -> Result<usize> {
         self.activate()?;
         let mut value = 0usize;
@@ -150,6 +154,7 @@ impl Device {
     ///
     /// # Errors
     /// The runtime's, if it cannot be changed, or not to this value.
+    #[doc(alias("hipDeviceSetLimit", "cuCtxSetLimit", "cudaDeviceSetLimit"))]
     pub fn set_limit(&self, limit: Limit, value: usize) -> Result<()> {
         self.activate()?;
         // SAFETY: takes numbers.
@@ -158,6 +163,7 @@ impl Device {
     }
 
     /// What fast memory is rather used for (`hipDeviceGetCacheConfig`).
+    #[doc(alias("hipDeviceGetCacheConfig", "cudaDeviceGetCacheConfig", "cudaThreadGetCacheConfig"))]
     pub fn cache_preference(&self) -> Result<CachePreference> {
         self.activate()?;
         let mut config = hip_sys::hipFuncCachePreferNone;
@@ -173,6 +179,7 @@ impl Device {
     }
 
     /// Says what fast memory is rather used for (`hipDeviceSetCacheConfig`).
+    #[doc(alias("hipDeviceSetCacheConfig", "cudaDeviceSetCacheConfig", "cudaThreadSetCacheConfig"))]
     pub fn set_cache_preference(&self, preference: CachePreference) -> Result<()> {
         let config = match preference {
             CachePreference::None => hip_sys::hipFuncCachePreferNone,
@@ -187,6 +194,7 @@ impl Device {
     }
 
     /// Width of a bank of shared memory, in bytes (`hipDeviceGetSharedMemConfig`); 4 on AMD's devices, which have one width only.
+    #[doc(alias("hipDeviceGetSharedMemConfig", "cudaDeviceGetSharedMemConfig"))]
     pub fn shared_bank_bytes(&self) -> Result<u32> {
         self.activate()?;
         let mut config = hip_sys::hipSharedMemBankSizeDefault;
@@ -197,6 +205,7 @@ impl Device {
     }
 
     /// How threads wait for the device (`hipGetDeviceFlags`).
+    #[doc(alias("hipGetDeviceFlags", "cudaGetDeviceFlags"))]
     pub fn wait_policy(&self) -> Result<WaitPolicy> {
         Ok(match self.flags()? & hip_sys::hipDeviceScheduleMask {
             hip_sys::hipDeviceScheduleSpin => WaitPolicy::Spin,
@@ -207,6 +216,7 @@ impl Device {
     }
 
     /// Says how threads wait for the device (`hipSetDeviceFlags`).
+    #[doc(alias("hipSetDeviceFlags", "cudaSetDeviceFlags"))]
     pub fn set_wait_policy(&self, policy: WaitPolicy) -> Result<()> {
         let schedule = match policy {
             WaitPolicy::Auto => hip_sys::hipDeviceScheduleAuto,
@@ -230,6 +240,7 @@ impl Device {
     }
 
     /// Whether something in this process has work on the device, so that it is started up (`hipDevicePrimaryCtxGetState`).
+    #[doc(alias("hipDevicePrimaryCtxGetState", "cuDevicePrimaryCtxGetState"))]
     pub fn is_active(&self) -> Result<bool> {
         context::check_caller()?;
         let (mut flags, mut active) = (0, 0);

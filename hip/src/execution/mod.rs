@@ -32,15 +32,16 @@ static OF_DEVICES: PerDevice<OnceLock<Arc<ContextInner>>> = PerDevice::new();
 /// ```
 /// # fn main() -> hip::Result<()> {
 /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-/// use hip::{ComputeUnits, Device, DeviceBuffer, ExecutionContext, Stream, StreamOptions, UnitGroup};
+/// use hip::{Device, DeviceBuffer, Stream, StreamOptions};
+/// use hip::execution::{ComputeUnits, ExecutionContext, UnitGroup};
 ///
 /// let device = Device::get(0)?;
-/// let all = match ComputeUnits::of_device(&device) {
+/// let all = match ComputeUnits::for_device(&device) {
 ///     // A runtime older than 10.0.
 ///     Err(error) if error.status() == Some(hip::Status::SYMBOL_NOT_FOUND) => return Ok(()),
 ///     units => units?,
 /// };
-/// let split = all.split(&[UnitGroup::of(all.alignment())])?;
+/// let split = all.split(&[UnitGroup::new(all.alignment())])?;
 /// println!("{:?} of {all:?}", split.groups[0]);
 /// let context = ExecutionContext::new(&split.groups)?;
 ///
@@ -51,6 +52,7 @@ static OF_DEVICES: PerDevice<OnceLock<Arc<ContextInner>>> = PerDevice::new();
 /// assert_eq!(stream.compute_units()?.count(), all.alignment());
 /// # Ok(()) }
 /// ```
+#[doc(alias("hipExecutionCtxDestroy", "cudaExecutionCtxDestroy"))]
 #[derive(Clone)]
 pub struct ExecutionContext {
     inner: Arc<ContextInner>,
@@ -63,6 +65,8 @@ impl ExecutionContext {
     /// # Errors
     /// [`Error::InvalidValue`] for no units, and for several groups that are not of one split or are aligned differently;
     /// [`Error::NoSymbol`] from a runtime before 10.0.
+    #[doc(alias("hipDevResourceGenerateDesc", "cuDevResourceGenerateDesc", "cudaDevResourceGenerateDesc"))]
+    #[doc(alias("hipGreenCtxCreate", "cuGreenCtxCreate", "cudaGreenCtxCreate"))]
     pub fn new(units: &[ComputeUnits]) -> Result<Self> {
         Self::create(units, None)
     }
@@ -102,7 +106,8 @@ impl ExecutionContext {
     ///
     /// # Errors
     /// [`Error::NoSymbol`] from a runtime before 10.0.
-    pub fn of_device(device: &Device) -> Result<Self> {
+    #[doc(alias("hipDeviceGetExecutionCtx", "cudaDeviceGetExecutionCtx"))]
+    pub fn for_device(device: &Device) -> Result<Self> {
         let known = OF_DEVICES.of(*device);
         if let Some(inner) = known.get() {
             return Ok(Self { inner: Arc::clone(inner) });
@@ -130,13 +135,14 @@ impl ExecutionContext {
         self.inner.device
     }
 
-    /// Whether it is the one that the device has by itself: [`of_device`](Self::of_device).
+    /// Whether it is the one that the device has by itself: [`for_device`](Self::for_device).
     #[must_use]
-    pub fn is_of_device(&self) -> bool {
+    pub fn is_device_context(&self) -> bool {
         self.inner.is_primary
     }
 
     /// The runtime's number of it, which no other context of the program has (`hipExecutionCtxGetId`).
+    #[doc(alias("hipExecutionCtxGetId", "cudaExecutionCtxGetId"))]
     pub fn id(&self) -> Result<u64> {
         context::check_caller()?;
         let mut id = 0;
@@ -148,6 +154,7 @@ impl ExecutionContext {
 
     /// Its compute units (`hipExecutionCtxGetDevResource`): the groups that it was made of, which some runtimes tell as one. They can be
     /// [split](ComputeUnits::split) further.
+    #[doc(alias("hipExecutionCtxGetDevResource", "cudaExecutionCtxGetDevResource"))]
     pub fn compute_units(&self) -> Result<Vec<ComputeUnits>> {
         // One more than there can be, all of no type.
         let mut raw = vec![hipDevResource_st::default(); self.inner.groups + 1];
@@ -159,6 +166,7 @@ impl ExecutionContext {
     ///
     /// # Errors
     /// The runtime's if it was made without, and if it does not tell (`hipErrorInvalidResourceType`).
+    #[doc(alias("hipExecutionCtxGetDevResource", "cudaExecutionCtxGetDevResource"))]
     pub fn work_queues(&self) -> Result<WorkQueues> {
         let mut raw = [hipDevResource_st::default(); 2];
         self.resources(&mut raw, hip_sys::hipDevResourceTypeWorkqueueConfig)?;
@@ -174,11 +182,12 @@ impl ExecutionContext {
     }
 
     /// Blocks until all work queued so far on its streams is done (`hipExecutionCtxSynchronize`); on the context
-    /// [of the device](Self::of_device), on all streams of the device.
+    /// [of the device](Self::for_device), on all streams of the device.
     ///
     /// # Errors
     /// Errors of that work come back here, as far as the runtime tells them for more than one stream; else from the
     /// [stream](crate::Stream::synchronize) itself. [`Error::Capture`] while one of its streams is captured.
+    #[doc(alias("hipExecutionCtxSynchronize", "cudaExecutionCtxSynchronize"))]
     pub fn synchronize(&self) -> Result<()> {
         let streams = self.inner.free_streams("waiting for its execution context")?;
         self.inner.device.activate()?;
@@ -202,6 +211,7 @@ impl ExecutionContext {
     /// # Errors
     /// [`Error::InvalidValue`] if it has no stream, where C would mark nothing and say nothing, and for an event of other processes or other code; [`Error::WrongDevice`];
     /// [`Error::Capture`] while one of its streams is captured.
+    #[doc(alias("hipExecutionCtxRecordEvent", "cudaExecutionCtxRecordEvent"))]
     pub fn record(&self, event: &Event) -> Result<()> {
         self.inner.device.expect(event.device(), "the event")?;
         event.refuse_shared("the event of an execution context")?;
@@ -233,6 +243,7 @@ impl ExecutionContext {
     ///
     /// # Errors
     /// [`Error::EventNotRecorded`]; [`Error::Capture`] while one of its streams is captured, and for an event of a capture.
+    #[doc(alias("hipExecutionCtxWaitEvent", "cudaExecutionCtxWaitEvent"))]
     pub fn wait_event(&self, event: &Event) -> Result<()> {
         let recorded = event.recorded_for_host()?;
         let streams = self.inner.free_streams("making its execution context wait")?;

@@ -14,7 +14,7 @@ use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 
 /// Some compute units of a device (`hipDevResource` with a `hipDevSmResource`): all of them, a part that was split off, or those of a
-/// stream or context. An [`ExecutionContext`](crate::ExecutionContext) is made of such.
+/// stream or context. An [`ExecutionContext`](crate::execution::ExecutionContext) is made of such.
 ///
 /// It says which units, and holds none of them.
 #[derive(Clone)]
@@ -56,7 +56,7 @@ pub struct UnitSplit {
 pub struct WorkQueues {
     device: Device,
     concurrency: u32,
-    apart: bool,
+    balanced: bool,
 }
 
 impl UnitGroup {
@@ -64,13 +64,13 @@ impl UnitGroup {
 
     /// A group of `count` units, a multiple of the [alignment](ComputeUnits::alignment).
     #[must_use]
-    pub const fn of(count: u32) -> Self {
+    pub const fn new(count: u32) -> Self {
         Self { count: Some(count), ..Self::ANY }
     }
 
     /// A group of as many units as are left when its turn comes, in whole alignments.
     #[must_use]
-    pub const fn of_the_rest() -> Self {
+    pub const fn remaining() -> Self {
         Self::ANY
     }
 
@@ -114,7 +114,8 @@ impl ComputeUnits {
     ///
     /// # Errors
     /// [`Error::NoSymbol`] from a runtime before 10.0.
-    pub fn of_device(device: &Device) -> Result<Self> {
+    #[doc(alias("hipDeviceGetDevResource", "cuDeviceGetDevResource", "cudaDeviceGetDevResource"))]
+    pub fn for_device(device: &Device) -> Result<Self> {
         device.activate()?;
         let mut raw = hipDevResource_st::default();
         // SAFETY: `raw` is valid for a write.
@@ -170,6 +171,7 @@ impl ComputeUnits {
     ///
     /// # Errors
     /// Those of [`split_evenly`](Self::split_evenly).
+    #[doc(alias("hipDevSmResourceSplitByCount", "cuDevSmResourceSplitByCount", "cudaDevSmResourceSplitByCount"))]
     pub fn max_groups(&self, min_count: u32) -> Result<u32> {
         self.expect_splittable(min_count)?;
         let mut groups = 0;
@@ -193,7 +195,8 @@ impl ComputeUnits {
     ///
     /// # Errors
     /// [`Error::InvalidValue`] for no groups, for no units or more than there are, and for what comes from a split itself: make an
-    /// [`ExecutionContext`](crate::ExecutionContext) of that, whose [units](crate::ExecutionContext::compute_units) can be split.
+    /// [`ExecutionContext`](crate::execution::ExecutionContext) of that, whose [units](crate::execution::ExecutionContext::compute_units) can be split.
+    #[doc(alias("hipDevSmResourceSplitByCount", "cuDevSmResourceSplitByCount", "cudaDevSmResourceSplitByCount"))]
     pub fn split_evenly(&self, groups: u32, min_count: u32) -> Result<UnitSplit> {
         self.expect_splittable(min_count)?;
         if groups == 0 {
@@ -217,6 +220,7 @@ impl ComputeUnits {
     /// # Errors
     /// [`Error::InvalidValue`] for no groups, for one that is empty, larger than what is left or no multiple of what is scheduled
     /// together, and for what comes from a split itself, as for [`split_evenly`](Self::split_evenly).
+    #[doc(alias("hipDevSmResourceSplit", "cuDevSmResourceSplit", "cudaDevSmResourceSplit"))]
     pub fn split(&self, groups: &[UnitGroup]) -> Result<UnitSplit> {
         self.expect_splittable(1)?;
         if groups.is_empty() {
@@ -329,13 +333,13 @@ impl WorkQueues {
     /// For about `concurrency` streams that work at a time, on queues that all contexts of the device share.
     #[must_use]
     pub const fn new(device: Device, concurrency: u32) -> Self {
-        Self { device, concurrency, apart: false }
+        Self { device, concurrency, balanced: false }
     }
 
     /// Whether queues should be apart from those of other contexts, where that can be (`hipDevWorkqueueConfigScopeGreenCtxBalanced`).
     #[must_use]
-    pub const fn apart(mut self, apart: bool) -> Self {
-        self.apart = apart;
+    pub const fn balanced(mut self, balanced: bool) -> Self {
+        self.balanced = balanced;
         self
     }
 
@@ -343,7 +347,8 @@ impl WorkQueues {
     ///
     /// # Errors
     /// The runtime's if it does not tell (`hipErrorInvalidResourceType`); [`Error::NoSymbol`] before 10.0.
-    pub fn of_device(device: &Device) -> Result<Self> {
+    #[doc(alias("hipDeviceGetDevResource", "cuDeviceGetDevResource", "cudaDeviceGetDevResource"))]
+    pub fn for_device(device: &Device) -> Result<Self> {
         device.activate()?;
         let mut raw = hipDevResource_st::default();
         let kind = hip_sys::hipDevResourceTypeWorkqueueConfig;
@@ -367,25 +372,25 @@ impl WorkQueues {
 
     /// Whether they should be apart from those of other contexts.
     #[must_use]
-    pub const fn are_apart(&self) -> bool {
-        self.apart
+    pub const fn is_balanced(&self) -> bool {
+        self.balanced
     }
 
     pub(super) fn from_raw(raw: &hipDevResource_st, device: Device) -> Self {
         // SAFETY: numbers, of which any bytes are some; the caller asked for this type.
         let body = unsafe { raw.anon_1.wqConfig };
-        let apart = body.sharingScope == hipDevWorkqueueConfigScopeGreenCtxBalanced;
-        Self { device, concurrency: body.wqConcurrencyLimit, apart }
+        let balanced = body.sharingScope == hipDevWorkqueueConfigScopeGreenCtxBalanced;
+        Self { device, concurrency: body.wqConcurrencyLimit, balanced }
     }
 
     pub(super) fn to_raw(self) -> hipDevResource_st {
         let mut raw =
             hipDevResource_st { type_: hip_sys::hipDevResourceTypeWorkqueueConfig, ..hipDevResource_st::default() };
-        let apart = self.apart;
+        let balanced = self.balanced;
         raw.anon_1.wqConfig = hipDevWorkqueueConfigResource {
             device: self.device.raw(),
             wqConcurrencyLimit: self.concurrency,
-            sharingScope: match apart {
+            sharingScope: match balanced {
                 true => hipDevWorkqueueConfigScopeGreenCtxBalanced,
                 false => hipDevWorkqueueConfigScopeDeviceCtx,
             },

@@ -15,7 +15,8 @@ impl Stream {
     ///
     /// # Errors
     /// [`Error::InvalidValue`] for a [`blocking`](StreamOptions::blocking) stream, which contexts have not, and for a priority
-    /// outside of [`Device::stream_priorities`](crate::Device::stream_priorities).
+    /// outside of [`Device::stream_priority_range`](crate::Device::stream_priority_range).
+    #[doc(alias("hipExecutionCtxStreamCreate", "cudaExecutionCtxStreamCreate"))]
     pub fn in_context(context: &ExecutionContext, options: StreamOptions) -> Result<Self> {
         if options.blocking {
             return Err(Error::InvalidValue {
@@ -45,6 +46,7 @@ impl Stream {
     ///
     /// # Errors
     /// [`Error::NoSymbol`] from a runtime before 10.0.
+    #[doc(alias("hipStreamGetDevResource", "cuStreamGetDevResource", "cudaStreamGetDevResource"))]
     pub fn compute_units(&self) -> Result<ComputeUnits> {
         self.inner.device().activate()?;
         let mut raw = hipDevResource_st::default();

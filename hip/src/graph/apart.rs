@@ -89,7 +89,7 @@ impl Aside {
             return Ok(None);
         }
         let device = graph.inner.device;
-        let high = *device.stream_priorities()?.start();
+        let high = *device.stream_priority_range()?.start();
         let event = || Event::with_options(&device, EventOptions::new().timing(false));
         Ok(Some(Self {
             stream: Stream::with_options(&device, StreamOptions::new().priority(high))?,

@@ -70,6 +70,8 @@ impl Stream {
     ///
     /// # Safety of launches
     /// Who calls [`Kernel::launch`](crate::Kernel::launch) in `body` answers for every launch of the graph.
+    #[doc(alias("hipStreamBeginCapture", "cuStreamBeginCapture", "cudaStreamBeginCapture"))]
+    #[doc(alias("hipStreamEndCapture", "cuStreamEndCapture", "cudaStreamEndCapture"))]
     pub fn capture(&self, body: impl FnOnce(&Self) -> Result<()>) -> Result<Graph> {
         if self.as_raw().is_null() {
             return Err(Error::Capture { reason: "the default stream cannot be captured: make one".to_owned() });
@@ -84,6 +86,8 @@ impl Stream {
     }
 
     /// Whether the stream is being captured, by [`capture`](Self::capture) or by foreign code (`hipStreamIsCapturing`).
+    #[doc(alias("hipStreamIsCapturing", "cuStreamIsCapturing", "cudaStreamIsCapturing"))]
+    #[doc(alias("hipStreamGetCaptureInfo", "cuStreamGetCaptureInfo", "cudaStreamGetCaptureInfo"))]
     pub fn is_capturing(&self) -> Result<bool> {
         self.device().activate()?;
         let mut status = hip_sys::hipStreamCaptureStatusNone;

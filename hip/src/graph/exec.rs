@@ -21,9 +21,10 @@ use crate::core::context;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::core::releases::one_at_a_time;
-use crate::memory::GraphCopy;
+use crate::core::trace;
 #[cfg(unix)]
 use crate::memory::external::ExternalSemaphore;
+use crate::memory::graph_copy::GraphCopy;
 use crate::module::{Kernel, KernelArgs, LaunchConfig};
 #[cfg(feature = "rocm-6-4")]
 use crate::stream::SignalOp;
@@ -71,6 +72,7 @@ impl InstantiateOptions {
 ///
 /// It keeps what the graph kept, and the memory that its last launch has [allocated](Graph::add_alloc) and nothing has freed. Launches of one `GraphExec` run one after the other, on whatever streams; other work
 /// that uses the same buffers comes before or after the whole graph, as it does for any launch.
+#[doc(alias("hipGraphExecDestroy", "cuGraphExecDestroy", "cudaGraphExecDestroy"))]
 pub struct GraphExec {
     raw: hipGraphExec_t,
     /// What nodes are looked up in.
@@ -110,6 +112,7 @@ impl Graph {
     }
 
     /// Makes the graph ready to run (`hipGraphInstantiateWithFlags`). What is added to the graph later is not in it.
+    #[doc(alias("hipGraphInstantiateWithFlags", "cuGraphInstantiateWithFlags", "cudaGraphInstantiateWithFlags"))]
     pub fn instantiate_with(&self, options: InstantiateOptions) -> Result<GraphExec> {
         self.inner.device.activate()?;
         let aside = Aside::new(self)?;
@@ -145,6 +148,7 @@ impl GraphExec {
     /// # Errors
     /// [`Error::WrongDevice`] for a stream of another device; [`Error::Graph`] if the graph uses pinned memory, which takes
     /// [`launch_with_host_memory`](Self::launch_with_host_memory).
+    #[doc(alias("hipGraphLaunch", "cuGraphLaunch", "cudaGraphLaunch"))]
     pub fn launch(&self, stream: &Stream) -> Result<()> {
         if self.resources.uses_host_memory() {
             return Err(Error::Graph {
@@ -174,7 +178,8 @@ impl GraphExec {
         }
         let mut records = self.lock_records();
         let launch = Launching { kernel: &self.name, config: None };
-        let ticket = stream.inner.submit_numbered(&accesses, Some(launch), |raw| {
+        // A node may call a function of the host, or wait for a signal.
+        let ticket = stream.inner.submit_held(&accesses, Some(launch), |raw| {
             let _one = one_at_a_time();
             let launch = |raw| {
                 // SAFETY: graph and stream are alive; the memory that the graph uses is kept, and notes the launch.
@@ -193,6 +198,9 @@ impl GraphExec {
             // An event in the graph is done before the whole graph is, and after what the stream had to do before.
             **record = Some(Recorded::moved(record.as_ref(), &stream.inner, ticket.saturating_sub(1)));
         }
+        // No lock is held: a subscriber may do what it likes.
+        drop(records);
+        trace::launch(stream.device(), stream.inner.id(), &self.name, None);
         Ok(())
     }
 
@@ -208,6 +216,7 @@ impl GraphExec {
     ///
     /// # Errors
     /// [`Error::WrongDevice`] for a stream of another device.
+    #[doc(alias("hipGraphUpload", "cuGraphUpload", "cudaGraphUpload"))]
     pub fn upload(&self, stream: &Stream) -> Result<()> {
         self.graph.device.expect(stream.device(), "the stream")?;
         stream.inner.submit(&[Access::write(&self.usage)], None, |raw| {
@@ -225,6 +234,11 @@ impl GraphExec {
     ///
     /// # Safety
     /// That of [`Graph::add_kernel`].
+    #[doc(alias(
+        "hipGraphExecKernelNodeSetParams",
+        "cuGraphExecKernelNodeSetParams",
+        "cudaGraphExecKernelNodeSetParams"
+    ))]
     pub unsafe fn set_kernel<A: KernelArgs>(
         &mut self,
         node: Node,
@@ -253,6 +267,7 @@ impl GraphExec {
     /// # Errors
     /// As for [`Graph::add_copy`]; [`Error::Graph`] for a node of another graph or kind. The runtime's if the copy is between other
     /// kinds of memory than before.
+    #[doc(alias("hipGraphExecMemcpyNodeSetParams1D", "cudaGraphExecMemcpyNodeSetParams1D"))]
     pub fn set_copy(&mut self, node: Node, copy: GraphCopy<'_>) -> Result<()> {
         self.expect(node, NodeKind::Copy)?;
         self.graph.device.expect(copy.device, "the copy")?;
@@ -270,6 +285,7 @@ impl GraphExec {
     ///
     /// # Errors
     /// As for [`Graph::add_fill`]; [`Error::Graph`] for a node of another graph or kind.
+    #[doc(alias("hipGraphExecMemsetNodeSetParams", "cudaGraphExecMemsetNodeSetParams"))]
     pub fn set_fill(&mut self, node: Node, fill: GraphFill<'_>) -> Result<()> {
         self.expect(node, NodeKind::Fill)?;
         self.graph.device.expect(fill.device, "the destination")?;
@@ -286,6 +302,7 @@ impl GraphExec {
     ///
     /// # Errors
     /// [`Error::Graph`] for a node of another graph or kind.
+    #[doc(alias("hipGraphExecHostNodeSetParams", "cuGraphExecHostNodeSetParams", "cudaGraphExecHostNodeSetParams"))]
     pub fn set_host(&mut self, node: Node, function: impl Fn() + Send + Sync + 'static) -> Result<()> {
         self.expect(node, NodeKind::Host)?;
         self.change(&[])?;
@@ -301,10 +318,11 @@ impl GraphExec {
     /// Makes the waits for signals and writes to them other ones (`hipGraphExecBatchMemOpNodeSetParams`).
     ///
     /// # Errors
-    /// As for [`Graph::add_signals`]; [`Error::Graph`] for a node of another graph or kind.
+    /// As for [`Graph::add_signal_ops`]; [`Error::Graph`] for a node of another graph or kind.
+    #[doc(alias("hipGraphExecBatchMemOpNodeSetParams", "cuGraphExecBatchMemOpNodeSetParams"))]
     #[cfg(feature = "rocm-6-4")]
-    pub fn set_signals(&mut self, node: Node, operations: &[SignalOp<'_>]) -> Result<()> {
-        self.expect(node, NodeKind::Signals)?;
+    pub fn set_signal_ops(&mut self, node: Node, operations: &[SignalOp<'_>]) -> Result<()> {
+        self.expect(node, NodeKind::SignalOps)?;
         let batch = SignalOps::new(operations)?;
         self.change(&SignalOps::accesses(operations))?;
         let params = batch.params(self.graph.device)?;
@@ -319,6 +337,11 @@ impl GraphExec {
     ///
     /// # Errors
     /// As for [`Graph::add_external_signal`]; [`Error::Graph`] for a node of another graph or kind.
+    #[doc(alias(
+        "hipGraphExecExternalSemaphoresSignalNodeSetParams",
+        "cuGraphExecExternalSemaphoresSignalNodeSetParams",
+        "cudaGraphExecExternalSemaphoresSignalNodeSetParams"
+    ))]
     #[cfg(unix)]
     pub fn set_external_signal(&mut self, node: Node, semaphore: &ExternalSemaphore, value: u64) -> Result<()> {
         self.expect(node, NodeKind::ExternalSignal)?;
@@ -336,6 +359,11 @@ impl GraphExec {
     ///
     /// # Errors
     /// As for [`Graph::add_external_wait`]; [`Error::Graph`] for a node of another graph or kind.
+    #[doc(alias(
+        "hipGraphExecExternalSemaphoresWaitNodeSetParams",
+        "cuGraphExecExternalSemaphoresWaitNodeSetParams",
+        "cudaGraphExecExternalSemaphoresWaitNodeSetParams"
+    ))]
     #[cfg(unix)]
     pub fn set_external_wait(&mut self, node: Node, semaphore: &ExternalSemaphore, value: u64) -> Result<()> {
         self.expect(node, NodeKind::ExternalWait)?;
@@ -353,6 +381,11 @@ impl GraphExec {
     ///
     /// # Errors
     /// [`Error::Graph`] for a node of another graph or kind; the runtime's for a graph of another shape.
+    #[doc(alias(
+        "hipGraphExecChildGraphNodeSetParams",
+        "cuGraphExecChildGraphNodeSetParams",
+        "cudaGraphExecChildGraphNodeSetParams"
+    ))]
     pub fn set_child(&mut self, node: Node, child: &Graph) -> Result<()> {
         self.expect(node, NodeKind::Child)?;
         self.graph.device.expect(child.inner.device, "the child graph")?;
@@ -368,6 +401,7 @@ impl GraphExec {
     ///
     /// # Errors
     /// [`Error::Graph`] for a node of another graph or kind.
+    #[doc(alias("hipGraphNodeSetEnabled", "cuGraphNodeSetEnabled", "cudaGraphNodeSetEnabled"))]
     pub fn set_enabled(&mut self, node: Node, enabled: bool) -> Result<()> {
         self.expect_switch(node)?;
         self.change(&[])?;
@@ -381,6 +415,7 @@ impl GraphExec {
     ///
     /// # Errors
     /// [`Error::Graph`] for a node of another graph or kind.
+    #[doc(alias("hipGraphNodeGetEnabled", "cuGraphNodeGetEnabled", "cudaGraphNodeGetEnabled"))]
     pub fn is_enabled(&self, node: Node) -> Result<bool> {
         self.expect_switch(node)?;
         context::check_caller()?;
@@ -398,6 +433,7 @@ impl GraphExec {
     ///
     /// # Errors
     /// [`Error::Graph`] with what differs; this one is as it was then.
+    #[doc(alias("hipGraphExecUpdate", "cuGraphExecUpdate", "cudaGraphExecUpdate"))]
     pub fn update(&mut self, graph: &Graph) -> Result<()> {
         self.graph.device.expect(graph.inner.device, "the graph")?;
         self.change(&[])?;

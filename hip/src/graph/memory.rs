@@ -81,6 +81,7 @@ pub struct GraphMemoryInfo {
 
 impl Device {
     /// The memory that nodes of graphs have allocated (`hipDeviceGetGraphMemAttribute`).
+    #[doc(alias("hipDeviceGetGraphMemAttribute", "cuDeviceGetGraphMemAttribute", "cudaDeviceGetGraphMemAttribute"))]
     pub fn graph_memory(&self) -> Result<GraphMemoryInfo> {
         let get = |attribute| {
             let mut value = 0u64;
@@ -103,7 +104,8 @@ impl Device {
     /// Begins to count the highest amounts of [`graph_memory`](Self::graph_memory) anew (`hipDeviceSetGraphMemAttribute`).
     ///
     /// ROCm 6.4 refuses it for `reserved_high`, which then stays as it is.
-    pub fn reset_graph_memory_highs(&self) -> Result<()> {
+    #[doc(alias("hipDeviceSetGraphMemAttribute", "cuDeviceSetGraphMemAttribute", "cudaDeviceSetGraphMemAttribute"))]
+    pub fn reset_graph_memory_high_watermarks(&self) -> Result<()> {
         self.activate()?;
         let reset = |attribute| {
             let mut zero = 0u64;
@@ -121,6 +123,7 @@ impl Device {
     }
 
     /// Gives memory back that graphs have reserved and do not use (`hipDeviceGraphMemTrim`).
+    #[doc(alias("hipDeviceGraphMemTrim", "cuDeviceGraphMemTrim", "cudaDeviceGraphMemTrim"))]
     pub fn trim_graph_memory(&self) -> Result<()> {
         self.activate()?;
         // SAFETY: takes an index.

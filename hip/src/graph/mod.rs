@@ -22,6 +22,8 @@ pub use memory::GraphMemoryInfo;
 use node::SignalOps;
 pub use node::{GraphFill, Node, NodeKind};
 
+pub use crate::memory::graph_copy::{GraphCopy, GraphCopy3d};
+
 use crate::core::call::check;
 use crate::core::context;
 use crate::core::device::Device;
@@ -42,7 +44,8 @@ use crate::stream::{Report, keep, run_reporting};
 /// ```
 /// # fn main() -> hip::Result<()> {
 /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-/// use hip::{Device, DeviceBuffer, Graph, GraphCopy, GraphFill, Stream};
+/// use hip::{Device, DeviceBuffer, Graph, Stream};
+/// use hip::graph::{GraphCopy, GraphFill};
 ///
 /// let device = Device::get(0)?;
 /// let mut a = DeviceBuffer::<u32>::zeroed(&device, 100)?;
@@ -61,6 +64,7 @@ use crate::stream::{Report, keep, run_reporting};
 /// assert_eq!(b.to_vec()?, [7; 100]); // waits for the graph
 /// # Ok(()) }
 /// ```
+#[doc(alias("hipGraphDestroy", "cuGraphDestroy", "cudaGraphDestroy"))]
 pub struct Graph {
     inner: Arc<GraphInner>,
     /// The graph that it is a clone of, whose nodes stand for its own as long as they are there.
@@ -159,6 +163,7 @@ impl Drop for GraphInner {
 
 impl Graph {
     /// A graph without nodes (`hipGraphCreate`), for work on `device`.
+    #[doc(alias("hipGraphCreate", "cuGraphCreate", "cudaGraphCreate"))]
     pub fn new(device: &Device) -> Result<Self> {
         device.activate()?;
         let mut raw: hipGraph_t = ptr::null_mut();
@@ -180,6 +185,7 @@ impl Graph {
     }
 
     /// A copy with nodes of its own (`hipGraphClone`); [`find`](Self::find) gives the node that stands for one of the original's.
+    #[doc(alias("hipGraphClone", "cuGraphClone", "cudaGraphClone"))]
     pub fn try_clone(&self) -> Result<Self> {
         self.inner.device.activate()?;
         let mut raw: hipGraph_t = ptr::null_mut();
@@ -200,6 +206,7 @@ impl Graph {
     /// # Errors
     /// [`Error::Graph`] if this graph is no clone of the node's graph (but perhaps a clone's clone), and if that graph is gone, and the node
     /// with it; the runtime's for a node that came later.
+    #[doc(alias("hipGraphNodeFindInClone", "cuGraphNodeFindInClone", "cudaGraphNodeFindInClone"))]
     pub fn find(&self, original: Node) -> Result<Node> {
         // The runtime looks into the node, which is there as long as its graph.
         let Some(_graph) = self.original.upgrade().filter(|graph| graph.id == original.graph) else {
@@ -217,6 +224,8 @@ impl Graph {
     }
 
     /// All nodes (`hipGraphGetNodes`, `hipGraphNodeGetType`), those of a capture too.
+    #[doc(alias("hipGraphGetNodes", "cuGraphGetNodes", "cudaGraphGetNodes"))]
+    #[doc(alias("hipGraphNodeGetType", "cuGraphNodeGetType", "cudaGraphNodeGetType"))]
     pub fn nodes(&self) -> Result<Vec<Node>> {
         context::check_caller()?;
         let _exclusive = exclusive();
@@ -226,6 +235,7 @@ impl Graph {
     }
 
     /// The edges, from the node that goes first to the one that waits for it (`hipGraphGetEdges`).
+    #[doc(alias("hipGraphGetEdges", "cuGraphGetEdges", "cudaGraphGetEdges"))]
     pub fn edges(&self) -> Result<Vec<(Node, Node)>> {
         context::check_caller()?;
         let _exclusive = exclusive();
@@ -241,6 +251,7 @@ impl Graph {
     ///
     /// # Errors
     /// [`Error::Graph`] for nodes of another graph; the runtime's for an edge that is there already, or would close a circle.
+    #[doc(alias("hipGraphAddDependencies", "cuGraphAddDependencies", "cudaGraphAddDependencies"))]
     pub fn add_dependency(&mut self, from: Node, to: Node) -> Result<()> {
         self.expect(&[from, to])?;
         context::check_caller()?;
@@ -257,6 +268,7 @@ impl Graph {
     ///
     /// # Errors
     /// [`Error::Graph`] for nodes of another graph; the runtime's if there is no such edge.
+    #[doc(alias("hipGraphRemoveDependencies", "cuGraphRemoveDependencies", "cudaGraphRemoveDependencies"))]
     pub unsafe fn remove_dependency(&mut self, from: Node, to: Node) -> Result<()> {
         self.expect(&[from, to])?;
         context::check_caller()?;
@@ -270,6 +282,7 @@ impl Graph {
     ///
     /// # Errors
     /// The runtime's, if the file cannot be written.
+    #[doc(alias("hipGraphDebugDotPrint", "cuGraphDebugDotPrint", "cudaGraphDebugDotPrint"))]
     pub fn write_dot(&self, path: impl AsRef<Path>, verbose: bool) -> Result<()> {
         let path = path.as_ref();
         let bad = || Error::InvalidValue {

@@ -77,15 +77,15 @@ macro_rules! kernel {
     };
     (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] [$($object:tt)*] $p:ident : &Texture $(, $($rest:tt)*)?) => {
         $crate::kernel!(@parse $attributes $visibility $type $name
-            [$($done)* ($p, &'a $crate::Texture<'_>, $crate::typed::Sampled)] [$($object)* ($p, $crate::typed::Sampled)] $($($rest)*)?);
+            [$($done)* ($p, &'a $crate::texture::Texture<'_>, $crate::typed::Sampled)] [$($object)* ($p, $crate::typed::Sampled)] $($($rest)*)?);
     };
     (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] [$($object:tt)*] $p:ident : &Surface $(, $($rest:tt)*)?) => {
         $crate::kernel!(@parse $attributes $visibility $type $name
-            [$($done)* ($p, &'a $crate::Surface<'_>, $crate::typed::Loaded)] [$($object)* ($p, $crate::typed::Loaded)] $($($rest)*)?);
+            [$($done)* ($p, &'a $crate::texture::Surface<'_>, $crate::typed::Loaded)] [$($object)* ($p, $crate::typed::Loaded)] $($($rest)*)?);
     };
     (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] [$($object:tt)*] $p:ident : &mut Surface $(, $($rest:tt)*)?) => {
         $crate::kernel!(@parse $attributes $visibility $type $name
-            [$($done)* ($p, &'a mut $crate::Surface<'_>, $crate::typed::Stored)] [$($object)* ($p, $crate::typed::Stored)] $($($rest)*)?);
+            [$($done)* ($p, &'a mut $crate::texture::Surface<'_>, $crate::typed::Stored)] [$($object)* ($p, $crate::typed::Stored)] $($($rest)*)?);
     };
     (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] $objects:tt $p:ident : $t:ty $(, $($rest:tt)*)?) => {
         $crate::kernel!(@parse $attributes $visibility $type $name
@@ -145,12 +145,12 @@ macro_rules! kernel {
             $visibility unsafe fn add_to<'a>(
                 &self,
                 graph: &mut $crate::Graph,
-                after: &[$crate::Node],
+                after: &[$crate::graph::Node],
                 config: $crate::LaunchConfig,
                 $($p: $argument),*
-            ) -> $crate::Result<$crate::Node> {
+            ) -> $crate::Result<$crate::graph::Node> {
                 $(let $p = <$kind>::convert($p);)*
-                let arguments: [&dyn $crate::KernelArg; $crate::kernel!(@count $($p)*)] = [$(&$p),*];
+                let arguments: [&dyn $crate::module::KernelArg; $crate::kernel!(@count $($p)*)] = [$(&$p),*];
                 // SAFETY: the caller answers for the kernel.
                 unsafe { graph.add_kernel(after, self.kernel.kernel(), config, arguments) }
             }

@@ -203,7 +203,11 @@ impl Drop for Allocation {
             device: self.device,
             owner: ManuallyDrop::new(std::mem::replace(&mut self.owner, Owner::Nobody)),
         };
-        self.usage.release(move || give_back.run());
+        if give_back.waits_for_the_device() {
+            self.usage.release_when_idle(self.device, move || give_back.run());
+        } else {
+            self.usage.release(move || give_back.run());
+        }
     }
 }
 
@@ -217,6 +221,11 @@ struct GiveBack {
 }
 
 impl GiveBack {
+    /// Whether the runtime waits for all work of the device to give the memory back.
+    fn waits_for_the_device(&self) -> bool {
+        !matches!(*self.owner, Owner::Nobody | Owner::Keeper(_) | Owner::Part(_))
+    }
+
     fn run(self) {
         let (pointer, host) =
             (ptr::with_exposed_provenance_mut(self.pointer), ptr::with_exposed_provenance_mut::<c_void>(self.host));
@@ -276,6 +285,9 @@ enum Freed {
     NotTried,
 }
 
+/// `hipErrorStreamCaptureUnsupported`.
+const CAPTURE_UNSUPPORTED: Status = Status(900);
+
 /// Queues the free on the stream that the memory belongs to, behind its uses on all streams. No wait of the host.
 fn free_in_order(stream: &Arc<StreamInner>, usage: &Usage, pointer: *mut c_void) -> Freed {
     let mut tried = false;
@@ -292,6 +304,8 @@ fn free_in_order(stream: &Arc<StreamInner>, usage: &Usage, pointer: *mut c_void)
     }
     match (freed, tried) {
         (Ok(()), _) => Freed::Queued,
+        // ROCm 7.2 refuses at once, with nothing done, while a blocking stream is captured by any thread.
+        (Err(error), true) if error.status() == Some(CAPTURE_UNSUPPORTED) => Freed::NotTried,
         (Err(_), true) => Freed::Refused,
         (Err(_), false) => Freed::NotTried,
     }

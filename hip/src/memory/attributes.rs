@@ -29,6 +29,7 @@ pub enum PointerKind {
 }
 
 /// What the runtime knows of an address (`hipPointerGetAttributes`): [`DevicePtr::attributes`].
+#[doc(alias("hipPointerGetAttributes", "cudaPointerGetAttributes"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PointerAttributes {
@@ -72,7 +73,8 @@ impl<T> DevicePtr<T> {
     /// ```
     /// # fn main() -> hip::Result<()> {
     /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-    /// use hip::{Device, DeviceBuffer, DevicePtr, PointerKind};
+    /// use hip::{Device, DeviceBuffer, DevicePtr};
+    /// use hip::memory::PointerKind;
     ///
     /// let buffer = DeviceBuffer::<f32>::zeroed(&Device::get(0)?, 4)?;
     /// let found = buffer.as_device_ptr().attributes()?.expect("the runtime has made it");
@@ -80,6 +82,9 @@ impl<T> DevicePtr<T> {
     /// assert_eq!(DevicePtr::<f32>::null().attributes()?, None);
     /// # Ok(()) }
     /// ```
+    #[doc(alias("hipPointerGetAttributes", "cudaPointerGetAttributes"))]
+    #[doc(alias("hipPointerGetAttribute", "cuPointerGetAttribute"))]
+    #[doc(alias("hipDrvPointerGetAttributes", "cuPointerGetAttributes"))]
     pub fn attributes(self) -> Result<Option<PointerAttributes>> {
         runtime()?;
         if self.address() == 0 {

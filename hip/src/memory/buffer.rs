@@ -30,6 +30,8 @@ use crate::stream::Stream;
 /// assert_eq!(squares.to_vec()?, [7, 7, 4, 9]);
 /// # Ok(()) }
 /// ```
+#[doc(alias("hipMalloc", "cuMemAlloc", "cudaMalloc"))]
+#[doc(alias("hipFree", "cuMemFree", "cudaFree"))]
 pub struct DeviceBuffer<T> {
     memory: Allocation,
     len: usize,
@@ -42,6 +44,7 @@ impl<T: Pod> DeviceBuffer<T> {
     ///
     /// # Errors
     /// `hipErrorOutOfMemory`; [`TooLarge`](crate::Error::TooLarge) and [`ZeroSizedType`](crate::Error::ZeroSizedType) before the call.
+    #[doc(alias("hipMalloc", "cuMemAlloc", "cudaMalloc"))]
     pub fn uninit(device: &Device, len: usize) -> Result<Self> {
         Ok(Self::from_allocation(Allocation::malloc(device, byte_len::<T>(len)?)?, len))
     }
@@ -69,6 +72,8 @@ impl<T: Pod> DeviceBuffer<T> {
     /// # Errors
     /// Those of [`uninit`](Self::uninit); `hipErrorNotSupported` where
     /// `hipDeviceAttributeMemoryPoolsSupported` is 0.
+    #[doc(alias("hipMallocAsync", "cuMemAllocAsync", "cudaMallocAsync"))]
+    #[doc(alias("hipFreeAsync", "cuMemFreeAsync", "cudaFreeAsync"))]
     pub fn uninit_async(stream: &Stream, len: usize) -> Result<Self> {
         Ok(Self::from_allocation(super::pool::allocate(stream, None, byte_len::<T>(len)?)?, len))
     }
@@ -127,6 +132,7 @@ impl<T: Pod> DeviceBuffer<T> {
     ///
     /// # Errors
     /// Those of [`uninit`](Self::uninit).
+    #[doc(alias("hipMemset", "cudaMemset"))]
     pub fn zeroed(device: &Device, len: usize) -> Result<Self> {
         let mut buffer = Self::uninit(device, len)?;
         buffer.as_slice_mut().fill(T::zeroed())?;
@@ -137,6 +143,8 @@ impl<T: Pod> DeviceBuffer<T> {
     ///
     /// # Errors
     /// Those of [`uninit`](Self::uninit).
+    #[doc(alias("hipMemcpy", "cudaMemcpy"))]
+    #[doc(alias("hipMemcpyHtoD", "cuMemcpyHtoD"))]
     pub fn from_slice(device: &Device, source: &[T]) -> Result<Self> {
         let mut buffer = Self::uninit(device, source.len())?;
         buffer.copy_from_slice(source)?;
@@ -195,11 +203,15 @@ impl<T: Pod> DeviceBuffer<T> {
     }
 
     /// See [`DeviceSliceMut::copy_from_slice`].
+    #[doc(alias("hipMemcpy", "cudaMemcpy"))]
+    #[doc(alias("hipMemcpyHtoD", "cuMemcpyHtoD"))]
     pub fn copy_from_slice(&mut self, source: &[T]) -> Result<()> {
         self.as_slice_mut().copy_from_slice(source)
     }
 
     /// See [`DeviceSlice::copy_to_slice`].
+    #[doc(alias("hipMemcpy", "cudaMemcpy"))]
+    #[doc(alias("hipMemcpyDtoH", "cuMemcpyDtoH"))]
     pub fn copy_to_slice(&self, destination: &mut [T]) -> Result<()> {
         self.as_slice().copy_to_slice(destination)
     }
@@ -215,11 +227,14 @@ impl<T: Pod> DeviceBuffer<T> {
     }
 
     /// See [`DeviceSlice::to_vec`].
+    #[doc(alias("hipMemcpy", "cudaMemcpy"))]
+    #[doc(alias("hipMemcpyDtoH", "cuMemcpyDtoH"))]
     pub fn to_vec(&self) -> Result<Vec<T>> {
         self.as_slice().to_vec()
     }
 
     /// See [`DeviceSliceMut::copy_from_pinned_async`].
+    #[doc(alias("hipMemcpyHtoDAsync", "cuMemcpyHtoDAsync"))]
     pub fn copy_from_pinned_async<'p>(&mut self, stream: &Stream, source: impl Into<PinnedSlice<'p, T>>) -> Result<()>
     where
         T: 'p,
@@ -228,6 +243,7 @@ impl<T: Pod> DeviceBuffer<T> {
     }
 
     /// See [`DeviceSlice::copy_to_pinned_async`].
+    #[doc(alias("hipMemcpyDtoHAsync", "cuMemcpyDtoHAsync"))]
     pub fn copy_to_pinned_async<'p>(&self, stream: &Stream, destination: impl Into<PinnedSliceMut<'p, T>>) -> Result<()>
     where
         T: 'p,
@@ -236,6 +252,8 @@ impl<T: Pod> DeviceBuffer<T> {
     }
 
     /// See [`DeviceSliceMut::copy_from_device_async`].
+    #[doc(alias("hipMemcpyDtoDAsync", "cuMemcpyDtoDAsync"))]
+    #[doc(alias("hipMemcpyAsync", "cudaMemcpyAsync"))]
     pub fn copy_from_device_async<'s>(&mut self, stream: &Stream, source: impl Into<DeviceSlice<'s, T>>) -> Result<()>
     where
         T: 's,
@@ -244,6 +262,9 @@ impl<T: Pod> DeviceBuffer<T> {
     }
 
     /// See [`DeviceSliceMut::copy_from_device`].
+    #[doc(alias("hipMemcpy", "cudaMemcpy"))]
+    #[doc(alias("hipMemcpyDtoD", "cuMemcpyDtoD"))]
+    #[doc(alias("hipMemcpyPeer", "cudaMemcpyPeer"))]
     pub fn copy_from_device<'s>(&mut self, source: impl Into<DeviceSlice<'s, T>>) -> Result<()>
     where
         T: 's,
@@ -252,11 +273,16 @@ impl<T: Pod> DeviceBuffer<T> {
     }
 
     /// See [`DeviceSliceMut::fill`].
+    #[doc(alias("hipMemset", "cudaMemset"))]
+    #[doc(alias("hipMemsetD8", "cuMemsetD8"))]
+    #[doc(alias("hipMemsetD16", "cuMemsetD16"))]
+    #[doc(alias("hipMemsetD32", "cuMemsetD32"))]
     pub fn fill(&mut self, value: T) -> Result<()> {
         self.as_slice_mut().fill(value)
     }
 
     /// See [`DeviceSliceMut::fill_async`].
+    #[doc(alias("hipMemsetAsync", "cudaMemsetAsync"))]
     pub fn fill_async(&mut self, stream: &Stream, value: T) -> Result<()> {
         self.as_slice_mut().fill_async(stream, value)
     }

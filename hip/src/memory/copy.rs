@@ -30,6 +30,9 @@ impl<T: Pod> DeviceSlice<'_, T> {
     ///
     /// # Errors
     /// [`Error::Length`] if `destination` has another length. An error of the queued work comes back here.
+    #[doc(alias("hipMemcpyWithStream"))]
+    #[doc(alias("hipMemcpy", "cudaMemcpy"))]
+    #[doc(alias("hipMemcpyDtoH", "cuMemcpyDtoH"))]
     pub fn copy_to_slice(&self, destination: &mut [T]) -> Result<()> {
         same_len("copy from the device", destination.len(), self.len())?;
         if self.is_empty() {
@@ -64,6 +67,7 @@ impl<T: Pod> DeviceSlice<'_, T> {
     /// # Errors
     /// [`Error::Length`], [`Error::WrongDevice`]; [`Error::Capture`] while the stream is captured. An error of the work in front of the copy
     /// comes back here.
+    #[doc(alias("hipMemcpyWithStream"))]
     pub fn copy_to_slice_on(&self, stream: &Stream, destination: &mut [T]) -> Result<()> {
         same_len("copy from the device", destination.len(), self.len())?;
         let _admitted = self.admit(stream.device(), "the source")?;
@@ -83,6 +87,8 @@ impl<T: Pod> DeviceSlice<'_, T> {
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::WrongDevice`].
+    #[doc(alias("hipMemcpyAsync", "cudaMemcpyAsync"))]
+    #[doc(alias("hipMemcpyDtoHAsync", "cuMemcpyDtoHAsync"))]
     pub fn copy_to_pinned_async<'p>(&self, stream: &Stream, destination: impl Into<PinnedSliceMut<'p, T>>) -> Result<()>
     where
         T: 'p,
@@ -120,6 +126,9 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
     ///
     /// # Errors
     /// [`Error::Length`] if `source` has another length. An error of the queued work comes back here.
+    #[doc(alias("hipMemcpyWithStream"))]
+    #[doc(alias("hipMemcpy", "cudaMemcpy"))]
+    #[doc(alias("hipMemcpyHtoD", "cuMemcpyHtoD"))]
     pub fn copy_from_slice(&mut self, source: &[T]) -> Result<()> {
         same_len("copy to the device", self.len(), source.len())?;
         if self.is_empty() {
@@ -163,6 +172,7 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
     /// # Errors
     /// [`Error::Length`], [`Error::WrongDevice`]; [`Error::Capture`] while the stream is captured. An error of the work in front of the copy
     /// comes back here.
+    #[doc(alias("hipMemcpyWithStream"))]
     pub fn copy_from_slice_on(&mut self, stream: &Stream, source: &[T]) -> Result<()> {
         same_len("copy to the device", self.len(), source.len())?;
         let _admitted = self.admit(stream.device(), "the destination")?;
@@ -182,6 +192,8 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::WrongDevice`].
+    #[doc(alias("hipMemcpyAsync", "cudaMemcpyAsync"))]
+    #[doc(alias("hipMemcpyHtoDAsync", "cuMemcpyHtoDAsync"))]
     pub fn copy_from_pinned_async<'p>(&mut self, stream: &Stream, source: impl Into<PinnedSlice<'p, T>>) -> Result<()>
     where
         T: 'p,
@@ -210,6 +222,9 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::WrongDevice`]; [`Error::Capture`] for a copy from another device while the stream is captured.
+    #[doc(alias("hipMemcpyAsync", "cudaMemcpyAsync"))]
+    #[doc(alias("hipMemcpyPeerAsync", "cudaMemcpyPeerAsync"))]
+    #[doc(alias("hipMemcpyDtoDAsync", "cuMemcpyDtoDAsync"))]
     pub fn copy_from_device_async<'s>(&mut self, stream: &Stream, source: impl Into<DeviceSlice<'s, T>>) -> Result<()>
     where
         T: 's,
@@ -249,6 +264,9 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
     ///
     /// # Errors
     /// [`Error::Length`]. An error of the queued work comes back here.
+    #[doc(alias("hipMemcpy", "cudaMemcpy"))]
+    #[doc(alias("hipMemcpyDtoD", "cuMemcpyDtoD"))]
+    #[doc(alias("hipMemcpyPeer", "cudaMemcpyPeer"))]
     pub fn copy_from_device<'s>(&mut self, source: impl Into<DeviceSlice<'s, T>>) -> Result<()>
     where
         T: 's,

@@ -6,7 +6,7 @@ use std::ptr;
 
 use bytemuck::Pod;
 
-use super::GraphCopy;
+use super::graph_copy::GraphCopy;
 use super::{DeviceSlice, DeviceSliceMut, PinnedSlice, PinnedSliceMut};
 use crate::core::call::check;
 use crate::core::error::Result;
@@ -23,7 +23,8 @@ use crate::stream::usage::Access;
 /// ```
 /// # fn main() -> hip::Result<()> {
 /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-/// use hip::{CopyBatch, Device, DeviceBuffer, Stream};
+/// use hip::{Device, DeviceBuffer, Stream};
+/// use hip::memory::CopyBatch;
 ///
 /// let device = Device::get(0)?;
 /// let stream = Stream::new(&device)?;
@@ -44,6 +45,7 @@ use crate::stream::usage::Access;
 /// assert_eq!(rows.to_vec()?, [14, 15, 10, 11]);
 /// # Ok(()) }
 /// ```
+#[doc(alias("hipMemcpyBatchAsync", "cuMemcpyBatchAsync", "cudaMemcpyBatchAsync"))]
 #[derive(Default)]
 pub struct CopyBatch<'a> {
     copies: Vec<GraphCopy<'a>>,

@@ -5,7 +5,7 @@ use std::fmt;
 use bytemuck::Pod;
 use hip_sys::{hipExtent, hipMemcpy3DBatchOp, hipMemcpySrcAccessOrderStream};
 
-use super::GraphCopy3;
+use super::graph_copy::GraphCopy3d;
 use super::{PitchedSlice, PitchedSliceMut};
 use crate::core::call::check;
 use crate::core::error::Result;
@@ -15,19 +15,20 @@ use crate::stream::Stream;
 use crate::stream::usage::Access;
 
 /// Copies of two and three dimensions, between pitched memory and arrays of one device, that are queued on a stream with one call
-/// of the runtime (`hipMemcpy3DBatchAsync`, of ROCm 7.1). What [`CopyBatch`](crate::CopyBatch) says of their order holds for them.
+/// of the runtime (`hipMemcpy3DBatchAsync`, of ROCm 7.1). What [`CopyBatch`](crate::memory::CopyBatch) says of their order holds for them.
 ///
 /// ```
 /// # fn main() -> hip::Result<()> {
 /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-/// use hip::{CopyBatch3, Device, PitchedBuffer, Stream};
+/// use hip::{Device, Stream};
+/// use hip::memory::{CopyBatch3d, PitchedBuffer};
 ///
 /// let device = Device::get(0)?;
 /// let stream = Stream::new(&device)?;
 /// let image = PitchedBuffer::from_slice(&device, (3, 2), &[1u8, 2, 3, 4, 5, 6])?;
 /// let mut corner = PitchedBuffer::<u8>::zeroed(&device, (2, 2))?;
 ///
-/// let mut batch = CopyBatch3::new();
+/// let mut batch = CopyBatch3d::new();
 /// batch.pitched(corner.as_slice_mut(), image.region(1.., .., ..)?)?;
 /// match batch.queue(&stream) {
 ///     // A runtime older than 7.1.
@@ -38,12 +39,13 @@ use crate::stream::usage::Access;
 /// assert_eq!(corner.to_vec()?, [2, 3, 5, 6]);
 /// # Ok(()) }
 /// ```
+#[doc(alias("hipMemcpy3DBatchAsync", "cuMemcpy3DBatchAsync", "cudaMemcpy3DBatchAsync"))]
 #[derive(Default)]
-pub struct CopyBatch3<'a> {
-    copies: Vec<GraphCopy3<'a>>,
+pub struct CopyBatch3d<'a> {
+    copies: Vec<GraphCopy3d<'a>>,
 }
 
-impl<'a> CopyBatch3<'a> {
+impl<'a> CopyBatch3d<'a> {
     /// No copies yet.
     #[must_use]
     pub fn new() -> Self {
@@ -59,7 +61,7 @@ impl<'a> CopyBatch3<'a> {
         destination: PitchedSliceMut<'a, T>,
         source: impl Into<PitchedSlice<'a, T>>,
     ) -> Result<()> {
-        self.push(GraphCopy3::pitched(destination, source)?);
+        self.push(GraphCopy3d::pitched(destination, source)?);
         Ok(())
     }
 
@@ -72,7 +74,7 @@ impl<'a> CopyBatch3<'a> {
         destination: impl Into<ArraySliceMut<'a, T>>,
         source: impl Into<PitchedSlice<'a, T>>,
     ) -> Result<()> {
-        self.push(GraphCopy3::to_array(destination, source)?);
+        self.push(GraphCopy3d::to_array(destination, source)?);
         Ok(())
     }
 
@@ -85,11 +87,11 @@ impl<'a> CopyBatch3<'a> {
         destination: PitchedSliceMut<'a, T>,
         source: impl Into<ArraySlice<'a, T>>,
     ) -> Result<()> {
-        self.push(GraphCopy3::from_array(destination, source)?);
+        self.push(GraphCopy3d::from_array(destination, source)?);
         Ok(())
     }
 
-    fn push(&mut self, copy: GraphCopy3<'a>) {
+    fn push(&mut self, copy: GraphCopy3d<'a>) {
         if !copy.extent.is_empty() {
             self.copies.push(copy);
         }
@@ -143,7 +145,7 @@ impl<'a> CopyBatch3<'a> {
 }
 
 /// What C is told of a copy, which counts texels if there is an array, else bytes of a row.
-fn operation(copy: &GraphCopy3<'_>) -> Result<hipMemcpy3DBatchOp> {
+fn operation(copy: &GraphCopy3d<'_>) -> Result<hipMemcpy3DBatchOp> {
     let unit = if copy.to.is_array() || copy.from.is_array() { copy.element_bytes } else { 1 };
     let width = copy.extent.width * (copy.element_bytes / unit);
     Ok(hipMemcpy3DBatchOp {
@@ -155,7 +157,7 @@ fn operation(copy: &GraphCopy3<'_>) -> Result<hipMemcpy3DBatchOp> {
     })
 }
 
-impl fmt::Debug for CopyBatch3<'_> {
+impl fmt::Debug for CopyBatch3d<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(&self.copies).finish()
     }

@@ -32,6 +32,7 @@ impl<T> DeviceBuffer<T> {
     /// # Errors
     /// [`Error::InvalidValue`] for a buffer of no bytes; [`Error::NoSymbol`] from a runtime before 7.0; `hipErrorInvalidValue` where the kernel
     /// driver exports no such memory, as over the software GPU.
+    #[doc(alias("hipMemGetHandleForAddressRange", "cuMemGetHandleForAddressRange"))]
     pub fn export_dma_buf(&self) -> Result<OwnedFd> {
         let memory = self.allocation();
         if memory.bytes == 0 {

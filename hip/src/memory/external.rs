@@ -28,6 +28,7 @@ use crate::stream::usage::{Access, Usage};
 
 /// Memory that another API has allocated and exported as a file descriptor (`hipExternalMemory_t`): of Vulkan with
 /// `VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT`.
+#[doc(alias("hipDestroyExternalMemory", "cuDestroyExternalMemory", "cudaDestroyExternalMemory"))]
 pub struct ExternalMemory {
     raw: hipExternalMemory_t,
     device: Device,
@@ -93,6 +94,7 @@ impl ExternalMemory {
     /// # Safety
     /// The descriptor is of memory of `bytes` bytes that the other API has exported for sharing. What the other API does with the
     /// memory is unknown here: the caller orders it with the work on the buffer that is made of it.
+    #[doc(alias("hipImportExternalMemory", "cuImportExternalMemory", "cudaImportExternalMemory"))]
     pub unsafe fn import_fd(device: &Device, fd: OwnedFd, bytes: usize, dedicated: bool) -> Result<Self> {
         not_empty("the size of imported memory", bytes)?;
         device.activate()?;
@@ -120,6 +122,11 @@ impl ExternalMemory {
     /// # Errors
     /// [`Error::Range`] if they are not inside, [`Error::InvalidValue`] for none, and for an offset that `T` is not aligned at; the runtime's
     /// status.
+    #[doc(alias(
+        "hipExternalMemoryGetMappedBuffer",
+        "cuExternalMemoryGetMappedBuffer",
+        "cudaExternalMemoryGetMappedBuffer"
+    ))]
     pub fn into_buffer<T: Pod>(self, offset: usize, len: usize) -> Result<DeviceBuffer<T>> {
         let bytes = byte_len::<T>(len)?;
         not_empty("a part of imported memory", bytes)?;
@@ -219,8 +226,9 @@ pub enum ExternalSemaphoreKind {
 /// ROCm's runtimes for Linux do not support it: importing one is `hipErrorNotSupported` or `hipErrorInvalidValue`. The embedded software GPU takes
 /// an `eventfd` and files of a format of its own, which `hip-sim`'s page tells.
 ///
-/// As with a [`Signal`](crate::Signal), this crate orders nothing by it: a stream that waits for what never comes waits for ever,
+/// As with a [`Signal`](crate::stream::Signal), this crate orders nothing by it: a stream that waits for what never comes waits for ever,
 /// and so does what waits for that stream.
+#[doc(alias("hipDestroyExternalSemaphore", "cuDestroyExternalSemaphore", "cudaDestroyExternalSemaphore"))]
 #[derive(Clone)]
 pub struct ExternalSemaphore {
     inner: Arc<SemaphoreInner>,
@@ -246,6 +254,7 @@ impl ExternalSemaphore {
     ///
     /// # Safety
     /// The descriptor is of a semaphore of this kind that the other API has exported for sharing.
+    #[doc(alias("hipImportExternalSemaphore", "cuImportExternalSemaphore", "cudaImportExternalSemaphore"))]
     pub unsafe fn import_fd(device: &Device, fd: OwnedFd, kind: ExternalSemaphoreKind) -> Result<Self> {
         device.activate()?;
         let description = hipExternalSemaphoreHandleDesc {
@@ -295,6 +304,11 @@ impl Stream {
     ///
     /// # Errors
     /// [`Error::WrongDevice`]; the runtime's status.
+    #[doc(alias(
+        "hipSignalExternalSemaphoresAsync",
+        "cuSignalExternalSemaphoresAsync",
+        "cudaSignalExternalSemaphoresAsync"
+    ))]
     pub fn signal_external(&self, semaphore: &ExternalSemaphore, value: u64) -> Result<()> {
         self.device().expect(semaphore.device(), "the semaphore")?;
         let mut parameters = hipExternalSemaphoreSignalParams::default();
@@ -310,15 +324,17 @@ impl Stream {
     ///
     /// # Errors
     /// [`Error::WrongDevice`]; the runtime's status.
+    #[doc(alias("hipWaitExternalSemaphoresAsync", "cuWaitExternalSemaphoresAsync", "cudaWaitExternalSemaphoresAsync"))]
     pub fn wait_external(&self, semaphore: &ExternalSemaphore, value: u64) -> Result<()> {
         self.device().expect(semaphore.device(), "the semaphore")?;
         let mut parameters = hipExternalSemaphoreWaitParams::default();
         parameters.params.fence.value = value;
-        self.inner.submit(&[semaphore.access()], None, |stream| {
+        let queued = self.inner.submit_held(&[semaphore.access()], None, |stream| {
             // SAFETY: one semaphore, alive as long as work uses it, and its parameters, valid for a read.
             let status = unsafe { hip_sys::hipWaitExternalSemaphoresAsync(&semaphore.raw(), &parameters, 1, stream) };
             check(status, "hipWaitExternalSemaphoresAsync", || format!("{semaphore:?} for {value}"))
-        })
+        });
+        queued.map(drop)
     }
 }
 

@@ -42,6 +42,10 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
     ///
     /// # Errors
     /// [`WrongDevice`](crate::Error::WrongDevice) if the stream is on another device.
+    #[doc(alias("hipMemsetD8Async", "cuMemsetD8Async"))]
+    #[doc(alias("hipMemsetD16Async", "cuMemsetD16Async"))]
+    #[doc(alias("hipMemsetD32Async", "cuMemsetD32Async"))]
+    #[doc(alias("hipMemsetAsync", "cudaMemsetAsync"))]
     pub fn fill_async(&mut self, stream: &Stream, value: T) -> Result<()> {
         let _admitted = self.admit(stream.device(), "the destination")?;
         if self.is_empty() {
@@ -56,6 +60,7 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
     ///
     /// # Errors
     /// [`WrongDevice`](crate::Error::WrongDevice) if the stream is on another device.
+    #[doc(alias("hipMemsetD8Async", "cuMemsetD8Async"))]
     pub fn fill_bytes_async(&mut self, stream: &Stream, value: u8) -> Result<()> {
         let _admitted = self.admit(stream.device(), "the destination")?;
         if self.is_empty() {
@@ -67,6 +72,10 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
     }
 
     /// Fills with `value`, after all queued work that uses the buffer: [`fill_async`](Self::fill_async) on a stream of its own, and waits.
+    #[doc(alias("hipMemset", "cudaMemset"))]
+    #[doc(alias("hipMemsetD8", "cuMemsetD8"))]
+    #[doc(alias("hipMemsetD16", "cuMemsetD16"))]
+    #[doc(alias("hipMemsetD32", "cuMemsetD32"))]
     pub fn fill(&mut self, value: T) -> Result<()> {
         let stream = self.device().blocking_stream()?;
         self.fill_async(&stream, value)?;

@@ -36,6 +36,7 @@ impl<T: Pod> DeviceBuffer<T> {
     /// # Safety
     /// Nobody else frees the memory, or uses it when the buffer may be gone. What other code has queued that uses it is over, or the caller orders it before
     /// what is done with the buffer; the same holds for what other code queues later.
+    #[doc(alias("hipFree", "cuMemFree", "cudaFree"))]
     pub unsafe fn from_raw_parts(device: &Device, pointer: DevicePtr<T>, len: usize) -> Result<Self> {
         let (address, bytes) = expect_parts(pointer, len)?;
         if bytes == 0 {
@@ -117,6 +118,7 @@ impl<T: Pod> DeviceBuffer<T> {
     /// # Errors
     /// [`Error::InvalidValue`] for memory that is not freed by `hipFree`: of a module, of another process, mapped, imported, or kept by an owner.
     /// [`Error::Graph`] if a graph uses the buffer. An error of the queued work. The buffer is dropped then.
+    #[doc(alias("hipFree", "cuMemFree", "cudaFree"))]
     pub fn into_raw_parts(self) -> Result<(DevicePtr<T>, usize)> {
         crate::core::context::check_caller()?;
         let memory = self.allocation();

@@ -102,7 +102,7 @@ impl fmt::Debug for GraphCopy<'_> {
 }
 
 /// A copy of two or three dimensions for a graph: between pitched memory and arrays of one device.
-pub struct GraphCopy3<'a> {
+pub struct GraphCopy3d<'a> {
     pub(crate) to: End,
     pub(crate) from: End,
     pub(crate) extent: Extent,
@@ -114,7 +114,7 @@ pub struct GraphCopy3<'a> {
 /// A side of a copy: where it is, and what is known of it.
 type Side<'a> = (End, Extent, Device, Access<'a>);
 
-impl<'a> GraphCopy3<'a> {
+impl<'a> GraphCopy3d<'a> {
     /// Between pitched memory: rows of equal length, as many, in as many planes.
     ///
     /// # Errors
@@ -173,7 +173,7 @@ impl<'a> GraphCopy3<'a> {
     }
 }
 
-impl fmt::Debug for GraphCopy3<'_> {
+impl fmt::Debug for GraphCopy3d<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "a copy of {} elements of {} bytes", self.extent, self.element_bytes)
     }

@@ -53,6 +53,7 @@ macro_rules! host_memory {
             ///
             /// # Errors
             /// [`InvalidValue`](crate::Error::InvalidValue) if it was not made to be mapped.
+            #[doc(alias("hipHostGetDevicePointer", "cuMemHostGetDevicePointer", "cudaHostGetDevicePointer"))]
             pub fn as_device_slice(&self) -> $crate::core::error::Result<$crate::memory::DeviceSlice<'_, $element>> {
                 $crate::memory::mapped(&self.memory)?;
                 Ok($crate::memory::DeviceSlice::new(&self.memory, 0, self.len))
@@ -63,6 +64,7 @@ macro_rules! host_memory {
             ///
             /// # Errors
             /// [`InvalidValue`](crate::Error::InvalidValue) if it was not made to be mapped.
+            #[doc(alias("hipHostGetDevicePointer", "cuMemHostGetDevicePointer", "cudaHostGetDevicePointer"))]
             pub fn as_device_slice_mut(&mut self) -> $crate::core::error::Result<$crate::memory::DeviceSliceMut<'_, $element>> {
                 $crate::memory::mapped(&self.memory)?;
                 Ok($crate::memory::DeviceSliceMut::new(&self.memory, 0, self.len))

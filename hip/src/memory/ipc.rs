@@ -43,10 +43,12 @@ impl fmt::Debug for IpcMemoryHandle {
 impl<T> DeviceBuffer<T> {
     /// A handle for other processes (`hipIpcGetMemHandle`), after all queued work that uses the buffer: what they do next
     /// comes after it. Only for what `hipMalloc` gave ([`uninit`](Self::uninit) and the like); buffers of pools are
-    /// shared by [`MemoryPool::export_buffer`](crate::MemoryPool::export_buffer).
+    /// shared by [`MemoryPool::export_buffer`](crate::memory::pool::MemoryPool::export_buffer).
     ///
     /// # Errors
     /// [`Error::InvalidValue`] for another kind of buffer, or one with no elements. An error of the queued work comes back here.
+    #[doc(alias("hipIpcGetMemHandle", "cuIpcGetMemHandle", "cudaIpcGetMemHandle"))]
+    #[doc(alias("hipMemGetAddressRange", "cuMemGetAddressRange"))]
     pub fn ipc_handle(&self) -> Result<IpcMemoryHandle> {
         let memory = self.allocation();
         if !matches!(memory.owner(), Owner::Malloc) {
@@ -73,7 +75,8 @@ impl<T: Pod> DeviceBuffer<T> {
     /// ```no_run
     /// # fn receive() -> [u8; 64] { [0; 64] }
     /// # fn main() -> hip::Result<()> {
-    /// use hip::{Device, DeviceBuffer, IpcMemoryHandle};
+    /// use hip::{Device, DeviceBuffer};
+    /// use hip::memory::IpcMemoryHandle;
     ///
     /// let handle = IpcMemoryHandle::from_bytes(receive());
     /// // SAFETY: the other process has sent the handle of 1000 u32, and waits until this one has said that it is done.
@@ -89,6 +92,8 @@ impl<T: Pod> DeviceBuffer<T> {
     /// # Safety
     /// The other process's buffer lives until this one is gone, this process has it open once at a time, and no process
     /// writes to it while another uses it: neither knows of the other's work.
+    #[doc(alias("hipIpcOpenMemHandle", "cuIpcOpenMemHandle", "cudaIpcOpenMemHandle"))]
+    #[doc(alias("hipIpcCloseMemHandle", "cuIpcCloseMemHandle", "cudaIpcCloseMemHandle"))]
     pub unsafe fn open_ipc(device: &Device, handle: &IpcMemoryHandle, len: usize) -> Result<Self> {
         let bytes = byte_len::<T>(len)?;
         let refused = |value: String, allowed: String| {

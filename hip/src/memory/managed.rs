@@ -43,6 +43,7 @@ use crate::stream::usage::{Access, Usage};
 /// assert_eq!(shared.as_slice()?, [1, 7, 7, 7]); // waits for the fill
 /// # Ok(()) }
 /// ```
+#[doc(alias("hipMallocManaged", "cuMemAllocManaged", "cudaMallocManaged"))]
 pub struct ManagedBuffer<T> {
     memory: Allocation,
     len: usize,
@@ -54,14 +55,14 @@ host_slices!(<T> ManagedBuffer<T>);
 
 /// Where managed memory is or should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MemoryPlace {
+pub enum MemoryLocation {
     /// The host's memory.
     Host,
     /// A device's memory.
     Device(Device),
 }
 
-impl MemoryPlace {
+impl MemoryLocation {
     fn raw(self) -> c_int {
         match self {
             Self::Host => hipCpuDeviceId,
@@ -77,11 +78,11 @@ pub enum MemoryAdvice {
     /// It is read from many places and seldom written, or no longer so (`hipMemAdvise{Set,Unset}ReadMostly`).
     ReadMostly(bool),
     /// Where it should be (`hipMemAdviseSetPreferredLocation`).
-    PreferredPlace(MemoryPlace),
+    PreferredLocation(MemoryLocation),
     /// It need be nowhere in particular (`hipMemAdviseUnsetPreferredLocation`).
-    NoPreferredPlace,
+    UnsetPreferredLocation,
     /// Who uses it, and should have it mapped wherever it is, or no longer so (`hipMemAdvise{Set,Unset}AccessedBy`).
-    AccessedBy(MemoryPlace, bool),
+    AccessedBy(MemoryLocation, bool),
     /// Devices may cache it while a kernel runs, or not (`hipMemAdvise{Set,Unset}CoarseGrain`).
     CoarseGrained(bool),
 }
@@ -91,10 +92,10 @@ impl MemoryAdvice {
         match self {
             Self::ReadMostly(true) => (hipMemAdviseSetReadMostly, own.raw()),
             Self::ReadMostly(false) => (hipMemAdviseUnsetReadMostly, own.raw()),
-            Self::PreferredPlace(place) => (hipMemAdviseSetPreferredLocation, place.raw()),
-            Self::NoPreferredPlace => (hipMemAdviseUnsetPreferredLocation, own.raw()),
-            Self::AccessedBy(place, true) => (hipMemAdviseSetAccessedBy, place.raw()),
-            Self::AccessedBy(place, false) => (hipMemAdviseUnsetAccessedBy, place.raw()),
+            Self::PreferredLocation(location) => (hipMemAdviseSetPreferredLocation, location.raw()),
+            Self::UnsetPreferredLocation => (hipMemAdviseUnsetPreferredLocation, own.raw()),
+            Self::AccessedBy(location, true) => (hipMemAdviseSetAccessedBy, location.raw()),
+            Self::AccessedBy(location, false) => (hipMemAdviseUnsetAccessedBy, location.raw()),
             Self::CoarseGrained(true) => (hipMemAdviseSetCoarseGrain, own.raw()),
             Self::CoarseGrained(false) => (hipMemAdviseUnsetCoarseGrain, own.raw()),
         }
@@ -103,13 +104,13 @@ impl MemoryAdvice {
 
 /// Who may use managed memory at a time ([`ManagedBuffer::attach_async`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Attachment {
+pub enum MemoryAttach {
     /// Every stream of every device.
     Global,
     /// The host, and no device.
     Host,
     /// The stream, and the host when the stream is idle.
-    Stream,
+    Single,
 }
 
 impl<'a, T: Pod> From<&'a ManagedBuffer<T>> for DeviceSlice<'a, T> {
@@ -160,14 +161,15 @@ impl<T: Pod> ManagedBuffer<T> {
     }
 
     /// Tells the runtime how the memory will be used (`hipMemAdvise`). It changes speed, not meaning.
+    #[doc(alias("hipMemAdvise", "cuMemAdvise", "cudaMemAdvise"))]
     pub fn advise(&self, advice: MemoryAdvice) -> Result<()> {
         if self.is_empty() {
             return Ok(());
         }
         context::check_caller()?;
-        let (raw, place) = advice.raw(self.memory.device);
-        // SAFETY: the memory is alive; the advice is one that there is, and the place a device or the host.
-        let status = unsafe { hip_sys::hipMemAdvise(self.memory.pointer, self.memory.bytes, raw, place) };
+        let (raw, location) = advice.raw(self.memory.device);
+        // SAFETY: the memory is alive; the advice is one that there is, and the location a device or the host.
+        let status = unsafe { hip_sys::hipMemAdvise(self.memory.pointer, self.memory.bytes, raw, location) };
         check(status, "hipMemAdvise", || format!("{advice:?} for {} bytes of managed memory", self.memory.bytes))
     }
 
@@ -175,7 +177,8 @@ impl<T: Pod> ManagedBuffer<T> {
     ///
     /// # Errors
     /// [`Capture`](crate::Error::Capture) while the stream is captured; the runtime's status.
-    pub fn prefetch_async(&self, stream: &Stream, place: MemoryPlace) -> Result<()> {
+    #[doc(alias("hipMemPrefetchAsync", "cuMemPrefetchAsync", "cudaMemPrefetchAsync"))]
+    pub fn prefetch_async(&self, stream: &Stream, location: MemoryLocation) -> Result<()> {
         if self.is_empty() {
             return Ok(());
         }
@@ -183,8 +186,8 @@ impl<T: Pod> ManagedBuffer<T> {
         let (pointer, bytes) = (self.memory.pointer, self.memory.bytes);
         stream.inner.submit(&[Access::read(&self.memory.usage)], None, |raw| {
             // SAFETY: the memory notes the use, and is not freed before it is over.
-            let status = unsafe { hip_sys::hipMemPrefetchAsync(pointer, bytes, place.raw(), raw) };
-            check(status, "hipMemPrefetchAsync", || format!("{bytes} bytes of managed memory to {place:?}"))
+            let status = unsafe { hip_sys::hipMemPrefetchAsync(pointer, bytes, location.raw(), raw) };
+            check(status, "hipMemPrefetchAsync", || format!("{bytes} bytes of managed memory to {location:?}"))
         })
     }
 
@@ -193,15 +196,16 @@ impl<T: Pod> ManagedBuffer<T> {
     ///
     /// # Errors
     /// [`Capture`](crate::Error::Capture) while the stream is captured; the runtime's status.
-    pub fn attach_async(&mut self, stream: &Stream, attachment: Attachment) -> Result<()> {
+    #[doc(alias("hipStreamAttachMemAsync", "cuStreamAttachMemAsync", "cudaStreamAttachMemAsync"))]
+    pub fn attach_async(&mut self, stream: &Stream, attachment: MemoryAttach) -> Result<()> {
         if self.is_empty() {
             return Ok(());
         }
         stream.inner.refuse_captured("an attachment of managed memory")?;
         let flags = match attachment {
-            Attachment::Global => hipMemAttachGlobal,
-            Attachment::Host => hipMemAttachHost,
-            Attachment::Stream => hipMemAttachSingle,
+            MemoryAttach::Global => hipMemAttachGlobal,
+            MemoryAttach::Host => hipMemAttachHost,
+            MemoryAttach::Single => hipMemAttachSingle,
         };
         let pointer = self.memory.pointer;
         stream.inner.submit(&[Access::write(&self.memory.usage)], None, |raw| {
@@ -212,18 +216,21 @@ impl<T: Pod> ManagedBuffer<T> {
     }
 
     /// Whether it was advised to be [`ReadMostly`](MemoryAdvice::ReadMostly) (`hipMemRangeGetAttribute`).
+    #[doc(alias("hipMemRangeGetAttribute", "cuMemRangeGetAttribute", "cudaMemRangeGetAttribute"))]
     pub fn is_read_mostly(&self) -> Result<bool> {
         Ok(self.range_attribute(hipMemRangeAttributeReadMostly)?.is_some_and(|value| value != 0))
     }
 
-    /// The [`PreferredPlace`](MemoryAdvice::PreferredPlace), if there is one for all of it (`hipMemRangeGetAttribute`).
-    pub fn preferred_place(&self) -> Result<Option<MemoryPlace>> {
-        Ok(self.range_attribute(hipMemRangeAttributePreferredLocation)?.and_then(place))
+    /// The [`PreferredLocation`](MemoryAdvice::PreferredLocation), if there is one for all of it (`hipMemRangeGetAttribute`).
+    #[doc(alias("hipMemRangeGetAttribute", "cuMemRangeGetAttribute", "cudaMemRangeGetAttribute"))]
+    pub fn preferred_location(&self) -> Result<Option<MemoryLocation>> {
+        Ok(self.range_attribute(hipMemRangeAttributePreferredLocation)?.and_then(location_of))
     }
 
     /// Where it was last [prefetched](Self::prefetch_async) to, if all of it was (`hipMemRangeGetAttribute`).
-    pub fn last_prefetch_place(&self) -> Result<Option<MemoryPlace>> {
-        Ok(self.range_attribute(hipMemRangeAttributeLastPrefetchLocation)?.and_then(place))
+    #[doc(alias("hipMemRangeGetAttribute", "cuMemRangeGetAttribute", "cudaMemRangeGetAttribute"))]
+    pub fn last_prefetch_location(&self) -> Result<Option<MemoryLocation>> {
+        Ok(self.range_attribute(hipMemRangeAttributeLastPrefetchLocation)?.and_then(location_of))
     }
 
     /// Who was advised to use all of it ([`AccessedBy`](MemoryAdvice::AccessedBy), `hipMemRangeGetAttribute`), in no particular order.
@@ -231,21 +238,23 @@ impl<T: Pod> ManagedBuffer<T> {
     /// ```
     /// # fn main() -> hip::Result<()> {
     /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-    /// use hip::{Device, ManagedBuffer, MemoryAdvice, MemoryPlace};
+    /// use hip::{Device, ManagedBuffer};
+    /// use hip::memory::{MemoryAdvice, MemoryLocation};
     ///
     /// let device = Device::get(0)?;
     /// let shared = ManagedBuffer::<u32>::zeroed(&device, 1000)?;
-    /// let here = MemoryPlace::Device(device);
+    /// let here = MemoryLocation::Device(device);
     /// if shared.advise(MemoryAdvice::AccessedBy(here, true)).is_ok() {
     ///     println!("{:?}", shared.accessed_by()?); // this device, where the driver keeps such advice
     /// }
     /// # Ok(()) }
     /// ```
-    pub fn accessed_by(&self) -> Result<Vec<MemoryPlace>> {
+    #[doc(alias("hipMemRangeGetAttribute", "cuMemRangeGetAttribute", "cudaMemRangeGetAttribute"))]
+    pub fn accessed_by(&self) -> Result<Vec<MemoryLocation>> {
         // The host, and every device.
         let mut values = vec![hipInvalidDeviceId; Device::count()? + 1];
         self.range_attributes(hipMemRangeAttributeAccessedBy, &mut values)?;
-        Ok(values.into_iter().filter_map(place).collect())
+        Ok(values.into_iter().filter_map(location_of).collect())
     }
 
     /// One number; `None` if there is no memory.
@@ -275,10 +284,10 @@ impl<T: Pod> ManagedBuffer<T> {
     }
 }
 
-/// A place by C's number of it.
-fn place(raw: c_int) -> Option<MemoryPlace> {
+/// A location by C's number of it.
+fn location_of(raw: c_int) -> Option<MemoryLocation> {
     if raw == hipCpuDeviceId {
-        return Some(MemoryPlace::Host);
+        return Some(MemoryLocation::Host);
     }
-    usize::try_from(raw).ok().and_then(|index| Device::get(index).ok()).map(MemoryPlace::Device)
+    usize::try_from(raw).ok().and_then(|index| Device::get(index).ok()).map(MemoryLocation::Device)
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use bytemuck::Pod;
 use hip_sys::{hipMemLocation, hipMemLocationTypeDevice, hipMemLocationTypeHost};
 
-use super::{MemoryPlace, PinnedSlice, PinnedSliceMut};
+use super::{MemoryLocation, PinnedSlice, PinnedSliceMut};
 use crate::core::call::check;
 use crate::core::error::{Error, Result};
 use crate::stream::Stream;
@@ -18,7 +18,8 @@ use crate::stream::usage::Access;
 /// ```
 /// # fn main() -> hip::Result<()> {
 /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-/// use hip::{Device, ManagedBuffer, MemoryPlace, PrefetchBatch, Stream};
+/// use hip::{Device, ManagedBuffer, Stream};
+/// use hip::memory::{MemoryLocation, PrefetchBatch};
 ///
 /// let device = Device::get(0)?;
 /// let stream = Stream::new(&device)?;
@@ -26,8 +27,8 @@ use crate::stream::usage::Access;
 /// let mut output = ManagedBuffer::<f32>::zeroed(&device, 10_000)?;
 ///
 /// let mut batch = PrefetchBatch::new();
-/// batch.add(input.slice(..)?, MemoryPlace::Device(device))?;
-/// batch.add(output.slice(..5_000)?, MemoryPlace::Host)?;
+/// batch.add(input.slice(..)?, MemoryLocation::Device(device))?;
+/// batch.add(output.slice(..5_000)?, MemoryLocation::Host)?;
 /// match batch.queue(&stream) {
 ///     // A runtime older than 10.0.
 ///     Err(error) if error.status() == Some(hip::Status::SYMBOL_NOT_FOUND) => {}
@@ -36,10 +37,11 @@ use crate::stream::usage::Access;
 /// output.as_mut_slice()?[0] = 1.0;
 /// # Ok(()) }
 /// ```
+#[doc(alias("hipMemPrefetchBatchAsync", "cuMemPrefetchBatchAsync", "cudaMemPrefetchBatchAsync"))]
 #[derive(Default)]
 pub struct PrefetchBatch<'a> {
     pieces: Vec<Piece<'a>>,
-    places: Vec<MemoryPlace>,
+    locations: Vec<MemoryLocation>,
 }
 
 /// Discards of what is in managed memory, queued on a stream with one call of the runtime (`hipMemDiscardBatchAsync`, of ROCm 10.0): for
@@ -50,7 +52,8 @@ pub struct PrefetchBatch<'a> {
 /// ```
 /// # fn main() -> hip::Result<()> {
 /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-/// use hip::{Device, DiscardBatch, ManagedBuffer, MemoryPlace, Stream};
+/// use hip::{Device, ManagedBuffer, Stream};
+/// use hip::memory::{DiscardBatch, MemoryLocation};
 ///
 /// let device = Device::get(0)?;
 /// let stream = Stream::new(&device)?;
@@ -58,7 +61,7 @@ pub struct PrefetchBatch<'a> {
 ///
 /// let mut batch = DiscardBatch::new();
 /// batch.add(scratch.slice_mut(1_000..)?)?;
-/// match batch.queue_and_prefetch(&stream, MemoryPlace::Device(device)) {
+/// match batch.queue_and_prefetch(&stream, MemoryLocation::Device(device)) {
 ///     // A runtime older than 10.0, or a device whose memory cannot be.
 ///     Err(error) if error.status() == Some(hip::Status::SYMBOL_NOT_FOUND) => {}
 ///     Err(error) if error.status() == Some(hip::Status::NOT_SUPPORTED) => {}
@@ -68,6 +71,7 @@ pub struct PrefetchBatch<'a> {
 /// assert_eq!(scratch.as_slice()?[999..1001], [0, 7]);
 /// # Ok(()) }
 /// ```
+#[doc(alias("hipMemDiscardBatchAsync", "cuMemDiscardBatchAsync", "cudaMemDiscardBatchAsync"))]
 #[derive(Default)]
 pub struct DiscardBatch<'a> {
     pieces: Vec<Piece<'a>>,
@@ -108,13 +112,13 @@ fn arrays(pieces: &[Piece<'_>]) -> (Vec<*mut c_void>, Vec<usize>) {
     pieces.iter().map(|piece| (piece.pointer, piece.bytes)).unzip()
 }
 
-/// A place for each piece, with the number of the piece that it begins with: its own.
-fn locations(places: impl Iterator<Item = MemoryPlace>) -> (Vec<hipMemLocation>, Vec<usize>) {
-    let location = |place| match place {
-        MemoryPlace::Host => hipMemLocation { type_: hipMemLocationTypeHost, id: 0 },
-        MemoryPlace::Device(device) => hipMemLocation { type_: hipMemLocationTypeDevice, id: device.raw() },
+/// A location for each piece, with the number of the piece that it begins with: its own.
+fn locations(locations: impl Iterator<Item = MemoryLocation>) -> (Vec<hipMemLocation>, Vec<usize>) {
+    let raw = |location| match location {
+        MemoryLocation::Host => hipMemLocation { type_: hipMemLocationTypeHost, id: 0 },
+        MemoryLocation::Device(device) => hipMemLocation { type_: hipMemLocationTypeDevice, id: device.raw() },
     };
-    places.enumerate().map(|(index, place)| (location(place), index)).unzip()
+    locations.enumerate().map(|(index, location)| (raw(location), index)).unzip()
 }
 
 impl<'a> PrefetchBatch<'a> {
@@ -128,13 +132,13 @@ impl<'a> PrefetchBatch<'a> {
     ///
     /// # Errors
     /// [`Error::InvalidValue`] for memory that is not managed.
-    pub fn add<T: Pod>(&mut self, memory: impl Into<PinnedSlice<'a, T>>, place: MemoryPlace) -> Result<()> {
+    pub fn add<T: Pod>(&mut self, memory: impl Into<PinnedSlice<'a, T>>, location: MemoryLocation) -> Result<()> {
         let memory = memory.into();
         expect_managed(memory.is_managed())?;
         let bytes = memory.len() * size_of::<T>();
         if bytes != 0 {
             self.pieces.push(Piece { pointer: memory.pointer(), bytes, access: memory.access() });
-            self.places.push(place);
+            self.locations.push(location);
         }
         Ok(())
     }
@@ -160,7 +164,7 @@ impl<'a> PrefetchBatch<'a> {
             return Ok(());
         }
         let (mut starts, mut sizes) = arrays(&self.pieces);
-        let (mut locations, mut indices) = locations(self.places.iter().copied());
+        let (mut locations, mut indices) = locations(self.locations.iter().copied());
         let accesses: Vec<Access<'_>> = self.pieces.iter().map(|piece| piece.access).collect();
         stream.inner.submit(&accesses, None, |raw| {
             // SAFETY: the lists have as many entries; the memory notes the use, and is not freed before it is over.
@@ -176,7 +180,7 @@ impl<'a> PrefetchBatch<'a> {
                     raw,
                 )
             };
-            check(status, "hipMemPrefetchBatchAsync", || format!("{:?} to {:?}", self.pieces, self.places))
+            check(status, "hipMemPrefetchBatchAsync", || format!("{:?} to {:?}", self.pieces, self.locations))
         })
     }
 }
@@ -229,10 +233,15 @@ impl<'a> DiscardBatch<'a> {
     ///
     /// # Errors
     /// Those of [`queue`](Self::queue).
-    pub fn queue_and_prefetch(self, stream: &Stream, place: MemoryPlace) -> Result<()> {
-        let (mut locations, mut indices) = locations(self.pieces.iter().map(|_| place));
+    #[doc(alias(
+        "hipMemDiscardAndPrefetchBatchAsync",
+        "cuMemDiscardAndPrefetchBatchAsync",
+        "cudaMemDiscardAndPrefetchBatchAsync"
+    ))]
+    pub fn queue_and_prefetch(self, stream: &Stream, location: MemoryLocation) -> Result<()> {
+        let (mut locations, mut indices) = locations(self.pieces.iter().map(|_| location));
         self.submit(stream, "hipMemDiscardAndPrefetchBatchAsync", |starts, sizes, raw| {
-            // SAFETY: as for `queue`; there is a place for each piece.
+            // SAFETY: as for `queue`; there is a location for each piece.
             unsafe {
                 hip_sys::hipMemDiscardAndPrefetchBatchAsync(
                     starts.as_mut_ptr(),
@@ -267,7 +276,7 @@ impl<'a> DiscardBatch<'a> {
 
 impl fmt::Debug for PrefetchBatch<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map().entries(self.pieces.iter().zip(&self.places)).finish()
+        f.debug_map().entries(self.pieces.iter().zip(&self.locations)).finish()
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod admission;
 mod allocation;
-pub(crate) mod array;
+pub mod array;
 mod attributes;
 mod buffer;
 mod cast;
@@ -16,11 +16,11 @@ pub mod dlpack;
 #[cfg(all(unix, feature = "rocm-7-0"))]
 mod dma_buf;
 #[cfg(unix)]
-pub(crate) mod external;
+pub mod external;
 mod fill;
 mod float8;
 mod foreign;
-mod graph_copy;
+pub(crate) mod graph_copy;
 mod host;
 mod ipc;
 mod managed;
@@ -28,14 +28,14 @@ mod managed;
 mod managed_batch;
 #[cfg(feature = "ndarray")]
 mod ndarray;
-pub(crate) mod peer;
+mod peer;
 mod pinned;
 mod pinned_slice;
 mod pitched;
-mod pool;
+pub mod pool;
 mod registered;
 mod slice;
-mod virtual_memory;
+pub mod virtual_memory;
 
 use std::ffi::c_void;
 use std::ops::{Bound, RangeBounds};
@@ -49,25 +49,20 @@ pub(crate) use copy::{read_to_vec, same_len};
 #[cfg(feature = "rocm-7-1")]
 pub use copy_batch::CopyBatch;
 #[cfg(feature = "rocm-7-1")]
-pub use copy_batch_3d::CopyBatch3;
+pub use copy_batch_3d::CopyBatch3d;
 pub(crate) use fill::Pattern;
 pub use float8::{F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz};
-pub use graph_copy::{GraphCopy, GraphCopy3};
 pub use ipc::IpcMemoryHandle;
-pub use managed::{Attachment, ManagedBuffer, MemoryAdvice, MemoryPlace};
+pub use managed::{ManagedBuffer, MemoryAdvice, MemoryAttach, MemoryLocation};
 #[cfg(feature = "rocm-10-0")]
 pub use managed_batch::{DiscardBatch, PrefetchBatch};
 pub use pinned::{Coherence, PinnedBuffer, PinnedOptions};
 pub use pinned_slice::{PinnedSlice, PinnedSliceMut};
 pub use pitched::{Extent, PitchedBuffer, PitchedSlice, PitchedSliceMut};
-#[cfg(unix)]
-pub use pool::PoolPointer;
 #[cfg(feature = "rocm-7-1")]
 pub(crate) use pool::location;
-pub use pool::{MemoryAccess, MemoryPool, PoolOptions, PoolReuse, PoolUsage};
 pub use registered::{RegisterOptions, Registered, RegisteredBuffer};
 pub use slice::{DeviceSlice, DeviceSliceMut};
-pub use virtual_memory::{AddressRange, PhysicalMemory};
 
 pub(crate) use admission::Admission;
 pub(crate) use allocation::{Allocation, Keeper, Owner};

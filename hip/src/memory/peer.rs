@@ -3,15 +3,11 @@
 use std::ffi::c_int;
 use std::sync::{PoisonError, RwLock};
 
-use hip_sys::{
-    hipDevP2PAttrAccessSupported, hipDevP2PAttrHipArrayAccessSupported, hipDevP2PAttrNativeAtomicSupported,
-    hipDevP2PAttrPerformanceRank, hipDeviceP2PAttr,
-};
-
 use crate::core::call::check;
 use crate::core::context;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result, Status};
+use crate::core::peer::{Link, LinkType, PeerAttribute};
 use crate::core::per_device::PerDevice;
 use crate::memory::admission::wait_for_admitted;
 
@@ -38,72 +34,6 @@ impl Peers {
     }
 }
 
-/// What two devices are joined by ([`Device::link_to`]).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum LinkType {
-    /// AMD HyperTransport.
-    HyperTransport,
-    /// Intel QuickPath.
-    QuickPath,
-    /// PCI Express.
-    Pcie,
-    /// InfiniBand.
-    InfiniBand,
-    /// AMD Infinity Fabric (xGMI).
-    Xgmi,
-    /// Another, by the runtime's number (`HSA_AMD_LINK_INFO_TYPE_*`).
-    Other(u32),
-}
-
-impl LinkType {
-    /// By the number that HSA has for it (`hsa_amd_link_info_type_t`).
-    fn from_raw(raw: u32) -> Self {
-        match raw {
-            0 => Self::HyperTransport,
-            1 => Self::QuickPath,
-            2 => Self::Pcie,
-            3 => Self::InfiniBand,
-            4 => Self::Xgmi,
-            other => Self::Other(other),
-        }
-    }
-}
-
-/// The way from one device to another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Link {
-    /// What it is made of.
-    pub kind: LinkType,
-    /// Steps: 1 if the devices are joined directly.
-    pub hops: u32,
-}
-
-/// Something to be known of a pair of devices ([`Device::peer_attribute`]).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum PeerAttribute {
-    /// How fast the link is among the device's links: lower is faster.
-    PerformanceRank,
-    /// 1 if the device can use the peer's memory.
-    AccessSupported,
-    /// 1 if atomics on the peer's memory work over the link.
-    NativeAtomicSupported,
-    /// 1 if arrays in the peer's memory can be used.
-    ArrayAccessSupported,
-}
-
-impl PeerAttribute {
-    fn raw(self) -> hipDeviceP2PAttr {
-        match self {
-            Self::PerformanceRank => hipDevP2PAttrPerformanceRank,
-            Self::AccessSupported => hipDevP2PAttrAccessSupported,
-            Self::NativeAtomicSupported => hipDevP2PAttrNativeAtomicSupported,
-            Self::ArrayAccessSupported => hipDevP2PAttrHipArrayAccessSupported,
-        }
-    }
-}
-
 /// Those of each device.
 static PEERS: PerDevice<Peers> = PerDevice::new();
 
@@ -113,6 +43,7 @@ impl Device {
     }
 
     /// Whether kernels on this device could use the memory of `peer` (`hipDeviceCanAccessPeer`); `false` for itself.
+    #[doc(alias("hipDeviceCanAccessPeer", "cuDeviceCanAccessPeer", "cudaDeviceCanAccessPeer"))]
     pub fn can_access_peer(&self, peer: &Self) -> Result<bool> {
         context::check_caller()?;
         let mut can: c_int = 0;
@@ -124,7 +55,7 @@ impl Device {
 
     /// Lets kernels on this device use the memory of `peer` (`hipDeviceEnablePeerAccess`), all that `hipMalloc` gives
     /// ([`DeviceBuffer::uninit`](crate::DeviceBuffer::uninit) and the like): launches here then take its buffers. Memory of
-    /// pools has its own access, see [`MemoryPool::set_access`](crate::MemoryPool::set_access). One way only, and no error if it
+    /// pools has its own access, see [`MemoryPool::set_access`](crate::memory::pool::MemoryPool::set_access). One way only, and no error if it
     /// was on already. Copies between devices work without.
     ///
     /// ```
@@ -144,6 +75,7 @@ impl Device {
     /// # Errors
     /// [`Error::InvalidValue`] for the device itself; `hipErrorInvalidDevice` where [`can_access_peer`](Self::can_access_peer) is
     /// `false`.
+    #[doc(alias("hipDeviceEnablePeerAccess", "cudaDeviceEnablePeerAccess"))]
     pub fn enable_peer_access(&self, peer: &Self) -> Result<()> {
         self.expect_another(peer)?;
         self.activate()?;
@@ -163,6 +95,7 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::InvalidValue`] for the device itself. An error of the work comes back here.
+    #[doc(alias("hipDeviceDisablePeerAccess", "cudaDeviceDisablePeerAccess"))]
     pub fn disable_peer_access(&self, peer: &Self) -> Result<()> {
         self.expect_another(peer)?;
         // First no new work is admitted, then the old is waited for.
@@ -187,6 +120,7 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::InvalidValue`] for the device itself.
+    #[doc(alias("hipExtGetLinkTypeAndHopCount"))]
     pub fn link_to(&self, peer: &Self) -> Result<Link> {
         self.expect_another(peer)?;
         context::check_caller()?;
@@ -201,6 +135,7 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::InvalidValue`] for the device itself.
+    #[doc(alias("hipDeviceGetP2PAttribute", "cuDeviceGetP2PAttribute", "cudaDeviceGetP2PAttribute"))]
     pub fn peer_attribute(&self, peer: &Self, attribute: PeerAttribute) -> Result<i32> {
         self.expect_another(peer)?;
         context::check_caller()?;
@@ -224,24 +159,5 @@ impl Device {
 
     fn pair(&self, peer: &Self) -> String {
         format!("device {} and its peer {}", self.index(), peer.index())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn links_have_the_numbers_of_hsa() {
-        use LinkType::{HyperTransport, InfiniBand, Other, Pcie, QuickPath, Xgmi};
-        let all = [HyperTransport, QuickPath, Pcie, InfiniBand, Xgmi, Other(5)];
-        assert_eq!([0, 1, 2, 3, 4, 5].map(LinkType::from_raw), all);
-    }
-
-    #[test]
-    fn attributes_have_the_numbers_of_hip() {
-        use PeerAttribute::{AccessSupported, ArrayAccessSupported, NativeAtomicSupported, PerformanceRank};
-        let all = [PerformanceRank, AccessSupported, NativeAtomicSupported, ArrayAccessSupported];
-        assert_eq!(all.map(|attribute| attribute.raw().0), [0, 1, 2, 3]);
     }
 }

@@ -27,7 +27,8 @@ use crate::stream::usage::Usage;
 /// ```
 /// # fn main() -> hip::Result<()> {
 /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-/// use hip::{Device, PinnedBuffer, PinnedOptions, Stream};
+/// use hip::{Device, PinnedBuffer, Stream};
+/// use hip::memory::PinnedOptions;
 ///
 /// let device = Device::get(0)?;
 /// let stream = Stream::new(&device)?;
@@ -36,6 +37,9 @@ use crate::stream::usage::Usage;
 /// assert_eq!(mapped.as_slice()?, [7; 64]); // waits for it
 /// # Ok(()) }
 /// ```
+#[doc(alias("hipHostMalloc", "cuMemHostAlloc", "cudaHostAlloc", "cudaMallocHost"))]
+#[doc(alias("hipHostFree", "cuMemFreeHost", "cudaFreeHost"))]
+#[doc(alias("hipFreeHost"))]
 pub struct PinnedBuffer<T> {
     memory: Allocation,
     len: usize,
@@ -134,6 +138,10 @@ impl<T: Pod> PinnedBuffer<T> {
     ///
     /// # Errors
     /// `hipErrorOutOfMemory`; [`TooLarge`](Error::TooLarge) and [`ZeroSizedType`](Error::ZeroSizedType) before the call.
+    #[doc(alias("hipHostMalloc", "cuMemHostAlloc", "cudaHostAlloc", "cudaMallocHost"))]
+    #[doc(alias("hipHostAlloc"))]
+    #[doc(alias("hipMallocHost"))]
+    #[doc(alias("hipMemAllocHost", "cuMemAllocHost"))]
     pub fn zeroed(device: &Device, len: usize) -> Result<Self> {
         Self::with_options(device, len, PinnedOptions::new())
     }
@@ -142,6 +150,8 @@ impl<T: Pod> PinnedBuffer<T> {
     ///
     /// # Errors
     /// Those of [`zeroed`](Self::zeroed); the runtime's status for options that it does not have.
+    #[doc(alias("hipHostMalloc", "cuMemHostAlloc", "cudaHostAlloc", "cudaMallocHost"))]
+    #[doc(alias("hipHostAlloc"))]
     pub fn with_options(device: &Device, len: usize, options: PinnedOptions) -> Result<Self> {
         let bytes = byte_len::<T>(len)?;
         let mut memory = Allocation::empty(device);

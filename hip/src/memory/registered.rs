@@ -55,7 +55,8 @@ const _: () = assert!(hipExtHostRegisterCoarseGrained == hipHostRegisterReadOnly
 /// ```
 /// # fn main() -> hip::Result<()> {
 /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-/// use hip::{Device, DeviceBuffer, RegisterOptions, RegisteredBuffer, Stream};
+/// use hip::{Device, DeviceBuffer, Stream};
+/// use hip::memory::{RegisterOptions, RegisteredBuffer};
 ///
 /// let device = Device::get(0)?;
 /// let stream = Stream::new(&device)?;
@@ -65,6 +66,8 @@ const _: () = assert!(hipExtHostRegisterCoarseGrained == hipHostRegisterReadOnly
 /// assert_eq!(registered.into_vec()?, [7; 1000]); // waits for the copy
 /// # Ok(()) }
 /// ```
+#[doc(alias("hipHostRegister", "cuMemHostRegister", "cudaHostRegister"))]
+#[doc(alias("hipHostUnregister", "cuMemHostUnregister", "cudaHostUnregister"))]
 pub struct RegisteredBuffer<T> {
     memory: Allocation,
     len: usize,
@@ -102,6 +105,7 @@ impl<T: Pod> RegisteredBuffer<T> {
     ///
     /// # Errors
     /// An error of the queued work comes back here, and one of unregistering; the elements are lost then.
+    #[doc(alias("hipHostUnregister", "cuMemHostUnregister", "cudaHostUnregister"))]
     pub fn into_vec(self) -> Result<Vec<T>> {
         crate::core::context::check_caller()?;
         self.memory.usage.wait(crate::stream::usage::AccessKind::Write)?;
@@ -142,7 +146,8 @@ impl<'scope, T: Pod> Registered<'scope, T> {
     /// ```
     /// # fn main() -> hip::Result<()> {
     /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-    /// use hip::{Device, DeviceBuffer, RegisterOptions, Registered, Stream};
+    /// use hip::{Device, DeviceBuffer, Stream};
+    /// use hip::memory::{RegisterOptions, Registered};
     ///
     /// let device = Device::get(0)?;
     /// let stream = Stream::new(&device)?;
@@ -163,6 +168,8 @@ impl<'scope, T: Pod> Registered<'scope, T> {
     /// # Aborts
     /// If the device cannot say that it is done with the memory, for another reason than that it has stopped after a fault: returning would
     /// let it write to memory that is somebody else's by then.
+    #[doc(alias("hipHostRegister", "cuMemHostRegister", "cudaHostRegister"))]
+    #[doc(alias("hipHostUnregister", "cuMemHostUnregister", "cudaHostUnregister"))]
     pub fn scope<R>(
         device: &Device,
         memory: &'scope mut [T],

@@ -35,7 +35,8 @@ use crate::stream::usage::AccessKind;
 /// ```
 /// # fn main() -> hip::Result<()> {
 /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-/// use hip::{AddressRange, Device, PhysicalMemory};
+/// use hip::Device;
+/// use hip::memory::virtual_memory::{AddressRange, PhysicalMemory};
 ///
 /// let device = Device::get(0)?;
 /// let first = match PhysicalMemory::new(&device, 1) {
@@ -55,11 +56,15 @@ use crate::stream::usage::AccessKind;
 /// assert_eq!(numbers.slice(half - 1..half + 1)?.to_vec()?, [7, 8]);
 /// # Ok(()) }
 /// ```
+#[doc(alias("hipMemAddressReserve", "cuMemAddressReserve"))]
+#[doc(alias("hipMemAddressFree", "cuMemAddressFree"))]
 pub struct AddressRange {
     inner: Arc<RangeInner>,
 }
 
 /// A piece of a device's memory without an address (`hipMemCreate`). It keeps what is in it while it is not mapped.
+#[doc(alias("hipMemCreate", "cuMemCreate"))]
+#[doc(alias("hipMemRelease", "cuMemRelease"))]
 pub struct PhysicalMemory {
     inner: Arc<PhysicalInner>,
 }
@@ -126,6 +131,7 @@ impl PhysicalMemory {
     /// # Errors
     /// `hipErrorOutOfMemory`; `hipErrorNotSupported` where `hipDeviceAttributeVirtualMemoryManagementSupported` is 0;
     /// [`Error::TooLarge`].
+    #[doc(alias("hipMemGetAllocationGranularity", "cuMemGetAllocationGranularity"))]
     pub fn new(device: &Device, bytes: usize) -> Result<Self> {
         Self::create(device, bytes, false)
     }
@@ -153,6 +159,7 @@ impl PhysicalMemory {
     ///
     /// # Errors
     /// The runtime's status unless it was made by [`new_shareable`](Self::new_shareable).
+    #[doc(alias("hipMemExportToShareableHandle", "cuMemExportToShareableHandle"))]
     #[cfg(unix)]
     pub fn export(&self) -> Result<OwnedFd> {
         self.inner.device.activate()?;
@@ -187,6 +194,7 @@ impl PhysicalMemory {
     /// # Safety
     /// `fd` is what [`export`](Self::export) gave, in this process or another, for memory of this device and this many bytes, and no process
     /// writes to it while another uses it: neither knows of the other's work.
+    #[doc(alias("hipMemImportFromShareableHandle", "cuMemImportFromShareableHandle"))]
     #[cfg(unix)]
     pub unsafe fn import(device: &Device, fd: BorrowedFd<'_>, bytes: usize) -> Result<Self> {
         let mut raw: hipMemGenericAllocationHandle_t = ptr::null_mut();
@@ -231,6 +239,7 @@ impl AddressRange {
     /// # Errors
     /// `hipErrorOutOfMemory`; `hipErrorNotSupported` where `hipDeviceAttributeVirtualMemoryManagementSupported` is 0;
     /// [`Error::TooLarge`].
+    #[doc(alias("hipMemGetAllocationGranularity", "cuMemGetAllocationGranularity"))]
     pub fn reserve(device: &Device, bytes: usize) -> Result<Self> {
         let bytes = whole(device, &properties(device, false), bytes)?;
         let mut pointer = ptr::null_mut();
@@ -252,15 +261,18 @@ impl AddressRange {
     /// [`Error::Range`] if the pieces do not fit in the range; [`Error::InvalidValue`] if something is mapped there, or a piece elsewhere, if
     /// there are no pieces, or they are no whole number of `T`, and for an offset that is not aligned for it, in the runtime's words for one that
     /// the device cannot map to; [`Error::WrongDevice`] for pieces of several devices.
+    #[doc(alias("hipMemMap", "cuMemMap"))]
+    #[doc(alias("hipMemSetAccess", "cuMemSetAccess"))]
+    #[doc(alias("hipMemUnmap", "cuMemUnmap"))]
     pub fn map<T: Pod>(&self, offset: usize, pieces: &[&PhysicalMemory]) -> Result<DeviceBuffer<T>> {
-        self.map_for(offset, pieces, &[])
+        self.map_with_access(offset, pieces, &[])
     }
 
     /// As [`map`](Self::map), for `peers` to use too.
     ///
     /// # Errors
     /// Those of [`map`](Self::map), and the runtime's for a device that cannot reach the memory.
-    pub fn map_for<T: Pod>(
+    pub fn map_with_access<T: Pod>(
         &self,
         offset: usize,
         pieces: &[&PhysicalMemory],

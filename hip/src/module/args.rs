@@ -64,11 +64,13 @@ impl<'a> Arguments<'a> {
 
     /// Keeps what admits the memory of an argument until the launch is queued.
     #[inline]
-    fn hold(&mut self, admission: Admission) {
+    fn hold(&mut self, admitted: Result<Admission>) -> Result<()> {
+        let admission = admitted.map_err(|error| self.packed.named(self.packed.count, error))?;
         // The first covers all that are admitted while it is held.
         if self.admission.is_own() {
             self.admission = admission;
         }
+        Ok(())
     }
 
     #[inline]
@@ -112,7 +114,7 @@ impl<'a> Arguments<'a> {
 
     /// The handle of a texture or surface, which points to what the device reads of it.
     fn object(&mut self, device: Device, handle: u64, what: &'static str, touched: [Access<'a>; 2]) -> Result<()> {
-        self.device.expect(device, ARGUMENT)?;
+        self.device.expect(device, ARGUMENT).map_err(|error| self.packed.named(self.packed.count, error))?;
         self.packed.pointer(handle, what, "its texels")?;
         touched.into_iter().for_each(|access| self.touch(access));
         Ok(())
@@ -128,6 +130,17 @@ where
     static ZERO: u64 = 0;
     for _ in 0..count {
         pointers.push(ptr::from_ref(&ZERO).cast_mut().cast());
+    }
+}
+
+/// The error of an argument, with its place: which one of which kernel is on another device.
+#[cold]
+pub(super) fn named(kernel: &KernelInfo, index: usize, error: Error) -> Error {
+    match error {
+        Error::WrongDevice { what, expected, found } if what == ARGUMENT => {
+            Error::WrongDevice { what: format!("argument {} of {kernel}", index + 1).into(), expected, found }
+        }
+        other => other,
     }
 }
 
@@ -155,6 +168,12 @@ impl<'a> Packed<'a> {
     fn another_count(&self, given: usize) -> Error {
         let expected = self.kernel.parameters.len();
         Error::ArgumentCount { signature: self.kernel.to_string(), expected, given }
+    }
+
+    /// The error of an argument, with its place.
+    #[cold]
+    fn named(&self, index: usize, error: Error) -> Error {
+        named(self.kernel, index, error)
     }
 
     #[cold]
@@ -208,11 +227,17 @@ impl<'a> Packed<'a> {
 /// | a structure by value | a `#[repr(C)]` structure that is [`Pod`] (or [`NoUninit`]) |
 /// | `const T*` | `&DeviceBuffer<T>`, `DeviceSlice<T>`, `&ManagedBuffer<T>` |
 /// | `T*` | `&mut DeviceBuffer<T>`, `DeviceSliceMut<T>` or `&mut` one, `&mut ManagedBuffer<T>` |
-/// | `hipTextureObject_t` | [`&Texture`](crate::Texture) |
-/// | `hipSurfaceObject_t` | [`&mut Surface`](crate::Surface), or `&Surface` if it is only read |
+/// | `hipTextureObject_t` | [`&Texture`](crate::texture::Texture) |
+/// | `hipSurfaceObject_t` | [`&mut Surface`](crate::texture::Surface), or `&Surface` if it is only read |
 /// | any pointer | [`DevicePtr`] |
 ///
 /// Values must have the size of the parameter. Pointers are told from numbers: an address as `u64` is no pointer.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be passed to a kernel",
+    label = "not a kernel argument",
+    note = "a structure is passed by value if it is `#[repr(C)]` and implements `bytemuck::NoUninit` (or `Pod`): `#[derive(Clone, Copy, NoUninit)]`",
+    note = "memory is passed as `&DeviceBuffer<T>`, `&mut DeviceBuffer<T>`, a slice of one, or a `DevicePtr<T>`; a plain address is rejected"
+)]
 pub trait KernelArg {
     /// Adds the argument. Types outside of this crate do so with the arguments that they are made of.
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()>;
@@ -233,7 +258,7 @@ impl<T: Pod> KernelArg for DevicePtr<T> {
 impl<T: Pod> KernelArg for &DeviceBuffer<T> {
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
         let memory = self.allocation();
-        arguments.hold(memory.admit(arguments.device, AccessKind::Read, ARGUMENT)?);
+        arguments.hold(memory.admit(arguments.device, AccessKind::Read, ARGUMENT))?;
         arguments.buffer(memory.pointer, Access::read(&memory.usage), std::any::type_name::<T>())
     }
 }
@@ -241,7 +266,7 @@ impl<T: Pod> KernelArg for &DeviceBuffer<T> {
 impl<T: Pod> KernelArg for &mut DeviceBuffer<T> {
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
         let memory = self.allocation();
-        arguments.hold(memory.admit(arguments.device, AccessKind::Write, ARGUMENT)?);
+        arguments.hold(memory.admit(arguments.device, AccessKind::Write, ARGUMENT))?;
         arguments.buffer(memory.pointer, Access::write(&memory.usage), std::any::type_name::<T>())
     }
 }
@@ -262,7 +287,7 @@ impl<T: Pod> KernelArg for &mut ManagedBuffer<T> {
 impl<T: Pod> KernelArg for &PitchedBuffer<T> {
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
         let slice = self.as_slice();
-        arguments.hold(slice.admit(arguments.device, ARGUMENT)?);
+        arguments.hold(slice.admit(arguments.device, ARGUMENT))?;
         arguments.buffer(slice.pointer(), slice.access(), std::any::type_name::<T>())
     }
 }
@@ -270,21 +295,21 @@ impl<T: Pod> KernelArg for &PitchedBuffer<T> {
 impl<T: Pod> KernelArg for &mut PitchedBuffer<T> {
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
         let (slice, usage) = (self.as_slice(), self.as_slice().access().usage);
-        arguments.hold(self.admit_write(arguments.device, ARGUMENT)?);
+        arguments.hold(self.admit_write(arguments.device, ARGUMENT))?;
         arguments.buffer(slice.pointer(), Access::write(usage), std::any::type_name::<T>())
     }
 }
 
 impl<T: Pod> KernelArg for PitchedSlice<'_, T> {
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
-        arguments.hold(self.admit(arguments.device, ARGUMENT)?);
+        arguments.hold(self.admit(arguments.device, ARGUMENT))?;
         arguments.buffer(self.pointer(), self.access(), std::any::type_name::<T>())
     }
 }
 
 impl<T: Pod> KernelArg for PitchedSliceMut<'_, T> {
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
-        arguments.hold(self.admit(arguments.device, ARGUMENT)?);
+        arguments.hold(self.admit(arguments.device, ARGUMENT))?;
         arguments.buffer(self.pointer(), self.access(), std::any::type_name::<T>())
     }
 }
@@ -312,7 +337,7 @@ impl<'s, T: Pod> DeviceSlice<'s, T> {
     where
         's: 'a,
     {
-        arguments.hold(self.admit(arguments.device, ARGUMENT)?);
+        arguments.hold(self.admit(arguments.device, ARGUMENT))?;
         arguments.buffer(self.pointer(), self.access(), std::any::type_name::<T>())
     }
 }
@@ -325,7 +350,7 @@ impl<T: Pod> KernelArg for DeviceSlice<'_, T> {
 
 impl<T: Pod> KernelArg for DeviceSliceMut<'_, T> {
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
-        arguments.hold(self.admit(arguments.device, ARGUMENT)?);
+        arguments.hold(self.admit(arguments.device, ARGUMENT))?;
         arguments.buffer(self.pointer(), self.access(), std::any::type_name::<T>())
     }
 }
@@ -474,7 +499,7 @@ mod tests {
         let kernel = kernel_of(parameters);
         let mut packed = Packed::new(&kernel);
         let number = packed.value(bytemuck::bytes_of(&8u64), "u64").unwrap_err().to_string();
-        assert!(number.contains("argument 0 of k(pointer, 8 bytes): the kernel takes a pointer"), "{number}");
+        assert!(number.contains("argument 1 of k(pointer, 8 bytes): the kernel takes a pointer"), "{number}");
         packed.pointer(0x1234, "a pointer", "f32").unwrap();
         let pointer = packed.pointer(0x1234, "a pointer", "f32").unwrap_err().to_string();
         assert!(pointer.contains("given was a pointer of f32"), "{pointer}");

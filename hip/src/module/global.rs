@@ -45,6 +45,7 @@ impl Module {
     /// # Errors
     /// [`Error::InvalidValue`] if there is no such variable, if its bytes are no whole number of `T` or not aligned for it, and while
     /// another buffer has any of them; [`Error::ZeroSizedType`].
+    #[doc(alias("hipModuleGetGlobal", "cuModuleGetGlobal"))]
     pub fn global<T: Pod>(&self, name: &str) -> Result<DeviceBuffer<T>> {
         self.inner.device.activate()?;
         variable(&self.inner, name, "hipModuleGetGlobal", |pointer, bytes, name| {

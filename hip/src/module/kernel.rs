@@ -32,7 +32,7 @@ unsafe impl Send for Kernel {}
 // SAFETY: as above.
 unsafe impl Sync for Kernel {}
 
-/// The block that keeps most of the device busy ([`Kernel::best_block`]).
+/// The block that keeps most of the device busy ([`Kernel::max_potential_block_size`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Occupancy {
     /// Blocks that are needed at least to keep the device busy.
@@ -71,6 +71,7 @@ impl Kernel {
     ///
     /// # Errors
     /// The runtime's status if it does not know the attribute.
+    #[doc(alias("hipFuncGetAttribute", "cuFuncGetAttribute"))]
     pub fn attribute(&self, attribute: FunctionAttribute) -> Result<i32> {
         self.device().activate()?;
         let mut value: c_int = 0;
@@ -86,6 +87,7 @@ impl Kernel {
     ///
     /// # Errors
     /// [`Error::Geometry`] for a block that could not be launched.
+    #[doc(alias("hipModuleOccupancyMaxActiveBlocksPerMultiprocessor", "cuOccupancyMaxActiveBlocksPerMultiprocessor"))]
     pub fn active_blocks_per_compute_unit(&self, block: u32, shared_bytes: u32) -> Result<u32> {
         LaunchConfig::new(1, block).with_shared_bytes(shared_bytes).check_block(&self.info, &self.device())?;
         self.device().activate()?;
@@ -107,7 +109,8 @@ impl Kernel {
 
     /// The block size that keeps most of the device busy, with `shared_bytes` of dynamic shared memory for each block
     /// (`hipModuleOccupancyMaxPotentialBlockSize`).
-    pub fn best_block(&self, shared_bytes: u32) -> Result<Occupancy> {
+    #[doc(alias("hipModuleOccupancyMaxPotentialBlockSize", "cuOccupancyMaxPotentialBlockSize"))]
+    pub fn max_potential_block_size(&self, shared_bytes: u32) -> Result<Occupancy> {
         self.device().activate()?;
         let (mut grid, mut block): (c_int, c_int) = (0, 0);
         // SAFETY: both are valid for a write; the function's module is loaded; 0 asks for no limit on the block.
@@ -120,8 +123,8 @@ impl Kernel {
         Ok(Occupancy { min_grid: u32::try_from(grid).unwrap_or(0), block: u32::try_from(block).unwrap_or(0) })
     }
 
-    /// As [`best_block`](Self::best_block), with at most `limit` threads in a block.
-    pub fn best_block_within(&self, shared_bytes: u32, limit: u32) -> Result<Occupancy> {
+    /// As [`max_potential_block_size`](Self::max_potential_block_size), with at most `limit` threads in a block.
+    pub fn max_potential_block_size_with_limit(&self, shared_bytes: u32, limit: u32) -> Result<Occupancy> {
         self.device().activate()?;
         let (mut grid, mut block): (c_int, c_int) = (0, 0);
         let limit = c_int::try_from(limit).unwrap_or(c_int::MAX);
@@ -144,6 +147,7 @@ impl Kernel {
     /// Allows launches with this much dynamic shared memory (`hipFuncSetAttribute`,
     /// `hipFuncAttributeMaxDynamicSharedMemorySize`). AMD's devices need no permission for what they have, and some
     /// releases of ROCm refuse the call for kernels of modules (`hipErrorInvalidDeviceFunction`).
+    #[doc(alias("hipFuncSetAttribute", "cudaFuncSetAttribute"))]
     pub fn set_max_dynamic_shared(&self, bytes: u32) -> Result<()> {
         self.set_attribute(hip_sys::hipFuncAttributeMaxDynamicSharedMemorySize, bytes)
     }
@@ -153,6 +157,7 @@ impl Kernel {
     ///
     /// # Errors
     /// [`Error::InvalidValue`] for more than 100; the runtime's, as for [`set_max_dynamic_shared`](Self::set_max_dynamic_shared).
+    #[doc(alias("hipFuncSetAttribute", "cudaFuncSetAttribute"))]
     pub fn set_shared_carveout(&self, percent: u32) -> Result<()> {
         if percent > 100 {
             return Err(Error::InvalidValue {
@@ -191,6 +196,7 @@ impl Kernel {
     /// - uses memory behind a [`DevicePtr`](crate::DevicePtr) (or an address hidden in a structure) only while it is
     ///   allocated and no one else uses it: a launch does not know of such memory, keep it until the stream is done;
     /// - leaves bytes in the buffers that may be read as their element types ([`Pod`](crate::Pod) types take any).
+    #[doc(alias("hipModuleLaunchKernel", "cuLaunchKernel"))]
     pub unsafe fn launch<A: KernelArgs>(&self, stream: &Stream, config: LaunchConfig, args: A) -> Result<()> {
         let device = self.device();
         device.expect(stream.device(), "the stream")?;

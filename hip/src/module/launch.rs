@@ -42,6 +42,7 @@ impl Kernel {
     ///
     /// # Safety
     /// That of [`launch`](Self::launch).
+    #[doc(alias("hipModuleLaunchCooperativeKernel", "cuLaunchCooperativeKernel"))]
     pub unsafe fn launch_cooperative<A: KernelArgs>(
         &self,
         stream: &Stream,
@@ -189,6 +190,7 @@ impl Kernel {
     ///
     /// # Safety
     /// That of [`launch`](Self::launch).
+    #[doc(alias("hipDrvLaunchKernelEx", "cuLaunchKernelEx"))]
     #[cfg(feature = "rocm-7-0")]
     pub unsafe fn launch_with<A: KernelArgs>(
         &self,

@@ -42,12 +42,13 @@ impl LinkInput {
 /// ```no_run
 /// # fn main() -> hip::Result<()> {
 /// let device = hip::Device::get(0)?;
-/// let mut linker = hip::Linker::new(&device)?;
-/// linker.add(hip::LinkInput::Bitcode, &std::fs::read("kernels.bc").unwrap(), "kernels")?;
-/// linker.add_file(hip::LinkInput::Bitcode, "library.bc")?;
+/// let mut linker = hip::module::Linker::new(&device)?;
+/// linker.add(hip::module::LinkInput::Bitcode, &std::fs::read("kernels.bc").unwrap(), "kernels")?;
+/// linker.add_file(hip::module::LinkInput::Bitcode, "library.bc")?;
 /// let module = hip::Module::load(&device, &linker.finish()?)?;
 /// # Ok(()) }
 /// ```
+#[doc(alias("hipLinkDestroy", "cuLinkDestroy"))]
 pub struct Linker {
     raw: hipLinkState_t,
     device: Device,
@@ -60,6 +61,7 @@ unsafe impl Send for Linker {}
 
 impl Linker {
     /// A linker for a device's architecture (`hipLinkCreate`).
+    #[doc(alias("hipLinkCreate", "cuLinkCreate"))]
     pub fn new(device: &Device) -> Result<Self> {
         device.activate()?;
         let mut raw: hipLinkState_t = ptr::null_mut();
@@ -73,6 +75,7 @@ impl Linker {
     ///
     /// # Errors
     /// [`Error::Image`] for nothing, and for what does not begin like what it is said to be.
+    #[doc(alias("hipLinkAddData", "cuLinkAddData"))]
     pub fn add(&mut self, kind: LinkInput, bytes: &[u8], name: &str) -> Result<()> {
         expect_start(kind, bytes)?;
         let c_name = CString::new(name).unwrap_or_default();
@@ -100,6 +103,7 @@ impl Linker {
     ///
     /// # Errors
     /// [`Error::File`] if it cannot be read; those of [`add`](Self::add).
+    #[doc(alias("hipLinkAddFile", "cuLinkAddFile"))]
     pub fn add_file(&mut self, kind: LinkInput, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
         let bytes = std::fs::read(path)
@@ -111,6 +115,7 @@ impl Linker {
     ///
     /// # Errors
     /// The runtime's if it does not link: what it wrote about it is in its log (`AMD_LOG_LEVEL=1`).
+    #[doc(alias("hipLinkComplete", "cuLinkComplete"))]
     pub fn finish(self) -> Result<Vec<u8>> {
         self.device.activate()?;
         let (mut binary, mut bytes) = (ptr::null_mut::<c_void>(), 0usize);

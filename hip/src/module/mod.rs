@@ -8,7 +8,7 @@ mod image;
 mod kernel;
 mod launch;
 #[cfg(feature = "rocm-7-1")]
-pub(crate) mod library;
+mod library;
 mod limits;
 #[cfg(feature = "rocm-6-4")]
 mod linker;
@@ -16,6 +16,7 @@ mod metadata;
 mod msgpack;
 mod multi_device;
 mod options;
+#[doc(hidden)]
 pub mod typed;
 
 use std::borrow::Cow;
@@ -34,17 +35,20 @@ pub(crate) use global::variable;
 pub use kernel::{Kernel, Occupancy};
 #[cfg(feature = "rocm-7-0")]
 pub use launch::LaunchAttributes;
+#[cfg(feature = "rocm-7-1")]
+pub use library::{Library, LibraryKernel};
 #[cfg(feature = "rocm-6-4")]
 pub use linker::{LinkInput, Linker};
 pub use metadata::{KernelInfo, Parameter, ParameterKind};
-pub use multi_device::{DevicePart, launch_cooperative_on_devices};
+pub use multi_device::{DeviceLaunch, launch_cooperative_multi_device};
 pub use options::{LoadLog, LoadOptions};
 
 use crate::core::arch::Arch;
+pub use crate::core::attribute::FunctionAttribute;
 use crate::core::call::check;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
-pub(crate) use crate::core::geometry::{Dim3, LaunchConfig};
+pub use crate::core::geometry::{Dim3, LaunchConfig};
 use crate::core::releases::one_at_a_time;
 use crate::core::trace;
 use crate::stream::usage::Usage;
@@ -52,6 +56,7 @@ use image::CodeObject;
 
 /// Code loaded on a device (`hipModule_t`). Cheap to clone: a clone is the same module, and the code stays loaded as long
 /// as a module, a kernel of it or a queued launch is left.
+#[doc(alias("hipModuleUnload", "cuModuleUnload"))]
 #[derive(Clone)]
 pub struct Module {
     inner: Arc<ModuleInner>,
@@ -91,6 +96,8 @@ impl Module {
     /// [`Error::Image`] if it is neither, or compressed and the feature is off, or if loading it would run code: its metadata marks
     /// a kernel `.kind: init` or `fini` ([`load_with_init_kernels`](Self::load_with_init_kernels)). [`Error::Architecture`] if it
     /// has no code for the device, with what it has.
+    #[doc(alias("hipModuleLoadData", "cuModuleLoadData"))]
+    #[doc(alias("hipModuleLoadFatBinary", "cuModuleLoadFatBinary"))]
     pub fn load(device: &Device, image: &[u8]) -> Result<Self> {
         let _span = trace::module_load(*device, image.len());
         let object = image::select_inert(image, &device.properties()?.arch)?;
@@ -111,6 +118,7 @@ impl Module {
     ///
     /// # Errors
     /// Those of [`load`](Self::load); what the runtime logged is in the error.
+    #[doc(alias("hipModuleLoadDataEx", "cuModuleLoadDataEx"))]
     pub fn load_with(device: &Device, image: &[u8], options: &LoadOptions) -> Result<(Self, LoadLog)> {
         let _span = trace::module_load(*device, image.len());
         let object = image::select_inert(image, &device.properties()?.arch)?;
@@ -159,6 +167,7 @@ impl Module {
     ///
     /// # Errors
     /// [`Error::File`] if it cannot be read; those of [`load`](Self::load).
+    #[doc(alias("hipModuleLoad", "cuModuleLoad"))]
     pub fn load_file(device: &Device, path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let image =
@@ -201,6 +210,7 @@ impl Module {
     ///
     /// # Errors
     /// [`Error::KernelNotFound`] if there is none, with the names that there are.
+    #[doc(alias("hipModuleGetFunction", "cuModuleGetFunction"))]
     pub fn kernel(&self, name: &str) -> Result<Kernel> {
         let not_found = || Error::KernelNotFound {
             name: name.to_owned(),
@@ -271,7 +281,7 @@ impl Drop for ModuleInner {
         let (address, device, image) = (self.raw.expose_provenance(), self.device, std::mem::take(&mut self._image));
         // Code that may still run stays loaded, and its image with it.
         let mut image = std::mem::ManuallyDrop::new(image);
-        self.usage.release(move || {
+        self.usage.release_when_idle(device, move || {
             if device.activate().is_ok() {
                 // SAFETY: from hipModuleLoadData, not unloaded yet, and no launch of its kernels is left.
                 let _ = unsafe { hip_sys::hipModuleUnload(ptr::with_exposed_provenance_mut(address)) };

@@ -10,9 +10,9 @@ use crate::core::releases::one_at_a_time;
 use crate::interop::{Uses, on_streams};
 use crate::stream::Stream;
 
-/// One device's part of a launch on several devices ([`launch_cooperative_on_devices`]).
+/// One device's part of a launch on several devices ([`launch_cooperative_multi_device`]).
 #[derive(Clone, Copy, Debug)]
-pub struct DevicePart<'a, A> {
+pub struct DeviceLaunch<'a, A> {
     /// The kernel, loaded for the device.
     pub kernel: &'a Kernel,
     /// A stream of the device, not its default one.
@@ -29,7 +29,8 @@ pub struct DevicePart<'a, A> {
 /// # fn main() -> hip::Result<()> {
 /// # const CODE: &[u8] = &[];
 /// # if CODE.is_empty() { return Ok(()) }
-/// use hip::{Device, DeviceBuffer, DevicePart, LaunchConfig, Module, Stream, launch_cooperative_on_devices};
+/// use hip::{Device, DeviceBuffer, LaunchConfig, Module, Stream};
+/// use hip::module::{DeviceLaunch, launch_cooperative_multi_device};
 ///
 /// let [first, second] = [Device::get(0)?, Device::get(1)?];
 /// let kernels = [Module::load(&first, CODE)?.kernel("step")?, Module::load(&second, CODE)?.kernel("step")?];
@@ -37,11 +38,11 @@ pub struct DevicePart<'a, A> {
 /// let mut a = DeviceBuffer::<f32>::zeroed(&first, 256)?;
 /// let mut b = DeviceBuffer::<f32>::zeroed(&second, 256)?;
 /// let parts = [
-///     DevicePart { kernel: &kernels[0], stream: &streams[0], args: (&mut a, 256u32) },
-///     DevicePart { kernel: &kernels[1], stream: &streams[1], args: (&mut b, 256u32) },
+///     DeviceLaunch { kernel: &kernels[0], stream: &streams[0], args: (&mut a, 256u32) },
+///     DeviceLaunch { kernel: &kernels[1], stream: &streams[1], args: (&mut b, 256u32) },
 /// ];
 /// // SAFETY: `step` takes a buffer and its length, and stays inside of it.
-/// unsafe { launch_cooperative_on_devices(LaunchConfig::new(4, 64), &parts)? };
+/// unsafe { launch_cooperative_multi_device(LaunchConfig::new(4, 64), &parts)? };
 /// # Ok(()) }
 /// ```
 ///
@@ -51,9 +52,10 @@ pub struct DevicePart<'a, A> {
 ///
 /// # Safety
 /// That of [`Kernel::launch`], for each part.
-pub unsafe fn launch_cooperative_on_devices<A: KernelArgs>(
+#[doc(alias("hipModuleLaunchCooperativeKernelMultiDevice", "cuLaunchCooperativeKernelMultiDevice"))]
+pub unsafe fn launch_cooperative_multi_device<A: KernelArgs>(
     config: LaunchConfig,
-    parts: &[DevicePart<'_, A>],
+    parts: &[DeviceLaunch<'_, A>],
 ) -> Result<()> {
     let (Some(first), Ok(count)) = (parts.first(), c_uint::try_from(parts.len())) else {
         return Err(bad_devices("none".to_owned()));

@@ -8,7 +8,7 @@ use std::ptr;
 use bytemuck::{NoUninit, Pod};
 use smallvec::SmallVec;
 
-use super::args::{ARGUMENT, point_to_hidden};
+use super::args::{ARGUMENT, named, point_to_hidden};
 use super::{Kernel, KernelInfo, LaunchConfig, Module, ParameterKind};
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
@@ -230,9 +230,10 @@ impl TypedKernel {
         let device = kernel.device();
         device.expect(stream.device(), "the stream")?;
         let mut admitted = Admission::OWN;
-        for argument in &arguments {
+        for (index, argument) in arguments.iter().enumerate() {
             if let Some((memory, access)) = &argument.touched {
-                let admission = memory.admit(device, access.kind, ARGUMENT)?;
+                let admission = memory.admit(device, access.kind, ARGUMENT);
+                let admission = admission.map_err(|error| named(kernel.info(), index, error))?;
                 // The first covers all that are admitted while it is held.
                 if admitted.is_own() {
                     admitted = admission;

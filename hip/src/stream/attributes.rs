@@ -25,7 +25,8 @@ impl Stream {
     /// ```
     /// # fn main() -> hip::Result<()> {
     /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-    /// use hip::{Device, Stream, WaitPolicy};
+    /// use hip::{Device, Stream};
+    /// use hip::device::WaitPolicy;
     ///
     /// let stream = Stream::new(&Device::get(0)?)?;
     /// match stream.set_wait_policy(WaitPolicy::Block) {
@@ -37,6 +38,7 @@ impl Stream {
     ///
     /// # Errors
     /// [`Error::NoSymbol`] from a runtime before 7.1; [`Error::InvalidValue`] for a policy that is not known here.
+    #[doc(alias("hipStreamGetAttribute", "cuStreamGetAttribute", "cudaStreamGetAttribute"))]
     pub fn wait_policy(&self) -> Result<WaitPolicy> {
         self.device().activate()?;
         let mut value = hipLaunchAttributeValue::default();
@@ -59,6 +61,7 @@ impl Stream {
     ///
     /// # Errors
     /// [`Error::NoSymbol`] from a runtime before 7.1.
+    #[doc(alias("hipStreamSetAttribute", "cuStreamSetAttribute", "cudaStreamSetAttribute"))]
     pub fn set_wait_policy(&self, policy: WaitPolicy) -> Result<()> {
         self.device().activate()?;
         let value = hipLaunchAttributeValue { syncPolicy: raw(policy) };
@@ -72,6 +75,7 @@ impl Stream {
     ///
     /// # Errors
     /// [`Error::WrongDevice`]; [`Error::NoSymbol`] from a runtime before 7.2.
+    #[doc(alias("hipStreamCopyAttributes", "cuStreamCopyAttributes", "cudaStreamCopyAttributes"))]
     #[cfg(feature = "rocm-7-2")]
     pub fn copy_attributes_from(&self, source: &Self) -> Result<()> {
         self.device().expect(source.device(), "the stream with the attributes")?;

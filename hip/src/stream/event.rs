@@ -60,6 +60,7 @@ impl Default for EventOptions {
 
 impl EventOptions {
     /// With timing, waiting spins, for this process alone.
+    #[doc(alias("hipEventCreate", "cudaEventCreate"))]
     #[must_use]
     pub const fn new() -> Self {
         Self { timing: true, blocking_sync: false, interprocess: false }
@@ -191,6 +192,8 @@ unsafe impl Sync for Event {}
 
 impl Event {
     /// An event that keeps the time (`hipEventCreateWithFlags`).
+    #[doc(alias("hipEventCreateWithFlags", "cuEventCreate", "cudaEventCreateWithFlags"))]
+    #[doc(alias("hipEventCreate", "cudaEventCreate"))]
     pub fn new(device: &Device) -> Result<Self> {
         Self::with_options(device, EventOptions::new())
     }
@@ -204,6 +207,7 @@ impl Event {
     ///
     /// # Errors
     /// [`Error::InvalidValue`] for an interprocess event with timing, which there is not.
+    #[doc(alias("hipEventCreateWithFlags", "cuEventCreate", "cudaEventCreateWithFlags"))]
     pub fn with_options(device: &Device, options: EventOptions) -> Result<Self> {
         if options.interprocess && options.timing {
             return Err(Error::InvalidValue {
@@ -231,6 +235,7 @@ impl Event {
     ///
     /// # Errors
     /// [`Error::InvalidValue`] if it was not made [`interprocess`](EventOptions::interprocess).
+    #[doc(alias("hipIpcGetEventHandle", "cuIpcGetEventHandle", "cudaIpcGetEventHandle"))]
     pub fn ipc_handle(&self) -> Result<IpcEventHandle> {
         if !self.options.interprocess {
             return Err(Error::InvalidValue {
@@ -253,7 +258,8 @@ impl Event {
     /// ```no_run
     /// # fn receive() -> [u8; 64] { [0; 64] }
     /// # fn main() -> hip::Result<()> {
-    /// use hip::{Device, Event, IpcEventHandle, Stream};
+    /// use hip::{Device, Event, Stream};
+    /// use hip::stream::IpcEventHandle;
     ///
     /// let device = Device::get(0)?;
     /// let handle = IpcEventHandle::from_bytes(receive());
@@ -270,6 +276,7 @@ impl Event {
     /// # Safety
     /// The handle is what [`ipc_handle`](Self::ipc_handle) gave in another process that runs the same version of HIP. It is the name of
     /// shared memory, which the runtime maps and writes to, whatever it holds.
+    #[doc(alias("hipIpcOpenEventHandle", "cuIpcOpenEventHandle", "cudaIpcOpenEventHandle"))]
     pub unsafe fn open_ipc(device: &Device, handle: IpcEventHandle) -> Result<Self> {
         // The runtime looks for the end of the name.
         if handle.0[0] == 0 || !handle.0.contains(&0) {
@@ -325,6 +332,7 @@ impl Event {
     ///
     /// # Safety
     /// `raw` is an event of this device that is alive, and that nobody else destroys, or uses when this may be gone.
+    #[doc(alias("hipEventDestroy", "cuEventDestroy", "cudaEventDestroy"))]
     pub unsafe fn from_raw(device: &Device, raw: hipEvent_t, options: EventOptions) -> Result<Self> {
         Self::of_others(device, raw, options, true)
     }
@@ -368,10 +376,11 @@ impl Event {
     ///
     /// # Errors
     /// [`Error::WrongDevice`] if the stream is on another device.
+    #[doc(alias("hipEventRecord", "cuEventRecord", "cudaEventRecord"))]
     pub fn record(&self, stream: &Stream) -> Result<()> {
         if stream.device() != self.device {
             return Err(Error::WrongDevice {
-                what: "the event",
+                what: "the event".into(),
                 expected: stream.device().index(),
                 found: self.device.index(),
             });
@@ -390,6 +399,7 @@ impl Event {
     ///
     /// # Errors
     /// [`Error::EventNotRecorded`] if it was never recorded. An error of the work comes back here.
+    #[doc(alias("hipEventSynchronize", "cuEventSynchronize", "cudaEventSynchronize"))]
     pub fn synchronize(&self) -> Result<()> {
         let recorded = self.recorded_for_host()?;
         self.device.activate()?;
@@ -413,7 +423,8 @@ impl Event {
     ///
     /// # Errors
     /// [`Error::EventNotRecorded`] if it was never recorded. An error of the work comes back here.
-    pub fn is_done(&self) -> Result<bool> {
+    #[doc(alias("hipEventQuery", "cuEventQuery", "cudaEventQuery"))]
+    pub fn is_complete(&self) -> Result<bool> {
         let recorded = self.recorded_for_host()?;
         self.device.activate()?;
         let known = without_captures(recorded.as_ref(), || {
@@ -440,6 +451,7 @@ impl Event {
     ///
     /// # Errors
     /// [`Error::EventNotRecorded`], [`Error::EventWithoutTiming`]; [`Error::InvalidValue`] if this event comes before `start`.
+    #[doc(alias("hipEventElapsedTime", "cuEventElapsedTime", "cudaEventElapsedTime"))]
     pub fn elapsed_since(&self, start: &Self) -> Result<Duration> {
         if !(self.options.timing && start.options.timing) {
             return Err(Error::EventWithoutTiming);

@@ -37,12 +37,13 @@ impl Stream {
     ///
     /// # Errors
     /// [`Error::InvalidValue`] for null and the other handles that name no one stream (`hipStreamLegacy`, `hipStreamPerThread`): take
-    /// [`Device::default_stream`] and [`Stream::of_this_thread`]. [`Error::WrongDevice`] for a stream of another device. The stream is still
+    /// [`Device::default_stream`] and [`Stream::per_thread`]. [`Error::WrongDevice`] for a stream of another device. The stream is still
     /// the caller's then.
     ///
     /// # Safety
     /// `raw` is a stream that is alive. Nobody else destroys it, or uses it when the handles and buffers named above may be gone. While this crate
     /// queues work on it or waits for it, nobody captures it but [`Stream::capture`].
+    #[doc(alias("hipStreamDestroy", "cuStreamDestroy", "cudaStreamDestroy"))]
     pub unsafe fn from_raw(device: &Device, raw: hipStream_t) -> Result<Self> {
         expect_of(device, raw)?;
         Ok(Self { inner: StreamInner::new(raw, *device) })
@@ -71,7 +72,7 @@ fn expect_of(device: &Device, raw: hipStream_t) -> Result<()> {
         return Err(Error::InvalidValue {
             what: "a stream of other code",
             value: format!("{raw:p}, which stands for a default stream"),
-            allowed: "one that was made: Device::default_stream and Stream::of_this_thread have the others".to_owned(),
+            allowed: "one that was made: Device::default_stream and Stream::per_thread have the others".to_owned(),
         });
     }
     device.activate()?;

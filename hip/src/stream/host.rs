@@ -111,11 +111,13 @@ impl Stream {
     /// # Errors
     /// The runtime's; the function is then dropped without being called. [`Error::Capture`] while the stream is captured:
     /// a graph may run many times, so it takes functions by [`Graph::add_host`](crate::Graph::add_host).
+    #[doc(alias("hipLaunchHostFunc", "cuLaunchHostFunc", "cudaLaunchHostFunc"))]
+    #[doc(alias("hipStreamAddCallback", "cuStreamAddCallback", "cudaStreamAddCallback"))]
     pub fn launch_host_function<F: FnOnce() + Send + 'static>(&self, function: F) -> Result<()> {
         // A graph may run many times, and the function is for once.
         self.inner.refuse_captured("a function for one call (Graph::add_host takes one for many)")?;
         let data = Box::into_raw(Box::new(Call { function, report: Arc::clone(self.inner.report()) }));
-        let result = self.inner.submit(&[], None, |raw| {
+        let result = self.inner.submit_held(&[], None, |raw| {
             // SAFETY: the stream is alive; `trampoline` takes what `data` points to, which may be sent to another thread.
             let status = unsafe { hip_sys::hipLaunchHostFunc(raw, Some(trampoline::<F>), data.cast()) };
             check(status, "hipLaunchHostFunc", || self.inner.describe())
@@ -124,7 +126,7 @@ impl Stream {
             // SAFETY: from Box::into_raw above; the runtime has refused it and does not call it.
             drop(unsafe { Box::from_raw(data) });
         }
-        result
+        result.map(drop)
     }
 }
 

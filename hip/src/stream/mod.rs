@@ -3,14 +3,14 @@
 #[cfg(feature = "rocm-7-1")]
 mod attributes;
 mod capture;
+mod completion;
 pub(crate) mod event;
 #[cfg(feature = "rocm-10-0")]
 mod execution;
-mod finished;
 mod foreign;
 mod host;
 mod launches;
-mod of_device;
+pub(crate) mod of_device;
 mod signal;
 mod signal_op;
 pub(crate) mod usage;
@@ -26,9 +26,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Tr
 use hip_sys::{hipEvent_t, hipStream_t, ihipStream_t};
 
 pub(crate) use capture::{Capture, keep};
+pub use completion::Completion;
+pub use event::{Event, EventOptions, IpcEventHandle};
 #[cfg(feature = "rocm-10-0")]
 pub(crate) use execution::{ContextInner, create_in_context};
-pub use finished::Finished;
 pub(crate) use host::{Report, run_reporting};
 pub(crate) use launches::Launching;
 pub use signal::{Signal, WaitCondition};
@@ -38,9 +39,9 @@ use crate::core::call::{check, failed};
 use crate::core::context;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result, Status};
-use crate::core::later::{self, Verdict};
+use crate::core::later::{self, Blocker, Verdict};
 use crate::core::trace;
-use event::{Event, PooledEvent};
+use event::PooledEvent;
 use launches::Launches;
 use usage::{Access, Accesses, Pending};
 
@@ -55,6 +56,7 @@ const ISOLATED: Status = Status(905);
 ///
 /// Make streams with [`Stream::new`] and pass them around: a program that only uses the device's one default stream
 /// ([`Device::default_stream`]) never overlaps anything.
+#[doc(alias("hipStreamDestroy", "cuStreamDestroy", "cudaStreamDestroy"))]
 #[derive(Clone)]
 pub struct Stream {
     pub(crate) inner: Arc<StreamInner>,
@@ -69,12 +71,14 @@ pub struct StreamOptions {
 
 impl StreamOptions {
     /// Normal priority, not blocking.
+    #[doc(alias("hipStreamCreate", "cudaStreamCreate"))]
+    #[doc(alias("hipStreamCreateWithFlags", "cuStreamCreate", "cudaStreamCreateWithFlags"))]
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A priority within [`Device::stream_priorities`]; lower numbers go first.
+    /// A priority within [`Device::stream_priority_range`]; lower numbers go first.
     #[must_use]
     pub fn priority(mut self, priority: i32) -> Self {
         self.priority = Some(priority);
@@ -108,6 +112,8 @@ pub(crate) struct StreamInner {
     over: AtomicU64,
     /// The highest ticket of which the runtime could not say whether it is over.
     unknown: AtomicU64,
+    /// The highest ticket whose work may wait for something that the host does.
+    held: AtomicU64,
     /// Locked while an error is on its way from the runtime to `report`.
     asking: Mutex<()>,
     /// Errors that host functions and destructors met: what they belong to is this stream's, so who waits for it next gets them.
@@ -156,6 +162,8 @@ fn create_with_cu_mask(device: &Device, mask: &[u32]) -> Result<hipStream_t> {
 
 impl Stream {
     /// A new stream of normal priority that does not wait for the legacy default stream (`hipStreamCreateWithFlags`).
+    #[doc(alias("hipStreamCreateWithFlags", "cuStreamCreate", "cudaStreamCreateWithFlags"))]
+    #[doc(alias("hipStreamCreate", "cudaStreamCreate"))]
     pub fn new(device: &Device) -> Result<Self> {
         Self::with_options(device, StreamOptions::new())
     }
@@ -163,7 +171,9 @@ impl Stream {
     /// A new stream (`hipStreamCreateWithFlags`, `hipStreamCreateWithPriority`).
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] for a priority outside of [`Device::stream_priorities`], which the runtime would silently bend.
+    /// [`Error::InvalidValue`] for a priority outside of [`Device::stream_priority_range`], which the runtime would silently bend.
+    #[doc(alias("hipStreamCreateWithFlags", "cuStreamCreate", "cudaStreamCreateWithFlags"))]
+    #[doc(alias("hipStreamCreateWithPriority", "cuStreamCreateWithPriority", "cudaStreamCreateWithPriority"))]
     pub fn with_options(device: &Device, options: StreamOptions) -> Result<Self> {
         let flags = if options.blocking { hip_sys::hipStreamDefault } else { hip_sys::hipStreamNonBlocking };
         let mut raw: hipStream_t = ptr::null_mut();
@@ -188,7 +198,7 @@ impl Stream {
     }
 
     pub(crate) fn check_priority(device: &Device, priority: i32) -> Result<()> {
-        let allowed = device.stream_priorities()?;
+        let allowed = device.stream_priority_range()?;
         if allowed.contains(&priority) {
             return Ok(());
         }
@@ -205,6 +215,7 @@ impl Stream {
     ///
     /// # Errors
     /// [`Error::InvalidValue`] for a mask that leaves no unit.
+    #[doc(alias("hipExtStreamCreateWithCUMask"))]
     pub fn with_cu_mask(device: &Device, mask: &[u32]) -> Result<Self> {
         if mask.iter().all(|&word| word == 0) {
             return Err(Error::InvalidValue {
@@ -225,13 +236,13 @@ impl Stream {
     /// # fn main() -> hip::Result<()> {
     /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
     /// let device = hip::Device::get(0)?;
-    /// let here = hip::Stream::of_this_thread(&device)?;
-    /// assert_eq!(here, hip::Stream::of_this_thread(&device)?);
-    /// let there = std::thread::spawn(move || hip::Stream::of_this_thread(&device)).join().unwrap()?;
+    /// let here = hip::Stream::per_thread(&device)?;
+    /// assert_eq!(here, hip::Stream::per_thread(&device)?);
+    /// let there = std::thread::spawn(move || hip::Stream::per_thread(&device)).join().unwrap()?;
     /// assert_ne!(here, there);
     /// # Ok(()) }
     /// ```
-    pub fn of_this_thread(device: &Device) -> Result<Self> {
+    pub fn per_thread(device: &Device) -> Result<Self> {
         thread_local! {
             static STREAMS: RefCell<Vec<Stream>> = const { RefCell::new(Vec::new()) };
         }
@@ -246,6 +257,7 @@ impl Stream {
     }
 
     /// The priority that the runtime has given it (`hipStreamGetPriority`): lower numbers go first.
+    #[doc(alias("hipStreamGetPriority", "cuStreamGetPriority", "cudaStreamGetPriority"))]
     pub fn priority(&self) -> Result<i32> {
         self.inner.device.activate()?;
         let mut priority: c_int = 0;
@@ -256,6 +268,7 @@ impl Stream {
     }
 
     /// Whether it and the device's legacy default stream wait for each other (`hipStreamGetFlags`).
+    #[doc(alias("hipStreamGetFlags", "cuStreamGetFlags", "cudaStreamGetFlags"))]
     pub fn is_blocking(&self) -> Result<bool> {
         if self.inner.raw().is_null() {
             return Ok(true);
@@ -269,6 +282,7 @@ impl Stream {
     }
 
     /// The compute units that its kernels may run on, a bit each (`hipExtStreamGetCUMask`).
+    #[doc(alias("hipExtStreamGetCUMask"))]
     pub fn cu_mask(&self) -> Result<Vec<u32>> {
         let units = self.inner.device.properties()?.compute_units;
         let words = units.div_ceil(32).max(1);
@@ -288,11 +302,13 @@ impl Stream {
     }
 
     /// Blocks until all work queued so far is done (`hipStreamSynchronize`). An error of that work comes back here.
+    #[doc(alias("hipStreamSynchronize", "cuStreamSynchronize", "cudaStreamSynchronize"))]
     pub fn synchronize(&self) -> Result<()> {
         self.inner.wait_all()
     }
 
     /// Whether all work queued so far is done (`hipStreamQuery`).
+    #[doc(alias("hipStreamQuery", "cuStreamQuery", "cudaStreamQuery"))]
     pub fn is_idle(&self) -> Result<bool> {
         let idle = self.inner.is_idle()?;
         later::catch_up();
@@ -304,10 +320,11 @@ impl Stream {
     ///
     /// # Errors
     /// [`Error::EventNotRecorded`] if the event was never recorded: C would wait for nothing and say nothing.
+    #[doc(alias("hipStreamWaitEvent", "cuStreamWaitEvent", "cudaStreamWaitEvent"))]
     pub fn wait_event(&self, event: &Event) -> Result<()> {
         let Some(recorded) = event.recorded_here()? else {
             // Others record it.
-            return self.inner.wait_raw_event(event.raw());
+            return self.inner.wait_held_event(event.raw());
         };
         if let Some(capture) = &recorded.capture {
             self.inner.join(capture)?;
@@ -331,6 +348,8 @@ impl Stream {
     ///
     /// # Errors
     /// [`Error::Capture`] if one of the two streams is captured by another thread, or into another graph.
+    #[doc(alias("hipEventRecord", "cuEventRecord", "cudaEventRecord"))]
+    #[doc(alias("hipStreamWaitEvent", "cuStreamWaitEvent", "cudaStreamWaitEvent"))]
     pub fn wait_for(&self, other: &Self) -> Result<()> {
         if self == other {
             return Ok(());
@@ -416,8 +435,13 @@ impl StreamInner {
         rest.id = self.id;
         rest.queue = Mutex::new(std::mem::take(&mut *self.lock()));
         rest.report = Arc::clone(&self.report);
-        for (to, from) in [(&rest.completed, &self.completed), (&rest.over, &self.over), (&rest.unknown, &self.unknown)]
-        {
+        let numbers = [
+            (&rest.completed, &self.completed),
+            (&rest.over, &self.over),
+            (&rest.unknown, &self.unknown),
+            (&rest.held, &self.held),
+        ];
+        for (to, from) in numbers {
             to.store(from.load(Ordering::Acquire), Ordering::Release);
         }
         rest
@@ -436,6 +460,7 @@ impl StreamInner {
             completed: AtomicU64::new(0),
             over: AtomicU64::new(0),
             unknown: AtomicU64::new(0),
+            held: AtomicU64::new(0),
             asking: Mutex::default(),
             report: Arc::default(),
             captured: AtomicBool::new(false),
@@ -546,7 +571,6 @@ impl StreamInner {
     }
 
     /// The ticket of the last work that is queued.
-    #[cfg(feature = "rocm-10-0")]
     pub(crate) fn issued(&self) -> u64 {
         self.lock().issued
     }
@@ -592,6 +616,31 @@ impl StreamInner {
             return self.capture_with(accesses, |_| queue(self.raw()));
         }
         self.submit(accesses, None, queue)
+    }
+
+    /// As [`submit_numbered`](Self::submit_numbered), for work that may wait for something that the host does. No subscriber is told.
+    pub(crate) fn submit_held(
+        self: &Arc<Self>,
+        accesses: &[Access<'_>],
+        launch: Option<Launching<'_>>,
+        queue: impl FnOnce(hipStream_t) -> Result<()>,
+    ) -> Result<u64> {
+        let _held = of_device::queueing_what_may_be_held();
+        let submitted = self.submit_untold(accesses, launch, || Ok(()), queue);
+        // What a call that failed has queued counts too.
+        self.held.fetch_max(self.issued(), Ordering::AcqRel);
+        submitted
+    }
+
+    /// Up to which ticket work may wait for something that the host does.
+    fn held_until(&self) -> u64 {
+        self.held.load(Ordering::Acquire)
+    }
+
+    /// The work up to `ticket`, if it is not known to be over.
+    fn blocker(self: &Arc<Self>, ticket: u64) -> Option<Blocker> {
+        let open = later::Queue::verdict(&**self, ticket) == Verdict::Open;
+        open.then(|| (Arc::clone(self) as Arc<dyn later::Queue>, ticket))
     }
 
     /// As [`submit_numbered`](Self::submit_numbered), with `check` asked first, unless the stream's last launch was the same.
@@ -671,6 +720,7 @@ impl StreamInner {
     ) -> Result<u64> {
         let mut pending: Vec<Pending> = Vec::new();
         for access in accesses {
+            access.usage.claim();
             access.usage.pending(access.kind, &mut pending);
         }
         for work in &pending {
@@ -731,6 +781,18 @@ impl StreamInner {
         let status = unsafe { hip_sys::hipEventRecord(event, self.raw()) };
         check(status, "hipEventRecord", || self.describe())?;
         Ok((state.issued, capture))
+    }
+
+    /// As [`wait_raw_event`](Self::wait_raw_event), of an event that comes nobody knows when. It counts as work, for it may hold the stream up.
+    fn wait_held_event(&self, event: hipEvent_t) -> Result<()> {
+        let _held = of_device::queueing_what_may_be_held();
+        let waited = self.wait_raw_event(event);
+        let mut queue = self.lock();
+        if !self.is_captured() {
+            queue.issued += 1;
+            self.held.fetch_max(queue.issued, Ordering::AcqRel);
+        }
+        waited
     }
 
     fn wait_raw_event(&self, event: hipEvent_t) -> Result<()> {
@@ -906,6 +968,7 @@ impl Drop for StreamInner {
         }
         let (raw, device) = (self.raw().expose_provenance(), self.device);
         let rest = Arc::new(self.remains());
+        device.streams().add_leaving(&rest);
         #[cfg(feature = "rocm-10-0")]
         let context = self.context.take();
         let issued = rest.lock().issued;
@@ -942,7 +1005,7 @@ impl Drop for StreamInner {
 /// let (mut low, mut high) = whole.split_at_mut(1000)?;
 /// // SAFETY: the halves have no byte in common.
 /// unsafe {
-///     hip::without_stream_order(|| {
+///     hip::stream::without_stream_order(|| {
 ///         low.fill_async(&first, 1)?;
 ///         high.fill_async(&second, 2) // does not wait for the first stream
 ///     })?;

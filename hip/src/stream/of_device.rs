@@ -1,14 +1,15 @@
 //! The streams of a device: those that it has by itself, and all of them together.
 
 use std::ptr;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, Weak};
+use std::time::{Duration, Instant};
 
 use super::capture::apart_from_captures;
 use super::{Stream, StreamInner, StreamOptions};
 use crate::core::call::check;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
-use crate::core::later;
+use crate::core::later::{self, Blocker};
 use crate::core::per_device::PerDevice;
 use crate::stream::event::SpareEvents;
 
@@ -21,6 +22,8 @@ pub(crate) struct DeviceStreams {
     blocking: OnceLock<Arc<StreamInner>>,
     /// All that there are.
     all: Mutex<Vec<Weak<StreamInner>>>,
+    /// What is left of streams that nobody has any more, until their work is over and they are destroyed.
+    leaving: Mutex<Vec<Weak<StreamInner>>>,
     /// For waits between streams.
     spare_events: SpareEvents,
 }
@@ -28,15 +31,20 @@ pub(crate) struct DeviceStreams {
 impl DeviceStreams {
     /// Notes a new stream.
     pub(super) fn add(&self, stream: &Arc<StreamInner>) {
-        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() == all.capacity() {
-            all.retain(|stream| stream.strong_count() > 0);
-        }
-        all.push(Arc::downgrade(stream));
+        add(&self.all, stream);
+    }
+
+    /// Notes what is left of a stream.
+    pub(super) fn add_leaving(&self, stream: &Arc<StreamInner>) {
+        add(&self.leaving, stream);
     }
 
     fn all(&self) -> Vec<Arc<StreamInner>> {
-        self.all.lock().unwrap_or_else(PoisonError::into_inner).iter().filter_map(Weak::upgrade).collect()
+        upgraded(&lock(&self.all))
+    }
+
+    fn leaving(&self) -> Vec<Arc<StreamInner>> {
+        upgraded(&lock(&self.leaving))
     }
 
     /// See [`crate::event::PooledEvent`].
@@ -48,6 +56,83 @@ impl DeviceStreams {
 /// Those of each device.
 static STREAMS: PerDevice<DeviceStreams> = PerDevice::new();
 
+/// Shared by calls that queue what may wait for the host, and held by one that waits for such a device whatever it does.
+static HELD: RwLock<()> = RwLock::new(());
+
+/// How long a call that waits for the whole device is put off while the device has work.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+fn lock(streams: &Mutex<Vec<Weak<StreamInner>>>) -> MutexGuard<'_, Vec<Weak<StreamInner>>> {
+    streams.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn upgraded(streams: &[Weak<StreamInner>]) -> Vec<Arc<StreamInner>> {
+    streams.iter().filter_map(Weak::upgrade).collect()
+}
+
+fn add(streams: &Mutex<Vec<Weak<StreamInner>>>, stream: &Arc<StreamInner>) {
+    let mut streams = lock(streams);
+    if streams.len() == streams.capacity() {
+        streams.retain(|stream| stream.strong_count() > 0);
+    }
+    streams.push(Arc::downgrade(stream));
+}
+
+/// Held while work is queued that may wait for something that the host does.
+pub(super) fn queueing_what_may_be_held() -> RwLockReadGuard<'static, ()> {
+    HELD.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Makes `call`, which waits in the runtime for all work of the device (`hipFree` and its kin), for a destructor: at once if the streams
+/// of the device have none, else later. If they always have some, it comes after a while all the same, but not while work of any
+/// stream may wait for the host.
+///
+/// The runtime waits for one stream after the other, and no other thread's call on that stream returns meanwhile, not even one that asks
+/// whether it is idle. If the host is to let the stream go on after such a call, it never does.
+pub(crate) fn when_idle(device: Device, call: impl FnOnce() + Send + 'static) {
+    try_when_idle(device, None, call);
+}
+
+fn try_when_idle(device: Device, since: Option<Instant>, call: impl FnOnce() + Send + 'static) {
+    let now = Instant::now();
+    let patient = since.is_none_or(|since| now.saturating_duration_since(since) < PATIENCE);
+    let blockers = match later::is_pressed() {
+        true => Vec::new(),
+        false => blockers(device, patient),
+    };
+    if !blockers.is_empty() {
+        return later::leave(blockers, move || try_when_idle(device, since.or(Some(now)), call));
+    }
+    // Not waited for in a thread of the user's.
+    let none_may_be_held = match since {
+        None => HELD.try_write().ok(),
+        Some(_) => Some(HELD.write().unwrap_or_else(PoisonError::into_inner)),
+    };
+    // Some may have been queued since.
+    if none_may_be_held.is_none() || !later::is_pressed() && !held().is_empty() {
+        drop(none_may_be_held);
+        return later::leave(held(), move || try_when_idle(device, since.or(Some(now)), call));
+    }
+    call();
+}
+
+/// What is in the way of a call that waits for the device: work of its streams, if one is `patient`, else what may wait for the host.
+fn blockers(device: Device, patient: bool) -> Vec<Blocker> {
+    let streams = device.streams();
+    let mut blockers = held();
+    if patient {
+        let all = streams.leaving().into_iter().chain(streams.all());
+        blockers.extend(all.filter_map(|stream| stream.blocker(stream.issued())));
+    }
+    blockers
+}
+
+/// Work of any device that may wait for the host: streams of other devices may wait for it.
+fn held() -> Vec<Blocker> {
+    let all = STREAMS.all().iter().flat_map(|streams| streams.leaving().into_iter().chain(streams.all()));
+    all.filter_map(|stream| stream.blocker(stream.held_until())).collect()
+}
+
 impl Device {
     pub(super) fn streams(&self) -> &'static DeviceStreams {
         STREAMS.of(*self)
@@ -57,16 +142,19 @@ impl Device {
     ///
     /// While a stream of any device is [captured](Stream::capture), HIP waits for no device. Then this waits for each stream of this crate that is
     /// not captured; streams that only other code knows are not waited for.
-    #[doc(alias = "cudaDeviceSynchronize")]
+    #[doc(alias("hipDeviceSynchronize", "cudaDeviceSynchronize", "cudaThreadSynchronize"))]
     pub fn synchronize(&self) -> Result<()> {
         self.activate()?;
         // One by one first: each is credited, and little is left for the call below, during which no capture can begin.
         let streams = self.streams().all();
-        let waited = streams.iter().fold(Ok(()), |all, stream| match stream.wait_for_device() {
-            // A stream that is captured has no work.
-            Err(Error::Capture { .. }) => all,
-            one => all.and(one),
-        });
+        let mut waited = Ok(());
+        for stream in &streams {
+            match stream.wait_for_device() {
+                // A stream that is captured has no work.
+                Err(Error::Capture { .. }) => {}
+                one => waited = waited.and(one),
+            }
+        }
         let whole = apart_from_captures(|| {
             // SAFETY: takes nothing.
             let status = unsafe { hip_sys::hipDeviceSynchronize() };

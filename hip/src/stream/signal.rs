@@ -24,7 +24,8 @@ use crate::stream::usage::{Access, Usage};
 /// ```
 /// # fn main() -> hip::Result<()> {
 /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-/// use hip::{Device, Signal, Stream, WaitCondition};
+/// use hip::{Device, Stream};
+/// use hip::stream::{Signal, WaitCondition};
 ///
 /// let device = Device::get(0)?;
 /// let signal = match Signal::new(&device, 0) {
@@ -41,6 +42,7 @@ use crate::stream::usage::{Access, Usage};
 /// stream.synchronize()?;
 /// # Ok(()) }
 /// ```
+#[doc(alias("hipExtMallocWithFlags"))]
 pub struct Signal {
     pointer: *mut AtomicU64,
     device: Device,
@@ -145,7 +147,7 @@ impl Signal {
 impl Drop for Signal {
     fn drop(&mut self) {
         let (address, device) = (self.pointer.expose_provenance(), self.device);
-        self.usage.release(move || {
+        self.usage.release_when_idle(device, move || {
             if device.activate().is_ok() {
                 // SAFETY: from hipExtMallocWithFlags, not freed yet, and no work uses it any more.
                 let _ = unsafe { hip_sys::hipFree(ptr::with_exposed_provenance_mut(address)) };

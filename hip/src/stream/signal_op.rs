@@ -98,18 +98,22 @@ impl Stream {
     /// Makes all later work on this stream wait until a signal's value fulfils a condition (`hipStreamWaitValue64`).
     ///
     /// # Errors
-    /// [`Capture`](crate::Error::Capture) while the stream is captured: [`Graph::add_signals`](crate::Graph::add_signals) puts it into
+    /// [`Capture`](crate::Error::Capture) while the stream is captured: [`Graph::add_signal_ops`](crate::Graph::add_signal_ops) puts it into
     /// a graph. The runtime's status.
+    #[doc(alias("hipStreamWaitValue64", "cuStreamWaitValue64"))]
+    #[doc(alias("hipStreamWaitValue32", "cuStreamWaitValue32"))]
     pub fn wait_signal(&self, signal: &Signal, condition: WaitCondition) -> Result<()> {
-        self.signal_operations(&[SignalOp::Wait(signal, condition)])
+        self.batch_signal_ops(&[SignalOp::Wait(signal, condition)])
     }
 
     /// Writes a signal after all work queued so far (`hipStreamWriteValue64`).
     ///
     /// # Errors
     /// Those of [`wait_signal`](Self::wait_signal).
+    #[doc(alias("hipStreamWriteValue64", "cuStreamWriteValue64"))]
+    #[doc(alias("hipStreamWriteValue32", "cuStreamWriteValue32"))]
     pub fn write_signal(&self, signal: &Signal, value: u64) -> Result<()> {
-        self.signal_operations(&[SignalOp::Write(signal, value)])
+        self.batch_signal_ops(&[SignalOp::Write(signal, value)])
     }
 
     /// Waits for signals and writes to them, in one call (`hipStreamBatchMemOp`, of ROCm 6.4). Runtimes that cannot, which 7.2 cannot
@@ -121,14 +125,15 @@ impl Stream {
     /// ```
     /// # fn main() -> hip::Result<()> {
     /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-    /// use hip::{Device, Signal, SignalOp, Stream, WaitCondition};
+    /// use hip::{Device, Stream};
+    /// use hip::stream::{Signal, SignalOp, WaitCondition};
     ///
     /// let device = Device::get(0)?;
     /// # if Signal::new(&device, 0).is_err() { return Ok(()) }
     /// let (go, done) = (Signal::new(&device, 0)?, Signal::new(&device, 0)?);
     /// let stream = Stream::new(&device)?;
     /// let both = [SignalOp::Wait(&go, WaitCondition::AtLeast(1)), SignalOp::Wait(&done, WaitCondition::Equal(0))];
-    /// match stream.signal_operations(&both) {
+    /// match stream.batch_signal_ops(&both) {
     ///     Err(error) if error.status() == Some(hip::Status::NOT_SUPPORTED) => return Ok(()),
     ///     other => other?,
     /// }
@@ -142,14 +147,15 @@ impl Stream {
     ///
     /// # Errors
     /// Those of [`wait_signal`](Self::wait_signal). Operations before the one that failed may be queued.
-    pub fn signal_operations(&self, operations: &[SignalOp<'_>]) -> Result<()> {
+    #[doc(alias("hipStreamBatchMemOp", "cuStreamBatchMemOp"))]
+    pub fn batch_signal_ops(&self, operations: &[SignalOp<'_>]) -> Result<()> {
         // The runtime would do them at once, and leave them out of the graph.
         self.inner.refuse_captured("waiting for signals and writing to them")?;
         if operations.is_empty() {
             return Ok(());
         }
         let accesses: SmallVec<[Access<'_>; 8]> = operations.iter().map(SignalOp::access).collect();
-        self.inner.submit(&accesses, None, |raw| {
+        let queued = self.inner.submit_held(&accesses, None, |raw| {
             let asked = |operations: &[SignalOp<'_>]| format!("{operations:?}, {}", self.inner.describe());
             for batch in operations.chunks(256) {
                 #[cfg(feature = "rocm-6-4")]
@@ -161,6 +167,7 @@ impl Stream {
                 }
             }
             Ok(())
-        })
+        });
+        queued.map(drop)
     }
 }

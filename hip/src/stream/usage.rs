@@ -5,15 +5,17 @@
 //! which streams another stream must wait for, and which the host must wait for before it touches or frees the
 //! memory. Nothing is recorded on the device for it: an event is made only when one stream has to wait for another.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use smallvec::SmallVec;
 
 use crate::core::context;
+use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::core::later::{self, Blocker, Queue, Verdict};
 use crate::stream::StreamInner;
+use crate::stream::of_device::when_idle;
 
 /// What a piece of work does with an allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -217,14 +219,12 @@ impl Usage {
 
     /// Of something that several threads may use at a time in ways that conflict, which then come one after the other.
     pub(crate) fn concurrent() -> Self {
-        let home = Home { shared: AtomicBool::new(true), ..Home::default() };
-        Self(Arc::new(Uses { concurrent: true, home, ..Uses::default() }))
+        Self(Arc::new(Uses { concurrent: true, ..Uses::default() }))
     }
 
     /// As [`concurrent`](Self::concurrent), of something that ends when its owner says so, so that no graph can keep it.
     pub(crate) fn concurrent_without_graphs() -> Self {
-        let home = Home { shared: AtomicBool::new(true), ..Home::default() };
-        Self(Arc::new(Uses { kind: MemoryKind::Borrowed, concurrent: true, home, ..Uses::default() }))
+        Self(Arc::new(Uses { kind: MemoryKind::Borrowed, concurrent: true, ..Uses::default() }))
     }
 
     /// The same uses once more, for a part of the allocation that has an owner of its own.
@@ -292,14 +292,29 @@ impl Usage {
         let home = &self.0.home;
         if home.stream.load(Ordering::Relaxed) == stream.id() && !home.shared.load(Ordering::Relaxed) {
             home.note(kind, ticket);
-            return true;
+            if !self.0.concurrent {
+                return true;
+            }
+            // Another thread may be in `claim`: either it sees the ticket, or this sees that it is there, and waits its turn. The stream of
+            // `home` stays, as its queue is locked.
+            fence(Ordering::SeqCst);
+            return !home.shared.load(Ordering::Relaxed);
         }
         !self.needs_order() && self.mark_beside(stream, kind, ticket)
     }
 
     /// Notes whether there is more to look at than [`Home`]'s stream.
     fn note_others(&self, state: &State) {
-        self.0.home.shared.store(self.needs_order() || !state.uses.is_empty(), Ordering::Relaxed);
+        self.0.home.shared.store(self.is_kept() || !state.uses.is_empty(), Ordering::Relaxed);
+    }
+
+    /// Before it is found out, with [`order`] held, what a use must wait for: threads that use it on the stream of [`Home`] meanwhile see
+    /// that, or are seen. [`mark`](Self::mark) ends it.
+    pub(crate) fn claim(&self) {
+        if self.0.concurrent {
+            self.0.home.shared.store(true, Ordering::Relaxed);
+            fence(Ordering::SeqCst);
+        }
     }
 
     /// Notes a use if there is nothing to wait for in other streams, and no entry to leave out.
@@ -430,6 +445,12 @@ impl Usage {
         }
         drop(state);
         give_back(self, free);
+    }
+
+    /// As [`release`](Self::release), for a call that waits in the runtime for all work of the device: when that has none, or may be
+    /// waited for.
+    pub(crate) fn release_when_idle(&mut self, device: Device, free: impl FnOnce() + Send + 'static) {
+        self.release(move || when_idle(device, free));
     }
 
     /// Blocks until nothing that is queued uses the allocation; `false` if that cannot be known. For what cannot be left for later.
@@ -569,6 +590,39 @@ mod tests {
         usage.mark(&second, AccessKind::Write, 6, &mut retired);
         assert_eq!(retired.len(), 1);
         assert_eq!(waits(&usage, AccessKind::Read), [(second.id(), 6)]);
+    }
+
+    /// Of two threads that use it on two streams, one sees the other: else their work would not be in order.
+    #[test]
+    fn of_two_conflicting_uses_one_sees_the_other() {
+        let rounds = if cfg!(miri) { 20 } else { 3_000 };
+        for _ in 0..rounds {
+            let usage = Usage::concurrent();
+            let (first, second) = (stream(), stream());
+            usage.mark(&first, AccessKind::Write, 1, &mut Vec::new());
+            first.credit(1).unwrap();
+            let seen = |waits: &[(u64, u64)], of: &Arc<StreamInner>| waits.iter().any(|&(id, _)| id == of.id());
+            let (mine, theirs) = std::thread::scope(|scope| {
+                let mine = scope.spawn(|| {
+                    let queue = first.try_lock();
+                    let alone = usage.mark_alone(&first, AccessKind::Write, 2);
+                    drop(queue);
+                    // Else it looks at the others, and sees the second.
+                    !alone
+                });
+                let theirs = scope.spawn(|| {
+                    let _order = order();
+                    usage.claim();
+                    let waits = waits(&usage, AccessKind::Write);
+                    let queue = second.try_lock();
+                    usage.mark(&second, AccessKind::Write, 1, &mut Vec::new());
+                    drop(queue);
+                    seen(&waits, &first)
+                });
+                (mine.join().unwrap(), theirs.join().unwrap())
+            });
+            assert!(mine || theirs);
+        }
     }
 
     #[test]

@@ -33,17 +33,23 @@ use crate::stream::usage::{Access, Usage};
 /// ```
 /// # fn main() -> hip::Result<()> {
 /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-/// use hip::{Array, ArrayShape, Device, FilterMode, Texture, TextureOptions};
+/// use hip::Device;
+/// use hip::memory::array::{Array, ArrayShape};
+/// use hip::texture::{FilterMode, Texture, TextureOptions};
 ///
 /// let device = Device::get(0)?;
 /// if device.has_images()? {
-///     let image = Array::from_slice(&device, ArrayShape::Plane(2, 2), &[0.0f32, 1.0, 2.0, 3.0])?;
-///     let texture = Texture::of_array(&image, TextureOptions::new().filter(FilterMode::Linear))?;
+///     let image = Array::from_slice(&device, ArrayShape::D2(2, 2), &[0.0f32, 1.0, 2.0, 3.0])?;
+///     let texture = Texture::from_array(&image, TextureOptions::new().filter(FilterMode::Linear))?;
 ///     // unsafe { kernel.launch(&stream, config, (&texture, &mut out, n))? };
 /// #   drop(texture);
 /// }
 /// # Ok(()) }
 /// ```
+#[doc(alias("hipCreateTextureObject", "cudaCreateTextureObject"))]
+#[doc(alias("hipDestroyTextureObject", "cudaDestroyTextureObject"))]
+#[doc(alias("hipTexObjectCreate", "cuTexObjectCreate"))]
+#[doc(alias("hipTexObjectDestroy", "cuTexObjectDestroy"))]
 pub struct Texture<'a> {
     raw: hipTextureObject_t,
     device: Device,
@@ -101,11 +107,11 @@ impl<'a> Texture<'a> {
     ///
     /// # Errors
     /// [`Error::InvalidValue`] for options that do not go with the texels; [`Error::Unsupported`] for [`FilterMode::Linear`] of a
-    /// [`Volume`](ArrayShape::Volume) or layers on MI200 (gfx90a), which ROCm's runtimes refuse.
-    pub fn of_array<T: Texel>(array: &'a Array<T>, options: TextureOptions) -> Result<Self> {
+    /// [`D3`](ArrayShape::D3) or layers on MI200 (gfx90a), which ROCm's runtimes refuse.
+    pub fn from_array<T: Texel>(array: &'a Array<T>, options: TextureOptions) -> Result<Self> {
         options.check(T::FORMAT)?;
         let resource = Access::read(array.usage());
-        let plain = matches!(array.shape(), ArrayShape::Line(_) | ArrayShape::Plane(..));
+        let plain = matches!(array.shape(), ArrayShape::D1(_) | ArrayShape::D2(..));
         Self::create(array.device(), &of_array(array.as_raw()), &options, resource, || {
             let refused = !plain && options.is_linear();
             let reason = "on this GPU the runtime blends no texels of volumes and of layered arrays";
@@ -119,7 +125,7 @@ impl<'a> Texture<'a> {
     /// # Errors
     /// [`Error::InvalidValue`] for options that do not go with the texels; `hipErrorNotSupported` for levels to be
     /// blended that the device does not blend.
-    pub fn of_mipmap<T: Texel>(array: &'a MipmappedArray<T>, options: TextureOptions) -> Result<Self> {
+    pub fn from_mipmap<T: Texel>(array: &'a MipmappedArray<T>, options: TextureOptions) -> Result<Self> {
         options.check(T::FORMAT)?;
         let description = hipResourceDesc {
             resType: hipResourceTypeMipmappedArray,
@@ -133,7 +139,7 @@ impl<'a> Texture<'a> {
     ///
     /// # Errors
     /// [`Error::InvalidValue`] for a slice that is empty, too long or begins where no texture can (whole buffers begin well).
-    pub fn of_buffer<T: Texel + 'a>(buffer: impl Into<DeviceSlice<'a, T>>, read: ReadMode) -> Result<Self> {
+    pub fn from_buffer<T: Texel + 'a>(buffer: impl Into<DeviceSlice<'a, T>>, read: ReadMode) -> Result<Self> {
         let buffer = buffer.into();
         let options = TextureOptions::new().read(read);
         options.check(T::FORMAT)?;
@@ -154,8 +160,11 @@ impl<'a> Texture<'a> {
     ///
     /// # Errors
     /// [`Error::InvalidValue`] for a slice that is empty, too large, of several planes, or whose address or pitch is not what
-    /// a texture's can be (those of a whole [`PitchedBuffer`](crate::PitchedBuffer) can), or options that do not go with the texels.
-    pub fn of_pitched<T: Texel + 'a>(memory: impl Into<PitchedSlice<'a, T>>, options: TextureOptions) -> Result<Self> {
+    /// a texture's can be (those of a whole [`PitchedBuffer`](crate::memory::PitchedBuffer) can), or options that do not go with the texels.
+    pub fn from_pitched<T: Texel + 'a>(
+        memory: impl Into<PitchedSlice<'a, T>>,
+        options: TextureOptions,
+    ) -> Result<Self> {
         let memory = memory.into();
         options.check(T::FORMAT)?;
         let (device, extent, pitch) = (memory.device(), memory.extent(), memory.pitch());

@@ -42,7 +42,7 @@ pub enum ReadMode {
     NormalizedFloat,
 }
 
-/// How levels of a [`MipmappedArray`](crate::MipmappedArray) are chosen and blended.
+/// How levels of a [`MipmappedArray`](crate::memory::array::MipmappedArray) are chosen and blended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MipmapOptions {
     /// Whether two levels are blended.
@@ -122,7 +122,7 @@ impl TextureOptions {
         self
     }
 
-    /// How levels are chosen, of a [`MipmappedArray`](crate::MipmappedArray).
+    /// How levels are chosen, of a [`MipmappedArray`](crate::memory::array::MipmappedArray).
     #[must_use]
     pub fn mipmap(mut self, options: MipmapOptions) -> Self {
         self.mipmap = Some(options);

@@ -18,6 +18,8 @@ use crate::stream::usage::{Access, AccessKind, Usage};
 ///
 /// `&Surface` is an argument for kernels that only read, `&mut Surface` for those that write; both are parameters of a
 /// [`kernel!`](crate::kernel) too.
+#[doc(alias("hipCreateSurfaceObject", "cudaCreateSurfaceObject"))]
+#[doc(alias("hipDestroySurfaceObject", "cudaDestroySurfaceObject"))]
 pub struct Surface<'a> {
     raw: hipSurfaceObject_t,
     device: Device,

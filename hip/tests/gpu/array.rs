@@ -1,21 +1,21 @@
 //! Arrays: copies between them and everything else, and what is refused.
 
-use hip::{
-    Array, ArrayShape, Device, DeviceBuffer, Error, LaunchConfig, MipmappedArray, PinnedBuffer, PitchedBuffer, Stream,
-    Surface, Texel,
-};
+use hip::memory::PitchedBuffer;
+use hip::memory::array::{Array, ArrayShape, MipmappedArray, Texel};
+use hip::texture::Surface;
+use hip::{Device, DeviceBuffer, Error, LaunchConfig, PinnedBuffer, Stream};
 
 use crate::{images, supported};
 
 /// Shapes of which arrays can be on ROCm.
 const SHAPES: [ArrayShape; 7] = [
-    ArrayShape::Line(33),
-    ArrayShape::Plane(33, 7),
-    ArrayShape::Plane(5, 1),
-    ArrayShape::Volume(9, 5, 3),
-    ArrayShape::Volume(9, 5, 1),
-    ArrayShape::LayeredLine(17, 4),
-    ArrayShape::LayeredPlane(9, 5, 3),
+    ArrayShape::D1(33),
+    ArrayShape::D2(33, 7),
+    ArrayShape::D2(5, 1),
+    ArrayShape::D3(9, 5, 3),
+    ArrayShape::D3(9, 5, 1),
+    ArrayShape::D1Layered(17, 4),
+    ArrayShape::D2Layered(9, 5, 3),
 ];
 
 /// Texels that are all different.
@@ -69,7 +69,7 @@ fn texels_of_every_format_go_to_arrays_of_every_shape_and_return() {
     #[cfg(feature = "half")]
     {
         let halves: Vec<_> = (0..12_u8).map(half::f16::from).collect();
-        let array = Array::<half::f16>::from_slice(&device, ArrayShape::Plane(4, 3), &halves).unwrap();
+        let array = Array::<half::f16>::from_slice(&device, ArrayShape::D2(4, 3), &halves).unwrap();
         assert_eq!(array.to_vec().unwrap(), halves);
     }
 }
@@ -79,7 +79,7 @@ fn arrays_are_copied_in_the_order_of_streams() {
     let Some(device) = images() else { return };
     let (first, second) = (Stream::new(&device).unwrap(), Stream::new(&device).unwrap());
     let source: Vec<u32> = (0..9 * 5 * 3).collect();
-    for shape in [ArrayShape::Volume(9, 5, 3), ArrayShape::LayeredPlane(9, 5, 3), ArrayShape::Plane(9, 15)] {
+    for shape in [ArrayShape::D3(9, 5, 3), ArrayShape::D2Layered(9, 5, 3), ArrayShape::D2(9, 15)] {
         let extent = shape.extent();
         let pinned = PinnedBuffer::from_slice(&device, &source).unwrap();
         let mut array = Array::<u32>::zeroed(&device, shape).unwrap();
@@ -110,21 +110,21 @@ fn arrays_that_cannot_be_are_refused_before_the_call() {
         other => panic!("{shape}: {other:?}"),
     };
     for shape in [
-        ArrayShape::Line(0),
-        ArrayShape::Plane(4, 0),
-        ArrayShape::Plane(0, 4),
-        ArrayShape::Volume(4, 4, 0),
-        ArrayShape::LayeredPlane(4, 4, 0),
-        ArrayShape::LayeredLine(4, 0),
-        ArrayShape::Line(1 << 20),
-        ArrayShape::Plane(1, 1 << 20),
-        ArrayShape::Volume(1, 1, 1 << 20),
-        ArrayShape::Plane(usize::MAX, 2),
-        ArrayShape::LayeredCubemap(1 << 10, usize::MAX),
+        ArrayShape::D1(0),
+        ArrayShape::D2(4, 0),
+        ArrayShape::D2(0, 4),
+        ArrayShape::D3(4, 4, 0),
+        ArrayShape::D2Layered(4, 4, 0),
+        ArrayShape::D1Layered(4, 0),
+        ArrayShape::D1(1 << 20),
+        ArrayShape::D2(1, 1 << 20),
+        ArrayShape::D3(1, 1, 1 << 20),
+        ArrayShape::D2(usize::MAX, 2),
+        ArrayShape::CubemapLayered(1 << 10, usize::MAX),
     ] {
         refused(shape);
     }
-    let mut array = Array::<f32>::zeroed(&device, ArrayShape::Plane(4, 3)).unwrap();
+    let mut array = Array::<f32>::zeroed(&device, ArrayShape::D2(4, 3)).unwrap();
     let wrong_length = |result| assert!(matches!(result, Err(Error::Length { .. })), "{result:?}");
     wrong_length(array.copy_from_slice(&[0.0; 11]));
     wrong_length(array.copy_to_slice(&mut [0.0; 13]));
@@ -137,7 +137,7 @@ fn arrays_that_cannot_be_are_refused_before_the_call() {
     // None at all is nothing to do.
     array.region_mut(2..2, .., ..).unwrap().copy_from_slice(&[]).unwrap();
     let stream = Stream::new(&device).unwrap();
-    let small = Array::<f32>::zeroed(&device, ArrayShape::Plane(3, 3)).unwrap();
+    let small = Array::<f32>::zeroed(&device, ArrayShape::D2(3, 3)).unwrap();
     let result = array.as_slice_mut().copy_from_array_async(&stream, &small);
     assert!(matches!(result, Err(Error::InvalidValue { .. })), "{result:?}");
     let pitched = PitchedBuffer::<f32>::zeroed(&device, (4, 4)).unwrap();
@@ -151,14 +151,14 @@ fn arrays_that_cannot_be_are_refused_before_the_call() {
 #[test]
 fn cubes_and_levels_are_there_or_an_error() {
     let Some(device) = images() else { return };
-    for shape in [ArrayShape::Cubemap(8), ArrayShape::LayeredCubemap(4, 2)] {
+    for shape in [ArrayShape::Cubemap(8), ArrayShape::CubemapLayered(4, 2)] {
         match Array::<f32>::zeroed(&device, shape) {
             Ok(array) => assert_eq!(array.to_vec().unwrap().len(), shape.extent().elements().unwrap()),
             // What ROCm's runtimes for Linux say.
             Err(error) => assert_eq!(error.status(), Some(hip::Status::INVALID_VALUE), "{error}"),
         }
     }
-    let plane = ArrayShape::Plane(16, 8);
+    let plane = ArrayShape::D2(16, 8);
     for levels in [0, 6, usize::MAX] {
         let refused = MipmappedArray::<f32>::new(&device, plane, levels);
         assert!(matches!(refused, Err(Error::InvalidValue { .. })), "{refused:?}");
@@ -180,8 +180,8 @@ fn kernels_read_and_write_surfaces() {
     let Some(transpose) = crate::image_kernel(&device, "transpose_surface") else { return };
     let stream = Stream::new(&device).unwrap();
     let source: Vec<f32> = (0..33_u8 * 7).map(f32::from).collect();
-    let mut from = Array::from_slice(&device, ArrayShape::Plane(33, 7), &source).unwrap();
-    let mut to = Array::<f32>::for_surfaces(&device, ArrayShape::Plane(7, 33)).unwrap();
+    let mut from = Array::from_slice(&device, ArrayShape::D2(33, 7), &source).unwrap();
+    let mut to = Array::<f32>::for_surfaces(&device, ArrayShape::D2(7, 33)).unwrap();
     {
         let (from, mut to) = (Surface::new(&mut from).unwrap(), Surface::new(&mut to).unwrap());
         let config = LaunchConfig::new((5, 1), (8, 8));
@@ -194,7 +194,7 @@ fn kernels_read_and_write_surfaces() {
 
     let double = crate::image_kernel(&device, "double_surface_3d").unwrap();
     let source: Vec<[u32; 2]> = (0..9 * 5 * 3).map(|i| [i, 7 * i]).collect();
-    let mut array = Array::from_slice(&device, ArrayShape::Volume(9, 5, 3), &source).unwrap();
+    let mut array = Array::from_slice(&device, ArrayShape::D3(9, 5, 3), &source).unwrap();
     {
         let mut surface = Surface::new(&mut array).unwrap();
         // SAFETY: the kernel keeps to the sizes.
@@ -214,7 +214,7 @@ fn the_host_writes_to_an_array_after_what_reads_it() {
     let Some(slow) = crate::kernel("slow_store") else { return };
     let stream = Stream::new(&device).unwrap();
     let before: Vec<u32> = (0..64).collect();
-    let mut array = Array::from_slice(&device, ArrayShape::Plane(8, 8), &before).unwrap();
+    let mut array = Array::from_slice(&device, ArrayShape::D2(8, 8), &before).unwrap();
     let mut busy = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
     let mut copy = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
     // SAFETY: 64 threads, 64 elements.

@@ -1,8 +1,8 @@
 //! Copies in batches.
 
-use hip::{
-    Array, ArrayShape, CopyBatch, CopyBatch3, Device, DeviceBuffer, Error, Extent, PinnedBuffer, PitchedBuffer, Stream,
-};
+use hip::memory::array::{Array, ArrayShape};
+use hip::memory::{CopyBatch, CopyBatch3d, Extent, PitchedBuffer};
+use hip::{Device, DeviceBuffer, Error, PinnedBuffer, Stream};
 
 use super::{device, supported};
 
@@ -108,13 +108,13 @@ fn batches_of_nothing_of_other_lengths_and_of_other_devices() {
 fn a_batch_copies_boxes() {
     let Some(device) = device() else { return };
     let (stream, other) = (Stream::new(&device).unwrap(), Stream::new(&device).unwrap());
-    CopyBatch3::new().queue(&stream).unwrap();
+    CopyBatch3d::new().queue(&stream).unwrap();
     let values: Vec<u32> = (1..=5 * 4 * 3).collect();
     for extent in [Extent::new_3d(5, 4, 3), Extent::new_2d(5, 12)] {
         let image = PitchedBuffer::from_slice(&device, extent, &values).unwrap();
         let mut whole = PitchedBuffer::<u32>::zeroed(&device, extent).unwrap();
         let mut parts = PitchedBuffer::<u32>::zeroed(&device, extent).unwrap();
-        let mut batch = CopyBatch3::new();
+        let mut batch = CopyBatch3d::new();
         batch.pitched(whole.as_slice_mut(), &image).unwrap();
         batch.pitched(parts.region_mut(3.., 1..4, ..).unwrap(), image.region(1..3, ..3, ..).unwrap()).unwrap();
         assert_eq!(batch.len(), 2);
@@ -123,7 +123,7 @@ fn a_batch_copies_boxes() {
         }
         // The other stream waits for it.
         let mut again = PitchedBuffer::<u32>::zeroed(&device, extent).unwrap();
-        let mut batch = CopyBatch3::new();
+        let mut batch = CopyBatch3d::new();
         batch.pitched(again.as_slice_mut(), &parts).unwrap();
         batch.queue(&other).unwrap();
         assert_eq!(whole.to_vec().unwrap(), values);
@@ -138,17 +138,17 @@ fn a_batch_copies_to_and_from_arrays() {
     let Some(device) = crate::images() else { return };
     let stream = Stream::new(&device).unwrap();
     let values: Vec<[u16; 2]> = (1..=5 * 4 * 3).map(|i| [i, 1000 - i]).collect();
-    for shape in [ArrayShape::Volume(5, 4, 3), ArrayShape::LayeredPlane(5, 4, 3), ArrayShape::Plane(5, 12)] {
+    for shape in [ArrayShape::D3(5, 4, 3), ArrayShape::D2Layered(5, 4, 3), ArrayShape::D2(5, 12)] {
         let image = PitchedBuffer::from_slice(&device, shape.extent(), &values).unwrap();
         let mut array = Array::<[u16; 2]>::zeroed(&device, shape).unwrap();
         let mut back = PitchedBuffer::<[u16; 2]>::zeroed(&device, shape.extent()).unwrap();
         let mut corner = PitchedBuffer::<[u16; 2]>::zeroed(&device, (2, 2)).unwrap();
-        let mut batch = CopyBatch3::new();
+        let mut batch = CopyBatch3d::new();
         batch.to_array(&mut array, &image).unwrap();
         if supported(batch.queue(&stream)).is_none() {
             return;
         }
-        let mut batch = CopyBatch3::new();
+        let mut batch = CopyBatch3d::new();
         batch.from_array(back.as_slice_mut(), &array).unwrap();
         let part = array.region(2..4, 1..3, ..1).unwrap();
         batch.from_array(corner.as_slice_mut(), part).unwrap();
@@ -158,10 +158,10 @@ fn a_batch_copies_to_and_from_arrays() {
         assert_eq!(corner.to_vec().unwrap(), [7, 8, 12, 13].map(|i| values[i]), "{shape}");
     }
     // Of a line of layers, each layer is a plane.
-    let shape = ArrayShape::LayeredLine(5, 12);
+    let shape = ArrayShape::D1Layered(5, 12);
     let image = PitchedBuffer::from_slice(&device, shape.extent(), &values).unwrap();
     let mut array = Array::<[u16; 2]>::zeroed(&device, shape).unwrap();
-    let mut batch = CopyBatch3::new();
+    let mut batch = CopyBatch3d::new();
     batch.to_array(&mut array, &image).unwrap();
     batch.queue(&stream).unwrap();
     assert_eq!(array.as_slice().to_vec().unwrap(), values);
@@ -173,14 +173,14 @@ fn boxes_of_other_extents_and_of_other_devices_are_refused() {
     let stream = Stream::new(&device).unwrap();
     let image = PitchedBuffer::<u8>::zeroed(&device, (4, 4)).unwrap();
     let mut to = PitchedBuffer::<u8>::zeroed(&device, (4, 4)).unwrap();
-    let result = CopyBatch3::new().pitched(to.as_slice_mut(), image.region(1.., .., ..).unwrap());
+    let result = CopyBatch3d::new().pitched(to.as_slice_mut(), image.region(1.., .., ..).unwrap());
     assert!(matches!(result, Err(Error::InvalidValue { .. })), "{result:?}");
-    let mut batch = CopyBatch3::new();
+    let mut batch = CopyBatch3d::new();
     batch.pitched(to.region_mut(..0, .., ..).unwrap(), image.region(..0, .., ..).unwrap()).unwrap();
     assert!(batch.is_empty(), "no elements are no copy");
     batch.queue(&stream).unwrap();
     let Ok(second) = Device::get(1) else { return };
-    let mut batch = CopyBatch3::new();
+    let mut batch = CopyBatch3d::new();
     batch.pitched(to.as_slice_mut(), &image).unwrap();
     let result = batch.queue(&Stream::new(&second).unwrap());
     assert!(matches!(result, Err(Error::WrongDevice { expected: 1, found: 0, .. })), "{result:?}");

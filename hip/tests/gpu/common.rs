@@ -134,3 +134,28 @@ pub(crate) fn eventually(what: &str, test: impl Fn() -> bool) {
         std::thread::sleep(std::time::Duration::from_millis(1));
     }
 }
+
+/// Ends the process with a message if it is not dropped within a minute: what hangs fails a test.
+pub(crate) struct Watchdog(Option<std::sync::mpsc::Sender<()>>);
+
+impl Watchdog {
+    pub(crate) fn new(what: &'static str) -> Self {
+        use std::sync::mpsc::{RecvTimeoutError, channel};
+        let (alive, gone) = channel::<()>();
+        std::thread::spawn(move || {
+            if gone.recv_timeout(std::time::Duration::from_secs(60)) == Err(RecvTimeoutError::Timeout) {
+                use std::io::Write as _;
+                // Past libtest's capture.
+                let _ = writeln!(std::io::stderr(), "{what}: it hangs");
+                std::process::abort();
+            }
+        });
+        Self(Some(alive))
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        self.0.take();
+    }
+}

@@ -4,11 +4,19 @@
 use std::fmt::Debug;
 use std::process::Command;
 
+use hip::device::CachePreference;
 use hip::dlpack::Tensor;
+use hip::graph::GraphFill;
+use hip::memory::pool::{MemoryPool, PoolOptions};
+use hip::memory::{
+    Coherence, MemoryAdvice, MemoryAttach, MemoryLocation, PinnedOptions, PitchedBuffer, RegisterOptions,
+    RegisteredBuffer,
+};
+use hip::module::LoadOptions;
+use hip::stream::Signal;
 use hip::{
-    Attachment, CachePreference, Coherence, Device, DeviceBuffer, Event, EventOptions, Graph, GraphFill, LaunchConfig,
-    LoadOptions, ManagedBuffer, MemoryAdvice, MemoryPlace, MemoryPool, Module, PinnedBuffer, PinnedOptions,
-    PitchedBuffer, PoolOptions, RegisterOptions, RegisteredBuffer, Signal, Stream, StreamOptions,
+    Device, DeviceBuffer, Event, EventOptions, Graph, LaunchConfig, ManagedBuffer, Module, PinnedBuffer, Stream,
+    StreamOptions,
 };
 
 use crate::{device, is_child, kernels, skipped};
@@ -52,7 +60,7 @@ fn things(device: &Device) -> Vec<Box<dyn Debug>> {
         Box::new(module),
         Box::new(stream.record().unwrap()),
         Box::new(Event::new(device).unwrap()),
-        Box::new(stream.finished().unwrap()),
+        Box::new(stream.completion().unwrap()),
         Box::new(StreamOptions::new()),
         Box::new(buffer.as_device_ptr()),
         Box::new(buffer.as_device_ptr().attributes().unwrap()),
@@ -82,17 +90,23 @@ fn things(device: &Device) -> Vec<Box<dyn Debug>> {
     things
 }
 
+/// Writes a line to stderr in one piece: the runtime logs the calls of other threads meanwhile.
+fn mark(what: &str) {
+    use std::io::Write as _;
+    std::io::stderr().write_all(format!("\n-- {what}\n").as_bytes()).unwrap();
+}
+
 #[test]
 fn debug_calls_nothing() {
     const TEST: &str = "debug::debug_calls_nothing";
     let Some(device) = device() else { return };
     if is_child() {
         let things = things(&device);
-        eprintln!("\n-- shown");
+        mark("shown");
         let text: String = things.iter().map(|thing| format!("{thing:?} {thing:#?}\n")).collect();
-        eprintln!("\n-- called");
+        mark("called");
         device.memory_info().unwrap();
-        eprintln!("\n-- end");
+        mark("end");
         assert!(text.lines().count() > 20);
         return;
     }
@@ -136,7 +150,7 @@ fn ask(device: &Device, what: &str) {
     let pinned = |options| PinnedBuffer::<u8>::with_options(device, 64, options).map(drop);
     let managed = || ManagedBuffer::<u8>::zeroed(device, 64).unwrap();
     let advise = |advice| managed().advise(advice);
-    let place = MemoryPlace::Device(*device);
+    let place = MemoryLocation::Device(*device);
     let _ = match what {
         "an event whose waiter sleeps" => {
             Event::with_options(device, EventOptions::new().blocking_sync(true)).map(drop)
@@ -146,12 +160,15 @@ fn ask(device: &Device, what: &str) {
         "coarse-grained memory" => {
             RegisteredBuffer::new(device, vec![0u8; 64], RegisterOptions::new().coarse_grained(true)).map(drop)
         }
-        "memory for one stream" => managed().attach_async(&Stream::new(device).unwrap(), Attachment::Stream),
+        "memory for one stream" => managed().attach_async(&Stream::new(device).unwrap(), MemoryAttach::Single),
         "memory that a device uses" => advise(MemoryAdvice::AccessedBy(place, true)),
         "memory that a device caches" => advise(MemoryAdvice::CoarseGrained(true)),
-        "a block with shared memory" => {
-            Module::load(device, kernels(device)).unwrap().kernel("vector_add").unwrap().best_block(1024).map(drop)
-        }
+        "a block with shared memory" => Module::load(device, kernels(device))
+            .unwrap()
+            .kernel("vector_add")
+            .unwrap()
+            .max_potential_block_size(1024)
+            .map(drop),
         "a larger cache" => device.set_cache_preference(CachePreference::L1),
         "code with options" => {
             let options = LoadOptions { max_registers: Some(64), optimization_level: Some(3), verbose: true };
@@ -171,10 +188,10 @@ fn options_reach_the_runtime() {
     let Some(device) = device() else { return };
     if is_child() {
         for (what, ..) in OPTIONS {
-            eprintln!("\n-- {what}");
+            mark(what);
             ask(&device, what);
         }
-        eprintln!("\n-- end");
+        mark("end");
         return;
     }
     if device.is_simulated() {

@@ -1,4 +1,5 @@
-use hip::{Device, DeviceAttribute, DeviceBuffer, Error, Limit, Stream, StreamOptions, WaitPolicy};
+use hip::device::{DeviceAttribute, Limit, WaitPolicy};
+use hip::{Device, DeviceBuffer, Error, Stream, StreamOptions};
 
 use crate::{device, in_child, is_child, supported};
 
@@ -92,7 +93,7 @@ fn foreign_code_may_switch_devices() {
 #[test]
 fn streams_have_the_priorities_that_the_device_offers() {
     let Some(device) = device() else { return };
-    let range = device.stream_priorities().unwrap();
+    let range = device.stream_priority_range().unwrap();
     assert!(range.contains(&0), "{range:?}");
     Stream::with_options(&device, StreamOptions::new().priority(*range.start())).unwrap();
     Stream::with_options(&device, StreamOptions::new().priority(*range.end()).blocking(true)).unwrap();
@@ -154,7 +155,7 @@ fn a_device_is_found_by_its_number_and_its_place() {
     let place = device.pci_bus_id().unwrap();
     assert_eq!(place, device.properties().unwrap().pci);
     assert_eq!(Device::by_pci(place).unwrap(), device);
-    let nowhere = hip::PciAddress { domain: 77, bus: 77, device: 7 };
+    let nowhere = hip::device::PciAddress { domain: 77, bus: 77, device: 7 };
     assert!(Device::by_pci(nowhere).is_err());
 }
 
@@ -209,17 +210,17 @@ fn the_runtime_is_asked_for_functions_errors_and_its_profiler() {
         DeviceBuffer::<u8>::uninit(&device, isize::MAX as usize).map(drop),
     ];
     assert!(refused.iter().all(|result| result.as_ref().is_err_and(|error| error.status().is_some())), "{refused:?}");
-    assert_eq!(hip::take_last_error(), hip::Status::SUCCESS, "calls of this crate leave none behind");
+    assert_eq!(hip::runtime::take_last_error(), hip::Status::SUCCESS, "calls of this crate leave none behind");
     // SAFETY: takes a number.
     unsafe { hip::sys::hipSetDevice(1000) };
-    assert_eq!(hip::peek_last_error(), hip::Status::INVALID_DEVICE);
-    assert_eq!(hip::take_last_error(), hip::Status::INVALID_DEVICE);
-    assert_eq!(hip::peek_last_error(), hip::Status::SUCCESS);
-    assert!(hip::driver_version().unwrap().0 >= 5);
-    supported(hip::profiler_start());
-    supported(hip::profiler_stop());
+    assert_eq!(hip::runtime::peek_last_error(), hip::Status::INVALID_DEVICE);
+    assert_eq!(hip::runtime::take_last_error(), hip::Status::INVALID_DEVICE);
+    assert_eq!(hip::runtime::peek_last_error(), hip::Status::SUCCESS);
+    assert!(hip::runtime::driver_version().unwrap().0 >= 5);
+    supported(hip::runtime::profiler_start());
+    supported(hip::runtime::profiler_stop());
     #[cfg(feature = "rocm-6-2")]
-    if let Some(address) = supported(hip::proc_address(c"hipGetDeviceCount")) {
+    if let Some(address) = supported(hip::runtime::proc_address(c"hipGetDeviceCount")) {
         // SAFETY: the type of this function in every release.
         let function = unsafe {
             std::mem::transmute::<
@@ -231,6 +232,6 @@ fn the_runtime_is_asked_for_functions_errors_and_its_profiler() {
         // SAFETY: `count` is valid for a write.
         assert_eq!(unsafe { function(&mut count) }.0, 0);
         assert_eq!(usize::try_from(count).unwrap(), Device::count().unwrap());
-        assert!(hip::proc_address(c"hipNoSuchFunction").is_err());
+        assert!(hip::runtime::proc_address(c"hipNoSuchFunction").is_err());
     }
 }

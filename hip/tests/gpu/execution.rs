@@ -3,24 +3,22 @@
 use std::sync::mpsc;
 use std::thread;
 
-use hip::{
-    ComputeUnits, Device, DeviceBuffer, Error, Event, ExecutionContext, LaunchConfig, Status, Stream, StreamOptions,
-    UnitGroup, WorkQueues,
-};
+use hip::execution::{ComputeUnits, ExecutionContext, UnitGroup, WorkQueues};
+use hip::{Device, DeviceBuffer, Error, Event, LaunchConfig, Status, Stream, StreamOptions};
 
 use super::{device, in_child, is_child, kernel, skipped, supported};
 
 /// A device's units, where the runtime has execution contexts.
 fn all() -> Option<(Device, ComputeUnits)> {
     let device = device()?;
-    let units = supported(ComputeUnits::of_device(&device))?;
+    let units = supported(ComputeUnits::for_device(&device))?;
     Some((device, units))
 }
 
 /// A context of the fewest units that there can be, and its device.
 fn context() -> Option<(Device, ExecutionContext)> {
     let (device, all) = all()?;
-    let split = all.split(&[UnitGroup::of(all.min_part().max(all.alignment()))]).unwrap();
+    let split = all.split(&[UnitGroup::new(all.min_part().max(all.alignment()))]).unwrap();
     Some((device, ExecutionContext::new(&split.groups).unwrap()))
 }
 
@@ -61,7 +59,7 @@ fn splits_are_disjoint_whole_and_as_asked() {
     }
     let Some((device, all)) = all() else { return };
     assert_eq!(all.count(), 8);
-    let split = all.split(&[UnitGroup::of(2), UnitGroup::of(4)]).unwrap();
+    let split = all.split(&[UnitGroup::new(2), UnitGroup::new(4)]).unwrap();
     let counts: Vec<u32> = split.groups.iter().map(ComputeUnits::count).collect();
     assert_eq!((counts, split.remainder.as_ref().map(ComputeUnits::count)), (vec![2, 4], Some(2)));
     let mut used = 0;
@@ -80,7 +78,7 @@ fn splits_are_disjoint_whole_and_as_asked() {
     assert_eq!((even.groups.len(), even.groups[0].count()), (2, 3));
     assert_eq!(even.remainder.unwrap().count(), 2);
     assert!(all.split_evenly(u32::MAX, 1).unwrap().remainder.is_none());
-    let rest = all.split(&[UnitGroup::of(3).backfill(true), UnitGroup::of_the_rest()]).unwrap();
+    let rest = all.split(&[UnitGroup::new(3).backfill(true), UnitGroup::remaining()]).unwrap();
     assert_eq!((rest.groups[1].count(), rest.remainder.is_none()), (5, true));
 
     // Several groups of one split together, and their units split again.
@@ -89,7 +87,7 @@ fn splits_are_disjoint_whole_and_as_asked() {
     let units = context.compute_units().unwrap();
     assert_eq!(units.iter().map(ComputeUnits::count).sum::<u32>(), 4);
     assert_eq!(mask(&stream(&context)), 0b1100_0011);
-    let again = units[0].split(&[UnitGroup::of(1)]).unwrap();
+    let again = units[0].split(&[UnitGroup::new(1)]).unwrap();
     assert_eq!(mask(&stream(&ExecutionContext::new(&again.groups).unwrap())), 1);
     assert_eq!(device, context.device());
 }
@@ -98,22 +96,22 @@ fn splits_are_disjoint_whole_and_as_asked() {
 fn splits_that_cannot_be_are_refused_before_the_call() {
     let Some((_, all)) = all() else { return };
     let count = all.count();
-    let refused = |result: hip::Result<hip::UnitSplit>| {
+    let refused = |result: hip::Result<hip::execution::UnitSplit>| {
         let error = result.unwrap_err();
         assert!(matches!(error, Error::InvalidValue { .. }), "{error}");
     };
     refused(all.split(&[]));
-    refused(all.split(&[UnitGroup::of(0)]));
-    refused(all.split(&[UnitGroup::of(count + all.alignment())]));
-    refused(all.split(&[UnitGroup::of(u32::MAX).backfill(true)]));
-    refused(all.split(&[UnitGroup::of(count).backfill(true), UnitGroup::of(1).backfill(true)]));
-    refused(all.split(&[UnitGroup::of(1).coscheduled(2)]));
+    refused(all.split(&[UnitGroup::new(0)]));
+    refused(all.split(&[UnitGroup::new(count + all.alignment())]));
+    refused(all.split(&[UnitGroup::new(u32::MAX).backfill(true)]));
+    refused(all.split(&[UnitGroup::new(count).backfill(true), UnitGroup::new(1).backfill(true)]));
+    refused(all.split(&[UnitGroup::new(1).coscheduled(2)]));
     refused(all.split_evenly(0, 1));
     refused(all.split_evenly(1, 0));
     refused(all.split_evenly(1, count + 1));
     assert!(matches!(all.max_groups(count + 1), Err(Error::InvalidValue { .. })));
     let parts = all.split_evenly(1, 1).unwrap().groups;
-    refused(parts[0].split(&[UnitGroup::of_the_rest()]));
+    refused(parts[0].split(&[UnitGroup::remaining()]));
     refused(parts[0].split_evenly(1, 1));
 
     let of = |units: &[ComputeUnits]| ExecutionContext::new(units).unwrap_err();
@@ -122,7 +120,7 @@ fn splits_that_cannot_be_are_refused_before_the_call() {
     assert!(matches!(of(&[parts[0].clone(), others[0].clone()]), Error::InvalidValue { .. }), "of two splits");
     assert!(matches!(of(&[all.clone(), all.clone()]), Error::InvalidValue { .. }), "of no split");
     // What nothing is left for, only the runtime can tell.
-    let nothing = all.split(&[UnitGroup::of_the_rest(), UnitGroup::of_the_rest()]).unwrap_err();
+    let nothing = all.split(&[UnitGroup::remaining(), UnitGroup::remaining()]).unwrap_err();
     assert_eq!(nothing.status(), Some(Status(hip::sys::hipErrorInvalidResourceConfiguration.0)), "{nothing}");
 }
 
@@ -182,10 +180,10 @@ fn an_event_of_a_context_stands_behind_all_of_its_streams() {
     let (first, second) = (stream(&context), stream(&context));
     let (go_first, go_second) = (hold(&first), hold(&second));
     context.record(&event).unwrap();
-    assert!(!event.is_done().unwrap());
+    assert!(!event.is_complete().unwrap());
     drop(go_first);
     first.synchronize().unwrap();
-    assert!(!event.is_done().unwrap(), "the second is still held up");
+    assert!(!event.is_complete().unwrap(), "the second is still held up");
     drop(go_second);
     event.synchronize().unwrap();
     assert!(second.is_idle().unwrap());
@@ -202,11 +200,11 @@ fn a_context_waits_for_an_event_with_all_of_its_streams() {
     // On hip-sim, streams that come later wait too, as CUDA says.
     let late = device.is_simulated().then(|| stream(&context).record().unwrap());
     thread::sleep(std::time::Duration::from_millis(20));
-    let early: Vec<bool> = after.iter().chain(&late).map(|event| event.is_done().unwrap()).collect();
+    let early: Vec<bool> = after.iter().chain(&late).map(|event| event.is_complete().unwrap()).collect();
     drop(go);
     assert!(!early.contains(&true), "{early:?}");
     context.synchronize().unwrap();
-    assert!(after.iter().all(|event| event.is_done().unwrap()) && event.is_done().unwrap());
+    assert!(after.iter().all(|event| event.is_complete().unwrap()) && event.is_complete().unwrap());
 }
 
 #[test]
@@ -221,17 +219,17 @@ fn waiting_for_a_context_waits_for_its_streams_and_no_others() {
     drop(held);
     assert_eq!(idle, (true, false));
 
-    let primary = ExecutionContext::of_device(&device).unwrap();
-    assert_eq!(primary, ExecutionContext::of_device(&device).unwrap());
-    assert!(primary.is_of_device() && !context.is_of_device());
-    assert_eq!(primary.compute_units().unwrap()[0].count(), ComputeUnits::of_device(&device).unwrap().count());
+    let primary = ExecutionContext::for_device(&device).unwrap();
+    assert_eq!(primary, ExecutionContext::for_device(&device).unwrap());
+    assert!(primary.is_device_context() && !context.is_device_context());
+    assert_eq!(primary.compute_units().unwrap()[0].count(), ComputeUnits::for_device(&device).unwrap().count());
     let stream = stream(&primary);
     let event = Event::new(&device).unwrap();
     primary.record(&event).unwrap();
     primary.wait_event(&event).unwrap();
     primary.synchronize().unwrap();
     // The stream itself may be waiting again: other tests share the device's context.
-    assert!(outside.is_idle().unwrap() && event.is_done().unwrap());
+    assert!(outside.is_idle().unwrap() && event.is_complete().unwrap());
     drop(stream);
 }
 
@@ -252,7 +250,7 @@ fn options_that_contexts_do_not_have_are_refused() {
     let Some((device, context)) = context() else { return };
     let blocking = Stream::in_context(&context, StreamOptions::new().blocking(true)).unwrap_err();
     assert!(matches!(blocking, Error::InvalidValue { .. }), "{blocking}");
-    let priorities = device.stream_priorities().unwrap();
+    let priorities = device.stream_priority_range().unwrap();
     let beyond = Stream::in_context(&context, StreamOptions::new().priority(priorities.end() + 1)).unwrap_err();
     assert!(matches!(beyond, Error::InvalidValue { .. }), "{beyond}");
     let high = Stream::in_context(&context, StreamOptions::new().priority(*priorities.start())).unwrap();
@@ -274,7 +272,7 @@ fn options_that_contexts_do_not_have_are_refused() {
 #[test]
 fn work_queues_are_a_hint_that_a_context_tells_again() {
     let Some((device, all)) = all() else { return };
-    let queues = WorkQueues::new(device, 3).apart(true);
+    let queues = WorkQueues::new(device, 3).balanced(true);
     let part = all.split_evenly(1, 1).unwrap().groups;
     let context = match ExecutionContext::with_work_queues(&part, queues) {
         // ROCm 10.0's first releases have them in the header alone.
@@ -284,7 +282,7 @@ fn work_queues_are_a_hint_that_a_context_tells_again() {
         context => context.unwrap(),
     };
     assert_eq!(context.work_queues().unwrap(), queues);
-    assert!(WorkQueues::of_device(&device).unwrap().concurrency() > 0);
+    assert!(WorkQueues::for_device(&device).unwrap().concurrency() > 0);
     let without = ExecutionContext::new(&part).unwrap();
     assert!(without.work_queues().is_err());
 }
@@ -327,13 +325,13 @@ fn a_destroyed_context_is_an_error_and_so_are_its_streams() {
         let mut none = hipDevResource::default();
         assert_eq!(hipDevResourceGenerateDesc(&mut description, &mut none, 1), hipErrorInvalidResourceType);
     }
-    hip::take_last_error();
+    hip::runtime::take_last_error();
 }
 
 #[test]
 fn threads_share_a_context_and_its_streams_go_in_any_order() {
     let Some((device, context)) = context() else { return };
-    let primary = ExecutionContext::of_device(&device).unwrap();
+    let primary = ExecutionContext::for_device(&device).unwrap();
     let work = |seed: u32| {
         let event = Event::new(&device).unwrap();
         for round in 0..20 {
@@ -369,5 +367,5 @@ fn a_context_that_ends_in_a_host_function_goes_after_it() {
     assert_eq!(data.to_vec().unwrap(), [1; 10]);
     // What was put off was done with the next wait, at the latest: nothing is left that could not be used.
     outside.synchronize().unwrap();
-    assert_eq!(hip::take_last_error(), Status::SUCCESS);
+    assert_eq!(hip::runtime::take_last_error(), Status::SUCCESS);
 }

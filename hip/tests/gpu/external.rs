@@ -5,9 +5,9 @@ use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::fs::MetadataExt as _;
 use std::time::{Duration, Instant};
 
-use hip::{
-    AddressRange, Device, Error, ExternalMemory, ExternalSemaphore, ExternalSemaphoreKind, PhysicalMemory, Stream,
-};
+use hip::memory::external::{ExternalMemory, ExternalSemaphore, ExternalSemaphoreKind};
+use hip::memory::virtual_memory::{AddressRange, PhysicalMemory};
+use hip::{Device, Error, Stream};
 
 use crate::{device, skipped, supported};
 

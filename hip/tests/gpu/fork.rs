@@ -2,7 +2,8 @@
 
 use std::ffi::c_int;
 
-use hip::{Device, DeviceBuffer, Error, Event, Signal, Stream};
+use hip::stream::Signal;
+use hip::{Device, DeviceBuffer, Error, Event, Stream};
 
 use crate::device;
 use crate::refused::Things;

@@ -1,8 +1,9 @@
 //! Code that runs by being loaded or unloaded: kernels that the metadata marks `.kind: init` or `fini`.
 
-use hip::{DeviceBuffer, Error, LaunchConfig, LoadOptions, Module, Stream};
+use hip::module::LoadOptions;
+use hip::{DeviceBuffer, Error, LaunchConfig, Module, Stream};
 
-use crate::device;
+use crate::{device, eventually};
 
 /// `init.hip` compiled, with `begin` marked as run at loading and `end` at unloading.
 fn image(arch: &str) -> Vec<u8> {
@@ -38,7 +39,7 @@ fn what_runs_by_being_loaded_is_refused_by_what_is_safe() {
     refused(Module::load(&device, &whole).map(drop));
     refused(Module::load_with(&device, &whole, &LoadOptions::default()).map(drop));
     #[cfg(feature = "rocm-7-1")]
-    refused(hip::Library::load(&device, &whole).map(drop));
+    refused(hip::module::Library::load(&device, &whole).map(drop));
     let path = std::env::temp_dir().join(format!("hip-test-init-{}.co", std::process::id()));
     std::fs::write(&path, &whole).unwrap();
     let loaded = Module::load_file(&device, &path).map(drop);
@@ -62,5 +63,6 @@ fn what_runs_by_being_loaded_runs_for_those_who_vouch_for_it() {
     unsafe { tell.launch(&stream, LaunchConfig::new(1, 1), (&mut out,)) }.unwrap();
     stream.synchronize().unwrap();
     drop((tell, module));
-    assert_eq!(out.to_vec().unwrap(), [7]);
+    // Unloading waits for the device, and so comes when it is idle.
+    eventually("it ran at unloading", || out.to_vec().unwrap() == [7]);
 }

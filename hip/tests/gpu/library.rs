@@ -1,6 +1,7 @@
 //! Kernels and variables of a library on devices: what ROCm 10.0 has of libraries. The rest is in `module.rs`.
 
-use hip::{Device, DeviceBuffer, Error, FunctionAttribute, LaunchConfig, Library, Module, Stream};
+use hip::module::{FunctionAttribute, Library};
+use hip::{Device, DeviceBuffer, Error, LaunchConfig, Module, Stream};
 
 use super::{in_child, is_child, kernels, module, supported};
 
@@ -219,5 +220,5 @@ fn handles_that_are_gone_are_errors_of_the_software_gpu() {
         assert_eq!(hipLibraryUnload(library_handle), hipErrorInvalidHandle);
         assert_eq!(hipFuncGetAttribute(&mut value, which, function), hipErrorInvalidHandle);
     }
-    hip::take_last_error();
+    hip::runtime::take_last_error();
 }

@@ -5,6 +5,7 @@
 mod array;
 #[cfg(feature = "rocm-7-1")]
 mod batch;
+mod capture;
 mod common;
 #[cfg(target_os = "linux")]
 mod debug;

@@ -1,25 +1,26 @@
 //! Prefetches and discards of managed memory in batches.
 
-use hip::{Device, DiscardBatch, Error, LaunchConfig, ManagedBuffer, MemoryPlace, PinnedBuffer, PrefetchBatch, Stream};
+use hip::memory::{DiscardBatch, MemoryLocation, PrefetchBatch};
+use hip::{Device, Error, LaunchConfig, ManagedBuffer, PinnedBuffer, Stream};
 
 use super::{device, kernel, supported};
 
 /// Where memory was last moved to, where the runtime tells.
-fn last(buffer: &ManagedBuffer<u32>) -> Option<MemoryPlace> {
-    buffer.last_prefetch_place().unwrap()
+fn last(buffer: &ManagedBuffer<u32>) -> Option<MemoryLocation> {
+    buffer.last_prefetch_location().unwrap()
 }
 
 #[test]
 fn each_piece_of_a_batch_goes_to_its_place() {
     let Some(device) = device() else { return };
     let stream = Stream::new(&device).unwrap();
-    let there = MemoryPlace::Device(device);
+    let there = MemoryLocation::Device(device);
     let first = ManagedBuffer::<u32>::from_slice(&device, &[1; 3000]).unwrap();
     let second = ManagedBuffer::<u32>::from_slice(&device, &[2; 3000]).unwrap();
     let third = ManagedBuffer::<u32>::from_slice(&device, &[3; 3000]).unwrap();
     let mut batch = PrefetchBatch::new();
     batch.add(&first, there).unwrap();
-    batch.add(second.slice(1000..).unwrap(), MemoryPlace::Host).unwrap();
+    batch.add(second.slice(1000..).unwrap(), MemoryLocation::Host).unwrap();
     batch.add(third.slice(5..5).unwrap(), there).unwrap();
     assert_eq!(batch.len(), 2, "no elements are left out");
     if supported(batch.queue(&stream)).is_none() {
@@ -30,13 +31,13 @@ fn each_piece_of_a_batch_goes_to_its_place() {
         assert_eq!((last(&first), last(&second), last(&third)), (Some(there), None, None), "a part is not all");
     }
     let mut batch = PrefetchBatch::new();
-    for (buffer, place) in [(&first, MemoryPlace::Host), (&second, there), (&third, there)] {
+    for (buffer, place) in [(&first, MemoryLocation::Host), (&second, there), (&third, there)] {
         batch.add(buffer, place).unwrap();
     }
     batch.queue(&stream).unwrap();
     stream.synchronize().unwrap();
     if device.is_simulated() {
-        assert_eq!((last(&first), last(&second), last(&third)), (Some(MemoryPlace::Host), Some(there), Some(there)));
+        assert_eq!((last(&first), last(&second), last(&third)), (Some(MemoryLocation::Host), Some(there), Some(there)));
     }
     for (buffer, value) in [(first, 1), (second, 2), (third, 3)] {
         assert_eq!(buffer.as_slice().unwrap(), [value; 3000], "a move changes no element");
@@ -56,7 +57,7 @@ fn what_is_discarded_is_gone_and_the_rest_stays_in_the_order_of_streams() {
         batch.add(data.slice_mut(32..).unwrap()).unwrap();
         let queued = match round % 2 {
             0 => batch.queue(&stream),
-            _ => batch.queue_and_prefetch(&stream, MemoryPlace::Device(device)),
+            _ => batch.queue_and_prefetch(&stream, MemoryLocation::Device(device)),
         };
         if supported(queued).is_none() {
             return;
@@ -72,9 +73,9 @@ fn what_is_discarded_is_gone_and_the_rest_stays_in_the_order_of_streams() {
     if device.is_simulated() {
         let mut batch = DiscardBatch::new();
         batch.add(&mut data).unwrap();
-        batch.queue_and_prefetch(&stream, MemoryPlace::Host).unwrap();
+        batch.queue_and_prefetch(&stream, MemoryLocation::Host).unwrap();
         stream.synchronize().unwrap();
-        assert_eq!(last(&data), Some(MemoryPlace::Host));
+        assert_eq!(last(&data), Some(MemoryLocation::Host));
     }
 }
 
@@ -84,11 +85,11 @@ fn batches_take_managed_memory_alone_and_may_be_of_nothing() {
     let stream = Stream::new(&device).unwrap();
     PrefetchBatch::new().queue(&stream).unwrap();
     DiscardBatch::new().queue(&stream).unwrap();
-    DiscardBatch::new().queue_and_prefetch(&stream, MemoryPlace::Host).unwrap();
+    DiscardBatch::new().queue_and_prefetch(&stream, MemoryLocation::Host).unwrap();
     let pinned = PinnedBuffer::<u32>::zeroed(&device, 10).unwrap();
     let mut other = PinnedBuffer::<u32>::zeroed(&device, 10).unwrap();
     let (mut prefetch, mut discard) = (PrefetchBatch::new(), DiscardBatch::new());
-    let error = prefetch.add(&pinned, MemoryPlace::Host).unwrap_err();
+    let error = prefetch.add(&pinned, MemoryLocation::Host).unwrap_err();
     assert!(matches!(error, Error::InvalidValue { .. }), "{error}");
     assert!(matches!(discard.add(&mut other), Err(Error::InvalidValue { .. })));
     let mut none = ManagedBuffer::<u32>::zeroed(&device, 0).unwrap();
@@ -135,5 +136,5 @@ fn the_arrays_of_c_are_checked_by_the_software_gpu() {
     assert_eq!(call(two, &mut [4, 4], &mut [nowhere], &mut [0], 0), hipErrorInvalidValue);
     assert_eq!(call(two, &mut [4, 4], &mut [no_device], &mut [0], 0), hipErrorInvalidDevice);
     assert_eq!(call(&mut [], &mut [], &mut [here], &mut [0], 0), hipErrorInvalidValue, "of nothing");
-    hip::take_last_error();
+    hip::runtime::take_last_error();
 }

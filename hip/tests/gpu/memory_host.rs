@@ -2,10 +2,10 @@
 
 use std::panic::AssertUnwindSafe;
 
-use hip::{
-    Attachment, Coherence, DeviceBuffer, Error, LaunchConfig, ManagedBuffer, MemoryAdvice, MemoryPlace, PinnedBuffer,
-    PinnedOptions, RegisterOptions, Registered, RegisteredBuffer, Status, Stream,
+use hip::memory::{
+    Coherence, MemoryAdvice, MemoryAttach, MemoryLocation, PinnedOptions, RegisterOptions, Registered, RegisteredBuffer,
 };
+use hip::{DeviceBuffer, Error, LaunchConfig, ManagedBuffer, PinnedBuffer, Status, Stream};
 
 use crate::{device, kernel, skipped, supported};
 
@@ -184,8 +184,8 @@ fn the_host_waits_for_moves_of_managed_memory() {
         // SAFETY: 64 threads, 64 elements.
         unsafe { slow.launch(&stream, LaunchConfig::new(1, 64), (&mut busy, 100_000u32, 1u32)) }.unwrap();
         let queued = match attach {
-            false => shared.prefetch_async(&stream, MemoryPlace::Device(device)),
-            true => shared.attach_async(&stream, Attachment::Stream),
+            false => shared.prefetch_async(&stream, MemoryLocation::Device(device)),
+            true => shared.attach_async(&stream, MemoryAttach::Single),
         };
         match queued {
             Ok(()) => {
@@ -215,16 +215,16 @@ fn managed_memory_takes_advice() {
     // Without shared virtual memory in the driver some runtimes take advice and forget it.
     let kept = supported(shared.advise(MemoryAdvice::ReadMostly(true)), "read-mostly advice")
         && shared.is_read_mostly().is_ok_and(|mostly| mostly);
-    supported(shared.advise(MemoryAdvice::PreferredPlace(MemoryPlace::Device(device))), "a preferred place");
-    let kept = kept && shared.preferred_place().unwrap() == Some(MemoryPlace::Device(device));
+    supported(shared.advise(MemoryAdvice::PreferredLocation(MemoryLocation::Device(device))), "a preferred place");
+    let kept = kept && shared.preferred_location().unwrap() == Some(MemoryLocation::Device(device));
     if kept {
         shared.advise(MemoryAdvice::ReadMostly(false)).unwrap();
         assert!(!shared.is_read_mostly().unwrap());
-        shared.advise(MemoryAdvice::PreferredPlace(MemoryPlace::Host)).unwrap();
-        assert_eq!(shared.preferred_place().unwrap(), Some(MemoryPlace::Host));
-        shared.advise(MemoryAdvice::NoPreferredPlace).unwrap();
-        assert_eq!(shared.preferred_place().unwrap(), None);
-        let (here, host) = (MemoryPlace::Device(device), MemoryPlace::Host);
+        shared.advise(MemoryAdvice::PreferredLocation(MemoryLocation::Host)).unwrap();
+        assert_eq!(shared.preferred_location().unwrap(), Some(MemoryLocation::Host));
+        shared.advise(MemoryAdvice::UnsetPreferredLocation).unwrap();
+        assert_eq!(shared.preferred_location().unwrap(), None);
+        let (here, host) = (MemoryLocation::Device(device), MemoryLocation::Host);
         assert_eq!(shared.accessed_by().unwrap(), []);
         for (advice, by) in [
             (MemoryAdvice::AccessedBy(here, true), vec![here]),
@@ -239,22 +239,22 @@ fn managed_memory_takes_advice() {
     } else {
         skipped(&"advice for managed memory is not kept here");
     }
-    supported(shared.advise(MemoryAdvice::AccessedBy(MemoryPlace::Device(device), true)), "who accesses it");
-    if supported(shared.prefetch_async(&stream, MemoryPlace::Device(device)), "prefetch") {
+    supported(shared.advise(MemoryAdvice::AccessedBy(MemoryLocation::Device(device), true)), "who accesses it");
+    if supported(shared.prefetch_async(&stream, MemoryLocation::Device(device)), "prefetch") {
         stream.synchronize().unwrap();
         if kept {
-            assert_eq!(shared.last_prefetch_place().unwrap(), Some(MemoryPlace::Device(device)));
+            assert_eq!(shared.last_prefetch_location().unwrap(), Some(MemoryLocation::Device(device)));
         }
-        shared.prefetch_async(&stream, MemoryPlace::Host).unwrap();
+        shared.prefetch_async(&stream, MemoryLocation::Host).unwrap();
     }
-    supported(shared.attach_async(&stream, Attachment::Stream), "attachment");
+    supported(shared.attach_async(&stream, MemoryAttach::Single), "attachment");
     // Whatever of it works, it changes no element.
     assert_eq!(shared.as_slice().unwrap(), vec![1; 5000]);
     shared.as_mut_slice().unwrap()[0] = 2;
     // And nothing is asked for no memory.
     let mut none = ManagedBuffer::<u32>::zeroed(&device, 0).unwrap();
     none.advise(MemoryAdvice::ReadMostly(true)).unwrap();
-    none.prefetch_async(&stream, MemoryPlace::Host).unwrap();
-    none.attach_async(&stream, Attachment::Global).unwrap();
-    assert!(!none.is_read_mostly().unwrap() && none.preferred_place().unwrap().is_none());
+    none.prefetch_async(&stream, MemoryLocation::Host).unwrap();
+    none.attach_async(&stream, MemoryAttach::Global).unwrap();
+    assert!(!none.is_read_mostly().unwrap() && none.preferred_location().unwrap().is_none());
 }

@@ -2,7 +2,9 @@
 
 use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
 
-use hip::{Device, DeviceBuffer, Error, IpcMemoryHandle, LaunchConfig, MemoryPool, PoolOptions, PoolPointer, Stream};
+use hip::memory::IpcMemoryHandle;
+use hip::memory::pool::{MemoryPool, PoolOptions, PoolPointer};
+use hip::{Device, DeviceBuffer, Error, LaunchConfig, Stream};
 
 use crate::process::{Peer, from_hex, hex, is_peer, serve};
 use crate::{device, kernel, supported};

@@ -1,6 +1,7 @@
 //! Memory of two and three dimensions.
 
-use hip::{DeviceBuffer, Error, Extent, LaunchConfig, PinnedBuffer, PitchedBuffer, Status, Stream};
+use hip::memory::{Extent, PitchedBuffer};
+use hip::{DeviceBuffer, Error, LaunchConfig, PinnedBuffer, Status, Stream};
 
 use crate::{device, kernel};
 

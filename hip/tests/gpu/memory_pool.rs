@@ -1,8 +1,7 @@
 //! Stream-ordered allocation and pools.
 
-use hip::{
-    Device, DeviceBuffer, Error, LaunchConfig, MemoryAccess, MemoryPool, Module, PoolOptions, PoolReuse, Status, Stream,
-};
+use hip::memory::pool::{MemoryAccess, MemoryPool, PoolOptions, PoolReuse};
+use hip::{Device, DeviceBuffer, Error, LaunchConfig, Module, Status, Stream};
 
 use crate::{device, in_child, is_child, kernel, skipped};
 
@@ -100,7 +99,7 @@ fn memory_is_freed_in_order_in_any_case() {
         unsafe { slow.launch(&user, LaunchConfig::new(1, 64), (&mut used, 100_000u32, round)) }.unwrap();
         copy.copy_from_device_async(&user, &used).unwrap();
         // SAFETY: nothing is queued in it that another stream's work would have to come before.
-        unsafe { hip::without_stream_order(|| drop(used)) };
+        unsafe { hip::stream::without_stream_order(|| drop(used)) };
         let mut next = DeviceBuffer::<u32>::uninit_async(&owner, 64).unwrap();
         next.fill_async(&owner, u32::MAX).unwrap();
         assert_eq!(copy.to_vec().unwrap(), [round; 64], "its memory was given to others too early");
@@ -172,7 +171,7 @@ fn a_pool_counts_what_is_in_use() {
     assert!(kept, "as the threshold says");
     pool.trim(0).unwrap();
     assert_eq!(pool.usage().unwrap().reserved, 0);
-    match pool.reset_high_marks() {
+    match pool.reset_high_watermarks() {
         Ok(()) => assert!(pool.usage().unwrap().used_high < 2 << 20),
         // 5.7 does not reset them.
         Err(error) => {

@@ -1,6 +1,7 @@
 //! Slices in pieces and as other types.
 
-use hip::{DeviceBuffer, Error, F8E4M3, LaunchConfig, Stream};
+use hip::memory::F8E4M3;
+use hip::{DeviceBuffer, Error, LaunchConfig, Stream};
 
 use crate::{device, kernel};
 
@@ -116,7 +117,8 @@ fn a_kernel_takes_a_slice_of_another_type() {
 
 #[test]
 fn the_runtime_knows_what_an_address_is_of() {
-    use hip::{DevicePtr, ManagedBuffer, PinnedBuffer, PointerKind};
+    use hip::memory::PointerKind;
+    use hip::{DevicePtr, ManagedBuffer, PinnedBuffer};
     let Some(device) = device() else { return };
     let buffer = DeviceBuffer::<u32>::zeroed(&device, 100).unwrap();
     let at = buffer.slice(10..).unwrap().as_device_ptr();

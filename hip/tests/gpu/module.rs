@@ -1,4 +1,5 @@
-use hip::{Device, Error, FunctionAttribute, Module, ParameterKind};
+use hip::module::{FunctionAttribute, ParameterKind};
+use hip::{Device, Error, Module};
 
 use crate::{KERNELS_GFX1100, device, kernels, module, supported};
 
@@ -100,7 +101,7 @@ fn occupancy_is_within_the_limits() {
     let Some(module) = module() else { return };
     let kernel = module.kernel("vector_add").unwrap();
     let p = kernel.device().properties().unwrap();
-    let best = kernel.best_block(0).unwrap();
+    let best = kernel.max_potential_block_size(0).unwrap();
     assert!(best.block >= p.warp_size && best.block <= p.max_threads_per_block, "{best:?}");
     assert!(best.min_grid >= 1);
     let small = kernel.active_blocks_per_compute_unit(64, 0).unwrap();
@@ -116,7 +117,7 @@ fn occupancy_is_within_the_limits() {
 fn a_module_is_loaded_with_options_and_the_log_comes_back() {
     let Some(module) = module() else { return };
     let device = module.device();
-    let options = hip::LoadOptions { max_registers: Some(64), optimization_level: Some(3), verbose: true };
+    let options = hip::module::LoadOptions { max_registers: Some(64), optimization_level: Some(3), verbose: true };
     let Some((module, log)) = supported(Module::load_with(&device, kernels(&device), &options)) else { return };
     assert_eq!(log.errors, "");
     assert_eq!(module.kernel("empty").unwrap().name(), "empty");
@@ -127,7 +128,7 @@ fn a_module_is_loaded_with_options_and_the_log_comes_back() {
 #[cfg(feature = "rocm-6-4")]
 #[test]
 fn what_cannot_be_linked_is_refused() {
-    use hip::{LinkInput, Linker};
+    use hip::module::{LinkInput, Linker};
     let Some(device) = device() else { return };
     let Some(mut linker) = supported(Linker::new(&device)) else { return };
     for kind in [LinkInput::Bitcode, LinkInput::BitcodeBundle, LinkInput::BitcodeArchive, LinkInput::SpirV] {
@@ -145,7 +146,7 @@ fn what_cannot_be_linked_is_refused() {
 #[cfg(feature = "rocm-7-1")]
 #[test]
 fn a_library_names_its_kernels_and_a_kernel_keeps_it_loaded() {
-    use hip::Library;
+    use hip::module::Library;
     let Some(module) = module() else { return };
     let device = module.device();
     let Some(library) = supported(Library::load(&device, kernels(&device))) else { return };

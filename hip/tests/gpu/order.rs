@@ -131,7 +131,7 @@ fn an_event_orders_streams_and_is_seen_by_the_host() {
     event.record(&first).unwrap();
     second.wait_event(&event).unwrap();
     second.synchronize().unwrap();
-    assert!(event.is_done().unwrap(), "the second stream has waited for it");
+    assert!(event.is_complete().unwrap(), "the second stream has waited for it");
     event.synchronize().unwrap();
     first.synchronize().unwrap();
     assert!(first.is_idle().unwrap() && second.is_idle().unwrap());
@@ -159,7 +159,7 @@ fn events_that_cannot_tell_say_so() {
     let stream = Stream::new(&device).unwrap();
     let fresh = Event::new(&device).unwrap();
     assert!(matches!(fresh.synchronize(), Err(Error::EventNotRecorded)));
-    assert!(matches!(fresh.is_done(), Err(Error::EventNotRecorded)));
+    assert!(matches!(fresh.is_complete(), Err(Error::EventNotRecorded)));
     assert!(matches!(stream.wait_event(&fresh), Err(Error::EventNotRecorded)));
     let recorded = stream.record().unwrap();
     assert!(matches!(recorded.elapsed_since(&fresh), Err(Error::EventNotRecorded)));

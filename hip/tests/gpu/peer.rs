@@ -2,10 +2,10 @@
 
 use std::sync::Mutex;
 
-use hip::{
-    AddressRange, Device, DeviceBuffer, DevicePart, Error, LaunchConfig, Module, PeerAttribute, PhysicalMemory, Stream,
-    launch_cooperative_on_devices,
-};
+use hip::device::PeerAttribute;
+use hip::memory::virtual_memory::{AddressRange, PhysicalMemory};
+use hip::module::{DeviceLaunch, launch_cooperative_multi_device};
+use hip::{Device, DeviceBuffer, Error, LaunchConfig, Module, Stream};
 
 use crate::typed::AddInPlace;
 use crate::{device, in_child, is_child, skipped, supported};
@@ -138,11 +138,11 @@ fn a_launch_on_two_devices_is_one_piece_of_work_on_each() {
         a.fill_async(&Stream::new(&first).unwrap(), 10).unwrap();
         b.fill_async(&Stream::new(&second).unwrap(), 20).unwrap();
         let parts = [
-            DevicePart { kernel: &kernels[0], stream: &streams[0], args: (&mut a, round, 128u32) },
-            DevicePart { kernel: &kernels[1], stream: &streams[1], args: (&mut b, 2 * round, 128u32) },
+            DeviceLaunch { kernel: &kernels[0], stream: &streams[0], args: (&mut a, round, 128u32) },
+            DeviceLaunch { kernel: &kernels[1], stream: &streams[1], args: (&mut b, 2 * round, 128u32) },
         ];
         // SAFETY: 128 threads, 128 elements.
-        if supported(unsafe { launch_cooperative_on_devices(config, &parts) }).is_none() {
+        if supported(unsafe { launch_cooperative_multi_device(config, &parts) }).is_none() {
             return;
         }
         assert_eq!(a.to_vec().unwrap(), [10 + round; 128]);
@@ -153,29 +153,29 @@ fn a_launch_on_two_devices_is_one_piece_of_work_on_each() {
         .map(|device| Module::load(&device, crate::kernels(&device)).unwrap().kernel("slow_store").unwrap());
     let [mut low, mut high] = [first, second].map(|device| DeviceBuffer::<u32>::zeroed(&device, 64).unwrap());
     let parts = [
-        DevicePart { kernel: &slow[0], stream: &streams[0], args: (&mut low, 100_000u32, 1u32) },
-        DevicePart { kernel: &slow[1], stream: &streams[1], args: (&mut high, 100_000u32, 2u32) },
+        DeviceLaunch { kernel: &slow[0], stream: &streams[0], args: (&mut low, 100_000u32, 1u32) },
+        DeviceLaunch { kernel: &slow[1], stream: &streams[1], args: (&mut high, 100_000u32, 2u32) },
     ];
     // SAFETY: 64 threads, 64 elements.
-    unsafe { launch_cooperative_on_devices(LaunchConfig::new(1, 64), &parts) }.unwrap();
+    unsafe { launch_cooperative_multi_device(LaunchConfig::new(1, 64), &parts) }.unwrap();
     assert_eq!(high.to_vec().unwrap(), [2; 64]);
     assert_eq!(low.to_vec().unwrap(), [1; 64]);
 
     // SAFETY: refused, as the ones below.
-    let result = unsafe { launch_cooperative_on_devices::<(&mut DeviceBuffer<i32>, i32, u32)>(config, &[]) };
+    let result = unsafe { launch_cooperative_multi_device::<(&mut DeviceBuffer<i32>, i32, u32)>(config, &[]) };
     assert!(matches!(result, Err(Error::InvalidValue { .. })), "{result:?}");
     let mut c = DeviceBuffer::<i32>::zeroed(&first, 128).unwrap();
-    let twice = [&mut a, &mut c].map(|buffer| DevicePart {
+    let twice = [&mut a, &mut c].map(|buffer| DeviceLaunch {
         kernel: &kernels[0],
         stream: &streams[0],
         args: (buffer, 1, 128u32),
     });
     // SAFETY: as above.
-    let result = unsafe { launch_cooperative_on_devices(config, &twice) };
+    let result = unsafe { launch_cooperative_multi_device(config, &twice) };
     assert!(matches!(&result, Err(Error::InvalidValue { value, .. }) if value == "device 0 twice"), "{result:?}");
-    let wrong = [DevicePart { kernel: &kernels[0], stream: &streams[1], args: (&mut a, 1, 128u32) }];
+    let wrong = [DeviceLaunch { kernel: &kernels[0], stream: &streams[1], args: (&mut a, 1, 128u32) }];
     // SAFETY: as above.
-    let result = unsafe { launch_cooperative_on_devices(config, &wrong) };
+    let result = unsafe { launch_cooperative_multi_device(config, &wrong) };
     assert!(matches!(result, Err(Error::WrongDevice { .. })), "{result:?}");
     assert_eq!(a.to_vec().unwrap(), [13; 128]);
 }
@@ -199,7 +199,7 @@ fn memory_is_mapped_for_the_devices_that_are_named() {
     ours.fill(0).unwrap();
     assert!(matches!(launch(&mut ours), Err(Error::WrongDevice { .. })));
     drop(ours);
-    let mut both = range.map_for::<i32>(0, &[&memory], &[second]).unwrap();
+    let mut both = range.map_with_access::<i32>(0, &[&memory], &[second]).unwrap();
     launch(&mut both).unwrap();
     assert_eq!(both.slice(..65).unwrap().to_vec().unwrap(), [&[7; 64][..], &[0]].concat());
 }

@@ -4,10 +4,15 @@
 use std::cell::RefCell;
 use std::sync::{Arc, mpsc};
 
+use hip::device::{CachePreference, DeviceAttribute, Limit, LinkType, WaitPolicy};
+use hip::graph::GraphFill;
+use hip::memory::pool::{MemoryPool, PoolOptions};
+use hip::memory::{MemoryAdvice, MemoryLocation};
+use hip::module::FunctionAttribute;
+use hip::stream::Signal;
 use hip::{
-    CachePreference, Device, DeviceAttribute, DeviceBuffer, Error, Event, EventOptions, FunctionAttribute, Graph,
-    GraphExec, GraphFill, Kernel, LaunchConfig, Limit, LinkType, ManagedBuffer, MemoryAdvice, MemoryPlace, MemoryPool,
-    Module, PinnedBuffer, PoolOptions, Signal, Stream, WaitPolicy,
+    Device, DeviceBuffer, Error, Event, EventOptions, Graph, GraphExec, Kernel, LaunchConfig, ManagedBuffer, Module,
+    PinnedBuffer, Stream,
 };
 
 use crate::{kernels, module};
@@ -23,7 +28,7 @@ pub(crate) struct Things {
     managed: Option<ManagedBuffer<u32>>,
     module: Module,
     kernel: Kernel,
-    graph: Option<(Graph, Graph, GraphExec, hip::Node)>,
+    graph: Option<(Graph, Graph, GraphExec, hip::graph::Node)>,
     pool: Option<MemoryPool>,
     signal: Option<Signal>,
 }
@@ -80,7 +85,7 @@ impl Things {
             ("Device::attribute", done(device.attribute(DeviceAttribute::WARP_SIZE))),
             ("Device::memory_info", done(device.memory_info())),
             ("Device::synchronize", device.synchronize()),
-            ("Device::stream_priorities", done(device.stream_priorities())),
+            ("Device::stream_priority_range", done(device.stream_priority_range())),
             ("Device::uuid", done(device.uuid())),
             ("Device::by_uuid", Device::all().and_then(|all| all.iter().try_for_each(|other| done(other.uuid())))),
             ("Device::pci_bus_id", done(device.pci_bus_id())),
@@ -97,9 +102,9 @@ impl Things {
             ("Device::memory_pool", done(device.memory_pool())),
             ("Device::graph_memory", done(device.graph_memory())),
             ("Device::trim_graph_memory", device.trim_graph_memory()),
-            ("driver_version", done(hip::driver_version())),
-            ("profiler_start", hip::profiler_start()),
-            ("profiler_stop", hip::profiler_stop()),
+            ("driver_version", done(hip::runtime::driver_version())),
+            ("profiler_start", hip::runtime::profiler_start()),
+            ("profiler_stop", hip::runtime::profiler_stop()),
             ("Stream::new", done(Stream::new(&device))),
             ("Stream::with_cu_mask", done(Stream::with_cu_mask(&device, &[1]))),
             ("Stream::priority", done(stream.priority())),
@@ -109,12 +114,12 @@ impl Things {
             ("Stream::is_idle", done(stream.is_idle())),
             ("Stream::wait_event", stream.wait_event(event)),
             ("Stream::record", done(stream.record())),
-            ("Stream::finished", done(stream.finished())),
+            ("Stream::completion", done(stream.completion())),
             ("Stream::launch_host_function", stream.launch_host_function(|| {})),
             ("Event::new", done(Event::new(&device))),
             ("Event::record", event.record(stream)),
             ("Event::synchronize", event.synchronize()),
-            ("Event::is_done", done(event.is_done())),
+            ("Event::is_complete", done(event.is_complete())),
             ("Event::elapsed_since", done(event.elapsed_since(event))),
             ("DeviceBuffer::uninit", done(DeviceBuffer::<u8>::uninit(&device, 1))),
             ("DeviceBuffer::uninit_async", done(DeviceBuffer::<u8>::uninit_async(stream, 1))),
@@ -131,7 +136,7 @@ impl Things {
             ("Module::kernel", done(module.kernel("vector_add"))),
             ("Module::global", done(module.global::<u32>("counters"))),
             ("Kernel::attribute", done(kernel.attribute(FunctionAttribute::REGISTERS))),
-            ("Kernel::best_block", done(kernel.best_block(0))),
+            ("Kernel::max_potential_block_size", done(kernel.max_potential_block_size(0))),
             ("Kernel::active_blocks_per_compute_unit", done(kernel.active_blocks_per_compute_unit(64, 0))),
             // SAFETY: 64 elements, which the kernel checks against.
             ("Kernel::launch", unsafe { kernel.launch(stream, config, (&mut *buffer, 1, 64u32)) }),
@@ -140,16 +145,16 @@ impl Things {
             ("Signal::new", done(Signal::new(&device, 0))),
         ];
         #[cfg(feature = "rocm-6-2")]
-        results.push(("proc_address", done(hip::proc_address(c"hipInit"))));
+        results.push(("proc_address", done(hip::runtime::proc_address(c"hipInit"))));
         if let Some(shared) = &self.shared {
             results.push(("Event::ipc_handle", done(shared.ipc_handle())));
         }
         if let Some(managed) = &mut self.managed {
             results.extend([
                 ("ManagedBuffer::advise", managed.advise(MemoryAdvice::ReadMostly(true))),
-                ("ManagedBuffer::prefetch_async", managed.prefetch_async(stream, MemoryPlace::Host)),
+                ("ManagedBuffer::prefetch_async", managed.prefetch_async(stream, MemoryLocation::Host)),
                 ("ManagedBuffer::is_read_mostly", done(managed.is_read_mostly())),
-                ("ManagedBuffer::preferred_place", done(managed.preferred_place())),
+                ("ManagedBuffer::preferred_location", done(managed.preferred_location())),
                 ("ManagedBuffer::accessed_by", done(managed.accessed_by())),
             ]);
         }
@@ -211,7 +216,7 @@ fn a_host_function_calls_nothing_and_what_it_drops_goes_later() {
         .launch_host_function(move || {
             let results = things.call();
             drop(things);
-            sender.send((results, hip::peek_last_error(), hip::take_last_error())).unwrap();
+            sender.send((results, hip::runtime::peek_last_error(), hip::runtime::take_last_error())).unwrap();
         })
         .unwrap();
     let (results, peeked, taken) = receiver.recv().unwrap();

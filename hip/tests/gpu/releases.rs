@@ -1,6 +1,6 @@
 //! One program on every runtime: built for any API level, it runs on each release from 5.7 on.
 
-use hip::{DeviceAttribute, MemoryInfo};
+use hip::device::{DeviceAttribute, MemoryInfo};
 
 use crate::device;
 
@@ -29,7 +29,8 @@ fn properties_are_read_as_the_runtime_lays_them_out() {
 #[cfg(feature = "rocm-7-0")]
 #[test]
 fn a_function_that_the_runtime_lacks_is_named() {
-    use hip::{DeviceBuffer, Error, LaunchAttributes, LaunchConfig, Stream};
+    use hip::module::LaunchAttributes;
+    use hip::{DeviceBuffer, Error, LaunchConfig, Stream};
 
     use crate::kernel;
 

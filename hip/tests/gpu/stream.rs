@@ -68,7 +68,7 @@ fn hip_cannot_be_called_in_a_host_function_and_what_is_dropped_there_is_freed_la
 #[test]
 fn streams_tell_how_they_were_made() {
     let Some(device) = device() else { return };
-    let range = device.stream_priorities().unwrap();
+    let range = device.stream_priority_range().unwrap();
     for priority in range.clone() {
         let stream = Stream::with_options(&device, StreamOptions::new().priority(priority)).unwrap();
         assert_eq!(stream.priority().unwrap(), priority);
@@ -102,14 +102,14 @@ fn a_stream_can_be_held_to_some_compute_units() {
 #[test]
 fn each_thread_has_its_own_default_stream() {
     let Some(device) = device() else { return };
-    let stream = Stream::of_this_thread(&device).unwrap();
-    assert_eq!(stream, Stream::of_this_thread(&device).unwrap());
+    let stream = Stream::per_thread(&device).unwrap();
+    assert_eq!(stream, Stream::per_thread(&device).unwrap());
     assert!(stream.is_blocking().unwrap());
     let mut data = DeviceBuffer::<u32>::zeroed(&device, 100).unwrap();
     std::thread::scope(|scope| {
         let data = &mut data;
         scope.spawn(move || {
-            let other = Stream::of_this_thread(&data.device()).unwrap();
+            let other = Stream::per_thread(&data.device()).unwrap();
             assert_ne!(stream, other);
             data.fill_async(&other, 6).unwrap();
         });
@@ -135,14 +135,14 @@ fn events_have_options() {
     shared.synchronize().unwrap();
     assert!(matches!(shared.elapsed_since(&event), Err(Error::EventWithoutTiming)));
     let Some(handle) = supported(shared.ipc_handle()) else { return };
-    let other = hip::IpcEventHandle::from_bytes(handle.to_bytes());
+    let other = hip::stream::IpcEventHandle::from_bytes(handle.to_bytes());
     assert_eq!(handle, other);
 }
 
 #[cfg(feature = "rocm-7-1")]
 #[test]
 fn a_stream_has_a_wait_policy() {
-    use hip::WaitPolicy;
+    use hip::device::WaitPolicy;
     let Some(device) = device() else { return };
     let (stream, other) = (Stream::new(&device).unwrap(), Stream::new(&device).unwrap());
     let Some(first) = supported(stream.wait_policy()) else { return };

@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use hip::{Device, DeviceBuffer, Graph, GraphExec, GraphFill, Kernel, LaunchConfig, Module, PinnedBuffer, Stream};
+use hip::graph::GraphFill;
+use hip::{Device, DeviceBuffer, Graph, GraphExec, Kernel, LaunchConfig, Module, PinnedBuffer, Stream};
 
 use crate::module;
 

@@ -1,9 +1,10 @@
 //! Textures: what kernels read through them, held to a reference in f64, and what is refused.
 
-use hip::{
-    AddressMode, Array, ArrayShape, Device, DeviceBuffer, Error, FilterMode, Graph, Kernel, KernelArg, LaunchConfig,
-    MipmapOptions, MipmappedArray, PitchedBuffer, Pod, ReadMode, Stream, Surface, Texel, Texture, TextureOptions,
-};
+use hip::memory::PitchedBuffer;
+use hip::memory::array::{Array, ArrayShape, MipmappedArray, Texel};
+use hip::module::KernelArg;
+use hip::texture::{AddressMode, FilterMode, MipmapOptions, ReadMode, Surface, Texture, TextureOptions};
+use hip::{Device, DeviceBuffer, Error, Graph, Kernel, LaunchConfig, Pod, Stream};
 
 use crate::{image_kernel, image_module, images};
 
@@ -137,13 +138,13 @@ fn planes_are_sampled_in_every_way() {
     let Some(kernel) = image_kernel(&device, "sample_2d") else { return };
     let (width, height) = (16, 8);
     let texels: Vec<f32> = (0..width * height).map(|i| ((i * 37) % 101) as f32 - 50.0).collect();
-    let array = Array::from_slice(&device, ArrayShape::Plane(width, height), &texels).unwrap();
+    let array = Array::from_slice(&device, ArrayShape::D2(width, height), &texels).unwrap();
     let pitched = PitchedBuffer::from_slice(&device, (width, height), &texels).unwrap();
     for how in ways() {
         let [xs, ys] = [(width, 1), (height, 2)].map(|(size, salt)| coordinates(COUNT, size, how.normalized, salt));
         let [on_x, on_y] = [&xs, &ys].map(|c| DeviceBuffer::from_slice(&device, c).unwrap());
-        let of_array = Texture::of_array(&array, how.options()).unwrap();
-        let of_pitched = Texture::of_pitched(&pitched, how.options()).unwrap();
+        let of_array = Texture::from_array(&array, how.options()).unwrap();
+        let of_pitched = Texture::from_pitched(&pitched, how.options()).unwrap();
         for texture in [of_array, of_pitched] {
             let found: Vec<f32> = run(&device, &kernel, COUNT, &[&&texture, &&on_x, &&on_y]);
             let texel = |[x, y, _]: [usize; 3]| f64::from(texels[y * width + x]);
@@ -158,9 +159,9 @@ fn blends_have_weights_of_eight_bits_or_more() {
     let Some(device) = images() else { return };
     let Some(kernel) = image_kernel(&device, "sample_2d") else { return };
     let texels = [0.0_f32, 1.0, 3.0, -2.0];
-    let array = Array::from_slice(&device, ArrayShape::Plane(2, 2), &texels).unwrap();
+    let array = Array::from_slice(&device, ArrayShape::D2(2, 2), &texels).unwrap();
     let how = How { address: AddressMode::Clamp, filter: FilterMode::Linear, normalized: false };
-    let texture = Texture::of_array(&array, how.options()).unwrap();
+    let texture = Texture::from_array(&array, how.options()).unwrap();
     let xs: Vec<f32> = (0..COUNT).map(|i| 0.5 + i as f32 * 0.003_331).collect();
     let ys: Vec<f32> = (0..COUNT).map(|i| 0.5 + ((i * 7919) % COUNT) as f32 / COUNT as f32).collect();
     let [on_x, on_y] = [&xs, &ys].map(|c| DeviceBuffer::from_slice(&device, c).unwrap());
@@ -181,15 +182,15 @@ fn lines_volumes_and_layers_are_sampled() {
     let (width, height, depth) = (16, 8, 4);
     let texels: Vec<f32> = (0..width * height * depth).map(|i| ((i * 53) % 97) as f32).collect();
     let texel = |[x, y, z]: [usize; 3]| f64::from(texels[(z * height + y) * width + x]);
-    let of_line = Array::from_slice(&device, ArrayShape::Line(width), &texels[..width]).unwrap();
-    let of_volume = Array::from_slice(&device, ArrayShape::Volume(width, height, depth), &texels).unwrap();
-    let of_lines = Array::from_slice(&device, ArrayShape::LayeredLine(width, depth), &texels[..width * depth]).unwrap();
-    let of_planes = Array::from_slice(&device, ArrayShape::LayeredPlane(width, height, depth), &texels).unwrap();
+    let of_line = Array::from_slice(&device, ArrayShape::D1(width), &texels[..width]).unwrap();
+    let of_volume = Array::from_slice(&device, ArrayShape::D3(width, height, depth), &texels).unwrap();
+    let of_lines = Array::from_slice(&device, ArrayShape::D1Layered(width, depth), &texels[..width * depth]).unwrap();
+    let of_planes = Array::from_slice(&device, ArrayShape::D2Layered(width, height, depth), &texels).unwrap();
     for how in ways() {
         let all = [(width, 1), (height, 2), (depth, 3)];
         let [xs, ys, zs] = all.map(|(size, salt)| coordinates(COUNT, size, how.normalized, salt));
         let [on_x, on_y, on_z] = [&xs, &ys, &zs].map(|c| DeviceBuffer::from_slice(&device, c).unwrap());
-        let texture = Texture::of_array(&of_line, how.options()).unwrap();
+        let texture = Texture::from_array(&of_line, how.options()).unwrap();
         let found: Vec<f32> = run(&device, &line, COUNT, &[&&texture, &&on_x]);
         assert_close(&found, |i| how.sample([width, 0, 0], [xs[i], 0.0, 0.0], texel), 97.0, &how);
 
@@ -201,19 +202,19 @@ fn lines_volumes_and_layers_are_sampled() {
                 None
             }
         };
-        if let Some(texture) = made(Texture::of_array(&of_volume, how.options())) {
+        if let Some(texture) = made(Texture::from_array(&of_volume, how.options())) {
             let found: Vec<f32> = run(&device, &volume, COUNT, &[&&texture, &&on_x, &&on_y, &&on_z]);
             let expected = |i: usize| how.sample([width, height, depth], [xs[i], ys[i], zs[i]], texel);
             assert_close(&found, expected, 97.0, &how);
         }
         for layer in 0..depth {
             let number = layer as i32;
-            let Some(texture) = made(Texture::of_array(&of_lines, how.options())) else { continue };
+            let Some(texture) = made(Texture::from_array(&of_lines, how.options())) else { continue };
             let found: Vec<f32> = run(&device, &lines, COUNT, &[&&texture, &&on_x, &number]);
             let texel_of_line = |[x, ..]: [usize; 3]| f64::from(texels[layer * width + x]);
             assert_close(&found, |i| how.sample([width, 0, 0], [xs[i], 0.0, 0.0], texel_of_line), 97.0, &how);
 
-            let Some(texture) = made(Texture::of_array(&of_planes, how.options())) else { continue };
+            let Some(texture) = made(Texture::from_array(&of_planes, how.options())) else { continue };
             let found: Vec<f32> = run(&device, &planes, COUNT, &[&&texture, &&on_x, &&on_y, &number]);
             let expected =
                 |i: usize| how.sample([width, height, 0], [xs[i], ys[i], 0.0], |[x, y, _]| texel([x, y, layer]));
@@ -228,17 +229,17 @@ fn buffers_are_read_as_textures() {
     let Some(kernel) = image_kernel(&device, "fetch_buffer") else { return };
     let source: Vec<f32> = (0..1000_u16).map(|i| f32::from(i) * 0.25).collect();
     let buffer = DeviceBuffer::from_slice(&device, &source).unwrap();
-    let texture = Texture::of_buffer(&buffer, ReadMode::Element).unwrap();
+    let texture = Texture::from_buffer(&buffer, ReadMode::Element).unwrap();
     assert_eq!(run::<f32>(&device, &kernel, 1000, &[&&texture]), source);
     // Part of it; beyond are zeros.
-    let texture = Texture::of_buffer(buffer.slice(64..164).unwrap(), ReadMode::Element).unwrap();
+    let texture = Texture::from_buffer(buffer.slice(64..164).unwrap(), ReadMode::Element).unwrap();
     let found = run::<f32>(&device, &kernel, 120, &[&&texture]);
     assert_eq!((&found[..100], &found[100..]), (&source[64..164], &[0.0; 20][..]));
 
     let four = image_kernel(&device, "fetch_buffer_bytes").unwrap();
     let bytes: Vec<[u8; 4]> = (0..=255).map(|i| [i, 255 - i, i / 2, 255]).collect();
     let buffer = DeviceBuffer::from_slice(&device, &bytes).unwrap();
-    let texture = Texture::of_buffer(&buffer, ReadMode::NormalizedFloat).unwrap();
+    let texture = Texture::from_buffer(&buffer, ReadMode::NormalizedFloat).unwrap();
     let found = run::<[f32; 4]>(&device, &four, bytes.len(), &[&&texture]);
     for (found, texel) in found.iter().zip(&bytes) {
         assert_eq!(*found, texel.map(|component| (f64::from(component) / 255.0) as f32));
@@ -253,8 +254,8 @@ fn centres(width: usize, height: usize) -> [Vec<f32>; 2] {
 
 fn read_all<T: Texel, R: Pod>(device: &Device, kernel: &str, texels: &[T], options: TextureOptions) -> Vec<R> {
     let (width, height) = (8, texels.len() / 8);
-    let array = Array::from_slice(device, ArrayShape::Plane(width, height), texels).unwrap();
-    let texture = Texture::of_array(&array, options).unwrap();
+    let array = Array::from_slice(device, ArrayShape::D2(width, height), texels).unwrap();
+    let texture = Texture::from_array(&array, options).unwrap();
     let [xs, ys] = centres(width, height).map(|c| DeviceBuffer::from_slice(device, &c).unwrap());
     let kernel = image_kernel(device, kernel).unwrap();
     run(device, &kernel, texels.len(), &[&&texture, &&xs, &&ys])
@@ -307,9 +308,9 @@ fn a_texture_is_read_after_what_was_queued_before_and_goes_after_its_kernels() {
     let source = DeviceBuffer::from_slice(&device, &values).unwrap();
     for _ in 0..20 {
         let mut out = DeviceBuffer::<f32>::zeroed(&device, 64).unwrap();
-        let mut array = Array::<f32>::zeroed(&device, ArrayShape::Plane(8, 8)).unwrap();
+        let mut array = Array::<f32>::zeroed(&device, ArrayShape::D2(8, 8)).unwrap();
         array.as_slice_mut().copy_from_device_async(&first, &source).unwrap();
-        let texture = Texture::of_array(&array, TextureOptions::new()).unwrap();
+        let texture = Texture::from_array(&array, TextureOptions::new()).unwrap();
         // SAFETY: as `run`.
         unsafe { kernel.launch(&second, LaunchConfig::new(1, 64), (&texture, &xs, &ys, &mut out, 64u32)) }.unwrap();
         drop(texture);
@@ -348,13 +349,13 @@ fn a_typed_kernel_takes_textures_and_orders_its_launches_by_them() {
         [DeviceBuffer::<u32>::zeroed(&device, 64).unwrap(), DeviceBuffer::<u32>::zeroed(&device, 64).unwrap()];
     for round in 0..6 {
         let mut out = DeviceBuffer::<f32>::zeroed(&device, 64).unwrap();
-        let mut array = Array::<f32>::zeroed(&device, ArrayShape::Plane(8, 8)).unwrap();
+        let mut array = Array::<f32>::zeroed(&device, ArrayShape::D2(8, 8)).unwrap();
         // The copy is late, or the kernel is.
         let late = [&first, &second][round % 2];
         // SAFETY: 64 threads, 64 elements.
         unsafe { slow.launch(late, LaunchConfig::new(1, 64), (&mut busy[round % 2], 1_000_000u32, 1u32)) }.unwrap();
         array.as_slice_mut().copy_from_device_async(&first, &source).unwrap();
-        let texture = Texture::of_array(&array, TextureOptions::new()).unwrap();
+        let texture = Texture::from_array(&array, TextureOptions::new()).unwrap();
         // SAFETY: as `run`. It waits for the other stream's copy.
         unsafe { sample.launch(&second, LaunchConfig::new(1, 64), &texture, &xs, &ys, &mut out, 64) }.unwrap();
         drop(texture); // after the kernel
@@ -370,8 +371,8 @@ fn a_typed_kernel_takes_surfaces_and_orders_its_launches_by_them() {
     let Some(module) = image_module(&device) else { return };
     let transpose = Transpose::load(&module).unwrap();
     let values: Vec<f32> = (0..64_u8).map(f32::from).collect();
-    let mut from = Array::from_slice(&device, ArrayShape::Plane(8, 8), &values).unwrap();
-    let mut to = Array::<f32>::zeroed(&device, ArrayShape::Plane(8, 8)).unwrap();
+    let mut from = Array::from_slice(&device, ArrayShape::D2(8, 8), &values).unwrap();
+    let mut to = Array::<f32>::zeroed(&device, ArrayShape::D2(8, 8)).unwrap();
     let (first, second) = (Stream::new(&device).unwrap(), Stream::new(&device).unwrap());
     let config = LaunchConfig::new((1, 1), (8, 8));
     {
@@ -397,15 +398,15 @@ fn a_graph_keeps_the_texture_of_a_typed_kernel_and_knows_what_a_surface_is_for()
     let (sample, transpose) = (Sample2D::load(&module).unwrap(), Transpose::load(&module).unwrap());
     let [xs, ys] = centres(8, 8).map(|c| DeviceBuffer::from_slice(&device, &c).unwrap());
     let values: Vec<f32> = (0..64_u8).map(f32::from).collect();
-    let mut from = Array::from_slice(&device, ArrayShape::Plane(8, 8), &values).unwrap();
-    let mut to = Array::<f32>::zeroed(&device, ArrayShape::Plane(8, 8)).unwrap();
+    let mut from = Array::from_slice(&device, ArrayShape::D2(8, 8), &values).unwrap();
+    let mut to = Array::<f32>::zeroed(&device, ArrayShape::D2(8, 8)).unwrap();
     let mut out = DeviceBuffer::<f32>::zeroed(&device, 64).unwrap();
     let (low, mut high) = (Surface::new(&mut from).unwrap(), Surface::new(&mut to).unwrap());
     // SAFETY: a thread for each texel.
     let written =
         unsafe { transpose.add_to(&mut graph, &[], LaunchConfig::new((1, 1), (8, 8)), &low, &mut high, 8, 8) }.unwrap();
     drop((low, high));
-    let texture = Texture::of_array(&to, TextureOptions::new()).unwrap();
+    let texture = Texture::from_array(&to, TextureOptions::new()).unwrap();
     // SAFETY: as `run`.
     unsafe { sample.add_to(&mut graph, &[written], LaunchConfig::new(1, 64), &texture, &xs, &ys, &mut out, 64) }
         .unwrap();
@@ -426,28 +427,28 @@ fn textures_that_cannot_be_are_refused_before_the_call() {
     fn refused(result: hip::Result<Texture<'_>>) {
         assert!(matches!(result, Err(Error::InvalidValue { .. })), "{result:?}");
     }
-    let floats = Array::<f32>::zeroed(&device, ArrayShape::Plane(8, 4)).unwrap();
-    let bytes = Array::<[u8; 2]>::zeroed(&device, ArrayShape::Plane(8, 4)).unwrap();
-    let words = Array::<u32>::zeroed(&device, ArrayShape::Plane(8, 4)).unwrap();
-    refused(Texture::of_array(&floats, options.address(AddressMode::Wrap)));
-    refused(Texture::of_array(&floats, options.srgb(true)));
-    refused(Texture::of_array(&bytes, options.srgb(true)));
-    refused(Texture::of_array(&bytes, linear));
-    refused(Texture::of_array(&words, linear));
-    refused(Texture::of_array(&words, options.read(ReadMode::NormalizedFloat)));
+    let floats = Array::<f32>::zeroed(&device, ArrayShape::D2(8, 4)).unwrap();
+    let bytes = Array::<[u8; 2]>::zeroed(&device, ArrayShape::D2(8, 4)).unwrap();
+    let words = Array::<u32>::zeroed(&device, ArrayShape::D2(8, 4)).unwrap();
+    refused(Texture::from_array(&floats, options.address(AddressMode::Wrap)));
+    refused(Texture::from_array(&floats, options.srgb(true)));
+    refused(Texture::from_array(&bytes, options.srgb(true)));
+    refused(Texture::from_array(&bytes, linear));
+    refused(Texture::from_array(&words, linear));
+    refused(Texture::from_array(&words, options.read(ReadMode::NormalizedFloat)));
     let buffer = DeviceBuffer::<f32>::zeroed(&device, 100).unwrap();
-    refused(Texture::of_buffer(buffer.slice(3..).unwrap(), ReadMode::Element));
-    refused(Texture::of_buffer(buffer.slice(..0).unwrap(), ReadMode::Element));
+    refused(Texture::from_buffer(buffer.slice(3..).unwrap(), ReadMode::Element));
+    refused(Texture::from_buffer(buffer.slice(..0).unwrap(), ReadMode::Element));
     let integers = DeviceBuffer::<u32>::zeroed(&device, 100).unwrap();
-    refused(Texture::of_buffer(&integers, ReadMode::NormalizedFloat));
+    refused(Texture::from_buffer(&integers, ReadMode::NormalizedFloat));
     let plane = PitchedBuffer::<f32>::zeroed(&device, (8, 4)).unwrap();
-    refused(Texture::of_pitched(plane.region(1.., .., ..).unwrap(), options));
-    refused(Texture::of_pitched(plane.region(..0, .., ..).unwrap(), options));
-    refused(Texture::of_pitched(buffer.as_slice().into_rows(10).unwrap(), options));
+    refused(Texture::from_pitched(plane.region(1.., .., ..).unwrap(), options));
+    refused(Texture::from_pitched(plane.region(..0, .., ..).unwrap(), options));
+    refused(Texture::from_pitched(buffer.as_slice().into_rows(10).unwrap(), options));
     let volume = PitchedBuffer::<f32>::zeroed(&device, (8, 4, 2)).unwrap();
-    refused(Texture::of_pitched(&volume, options));
+    refused(Texture::from_pitched(&volume, options));
     // What is right still goes.
-    assert!(Texture::of_pitched(plane.region(.., 1.., ..).unwrap(), linear).is_ok());
+    assert!(Texture::from_pitched(plane.region(.., 1.., ..).unwrap(), linear).is_ok());
 }
 
 /// A direction from the middle of a cube to a place on a face, of which both coordinates are from 0 to 1.
@@ -491,16 +492,16 @@ fn cubes_are_sampled_by_directions() {
     let Some(sample) = image_kernel(&device, "sample_cube") else { return };
     let options = TextureOptions::new().normalized(true);
     for far in [1.0, 0.25, 1000.0] {
-        let texture = Texture::of_array(&cube, options).unwrap();
+        let texture = Texture::from_array(&cube, options).unwrap();
         let [xs, ys, zs] = directions(width, far).map(|axis| DeviceBuffer::from_slice(&device, &axis).unwrap());
         let found: Vec<f32> = run(&device, &sample, texels.len(), &[&&texture, &&xs, &&ys, &&zs]);
         assert_eq!(found, texels, "{far}");
     }
-    let linear = Texture::of_array(&cube, options.filter(FilterMode::Linear)).unwrap_err();
+    let linear = Texture::from_array(&cube, options.filter(FilterMode::Linear)).unwrap_err();
     assert!(matches!(linear, Error::Unsupported { .. }), "{linear:?}");
-    let cubes = Array::<f32>::zeroed(&device, ArrayShape::LayeredCubemap(width, 2)).unwrap();
+    let cubes = Array::<f32>::zeroed(&device, ArrayShape::CubemapLayered(width, 2)).unwrap();
     if device.is_simulated() {
-        let several = Texture::of_array(&cubes, options).unwrap_err();
+        let several = Texture::from_array(&cubes, options).unwrap_err();
         assert_eq!(several.status(), Some(hip::Status::NOT_SUPPORTED), "{several}");
     }
     // As a surface.
@@ -519,7 +520,7 @@ fn cubes_are_sampled_by_directions() {
 #[test]
 fn the_level_is_read_that_the_options_come_to() {
     let Some(device) = images() else { return };
-    let Some(mut array) = crate::supported(MipmappedArray::<f32>::new(&device, ArrayShape::Plane(12, 4), 3)) else {
+    let Some(mut array) = crate::supported(MipmappedArray::<f32>::new(&device, ArrayShape::D2(12, 4), 3)) else {
         return;
     };
     let texels = |level: usize| -> Vec<f32> { (0..48 >> (2 * level)).map(|i| (100 * level + i) as f32).collect() };
@@ -528,7 +529,7 @@ fn the_level_is_read_that_the_options_come_to() {
     }
     let Some(sample) = image_kernel(&device, "sample_2d") else { return };
     let read = |options: TextureOptions, level: usize| {
-        let texture = Texture::of_mipmap(&array, options).unwrap();
+        let texture = Texture::from_mipmap(&array, options).unwrap();
         let [xs, ys] = centres(12 >> level, 4 >> level).map(|axis| DeviceBuffer::from_slice(&device, &axis).unwrap());
         run::<f32>(&device, &sample, 48 >> (2 * level), &[&&texture, &&xs, &&ys])
     };
@@ -551,11 +552,11 @@ fn the_level_is_read_that_the_options_come_to() {
         assert_eq!(read(options, level), texels(level), "{options:?}");
     }
     let between = MipmapOptions { filter: FilterMode::Linear, bias: 0.5, ..levels };
-    let refused = Texture::of_mipmap(&array, plain.mipmap(between)).unwrap_err();
+    let refused = Texture::from_mipmap(&array, plain.mipmap(between)).unwrap_err();
     assert_eq!(refused.status(), Some(hip::Status::NOT_SUPPORTED), "{refused}");
     // Of a level that is blended within itself.
     let blended = plain.filter(FilterMode::Linear).mipmap(exactly(1.0));
-    let texture = Texture::of_mipmap(&array, blended).unwrap();
+    let texture = Texture::from_mipmap(&array, blended).unwrap();
     let (xs, ys) = (DeviceBuffer::from_slice(&device, &[1.0f32]), DeviceBuffer::from_slice(&device, &[0.5f32]));
     let found: Vec<f32> = run(&device, &sample, 1, &[&&texture, &&xs.unwrap(), &&ys.unwrap()]);
     assert_eq!(found, [100.5]);
@@ -568,12 +569,12 @@ fn a_device_without_images_says_so() {
         crate::skipped(&"the device has images");
         return;
     }
-    let array = Array::<f32>::new(&device, ArrayShape::Plane(8, 4));
+    let array = Array::<f32>::new(&device, ArrayShape::D2(8, 4));
     assert!(matches!(array, Err(Error::Unsupported { what: "an array", .. })), "{array:?}");
     let buffer = DeviceBuffer::<f32>::zeroed(&device, 100).unwrap();
-    let texture = Texture::of_buffer(&buffer, ReadMode::Element);
+    let texture = Texture::from_buffer(&buffer, ReadMode::Element);
     assert!(matches!(texture, Err(Error::Unsupported { what: "a texture", .. })), "{texture:?}");
     let pitched = PitchedBuffer::<f32>::zeroed(&device, (8, 4)).unwrap();
-    let texture = Texture::of_pitched(&pitched, TextureOptions::new());
+    let texture = Texture::from_pitched(&pitched, TextureOptions::new());
     assert!(matches!(texture, Err(Error::Unsupported { what: "a texture", .. })), "{texture:?}");
 }

@@ -174,7 +174,7 @@ fn a_launch_is_timed_by_its_own_events() {
 #[cfg(feature = "rocm-7-0")]
 #[test]
 fn a_launch_has_attributes() {
-    use hip::LaunchAttributes;
+    use hip::module::LaunchAttributes;
     let Some(module) = module() else { return };
     let device = module.device();
     let add = module.kernel("add_in_place").unwrap();
@@ -200,6 +200,6 @@ fn attributes_of_a_kernel_can_be_set_where_the_runtime_lets_them() {
             assert!(matches!(error, Error::Hip(_)), "{error}");
         }
     }
-    let limited = kernel.best_block_within(0, 128).unwrap();
+    let limited = kernel.max_potential_block_size_with_limit(0, 128).unwrap();
     assert!(limited.block <= 128 && limited.block > 0, "{limited:?}");
 }

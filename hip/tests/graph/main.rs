@@ -7,10 +7,12 @@ mod common;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use hip::graph::{GraphCopy, GraphCopy3d, GraphFill, InstantiateOptions, NodeKind};
+use hip::memory::array::{Array, ArrayShape};
+use hip::memory::{Extent, MemoryAttach, MemoryLocation, PitchedBuffer, RegisterOptions, RegisteredBuffer};
+use hip::stream::{Signal, WaitCondition};
 use hip::{
-    Array, ArrayShape, Attachment, Device, DeviceBuffer, Error, Event, Extent, Graph, GraphCopy, GraphCopy3, GraphExec,
-    GraphFill, InstantiateOptions, LaunchConfig, ManagedBuffer, MemoryPlace, Module, NodeKind, PinnedBuffer,
-    PitchedBuffer, RegisterOptions, RegisteredBuffer, Signal, Stream, WaitCondition,
+    Device, DeviceBuffer, Error, Event, Graph, GraphExec, LaunchConfig, ManagedBuffer, Module, PinnedBuffer, Stream,
 };
 
 use common::{device, eventually, module, skipped, supported};
@@ -97,7 +99,7 @@ fn a_graph_built_node_by_node_runs_in_the_order_of_its_edges() {
     let host = host.unwrap();
     assert_eq!(graph.nodes().unwrap().len(), 6);
     assert_eq!(graph.edges().unwrap().len(), 5);
-    let kinds = [fill_a, meet, launch, copy, host].map(hip::Node::kind);
+    let kinds = [fill_a, meet, launch, copy, host].map(hip::graph::Node::kind);
     assert_eq!(kinds, [NodeKind::Fill, NodeKind::Empty, NodeKind::Kernel, NodeKind::Copy, NodeKind::Host]);
 
     let exec = graph.instantiate().unwrap();
@@ -417,7 +419,7 @@ fn events_in_a_graph_mark_its_launches() {
     exec.launch(&stream).unwrap();
     event.synchronize().unwrap();
     stream.synchronize().unwrap();
-    assert!(event.is_done().unwrap());
+    assert!(event.is_complete().unwrap());
     assert_eq!(data.to_vec().unwrap(), [4; 64]);
 
     // What comes behind it in its graph is not said to be done by it.
@@ -483,11 +485,11 @@ fn a_capture_that_fails_leaves_the_stream_well() {
     #[cfg(feature = "rocm-7-1")]
     {
         let other = DeviceBuffer::from_slice(&device, &[5u32; 64]).unwrap();
-        let mut batch = hip::CopyBatch::new();
+        let mut batch = hip::memory::CopyBatch::new();
         batch.on_device(&mut data, &other).unwrap();
         let copies = stream.capture(|stream| batch.queue(stream));
         assert!(matches!(copies, Err(Error::Capture { .. })), "{copies:?}");
-        let mut batch = hip::CopyBatch3::new();
+        let mut batch = hip::memory::CopyBatch3d::new();
         batch.pitched(data.as_slice_mut().into_rows(8).unwrap(), other.as_slice().into_rows(8).unwrap()).unwrap();
         let copies = stream.capture(|stream| batch.queue(stream));
         assert!(matches!(copies, Err(Error::Capture { .. })), "{copies:?}");
@@ -538,13 +540,13 @@ fn what_the_runtime_does_not_capture_is_an_error() {
     #[cfg(feature = "rocm-7-0")]
     // SAFETY: as above.
     captured("a launch with attributes", &mut |stream| unsafe {
-        add.launch_with(stream, ONE, hip::LaunchAttributes::new(), (&mut data, 2i32, 64u32))
+        add.launch_with(stream, ONE, hip::module::LaunchAttributes::new(), (&mut data, 2i32, 64u32))
     });
     // SAFETY: as above.
     captured("a launch", &mut |stream| unsafe { store.launch(stream, ONE, (&mut data, 100u32, 4u32)) });
     if let Ok(mut managed) = ManagedBuffer::<u32>::zeroed(&device, 64) {
-        captured("a prefetch", &mut |stream| managed.prefetch_async(stream, MemoryPlace::Device(device)));
-        captured("an attachment", &mut |stream| managed.attach_async(stream, Attachment::Stream));
+        captured("a prefetch", &mut |stream| managed.prefetch_async(stream, MemoryLocation::Device(device)));
+        captured("an attachment", &mut |stream| managed.attach_async(stream, MemoryAttach::Single));
     }
     if let Ok(second) = Device::get(1) {
         let there = DeviceBuffer::from_slice(&second, &[5u32; 64]).unwrap();
@@ -607,7 +609,7 @@ fn graphs_allocate_memory() {
     if let Some(info) = supported(device.graph_memory()) {
         assert!(info.used_high >= info.used && info.reserved_high >= info.reserved, "{info:?}");
         assert!(info.used_high > 0, "{info:?}");
-        device.reset_graph_memory_highs().unwrap();
+        device.reset_graph_memory_high_watermarks().unwrap();
         let after = device.graph_memory().unwrap();
         assert!(after.used_high < info.used_high && after.used_high >= after.used, "{info:?}, then {after:?}");
     }
@@ -800,15 +802,16 @@ fn copies_of_two_and_three_dimensions_are_nodes() {
         let mut to = PitchedBuffer::<u32>::zeroed(&device, extent).unwrap();
         let mut part = PitchedBuffer::<u32>::zeroed(&device, extent).unwrap();
         let mut graph = Graph::new(&device).unwrap();
-        let copy = GraphCopy3::pitched(to.as_slice_mut(), &from).unwrap();
+        let copy = GraphCopy3d::pitched(to.as_slice_mut(), &from).unwrap();
         let first = graph.add_copy_3d(&[], copy).unwrap();
         assert_eq!(first.kind(), NodeKind::Copy);
         let corner = to.region(1..3, 2.., ..).unwrap();
-        let copy = GraphCopy3::pitched(part.region_mut(..2, 2.., ..).unwrap(), corner).unwrap();
+        let copy = GraphCopy3d::pitched(part.region_mut(..2, 2.., ..).unwrap(), corner).unwrap();
         graph.add_copy_3d(&[first], copy).unwrap();
-        let differs = GraphCopy3::pitched(part.as_slice_mut(), to.region(1.., .., ..).unwrap());
+        let differs = GraphCopy3d::pitched(part.as_slice_mut(), to.region(1.., .., ..).unwrap());
         assert!(matches!(differs, Err(Error::InvalidValue { .. })), "{differs:?}");
-        let none = GraphCopy3::pitched(part.region_mut(..0, .., ..).unwrap(), to.region(..0, .., ..).unwrap()).unwrap();
+        let none =
+            GraphCopy3d::pitched(part.region_mut(..0, .., ..).unwrap(), to.region(..0, .., ..).unwrap()).unwrap();
         assert!(matches!(graph.add_copy_3d(&[], none), Err(Error::InvalidValue { .. })));
         let exec = graph.instantiate().unwrap();
         drop((graph, from)); // kept by what is instantiated
@@ -830,13 +833,13 @@ fn copies_to_and_from_arrays_are_nodes() {
     }
     let stream = Stream::new(&device).unwrap();
     let source: Vec<u32> = (1..=5 * 4 * 3).collect();
-    for shape in [ArrayShape::Volume(5, 4, 3), ArrayShape::LayeredPlane(5, 4, 3), ArrayShape::Plane(5, 12)] {
+    for shape in [ArrayShape::D3(5, 4, 3), ArrayShape::D2Layered(5, 4, 3), ArrayShape::D2(5, 12)] {
         let from = PitchedBuffer::from_slice(&device, shape.extent(), &source).unwrap();
         let mut to = PitchedBuffer::<u32>::zeroed(&device, shape.extent()).unwrap();
         let mut array = Array::<u32>::zeroed(&device, shape).unwrap();
         let mut graph = Graph::new(&device).unwrap();
-        let first = graph.add_copy_3d(&[], GraphCopy3::to_array(&mut array, &from).unwrap()).unwrap();
-        graph.add_copy_3d(&[first], GraphCopy3::from_array(to.as_slice_mut(), &array).unwrap()).unwrap();
+        let first = graph.add_copy_3d(&[], GraphCopy3d::to_array(&mut array, &from).unwrap()).unwrap();
+        graph.add_copy_3d(&[first], GraphCopy3d::from_array(to.as_slice_mut(), &array).unwrap()).unwrap();
         let exec = graph.instantiate().unwrap();
         drop((graph, array)); // which the graph keeps
         exec.launch(&stream).unwrap();
@@ -882,22 +885,23 @@ fn what_runs_in_a_graph_outlives_a_graph_that_is_dropped_in_it() {
 #[cfg(feature = "rocm-6-4")]
 #[test]
 fn waits_for_signals_and_writes_to_them_are_nodes() {
-    use hip::SignalOp::{Wait, Write};
+    use hip::stream::SignalOp::{Wait, Write};
     let Some(device) = graph_device() else { return };
     let Some(go) = supported(Signal::new(&device, 0)) else { return };
     let done = Signal::new(&device, 0).unwrap();
     let stream = Stream::new(&device).unwrap();
     let mut data = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
     let mut graph = Graph::new(&device).unwrap();
-    assert!(matches!(graph.add_signals(&[], &[]), Err(Error::InvalidValue { .. })));
-    assert!(matches!(graph.add_signals(&[], &[Write(&go, 1); 257]), Err(Error::InvalidValue { .. })));
-    let first = graph.add_signals(&[], &[Wait(&go, WaitCondition::AtLeast(5)), Wait(&done, WaitCondition::Equal(0))]);
+    assert!(matches!(graph.add_signal_ops(&[], &[]), Err(Error::InvalidValue { .. })));
+    assert!(matches!(graph.add_signal_ops(&[], &[Write(&go, 1); 257]), Err(Error::InvalidValue { .. })));
+    let first =
+        graph.add_signal_ops(&[], &[Wait(&go, WaitCondition::AtLeast(5)), Wait(&done, WaitCondition::Equal(0))]);
     let Some(first) = supported(first) else { return };
     let fill = graph.add_fill(&[first], GraphFill::new(&mut data, 3)).unwrap();
-    let last = graph.add_signals(&[fill], &[Write(&done, 1), Write(&go, 6)]).unwrap();
-    assert_eq!((first.kind(), last.kind()), (NodeKind::Signals, NodeKind::Signals));
+    let last = graph.add_signal_ops(&[fill], &[Write(&done, 1), Write(&go, 6)]).unwrap();
+    assert_eq!((first.kind(), last.kind()), (NodeKind::SignalOps, NodeKind::SignalOps));
     let kinds: Vec<NodeKind> = graph.nodes().unwrap().iter().map(|node| node.kind()).collect();
-    assert_eq!(kinds.iter().filter(|kind| **kind == NodeKind::Signals).count(), 2, "{kinds:?}");
+    assert_eq!(kinds.iter().filter(|kind| **kind == NodeKind::SignalOps).count(), 2, "{kinds:?}");
 
     let mut exec = graph.try_clone().unwrap().instantiate().unwrap();
     exec.launch(&stream).unwrap();
@@ -911,10 +915,10 @@ fn waits_for_signals_and_writes_to_them_are_nodes() {
     // Other operations, in what is made of the graph itself; the signals are the graph's to keep.
     drop(exec);
     exec = graph.instantiate().unwrap();
-    assert!(matches!(exec.set_signals(fill, &[Write(&done, 2)]), Err(Error::Graph { .. })));
+    assert!(matches!(exec.set_signal_ops(fill, &[Write(&done, 2)]), Err(Error::Graph { .. })));
     let third = Signal::new(&device, 0).unwrap();
-    exec.set_signals(first, &[Wait(&go, WaitCondition::Equal(6))]).unwrap();
-    exec.set_signals(last, &[Write(&done, 2), Write(&third, 9)]).unwrap();
+    exec.set_signal_ops(first, &[Wait(&go, WaitCondition::Equal(6))]).unwrap();
+    exec.set_signal_ops(last, &[Write(&done, 2), Write(&third, 9)]).unwrap();
     exec.launch(&stream).unwrap();
     stream.synchronize().unwrap();
     assert_eq!((done.load().unwrap(), third.load().unwrap()), (2, 9));

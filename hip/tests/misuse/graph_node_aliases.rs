@@ -1,4 +1,5 @@
-use hip::{DeviceBuffer, Graph, GraphCopy};
+use hip::{DeviceBuffer, Graph};
+use hip::graph::GraphCopy;
 
 fn add(mut graph: Graph, mut data: DeviceBuffer<u32>) {
     graph.add_copy(&[], GraphCopy::on_device(&mut data, &data).unwrap()).unwrap();

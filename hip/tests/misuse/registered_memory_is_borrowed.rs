@@ -1,5 +1,6 @@
 //! While borrowed memory is registered, the host gets at it through its handle alone.
-use hip::{Device, RegisterOptions, Registered};
+use hip::Device;
+use hip::memory::{RegisterOptions, Registered};
 
 fn main() {
     let device = Device::get(0).unwrap();

@@ -1,5 +1,6 @@
 //! Borrowed memory is registered while the closure runs: its handle cannot be taken out.
-use hip::{Device, RegisterOptions, Registered};
+use hip::Device;
+use hip::memory::{RegisterOptions, Registered};
 
 fn main() {
     let device = Device::get(0).unwrap();

@@ -1,14 +1,16 @@
 //! A texture borrows its array: it cannot outlive it.
-use hip::{Array, ArrayShape, Device, Texture, TextureOptions};
+use hip::Device;
+use hip::memory::array::{Array, ArrayShape};
+use hip::texture::{Texture, TextureOptions};
 
 fn dangling(device: &Device) -> Texture<'static> {
-    let array = Array::<f32>::zeroed(device, ArrayShape::Plane(4, 4)).unwrap();
-    Texture::of_array(&array, TextureOptions::new()).unwrap()
+    let array = Array::<f32>::zeroed(device, ArrayShape::D2(4, 4)).unwrap();
+    Texture::from_array(&array, TextureOptions::new()).unwrap()
 }
 
 fn freed(device: &Device) {
-    let array = Array::<f32>::zeroed(device, ArrayShape::Plane(4, 4)).unwrap();
-    let texture = Texture::of_array(&array, TextureOptions::new()).unwrap();
+    let array = Array::<f32>::zeroed(device, ArrayShape::D2(4, 4)).unwrap();
+    let texture = Texture::from_array(&array, TextureOptions::new()).unwrap();
     drop(array);
     drop(texture);
 }

@@ -1,5 +1,6 @@
 //! Boxes of elements to write to may overlap, so there is one at a time.
-use hip::{Device, PitchedBuffer};
+use hip::Device;
+use hip::memory::PitchedBuffer;
 
 fn main() {
     let device = Device::get(0).unwrap();

@@ -1,5 +1,6 @@
 //! What a typed kernel writes through a surface is not read through another argument.
-use hip::{LaunchConfig, Stream, Surface};
+use hip::{LaunchConfig, Stream};
+use hip::texture::Surface;
 
 hip::kernel! {
     struct Transpose: fn transpose_surface(from: &Surface, to: &mut Surface, width: i32, height: i32);

@@ -1,5 +1,5 @@
 fn unordered() {
-    hip::without_stream_order(|| ());
+    hip::stream::without_stream_order(|| ());
 }
 
 fn main() {}

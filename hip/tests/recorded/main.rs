@@ -8,10 +8,12 @@ mod recorder;
 use std::time::Duration;
 
 use common::{kernels, skipped, supported};
+use hip::device::CachePreference;
+use hip::memory::array::{Array, ArrayShape};
+use hip::memory::pool::{MemoryPool, PoolOptions};
+use hip::module::LoadOptions;
 use hip::sys::{hipFuncCachePreferEqual, hipFuncCachePreferL1, hipFuncCachePreferNone, hipFuncCachePreferShared};
-use hip::{
-    Array, ArrayShape, Backend, CachePreference, Device, Graph, LoadOptions, MemoryPool, Module, PoolOptions, Stream,
-};
+use hip::{Backend, Device, Graph, Module, Stream};
 use recorder::{Recorder, calls, is_there, set_cache_config};
 
 /// The device of a runtime that tells what it is asked for.
@@ -85,7 +87,8 @@ fn what_caches_are_for_is_asked_and_said() {
 #[cfg(feature = "rocm-7-0")]
 #[test]
 fn a_launch_has_its_attributes() {
-    use hip::{DeviceBuffer, LaunchAttributes, LaunchConfig};
+    use hip::module::LaunchAttributes;
+    use hip::{DeviceBuffer, LaunchConfig};
 
     let Some(device) = device() else { return };
     let add = Module::load(&device, kernels(&device)).unwrap().kernel("add_in_place").unwrap();
@@ -146,7 +149,7 @@ fn an_array_for_surfaces_says_so() {
         skipped(&format_args!("{device} has no images"));
         return;
     }
-    let plane = ArrayShape::Plane(5, 3);
+    let plane = ArrayShape::D2(5, 3);
     assert_eq!(calls(|| Array::<u32>::new(&device, plane)).1, ["hipMalloc3DArray 5 x 3 x 0 flags 0"]);
     // hipArraySurfaceLoadStore
     assert_eq!(calls(|| Array::<u32>::for_surfaces(&device, plane)).1, ["hipMalloc3DArray 5 x 3 x 0 flags 2"]);

@@ -18,6 +18,8 @@ pub struct Fault {
     pub place: Option<Box<FaultPlace>>,
     /// The allocation nearest to the address, for an access to memory.
     pub nearest: Option<Nearest>,
+    /// How much LDS the workgroup had, static and dynamic in bytes, for an access outside of it.
+    pub lds: Option<[u32; 2]>,
 }
 
 /// Where in a dispatch a fault happened.
@@ -325,7 +327,12 @@ impl fmt::Display for FaultKind {
                     Denied::NoAccess { .. } => write!(f, "no access: ")?,
                     Denied::Misaligned(_) => write!(f, "misaligned: ")?,
                 }
-                write!(f, "{access} of {bytes} bytes at {space}address {address:#x}")?;
+                match (space, address) {
+                    ("", 0) => write!(f, "{access} of {bytes} bytes at null")?,
+                    // A member of a structure, or an element of an array, at null.
+                    ("", 1..0x1000) => write!(f, "{access} of {bytes} bytes at null + {address:#x}")?,
+                    _ => write!(f, "{access} of {bytes} bytes at {space}address {address:#x}")?,
+                }
                 match why {
                     Denied::Misaligned(align) => write!(f, ", which is no multiple of {align}"),
                     Denied::NoAccess { agent, owner: None } => write!(f, ", host memory that {agent} was not let use"),
@@ -377,7 +384,16 @@ impl fmt::Display for Fault {
         if let Some(place) = &self.place {
             write!(f, "; in {place}")?;
         }
+        if let Some([fixed, dynamic]) = self.lds {
+            return write!(
+                f,
+                "; the workgroup has {} bytes of LDS: {fixed} static, {dynamic} dynamic",
+                u64::from(fixed) + u64::from(dynamic)
+            );
+        }
         match &self.nearest {
+            // Nothing is near null.
+            _ if self.address().is_some_and(|address| address < 0x1000) => Ok(()),
             Some(nearest) => write!(f, "; the address is {nearest}"),
             None if matches!(self.kind, FaultKind::Memory { space: Space::Global, .. }) => {
                 f.write_str("; nothing has been allocated")

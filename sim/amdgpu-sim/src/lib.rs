@@ -59,6 +59,8 @@
 //!
 //! The crate does not depend on HIP or HSA: `hip-sim` implements HIP's functions on it, and `hsa-sim` HSA's.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 // Code shared by unit and integration tests refers to the crate by this name.
 #[cfg(test)]
 extern crate self as amdgpu_sim;

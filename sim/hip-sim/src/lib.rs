@@ -89,6 +89,8 @@
 //!
 //! With an invalid value, every call returns `hipErrorInitializationError` (3), and [`last_fault`] returns the reason.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod api;
 mod array;
 mod capture;

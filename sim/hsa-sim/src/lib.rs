@@ -16,6 +16,7 @@
 //! - `driver`: the files in which the kernel driver describes the GPUs, for programs that read them directly.
 //! - `events`: faults, and how the program is notified of them. `leaving`: process exit while other threads are
 //!   working.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg(target_os = "linux")]
 
 #[doc(hidden)]

@@ -8,11 +8,13 @@ const IN_THE_GRAPH: &str =
     "changes a graph before it is instantiated: build it again instead; `GraphExec` changes an instantiated one";
 const DEPRECATED_CONTEXT: &str =
     "contexts, deprecated by AMD: a device has one context, and the crate makes it current";
+const STREAM_OF_ITS_OWN: &str = "HIP refuses it, or ends a capture, while any stream is captured; blocking copies here are `hipMemcpyWithStream` or \
+     the asynchronous form over a stream of their own";
 const PROPERTIES: &str = "use `Device::properties` and `Device::attribute`";
 
 /// Patterns of whole names with the reason; the first match counts.
 pub(super) const REASONS: &[(&str, &str)] = &[
-    (r".*_spt", "for C code compiled with per-thread default streams; use `Stream::of_this_thread`"),
+    (r".*_spt", "for C code compiled with per-thread default streams; use `Stream::per_thread`"),
     (
         r"hipTexRef.*|hipBindTexture.*|hipUnbindTexture|hipGetTexture(Reference|AlignmentOffset)|hipModuleGetTexRef",
         "texture references, deprecated by AMD; texture objects replace them",
@@ -42,6 +44,12 @@ pub(super) const REASONS: &[(&str, &str)] = &[
     (
         r"hip(Array(3D)?(Create|Destroy)|MipmappedArray(Create|Destroy|GetLevel)|TexObject(Create|Destroy))",
         ANOTHER_FORM,
+    ),
+    (r"hipMemcpy(2D|3D)?", STREAM_OF_ITS_OWN),
+    (
+        r"hipThreadExchangeStreamCaptureMode",
+        "sets which calls HIP refuses on other threads while a stream is captured; captures here are always `hipStreamCaptureModeRelaxed`, \
+         because this crate keeps the order that the other modes protect",
     ),
     (r"hipMemcpy((Dto[DH]|HtoD)(Async)?|Param2D(Async)?|Peer|WithStream)|hipDrvMemcpy.*", ANOTHER_FORM),
     (r"hipMemcpy((2D|3D)?(From|To)Array(Async)?|2DArrayToArray|[ADH]to[ADH](Async)?|3DPeer(Async)?)", ANOTHER_FORM),

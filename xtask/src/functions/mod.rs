@@ -4,6 +4,7 @@
 //! The page is generated from the sources: a function counts as covered if code of these crates calls it, and is listed with the public
 //! items whose documentation names it.
 
+mod aliases;
 mod left_out;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +21,7 @@ use crate::paths;
 /// Write hip/HIP_FUNCTIONS.md again: each function of the HIP runtime with its counterpart in the safe crates, or why it has none.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Write nothing: fail if the page is not what would be written
+    /// Write nothing: fail if the page is not what would be written, or if a function that is called is not a search alias in `hip`
     #[arg(long)]
     check: bool,
 }
@@ -31,6 +32,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if args.check {
         let is = fs::read_to_string(&path).unwrap_or_default();
         ensure!(is == page, "hip/HIP_FUNCTIONS.md is not up to date (cargo xtask functions)");
+        let known =
+            functions()?.into_iter().flat_map(|(_, functions)| functions).map(|function| function.name).collect();
+        aliases::check(Safe::read(&paths::root().join("hip/src"))?.called.keys(), &known)?;
         return Ok(());
     }
     fs::write(&path, page).with_context(|| format!("writing {}", path.display()))

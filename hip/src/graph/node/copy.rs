@@ -4,7 +4,7 @@ use super::{Graph, Node, NodeKind, not_empty};
 #[cfg(doc)]
 use crate::core::error::Error;
 use crate::core::error::Result;
-use crate::memory::{GraphCopy, GraphCopy3};
+use crate::memory::graph_copy::{GraphCopy, GraphCopy3d};
 
 impl Graph {
     /// Adds a copy (`hipGraphAddMemcpyNode1D`).
@@ -14,6 +14,7 @@ impl Graph {
     ///
     /// # Errors
     /// [`Error::WrongDevice`], [`Error::Graph`] for nodes of another graph, [`Error::InvalidValue`] for no bytes.
+    #[doc(alias("hipGraphAddMemcpyNode1D", "cudaGraphAddMemcpyNode1D"))]
     pub fn add_copy(&mut self, after: &[Node], copy: GraphCopy<'_>) -> Result<Node> {
         self.inner.device.expect(copy.device, "the copy")?;
         not_empty(copy.bytes)?;
@@ -31,7 +32,8 @@ impl Graph {
     ///
     /// # Errors
     /// [`Error::WrongDevice`], [`Error::Graph`] for nodes of another graph, [`Error::InvalidValue`] for no elements.
-    pub fn add_copy_3d(&mut self, after: &[Node], copy: GraphCopy3<'_>) -> Result<Node> {
+    #[doc(alias("hipGraphAddMemcpyNode", "cudaGraphAddMemcpyNode"))]
+    pub fn add_copy_3d(&mut self, after: &[Node], copy: GraphCopy3d<'_>) -> Result<Node> {
         self.inner.device.expect(copy.device, "the copy")?;
         not_empty(copy.extent.elements().unwrap_or(usize::MAX))?;
         self.resources.keep(&copy.accesses)?;

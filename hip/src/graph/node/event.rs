@@ -13,6 +13,7 @@ impl Graph {
     ///
     /// # Errors
     /// [`Error::WrongDevice`], [`Error::Graph`] for nodes of another graph, [`Error::InvalidValue`] for an event of other processes or other code.
+    #[doc(alias("hipGraphAddEventRecordNode", "cuGraphAddEventRecordNode", "cudaGraphAddEventRecordNode"))]
     pub fn add_event_record(&mut self, after: &[Node], event: &Arc<Event>) -> Result<Node> {
         self.inner.device.expect(event.device(), "the event")?;
         event.refuse_shared("the event of a graph")?;
@@ -34,6 +35,7 @@ impl Graph {
     ///
     /// # Errors
     /// [`Error::Graph`] for nodes of another graph.
+    #[doc(alias("hipGraphAddEventWaitNode", "cuGraphAddEventWaitNode", "cudaGraphAddEventWaitNode"))]
     pub fn add_event_wait(&mut self, after: &[Node], event: &Arc<Event>) -> Result<Node> {
         let raw = event.raw();
         self.resources.waited.push(Arc::clone(event));

@@ -49,7 +49,8 @@ impl Graph {
     /// ROCm's runtimes for Linux have no such semaphores, and no such nodes; the embedded software GPU has both.
     ///
     /// ```no_run
-    /// use hip::{Device, ExternalSemaphore, ExternalSemaphoreKind, Graph};
+    /// use hip::{Device, Graph};
+    /// use hip::memory::external::{ExternalSemaphore, ExternalSemaphoreKind};
     ///
     /// # fn frame(device: &Device, drawn: std::os::fd::OwnedFd, seen: std::os::fd::OwnedFd) -> hip::Result<()> {
     /// // SAFETY: the descriptors are of binary semaphores that the other API has exported.
@@ -66,6 +67,11 @@ impl Graph {
     ///
     /// # Errors
     /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Graph`](crate::Error::Graph) for nodes of another graph; the runtime's status.
+    #[doc(alias(
+        "hipGraphAddExternalSemaphoresSignalNode",
+        "cuGraphAddExternalSemaphoresSignalNode",
+        "cudaGraphAddExternalSemaphoresSignalNode"
+    ))]
     pub fn add_external_signal(&mut self, after: &[Node], semaphore: &ExternalSemaphore, value: u64) -> Result<Node> {
         self.inner.device.expect(semaphore.device(), "the semaphore")?;
         self.resources.keep(&[semaphore.access()])?;
@@ -85,6 +91,11 @@ impl Graph {
     ///
     /// # Errors
     /// Those of [`add_external_signal`](Self::add_external_signal).
+    #[doc(alias(
+        "hipGraphAddExternalSemaphoresWaitNode",
+        "cuGraphAddExternalSemaphoresWaitNode",
+        "cudaGraphAddExternalSemaphoresWaitNode"
+    ))]
     pub fn add_external_wait(&mut self, after: &[Node], semaphore: &ExternalSemaphore, value: u64) -> Result<Node> {
         self.inner.device.expect(semaphore.device(), "the semaphore")?;
         self.resources.keep(&[semaphore.access()])?;

@@ -75,6 +75,7 @@ impl Graph {
     /// # Errors
     /// [`Error::InvalidValue`] for no bytes, and for a value of more than 4 bytes that does not repeat;
     /// [`Error::WrongDevice`], [`Error::Graph`] for nodes of another graph.
+    #[doc(alias("hipGraphAddMemsetNode", "cudaGraphAddMemsetNode"))]
     pub fn add_fill(&mut self, after: &[Node], fill: GraphFill<'_>) -> crate::core::error::Result<Node> {
         self.inner.device.expect(fill.device, "the destination")?;
         not_empty(fill.bytes)?;

@@ -26,6 +26,7 @@ impl Graph {
     ///
     /// # Errors
     /// [`Error::Graph`] for nodes of another graph.
+    #[doc(alias("hipGraphAddHostNode", "cuGraphAddHostNode", "cudaGraphAddHostNode"))]
     pub fn add_host(&mut self, after: &[Node], function: impl Fn() + Send + Sync + 'static) -> Result<Node> {
         let call = Arc::new(HostCall { function: Box::new(function), report: Arc::default() });
         let params = host_params(&call);

@@ -38,6 +38,7 @@ impl Graph {
     /// # Safety
     /// That of [`Kernel::launch`](crate::Kernel::launch), for every launch of the graph. Nodes without a path between them may run at
     /// the same time: where they use the same bytes and one writes to them, the caller orders them by edges.
+    #[doc(alias("hipGraphAddKernelNode", "cuGraphAddKernelNode", "cudaGraphAddKernelNode"))]
     pub unsafe fn add_kernel<A: KernelArgs>(
         &mut self,
         after: &[Node],

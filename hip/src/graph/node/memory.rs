@@ -15,12 +15,13 @@ use crate::memory::{DevicePtr, byte_len};
 impl Graph {
     /// Adds an allocation of `len` elements (`hipGraphAddMemAllocNode`). The address is known at once; the memory is there in
     /// each launch from this node on until an [`add_free`](Self::add_free) node, of this graph or one that is launched later, or the next launch with
-    /// [`auto_free`](crate::InstantiateOptions::auto_free), and no longer than the [`GraphExec`](crate::GraphExec), which frees what its last launch
+    /// [`auto_free`](crate::graph::InstantiateOptions::auto_free), and no longer than the [`GraphExec`](crate::GraphExec), which frees what its last launch
     /// has left. (HIP 5.7 has the memory from here on, and never gives back what no node has freed.)
     ///
     /// # Errors
     /// [`Error::TooLarge`], [`Error::ZeroSizedType`], [`Error::InvalidValue`] for no elements; [`Error::Graph`] for nodes of another
     /// graph.
+    #[doc(alias("hipGraphAddMemAllocNode", "cuGraphAddMemAllocNode", "cudaGraphAddMemAllocNode"))]
     pub fn add_alloc<T: Pod>(&mut self, after: &[Node], len: usize) -> Result<(Node, DevicePtr<T>)> {
         let bytes = byte_len::<T>(len)?;
         not_empty(bytes)?;
@@ -50,6 +51,7 @@ impl Graph {
     /// # Safety
     /// No node that may run after this one, or at the same time, uses the memory, and none frees it a second time. Where another graph has allocated it,
     /// the graph of this node is launched after that, before that [`GraphExec`](crate::GraphExec) is gone.
+    #[doc(alias("hipGraphAddMemFreeNode", "cudaGraphAddMemFreeNode"))]
     pub unsafe fn add_free<T>(&mut self, after: &[Node], pointer: DevicePtr<T>) -> Result<Node> {
         let address = ptr::without_provenance_mut::<c_void>(pointer.address() as usize);
         let asked = || format!("{pointer:?}");

@@ -66,7 +66,7 @@ pub enum NodeKind {
     /// Frees memory that another node has allocated.
     Free,
     /// Waits for signals and writes to them.
-    Signals,
+    SignalOps,
     /// Signals a semaphore of another API.
     ExternalSignal,
     /// Waits for a semaphore of another API.
@@ -91,7 +91,7 @@ impl NodeKind {
             hip_sys::hipGraphNodeTypeExtSemaphoreSignal => Self::ExternalSignal,
             hip_sys::hipGraphNodeTypeExtSemaphoreWait => Self::ExternalWait,
             #[cfg(feature = "rocm-6-4")]
-            hip_sys::hipGraphNodeTypeBatchMemOp => Self::Signals,
+            hip_sys::hipGraphNodeTypeBatchMemOp => Self::SignalOps,
             other => Self::Other(other.0),
         }
     }
@@ -136,6 +136,7 @@ impl Graph {
     ///
     /// # Errors
     /// [`Error::WrongDevice`], [`Error::Graph`] for nodes of another graph.
+    #[doc(alias("hipGraphAddChildGraphNode", "cuGraphAddChildGraphNode", "cudaGraphAddChildGraphNode"))]
     pub fn add_child(&mut self, after: &[Node], child: &Self) -> Result<Node> {
         self.inner.device.expect(child.inner.device, "the child graph")?;
         self.resources.extend(&child.resources)?;
@@ -160,6 +161,7 @@ impl Graph {
     ///
     /// # Errors
     /// [`Error::Graph`] for nodes of another graph.
+    #[doc(alias("hipGraphAddEmptyNode", "cuGraphAddEmptyNode", "cudaGraphAddEmptyNode"))]
     pub fn add_empty(&mut self, after: &[Node]) -> Result<Node> {
         self.add(
             NodeKind::Empty,

@@ -57,19 +57,20 @@ impl Graph {
     /// Adds waits for signals and writes to them (`hipGraphAddBatchMemOpNode`, of ROCm 6.4), which are done in any order, perhaps at the
     /// same time: what has to come after a wait is for another node.
     ///
-    /// What [`Signal`](crate::Signal) says of waits holds for every launch of the graph: one for a value that never comes waits for
+    /// What [`Signal`](crate::stream::Signal) says of waits holds for every launch of the graph: one for a value that never comes waits for
     /// ever.
     ///
     /// # Errors
     /// [`Error::InvalidValue`] for no operations and for more than 256; [`Error::Graph`] for nodes of another graph;
     /// [`Error::NoSymbol`] from a runtime before 6.4.
-    pub fn add_signals(&mut self, after: &[Node], operations: &[SignalOp<'_>]) -> Result<Node> {
+    #[doc(alias("hipGraphAddBatchMemOpNode", "cuGraphAddBatchMemOpNode"))]
+    pub fn add_signal_ops(&mut self, after: &[Node], operations: &[SignalOp<'_>]) -> Result<Node> {
         let batch = SignalOps::new(operations)?;
         let params = batch.params(self.inner.device)?;
         self.resources.keep(&SignalOps::accesses(operations))?;
         self.resources.signals.push(batch);
         let asked = || format!("{operations:?}");
-        self.add(NodeKind::Signals, after, "hipGraphAddBatchMemOpNode", asked, |node, graph, before, count| {
+        self.add(NodeKind::SignalOps, after, "hipGraphAddBatchMemOpNode", asked, |node, graph, before, count| {
             // SAFETY: the graph and the nodes are alive; the operations and their signals are kept by the graph and what is made of it.
             unsafe { hip_sys::hipGraphAddBatchMemOpNode(node, graph, before, count, &params) }
         })

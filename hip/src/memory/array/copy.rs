@@ -88,7 +88,7 @@ impl End {
 
     /// Whether its copies count layers as rows, should the runtime want that.
     fn is_layered_line(&self) -> bool {
-        matches!(self, Self::Array { shape: ArrayShape::LayeredLine(..), .. })
+        matches!(self, Self::Array { shape: ArrayShape::D1Layered(..), .. })
     }
 }
 
@@ -185,6 +185,10 @@ impl<T: Texel> ArraySlice<'_, T> {
     ///
     /// # Errors
     /// [`Error::Length`] if `destination` has another number of texels. An error of the queued work comes back here.
+    #[doc(alias("hipMemcpy3DAsync", "cudaMemcpy3DAsync"))]
+    #[doc(alias("hipMemcpy2DFromArray", "cudaMemcpy2DFromArray"))]
+    #[doc(alias("hipMemcpyFromArray", "cudaMemcpyFromArray"))]
+    #[doc(alias("hipMemcpyAtoH", "cuMemcpyAtoH"))]
     pub fn copy_to_slice(&self, destination: &mut [T]) -> Result<()> {
         same_len("copy from an array", destination.len(), self.texels())?;
         if destination.is_empty() {
@@ -209,6 +213,8 @@ impl<T: Texel> ArraySlice<'_, T> {
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::WrongDevice`].
+    #[doc(alias("hipMemcpy3DAsync", "cudaMemcpy3DAsync"))]
+    #[doc(alias("hipMemcpy2DFromArrayAsync", "cudaMemcpy2DFromArrayAsync"))]
     pub fn copy_to_pinned_async<'p>(&self, stream: &Stream, destination: impl Into<PinnedSliceMut<'p, T>>) -> Result<()>
     where
         T: 'p,
@@ -234,6 +240,7 @@ impl<T: Texel> ArraySlice<'_, T> {
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::WrongDevice`].
+    #[doc(alias("hipMemcpy3DAsync", "cudaMemcpy3DAsync"))]
     pub fn copy_to_device_async<'d>(&self, stream: &Stream, destination: impl Into<DeviceSliceMut<'d, T>>) -> Result<()>
     where
         T: 'd,
@@ -259,6 +266,7 @@ impl<T: Texel> ArraySlice<'_, T> {
     ///
     /// # Errors
     /// [`Error::InvalidValue`] if the extents differ, [`Error::WrongDevice`].
+    #[doc(alias("hipMemcpy3DAsync", "cudaMemcpy3DAsync"))]
     pub fn copy_to_pitched_async(&self, stream: &Stream, destination: &mut PitchedSliceMut<'_, T>) -> Result<()> {
         destination.extent().expect_source(self.extent())?;
         stream.device().expect(self.device(), "the source")?;
@@ -282,6 +290,10 @@ impl<T: Texel> ArraySliceMut<'_, T> {
     ///
     /// # Errors
     /// [`Error::Length`] if `source` has another number of texels. An error of the queued work comes back here.
+    #[doc(alias("hipMemcpy3DAsync", "cudaMemcpy3DAsync"))]
+    #[doc(alias("hipMemcpy2DToArray", "cudaMemcpy2DToArray"))]
+    #[doc(alias("hipMemcpyToArray", "cudaMemcpyToArray"))]
+    #[doc(alias("hipMemcpyHtoA", "cuMemcpyHtoA"))]
     pub fn copy_from_slice(&mut self, source: &[T]) -> Result<()> {
         same_len("copy to an array", self.texels(), source.len())?;
         if source.is_empty() {
@@ -300,6 +312,8 @@ impl<T: Texel> ArraySliceMut<'_, T> {
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::WrongDevice`].
+    #[doc(alias("hipMemcpy3DAsync", "cudaMemcpy3DAsync"))]
+    #[doc(alias("hipMemcpy2DToArrayAsync", "cudaMemcpy2DToArrayAsync"))]
     pub fn copy_from_pinned_async<'p>(&mut self, stream: &Stream, source: impl Into<PinnedSlice<'p, T>>) -> Result<()>
     where
         T: 'p,
@@ -325,6 +339,7 @@ impl<T: Texel> ArraySliceMut<'_, T> {
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::WrongDevice`].
+    #[doc(alias("hipMemcpy3DAsync", "cudaMemcpy3DAsync"))]
     pub fn copy_from_device_async<'d>(&mut self, stream: &Stream, source: impl Into<DeviceSlice<'d, T>>) -> Result<()>
     where
         T: 'd,
@@ -350,6 +365,7 @@ impl<T: Texel> ArraySliceMut<'_, T> {
     ///
     /// # Errors
     /// [`Error::InvalidValue`] if the extents differ, [`Error::WrongDevice`].
+    #[doc(alias("hipMemcpy3DAsync", "cudaMemcpy3DAsync"))]
     pub fn copy_from_pitched_async<'p>(&mut self, stream: &Stream, source: impl Into<PitchedSlice<'p, T>>) -> Result<()>
     where
         T: 'p,
@@ -375,6 +391,8 @@ impl<T: Texel> ArraySliceMut<'_, T> {
     ///
     /// # Errors
     /// [`Error::InvalidValue`] if the extents differ, [`Error::WrongDevice`].
+    #[doc(alias("hipMemcpy3DAsync", "cudaMemcpy3DAsync"))]
+    #[doc(alias("hipMemcpy2DArrayToArray", "cudaMemcpy2DArrayToArray"))]
     pub fn copy_from_array_async<'s>(&mut self, stream: &Stream, source: impl Into<ArraySlice<'s, T>>) -> Result<()>
     where
         T: 's,

@@ -28,6 +28,9 @@ pub struct MemoryRequirements {
 /// An array with smaller ones of the same, each half as wide, high and deep as the one before (`hipMallocMipmappedArray`).
 ///
 /// ROCm's runtimes for Linux have none: making one is `hipErrorNotSupported`. The embedded software GPU has them.
+#[doc(alias("hipMallocMipmappedArray", "cudaMallocMipmappedArray"))]
+#[doc(alias("hipFreeMipmappedArray", "cudaFreeMipmappedArray"))]
+#[doc(alias("hipMipmappedArrayDestroy", "cuMipmappedArrayDestroy"))]
 pub struct MipmappedArray<T> {
     raw: hipMipmappedArray_t,
     device: Device,
@@ -47,20 +50,20 @@ impl ArrayShape {
     fn at_level(self, level: usize) -> Self {
         let half = |size: usize| size.checked_shr(level as u32).unwrap_or(0).max(1);
         match self {
-            Self::Line(width) => Self::Line(half(width)),
-            Self::Plane(width, height) => Self::Plane(half(width), half(height)),
-            Self::Volume(width, height, depth) => Self::Volume(half(width), half(height), half(depth)),
-            Self::LayeredLine(width, layers) => Self::LayeredLine(half(width), layers),
-            Self::LayeredPlane(width, height, layers) => Self::LayeredPlane(half(width), half(height), layers),
+            Self::D1(width) => Self::D1(half(width)),
+            Self::D2(width, height) => Self::D2(half(width), half(height)),
+            Self::D3(width, height, depth) => Self::D3(half(width), half(height), half(depth)),
+            Self::D1Layered(width, layers) => Self::D1Layered(half(width), layers),
+            Self::D2Layered(width, height, layers) => Self::D2Layered(half(width), half(height), layers),
             Self::Cubemap(width) => Self::Cubemap(half(width)),
-            Self::LayeredCubemap(width, cubes) => Self::LayeredCubemap(half(width), cubes),
+            Self::CubemapLayered(width, cubes) => Self::CubemapLayered(half(width), cubes),
         }
     }
 
     /// Levels down to a single texel.
     fn most_levels(self) -> usize {
         let crate::memory::Extent { width, height, depth } = self.extent();
-        let largest = if matches!(self, Self::Volume(..)) { width.max(height).max(depth) } else { width.max(height) };
+        let largest = if matches!(self, Self::D3(..)) { width.max(height).max(depth) } else { width.max(height) };
         largest.max(1).ilog2() as usize + 1
     }
 }
@@ -70,7 +73,9 @@ impl<T: Texel> MipmappedArray<T> {
     ///
     /// # Errors
     /// `hipErrorNotSupported` on ROCm for Linux; [`Error::InvalidValue`] for no levels, and more than there are halves;
-    /// those of [`Array::new`](crate::Array::new).
+    /// those of [`Array::new`](crate::memory::array::Array::new).
+    #[doc(alias("hipMallocMipmappedArray", "cudaMallocMipmappedArray"))]
+    #[doc(alias("hipMipmappedArrayCreate", "cuMipmappedArrayCreate"))]
     pub fn new(device: &Device, shape: ArrayShape, levels: usize) -> Result<Self> {
         require_images(device, "an array with levels")?;
         shape.check::<T>(device)?;
@@ -117,6 +122,8 @@ impl<T> MipmappedArray<T> {
     ///
     /// # Errors
     /// [`Error::Range`] if there are no more than `level`.
+    #[doc(alias("hipGetMipmappedArrayLevel", "cudaGetMipmappedArrayLevel"))]
+    #[doc(alias("hipMipmappedArrayGetLevel", "cuMipmappedArrayGetLevel"))]
     pub fn level(&self, level: usize) -> Result<ArraySlice<'_, T>> {
         self.part(level).map(ArraySlice::new)
     }
@@ -151,6 +158,11 @@ impl<T> MipmappedArray<T> {
     ///
     /// # Errors
     /// [`Error::NoSymbol`] from a runtime before 10.0.
+    #[doc(alias(
+        "hipMipmappedArrayGetMemoryRequirements",
+        "cuMipmappedArrayGetMemoryRequirements",
+        "cudaMipmappedArrayGetMemoryRequirements"
+    ))]
     #[cfg(feature = "rocm-10-0")]
     pub fn memory_requirements(&self) -> Result<MemoryRequirements> {
         self.device.activate()?;
@@ -177,7 +189,7 @@ impl<T> MipmappedArray<T> {
 impl<T> Drop for MipmappedArray<T> {
     fn drop(&mut self) {
         let (raw, device) = (self.raw.expose_provenance(), self.device);
-        self.usage.release(move || {
+        self.usage.release_when_idle(device, move || {
             if device.activate().is_ok() {
                 // SAFETY: from hipMallocMipmappedArray, not freed yet, and no work uses it any more.
                 let _ = unsafe { hip_sys::hipFreeMipmappedArray(ptr::with_exposed_provenance_mut(raw)) };
@@ -203,13 +215,13 @@ mod tests {
 
     #[test]
     fn levels_are_halves_down_to_one_texel() {
-        let plane = ArrayShape::Plane(10, 3);
+        let plane = ArrayShape::D2(10, 3);
         assert_eq!(plane.most_levels(), 4);
         let levels: Vec<_> = (0..4).map(|level| plane.at_level(level)).collect();
-        let expected = [plane, ArrayShape::Plane(5, 1), ArrayShape::Plane(2, 1), ArrayShape::Plane(1, 1)];
+        let expected = [plane, ArrayShape::D2(5, 1), ArrayShape::D2(2, 1), ArrayShape::D2(1, 1)];
         assert_eq!(levels, expected);
-        assert_eq!(ArrayShape::LayeredPlane(4, 4, 100).most_levels(), 3);
-        assert_eq!(ArrayShape::LayeredPlane(4, 4, 100).at_level(200), ArrayShape::LayeredPlane(1, 1, 100));
-        assert_eq!(ArrayShape::Volume(4, 4, 100).most_levels(), 7);
+        assert_eq!(ArrayShape::D2Layered(4, 4, 100).most_levels(), 3);
+        assert_eq!(ArrayShape::D2Layered(4, 4, 100).at_level(200), ArrayShape::D2Layered(1, 1, 100));
+        assert_eq!(ArrayShape::D3(4, 4, 100).most_levels(), 7);
     }
 }

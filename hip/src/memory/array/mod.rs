@@ -29,24 +29,28 @@ use crate::memory::Extent;
 use crate::stream::usage::{AccessKind, Usage};
 use slice::Part;
 
-/// Texels of `T` on a device in a layout of its own (`hipMalloc3DArray`), which kernels read as a [`Texture`](crate::Texture) and read and
-/// write as a [`Surface`](crate::Surface), and which everybody else copies to and from.
+/// Texels of `T` on a device in a layout of its own (`hipMalloc3DArray`), which kernels read as a [`Texture`](crate::texture::Texture) and read and
+/// write as a [`Surface`](crate::texture::Surface), and which everybody else copies to and from.
 ///
 /// What is in a new one is arbitrary.
 ///
 /// ```
 /// # fn main() -> hip::Result<()> {
 /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-/// use hip::{Array, ArrayShape, Device};
+/// use hip::Device;
+/// use hip::memory::array::{Array, ArrayShape};
 ///
 /// let device = Device::get(0)?;
 /// if device.has_images()? {
-///     let mut image = Array::<f32>::from_slice(&device, ArrayShape::Plane(3, 2), &[0.0; 6])?;
+///     let mut image = Array::<f32>::from_slice(&device, ArrayShape::D2(3, 2), &[0.0; 6])?;
 ///     image.region_mut(1.., ..1, ..)?.copy_from_slice(&[7.0, 8.0])?;
 ///     assert_eq!(image.to_vec()?, [0.0, 7.0, 8.0, 0.0, 0.0, 0.0]);
 /// }
 /// # Ok(()) }
 /// ```
+#[doc(alias("hipMalloc3DArray", "cudaMalloc3DArray"))]
+#[doc(alias("hipFreeArray", "cudaFreeArray"))]
+#[doc(alias("hipArrayDestroy", "cuArrayDestroy"))]
 pub struct Array<T> {
     raw: hipArray_t,
     device: Device,
@@ -103,18 +107,22 @@ impl<T: Texel> Array<T> {
     /// [`Error::Unsupported`] on a device without [images](Device::has_images); [`Error::InvalidValue`] and [`Error::TooLarge`]
     /// for sizes of zero and beyond the device's limits; `hipErrorOutOfMemory`; `hipErrorInvalidValue` for shapes that the runtime
     /// does not have.
+    #[doc(alias("hipMallocArray", "cudaMallocArray"))]
+    #[doc(alias("hipMalloc3DArray", "cudaMalloc3DArray"))]
+    #[doc(alias("hipArrayCreate", "cuArrayCreate"))]
+    #[doc(alias("hipArray3DCreate", "cuArray3DCreate"))]
     pub fn new(device: &Device, shape: ArrayShape) -> Result<Self> {
         Self::with_flags(device, shape, 0)
     }
 
-    /// As [`new`](Self::new), for [surfaces](crate::Surface) too (`hipArraySurfaceLoadStore`). ROCm's runtimes let any array be a
+    /// As [`new`](Self::new), for [surfaces](crate::texture::Surface) too (`hipArraySurfaceLoadStore`). ROCm's runtimes let any array be a
     /// surface.
     ///
     /// # Errors
     /// Those of [`new`](Self::new).
     pub fn for_surfaces(device: &Device, shape: ArrayShape) -> Result<Self> {
         // ROCm's runtimes take the flag alone, and with no other shape.
-        let plain = matches!(shape, ArrayShape::Line(_) | ArrayShape::Plane(..) | ArrayShape::Volume(..));
+        let plain = matches!(shape, ArrayShape::D1(_) | ArrayShape::D2(..) | ArrayShape::D3(..));
         Self::with_flags(device, shape, if plain { hipArraySurfaceLoadStore } else { 0 })
     }
 
@@ -266,7 +274,7 @@ impl<T> Drop for Array<T> {
             return;
         }
         let (raw, device) = (self.raw.expose_provenance(), self.device);
-        self.usage.release(move || {
+        self.usage.release_when_idle(device, move || {
             if device.activate().is_ok() {
                 // SAFETY: from hipMalloc3DArray, not freed yet, and no work uses it any more.
                 let _ = unsafe { hip_sys::hipFreeArray(ptr::with_exposed_provenance_mut(raw)) };

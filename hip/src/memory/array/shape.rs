@@ -9,19 +9,19 @@ use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::memory::{Extent, byte_len};
 
-/// What an [`Array`](crate::Array) is, and how large, in texels.
+/// What an [`Array`](crate::memory::array::Array) is, and how large, in texels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ArrayShape {
     /// A line of this width.
-    Line(usize),
+    D1(usize),
     /// Width and height.
-    Plane(usize, usize),
+    D2(usize, usize),
     /// Width, height and depth.
-    Volume(usize, usize, usize),
+    D3(usize, usize, usize),
     /// Lines of a width, and how many. Nothing is blended between them.
-    LayeredLine(usize, usize),
+    D1Layered(usize, usize),
     /// Planes of a width and height, and how many. Nothing is blended between them.
-    LayeredPlane(usize, usize, usize),
+    D2Layered(usize, usize, usize),
     /// Six squares of this width. ROCm's runtimes for Linux refuse it; the embedded software GPU has it.
     ///
     /// Code that ROCm 7.2 compiles (`texCubemap`) divides by the main axis with its sign: it finds the faces of negative
@@ -29,7 +29,7 @@ pub enum ArrayShape {
     Cubemap(usize),
     /// Cubes of a width, and how many. ROCm's runtimes for Linux refuse it; the embedded software GPU has it, but no textures
     /// of more than one.
-    LayeredCubemap(usize, usize),
+    CubemapLayered(usize, usize),
 }
 
 impl ArrayShape {
@@ -37,14 +37,14 @@ impl ArrayShape {
     #[must_use]
     pub fn extent(self) -> Extent {
         match self {
-            Self::Line(width) => Extent::new_2d(width, 1),
-            Self::Plane(width, height) => Extent::new_2d(width, height),
-            Self::Volume(width, height, depth) | Self::LayeredPlane(width, height, depth) => {
+            Self::D1(width) => Extent::new_2d(width, 1),
+            Self::D2(width, height) => Extent::new_2d(width, height),
+            Self::D3(width, height, depth) | Self::D2Layered(width, height, depth) => {
                 Extent::new_3d(width, height, depth)
             }
-            Self::LayeredLine(width, layers) => Extent::new_3d(width, 1, layers),
+            Self::D1Layered(width, layers) => Extent::new_3d(width, 1, layers),
             Self::Cubemap(width) => Extent::new_3d(width, width, 6),
-            Self::LayeredCubemap(width, cubes) => Extent::new_3d(width, width, cubes.saturating_mul(6)),
+            Self::CubemapLayered(width, cubes) => Extent::new_3d(width, width, cubes.saturating_mul(6)),
         }
     }
 
@@ -52,13 +52,13 @@ impl ArrayShape {
     pub(super) fn raw(self) -> (hipExtent, u32) {
         let Extent { width, height, depth } = self.extent();
         let (height, depth, flags) = match self {
-            Self::Line(_) => (0, 0, hipArrayDefault),
-            Self::Plane(..) => (height, 0, hipArrayDefault),
-            Self::Volume(..) => (height, depth, hipArrayDefault),
-            Self::LayeredLine(..) => (0, depth, hipArrayLayered),
-            Self::LayeredPlane(..) => (height, depth, hipArrayLayered),
+            Self::D1(_) => (0, 0, hipArrayDefault),
+            Self::D2(..) => (height, 0, hipArrayDefault),
+            Self::D3(..) => (height, depth, hipArrayDefault),
+            Self::D1Layered(..) => (0, depth, hipArrayLayered),
+            Self::D2Layered(..) => (height, depth, hipArrayLayered),
             Self::Cubemap(_) => (height, depth, hipArrayCubemap),
-            Self::LayeredCubemap(..) => (height, depth, hipArrayCubemap | hipArrayLayered),
+            Self::CubemapLayered(..) => (height, depth, hipArrayCubemap | hipArrayLayered),
         };
         (hipExtent { width, height, depth }, flags)
     }
@@ -76,8 +76,8 @@ impl ArrayShape {
         let element_bytes = size_of::<T>();
         byte_len::<T>(extent.elements().ok_or(Error::TooLarge { elements: usize::MAX, element_bytes })?)?;
         let limits: &[(usize, DeviceAttribute)] = match self {
-            Self::Line(_) | Self::LayeredLine(..) => &[(extent.width, DeviceAttribute::MAX_TEXTURE_1D_WIDTH)],
-            Self::Volume(..) => &[
+            Self::D1(_) | Self::D1Layered(..) => &[(extent.width, DeviceAttribute::MAX_TEXTURE_1D_WIDTH)],
+            Self::D3(..) => &[
                 (extent.width, DeviceAttribute::MAX_TEXTURE_3D_WIDTH),
                 (extent.height, DeviceAttribute::MAX_TEXTURE_3D_HEIGHT),
                 (extent.depth, DeviceAttribute::MAX_TEXTURE_3D_DEPTH),
@@ -104,13 +104,13 @@ impl ArrayShape {
 impl fmt::Display for ArrayShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Line(width) => write!(f, "a line of {width}"),
-            Self::Plane(width, height) => write!(f, "{width} x {height}"),
-            Self::Volume(width, height, depth) => write!(f, "{width} x {height} x {depth}"),
-            Self::LayeredLine(width, layers) => write!(f, "{layers} lines of {width}"),
-            Self::LayeredPlane(width, height, layers) => write!(f, "{layers} planes of {width} x {height}"),
+            Self::D1(width) => write!(f, "a line of {width}"),
+            Self::D2(width, height) => write!(f, "{width} x {height}"),
+            Self::D3(width, height, depth) => write!(f, "{width} x {height} x {depth}"),
+            Self::D1Layered(width, layers) => write!(f, "{layers} lines of {width}"),
+            Self::D2Layered(width, height, layers) => write!(f, "{layers} planes of {width} x {height}"),
             Self::Cubemap(width) => write!(f, "a cube of {width}"),
-            Self::LayeredCubemap(width, cubes) => write!(f, "{cubes} cubes of {width}"),
+            Self::CubemapLayered(width, cubes) => write!(f, "{cubes} cubes of {width}"),
         }
     }
 }

@@ -73,7 +73,7 @@ impl fmt::Display for ChannelFormat {
     }
 }
 
-/// An element of an [`Array`](crate::Array), and of what is read as a [`Texture`](crate::Texture): a number, or `[number; 2]` or
+/// An element of an [`Array`](crate::memory::array::Array), and of what is read as a [`Texture`](crate::texture::Texture): a number, or `[number; 2]` or
 /// `[number; 4]`. Numbers are `u8`, `i8`, `u16`, `i16`, `u32`, `i32`, `f32`, and with the feature `half` also `half::f16`.
 ///
 /// There are no texels of three components.

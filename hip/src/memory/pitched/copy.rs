@@ -91,6 +91,10 @@ impl<T: Pod> PitchedSlice<'_, T> {
     ///
     /// # Errors
     /// [`Error::Length`] if `destination` has another number of elements. An error of the queued work comes back here.
+    #[doc(alias("hipMemcpy2DAsync", "cudaMemcpy2DAsync"))]
+    #[doc(alias("hipMemcpy3DAsync", "cudaMemcpy3DAsync"))]
+    #[doc(alias("hipMemcpy2D", "cudaMemcpy2D"))]
+    #[doc(alias("hipMemcpy3D", "cudaMemcpy3D"))]
     pub fn copy_to_slice(&self, destination: &mut [T]) -> Result<()> {
         same_len("copy from the device", destination.len(), self.elements())?;
         self.copy_to_rows(destination, self.extent().width)
@@ -127,6 +131,8 @@ impl<T: Pod> PitchedSlice<'_, T> {
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::WrongDevice`].
+    #[doc(alias("hipMemcpy2DAsync", "cudaMemcpy2DAsync"))]
+    #[doc(alias("hipMemcpy3DAsync", "cudaMemcpy3DAsync"))]
     pub fn copy_to_pinned_async<'p>(&self, stream: &Stream, destination: impl Into<PinnedSliceMut<'p, T>>) -> Result<()>
     where
         T: 'p,
@@ -150,6 +156,10 @@ impl<T: Pod> PitchedSliceMut<'_, T> {
     ///
     /// # Errors
     /// [`Error::Length`] if `source` has another number of elements. An error of the queued work comes back here.
+    #[doc(alias("hipMemcpy2DAsync", "cudaMemcpy2DAsync"))]
+    #[doc(alias("hipMemcpy3DAsync", "cudaMemcpy3DAsync"))]
+    #[doc(alias("hipMemcpy2D", "cudaMemcpy2D"))]
+    #[doc(alias("hipMemcpy3D", "cudaMemcpy3D"))]
     pub fn copy_from_slice(&mut self, source: &[T]) -> Result<()> {
         same_len("copy to the device", self.elements(), source.len())?;
         self.copy_from_rows(source, self.extent().width)
@@ -179,6 +189,8 @@ impl<T: Pod> PitchedSliceMut<'_, T> {
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::WrongDevice`].
+    #[doc(alias("hipMemcpy2DAsync", "cudaMemcpy2DAsync"))]
+    #[doc(alias("hipMemcpy3DAsync", "cudaMemcpy3DAsync"))]
     pub fn copy_from_pinned_async<'p>(&mut self, stream: &Stream, source: impl Into<PinnedSlice<'p, T>>) -> Result<()>
     where
         T: 'p,
@@ -199,6 +211,8 @@ impl<T: Pod> PitchedSliceMut<'_, T> {
     ///
     /// # Errors
     /// [`Error::InvalidValue`] if the extents differ, [`Error::WrongDevice`].
+    #[doc(alias("hipMemcpy2DAsync", "cudaMemcpy2DAsync"))]
+    #[doc(alias("hipMemcpy3DAsync", "cudaMemcpy3DAsync"))]
     pub fn copy_from_device_async<'s>(&mut self, stream: &Stream, source: impl Into<PitchedSlice<'s, T>>) -> Result<()>
     where
         T: 's,
@@ -224,6 +238,8 @@ impl<T: Pod> PitchedSliceMut<'_, T> {
     ///
     /// # Errors
     /// [`Error::InvalidValue`] if the extents differ. An error of the queued work comes back here.
+    #[doc(alias("hipMemcpy2D", "cudaMemcpy2D"))]
+    #[doc(alias("hipMemcpy3D", "cudaMemcpy3D"))]
     pub fn copy_from_device<'s>(&mut self, source: impl Into<PitchedSlice<'s, T>>) -> Result<()>
     where
         T: 's,

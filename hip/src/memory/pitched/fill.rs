@@ -18,6 +18,8 @@ impl<T: Pod> PitchedSliceMut<'_, T> {
     ///
     /// # Errors
     /// [`WrongDevice`](crate::Error::WrongDevice) if the stream is on another device.
+    #[doc(alias("hipMemset2DAsync", "cudaMemset2DAsync"))]
+    #[doc(alias("hipMemset3DAsync", "cudaMemset3DAsync"))]
     pub fn fill_async(&mut self, stream: &Stream, value: T) -> Result<()> {
         let _admitted = self.admit(stream.device(), "the destination")?;
         if self.extent().is_empty() {
@@ -36,6 +38,8 @@ impl<T: Pod> PitchedSliceMut<'_, T> {
     }
 
     /// Fills with `value`, after all queued work that uses the buffer: [`fill_async`](Self::fill_async) on a stream of its own, and waits.
+    #[doc(alias("hipMemset2D", "cudaMemset2D"))]
+    #[doc(alias("hipMemset3D", "cudaMemset3D"))]
     pub fn fill(&mut self, value: T) -> Result<()> {
         let stream = self.device().blocking_stream()?;
         self.fill_async(&stream, value)?;

@@ -32,13 +32,16 @@ use crate::stream::usage::AccessKind;
 /// ```
 /// # fn main() -> hip::Result<()> {
 /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-/// use hip::{Device, PitchedBuffer};
+/// use hip::Device;
+/// use hip::memory::PitchedBuffer;
 ///
 /// let mut image = PitchedBuffer::<u8>::zeroed(&Device::get(0)?, (3, 2))?;
 /// image.region_mut(1.., ..1, ..)?.fill(7)?;
 /// assert_eq!(image.to_vec()?, [0, 7, 7, 0, 0, 0]);
 /// # Ok(()) }
 /// ```
+#[doc(alias("hipMallocPitch", "cudaMallocPitch"))]
+#[doc(alias("hipMalloc3D", "cudaMalloc3D"))]
 pub struct PitchedBuffer<T> {
     memory: Allocation,
     pitch: usize,
@@ -52,6 +55,9 @@ impl<T: Pod> PitchedBuffer<T> {
     ///
     /// # Errors
     /// `hipErrorOutOfMemory`; [`TooLarge`](crate::Error::TooLarge) and [`ZeroSizedType`](crate::Error::ZeroSizedType) before the call.
+    #[doc(alias("hipMallocPitch", "cudaMallocPitch"))]
+    #[doc(alias("hipMalloc3D", "cudaMalloc3D"))]
+    #[doc(alias("hipMemAllocPitch", "cuMemAllocPitch"))]
     pub fn uninit(device: &Device, extent: impl Into<Extent>) -> Result<Self> {
         let extent = extent.into();
         let (elements, row) = extent.checked::<T>()?;

@@ -164,7 +164,7 @@ macro_rules! common {
 
         impl<'a, T: Pod> $linear<'a, T> {
             /// The elements as rows of `width` each, with nothing between them: for copies from and to
-            /// [`PitchedBuffer`](crate::PitchedBuffer)s, and of sub-rectangles.
+            /// [`PitchedBuffer`](crate::memory::PitchedBuffer)s, and of sub-rectangles.
             ///
             /// # Errors
             /// [`InvalidValue`](crate::Error::InvalidValue) if the number of elements is no multiple of `width`.

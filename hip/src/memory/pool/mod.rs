@@ -43,7 +43,8 @@ use state::Grants;
 /// ```
 /// # fn main() -> hip::Result<()> {
 /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-/// use hip::{Device, MemoryPool, PoolOptions, Stream};
+/// use hip::{Device, Stream};
+/// use hip::memory::pool::{MemoryPool, PoolOptions};
 ///
 /// let device = Device::get(0)?;
 /// let stream = Stream::new(&device)?;
@@ -60,6 +61,7 @@ use state::Grants;
 /// assert!(pool.usage()?.used >= 4000);
 /// # Ok(()) }
 /// ```
+#[doc(alias("hipMemPoolDestroy", "cuMemPoolDestroy", "cudaMemPoolDestroy"))]
 #[derive(Clone)]
 pub struct MemoryPool {
     inner: Arc<PoolInner>,
@@ -135,6 +137,7 @@ impl MemoryPool {
     ///
     /// # Errors
     /// The runtime's status, `hipErrorNotSupported` where the device has no pools.
+    #[doc(alias("hipMemPoolCreate", "cuMemPoolCreate", "cudaMemPoolCreate"))]
     pub fn new(device: &Device, options: PoolOptions) -> Result<Self> {
         device.activate()?;
         if let Some(raw) = device.pools().unpark(options) {
@@ -159,6 +162,7 @@ impl MemoryPool {
     ///
     /// # Errors
     /// [`Error::WrongDevice`] if the stream is on another device than the pool; those of [`DeviceBuffer::uninit`].
+    #[doc(alias("hipMallocFromPoolAsync", "cuMemAllocFromPoolAsync", "cudaMallocFromPoolAsync"))]
     pub fn uninit_async<T: Pod>(&self, stream: &Stream, len: usize) -> Result<DeviceBuffer<T>> {
         let memory = allocate(stream, Some(&self.inner), byte_len::<T>(len)?)?;
         Ok(DeviceBuffer::from_allocation(memory, len))
@@ -176,22 +180,26 @@ impl MemoryPool {
 
     /// Gives memory that no buffer has back to the system, until no more than `keep` bytes are left in the pool
     /// (`hipMemPoolTrimTo`).
+    #[doc(alias("hipMemPoolTrimTo", "cuMemPoolTrimTo", "cudaMemPoolTrimTo"))]
     pub fn trim(&self, keep: usize) -> Result<()> {
         self.inner.trim(keep)
     }
 
     /// Bytes that the pool keeps when a stream, an event or the device is waited for
     /// (`hipMemPoolAttrReleaseThreshold`); what is free beyond goes back to the system. 0 unless set.
+    #[doc(alias("hipMemPoolGetAttribute", "cuMemPoolGetAttribute", "cudaMemPoolGetAttribute"))]
     pub fn release_threshold(&self) -> Result<u64> {
         self.inner.get(hipMemPoolAttrReleaseThreshold)
     }
 
     /// Sets [`release_threshold`](Self::release_threshold); [`u64::MAX`] to keep all.
+    #[doc(alias("hipMemPoolSetAttribute", "cuMemPoolSetAttribute", "cudaMemPoolSetAttribute"))]
     pub fn set_release_threshold(&self, bytes: u64) -> Result<()> {
         self.inner.set(hipMemPoolAttrReleaseThreshold, bytes)
     }
 
     /// Bytes that the pool has and has had (`hipMemPoolAttrReservedMem*`, `hipMemPoolAttrUsedMem*`).
+    #[doc(alias("hipMemPoolGetAttribute", "cuMemPoolGetAttribute", "cudaMemPoolGetAttribute"))]
     pub fn usage(&self) -> Result<PoolUsage> {
         Ok(PoolUsage {
             reserved: self.inner.get(hipMemPoolAttrReservedMemCurrent)?,
@@ -202,12 +210,14 @@ impl MemoryPool {
     }
 
     /// Starts [`PoolUsage::reserved_high`] and [`PoolUsage::used_high`] afresh.
-    pub fn reset_high_marks(&self) -> Result<()> {
+    #[doc(alias("hipMemPoolSetAttribute", "cuMemPoolSetAttribute", "cudaMemPoolSetAttribute"))]
+    pub fn reset_high_watermarks(&self) -> Result<()> {
         self.inner.set(hipMemPoolAttrReservedMemHigh, 0u64)?;
         self.inner.set(hipMemPoolAttrUsedMemHigh, 0u64)
     }
 
     /// When memory that one stream has freed may go to another (`hipMemPoolReuse*`).
+    #[doc(alias("hipMemPoolGetAttribute", "cuMemPoolGetAttribute", "cudaMemPoolGetAttribute"))]
     pub fn reuse(&self) -> Result<PoolReuse> {
         let flag = |attribute| self.inner.get::<c_int>(attribute).map(|value| value != 0);
         Ok(PoolReuse {
@@ -218,6 +228,7 @@ impl MemoryPool {
     }
 
     /// Sets [`reuse`](Self::reuse).
+    #[doc(alias("hipMemPoolSetAttribute", "cuMemPoolSetAttribute", "cudaMemPoolSetAttribute"))]
     pub fn set_reuse(&self, reuse: PoolReuse) -> Result<()> {
         self.inner.set_reuse(reuse)
     }
@@ -229,6 +240,7 @@ impl MemoryPool {
     ///
     /// # Errors
     /// [`Error::InvalidValue`] for the pool's own device, which always may. The runtime's status if `device` cannot reach it.
+    #[doc(alias("hipMemPoolSetAccess", "cuMemPoolSetAccess", "cudaMemPoolSetAccess"))]
     pub fn set_access(&self, device: &Device, access: MemoryAccess) -> Result<()> {
         if *device == self.inner.device {
             return Err(Error::InvalidValue {
@@ -255,6 +267,7 @@ impl MemoryPool {
     }
 
     /// What a device may do with the pool's memory (`hipMemPoolGetAccess`).
+    #[doc(alias("hipMemPoolGetAccess", "cuMemPoolGetAccess", "cudaMemPoolGetAccess"))]
     pub fn access(&self, device: &Device) -> Result<MemoryAccess> {
         let mut place = location(device);
         let mut flags = hip_sys::hipMemAccessFlagsProtNone;

@@ -54,7 +54,7 @@ impl PoolOptions {
 pub struct PoolUsage {
     /// Had from the system now.
     pub reserved: u64,
-    /// The most that was had since [`reset_high_marks`](super::MemoryPool::reset_high_marks).
+    /// The most that was had since [`reset_high_watermarks`](super::MemoryPool::reset_high_watermarks).
     pub reserved_high: u64,
     /// In buffers now.
     pub used: u64,

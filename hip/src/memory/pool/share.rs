@@ -43,6 +43,11 @@ impl fmt::Debug for PoolPointer {
 impl MemoryPool {
     /// The pool as a file descriptor, to be sent to another process (`hipMemPoolExportToShareableHandle`). The pool must be
     /// made [`shareable`](super::PoolOptions::shareable).
+    #[doc(alias(
+        "hipMemPoolExportToShareableHandle",
+        "cuMemPoolExportToShareableHandle",
+        "cudaMemPoolExportToShareableHandle"
+    ))]
     pub fn export(&self) -> Result<OwnedFd> {
         self.inner.device.activate()?;
         let mut fd: RawFd = -1;
@@ -76,6 +81,11 @@ impl MemoryPool {
     /// # Safety
     /// `fd` is what [`export`](Self::export) gave, in this process or another, for a pool of this device. (Runtimes follow
     /// what they find there.)
+    #[doc(alias(
+        "hipMemPoolImportFromShareableHandle",
+        "cuMemPoolImportFromShareableHandle",
+        "cudaMemPoolImportFromShareableHandle"
+    ))]
     pub unsafe fn import(device: &Device, fd: BorrowedFd<'_>) -> Result<Self> {
         let mut raw: hipMemPool_t = ptr::null_mut();
         let handle = ptr::without_provenance_mut::<c_void>(fd.as_raw_fd() as usize);
@@ -95,6 +105,7 @@ impl MemoryPool {
     ///
     /// # Errors
     /// [`Error::InvalidValue`] if the buffer is of another pool or empty. An error of the queued work comes back here.
+    #[doc(alias("hipMemPoolExportPointer", "cuMemPoolExportPointer", "cudaMemPoolExportPointer"))]
     pub fn export_buffer<T>(&self, buffer: &DeviceBuffer<T>) -> Result<PoolPointer> {
         let ours = match buffer.allocation().owner() {
             Owner::Queue(_, Some(pool)) => Arc::ptr_eq(pool, &self.inner),
@@ -126,6 +137,7 @@ impl MemoryPool {
     /// `pointer` is what [`export_buffer`](Self::export_buffer) gave in the process that the pool is from, for a buffer of at least as many
     /// bytes. That buffer lives until this one is gone, and no process writes to it while another uses it: neither
     /// knows of the other's work.
+    #[doc(alias("hipMemPoolImportPointer", "cuMemPoolImportPointer", "cudaMemPoolImportPointer"))]
     pub unsafe fn open<T: Pod>(&self, pointer: &PoolPointer, len: usize) -> Result<DeviceBuffer<T>> {
         let bytes = byte_len::<T>(len)?;
         let device = self.inner.device;

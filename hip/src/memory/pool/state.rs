@@ -114,6 +114,7 @@ impl Device {
     }
 
     /// The pool that is the device's own, and its current one unless another was set (`hipDeviceGetDefaultMemPool`).
+    #[doc(alias("hipDeviceGetDefaultMemPool", "cuDeviceGetDefaultMemPool", "cudaDeviceGetDefaultMemPool"))]
     pub fn default_memory_pool(&self) -> Result<MemoryPool> {
         if let Some(inner) = self.pools().default.get() {
             return Ok(MemoryPool { inner: Arc::clone(inner) });
@@ -132,6 +133,7 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::InvalidValue`] if foreign code has set one that this crate does not know.
+    #[doc(alias("hipDeviceGetMemPool", "cuDeviceGetMemPool", "cudaDeviceGetMemPool"))]
     pub fn memory_pool(&self) -> Result<MemoryPool> {
         context::check_caller()?;
         let mut raw: hipMemPool_t = ptr::null_mut();
@@ -150,6 +152,7 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::WrongDevice`] if the pool is on another device.
+    #[doc(alias("hipDeviceSetMemPool", "cuDeviceSetMemPool", "cudaDeviceSetMemPool"))]
     pub fn set_memory_pool(&self, pool: &MemoryPool) -> Result<()> {
         self.expect(pool.device(), "the memory pool")?;
         context::check_caller()?;

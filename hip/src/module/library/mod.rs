@@ -25,6 +25,7 @@ use crate::stream::usage::Usage;
 ///
 /// It names and counts kernels. With the feature `rocm-10-0`, a kernel of it becomes a [`Kernel`](crate::Kernel) of a device
 /// (`LibraryKernel::on`), and variables become buffers (`Library::global`); before, launching takes a module.
+#[doc(alias("hipLibraryUnload", "cuLibraryUnload", "cudaLibraryUnload"))]
 #[derive(Clone)]
 pub struct Library {
     inner: Arc<LibraryInner>,
@@ -67,6 +68,7 @@ impl Library {
     ///
     /// # Errors
     /// [`Error::Image`] if it is neither; [`Error::Architecture`] if it has no code for the device.
+    #[doc(alias("hipLibraryLoadData", "cuLibraryLoadData", "cudaLibraryLoadData"))]
     pub fn load(device: &Device, image: &[u8]) -> Result<Self> {
         runtime()?;
         let arch: &Arch = &device.properties()?.arch;
@@ -94,6 +96,7 @@ impl Library {
     }
 
     /// How many kernels there are (`hipLibraryGetKernelCount`).
+    #[doc(alias("hipLibraryGetKernelCount", "cuLibraryGetKernelCount", "cudaLibraryGetKernelCount"))]
     pub fn kernel_count(&self) -> Result<usize> {
         context::check_caller()?;
         let mut count: c_uint = 0;
@@ -107,6 +110,7 @@ impl Library {
     ///
     /// # Errors
     /// [`Error::KernelNotFound`] if there is none, with the names that there are.
+    #[doc(alias("hipLibraryGetKernel", "cuLibraryGetKernel", "cudaLibraryGetKernel"))]
     pub fn kernel(&self, name: &str) -> Result<LibraryKernel> {
         let info = self.inner.info(name)?;
         let c_name = CString::new(name).map_err(|_| self.inner.not_found(name))?;
@@ -119,6 +123,8 @@ impl Library {
     }
 
     /// All kernels (`hipLibraryEnumerateKernels`, `hipKernelGetName`), in no order.
+    #[doc(alias("hipLibraryEnumerateKernels", "cuLibraryEnumerateKernels", "cudaLibraryEnumerateKernels"))]
+    #[doc(alias("hipKernelGetName", "cuKernelGetName"))]
     #[cfg(feature = "rocm-7-2")]
     pub fn kernels(&self) -> Result<Vec<LibraryKernel>> {
         let mut raw: Vec<hipKernel_t> = vec![ptr::null_mut(); self.kernel_count()?];

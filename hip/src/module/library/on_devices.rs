@@ -28,6 +28,7 @@ impl Library {
     /// # Errors
     /// Those of [`Module::global`](crate::Module::global); [`Error::Architecture`] for a device that the library's code is not for;
     /// [`Error::NoSymbol`] from a runtime before 10.0.
+    #[doc(alias("hipLibraryGetGlobal", "cuLibraryGetGlobal", "cudaLibraryGetGlobal"))]
     pub fn global<T: Pod>(&self, device: &Device, name: &str) -> Result<DeviceBuffer<T>> {
         let module = self.inner.on(device)?;
         variable(&module, name, "hipLibraryGetGlobal", |pointer, bytes, name| {
@@ -41,6 +42,7 @@ impl Library {
     ///
     /// # Errors
     /// Those of [`global`](Self::global).
+    #[doc(alias("hipLibraryGetManaged", "cuLibraryGetManaged", "cudaLibraryGetManaged"))]
     pub fn managed<T: Pod>(&self, device: &Device, name: &str) -> Result<DeviceBuffer<T>> {
         let module = self.inner.on(device)?;
         variable(&module, name, "hipLibraryGetManaged", |pointer, bytes, name| {
@@ -56,7 +58,8 @@ impl LibraryKernel {
     /// ```
     /// # fn main() -> hip::Result<()> {
     /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
-    /// use hip::{Device, DeviceBuffer, LaunchConfig, Library, Stream};
+    /// use hip::{Device, DeviceBuffer, LaunchConfig, Stream};
+    /// use hip::module::Library;
     ///
     /// let device = Device::get(0)?;
     /// # if device.properties()?.arch.name() != "gfx90a" { return Ok(()) }
@@ -78,6 +81,7 @@ impl LibraryKernel {
     ///
     /// # Errors
     /// [`Error::Architecture`] for a device that the library's code is not for; [`Error::NoSymbol`] from a runtime before 10.0.
+    #[doc(alias("hipKernelGetFunction", "cuKernelGetFunction"))]
     pub fn on(&self, device: &Device) -> Result<Kernel> {
         let module = self.library.on(device)?;
         let mut raw: hipFunction_t = ptr::null_mut();
@@ -91,6 +95,7 @@ impl LibraryKernel {
     ///
     /// # Errors
     /// The runtime's status if it does not know the attribute; those of [`on`](Self::on).
+    #[doc(alias("hipKernelGetAttribute", "cuKernelGetAttribute"))]
     pub fn attribute(&self, device: &Device, attribute: FunctionAttribute) -> Result<i32> {
         self.library.expect(device)?;
         device.activate()?;
@@ -107,6 +112,7 @@ impl LibraryKernel {
     ///
     /// # Errors
     /// [`Error::Geometry`] for more than the device has; those of [`on`](Self::on).
+    #[doc(alias("hipKernelSetAttribute", "cuKernelSetAttribute"))]
     pub fn set_max_dynamic_shared(&self, device: &Device, bytes: u32) -> Result<()> {
         let most = device.properties()?.shared_memory_per_block;
         if u64::from(bytes) + u64::from(self.info.static_shared_bytes) > most {
@@ -122,6 +128,7 @@ impl LibraryKernel {
     ///
     /// # Errors
     /// [`Error::InvalidValue`] for more than 100; those of [`on`](Self::on).
+    #[doc(alias("hipKernelSetAttribute", "cuKernelSetAttribute"))]
     pub fn set_shared_carveout(&self, device: &Device, percent: u32) -> Result<()> {
         if percent > 100 {
             return Err(Error::InvalidValue {
@@ -147,6 +154,7 @@ impl LibraryKernel {
     ///
     /// # Errors
     /// [`Error::InvalidValue`] if there are not as many parameters.
+    #[doc(alias("hipKernelGetParamInfo", "cuKernelGetParamInfo"))]
     pub fn parameter(&self, index: usize) -> Result<Range<usize>> {
         let count = self.info.parameters.len();
         if index >= count {

@@ -22,7 +22,6 @@ use crate::code_object::KernelInfo;
 use crate::exec::{LANES, Program, Trap};
 use crate::fault::{Denied, Fault, FaultKind, FaultPlace, LaunchError};
 use crate::gpu::Gpu;
-use crate::memory::Memory;
 use crate::module::Kernel;
 use crate::observe::Subject;
 
@@ -184,7 +183,7 @@ impl Gpu {
         let address = packet.kernel_object;
         let Some(kernel) = self.kernel_at(address) else {
             let kind = FaultKind::Launch(LaunchError::KernelObject { address });
-            return Err(Fault { kernel: format!("{address:#x}"), kind, place: None, nearest: None });
+            return Err(Fault { kernel: format!("{address:#x}"), kind, place: None, nearest: None, lds: None });
         };
         let dispatch = Dispatch {
             grid: packet.grid,
@@ -319,15 +318,20 @@ fn kind_of(trap: &Trap) -> FaultKind {
 
 impl Fault {
     fn new(kernel: &Kernel, kind: FaultKind) -> Self {
-        Self { kernel: kernel.info().name.clone(), kind, place: None, nearest: None }
+        Self { kernel: kernel.info().name.clone(), kind, place: None, nearest: None, lds: None }
     }
 
     fn launch(kernel: &Kernel, error: LaunchError) -> Self {
         Self::new(kernel, FaultKind::Launch(error))
     }
 
-    /// Adds where it happened and, for an access to global memory, what is near.
-    fn at(mut self, place: FaultPlace, memory: &Memory) -> Self {
+    /// Adds where it happened and what is near: allocations, or the LDS that there is.
+    fn at(mut self, place: FaultPlace, job: &Job<'_>) -> Self {
+        let memory = job.gpu.memory();
+        let outside = |why: &Denied| *why == Denied::OutOfBounds;
+        if matches!(&self.kind, FaultKind::Memory { space: crate::fault::Space::Lds, why, .. } if outside(why)) {
+            self.lds = Some([job.kernel.info().lds_size, job.dispatch.dynamic_lds]);
+        }
         if let FaultKind::Memory { space: crate::fault::Space::Global, address, why, .. } = &mut self.kind {
             self.nearest = memory.nearest(*address);
             if *why == Denied::OutOfBounds && self.nearest.is_some_and(|n| n.freed && n.allocation.contains(*address)) {

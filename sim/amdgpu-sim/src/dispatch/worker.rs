@@ -107,7 +107,7 @@ impl Shared {
             // It was another worker that stopped the dispatch.
             None => return,
         };
-        self.fail(index, Fault::new(job.kernel, kind).at(place, job.gpu.memory()));
+        self.fail(index, Fault::new(job.kernel, kind).at(place, job));
     }
 }
 
@@ -195,7 +195,6 @@ fn work_to_the_end(job: &Job<'_>, shared: &Shared) {
 
 /// Takes workgroups until none is left, or until a helper (who has `others`) is wanted elsewhere. Returns whether there is more to do.
 fn work(job: &Job<'_>, shared: &Shared, others: Option<&Others<'_>>) -> bool {
-    let memory = job.gpu.memory();
     let budget = job.gpu.config().instruction_budget;
     let bounded = job.total > job.resident;
     let mut stats = Stats::default();
@@ -275,7 +274,7 @@ fn work(job: &Job<'_>, shared: &Shared, others: Option<&Others<'_>>) -> bool {
                     ended = true;
                 }
                 Progress::Failed(trap, place) => {
-                    shared.fail(*index, Fault::new(job.kernel, kind_of(&trap)).at(place, memory));
+                    shared.fail(*index, Fault::new(job.kernel, kind_of(&trap)).at(place, job));
                 }
                 Progress::OverBudget(place) => shared.cut_off(job, *index, place),
             }

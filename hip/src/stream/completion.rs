@@ -10,11 +10,11 @@ use super::Stream;
 use crate::core::error::Result;
 use crate::stream::event::Event;
 
-/// Resolves when the work that was queued on a stream is done: of [`Stream::finished`].
+/// Resolves when the work that was queued on a stream is done: of [`Stream::completion`].
 ///
 /// It needs no runtime: a host function in the stream wakes whoever awaits it. Dropping it early is fine.
 #[must_use = "futures do nothing unless awaited"]
-pub struct Finished {
+pub struct Completion {
     event: Event,
     state: Arc<State>,
 }
@@ -67,25 +67,27 @@ impl Stream {
     /// let stream = hip::Stream::new(&device)?;
     /// let mut data = hip::DeviceBuffer::<u32>::uninit(&device, 1000)?;
     /// data.fill_async(&stream, 7)?;
-    /// block_on(stream.finished()?)?; // in an async function: stream.finished()?.await?
+    /// block_on(stream.completion()?)?; // in an async function: stream.completion()?.await?
     /// assert_eq!(data.to_vec()?, [7; 1000]); // nothing to wait for any more
     /// # Ok(()) }
     /// ```
     ///
     /// # Errors
     /// Those of [`launch_host_function`](Self::launch_host_function).
-    pub fn finished(&self) -> Result<Finished> {
+    #[doc(alias("hipEventRecord", "cuEventRecord", "cudaEventRecord"))]
+    #[doc(alias("hipLaunchHostFunc", "cuLaunchHostFunc", "cudaLaunchHostFunc"))]
+    pub fn completion(&self) -> Result<Completion> {
         self.inner.refuse_captured("a future of its work")?;
         let event = Event::without_timing(&self.device())?;
         event.record(self)?;
         let state = Arc::new(State::default());
         let done = Arc::clone(&state);
         self.launch_host_function(move || done.finish())?;
-        Ok(Finished { event, state })
+        Ok(Completion { event, state })
     }
 }
 
-impl Future for Finished {
+impl Future for Completion {
     type Output = Result<()>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
@@ -103,9 +105,9 @@ impl Future for Finished {
     }
 }
 
-impl fmt::Debug for Finished {
+impl fmt::Debug for Completion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let done = self.state.0.lock().unwrap_or_else(PoisonError::into_inner).done;
-        f.debug_struct("Finished").field("done", &done).finish()
+        f.debug_struct("Completion").field("done", &done).finish()
     }
 }
