@@ -10,7 +10,10 @@ use crate::resource::{Mapping, Resource};
 
 /// A buffer of OpenGL's, registered with the HIP runtime (`hipGraphicsGLRegisterBuffer`). Dropping it unregisters it, [where that can be
 /// done](crate#limits-of-the-runtimes); the buffer stays OpenGL's.
-#[doc(alias("cudaGraphicsResource", "hipGraphicsResource", "hipGraphicsResource_t", "CUgraphicsResource"))]
+#[doc(alias = "hipGraphicsResource_t")]
+#[doc(alias = "cudaGraphicsResource_t")]
+#[doc(alias = "CUgraphicsResource")]
+#[doc(alias("hipGraphicsUnregisterResource", "cudaGraphicsUnregisterResource", "cuGraphicsUnregisterResource"))]
 pub struct Buffer {
     resource: Resource,
 }
@@ -57,8 +60,11 @@ impl Buffer {
     /// runtime cannot report; [`hip::Error::WrongDevice`] for a stream of another device; [`hip::Error::InvalidValue`] if the buffer is
     /// no whole number of `T`, or not aligned for it; [`hip::Error::ZeroSizedType`]; [`hip::Error::Capture`] while the stream is captured.
     #[doc(alias("hipGraphicsMapResources", "cudaGraphicsMapResources", "cuGraphicsMapResources"))]
-    #[doc(alias("hipGraphicsResourceGetMappedPointer", "cudaGraphicsResourceGetMappedPointer"))]
-    #[doc(alias = "cuGraphicsResourceGetMappedPointer")]
+    #[doc(alias(
+        "hipGraphicsResourceGetMappedPointer",
+        "cuGraphicsResourceGetMappedPointer",
+        "cudaGraphicsResourceGetMappedPointer"
+    ))]
     pub fn map<T: Pod>(&mut self, stream: &Stream) -> Result<MappedBuffer<'_, T>> {
         if size_of::<T>() == 0 {
             return Err(hip::Error::ZeroSizedType { type_name: std::any::type_name::<T>() }.into());

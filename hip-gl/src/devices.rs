@@ -10,7 +10,8 @@ use crate::error::{Error, Result};
 use crate::library::{self, Context, Gpu};
 
 /// Which of the devices that OpenGL runs on.
-#[doc(alias("hipGLDeviceList", "cudaGLDeviceList", "CUGLDeviceList"))]
+#[doc(alias = "hipGLDeviceList")]
+#[doc(alias = "cudaGLDeviceList")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum DeviceList {
     /// All (`hipGLDeviceListAll`). ROCm's runtimes report one.

@@ -87,6 +87,7 @@ impl ImageAccess {
 
 /// A texture of OpenGL's, registered with the HIP runtime (`hipGraphicsGLRegisterImage`). Dropping it unregisters it, [where that can be
 /// done](crate#limits-of-the-runtimes); the texture stays OpenGL's. Its first level is shared.
+#[doc(alias("hipGraphicsUnregisterResource", "cudaGraphicsUnregisterResource", "cuGraphicsUnregisterResource"))]
 pub struct Image {
     resource: Resource,
     target: ImageTarget,
@@ -138,8 +139,11 @@ impl Image {
     /// [`Error::OpenGl`] if another context is current than when it was registered; [`hip::Error::WrongDevice`] for a stream of another
     /// device; [`hip::Error::InvalidValue`] if its texels are not made as `T`; [`hip::Error::Capture`] while the stream is captured.
     #[doc(alias("hipGraphicsMapResources", "cudaGraphicsMapResources", "cuGraphicsMapResources"))]
-    #[doc(alias("hipGraphicsSubResourceGetMappedArray", "cudaGraphicsSubResourceGetMappedArray"))]
-    #[doc(alias = "cuGraphicsSubResourceGetMappedArray")]
+    #[doc(alias(
+        "hipGraphicsSubResourceGetMappedArray",
+        "cuGraphicsSubResourceGetMappedArray",
+        "cudaGraphicsSubResourceGetMappedArray"
+    ))]
     pub fn map<T: Texel>(&mut self, stream: &Stream) -> Result<MappedImage<'_, T>> {
         let target = self.target;
         let mapping = self.resource.map(stream)?;

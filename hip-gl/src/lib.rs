@@ -80,7 +80,8 @@ struct Readme;
 /// What kernels and copies do with a registered object: a hint to drivers. It is not checked: a mapping can be read and
 /// written in any case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[doc(alias("hipGraphicsRegisterFlags", "cudaGraphicsRegisterFlags", "CUgraphicsRegisterFlags"))]
+#[doc(alias = "hipGraphicsRegisterFlags")]
+#[doc(alias = "cudaGraphicsRegisterFlags")]
 pub enum Access {
     /// Read and write (`hipGraphicsRegisterFlagsNone`).
     #[default]

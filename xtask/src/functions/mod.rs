@@ -34,7 +34,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         ensure!(is == page, "hip/HIP_FUNCTIONS.md is not up to date (cargo xtask functions)");
         let known =
             functions()?.into_iter().flat_map(|(_, functions)| functions).map(|function| function.name).collect();
-        aliases::check(Safe::read(&paths::root().join("hip/src"))?.called.keys(), &known)?;
+        let [hip, gl] = safe_crates()?;
+        aliases::check(hip.called.keys().chain(gl.called.keys()), &known)?;
         return Ok(());
     }
     fs::write(&path, page).with_context(|| format!("writing {}", path.display()))
@@ -204,9 +205,15 @@ impl Reasons {
     }
 }
 
-fn page() -> Result<String> {
+/// `hip` and `hip-gl`.
+fn safe_crates() -> Result<[Safe; 2]> {
     let hip = Safe::read(&paths::root().join("hip/src"), "hip_sys", "")?;
     let gl = Safe::read(&paths::root().join("hip-gl/src"), "sys", "hip_gl::")?;
+    Ok([hip, gl])
+}
+
+fn page() -> Result<String> {
+    let [hip, gl] = safe_crates()?;
     let mut reasons = Reasons::new()?;
     let (mut summary, mut tables) = (String::new(), String::new());
     let mut totals = [0usize; 4];
