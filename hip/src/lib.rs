@@ -92,7 +92,7 @@
 //! | `hipMallocMipmappedArray` | [`MipmappedArray`](memory::array::MipmappedArray) |
 //! | `hipCreateTextureObject`, `hipCreateSurfaceObject` | [`Texture`](texture::Texture), [`Surface`](texture::Surface) |
 //! | `hipImportExternalMemory`, `hipImportExternalSemaphore` | `ExternalMemory`, `ExternalSemaphore` (Unix) |
-//! | `hipGLGetDevices`, `hipGraphicsGLRegisterBuffer`, `hipGraphicsMapResources`, ... | `gl::devices`, `gl::Buffer`, `gl::Image` (Linux) |
+//! | `hipGLGetDevices`, `hipGraphicsGLRegisterBuffer`, `hipGraphicsMapResources`, ... | `devices`, `Buffer`, `Image` of the crate `hip-gl` (Linux) |
 //! | `hipPointerGetAttributes` | [`DevicePtr::attributes`] |
 //! | pointer arithmetic on device pointers | [`slice`](DeviceBuffer::slice), [`slice_mut`](DeviceBuffer::slice_mut), [`DevicePtr`] |
 //! | `hipModule_t`, `hipModuleLoadData` | [`Module`], [`Module::load`] |
@@ -120,8 +120,7 @@
 //!   checked against the code object and the device before the runtime is called.
 //! - **Errors** are [`Error`]s, returned by the call that caused them where this is known. Nothing panics. A kernel's
 //!   fault is returned by the call that waits for the kernel, with the names of the launches in question.
-//! - **Threads.** All types are [`Send`] and [`Sync`], except buffers of elements that are not, and the registrations
-//!   and mappings of `gl`, because an OpenGL context belongs to one thread.
+//! - **Threads.** All types are [`Send`] and [`Sync`], except buffers of elements that are not.
 //! - **The backend** is chosen once: in code ([`select_backend`], [`sim_if_no_gpu`]) or by `HIP_RS_BACKEND=rocm|sim`.
 //!   The default is ROCm.
 //! - **The software GPU** is a gfx90a device, or the one that `HIP_SIM_TARGET` names (gfx942). `HIP_SIM_DEVICES`,
@@ -155,8 +154,6 @@
 mod core;
 #[cfg(feature = "rocm-10-0")]
 pub mod execution;
-#[cfg(target_os = "linux")]
-pub mod gl;
 pub mod graph;
 pub mod interop;
 mod macros;

@@ -1,4 +1,4 @@
-//! `hip/HIP_TESTS.md` names tests of `hip` that there are.
+//! `hip/HIP_TESTS.md` names tests of `hip` and `hip-gl` that exist.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -70,10 +70,10 @@ fn each_test_that_is_named_is_there() {
     let hip = paths::root().join("hip");
     let function = Regex::new(r"\bfn (\w+)").unwrap();
     let (mut tests, mut functions) = (BTreeSet::new(), BTreeSet::new());
-    for root in ["tests", "src"] {
-        for file in rust_files(&hip.join(root)) {
+    for root in [hip.join("tests"), hip.join("src"), paths::root().join("hip-gl/tests")] {
+        for file in rust_files(&root) {
             let text = fs::read_to_string(&file).unwrap();
-            let path = file.strip_prefix(hip.join(root)).unwrap().with_extension("");
+            let path = file.strip_prefix(&root).unwrap().with_extension("");
             let path: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
             let path = match path.split_last() {
                 Some((last, folder)) if matches!(&**last, "main" | "mod" | "lib") => folder.join("::"),

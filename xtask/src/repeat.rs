@@ -1,4 +1,4 @@
-//! The steps `repeat`: `hip`'s tests on each HIP runtime many times over, two programs at a time, as what goes wrong in one run of ten
+//! The steps `repeat`: tests of `hip` and `hip-gl` on each HIP runtime many times over, two programs at a time, as what goes wrong in one run of ten
 //! hides from a single one.
 
 use std::fs::File;
@@ -14,8 +14,8 @@ use crate::process::messages;
 use crate::rocm::Release;
 use crate::steps::Counts;
 
-/// Test programs of `hip` and how often each is run, of every release.
-const PROGRAMS: [(&str, u32); 2] = [("gpu", 16), ("graph", 16)];
+/// Test programs of `hip` and `hip-gl` and how often each is run, of every release.
+const PROGRAMS: [(&str, u32); 3] = [("gpu", 16), ("graph", 16), ("gl", 16)];
 /// How many are run at a time.
 const AT_A_TIME: usize = 2;
 /// Tests that a program has run at a time in every other run, in place of one for each processor.
@@ -34,7 +34,7 @@ pub(crate) fn about(release: &Release) -> String {
     let programs: Vec<String> = PROGRAMS.iter().map(|(name, times)| format!("{name} {times} times")).collect();
     let programs = programs.join(", ");
     format!(
-        "hip's tests on ROCm {} again and again, {AT_A_TIME} programs at a time, some with slow queues: {programs}",
+        "tests of hip and hip-gl on ROCm {} again and again, {AT_A_TIME} programs at a time, some with slow queues: {programs}",
         release.name
     )
 }

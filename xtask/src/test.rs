@@ -24,7 +24,7 @@ const LEVELS: &[&str] =
 pub(crate) const NEWEST: &str = LEVELS[LEVELS.len() - 1];
 
 /// Safe crates that have the levels as features, as every -sys crate has.
-const SAFE: [&str; 2] = ["hip", "hiprtc"];
+const SAFE: [&str; 3] = ["hip", "hip-gl", "hiprtc"];
 
 /// Tests of the main crates, on the software GPU and on ROCm 7.2's own HIP runtime; with `--all`, every test that this machine can run.
 ///
@@ -87,7 +87,7 @@ fn quick_steps(offline: bool) -> Result<Vec<Step>> {
     let mut crates = checked_cargo("test", offline);
     // The feature is the examples' own: what they are built with again below is the same.
     crates.args(["--no-fail-fast", "--lib", "--tests", "--features", "hip/sim"]);
-    crates.args(packages(&["rocm-sdk", "hip", "hiprtc", "hip-sim", "rocm-examples"]));
+    crates.args(packages(&["rocm-sdk", "hip", "hip-gl", "hiprtc", "hip-sim", "rocm-examples"]));
     Ok(vec![
         fetch(release, &[], offline),
         Step::command("crates", "unit and integration tests of the main crates, on the software GPU", crates),
@@ -223,7 +223,7 @@ fn real(release: &'static Release, offline: bool) -> Step {
     // What HIPRTC compiles here runs on the software GPU, and only here is there both.
     let mut compiled = test(&["hiprtc"]);
     compiled.args(["--features", "hiprtc/sim"]);
-    let mut found = test(&["hip"]);
+    let mut found = test(&ON_HIP);
     found.args(BUT_MISUSE);
     // The -sys crates start the loader themselves, in the steps `level`.
     let commands = vec![found, compiled];
@@ -237,8 +237,11 @@ fn hsa_library(offline: bool) -> Step {
     Step::call("build hsa-sim", about, move || hsa_sim::build(offline, Profile::Dev).map(drop))
 }
 
-/// Tests of `hip` that use a second device where there is one.
-const WITH_PEERS: [&str; 4] = ["peer::", "memory_pool::", "foreign::", "gl::"];
+/// The crates whose tests run on a HIP runtime over the software GPU.
+const ON_HIP: [&str; 2] = ["hip", "hip-gl"];
+
+/// Their tests that use a second device where there is one.
+const WITH_PEERS: [&str; 4] = ["peer::", "memory_pool::", "foreign::", "a_stream_of_another_device"];
 
 /// What the software GPU is in a step `hsa`.
 #[derive(Clone, Copy)]
@@ -249,15 +252,16 @@ enum Variant {
     Architecture(&'static str),
     /// Two, for the tests that use a second one.
     TwoDevices,
-    /// As usual, for the test programs that `hip` has most of its tests in.
+    /// As usual, for the test programs that have most of the tests.
     Quick,
 }
 
-/// `cargo test` of `hip` at an API level, as the steps `hsa` have it.
+/// `cargo test` of `hip` and `hip-gl` at an API level, as the steps `hsa` have it.
 fn test_hip(level: &str, offline: bool) -> Command {
     let mut command = checked_cargo("test", offline);
-    command.args(["-p", "hip", "--no-default-features"]);
-    command.args(["--features", &[&[level], INTEROP].concat().join(",")]);
+    let interop = INTEROP.iter().map(|feature| format!("hip/{feature}"));
+    let features: Vec<String> = std::iter::once(features(&ON_HIP, level)).chain(interop).collect();
+    command.args(packages(&ON_HIP)).args(["--no-default-features", "--features", &features.join(",")]);
     command
 }
 
@@ -285,7 +289,7 @@ pub(crate) fn hsa_ready(release: &'static Release) -> impl Fn() -> Result<(), St
     }
 }
 
-/// The tests of `hip` on a release's own HIP runtime, on the software GPU by way of hsa-sim; of another architecture than
+/// The tests of `hip` and `hip-gl` on a release's own HIP runtime, on the software GPU by way of hsa-sim; of another architecture than
 /// its usual one. They are built for the newest API level, the same for every release, but for what uses two devices, which
 /// is built for the release's own.
 fn hsa(release: &'static Release, variant: Variant, offline: bool) -> Step {
@@ -293,12 +297,13 @@ fn hsa(release: &'static Release, variant: Variant, offline: bool) -> Step {
     let mut command = test_hip(&level, offline);
     command.arg("--no-fail-fast");
     match variant {
-        Variant::Quick => command.args(["--test", "gpu", "--test", "graph"]),
+        Variant::Quick => command.args(["--test", "gpu", "--test", "graph", "--test", "gl"]),
         _ => command.args(["--lib", "--tests"]),
     };
     hsa_sim::run_on(&mut command, release, Profile::Dev);
     command.args(BUT_MISUSE);
-    let mut about = format!("hip's tests on the real HIP runtime of ROCm {}, over the software GPU", release.name);
+    let mut about =
+        format!("tests of hip and hip-gl on the real HIP runtime of ROCm {}, over the software GPU", release.name);
     let mut name = format!("hsa {}", release.name);
     match variant {
         Variant::Usual | Variant::Quick => {}

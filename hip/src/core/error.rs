@@ -334,14 +334,6 @@ pub enum Error {
         reason: String,
     },
 
-    /// What cannot be done with OpenGL here and now.
-    OpenGl {
-        /// What was asked for.
-        what: &'static str,
-        /// Why not, and what to do.
-        reason: String,
-    },
-
     /// The device, the backend or the release cannot do it.
     Unsupported {
         /// What was asked for.
@@ -436,7 +428,6 @@ impl fmt::Display for Error {
             ),
             Self::Capture { reason } => write!(f, "capture: {reason}"),
             Self::Graph { reason } => write!(f, "graph: {reason}"),
-            Self::OpenGl { what, reason } => write!(f, "{what}: {reason}"),
             Self::Unsupported { what, reason } => write!(f, "{what} is not supported: {reason}"),
             Self::EventWithoutTiming => write!(f, "the event was made without timing: make it with Event::new"),
         }

@@ -1,14 +1,14 @@
 //! Workarounds for named releases of ROCm: one item each, with its releases, the symptom, and a test that shows it.
 //!
-//! No other module decides by the runtime's version. Workarounds that are applied on every release have no item. They are listed here:
+//! No other module of this crate decides by the runtime's version. Workarounds that are applied on every release have no item. They are listed here:
 //!
 //! | releases | symptom | what is done | test |
 //! |---|---|---|---|
 //! | 5.7 | a pool that runs out returns success and a null pointer | `hipErrorOutOfMemory` instead, in `memory/pool/mod.rs` | `gpu::memory_pool::memory_that_runs_out_can_be_had_again` |
 //! | 5.7 | a launch reads past the end of the arguments, for hidden arguments that it does not know | pointers to zero, `point_to_hidden` in `module/args.rs` | `gpu::launch::code_objects_of_all_versions_run` |
-//! | 5.7, 6.4 | looks up OpenGL functions among the global symbols | Mesa's library is opened with `RTLD_GLOBAL`, in `gl/library.rs` | `gpu::gl` |
 //! | 5.7 to 7.2 | crash when one thread destroys a memory pool while others make, wait for or destroy streams | pools are kept for the next, `PoolInner::drop` in `memory/pool/mod.rs` | `gpu::memory_pool::a_pool_that_is_had_again_is_as_new` |
-//! | 5.7 to 7.2 | an OpenGL object that was mapped and unregistered is still found by its address, which other memory may have got | it stays registered, `is_forgotten` in `gl/resource.rs` | `gpu::gl` |
+//! | 5.7 to 7.2 | `hipFree` and its kin wait for one stream after the other, and on 5.7 no other thread's call on that stream returns meanwhile, not even `hipStreamQuery`: a stream that the host lets go on after such a call never goes on | destructors make these calls when the device is idle, or when no work waits for the host: `when_idle` in `stream/of_device.rs` | `held::drops::destructors_do_not_wait`, `held::streams_wait_for_signals_and_write_them` |
+//! | 7.2 | while any thread captures a blocking stream, `hipMallocAsync` and `hipFreeAsync` are refused | what cannot be freed in order is freed later, `free_in_order` in `memory/allocation.rs` | `capture::pooled_memory_that_is_dropped_beside_a_capture_comes_back` |
 //! | before 7.0 | an event shared with another process is done as soon as it is recorded | a second, private event, `Event::own` in `stream/event.rs` | `held::an_event_is_waited_for_by_another_process` |
 //! | 7.0 to 7.2 | the first allocation from a pool and a wait in another thread deadlock | the default stream is created first, `Device::prepare_pools` in `memory/pool/state.rs` | `first_pool::the_first_pool_memory_comes_while_others_wait` |
 //! | 7.2 | `hipStreamBatchMemOp` refuses everything | one call for each operation, `queue_batch` in `stream/signal_op.rs` | `held::operations_on_signals_come_between_what_is_queued_before_and_after` |

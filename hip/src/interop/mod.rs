@@ -10,7 +10,9 @@
 //!   [`guard`](Uses::guard) for several calls or an interface of the form "pointer plus guard", and [`call_on_streams`] for
 //!   one call that queues work on several streams.
 //! - [`Tracked`] stands for something of the library's own that queued work uses: a handle, a plan, a workspace, a communicator. It is
-//!   destroyed after its last use, also by graphs.
+//!   destroyed after its last use, also by graphs. Memory that belongs to such a thing becomes a buffer or an array by
+//!   [`DeviceBuffer::from_raw_parts_tracked`](crate::DeviceBuffer::from_raw_parts_tracked) and
+//!   [`Array::from_raw_tracked`](crate::memory::array::Array::from_raw_tracked).
 //! - [`library_error!`](crate::library_error) defines the error type of a library crate, and [`Element`] ties an element type to the
 //!   numbers that libraries have for it.
 //!
@@ -66,6 +68,7 @@
 mod library_error;
 mod tracked;
 mod uses;
+mod views;
 
 pub use crate::memory::dlpack::Element;
 pub use library_error::LibraryError;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::core::device::Device;
 use crate::core::error::Result;
 use crate::stream::usage::{AccessKind, Usage};
 
@@ -27,6 +28,14 @@ impl Tracked {
         Self(Usage::concurrent())
     }
 
+    /// As [`new`](Self::new), for something that its owner takes back while the program goes on: memory that another API lends for a
+    /// while, a mapping. No graph keeps it: capturing work that uses it is an [`Error::Graph`](crate::Error::Graph). After
+    /// [`synchronize`](Self::synchronize), nothing uses it until a call names it again.
+    #[must_use]
+    pub fn without_graphs() -> Self {
+        Self(Usage::concurrent_without_graphs())
+    }
+
     /// Blocks until no queued work uses it: before the host changes it, or reads what work has left in it.
     ///
     /// # Errors
@@ -41,6 +50,13 @@ impl Tracked {
     /// runtime cannot say whether the work is over: the thing is leaked then.
     pub fn release(mut self, destroy: impl FnOnce() + Send + 'static) {
         self.0.release(destroy);
+    }
+
+    /// As [`release`](Self::release), for a `destroy` that waits for all work of a device (`hipFree`, `hipFreeArray`, and library functions
+    /// that call them): it runs when the device is idle, or after a while when no work of any stream waits for the host. So a destructor
+    /// does not wait for work that is not its own, and no host function deadlocks with it.
+    pub fn release_when_idle(mut self, device: &Device, destroy: impl FnOnce() + Send + 'static) {
+        self.0.release_when_idle(*device, destroy);
     }
 
     /// Runs `abort` now, whatever is queued, and returns what it returns: for a function that ends the queued work that uses the thing,

@@ -10,7 +10,7 @@ use super::ipc::bytes_from;
 use super::{Allocation, DeviceBuffer, DevicePtr, Keeper, Owner, PointerKind, byte_len};
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
-use crate::stream::usage::AccessKind;
+use crate::stream::usage::{AccessKind, Usage};
 
 impl<T: Pod> DeviceBuffer<T> {
     /// Takes over `len` elements of memory that other code has allocated on `device` (`hipMalloc`, `hipMallocAsync`, or
@@ -98,6 +98,18 @@ impl<T: Pod> DeviceBuffer<T> {
         }
         let owner = Owner::Keeper(Box::new(Foreign(Mutex::new(owner))));
         Ok(Self::from_allocation(Allocation::from_parts(device, address, ptr::null_mut(), bytes, owner), len))
+    }
+
+    /// `len` elements of other code's memory, whose uses count in `usage`, and which stays its owner's.
+    pub(crate) fn of_other_code(device: &Device, pointer: DevicePtr<T>, len: usize, usage: Usage) -> Result<Self> {
+        let (address, bytes) = expect_parts(pointer, len)?;
+        if bytes == 0 {
+            return Ok(Self::from_allocation(Allocation::empty(device), 0));
+        }
+        Ok(Self::from_allocation(
+            Allocation::part(device, address, bytes, usage, Box::new(Foreign(Mutex::new(())))),
+            len,
+        ))
     }
 
     /// The memory, which is the caller's to free (`hipFree`) from now on, and the number of elements. Blocks until no queued work that this crate knows

@@ -46,12 +46,6 @@ macro_rules! common {
                 Self { memory, offset, len, elements: PhantomData }
             }
 
-            /// The first `len` elements of memory that holds them, and that nobody else has in a way that forbids this.
-            #[cfg(target_os = "linux")]
-            pub(crate) fn of_allocation(memory: &'a Allocation, len: usize) -> Self {
-                Self::new(memory, 0, len)
-            }
-
             /// Elements.
             #[must_use]
             pub fn len(&self) -> usize {

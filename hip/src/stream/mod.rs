@@ -23,7 +23,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, TryLockError};
 
-use hip_sys::{hipEvent_t, hipStream_t, ihipStream_t};
+use hip_sys::{hipError_t, hipEvent_t, hipStream_t, ihipStream_t};
 
 pub(crate) use capture::{Capture, keep};
 pub use completion::Completion;
@@ -518,10 +518,7 @@ impl StreamInner {
     /// Blocks until all work queued so far is over, for somebody who waits for the whole device: what a host function has done comes back
     /// from the stream itself.
     fn wait_for_device(&self) -> Result<()> {
-        let issued = match self.synchronize() {
-            Ok(issued) => issued,
-            Err(error) => return Err(self.report.take_failed().unwrap_or(error)),
-        };
+        let issued = self.synchronize()?;
         drop(self.asking.lock().unwrap_or_else(PoisonError::into_inner));
         self.over.fetch_max(issued, Ordering::AcqRel);
         let failed = self.report.take_failed();
@@ -843,7 +840,7 @@ impl StreamInner {
         match Status(status.0) {
             Status::SUCCESS => self.credit(issued).map(|()| true),
             Status::NOT_READY => Ok(false),
-            _ => Err(failed(status, "hipStreamQuery", self.describe_with_launches(""))),
+            _ => Err(self.told(status, "hipStreamQuery")),
         }
     }
 
@@ -860,11 +857,7 @@ impl StreamInner {
 
     /// Blocks until all work queued so far is over. An error of it, or one that was kept, comes back here.
     pub(crate) fn wait_all(&self) -> Result<()> {
-        let result = match self.synchronize() {
-            Ok(issued) => self.credit(issued),
-            Err(error) if context::is_forked() => return Err(error),
-            Err(error) => Err(self.reported().unwrap_or(error)),
-        };
+        let result = self.synchronize().and_then(|issued| self.credit(issued));
         later::catch_up();
         result
     }
@@ -903,13 +896,20 @@ impl StreamInner {
         // SAFETY: the stream is alive as long as `self`.
         let status = unsafe { hip_sys::hipStreamSynchronize(self.raw()) };
         if status.0 != 0 {
-            return Err(failed(status, "hipStreamSynchronize", self.describe_with_launches("")));
+            return Err(self.told(status, "hipStreamSynchronize"));
         }
         let mut state = self.lock();
         if state.issued == issued {
             state.launches.clear();
         }
         Ok(issued)
+    }
+
+    /// The error of the work that a wait was told, or the one that a destructor was told of the same work, which has its launches then.
+    fn told(&self, status: hipError_t, function: &'static str) -> Error {
+        let _asking = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = || failed(status, function, self.describe_with_launches(""));
+        self.report.take_failed().unwrap_or_else(own)
     }
 
     /// For an error of the work itself: the launches that may have caused it, which are told once.

@@ -222,6 +222,11 @@ impl Usage {
         Self(Arc::new(Uses { concurrent: true, ..Uses::default() }))
     }
 
+    /// As [`concurrent`](Self::concurrent), of something that ends when its owner says so, so that no graph can keep it.
+    pub(crate) fn concurrent_without_graphs() -> Self {
+        Self(Arc::new(Uses { kind: MemoryKind::Borrowed, concurrent: true, ..Uses::default() }))
+    }
+
     /// The same uses once more, for a part of the allocation that has an owner of its own.
     pub(crate) fn shared(&self) -> Self {
         self.clone_handle()

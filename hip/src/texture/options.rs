@@ -129,7 +129,9 @@ impl TextureOptions {
         self
     }
 
-    pub(crate) fn is_linear(&self) -> bool {
+    /// Whether texels are blended ([`FilterMode::Linear`]).
+    #[must_use]
+    pub fn is_linear(&self) -> bool {
         self.filter == FilterMode::Linear
     }
 

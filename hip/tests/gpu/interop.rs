@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use hip::interop::{Tracked, Uses, call_on_streams};
+use hip::memory::array::{Array, ArrayShape};
 use hip::sys::{self, hipStream_t};
 use hip::{Device, DeviceBuffer, DeviceSliceMut, Error, ManagedBuffer, PinnedBuffer, Status, Stream};
 
@@ -359,6 +360,132 @@ fn a_stream_waits_for_another_and_a_device_is_current_for_a_while() {
     }
     assert_eq!(device.with_current(|| Device::current().unwrap()).unwrap(), device);
     use std::collections::HashSet;
+    #[allow(clippy::mutable_key_type, reason = "a stream is hashed by its number, which does not change")]
     let set: HashSet<Stream> = [first.clone(), second, first].into_iter().collect();
     assert_eq!(set.len(), 2);
+}
+
+/// A part of other code's memory, whose uses are those of a tracked thing.
+#[test]
+fn memory_of_a_tracked_thing_is_taken_back_after_its_uses() {
+    let (Some(device), Some(slow)) = (device(), crate::kernel("slow_store")) else { return };
+    let (stream, other) = (Stream::new(&device).unwrap(), Stream::new(&device).unwrap());
+    let theirs = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
+    let tracked = Tracked::without_graphs();
+    // SAFETY: 16 elements that nobody else uses until the tracked thing was waited for.
+    let view = || unsafe { DeviceBuffer::from_raw_parts_tracked(&device, theirs.as_device_ptr(), 16, &tracked) };
+    let mut first = view().unwrap();
+    assert_eq!((first.len(), first.device()), (16, device));
+    // SAFETY: 16 threads, 16 elements.
+    unsafe { slow.launch(&stream, hip::LaunchConfig::new(1, 16), (&mut first, 200_000_u32, 7_u32)) }.unwrap();
+    drop(first); // neither waits nor frees
+    tracked.synchronize().unwrap();
+    assert_eq!(theirs.slice(..16).unwrap().to_vec().unwrap(), [7; 16]);
+
+    // One view after the other, on whatever streams they are; also calls that name the tracked thing.
+    let mut second = view().unwrap();
+    // SAFETY: 16 threads, 16 elements.
+    unsafe { slow.launch(&stream, hip::LaunchConfig::new(1, 16), (&mut second, 200_000_u32, 8_u32)) }.unwrap();
+    view().unwrap().fill_async(&other, 9).unwrap();
+    let mut uses = Uses::on(&stream);
+    uses.tracked(&tracked);
+    let pointer = theirs.as_device_ptr().address() as *mut c_int;
+    // SAFETY: 4 of the elements of the tracked thing.
+    let status = unsafe { uses.call(|raw| Ok::<_, Error>(lib_set(raw, 4, 10, pointer))) };
+    assert_eq!(status.unwrap(), 0);
+    assert_eq!(second.to_vec().unwrap(), [&[10_u32; 4][..], &[9; 12]].concat());
+}
+
+#[test]
+fn graphs_do_not_keep_what_its_owner_takes_back() {
+    let Some(device) = device() else { return };
+    let stream = Stream::new(&device).unwrap();
+    let theirs = DeviceBuffer::<u32>::zeroed(&device, 4).unwrap();
+    for (tracked, kept) in [(Tracked::new(), true), (Tracked::without_graphs(), false)] {
+        // SAFETY: 4 elements, which outlive the graph.
+        let view = unsafe { DeviceBuffer::from_raw_parts_tracked(&device, theirs.as_device_ptr(), 4, &tracked) };
+        let mut view = view.unwrap();
+        let by_view = stream.capture(|stream| view.fill_async(stream, 1));
+        let by_name = stream.capture(|stream| {
+            let mut uses = Uses::on(stream);
+            uses.tracked(&tracked);
+            // SAFETY: queues nothing.
+            unsafe { uses.call(|_| Ok::<_, Error>(())) }
+        });
+        for graph in [by_view, by_name] {
+            match graph {
+                Err(Error::Graph { reason }) if !kept => assert!(reason.contains("only borrowed"), "{reason}"),
+                other => assert!(supported(other).is_none() || kept, "a graph keeps it"),
+            }
+        }
+    }
+}
+
+#[test]
+fn memory_that_cannot_be_a_tracked_thing_s_is_refused() {
+    let Some(device) = device() else { return };
+    let tracked = Tracked::new();
+    let theirs = DeviceBuffer::<u32>::zeroed(&device, 4).unwrap();
+    let (null, odd) = (hip::DevicePtr::<u32>::from_address(0), theirs.as_device_ptr().address() + 1);
+    for pointer in [null, hip::DevicePtr::from_address(odd)] {
+        // SAFETY: refused.
+        let refused = unsafe { DeviceBuffer::<u32>::from_raw_parts_tracked(&device, pointer, 1, &tracked) };
+        assert!(matches!(refused, Err(Error::InvalidValue { .. })), "{refused:?}");
+    }
+}
+
+#[test]
+fn an_array_of_other_code_is_used_and_stays_its_owners() {
+    let Some(device) = crate::images() else { return };
+    let stream = Stream::new(&device).unwrap();
+    let shape = ArrayShape::D2(5, 3);
+    let theirs = Array::<[f32; 2]>::zeroed(&device, shape).unwrap();
+    let tracked = Tracked::without_graphs();
+    // SAFETY: the array outlives the view, and nobody else uses it meanwhile.
+    let mut view = unsafe { Array::<[f32; 2]>::from_raw_tracked(&device, theirs.as_raw(), shape, &tracked) }.unwrap();
+    assert_eq!((view.shape(), view.device(), view.as_raw()), (shape, device, theirs.as_raw()));
+    let texels: Vec<[f32; 2]> = (0..15_u8).map(|n| [f32::from(n), 1.0]).collect();
+    let source = DeviceBuffer::from_slice(&device, &texels).unwrap();
+    view.as_slice_mut().copy_from_device_async(&stream, &source).unwrap();
+    drop(view);
+    tracked.synchronize().unwrap();
+    assert_eq!(theirs.to_vec().unwrap(), texels);
+
+    // SAFETY: refused.
+    let refused = unsafe { Array::<f32>::from_raw_tracked(&device, theirs.as_raw(), shape, &tracked) }.unwrap_err();
+    assert!(refused.to_string().contains("2 x float 32") && refused.to_string().contains("1 x float 32"), "{refused}");
+    // SAFETY: refused.
+    let refused = unsafe { Array::<f32>::from_raw_tracked(&device, std::ptr::null_mut(), shape, &tracked) };
+    assert!(matches!(refused, Err(Error::InvalidValue { .. })), "{refused:?}");
+}
+
+/// A destructor that waits for the device in the runtime, where a host function of the device's waits for this program.
+#[test]
+fn a_destructor_that_waits_for_the_device_comes_after_a_host_function() {
+    let Some(device) = device() else { return };
+    let (stream, destroyed) = (Stream::new(&device).unwrap(), Arc::new(AtomicU32::new(0)));
+    device.make_current().unwrap();
+    let mut workspace = std::ptr::null_mut();
+    // SAFETY: valid for a write.
+    let status = unsafe { sys::hipMalloc(&mut workspace, 1 << 20) };
+    Status::from(status).check("hipMalloc", || "a workspace".to_owned()).unwrap();
+    let workspace = workspace.expose_provenance();
+    let (go, wait) = std::sync::mpsc::channel::<()>();
+    stream.launch_host_function(move || _ = wait.recv()).unwrap();
+    let count = Arc::clone(&destroyed);
+    let other = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        assert_eq!(count.load(Ordering::SeqCst), 0, "the host function runs");
+        go.send(()).unwrap();
+    });
+    let count = Arc::clone(&destroyed);
+    Tracked::new().release_when_idle(&device, move || {
+        device.make_current().unwrap();
+        // SAFETY: from hipMalloc, and not freed yet.
+        let _ = unsafe { sys::hipFree(std::ptr::with_exposed_provenance_mut(workspace)) };
+        count.fetch_add(1, Ordering::SeqCst);
+    });
+    other.join().unwrap();
+    stream.synchronize().unwrap();
+    eventually("it is destroyed", || destroyed.load(Ordering::SeqCst) == 1);
 }

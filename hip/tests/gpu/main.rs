@@ -20,8 +20,6 @@ mod faults;
 mod foreign;
 #[cfg(unix)]
 mod fork;
-#[cfg(target_os = "linux")]
-mod gl;
 mod init;
 mod interop;
 mod launch;

@@ -1,4 +1,4 @@
-//! Search aliases of `hip`'s items: `#[doc(alias(...))]` with the HIP functions that an item stands for and their CUDA counterparts.
+//! Search aliases of the items of `hip` and `hip-gl`: `#[doc(alias(...))]` with the HIP functions that an item stands for and their CUDA counterparts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,7 +9,7 @@ use regex::Regex;
 use super::rust_files;
 use crate::paths;
 
-/// Functions that the crate calls for itself: no item stands for them.
+/// Functions that the crates call for themselves: no item stands for them.
 const INTERNAL: &[&str] = &[
     "hipArray3DGetDescriptor",
     "hipCtxGetCurrent",
@@ -25,7 +25,8 @@ pub(super) fn check<'a>(called: impl Iterator<Item = &'a String>, known: &BTreeS
     let cuda = cuda_names()?;
     let mut aliases = BTreeSet::new();
     let mut wrong = Vec::new();
-    for file in rust_files(&paths::root().join("hip/src"))? {
+    let [hip, gl] = ["hip/src", "hip-gl/src"].map(|folder| rust_files(&paths::root().join(folder)));
+    for file in hip?.into_iter().chain(gl?) {
         let text = fs::read_to_string(&file)?;
         for row in rows(&text)? {
             let (functions, others): (Vec<&String>, Vec<&String>) =
@@ -43,11 +44,11 @@ pub(super) fn check<'a>(called: impl Iterator<Item = &'a String>, known: &BTreeS
         let missing: Vec<&String> = names.filter(|name| !aliases.contains(*name)).collect();
         if !missing.is_empty() {
             wrong.push(format!(
-                "{missing:?}: no item of hip has this alias; put #[doc(alias(...))] on the item for {function}"
+                "{missing:?}: no item of hip or hip-gl has this alias; put #[doc(alias(...))] on the item for {function}"
             ));
         }
     }
-    ensure!(wrong.is_empty(), "aliases of hip's items:\n  {}", wrong.join("\n  "));
+    ensure!(wrong.is_empty(), "aliases of the items of hip and hip-gl:\n  {}", wrong.join("\n  "));
     Ok(())
 }
 

@@ -1,7 +1,8 @@
-//! `cargo xtask functions`: lists each function of the HIP runtime with its counterpart in the crate `hip`, or the reason why it is left out.
+//! `cargo xtask functions`: lists each function of the HIP runtime with its counterpart in the crates `hip` and `hip-gl`, or the reason
+//! why it is left out.
 //!
-//! The page is generated from the sources: a function counts as covered if code of `hip` calls it, and is listed with the public items
-//! whose documentation names it.
+//! The page is generated from the sources: a function counts as covered if code of these crates calls it, and is listed with the public
+//! items whose documentation names it.
 
 mod aliases;
 mod left_out;
@@ -17,7 +18,7 @@ use syn::{Attribute, Expr, ImplItem, Item, Lit, Meta, Type, Visibility};
 
 use crate::paths;
 
-/// Write hip/HIP_FUNCTIONS.md again: each function of the HIP runtime with its counterpart in the safe crate, or why it has none.
+/// Write hip/HIP_FUNCTIONS.md again: each function of the HIP runtime with its counterpart in the safe crates, or why it has none.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Write nothing: fail if the page is not what would be written, or if a function that is called is not a search alias in `hip`
@@ -33,7 +34,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         ensure!(is == page, "hip/HIP_FUNCTIONS.md is not up to date (cargo xtask functions)");
         let known =
             functions()?.into_iter().flat_map(|(_, functions)| functions).map(|function| function.name).collect();
-        aliases::check(Safe::read(&paths::root().join("hip/src"))?.called.keys(), &known)?;
+        let [hip, gl] = safe_crates()?;
+        aliases::check(hip.called.keys().chain(gl.called.keys()), &known)?;
         return Ok(());
     }
     fs::write(&path, page).with_context(|| format!("writing {}", path.display()))
@@ -46,9 +48,11 @@ struct Function {
     since: String,
 }
 
-/// What the sources of `hip` say.
+/// What the sources of a safe crate say.
 #[derive(Default)]
 struct Safe {
+    /// What is put before the names of items and modules.
+    prefix: &'static str,
     /// Functions that are called, with the modules that do.
     called: BTreeMap<String, BTreeSet<String>>,
     /// Functions that are named in the documentation of public items, with the items.
@@ -86,9 +90,10 @@ fn rust_files(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 impl Safe {
-    fn read(folder: &Path) -> Result<Self> {
-        let call = Regex::new(r"hip_sys::(hip[A-Z]\w*)\s*\(")?;
-        let mut safe = Self::default();
+    /// Reads the sources of a crate that calls the runtime by a module of this name. The crate's items are shown with its `prefix`.
+    fn read(folder: &Path, calls: &str, prefix: &'static str) -> Result<Self> {
+        let call = Regex::new(&format!(r"\b{calls}::(hip[A-Z]\w*)\s*\("))?;
+        let mut safe = Self { prefix, ..Self::default() };
         for file in rust_files(folder)? {
             let text = fs::read_to_string(&file)?;
             let module = file.strip_prefix(folder)?.with_extension("").display().to_string();
@@ -148,7 +153,7 @@ impl Safe {
         const SHOWN: usize = 3;
         let modules = self.called.get(function)?;
         let list = |names: &mut dyn Iterator<Item = &String>| {
-            names.take(SHOWN).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+            names.take(SHOWN).map(|name| format!("`{}{name}`", self.prefix)).collect::<Vec<_>>().join(", ")
         };
         Some(match self.named.get(function) {
             Some(items) => list(&mut items.iter()),
@@ -200,8 +205,15 @@ impl Reasons {
     }
 }
 
+/// `hip` and `hip-gl`.
+fn safe_crates() -> Result<[Safe; 2]> {
+    let hip = Safe::read(&paths::root().join("hip/src"), "hip_sys", "")?;
+    let gl = Safe::read(&paths::root().join("hip-gl/src"), "sys", "hip_gl::")?;
+    Ok([hip, gl])
+}
+
 fn page() -> Result<String> {
-    let safe = Safe::read(&paths::root().join("hip/src"))?;
+    let [hip, gl] = safe_crates()?;
     let mut reasons = Reasons::new()?;
     let (mut summary, mut tables) = (String::new(), String::new());
     let mut totals = [0usize; 4];
@@ -209,7 +221,7 @@ fn page() -> Result<String> {
         let mut counts = [functions.len(), 0, 0, 0];
         write!(tables, "\n## {group}\n\n| function | since | in `hip` |\n|---|---|---|\n")?;
         for Function { name, since } in functions {
-            let text = match (safe.place(&name), reasons.of(&name)) {
+            let text = match (hip.place(&name).or_else(|| gl.place(&name)), reasons.of(&name)) {
                 (Some(place), _) => {
                     counts[1] += 1;
                     place
@@ -235,7 +247,8 @@ fn page() -> Result<String> {
         "<!-- Written by `cargo xtask functions`; do not edit. -->\n\
          # HIP functions in the crate `hip`\n\n\
          Every function that the HIP runtime exports in any release from 5.7 to 10.0, with the item of `hip` that calls it, or\n\
-         the reason why none does. Raw bindings of all functions are in [`hip-sys`](../hip-sys), re-exported as `hip::sys`.\n\n\
+         the reason why none does. `hip_gl::` is the crate [`hip-gl`](../hip-gl), which has the functions for OpenGL. Raw\n\
+         bindings of all functions are in [`hip-sys`](../hip-sys), re-exported as `hip::sys`.\n\n\
          | | functions | in `hip` | left out | not yet |\n|---|---|---|---|---|\n{summary}\
          | all | {all} | {safe} | {left_out} | {missing} |\n{tables}"
     ))

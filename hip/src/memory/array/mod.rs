@@ -10,9 +10,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ptr;
 
-use hip_sys::{hipArray_t, hipArraySurfaceLoadStore};
+use hip_sys::{HIP_ARRAY3D_DESCRIPTOR, hipArray_t, hipArraySurfaceLoadStore};
 
-pub(crate) use copy::{End, copy_node};
 #[cfg(feature = "rocm-10-0")]
 pub use mipmap::MemoryRequirements;
 pub use mipmap::MipmappedArray;
@@ -56,6 +55,8 @@ pub struct Array<T> {
     device: Device,
     shape: ArrayShape,
     usage: Usage,
+    /// Whether it is freed here.
+    owned: bool,
     texels: PhantomData<T>,
 }
 
@@ -94,6 +95,10 @@ impl Device {
     }
 }
 
+fn refused(value: String, allowed: String) -> Error {
+    Error::InvalidValue { what: "an array of other code", value, allowed }
+}
+
 impl<T: Texel> Array<T> {
     /// An array of arbitrary texels.
     ///
@@ -130,7 +135,34 @@ impl<T: Texel> Array<T> {
         let status =
             with_memory(|| unsafe { hip_sys::hipMalloc3DArray(&mut raw, &T::FORMAT.raw(), extent, flags | more) });
         check(status, "hipMalloc3DArray", || format!("{shape} texels of {} on device {}", T::FORMAT, device.index()))?;
-        Ok(Self { raw, device: *device, shape, usage: Usage::default(), texels: PhantomData })
+        Ok(Self { raw, device: *device, shape, usage: Usage::default(), owned: true, texels: PhantomData })
+    }
+
+    /// An array of other code, which stays its owner's, and whose uses count in `usage`.
+    ///
+    /// # Safety
+    /// `raw` is null or an array of this shape on `device`.
+    pub(crate) unsafe fn of_other_code(
+        raw: hipArray_t,
+        device: Device,
+        shape: ArrayShape,
+        usage: Usage,
+    ) -> Result<Self> {
+        require_images(&device, "an array")?;
+        if raw.is_null() {
+            return Err(refused("null".to_owned(), "an array".to_owned()));
+        }
+        device.activate()?;
+        let mut found = HIP_ARRAY3D_DESCRIPTOR::default();
+        // SAFETY: `found` is valid for a write, and the array is there, as the caller vouches.
+        let status = unsafe { hip_sys::hipArray3DGetDescriptor(&mut found, raw) };
+        check(status, "hipArray3DGetDescriptor", || format!("the array {raw:p} of other code"))?;
+        let format = ChannelFormat::of_array(found.Format, found.NumChannels);
+        if format != Some(T::FORMAT) {
+            let found = format.map_or_else(|| format!("{} x {:?}", found.NumChannels, found.Format), |f| f.to_string());
+            return Err(refused(format!("of texels of {found}"), format!("of {}, as the type requires", T::FORMAT)));
+        }
+        Ok(Self { raw, device, shape, usage, owned: false, texels: PhantomData })
     }
 
     /// An array with the texels of `source`, row by row and plane by plane.
@@ -157,30 +189,9 @@ impl<T: Texel> Array<T> {
         array.copy_from_slice(&zeros)?;
         Ok(array)
     }
-
-    /// See [`ArraySliceMut::copy_from_slice`].
-    pub fn copy_from_slice(&mut self, source: &[T]) -> Result<()> {
-        self.as_slice_mut().copy_from_slice(source)
-    }
-
-    /// See [`ArraySlice::copy_to_slice`].
-    pub fn copy_to_slice(&self, destination: &mut [T]) -> Result<()> {
-        self.as_slice().copy_to_slice(destination)
-    }
-
-    /// See [`ArraySlice::to_vec`].
-    pub fn to_vec(&self) -> Result<Vec<T>> {
-        self.as_slice().to_vec()
-    }
 }
 
 impl<T> Array<T> {
-    /// An array of memory that something else has, and whose uses it counts in `usage`. It goes before that does.
-    #[cfg(target_os = "linux")]
-    pub(crate) fn of_mapped(raw: hipArray_t, device: Device, shape: ArrayShape, usage: Usage) -> Self {
-        Self { raw, device, shape, usage, texels: PhantomData }
-    }
-
     fn part(&self) -> Part<'_> {
         Part {
             raw: self.raw,
@@ -243,6 +254,9 @@ impl<T> Array<T> {
 
 impl<T> Drop for Array<T> {
     fn drop(&mut self) {
+        if !self.owned {
+            return;
+        }
         let (raw, device) = (self.raw.expose_provenance(), self.device);
         self.usage.release_when_idle(device, move || {
             if device.activate().is_ok() {

@@ -4,7 +4,8 @@ use std::fmt;
 
 use bytemuck::Pod;
 use hip_sys::{
-    hipChannelFormatDesc, hipChannelFormatKindFloat, hipChannelFormatKindSigned, hipChannelFormatKindUnsigned,
+    hipArray_Format, hipChannelFormatDesc, hipChannelFormatKindFloat, hipChannelFormatKindSigned,
+    hipChannelFormatKindUnsigned,
 };
 
 /// What a component of a texel is.
@@ -32,6 +33,22 @@ pub struct ChannelFormat {
 impl ChannelFormat {
     const fn new(kind: ChannelKind, bits: u32, channels: u32) -> Self {
         Self { kind, bits, channels }
+    }
+
+    /// By the runtime's description of an array; `None` for a format that is no texel's here.
+    pub(crate) fn of_array(format: hipArray_Format, channels: u32) -> Option<Self> {
+        let (kind, bits) = match format {
+            hip_sys::HIP_AD_FORMAT_UNSIGNED_INT8 => (ChannelKind::Unsigned, 8),
+            hip_sys::HIP_AD_FORMAT_UNSIGNED_INT16 => (ChannelKind::Unsigned, 16),
+            hip_sys::HIP_AD_FORMAT_UNSIGNED_INT32 => (ChannelKind::Unsigned, 32),
+            hip_sys::HIP_AD_FORMAT_SIGNED_INT8 => (ChannelKind::Signed, 8),
+            hip_sys::HIP_AD_FORMAT_SIGNED_INT16 => (ChannelKind::Signed, 16),
+            hip_sys::HIP_AD_FORMAT_SIGNED_INT32 => (ChannelKind::Signed, 32),
+            hip_sys::HIP_AD_FORMAT_HALF => (ChannelKind::Float, 16),
+            hip_sys::HIP_AD_FORMAT_FLOAT => (ChannelKind::Float, 32),
+            _ => return None,
+        };
+        Some(Self { kind, bits, channels })
     }
 
     pub(crate) fn raw(self) -> hipChannelFormatDesc {

@@ -1,5 +1,5 @@
-use hip::gl::{self, Access, DeviceList};
 use hip::{Device, DeviceBuffer, LaunchConfig, Stream};
+use hip_gl::{Access, Buffer, DeviceList};
 
 use super::context;
 use crate::kernel;
@@ -7,8 +7,8 @@ use crate::kernel;
 #[test]
 fn the_devices_are_those_that_opengl_runs_on() {
     let Some((_context, device)) = context() else { return };
-    assert_eq!(gl::devices(DeviceList::CurrentFrame).unwrap(), [device]);
-    let next = gl::devices(DeviceList::NextFrame).unwrap_err();
+    assert_eq!(hip_gl::devices(DeviceList::CurrentFrame).unwrap(), [device]);
+    let next = hip_gl::devices(DeviceList::NextFrame).unwrap_err();
     assert_eq!(next.status(), Some(hip::Status::NOT_SUPPORTED), "{next}");
     assert!(next.to_string().contains("NextFrame"), "{next}");
 }
@@ -21,7 +21,7 @@ fn a_kernel_writes_what_opengl_reads_and_the_reverse() {
     let mut expected: Vec<i32> = (0..1000).collect();
     let name = context.buffer(&expected);
     // SAFETY: the buffer keeps its data store, and OpenGL leaves it alone while it is mapped.
-    let mut buffer = unsafe { gl::Buffer::register(&device, name, Access::ReadWrite) }.unwrap();
+    let mut buffer = unsafe { Buffer::register(&device, name, Access::ReadWrite) }.unwrap();
     assert_eq!(buffer.device(), device);
     for round in 0..3 {
         let mut mapped = buffer.map::<i32>(&stream).unwrap();
@@ -53,7 +53,7 @@ fn unmapping_waits_for_what_other_streams_do() {
     let (stream, other) = (Stream::new(&device).unwrap(), Stream::new(&device).unwrap());
     let name = context.buffer(&[0_u32; 4]);
     // SAFETY: the buffer keeps its data store, and OpenGL leaves it alone while it is mapped.
-    let mut buffer = unsafe { gl::Buffer::register(&device, name, Access::WriteDiscard) }.unwrap();
+    let mut buffer = unsafe { Buffer::register(&device, name, Access::WriteDiscard) }.unwrap();
     let mut mapped = buffer.map::<u32>(&stream).unwrap();
     // SAFETY: the kernel writes one element after some rounds.
     unsafe { slow.launch(&other, LaunchConfig::new(1, 1), (&mut mapped.as_slice_mut(), 20_000_u32, 77_u32)) }.unwrap();
@@ -67,7 +67,7 @@ fn elements_may_be_of_any_type_that_fits() {
     let stream = Stream::new(&device).unwrap();
     let name = context.buffer(&[1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
     // SAFETY: the buffer keeps its data store, and OpenGL leaves it alone while it is mapped.
-    let mut buffer = unsafe { gl::Buffer::register(&device, name, Access::ReadOnly) }.unwrap();
+    let mut buffer = unsafe { Buffer::register(&device, name, Access::ReadOnly) }.unwrap();
     let four = buffer.map::<[f32; 4]>(&stream).unwrap();
     let mut copy = DeviceBuffer::<[f32; 4]>::zeroed(&device, 2).unwrap();
     copy.copy_from_device_async(&stream, four.as_slice()).unwrap();
@@ -84,7 +84,7 @@ fn a_mapping_that_is_forgotten_ends_with_the_next_or_the_registration() {
     let stream = Stream::new(&device).unwrap();
     let name = context.buffer(&[1_u8; 16]);
     // SAFETY: the buffer keeps its data store, and OpenGL leaves it alone while it is mapped.
-    let mut buffer = unsafe { gl::Buffer::register(&device, name, Access::ReadWrite) }.unwrap();
+    let mut buffer = unsafe { Buffer::register(&device, name, Access::ReadWrite) }.unwrap();
     for _ in 0..2 {
         let mut mapped = buffer.map::<u8>(&stream).unwrap();
         mapped.as_slice_mut().fill_async(&stream, 9).unwrap();
@@ -103,7 +103,7 @@ fn mappings_of_gl_sim() -> usize {
 fn one_round(context: &super::OpenGl, device: &Device, stream: &Stream, bytes: usize, value: u8) {
     let name = context.buffer(&vec![0_u8; bytes]);
     // SAFETY: the buffer keeps its data store, and OpenGL leaves it alone while it is mapped.
-    let mut buffer = unsafe { gl::Buffer::register(device, name, Access::ReadWrite) }.unwrap();
+    let mut buffer = unsafe { Buffer::register(device, name, Access::ReadWrite) }.unwrap();
     let mut mapped = buffer.map::<u8>(stream).unwrap();
     mapped.as_slice_mut().fill_async(stream, value).unwrap();
     mapped.unmap().unwrap();
@@ -131,13 +131,13 @@ fn what_was_unregistered_is_forgotten_so_that_others_can_have_its_address() {
 #[test]
 fn what_was_never_mapped_is_given_up_and_what_was_keeps_its_address() {
     // By itself: other tests have mappings too.
-    let test = "gl::buffers::what_was_never_mapped_is_given_up_and_what_was_keeps_its_address";
+    let test = "buffers::what_was_never_mapped_is_given_up_and_what_was_keeps_its_address";
     let Some(()) = super::in_process_of_its_own(test) else { return };
     let (context, device) = context().unwrap();
     let stream = Stream::new(&device).unwrap();
     let name = context.buffer(&[0_u8; 16]);
     // SAFETY: the buffer keeps its data store, and OpenGL leaves it alone while it is mapped.
-    let register = || unsafe { gl::Buffer::register(&device, name, Access::ReadWrite) }.unwrap();
+    let register = || unsafe { Buffer::register(&device, name, Access::ReadWrite) }.unwrap();
     let (never_mapped, mut mapped_twice) = (register(), register());
     assert_eq!(mappings_of_gl_sim(), 2);
     let mut addresses = Vec::new();
@@ -176,7 +176,7 @@ fn slices_of_a_mapping_may_go_to_other_threads() {
     let stream = Stream::new(&device).unwrap();
     let name = context.buffer(&[0_u32; 64]);
     // SAFETY: the buffer keeps its data store, and OpenGL leaves it alone while it is mapped.
-    let mut buffer = unsafe { gl::Buffer::register(&device, name, Access::ReadWrite) }.unwrap();
+    let mut buffer = unsafe { Buffer::register(&device, name, Access::ReadWrite) }.unwrap();
     let mut mapped = buffer.map::<u32>(&stream).unwrap();
     let mut all = mapped.as_slice_mut();
     std::thread::scope(|scope| {

@@ -3,25 +3,23 @@
 use std::ffi::{c_int, c_uint};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use hip_sys::{hipGLDeviceList, hipGLDeviceListAll, hipGLDeviceListCurrentFrame, hipGLDeviceListNextFrame};
+use hip::sys::{hipGLDeviceList, hipGLDeviceListAll, hipGLDeviceListCurrentFrame, hipGLDeviceListNextFrame};
+use hip::{Backend, Device, Status, sys};
 
-use super::library::{self, Context, Gpu, error};
-use crate::core::backend::backend;
-use crate::core::backend_kind::Backend;
-use crate::core::call::check;
-use crate::core::context;
-use crate::core::device::Device;
-use crate::core::error::{Error, Result, Status};
+use crate::error::{Error, Result};
+use crate::library::{self, Context, Gpu};
 
 /// Which of the devices that OpenGL runs on.
+#[doc(alias = "hipGLDeviceList")]
+#[doc(alias = "cudaGLDeviceList")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum DeviceList {
-    /// All (`hipGLDeviceListAll`). ROCm's runtimes tell of one.
+    /// All (`hipGLDeviceListAll`). ROCm's runtimes report one.
     #[default]
     All,
     /// Those that draw the current frame (`hipGLDeviceListCurrentFrame`).
     CurrentFrame,
-    /// Those that will draw the next (`hipGLDeviceListNextFrame`). ROCm's runtimes do not tell: `hipErrorNotSupported`.
+    /// Those that will draw the next (`hipGLDeviceListNextFrame`). ROCm's runtimes do not support this: `hipErrorNotSupported`.
     NextFrame,
 }
 
@@ -47,18 +45,19 @@ enum Connection {
 static CONNECTION: Mutex<Connection> = Mutex::new(Connection::None);
 
 /// The runtime is connected to the thread's context as long as this is held: no other thread connects it to its own.
-pub(super) struct Connected {
-    pub(super) device: Device,
-    pub(super) context: Context,
+pub(crate) struct Connected {
+    pub(crate) device: Device,
+    pub(crate) context: Context,
     connection: MutexGuard<'static, Connection>,
 }
 
 /// Connects the runtime to the thread's context.
-pub(super) fn connect(what: &'static str) -> Result<Connected> {
-    context::check_caller()?;
-    if backend()? == Backend::Sim {
+pub(crate) fn connect(what: &'static str) -> Result<Connected> {
+    // Also says where HIP cannot be called: in a host function, in the child of a fork.
+    Device::current()?;
+    if hip::backend()? == Backend::Sim {
         let reason = "the embedded software GPU has none; ROCm's runtime is needed".to_owned();
-        return Err(Error::Unsupported { what: "OpenGL", reason });
+        return Err(hip::Error::Unsupported { what: "OpenGL", reason }.into());
     }
     let context = library::current(what)?;
     let gpu = library::gpu(what, context)?;
@@ -72,9 +71,9 @@ pub(super) fn connect(what: &'static str) -> Result<Connected> {
             let reason = format!(
                 "the HIP runtime shares with OpenGL on one device of a process, which is device {first} by now; this context is on device {device}"
             );
-            return Err(error(what, reason));
+            return Err(Error::open_gl(what, reason));
         }
-        Connection::Failed(reason) => return Err(error(what, reason.as_str())),
+        Connection::Failed(reason) => return Err(Error::open_gl(what, reason.as_str())),
     }
     // Also tells a connected runtime of the context, if it is another than before.
     match list(device, DeviceList::All) {
@@ -91,7 +90,7 @@ pub(super) fn connect(what: &'static str) -> Result<Connected> {
             if matches!(*connection, Connection::None) {
                 *connection = Connection::Failed(reason.clone());
             }
-            return Err(error(what, reason));
+            return Err(Error::open_gl(what, reason));
         }
     }
     Ok(Connected { device, context, connection })
@@ -107,7 +106,7 @@ fn device_of(what: &'static str, gpu: Gpu) -> Result<Device> {
     }
     let reason =
         format!("OpenGL runs on {gpu}, which is none of HIP's devices: make the context on the AMD GPU (DRI_PRIME)");
-    Err(error(what, reason))
+    Err(Error::open_gl(what, reason))
 }
 
 /// The devices of a list (`hipGLGetDevices`), with `device` current.
@@ -115,25 +114,26 @@ fn list(device: Device, list: DeviceList) -> Result<Vec<Device>> {
     let room = Device::count()?;
     let mut indices: Vec<c_int> = vec![0; room];
     let mut count: c_uint = 0;
-    device.activate()?;
+    device.make_current()?;
     // SAFETY: there is room for so many devices and their number; a context is current on this thread.
-    let status = unsafe { hip_sys::hipGLGetDevices(&mut count, indices.as_mut_ptr(), room as c_uint, list.raw()) };
-    if status.0 == Status::NO_DEVICE.0 {
+    let status = unsafe { sys::hipGLGetDevices(&mut count, indices.as_mut_ptr(), room as c_uint, list.raw()) };
+    let status = Status::from(status);
+    if status == Status::NO_DEVICE {
         // Of OpenGL's; there is one of HIP's.
-        let _ = crate::core::runtime::take_last_error();
+        let _ = hip::runtime::take_last_error();
         return Ok(Vec::new());
     }
-    check(status, "hipGLGetDevices", || format!("{list:?} with device {} current", device.index()))?;
+    status.check("hipGLGetDevices", || format!("{list:?} with device {} current", device.index()))?;
     let found = indices.iter().take(count as usize);
-    found.map(|index| Device::get(usize::try_from(*index).unwrap_or(usize::MAX))).collect()
+    Ok(found.map(|index| Device::get(usize::try_from(*index).unwrap_or(usize::MAX))).collect::<hip::Result<_>>()?)
 }
 
 /// The devices that the OpenGL context of this thread runs on (`hipGLGetDevices`).
 ///
 /// # Errors
-/// [`Error::OpenGl`] if no context is current on this thread, if it is on a GPU that is none of HIP's devices, and where there is no
-/// OpenGL; [`Error::Unsupported`] on the embedded software GPU; `hipErrorNotSupported` for [`DeviceList::NextFrame`].
-#[doc(alias("hipGLGetDevices", "cuGLGetDevices", "cudaGLGetDevices"))]
+/// [`Error::OpenGl`] if no context is current on this thread, if it is on a GPU that is none of HIP's devices, and if no OpenGL library
+/// is available; [`hip::Error::Unsupported`] on the embedded software GPU; `hipErrorNotSupported` for [`DeviceList::NextFrame`].
+#[doc(alias("hipGLGetDevices", "cudaGLGetDevices", "cuGLGetDevices"))]
 pub fn devices(of: DeviceList) -> Result<Vec<Device>> {
     let connected = connect("the devices of an OpenGL context")?;
     let found = list(connected.device, of);

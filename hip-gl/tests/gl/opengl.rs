@@ -3,6 +3,7 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::ptr;
 
+use hip::bytemuck;
 use libloading::os::unix::Library;
 
 pub(crate) const ARRAY_BUFFER: c_uint = 0x8892;

@@ -1,28 +1,22 @@
 //! Textures of OpenGL's.
 
 use std::fmt;
-use std::ptr;
 
-use hip_sys::{
-    HIP_ARRAY3D_DESCRIPTOR, hipArray_Format, hipArray_t, hipGraphicsRegisterFlagsSurfaceLoadStore,
-    hipGraphicsRegisterFlagsTextureGather,
+use hip::memory::array::{Array, ArrayShape, ArraySlice, ArraySliceMut, Texel};
+use hip::sys::{
+    HIP_ARRAY3D_DESCRIPTOR, hipGraphicsRegisterFlagsSurfaceLoadStore, hipGraphicsRegisterFlagsTextureGather,
 };
+use hip::texture::{Surface, Texture, TextureOptions};
+use hip::{Device, Status, Stream, sys};
 
-use super::Access;
-use super::resource::Resource;
-use crate::core::call::check;
-use crate::core::device::Device;
-use crate::core::error::{Error, Result, Status};
-use crate::memory::array::{
-    Array, ArrayShape, ArraySlice, ArraySliceMut, ChannelFormat, ChannelKind, Texel, require_images,
-};
-use crate::stream::Stream;
-use crate::texture::{Surface, Texture, TextureOptions};
+use crate::Access;
+use crate::error::{Error, Result};
+use crate::resource::{Mapping, Resource};
 
-/// What a texture of OpenGL's is: its target.
+/// The target of an OpenGL texture.
 ///
-/// The runtimes register others too, but give no array for them that kernels could use: layers but the first, cube maps, lines and buffers'
-/// textures. Renderbuffers and multisampled textures they refuse.
+/// The runtimes also register layered textures, cube maps, lines and buffer textures, but provide no array for them that kernels could use.
+/// They refuse renderbuffers and multisampled textures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ImageTarget {
     /// `GL_TEXTURE_2D`
@@ -39,10 +33,10 @@ impl ImageTarget {
     /// The target by OpenGL's number (`GLenum`).
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] for one that cannot be shared.
+    /// [`Error::Invalid`] for a target that cannot be shared.
     pub fn from_gl(target: u32) -> Result<Self> {
         let found = Self::ALL.into_iter().find(|known| known.to_gl() == target);
-        found.ok_or_else(|| Error::InvalidValue {
+        found.ok_or_else(|| Error::Invalid {
             what: "the target of an OpenGL texture",
             value: format!("{target:#x}"),
             allowed:
@@ -62,7 +56,7 @@ impl ImageTarget {
     }
 }
 
-/// What kernels and copies do with a texture of OpenGL's, which drivers may make use of. It is not checked: a mapping can be read and written in
+/// What kernels and copies do with a texture of OpenGL's: a hint to drivers. It is not checked: a mapping can be read and written in
 /// any case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ImageAccess {
@@ -92,97 +86,80 @@ impl ImageAccess {
 }
 
 /// A texture of OpenGL's, registered with the HIP runtime (`hipGraphicsGLRegisterImage`). Dropping it unregisters it, [where that can be
-/// done](super#what-the-runtimes-get-wrong); the texture stays OpenGL's. Its first level is what is shared.
-#[doc(alias("hipGraphicsGLRegisterImage", "cuGraphicsGLRegisterImage", "cudaGraphicsGLRegisterImage"))]
-#[doc(alias("hipGraphicsUnregisterResource", "cuGraphicsUnregisterResource", "cudaGraphicsUnregisterResource"))]
+/// done](crate#limits-of-the-runtimes); the texture stays OpenGL's. Its first level is shared.
+#[doc(alias("hipGraphicsUnregisterResource", "cudaGraphicsUnregisterResource", "cuGraphicsUnregisterResource"))]
 pub struct Image {
     resource: Resource,
     target: ImageTarget,
 }
 
-/// An [`Image`] while it is the device's, as an array of texels of `T`. Dropping it ends that, after all work that uses it.
+/// An [`Image`] while it is mapped for the device, as an array of texels of `T`. Dropping it unmaps it, after all work that uses it.
 pub struct MappedImage<'a, T> {
-    // Dropped first: an array of memory that the mapping has.
+    // Dropped first: the mapping owns the memory.
     array: Array<T>,
     mapping: Mapping<'a>,
-}
-
-/// What ends with a mapping.
-struct Mapping<'a>(&'a mut Resource);
-
-impl Drop for Mapping<'_> {
-    fn drop(&mut self) {
-        // If it cannot be unmapped now, it is when it is mapped again or unregistered.
-        let _ = self.0.unmap();
-    }
 }
 
 impl Image {
     /// Registers the texture of that name, of the context that is current on this thread. It must have a first level.
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] for the name 0, which is no texture; [`Error::Unsupported`] on a device without [images](Device::has_images);
-    /// [`Error::OpenGl`] if no context is current, or none that the runtime can share with; [`Error::WrongDevice`] if it is on another
-    /// device; the runtime's status for a name that is no texture's of this target, for one without texels, and for formats of texels
-    /// that it does not have.
+    /// [`Error::Invalid`] for the name 0, which is no texture; [`hip::Error::Unsupported`] on a device without
+    /// [images](Device::has_images); [`Error::OpenGl`] if no context is current, or none that the runtime can share with;
+    /// [`hip::Error::WrongDevice`] if it is on another device; the runtime's status for a name that is no texture's of this target, for a
+    /// texture without texels, and for formats of texels that the runtime does not support.
     ///
     /// # Safety
     /// As long as it is registered, OpenGL gives the texture no other texels' memory (`glTexImage2D`) and does not delete it; while it is
     /// mapped, OpenGL neither reads nor writes it.
+    #[doc(alias("hipGraphicsGLRegisterImage", "cudaGraphicsGLRegisterImage", "cuGraphicsGLRegisterImage"))]
     pub unsafe fn register(device: &Device, name: u32, target: ImageTarget, access: ImageAccess) -> Result<Self> {
         if name == 0 {
-            let (value, allowed) = ("0".to_owned(), "what glGenTextures gave: 0 is none that can be shared".to_owned());
-            return Err(Error::InvalidValue { what: "the name of an OpenGL texture", value, allowed });
+            let (value, allowed) =
+                ("0".to_owned(), "a name from glGenTextures: 0 is none that can be shared".to_owned());
+            return Err(Error::Invalid { what: "the name of an OpenGL texture", value, allowed });
         }
-        require_images(device, "an OpenGL texture")?;
+        if !device.has_images()? {
+            let arch = device.properties()?.arch.name().to_owned();
+            let reason =
+                format!("device {} ({arch}) has no image support; OpenGL buffers can be shared", device.index());
+            return Err(hip::Error::Unsupported { what: "an OpenGL texture", reason }.into());
+        }
         let about = format!("the OpenGL texture {name} ({target:?}) for {access:?}");
         let resource = Resource::register(device, about, "hipGraphicsGLRegisterImage", |place| {
             // SAFETY: `place` is valid for a write, and the runtime is connected to the thread's context.
-            unsafe { hip_sys::hipGraphicsGLRegisterImage(place, name, target.to_gl(), access.flags()) }
+            unsafe { sys::hipGraphicsGLRegisterImage(place, name, target.to_gl(), access.flags()) }
         })?;
         Ok(Self { resource, target })
     }
 
-    /// Maps it on a stream, as [`Buffer::map`](super::Buffer::map) does.
+    /// Maps it on a stream (`hipGraphicsSubResourceGetMappedArray`), as [`Buffer::map`](crate::Buffer::map) does.
     ///
     /// # Errors
-    /// [`Error::OpenGl`] if another context is current than when it was registered; [`Error::WrongDevice`] for a stream of another device;
-    /// [`Error::InvalidValue`] if its texels are not made as `T`; [`Error::Capture`] for a stream that is captured.
-    #[doc(alias("hipGraphicsMapResources", "cuGraphicsMapResources", "cudaGraphicsMapResources"))]
+    /// [`Error::OpenGl`] if another context is current than when it was registered; [`hip::Error::WrongDevice`] for a stream of another
+    /// device; [`hip::Error::InvalidValue`] if its texels are not made as `T`; [`hip::Error::Capture`] while the stream is captured.
+    #[doc(alias("hipGraphicsMapResources", "cudaGraphicsMapResources", "cuGraphicsMapResources"))]
     #[doc(alias(
         "hipGraphicsSubResourceGetMappedArray",
         "cuGraphicsSubResourceGetMappedArray",
         "cudaGraphicsSubResourceGetMappedArray"
     ))]
     pub fn map<T: Texel>(&mut self, stream: &Stream) -> Result<MappedImage<'_, T>> {
-        let device = self.resource.device;
-        self.resource.map(stream)?;
         let target = self.target;
-        let mapping = Mapping(&mut self.resource);
-        let mut raw: hipArray_t = ptr::null_mut();
-        // SAFETY: `raw` is valid for a write, and the resource is mapped.
-        let status = unsafe { hip_sys::hipGraphicsSubResourceGetMappedArray(&mut raw, mapping.0.raw(), 0, 0) };
-        check(status, "hipGraphicsSubResourceGetMappedArray", || mapping.0.name.clone())?;
+        let mapping = self.resource.map(stream)?;
+        let raw = mapping.0.array()?;
         let mut found = HIP_ARRAY3D_DESCRIPTOR::default();
         // SAFETY: `found` is valid for a write, and the array is there.
-        let status = unsafe { hip_sys::hipArray3DGetDescriptor(&mut found, raw) };
-        let described = check(status, "hipArray3DGetDescriptor", || mapping.0.name.clone());
+        let status = unsafe { sys::hipArray3DGetDescriptor(&mut found, raw) };
+        Status::from(status).check("hipArray3DGetDescriptor", || mapping.0.name.clone())?;
         let (width, height, depth) = (found.Width.max(1), found.Height.max(1), found.Depth.max(1));
         let shape = match target {
             ImageTarget::Texture2d | ImageTarget::TextureRectangle => ArrayShape::D2(width, height),
             ImageTarget::Texture3d => ArrayShape::D3(width, height, depth),
         };
-        // Owned from here on, whatever comes.
-        let array = Array::of_mapped(raw, device, shape, mapping.0.usage.shared());
-        described?;
-        if format_of(found.Format, found.NumChannels) != Some(T::FORMAT) {
-            let value = match format_of(found.Format, found.NumChannels) {
-                Some(format) => format.to_string(),
-                None => format!("{} of {:?}", found.NumChannels, found.Format),
-            };
-            let what = "the texel of a mapped OpenGL texture";
-            return Err(Error::InvalidValue { what, value, allowed: format!("{}, as the type asks for", T::FORMAT) });
-        }
+        // SAFETY: the mapping's array has this shape, and is not freed before what uses the tracked thing is over. OpenGL leaves it
+        // alone, as the caller of `register` has promised.
+        let array = unsafe { Array::from_raw_tracked(&mapping.0.device, raw, shape, &mapping.0.tracked)? };
         Ok(MappedImage { array, mapping })
     }
 
@@ -198,27 +175,11 @@ impl Image {
         self.target
     }
 
-    /// The C handle. It stays this registration's.
+    /// The C handle. The registration still owns it.
     #[must_use]
-    pub fn as_raw(&self) -> hip_sys::hipGraphicsResource_t {
+    pub fn as_raw(&self) -> sys::hipGraphicsResource_t {
         self.resource.raw()
     }
-}
-
-/// What a texel is made of, by the runtime's description of an array.
-fn format_of(format: hipArray_Format, channels: u32) -> Option<ChannelFormat> {
-    let (kind, bits) = match format {
-        hip_sys::HIP_AD_FORMAT_UNSIGNED_INT8 => (ChannelKind::Unsigned, 8),
-        hip_sys::HIP_AD_FORMAT_UNSIGNED_INT16 => (ChannelKind::Unsigned, 16),
-        hip_sys::HIP_AD_FORMAT_UNSIGNED_INT32 => (ChannelKind::Unsigned, 32),
-        hip_sys::HIP_AD_FORMAT_SIGNED_INT8 => (ChannelKind::Signed, 8),
-        hip_sys::HIP_AD_FORMAT_SIGNED_INT16 => (ChannelKind::Signed, 16),
-        hip_sys::HIP_AD_FORMAT_SIGNED_INT32 => (ChannelKind::Signed, 32),
-        hip_sys::HIP_AD_FORMAT_HALF => (ChannelKind::Float, 16),
-        hip_sys::HIP_AD_FORMAT_FLOAT => (ChannelKind::Float, 32),
-        _ => return None,
-    };
-    Some(ChannelFormat { kind, bits, channels })
 }
 
 impl<T: Texel> MappedImage<'_, T> {
@@ -243,15 +204,15 @@ impl<T: Texel> MappedImage<'_, T> {
     /// A texture that kernels read the texels through.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for texels that are blended (`FilterMode::Linear`) on MI200 (gfx90a), where ROCm's runtimes refuse it for any texture of
-    /// OpenGL's; those of [`Texture::from_array`].
+    /// [`hip::Error::Unsupported`] for texels that are blended (`FilterMode::Linear`) on MI200 (gfx90a), where ROCm's runtimes refuse it for
+    /// any texture of OpenGL's; those of [`Texture::from_array`].
     pub fn texture(&self, options: TextureOptions) -> Result<Texture<'_>> {
         Texture::from_array(&self.array, options).map_err(|error| match error {
-            Error::Hip(_) if error.status() == Some(Status::NOT_SUPPORTED) && options.is_linear() => {
+            hip::Error::Hip(_) if error.status() == Some(Status::NOT_SUPPORTED) && options.is_linear() => {
                 let reason = format!("on this GPU the runtime blends no texels of OpenGL's textures: {error}");
-                Error::Unsupported { what: "a texture", reason }
+                hip::Error::Unsupported { what: "a texture", reason }.into()
             }
-            error => error,
+            error => error.into(),
         })
     }
 
@@ -260,7 +221,7 @@ impl<T: Texel> MappedImage<'_, T> {
     /// # Errors
     /// Those of [`Surface::new`].
     pub fn surface(&mut self) -> Result<Surface<'_>> {
-        Surface::new(&mut self.array)
+        Ok(Surface::new(&mut self.array)?)
     }
 
     /// What it is, and how large.
@@ -275,17 +236,13 @@ impl<T: Texel> MappedImage<'_, T> {
         self.mapping.0.device
     }
 
-    /// Gives it back to OpenGL, after all work that uses it, for which this waits (`hipGraphicsUnmapResources`).
+    /// Unmaps it, after all work that uses it, for which this waits (`hipGraphicsUnmapResources`). OpenGL can use the texture again.
     ///
     /// # Errors
-    /// Those of [`MappedBuffer::unmap`](super::MappedBuffer::unmap).
-    #[doc(alias("hipGraphicsUnmapResources", "cuGraphicsUnmapResources", "cudaGraphicsUnmapResources"))]
+    /// Those of [`MappedBuffer::unmap`](crate::MappedBuffer::unmap).
+    #[doc(alias("hipGraphicsUnmapResources", "cudaGraphicsUnmapResources", "cuGraphicsUnmapResources"))]
     pub fn unmap(self) -> Result<()> {
-        let Self { array, mapping } = self;
-        let worked = array.synchronize();
-        drop(array);
-        mapping.0.unmap()?;
-        worked
+        self.mapping.0.unmap()
     }
 }
 

@@ -1,7 +1,9 @@
-//! OpenGL's buffers and textures as the device's memory. On ROCm's own runtimes over the software GPU OpenGL is the workspace's
+//! OpenGL's buffers and textures as the device's memory. On ROCm's own runtimes over the software GPU, OpenGL is the workspace's
 //! `gl-sim`, which `cargo xtask test` puts where the runtime looks for it.
+#![cfg(target_os = "linux")]
 
 mod buffers;
+mod common;
 mod images;
 mod opengl;
 mod refused;
@@ -10,11 +12,10 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::process::Command;
 
-use hip::gl::{self, DeviceList};
-use hip::{Device, Error};
+use common::{device, image_kernel, kernel, skipped};
+use hip::Device;
+use hip_gl::{DeviceList, Error};
 use opengl::OpenGl;
-
-use crate::{device, skipped};
 
 /// A context on the machine's first display, and the device that it is on.
 fn context() -> Option<(OpenGl, Device)> {
@@ -25,7 +26,7 @@ fn context() -> Option<(OpenGl, Device)> {
     }
     let opened = OpenGl::new(None);
     let context = opened.map_err(|why| skipped(&format_args!("no OpenGL here: {why}"))).ok()?;
-    match gl::devices(DeviceList::All) {
+    match hip_gl::devices(DeviceList::All) {
         Ok(devices) => Some((context, devices[0])),
         Err(error @ Error::OpenGl { .. }) if context.vendor() != "gl-sim" => {
             skipped(&error);

@@ -1,25 +1,20 @@
 //! What is asked of OpenGL's library before the runtime is: which context the thread has, and which GPU that is on.
 //!
 //! ROCm's runtimes take much for granted here: with no context, or one on another GPU, their first call leaves them in a state in
-//! which later ones crash. And they up to 6.4 look for Mesa's functions among the symbols that all of the program sees.
+//! which later ones crash.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fmt;
 use std::mem::transmute;
 use std::sync::{Mutex, PoisonError};
 
-use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_LAZY};
+use libloading::os::unix::Library;
 
-use crate::core::error::{Error, Result};
+use crate::error::{Error, Result};
+use crate::releases;
 
 /// The library that the runtime opens.
 const NAME: &str = "libGL.so.1";
-
-/// Mesa's own library behind libglvnd's `libGL.so.1`, where it is used; it has the functions that older runtimes look for.
-const BEHIND: &str = "libGLX_mesa.so.0";
-
-/// `RTLD_NOLOAD` of Linux.
-const RTLD_NOLOAD: c_int = 4;
 
 /// Mesa's `struct mesa_glinterop_device_info`, version 1 (`GL/mesa_glinterop.h`).
 #[repr(C)]
@@ -47,17 +42,17 @@ struct OpenGl {
 
 /// The context that a thread has, by its addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Context {
+pub(crate) struct Context {
     context: usize,
     display: usize,
 }
 
 /// A GPU that OpenGL runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Gpu {
+pub(crate) struct Gpu {
     domain: u32,
-    pub(super) bus: u32,
-    pub(super) device: u32,
+    pub(crate) bus: u32,
+    pub(crate) device: u32,
     function: u32,
     vendor: u32,
     chip: u32,
@@ -67,7 +62,7 @@ pub(super) struct Gpu {
 const AMD: u32 = 0x1002;
 
 impl Gpu {
-    pub(super) fn is_amd(self) -> bool {
+    pub(crate) fn is_amd(self) -> bool {
         self.vendor == AMD
     }
 }
@@ -77,11 +72,6 @@ impl fmt::Display for Gpu {
         let Self { domain, bus, device, function, vendor, chip } = self;
         write!(f, "the GPU at {domain:04x}:{bus:02x}:{device:02x}.{function} (PCI id {vendor:04x}:{chip:04x})")
     }
-}
-
-/// What cannot be done with OpenGL, and why.
-pub(super) fn error(what: &'static str, reason: impl Into<String>) -> Error {
-    Error::OpenGl { what, reason: reason.into() }
 }
 
 /// A function of GLX.
@@ -97,14 +87,9 @@ unsafe fn function<F: Copy>(library: &Library, name: &str, symbol: &'static CStr
 impl OpenGl {
     /// Opens the library, for all of the program to see.
     fn open(name: &str) -> Result<Self, String> {
-        // SAFETY: what OpenGL's library does when it is loaded is what it does in the runtime, which opens the same.
-        let library = unsafe { Library::open(Some(name), RTLD_LAZY | RTLD_GLOBAL) }.map_err(|error| {
+        let library = releases::open(name).map_err(|error| {
             format!("no OpenGL library: {error}; install it (Debian: libgl1 libgl1-mesa-dri; Fedora: mesa-libGL)")
         })?;
-        // SAFETY: it is not loaded by this, only made visible if it is there.
-        if let Ok(behind) = unsafe { Library::open(Some(BEHIND), RTLD_LAZY | RTLD_GLOBAL | RTLD_NOLOAD) } {
-            std::mem::forget(behind);
-        }
         // SAFETY: GLX's functions, whose types these are.
         let (context, display, lookup) = unsafe {
             (
@@ -168,18 +153,18 @@ fn with<R, E: Into<String>>(what: &'static str, ask: impl FnOnce(&OpenGl) -> Res
     let mut library = LIBRARY.lock().unwrap_or_else(PoisonError::into_inner);
     let open = match library.take() {
         Some(open) => open,
-        None => OpenGl::open(NAME).map_err(|reason| error(what, reason))?,
+        None => OpenGl::open(NAME).map_err(|reason| Error::open_gl(what, reason))?,
     };
-    ask(library.insert(open)).map_err(|reason| error(what, reason))
+    ask(library.insert(open)).map_err(|reason| Error::open_gl(what, reason))
 }
 
 /// The thread's context.
-pub(super) fn current(what: &'static str) -> Result<Context> {
+pub(crate) fn current(what: &'static str) -> Result<Context> {
     with(what, OpenGl::current)
 }
 
 /// The GPU that the thread's context is on.
-pub(super) fn gpu(what: &'static str, current: Context) -> Result<Gpu> {
+pub(crate) fn gpu(what: &'static str, current: Context) -> Result<Gpu> {
     with(what, |open| open.gpu(current))
 }
 

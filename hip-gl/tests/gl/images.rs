@@ -1,7 +1,7 @@
-use hip::gl::{self, ImageAccess, ImageTarget};
 use hip::memory::array::ArrayShape;
 use hip::texture::{FilterMode, ReadMode, TextureOptions};
 use hip::{Device, DeviceBuffer, LaunchConfig, Stream};
+use hip_gl::{Error, Image, ImageAccess, ImageTarget};
 
 use super::context;
 use super::opengl::{OpenGl, R32F, RG32UI, RGBA8, TEXTURE_2D, TEXTURE_3D};
@@ -17,9 +17,9 @@ fn with_images() -> Option<(OpenGl, Device)> {
 }
 
 /// Registers a texture.
-fn register(device: &Device, name: u32, target: ImageTarget, access: ImageAccess) -> hip::Result<gl::Image> {
+fn register(device: &Device, name: u32, target: ImageTarget, access: ImageAccess) -> hip_gl::Result<Image> {
     // SAFETY: the texture keeps its texels' memory, and OpenGL leaves it alone while it is mapped.
-    unsafe { gl::Image::register(device, name, target, access) }
+    unsafe { Image::register(device, name, target, access) }
 }
 
 #[test]
@@ -57,7 +57,9 @@ fn kernels_sample_a_texture_of_opengls() {
     assert_eq!(out.to_vec().unwrap(), [0.0, 1.0, 2.0, 3.0, 1.0]);
     match mapped.texture(TextureOptions::new().filter(FilterMode::Linear)) {
         Ok(_) => {}
-        Err(error @ hip::Error::Unsupported { .. }) => assert!(error.to_string().contains("blends"), "{error}"),
+        Err(error @ Error::Hip(hip::Error::Unsupported { .. })) => {
+            assert!(error.to_string().contains("blends"), "{error}")
+        }
         Err(error) => panic!("{error}"),
     }
 }
@@ -147,4 +149,20 @@ fn what_is_no_texture_of_that_target_is_refused() {
     let plane = context.texture([4, 4, 0], R32F, &[0.0_f32; 16]);
     let refused = refuse(plane, ImageTarget::Texture3d);
     assert!(refused.contains("hipGraphicsGLRegisterImage failed"), "{refused}");
+}
+
+#[test]
+fn a_mapping_that_is_forgotten_ends_with_the_next() {
+    let Some((context, device)) = with_images() else { return };
+    let stream = Stream::new(&device).unwrap();
+    let name = context.texture([4, 4, 0], R32F, &[0.0_f32; 16]);
+    let mut image = register(&device, name, ImageTarget::Texture2d, ImageAccess::ReadWrite).unwrap();
+    for value in [1.0_f32, 2.0, 3.0] {
+        let source = DeviceBuffer::from_slice(&device, &[value; 16]).unwrap();
+        let mut mapped = image.map::<f32>(&stream).unwrap();
+        mapped.as_slice_mut().copy_from_device_async(&stream, &source).unwrap();
+        std::mem::forget(mapped);
+    }
+    image.map::<f32>(&stream).unwrap().unmap().unwrap();
+    assert_eq!(context.texels::<f32>(TEXTURE_2D, name, R32F, 16), [3.0; 16]);
 }

@@ -1,0 +1,76 @@
+//! Memory of other code whose uses count as those of a tracked thing.
+
+use bytemuck::Pod;
+use hip_sys::hipArray_t;
+
+use super::Tracked;
+use crate::core::device::Device;
+use crate::core::error::Result;
+use crate::memory::array::{Array, ArrayShape, Texel};
+use crate::memory::{DeviceBuffer, DevicePtr};
+
+impl<T: Pod> DeviceBuffer<T> {
+    /// `len` elements at an address of `device`'s memory that belong to a tracked thing: a workspace in a library's handle, a mapping of
+    /// another API's object. Work on the buffer counts as use of `tracked`. Dropping the buffer frees nothing and waits for nothing.
+    ///
+    /// The owner of the memory waits for [`Tracked::synchronize`], or uses [`Tracked::release`], before it takes the memory back.
+    /// [`from_raw_parts_with`](Self::from_raw_parts_with) is for memory that lasts as long as it is used.
+    ///
+    /// ```
+    /// # fn main() -> hip::Result<()> {
+    /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+    /// use hip::interop::Tracked;
+    /// use hip::{Device, DeviceBuffer, Stream};
+    ///
+    /// let device = Device::get(0)?;
+    /// let stream = Stream::new(&device)?;
+    /// let theirs = DeviceBuffer::<u32>::zeroed(&device, 4)?; // stands for memory that another API has mapped
+    /// let mapping = Tracked::without_graphs();
+    /// // SAFETY: 4 elements, which stay until the mapping ends below, and which nobody else uses meanwhile.
+    /// let mut view = unsafe { DeviceBuffer::from_raw_parts_tracked(&device, theirs.as_device_ptr(), 4, &mapping)? };
+    /// view.fill_async(&stream, 7)?;
+    /// drop(view);
+    /// mapping.synchronize()?; // waits for the fill
+    /// assert_eq!(theirs.to_vec()?, [7; 4]); // the other API can have it back
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`](crate::Error::InvalidValue) for null, and for an address that is not aligned for `T`;
+    /// [`Error::TooLarge`](crate::Error::TooLarge), [`Error::ZeroSizedType`](crate::Error::ZeroSizedType).
+    ///
+    /// # Safety
+    /// `device` can use so many elements at the address as long as the buffer exists or queued work uses `tracked`. Nothing else reads or
+    /// writes them meanwhile, but in calls that name `tracked`, or in an order that the caller ensures.
+    pub unsafe fn from_raw_parts_tracked(
+        device: &Device,
+        pointer: DevicePtr<T>,
+        len: usize,
+        tracked: &Tracked,
+    ) -> Result<Self> {
+        Self::of_other_code(device, pointer, len, tracked.0.shared())
+    }
+}
+
+impl<T: Texel> Array<T> {
+    /// An array that other code has made, of a tracked thing: a mapped image of a graphics API. Work on the array counts as use of
+    /// `tracked`. Dropping it frees nothing and waits for nothing: the owner waits for [`Tracked::synchronize`], or uses
+    /// [`Tracked::release`], before it takes the array back.
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`](crate::Error::InvalidValue) for null, and if the texels are not made as `T` (`hipArray3DGetDescriptor`);
+    /// [`Error::Unsupported`](crate::Error::Unsupported) on a device without [images](Device::has_images).
+    ///
+    /// # Safety
+    /// `raw` is an array of this shape on `device`, as long as this exists or queued work uses `tracked`. Nothing else reads or writes it
+    /// meanwhile, but in calls that name `tracked`, or in an order that the caller ensures.
+    pub unsafe fn from_raw_tracked(
+        device: &Device,
+        raw: hipArray_t,
+        shape: ArrayShape,
+        tracked: &Tracked,
+    ) -> Result<Self> {
+        // SAFETY: an array of this shape on the device, as the caller vouches.
+        unsafe { Self::of_other_code(raw, *device, shape, tracked.0.shared()) }
+    }
+}
