@@ -14,7 +14,7 @@ mod process;
 use std::future::Future as _;
 use std::pin::pin;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, mpsc};
 use std::task::{Context, Poll, Wake};
 use std::time::{Duration, Instant};
 
@@ -28,7 +28,17 @@ const SLOW: u32 = 20_000;
 /// Keeps the tests apart.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+    static QUEUES: Once = Once::new();
+    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    // The default stream and the one of blocking copies come before all others, so that each has a hardware queue of its own.
+    QUEUES.call_once(|| {
+        let Some(device) = device() else { return };
+        let mut data = DeviceBuffer::<u32>::uninit(&device, 16).unwrap();
+        data.fill_async(&device.default_stream(), 1).unwrap();
+        device.default_stream().synchronize().unwrap();
+        data.copy_from_slice(&[2; 16]).unwrap();
+    });
+    alone
 }
 
 /// Whether a stream is still at work, though it was asked often enough to be done if nothing held it up.

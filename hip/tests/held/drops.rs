@@ -18,59 +18,91 @@ fn hold(stream: &Stream) -> Sender<()> {
     go
 }
 
-type Drops = fn(&Stream);
+/// Queues work on a stream that is held up, and drops what the work uses.
+type Act = Box<dyn FnOnce(&Stream)>;
 
-/// Each queues work on a stream that is held up, and drops what the work uses.
-const DROPS: &[(&str, Drops)] = &[
+/// Makes what is dropped, before the stream is held up: streams share hardware queues, so that work of another one may wait too.
+type Make = fn(&Stream) -> Act;
+
+fn act(act: impl FnOnce(&Stream) + 'static) -> Act {
+    Box::new(act)
+}
+
+const DROPS: &[(&str, Make)] = &[
     ("a buffer", |stream| {
         let mut gone = DeviceBuffer::<u32>::uninit(&stream.device(), 16).unwrap();
-        gone.fill_async(stream, 1).unwrap();
+        act(move |stream| gone.fill_async(stream, 1).unwrap())
     }),
-    ("a buffer that no work uses", |stream| drop(DeviceBuffer::<u32>::uninit(&stream.device(), 16).unwrap())),
+    ("a buffer that no work uses", |stream| {
+        let gone = DeviceBuffer::<u32>::uninit(&stream.device(), 16).unwrap();
+        act(move |_| drop(gone))
+    }),
     ("stream-ordered memory", |stream| {
-        if let Some(mut gone) = supported(DeviceBuffer::<u32>::uninit_async(stream, 16)) {
-            gone.fill_async(stream, 1).unwrap();
-        }
+        let gone = supported(DeviceBuffer::<u32>::uninit_async(stream, 16));
+        act(move |stream| {
+            if let Some(mut gone) = gone {
+                gone.fill_async(stream, 1).unwrap();
+            }
+        })
     }),
     ("pinned memory", |stream| {
         let mut gone = PinnedBuffer::<u32>::zeroed(&stream.device(), 16).unwrap();
-        let mut buffer = DeviceBuffer::<u32>::uninit(&stream.device(), 16).unwrap();
-        buffer.fill_async(stream, 1).unwrap();
-        buffer.copy_to_pinned_async(stream, &mut gone).unwrap();
+        let buffer = DeviceBuffer::<u32>::uninit(&stream.device(), 16).unwrap();
+        act(move |stream| buffer.copy_to_pinned_async(stream, &mut gone).unwrap())
     }),
-    ("pinned memory that no work uses", |stream| drop(PinnedBuffer::<u32>::zeroed(&stream.device(), 16).unwrap())),
+    ("pinned memory that no work uses", |stream| {
+        let gone = PinnedBuffer::<u32>::zeroed(&stream.device(), 16).unwrap();
+        act(move |_| drop(gone))
+    }),
     ("registered memory", |stream| {
         let mut gone = RegisteredBuffer::new(&stream.device(), vec![0u32; 16], RegisterOptions::new()).unwrap();
-        let mut buffer = DeviceBuffer::<u32>::uninit(&stream.device(), 16).unwrap();
-        buffer.fill_async(stream, 1).unwrap();
-        buffer.copy_to_pinned_async(stream, &mut gone).unwrap();
+        let buffer = DeviceBuffer::<u32>::uninit(&stream.device(), 16).unwrap();
+        act(move |stream| buffer.copy_to_pinned_async(stream, &mut gone).unwrap())
     }),
-    ("managed memory", |stream| drop(ManagedBuffer::<u32>::zeroed(&stream.device(), 16).unwrap())),
-    ("an array", |stream| drop(supported(Array::<f32>::new(&stream.device(), ArrayShape::D2(4, 4))))),
+    ("managed memory", |stream| {
+        let gone = ManagedBuffer::<u32>::zeroed(&stream.device(), 16).unwrap();
+        act(move |_| drop(gone))
+    }),
+    ("an array", |stream| {
+        let gone = supported(Array::<f32>::new(&stream.device(), ArrayShape::D2(4, 4)));
+        act(move |_| drop(gone))
+    }),
     ("a module", |stream| {
-        let Ok(module) = Module::load(&stream.device(), kernels(&stream.device())) else { return };
         let mut gone = DeviceBuffer::<i32>::uninit(&stream.device(), 64).unwrap();
+        let Ok(module) = Module::load(&stream.device(), kernels(&stream.device())) else { return act(|_| ()) };
         let store = module.kernel("store_index").unwrap();
-        // SAFETY: 64 threads, 64 elements.
-        unsafe { store.launch(stream, LaunchConfig::new(1, 64), (&mut gone,)) }.unwrap();
+        act(move |stream| {
+            // SAFETY: 64 threads, 64 elements.
+            unsafe { store.launch(stream, LaunchConfig::new(1, 64), (&mut gone,)) }.unwrap();
+            drop((store, module));
+        })
     }),
     ("a graph", |stream| {
         let mut gone = DeviceBuffer::<u32>::uninit(&stream.device(), 16).unwrap();
-        if let Some(graph) = filling(&mut gone) {
-            graph.launch(stream).unwrap();
-        }
+        let graph = filling(&mut gone);
+        act(move |stream| {
+            if let Some(graph) = graph {
+                graph.launch(stream).unwrap();
+            }
+            drop(gone);
+        })
     }),
-    ("an event", |stream| drop(stream.record().unwrap())),
-    ("a signal", |stream| drop(supported(Signal::new(&stream.device(), 0)))),
+    ("an event", |_| act(|stream| drop(stream.record().unwrap()))),
+    ("a signal", |stream| {
+        let gone = supported(Signal::new(&stream.device(), 0));
+        act(move |_| drop(gone))
+    }),
     ("another stream with work behind it", |stream| {
         let other = Stream::new(&stream.device()).unwrap();
-        other.wait_event(&stream.record().unwrap()).unwrap();
         let mut gone = DeviceBuffer::<u32>::uninit(&stream.device(), 16).unwrap();
-        gone.fill_async(&other, 1).unwrap();
+        act(move |stream| {
+            other.wait_event(&stream.record().unwrap()).unwrap();
+            gone.fill_async(&other, 1).unwrap();
+        })
     }),
     ("the last handle of a stream that is held up too", |stream| {
         let other = Stream::new(&stream.device()).unwrap();
-        other.wait_event(&stream.record().unwrap()).unwrap();
+        act(move |stream| other.wait_event(&stream.record().unwrap()).unwrap())
     }),
 ];
 
@@ -84,11 +116,12 @@ fn filling(data: &mut DeviceBuffer<u32>) -> Option<GraphExec> {
 fn destructors_do_not_wait() {
     let _alone = alone();
     let Some(device) = device() else { return };
-    for (what, drops) in DROPS {
+    for (what, make) in DROPS {
         let _watchdog = Watchdog::new(what);
         let stream = Stream::new(&device).unwrap();
+        let act = make(&stream);
         let go = hold(&stream);
-        drops(&stream);
+        act(&stream);
         assert!(!stream.is_idle().unwrap(), "{what}");
         go.send(()).unwrap();
         stream.synchronize().unwrap();
@@ -96,9 +129,10 @@ fn destructors_do_not_wait() {
     // Of the stream itself.
     let _watchdog = Watchdog::new("a stream");
     let stream = Stream::new(&device).unwrap();
+    let gone = DeviceBuffer::<u32>::zeroed(&device, 16).unwrap();
     let go = hold(&stream);
     drop(stream);
-    drop(DeviceBuffer::<u32>::zeroed(&device, 16).unwrap());
+    drop(gone);
     go.send(()).unwrap();
 }
 
