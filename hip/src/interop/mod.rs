@@ -12,7 +12,7 @@
 //! - [`Tracked`] stands for something of the library's own that queued work uses: a handle, a plan, a workspace, a communicator. It is
 //!   destroyed after its last use, also by graphs. Memory that belongs to such a thing becomes a buffer or an array by
 //!   [`DeviceBuffer::from_raw_parts_tracked`](crate::DeviceBuffer::from_raw_parts_tracked) and
-//!   [`Array::from_raw_tracked`](crate::Array::from_raw_tracked).
+//!   [`Array::from_raw_tracked`](crate::memory::array::Array::from_raw_tracked).
 //! - [`library_error!`](crate::library_error) defines the error type of a library crate, and [`Element`] ties an element type to the
 //!   numbers that libraries have for it.
 //!
