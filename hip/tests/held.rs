@@ -6,6 +6,8 @@
 #[path = "gpu/common.rs"]
 #[allow(dead_code, reason = "of the tests in tests/gpu too")]
 mod common;
+#[path = "held/drops.rs"]
+mod drops;
 #[path = "gpu/process.rs"]
 mod process;
 
@@ -113,6 +115,18 @@ fn operations_on_signals_come_between_what_is_queued_before_and_after() {
     stream.batch_signal_ops(&[SignalOp::Write(&first, 7), SignalOp::Write(&second, 8)]).unwrap();
     drop((first, second));
     stream.synchronize().unwrap();
+}
+
+/// What a future comes to.
+fn block_on<F: Future>(future: F) -> F::Output {
+    let waker = std::task::Waker::from(Arc::new(Waker(std::thread::current(), AtomicU32::new(0))));
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(result) => return result,
+            Poll::Pending => std::thread::park(),
+        }
+    }
 }
 
 #[test]

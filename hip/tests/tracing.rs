@@ -7,9 +7,9 @@ mod common;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use common::{device, kernel};
+use common::{Watchdog, device, kernel};
 use hip::{DeviceBuffer, LaunchConfig, PinnedBuffer, Stream};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -72,8 +72,15 @@ impl Subscriber for Recorder {
     fn exit(&self, _: &Id) {}
 }
 
+/// Keeps the tests apart: `tracing` notes what subscribers want of all threads.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 #[test]
 fn launches_copies_memory_waits_and_modules_are_told() {
+    let _alone = alone();
     let Some(device) = device() else { return };
     let recorder = Recorder::default();
     tracing::subscriber::with_default(recorder.clone(), || {
@@ -123,4 +130,126 @@ fn launches_copies_memory_waits_and_modules_are_told() {
     assert_eq!(field(all("free")[0], "address"), field(all("allocation")[0], "address"));
     assert_eq!(field(all("free")[1], "address"), field(all("allocation")[1], "address"));
     assert!(all("wait").iter().any(|wait| field(wait, "stream") == field(launches[0], "stream")));
+}
+
+/// A subscriber that uses `hip` whenever it is told something.
+#[derive(Clone)]
+struct Busy(Arc<BusyInner>);
+
+struct BusyInner {
+    device: hip::Device,
+    told: std::sync::atomic::AtomicU32,
+    stream: hip::Stream,
+    data: Mutex<DeviceBuffer<u32>>,
+    graph: Option<hip::GraphExec>,
+}
+
+impl Busy {
+    fn new(device: hip::Device) -> Self {
+        let stream = Stream::new(&device).unwrap();
+        let data = Mutex::new(DeviceBuffer::zeroed(&device, 16).unwrap());
+        let graph = hip::Graph::new(&device).and_then(|graph| graph.instantiate()).ok();
+        Self(Arc::new(BusyInner { device, told: 0.into(), stream, data, graph }))
+    }
+
+    fn use_hip(&self) {
+        thread_local! {
+            static INSIDE: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+        }
+        if INSIDE.replace(true) {
+            return;
+        }
+        let BusyInner { device, told, stream, data, graph } = &*self.0;
+        let n = told.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        let mut data = data.lock().unwrap();
+        data.fill_async(stream, n).unwrap();
+        if let Some(graph) = graph {
+            graph.launch(stream).unwrap();
+        }
+        stream.launch_host_function(|| ()).unwrap();
+        assert_eq!(data.to_vec().unwrap(), [n; 16]);
+        drop(DeviceBuffer::<u32>::zeroed(device, 16).unwrap());
+        stream.capture(|stream| data.fill_async(stream, 0)).map(drop).ok();
+        drop(stream.record().unwrap());
+        drop(Stream::new(device).unwrap());
+        stream.synchronize().unwrap();
+        device.synchronize().unwrap();
+        INSIDE.set(false);
+    }
+}
+
+impl Subscriber for Busy {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target() == "hip"
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        self.use_hip();
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, _: &Event<'_>) {
+        self.use_hip();
+    }
+
+    fn enter(&self, _: &Id) {
+        self.use_hip();
+    }
+
+    fn exit(&self, _: &Id) {
+        self.use_hip();
+    }
+}
+
+/// No lock is held where a subscriber is told: it may use `hip`, the same stream and graph too.
+#[test]
+fn a_subscriber_may_use_hip() {
+    let _alone = alone();
+    let Some(device) = device() else { return };
+    let _watchdog = Watchdog::new("a subscriber that uses hip");
+    let busy = Busy::new(device);
+    let own = busy.0.stream.clone();
+    tracing::subscriber::with_default(busy.clone(), || {
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                let busy = busy.clone();
+                let own = &own;
+                scope.spawn(move || {
+                    tracing::subscriber::with_default(busy.clone(), || uses_all(own, busy.0.graph.as_ref()))
+                });
+            }
+        });
+        uses_all(&own, busy.0.graph.as_ref());
+    });
+    assert!(busy.0.told.load(std::sync::atomic::Ordering::SeqCst) > 50);
+}
+
+/// What tells something, on the stream that the subscriber uses too.
+fn uses_all(stream: &Stream, graph: Option<&hip::GraphExec>) {
+    let device = stream.device();
+    let store = kernel("store_index");
+    for _ in 0..3 {
+        let mut buffer = DeviceBuffer::<i32>::zeroed(&device, 64).unwrap();
+        if let Some(store) = &store {
+            // SAFETY: a thread for each element. Another thread may capture the stream now.
+            if let Err(error) = unsafe { store.launch(stream, LaunchConfig::new(1, 64), (&mut buffer,)) } {
+                assert!(matches!(error, hip::Error::Capture { .. }), "{error}");
+            }
+        }
+        let of_captures = |result: hip::Result<()>| match result {
+            Err(error @ hip::Error::Capture { .. }) => drop(error),
+            other => other.unwrap(),
+        };
+        of_captures(graph.map_or(Ok(()), |graph| graph.launch(stream)));
+        let mut pinned = PinnedBuffer::<i32>::zeroed(&device, 64).unwrap();
+        of_captures(buffer.copy_to_pinned_async(stream, &mut pinned));
+        of_captures(DeviceBuffer::<i32>::uninit_async(stream, 64).and_then(|mut buffer| buffer.fill_async(stream, 3)));
+        buffer.fill(4).unwrap();
+        of_captures(stream.synchronize());
+        buffer.to_vec().unwrap();
+    }
 }

@@ -7,7 +7,7 @@
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -310,12 +310,26 @@ fn reap() {
     }
 }
 
+/// What the end of the process calls first.
+static AT_END: OnceLock<fn()> = OnceLock::new();
+
+/// Has the end of the process call `hook`, which may leave work, before the runtime goes. There is one.
+pub(crate) fn at_end(hook: fn()) {
+    if AT_END.set(hook).is_ok() {
+        at_exit();
+    }
+}
+
 /// At the end of the process the reaper does what is left before the runtime goes: errors of that work are told, and no call of the
 /// reaper's meets a runtime that is gone.
 fn at_exit() {
+    static ONCE: Once = Once::new();
     extern "C" fn finish() {
         if context::is_forked() {
             return;
+        }
+        if let Some(hook) = AT_END.get() {
+            hook();
         }
         let until = Instant::now() + END;
         let mut state = lock();
@@ -334,7 +348,7 @@ fn at_exit() {
     }
     // SAFETY: a function of this program's that takes nothing, does not unwind, and stays as long as the process. Failure (no memory)
     // leaves what is left undone.
-    let _ = unsafe { atexit(finish) };
+    ONCE.call_once(|| _ = unsafe { atexit(finish) });
 }
 
 #[cfg(test)]

@@ -6,13 +6,11 @@ use std::ptr;
 
 use bytemuck::Pod;
 
+use super::batch;
 use super::graph_copy::GraphCopy;
 use super::{DeviceSlice, DeviceSliceMut, PinnedSlice, PinnedSliceMut};
-use crate::core::call::check;
 use crate::core::error::Result;
-use crate::core::trace;
 use crate::stream::Stream;
-use crate::stream::usage::Access;
 
 /// Copies that are queued on a stream with one call of the runtime (`hipMemcpyBatchAsync`, of ROCm 7.1): for many small ones, whose
 /// calls cost more than the bytes do.
@@ -52,12 +50,6 @@ pub struct CopyBatch<'a> {
 }
 
 impl<'a> CopyBatch<'a> {
-    /// No copies yet.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Adds a copy from device memory to device memory, of one device.
     ///
     /// # Errors
@@ -104,18 +96,6 @@ impl<'a> CopyBatch<'a> {
         }
     }
 
-    /// How many copies there are; those of no elements are left out.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.copies.len()
-    }
-
-    /// Whether there are no copies.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.copies.is_empty()
-    }
-
     /// Queues all of them, or none.
     ///
     /// # Errors
@@ -123,22 +103,14 @@ impl<'a> CopyBatch<'a> {
     /// [`NoSymbol`](crate::Error::NoSymbol) from a runtime before 7.1; [`Capture`](crate::Error::Capture) while the stream is captured:
     /// [`Graph::add_copy`](crate::Graph::add_copy) puts copies into a graph.
     pub fn queue(self, stream: &Stream) -> Result<()> {
-        // The runtime would copy at once, and leave it out of the graph.
-        stream.inner.refuse_captured("a batch of copies")?;
-        let Some(last) = self.copies.len().checked_sub(1) else { return Ok(()) };
-        for copy in &self.copies {
-            stream.device().expect(copy.device, "a copy of the batch")?;
-        }
-        let accesses: Vec<Access<'_>> = self.copies.iter().flat_map(|copy| copy.accesses).collect();
+        batch::admit(stream, &self.copies)?;
         let mut destinations: Vec<*mut c_void> = self.copies.iter().map(|copy| copy.destination).collect();
         let mut sources: Vec<*mut c_void> = self.copies.iter().map(|copy| copy.source).collect();
         let mut sizes: Vec<usize> = self.copies.iter().map(|copy| copy.bytes).collect();
-        trace::copy(Some(stream.device()), Some(stream.inner.id()), "batch", sizes.iter().sum());
-        stream.inner.submit(&accesses, None, |raw| {
-            let mut failed = usize::MAX;
+        batch::submit(stream, &self.copies, "hipMemcpyBatchAsync", |failed, raw| {
             // SAFETY: the three lists have as many entries; both sides of each copy hold as many bytes, note the use, and are not freed
             // or touched by the host before it is over; no destination overlaps anything. There are no attributes.
-            let status = unsafe {
+            unsafe {
                 hip_sys::hipMemcpyBatchAsync(
                     destinations.as_mut_ptr(),
                     sources.as_mut_ptr(),
@@ -147,17 +119,15 @@ impl<'a> CopyBatch<'a> {
                     ptr::null_mut(),
                     ptr::null_mut(),
                     0,
-                    &mut failed,
+                    failed,
                     raw,
                 )
-            };
-            check(status, "hipMemcpyBatchAsync", || match self.copies.get(failed) {
-                Some(copy) => format!("copy {failed} of 0 to {last}: {copy:?}"),
-                None => format!("{} copies", last + 1),
-            })
+            }
         })
     }
 }
+
+batch::batch!(CopyBatch, copies);
 
 impl fmt::Debug for CopyBatch<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

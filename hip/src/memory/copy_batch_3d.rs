@@ -5,14 +5,12 @@ use std::fmt;
 use bytemuck::Pod;
 use hip_sys::{hipExtent, hipMemcpy3DBatchOp, hipMemcpySrcAccessOrderStream};
 
+use super::batch;
 use super::graph_copy::GraphCopy3d;
 use super::{PitchedSlice, PitchedSliceMut};
-use crate::core::call::check;
 use crate::core::error::Result;
-use crate::core::trace;
 use crate::memory::array::{ArraySlice, ArraySliceMut, Texel};
 use crate::stream::Stream;
-use crate::stream::usage::Access;
 
 /// Copies of two and three dimensions, between pitched memory and arrays of one device, that are queued on a stream with one call
 /// of the runtime (`hipMemcpy3DBatchAsync`, of ROCm 7.1). What [`CopyBatch`](crate::memory::CopyBatch) says of their order holds for them.
@@ -46,12 +44,6 @@ pub struct CopyBatch3d<'a> {
 }
 
 impl<'a> CopyBatch3d<'a> {
-    /// No copies yet.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Adds a copy between pitched memory: rows of equal length, as many, in as many planes.
     ///
     /// # Errors
@@ -97,18 +89,6 @@ impl<'a> CopyBatch3d<'a> {
         }
     }
 
-    /// How many copies there are; those of no elements are left out.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.copies.len()
-    }
-
-    /// Whether there are no copies.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.copies.is_empty()
-    }
-
     /// Queues all of them.
     ///
     /// # Errors
@@ -116,33 +96,17 @@ impl<'a> CopyBatch3d<'a> {
     /// [`NoSymbol`](crate::Error::NoSymbol) from a runtime before 7.1; [`Capture`](crate::Error::Capture) while the stream is captured:
     /// [`Graph::add_copy_3d`](crate::Graph::add_copy_3d) puts copies into a graph.
     pub fn queue(self, stream: &Stream) -> Result<()> {
-        // The runtime would copy at once, and leave it out of the graph.
-        stream.inner.refuse_captured("a batch of copies")?;
-        let Some(last) = self.copies.len().checked_sub(1) else { return Ok(()) };
-        let mut operations = Vec::with_capacity(self.copies.len());
-        let mut bytes = 0usize;
-        for copy in &self.copies {
-            stream.device().expect(copy.device, "a copy of the batch")?;
-            operations.push(operation(copy)?);
-            bytes =
-                bytes.saturating_add(copy.extent.elements().unwrap_or(usize::MAX).saturating_mul(copy.element_bytes));
-        }
-        let accesses: Vec<Access<'_>> = self.copies.iter().flat_map(|copy| copy.accesses).collect();
-        trace::copy(Some(stream.device()), Some(stream.inner.id()), "batch", bytes);
-        stream.inner.submit(&accesses, None, |raw| {
-            let mut failed = usize::MAX;
+        batch::admit(stream, &self.copies)?;
+        let mut operations: Vec<_> = self.copies.iter().map(operation).collect::<Result<_>>()?;
+        batch::submit(stream, &self.copies, "hipMemcpy3DBatchAsync", |failed, raw| {
             // SAFETY: as many operations as is said; both sides of each hold the box, note the use, and are not freed before it is over; no
             // destination overlaps anything. 0 is the only flag.
-            let status = unsafe {
-                hip_sys::hipMemcpy3DBatchAsync(operations.len(), operations.as_mut_ptr(), &mut failed, 0, raw)
-            };
-            check(status, "hipMemcpy3DBatchAsync", || match self.copies.get(failed) {
-                Some(copy) => format!("copy {failed} of 0 to {last}: {copy:?}"),
-                None => format!("{} copies", last + 1),
-            })
+            unsafe { hip_sys::hipMemcpy3DBatchAsync(operations.len(), operations.as_mut_ptr(), failed, 0, raw) }
         })
     }
 }
+
+batch::batch!(CopyBatch3d, copies);
 
 /// What C is told of a copy, which counts texels if there is an array, else bytes of a row.
 fn operation(copy: &GraphCopy3d<'_>) -> Result<hipMemcpy3DBatchOp> {

@@ -6,7 +6,8 @@ use std::fmt;
 use bytemuck::Pod;
 use hip_sys::hipMemcpyKind;
 
-use super::array::{ArraySlice, ArraySliceMut, End, Texel, copy_node};
+use super::array::{ArraySlice, ArraySliceMut, Texel};
+use super::box_copy::{End, copy_node};
 use super::{
     DeviceSlice, DeviceSliceMut, Extent, PinnedSlice, PinnedSliceMut, PitchedSlice, PitchedSliceMut, same_len,
 };

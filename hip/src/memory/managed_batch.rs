@@ -6,6 +6,7 @@ use std::fmt;
 use bytemuck::Pod;
 use hip_sys::{hipMemLocation, hipMemLocationTypeDevice, hipMemLocationTypeHost};
 
+use super::batch::batch;
 use super::{MemoryLocation, PinnedSlice, PinnedSliceMut};
 use crate::core::call::check;
 use crate::core::error::{Error, Result};
@@ -95,21 +96,36 @@ impl fmt::Debug for Piece<'_> {
     }
 }
 
-/// `Ok` for memory that is managed.
-fn expect_managed(managed: bool) -> Result<()> {
-    if managed {
-        return Ok(());
+impl<'a> Piece<'a> {
+    /// Memory that has to be managed; `None` for no bytes.
+    fn new(is_managed: bool, pointer: *mut c_void, bytes: usize, access: Access<'a>) -> Result<Option<Self>> {
+        if !is_managed {
+            return Err(Error::InvalidValue {
+                what: "the memory of a batch of managed memory",
+                value: "pinned or registered".to_owned(),
+                allowed: "managed (ManagedBuffer)".to_owned(),
+            });
+        }
+        Ok((bytes != 0).then_some(Self { pointer, bytes, access }))
     }
-    Err(Error::InvalidValue {
-        what: "the memory of a batch of managed memory",
-        value: "pinned or registered".to_owned(),
-        allowed: "managed (ManagedBuffer)".to_owned(),
-    })
 }
 
-/// The arrays that C takes: addresses and sizes.
-fn arrays(pieces: &[Piece<'_>]) -> (Vec<*mut c_void>, Vec<usize>) {
-    pieces.iter().map(|piece| (piece.pointer, piece.bytes)).unzip()
+/// Queues the operations with one call, which takes addresses and sizes. Nothing is called for no pieces.
+fn submit(
+    stream: &Stream,
+    pieces: &[Piece<'_>],
+    function: &'static str,
+    batch: &dyn fmt::Debug,
+    call: impl FnOnce(&mut [*mut c_void], &mut [usize], hip_sys::hipStream_t) -> hip_sys::hipError_t,
+) -> Result<()> {
+    if pieces.is_empty() {
+        return Ok(());
+    }
+    let (mut starts, mut sizes): (Vec<_>, Vec<_>) = pieces.iter().map(|piece| (piece.pointer, piece.bytes)).unzip();
+    let accesses: Vec<Access<'_>> = pieces.iter().map(|piece| piece.access).collect();
+    stream
+        .inner
+        .submit(&accesses, None, |raw| check(call(&mut starts, &mut sizes, raw), function, || format!("{batch:?}")))
 }
 
 /// A location for each piece, with the number of the piece that it begins with: its own.
@@ -122,37 +138,18 @@ fn locations(locations: impl Iterator<Item = MemoryLocation>) -> (Vec<hipMemLoca
 }
 
 impl<'a> PrefetchBatch<'a> {
-    /// No moves yet.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Adds a move of some elements of managed memory. None at all are left out.
     ///
     /// # Errors
     /// [`Error::InvalidValue`] for memory that is not managed.
     pub fn add<T: Pod>(&mut self, memory: impl Into<PinnedSlice<'a, T>>, location: MemoryLocation) -> Result<()> {
         let memory = memory.into();
-        expect_managed(memory.is_managed())?;
         let bytes = memory.len() * size_of::<T>();
-        if bytes != 0 {
-            self.pieces.push(Piece { pointer: memory.pointer(), bytes, access: memory.access() });
+        if let Some(piece) = Piece::new(memory.is_managed(), memory.pointer(), bytes, memory.access())? {
+            self.pieces.push(piece);
             self.locations.push(location);
         }
         Ok(())
-    }
-
-    /// How many moves there are.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.pieces.len()
-    }
-
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.pieces.is_empty()
     }
 
     /// Queues all of them, or none.
@@ -160,15 +157,10 @@ impl<'a> PrefetchBatch<'a> {
     /// # Errors
     /// [`Error::NoSymbol`] from a runtime before 10.0.
     pub fn queue(self, stream: &Stream) -> Result<()> {
-        if self.is_empty() {
-            return Ok(());
-        }
-        let (mut starts, mut sizes) = arrays(&self.pieces);
         let (mut locations, mut indices) = locations(self.locations.iter().copied());
-        let accesses: Vec<Access<'_>> = self.pieces.iter().map(|piece| piece.access).collect();
-        stream.inner.submit(&accesses, None, |raw| {
+        submit(stream, &self.pieces, "hipMemPrefetchBatchAsync", &self, |starts, sizes, raw| {
             // SAFETY: the lists have as many entries; the memory notes the use, and is not freed before it is over.
-            let status = unsafe {
+            unsafe {
                 hip_sys::hipMemPrefetchBatchAsync(
                     starts.as_mut_ptr(),
                     sizes.as_mut_ptr(),
@@ -179,43 +171,23 @@ impl<'a> PrefetchBatch<'a> {
                     0,
                     raw,
                 )
-            };
-            check(status, "hipMemPrefetchBatchAsync", || format!("{:?} to {:?}", self.pieces, self.locations))
+            }
         })
     }
 }
 
-impl<'a> DiscardBatch<'a> {
-    /// No discards yet.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
+batch!(PrefetchBatch, pieces);
 
+impl<'a> DiscardBatch<'a> {
     /// Adds a discard of some elements of managed memory. None at all are left out.
     ///
     /// # Errors
     /// [`Error::InvalidValue`] for memory that is not managed.
     pub fn add<T: Pod>(&mut self, memory: impl Into<PinnedSliceMut<'a, T>>) -> Result<()> {
         let memory = memory.into();
-        expect_managed(memory.is_managed())?;
         let bytes = memory.len() * size_of::<T>();
-        if bytes != 0 {
-            self.pieces.push(Piece { pointer: memory.pointer(), bytes, access: memory.access() });
-        }
+        self.pieces.extend(Piece::new(memory.is_managed(), memory.pointer(), bytes, memory.access())?);
         Ok(())
-    }
-
-    /// How many discards there are.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.pieces.len()
-    }
-
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.pieces.is_empty()
     }
 
     /// Queues all of them, or none.
@@ -223,7 +195,7 @@ impl<'a> DiscardBatch<'a> {
     /// # Errors
     /// [`Error::NoSymbol`] from a runtime before 10.0; `hipErrorNotSupported` where the device cannot do it (ROCm wants XNACK on).
     pub fn queue(self, stream: &Stream) -> Result<()> {
-        self.submit(stream, "hipMemDiscardBatchAsync", |starts, sizes, raw| {
+        submit(stream, &self.pieces, "hipMemDiscardBatchAsync", &self, |starts, sizes, raw| {
             // SAFETY: the lists have as many entries; the memory is borrowed to be written to, notes the use, and is not freed before it is over.
             unsafe { hip_sys::hipMemDiscardBatchAsync(starts.as_mut_ptr(), sizes.as_mut_ptr(), sizes.len(), 0, raw) }
         })
@@ -240,7 +212,7 @@ impl<'a> DiscardBatch<'a> {
     ))]
     pub fn queue_and_prefetch(self, stream: &Stream, location: MemoryLocation) -> Result<()> {
         let (mut locations, mut indices) = locations(self.pieces.iter().map(|_| location));
-        self.submit(stream, "hipMemDiscardAndPrefetchBatchAsync", |starts, sizes, raw| {
+        submit(stream, &self.pieces, "hipMemDiscardAndPrefetchBatchAsync", &self, |starts, sizes, raw| {
             // SAFETY: as for `queue`; there is a location for each piece.
             unsafe {
                 hip_sys::hipMemDiscardAndPrefetchBatchAsync(
@@ -256,23 +228,9 @@ impl<'a> DiscardBatch<'a> {
             }
         })
     }
-
-    fn submit(
-        self,
-        stream: &Stream,
-        function: &'static str,
-        call: impl FnOnce(&mut [*mut c_void], &mut [usize], hip_sys::hipStream_t) -> hip_sys::hipError_t,
-    ) -> Result<()> {
-        if self.is_empty() {
-            return Ok(());
-        }
-        let (mut starts, mut sizes) = arrays(&self.pieces);
-        let accesses: Vec<Access<'_>> = self.pieces.iter().map(|piece| piece.access).collect();
-        stream.inner.submit(&accesses, None, |raw| {
-            check(call(&mut starts, &mut sizes, raw), function, || format!("{:?}", self.pieces))
-        })
-    }
 }
+
+batch!(DiscardBatch, pieces);
 
 impl fmt::Debug for PrefetchBatch<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

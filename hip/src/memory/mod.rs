@@ -4,6 +4,9 @@ mod admission;
 mod allocation;
 pub mod array;
 mod attributes;
+#[cfg(feature = "rocm-7-1")]
+mod batch;
+mod box_copy;
 mod buffer;
 mod cast;
 mod chunks;
@@ -33,6 +36,7 @@ mod pinned;
 mod pinned_slice;
 mod pitched;
 pub mod pool;
+mod regions;
 mod registered;
 mod slice;
 pub mod virtual_memory;

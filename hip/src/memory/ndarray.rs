@@ -5,11 +5,7 @@ use ndarray::{Array, ArrayRef, ArrayView, ArrayViewMut, Dimension, ShapeError};
 
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
-use crate::memory::{DeviceBuffer, DeviceSlice, DeviceSliceMut, PinnedBuffer};
-
-fn same_len(what: &'static str, destination: usize, source_len: usize) -> Result<()> {
-    if destination == source_len { Ok(()) } else { Err(Error::Length { what, destination, source_len }) }
-}
+use crate::memory::{DeviceBuffer, DeviceSlice, DeviceSliceMut, PinnedBuffer, same_len};
 
 /// `len` elements that are to be seen under `shape`, of which ndarray says that it does not fit.
 fn no_shape<D: Dimension>(shape: &D, len: usize) -> impl Fn(ShapeError) -> Error + use<D> {

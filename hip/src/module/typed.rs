@@ -352,7 +352,7 @@ mod tests {
         compare(&good(16), &shapes).unwrap();
         // Aligned to its size, as it is not in C.
         let error = compare(&good(24), &shapes).unwrap_err().to_string();
-        assert!(error.contains("argument 2") && error.contains("offset 24") && error.contains("offset 16"), "{error}");
+        assert!(error.contains("argument 3") && error.contains("offset 24") && error.contains("offset 16"), "{error}");
     }
 
     #[test]

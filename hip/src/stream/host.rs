@@ -49,13 +49,20 @@ impl Report {
     }
 }
 
-impl Drop for Report {
-    fn drop(&mut self) {
+impl Report {
+    /// Writes what is kept to stderr.
+    pub(crate) fn tell(&self) {
         while let Some(error) = self.take() {
             if !context::is_forked() {
                 eprintln!("hip: work that nobody waited for has failed: {error}");
             }
         }
+    }
+}
+
+impl Drop for Report {
+    fn drop(&mut self) {
+        self.tell();
     }
 }
 

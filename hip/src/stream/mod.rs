@@ -23,7 +23,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, TryLockError};
 
-use hip_sys::{hipEvent_t, hipStream_t, ihipStream_t};
+use hip_sys::{hipError_t, hipEvent_t, hipStream_t, ihipStream_t};
 
 pub(crate) use capture::{Capture, keep};
 pub use completion::Completion;
@@ -261,6 +261,7 @@ impl Stream {
     pub fn priority(&self) -> Result<i32> {
         self.inner.device.activate()?;
         let mut priority: c_int = 0;
+        let _named = self.inner.named();
         // SAFETY: the stream is alive as long as `inner`; `priority` is valid for a write.
         let status = unsafe { hip_sys::hipStreamGetPriority(self.inner.raw(), &mut priority) };
         check(status, "hipStreamGetPriority", || self.inner.describe())?;
@@ -275,6 +276,7 @@ impl Stream {
         }
         self.inner.device.activate()?;
         let mut flags = 0;
+        let _named = self.inner.named();
         // SAFETY: the stream is alive as long as `inner`; `flags` is valid for a write.
         let status = unsafe { hip_sys::hipStreamGetFlags(self.inner.raw(), &mut flags) };
         check(status, "hipStreamGetFlags", || self.inner.describe())?;
@@ -288,6 +290,7 @@ impl Stream {
         let words = units.div_ceil(32).max(1);
         self.inner.device.activate()?;
         let mut mask = vec![0u32; words as usize];
+        let _named = self.inner.named();
         // SAFETY: the stream is alive as long as `inner`; `mask` has `words` words.
         let status = unsafe { hip_sys::hipExtStreamGetCUMask(self.inner.raw(), words, mask.as_mut_ptr()) };
         check(status, "hipExtStreamGetCUMask", || self.inner.describe())?;
@@ -425,7 +428,13 @@ impl StreamInner {
     fn shared(self) -> Arc<Self> {
         let stream = Arc::new(self);
         stream.device.streams().add(&stream);
+        later::at_end(of_device::tell_rest);
         stream
+    }
+
+    /// Whether nobody else destroys the C stream, or nobody at all.
+    fn is_ours(&self) -> bool {
+        self.owned || self.raw().is_null()
     }
 
     /// What is left of a stream that nobody has any more, for as long as its work runs: a stream of its own that destroys nothing.
@@ -509,10 +518,7 @@ impl StreamInner {
     /// Blocks until all work queued so far is over, for somebody who waits for the whole device: what a host function has done comes back
     /// from the stream itself.
     fn wait_for_device(&self) -> Result<()> {
-        let issued = match self.synchronize() {
-            Ok(issued) => issued,
-            Err(error) => return Err(self.report.take_failed().unwrap_or(error)),
-        };
+        let issued = self.synchronize()?;
         drop(self.asking.lock().unwrap_or_else(PoisonError::into_inner));
         self.over.fetch_max(issued, Ordering::AcqRel);
         let failed = self.report.take_failed();
@@ -811,9 +817,16 @@ impl StreamInner {
 
     /// For a call of the runtime that names the stream while its queue is not locked: no capture of it begins meanwhile.
     pub(crate) fn direct(&self, what: &str) -> Result<RwLockReadGuard<'_, ()>> {
+        // In a forked child, before a lock that a thread of the parent's may have had.
+        context::check_caller()?;
         let direct = self.direct.read().unwrap_or_else(PoisonError::into_inner);
         self.refuse_captured(what)?;
         Ok(direct)
+    }
+
+    /// For a call of the runtime that names the stream, which stays the same C stream meanwhile, captured or not.
+    pub(crate) fn named(&self) -> RwLockReadGuard<'_, ()> {
+        self.direct.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether all work queued so far is over, well or not. An error of it, or one that was kept, comes back here.
@@ -827,7 +840,7 @@ impl StreamInner {
         match Status(status.0) {
             Status::SUCCESS => self.credit(issued).map(|()| true),
             Status::NOT_READY => Ok(false),
-            _ => Err(failed(status, "hipStreamQuery", self.describe_with_launches(""))),
+            _ => Err(self.told(status, "hipStreamQuery")),
         }
     }
 
@@ -844,10 +857,7 @@ impl StreamInner {
 
     /// Blocks until all work queued so far is over. An error of it, or one that was kept, comes back here.
     pub(crate) fn wait_all(&self) -> Result<()> {
-        let result = match self.synchronize() {
-            Ok(issued) => self.credit(issued),
-            Err(error) => Err(self.reported().unwrap_or(error)),
-        };
+        let result = self.synchronize().and_then(|issued| self.credit(issued));
         later::catch_up();
         result
     }
@@ -886,13 +896,20 @@ impl StreamInner {
         // SAFETY: the stream is alive as long as `self`.
         let status = unsafe { hip_sys::hipStreamSynchronize(self.raw()) };
         if status.0 != 0 {
-            return Err(failed(status, "hipStreamSynchronize", self.describe_with_launches("")));
+            return Err(self.told(status, "hipStreamSynchronize"));
         }
         let mut state = self.lock();
         if state.issued == issued {
             state.launches.clear();
         }
         Ok(issued)
+    }
+
+    /// The error of the work that a wait was told, or the one that a destructor was told of the same work, which has its launches then.
+    fn told(&self, status: hipError_t, function: &'static str) -> Error {
+        let _asking = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = || failed(status, function, self.describe_with_launches(""));
+        self.report.take_failed().unwrap_or_else(own)
     }
 
     /// For an error of the work itself: the launches that may have caused it, which are told once.

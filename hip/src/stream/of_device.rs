@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockRea
 use std::time::{Duration, Instant};
 
 use super::capture::apart_from_captures;
-use super::{Stream, StreamInner, StreamOptions};
+use super::{Report, Stream, StreamInner, StreamOptions};
 use crate::core::call::check;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
@@ -131,6 +131,28 @@ fn blockers(device: Device, patient: bool) -> Vec<Blocker> {
 fn held() -> Vec<Blocker> {
     let all = STREAMS.all().iter().flat_map(|streams| streams.leaving().into_iter().chain(streams.all()));
     all.filter_map(|stream| stream.blocker(stream.held_until())).collect()
+}
+
+/// At the end of the process: what streams that nobody drops have to tell is told when their work is over.
+pub(super) fn tell_rest() {
+    for stream in STREAMS.all().iter().flat_map(DeviceStreams::all).filter(|stream| stream.is_ours()) {
+        let blockers: Vec<Blocker> = stream.blocker(stream.issued()).into_iter().collect();
+        if blockers.is_empty() {
+            stream.report().tell();
+        } else {
+            let rest = Rest(Arc::clone(stream.report()));
+            later::leave(blockers, move || drop(rest));
+        }
+    }
+}
+
+/// Tells when it goes, whether the work was over or nobody knows.
+struct Rest(Arc<Report>);
+
+impl Drop for Rest {
+    fn drop(&mut self) {
+        self.0.tell();
+    }
 }
 
 impl Device {

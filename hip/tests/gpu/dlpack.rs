@@ -13,6 +13,21 @@ use hip::{Device, DeviceBuffer, Error, LaunchConfig, PinnedBuffer, Stream};
 
 use crate::common::{device, eventually, kernel};
 
+/// As `hipMemcpy`, on a stream of its own: HIP refuses that one while other threads capture, and spoils their captures.
+///
+/// # Safety
+/// That of `hipMemcpy`.
+unsafe fn copy(
+    to: *mut c_void,
+    from: *const c_void,
+    bytes: usize,
+    kind: hip::sys::hipMemcpyKind,
+) -> hip::sys::hipError_t {
+    let stream = hip::Stream::new(&hip::Device::get(0).unwrap()).unwrap();
+    // SAFETY: the caller's promise; the stream is alive.
+    unsafe { hip::sys::hipMemcpyWithStream(to, from, bytes, kind, stream.as_raw()) }
+}
+
 /// A taker, as a C library would be: adds up a tensor of `float32` of two dimensions, by its strides, and gives it back.
 unsafe extern "C" fn sum_and_give_back(managed: *mut DLManagedTensor, sum: *mut f64) -> i32 {
     // SAFETY: the caller's tensor, whose numbers are where it says.
@@ -28,7 +43,7 @@ unsafe extern "C" fn sum_and_give_back(managed: *mut DLManagedTensor, sum: *mut 
                 let source = tensor.data.byte_add(tensor.byte_offset as usize).cast::<f32>().offset(at as isize);
                 let mut value = 0.0f32;
                 let kind = hip::sys::hipMemcpyDefault;
-                if hip::sys::hipMemcpy(ptr::from_mut(&mut value).cast(), source.cast(), 4, kind).0 != 0 {
+                if copy(ptr::from_mut(&mut value).cast(), source.cast(), 4, kind).0 != 0 {
                     return 2;
                 }
                 total += f64::from(value);
@@ -125,7 +140,7 @@ fn give(values: &[f32; 8], calls: &Arc<AtomicU32>) -> *mut DLManagedTensorVersio
     unsafe {
         assert_eq!(hip::sys::hipMalloc(&mut memory, 32).0, 0);
         let kind = hip::sys::hipMemcpyHostToDevice;
-        assert_eq!(hip::sys::hipMemcpy(memory, values.as_ptr().cast(), 32, kind).0, 0);
+        assert_eq!(copy(memory, values.as_ptr().cast(), 32, kind).0, 0);
     }
     let giver = Box::new(Giver { memory, shape: [2, 3], strides: [4, 1], calls: Arc::clone(calls) });
     let giver = Box::into_raw(giver);

@@ -6,6 +6,7 @@ mod array;
 #[cfg(feature = "rocm-7-1")]
 mod batch;
 mod capture;
+mod capture_calls;
 mod common;
 #[cfg(target_os = "linux")]
 mod debug;
@@ -15,6 +16,7 @@ mod dlpack;
 mod execution;
 #[cfg(unix)]
 mod external;
+mod faults;
 mod foreign;
 #[cfg(unix)]
 mod fork;

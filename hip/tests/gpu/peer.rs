@@ -203,3 +203,56 @@ fn memory_is_mapped_for_the_devices_that_are_named() {
     launch(&mut both).unwrap();
     assert_eq!(both.slice(..65).unwrap().to_vec().unwrap(), [&[7; 64][..], &[0]].concat());
 }
+
+/// Access is taken away while another thread queues work that uses it: each piece is refused, or done.
+#[test]
+fn work_on_memory_of_another_device_is_refused_or_done() {
+    let Some((first, second)) = two("peer::work_on_memory_of_another_device_is_refused_or_done") else { return };
+    let _access = ACCESS.lock().unwrap();
+    let _watchdog = crate::Watchdog::new("access that comes and goes");
+    if supported(second.enable_peer_access(&first)).is_none() {
+        return;
+    }
+    second.disable_peer_access(&first).unwrap();
+    let module = Module::load(&second, crate::kernels(&second)).unwrap();
+    let add = module.kernel("add_in_place").unwrap();
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let stream = Stream::new(&second).unwrap();
+            let mut data = DeviceBuffer::<u32>::zeroed(&first, 1 << 10).unwrap();
+            let mut counts = DeviceBuffer::<i32>::zeroed(&first, 256).unwrap();
+            let (mut filled, mut added) = (0, 0);
+            for round in 1..=2000 {
+                match data.fill_async(&stream, round) {
+                    Err(Error::WrongDevice { .. }) => {}
+                    other => {
+                        other.unwrap();
+                        filled = round;
+                    }
+                }
+                // SAFETY: 256 threads, 256 elements.
+                match unsafe { add.launch(&stream, LaunchConfig::new(1, 256), (&mut counts, 1i32, 256u32)) } {
+                    Err(Error::WrongDevice { .. }) => {}
+                    other => {
+                        other.unwrap();
+                        added += 1;
+                    }
+                }
+                if round % 16 == 0 {
+                    stream.synchronize().unwrap();
+                }
+            }
+            assert_eq!(counts.to_vec().unwrap(), [added; 256]);
+            assert_eq!(data.to_vec().unwrap(), vec![filled; 1 << 10]);
+            stop.store(true, std::sync::atomic::Ordering::SeqCst);
+        });
+        scope.spawn(|| {
+            while !stop.load(std::sync::atomic::Ordering::SeqCst) {
+                second.enable_peer_access(&first).unwrap();
+                std::thread::sleep(std::time::Duration::from_micros(50));
+                second.disable_peer_access(&first).unwrap();
+            }
+        });
+    });
+}

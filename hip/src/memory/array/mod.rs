@@ -12,7 +12,6 @@ use std::ptr;
 
 use hip_sys::{HIP_ARRAY3D_DESCRIPTOR, hipArray_t, hipArraySurfaceLoadStore};
 
-pub(crate) use copy::{End, copy_node};
 #[cfg(feature = "rocm-10-0")]
 pub use mipmap::MemoryRequirements;
 pub use mipmap::MipmappedArray;
@@ -189,21 +188,6 @@ impl<T: Texel> Array<T> {
         zeros.resize(texels, T::zeroed());
         array.copy_from_slice(&zeros)?;
         Ok(array)
-    }
-
-    /// See [`ArraySliceMut::copy_from_slice`].
-    pub fn copy_from_slice(&mut self, source: &[T]) -> Result<()> {
-        self.as_slice_mut().copy_from_slice(source)
-    }
-
-    /// See [`ArraySlice::copy_to_slice`].
-    pub fn copy_to_slice(&self, destination: &mut [T]) -> Result<()> {
-        self.as_slice().copy_to_slice(destination)
-    }
-
-    /// See [`ArraySlice::to_vec`].
-    pub fn to_vec(&self) -> Result<Vec<T>> {
-        self.as_slice().to_vec()
     }
 }
 

@@ -6,10 +6,12 @@ use std::ops::RangeBounds;
 
 use hip_sys::hipArray_t;
 
-use super::{Array, ArrayShape, End, Texel};
+use super::{Array, ArrayShape, Texel};
 use crate::core::device::Device;
 use crate::core::error::Result;
 use crate::memory::Extent;
+use crate::memory::box_copy::End;
+use crate::memory::regions::regions;
 use crate::stream::usage::{Access, AccessKind, Usage};
 
 /// A box of texels of an array.
@@ -50,14 +52,6 @@ pub struct ArraySliceMut<'a, T> {
     pub(super) part: Part<'a>,
     texels: PhantomData<&'a mut [T]>,
 }
-
-impl<T> Clone for ArraySlice<'_, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for ArraySlice<'_, T> {}
 
 // SAFETY: as of Array: a handle for the runtime, and what is known of it.
 unsafe impl<T: Sync> Send for ArraySlice<'_, T> {}
@@ -131,7 +125,11 @@ macro_rules! common {
 common!(ArraySlice, AccessKind::Read);
 common!(ArraySliceMut, AccessKind::Write);
 
-impl<T> ArraySliceMut<'_, T> {
+impl<'a, T> ArraySliceMut<'a, T> {
+    fn into_slice(self) -> ArraySlice<'a, T> {
+        ArraySlice::new(self.part)
+    }
+
     /// These texels, to read from.
     #[must_use]
     pub fn as_slice(&self) -> ArraySlice<'_, T> {
@@ -139,42 +137,4 @@ impl<T> ArraySliceMut<'_, T> {
     }
 }
 
-impl<T> Array<T> {
-    /// The texels of a range of columns, of rows and of planes.
-    ///
-    /// # Errors
-    /// [`Range`](crate::Error::Range) if one of them is not inside.
-    pub fn region(
-        &self,
-        x: impl RangeBounds<usize>,
-        y: impl RangeBounds<usize>,
-        z: impl RangeBounds<usize>,
-    ) -> Result<ArraySlice<'_, T>> {
-        self.as_slice().into_region(x, y, z)
-    }
-
-    /// The texels of a range of columns, of rows and of planes, to write to.
-    ///
-    /// # Errors
-    /// [`Range`](crate::Error::Range) if one of them is not inside.
-    pub fn region_mut(
-        &mut self,
-        x: impl RangeBounds<usize>,
-        y: impl RangeBounds<usize>,
-        z: impl RangeBounds<usize>,
-    ) -> Result<ArraySliceMut<'_, T>> {
-        self.as_slice_mut().into_region(x, y, z)
-    }
-}
-
-impl<'a, T: Texel> From<&'a Array<T>> for ArraySlice<'a, T> {
-    fn from(array: &'a Array<T>) -> Self {
-        array.as_slice()
-    }
-}
-
-impl<'a, T: Texel> From<&'a mut Array<T>> for ArraySliceMut<'a, T> {
-    fn from(array: &'a mut Array<T>) -> Self {
-        array.as_slice_mut()
-    }
-}
+regions!(Array, ArraySlice, ArraySliceMut, Texel);

@@ -1,55 +1,24 @@
 //! Copies of two and three dimensions.
 
 use bytemuck::Pod;
-use hip_sys::{
-    hipExtent, hipMemcpy3DParms, hipMemcpyDeviceToDevice, hipMemcpyDeviceToHost, hipMemcpyHostToDevice, hipMemcpyKind,
-    hipStream_t,
-};
+use hip_sys::{hipMemcpyDeviceToDevice, hipMemcpyDeviceToHost, hipMemcpyHostToDevice, hipStream_t};
 
 use super::super::{PinnedSlice, PinnedSliceMut, read_to_vec, same_len};
 use super::{Extent, PitchedSlice, PitchedSliceMut, Side};
-use crate::core::call::check;
-use crate::core::device::Device;
 use crate::core::error::{Error, Result};
-use crate::core::trace;
+use crate::memory::box_copy::{End, copy, copy_now, queue, rows};
 use crate::stream::Stream;
-use crate::stream::usage::{Access, AccessKind};
-
-/// Puts a copy of a box of elements on a stream.
-///
-/// # Safety
-/// Both sides hold the box, and are not freed, and not accessed against the copy's reading and writing, until it is done.
-unsafe fn copy<T>(to: Side, from: Side, extent: Extent, kind: hipMemcpyKind, stream: hipStream_t) -> Result<()> {
-    let row = extent.width * size_of::<T>();
-    let asked = || format!("{extent} elements of {} bytes, {kind:?}", size_of::<T>());
-    if extent.depth == 1 {
-        let (to_pointer, from_pointer, height) = (to.pointer, from.pointer.cast_const(), extent.height);
-        // SAFETY: as the caller promises.
-        let status = unsafe {
-            hip_sys::hipMemcpy2DAsync(to_pointer, to.pitch, from_pointer, from.pitch, row, height, kind, stream)
-        };
-        return check(status, "hipMemcpy2DAsync", asked);
-    }
-    let parameters = hipMemcpy3DParms {
-        srcPtr: from.pitched(row),
-        dstPtr: to.pitched(row),
-        extent: hipExtent { width: row, height: extent.height, depth: extent.depth },
-        kind,
-        ..hipMemcpy3DParms::default()
-    };
-    // SAFETY: the parameters are valid for a read, and say what the caller promises.
-    let status = unsafe { hip_sys::hipMemcpy3DAsync(&parameters, stream) };
-    check(status, "hipMemcpy3DAsync", asked)
-}
+use crate::stream::usage::AccessKind;
 
 /// Host memory of `len` elements whose rows are `row_len` elements apart, that has to hold `extent`.
-fn host_side<T>(pointer: *mut T, len: usize, row_len: usize, extent: Extent, what: &'static str) -> Result<Side> {
+fn host_side<T>(pointer: *mut T, len: usize, row_len: usize, extent: Extent, what: &'static str) -> Result<End> {
     let rows = extent.height * extent.depth;
     // All rows but the last take `row_len`; within the bounds of an extent that fits memory.
     let needed = row_len.checked_mul(rows - 1).and_then(|before| before.checked_add(extent.width));
     match needed {
         Some(needed) if row_len >= extent.width && needed <= len => {
-            Ok(Side { pointer: pointer.cast(), pitch: row_len * size_of::<T>(), rows: extent.height })
+            let side = Side { pointer: pointer.cast(), pitch: row_len * size_of::<T>(), rows: extent.height };
+            Ok(End::Memory(side.pitched(extent.width * size_of::<T>())))
         }
         _ => Err(Error::InvalidValue {
             what,
@@ -57,31 +26,6 @@ fn host_side<T>(pointer: *mut T, len: usize, row_len: usize, extent: Extent, wha
             allowed: format!("large enough for {extent} elements, in rows of {} or more", extent.width),
         }),
     }
-}
-
-/// Tells of a copy.
-fn told<T>(device: Device, stream: Option<u64>, kind: &'static str, extent: Extent) {
-    trace::copy(Some(device), stream, kind, extent.width * size_of::<T>() * extent.height * extent.depth);
-}
-
-/// One side of a queued copy: where it is, and the use of it.
-type Used<'a> = (Side, Access<'a>);
-
-/// Queues a copy of a box of elements, unless there are none.
-///
-/// # Safety
-/// Both sides hold the box and do not overlap, and the accesses are of their memory.
-unsafe fn queue<T>(stream: &Stream, to: Used<'_>, from: Used<'_>, extent: Extent, kind: hipMemcpyKind) -> Result<()> {
-    if extent.is_empty() {
-        return Ok(());
-    }
-    let ((to, write), (from, read)) = (to, from);
-    told::<T>(stream.device(), Some(stream.inner.id()), "pitched", extent);
-    stream.inner.submit(&[write, read], None, |raw| {
-        // SAFETY: both sides hold the box, as the caller says; both note the use, and are not freed before it is over, nor touched by
-        // the host against it.
-        unsafe { copy::<T>(to, from, extent, kind, raw) }
-    })
 }
 
 impl<T: Pod> PitchedSlice<'_, T> {
@@ -113,12 +57,9 @@ impl<T: Pod> PitchedSlice<'_, T> {
         let what = "the destination of a copy";
         let to = host_side(destination.as_mut_ptr(), destination.len(), row_len, extent, what)?;
         self.usage().wait(AccessKind::Read)?;
-        told::<T>(self.device(), None, "pitched", extent);
-        self.device().blocking_stream()?.inner.copy_now(|raw| {
-            // SAFETY: both sides hold the box, borrowed until the copy is done, and nothing that is queued writes to the source. Any bytes are
-            // a value of T.
-            unsafe { copy::<T>(to, self.side(), extent, hipMemcpyDeviceToHost, raw) }
-        })
+        // SAFETY: both sides hold the box, borrowed until the copy is done, and nothing that is queued writes to the source. Any bytes are
+        // a value of T.
+        unsafe { copy_now::<T>(self.device(), to, self.end(), extent, hipMemcpyDeviceToHost) }
     }
 
     /// The elements, on the host, row by row and plane by plane.
@@ -141,10 +82,10 @@ impl<T: Pod> PitchedSlice<'_, T> {
         same_len("copy from the device", destination.len(), self.elements())?;
         let _admitted = self.admit(stream.device(), "the source")?;
         let _admitted = destination.admit(stream.device(), "the destination")?;
-        let to = Side { pointer: destination.pointer(), pitch: extent.width * size_of::<T>(), rows: extent.height };
+        let to = rows::<T>(destination.pointer(), extent);
         // SAFETY: both sides hold the box, one on the host and one on the device.
         unsafe {
-            queue::<T>(stream, (to, destination.access()), (self.side(), self.access()), extent, hipMemcpyDeviceToHost)
+            queue::<T>(stream, (to, destination.access()), (self.end(), self.access()), extent, hipMemcpyDeviceToHost)
         }
     }
 }
@@ -177,11 +118,8 @@ impl<T: Pod> PitchedSliceMut<'_, T> {
         }
         let from = host_side(source.as_ptr().cast_mut(), source.len(), row_len, extent, "the source of a copy")?;
         self.usage().wait(AccessKind::Write)?;
-        told::<T>(self.device(), None, "pitched", extent);
-        self.device().blocking_stream()?.inner.copy_now(|raw| {
-            // SAFETY: both sides hold the box, borrowed until the copy is done, and nothing that is queued uses the destination.
-            unsafe { copy::<T>(self.side(), from, extent, hipMemcpyHostToDevice, raw) }
-        })
+        // SAFETY: both sides hold the box, borrowed until the copy is done, and nothing that is queued uses the destination.
+        unsafe { copy_now::<T>(self.device(), self.end(), from, extent, hipMemcpyHostToDevice) }
     }
 
     /// Queues a copy from pinned host memory, row by row and plane by plane (`hipMemcpy2DAsync`, `hipMemcpy3DAsync`): see
@@ -199,10 +137,10 @@ impl<T: Pod> PitchedSliceMut<'_, T> {
         same_len("copy to the device", self.elements(), source.len())?;
         let _admitted = self.admit(stream.device(), "the destination")?;
         let _admitted = source.admit(stream.device(), "the source")?;
-        let from = Side { pointer: source.pointer(), pitch: extent.width * size_of::<T>(), rows: extent.height };
+        let from = rows::<T>(source.pointer(), extent);
         // SAFETY: both sides hold the box, one on the host and one on the device.
         unsafe {
-            queue::<T>(stream, (self.side(), self.access()), (from, source.access()), extent, hipMemcpyHostToDevice)
+            queue::<T>(stream, (self.end(), self.access()), (from, source.access()), extent, hipMemcpyHostToDevice)
         }
     }
 
@@ -225,8 +163,8 @@ impl<T: Pod> PitchedSliceMut<'_, T> {
         unsafe {
             queue::<T>(
                 stream,
-                (self.side(), self.access()),
-                (source.side(), source.access()),
+                (self.end(), self.access()),
+                (source.end(), source.access()),
                 extent,
                 hipMemcpyDeviceToDevice,
             )
@@ -252,27 +190,22 @@ impl<T: Pod> PitchedSliceMut<'_, T> {
     /// Queues copies of the first `rows` rows of a plane, which are set, to the rest of it, and of that plane to the others, for a fill.
     pub(super) fn repeat_rows(&self, stream: hipStream_t) -> Result<()> {
         let (first, extent) = (self.side(), self.extent());
+        let row = extent.width * size_of::<T>();
         let plane = first.pitch * first.rows;
+        // The box at some bytes from the first, from the first.
+        let repeat = |bytes: usize, extent: Extent| {
+            let to = Side { pointer: first.pointer.wrapping_byte_add(bytes), ..first };
+            let (to, from) = (End::Memory(to.pitched(row)), End::Memory(first.pitched(row)));
+            // SAFETY: both are rows or planes of the slice, which do not overlap; the caller has noted the use.
+            unsafe { copy::<T>(to, from, extent, hipMemcpyDeviceToDevice, stream) }
+        };
         let mut done = 1;
         while done < extent.height {
             let step = done.min(extent.height - done);
-            let to = Side { pointer: first.pointer.wrapping_byte_add(done * first.pitch), ..first };
-            // SAFETY: both are rows of the slice, which do not overlap, as step <= done; the caller has noted the use.
-            unsafe {
-                let rows = Extent::new_2d(extent.width, step);
-                copy::<T>(to, first, rows, hipMemcpyDeviceToDevice, stream)?;
-            }
+            repeat(done * first.pitch, Extent::new_2d(extent.width, step))?;
             done += step;
         }
-        for index in 1..extent.depth {
-            let to = Side { pointer: first.pointer.wrapping_byte_add(index * plane), ..first };
-            // SAFETY: as above, of two planes.
-            unsafe {
-                let rows = Extent::new_2d(extent.width, extent.height);
-                copy::<T>(to, first, rows, hipMemcpyDeviceToDevice, stream)?;
-            }
-        }
-        Ok(())
+        (1..extent.depth).try_for_each(|index| repeat(index * plane, Extent::new_2d(extent.width, extent.height)))
     }
 }
 
@@ -289,6 +222,7 @@ mod tests {
         assert!(side(17, 5, extent).is_err());
         assert!(side(100, 2, extent).is_err(), "rows that overlap");
         assert!(side(100, usize::MAX, extent).is_err());
-        assert_eq!(side(18, 5, extent).unwrap().pitch, 10);
+        let End::Memory(memory) = side(18, 5, extent).unwrap() else { panic!("not memory") };
+        assert_eq!(memory.pitch, 10);
     }
 }

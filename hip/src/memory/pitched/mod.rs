@@ -106,21 +106,6 @@ impl<T: Pod> PitchedBuffer<T> {
         Ok(buffer)
     }
 
-    /// See [`PitchedSliceMut::copy_from_slice`].
-    pub fn copy_from_slice(&mut self, source: &[T]) -> Result<()> {
-        self.as_slice_mut().copy_from_slice(source)
-    }
-
-    /// See [`PitchedSlice::copy_to_slice`].
-    pub fn copy_to_slice(&self, destination: &mut [T]) -> Result<()> {
-        self.as_slice().copy_to_slice(destination)
-    }
-
-    /// See [`PitchedSlice::to_vec`].
-    pub fn to_vec(&self) -> Result<Vec<T>> {
-        self.as_slice().to_vec()
-    }
-
     /// See [`PitchedSliceMut::fill`].
     pub fn fill(&mut self, value: T) -> Result<()> {
         self.as_slice_mut().fill(value)

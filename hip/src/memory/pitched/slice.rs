@@ -8,10 +8,11 @@ use std::ops::RangeBounds;
 use bytemuck::Pod;
 
 use super::super::{Admission, Allocation, DevicePtr, DeviceSlice, DeviceSliceMut};
-use super::{Extent, Side};
+use super::{Extent, PitchedBuffer, Side};
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
-use crate::memory::array::End;
+use crate::memory::box_copy::End;
+use crate::memory::regions::regions;
 use crate::stream::usage::{Access, AccessKind};
 
 /// Where the elements of a slice are inside of its allocation.
@@ -68,14 +69,6 @@ pub struct PitchedSliceMut<'a, T> {
     layout: Layout,
     elements: PhantomData<&'a mut [T]>,
 }
-
-impl<T> Clone for PitchedSlice<'_, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for PitchedSlice<'_, T> {}
 
 macro_rules! common {
     ($type:ident, $linear:ident, $access:expr) => {
@@ -184,6 +177,10 @@ impl<'a, T> PitchedSliceMut<'a, T> {
         &self.memory.usage
     }
 
+    fn into_slice(self) -> PitchedSlice<'a, T> {
+        PitchedSlice::new(self.memory, self.layout)
+    }
+
     /// These elements, to read from.
     #[must_use]
     pub fn as_slice(&self) -> PitchedSlice<'_, T> {
@@ -210,42 +207,4 @@ impl<'a, T> PitchedSlice<'a, T> {
     }
 }
 
-impl<T> super::PitchedBuffer<T> {
-    /// The elements of a range of columns, of rows and of planes.
-    ///
-    /// # Errors
-    /// [`Range`](crate::Error::Range) if one of them is not inside.
-    pub fn region(
-        &self,
-        x: impl RangeBounds<usize>,
-        y: impl RangeBounds<usize>,
-        z: impl RangeBounds<usize>,
-    ) -> Result<PitchedSlice<'_, T>> {
-        self.as_slice().into_region(x, y, z)
-    }
-
-    /// The elements of a range of columns, of rows and of planes, to write to.
-    ///
-    /// # Errors
-    /// [`Range`](crate::Error::Range) if one of them is not inside.
-    pub fn region_mut(
-        &mut self,
-        x: impl RangeBounds<usize>,
-        y: impl RangeBounds<usize>,
-        z: impl RangeBounds<usize>,
-    ) -> Result<PitchedSliceMut<'_, T>> {
-        self.as_slice_mut().into_region(x, y, z)
-    }
-}
-
-impl<'a, T: Pod> From<&'a super::PitchedBuffer<T>> for PitchedSlice<'a, T> {
-    fn from(buffer: &'a super::PitchedBuffer<T>) -> Self {
-        buffer.as_slice()
-    }
-}
-
-impl<'a, T> From<PitchedSliceMut<'a, T>> for PitchedSlice<'a, T> {
-    fn from(slice: PitchedSliceMut<'a, T>) -> Self {
-        Self::new(slice.memory, slice.layout)
-    }
-}
+regions!(PitchedBuffer, PitchedSlice, PitchedSliceMut, Pod);
