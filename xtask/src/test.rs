@@ -21,7 +21,7 @@ const LEVELS: &[&str] =
     &["", "rocm-5-7", "rocm-6-2", "rocm-6-3", "rocm-6-4", "rocm-7-0", "rocm-7-1", "rocm-7-2", "rocm-10-0"];
 
 /// The newest of them.
-const NEWEST: &str = LEVELS[LEVELS.len() - 1];
+pub(crate) const NEWEST: &str = LEVELS[LEVELS.len() - 1];
 
 /// Safe crates that have the levels as features, as every -sys crate has.
 const SAFE: [&str; 3] = ["hip", "hip-gl", "hiprtc"];
