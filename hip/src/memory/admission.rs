@@ -1,22 +1,43 @@
 //! Work on memory of another device: admitted when it is queued, until access is taken away.
 
+use std::cell::Cell;
+use std::marker::PhantomData;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
+
+use crate::core::error::{Error, Result};
 
 /// Work that was admitted in even epochs and in odd ones, and is not queued yet.
 static ADMITTED: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
 
 static EPOCH: AtomicUsize = AtomicUsize::new(0);
 
+thread_local! {
+    /// How many this thread has, which it does not give to others.
+    static OWN: Cell<usize> = const { Cell::new(0) };
+}
+
+/// `Ok` unless this thread is in the midst of queueing admitted work, which then would never be queued: a `tracing` subscriber runs there.
+pub(super) fn expect_none_here() -> Result<()> {
+    if OWN.get() == 0 {
+        return Ok(());
+    }
+    Err(Error::InvalidValue {
+        what: "the place where access to a device's memory is taken away",
+        value: "a tracing subscriber, told of work on that memory that is about to be queued".to_owned(),
+        allowed: "outside of it".to_owned(),
+    })
+}
+
 /// Held from before the check that a device may use another one's memory until the work is queued. Access that is taken away
 /// meanwhile is gone only then.
 #[must_use = "held until the work is queued"]
-pub(crate) struct Admission(Option<usize>);
+pub(crate) struct Admission(Option<usize>, PhantomData<*const ()>);
 
 impl Admission {
     /// For work on memory of the device itself.
-    pub(crate) const OWN: Self = Self(None);
+    pub(crate) const OWN: Self = Self(None, PhantomData);
 
     #[inline]
     pub(crate) fn is_own(&self) -> bool {
@@ -28,7 +49,8 @@ impl Admission {
         loop {
             let epoch = EPOCH.load(Ordering::SeqCst) % 2;
             ADMITTED[epoch].fetch_add(1, Ordering::SeqCst);
-            let admission = Self(Some(epoch));
+            OWN.set(OWN.get() + 1);
+            let admission = Self(Some(epoch), PhantomData);
             // Else who has begun the next epoch may have seen none of the last.
             if EPOCH.load(Ordering::SeqCst) % 2 == epoch {
                 return admission;
@@ -42,6 +64,7 @@ impl Drop for Admission {
     fn drop(&mut self) {
         if let Some(epoch) = self.0 {
             ADMITTED[epoch].fetch_sub(1, Ordering::SeqCst);
+            OWN.set(OWN.get() - 1);
         }
     }
 }
@@ -61,6 +84,16 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use super::*;
+
+    #[test]
+    fn access_is_not_taken_away_by_who_is_about_to_use_it() {
+        assert!(expect_none_here().is_ok());
+        let admission = Admission::begin();
+        assert!(expect_none_here().is_err());
+        thread::spawn(|| assert!(expect_none_here().is_ok())).join().unwrap();
+        drop(admission);
+        assert!(expect_none_here().is_ok());
+    }
 
     #[test]
     fn access_goes_when_admitted_work_is_queued() {

@@ -14,8 +14,9 @@ use crate::stream::Stream;
 /// `len` elements of `T` in a device's memory (`hipMalloc`).
 ///
 /// The buffer knows which streams use it. A copy to the host waits for what still writes to it; work on another stream
-/// waits for the work that it must come after; dropping the buffer waits for all of it, then frees the memory
-/// (`hipFree`). So no order of drops, no forgotten guard and no second thread lets queued work touch memory that is gone.
+/// waits for the work that it must come after. Dropping the buffer does not wait: the memory is freed (`hipFree`) when all work that
+/// uses it is over and the device is idle, or soon after. An allocation that would fail waits for it. So no order of drops, no
+/// forgotten guard and no second thread lets queued work touch memory that is gone.
 ///
 /// Methods without `_async` are done when they return. Methods with it only queue the work on a stream.
 ///
@@ -71,7 +72,8 @@ impl<T: Pod> DeviceBuffer<T> {
     ///
     /// # Errors
     /// Those of [`uninit`](Self::uninit); `hipErrorNotSupported` where
-    /// `hipDeviceAttributeMemoryPoolsSupported` is 0.
+    /// `hipDeviceAttributeMemoryPoolsSupported` is 0; [`Error::Capture`](crate::Error::Capture) while `stream` is captured; on ROCm 7.2
+    /// `hipErrorStreamCaptureUnsupported` (900) while any thread captures a [blocking](crate::StreamOptions::blocking) stream.
     #[doc(alias("hipMallocAsync", "cuMemAllocAsync", "cudaMallocAsync"))]
     #[doc(alias("hipFreeAsync", "cuMemFreeAsync", "cudaFreeAsync"))]
     pub fn uninit_async(stream: &Stream, len: usize) -> Result<Self> {

@@ -9,7 +9,7 @@ use crate::core::device::Device;
 use crate::core::error::{Error, Result, Status};
 use crate::core::peer::{Link, LinkType, PeerAttribute};
 use crate::core::per_device::PerDevice;
-use crate::memory::admission::wait_for_admitted;
+use crate::memory::admission::{expect_none_here, wait_for_admitted};
 
 /// `hipErrorPeerAccessAlreadyEnabled`
 const ALREADY_ENABLED: Status = Status(704);
@@ -94,10 +94,11 @@ impl Device {
     /// this device. No error if it was off already.
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] for the device itself. An error of the work comes back here.
+    /// [`Error::InvalidValue`] for the device itself, and in a `tracing` subscriber. An error of the work comes back here.
     #[doc(alias("hipDeviceDisablePeerAccess", "cudaDeviceDisablePeerAccess"))]
     pub fn disable_peer_access(&self, peer: &Self) -> Result<()> {
         self.expect_another(peer)?;
+        expect_none_here()?;
         // First no new work is admitted, then the old is waited for.
         self.peers().set(peer.index(), false);
         wait_for_admitted();

@@ -9,7 +9,7 @@ use hip::stream::Signal;
 use hip::{DeviceBuffer, Event, Graph, GraphExec, LaunchConfig, ManagedBuffer, Module, PinnedBuffer, Stream};
 
 use super::alone;
-use super::common::{Watchdog, device, eventually, kernels, supported};
+use super::common::{Watchdog, device, eventually, kernel, kernels, supported};
 
 /// Holds the stream up until the sender is told, or dropped.
 fn hold(stream: &Stream) -> Sender<()> {
@@ -223,4 +223,35 @@ fn an_allocation_waits_for_memory_that_was_dropped() {
         stream.launch_host_function(|| std::thread::sleep(std::time::Duration::from_millis(20))).unwrap();
         drop(large);
     }
+}
+
+/// A device that is never idle gives memory back too, if no work on it waits for the host.
+#[test]
+fn memory_comes_back_from_a_device_that_is_never_idle() {
+    let _alone = alone();
+    let Some(slow) = kernel("slow_store") else { return };
+    let _watchdog = Watchdog::new("a device that is never idle");
+    let device = slow.device();
+    let (stream, other) = (Stream::new(&device).unwrap(), Stream::new(&device).unwrap());
+    let mut out = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
+    let before = device.memory_info().unwrap().free;
+    let mut gone = Some(DeviceBuffer::<u8>::uninit(&device, 16 << 20).unwrap());
+    let mut last: Option<Event> = None;
+    loop {
+        for _ in 0..4 {
+            // SAFETY: 64 threads, 64 elements.
+            unsafe { slow.launch(&stream, LaunchConfig::new(1, 64), (&mut out, 20_000u32, 8u32)) }.unwrap();
+        }
+        let event = stream.record().unwrap();
+        // The work in front of it is still to be done.
+        if let Some(last) = last.replace(event) {
+            last.synchronize().unwrap();
+        }
+        if let Some(mut gone) = gone.take() {
+            gone.fill_async(&other, 1).unwrap();
+        } else if device.memory_info().unwrap().free + (8 << 20) > before {
+            break;
+        }
+    }
+    stream.synchronize().unwrap();
 }

@@ -28,7 +28,7 @@ use crate::core::context;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::core::later::{self, Outcome as _, with_memory};
-use crate::memory::admission::wait_for_admitted;
+use crate::memory::admission::{expect_none_here, wait_for_admitted};
 use crate::stream::Stream;
 use crate::stream::usage::{Access, AccessKind};
 use state::Grants;
@@ -239,7 +239,7 @@ impl MemoryPool {
     /// Access is taken away after all work of `device` is done.
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] for the pool's own device, which always may. The runtime's status if `device` cannot reach it.
+    /// [`Error::InvalidValue`] for the pool's own device, which always may, and in a `tracing` subscriber that takes access away. The runtime's status if `device` cannot reach it.
     #[doc(alias("hipMemPoolSetAccess", "cuMemPoolSetAccess", "cudaMemPoolSetAccess"))]
     pub fn set_access(&self, device: &Device, access: MemoryAccess) -> Result<()> {
         if *device == self.inner.device {
@@ -250,6 +250,7 @@ impl MemoryPool {
             });
         }
         if access != MemoryAccess::ReadWrite {
+            expect_none_here()?;
             // Nothing new is admitted from here on; then what was is waited for.
             self.inner.grants.set(*device, access);
             wait_for_admitted();
