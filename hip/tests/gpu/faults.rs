@@ -6,11 +6,7 @@ use std::sync::OnceLock;
 
 use hip::memory::array::{Array, ArrayShape};
 use hip::memory::pool::{MemoryPool, PoolOptions};
-<<<<<<< HEAD
-use hip::memory::{RegisterOptions, Registered};
-=======
 use hip::memory::{RegisterOptions, Registered, RegisteredBuffer};
->>>>>>> refs/heads/sim
 use hip::stream::Signal;
 use hip::texture::{Texture, TextureOptions};
 use hip::{
@@ -144,12 +140,7 @@ const CASES: &[(&str, Case)] = &[
         unsafe { sample.launch(stream, config(), (&texture, &*source, data, BIG)) }.unwrap();
     }),
     ("registered memory that is owned", |scene| {
-<<<<<<< HEAD
-        let mut gone =
-            hip::memory::RegisteredBuffer::new(&scene.device, vec![0.0f32; 64], RegisterOptions::new()).unwrap();
-=======
         let mut gone = RegisteredBuffer::new(&scene.device, vec![0.0f32; 64], RegisterOptions::new()).unwrap();
->>>>>>> refs/heads/sim
         scene.fault();
         scene.data.copy_to_pinned_async(&scene.stream, &mut gone).unwrap();
     }),
