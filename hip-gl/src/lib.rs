@@ -55,6 +55,7 @@
 //! process ends. ROCm 5.7 and 6.4 keep its memory in any case. 7.2 would release it, but then takes whatever gets its address next for the
 //! released object, and refuses work on it, or crashes. So this crate leaves what was mapped registered. OpenGL may delete it all the same.
 #![cfg(target_os = "linux")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod buffer;
 mod devices;

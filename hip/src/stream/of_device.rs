@@ -202,7 +202,10 @@ impl Device {
         if let Some(inner) = streams.blocking.get() {
             return Ok(Stream { inner: Arc::clone(inner) });
         }
-        let Stream { inner } = Stream::with_options(self, StreamOptions::new())?;
+        // Streams of one priority share a few hardware queues, where one that is held up holds up the others. Most streams have normal
+        // priority.
+        let first = *self.stream_priority_range()?.start();
+        let Stream { inner } = Stream::with_options(self, StreamOptions::new().priority(first))?;
         Ok(Stream { inner: Arc::clone(streams.blocking.get_or_init(|| inner)) })
     }
 }

@@ -18,8 +18,6 @@ pub struct Fault {
     pub place: Option<Box<FaultPlace>>,
     /// The allocation nearest to the address, for an access to memory.
     pub nearest: Option<Nearest>,
-    /// How much LDS the workgroup had, static and dynamic in bytes, for an access outside of it.
-    pub lds: Option<[u32; 2]>,
 }
 
 /// Where in a dispatch a fault happened.
@@ -40,6 +38,8 @@ pub struct FaultPlace {
     /// Where it is in the kernel's source, innermost inlined function first; empty without debug information in the code object, or
     /// without the feature `profile`.
     pub source: Vec<SourceFrame>,
+    /// How much LDS the workgroup had, static and dynamic in bytes, for an access outside of it.
+    pub lds: Option<[u32; 2]>,
 }
 
 /// A function on the way to an instruction, as the debug information has it.
@@ -289,6 +289,7 @@ impl FaultPlace {
             offset: source.address.wrapping_sub(kernel.inner.entry_address()) as i64,
             instruction,
             source: kernel.source_of(&[source.address]).pop().unwrap_or_default(),
+            lds: None,
         }
     }
 }
@@ -384,7 +385,7 @@ impl fmt::Display for Fault {
         if let Some(place) = &self.place {
             write!(f, "; in {place}")?;
         }
-        if let Some([fixed, dynamic]) = self.lds {
+        if let Some([fixed, dynamic]) = self.place.as_ref().and_then(|place| place.lds) {
             return write!(
                 f,
                 "; the workgroup has {} bytes of LDS: {fixed} static, {dynamic} dynamic",

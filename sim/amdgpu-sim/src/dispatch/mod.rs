@@ -183,7 +183,7 @@ impl Gpu {
         let address = packet.kernel_object;
         let Some(kernel) = self.kernel_at(address) else {
             let kind = FaultKind::Launch(LaunchError::KernelObject { address });
-            return Err(Fault { kernel: format!("{address:#x}"), kind, place: None, nearest: None, lds: None });
+            return Err(Fault { kernel: format!("{address:#x}"), kind, place: None, nearest: None });
         };
         let dispatch = Dispatch {
             grid: packet.grid,
@@ -318,7 +318,7 @@ fn kind_of(trap: &Trap) -> FaultKind {
 
 impl Fault {
     fn new(kernel: &Kernel, kind: FaultKind) -> Self {
-        Self { kernel: kernel.info().name.clone(), kind, place: None, nearest: None, lds: None }
+        Self { kernel: kernel.info().name.clone(), kind, place: None, nearest: None }
     }
 
     fn launch(kernel: &Kernel, error: LaunchError) -> Self {
@@ -326,11 +326,11 @@ impl Fault {
     }
 
     /// Adds where it happened and what is near: allocations, or the LDS that there is.
-    fn at(mut self, place: FaultPlace, job: &Job<'_>) -> Self {
+    fn at(mut self, mut place: FaultPlace, job: &Job<'_>) -> Self {
         let memory = job.gpu.memory();
         let outside = |why: &Denied| *why == Denied::OutOfBounds;
         if matches!(&self.kind, FaultKind::Memory { space: crate::fault::Space::Lds, why, .. } if outside(why)) {
-            self.lds = Some([job.kernel.info().lds_size, job.dispatch.dynamic_lds]);
+            place.lds = Some([job.kernel.info().lds_size, job.dispatch.dynamic_lds]);
         }
         if let FaultKind::Memory { space: crate::fault::Space::Global, address, why, .. } = &mut self.kind {
             self.nearest = memory.nearest(*address);
