@@ -1137,13 +1137,16 @@ pub(crate) const EXCEPTIONS: &[(&str, &str)] = &[
     ),
     (
         "hipGLGetDevices",
-        "of hip_gl_interop.h, which the packages do not read; hip_runtime_api.h of 5.7 includes it",
+        "declared in hip_gl_interop.h, which the packages do not read; hip_runtime_api.h of 5.7 includes it",
     ),
     (
         "hipGraphicsGLRegisterBuffer",
-        "of hip_gl_interop.h, which the packages do not read",
+        "declared in hip_gl_interop.h, which the packages do not read",
     ),
-    ("hipGraphicsGLRegisterImage", "of hip_gl_interop.h, which the packages do not read"),
+    (
+        "hipGraphicsGLRegisterImage",
+        "declared in hip_gl_interop.h, which the packages do not read",
+    ),
 ];
 /// The real libraries: level, fetched tree, file.
 pub(crate) const BINARIES: &[((u32, u32), &str, &str)] = &[

@@ -79,23 +79,44 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
 }
 /// Functions that AMD's Python packages have and the crate lacks or the other way round, and why.
 pub(crate) const EXCEPTIONS: &[(&str, &str)] = &[
-    ("hipfftXtClearCallback", "of hipfftXt.h, which the packages do not read"),
-    ("hipfftXtExec", "of hipfftXt.h, which the packages do not read"),
-    ("hipfftXtExecDescriptor", "of hipfftXt.h, which the packages do not read"),
-    ("hipfftXtExecDescriptorC2C", "of hipfftXt.h, which the packages do not read"),
-    ("hipfftXtExecDescriptorC2R", "of hipfftXt.h, which the packages do not read"),
-    ("hipfftXtExecDescriptorD2Z", "of hipfftXt.h, which the packages do not read"),
-    ("hipfftXtExecDescriptorR2C", "of hipfftXt.h, which the packages do not read"),
-    ("hipfftXtExecDescriptorZ2D", "of hipfftXt.h, which the packages do not read"),
-    ("hipfftXtExecDescriptorZ2Z", "of hipfftXt.h, which the packages do not read"),
-    ("hipfftXtFree", "of hipfftXt.h, which the packages do not read"),
-    ("hipfftXtGetSizeMany", "of hipfftXt.h, which the packages do not read"),
-    ("hipfftXtMakePlanMany", "of hipfftXt.h, which the packages do not read"),
-    ("hipfftXtMalloc", "of hipfftXt.h, which the packages do not read"),
-    ("hipfftXtMemcpy", "of hipfftXt.h, which the packages do not read"),
-    ("hipfftXtSetCallback", "of hipfftXt.h, which the packages do not read"),
-    ("hipfftXtSetCallbackSharedSize", "of hipfftXt.h, which the packages do not read"),
-    ("hipfftXtSetGPUs", "of hipfftXt.h, which the packages do not read"),
+    ("hipfftXtClearCallback", "declared in hipfftXt.h, which the packages do not read"),
+    ("hipfftXtExec", "declared in hipfftXt.h, which the packages do not read"),
+    ("hipfftXtExecDescriptor", "declared in hipfftXt.h, which the packages do not read"),
+    (
+        "hipfftXtExecDescriptorC2C",
+        "declared in hipfftXt.h, which the packages do not read",
+    ),
+    (
+        "hipfftXtExecDescriptorC2R",
+        "declared in hipfftXt.h, which the packages do not read",
+    ),
+    (
+        "hipfftXtExecDescriptorD2Z",
+        "declared in hipfftXt.h, which the packages do not read",
+    ),
+    (
+        "hipfftXtExecDescriptorR2C",
+        "declared in hipfftXt.h, which the packages do not read",
+    ),
+    (
+        "hipfftXtExecDescriptorZ2D",
+        "declared in hipfftXt.h, which the packages do not read",
+    ),
+    (
+        "hipfftXtExecDescriptorZ2Z",
+        "declared in hipfftXt.h, which the packages do not read",
+    ),
+    ("hipfftXtFree", "declared in hipfftXt.h, which the packages do not read"),
+    ("hipfftXtGetSizeMany", "declared in hipfftXt.h, which the packages do not read"),
+    ("hipfftXtMakePlanMany", "declared in hipfftXt.h, which the packages do not read"),
+    ("hipfftXtMalloc", "declared in hipfftXt.h, which the packages do not read"),
+    ("hipfftXtMemcpy", "declared in hipfftXt.h, which the packages do not read"),
+    ("hipfftXtSetCallback", "declared in hipfftXt.h, which the packages do not read"),
+    (
+        "hipfftXtSetCallbackSharedSize",
+        "declared in hipfftXt.h, which the packages do not read",
+    ),
+    ("hipfftXtSetGPUs", "declared in hipfftXt.h, which the packages do not read"),
 ];
 /// The real libraries: level, fetched tree, file.
 pub(crate) const BINARIES: &[((u32, u32), &str, &str)] = &[

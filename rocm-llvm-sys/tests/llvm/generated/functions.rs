@@ -4479,91 +4479,91 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
 pub(crate) const EXCEPTIONS: &[(&str, &str)] = &[
     (
         "LLVMInitializeAMDGPUAsmParser",
-        "of a macro of the header, for each target; ROCm's LLVM has these two",
+        "declared by a macro of the header for each target; ROCm's LLVM has these two targets",
     ),
     (
         "LLVMInitializeAMDGPUAsmPrinter",
-        "of a macro of the header, for each target; ROCm's LLVM has these two",
+        "declared by a macro of the header for each target; ROCm's LLVM has these two targets",
     ),
     (
         "LLVMInitializeAMDGPUDisassembler",
-        "of a macro of the header, for each target; ROCm's LLVM has these two",
+        "declared by a macro of the header for each target; ROCm's LLVM has these two targets",
     ),
     (
         "LLVMInitializeAMDGPUTarget",
-        "of a macro of the header, for each target; ROCm's LLVM has these two",
+        "declared by a macro of the header for each target; ROCm's LLVM has these two targets",
     ),
     (
         "LLVMInitializeAMDGPUTargetInfo",
-        "of a macro of the header, for each target; ROCm's LLVM has these two",
+        "declared by a macro of the header for each target; ROCm's LLVM has these two targets",
     ),
     (
         "LLVMInitializeAMDGPUTargetMC",
-        "of a macro of the header, for each target; ROCm's LLVM has these two",
+        "declared by a macro of the header for each target; ROCm's LLVM has these two targets",
     ),
     (
         "LLVMInitializeX86AsmParser",
-        "of a macro of the header, for each target; ROCm's LLVM has these two",
+        "declared by a macro of the header for each target; ROCm's LLVM has these two targets",
     ),
     (
         "LLVMInitializeX86AsmPrinter",
-        "of a macro of the header, for each target; ROCm's LLVM has these two",
+        "declared by a macro of the header for each target; ROCm's LLVM has these two targets",
     ),
     (
         "LLVMInitializeX86Disassembler",
-        "of a macro of the header, for each target; ROCm's LLVM has these two",
+        "declared by a macro of the header for each target; ROCm's LLVM has these two targets",
     ),
     (
         "LLVMInitializeX86Target",
-        "of a macro of the header, for each target; ROCm's LLVM has these two",
+        "declared by a macro of the header for each target; ROCm's LLVM has these two targets",
     ),
     (
         "LLVMInitializeX86TargetInfo",
-        "of a macro of the header, for each target; ROCm's LLVM has these two",
+        "declared by a macro of the header for each target; ROCm's LLVM has these two targets",
     ),
     (
         "LLVMInitializeX86TargetMC",
-        "of a macro of the header, for each target; ROCm's LLVM has these two",
+        "declared by a macro of the header for each target; ROCm's LLVM has these two targets",
     ),
     (
         "LLVMInitializeAllAsmParsers",
-        "static in the header, where it calls the function of each target: it has no symbol",
+        "static in the header, where it calls the function of each target; it has no symbol",
     ),
     (
         "LLVMInitializeAllAsmPrinters",
-        "static in the header, where it calls the function of each target: it has no symbol",
+        "static in the header, where it calls the function of each target; it has no symbol",
     ),
     (
         "LLVMInitializeAllDisassemblers",
-        "static in the header, where it calls the function of each target: it has no symbol",
+        "static in the header, where it calls the function of each target; it has no symbol",
     ),
     (
         "LLVMInitializeAllTargetInfos",
-        "static in the header, where it calls the function of each target: it has no symbol",
+        "static in the header, where it calls the function of each target; it has no symbol",
     ),
     (
         "LLVMInitializeAllTargetMCs",
-        "static in the header, where it calls the function of each target: it has no symbol",
+        "static in the header, where it calls the function of each target; it has no symbol",
     ),
     (
         "LLVMInitializeAllTargets",
-        "static in the header, where it calls the function of each target: it has no symbol",
+        "static in the header, where it calls the function of each target; it has no symbol",
     ),
     (
         "LLVMInitializeNativeAsmParser",
-        "static in the header, where it calls the function of each target: it has no symbol",
+        "static in the header, where it calls the function of each target; it has no symbol",
     ),
     (
         "LLVMInitializeNativeAsmPrinter",
-        "static in the header, where it calls the function of each target: it has no symbol",
+        "static in the header, where it calls the function of each target; it has no symbol",
     ),
     (
         "LLVMInitializeNativeDisassembler",
-        "static in the header, where it calls the function of each target: it has no symbol",
+        "static in the header, where it calls the function of each target; it has no symbol",
     ),
     (
         "LLVMInitializeNativeTarget",
-        "static in the header, where it calls the function of each target: it has no symbol",
+        "static in the header, where it calls the function of each target; it has no symbol",
     ),
 ];
 /// The real libraries: level, fetched tree, file.
