@@ -2,11 +2,12 @@
 
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 use crate::core::backend_kind::Backend;
 use crate::core::call::check;
 use crate::core::error::{Error, Result};
+use crate::core::lock::{Mutex, MutexGuard};
 
 /// The variable that chooses the backend when the program does not: `rocm` or `sim`.
 const VARIABLE: &str = "HIP_RS_BACKEND";
@@ -97,7 +98,7 @@ pub fn runtime_version() -> Result<(u32, u32, u32)> {
 }
 
 fn lock() -> MutexGuard<'static, Option<Backend>> {
-    CHOSEN.lock().unwrap_or_else(PoisonError::into_inner)
+    CHOSEN.lock()
 }
 
 fn from_environment() -> Result<Option<Backend>> {

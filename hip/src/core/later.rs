@@ -7,7 +7,7 @@
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Once, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,6 +15,7 @@ use hip_sys::hipError_t;
 
 use crate::core::context;
 use crate::core::error::{Result, Status};
+use crate::core::lock::{Mutex, MutexGuard};
 
 /// A queue of numbered work.
 pub(crate) trait Queue: Send + Sync {
@@ -137,8 +138,7 @@ thread_local! {
 const END: Duration = Duration::from_secs(10);
 
 fn lock() -> MutexGuard<'static, State> {
-    // The lists are whole after every statement.
-    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+    STATE.lock()
 }
 
 /// Leaves `work` to be done when all of `blockers` are over. If that cannot be known of one, `work` is dropped without being called.

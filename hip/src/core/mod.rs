@@ -11,6 +11,7 @@ pub mod device;
 pub(crate) mod error;
 pub(crate) mod geometry;
 pub(crate) mod later;
+pub(crate) mod lock;
 pub(crate) mod peer;
 pub(crate) mod per_device;
 pub(crate) mod properties;

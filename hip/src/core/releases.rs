@@ -13,8 +13,9 @@
 //! | 7.0 to 7.2 | the first allocation from a pool and a wait in another thread deadlock | the default stream is created first, `Device::prepare_pools` in `memory/pool/state.rs` | `first_pool::the_first_pool_memory_comes_while_others_wait` |
 //! | 7.2 | `hipStreamBatchMemOp` refuses everything | one call for each operation, `queue_batch` in `stream/signal_op.rs` | `held::operations_on_signals_come_between_what_is_queued_before_and_after` |
 
+use crate::core::lock::{Mutex, MutexGuard};
+
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Before 6.0: loading code sometimes fails with 303, and a launch may get the arguments of a graph node, when two threads do these at once.
 ///
@@ -102,7 +103,7 @@ impl Releases {
 #[inline]
 pub(crate) fn one_at_a_time() -> Option<MutexGuard<'static, ()>> {
     static ONE: Mutex<()> = Mutex::new(());
-    CALLS_DISTURB_EACH_OTHER.in_use().then(|| ONE.lock().unwrap_or_else(PoisonError::into_inner))
+    CALLS_DISTURB_EACH_OTHER.in_use().then(|| ONE.lock())
 }
 
 #[cfg(test)]

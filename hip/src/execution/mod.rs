@@ -224,7 +224,7 @@ impl ExecutionContext {
             });
         }
         self.inner.device.activate()?;
-        let mut recorded = event.lock_record();
+        let mut recorded = event.lock_record()?;
         // Read before the call, which so comes after them.
         let tickets = streams.into_iter().map(|stream| {
             let ticket = stream.issued();

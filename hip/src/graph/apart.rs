@@ -12,7 +12,6 @@
 //! high priority, between events that put it in its place in the stream that it was to be launched on.
 
 use std::ptr;
-use std::sync::{Mutex, PoisonError};
 
 use hip_sys::{hipGraph_t, hipStream_t};
 
@@ -20,6 +19,7 @@ use super::node::{Node, NodeKind};
 use super::{Graph, GraphInner, edges_of, exclusive, kind_of, nodes_of};
 use crate::core::call::check;
 use crate::core::error::Result;
+use crate::core::lock::Mutex;
 use crate::core::releases::{BRANCHES_NEED_A_QUEUE_APART, FILLS_OF_CHAINS_LOSE_THEIR_VALUE};
 use crate::stream::event::{Event, EventOptions};
 use crate::stream::{Stream, StreamOptions};
@@ -101,7 +101,7 @@ impl Aside {
 
     /// Has `launch` put work on the stream, where it comes after all work that `other` has now, and before all that `other` gets later.
     pub(super) fn launch(&self, other: hipStream_t, launch: impl FnOnce(hipStream_t) -> Result<()>) -> Result<()> {
-        let _one = self.one.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one = self.one.lock();
         let own = self.stream.as_raw();
         follow(own, other, &self.before)?;
         let launched = launch(own);

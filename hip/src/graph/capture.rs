@@ -91,7 +91,7 @@ impl Stream {
     pub fn is_capturing(&self) -> Result<bool> {
         self.device().activate()?;
         let mut status = hip_sys::hipStreamCaptureStatusNone;
-        let _named = self.inner.named();
+        let _named = self.inner.named()?;
         // SAFETY: the stream is alive; `status` is valid for a write.
         let result = unsafe { hip_sys::hipStreamIsCapturing(self.as_raw(), &mut status) };
         check(result, "hipStreamIsCapturing", || self.inner.describe())?;

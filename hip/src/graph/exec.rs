@@ -4,7 +4,7 @@ use std::ffi::{c_uint, c_ulonglong};
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ptr;
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 
 use hip_sys::{hipGraphExec_t, hipGraphExecUpdateResult, hipGraphNode_t};
 use smallvec::SmallVec;
@@ -20,6 +20,7 @@ use crate::core::call::check;
 use crate::core::context;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
+use crate::core::lock::MutexGuard;
 use crate::core::releases::one_at_a_time;
 use crate::core::trace;
 #[cfg(unix)]
@@ -176,7 +177,7 @@ impl GraphExec {
         for host in &self.resources.hosts {
             stream.inner.watch(&host.report);
         }
-        let mut records = self.lock_records();
+        let mut records = self.lock_records()?;
         let launch = Launching { kernel: &self.name, config: None };
         // A node may call a function of the host, or wait for a signal.
         let ticket = stream.inner.submit_held(&accesses, Some(launch), |raw| {
@@ -205,7 +206,7 @@ impl GraphExec {
     }
 
     /// The marks of the events that it records, each once, locked in an order that all graphs have in common.
-    fn lock_records(&self) -> Vec<MutexGuard<'_, Option<Recorded>>> {
+    fn lock_records(&self) -> Result<Vec<MutexGuard<'_, Option<Recorded>>>> {
         let mut events: Vec<&Event> = self.resources.recorded.iter().map(Arc::as_ref).collect();
         events.sort_by_key(|event| ptr::from_ref(*event).addr());
         events.dedup_by_key(|event| ptr::from_ref(*event).addr());

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeSet;
 use std::ptr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::core::call::check;
 use crate::core::device::Device;
 use crate::core::error::{Result, Status};
+use crate::core::lock::{Mutex, MutexGuard};
 use crate::core::releases::GRAPHS_KEEP_THEIR_MEMORY;
 
 /// What launches of graphs have allocated, by device and address, and no launch of a graph has freed since.
 static UNFREED: Mutex<BTreeSet<(usize, usize)>> = Mutex::new(BTreeSet::new());
 
 fn unfreed() -> MutexGuard<'static, BTreeSet<(usize, usize)>> {
-    UNFREED.lock().unwrap_or_else(PoisonError::into_inner)
+    UNFREED.lock()
 }
 
 /// The addresses that a graph's nodes allocate and free, those of child graphs included.

@@ -11,7 +11,7 @@ use std::fmt;
 use std::path::Path;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use hip_sys::{hipGraph_t, hipGraphNode_t};
 
@@ -29,6 +29,7 @@ use crate::core::context;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::core::later;
+use crate::core::lock::{Mutex, MutexGuard};
 use crate::core::releases::one_at_a_time;
 use crate::stream::event::Event;
 use crate::stream::usage::{Access, Kept, MemoryKind};
@@ -140,7 +141,7 @@ impl Resources {
 /// shared by a graph, what was made of it, and clones.
 fn exclusive() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
-    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+    ONE.lock()
 }
 
 impl GraphInner {

@@ -3,10 +3,11 @@
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+
 use std::thread;
 
 use crate::core::error::{Error, Result};
+use crate::core::lock::Mutex;
 
 /// Work that was admitted in even epochs and in odd ones, and is not queued yet.
 static ADMITTED: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
@@ -72,7 +73,7 @@ impl Drop for Admission {
 /// Blocks until all work is queued that was admitted before. To be called when access is denied to new work.
 pub(super) fn wait_for_admitted() {
     static ONE: Mutex<()> = Mutex::new(());
-    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _one = ONE.lock();
     let last = EPOCH.fetch_add(1, Ordering::SeqCst) % 2;
     while ADMITTED[last].load(Ordering::SeqCst) != 0 {
         thread::yield_now();

@@ -1,12 +1,12 @@
 //! Devices that reach each other's memory.
 
 use std::ffi::c_int;
-use std::sync::{PoisonError, RwLock};
 
 use crate::core::call::check;
 use crate::core::context;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result, Status};
+use crate::core::lock::RwLock;
 use crate::core::peer::{Link, LinkType, PeerAttribute};
 use crate::core::per_device::PerDevice;
 use crate::memory::admission::{expect_none_here, wait_for_admitted};
@@ -22,11 +22,11 @@ struct Peers(RwLock<Vec<usize>>);
 
 impl Peers {
     fn contains(&self, index: usize) -> bool {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).contains(&index)
+        self.0.read().contains(&index)
     }
 
     fn set(&self, index: usize, enabled: bool) {
-        let mut peers = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut peers = self.0.write();
         peers.retain(|&peer| peer != index);
         if enabled {
             peers.push(index);

@@ -7,8 +7,8 @@ use std::ops::Range;
 #[cfg(unix)]
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytemuck::Pod;
 use hip_sys::{
@@ -23,6 +23,7 @@ use crate::core::call::check;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::core::later::{self, in_time, with_memory};
+use crate::core::lock::{Mutex, MutexGuard};
 #[cfg(unix)]
 use crate::core::releases::DESCRIPTORS_ARE_POINTED_TO;
 use crate::stream::usage::AccessKind;
@@ -336,8 +337,7 @@ impl AddressRange {
 
 impl RangeInner {
     fn lock(&self) -> MutexGuard<'_, Vec<Range<usize>>> {
-        // The list is whole after every statement.
-        self.mapped.lock().unwrap_or_else(PoisonError::into_inner)
+        self.mapped.lock()
     }
 
     fn is_taken(&self, place: &Range<usize>) -> bool {

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, CString, c_void};
 use std::ops::Range;
 use std::ptr;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use bytemuck::Pod;
 use hip_sys::hipError_t;
@@ -101,7 +101,7 @@ struct Claim {
 impl Claim {
     /// `None` if another has some of them.
     fn new(module: &Arc<ModuleInner>, bytes: Range<usize>) -> Option<Self> {
-        let mut claimed = module.variables.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut claimed = module.variables.lock();
         if claimed.iter().any(|other| other.start < bytes.end && bytes.start < other.end) {
             return None;
         }
@@ -114,6 +114,6 @@ impl Keeper for Claim {}
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        self.module.variables.lock().unwrap_or_else(PoisonError::into_inner).retain(|other| *other != self.bytes);
+        self.module.variables.lock().retain(|other| *other != self.bytes);
     }
 }

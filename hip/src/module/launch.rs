@@ -151,7 +151,7 @@ impl Kernel {
         // Both locked in the order of their addresses, as whoever locks two does.
         let (first, second) =
             if ptr::from_ref(start).addr() < ptr::from_ref(stop).addr() { (start, stop) } else { (stop, start) };
-        let (mut first_record, mut second_record) = (first.lock_record(), second.lock_record());
+        let (mut first_record, mut second_record) = (first.lock_record()?, second.lock_record()?);
         let ticket = stream.inner.submit_numbered(arguments.accesses(), Some(self.named(&config)), |raw| {
             let _one = one_at_a_time();
             // SAFETY: as in `launch`; blocks times threads fit 32 bits, which the check of the geometry has made sure of; the events

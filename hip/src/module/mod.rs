@@ -25,7 +25,7 @@ use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 use std::ptr;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use hip_sys::hipModule_t;
 
@@ -49,6 +49,7 @@ use crate::core::call::check;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 pub use crate::core::geometry::{Dim3, LaunchConfig};
+use crate::core::lock::Mutex;
 use crate::core::releases::one_at_a_time;
 use crate::core::trace;
 use crate::stream::usage::Usage;

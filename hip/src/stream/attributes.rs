@@ -41,7 +41,7 @@ impl Stream {
     #[doc(alias("hipStreamGetAttribute", "cuStreamGetAttribute", "cudaStreamGetAttribute"))]
     pub fn wait_policy(&self) -> Result<WaitPolicy> {
         self.device().activate()?;
-        let _named = self.inner.named();
+        let _named = self.inner.named()?;
         let mut value = hipLaunchAttributeValue::default();
         // SAFETY: the stream is alive as long as `inner`; `value` is valid for a write.
         let status = unsafe {
@@ -65,7 +65,7 @@ impl Stream {
     #[doc(alias("hipStreamSetAttribute", "cuStreamSetAttribute", "cudaStreamSetAttribute"))]
     pub fn set_wait_policy(&self, policy: WaitPolicy) -> Result<()> {
         self.device().activate()?;
-        let _named = self.inner.named();
+        let _named = self.inner.named()?;
         let value = hipLaunchAttributeValue { syncPolicy: raw(policy) };
         // SAFETY: the stream is alive as long as `inner`; the value is valid for a read, and is of this attribute.
         let status =
@@ -82,7 +82,7 @@ impl Stream {
     pub fn copy_attributes_from(&self, source: &Self) -> Result<()> {
         self.device().expect(source.device(), "the stream with the attributes")?;
         self.device().activate()?;
-        let _named = (self.inner.named(), source.inner.named());
+        let _named = (self.inner.named()?, source.inner.named()?);
         // SAFETY: both streams are alive.
         let status = unsafe { hip_sys::hipStreamCopyAttributes(self.as_raw(), source.as_raw()) };
         check(status, "hipStreamCopyAttributes", || {

@@ -2,8 +2,8 @@
 
 use std::ptr;
 use std::slice;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::{self, ThreadId};
 
 use hip_sys::{hipGraph_t, hipStream_t};
@@ -11,6 +11,7 @@ use hip_sys::{hipGraph_t, hipStream_t};
 use super::{Launching, StreamInner};
 use crate::core::call::check;
 use crate::core::error::{Error, Result};
+use crate::core::lock::{Mutex, MutexGuard, RwLock};
 use crate::stream::usage::{Access, AccessKind, Kept, MemoryKind};
 
 /// What a capture has met so far.
@@ -55,7 +56,7 @@ impl Capture {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Ends it for all streams that joined, and gives what the graph keeps and the names of its kernels. The runtime's capture has
@@ -85,7 +86,7 @@ static CAPTURES: RwLock<usize> = RwLock::new(0);
 /// its default stream for the host: it spoils all that are in it, or crashes if another thread puts one in at that time. This crate
 /// makes no such calls but by way of this function.
 pub(super) fn apart_from_captures<R>(call: impl FnOnce() -> R) -> Option<R> {
-    let captures = CAPTURES.read().unwrap_or_else(PoisonError::into_inner);
+    let captures = CAPTURES.read();
     (*captures == 0).then(call)
 }
 
@@ -99,11 +100,11 @@ impl StreamInner {
         if !self.is_captured() {
             return None;
         }
-        self.capture.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.capture.lock().clone()
     }
 
     fn set_capture(&self, capture: Option<Arc<Capture>>) {
-        let mut slot = self.capture.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slot = self.capture.lock();
         self.captured.store(capture.is_some(), Ordering::Release);
         *slot = capture;
     }
@@ -158,14 +159,14 @@ impl StreamInner {
         // Not with the stream locked, as long as others leave a gap.
         for _ in 0..4 {
             self.wait_all()?;
-            let _direct = self.direct.write().unwrap_or_else(PoisonError::into_inner);
+            let _direct = self.direct.write();
             let queue = self.lock();
             if self.completed() >= queue.issued {
                 self.refuse_captured("another capture")?;
                 return body();
             }
         }
-        let _direct = self.direct.write().unwrap_or_else(PoisonError::into_inner);
+        let _direct = self.direct.write();
         self.refuse_captured("another capture")?;
         let queue = self.lock();
         self.device.activate()?;
@@ -178,7 +179,7 @@ impl StreamInner {
 
     /// Takes the stream out of a capture that is over.
     fn leave_capture(&self) {
-        let _direct = self.direct.write().unwrap_or_else(PoisonError::into_inner);
+        let _direct = self.direct.write();
         let _queue = self.lock();
         self.renew_if_spoilt();
         self.set_capture(None);
@@ -272,7 +273,7 @@ impl StreamInner {
     /// Begins a capture.
     pub(crate) fn begin_capture(&self, capture: &Arc<Capture>) -> Result<()> {
         self.while_empty(|| {
-            let mut captures = CAPTURES.write().unwrap_or_else(PoisonError::into_inner);
+            let mut captures = CAPTURES.write();
             // Relaxed: in the other modes HIP also refuses to wait for other streams and events, to allocate and to free while a stream is
             // captured, and spoils the capture. That protects what this crate keeps in order itself.
             // SAFETY: the stream is alive.
@@ -288,7 +289,7 @@ impl StreamInner {
     pub(crate) fn end_capture(&self) -> Result<hipGraph_t> {
         let mut graph: hipGraph_t = ptr::null_mut();
         let status = {
-            let mut captures = CAPTURES.write().unwrap_or_else(PoisonError::into_inner);
+            let mut captures = CAPTURES.write();
             *captures -= 1;
             // SAFETY: the stream is alive and captured by us; `graph` is valid for a write.
             unsafe { hip_sys::hipStreamEndCapture(self.raw(), &mut graph) }

@@ -3,11 +3,12 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use super::Stream;
 use crate::core::error::Result;
+use crate::core::lock::Mutex;
 use crate::stream::event::Event;
 
 /// Resolves when the work that was queued on a stream is done: of [`Stream::completion`].
@@ -30,7 +31,7 @@ struct Progress {
 
 impl State {
     fn finish(&self) {
-        let mut progress = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut progress = self.0.lock();
         progress.done = true;
         let waker = progress.waker.take();
         drop(progress);
@@ -91,7 +92,7 @@ impl Future for Completion {
     type Output = Result<()>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
-        let mut progress = self.state.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut progress = self.state.0.lock();
         if !progress.done {
             match &mut progress.waker {
                 Some(waker) => waker.clone_from(context.waker()),
@@ -107,7 +108,7 @@ impl Future for Completion {
 
 impl fmt::Debug for Completion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let done = self.state.0.lock().unwrap_or_else(PoisonError::into_inner).done;
+        let done = self.state.0.lock().done;
         f.debug_struct("Completion").field("done", &done).finish()
     }
 }

@@ -2,16 +2,18 @@
 
 use std::fmt;
 use std::ptr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use hip_sys::hipEvent_t;
 use smallvec::SmallVec;
 
 use crate::core::call::{check, failed};
+use crate::core::context;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result, Status};
 use crate::core::later;
+use crate::core::lock::{Mutex, MutexGuard};
 use crate::stream::{Capture, Stream, StreamInner};
 
 /// A mark in a stream, to wait for (from the host or from another stream) and to measure time with.
@@ -385,7 +387,7 @@ impl Event {
                 found: self.device.index(),
             });
         }
-        let mut recorded = self.lock_record();
+        let mut recorded = self.lock_record()?;
         let (ticket, capture) = stream.inner.record_raw_event(self.raw)?;
         if let Some(own) = &self.own {
             stream.inner.record_raw_event(own.raw)?;
@@ -499,16 +501,18 @@ impl Event {
     }
 
     /// Locks where the event was recorded, for a graph that records it.
-    pub(crate) fn lock_record(&self) -> MutexGuard<'_, Option<Recorded>> {
-        self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn lock_record(&self) -> Result<MutexGuard<'_, Option<Recorded>>> {
+        context::check_caller()?;
+        Ok(self.recorded.lock())
     }
 
     fn last_record(&self) -> Option<Recorded> {
-        self.recorded.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.recorded.lock().clone()
     }
 
     /// Where this crate recorded it; `None` if others do.
     pub(crate) fn recorded_here(&self) -> Result<Option<Recorded>> {
+        context::check_caller()?;
         match self.last_record() {
             Some(recorded) => Ok(Some(recorded)),
             None if self.foreign => Ok(None),
@@ -580,7 +584,7 @@ impl PooledEvent {
     }
 
     fn spare(device: Device) -> MutexGuard<'static, Vec<Event>> {
-        device.streams().spare_events().lock().unwrap_or_else(PoisonError::into_inner)
+        device.streams().spare_events().lock()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 use std::ptr;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use hip_sys::{hipExecutionCtx_t, hipStream_t};
 
@@ -11,6 +11,7 @@ use crate::core::call::check;
 use crate::core::device::Device;
 use crate::core::error::Result;
 use crate::core::later;
+use crate::core::lock::Mutex;
 
 /// The context, which its streams keep.
 pub(crate) struct ContextInner {
@@ -59,7 +60,7 @@ impl ContextInner {
 
     /// Notes a new stream, which keeps the context.
     pub(crate) fn add(&self, stream: &Arc<StreamInner>) {
-        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut streams = self.streams.lock();
         streams.retain(|stream| stream.strong_count() > 0);
         streams.push(Arc::downgrade(stream));
     }
@@ -67,7 +68,7 @@ impl ContextInner {
     /// Its streams, for what cannot be done while one of them is captured.
     pub(crate) fn free_streams(&self, what: &str) -> Result<Vec<Arc<StreamInner>>> {
         let streams: Vec<_> = {
-            let streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+            let streams = self.streams.lock();
             streams.iter().filter_map(Weak::upgrade).collect()
         };
         streams.iter().try_for_each(|stream| stream.refuse_captured(what))?;

@@ -3,12 +3,13 @@
 use std::any::Any;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use super::Stream;
 use crate::core::call::check;
 use crate::core::context;
 use crate::core::error::{Error, Result};
+use crate::core::lock::{Mutex, MutexGuard};
 
 /// Where an error of queued work is kept until somebody waits for the work. If nobody does, it goes to stderr.
 #[derive(Default)]
@@ -24,7 +25,7 @@ struct Kept {
 
 impl Report {
     fn lock(&self) -> MutexGuard<'_, Kept> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Keeps an error of the runtime's, unless an earlier one is there.
@@ -52,10 +53,11 @@ impl Report {
 impl Report {
     /// Writes what is kept to stderr.
     pub(crate) fn tell(&self) {
+        if context::is_forked() {
+            return;
+        }
         while let Some(error) = self.take() {
-            if !context::is_forked() {
-                eprintln!("hip: work that nobody waited for has failed: {error}");
-            }
+            eprintln!("hip: work that nobody waited for has failed: {error}");
         }
     }
 }

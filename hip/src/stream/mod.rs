@@ -20,8 +20,8 @@ use std::ffi::c_int;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ptr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, TryLockError};
 
 use hip_sys::{hipError_t, hipEvent_t, hipStream_t, ihipStream_t};
 
@@ -40,6 +40,7 @@ use crate::core::context;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result, Status};
 use crate::core::later::{self, Blocker, Verdict};
+use crate::core::lock::{Mutex, MutexGuard, RwLock, RwLockReadGuard};
 use crate::core::trace;
 use event::PooledEvent;
 use launches::Launches;
@@ -261,7 +262,7 @@ impl Stream {
     pub fn priority(&self) -> Result<i32> {
         self.inner.device.activate()?;
         let mut priority: c_int = 0;
-        let _named = self.inner.named();
+        let _named = self.inner.named()?;
         // SAFETY: the stream is alive as long as `inner`; `priority` is valid for a write.
         let status = unsafe { hip_sys::hipStreamGetPriority(self.inner.raw(), &mut priority) };
         check(status, "hipStreamGetPriority", || self.inner.describe())?;
@@ -276,7 +277,7 @@ impl Stream {
         }
         self.inner.device.activate()?;
         let mut flags = 0;
-        let _named = self.inner.named();
+        let _named = self.inner.named()?;
         // SAFETY: the stream is alive as long as `inner`; `flags` is valid for a write.
         let status = unsafe { hip_sys::hipStreamGetFlags(self.inner.raw(), &mut flags) };
         check(status, "hipStreamGetFlags", || self.inner.describe())?;
@@ -290,7 +291,7 @@ impl Stream {
         let words = units.div_ceil(32).max(1);
         self.inner.device.activate()?;
         let mut mask = vec![0u32; words as usize];
-        let _named = self.inner.named();
+        let _named = self.inner.named()?;
         // SAFETY: the stream is alive as long as `inner`; `mask` has `words` words.
         let status = unsafe { hip_sys::hipExtStreamGetCUMask(self.inner.raw(), words, mask.as_mut_ptr()) };
         check(status, "hipExtStreamGetCUMask", || self.inner.describe())?;
@@ -424,6 +425,11 @@ impl StreamInner {
         stream.shared()
     }
 
+    /// A stream that no device knows of, for a forked child, where every call on it is refused.
+    fn of_nobody(raw: hipStream_t, device: Device) -> Arc<Self> {
+        Arc::new(Self::unshared(raw, device))
+    }
+
     /// For all who use it, and noted as one of its device.
     fn shared(self) -> Arc<Self> {
         let stream = Arc::new(self);
@@ -491,6 +497,11 @@ impl StreamInner {
         self.completed.load(Ordering::Acquire)
     }
 
+    /// Whether the work up to `ticket` is over, well or not.
+    fn is_over(&self, ticket: u64) -> bool {
+        self.over.load(Ordering::Acquire).max(self.completed()) >= ticket
+    }
+
     /// Another C stream made as this one was.
     fn another_like_this(&self) -> Result<hipStream_t> {
         self.device.activate()?;
@@ -518,8 +529,9 @@ impl StreamInner {
     /// Blocks until all work queued so far is over, for somebody who waits for the whole device: what a host function has done comes back
     /// from the stream itself.
     fn wait_for_device(&self) -> Result<()> {
-        let issued = self.synchronize()?;
-        drop(self.asking.lock().unwrap_or_else(PoisonError::into_inner));
+        let issued = self.issued();
+        let issued = self.synchronize_unless_over(issued)?;
+        drop(self.asking.lock());
         self.over.fetch_max(issued, Ordering::AcqRel);
         let failed = self.report.take_failed();
         if !self.report.is_pending() {
@@ -539,10 +551,15 @@ impl StreamInner {
     /// Notes that all work up to `ticket` is over. An error that was kept for whoever waits comes back here.
     pub(crate) fn credit(&self, ticket: u64) -> Result<()> {
         // Who has taken an error out of the runtime has put it into the report when this is free.
-        drop(self.asking.lock().unwrap_or_else(PoisonError::into_inner));
+        drop(self.asking.lock());
         self.over.fetch_max(ticket, Ordering::AcqRel);
         let kept = self.reported();
         self.completed.fetch_max(ticket, Ordering::AcqRel);
+        if !self.is_ours() {
+            // Its owner may destroy it now. Who has not seen yet that the work is over still has one of these.
+            drop(self.direct.write());
+            drop(self.lock());
+        }
         kept.map_or(Ok(()), Err)
     }
 
@@ -572,8 +589,7 @@ impl StreamInner {
 
     #[inline]
     fn lock(&self) -> MutexGuard<'_, Queue> {
-        // Tickets only grow and the lists are whole after every statement.
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock()
     }
 
     /// The ticket of the last work that is queued.
@@ -583,11 +599,7 @@ impl StreamInner {
 
     /// As `lock`, if nobody has it locked.
     pub(crate) fn try_lock(&self) -> Option<impl Sized + '_> {
-        match self.queue.try_lock() {
-            Ok(queue) => Some(queue),
-            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        }
+        self.queue.try_lock()
     }
 
     /// Queues one piece of work that touches `accesses`, after whatever must come before it.
@@ -631,7 +643,7 @@ impl StreamInner {
         launch: Option<Launching<'_>>,
         queue: impl FnOnce(hipStream_t) -> Result<()>,
     ) -> Result<u64> {
-        let _held = of_device::queueing_what_may_be_held();
+        let _held = of_device::queueing_what_may_be_held()?;
         let submitted = self.submit_untold(accesses, launch, || Ok(()), queue);
         // What a call that failed has queued counts too.
         self.held.fetch_max(self.issued(), Ordering::AcqRel);
@@ -764,8 +776,9 @@ impl StreamInner {
         let event = PooledEvent::take(work.stream.device)?;
         // Who begins to capture the other stream meanwhile has waited for its work.
         let is_over = || work.stream.completed() >= work.ticket;
-        let ticket = match work.stream.record_raw_event(event.raw()) {
-            Ok((ticket, _)) => ticket,
+        let ticket = match work.stream.record_unless_over(event.raw(), work.ticket) {
+            Ok(Some(ticket)) => ticket,
+            Ok(None) => return Ok(()),
             Err(Error::Capture { .. }) if is_over() => return Ok(()),
             Err(error) => return Err(error),
         };
@@ -781,17 +794,31 @@ impl StreamInner {
     /// Records an event behind all that is queued. Returns the ticket of the last of it, and the capture that the event is recorded in.
     pub(crate) fn record_raw_event(&self, event: hipEvent_t) -> Result<(u64, Option<Arc<Capture>>)> {
         self.device.activate()?;
-        let state = self.lock();
+        self.record_locked(event, &self.lock())
+    }
+
+    /// As [`record_raw_event`](Self::record_raw_event), for who has no handle of the stream and waits for the work up to `ticket`. `None` if
+    /// that is over: a stream of other code may be gone then.
+    fn record_unless_over(&self, event: hipEvent_t, ticket: u64) -> Result<Option<u64>> {
+        self.device.activate()?;
+        let queue = self.lock();
+        if !self.is_ours() && self.is_over(ticket) {
+            return Ok(None);
+        }
+        self.record_locked(event, &queue).map(|(ticket, _)| Some(ticket))
+    }
+
+    fn record_locked(&self, event: hipEvent_t, queue: &Queue) -> Result<(u64, Option<Arc<Capture>>)> {
         let capture = self.own_capture()?;
         // SAFETY: the caller's event and this stream are alive and on one device.
         let status = unsafe { hip_sys::hipEventRecord(event, self.raw()) };
         check(status, "hipEventRecord", || self.describe())?;
-        Ok((state.issued, capture))
+        Ok((queue.issued, capture))
     }
 
     /// As [`wait_raw_event`](Self::wait_raw_event), of an event that comes nobody knows when. It counts as work, for it may hold the stream up.
     fn wait_held_event(&self, event: hipEvent_t) -> Result<()> {
-        let _held = of_device::queueing_what_may_be_held();
+        let _held = of_device::queueing_what_may_be_held()?;
         let waited = self.wait_raw_event(event);
         let mut queue = self.lock();
         if !self.is_captured() {
@@ -812,21 +839,32 @@ impl StreamInner {
 
     /// Blocks until the work with `ticket` is done.
     pub(crate) fn wait_for(&self, ticket: u64) -> Result<()> {
-        if self.completed() >= ticket { Ok(()) } else { self.wait_all() }
+        if self.completed() >= ticket {
+            return Ok(());
+        }
+        let result = self.synchronize_unless_over(ticket).and_then(|issued| self.credit(issued));
+        later::catch_up();
+        result
     }
 
     /// For a call of the runtime that names the stream while its queue is not locked: no capture of it begins meanwhile.
     pub(crate) fn direct(&self, what: &str) -> Result<RwLockReadGuard<'_, ()>> {
-        // In a forked child, before a lock that a thread of the parent's may have had.
-        context::check_caller()?;
-        let direct = self.direct.read().unwrap_or_else(PoisonError::into_inner);
+        let direct = self.named()?;
         self.refuse_captured(what)?;
         Ok(direct)
     }
 
+    /// As [`direct`](Self::direct), for who has no handle of the stream and wants to know of the work up to `ticket`. `None` if that is over:
+    /// a stream of other code may be gone then.
+    fn direct_unless_over(&self, what: &str, ticket: u64) -> Result<Option<RwLockReadGuard<'_, ()>>> {
+        let direct = self.direct(what)?;
+        Ok((self.is_ours() || !self.is_over(ticket)).then_some(direct))
+    }
+
     /// For a call of the runtime that names the stream, which stays the same C stream meanwhile, captured or not.
-    pub(crate) fn named(&self) -> RwLockReadGuard<'_, ()> {
-        self.direct.read().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn named(&self) -> Result<RwLockReadGuard<'_, ()>> {
+        context::check_caller()?;
+        Ok(self.direct.read())
     }
 
     /// Whether all work queued so far is over, well or not. An error of it, or one that was kept, comes back here.
@@ -883,10 +921,18 @@ impl StreamInner {
     /// Blocks until all work queued so far is done, and returns the last ticket of it.
     fn synchronize(&self) -> Result<u64> {
         let _span = trace::wait(self.device, self.id);
-        let direct = self.direct("waiting for its work")?;
-        let issued = self.wait_raw()?;
-        drop(direct);
-        Ok(issued)
+        let _direct = self.direct("waiting for its work")?;
+        self.wait_raw()
+    }
+
+    /// As [`synchronize`](Self::synchronize), for who has no handle of the stream: no more is known to be done than the work up to `ticket`
+    /// if that was over before.
+    fn synchronize_unless_over(&self, ticket: u64) -> Result<u64> {
+        let _span = trace::wait(self.device, self.id);
+        match self.direct_unless_over("waiting for its work", ticket)? {
+            Some(_direct) => self.wait_raw(),
+            None => Ok(ticket),
+        }
     }
 
     /// As [`synchronize`](Self::synchronize), for who has made sure that the stream is not captured meanwhile.
@@ -907,7 +953,7 @@ impl StreamInner {
 
     /// The error of the work that a wait was told, or the one that a destructor was told of the same work, which has its launches then.
     fn told(&self, status: hipError_t, function: &'static str) -> Error {
-        let _asking = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
+        let _asking = self.asking.lock();
         let own = || failed(status, function, self.describe_with_launches(""));
         self.report.take_failed().unwrap_or_else(own)
     }
@@ -933,7 +979,7 @@ impl later::Queue for StreamInner {
     }
 
     fn verdict(&self, ticket: u64) -> Verdict {
-        if self.over.load(Ordering::Acquire).max(self.completed()) >= ticket {
+        if self.is_over(ticket) {
             Verdict::Over
         } else if self.unknown.load(Ordering::Acquire) >= ticket {
             Verdict::Unknown
@@ -946,7 +992,7 @@ impl later::Queue for StreamInner {
         if context::is_forked() {
             return; // the work is the parent's
         }
-        let _asking = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
+        let _asking = self.asking.lock();
         // A first failure may be the work's own, after which the stream is well, or broken for good.
         for _ in 0..2 {
             let Ok(_direct) = self.direct("asking whether its work is done") else { return };

@@ -1,15 +1,17 @@
 //! The streams of a device: those that it has by itself, and all of them together.
 
 use std::ptr;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use super::capture::apart_from_captures;
 use super::{Report, Stream, StreamInner, StreamOptions};
 use crate::core::call::check;
+use crate::core::context;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::core::later::{self, Blocker};
+use crate::core::lock::{Mutex, MutexGuard, RwLock, RwLockReadGuard};
 use crate::core::per_device::PerDevice;
 use crate::stream::event::SpareEvents;
 
@@ -63,7 +65,7 @@ static HELD: RwLock<()> = RwLock::new(());
 const PATIENCE: Duration = Duration::from_millis(200);
 
 fn lock(streams: &Mutex<Vec<Weak<StreamInner>>>) -> MutexGuard<'_, Vec<Weak<StreamInner>>> {
-    streams.lock().unwrap_or_else(PoisonError::into_inner)
+    streams.lock()
 }
 
 fn upgraded(streams: &[Weak<StreamInner>]) -> Vec<Arc<StreamInner>> {
@@ -79,8 +81,9 @@ fn add(streams: &Mutex<Vec<Weak<StreamInner>>>, stream: &Arc<StreamInner>) {
 }
 
 /// Held while work is queued that may wait for something that the host does.
-pub(super) fn queueing_what_may_be_held() -> RwLockReadGuard<'static, ()> {
-    HELD.read().unwrap_or_else(PoisonError::into_inner)
+pub(super) fn queueing_what_may_be_held() -> Result<RwLockReadGuard<'static, ()>> {
+    context::check_caller()?;
+    Ok(HELD.read())
 }
 
 /// Makes `call`, which waits in the runtime for all work of the device (`hipFree` and its kin), for a destructor: at once if the streams
@@ -105,8 +108,8 @@ fn try_when_idle(device: Device, since: Option<Instant>, call: impl FnOnce() + S
     }
     // Not waited for in a thread of the user's.
     let none_may_be_held = match since {
-        None => HELD.try_write().ok(),
-        Some(_) => Some(HELD.write().unwrap_or_else(PoisonError::into_inner)),
+        None => HELD.try_write(),
+        Some(_) => Some(HELD.write()),
     };
     // Some may have been queued since.
     if none_may_be_held.is_none() || !later::is_pressed() && !held().is_empty() {
@@ -190,6 +193,9 @@ impl Device {
     /// that was made [`blocking`](StreamOptions::blocking). Better make streams with [`Stream::new`].
     #[must_use]
     pub fn default_stream(&self) -> Stream {
+        if context::is_forked() {
+            return Stream { inner: StreamInner::of_nobody(ptr::null_mut(), *self) };
+        }
         let new = || StreamInner::new(ptr::null_mut(), *self);
         Stream { inner: Arc::clone(self.streams().default.get_or_init(new)) }
     }

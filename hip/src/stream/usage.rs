@@ -5,8 +5,8 @@
 //! which streams another stream must wait for, and which the host must wait for before it touches or frees the
 //! memory. Nothing is recorded on the device for it: an event is made only when one stream has to wait for another.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use smallvec::SmallVec;
 
@@ -14,6 +14,7 @@ use crate::core::context;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::core::later::{self, Blocker, Queue, Verdict};
+use crate::core::lock::{Mutex, MutexGuard};
 use crate::stream::StreamInner;
 use crate::stream::of_device::when_idle;
 
@@ -189,14 +190,11 @@ pub(crate) struct Pending {
 static ORDER: Mutex<()> = Mutex::new(());
 
 pub(crate) fn order() -> MutexGuard<'static, ()> {
-    ORDER.lock().unwrap_or_else(PoisonError::into_inner)
+    ORDER.lock()
 }
 
 /// Frees an allocation: now if nothing uses it, else later.
 fn give_back(usage: &Usage, free: impl FnOnce() + Send + 'static) {
-    if context::is_forked() {
-        return;
-    }
     let blockers = usage.blockers();
     if blockers.is_empty() && !context::is_no_place() { free() } else { later::leave(blockers, free) }
 }
@@ -266,8 +264,7 @@ impl Usage {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // The lists are whole after every statement, so a panic elsewhere does not spoil them.
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state.lock()
     }
 
     /// Work not known to be over that must come before an access of `kind`: writes before a read, all before a write.
@@ -438,6 +435,9 @@ impl Usage {
     /// If it cannot be known that nothing uses it, it is lost rather than given to others. Errors of the work are kept for the next
     /// caller who waits for its stream.
     pub(crate) fn release(&mut self, free: impl FnOnce() + Send + 'static) {
+        if context::is_forked() {
+            return;
+        }
         let mut state = self.lock();
         if self.is_kept() {
             state.release = Some(Box::new(free));
@@ -493,6 +493,9 @@ impl Clone for Kept {
 
 impl Drop for Kept {
     fn drop(&mut self) {
+        if context::is_forked() {
+            return;
+        }
         let mut state = self.usage.lock();
         let last = self.usage.0.keepers.fetch_sub(1, Ordering::Relaxed) == 1;
         let release = if last { state.release.take() } else { None };

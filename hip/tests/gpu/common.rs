@@ -135,6 +135,15 @@ pub(crate) fn eventually(what: &str, test: impl Fn() -> bool) {
     }
 }
 
+/// Ends threads that look at it, whatever becomes of the one that has this.
+pub(crate) struct SetOnDrop<'a>(pub(crate) &'a std::sync::atomic::AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
 /// Ends the process with a message if it is not dropped within a minute: what hangs fails a test.
 pub(crate) struct Watchdog(Option<std::sync::mpsc::Sender<()>>);
 

@@ -11,7 +11,7 @@ use hip::{
     Stream,
 };
 
-use crate::{device, eventually, kernel, module};
+use crate::{SetOnDrop, device, eventually, kernel, module};
 
 const ONE: LaunchConfig =
     LaunchConfig { grid: hip::Dim3::new(1, 1, 1), block: hip::Dim3::new(64, 1, 1), shared_bytes: 0 };
@@ -64,6 +64,40 @@ fn a_stream_of_other_code_has_its_place_in_the_order() {
         assert_eq!(sys::hipStreamSynchronize(raw), hipSuccess);
         assert_eq!(sys::hipStreamDestroy(raw), hipSuccess);
     }
+}
+
+/// Other threads wait for the device, and for a buffer that the stream worked on, when the owner destroys the stream.
+#[test]
+fn a_stream_of_other_code_is_destroyed_while_others_wait() {
+    const ROUNDS: u32 = 100;
+    let Some(device) = device() else { return };
+    let stop = AtomicBool::new(false);
+    let (sender, receiver) = std::sync::mpsc::sync_channel::<DeviceBuffer<u32>>(0);
+    std::thread::scope(|scope| {
+        let (stop, sender) = (&stop, sender);
+        scope.spawn(move || {
+            while !stop.load(Ordering::Relaxed) {
+                device.synchronize().unwrap();
+            }
+        });
+        let wanted = |round| vec![round; 64];
+        scope.spawn(move || {
+            (0..).zip(receiver).for_each(|(round, data)| assert_eq!(data.to_vec().unwrap(), wanted(round)))
+        });
+        let _stop = SetOnDrop(stop);
+        for round in 0..ROUNDS {
+            let raw = raw_stream(&device);
+            let mut data = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
+            // SAFETY: alive until it was waited for, and what it is of is gone.
+            let borrowed = unsafe { Stream::borrow_raw(&device, raw).unwrap() };
+            data.fill_async(&borrowed, round).unwrap();
+            sender.send(data).unwrap();
+            borrowed.synchronize().unwrap();
+            drop(borrowed);
+            // SAFETY: the promise of `borrow_raw` is kept.
+            unsafe { assert_eq!(sys::hipStreamDestroy(raw), hipSuccess) };
+        }
+    });
 }
 
 #[test]

@@ -1,12 +1,14 @@
 //! The child of a fork: clear errors, no hangs, and nothing of the parent's is touched.
 
 use std::ffi::c_int;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use hip::stream::Signal;
 use hip::{Device, DeviceBuffer, Error, Event, Stream};
 
-use crate::device;
 use crate::refused::Things;
+use crate::{SetOnDrop, device};
 
 unsafe extern "C" {
     fn fork() -> c_int;
@@ -15,30 +17,49 @@ unsafe extern "C" {
     fn alarm(seconds: u32) -> u32;
 }
 
-#[test]
-fn a_forked_child_gets_a_clear_error_and_the_parent_goes_on() {
-    let Some(mut things) = Things::new() else { return };
-    let device = device().unwrap();
-    let stream = Stream::new(&device).unwrap();
-    let event = Event::new(&device).unwrap();
-    let signal = Signal::new(&device, 5).ok();
-    let mut data = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
-    data.fill_async(&stream, 3).unwrap();
+/// Something of everything, and what is made of the calls of a child on it.
+struct Parents {
+    things: Things,
+    stream: Stream,
+    event: Event,
+    signal: Option<Signal>,
+    data: DeviceBuffer<u32>,
+}
+
+impl Parents {
+    fn new() -> Option<Self> {
+        let things = Things::new()?;
+        let device = device()?;
+        let stream = Stream::new(&device).unwrap();
+        let mut data = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
+        data.fill_async(&stream, 3).unwrap();
+        let (event, signal) = (Event::new(&device).unwrap(), Signal::new(&device, 5).ok());
+        Some(Self { things, stream, event, signal, data })
+    }
+
+    /// Calls all in a forked child, and drops it. Returns the number of the first call that is not refused, if there is one.
+    fn call(mut self) -> Option<usize> {
+        let found = [Device::get(0).map(drop), Device::count().map(drop), self.data.as_slice().to_vec().map(drop)];
+        // Its memory may not be there, which a call without a check ends the child for.
+        let signals = self.signal.iter().flat_map(|signal| [signal.load().map(drop), signal.store(6)]);
+        let results = self.things.call().into_iter().map(|(_, result)| result).chain(found).chain(signals);
+        let wrong = results.enumerate().find(|(_, result)| !matches!(result, Err(Error::ForkedChild)));
+        let shown = format!("{:?} {:?} {:?} {:?}", self.signal, self.stream, self.event, self.data);
+        drop((self, shown));
+        wrong.map(|(at, _)| at)
+    }
+}
+
+/// Calls all of `parents` in the child of a fork.
+fn fork_and_call(parents: Parents) -> Parents {
     // SAFETY: the child calls only this crate, which does not call the runtime there, and ends with _exit.
     let child = unsafe { fork() };
     if child == 0 {
         // SAFETY: takes a number: a hang ends the child.
         unsafe { alarm(20) };
-        let found = [Device::get(0).map(drop), Device::count().map(drop), data.as_slice().to_vec().map(drop)];
-        // Its memory may not be there, which a call without a check ends the child for.
-        let signals = signal.iter().flat_map(|signal| [signal.load().map(drop), signal.store(6)]);
-        let results = things.call().into_iter().map(|(_, result)| result).chain(found).chain(signals);
-        let shown = format!("{signal:?}");
-        let wrong = results.enumerate().find(|(_, result)| !matches!(result, Err(Error::ForkedChild)));
-        // Nothing of it is the child's to give back.
-        drop((things, data, stream, event, signal, shown));
+        let wrong = catch_unwind(AssertUnwindSafe(|| parents.call().map_or(0, |at| at as c_int + 1)));
         // SAFETY: ends the process.
-        unsafe { _exit(wrong.map_or(0, |(at, _)| at as c_int + 1)) }
+        unsafe { _exit(wrong.unwrap_or(255)) }
     }
     assert!(child > 0);
     let mut status = -1;
@@ -46,9 +67,41 @@ fn a_forked_child_gets_a_clear_error_and_the_parent_goes_on() {
     assert_eq!(unsafe { waitpid(child, &mut status, 0) }, child);
     assert_eq!(
         status, 0,
-        "the child ended with {:#x}: the number of the call that went wrong, in the second byte",
-        status
+        "the child ended with {status:#x}: the number of the call that went wrong, in the second byte; ff for a panic"
     );
-    assert_eq!(data.to_vec().unwrap(), [3; 64]);
-    assert!(signal.is_none_or(|signal| signal.load().unwrap() == 5), "the child has not written to it");
+    parents
+}
+
+#[test]
+fn a_forked_child_gets_a_clear_error_and_the_parent_goes_on() {
+    let Some(parents) = Parents::new() else { return };
+    let parents = fork_and_call(parents);
+    assert_eq!(parents.data.to_vec().unwrap(), [3; 64]);
+    assert!(parents.signal.is_none_or(|signal| signal.load().unwrap() == 5), "the child has not written to it");
+}
+
+/// Whatever locks other threads have at the time.
+#[test]
+fn children_are_forked_while_other_threads_are_at_work() {
+    let Some(mut parents) = Parents::new() else { return };
+    let device = device().unwrap();
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        // Whatever comes of the children.
+        let _stop = SetOnDrop(&stop);
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    let stream = Stream::new(&device).unwrap();
+                    let mut data = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
+                    data.fill_async(&stream, 1).unwrap();
+                    stream.launch_host_function(|| {}).unwrap();
+                    device.synchronize().unwrap();
+                }
+            });
+        }
+        for _ in 0..24 {
+            parents = fork_and_call(parents);
+        }
+    });
 }

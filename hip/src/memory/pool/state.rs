@@ -2,7 +2,7 @@
 
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock};
 
 use hip_sys::hipMemPool_t;
 
@@ -11,6 +11,7 @@ use crate::core::call::check;
 use crate::core::context;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
+use crate::core::lock::{Mutex, RwLock};
 use crate::core::per_device::PerDevice;
 use crate::stream::usage::AccessKind;
 
@@ -20,13 +21,13 @@ pub(crate) struct Grants(RwLock<Vec<(Device, MemoryAccess)>>);
 
 impl Grants {
     pub(crate) fn set(&self, device: Device, access: MemoryAccess) {
-        let mut grants = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut grants = self.0.write();
         grants.retain(|(other, _)| *other != device);
         grants.push((device, access));
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).is_empty()
+        self.0.read().is_empty()
     }
 
     pub(crate) fn admits(&self, device: Device, kind: AccessKind) -> bool {
@@ -34,7 +35,7 @@ impl Grants {
             AccessKind::Read => MemoryAccess::Read,
             AccessKind::Write => MemoryAccess::ReadWrite,
         };
-        let grants = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let grants = self.0.read();
         grants.iter().any(|(other, access)| *other == device && *access >= needed)
     }
 }
@@ -60,11 +61,11 @@ unsafe impl Send for Parked {}
 
 impl DevicePools {
     pub(super) fn park(&self, options: PoolOptions, pool: hipMemPool_t) {
-        self.parked.lock().unwrap_or_else(PoisonError::into_inner).push((options, Parked(pool)));
+        self.parked.lock().push((options, Parked(pool)));
     }
 
     pub(super) fn unpark(&self, options: PoolOptions) -> Option<hipMemPool_t> {
-        let mut parked = self.parked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut parked = self.parked.lock();
         let at = parked.iter().position(|(other, _)| *other == options)?;
         Some(parked.swap_remove(at).1.0)
     }
@@ -75,7 +76,7 @@ impl DevicePools {
         if !self.has_chosen.load(Ordering::Acquire) {
             return None;
         }
-        self.chosen.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.chosen.read().clone()
     }
 }
 
@@ -157,7 +158,7 @@ impl Device {
         self.expect(pool.device(), "the memory pool")?;
         context::check_caller()?;
         let pools = self.pools();
-        let mut chosen = pools.chosen.write().unwrap_or_else(PoisonError::into_inner);
+        let mut chosen = pools.chosen.write();
         // SAFETY: the pool is alive, and stays so while it is current.
         let status = unsafe { hip_sys::hipDeviceSetMemPool(self.raw(), pool.as_raw()) };
         check(status, "hipDeviceSetMemPool", || format!("that of device {}", self.index()))?;
