@@ -1,0 +1,251 @@
+//! What a stream is and what is queued on it, shared by its handles and by all that it works on.
+
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+
+use hip_sys::{hipStream_t, ihipStream_t};
+
+use super::capture::Capture;
+#[cfg(feature = "rocm-10-0")]
+use super::execution::{ContextInner, create_in_context};
+use super::host::Report;
+use super::launches::Launches;
+use super::{create_with_cu_mask, of_device};
+use crate::core::call::check;
+use crate::core::context;
+use crate::core::device::Device;
+use crate::core::error::Result;
+use crate::core::later;
+use crate::core::lock::{Mutex, MutexGuard, RwLock};
+
+/// What the stream is and what is queued on it. Shared with every allocation that it works on.
+pub(crate) struct StreamInner {
+    /// Another stream takes its place if a capture has spoilt it: see [`renew`](Self::renew_if_spoilt).
+    pub(super) raw: AtomicPtr<ihipStream_t>,
+    /// Whether it is destroyed with this.
+    pub(super) owned: bool,
+    pub(super) device: Device,
+    pub(super) id: u64,
+    /// Locked while work is put on the stream, so that tickets are in the order of the work.
+    pub(super) queue: Mutex<Queue>,
+    /// Shared by calls of the runtime that name the stream while `queue` is not locked. No capture begins meanwhile.
+    pub(super) direct: RwLock<()>,
+    /// The highest ticket whose work is over, and whose errors somebody was told.
+    pub(super) completed: AtomicU64,
+    /// The highest ticket whose work is over. It has an error that nobody was told yet, if it is higher than `completed`.
+    pub(super) over: AtomicU64,
+    /// The highest ticket of which the runtime could not say whether it is over.
+    pub(super) unknown: AtomicU64,
+    /// The highest ticket whose work may wait for something that the host does.
+    pub(super) held: AtomicU64,
+    /// Locked while an error is on its way from the runtime to `report`.
+    pub(super) asking: Mutex<()>,
+    /// Errors that host functions and destructors met: what they belong to is this stream's, so who waits for it next gets them.
+    pub(super) report: Arc<Report>,
+    /// Whether `capture` holds something.
+    pub(super) captured: AtomicBool,
+    /// The graph that work goes into in place of the stream.
+    pub(super) capture: Mutex<Option<Arc<Capture>>>,
+    /// The compute units that it was made for, if not for all.
+    pub(super) cu_mask: Option<Box<[u32]>>,
+    /// The execution context that it was made in, which goes after it.
+    #[cfg(feature = "rocm-10-0")]
+    pub(crate) context: Option<Arc<ContextInner>>,
+}
+
+#[derive(Default)]
+pub(super) struct Queue {
+    /// Ticket of the last piece of work.
+    pub(super) issued: u64,
+    /// Other streams (by id) that this one already waits for, up to which ticket.
+    pub(super) waited: Vec<(u64, u64)>,
+    /// Reports of the graphs that were launched here, whose host functions do not know of the stream.
+    pub(super) graphs: Vec<Arc<Report>>,
+    /// Launches since the last time that the host saw all work done: named when an error comes back late.
+    pub(super) launches: Launches,
+}
+
+impl StreamInner {
+    pub(crate) fn new(raw: hipStream_t, device: Device) -> Arc<Self> {
+        Self::unshared(raw, device).shared()
+    }
+
+    /// A stream that keeps the execution context that it is of.
+    #[cfg(feature = "rocm-10-0")]
+    pub(crate) fn of_context(raw: hipStream_t, context: &Arc<ContextInner>) -> Arc<Self> {
+        let mut stream = Self::unshared(raw, context.device());
+        stream.context = Some(Arc::clone(context));
+        stream.shared()
+    }
+
+    /// A stream that somebody else destroys, after all that uses it by way of this.
+    pub(super) fn borrowed(raw: hipStream_t, device: Device) -> Arc<Self> {
+        let mut stream = Self::unshared(raw, device);
+        stream.owned = false;
+        stream.shared()
+    }
+
+    /// A stream that no device knows of, for a forked child, where every call on it is refused.
+    pub(super) fn of_nobody(raw: hipStream_t, device: Device) -> Arc<Self> {
+        Arc::new(Self::unshared(raw, device))
+    }
+
+    /// For all who use it, and noted as one of its device.
+    pub(super) fn shared(self) -> Arc<Self> {
+        let stream = Arc::new(self);
+        stream.device.streams().add(&stream);
+        later::at_end(of_device::tell_rest);
+        stream
+    }
+
+    /// Whether nobody else destroys the C stream, or nobody at all.
+    pub(super) fn is_ours(&self) -> bool {
+        self.owned || self.raw().is_null()
+    }
+
+    /// What is left of a stream that nobody has any more, for as long as its work runs: a stream of its own that destroys nothing.
+    pub(super) fn remains(&mut self) -> Self {
+        let mut rest = Self::unshared(self.raw(), self.device);
+        rest.owned = false;
+        rest.id = self.id;
+        rest.queue = Mutex::new(std::mem::take(&mut *self.lock()));
+        rest.report = Arc::clone(&self.report);
+        let numbers = [
+            (&rest.completed, &self.completed),
+            (&rest.over, &self.over),
+            (&rest.unknown, &self.unknown),
+            (&rest.held, &self.held),
+        ];
+        for (to, from) in numbers {
+            to.store(from.load(Ordering::Acquire), Ordering::Release);
+        }
+        rest
+    }
+
+    pub(super) fn unshared(raw: hipStream_t, device: Device) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self {
+            raw: AtomicPtr::new(raw),
+            // Null is the device's own default stream.
+            owned: !raw.is_null(),
+            device,
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            queue: Mutex::default(),
+            direct: RwLock::default(),
+            completed: AtomicU64::new(0),
+            over: AtomicU64::new(0),
+            unknown: AtomicU64::new(0),
+            held: AtomicU64::new(0),
+            asking: Mutex::default(),
+            report: Arc::default(),
+            captured: AtomicBool::new(false),
+            capture: Mutex::default(),
+            cu_mask: None,
+            #[cfg(feature = "rocm-10-0")]
+            context: None,
+        }
+    }
+
+    /// The C stream. It stays the same while `queue` or `direct` is locked.
+    #[inline]
+    pub(crate) fn raw(&self) -> hipStream_t {
+        self.raw.load(Ordering::Relaxed)
+    }
+
+    /// The highest ticket whose work is over and well, or whose error was told.
+    pub(crate) fn completed(&self) -> u64 {
+        self.completed.load(Ordering::Acquire)
+    }
+
+    /// Whether the work up to `ticket` is over, well or not.
+    pub(super) fn is_over(&self, ticket: u64) -> bool {
+        self.over.load(Ordering::Acquire).max(self.completed()) >= ticket
+    }
+
+    /// Another C stream made as this one was.
+    pub(super) fn another_like_this(&self) -> Result<hipStream_t> {
+        self.device.activate()?;
+        let (raw, mut flags, mut priority) = (self.raw(), 0, 0);
+        // SAFETY: the stream is alive; `priority` is valid for a write.
+        let status = unsafe { hip_sys::hipStreamGetPriority(raw, &mut priority) };
+        check(status, "hipStreamGetPriority", || self.describe())?;
+        #[cfg(feature = "rocm-10-0")]
+        if let Some(context) = &self.context {
+            return create_in_context(context, priority);
+        }
+        if let Some(mask) = &self.cu_mask {
+            return create_with_cu_mask(&self.device, mask);
+        }
+        // SAFETY: the stream is alive; `flags` is valid for a write.
+        let status = unsafe { hip_sys::hipStreamGetFlags(raw, &mut flags) };
+        check(status, "hipStreamGetFlags", || self.describe())?;
+        let mut new = ptr::null_mut();
+        // SAFETY: `new` is valid for a write.
+        let status = unsafe { hip_sys::hipStreamCreateWithPriority(&mut new, flags, priority) };
+        check(status, "hipStreamCreateWithPriority", || self.describe())?;
+        Ok(new)
+    }
+
+    pub(crate) fn device(&self) -> Device {
+        self.device
+    }
+
+    /// What tells streams apart, for the life of the program; never 0.
+    #[inline]
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
+    #[inline]
+    pub(super) fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock()
+    }
+
+    /// The ticket of the last work that is queued.
+    pub(crate) fn issued(&self) -> u64 {
+        self.lock().issued
+    }
+
+    /// As `lock`, if nobody has it locked.
+    pub(crate) fn try_lock(&self) -> Option<impl Sized + '_> {
+        self.queue.try_lock()
+    }
+
+    /// For an error of the work itself: the launches that may have caused it, which are told once.
+    pub(crate) fn describe_with_launches(&self, what: &str) -> String {
+        let launches = std::mem::take(&mut self.lock().launches);
+        let mut text = format!("{what}{}", self.describe());
+        if !launches.is_empty() {
+            text += &format!("; launched since it was last known to be well: {launches}");
+        }
+        text
+    }
+
+    pub(crate) fn describe(&self) -> String {
+        format!("stream {} of device {}", self.id, self.device.index())
+    }
+}
+
+impl Drop for StreamInner {
+    /// The stream is destroyed when its work is over. That is never waited for here, where locks may be held.
+    fn drop(&mut self) {
+        if !self.owned || context::is_forked() {
+            return; // somebody else's; the parent's
+        }
+        let (raw, device) = (self.raw().expose_provenance(), self.device);
+        let rest = Arc::new(self.remains());
+        device.streams().add_leaving(&rest);
+        #[cfg(feature = "rocm-10-0")]
+        let context = self.context.take();
+        let issued = rest.lock().issued;
+        later::leave(vec![(rest, issued)], move || {
+            if device.activate().is_ok() {
+                // SAFETY: ours, made by hipStreamCreate*, its work is over, and nobody has it any more.
+                let _ = unsafe { hip_sys::hipStreamDestroy(ptr::with_exposed_provenance_mut(raw)) };
+            }
+            #[cfg(feature = "rocm-10-0")]
+            drop(context);
+        });
+    }
+}

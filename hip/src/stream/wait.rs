@@ -1,0 +1,237 @@
+//! What is known of a stream's work, and how the host waits for it.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use hip_sys::{hipError_t, hipStream_t};
+
+use super::StreamInner;
+use super::host::Report;
+use super::inner::Queue;
+use crate::core::call::failed;
+use crate::core::context;
+use crate::core::error::{Error, Result, Status};
+use crate::core::later::{self, Blocker, Verdict};
+use crate::core::lock::RwLockReadGuard;
+use crate::core::trace;
+
+impl StreamInner {
+    /// Blocks until all work queued so far is over, for somebody who waits for the whole device: what a host function has done comes back
+    /// from the stream itself.
+    pub(super) fn wait_for_device(&self) -> Result<()> {
+        let issued = self.issued();
+        let issued = self.synchronize_unless_over(issued)?;
+        drop(self.asking.lock());
+        self.over.fetch_max(issued, Ordering::AcqRel);
+        let failed = self.report.take_failed();
+        if !self.report.is_pending() {
+            self.completed.fetch_max(issued, Ordering::AcqRel);
+        }
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// As [`credit`](Self::credit), of all that a locked queue has.
+    pub(super) fn credit_queue(&self, queue: &Queue) -> Result<()> {
+        self.over.fetch_max(queue.issued, Ordering::AcqRel);
+        let kept = self.report.take();
+        self.completed.fetch_max(queue.issued, Ordering::AcqRel);
+        kept.map_or(Ok(()), Err)
+    }
+
+    /// Notes that all work up to `ticket` is over. An error that was kept for whoever waits comes back here.
+    pub(crate) fn credit(&self, ticket: u64) -> Result<()> {
+        // Who has taken an error out of the runtime has put it into the report when this is free.
+        drop(self.asking.lock());
+        self.over.fetch_max(ticket, Ordering::AcqRel);
+        let kept = self.reported();
+        self.completed.fetch_max(ticket, Ordering::AcqRel);
+        if !self.is_ours() {
+            // Its owner may destroy it now. Who has not seen yet that the work is over still has one of these.
+            drop(self.direct.write());
+            drop(self.lock());
+        }
+        kept.map_or(Ok(()), Err)
+    }
+
+    /// Up to which ticket work may wait for something that the host does.
+    pub(super) fn held_until(&self) -> u64 {
+        self.held.load(Ordering::Acquire)
+    }
+
+    /// The work up to `ticket`, if it is not known to be over.
+    pub(super) fn blocker(self: &Arc<Self>, ticket: u64) -> Option<Blocker> {
+        let open = later::Queue::verdict(&**self, ticket) == Verdict::Open;
+        open.then(|| (Arc::clone(self) as Arc<dyn later::Queue>, ticket))
+    }
+
+    /// Blocks until the work with `ticket` is done.
+    pub(crate) fn wait_for(&self, ticket: u64) -> Result<()> {
+        if self.completed() >= ticket {
+            return Ok(());
+        }
+        let result = self.synchronize_unless_over(ticket).and_then(|issued| self.credit(issued));
+        later::catch_up();
+        result
+    }
+
+    /// For a call of the runtime that names the stream while its queue is not locked: no capture of it begins meanwhile.
+    pub(crate) fn direct(&self, what: &str) -> Result<RwLockReadGuard<'_, ()>> {
+        let direct = self.named()?;
+        self.refuse_captured(what)?;
+        Ok(direct)
+    }
+
+    /// As [`direct`](Self::direct), for who has no handle of the stream and wants to know of the work up to `ticket`. `None` if that is over:
+    /// a stream of other code may be gone then.
+    pub(super) fn direct_unless_over(&self, what: &str, ticket: u64) -> Result<Option<RwLockReadGuard<'_, ()>>> {
+        let direct = self.direct(what)?;
+        Ok((self.is_ours() || !self.is_over(ticket)).then_some(direct))
+    }
+
+    /// For a call of the runtime that names the stream, which stays the same C stream meanwhile, captured or not.
+    pub(crate) fn named(&self) -> Result<RwLockReadGuard<'_, ()>> {
+        context::check_caller()?;
+        Ok(self.direct.read())
+    }
+
+    /// Whether all work queued so far is over, well or not. An error of it, or one that was kept, comes back here.
+    pub(crate) fn is_idle(&self) -> Result<bool> {
+        let direct = self.direct("asking whether its work is done")?;
+        self.device.activate()?;
+        let issued = self.lock().issued;
+        // SAFETY: the stream is alive as long as `self`.
+        let status = unsafe { hip_sys::hipStreamQuery(self.raw()) };
+        drop(direct);
+        match Status(status.0) {
+            Status::SUCCESS => self.credit(issued).map(|()| true),
+            Status::NOT_READY => Ok(false),
+            _ => Err(self.told(status, "hipStreamQuery")),
+        }
+    }
+
+    /// Makes a call that copies from or to memory of the host's, and waits for the copy: memory of the host's is only borrowed.
+    pub(crate) fn copy_now(&self, call: impl FnOnce(hipStream_t) -> Result<()>) -> Result<()> {
+        let direct = self.direct("a copy from or to memory that is not pinned")?;
+        self.device.activate()?;
+        let copied = call(self.raw());
+        drop(direct);
+        // Most often nothing is left, and asking costs a fraction of waiting. What a call that failed has begun is waited for too.
+        let finished = self.is_idle().and_then(|idle| if idle { Ok(()) } else { self.wait_all() });
+        copied.and(finished)
+    }
+
+    /// Blocks until all work queued so far is over. An error of it, or one that was kept, comes back here.
+    pub(crate) fn wait_all(&self) -> Result<()> {
+        let result = self.synchronize().and_then(|issued| self.credit(issued));
+        later::catch_up();
+        result
+    }
+
+    /// What host functions and destructors have reported.
+    pub(crate) fn reported(&self) -> Option<Error> {
+        let graphs = std::mem::take(&mut self.lock().graphs);
+        self.report.take().or_else(|| graphs.iter().find_map(|report| report.take()))
+    }
+
+    pub(crate) fn report(&self) -> &Arc<Report> {
+        &self.report
+    }
+
+    /// Tells the report of a graph's host functions to who waits for this stream next.
+    pub(crate) fn watch(&self, report: &Arc<Report>) {
+        let graphs = &mut self.lock().graphs;
+        if !graphs.iter().any(|known| Arc::ptr_eq(known, report)) {
+            graphs.push(Arc::clone(report));
+        }
+    }
+
+    /// Blocks until all work queued so far is done, and returns the last ticket of it.
+    pub(super) fn synchronize(&self) -> Result<u64> {
+        let _span = trace::wait(self.device, self.id);
+        let _direct = self.direct("waiting for its work")?;
+        self.wait_raw()
+    }
+
+    /// As [`synchronize`](Self::synchronize), for who has no handle of the stream: no more is known to be done than the work up to `ticket`
+    /// if that was over before.
+    pub(super) fn synchronize_unless_over(&self, ticket: u64) -> Result<u64> {
+        let _span = trace::wait(self.device, self.id);
+        match self.direct_unless_over("waiting for its work", ticket)? {
+            Some(_direct) => self.wait_raw(),
+            None => Ok(ticket),
+        }
+    }
+
+    /// As [`synchronize`](Self::synchronize), for who has made sure that the stream is not captured meanwhile.
+    pub(super) fn wait_raw(&self) -> Result<u64> {
+        self.device.activate()?;
+        let issued = self.lock().issued;
+        // SAFETY: the stream is alive as long as `self`.
+        let status = unsafe { hip_sys::hipStreamSynchronize(self.raw()) };
+        if status.0 != 0 {
+            return Err(self.told(status, "hipStreamSynchronize"));
+        }
+        let mut state = self.lock();
+        if state.issued == issued {
+            state.launches.clear();
+        }
+        Ok(issued)
+    }
+
+    /// The error of the work that a wait was told, or the one that a destructor was told of the same work, which has its launches then.
+    pub(super) fn told(&self, status: hipError_t, function: &'static str) -> Error {
+        let _asking = self.asking.lock();
+        let own = || failed(status, function, self.describe_with_launches(""));
+        self.report.take_failed().unwrap_or_else(own)
+    }
+}
+
+impl later::Queue for StreamInner {
+    fn id(&self) -> u64 {
+        self.id
+    }
+
+    fn verdict(&self, ticket: u64) -> Verdict {
+        if self.is_over(ticket) {
+            Verdict::Over
+        } else if self.unknown.load(Ordering::Acquire) >= ticket {
+            Verdict::Unknown
+        } else {
+            Verdict::Open
+        }
+    }
+
+    fn ask(&self) {
+        if context::is_forked() {
+            return; // the work is the parent's
+        }
+        let _asking = self.asking.lock();
+        // A first failure may be the work's own, after which the stream is well, or broken for good.
+        for _ in 0..2 {
+            let Ok(_direct) = self.direct("asking whether its work is done") else { return };
+            let issued = self.lock().issued;
+            if self.verdict(issued) == Verdict::Over {
+                return; // who has waited for it may have destroyed the stream, if it is not ours
+            }
+            if let Err(error) = self.device.activate() {
+                self.report.put(error);
+                break;
+            }
+            // SAFETY: the stream is alive as long as `self`.
+            let status = unsafe { hip_sys::hipStreamQuery(self.raw()) };
+            match Status(status.0) {
+                Status::NOT_READY => return,
+                Status::SUCCESS => {
+                    self.over.fetch_max(issued, Ordering::AcqRel);
+                    if !self.report.is_pending() {
+                        self.completed.fetch_max(issued, Ordering::AcqRel);
+                    }
+                    return;
+                }
+                _ => self.report.put(failed(status, "hipStreamQuery", self.describe_with_launches(""))),
+            }
+        }
+        let issued = self.lock().issued;
+        self.unknown.fetch_max(issued, Ordering::AcqRel);
+    }
+}
