@@ -1,10 +1,11 @@
 //! What destructors leave to be done later: when the queued work that stands in the way is over, and where HIP may be called.
 //!
 //! A destructor does not wait. What it cannot do at once it leaves here. The *reaper*, a thread of this crate's that does nothing
-//! else, does it when the work is over; an allocation that would fail for lack of memory waits for it. No lock is held while any of
-//! it runs.
+//! else, does it when the work is over; an allocation that would fail for lack of memory waits for it, and one that comes while much is
+//! left does some of it: the reaper is one thread, and many may drop. No lock is held while any of it runs.
 
 use std::cell::Cell;
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Once, OnceLock, PoisonError};
@@ -14,7 +15,8 @@ use std::time::{Duration, Instant};
 use hip_sys::hipError_t;
 
 use crate::core::context;
-use crate::core::error::{Result, Status};
+use crate::core::device::Device;
+use crate::core::error::{Error, Result, Status};
 use crate::core::lock::{Mutex, MutexGuard};
 
 /// A queue of numbered work.
@@ -87,18 +89,42 @@ struct Job {
 }
 
 impl Job {
+    /// Does it, or drops it if nobody can know whether it may be done. It counts as running before.
+    fn run(self) {
+        let before = IN_JOB.replace(true);
+        // A panic of what somebody left is told by its hook. It is no business of the thread that happens to be here.
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            if self.verdict() == Verdict::Over {
+                (self.work)();
+            }
+        }));
+        if let Err(payload) = result {
+            // It may panic when it is dropped.
+            std::mem::forget(payload);
+        }
+        IN_JOB.set(before);
+        DONE.fetch_add(1, Ordering::AcqRel);
+        lock().running -= 1;
+    }
+
     fn verdict(&self) -> Verdict {
-        let verdicts = self.blockers.iter().map(|(queue, ticket)| queue.verdict(*ticket));
-        verdicts.fold(Verdict::Over, |all, verdict| match (all, verdict) {
-            (Verdict::Open, _) | (_, Verdict::Open) => Verdict::Open,
-            (Verdict::Unknown, _) | (_, Verdict::Unknown) => Verdict::Unknown,
-            _ => Verdict::Over,
-        })
+        let mut all = Verdict::Over;
+        for (queue, ticket) in &self.blockers {
+            match queue.verdict(*ticket) {
+                Verdict::Open => return Verdict::Open,
+                Verdict::Unknown => all = Verdict::Unknown,
+                Verdict::Over => {}
+            }
+        }
+        all
     }
 }
 
 struct State {
-    jobs: Vec<Job>,
+    /// What is done in no time when it is due.
+    jobs: VecDeque<Job>,
+    /// What may wait for a device when it is due.
+    slow: VecDeque<Job>,
     /// Jobs that some thread has taken and not finished.
     running: usize,
     reaper: Reaper,
@@ -114,14 +140,42 @@ enum Reaper {
     Missing,
 }
 
-static STATE: Mutex<State> =
-    Mutex::new(State { jobs: Vec::new(), running: 0, reaper: Reaper::NotStarted, ending: false });
+static STATE: Mutex<State> = Mutex::new(State {
+    jobs: VecDeque::new(),
+    slow: VecDeque::new(),
+    running: 0,
+    reaper: Reaper::NotStarted,
+    ending: false,
+});
+
+impl State {
+    fn is_empty(&self) -> bool {
+        self.jobs.is_empty() && self.slow.is_empty()
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Job> {
+        self.jobs.iter().chain(&self.slow)
+    }
+
+    /// To be called when the lists have changed.
+    fn count(&self) {
+        JOBS.store(self.jobs.len() + self.slow.len(), Ordering::Release);
+        QUICK.store(self.jobs.len(), Ordering::Relaxed);
+        SLOW.store(self.slow.len(), Ordering::Relaxed);
+    }
+}
 
 /// Told of each change of [`STATE`].
 static CHANGED: Condvar = Condvar::new();
 
 /// How many jobs there are: asked without a lock.
 static JOBS: AtomicUsize = AtomicUsize::new(0);
+
+/// How many of them are not slow.
+static QUICK: AtomicUsize = AtomicUsize::new(0);
+
+/// How many of them are.
+static SLOW: AtomicUsize = AtomicUsize::new(0);
 
 /// How many jobs were done.
 static DONE: AtomicUsize = AtomicUsize::new(0);
@@ -134,6 +188,15 @@ thread_local! {
     static IN_JOB: Cell<bool> = const { Cell::new(false) };
 }
 
+/// With more jobs than that, who allocates does some.
+const MANY: usize = 64;
+
+/// The same of slow ones, for which it may wait.
+const MANY_SLOW: usize = 64;
+
+/// How many of them an allocation looks at.
+const SHARE: usize = 4;
+
 /// How long the end of the process waits for what is left.
 const END: Duration = Duration::from_secs(10);
 
@@ -143,13 +206,26 @@ fn lock() -> MutexGuard<'static, State> {
 
 /// Leaves `work` to be done when all of `blockers` are over. If that cannot be known of one, `work` is dropped without being called.
 pub(crate) fn leave(blockers: Vec<Blocker>, work: impl FnOnce() + Send + 'static) {
+    leave_in(|state| &mut state.jobs, blockers, work);
+}
+
+/// As [`leave`], for work that may wait for a device when it is called.
+pub(crate) fn leave_slow(blockers: Vec<Blocker>, work: impl FnOnce() + Send + 'static) {
+    leave_in(|state| &mut state.slow, blockers, work);
+}
+
+fn leave_in(
+    list: impl FnOnce(&mut State) -> &mut VecDeque<Job>,
+    blockers: Vec<Blocker>,
+    work: impl FnOnce() + Send + 'static,
+) {
     if context::is_forked() {
         std::mem::forget((blockers, work)); // the parent's
         return;
     }
     let mut state = lock();
-    state.jobs.push(Job { blockers, work: Box::new(work) });
-    JOBS.store(state.jobs.len(), Ordering::Release);
+    list(&mut state).push_back(Job { blockers, work: Box::new(work) });
+    state.count();
     if state.reaper == Reaper::NotStarted {
         at_exit();
         let reaper = thread::Builder::new().name("hip-reaper".to_owned()).spawn(reap);
@@ -188,11 +264,18 @@ fn wake() {
 pub(crate) trait Outcome {
     /// Whether there was too little memory.
     fn lacks_memory(&self) -> bool;
+
+    /// It was not tried.
+    fn failed(error: Error) -> Self;
 }
 
 impl Outcome for hipError_t {
     fn lacks_memory(&self) -> bool {
         *self == hip_sys::hipErrorOutOfMemory
+    }
+
+    fn failed(error: Error) -> Self {
+        error.status().map_or(hip_sys::hipErrorInvalidDevice, hipError_t::from)
     }
 }
 
@@ -200,14 +283,60 @@ impl<T> Outcome for Result<T> {
     fn lacks_memory(&self) -> bool {
         self.as_ref().is_err_and(|error| error.status() == Some(Status::OUT_OF_MEMORY))
     }
+
+    fn failed(error: Error) -> Self {
+        Err(error)
+    }
 }
 
-/// Calls `allocate`. If there is too little memory, it waits until what destructors have left is done, and calls it once more. No lock
-/// may be held.
-pub(crate) fn with_memory<R: Outcome>(mut allocate: impl FnMut() -> R) -> R {
+/// Calls `allocate` with the device current. If there is too little memory, it waits until what destructors have left is done, and calls
+/// it once more. No lock may be held. Who calls this has made the device current, and with that checked that HIP may be called.
+pub(crate) fn with_memory<R: Outcome>(device: &Device, mut allocate: impl FnMut() -> R) -> R {
+    keep_up();
+    // What was left may be another device's.
+    let mut allocate = || device.activate().map_or_else(R::failed, |()| allocate());
     let before = DONE.load(Ordering::Acquire);
     let first = allocate();
     if first.lacks_memory() && (settle() || DONE.load(Ordering::Acquire) != before) { allocate() } else { first }
+}
+
+/// Does a few jobs if there are many, so that threads that make things and drop them do not outrun the reaper.
+#[inline]
+fn keep_up() {
+    if QUICK.load(Ordering::Relaxed) > MANY {
+        do_share(|state| &mut state.jobs);
+    }
+    if SLOW.load(Ordering::Relaxed) > MANY_SLOW {
+        do_share(|state| &mut state.slow);
+    }
+}
+
+#[cold]
+fn do_share(list: impl Fn(&mut State) -> &mut VecDeque<Job>) {
+    if context::is_no_place() || context::is_forked() || IN_JOB.get() {
+        return;
+    }
+    for _ in 0..SHARE {
+        let mut state = lock();
+        let Some(job) = list(&mut state).pop_front() else { return };
+        state.running += 1;
+        state.count();
+        drop(state);
+        for (queue, ticket) in &job.blockers {
+            if queue.verdict(*ticket) == Verdict::Open {
+                queue.ask();
+            }
+        }
+        if job.verdict() == Verdict::Open {
+            let mut state = lock();
+            list(&mut state).push_back(job);
+            state.running -= 1;
+            state.count();
+        } else {
+            job.run();
+        }
+        CHANGED.notify_all();
+    }
 }
 
 /// Whether somebody waits until all that is left is done: it may not be put off again.
@@ -231,8 +360,8 @@ pub(crate) fn settle() -> bool {
     let mut any = false;
     loop {
         let state = lock();
-        if let Some(job) = state.jobs.first() {
-            let blockers = job.blockers.clone();
+        let next = state.all().next().map(|job| job.blockers.clone());
+        if let Some(blockers) = next {
             drop(state);
             for (queue, ticket) in &blockers {
                 queue.wait(*ticket);
@@ -247,33 +376,25 @@ pub(crate) fn settle() -> bool {
     }
 }
 
+fn take_due(jobs: &mut VecDeque<Job>) -> Vec<Job> {
+    let due: VecDeque<Job>;
+    (*jobs, due) = std::mem::take(jobs).into_iter().partition(|job| job.verdict() == Verdict::Open);
+    due.into()
+}
+
 /// Does all that is due, and says whether there was any.
 fn sweep() -> bool {
     let due: Vec<Job> = {
         let mut state = lock();
-        let (open, due) = std::mem::take(&mut state.jobs).into_iter().partition(|job| job.verdict() == Verdict::Open);
-        let due: Vec<Job> = due;
-        state.jobs = open;
+        let mut due = take_due(&mut state.jobs);
+        due.extend(take_due(&mut state.slow));
         state.running += due.len();
-        JOBS.store(state.jobs.len(), Ordering::Release);
+        state.count();
         due
     };
     let any = !due.is_empty();
     for job in due {
-        let before = IN_JOB.replace(true);
-        // A panic of what somebody left is told by its hook. It is no business of the thread that happens to be here.
-        let result = catch_unwind(AssertUnwindSafe(|| {
-            if job.verdict() == Verdict::Over {
-                (job.work)();
-            }
-        }));
-        if let Err(payload) = result {
-            // It may panic when it is dropped.
-            std::mem::forget(payload);
-        }
-        IN_JOB.set(before);
-        DONE.fetch_add(1, Ordering::AcqRel);
-        lock().running -= 1;
+        job.run();
         CHANGED.notify_all();
     }
     any
@@ -284,14 +405,14 @@ fn reap() {
     let mut pause = Pause::new();
     loop {
         let mut state = lock();
-        while state.jobs.is_empty() {
+        while state.is_empty() {
             if state.ending {
                 return;
             }
             state = CHANGED.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         let mut queues: Vec<Arc<dyn Queue>> = Vec::new();
-        for (queue, ticket) in state.jobs.iter().flat_map(|job| &job.blockers) {
+        for (queue, ticket) in state.all().flat_map(|job| &job.blockers) {
             let asked = queues.iter().any(|known| known.id() == queue.id());
             if !asked && queue.verdict(*ticket) == Verdict::Open {
                 queues.push(Arc::clone(queue));
@@ -335,7 +456,7 @@ fn at_exit() {
         let mut state = lock();
         state.ending = true;
         CHANGED.notify_all();
-        while state.reaper == Reaper::Running && (state.running != 0 || !state.jobs.is_empty()) {
+        while state.reaper == Reaper::Running && (state.running != 0 || !state.is_empty()) {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 break;
@@ -432,6 +553,31 @@ mod tests {
         until("dropped", || dropped.load(Ordering::SeqCst) == 1);
     }
 
+    /// While the reaper is busy.
+    #[test]
+    fn who_allocates_does_some_of_it_when_much_is_left() {
+        let (begun, has_begun) = std::sync::mpsc::channel();
+        let (go_on, goes_on) = std::sync::mpsc::channel::<()>();
+        leave(Vec::new(), move || {
+            begun.send(()).unwrap();
+            let _ = goes_on.recv();
+        });
+        has_begun.recv().unwrap();
+        let done = Arc::new(AtomicUsize::new(0));
+        let queue = Manual::new(1, false);
+        for _ in 0..3 * MANY {
+            let done = Arc::clone(&done);
+            leave(vec![(queue.clone(), 1)], move || _ = done.fetch_add(1, Ordering::SeqCst));
+        }
+        for _ in 0..3 * MANY {
+            with_memory(&Device::of_tests(), || hip_sys::hipSuccess);
+        }
+        // Other tests' jobs may be among those that are left.
+        let done = done.load(Ordering::SeqCst);
+        assert!((MANY..3 * MANY).contains(&done), "{done}");
+        drop(go_on);
+    }
+
     #[test]
     fn an_allocation_that_fails_waits_for_what_is_left() {
         let queue = Manual::new(0, false);
@@ -444,7 +590,7 @@ mod tests {
             other.over.store(1, Ordering::SeqCst);
         });
         let mut calls = 0;
-        let got = with_memory(|| {
+        let got = with_memory(&Device::of_tests(), || {
             calls += 1;
             if freed.load(Ordering::SeqCst) == 0 { hip_sys::hipErrorOutOfMemory } else { hip_sys::hipSuccess }
         });

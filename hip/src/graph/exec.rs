@@ -20,6 +20,7 @@ use crate::core::call::check;
 use crate::core::context;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
+use crate::core::later::with_memory;
 use crate::core::lock::MutexGuard;
 use crate::core::releases::one_at_a_time;
 use crate::core::trace;
@@ -118,10 +119,12 @@ impl Graph {
         self.inner.device.activate()?;
         let aside = Aside::new(self)?;
         let mut raw: hipGraphExec_t = ptr::null_mut();
-        let _exclusive = exclusive();
-        let _one = one_at_a_time();
-        // SAFETY: `raw` is valid for a write; the graph is alive.
-        let status = unsafe { hip_sys::hipGraphInstantiateWithFlags(&mut raw, self.inner.raw, options.raw()) };
+        let status = with_memory(&self.inner.device, || {
+            let _exclusive = exclusive();
+            let _one = one_at_a_time();
+            // SAFETY: `raw` is valid for a write; the graph is alive.
+            unsafe { hip_sys::hipGraphInstantiateWithFlags(&mut raw, self.inner.raw, options.raw()) }
+        });
         check(status, "hipGraphInstantiateWithFlags", || self.describe())?;
         Ok(GraphExec {
             raw,

@@ -121,7 +121,7 @@ impl Allocation {
         let mut pointer = ptr::null_mut();
         device.activate()?;
         // SAFETY: `pointer` is valid for a write.
-        let status = with_memory(|| unsafe { hip_sys::hipMalloc(&mut pointer, bytes) });
+        let status = with_memory(device, || unsafe { hip_sys::hipMalloc(&mut pointer, bytes) });
         check(status, "hipMalloc", || format!("{bytes} bytes on device {}", device.index()))?;
         Ok(Self::from_parts(device, pointer, ptr::null_mut(), bytes, Owner::Malloc))
     }

@@ -140,7 +140,8 @@ impl<T: Pod> ManagedBuffer<T> {
             device.activate()?;
             let mut raw: *mut c_void = ptr::null_mut();
             // SAFETY: `raw` is valid for a write.
-            let status = with_memory(|| unsafe { hip_sys::hipMallocManaged(&mut raw, bytes, hipMemAttachGlobal) });
+            let status =
+                with_memory(device, || unsafe { hip_sys::hipMallocManaged(&mut raw, bytes, hipMemAttachGlobal) });
             check(status, "hipMallocManaged", || format!("{bytes} bytes of managed memory"))?;
             memory.adopt_host(raw, bytes, Owner::Managed);
             memory.pointer = raw;

@@ -160,7 +160,7 @@ impl<T: Pod> PinnedBuffer<T> {
             device.activate()?;
             let mut raw: *mut c_void = ptr::null_mut();
             // SAFETY: `raw` is valid for a write. The flags are some that there are.
-            let status = with_memory(|| unsafe { hip_sys::hipHostMalloc(&mut raw, bytes, options.flags()) });
+            let status = with_memory(device, || unsafe { hip_sys::hipHostMalloc(&mut raw, bytes, options.flags()) });
             check(status, "hipHostMalloc", || format!("{bytes} bytes of pinned host memory with {options:?}"))?;
             memory.adopt_host(raw, bytes, Owner::Host { portable: options.portable });
             // SAFETY: `bytes` bytes from hipHostMalloc, which nobody else has.

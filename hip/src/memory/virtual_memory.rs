@@ -151,7 +151,7 @@ impl PhysicalMemory {
         let bytes = whole(device, &properties, bytes)?;
         let mut raw: hipMemGenericAllocationHandle_t = ptr::null_mut();
         // SAFETY: `raw` is valid for a write, `properties` for a read; 0 is the only flag.
-        let status = with_memory(|| unsafe { hip_sys::hipMemCreate(&mut raw, bytes, &properties, 0) });
+        let status = with_memory(device, || unsafe { hip_sys::hipMemCreate(&mut raw, bytes, &properties, 0) });
         check(status, "hipMemCreate", || format!("{bytes} bytes on device {}", device.index()))?;
         Ok(Self { inner: Arc::new(PhysicalInner { raw, bytes, device: *device, mapped: AtomicBool::new(false) }) })
     }

@@ -49,6 +49,7 @@ use crate::core::call::check;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 pub use crate::core::geometry::{Dim3, LaunchConfig};
+use crate::core::later::with_memory;
 use crate::core::lock::Mutex;
 use crate::core::releases::one_at_a_time;
 use crate::core::trace;
@@ -105,9 +106,11 @@ impl Module {
         let image = Image::copy(&object.bytes);
         device.activate()?;
         let mut raw: hipModule_t = ptr::null_mut();
-        let _one = one_at_a_time();
-        // SAFETY: `raw` is valid for a write; the image is a whole ELF file, which says its own size, and outlives the module.
-        let status = unsafe { hip_sys::hipModuleLoadData(&mut raw, image.bytes().as_ptr().cast()) };
+        let status = with_memory(device, || {
+            let _one = one_at_a_time();
+            // SAFETY: `raw` is valid for a write; the image is a whole ELF file, which says its own size, and outlives the module.
+            unsafe { hip_sys::hipModuleLoadData(&mut raw, image.bytes().as_ptr().cast()) }
+        });
         check(status, "hipModuleLoadData", || {
             format!("a code object of {} bytes on device {}", image.bytes().len(), device.index())
         })?;

@@ -42,7 +42,7 @@ use crate::core::call::check;
 use crate::core::context;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
-use crate::core::later;
+use crate::core::later::{self, with_memory};
 use submit::ISOLATED;
 
 /// A queue of work on one device: copies, fills and kernels run in the order in which they were queued.
@@ -103,7 +103,8 @@ fn create_with_cu_mask(device: &Device, mask: &[u32]) -> Result<hipStream_t> {
     let words = u32::try_from(mask.len()).unwrap_or(u32::MAX);
     let mut raw: hipStream_t = ptr::null_mut();
     // SAFETY: `raw` is valid for a write, and the mask has `words` words.
-    let status = unsafe { hip_sys::hipExtStreamCreateWithCUMask(&mut raw, words, mask.as_ptr()) };
+    let status =
+        with_memory(device, || unsafe { hip_sys::hipExtStreamCreateWithCUMask(&mut raw, words, mask.as_ptr()) });
     check(status, "hipExtStreamCreateWithCUMask", || {
         format!("a stream on the compute units {mask:x?} of device {}", device.index())
     })?;
@@ -131,14 +132,15 @@ impl Stream {
             None => {
                 device.activate()?;
                 // SAFETY: `raw` is valid for a write.
-                let status = unsafe { hip_sys::hipStreamCreateWithFlags(&mut raw, flags) };
+                let status = with_memory(device, || unsafe { hip_sys::hipStreamCreateWithFlags(&mut raw, flags) });
                 check(status, "hipStreamCreateWithFlags", || format!("a stream on device {}", device.index()))?;
             }
             Some(priority) => {
                 Self::check_priority(device, priority)?;
                 device.activate()?;
                 // SAFETY: `raw` is valid for a write.
-                let status = unsafe { hip_sys::hipStreamCreateWithPriority(&mut raw, flags, priority) };
+                let status =
+                    with_memory(device, || unsafe { hip_sys::hipStreamCreateWithPriority(&mut raw, flags, priority) });
                 check(status, "hipStreamCreateWithPriority", || {
                     format!("a stream of priority {priority} on device {}", device.index())
                 })?;

@@ -104,7 +104,7 @@ fn try_when_idle(device: Device, since: Option<Instant>, call: impl FnOnce() + S
         false => blockers(device, patient),
     };
     if !blockers.is_empty() {
-        return later::leave(blockers, move || try_when_idle(device, since.or(Some(now)), call));
+        return later::leave_slow(blockers, move || try_when_idle(device, since.or(Some(now)), call));
     }
     // Not waited for in a thread of the user's.
     let none_may_be_held = match since {
@@ -114,7 +114,7 @@ fn try_when_idle(device: Device, since: Option<Instant>, call: impl FnOnce() + S
     // Some may have been queued since.
     if none_may_be_held.is_none() || !later::is_pressed() && !held().is_empty() {
         drop(none_may_be_held);
-        return later::leave(held(), move || try_when_idle(device, since.or(Some(now)), call));
+        return later::leave_slow(held(), move || try_when_idle(device, since.or(Some(now)), call));
     }
     call();
 }

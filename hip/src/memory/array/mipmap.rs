@@ -92,7 +92,7 @@ impl<T: Texel> MipmappedArray<T> {
         let (extent, flags) = shape.raw();
         let asked = || format!("{levels} levels of {shape} texels of {} on device {}", T::FORMAT, device.index());
         // SAFETY: `raw` is valid for a write, the description for a read.
-        let status = with_memory(|| unsafe {
+        let status = with_memory(device, || unsafe {
             hip_sys::hipMallocMipmappedArray(&mut raw, &T::FORMAT.raw(), extent, levels as u32, flags)
         });
         check(status, "hipMallocMipmappedArray", asked)?;

@@ -132,8 +132,9 @@ impl<T: Texel> Array<T> {
         let mut raw: hipArray_t = ptr::null_mut();
         let (extent, flags) = shape.raw();
         // SAFETY: `raw` is valid for a write, the description for a read.
-        let status =
-            with_memory(|| unsafe { hip_sys::hipMalloc3DArray(&mut raw, &T::FORMAT.raw(), extent, flags | more) });
+        let status = with_memory(device, || unsafe {
+            hip_sys::hipMalloc3DArray(&mut raw, &T::FORMAT.raw(), extent, flags | more)
+        });
         check(status, "hipMalloc3DArray", || format!("{shape} texels of {} on device {}", T::FORMAT, device.index()))?;
         Ok(Self { raw, device: *device, shape, usage: Usage::default(), owned: true, texels: PhantomData })
     }

@@ -70,14 +70,14 @@ impl<T: Pod> PitchedBuffer<T> {
         let asked = || format!("{extent} elements of {} bytes on device {}", size_of::<T>(), device.index());
         if extent.depth == 1 {
             // SAFETY: both are valid for a write.
-            let status = with_memory(|| unsafe {
+            let status = with_memory(device, || unsafe {
                 hip_sys::hipMallocPitch(&mut pitched.ptr, &mut pitched.pitch, row, extent.height)
             });
             check(status, "hipMallocPitch", asked)?;
         } else {
             let bytes = hipExtent { width: row, height: extent.height, depth: extent.depth };
             // SAFETY: `pitched` is valid for a write.
-            let status = with_memory(|| unsafe { hip_sys::hipMalloc3D(&mut pitched, bytes) });
+            let status = with_memory(device, || unsafe { hip_sys::hipMalloc3D(&mut pitched, bytes) });
             check(status, "hipMalloc3D", asked)?;
         }
         // No less than the elements, and what the runtime has allocated.

@@ -389,7 +389,7 @@ pub(crate) fn allocate(stream: &Stream, pool: Option<&Arc<PoolInner>>, bytes: us
             if pointer.is_null() { Err(failed(hipErrorOutOfMemory, function, what())) } else { Ok(()) }
         })
     };
-    let allocated = with_memory(&mut allocate);
+    let allocated = with_memory(&device, &mut allocate);
     if allocated.lacks_memory() {
         // What was freed in the order of the stream comes back when the stream has come to it.
         stream.inner.wait_all()?;
