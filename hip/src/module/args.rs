@@ -243,6 +243,8 @@ pub trait KernelArg {
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()>;
 }
 
+// Else the compiler would speak of `NoUninit` alone.
+#[diagnostic::do_not_recommend]
 impl<T: NoUninit> KernelArg for T {
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
         arguments.packed.value(bytemuck::bytes_of(self), std::any::type_name::<T>())

@@ -27,6 +27,12 @@ pub struct Shape {
 }
 
 /// A kind of parameter.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a parameter of a kernel",
+    label = "not a parameter of a kernel",
+    note = "a structure is passed by value if it is `#[repr(C)]` and implements `bytemuck::NoUninit`: `#[derive(Clone, Copy, NoUninit)]`",
+    note = "memory of `T` is `*const T`, `*mut T` or `DevicePtr<T>`, where `T` is `bytemuck::Pod`"
+)]
 pub trait Parameter {
     /// What the code object must say of it.
     const SHAPE: Shape;
@@ -95,6 +101,8 @@ impl Parameter for Stored {
     const SHAPE: Shape = pointer::<Surface<'_>>();
 }
 
+// Else the compiler would speak of `NoUninit` alone.
+#[diagnostic::do_not_recommend]
 impl<T: NoUninit> Parameter for Value<T> {
     const SHAPE: Shape =
         Shape { size: size_of::<T>(), align: align_of::<T>(), pointer: false, type_name: std::any::type_name::<T> };
@@ -144,7 +152,8 @@ impl<T: Pod> Address<T> {
     }
 }
 
-impl<T: NoUninit> Value<T> {
+// That `T` can be passed, `Parameter` says, and says it once.
+impl<T> Value<T> {
     /// The argument as it is.
     #[inline]
     pub fn convert(argument: T) -> T {

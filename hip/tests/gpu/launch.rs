@@ -217,6 +217,23 @@ fn shared_memory_static_and_dynamic() {
 }
 
 #[test]
+fn shared_memory_that_was_not_asked_for_is_a_fault_that_says_how_to_ask() {
+    if !is_child() {
+        in_child("launch::shared_memory_that_was_not_asked_for_is_a_fault_that_says_how_to_ask", &[]);
+        return;
+    }
+    let device = Device::get(0).unwrap();
+    let stream = Stream::new(&device).unwrap();
+    let reverse = kernel("reverse_in_dynamic_lds").unwrap();
+    let mut data = DeviceBuffer::<i32>::zeroed(&device, 256).unwrap();
+    // SAFETY: not safe at all on a GPU; the software GPU checks every access, which is the point.
+    unsafe { reverse.launch(&stream, LaunchConfig::new(1, 256).with_shared_bytes(512), (&mut data,)) }.unwrap();
+    let text = stream.synchronize().unwrap_err().to_string();
+    assert!(text.contains("the workgroup has 512 bytes of LDS: 0 static, 512 dynamic"), "{text}");
+    assert!(text.contains("LaunchConfig::with_shared_bytes asks for"), "{text}");
+}
+
+#[test]
 fn a_store_out_of_bounds_comes_back_with_the_name_of_the_launch() {
     if !is_child() {
         in_child("launch::a_store_out_of_bounds_comes_back_with_the_name_of_the_launch", &[]);
