@@ -104,6 +104,8 @@ impl<'a> Operands<'a> {
 
 /// Bytes of scratch memory for each scalar.
 const SCRATCH: usize = 16;
+/// Where in the scratch memory a number for the host is, in bytes.
+const RESULT: usize = 48;
 
 impl<L: Library> Handle<L> {
     /// A handle of the stream's device, whose work is queued on the stream.
@@ -156,10 +158,45 @@ impl<L: Library> Handle<L> {
     ) -> Result<R, L::Error> {
         let uses = self.uses(operands);
         // SAFETY: the caller's call, after the handle was told the stream, and fills of the handle's own memory.
-        unsafe { uses.call(|stream| self.prepared(stream, scalars, None, call)) }
+        unsafe { uses.call(|stream| self.prepared(stream, scalars, None, |handle, _, scalars| call(handle, scalars))) }
     }
 
-    /// As [`call`](Self::call), for a call that waits: one that returns a number to the host, or allocates. Scalars and results are the host's.
+    /// As [`call`](Self::call), for a call without scalars that returns one number to the host, of at most 16 bytes, and waits for it.
+    /// `call` gets the handle, and an address in device memory for the number.
+    ///
+    /// # Errors
+    /// Those of `call` and of [`Uses::call_blocking`](hip::interop::Uses::call_blocking): while the stream is captured, it is an error.
+    ///
+    /// # Safety
+    /// That of [`Uses::call`](hip::interop::Uses::call).
+    pub unsafe fn call_for_number<'a, N: hip::Pod>(
+        &'a self,
+        operands: Operands<'a>,
+        call: impl FnOnce(*mut c_void, *mut c_void) -> Result<(), L::Error>,
+    ) -> Result<N, L::Error> {
+        const { assert!(size_of::<N>() <= SCRATCH) };
+        let raw = self.stream.as_raw();
+        let uses = self.uses(operands);
+        let mut number = N::zeroed();
+        let result = |handle, scratch: usize| {
+            // Libraries write to the host as well, but rocBLAS of 5.7 does so before the number is there.
+            let from = (scratch + RESULT) as *mut c_void;
+            call(handle, from)?;
+            let (to, bytes) = ((&raw mut number).cast(), size_of::<N>());
+            // SAFETY: a part of the handle's scratch memory, and a number that is there until the stream was waited for.
+            let status = unsafe { sys::hipMemcpyAsync(to, from, bytes, sys::hipMemcpyDeviceToHost, raw) };
+            // SAFETY: the handle's stream.
+            let waited = unsafe { sys::hipStreamSynchronize(raw) };
+            Status::from(status).check("hipMemcpyAsync", || "a number".to_owned())?;
+            Status::from(waited).check("hipStreamSynchronize", || "for a number".to_owned())?;
+            Ok(())
+        };
+        // SAFETY: the caller's call, after the handle was told the stream, and a copy of the handle's own memory.
+        unsafe { uses.call_blocking(|_| self.prepared(raw, &[], Some(true), |handle, scratch, _| result(handle, scratch)))? };
+        Ok(number)
+    }
+
+    /// As [`call`](Self::call), for a call that waits, or that works on the host. Scalars and results are the host's.
     ///
     /// # Errors
     /// Those of `call` and of [`Uses::call_blocking`](hip::interop::Uses::call_blocking): while the stream is captured, it is an error.
@@ -173,9 +210,8 @@ impl<L: Library> Handle<L> {
     ) -> Result<R, L::Error> {
         let raw = self.stream.as_raw();
         let uses = self.uses(operands);
-        let call = |handle, _: [_; 0]| call(handle);
         // SAFETY: the caller's call, after the handle was told the stream.
-        unsafe { uses.call_blocking(|_| self.prepared(raw, &[], Some(false), call)) }
+        unsafe { uses.call_blocking(|_| self.prepared(raw, &[], Some(false), |handle, _, _| call(handle))) }
     }
 
     /// As [`call`](Self::call), for a call without scalars that writes a number to device memory.
@@ -192,7 +228,7 @@ impl<L: Library> Handle<L> {
     ) -> Result<R, L::Error> {
         let uses = self.uses(operands);
         // SAFETY: the caller's call, after the handle was told the stream.
-        unsafe { uses.call(|stream| self.prepared(stream, &[], Some(true), |handle, _| call(handle))) }
+        unsafe { uses.call(|stream| self.prepared(stream, &[], Some(true), |handle, _, _| call(handle))) }
     }
 
     fn uses<'a>(&'a self, operands: Operands<'a>) -> hip::interop::Uses<'a> {
@@ -210,7 +246,7 @@ impl<L: Library> Handle<L> {
         stream: hipStream_t,
         scalars: &[Factor; N],
         device_pointers: Option<bool>,
-        call: impl FnOnce(*mut c_void, [*const c_void; N]) -> Result<R, L::Error>,
+        call: impl FnOnce(*mut c_void, usize, [*const c_void; N]) -> Result<R, L::Error>,
     ) -> Result<R, L::Error> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.stream != Some(stream) {
@@ -239,7 +275,7 @@ impl<L: Library> Handle<L> {
                 }
             };
         }
-        call(state.raw, addresses)
+        call(state.raw, state.scratch.as_device_ptr().address() as usize, addresses)
     }
 
     /// Runs something that changes the handle itself: a mode, a workspace.

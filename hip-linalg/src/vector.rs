@@ -76,6 +76,13 @@ impl<P: Place> Vector<P> {
         self.increment
     }
 
+    /// The same elements in the order of memory.
+    #[must_use]
+    pub fn forward(mut self) -> Self {
+        self.increment = isize::try_from(self.increment.unsigned_abs()).unwrap_or(isize::MAX);
+        self
+    }
+
     /// How many vectors there are.
     #[must_use]
     pub fn batch_size(&self) -> Batch {

@@ -166,17 +166,37 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Makes a call that waits, with results on the host.
-    pub(crate) fn run_blocking<F>(self, forms: &'static Forms, call: F) -> Result<()>
+    /// Makes a call that returns a number to the host, and waits for it. `make` gets the address for the number.
+    pub(crate) fn run_for_number<N: hip::Pod, F>(
+        self,
+        forms: &'static Forms,
+        make: impl FnOnce(*const c_void) -> F,
+    ) -> Result<N>
     where
         F: FnOnce(NonNull<c_void>, Form, *mut c_void) -> hipblasStatus_t,
     {
         let Found { function, form, name } = self.find(forms)?;
         if form.batch != Batch::One {
-            return Err(invalid("an operand", format!("{:?}", form.batch), "one vector: use the method with `_into` for batches"));
+            let allowed = "one vector: use the method with `_into` for batches";
+            return Err(invalid("an operand", format!("{:?}", form.batch), allowed));
         }
         let Self { blas, operands, shapes } = self;
-        // SAFETY: as in `run`; the result is the caller's, which waits.
+        // SAFETY: as in `run`.
+        unsafe {
+            blas.handle.call_for_number(operands, |handle, number| {
+                check(make(number.cast_const())(function, form, handle), name, || asked(&shapes, form))
+            })
+        }
+    }
+
+    /// Makes a call that works on the host.
+    pub(crate) fn run_blocking<F>(self, forms: &'static Forms, call: F) -> Result<()>
+    where
+        F: FnOnce(NonNull<c_void>, Form, *mut c_void) -> hipblasStatus_t,
+    {
+        let Found { function, form, name } = self.find(forms)?;
+        let Self { blas, operands, shapes } = self;
+        // SAFETY: as in `run`; what it writes on the host is the caller's, which waits.
         unsafe {
             blas.handle.call_blocking(operands, |handle| {
                 check(call(function, form, handle), name, || asked(&shapes, form))

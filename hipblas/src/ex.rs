@@ -203,7 +203,7 @@ impl Blas {
         alpha: impl Into<ScalarRef<'a, A>>,
         x: impl Into<VectorMut<'a, T>>,
     ) -> Result<()> {
-        let x = x.into();
+        let x = x.into().forward();
         let (element, factor, execution) = (type_code::<T>(), type_code::<A>(), type_code::<T::Execution>());
         let mut call = self.start();
         let n = call.size(x.len());
@@ -272,7 +272,7 @@ impl Blas {
         x: impl Into<VectorRef<'a, T>>,
         out: impl Into<DeviceSliceMut<'a, T::Real>>,
     ) -> Result<()> {
-        let (x, out) = (x.into(), out.into());
+        let (x, out) = (x.into().forward(), out.into());
         long_enough(out.len(), x.batch_size())?;
         let (element, real, execution) = (type_code::<T>(), type_code::<T::Real>(), type_code::<E::Real>());
         let mut call = self.start();

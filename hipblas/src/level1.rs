@@ -46,13 +46,12 @@ macro_rules! reductions {
         /// [`Error::Invalid`](crate::Error::Invalid) for a batch; those of the queued work.
         #[doc(alias($($alias),*))]
         pub fn $name<'a, T: $trait>(&'a self, x: impl Into<VectorRef<'a, T>>) -> Result<T::Real> {
-            let x = x.into();
+            // BLAS takes a vector that runs backwards for an empty one here; the order makes no difference.
+            let x = x.into().forward();
             let mut call = self.start();
             let n = call.size(x.len());
             let x = call.vector("x", &x)?;
-            let mut result = T::Real::ZERO;
-            call.run_blocking(T::forms(), raw::$name(n, x, (&raw mut result).cast_const().cast()))?;
-            Ok(result)
+            call.run_for_number(T::forms(), |result| raw::$name(n, x, result))
         }
 
         #[doc = concat!("Writes ", $what, " to device memory: one number for each member of a batch.")]
@@ -64,7 +63,8 @@ macro_rules! reductions {
             x: impl Into<VectorRef<'a, T>>,
             out: impl Into<DeviceSliceMut<'a, T::Real>>,
         ) -> Result<()> {
-            let x = x.into();
+            // BLAS takes a vector that runs backwards for an empty one here; the order makes no difference.
+            let x = x.into().forward();
             let mut call = self.start();
             let n = call.size(x.len());
             let batch = x.batch_size();
@@ -81,17 +81,16 @@ macro_rules! indices {
         /// `None` for a vector of no elements.
         ///
         /// # Errors
-        /// [`Error::Invalid`](crate::Error::Invalid) for a batch; those of the queued work.
+        /// [`Error::Invalid`](crate::Error::Invalid) for a batch and for a vector that runs backwards; those of the queued work.
         #[doc(alias($($alias),*))]
         pub fn $name<'a, T: $trait>(&'a self, x: impl Into<VectorRef<'a, T>>) -> Result<Option<usize>> {
-            let x = x.into();
+            let x = forwards(x.into())?;
             let mut call = self.start();
             let n = call.size(x.len());
             let x = call.vector("x", &x)?;
-            // As large as that of the form with 64-bit integers.
-            let mut result = 0_i64;
             let wide = call.find(T::forms())?.form.wide;
-            call.run_blocking(T::forms(), raw::$name(n, x, (&raw mut result).cast_const().cast()))?;
+            // As large as that of the form with 64-bit integers.
+            let result: i64 = call.run_for_number(T::forms(), |result| raw::$name(n, x, result))?;
             let result = if wide { result } else { i64::from(narrow(result)) };
             Ok(usize::try_from(result).ok().and_then(|index| index.checked_sub(1)))
         }
@@ -100,13 +99,13 @@ macro_rules! indices {
         /// as in BLAS, and is 0 for a vector of no elements.
         ///
         /// # Errors
-        /// [`Error::Invalid`](crate::Error::Invalid) if `out` is too short, or a vector has more than 2³¹ elements.
+        /// [`Error::Invalid`](crate::Error::Invalid) if `out` is too short, a vector runs backwards, or it has more than 2³¹ elements.
         pub fn $into<'a, T: $trait>(
             &'a self,
             x: impl Into<VectorRef<'a, T>>,
             out: impl Into<DeviceSliceMut<'a, c_int>>,
         ) -> Result<()> {
-            let x = x.into();
+            let x = forwards(x.into())?;
             let mut call = self.start();
             let n = call.size(x.len());
             let batch = x.batch_size();
@@ -118,6 +117,14 @@ macro_rules! indices {
             call.run_into(T::forms(), raw::$name(n, x, out))
         }
     )*};
+}
+
+/// The vector, unless its increment is negative: BLAS takes it for empty then.
+fn forwards<T>(x: VectorRef<'_, T>) -> Result<VectorRef<'_, T>> {
+    if x.increment() < 0 {
+        return Err(invalid("the increment of x", x.increment().to_string(), "positive, for an index"));
+    }
+    Ok(x)
 }
 
 /// The integer that the 32-bit forms have written to the beginning.
@@ -143,9 +150,7 @@ macro_rules! inner_products {
             let mut call = self.start();
             let n = call.size(x.len());
             let (x, y) = (call.vector("x", &x)?, call.vector("y", &y)?);
-            let mut result = T::ZERO;
-            call.run_blocking(T::forms(), raw::$name(n, x, y, (&raw mut result).cast_const().cast()))?;
-            Ok(result)
+            call.run_for_number(T::forms(), |result| raw::$name(n, x, y, result))
         }
 
         #[doc = concat!("Writes ", $formula, " to device memory: one number for each member of a batch.")]
@@ -202,7 +207,7 @@ impl Blas {
         alpha: impl Into<ScalarRef<'a, A>>,
         x: impl Into<VectorMut<'a, T>>,
     ) -> Result<()> {
-        let x = x.into();
+        let x = x.into().forward();
         let mut call = self.start();
         let n = call.size(x.len());
         let alpha = call.factor("alpha", alpha)?;

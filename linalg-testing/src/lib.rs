@@ -1,9 +1,15 @@
 //! References on the host in complex numbers of 64 bits, with the error bounds that theory gives: |computed − exact| ≤ c·n·ε·|A||B|,
 //! element by element (Higham, Accuracy and Stability of Numerical Algorithms, chapter 3).
 
+mod memory;
+
 use half::{bf16, f16};
 use hip_linalg::Scalar;
 use num_complex::{Complex32, Complex64};
+
+pub use memory::{
+    Held, HeldMut, Kind, Layout, Memory, TestMatrix, TestVector, packed, packed_mut, unpacked, vector_mut,
+};
 
 /// A number that tests convert to the reference's and back.
 pub trait Number: Scalar {
