@@ -114,7 +114,8 @@ impl<L: Library> Handle<L> {
     /// The library's, and those of an allocation.
     pub fn new(stream: &Stream) -> Result<Self, L::Error> {
         if hip::backend()? != Backend::Rocm {
-            let reason = "the embedded software GPU has no libraries; ROCm's own run on it under `hip-sim run`".to_owned();
+            let reason =
+                "the embedded software GPU has no libraries; ROCm's own run on it under `hip-sim run`".to_owned();
             return Err(Error::Unsupported { what: "a library of ROCm on this backend", reason }.into());
         }
         let device = stream.device();
@@ -192,7 +193,9 @@ impl<L: Library> Handle<L> {
             Ok(())
         };
         // SAFETY: the caller's call, after the handle was told the stream, and a copy of the handle's own memory.
-        unsafe { uses.call_blocking(|_| self.prepared(raw, &[], Some(true), |handle, scratch, _| result(handle, scratch)))? };
+        unsafe {
+            uses.call_blocking(|_| self.prepared(raw, &[], Some(true), |handle, scratch, _| result(handle, scratch)))?
+        };
         Ok(number)
     }
 

@@ -599,7 +599,11 @@ impl<'a, T> BandRef<'a, T> {
         let needed = lower.checked_add(upper).and_then(|sum| sum.checked_add(1));
         if diagonals.op != Op::default() || Some(diagonals.rows) != needed {
             let found = format!("of {} rows in memory, {:?}", diagonals.rows, diagonals.op);
-            return Err(invalid("the diagonals of a band", found, format!("of {lower} + {upper} + 1 rows, column-major")));
+            return Err(invalid(
+                "the diagonals of a band",
+                found,
+                format!("of {lower} + {upper} + 1 rows, column-major"),
+            ));
         }
         Ok(Self { matrix: diagonals, rows, lower, upper, unit: false })
     }
@@ -629,7 +633,8 @@ impl<'a, T> BandRef<'a, T> {
     /// [`Error::InvalidValue`] if it has diagonals on both sides, or is not square.
     pub fn stored(&self, what: &'static str) -> Result<Uplo> {
         if self.rows != self.matrix.cols || (self.lower != 0 && self.upper != 0) {
-            let found = format!("of {} x {} with {} + {} diagonals", self.rows, self.matrix.cols, self.lower, self.upper);
+            let found =
+                format!("of {} x {} with {} + {} diagonals", self.rows, self.matrix.cols, self.lower, self.upper);
             return Err(invalid(what, found, "square, with diagonals on one side of the main one"));
         }
         Ok(if self.upper == 0 { Uplo::Lower } else { Uplo::Upper })

@@ -7,7 +7,8 @@ use hip::Stream;
 use hip::sys::hipStream_t;
 use hip_linalg::{Handle, Library};
 
-use crate::{Error, Result, check, raw};
+use crate::raw::{self, Api};
+use crate::{Error, Result, check};
 
 pub(crate) struct HipBlas;
 
@@ -19,6 +20,17 @@ impl Library for HipBlas {
         // SAFETY: it writes a handle there.
         let status = unsafe { raw::hipblasCreate(&mut handle) };
         check(status, "hipblasCreate", || "a handle of the current device".to_owned())?;
+        if raw::api() == Api::V5 {
+            // Else 8-bit integers are taken in groups of four.
+            const INT8: u32 = 1;
+            // SAFETY: the handle.
+            let status = unsafe { raw::hipblasSetInt8Datatype(handle, INT8) };
+            if let Err(error) = check(status, "hipblasSetInt8Datatype", String::new) {
+                // SAFETY: the handle, which nobody else has.
+                unsafe { Self::destroy(handle) };
+                return Err(error);
+            }
+        }
         Ok(handle)
     }
 

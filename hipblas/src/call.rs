@@ -25,12 +25,7 @@ pub(crate) fn fits(what: &'static str, found: usize, needed: usize, of: &str) ->
 }
 
 /// An error unless the shapes are the same.
-pub(crate) fn fits_shape(
-    what: &'static str,
-    found: (usize, usize),
-    needed: (usize, usize),
-    of: &str,
-) -> Result<()> {
+pub(crate) fn fits_shape(what: &'static str, found: (usize, usize), needed: (usize, usize), of: &str) -> Result<()> {
     if found == needed {
         return Ok(());
     }
@@ -198,9 +193,8 @@ impl<'a> Call<'a> {
         let Self { blas, operands, shapes } = self;
         // SAFETY: as in `run`; what it writes on the host is the caller's, which waits.
         unsafe {
-            blas.handle.call_blocking(operands, |handle| {
-                check(call(function, form, handle), name, || asked(&shapes, form))
-            })
+            blas.handle
+                .call_blocking(operands, |handle| check(call(function, form, handle), name, || asked(&shapes, form)))
         }
     }
 }

@@ -181,7 +181,18 @@ impl Blas {
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) for vectors of different lengths.
-    #[doc(alias("hipblasHaxpy", "hipblasSaxpy", "hipblasDaxpy", "hipblasCaxpy", "hipblasZaxpy", "cublasHaxpy", "cublasSaxpy", "cublasDaxpy", "cublasCaxpy", "cublasZaxpy"))]
+    #[doc(alias(
+        "hipblasHaxpy",
+        "hipblasSaxpy",
+        "hipblasDaxpy",
+        "hipblasCaxpy",
+        "hipblasZaxpy",
+        "cublasHaxpy",
+        "cublasSaxpy",
+        "cublasDaxpy",
+        "cublasCaxpy",
+        "cublasZaxpy"
+    ))]
     pub fn axpy<'a, T: Axpy>(
         &'a self,
         alpha: impl Into<ScalarRef<'a, T>>,
@@ -201,7 +212,20 @@ impl Blas {
     ///
     /// # Errors
     /// Those of the library.
-    #[doc(alias("hipblasSscal", "hipblasDscal", "hipblasCscal", "hipblasZscal", "hipblasCsscal", "hipblasZdscal", "cublasSscal", "cublasDscal", "cublasCscal", "cublasZscal", "cublasCsscal", "cublasZdscal"))]
+    #[doc(alias(
+        "hipblasSscal",
+        "hipblasDscal",
+        "hipblasCscal",
+        "hipblasZscal",
+        "hipblasCsscal",
+        "hipblasZdscal",
+        "cublasSscal",
+        "cublasDscal",
+        "cublasCscal",
+        "cublasZscal",
+        "cublasCsscal",
+        "cublasZdscal"
+    ))]
     pub fn scal<'a, A: Scalar, T: Scal<A>>(
         &'a self,
         alpha: impl Into<ScalarRef<'a, A>>,
@@ -219,7 +243,16 @@ impl Blas {
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) for vectors of different lengths.
-    #[doc(alias("hipblasScopy", "hipblasDcopy", "hipblasCcopy", "hipblasZcopy", "cublasScopy", "cublasDcopy", "cublasCcopy", "cublasZcopy"))]
+    #[doc(alias(
+        "hipblasScopy",
+        "hipblasDcopy",
+        "hipblasCcopy",
+        "hipblasZcopy",
+        "cublasScopy",
+        "cublasDcopy",
+        "cublasCcopy",
+        "cublasZcopy"
+    ))]
     pub fn copy<'a, T: Copy>(&'a self, x: impl Into<VectorRef<'a, T>>, y: impl Into<VectorMut<'a, T>>) -> Result<()> {
         let (x, y) = (x.into(), y.into());
         fits("the length of y", y.len(), x.len(), "as x")?;
@@ -233,7 +266,16 @@ impl Blas {
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) for vectors of different lengths.
-    #[doc(alias("hipblasSswap", "hipblasDswap", "hipblasCswap", "hipblasZswap", "cublasSswap", "cublasDswap", "cublasCswap", "cublasZswap"))]
+    #[doc(alias(
+        "hipblasSswap",
+        "hipblasDswap",
+        "hipblasCswap",
+        "hipblasZswap",
+        "cublasSswap",
+        "cublasDswap",
+        "cublasCswap",
+        "cublasZswap"
+    ))]
     pub fn swap<'a, T: Swap>(&'a self, x: impl Into<VectorMut<'a, T>>, y: impl Into<VectorMut<'a, T>>) -> Result<()> {
         let (x, y) = (x.into(), y.into());
         fits("the length of y", y.len(), x.len(), "as x")?;
@@ -262,7 +304,20 @@ impl Blas {
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) for vectors of different lengths.
-    #[doc(alias("hipblasSrot", "hipblasDrot", "hipblasCrot", "hipblasZrot", "hipblasCsrot", "hipblasZdrot", "cublasSrot", "cublasDrot", "cublasCrot", "cublasZrot", "cublasCsrot", "cublasZdrot"))]
+    #[doc(alias(
+        "hipblasSrot",
+        "hipblasDrot",
+        "hipblasCrot",
+        "hipblasZrot",
+        "hipblasCsrot",
+        "hipblasZdrot",
+        "cublasSrot",
+        "cublasDrot",
+        "cublasCrot",
+        "cublasZrot",
+        "cublasCsrot",
+        "cublasZdrot"
+    ))]
     pub fn rot<'a, S: Scalar, T: Rot<S>>(
         &'a self,
         x: impl Into<VectorMut<'a, T>>,
@@ -283,7 +338,16 @@ impl Blas {
     ///
     /// # Errors
     /// Those of the library.
-    #[doc(alias("hipblasSrotg", "hipblasDrotg", "hipblasCrotg", "hipblasZrotg", "cublasSrotg", "cublasDrotg", "cublasCrotg", "cublasZrotg"))]
+    #[doc(alias(
+        "hipblasSrotg",
+        "hipblasDrotg",
+        "hipblasCrotg",
+        "hipblasZrotg",
+        "cublasSrotg",
+        "cublasDrotg",
+        "cublasCrotg",
+        "cublasZrotg"
+    ))]
     pub fn rotg<T: Rotg>(&self, a: T, b: T) -> Result<Givens<T>> {
         let (mut a, mut b, mut c, mut s) = (a, b, T::Real::ZERO, T::ZERO);
         let call = self.start();

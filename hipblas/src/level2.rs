@@ -235,7 +235,16 @@ impl Blas {
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) if the shapes do not fit, or A is conjugated without being transposed.
-    #[doc(alias("hipblasSgemv", "hipblasDgemv", "hipblasCgemv", "hipblasZgemv", "cublasSgemv", "cublasDgemv", "cublasCgemv", "cublasZgemv"))]
+    #[doc(alias(
+        "hipblasSgemv",
+        "hipblasDgemv",
+        "hipblasCgemv",
+        "hipblasZgemv",
+        "cublasSgemv",
+        "cublasDgemv",
+        "cublasCgemv",
+        "cublasZgemv"
+    ))]
     pub fn gemv<'a, T: Gemv>(
         &'a self,
         alpha: impl Into<ScalarRef<'a, T>>,
@@ -260,7 +269,16 @@ impl Blas {
     ///
     /// # Errors
     /// As [`gemv`](Self::gemv).
-    #[doc(alias("hipblasSgbmv", "hipblasDgbmv", "hipblasCgbmv", "hipblasZgbmv", "cublasSgbmv", "cublasDgbmv", "cublasCgbmv", "cublasZgbmv"))]
+    #[doc(alias(
+        "hipblasSgbmv",
+        "hipblasDgbmv",
+        "hipblasCgbmv",
+        "hipblasZgbmv",
+        "cublasSgbmv",
+        "cublasDgbmv",
+        "cublasCgbmv",
+        "cublasZgbmv"
+    ))]
     pub fn gbmv<'a, T: Gbmv>(
         &'a self,
         alpha: impl Into<ScalarRef<'a, T>>,
@@ -286,7 +304,16 @@ impl Blas {
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) if the shapes do not fit.
-    #[doc(alias("hipblasSger", "hipblasDger", "hipblasCgeru", "hipblasZgeru", "cublasSger", "cublasDger", "cublasCgeru", "cublasZgeru"))]
+    #[doc(alias(
+        "hipblasSger",
+        "hipblasDger",
+        "hipblasCgeru",
+        "hipblasZgeru",
+        "cublasSger",
+        "cublasDger",
+        "cublasCgeru",
+        "cublasZgeru"
+    ))]
     pub fn ger<'a, T: Ger>(
         &'a self,
         alpha: impl Into<ScalarRef<'a, T>>,

@@ -50,7 +50,11 @@ fn rank_op<T: Scalar>(what: &'static str, a: &MatrixRef<'_, T>, hermitian: bool)
     let code = a.op().code::<T>(what)?;
     let other = if hermitian && T::COMPLEX { 113 } else { 112 };
     if code != 111 && code != other {
-        return Err(invalid(what, format!("{:?} in memory", a.op()), if hermitian { "not only transposed" } else { "not conjugated" }));
+        return Err(invalid(
+            what,
+            format!("{:?} in memory", a.op()),
+            if hermitian { "not only transposed" } else { "not conjugated" },
+        ));
     }
     Ok(code)
 }
@@ -125,7 +129,18 @@ impl Blas {
     ///
     /// # Errors
     /// [`Error::Invalid`] if the shapes do not fit, or a matrix is conjugated without being transposed.
-    #[doc(alias("hipblasHgemm", "hipblasSgemm", "hipblasDgemm", "hipblasCgemm", "hipblasZgemm", "cublasHgemm", "cublasSgemm", "cublasDgemm", "cublasCgemm", "cublasZgemm"))]
+    #[doc(alias(
+        "hipblasHgemm",
+        "hipblasSgemm",
+        "hipblasDgemm",
+        "hipblasCgemm",
+        "hipblasZgemm",
+        "cublasHgemm",
+        "cublasSgemm",
+        "cublasDgemm",
+        "cublasCgemm",
+        "cublasZgemm"
+    ))]
     pub fn gemm<'a, T: Gemm>(
         &'a self,
         alpha: impl Into<ScalarRef<'a, T>>,
@@ -164,7 +179,16 @@ impl Blas {
     ///
     /// # Errors
     /// [`Error::Invalid`] if the shapes do not fit, or BLAS lacks the form.
-    #[doc(alias("hipblasStrmm", "hipblasDtrmm", "hipblasCtrmm", "hipblasZtrmm", "cublasStrmm", "cublasDtrmm", "cublasCtrmm", "cublasZtrmm"))]
+    #[doc(alias(
+        "hipblasStrmm",
+        "hipblasDtrmm",
+        "hipblasCtrmm",
+        "hipblasZtrmm",
+        "cublasStrmm",
+        "cublasDtrmm",
+        "cublasCtrmm",
+        "cublasZtrmm"
+    ))]
     pub fn trmm<'a, T: Trmm>(
         &'a self,
         side: Side,
@@ -211,7 +235,11 @@ impl Blas {
         let alpha = call.factor("alpha", alpha)?;
         let (a, b, c) = (call.matrix("A", a.matrix())?, call.matrix("B", &b)?, call.matrix_mut("C", c)?);
         if raw::api() == raw::Api::V5 && raw::load_error().is_none() {
-            return Err(invalid("the hipBLAS for trmm_to", "of a release before 6.2", "of 6.2 or newer; trmm is in all"));
+            return Err(invalid(
+                "the hipBLAS for trmm_to",
+                "of a release before 6.2",
+                "of 6.2 or newer; trmm is in all",
+            ));
         }
         call.run(T::forms(), [alpha], |[alpha]| raw::trmm(side, uplo, op, diag, m, n, alpha, a, b, c))
     }
@@ -222,7 +250,16 @@ impl Blas {
     ///
     /// # Errors
     /// [`Error::Invalid`] if the shapes do not fit, or BLAS lacks the form.
-    #[doc(alias("hipblasStrsm", "hipblasDtrsm", "hipblasCtrsm", "hipblasZtrsm", "cublasStrsm", "cublasDtrsm", "cublasCtrsm", "cublasZtrsm"))]
+    #[doc(alias(
+        "hipblasStrsm",
+        "hipblasDtrsm",
+        "hipblasCtrsm",
+        "hipblasZtrsm",
+        "cublasStrsm",
+        "cublasDtrsm",
+        "cublasCtrsm",
+        "cublasZtrsm"
+    ))]
     pub fn trsm<'a, T: Trsm>(
         &'a self,
         side: Side,
@@ -244,7 +281,16 @@ impl Blas {
     ///
     /// # Errors
     /// [`Error::Invalid`] if the orders differ, or a triangle is not as the other in memory.
-    #[doc(alias("hipblasStrtri", "hipblasDtrtri", "hipblasCtrtri", "hipblasZtrtri", "cublasStrtri", "cublasDtrtri", "cublasCtrtri", "cublasZtrtri"))]
+    #[doc(alias(
+        "hipblasStrtri",
+        "hipblasDtrtri",
+        "hipblasCtrtri",
+        "hipblasZtrtri",
+        "cublasStrtri",
+        "cublasDtrtri",
+        "cublasCtrtri",
+        "cublasZtrtri"
+    ))]
     pub fn trtri<'a, T: Trtri>(&'a self, a: TriangleRef<'a, T>, inverse: TriangleMut<'a, T>) -> Result<()> {
         fits("the order of the inverse", inverse.order(), a.order(), "as A")?;
         if a.matrix().op() != inverse.matrix().op() || a.stored() != inverse.stored() {
@@ -261,7 +307,16 @@ impl Blas {
     ///
     /// # Errors
     /// [`Error::Invalid`] if the shapes do not fit, or a matrix is conjugated without being transposed.
-    #[doc(alias("hipblasSgeam", "hipblasDgeam", "hipblasCgeam", "hipblasZgeam", "cublasSgeam", "cublasDgeam", "cublasCgeam", "cublasZgeam"))]
+    #[doc(alias(
+        "hipblasSgeam",
+        "hipblasDgeam",
+        "hipblasCgeam",
+        "hipblasZgeam",
+        "cublasSgeam",
+        "cublasDgeam",
+        "cublasCgeam",
+        "cublasZgeam"
+    ))]
     pub fn geam<'a, T: Geam>(
         &'a self,
         alpha: impl Into<ScalarRef<'a, T>>,
@@ -286,7 +341,16 @@ impl Blas {
     ///
     /// # Errors
     /// [`Error::Invalid`] if the shapes do not fit, or A and C are not both row-major or both column-major.
-    #[doc(alias("hipblasSdgmm", "hipblasDdgmm", "hipblasCdgmm", "hipblasZdgmm", "cublasSdgmm", "cublasDdgmm", "cublasCdgmm", "cublasZdgmm"))]
+    #[doc(alias(
+        "hipblasSdgmm",
+        "hipblasDdgmm",
+        "hipblasCdgmm",
+        "hipblasZdgmm",
+        "cublasSdgmm",
+        "cublasDdgmm",
+        "cublasCdgmm",
+        "cublasZdgmm"
+    ))]
     pub fn dgmm<'a, T: Dgmm>(
         &'a self,
         side: Side,

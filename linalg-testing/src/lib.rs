@@ -134,7 +134,9 @@ impl Host {
     #[must_use]
     pub fn mul(&self, other: &Self) -> Self {
         assert_eq!(self.cols, other.rows);
-        Self::from_fn(self.rows, other.cols, |row, col| (0..self.cols).map(|k| self.at(row, k) * other.at(k, col)).sum())
+        Self::from_fn(self.rows, other.cols, |row, col| {
+            (0..self.cols).map(|k| self.at(row, k) * other.at(k, col)).sum()
+        })
     }
 
     /// α times this.

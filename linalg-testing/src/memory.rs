@@ -1,9 +1,7 @@
 //! Operands of random layout in device memory: increments, leading dimensions, transposes, batches, with gaps whose elements must stay.
 
 use hip::{Device, DeviceBuffer};
-use hip_linalg::{
-    MatrixMut, MatrixRef, PackedMut, PackedRef, Pointers, PointersMut, Uplo, VectorMut, VectorRef,
-};
+use hip_linalg::{MatrixMut, MatrixRef, PackedMut, PackedRef, Pointers, PointersMut, Uplo, VectorMut, VectorRef};
 use num_complex::Complex64;
 
 use crate::{Host, Number, Rng};

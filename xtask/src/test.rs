@@ -24,7 +24,7 @@ const LEVELS: &[&str] =
 pub(crate) const NEWEST: &str = LEVELS[LEVELS.len() - 1];
 
 /// Safe crates that have the levels as features, as every -sys crate has.
-const SAFE: [&str; 3] = ["hip", "hip-gl", "hiprtc"];
+const SAFE: [&str; 4] = ["hip", "hip-gl", "hiprtc", "hipblas"];
 
 /// Tests of the main crates, on the software GPU and on ROCm 7.2's own HIP runtime; with `--all`, every test that this machine can run.
 ///
@@ -142,6 +142,9 @@ pub(crate) fn steps(offline: bool, releases: &[&'static Release]) -> Result<Vec<
     for release in releases {
         steps.push(hsa(release, Variant::Usual, offline));
         steps.push(hsa(release, Variant::TwoDevices, offline));
+    }
+    for release in releases {
+        steps.push(library(release, "hipblas", offline));
     }
     steps.extend(releases.iter().map(|release| repeated(release, offline)));
     // Of the newest only: what differs is the code, not HIP.
@@ -319,6 +322,29 @@ fn hsa(release: &'static Release, variant: Variant, offline: bool) -> Step {
         }
     }
     Step::command(name, about, command).when(hsa_ready(release))
+}
+
+/// Tests of ROCm 5.7 that are left out: loading rocBLAS's code for products takes it a minute for each type.
+const BUT_SLOW: [&str; 4] = ["--skip", "level3::", "--skip", "gemm_ex_multiplies_in_more_bits"];
+
+/// The tests of the safe crate of a library, on a release's own library and HIP runtime, over the software GPU.
+fn library(release: &'static Release, name: &'static str, offline: bool) -> Step {
+    let mut command = checked_cargo("test", offline);
+    command.args(["-p", name, "--no-default-features", "--features", &features(&[name], NEWEST), "--no-fail-fast"]);
+    command.args(["--lib", "--tests"]);
+    hsa_sim::run_on(&mut command, release, Profile::Dev);
+    if release.name == "5.7" {
+        command.arg("--").args(BUT_SLOW);
+    }
+    let about = format!("tests of {name} on the real library of ROCm {}, over the software GPU", release.name);
+    let needed = [name];
+    Step::command(format!("{name} {}", release.name), about, command).when(move || {
+        hsa_ready(release)()?;
+        match rocm::missing(release, &needed)[..] {
+            [] => Ok(()),
+            _ => Err(format!("it is not there (cargo xtask rocm fetch {} --with {name})", release.name)),
+        }
+    })
 }
 
 /// The safe crates compile without warnings at every API level, the raw ones with none, and all with several at once.

@@ -1,7 +1,9 @@
 //! What does not fit is an error before the call, and changes nothing.
 
 use hip::{DeviceBuffer, Stream};
-use hipblas::{BandRef, Blas, Error, MatrixBuffer, MatrixMut, MatrixRef, Pointers, PointersMut, Side, Uplo, VectorMut, VectorRef};
+use hipblas::{
+    BandRef, Blas, Error, MatrixBuffer, MatrixMut, MatrixRef, Pointers, PointersMut, Side, Uplo, VectorMut, VectorRef,
+};
 use num_complex::Complex32;
 
 use crate::blas;
@@ -104,7 +106,8 @@ fn overlaps_and_batches_that_do_not_fit() {
     // The same memory a second time, as other code could pass it.
     // SAFETY: the memory lives to the end of the test, and no call uses both.
     let mut again = unsafe { DeviceBuffer::from_raw_parts(&device, memory.as_device_ptr(), 64).unwrap() };
-    let (x, y) = (VectorRef::new(&memory, 10, 1).unwrap(), VectorMut::new(again.slice_mut(5..).unwrap(), 10, 1).unwrap());
+    let (x, y) =
+        (VectorRef::new(&memory, 10, 1).unwrap(), VectorMut::new(again.slice_mut(5..).unwrap(), 10, 1).unwrap());
     refused(blas.axpy(1.0, x, y), "overlaps");
     let parts = again.slice_mut(..).unwrap();
     let _ = parts;
@@ -139,7 +142,8 @@ fn a_stream_or_memory_of_another_device() {
     }
     let other = hip::Device::get(1).unwrap();
     assert!(blas.set_stream(&Stream::new(&other).unwrap()).is_err());
-    let (x, mut y) = (DeviceBuffer::<f32>::zeroed(&other, 2).unwrap(), DeviceBuffer::<f32>::zeroed(&device, 2).unwrap());
+    let (x, mut y) =
+        (DeviceBuffer::<f32>::zeroed(&other, 2).unwrap(), DeviceBuffer::<f32>::zeroed(&device, 2).unwrap());
     let error = blas.axpy(1.0, &x, &mut y).unwrap_err();
     assert!(matches!(error, Error::Hip(hip::Error::WrongDevice { .. })), "{error}");
     assert_eq!(Blas::new(&Stream::new(&other).unwrap()).unwrap().nrm2(&x).unwrap(), 0.0);

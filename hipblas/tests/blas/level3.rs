@@ -284,7 +284,8 @@ where
     }
     {
         let (a_held, mut held) = (a.memory.held(), inverse.memory.held_mut());
-        let (view, out) = (a.view(&a_held).triangle(uplo).unwrap(), inverse_layout.view(&mut held).triangle(uplo).unwrap());
+        let (view, out) =
+            (a.view(&a_held).triangle(uplo).unwrap(), inverse_layout.view(&mut held).triangle(uplo).unwrap());
         blas.trtri(view, out).unwrap();
     }
     inverse.read(|_, _| true);

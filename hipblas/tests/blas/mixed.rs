@@ -29,7 +29,8 @@ fn gemm_ex<A: Number + ExTypes<C, S>, C: Number, S: Number>(device: &Device, bla
     let layout = c.layout();
     {
         let (a_held, b_held, mut c_held) = (a.memory.held(), b.memory.held(), c.memory.held_mut());
-        blas.gemm_ex(Compute::Default, alpha, a.view(&a_held), b.view(&b_held), beta, layout.view(&mut c_held)).unwrap();
+        blas.gemm_ex(Compute::Default, alpha, a.view(&a_held), b.view(&b_held), beta, layout.view(&mut c_held))
+            .unwrap();
     }
     c.read(|_, _| true);
     for (index, before) in before.iter().enumerate() {
@@ -98,8 +99,12 @@ where
     for conjugated in [false, true] {
         let (x_held, y_held) = (x.memory.held(), y.memory.held());
         let (x_view, y_view) = (x.view(&x_held), y.view(&y_held));
-        if conjugated { blas.dotc_ex::<T, E>(x_view, y_view, &mut out) } else { blas.dot_ex::<T, E>(x_view, y_view, &mut out) }
-            .unwrap();
+        if conjugated {
+            blas.dotc_ex::<T, E>(x_view, y_view, &mut out)
+        } else {
+            blas.dot_ex::<T, E>(x_view, y_view, &mut out)
+        }
+        .unwrap();
         for (index, got) in out.to_vec().unwrap().iter().enumerate() {
             let (x, y) = (x.reference(index), y.reference(index));
             let want = if conjugated { x.h() } else { x.t() }.mul(&y);
