@@ -92,7 +92,7 @@ scal_ex! {
 
 /// The number that the library has for a type: `hipDataType`, or `hipblasDatatype_t` where it knows nothing else.
 fn type_code<T: Element>() -> u32 {
-    let code = T::HIP_DATA_TYPE.0 as u32;
+    let code = T::HIP_DATA_TYPE.0;
     if raw::api() != Api::V5 {
         return code;
     }

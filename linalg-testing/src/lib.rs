@@ -54,7 +54,7 @@ impl Rng {
     }
 
     /// Any number.
-    pub fn next(&mut self) -> u64 {
+    pub fn any(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
@@ -63,7 +63,7 @@ impl Rng {
 
     /// Less than `end`.
     pub fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
+        (self.any() % end as u64) as usize
     }
 
     /// One of these.

@@ -259,7 +259,7 @@ rank_one! {
 }
 
 /// The reference of A ← α x yᵀ + α y xᵀ + A and its kin.
-fn updated<T: Number>(alpha: Complex64, x: &Host, y: Option<&Host>, before: &Host, hermitian: bool) -> Host {
+fn updated(alpha: Complex64, x: &Host, y: Option<&Host>, before: &Host, hermitian: bool) -> Host {
     let other = |v: &Host| if hermitian { v.h() } else { v.t() };
     match y {
         None => x.mul(&other(x)).scale(alpha).add(before),
@@ -297,7 +297,7 @@ macro_rules! updates {
                 let x = x.reference(index);
                 let y: Option<Host> = None;
                 $(let y = y.or(Some($y.reference(index)));)?
-                let want = updated::<T>(alpha.wide(), &x, y.as_ref(), before, $hermitian);
+                let want = updated(alpha.wide(), &x, y.as_ref(), before, $hermitian);
                 let other = y.as_ref().unwrap_or(&x).abs();
                 let size = x.abs().mul(&other.t()).add(&other.mul(&x.abs().t())).scale(2.0.into()).add(&before.abs());
                 let (got, want) = (a.reference(index).mirrored(lower, $hermitian), want.mirrored(lower, $hermitian));
@@ -328,7 +328,7 @@ macro_rules! updates {
                 let x = x.reference(index);
                 let y: Option<Host> = None;
                 $(let y = y.or(Some($y.reference(index)));)?
-                let want = updated::<T>(alpha.wide(), &x, y.as_ref(), before, $hermitian);
+                let want = updated(alpha.wide(), &x, y.as_ref(), before, $hermitian);
                 let other = y.as_ref().unwrap_or(&x).abs();
                 let size = x.abs().mul(&other.t()).add(&other.mul(&x.abs().t())).scale(2.0.into()).add(&before.abs());
                 assert_close::<T>(stringify!($packed), &full(&a, index), &want.mirrored(lower, $hermitian), &size, 4);
