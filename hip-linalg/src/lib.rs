@@ -39,6 +39,7 @@ mod forms;
 mod handle;
 mod matrix;
 mod operands;
+mod pivots;
 mod place;
 mod scalar;
 mod vector;
@@ -53,6 +54,7 @@ pub use matrix::{
 };
 pub use num_complex;
 pub use operands::{Form, Lowered, Operands, misfit};
+pub use pivots::Pivots;
 pub use place::{Batch, Mut, Place, Pointers, PointersMut, Ref};
 pub use scalar::{Scalar, ScalarRef};
 pub use vector::{Vector, VectorMut, VectorRef};

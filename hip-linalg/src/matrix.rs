@@ -173,6 +173,12 @@ impl<P: Place> Matrix<P> {
         self.ld
     }
 
+    /// Elements between the beginnings of two members of a strided batch; 0 if it is none.
+    #[must_use]
+    pub fn stride(&self) -> usize {
+        self.place.stride()
+    }
+
     /// What is done to the matrix in memory.
     #[must_use]
     pub fn op(&self) -> Op {

@@ -76,6 +76,12 @@ impl<P: Place> Vector<P> {
         self.increment
     }
 
+    /// Elements between the beginnings of two members of a strided batch; 0 if it is none.
+    #[must_use]
+    pub fn stride(&self) -> usize {
+        self.place.stride()
+    }
+
     /// The same elements in the order of memory.
     #[must_use]
     pub fn forward(mut self) -> Self {
