@@ -59,8 +59,8 @@ fn singular(info: usize) -> Cause {
     Cause::Singular { pivot: info - 1 }
 }
 
-pub(crate) fn plan(routine: &'static str, pair: &'static Pair, cause: fn(usize) -> Cause, asked: String) -> Plan {
-    Plan { routine, pair, cause, members: 1, jacobi: None, waits: false, asked }
+pub(crate) fn plan<T>(routine: &'static str, pair: &'static Pair, cause: fn(usize) -> Cause, asked: String) -> Plan {
+    Plan { routine, pair, cause, members: 1, jacobi: None, waits: false, unit: size_of::<T>(), asked }
 }
 
 /// Factorisations and solves.
@@ -81,12 +81,12 @@ impl Solver {
         let mut operands = Operands::on(self.stream());
         let a = operands.matrix_mut("A", a.into_matrix())?;
         if count == 0 {
-            let plan = plan("potrf", <T as Potrf>::pair(), not_positive, asked);
+            let plan = plan::<T>("potrf", <T as Potrf>::pair(), not_positive, asked);
             let size = |lwork, _| raw::potrf_size(uplo, n, a, lwork);
             return self.run(operands, plan, size, |w| raw::potrf(uplo, n, a, w.pointer, w.len(), w.info));
         }
         let members = int("the members of the batch", count)?;
-        let plan = Plan { members: count, ..plan("potrf", <T as PotrfBatched>::pair(), not_positive, asked) };
+        let plan = Plan { members: count, ..plan::<T>("potrf", <T as PotrfBatched>::pair(), not_positive, asked) };
         let size = |lwork, _| raw::potrf_batched_size(uplo, n, a, lwork, members);
         self.run(operands, plan, size, |w| raw::potrf_batched(uplo, n, a, w.pointer, w.len(), w.info, members))
     }
@@ -115,12 +115,12 @@ impl Solver {
         let mut operands = Operands::on(self.stream());
         let (a, b) = (operands.matrix("A", a.matrix())?, operands.matrix_mut("B", b)?);
         if count == 0 {
-            let plan = plan("potrs", <T as Potrs>::pair(), not_positive, asked);
+            let plan = plan::<T>("potrs", <T as Potrs>::pair(), not_positive, asked);
             let size = |lwork, _| raw::potrs_size(uplo, n, nrhs, a, b, lwork);
             return self.run(operands, plan, size, |w| raw::potrs(uplo, n, nrhs, a, b, w.pointer, w.len(), w.info));
         }
         let members = int("the members of the batch", count)?;
-        let plan = plan("potrs", <T as PotrsBatched>::pair(), not_positive, asked);
+        let plan = plan::<T>("potrs", <T as PotrsBatched>::pair(), not_positive, asked);
         let size = |lwork, _| raw::potrs_batched_size(uplo, n, nrhs, a, b, lwork, members);
         self.run(operands, plan, size, |w| {
             raw::potrs_batched(uplo, n, nrhs, a, b, w.pointer, w.len(), w.info, members)
@@ -138,7 +138,7 @@ impl Solver {
         let n = int("the order of A", a.order())?;
         let mut operands = Operands::on(self.stream());
         let a = operands.matrix_mut("A", a.into_matrix())?;
-        let plan = plan("potri", T::pair(), singular, format!("A {n} x {n}"));
+        let plan = plan::<T>("potri", T::pair(), singular, format!("A {n} x {n}"));
         let size = |lwork, _| raw::potri_size(uplo, n, a, lwork);
         self.run(operands, plan, size, |w| raw::potri(uplo, n, a, w.pointer, w.len(), w.info))
     }
@@ -167,7 +167,7 @@ impl Solver {
         let a = operands.matrix_mut("A", a)?;
         // SAFETY: the library writes numbers of rows of A there.
         let pivots = operands.slice_mut("the pivots", unsafe { pivots.as_slice_mut() })?;
-        let plan = plan("getrf", T::pair(), singular, format!("A {m} x {n}"));
+        let plan = plan::<T>("getrf", T::pair(), singular, format!("A {m} x {n}"));
         let size = |lwork, _| raw::getrf_size(m, n, a, lwork);
         self.run(operands, plan, size, |w| raw::getrf(m, n, a, w.pointer, w.len(), pivots, w.info))
     }
@@ -196,7 +196,7 @@ impl Solver {
         let mut operands = Operands::on(self.stream());
         let (a, b) = (operands.matrix("A", &a)?, operands.matrix_mut("B", b)?);
         let pivots = operands.slice("the pivots", pivots.as_slice())?.cast_mut();
-        let plan = plan("getrs", T::pair(), singular, format!("A {n} x {n}, B {n} x {nrhs}"));
+        let plan = plan::<T>("getrs", T::pair(), singular, format!("A {n} x {n}, B {n} x {nrhs}"));
         let size = |lwork, _| raw::getrs_size(op, n, nrhs, a, pivots, b, lwork);
         self.run(operands, plan, size, |w| raw::getrs(op, n, nrhs, a, pivots, b, w.pointer, w.len(), w.info))
     }
@@ -218,7 +218,7 @@ impl Solver {
         let (m, n) = (int("the rows of A", a.rows())?, int("the columns of A", a.cols())?);
         let mut operands = Operands::on(self.stream());
         let (a, tau) = (operands.matrix_mut("A", a)?, operands.vector_mut("tau", tau)?.pointer);
-        let plan = plan("geqrf", T::pair(), singular, format!("A {m} x {n}"));
+        let plan = plan::<T>("geqrf", T::pair(), singular, format!("A {m} x {n}"));
         let size = |lwork, _| raw::geqrf_size(m, n, a, lwork);
         self.run(operands, plan, size, |w| raw::geqrf(m, n, a, tau, w.pointer, w.len(), w.info))
     }
@@ -244,7 +244,7 @@ impl Solver {
         let (m, n, k) = (int("the rows of A", a.rows())?, int("the columns of A", a.cols())?, int("tau", tau.len())?);
         let mut operands = Operands::on(self.stream());
         let (a, tau) = (operands.matrix_mut("A", a)?, operands.vector("tau", &tau)?.pointer);
-        let plan = plan("orgqr", T::pair(), singular, format!("A {m} x {n}, {k} reflections"));
+        let plan = plan::<T>("orgqr", T::pair(), singular, format!("A {m} x {n}, {k} reflections"));
         let size = |lwork, _| raw::orgqr_size(m, n, k, a, tau, lwork);
         self.run(operands, plan, size, |w| raw::orgqr(m, n, k, a, tau, w.pointer, w.len(), w.info))
     }
@@ -280,7 +280,7 @@ impl Solver {
         let mut operands = Operands::on(self.stream());
         let (a, tau) = (operands.matrix("A", &a)?, operands.vector("tau", &tau)?.pointer);
         let c = operands.matrix_mut("C", c)?;
-        let plan = plan("ormqr", T::pair(), singular, format!("C {m} x {n}, {k} reflections"));
+        let plan = plan::<T>("ormqr", T::pair(), singular, format!("C {m} x {n}, {k} reflections"));
         let size = |lwork, _| raw::ormqr_size(side, op, m, n, k, a, tau, c, lwork);
         self.run(operands, plan, size, |w| raw::ormqr(side, op, m, n, k, a, tau, c, w.pointer, w.len(), w.info))
     }
@@ -315,11 +315,11 @@ impl Solver {
         let mut operands = Operands::on(self.stream());
         let (a, b) = (operands.matrix_mut("A", a)?, operands.matrix_mut("B", b)?);
         let x = operands.matrix_mut("X", x)?;
-        let plan = Plan { waits: true, ..plan("gels", T::pair(), singular, format!("A {m} x {n}, B {m} x {nrhs}")) };
+        let plan = Plan { waits: true, unit: 1, ..plan::<T>("gels", T::pair(), singular, format!("A {m} x {n}, B {m} x {nrhs}")) };
         let mut iterations = 0_i32;
         let iterations = (&raw mut iterations).cast();
         let size = |lwork, _| raw::gels_size(m, n, nrhs, a, b, x, lwork);
-        self.run(operands, plan, size, |w| raw::gels(m, n, nrhs, a, b, x, w.pointer, w.bytes, iterations, w.info))
+        self.run(operands, plan, size, |w| raw::gels(m, n, nrhs, a, b, x, w.pointer, w.len, iterations, w.info))
     }
 }
 

@@ -73,7 +73,7 @@ impl Solver {
         let mut operands = Operands::on(self.stream());
         let a = operands.matrix_mut("A", a.into_matrix())?;
         let w = operands.vector_mut("the eigenvalues", w)?.pointer;
-        let plan = Plan { waits: true, ..plan("syevd", T::pair(), not_converged, format!("A {n} x {n}")) };
+        let plan = Plan { waits: true, ..plan::<T>("syevd", T::pair(), not_converged, format!("A {n} x {n}")) };
         let size = |lwork, _| raw::syevd_size(vectors, uplo, n, a, w, lwork);
         self.run(operands, plan, size, |work| {
             raw::syevd(vectors, uplo, n, a, w, work.pointer, work.len(), work.info)
@@ -108,7 +108,7 @@ impl Solver {
         let w = operands.vector_mut("the eigenvalues", w)?.pointer;
         let jacobi = Some((jacobi, false));
         if count == 0 {
-            let plan = Plan { waits: true, jacobi, ..plan("syevj", <T as Syevj>::pair(), not_converged, asked) };
+            let plan = Plan { waits: true, jacobi, ..plan::<T>("syevj", <T as Syevj>::pair(), not_converged, asked) };
             let size = |lwork, parameters| raw::syevj_size(vectors, uplo, n, a, w, lwork, parameters);
             return self.run(operands, plan, size, |work| {
                 raw::syevj(vectors, uplo, n, a, w, work.pointer, work.len(), work.info, work.parameters)
@@ -116,7 +116,7 @@ impl Solver {
         }
         let members = int("the members of the batch", count)?;
         let pair = <T as SyevjBatched>::pair();
-        let plan = Plan { waits: true, jacobi, members: count, ..plan("syevj", pair, not_converged, asked) };
+        let plan = Plan { waits: true, jacobi, members: count, ..plan::<T>("syevj", pair, not_converged, asked) };
         let size = |lwork, parameters| raw::syevj_batched_size(vectors, uplo, n, a, w, lwork, parameters, members);
         self.run(operands, plan, size, |work| {
             raw::syevj_batched(vectors, uplo, n, a, w, work.pointer, work.len(), work.info, work.parameters, members)
@@ -154,7 +154,7 @@ impl Solver {
         let mut operands = Operands::on(self.stream());
         let (a, b) = (operands.matrix_mut("A", a.into_matrix())?, operands.matrix_mut("B", b.into_matrix())?);
         let w = operands.vector_mut("the eigenvalues", w)?.pointer;
-        let plan = Plan { waits: true, ..plan("sygvd", T::pair(), not_converged, format!("A and B {n} x {n}")) };
+        let plan = Plan { waits: true, ..plan::<T>("sygvd", T::pair(), not_converged, format!("A and B {n} x {n}")) };
         let size = |lwork, _| raw::sygvd_size(kind, vectors, uplo, n, a, b, w, lwork);
         let outcome = self.run(operands, plan, size, |work| {
             raw::sygvd(kind, vectors, uplo, n, a, b, w, work.pointer, work.len(), work.info)
@@ -192,7 +192,7 @@ impl Solver {
         let s = operands.vector_mut("the singular values", s)?.pointer;
         let u = u.map_or(Ok(NONE), |u| operands.matrix_mut("U", u))?;
         let vt = vt.map_or(Ok(NONE), |vt| operands.matrix_mut("Vt", vt))?;
-        let plan = Plan { waits: true, ..plan("gesvd", T::pair(), not_converged, format!("A {m} x {n}")) };
+        let plan = Plan { waits: true, ..plan::<T>("gesvd", T::pair(), not_converged, format!("A {m} x {n}")) };
         let size = |lwork, _| raw::gesvd_size(jobu, jobv, m, n, lwork);
         self.run(operands, plan, size, |work| {
             let no_superdiagonal = ptr::null_mut();
@@ -238,7 +238,7 @@ impl Solver {
             None => (Lowered { step: m.max(1).into(), ..NONE }, Lowered { step: n.max(1).into(), ..NONE }),
         };
         let jacobi = Some((jacobi, true));
-        let plan = Plan { waits: true, jacobi, ..plan("gesvdj", T::pair(), not_converged, format!("A {m} x {n}")) };
+        let plan = Plan { waits: true, jacobi, ..plan::<T>("gesvdj", T::pair(), not_converged, format!("A {m} x {n}")) };
         let size = |lwork, parameters| raw::gesvdj_size(mode, economy, m, n, a, s, u, v, lwork, parameters);
         self.run(operands, plan, size, |work| {
             raw::gesvdj(mode, economy, m, n, a, s, u, v, work.pointer, work.len(), work.info, work.parameters)
@@ -287,7 +287,7 @@ impl Solver {
         };
         let jacobi = Some((jacobi, true));
         let asked = format!("{count} matrices A of {m} x {n}");
-        let plan = Plan { waits: true, jacobi, members: count, ..plan("gesvdj", T::pair(), not_converged, asked) };
+        let plan = Plan { waits: true, jacobi, members: count, ..plan::<T>("gesvdj", T::pair(), not_converged, asked) };
         let size = |lwork, parameters| raw::gesvdj_batched_size(mode, m, n, a, s, u, v, lwork, parameters, members);
         self.run(operands, plan, size, |work| {
             raw::gesvdj_batched(mode, m, n, a, s, u, v, work.pointer, work.len(), work.info, work.parameters, members)

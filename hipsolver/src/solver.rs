@@ -200,8 +200,8 @@ impl Drop for Solver {
 #[derive(Clone, Copy)]
 pub(crate) struct Work {
     pub(crate) pointer: *mut c_void,
-    /// In bytes, with rocSOLVER underneath.
-    pub(crate) bytes: usize,
+    /// As the library told it.
+    pub(crate) len: usize,
     pub(crate) info: *mut c_void,
     /// Of Jacobi's method; else null.
     pub(crate) parameters: *mut c_void,
@@ -209,7 +209,7 @@ pub(crate) struct Work {
 
 impl Work {
     pub(crate) fn len(&self) -> i32 {
-        i32::try_from(self.bytes).unwrap_or(i32::MAX)
+        i32::try_from(self.len).unwrap_or(i32::MAX)
     }
 }
 
@@ -222,6 +222,8 @@ pub(crate) struct Plan {
     pub(crate) members: usize,
     /// With Jacobi's parameters; `true` for those of singular values.
     pub(crate) jacobi: Option<(Jacobi, bool)>,
+    /// Bytes for each unit of the size that the library tells. Some releases count bytes, some elements: there is room for elements.
+    pub(crate) unit: usize,
     /// Whether the library may wait for the device.
     pub(crate) waits: bool,
     /// Shapes, for errors.
@@ -259,7 +261,7 @@ impl Solver {
         S: FnOnce(NonNull<c_void>, *mut c_void) -> hipsolverStatus_t,
         W: FnOnce(NonNull<c_void>, *mut c_void) -> hipsolverStatus_t,
     {
-        let Plan { routine, pair, cause, members, jacobi, waits, asked } = plan;
+        let Plan { routine, pair, cause, members, jacobi, waits, unit, asked } = plan;
         let _ = operands.form()?; // for overlaps
         let [size_name, work_name] = pair.names;
         let (sizing, working) = (function(&pair.size, size_name)?, function(&pair.work, work_name)?);
@@ -270,14 +272,14 @@ impl Solver {
             _ => ptr::null_mut(),
         };
         // As large as either kind of size.
-        let mut bytes = 0_usize;
-        let ask = size((&raw mut bytes).cast(), parameters);
+        let mut len = 0_usize;
+        let ask = size((&raw mut len).cast(), parameters);
         let device = self.stream().device();
         device.with_current(|| {
             // What allocates for Jacobi's method does so here.
             self.handle.configure(|handle| check(ask(sizing, handle), size_name, || asked.clone()))
         })??;
-        let mut memory = self.take_work(bytes)?;
+        let mut memory = self.take_work(len.saturating_mul(unit))?;
         let mut info = self.take_info(members)?;
         let done = {
             let mut operands = operands;
@@ -285,7 +287,7 @@ impl Solver {
             let (memory, info) = unsafe { (longer(memory.as_slice_mut()), longer(info.slice_mut(..members)?)) };
             let pointer = operands.slice_mut("the workspace", memory)?;
             let info = operands.slice_mut("info", info)?;
-            let call = work(Work { pointer, bytes, info, parameters });
+            let call = work(Work { pointer, len, info, parameters });
             let name = work_name;
             // SAFETY: the routine queues its work on the handle's stream. It uses the operands that were named, whose views were checked when
             // they were made, with the sizes that the method has compared, and a workspace of the size that it asks for.
