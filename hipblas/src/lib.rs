@@ -54,6 +54,7 @@
 mod blas;
 mod call;
 mod ex;
+mod lapack;
 mod level1;
 mod level2;
 mod level3;
@@ -63,7 +64,7 @@ mod raw;
 pub use blas::{Blas, MathMode};
 pub use ex::{Compute, ExTypes, ScalEx, VectorEx};
 pub use hip_linalg::{
-    self as linalg, BandRef, Batch, Matrix, MatrixBuffer, MatrixMut, MatrixRef, PackedMut, PackedRef, Pointers,
+    self as linalg, BandRef, Batch, Matrix, MatrixBuffer, MatrixMut, MatrixRef, PackedMut, PackedRef, Pivots, Pointers,
     PointersMut, Scalar, ScalarRef, Side, Triangle, TriangleMut, TriangleRef, Uplo, Vector, VectorMut, VectorRef,
 };
 pub use level1::Givens;
@@ -71,9 +72,10 @@ pub use level1::Givens;
 /// One trait for each operation: the element types that have it.
 pub mod ops {
     pub use crate::raw::{
-        Amax, Amin, Asum, Axpy, Copy, Dgmm, Dot, Dotc, Gbmv, Geam, Gemm, Gemv, Ger, Gerc, Hbmv, Hemm, Hemv, Her, Her2,
-        Her2k, Herk, Herkx, Hpmv, Hpr, Hpr2, Nrm2, Rot, Rotg, Rotm, Rotmg, Sbmv, Scal, Spmv, Spr, Spr2, Swap, Symm,
-        Symv, Syr, Syr2, Syr2k, Syrk, Syrkx, Tbmv, Tbsv, Tpmv, Tpsv, Trmm, Trmv, Trsm, Trsv, Trtri,
+        Amax, Amin, Asum, Axpy, Copy, Dgmm, Dot, Dotc, Gbmv, Geam, Gels, Gemm, Gemv, Geqrf, Ger, Gerc, Getrf, Getri,
+        Getrs, Hbmv, Hemm, Hemv, Her, Her2, Her2k, Herk, Herkx, Hpmv, Hpr, Hpr2, Nrm2, Rot, Rotg, Rotm, Rotmg, Sbmv,
+        Scal, Spmv, Spr, Spr2, Swap, Symm, Symv, Syr, Syr2, Syr2k, Syrk, Syrkx, Tbmv, Tbsv, Tpmv, Tpsv, Trmm, Trmv,
+        Trsm, Trsv, Trtri,
     };
 }
 

@@ -601,6 +601,41 @@ routines! {
         Complex32 => "hipblasCdgmm";
         Complex64 => "hipblasZdgmm";
     }
+    /// Numbers that have LU factorisations.
+    Getrf fn getrf(n: int, a: view, pivots: packed, info: ptr;) {
+        f32 => "hipblasSgetrf";
+        f64 => "hipblasDgetrf";
+        Complex32 => "hipblasCgetrf";
+        Complex64 => "hipblasZgetrf";
+    }
+    /// Numbers that have solves by LU factors.
+    Getrs fn getrs(t: flag, n: int, nrhs: int, a: view, pivots: packed, b: view, info: ptr;) {
+        f32 => "hipblasSgetrs";
+        f64 => "hipblasDgetrs";
+        Complex32 => "hipblasCgetrs";
+        Complex64 => "hipblasZgetrs";
+    }
+    /// Numbers that have inverses by LU factors.
+    Getri fn getri(n: int, a: view, pivots: packed, c: view, info: ptr;) {
+        f32 => "hipblasSgetri";
+        f64 => "hipblasDgetri";
+        Complex32 => "hipblasCgetri";
+        Complex64 => "hipblasZgetri";
+    }
+    /// Numbers that have QR factorisations.
+    Geqrf fn geqrf(m: int, n: int, a: view, tau: packed, info: ptr;) {
+        f32 => "hipblasSgeqrf";
+        f64 => "hipblasDgeqrf";
+        Complex32 => "hipblasCgeqrf";
+        Complex64 => "hipblasZgeqrf";
+    }
+    /// Numbers that have least squares.
+    Gels fn gels(t: flag, m: int, n: int, nrhs: int, a: view, b: view, info: ptr, device_info: ptr;) {
+        f32 => "hipblasSgels";
+        f64 => "hipblasDgels";
+        Complex32 => "hipblasCgels";
+        Complex64 => "hipblasZgels";
+    }
 }
 
 /// `trmm` before ROCm 6.2, under the same names: it works in place.

@@ -122,9 +122,7 @@ impl Solver {
         let members = int("the members of the batch", count)?;
         let plan = plan::<T>("potrs", <T as PotrsBatched>::pair(), not_positive, asked);
         let size = |lwork, _| raw::potrs_batched_size(uplo, n, nrhs, a, b, lwork, members);
-        self.run(operands, plan, size, |w| {
-            raw::potrs_batched(uplo, n, nrhs, a, b, w.pointer, w.len(), w.info, members)
-        })
+        self.run(operands, plan, size, |w| raw::potrs_batched(uplo, n, nrhs, a, b, w.pointer, w.len(), w.info, members))
     }
 
     /// The triangle of A⁻¹, in place of the factor of [`potrf`](Self::potrf).
@@ -149,11 +147,7 @@ impl Solver {
     /// [`CallError::Invalid`] for pivots of another shape, a row-major A, or a batch. The outcome is [`Cause::Singular`] if U has a zero on its
     /// diagonal; the factors are right all the same.
     #[doc(alias("hipsolverSgetrf", "hipsolverDgetrf", "hipsolverCgetrf", "hipsolverZgetrf", "cusolverDnSgetrf"))]
-    pub fn getrf<'a, T: Getrf>(
-        &self,
-        a: impl Into<MatrixMut<'a, T>>,
-        pivots: &'a mut Pivots,
-    ) -> Result<Outcome<'_>> {
+    pub fn getrf<'a, T: Getrf>(&self, a: impl Into<MatrixMut<'a, T>>, pivots: &'a mut Pivots) -> Result<Outcome<'_>> {
         let a = a.into();
         as_stored("A", a.op(), T::COMPLEX)?;
         alone("A", a.batch_size())?;
@@ -315,7 +309,11 @@ impl Solver {
         let mut operands = Operands::on(self.stream());
         let (a, b) = (operands.matrix_mut("A", a)?, operands.matrix_mut("B", b)?);
         let x = operands.matrix_mut("X", x)?;
-        let plan = Plan { waits: true, unit: 1, ..plan::<T>("gels", T::pair(), singular, format!("A {m} x {n}, B {m} x {nrhs}")) };
+        let plan = Plan {
+            waits: true,
+            unit: 1,
+            ..plan::<T>("gels", T::pair(), singular, format!("A {m} x {n}, B {m} x {nrhs}"))
+        };
         let mut iterations = 0_i32;
         let iterations = (&raw mut iterations).cast();
         let size = |lwork, _| raw::gels_size(m, n, nrhs, a, b, x, lwork);

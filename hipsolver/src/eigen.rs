@@ -46,7 +46,11 @@ fn dense_batch(what: &'static str, batch: Batch, stride: usize, ld: usize, cols:
     match batch {
         Batch::One => Ok(0),
         Batch::Strided(count) if stride == ld * cols || count < 2 => Ok(count),
-        other => Err(invalid(what, format!("{other:?}, {stride} elements apart"), format!("a strided batch, {ld} x {cols} elements apart"))),
+        other => Err(invalid(
+            what,
+            format!("{other:?}, {stride} elements apart"),
+            format!("a strided batch, {ld} x {cols} elements apart"),
+        )),
     }
 }
 
@@ -75,9 +79,7 @@ impl Solver {
         let w = operands.vector_mut("the eigenvalues", w)?.pointer;
         let plan = Plan { waits: true, ..plan::<T>("syevd", T::pair(), not_converged, format!("A {n} x {n}")) };
         let size = |lwork, _| raw::syevd_size(vectors, uplo, n, a, w, lwork);
-        self.run(operands, plan, size, |work| {
-            raw::syevd(vectors, uplo, n, a, w, work.pointer, work.len(), work.info)
-        })
+        self.run(operands, plan, size, |work| raw::syevd(vectors, uplo, n, a, w, work.pointer, work.len(), work.info))
     }
 
     /// As [`syevd`](Self::syevd), by Jacobi's method. A strided batch without gaps, with a strided batch of eigenvalues without gaps, is computed in one
@@ -140,7 +142,11 @@ impl Solver {
         let w = eigenvalues.into();
         let uplo = triangle("A", &a, true)?;
         if triangle("B", &b, true)? != uplo {
-            return Err(invalid("the triangle of B", format!("{:?}", b.stored()), format!("{:?}, as of A", a.stored())));
+            return Err(invalid(
+                "the triangle of B",
+                format!("{:?}", b.stored()),
+                format!("{:?}, as of A", a.stored()),
+            ));
         }
         (alone("A", a.matrix().batch_size())?, alone("B", b.matrix().batch_size())?);
         fits("the order of B", b.order(), a.order(), "as A")?;
@@ -238,7 +244,8 @@ impl Solver {
             None => (Lowered { step: m.max(1).into(), ..NONE }, Lowered { step: n.max(1).into(), ..NONE }),
         };
         let jacobi = Some((jacobi, true));
-        let plan = Plan { waits: true, jacobi, ..plan::<T>("gesvdj", T::pair(), not_converged, format!("A {m} x {n}")) };
+        let plan =
+            Plan { waits: true, jacobi, ..plan::<T>("gesvdj", T::pair(), not_converged, format!("A {m} x {n}")) };
         let size = |lwork, parameters| raw::gesvdj_size(mode, economy, m, n, a, s, u, v, lwork, parameters);
         self.run(operands, plan, size, |work| {
             raw::gesvdj(mode, economy, m, n, a, s, u, v, work.pointer, work.len(), work.info, work.parameters)
@@ -265,11 +272,19 @@ impl Solver {
         let count = dense_batch("A", a.batch_size(), a.stride(), a.leading_dimension(), cols)?;
         let (m, n) = (int("the rows of A", rows)?, int("the columns of A", cols)?);
         let members = int("the members of the batch", count)?;
-        fits("the members of the singular values", dense_batch("s", s.batch_size(), s.stride(), small, 1)?, count, "as A")?;
+        fits(
+            "the members of the singular values",
+            dense_batch("s", s.batch_size(), s.stride(), small, 1)?,
+            count,
+            "as A",
+        )?;
         if let Some((u, v)) = &vectors {
             for (what, x, order) in [("U", u, rows), ("V", v, cols)] {
                 as_stored(what, x.op(), T::COMPLEX)?;
-                (fits("the rows of U or V", x.rows(), order, "as A")?, fits("the columns of U or V", x.cols(), order, "its rows")?);
+                (
+                    fits("the rows of U or V", x.rows(), order, "as A")?,
+                    fits("the columns of U or V", x.cols(), order, "its rows")?,
+                );
                 let members = dense_batch(what, x.batch_size(), x.stride(), x.leading_dimension(), order)?;
                 fits("the members of U or V", members, count, "as A")?;
             }

@@ -107,9 +107,15 @@ impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotPositiveDefinite { minor } => {
-                write!(f, "the matrix is not positive definite: its leading minor of order {} is not positive", minor + 1)
+                write!(
+                    f,
+                    "the matrix is not positive definite: its leading minor of order {} is not positive",
+                    minor + 1
+                )
             }
-            Self::Singular { pivot } => write!(f, "the matrix is singular: element {pivot} of the diagonal of its factor is 0"),
+            Self::Singular { pivot } => {
+                write!(f, "the matrix is singular: element {pivot} of the diagonal of its factor is 0")
+            }
             Self::NotConverged { remaining } => write!(f, "it did not converge: {remaining} elements are not 0"),
         }
     }

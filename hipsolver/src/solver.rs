@@ -329,7 +329,6 @@ impl Outcome<'_> {
         self
     }
 
-
     /// Waits for the work.
     ///
     /// # Errors

@@ -24,7 +24,7 @@ const LEVELS: &[&str] =
 pub(crate) const NEWEST: &str = LEVELS[LEVELS.len() - 1];
 
 /// Safe crates that have the levels as features, as every -sys crate has.
-const SAFE: [&str; 4] = ["hip", "hip-gl", "hiprtc", "hipblas"];
+const SAFE: [&str; 5] = ["hip", "hip-gl", "hiprtc", "hipblas", "hipsolver"];
 
 /// Tests of the main crates, on the software GPU and on ROCm 7.2's own HIP runtime; with `--all`, every test that this machine can run.
 ///
@@ -144,7 +144,9 @@ pub(crate) fn steps(offline: bool, releases: &[&'static Release]) -> Result<Vec<
         steps.push(hsa(release, Variant::TwoDevices, offline));
     }
     for release in releases {
-        steps.push(library(release, "hipblas", offline));
+        for name in LIBRARIES {
+            steps.push(library(release, name, offline));
+        }
     }
     steps.extend(releases.iter().map(|release| repeated(release, offline)));
     // Of the newest only: what differs is the code, not HIP.
@@ -325,7 +327,11 @@ fn hsa(release: &'static Release, variant: Variant, offline: bool) -> Step {
 }
 
 /// Tests of ROCm 5.7 that are left out: loading rocBLAS's code for products takes it a minute for each type.
-const BUT_SLOW: [&str; 4] = ["--skip", "level3::", "--skip", "gemm_ex_multiplies_in_more_bits"];
+const BUT_SLOW: [&str; 6] =
+    ["--skip", "level3::", "--skip", "gemm_ex_multiplies_in_more_bits", "--skip", "singular_values_and_vectors"];
+
+/// Crates with tests on real libraries that have their names.
+const LIBRARIES: [&str; 2] = ["hipblas", "hipsolver"];
 
 /// The tests of the safe crate of a library, on a release's own library and HIP runtime, over the software GPU.
 fn library(release: &'static Release, name: &'static str, offline: bool) -> Step {

@@ -81,7 +81,15 @@ fn lu<T: Number + ops::Getrf + ops::Getrs>(device: &Device, solver: &Solver, rng
     // Random matrices may be singular: the factors are right all the same.
     let _ = solver.getrf(&mut factors, &mut pivots).unwrap().causes().unwrap();
     let (found, small) = (download(&factors), m.min(n));
-    let l = Host::from_fn(m, small, |i, j| if i == j { 1.0.into() } else if i > j { found.at(i, j) } else { 0.0.into() });
+    let l = Host::from_fn(m, small, |i, j| {
+        if i == j {
+            1.0.into()
+        } else if i > j {
+            found.at(i, j)
+        } else {
+            0.0.into()
+        }
+    });
     let u = Host::from_fn(small, n, |i, j| if i <= j { found.at(i, j) } else { 0.0.into() });
     let numbers = pivots.as_slice().to_vec().unwrap();
     let size = l.abs().mul(&u.abs()).max();

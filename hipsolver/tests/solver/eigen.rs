@@ -29,10 +29,14 @@ where
         let mut vectors = upload::<T>(device, &a);
         let mut w = DeviceBuffer::<T::Real>::zeroed(device, n).unwrap();
         let triangle = vectors.view_mut().triangle(uplo).unwrap();
-        if jacobi { solver.syevj(true, Jacobi::default(), triangle, &mut w) } else { solver.syevd(true, triangle, &mut w) }
-            .unwrap()
-            .wait()
-            .unwrap();
+        if jacobi {
+            solver.syevj(true, Jacobi::default(), triangle, &mut w)
+        } else {
+            solver.syevd(true, triangle, &mut w)
+        }
+        .unwrap()
+        .wait()
+        .unwrap();
         let (v, w) = (download(&vectors), w.to_vec().unwrap());
         ascending(&w);
         let size = full.max() * n as f64;
