@@ -79,6 +79,14 @@ pub struct Factor {
     address: Option<*const c_void>,
 }
 
+impl Factor {
+    /// Whether it is in device memory.
+    #[must_use]
+    pub fn is_on_device(&self) -> bool {
+        self.address.is_some()
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(16))]
 struct Value([u8; SCRATCH]);

@@ -175,6 +175,19 @@ impl<'a> Operands<'a> {
         Ok(self.uses.write(what, slice)?.cast())
     }
 
+    /// As [`slice_mut`](Self::slice_mut), for memory of the caller's that lives as long as the call takes: a workspace.
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`].
+    ///
+    /// # Safety
+    /// The memory is not dropped before the operands are, or the call that they are made into has returned.
+    pub unsafe fn lend<T: 'a>(&mut self, what: &'static str, slice: DeviceSliceMut<'_, T>) -> Result<*mut c_void> {
+        // SAFETY: types that differ in the lifetime only. The operands, whose lifetime cannot become shorter, are gone before the memory.
+        let slice = unsafe { std::mem::transmute::<DeviceSliceMut<'_, T>, DeviceSliceMut<'a, T>>(slice) };
+        self.slice_mut(what, slice)
+    }
+
     fn next(&mut self) -> usize {
         self.operands += 1;
         self.operands

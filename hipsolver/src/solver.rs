@@ -5,7 +5,7 @@ use std::ptr::{self, NonNull};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hip::sys::hipStream_t;
-use hip::{DeviceBuffer, DeviceSliceMut, Stream};
+use hip::{DeviceBuffer, Stream};
 use hip_linalg::{Handle, Library, Operands};
 use hipsolver_sys::MissingValue;
 
@@ -230,15 +230,6 @@ pub(crate) struct Plan {
     pub(crate) asked: String,
 }
 
-/// A slice whose borrow the caller answers for. The lifetime of [`Operands`] cannot become shorter.
-///
-/// # Safety
-/// Nothing uses the slice after the borrow.
-unsafe fn longer<'b, T>(slice: DeviceSliceMut<'_, T>) -> DeviceSliceMut<'b, T> {
-    // SAFETY: types that differ in the lifetime only.
-    unsafe { std::mem::transmute::<DeviceSliceMut<'_, T>, DeviceSliceMut<'b, T>>(slice) }
-}
-
 fn function(slot: &'static hip_linalg::__private::Slot, name: &'static str) -> Result<NonNull<c_void>, CallError> {
     slot.get(&BINDING).or_else(|why| {
         check(hipsolverStatus_t::missing(why), name, String::new)?;
@@ -284,9 +275,10 @@ impl Solver {
         let done = {
             let mut operands = operands;
             // SAFETY: the operands are gone at the end of this block, on every way out of it.
-            let (memory, info) = unsafe { (longer(memory.as_slice_mut()), longer(info.slice_mut(..members)?)) };
-            let pointer = operands.slice_mut("the workspace", memory)?;
-            let info = operands.slice_mut("info", info)?;
+            let pointer = unsafe { operands.lend("the workspace", memory.as_slice_mut())? };
+            let slice = info.slice_mut(..members)?;
+            // SAFETY: as the workspace.
+            let info = unsafe { operands.lend("info", slice)? };
             let call = work(Work { pointer, len, info, parameters });
             let name = work_name;
             // SAFETY: the routine queues its work on the handle's stream. It uses the operands that were named, whose views were checked when
