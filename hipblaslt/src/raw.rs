@@ -7,10 +7,11 @@ use std::ptr::NonNull;
 use hip::sys::hipStream_t;
 use hip_linalg::__private::Slot;
 
-pub(crate) use hipblaslt_sys::{
-    BINDING, HIPBLAS_STATUS_NOT_INITIALIZED, HIPBLAS_STATUS_NOT_SUPPORTED, HIPBLAS_STATUS_SUCCESS, hipblasStatus_t,
-    load_error, symbol_error,
+// The statuses are hipBLAS's.
+pub(crate) use hipblas_sys::{
+    HIPBLAS_STATUS_NOT_INITIALIZED, HIPBLAS_STATUS_NOT_SUPPORTED, HIPBLAS_STATUS_SUCCESS, hipblasStatus_t,
 };
+pub(crate) use hipblaslt_sys::{BINDING, load_error, symbol_error};
 
 /// An algorithm, which the library fills in.
 #[derive(Clone, Copy, Debug)]

@@ -121,6 +121,47 @@ fn epilogues_follow_the_product() {
     }
 }
 
+/// A layer with GELU and what its gradient needs: forward with the auxiliary output, backward with it.
+#[test]
+fn gradients_of_a_layer() {
+    let Some((device, lt)) = lt() else { return };
+    let mut rng = Rng::new(9);
+    let (m, n, k) = (16, 8, 16);
+    let (w, x, g) = (rng.numbers::<f16>(m * k), rng.numbers::<f16>(k * n), rng.numbers::<f16>(m * n));
+    let bias = rng.numbers::<f16>(m);
+    let (host_w, host_x, host_g) = (Host::of(&w, m, k, m), Host::of(&x, k, n, k), Host::of(&g, m, n, m));
+    let product = host_w.mul(&host_x);
+    let before = Host::from_fn(m, n, |row, col| product.at(row, col) + bias[row].wide());
+    let size = host_w.abs().mul(&host_x.abs()).map(|x| x + 1.0);
+    let (w, x, g) = (upload(&device, &w, m, k), upload(&device, &x, k, n), upload(&device, &g, m, n));
+    let bias = DeviceBuffer::from_slice(&device, &bias).unwrap();
+    let (mut y, mut aux) = (upload(&device, &[f16::ZERO; 128], m, n), upload(&device, &[f16::ZERO; 128], m, n));
+    let forward = Epilogue::GeluBiasAux(bias.as_slice(), aux.view_mut());
+    let done = lt.matmul(Matmul { epilogue: forward, ..Matmul::default() }, 1.0, &w, &x, 0.0, &mut y);
+    if missing(&done) {
+        return;
+    }
+    let host = |matrix: &MatrixBuffer<f16>| Host::of(&matrix.to_vec().unwrap(), m, n, m);
+    close::<f16, f32>("forward", &host(&y), &before.map(|x| gelu(x.re).into()), &size, k);
+    close::<f16, f32>("auxiliary", &host(&aux), &before, &size, k);
+    // Backward: the derivative of GELU at what was kept, times W G.
+    let aux_host = host(&aux);
+    let slope = |x: f64| (gelu(x + 1e-4) - gelu(x - 1e-4)) / 2e-4;
+    let incoming = host_w.mul(&host_g);
+    let want = Host::from_fn(m, n, |row, col| incoming.at(row, col) * slope(aux_host.at(row, col).re));
+    let (mut d, mut sums) = (upload(&device, &[f16::ZERO; 128], m, n), DeviceBuffer::<f16>::zeroed(&device, m).unwrap());
+    let backward = Epilogue::GeluBiasGradient(aux.view(), sums.as_slice_mut());
+    let done = lt.matmul(Matmul { epilogue: backward, ..Matmul::default() }, 1.0, &w, &g, 0.0, &mut d);
+    if missing(&done) {
+        return;
+    }
+    let size = host_w.abs().mul(&host_g.abs()).scale(2.0.into()).map(|x| x + 1.0);
+    close::<f16, f32>("backward", &host(&d), &want, &size, 2 * k);
+    let want = Host::from_fn(m, 1, |row, _| (0..n).map(|col| want.at(row, col)).sum());
+    let size = Host::from_fn(m, 1, |row, _| (0..n).map(|col| size.at(row, col)).sum());
+    close::<f16, f32>("bias's gradient", &Host::of(&sums.to_vec().unwrap(), m, 1, m), &want, &size, 2 * k + n);
+}
+
 fn upload(device: &Device, elements: &[f16], rows: usize, cols: usize) -> MatrixBuffer<f16> {
     MatrixBuffer::from_columns(device, elements, rows, cols).unwrap()
 }
