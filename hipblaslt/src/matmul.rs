@@ -580,7 +580,8 @@ impl BlasLt {
         let (c_layout, c_pointer) = match c {
             None => (d_layout, None),
             Some(c) => {
-                (fits("the rows of C", c.rows(), rows, "as D")?, fits("the columns of C", c.cols(), cols, "as D")?);
+                fits("the rows of C", c.rows(), rows, "as D")?;
+                fits("the columns of C", c.cols(), cols, "as D")?;
                 if c.op().transposed != turned {
                     return Err(invalid("C", format!("{:?} in memory", c.op()), "as D is in memory"));
                 }
@@ -617,10 +618,8 @@ impl BlasLt {
             Ok((3, operands.slice_mut("the bias's gradient", slice)?))
         };
         let shape_of_aux = |found: (usize, usize), op: hip_linalg::Op, members_: Batch| -> Result<()> {
-            (
-                fits("the rows of the auxiliary matrix", found.0, rows, "as D")?,
-                fits("its columns", found.1, cols, "as D")?,
-            );
+            fits("the rows of the auxiliary matrix", found.0, rows, "as D")?;
+            fits("its columns", found.1, cols, "as D")?;
             fits("the batch of the auxiliary matrix", members(members_)?, batch, "as D")?;
             if op.transposed == turned {
                 Ok(())

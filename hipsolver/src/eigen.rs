@@ -148,7 +148,8 @@ impl Solver {
                 format!("{:?}, as of A", a.stored()),
             ));
         }
-        (alone("A", a.matrix().batch_size())?, alone("B", b.matrix().batch_size())?);
+        alone("A", a.matrix().batch_size())?;
+        alone("B", b.matrix().batch_size())?;
         fits("the order of B", b.order(), a.order(), "as A")?;
         values(&w, a.order())?;
         let (n, vectors) = (int("the order of A", a.order())?, mode(vectors));
@@ -281,10 +282,8 @@ impl Solver {
         if let Some((u, v)) = &vectors {
             for (what, x, order) in [("U", u, rows), ("V", v, cols)] {
                 as_stored(what, x.op(), T::COMPLEX)?;
-                (
-                    fits("the rows of U or V", x.rows(), order, "as A")?,
-                    fits("the columns of U or V", x.cols(), order, "its rows")?,
-                );
+                fits("the rows of U or V", x.rows(), order, "as A")?;
+                fits("the columns of U or V", x.cols(), order, "its rows")?;
                 let members = dense_batch(what, x.batch_size(), x.stride(), x.leading_dimension(), order)?;
                 fits("the members of U or V", members, count, "as A")?;
             }
