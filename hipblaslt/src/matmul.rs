@@ -657,8 +657,7 @@ impl BlasLt {
                 addresses.push(gradient(&mut operands, out, long)?);
                 bias_type = Some(D::HIP_DATA_TYPE.0);
             }
-            Epilogue::BiasGradientA(out) | Epilogue::BiasGradientB(out) if turned => {
-                drop(out);
+            Epilogue::BiasGradientA(_) | Epilogue::BiasGradientB(_) if turned => {
                 return Err(invalid(
                     "the sums of A's rows or B's columns",
                     "with a row-major D",

@@ -1,6 +1,6 @@
 //! Safe Rust for hipSOLVER on AMD GPUs: Cholesky, LU and QR factorisations, solves, least squares, eigenvalues and singular values.
 //!
-//! A [`Solver`] queues work on a stream of [`hip`]. Its operands are matrices of [`hip_linalg`](linalg), which are checked for size and overlap: all
+//! A [`Solver`] queues work on a stream of [`hip`]. Its operands are matrices of [`hip_linalg`], which are checked for size and overlap: all
 //! calls are safe. Workspaces are asked for, kept and reused. Each method returns an [`Outcome`]; its `wait` says which minor is not positive, or
 //! which pivot is zero. Nothing is linked: hipSOLVER of ROCm 5.7 to 10.0 is loaded on first use.
 //!
