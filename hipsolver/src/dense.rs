@@ -55,7 +55,7 @@ pub(crate) fn not_positive(info: usize) -> Cause {
     Cause::NotPositiveDefinite { minor: info - 1 }
 }
 
-fn singular(info: usize) -> Cause {
+pub(crate) fn singular(info: usize) -> Cause {
     Cause::Singular { pivot: info - 1 }
 }
 

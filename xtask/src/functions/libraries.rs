@@ -94,8 +94,6 @@ pub(super) const LIBRARIES: [Library; 3] = [
                 r"hipsolver\w(gebrd|orgbr|ungbr|orgtr|ungtr|ormtr|unmtr|sytrd|hetrd|sytrf)(_bufferSize)?",
                 "steps of other methods: not yet",
             ),
-            (r"hipsolver\w(sy|he)gvj(_bufferSize)?", "`sygvd` solves the same problem: not yet"),
-            (r"hipsolver\w\wgesv(_bufferSize)?", "`getrf` and `getrs` do the same"),
         ],
     },
 ];
