@@ -39,6 +39,7 @@ mod salu;
 mod scalar;
 #[path = "../../../tests/common/streams.rs"]
 mod streams;
+mod whole;
 mod widths;
 
 use std::collections::BTreeMap;
