@@ -16,6 +16,7 @@ mod coverage;
 mod device;
 mod differ;
 mod divide;
+mod effects;
 mod exchange;
 mod float;
 mod footprint;
