@@ -48,7 +48,7 @@ mod generated;
 
 pub use generated::*;
 
-rocm_sdk::sys_crate!(rocm_sdk::libraries::AMD_SMI);
+rocm_loader::sys_crate!(rocm_loader::libraries::AMD_SMI);
 
 /// Compiles the README's example.
 #[cfg(doctest)]

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
-use rocm_sdk::{Binding, Missing, Slot};
+use rocm_loader::{Binding, Missing, Slot};
 
 use crate::Form;
 

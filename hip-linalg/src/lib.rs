@@ -62,7 +62,7 @@ pub use vector::{Vector, VectorMut, VectorRef};
 /// Implementation details of [`forms!`]; not part of the public interface.
 #[doc(hidden)]
 pub mod __private {
-    pub use rocm_sdk::Slot;
+    pub use rocm_loader::Slot;
 }
 
 /// Compiles the README's example.

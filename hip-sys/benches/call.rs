@@ -76,7 +76,7 @@ fn measure() {
 
 fn main() -> ExitCode {
     // A search of its own, since the bindings remember what they found.
-    match (rocm_sdk::Search::standard().open(&rocm_sdk::libraries::AMDHIP64), tree()) {
+    match (rocm_loader::Search::standard().open(&rocm_loader::libraries::AMDHIP64), tree()) {
         (Ok(library), _) => println!("library: {}", library.opened_as()),
         (Err(_), Some((loader, libraries))) if std::env::var_os(INSIDE).is_none() => {
             let program = std::env::current_exe().expect("the path of this program");
@@ -94,7 +94,7 @@ fn main() -> ExitCode {
             println!("library: a stand-in built with cc (no HIP library found)");
             let folder = tempfile::tempdir().expect("a temporary folder");
             build_stub(folder.path());
-            rocm_sdk::set_root(folder.path()).expect("nothing has been looked for yet");
+            rocm_loader::set_root(folder.path()).expect("nothing has been looked for yet");
             measure();
             return ExitCode::SUCCESS;
         }

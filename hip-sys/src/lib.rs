@@ -60,7 +60,7 @@ mod generated;
 
 pub use generated::*;
 
-rocm_sdk::sys_crate!(rocm_sdk::libraries::AMDHIP64);
+rocm_loader::sys_crate!(rocm_loader::libraries::AMDHIP64);
 
 /// Compiles the README's example.
 #[cfg(doctest)]

@@ -31,7 +31,7 @@ fn missing_functions_answer_302() {
     let folder = root.path().join("lib");
     std::fs::create_dir(&folder).unwrap();
     compile(OLD_HIP, &folder.join("libamdhip64.so.6"));
-    rocm_sdk::set_search(rocm_sdk::Search::nowhere().root(root.path())).unwrap();
+    rocm_loader::set_search(rocm_loader::Search::nowhere().root(root.path())).unwrap();
 
     let mut count = 0;
     // SAFETY: `count` is valid for the write.

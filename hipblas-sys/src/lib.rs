@@ -51,7 +51,7 @@ mod generated;
 
 pub use generated::*;
 
-rocm_sdk::sys_crate!(rocm_sdk::libraries::HIPBLAS);
+rocm_loader::sys_crate!(rocm_loader::libraries::HIPBLAS);
 
 /// Compiles the README's example.
 #[cfg(doctest)]

@@ -52,7 +52,7 @@ mod generated;
 
 pub use generated::*;
 
-rocm_sdk::sys_crate!(rocm_sdk::libraries::HIPDNN);
+rocm_loader::sys_crate!(rocm_loader::libraries::HIPDNN);
 
 /// Compiles the README's example.
 #[cfg(all(doctest, feature = "rocm-10-0"))]

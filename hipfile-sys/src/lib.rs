@@ -48,7 +48,7 @@ mod generated;
 
 pub use generated::*;
 
-rocm_sdk::sys_crate!(rocm_sdk::libraries::HIPFILE);
+rocm_loader::sys_crate!(rocm_loader::libraries::HIPFILE);
 
 /// `hipFileDriverNotInitialized`, with no error of HIP.
 #[cfg(feature = "rocm-10-0")]

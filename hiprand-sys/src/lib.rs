@@ -49,7 +49,7 @@ mod generated;
 
 pub use generated::*;
 
-rocm_sdk::sys_crate!(rocm_sdk::libraries::HIPRAND);
+rocm_loader::sys_crate!(rocm_loader::libraries::HIPRAND);
 
 /// Compiles the README's example.
 #[cfg(doctest)]

@@ -54,7 +54,7 @@ mod generated;
 
 pub use generated::*;
 
-rocm_sdk::sys_crate!(rocm_sdk::libraries::HIPRTC);
+rocm_loader::sys_crate!(rocm_loader::libraries::HIPRTC);
 
 /// Compiles the README's example.
 #[cfg(doctest)]

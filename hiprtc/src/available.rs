@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use hiprtc_sys::BINDING;
-use rocm_sdk::{Library, Scope, libraries};
+use rocm_loader::{Library, Scope, libraries};
 
 use crate::comgr::Comgr;
 use crate::error::{Error, Result};
@@ -70,14 +70,14 @@ fn open_comgr(hiprtc: &Library) -> Result<Comgr> {
     if let Some(beside) = beside {
         return Library::open(&libraries::AMD_COMGR, beside, Scope::Local).map(Comgr).map_err(failed);
     }
-    let found = rocm_sdk::process_search().open(&libraries::AMD_COMGR).map_err(failed)?;
+    let found = rocm_loader::process_search().open(&libraries::AMD_COMGR).map_err(failed)?;
     let fits = wanted.is_none() || found.soname().is_none() || found.soname() == wanted.as_deref();
     if fits { Ok(Comgr(found)) } else { Err(failed(other_release(&found))) }
 }
 
 /// Returns the error for a Comgr whose name is not the required one.
-fn other_release(found: &Library) -> rocm_sdk::Error {
-    rocm_sdk::Error::NotFound { library: found.spec().name(), report: found.report().clone().into() }
+fn other_release(found: &Library) -> rocm_loader::Error {
+    rocm_loader::Error::NotFound { library: found.spec().name(), report: found.report().clone().into() }
 }
 
 fn exists(path: &Path) -> bool {

@@ -143,7 +143,7 @@ mod tests {
     use crate::bundle::BundleWriter;
 
     fn no_compiler() -> Error {
-        Error::NoHiprtc(rocm_sdk::Error::RelativePath { path: "here".into() })
+        Error::NoHiprtc(rocm_loader::Error::RelativePath { path: "here".into() })
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use std::ffi::{CStr, CString, c_char};
 
 use hip::Arch;
-use rocm_sdk::Library;
+use rocm_loader::Library;
 
 /// `amd_comgr_status_t`; 0 is success.
 type Status = u32;

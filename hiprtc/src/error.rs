@@ -14,7 +14,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// No HIPRTC library could be loaded.
-    NoHiprtc(rocm_sdk::Error),
+    NoHiprtc(rocm_loader::Error),
 
     /// HIPRTC is available, but the compiler behind it is not; a call would terminate the process.
     NoComgr {
@@ -23,7 +23,7 @@ pub enum Error {
         /// The Comgr library that it needs.
         comgr: String,
         /// Why it could not be loaded: it is missing, or a library that it depends on is, such as libLLVM.
-        reason: Box<rocm_sdk::Error>,
+        reason: Box<rocm_loader::Error>,
     },
 
     /// No architecture was given, and no device is available to determine it.

@@ -56,7 +56,7 @@ fn a_missing_llvm_is_an_error_that_names_it() {
 #[test]
 fn a_missing_hiprtc_is_an_error_that_names_it() {
     // Whatever this machine has: nothing is found where nothing is looked for.
-    let error = Error::NoHiprtc(rocm_sdk::Search::nowhere().open(&rocm_sdk::libraries::HIPRTC).unwrap_err());
+    let error = Error::NoHiprtc(rocm_loader::Search::nowhere().open(&rocm_loader::libraries::HIPRTC).unwrap_err());
     assert!(error.is_unavailable());
     assert!(error.to_string().contains("hiprtc"), "{error}");
 }

@@ -50,7 +50,7 @@ mod generated;
 
 pub use generated::*;
 
-rocm_sdk::sys_crate!(rocm_sdk::libraries::HIPSOLVER);
+rocm_loader::sys_crate!(rocm_loader::libraries::HIPSOLVER);
 
 /// Compiles the README's example.
 #[cfg(doctest)]

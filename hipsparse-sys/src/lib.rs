@@ -48,7 +48,7 @@ mod generated;
 
 pub use generated::*;
 
-rocm_sdk::sys_crate!(rocm_sdk::libraries::HIPSPARSE);
+rocm_loader::sys_crate!(rocm_loader::libraries::HIPSPARSE);
 
 /// Compiles the README's example.
 #[cfg(doctest)]

@@ -51,7 +51,7 @@ mod generated;
 
 pub use generated::*;
 
-rocm_sdk::sys_crate!(rocm_sdk::libraries::HIPTENSOR);
+rocm_loader::sys_crate!(rocm_loader::libraries::HIPTENSOR);
 
 /// Compiles the README's example.
 #[cfg(all(doctest, feature = "rocm-10-0"))]

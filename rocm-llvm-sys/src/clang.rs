@@ -10,4 +10,4 @@ mod generated;
 
 pub use generated::*;
 
-rocm_sdk::sys_crate!(rocm_sdk::libraries::LIBCLANG);
+rocm_loader::sys_crate!(rocm_loader::libraries::LIBCLANG);

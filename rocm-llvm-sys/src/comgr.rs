@@ -13,4 +13,4 @@ mod generated;
 
 pub use generated::*;
 
-rocm_sdk::sys_crate!(rocm_sdk::libraries::AMD_COMGR);
+rocm_loader::sys_crate!(rocm_loader::libraries::AMD_COMGR);

@@ -1,23 +1,11 @@
-//! The few functions of the C library that are needed beside std's. The crate `libc` has them, but everything above waits for its
-//! build: a seventh of a cold build of `hip`. `tests::declared_as_in_libc` holds them to it.
-
-#[cfg(target_os = "linux")]
-use std::ffi::c_ulong;
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-use std::ffi::{c_int, c_void};
-
-/// Whether the process gained privileges when it was started (`getauxval`).
-#[cfg(target_os = "linux")]
-pub(crate) const AT_SECURE: c_ulong = 23;
-/// The loader's entry of an open library (`dlinfo`).
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-pub(crate) const RTLD_DI_LINKMAP: c_int = 2;
+//! The few functions of the C library that are needed beside std's. The crate `libc` has them, but it is not worth its build
+//! to those who use none of the tools. `tests::declared_as_in_libc` holds them to it.
 
 /// What `prctl`, `waitid` and `killpg` are told.
-#[cfg(all(target_os = "linux", feature = "installation"))]
+#[cfg(target_os = "linux")]
 pub(crate) use of_children::*;
 
-#[cfg(all(target_os = "linux", feature = "installation"))]
+#[cfg(target_os = "linux")]
 mod of_children {
     use std::ffi::{c_int, c_uint};
 
@@ -47,65 +35,39 @@ pub(crate) const R_OK: std::ffi::c_int = 4;
 #[cfg(all(target_os = "linux", feature = "doctor"))]
 pub(crate) const W_OK: std::ffi::c_int = 2;
 
+#[cfg(target_os = "linux")]
 unsafe extern "C" {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    pub(crate) fn gnu_get_libc_version() -> *const std::ffi::c_char;
-    #[cfg(target_os = "linux")]
-    pub(crate) fn getauxval(kind: c_ulong) -> c_ulong;
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    pub(crate) fn dlinfo(handle: *mut c_void, request: c_int, info: *mut c_void) -> c_int;
-    #[cfg(all(target_os = "linux", feature = "installation"))]
     pub(crate) fn prctl(option: std::ffi::c_int, ...) -> std::ffi::c_int;
-    #[cfg(all(target_os = "linux", feature = "installation"))]
     pub(crate) fn waitid(
         kind: std::ffi::c_uint,
         id: u32,
         info: *mut SigInfo,
         options: std::ffi::c_int,
     ) -> std::ffi::c_int;
-    #[cfg(all(target_os = "linux", feature = "installation"))]
     pub(crate) fn killpg(group: i32, signal: std::ffi::c_int) -> std::ffi::c_int;
-    #[cfg(all(target_os = "linux", feature = "doctor"))]
+    #[cfg(feature = "doctor")]
     pub(crate) fn access(path: *const std::ffi::c_char, mode: std::ffi::c_int) -> std::ffi::c_int;
-    #[cfg(not(target_os = "linux"))]
-    pub(crate) fn getuid() -> u32;
-    #[cfg(not(target_os = "linux"))]
-    pub(crate) fn geteuid() -> u32;
-    #[cfg(not(target_os = "linux"))]
-    pub(crate) fn getgid() -> u32;
-    #[cfg(not(target_os = "linux"))]
-    pub(crate) fn getegid() -> u32;
 }
 
 #[cfg(all(test, target_os = "linux", target_env = "gnu"))]
 mod tests {
     #[test]
     fn declared_as_in_libc() {
-        let _: [unsafe extern "C" fn(libc::c_ulong) -> libc::c_ulong; 2] = [super::getauxval, libc::getauxval];
-        type DlInfo = unsafe extern "C" fn(*mut libc::c_void, libc::c_int, *mut libc::c_void) -> libc::c_int;
-        let _: [DlInfo; 2] = [super::dlinfo, libc::dlinfo];
         #[cfg(feature = "doctor")]
         {
             let _: [unsafe extern "C" fn(*const libc::c_char, libc::c_int) -> libc::c_int; 2] =
                 [super::access, libc::access];
             assert_eq!((super::R_OK, super::W_OK), (libc::R_OK, libc::W_OK));
         }
-        #[cfg(feature = "installation")]
-        {
-            let _: [unsafe extern "C" fn(libc::pid_t, libc::c_int) -> libc::c_int; 2] = [super::killpg, libc::killpg];
-            let _: [unsafe extern "C" fn(libc::c_int, ...) -> libc::c_int; 2] = [super::prctl, libc::prctl];
-            let _: unsafe extern "C" fn(libc::idtype_t, libc::id_t, *mut super::SigInfo, libc::c_int) -> libc::c_int =
-                super::waitid;
-            assert_eq!(size_of::<super::SigInfo>(), size_of::<libc::siginfo_t>());
-            assert!(align_of::<super::SigInfo>() >= align_of::<libc::siginfo_t>());
-            assert_eq!(std::mem::offset_of!(libc::siginfo_t, si_signo), 0);
-            assert_eq!((super::PR_SET_PDEATHSIG, super::SIGKILL), (libc::PR_SET_PDEATHSIG, libc::SIGKILL));
-            assert_eq!(super::P_PID, libc::P_PID);
-            assert_eq!((super::WNOHANG, super::WEXITED, super::WNOWAIT), (libc::WNOHANG, libc::WEXITED, libc::WNOWAIT));
-        }
-        let _: [unsafe extern "C" fn() -> *const libc::c_char; 2] =
-            [super::gnu_get_libc_version, libc::gnu_get_libc_version];
-        assert_eq!(super::AT_SECURE, libc::AT_SECURE);
-        assert_eq!(super::RTLD_DI_LINKMAP, libc::RTLD_DI_LINKMAP);
+        let _: [unsafe extern "C" fn(libc::pid_t, libc::c_int) -> libc::c_int; 2] = [super::killpg, libc::killpg];
+        let _: [unsafe extern "C" fn(libc::c_int, ...) -> libc::c_int; 2] = [super::prctl, libc::prctl];
+        let _: unsafe extern "C" fn(libc::idtype_t, libc::id_t, *mut super::SigInfo, libc::c_int) -> libc::c_int =
+            super::waitid;
+        assert_eq!(size_of::<super::SigInfo>(), size_of::<libc::siginfo_t>());
+        assert!(align_of::<super::SigInfo>() >= align_of::<libc::siginfo_t>());
+        assert_eq!(std::mem::offset_of!(libc::siginfo_t, si_signo), 0);
+        assert_eq!((super::PR_SET_PDEATHSIG, super::SIGKILL), (libc::PR_SET_PDEATHSIG, libc::SIGKILL));
+        assert_eq!(super::P_PID, libc::P_PID);
+        assert_eq!((super::WNOHANG, super::WEXITED, super::WNOWAIT), (libc::WNOHANG, libc::WEXITED, libc::WNOWAIT));
     }
 }

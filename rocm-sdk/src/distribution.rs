@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::error::Error;
 use crate::layout::Layout;
-use crate::text_file;
+use rocm_loader::text_file;
 
 /// Where the two files are, below a root.
 const INFO: &str = "share/therock/dist_info.json";

@@ -17,6 +17,7 @@ pub(crate) mod loader;
 mod machine;
 mod places;
 mod problem;
+mod requirements;
 mod text;
 mod variables;
 
@@ -33,8 +34,8 @@ pub use variables::Variable;
 
 use crate::libraries::ALL;
 use crate::probe::Probe;
-use crate::search::Search;
-use crate::spec::LibrarySpec;
+use rocm_loader::search::Search;
+use rocm_loader::LibrarySpec;
 use loader::Loader;
 use machine::Machine;
 use problem::Problems;

@@ -1,92 +1,24 @@
-//! Errors of finding a library, opening it and getting its functions.
+//! Errors about whole installations.
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
 
-#[cfg(feature = "installation")]
 use crate::family::DetectedGpus;
-#[cfg(feature = "installation")]
 use crate::initialize::VersionMismatch;
-use crate::report::{Reason, Report};
+use crate::{LoadError, Report};
 
-/// An error of this crate. It is cheap to clone, and carries the whole search (see [`Error::report`]).
+/// An error about an installation. It is cheap to clone, and carries the whole search (see [`Error::report`]).
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Error {
-    /// The library was not found in any place searched.
-    NotFound {
-        /// Short name of the library.
-        library: &'static str,
-        /// The search.
-        report: Arc<Report>,
-    },
-    /// The library was found, but cannot be used.
-    Unusable {
-        /// Short name of the library.
-        library: &'static str,
-        /// The path or soname.
-        target: String,
-        /// Why it cannot be used.
-        reason: Reason,
-        /// The search.
-        report: Arc<Report>,
-    },
-    /// No library of ROCm has this short name.
-    UnknownLibrary {
-        /// The requested name.
-        name: String,
-        /// The most similar short name.
-        meant: Option<&'static str>,
-    },
-    /// Several of the requested libraries are not available.
-    Several {
-        /// The error of each library.
-        errors: Vec<Error>,
-    },
-    /// The library lacks a function.
-    SymbolMissing {
-        /// Short name of the library.
-        library: &'static str,
-        /// The function.
-        symbol: String,
-        /// The first release that has it.
-        since: String,
-        /// The file, or the provider that replaces it.
-        found_in: String,
-        /// The release found, if it is known: "ROCm 6.4.3".
-        found: Option<String>,
-    },
-    /// A provider was set after the first function had been resolved.
-    ProviderTooLate {
-        /// Short name of the library.
-        library: &'static str,
-        /// The rejected provider.
-        wanted: String,
-        /// The library or provider in use.
-        current: String,
-    },
-    /// A provider replaces the library, so no library is open.
-    Provided {
-        /// Short name of the library.
-        library: &'static str,
-        /// The provider.
-        provider: String,
-    },
-    /// The process-wide search cannot be changed, because a library has been searched for already.
-    SearchTooLate,
-    /// A path is relative, but must be absolute.
-    RelativePath {
-        /// The path given.
-        path: PathBuf,
-    },
+    /// A library or an installation was not found, or cannot be used.
+    Load(LoadError),
     /// The release of an installation is unknown.
     NoRelease {
         /// Its root.
         root: PathBuf,
     },
     /// The installation is of another release than the requested one.
-    #[cfg(feature = "installation")]
     VersionMismatch {
         /// The requested and the installed release.
         mismatch: Box<VersionMismatch>,
@@ -98,7 +30,7 @@ pub enum Error {
         /// Its value.
         value: String,
         /// Why the library is not available.
-        error: Box<Error>,
+        error: Box<LoadError>,
     },
     /// A variable names a target family that the distribution does not have.
     UnknownFamily {
@@ -110,7 +42,6 @@ pub enum Error {
         available: Vec<String>,
     },
     /// The target family is unknown: neither a variable nor a GPU nor a default determines it.
-    #[cfg(feature = "installation")]
     NoFamily {
         /// The GPUs found, and the sources that failed.
         gpus: Box<DetectedGpus>,
@@ -124,15 +55,6 @@ pub enum Error {
         /// Why it is invalid.
         why: String,
     },
-    /// The library is older than the API level that the program was built for.
-    TooOld {
-        /// Short name of the library.
-        library: &'static str,
-        /// The release found.
-        found: String,
-        /// The API level, major and minor.
-        needed: (u32, u32),
-    },
 }
 
 /// The same as [`Display`](fmt::Display), because `unwrap` and a `main` that returns the error print it with `Debug`.
@@ -145,46 +67,12 @@ impl fmt::Debug for Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotFound { library, report } => write!(
-                f,
-                "{library} was not found; install ROCm, or set ROCM_PATH to an installation. Search for {report}"
-            ),
-            Self::Unusable { target, reason, report, .. } => write!(f, "{target}: {reason}. Search for {report}"),
-            Self::UnknownLibrary { name, meant } => {
-                write!(f, "{name} is not the short name of a library of ROCm")?;
-                meant.map_or(Ok(()), |meant| write!(f, "; did you mean {meant}?"))
-            }
-            Self::Several { errors } => {
-                let names: Vec<&str> = errors.iter().filter_map(Self::library).collect();
-                write!(f, "{} libraries are not available: {}.", errors.len(), names.join(", "))?;
-                errors.iter().try_for_each(|error| write!(f, "\n{error}"))
-            }
-            Self::SymbolMissing { symbol, since, found_in, found, .. } => write!(
-                f,
-                "{symbol} is missing from {found_in}{}: it needs ROCm {since} or newer",
-                found.as_ref().map(|v| format!(" ({v})")).unwrap_or_default()
-            ),
-            Self::ProviderTooLate { library, wanted, current } => write!(
-                f,
-                "{library}: provider {wanted} was set too late: {current} is in use; set the provider before the first call"
-            ),
-            Self::Provided { library, provider } => {
-                write!(f, "{library} is provided by {provider}: no shared library is open")
-            }
-            Self::SearchTooLate => {
-                write!(f, "the search for ROCm cannot be changed: a library has already been searched for")
-            }
-            Self::RelativePath { path } => write!(
-                f,
-                "{}: a relative path would depend on the current directory; give an absolute one",
-                path.display()
-            ),
+            Self::Load(error) => error.fmt(f),
             Self::NoRelease { root } => write!(
                 f,
                 "the ROCm at {} is of an unknown release: it has neither .info/version nor a HIP library with a version number",
                 root.display()
             ),
-            #[cfg(feature = "installation")]
             Self::VersionMismatch { mismatch } => mismatch.fmt(f),
             Self::PreloadVariable { variable, value, error } => {
                 write!(f, "{variable}={value}: {error}\nUnset {variable} if it is not needed.")
@@ -192,7 +80,6 @@ impl fmt::Display for Error {
             Self::UnknownFamily { family, variable, available } => {
                 write!(f, "{variable}={family}: the distribution has no such family, only {}", available.join(", "))
             }
-            #[cfg(feature = "installation")]
             Self::NoFamily { gpus, available } => {
                 f.write_str("no target family: ")?;
                 match &gpus.targets[..] {
@@ -209,45 +96,34 @@ impl fmt::Display for Error {
                 gpus.failures.iter().try_for_each(|(path, why)| write!(f, "\n{}: {why}", path.display()))
             }
             Self::Distribution { path, why } => write!(f, "{}: {why}; install ROCm again", path.display()),
-            Self::TooOld { library, found, needed } => write!(
-                f,
-                "{library}: found {found}, but this program is built for ROCm {}.{}; install a newer ROCm or build with a lower rocm-* feature",
-                needed.0, needed.1
-            ),
         }
     }
 }
 
 impl std::error::Error for Error {}
 
+impl From<LoadError> for Error {
+    fn from(error: LoadError) -> Self {
+        Self::Load(error)
+    }
+}
+
 impl Error {
     /// Returns the short name of the library concerned, if there is one.
     pub fn library(&self) -> Option<&'static str> {
-        match self {
-            Self::NotFound { library, .. }
-            | Self::Unusable { library, .. }
-            | Self::SymbolMissing { library, .. }
-            | Self::ProviderTooLate { library, .. }
-            | Self::Provided { library, .. }
-            | Self::TooOld { library, .. } => Some(library),
-            Self::PreloadVariable { error, .. } => error.library(),
-            Self::Distribution { .. }
-            | Self::UnknownFamily { .. }
-            | Self::NoRelease { .. }
-            | Self::UnknownLibrary { .. }
-            | Self::Several { .. }
-            | Self::SearchTooLate
-            | Self::RelativePath { .. } => None,
-            #[cfg(feature = "installation")]
-            Self::NoFamily { .. } | Self::VersionMismatch { .. } => None,
-        }
+        self.load_error()?.library()
     }
 
     /// Returns the search: every path tried, and why it was not used.
     pub fn report(&self) -> Option<&Report> {
+        self.load_error()?.report()
+    }
+
+    /// Returns the error of the loader behind it, if there is one.
+    pub fn load_error(&self) -> Option<&LoadError> {
         match self {
-            Self::NotFound { report, .. } | Self::Unusable { report, .. } => Some(report),
-            Self::PreloadVariable { error, .. } => error.report(),
+            Self::Load(error) => Some(error),
+            Self::PreloadVariable { error, .. } => Some(error),
             _ => None,
         }
     }

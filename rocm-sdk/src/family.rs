@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::error::Error;
+use crate::layout::SearchExt as _;
 use crate::layout::{Layout, LayoutKind};
-use crate::process::process_search;
-use crate::search::{Search, names_in};
-use crate::text_file;
+use rocm_loader::process::process_search;
+use rocm_loader::search::{Search, names_in};
+use rocm_loader::text_file;
 
 /// The variable that names the family.
 const VARIABLE: &str = "ROCM_SDK_TARGET_FAMILY";

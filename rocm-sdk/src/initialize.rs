@@ -5,13 +5,15 @@ use std::fmt;
 use semver::VersionReq;
 
 use crate::error::Error;
-use crate::find::{SkipReason, Skipped};
-use crate::library::{Library, Scope};
-use crate::library_name::LibraryName;
-use crate::process::{preload, process_search};
-use crate::search::matches_wildcards;
-use crate::spec::LibrarySpec;
-use crate::version::Release;
+use crate::layout::SearchExt as _;
+use rocm_loader::find::{SkipReason, Skipped};
+use rocm_loader::library::{Library, Scope};
+use rocm_loader::library_name::LibraryName;
+use rocm_loader::process::{preload, process_search};
+use rocm_loader::search::matches_wildcards;
+use rocm_loader::LibrarySpec;
+use rocm_loader::version::Release;
+use crate::LoadError;
 
 /// The variable that names libraries to preload, by short name, separated by `,` or `;`.
 const PRELOAD_VARIABLE: &str = "ROCM_SDK_PRELOAD_LIBRARIES";
@@ -40,7 +42,7 @@ pub fn initialize_process() -> InitializeProcess {
 #[must_use = "nothing is done before `run`"]
 #[derive(Debug, Clone)]
 pub struct InitializeProcess {
-    libraries: Vec<Result<&'static LibrarySpec, Error>>,
+    libraries: Vec<Result<&'static LibrarySpec, LoadError>>,
     scope: Scope,
     environment: bool,
     version: Option<VersionCheck>,
@@ -86,7 +88,7 @@ impl InitializeProcess {
     /// optional ones, are skipped. Running it again is cheap, because libraries are opened once.
     ///
     /// # Errors
-    /// - [`Error::UnknownLibrary`], before anything is done.
+    /// - [`LoadError::UnknownLibrary`], before anything is done.
     /// - [`Error::VersionMismatch`] if [requested](Self::fail_on_version_mismatch), before anything is loaded.
     /// - The errors of [`preload`](crate::preload) for a library; earlier ones are loaded by then.
     /// - [`Error::PreloadVariable`], with one of these errors, for a library that only the variable names.
@@ -123,10 +125,10 @@ impl InitializeProcess {
             }
             match (preload(spec, self.scope), variable) {
                 (Ok(library), _) => done.preloaded.push(library),
-                (Err(Error::NotFound { .. }), _) if spec.is_optional() => {
+                (Err(LoadError::NotFound { .. }), _) if spec.is_optional() => {
                     done.skipped.push(Skipped { spec, why: SkipReason::Optional });
                 }
-                (Err(error), None) => return Err(error),
+                (Err(error), None) => return Err(error.into()),
                 (Err(error), Some(value)) => return Err(of_variable(&value, error)),
             }
         }
@@ -134,7 +136,7 @@ impl InitializeProcess {
     }
 }
 
-fn of_variable(value: &str, error: Error) -> Error {
+fn of_variable(value: &str, error: LoadError) -> Error {
     Error::PreloadVariable { variable: PRELOAD_VARIABLE, value: value.to_owned(), error: Box::new(error) }
 }
 

@@ -4,14 +4,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::LoadError;
 use crate::error::Error;
 use crate::libraries;
-use crate::open::{Purpose, Trail, look_at_directory, nothing_found};
-use crate::process::process_search;
-use crate::report::{Attempt, Origin, Reason, Report};
-use crate::search::{Installation, Search, names_in, wheels_beside};
-use crate::spec::{LibrarySpec, number_of_llvm};
-use crate::version::{Release, release_at};
+use rocm_loader::open::{Purpose, Trail, look_at_directory, nothing_found};
+use rocm_loader::process::process_search;
+use rocm_loader::report::{Attempt, Origin, Reason, Report};
+use rocm_loader::search::{Installation, Search, names_in, wheels_beside};
+use rocm_loader::{LibrarySpec, number_of_llvm};
+use rocm_loader::version::{Release, release_at};
 
 /// How an installation is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -211,19 +212,30 @@ fn versioned_llvm(directory: &Path) -> Vec<(u32, PathBuf)> {
     found
 }
 
-impl Search {
+/// What a [`Search`] tells of the whole installation.
+pub trait SearchExt {
     /// Returns the first installation that contains something of ROCm, in the order of the search. The last step
     /// searches the system loader's directories for the HIP runtime.
     ///
     /// # Errors
-    /// [`Error::NotFound`] or [`Error::Unusable`] for the library "ROCm", with the places searched.
+    /// [`LoadError::NotFound`] or [`LoadError::Unusable`] for the library "ROCm", with the places searched.
     ///
     /// ```
-    /// use rocm_sdk::Search;
+    /// use rocm_sdk::{Search, SearchExt};
     /// let error = Search::nowhere().root("/no/such/rocm").layout().unwrap_err();
     /// assert!(error.to_string().contains("/no/such/rocm [path given in code]: not found"));
     /// ```
-    pub fn layout(&self) -> Result<Layout, Error> {
+    fn layout(&self) -> Result<Layout, LoadError>;
+
+    /// Returns the release of the installation that the search finds.
+    ///
+    /// # Errors
+    /// The same as [`layout`](SearchExt::layout); [`Error::NoRelease`] if the release of the installation is unknown.
+    fn version(&self) -> Result<Release, Error>;
+}
+
+impl SearchExt for Search {
+    fn layout(&self) -> Result<Layout, LoadError> {
         let mut attempts = Vec::new();
         for step in self.steps() {
             match step {
@@ -257,11 +269,7 @@ impl Search {
         Err(nothing_found("ROCm", report))
     }
 
-    /// Returns the release of the installation that the search finds.
-    ///
-    /// # Errors
-    /// The same as [`layout`](Search::layout); [`Error::NoRelease`] if the release of the installation is unknown.
-    pub fn version(&self) -> Result<Release, Error> {
+    fn version(&self) -> Result<Release, Error> {
         let layout = self.layout()?;
         layout.release().ok_or_else(|| Error::NoRelease { root: layout.root().to_owned() })
     }
@@ -285,8 +293,8 @@ fn root_above(library: &Path) -> Option<PathBuf> {
 /// Returns the installation that the search of this process finds.
 ///
 /// # Errors
-/// The same as [`Search::layout`].
-pub fn layout() -> Result<Layout, Error> {
+/// The same as [`SearchExt::layout`].
+pub fn layout() -> Result<Layout, LoadError> {
     process_search().layout()
 }
 
@@ -294,7 +302,7 @@ pub fn layout() -> Result<Layout, Error> {
 /// AMD's `rocm-sdk version` prints.
 ///
 /// # Errors
-/// The same as [`Search::version`].
+/// The same as [`SearchExt::version`].
 ///
 /// ```
 /// match rocm_sdk::version() {

@@ -4,9 +4,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::report::{Attempt, Reason};
-use crate::search::Search;
-use crate::spec::LibrarySpec;
+use rocm_loader::report::{Attempt, Reason};
+use rocm_loader::search::Search;
+use rocm_loader::LibrarySpec;
 
 /// The result of a search for one library.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -159,6 +159,8 @@ impl Fault {
             | Reason::Unfinished { .. }
             | Reason::RelativePath
             | Reason::SetUid => None,
+            // Of a newer loader.
+            _ => Some(Self::Refused),
         }
     }
 }

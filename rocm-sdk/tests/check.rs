@@ -1,6 +1,7 @@
 //! What `rocm-sdk test` finds: on installations of every kind that are right, and for everything that can be wrong.
 #![cfg(all(feature = "check", target_os = "linux"))]
 
+#[path = "../../rocm-loader/tests/support/mod.rs"]
 mod support;
 
 use std::fs;
@@ -11,7 +12,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use rocm_sdk::check::{self, Check, Report, Verdict};
-use rocm_sdk::{Error, Search};
+use rocm_sdk::{Error, LoadError, Search};
 use support::Tree;
 
 /// Not a test of its own: what the processes do that the others start.
@@ -423,10 +424,10 @@ fn half_an_installation() {
 fn nothing_installed_is_an_error() {
     let tree = Tree::new();
     let error = checker(Search::nowhere().root(tree.root())).run(&mut |_| {}).unwrap_err();
-    assert!(matches!(error, Error::Unusable { .. }), "{error}");
+    assert!(matches!(error, Error::Load(LoadError::Unusable { .. })), "{error}");
     assert!(error.to_string().contains("contains nothing of ROCm"), "{error}");
     let error = checker(Search::nowhere().root("/no/such/rocm")).run(&mut |_| {}).unwrap_err();
-    assert!(matches!(error, Error::NotFound { .. }), "{error}");
+    assert!(matches!(error, Error::Load(LoadError::NotFound { .. })), "{error}");
 }
 
 /// Among the system's own libraries only ROCm's are looked at.

@@ -2,6 +2,7 @@
 #![cfg(all(feature = "cli", target_os = "linux"))]
 
 mod cli_common;
+#[path = "../../rocm-loader/tests/support/mod.rs"]
 mod support;
 
 use std::collections::HashMap;

@@ -1,6 +1,7 @@
 //! Expanding the devel wheel: what comes out, and that it is complete or absent, whatever happens meanwhile.
 #![cfg(all(feature = "devel", target_os = "linux"))]
 
+#[path = "../../rocm-loader/tests/support/mod.rs"]
 mod support;
 mod wheels;
 

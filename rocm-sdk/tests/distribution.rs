@@ -1,9 +1,10 @@
 //! What a distribution says of itself.
 #![cfg(all(target_os = "linux", feature = "distribution"))]
 
+#[path = "../../rocm-loader/tests/support/mod.rs"]
 mod support;
 
-use rocm_sdk::{Distribution, Error, Layout, Search};
+use rocm_sdk::{Distribution, Error, Layout, Search, SearchExt as _};
 use support::Tree;
 
 const INFO: &str = "share/therock/dist_info.json";

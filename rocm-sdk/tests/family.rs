@@ -1,6 +1,7 @@
 //! Which GPUs there are, and which target family that makes.
-#![cfg(all(target_os = "linux", feature = "installation"))]
+#![cfg(target_os = "linux")]
 
+#[path = "../../rocm-loader/tests/support/mod.rs"]
 mod support;
 
 use std::collections::HashMap;

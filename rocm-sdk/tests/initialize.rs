@@ -1,6 +1,7 @@
 //! Preparing the process: preloading by name, the variable, the check of the release.
-#![cfg(all(target_os = "linux", feature = "installation"))]
+#![cfg(target_os = "linux")]
 
+#[path = "../../rocm-loader/tests/support/mod.rs"]
 mod support;
 
 use std::io::Write as _;
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rocm_sdk::{
-    Error, Initialized, Numbering, Release, Scope, Search, SkipReason, VersionCheck, initialize_process, libraries,
+    Error, Initialized, LoadError, Numbering, Release, Scope, Search, SkipReason, VersionCheck, initialize_process, libraries,
     preload, preloaded, set_root, set_search,
 };
 use semver::VersionReq;
@@ -50,7 +51,7 @@ fn libraries_are_preloaded_in_order_and_globally() {
     set_root(tree.root()).unwrap();
     // With hipRAND's symbols private, hipFFT cannot be opened.
     let local = initialize_process().scope(Scope::Local).preload(["hiprand", "hipfft"]).run();
-    assert!(matches!(local, Err(Error::Unusable { library: "hipfft", .. })), "{local:?}");
+    assert!(matches!(local, Err(Error::Load(LoadError::Unusable { library: "hipfft", .. }))), "{local:?}");
     let done = initialize_process().preload(["hiprand", "rocdxg"]).preload(["hipfft", "hiprand"]).run().unwrap();
     assert_eq!(names(&done), ["hiprand", "hipfft"]);
     assert_eq!(id(done.preloaded[1]), 5);
@@ -70,10 +71,10 @@ fn unknown_names_are_refused_before_anything_is_loaded() {
     let tree = installation();
     set_root(tree.root()).unwrap();
     let error = initialize_process().preload(["amdhip64", "hipBLAS"]).run().unwrap_err();
-    assert!(matches!(&error, Error::UnknownLibrary { name, meant: Some("hipblas") } if name == "hipBLAS"), "{error}");
-    assert!(matches!(preload("nothing", Scope::Local), Err(Error::UnknownLibrary { .. })));
+    assert!(matches!(&error, Error::Load(LoadError::UnknownLibrary { name, meant: Some("hipblas") }) if name == "hipBLAS"), "{error}");
+    assert!(matches!(preload("nothing", Scope::Local), Err(LoadError::UnknownLibrary { .. })));
     let missing = initialize_process().preload(["hipblas"]).run().unwrap_err();
-    assert!(matches!(missing, Error::NotFound { library: "hipblas", .. }), "{missing}");
+    assert!(matches!(missing, Error::Load(LoadError::NotFound { library: "hipblas", .. })), "{missing}");
     assert!(preloaded().is_empty());
 }
 
@@ -105,9 +106,9 @@ fn a_wrong_variable_is_named_in_the_error() {
     let message = error.to_string();
     assert!(message.contains(&format!("{VARIABLE}={value}: ")) && message.contains("Unset"), "{message}");
     if value.ends_with("hipblass") {
-        assert!(matches!(**cause, Error::UnknownLibrary { .. }) && preloaded().is_empty());
+        assert!(matches!(**cause, LoadError::UnknownLibrary { .. }) && preloaded().is_empty());
     } else {
-        assert!(matches!(**cause, Error::NotFound { library: "hipblas", .. }) && error.report().is_some());
+        assert!(matches!(**cause, LoadError::NotFound { library: "hipblas", .. }) && error.report().is_some());
         assert_eq!(error.library(), Some("hipblas"));
     }
 }

@@ -1,6 +1,7 @@
 //! The search finds installations of the user's own, and says how to use one that is made for a newer system. No feature is needed.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
+#[path = "../../rocm-loader/tests/support/mod.rs"]
 mod support;
 
 use std::ffi::OsString;
@@ -9,7 +10,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rocm_sdk::{Error, Origin, Reason, Search, libraries};
+use rocm_sdk::{LoadError, Origin, Reason, Search, libraries};
 use support::{CHILD, STUB, Tree, id, is_child};
 
 const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
@@ -68,7 +69,7 @@ fn one_that_is_not_complete_is_passed_over_and_told() {
     assert_eq!(told.failure, Some(Reason::Unfinished { release: "7.2".into() }));
     assert!(told.to_string().contains("rocm-sdk install 7.2"), "{told}");
     fs::remove_dir_all(tree.path("own/6.4")).unwrap();
-    assert!(matches!(search.open(&STUB), Err(Error::Unusable { reason: Reason::Unfinished { .. }, .. })));
+    assert!(matches!(search.open(&STUB), Err(LoadError::Unusable { reason: Reason::Unfinished { .. }, .. })));
 }
 
 #[test]
@@ -146,7 +147,7 @@ fn what_a_library_needs_is_opened_from_beside_it() {
         }
         tree.write(&format!("{name}/7.2/.packages"), "Sets: hip\n");
         let error = with(&[("ROCM_SDK_INSTALL_DIR", tree.path(name))]).open(&STUB).unwrap_err();
-        let Error::Unusable { reason: Reason::DependencyMissing { dependency, .. }, .. } = &error else {
+        let LoadError::Unusable { reason: Reason::DependencyMissing { dependency, .. }, .. } = &error else {
             panic!("{error}")
         };
         assert!(dependency.starts_with(&format!("libs3{name}")), "{error}");
@@ -169,7 +170,7 @@ fn one_made_for_a_newer_system_says_how_to_run_a_program() {
 
     let search = with(&[("ROCM_SDK_INSTALL_DIR", tree.path("own"))]);
     let reason = |search: &Search| match search.open(&STUB) {
-        Err(Error::Unusable { reason, .. }) => reason,
+        Err(LoadError::Unusable { reason, .. }) => reason,
         other => panic!("{other:?}"),
     };
     let Reason::SystemTooOld { needed, found: Some(found), run: None } = reason(&search) else {

@@ -1,6 +1,7 @@
 //! The installation that a search finds, its paths and its release, in every layout.
-#![cfg(all(target_os = "linux", feature = "installation"))]
+#![cfg(target_os = "linux")]
 
+#[path = "../../rocm-loader/tests/support/mod.rs"]
 mod support;
 
 use std::collections::HashMap;
@@ -8,7 +9,7 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use rocm_sdk::{Error, Layout, LayoutKind, Numbering, Origin, Reason, Search};
+use rocm_sdk::{Error, Layout, LayoutKind, LoadError, Numbering, Origin, Reason, Search, SearchExt as _};
 use support::{Tree, in_child, is_child};
 
 const SITE: &str = "venv/lib/python3.12/site-packages";
@@ -101,7 +102,7 @@ fn half_an_environment_of_wheels() {
     let tree = Tree::new();
     tree.write(&format!("{SITE}/_rocm_sdk_core/lib/__pycache__/x.pyc"), "");
     let error = with_variables(&[("VIRTUAL_ENV", tree.path("venv"))]).layout().unwrap_err();
-    assert!(matches!(error, Error::Unusable { reason: Reason::NotAnInstallation, .. }), "{error}");
+    assert!(matches!(error, LoadError::Unusable { reason: Reason::NotAnInstallation, .. }), "{error}");
 }
 
 #[test]
@@ -199,7 +200,7 @@ fn nothing_installed_and_half_installed() {
     .root("/no/such/rocm")
     .opt(Some(tree.path("opt")));
     let error = search.layout().unwrap_err();
-    let Error::Unusable { library: "ROCm", reason: Reason::NotAnInstallation, target, report } = &error else {
+    let LoadError::Unusable { library: "ROCm", reason: Reason::NotAnInstallation, target, report } = &error else {
         panic!("{error}");
     };
     assert_eq!(*target, tree.path("home").display().to_string());
@@ -218,7 +219,7 @@ fn nothing_installed_and_half_installed() {
     let wheels = "venv/lib/python*/site-packages/_rocm_sdk_core [wheels of VIRTUAL_ENV]: not found";
     assert!(error.to_string().contains(wheels), "{error}");
     let nothing = Search::nowhere().root("/no/such/rocm").version().unwrap_err();
-    assert!(matches!(&nothing, Error::NotFound { library: "ROCm", .. }), "{nothing}");
+    assert!(matches!(&nothing, Error::Load(LoadError::NotFound { library: "ROCm", .. })), "{nothing}");
     assert!(nothing.to_string().starts_with("ROCm was not found; install ROCm, or set ROCM_PATH"), "{nothing}");
     assert_eq!(Layout::at("relative"), None);
     // What is broken is passed over for what is not.

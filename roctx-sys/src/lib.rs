@@ -43,7 +43,7 @@ mod generated;
 
 pub use generated::*;
 
-rocm_sdk::sys_crate!(rocm_sdk::libraries::ROCTX64);
+rocm_loader::sys_crate!(rocm_loader::libraries::ROCTX64);
 
 /// Compiles the README's example.
 #[cfg(doctest)]

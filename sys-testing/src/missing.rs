@@ -5,7 +5,7 @@ use std::ffi::{CStr, CString};
 use std::path::Path;
 use std::process::Command;
 
-use rocm_sdk::{Binding, Error, Search, set_search};
+use rocm_loader::{Binding, Error, Search, set_search};
 
 /// `call` works without a library, and the binding tells what was tried.
 ///

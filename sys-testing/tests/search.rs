@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use rocm_sdk::{LibrarySpec, Origin, Search, libraries};
+use rocm_loader::{LibrarySpec, Origin, Search, libraries};
 use sys_testing::child::run_with_libraries;
 
 /// Each library with its file in the trees of ROCm 5.7, 6.4 and 7.2.

@@ -2,7 +2,7 @@
 
 use ::core::ffi::{c_uint, c_ulong};
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Before ROCm 6.2.
     pub enum AMDSMI_IO_LINK_TYPE: c_uint {
         /// Before ROCm 6.2.
@@ -24,7 +24,7 @@ rocm_sdk::c_enum! {
     where #[cfg(not(feature = "rocm-6-2"))]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Before ROCm 6.2.
     pub enum AMDSMI_UTILIZATION_COUNTER_TYPE: c_uint {
         /// Before ROCm 6.2.
@@ -43,7 +43,7 @@ rocm_sdk::c_enum! {
     where #[cfg(not(feature = "rocm-6-2"))]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Accelerator Partition Memory Allocation Mode. Controls how GPU memory
     /// is allocated across XCPs within a memory partition.
     ///
@@ -69,7 +69,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Accelerator Partition Resource Types
     ///
     /// Since ROCm 6.4.
@@ -106,7 +106,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-4")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Accelerator Partition
     ///
     /// Since ROCm 6.3.
@@ -153,7 +153,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-3")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Scope for Numa affinity or Socket affinity
     ///
     /// Since ROCm 7.0.
@@ -172,7 +172,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-7-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// cache properties
     ///
     /// Since ROCm 6.2.
@@ -206,7 +206,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-2")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Card Form Factor
     ///
     /// Since ROCm 6.2.
@@ -235,7 +235,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-2")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// The clk limit type
     ///
     /// Since ROCm 6.3.
@@ -264,7 +264,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-3")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Clock types
     pub enum amdsmi_clk_type_t: c_uint {
         /// Before ROCm 6.2.
@@ -372,7 +372,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Compute Partition Memory Allocation Mode. Controls how GPU memory
     /// is allocated across XCPs within a memory partition.
     ///
@@ -401,7 +401,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Compute Partition. This enum is used to identify
     /// various compute partitioning settings.
     ///
@@ -464,7 +464,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-2")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Container
     pub enum amdsmi_container_types_t: c_uint {
         /// Before ROCm 6.2.
@@ -486,7 +486,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Event counter commands
     pub enum amdsmi_counter_command_t: c_uint {
         /// Start the counter
@@ -497,7 +497,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Cper notify
     ///
     /// Since ROCm 6.4.
@@ -567,7 +567,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-4")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Cper sev
     ///
     /// Since ROCm 6.4.
@@ -601,7 +601,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-4")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// PowerPlay performance levels
     pub enum amdsmi_dev_perf_level_t: c_uint {
         /// Performance level is "auto"
@@ -630,7 +630,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Event Groups
     /// Enum denoting an event group. The value of the enum is the
     /// base value for all the event enums in the group.
@@ -644,7 +644,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Event types
     /// Event type enum.
     ///
@@ -710,7 +710,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Event notification event types
     pub enum amdsmi_evt_notification_type_t: c_uint {
         /// No events
@@ -790,7 +790,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Fabric accelerator vPoD state
     ///
     /// Since ROCm 10.0.
@@ -817,7 +817,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Fabric NPA address mode
     ///
     /// Since ROCm 10.0.
@@ -835,7 +835,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Fabric size constants
     ///
     /// Since ROCm 10.0.
@@ -852,7 +852,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Fabric telemetry category bitmask values
     ///
     /// Since ROCm 10.0.
@@ -885,7 +885,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Fabric telemetry categories
     ///
     /// Since ROCm 10.0.
@@ -943,7 +943,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Fabric type
     ///
     /// Since ROCm 10.0.
@@ -964,7 +964,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// The values of this enum are used as frequency identifiers.
     pub enum amdsmi_freq_ind_t: c_uint {
         /// Index used for the minimum frequency value
@@ -976,7 +976,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// The values of this enum are used to identify the various firmware
     /// blocks.
     pub enum amdsmi_fw_block_t: c_uint {
@@ -1638,7 +1638,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// This enum is used to identify different GPU blocks.
     pub enum amdsmi_gpu_block_t: c_ulong {
         /// Invalid block
@@ -1710,7 +1710,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Initialization flags
     ///
     /// Initialization flags may be OR'd together and passed to [`amdsmi_init()`].
@@ -1754,7 +1754,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// xGMI Bandwidth Encoding types
     ///
     /// Since ROCm 6.2.
@@ -1793,7 +1793,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-2")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Types for IO Link
     ///
     /// Since ROCm 6.2, before 7.0.
@@ -1827,7 +1827,7 @@ rocm_sdk::c_enum! {
     where #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-0")))]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Link Status
     ///
     /// Since ROCm 10.0.
@@ -1848,7 +1848,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Link type
     ///
     /// Since ROCm 6.2.
@@ -1906,7 +1906,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-2")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Reserved Memory Page States
     pub enum amdsmi_memory_page_status_t: c_uint {
         /// Reserved. This gpu page is reserved
@@ -1920,7 +1920,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Memory Partitions
     ///
     /// Since ROCm 6.2.
@@ -1969,7 +1969,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-2")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Types of memory
     ///
     /// **Note:** Sum of the process memory is not expected to be the total memory usage.
@@ -1985,7 +1985,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// GPU Capability info
     pub enum amdsmi_mm_ip_t: c_uint {
         /// Multi-Media Unified Video Decoder
@@ -1998,7 +1998,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// NPM status
     ///
     /// Since ROCm 10.0.
@@ -2017,7 +2017,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Power Cap Package Power Tracking (PPT) type
     ///
     /// Since ROCm 10.0.
@@ -2036,7 +2036,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Pre-set Profile Selections.
     ///
     /// These bitmasks can be AND'd with the
@@ -2064,7 +2064,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Power types
     ///
     /// Since ROCm 6.2, before 6.4.
@@ -2088,7 +2088,7 @@ rocm_sdk::c_enum! {
     where #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Processor types detectable by AMD SMI
     ///
     /// Since ROCm 10.0.
@@ -2148,7 +2148,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// PTL (Peak Tops Limiter) data format types
     /// These correspond to the hardware data types used in matrix operations.
     ///
@@ -2201,7 +2201,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// The current ECC state
     pub enum amdsmi_ras_err_state_t: c_uint {
         /// No current errors
@@ -2224,7 +2224,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// This register type for register table
     ///
     /// Since ROCm 6.2.
@@ -2258,7 +2258,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-2")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Error codes returned by amdsmi functions
     ///
     /// Please avoid status codes that are multiples of 256 (256, 512, etc..)
@@ -2415,7 +2415,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Temperature Metrics. This enum is used to identify various
     /// temperature metrics. Corresponding values will be in Celsius
     pub enum amdsmi_temperature_metric_t: c_uint {
@@ -2473,7 +2473,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// This enumeration is used to indicate from which part of the processor a
     /// temperature reading should be obtained.
     pub enum amdsmi_temperature_type_t: c_uint {
@@ -2881,7 +2881,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// The utilization counter type
     ///
     /// Since ROCm 6.2.
@@ -2932,7 +2932,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-2")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Variant placeholder
     ///
     /// Place-holder "variant" for functions that have don't have any variants,
@@ -2969,7 +2969,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-4")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Voltage Metrics. This enum is used to identify various
     /// Voltage metrics. Corresponding values will be in millivolt.
     pub enum amdsmi_voltage_metric_t: c_uint {
@@ -2994,7 +2994,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// This ennumeration is used to indicate which type of
     /// voltage reading should be obtained.
     pub enum amdsmi_voltage_type_t: c_uint {
@@ -3017,7 +3017,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// vRam Types. This enum is used to identify various VRam types.
     ///
     /// Since ROCm 6.2.
@@ -3127,7 +3127,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-2")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 6.2, before 7.0.
     pub enum amdsmi_vram_vendor_type_t: c_uint {
         /// Since ROCm 6.2, before 6.4.
@@ -3215,7 +3215,7 @@ rocm_sdk::c_enum! {
     where #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-0")))]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// XGMI Link Status Type
     ///
     /// Since ROCm 6.4.
@@ -3239,7 +3239,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-4")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// XGMI Status
     pub enum amdsmi_xgmi_status_t: c_uint {
         /// XGMI No Errors
@@ -3251,7 +3251,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Processor types detectable by AMD SMI
     /// `AMD_CPU` - CPU Socket is a physical component that holds the CPU.
     ///

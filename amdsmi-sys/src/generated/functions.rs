@@ -3,7 +3,7 @@
 use ::core::ffi::{c_char, c_int, c_uint, c_void};
 use crate::*;
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Allocate storage for Fabric telemetry data
     ///
     /// This function allocates storage for Fabric telemetry data for the
@@ -695,7 +695,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "6.2" pub fn amdsmi_get_cpu_model(cpu_model: *mut u32) -> amdsmi_status_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Retrieve the CPU processor model name based on the processor index.
     ///
     /// This function obtains the CPU model name associated with the specified processor index
@@ -1451,7 +1451,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         threshold: *mut u32) -> amdsmi_status_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Get the unique PCI device identifier associated for a device
     ///
     /// Given a processor handle `processor_handle` and a pointer to a `uint64_t`
@@ -2388,7 +2388,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         pgpu_metrics: *mut amdsmi_gpu_metrics_t) -> amdsmi_status_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// This function will retrieve the current valid regions in the
     /// frequency/voltage space. It is not supported on virtual machine guest
     ///
@@ -3231,7 +3231,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         xcd_count: *mut u16) -> amdsmi_status_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Get the XGMI link status
     ///
     /// Given a processor handle `processor_handle`, this function
@@ -3946,7 +3946,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         processor_type: *mut processor_type_t) -> amdsmi_status_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Get the processor type of the `processor_handle`
     ///
     /// This function retrieves the processor type. A `processor_handle` must be provided
@@ -4717,7 +4717,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         floor_freq: u32) -> amdsmi_status_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Set gmi3 link width range.
     ///
     /// Platforms: `cpu_bm`.
@@ -5596,7 +5596,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         status_string: *mut *const c_char) -> amdsmi_status_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Close any file handles and free any resources used by event
     /// notification for a GPU
     ///

@@ -2,7 +2,7 @@
 
 use ::core::ffi::c_uint;
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// HIP texture address modes
     pub enum HIPaddress_mode_enum: c_uint {
         /// Wrap address mode
@@ -16,7 +16,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// HIP filter modes
     pub enum HIPfilter_mode_enum: c_uint {
         /// Filter mode point
@@ -26,7 +26,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// HIP texture resource view formats
     pub enum HIPresourceViewFormat_enum: c_uint {
         /// No resource view format (use underlying resource format)
@@ -102,7 +102,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum HIPresourcetype_enum: c_uint {
         /// Array resource
         HIP_RESOURCE_TYPE_ARRAY = 0,
@@ -115,7 +115,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Specifies performance hint with [`hipAccessPolicyWindow`]
     pub enum hipAccessProperty: c_uint {
         /// Normal cache persistence.
@@ -127,7 +127,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Subresource types for sparse arrays
     pub enum hipArraySparseSubresourceType: c_uint {
         /// Sparse level
@@ -137,7 +137,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// HIP array format
     pub enum hipArray_Format: c_uint {
         /// Unsigned 8-bit array format
@@ -159,7 +159,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// HIP channel format kinds
     pub enum hipChannelFormatKind: c_uint {
         /// Signed channel format
@@ -173,7 +173,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 10.0.
     pub enum hipClusterSchedulingPolicy: c_uint {
         /// Since ROCm 10.0.
@@ -189,7 +189,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hipComputeMode: c_uint {
         hipComputeModeDefault = 0,
         hipComputeModeExclusive = 1,
@@ -198,7 +198,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hipDataType: c_uint {
         HIP_R_32F = 0,
         HIP_R_64F = 1,
@@ -255,7 +255,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 10.0.
     pub enum hipDevResourceType: c_uint {
         /// Since ROCm 10.0.
@@ -274,7 +274,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 10.0.
     pub enum hipDevSmResourceGroup_flags: c_uint {
         /// Since ROCm 10.0.
@@ -287,7 +287,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 10.0.
     pub enum hipDevSmResourceSplitByCount_flags: c_uint {
         /// Since ROCm 10.0.
@@ -300,7 +300,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 10.0.
     pub enum hipDevWorkqueueConfigScope: c_uint {
         /// Since ROCm 10.0.
@@ -313,7 +313,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// [`hipDeviceAttribute_t`]
     /// `hipDeviceAttributeUnused` number: 5
     pub enum hipDeviceAttribute_t: c_uint {
@@ -684,7 +684,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hipDeviceP2PAttr: c_uint {
         hipDevP2PAttrPerformanceRank = 0,
         hipDevP2PAttrAccessSupported = 1,
@@ -693,7 +693,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 7.1.
     pub enum hipDriverEntryPointQueryResult: c_uint {
         /// Since ROCm 7.1.
@@ -709,7 +709,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-7-1")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 6.2.
     pub enum hipDriverProcAddressQueryResult: c_uint {
         /// Since ROCm 6.2.
@@ -725,7 +725,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-2")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// HIP error type
     pub enum hipError_t: c_uint {
         /// Successful completion.
@@ -924,7 +924,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 10.0.
     pub enum hipExtDynDataPrefetchTemporal: c_uint {
         /// Since ROCm 10.0.
@@ -937,7 +937,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hipExternalMemoryHandleType_enum: c_uint {
         hipExternalMemoryHandleTypeOpaqueFd = 1,
         hipExternalMemoryHandleTypeOpaqueWin32 = 2,
@@ -952,7 +952,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hipExternalSemaphoreHandleType_enum: c_uint {
         hipExternalSemaphoreHandleTypeOpaqueFd = 1,
         hipExternalSemaphoreHandleTypeOpaqueWin32 = 2,
@@ -979,7 +979,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 6.2.
     pub enum hipFlushGPUDirectRDMAWritesOptions: c_uint {
         /// Since ROCm 6.2.
@@ -992,7 +992,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-2")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// **Warning:** On AMD devices and some Nvidia devices, these hints and controls are ignored.
     pub enum hipFuncAttribute: c_uint {
         hipFuncAttributeMaxDynamicSharedMemorySize = 8,
@@ -1024,7 +1024,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// **Warning:** On AMD devices and some Nvidia devices, these hints and controls are ignored.
     pub enum hipFuncCache_t: c_uint {
         /// no preference for shared memory or L1 (default)
@@ -1038,7 +1038,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hipFunction_attribute: c_uint {
         /// The maximum number of threads per block. Depends
         /// on function and device.
@@ -1094,7 +1094,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// HIP Devices used by current OpenGL Context.
     pub enum hipGLDeviceList: c_uint {
         /// All hip devices used by current OpenGL context.
@@ -1108,7 +1108,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 6.2.
     pub enum hipGPUDirectRDMAWritesOrdering: c_uint {
         /// Since ROCm 6.2.
@@ -1124,7 +1124,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-2")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hipGraphDebugDotFlags: c_uint {
         hipGraphDebugDotFlagsVerbose = 1,
         /// Adds [`hipKernelNodeParams`] to output
@@ -1143,7 +1143,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 6.2.
     pub enum hipGraphDependencyType: c_uint {
         /// Since ROCm 6.2.
@@ -1156,7 +1156,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-2")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Graph execution update result
     pub enum hipGraphExecUpdateResult: c_uint {
         /// The update succeeded
@@ -1175,7 +1175,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hipGraphInstantiateFlags: c_uint {
         hipGraphInstantiateFlagAutoFreeOnLaunch = 1,
         /// Automatically upload the graph after instantiation.
@@ -1185,7 +1185,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// `hipGraphInstantiateWithParams` results
     ///
     /// Since ROCm 6.2.
@@ -1223,7 +1223,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-2")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hipGraphMemAttributeType: c_uint {
         /// Amount of memory, in bytes, currently associated with graphs
         hipGraphMemAttrUsedMemCurrent = 0,
@@ -1239,7 +1239,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// [`hipGraphNodeType`]
     pub enum hipGraphNodeType: c_uint {
         /// GPU kernel node
@@ -1284,7 +1284,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// HIP Access falgs for Interop resources.
     pub enum hipGraphicsRegisterFlags: c_uint {
         hipGraphicsRegisterFlagsNone = 0,
@@ -1297,7 +1297,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// `hipJitCacheMode`
     ///
     /// Since ROCm 6.4.
@@ -1315,7 +1315,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-4")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// `hipJitFallback`
     ///
     /// Since ROCm 6.4.
@@ -1330,7 +1330,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-4")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// `hipJitInputType`
     ///
     /// Since ROCm 6.4.
@@ -1401,7 +1401,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-4")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// [`hipJitOption`]
     pub enum hipJitOption: c_uint {
         /// CUDA Only Maximum registers may be used in a thread,
@@ -1527,7 +1527,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Kernel node `attributeID`
     ///
     /// Before ROCm 6.2.
@@ -1542,7 +1542,7 @@ rocm_sdk::c_enum! {
     where #[cfg(not(feature = "rocm-6-2"))]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Launch Attribute ID
     ///
     /// Since ROCm 6.2.
@@ -1602,7 +1602,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-2")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Memory Synchronization Domain
     ///
     /// Since ROCm 7.1.
@@ -1621,7 +1621,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-7-1")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 7.1.
     pub enum hipLibraryOption_e: c_uint {
         /// Since ROCm 7.1.
@@ -1634,7 +1634,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-7-1")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hipLibraryPropertyType: c_uint {
         HIP_LIBRARY_MAJOR_VERSION = 0,
         HIP_LIBRARY_MINOR_VERSION = 1,
@@ -1642,7 +1642,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// `hipLimit`
     ///
     /// **Note:** In HIP device limit-related APIs, any input limit value other than those defined in the
@@ -1693,7 +1693,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Specifies the memory protection flags for mapping
     pub enum hipMemAccessFlags: c_uint {
         /// Default, make the address range not accessible
@@ -1705,7 +1705,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Flags for granularity
     pub enum hipMemAllocationGranularity_flags: c_uint {
         /// Minimum granularity
@@ -1715,7 +1715,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Flags for specifying handle types for memory pool allocations
     pub enum hipMemAllocationHandleType: c_uint {
         /// Does not allow any export mechanism
@@ -1732,7 +1732,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Defines the allocation types
     pub enum hipMemAllocationType: c_uint {
         hipMemAllocationTypeInvalid = 0,
@@ -1754,7 +1754,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Memory handle type
     pub enum hipMemHandleType: c_uint {
         /// Generic handle type
@@ -1762,7 +1762,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Specifies the type of location
     pub enum hipMemLocationType: c_uint {
         hipMemLocationTypeInvalid = 0,
@@ -1787,7 +1787,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Memory operation types
     pub enum hipMemOperationType: c_uint {
         /// Map operation
@@ -1797,7 +1797,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// HIP memory pool attributes
     pub enum hipMemPoolAttr: c_uint {
         /// (value type = int)
@@ -1845,7 +1845,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// HIP range attributes
     pub enum hipMemRangeAttribute: c_uint {
         /// Whether the range will mostly be read and
@@ -1865,7 +1865,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// HIP Coherency Mode
     pub enum hipMemRangeCoherencyMode: c_uint {
         /// Updates to memory with this attribute can be
@@ -1881,7 +1881,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Mem Range Flags used in `hipMemGetHandleForAddressRange`.
     ///
     /// Since ROCm 7.0.
@@ -1896,7 +1896,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-7-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Requested handle type for address range.
     ///
     /// Since ROCm 7.0.
@@ -1911,7 +1911,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-7-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Operand types for individual copies within a batch
     ///
     /// Since ROCm 7.1.
@@ -1933,7 +1933,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-7-1")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Flags to specify for copies within a batch. Used with `hipMemcpyBatchAsync`
     ///
     /// Since ROCm 7.1.
@@ -1964,7 +1964,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-7-1")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hipMemcpyKind: c_uint {
         /// Host-to-Host Copy
         hipMemcpyHostToHost = 0,
@@ -1985,7 +1985,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Flags to specify order in which source pointer is accessed by Batch memcpy
     ///
     /// Since ROCm 7.1.
@@ -2013,7 +2013,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-7-1")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// HIP Memory Advise values
     ///
     /// **Note:** This memory advise enumeration is used on Linux, not Windows.
@@ -2047,7 +2047,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// [`hipMemoryType`] (for pointer attributes)
     ///
     /// **Note:** [`hipMemoryType`] enum values are combination of `cudaMemoryType` and `cuMemoryType` and AMD
@@ -2118,7 +2118,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hipPointer_attribute: c_uint {
         /// The context on which a pointer was allocated
         ///
@@ -2182,7 +2182,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// HIP resource types
     pub enum hipResourceType: c_uint {
         /// Array resource
@@ -2196,7 +2196,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// HIP texture resource view formats
     pub enum hipResourceViewFormat: c_uint {
         /// No resource view format (use underlying resource format)
@@ -2272,7 +2272,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// **Warning:** On AMD devices and some Nvidia devices, these hints and controls are ignored.
     pub enum hipSharedMemConfig: c_uint {
         /// The compiler selects a device-specific value for the banking.
@@ -2286,7 +2286,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Operations for `hipStreamBatchMemOp`
     ///
     /// Since ROCm 6.4.
@@ -2317,7 +2317,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-4")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hipStreamCaptureMode: c_uint {
         hipStreamCaptureModeGlobal = 0,
         hipStreamCaptureModeThreadLocal = 1,
@@ -2325,7 +2325,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hipStreamCaptureStatus: c_uint {
         /// Stream is not capturing
         hipStreamCaptureStatusNone = 0,
@@ -2337,7 +2337,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hipStreamUpdateCaptureDependenciesFlags: c_uint {
         /// Add new nodes to the dependency set
         hipStreamAddCaptureDependencies = 0,
@@ -2346,7 +2346,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// hip surface boundary modes
     pub enum hipSurfaceBoundaryMode: c_uint {
         hipBoundaryModeZero = 0,
@@ -2355,7 +2355,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Stream Synchronization Policy.
     /// Can be set with `hipStreamSetAttribute`
     ///
@@ -2385,7 +2385,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-7-1")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// hip texture address modes
     pub enum hipTextureAddressMode: c_uint {
         hipAddressModeWrap = 0,
@@ -2395,7 +2395,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// hip texture filter modes
     pub enum hipTextureFilterMode: c_uint {
         hipFilterModePoint = 0,
@@ -2403,7 +2403,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// hip texture read modes
     pub enum hipTextureReadMode: c_uint {
         hipReadModeElementType = 0,
@@ -2411,14 +2411,14 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hipUserObjectFlags: c_uint {
         /// Destructor execution is not synchronized.
         hipUserObjectNoDestructorSync = 1,
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hipUserObjectRetainFlags: c_uint {
         /// Add new reference or retain.
         hipGraphUserObjectMove = 1,

@@ -132,7 +132,7 @@ fn use_sim() -> Result<()> {
 
 /// Whether a HIP runtime can be loaded that sees a device. Asked past `hip_sys`, which would be bound to the library by it.
 fn gpu_is_there() -> bool {
-    static PROBE: rocm_sdk::Binding = rocm_sdk::Binding::new(&rocm_sdk::libraries::AMDHIP64);
+    static PROBE: rocm_loader::Binding = rocm_loader::Binding::new(&rocm_loader::libraries::AMDHIP64);
     let Some(symbol) = PROBE.symbol(c"hipGetDeviceCount") else { return false };
     // SAFETY: the symbol is `hipError_t hipGetDeviceCount(int*)` in every HIP release, and the library stays loaded.
     let get_device_count = unsafe {

@@ -9,7 +9,7 @@ use std::slice;
 use std::sync::{Mutex, OnceLock};
 
 use hip::sys::*;
-use rocm_sdk::{Binding, Provider};
+use rocm_loader::{Binding, Provider};
 
 thread_local! {
     static CALLS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
@@ -62,7 +62,7 @@ pub(crate) fn is_there() -> bool {
 
 /// A function of the runtime that does the work: ROCm's, else the software GPU's.
 fn below(name: &CStr) -> Option<NonNull<c_void>> {
-    static LIBRARY: Binding = Binding::new(&rocm_sdk::libraries::AMDHIP64);
+    static LIBRARY: Binding = Binding::new(&rocm_loader::libraries::AMDHIP64);
     static SIM: OnceLock<bool> = OnceLock::new();
     let sim = *SIM.get_or_init(|| {
         cfg!(feature = "sim")

@@ -2,7 +2,7 @@
 
 use ::core::ffi::c_uint;
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Indicates if atomics operations are allowed.
     ///
     /// Not allowing atomic operations may generally improve determinism and repeatability of results at a cost of performance.
@@ -16,7 +16,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// The compute type to be used. Currently only used with GemmEx with the `HIPBLAS_V2` interface.
     /// Note that support for compute types is largely dependent on backend.
     ///
@@ -99,7 +99,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-2")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Indicates the precision of data used.
     ///
     /// `hipblasDatatype_t` is deprecated as of hipBLAS 2.0.0 and will
@@ -196,7 +196,7 @@ rocm_sdk::c_enum! {
     where #[cfg(not(feature = "rocm-7-0"))]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// It is used by the triangular matrix routines to specify whether the matrix is unit triangular.
     pub enum hipblasDiagType_t: c_uint {
         /// Non-unit triangular.
@@ -206,7 +206,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Used by the Hermitian, symmetric and triangular matrix routines to specify whether the upper or lower triangle is being referenced.
     pub enum hipblasFillMode_t: c_uint {
         /// Upper triangle
@@ -217,7 +217,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Indicates if layer is active with bitmask.
     pub enum hipblasGemmAlgo_t: c_uint {
         /// enumerator `rocblas_gemm_algo_standard`
@@ -225,7 +225,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Control flags passed into gemm ex with flags algorithms. Only relevant with rocBLAS backend. See rocBLAS documentation
     /// for more information.
     ///
@@ -254,7 +254,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-2")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Before ROCm 6.2.
     pub enum hipblasInt8Datatype_t: c_uint {
         /// Before ROCm 6.2.
@@ -270,7 +270,7 @@ rocm_sdk::c_enum! {
     where #[cfg(not(feature = "rocm-6-2"))]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 10.0.
     pub enum hipblasLibraryProperty_t: c_uint {
         /// Since ROCm 10.0.
@@ -286,7 +286,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 6.2.
     pub enum hipblasMath_t: c_uint {
         /// Since ROCm 6.2.
@@ -311,7 +311,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-2")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Used to specify whether the matrix is to be transposed or not.
     pub enum hipblasOperation_t: c_uint {
         /// Operate with the matrix.
@@ -323,7 +323,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Indicates if scalar pointers are on host or device. This is used for scalars alpha and beta and for scalar function return values.
     pub enum hipblasPointerMode_t: c_uint {
         /// Scalar values affected by this variable will be located on the host.
@@ -333,7 +333,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Indicates the side matrix A is located relative to matrix B during multiplication.
     pub enum hipblasSideMode_t: c_uint {
         HIPBLAS_SIDE_LEFT = 141,
@@ -342,7 +342,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// hipblas status codes definition
     pub enum hipblasStatus_t: c_uint {
         /// Function succeeds

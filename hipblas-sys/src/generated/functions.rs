@@ -3,7 +3,7 @@
 use ::core::ffi::{c_char, c_int, c_longlong, c_void};
 use crate::*;
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// `axpyBatchedEx` computes constant alpha multiplied by vector x, plus vector y over
     /// a set of batched vectors.
     ///
@@ -360,7 +360,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         batchCount: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasHaxpyStridedBatched()`], for complex numbers of single precision.
     ///
     /// Before ROCm 7.0.
@@ -598,7 +598,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         CP: *const *mut hipblasComplex, ldc: i64, batchCount: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasSdgmmBatched()`], for complex numbers of single precision, with 64-bit integers.
     ///
     /// Before ROCm 10.0.
@@ -850,7 +850,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         y: *const hipblasComplex, incy: c_int, result: *mut hipblasComplex) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasHdot()`].
     #[cfg(feature = "rocm-7-0")]
     "5.7" pub fn hipblasCdotu(handle: hipblasHandle_t, n: c_int, x: *const hipComplex, incx: c_int,
@@ -1109,7 +1109,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         beta: *const hipComplex, y: *mut hipComplex, incy: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     #[cfg(feature = "rocm-10-0")]
     "6.2" pub fn hipblasCgbmv_64(handle: *mut c_void, trans: hipblasOperation_t, m: i64, n: i64, kl: i64, ku: i64,
@@ -1388,7 +1388,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         ldc: i64, batchCount: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasHgemmBatched()`], for complex numbers of single precision, with 64-bit integers.
     ///
     /// Before ROCm 10.0.
@@ -1670,7 +1670,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         ipiv: *mut hipComplex, info: *mut c_int) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasSgeqrfBatched()`], for complex numbers of single precision.
     ///
     /// Before ROCm 7.0.
@@ -1932,7 +1932,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         batchCount: c_int) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasSgerStridedBatched()`].
     ///
     /// Before ROCm 10.0.
@@ -2345,7 +2345,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         batchCount: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasChbmvBatched()`], with 64-bit integers.
     ///
     /// Before ROCm 10.0.
@@ -2885,7 +2885,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         y: *mut hipblasComplex, incy: c_int) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// hemv performs one of the matrix-vector operations
     ///
     /// y := alpha`A`x + beta\*y
@@ -3437,7 +3437,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         batchCount: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasCher2()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
@@ -3956,7 +3956,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         batchCount: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasCherStridedBatched()`].
     ///
     /// Before ROCm 7.0.
@@ -4552,7 +4552,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         CP: *mut hipComplex, ldc: c_int, strideC: hipblasStride, batchCount: c_int) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     #[cfg(feature = "rocm-10-0")]
     "5.7" pub fn hipblasCherkxStridedBatched(handle: *mut c_void, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
@@ -5066,7 +5066,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         incy: i64, AP: *const *mut hipblasComplex, batchCount: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasChpr2Batched()`], with 64-bit integers.
     ///
     /// Before ROCm 10.0.
@@ -5434,7 +5434,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         incy: c_int, c: *const f32, s: *const hipComplex) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasSrotBatched()`], for complex numbers of single precision.
     ///
     /// Before ROCm 7.0.
@@ -5674,7 +5674,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         s: *mut hipComplex) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasSrotg()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
@@ -5909,7 +5909,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         strideA: hipblasStride, batchCount: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasSspr()`], for complex numbers of single precision, with 64-bit integers.
     ///
     /// Before ROCm 7.0.
@@ -6136,7 +6136,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         x: *mut hipblasComplex, incx: i64, stridex: hipblasStride, batchCount: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasSscalStridedBatched()`], with 64-bit integers.
     ///
     /// Before ROCm 10.0.
@@ -6375,7 +6375,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         batchCount: c_int) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasSsymmBatched()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
@@ -6653,7 +6653,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         lda: c_int) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasSsyr2()`], for complex numbers of single precision.
     #[cfg(feature = "rocm-7-0")]
     "5.7" pub fn hipblasCsyr2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: c_int, alpha: *const hipComplex,
@@ -6934,7 +6934,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         beta: *const hipComplex, CP: *mut hipComplex, ldc: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     #[cfg(feature = "rocm-10-0")]
     "6.3" pub fn hipblasCsyr2k_64(handle: *mut c_void, uplo: hipblasFillMode_t, transA: hipblasOperation_t, n: i64,
@@ -7195,7 +7195,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         batchCount: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasSsyrk()`], for complex numbers of single precision, with 64-bit integers.
     ///
     /// Before ROCm 7.0.
@@ -7474,7 +7474,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         batchCount: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasStbmvStridedBatched()`], for complex numbers of single precision, with 64-bit integers.
     ///
     /// Before ROCm 10.0.
@@ -7743,7 +7743,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         batchCount: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasStpmvStridedBatched()`], for complex numbers of single precision.
     ///
     /// Before ROCm 7.0.
@@ -8003,7 +8003,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         C: *const *mut hipblasComplex, ldc: c_int, batchCount: c_int) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasStrmmBatched()`], for complex numbers of single precision.
     #[cfg(feature = "rocm-7-0")]
     "5.7" pub fn hipblasCtrmmBatched(handle: hipblasHandle_t, side: hipblasSideMode_t, uplo: hipblasFillMode_t,
@@ -8294,7 +8294,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         diag: hipblasDiagType_t, n: i64, AP: *const float2, lda: i64, x: *mut float2, incx: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasStrmv()`].
     ///
     /// Before ROCm 7.0.
@@ -8575,7 +8575,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         batchCount: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasStrsvStridedBatched()`], for complex numbers of single precision, with 64-bit integers.
     ///
     /// Before ROCm 10.0.
@@ -8792,7 +8792,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         y: *const *mut f64, incy: i64, batchCount: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     #[cfg(feature = "rocm-10-0")]
     "6.2" pub fn hipblasDcopyBatched_64(handle: *mut c_void, n: i64, x: *const *const f64, incx: i64,
@@ -8993,7 +8993,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         strideC: hipblasStride, batchCount: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     #[cfg(feature = "rocm-10-0")]
     "6.3" pub fn hipblasDgeamStridedBatched_64(handle: *mut c_void, transA: hipblasOperation_t,
@@ -9192,7 +9192,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         ipiv: *mut c_int, C: *const *mut f64, ldc: c_int, info: *mut c_int, batchCount: c_int) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasSgetrs()`], for double precision.
     "5.7" pub fn hipblasDgetrs(handle: hipblasHandle_t, trans: hipblasOperation_t, n: c_int, nrhs: c_int, A: *mut f64,
         lda: c_int, ipiv: *const c_int, B: *mut f64, ldb: c_int, info: *mut c_int) -> hipblasStatus_t;
@@ -9575,7 +9575,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         resultType: hipDataType, executionType: hipDataType) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Before ROCm 7.0.
     #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-0")))]
     "6.2" pub fn hipblasDotcBatchedEx_v2_64(handle: hipblasHandle_t, n: i64, x: *const c_void, xType: hipDataType,
@@ -9778,7 +9778,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         y: *mut f64, incy: i64, stridey: i64, param: *const f64, strideParam: i64, batchCount: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasSrotm()`], for double precision, with 64-bit integers.
     ///
     /// Before ROCm 10.0.
@@ -9980,7 +9980,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         x: *const f64, incx: c_int, AP: *mut f64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasSspr2()`], for double precision.
     "5.7" pub fn hipblasDspr2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: c_int, alpha: *const f64,
         x: *const f64, incx: c_int, y: *const f64, incy: c_int, AP: *mut f64) -> hipblasStatus_t;
@@ -10185,7 +10185,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         incy: i64, batchCount: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     #[cfg(feature = "rocm-10-0")]
     "6.2" pub fn hipblasDsymvBatched_64(handle: *mut c_void, uplo: hipblasFillMode_t, n: i64, alpha: *const f64,
@@ -10398,7 +10398,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         ldc: i64, strideC: i64, batchCount: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasSsyrk()`], for double precision, with 64-bit integers.
     ///
     /// Before ROCm 10.0.
@@ -10608,7 +10608,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         batchCount: c_int) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasStpsvBatched()`], for double precision, with 64-bit integers.
     ///
     /// Before ROCm 10.0.
@@ -10850,7 +10850,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         lda: i64, strideA: i64, BP: *mut f64, ldb: i64, strideB: i64, batchCount: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasStrsm()`], for double precision, with 64-bit integers.
     ///
     /// Before ROCm 10.0.
@@ -11061,7 +11061,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         batchCount: c_int, result: *mut f64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasSnrm2Batched()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
@@ -11518,7 +11518,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         flags: hipblasGemmFlags_t) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Before ROCm 7.0.
     #[cfg(all(feature = "rocm-6-3", not(feature = "rocm-7-0")))]
     "6.3" pub fn hipblasGemmExWithFlags_v2_64(handle: hipblasHandle_t, transA: hipblasOperation_t,
@@ -11933,7 +11933,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         stridey: hipblasStride, batchCount: c_int) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasHaxpyStridedBatched()`], with 64-bit integers.
     ///
     /// Before ROCm 10.0.
@@ -12311,7 +12311,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         stridex: hipblasStride, batchCount: i64, result: *mut i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasIsamax()`], for complex numbers of single precision, with 64-bit integers.
     ///
     /// Before ROCm 7.0.
@@ -12517,7 +12517,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         result: *mut i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasIsaminStridedBatched()`], for double precision.
     "5.7" pub fn hipblasIdaminStridedBatched(handle: hipblasHandle_t, n: c_int, x: *const f64, incx: c_int,
         stridex: hipblasStride, batchCount: c_int, result: *mut c_int) -> hipblasStatus_t;
@@ -12779,7 +12779,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         incx: i64, stridex: hipblasStride, batchCount: i64, result: *mut i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasIsamax()`], for complex numbers of double precision, with 64-bit integers.
     ///
     /// Before ROCm 7.0.
@@ -13068,7 +13068,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         result: *mut c_void, resultType: hipDataType, executionType: hipDataType) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Before ROCm 7.0.
     #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-0")))]
     "6.2" pub fn hipblasNrm2Ex_v2_64(handle: hipblasHandle_t, n: i64, x: *const c_void, xType: hipDataType, incx: i64,
@@ -13540,7 +13540,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         result: *mut f32) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasHaxpy()`], for single precision.
     "5.7" pub fn hipblasSaxpy(handle: hipblasHandle_t, n: c_int, alpha: *const f32, x: *const f32, incx: c_int,
         y: *mut f32, incy: c_int) -> hipblasStatus_t;
@@ -13909,7 +13909,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         batchCount: i64, result: *mut f32) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasSasumStridedBatched()`].
     ///
     /// Before ROCm 7.0.
@@ -14172,7 +14172,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         stridex: hipblasStride, y: *mut f32, incy: c_int, stridey: hipblasStride, batchCount: c_int) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasScopyStridedBatched()`], with 64-bit integers.
     ///
     /// Before ROCm 10.0.
@@ -14554,7 +14554,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         batchCount: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     #[cfg(feature = "rocm-10-0")]
     "6.2" pub fn hipblasSgbmvStridedBatched_64(handle: *mut c_void, trans: hipblasOperation_t, m: i64, n: i64, kl: i64,
@@ -15198,7 +15198,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         incx: i64, y: *const *const f32, incy: i64, AP: *const *mut f32, lda: i64, batchCount: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// `gerStridedBatched`,`geruStridedBatched`,`gercStridedBatched` performs the matrix-vector operations
     ///
     /// `A_i` := `A_i` + alpha\*`x_i`\*`y_i`\*\*T, OR
@@ -15759,7 +15759,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         y: *const *mut f32, incy: c_int, param: *const *const f32, batchCount: c_int) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasSrotmBatched()`], with 64-bit integers.
     ///
     /// Before ROCm 10.0.
@@ -16264,7 +16264,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         beta: *const f32, y: *mut f32, incy: c_int, stridey: hipblasStride, batchCount: c_int) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasSspmvStridedBatched()`], with 64-bit integers.
     ///
     /// Before ROCm 10.0.
@@ -16717,7 +16717,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         ldc: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     #[cfg(feature = "rocm-10-0")]
     "6.3" pub fn hipblasSsymm_64(handle: *mut c_void, side: hipblasSideMode_t, uplo: hipblasFillMode_t, m: i64, n: i64,
@@ -17289,7 +17289,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         ldc: c_int, batchCount: c_int) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasSsyrkBatched()`], with 64-bit integers.
     ///
     /// Before ROCm 10.0.
@@ -17821,7 +17821,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         x: *mut f32, incx: c_int, stridex: hipblasStride, batchCount: c_int) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasStpmvStridedBatched()`], with 64-bit integers.
     ///
     /// Before ROCm 10.0.
@@ -18571,7 +18571,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         lda: i64, BP: *const *mut f32, ldb: i64, batchCount: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     #[cfg(feature = "rocm-10-0")]
     "6.3" pub fn hipblasStrsmBatched_64(handle: *mut c_void, side: hipblasSideMode_t, uplo: hipblasFillMode_t,
@@ -19389,7 +19389,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         batchCount: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasHaxpyStridedBatched()`], for complex numbers of double precision.
     ///
     /// Before ROCm 7.0.
@@ -19627,7 +19627,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         CP: *const *mut hipblasDoubleComplex, ldc: i64, batchCount: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasSdgmmBatched()`], for complex numbers of double precision, with 64-bit integers.
     ///
     /// Before ROCm 10.0.
@@ -19884,7 +19884,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         y: *const hipblasDoubleComplex, incy: c_int, result: *mut hipblasDoubleComplex) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasHdot()`].
     #[cfg(feature = "rocm-7-0")]
     "5.7" pub fn hipblasZdotu(handle: hipblasHandle_t, n: c_int, x: *const hipDoubleComplex, incx: c_int,
@@ -20127,7 +20127,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         y: *mut hipDoubleComplex, incy: i64, c: *const f64, s: *const f64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     #[cfg(feature = "rocm-10-0")]
     "6.2" pub fn hipblasZdrot_64(handle: *mut c_void, n: i64, x: *mut double2, incx: i64, y: *mut double2, incy: i64,
@@ -20377,7 +20377,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         batchCount: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasSgbmvStridedBatched()`].
     ///
     /// Before ROCm 7.0.
@@ -20671,7 +20671,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         ldc: c_int) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasHgemm()`], for complex numbers of double precision.
     #[cfg(feature = "rocm-7-0")]
     "5.7" pub fn hipblasZgemm(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t, m: c_int,
@@ -20967,7 +20967,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         incy: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasSgemv()`].
     ///
     /// Before ROCm 7.0.
@@ -21226,7 +21226,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         AP: *const *mut hipDoubleComplex, lda: i64, batchCount: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     #[cfg(feature = "rocm-10-0")]
     "6.2" pub fn hipblasZgeruBatched_64(handle: *mut c_void, m: i64, n: i64, alpha: *const double2,
@@ -21488,7 +21488,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         incx: c_int, beta: *const hipblasDoubleComplex, y: *mut hipblasDoubleComplex, incy: c_int) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasChbmv()`], for complex numbers of double precision.
     #[cfg(feature = "rocm-7-0")]
     "5.7" pub fn hipblasZhbmv(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: c_int, k: c_int,
@@ -21784,7 +21784,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         ldb: i64, beta: *const hipDoubleComplex, CP: *mut hipDoubleComplex, ldc: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     #[cfg(feature = "rocm-10-0")]
     "6.3" pub fn hipblasZhemm_64(handle: *mut c_void, side: hipblasSideMode_t, uplo: hipblasFillMode_t, n: i64, k: i64,
@@ -22061,7 +22061,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         strideA: hipblasStride, batchCount: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasCher2StridedBatched()`], for complex numbers of double precision, with 64-bit integers.
     ///
     /// Before ROCm 10.0.
@@ -22349,7 +22349,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         lda: c_int, strideA: hipblasStride, batchCount: c_int) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     #[cfg(feature = "rocm-10-0")]
     "5.7" pub fn hipblasZherStridedBatched(handle: *mut c_void, uplo: hipblasFillMode_t, n: c_int, alpha: *const f64,
@@ -22614,7 +22614,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         beta: *const f64, CP: *const *mut double2, ldc: i64, batchCount: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasCherkxBatched()`].
     ///
     /// Before ROCm 7.0.
@@ -22906,7 +22906,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         incy: c_int, AP: *mut hipblasDoubleComplex) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasChpr2()`], for complex numbers of double precision.
     #[cfg(feature = "rocm-7-0")]
     "5.7" pub fn hipblasZhpr2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: c_int,
@@ -23170,7 +23170,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         x: *const hipDoubleComplex, incx: c_int, AP: *mut hipDoubleComplex) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasChpr()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
@@ -23418,7 +23418,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         s: *mut hipDoubleComplex, strides: hipblasStride, batchCount: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasSrotg()`], for complex numbers of double precision, with 64-bit integers.
     ///
     /// Before ROCm 7.0.
@@ -23651,7 +23651,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         AP: *mut hipDoubleComplex, strideA: hipblasStride, batchCount: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     #[cfg(feature = "rocm-10-0")]
     "6.2" pub fn hipblasZsprStridedBatched_64(handle: *mut c_void, uplo: hipblasFillMode_t, n: i64,
@@ -23901,7 +23901,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         ldc: i64, batchCount: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasSsymmStridedBatched()`], for complex numbers of double precision.
     ///
     /// Before ROCm 7.0.
@@ -24190,7 +24190,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         incy: c_int, AP: *mut hipDoubleComplex, lda: c_int) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasSsyr2Batched()`], for complex numbers of double precision.
     ///
     /// Before ROCm 7.0.
@@ -24482,7 +24482,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         CP: *mut double2, ldc: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasSsyr2k()`].
     ///
     /// Before ROCm 7.0.
@@ -24755,7 +24755,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         beta: *const hipblasDoubleComplex, CP: *mut hipblasDoubleComplex, ldc: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasSsyrk()`], for complex numbers of double precision, with 64-bit integers.
     ///
     /// Before ROCm 10.0.
@@ -25044,7 +25044,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         batchCount: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     #[cfg(feature = "rocm-10-0")]
     "6.2" pub fn hipblasZtbmvStridedBatched_64(handle: *mut c_void, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
@@ -25314,7 +25314,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         batchCount: c_int) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasStpmvStridedBatched()`], for complex numbers of double precision.
     ///
     /// Before ROCm 10.0.
@@ -25589,7 +25589,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         C: *const *mut hipDoubleComplex, ldc: c_int, batchCount: c_int) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasStrmmBatched()`], for complex numbers of double precision, with 64-bit integers.
     ///
     /// Before ROCm 7.0.
@@ -25881,7 +25881,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         incx: c_int) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasStrmv()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
@@ -26163,7 +26163,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         batchCount: i64) -> hipblasStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     #[cfg(feature = "rocm-10-0")]
     "6.2" pub fn hipblasZtrsvStridedBatched_64(handle: *mut c_void, uplo: hipblasFillMode_t, transA: hipblasOperation_t,

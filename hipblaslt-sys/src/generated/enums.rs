@@ -2,7 +2,7 @@
 
 use ::core::ffi::c_uint;
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 10.0.
     pub enum hipblasLtBatchMode_t: c_uint {
         /// Since ROCm 10.0.
@@ -15,7 +15,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Specify the enum type to set the postprocessing options for the epilogue.
     ///
     /// Since ROCm 6.2.
@@ -145,7 +145,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-2")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Specify the attributes that define the specifics of the matrix multiply operation.
     ///
     /// Since ROCm 6.2.
@@ -289,7 +289,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-2")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Block scale mode for A and B.
     ///
     /// Since ROCm 7.0.
@@ -355,7 +355,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-7-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// It is an enumerated type used to apply algorithm search preferences while fine-tuning the heuristic function.
     ///
     /// Since ROCm 6.2.
@@ -383,7 +383,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-2")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Specify the attributes that define the details of the matrix.
     ///
     /// Since ROCm 6.2.
@@ -450,7 +450,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-2")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Matrix transform descriptor attributes to define details of the operation.
     ///
     /// Since ROCm 6.2.
@@ -488,7 +488,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-2")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Enum for data ordering.
     ///
     /// Since ROCm 6.2.
@@ -554,7 +554,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-2")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Pointer mode to use for alpha.
     ///
     /// Since ROCm 6.2.
@@ -576,7 +576,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-2")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 10.0.
     pub enum hipblasLtStreamKTileSchedulingMode_t: c_uint {
         /// Since ROCm 10.0.

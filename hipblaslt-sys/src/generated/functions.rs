@@ -3,7 +3,7 @@
 use ::core::ffi::{c_char, c_int, c_void};
 use crate::*;
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn hipblasLtCheckNumericsDrain(handle: *mut c_void, first_nan_call_id: *mut u32) -> hipblasStatus_t;

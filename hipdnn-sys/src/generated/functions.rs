@@ -3,7 +3,7 @@
 use ::core::ffi::{c_char, c_int, c_void};
 use crate::*;
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn hipdnnBackendCreateAndDeserializeExecutionPlan_ext(handle: hipdnnHandle_t,
         descriptor: *mut hipdnnBackendDescriptor_t, serializedPlan: *const u8, planByteSize: usize) -> hipdnnStatus_t;

@@ -2,7 +2,7 @@
 
 use ::core::ffi::c_uint;
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hipfftLibraryPropertyType_t: c_uint {
         HIPFFT_MAJOR_VERSION = 0,
         HIPFFT_MINOR_VERSION = 1,
@@ -10,7 +10,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Result/status/error codes
     pub enum hipfftResult_t: c_uint {
         /// hipFFT operation was successful
@@ -48,7 +48,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Transform type
     ///
     /// This type is used to declare the Fourier transform type that will be executed.
@@ -68,7 +68,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hipfftXtCallbackType_t: c_uint {
         HIPFFT_CB_LD_COMPLEX = 0,
         HIPFFT_CB_LD_COMPLEX_DOUBLE = 1,
@@ -82,7 +82,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hipfftXtCopyType_t: c_uint {
         HIPFFT_COPY_HOST_TO_DEVICE = 0,
         HIPFFT_COPY_DEVICE_TO_HOST = 1,
@@ -91,7 +91,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Layout details of a multi-device memory descriptor.
     pub enum hipfftXtSubFormat_t: c_uint {
         HIPFFT_XT_FORMAT_INPUT = 0,
@@ -103,7 +103,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hiplibFormat_t: c_uint {
         HIPLIB_FORMAT_HIPFFT = 0,
         HIPLIB_FORMAT_UNDEFINED = 1,

@@ -3,7 +3,7 @@
 use ::core::ffi::{c_int, c_longlong, c_void};
 use crate::*;
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Allocate a new plan.
     ///
     /// # Parameters
@@ -498,7 +498,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         output: *mut hipLibXtDesc) -> hipfftResult;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Execute double-precision real backward transform.
     ///
     /// # Parameters

@@ -2,7 +2,7 @@
 
 use ::core::ffi::c_uint;
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 10.0.
     pub enum hipFileBatchMode: c_uint {
         /// Since ROCm 10.0.
@@ -12,7 +12,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 10.0.
     pub enum hipFileBoolConfigParameter_t: c_uint {
         /// Since ROCm 10.0.
@@ -55,7 +55,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 10.0.
     pub enum hipFileDriverControlFlags: c_uint {
         /// Since ROCm 10.0.
@@ -68,7 +68,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 10.0.
     pub enum hipFileDriverStatusFlags: c_uint {
         /// Since ROCm 10.0.
@@ -111,7 +111,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 10.0.
     pub enum hipFileFeatureFlags: c_uint {
         /// Since ROCm 10.0.
@@ -130,7 +130,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 10.0.
     pub enum hipFileFileHandleType: c_uint {
         /// Since ROCm 10.0.
@@ -146,7 +146,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 10.0.
     pub enum hipFileOpError: c_uint {
         /// Since ROCm 10.0.
@@ -267,7 +267,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 10.0.
     pub enum hipFileOpcode: c_uint {
         /// Since ROCm 10.0.
@@ -280,7 +280,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 10.0.
     pub enum hipFileSizeTConfigParameter_t: c_uint {
         /// Since ROCm 10.0.
@@ -323,7 +323,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 10.0.
     pub enum hipFileStatus: c_uint {
         /// Since ROCm 10.0.
@@ -351,7 +351,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 10.0.
     pub enum hipFileStringConfigParameter_t: c_uint {
         /// Since ROCm 10.0.

@@ -3,7 +3,7 @@
 use ::core::ffi::{c_char, c_int, c_uint, c_void};
 use crate::*;
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn hipFileBatchIOCancel(batch_idp: *mut c_void) -> hipFileError;
     #[cfg(feature = "rocm-10-0")]

@@ -2,7 +2,7 @@
 
 use ::core::ffi::c_uint;
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// hipRAND vector set for quasirandom generators.
     ///
     /// Since ROCm 6.2.
@@ -23,7 +23,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-2")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// hipRAND generator ordering
     ///
     /// Since ROCm 6.2.
@@ -52,7 +52,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-2")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// hipRAND generator type
     pub enum hiprandRngType: c_uint {
         HIPRAND_RNG_TEST = 0,
@@ -81,7 +81,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// hipRAND function call status type
     pub enum hiprandStatus: c_uint {
         /// Success

@@ -3,7 +3,7 @@
 use ::core::ffi::{c_int, c_uchar, c_uint, c_ulonglong, c_ushort};
 use crate::*;
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Creates a new random number generator.
     ///
     /// Creates a new random number generator of type `rng_type`,

@@ -2,7 +2,7 @@
 
 use ::core::ffi::c_uint;
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// `hipJitCacheMode`
     ///
     /// Since ROCm 6.4.
@@ -20,7 +20,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-4")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// `hipJitFallback`
     ///
     /// Since ROCm 6.4.
@@ -35,7 +35,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-4")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// `hipJitInputType`
     ///
     /// Since ROCm 6.4.
@@ -106,7 +106,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-4")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// `hipJitOption`
     ///
     /// Since ROCm 6.4.
@@ -283,7 +283,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-4")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// hiprtc JIT input type
     ///
     /// Before ROCm 6.4.
@@ -345,7 +345,7 @@ rocm_sdk::c_enum! {
     where #[cfg(not(feature = "rocm-6-4"))]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// hiprtc JIT option
     ///
     /// Before ROCm 6.4.
@@ -492,7 +492,7 @@ rocm_sdk::c_enum! {
     where #[cfg(not(feature = "rocm-6-4"))]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// hiprtc error code
     pub enum hiprtcResult: c_uint {
         /// Success

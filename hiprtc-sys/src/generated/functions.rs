@@ -3,7 +3,7 @@
 use ::core::ffi::{c_char, c_int, c_uint, c_void};
 use crate::*;
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Adds the given name exprssion to the runtime compilation program.
     ///
     /// If const char pointer is NULL, it will return [`HIPRTC_ERROR_INVALID_INPUT`].

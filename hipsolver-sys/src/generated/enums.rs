@@ -2,7 +2,7 @@
 
 use ::core::ffi::c_uint;
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 6.2.
     pub enum hipsolverAlgMode_t: c_uint {
         /// Since ROCm 6.2.
@@ -15,7 +15,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-2")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 6.3.
     pub enum hipsolverDeterministicMode_t: c_uint {
         /// Since ROCm 6.3.
@@ -28,7 +28,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-3")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 6.2.
     pub enum hipsolverDnFunction_t: c_uint {
         /// Since ROCm 6.2.
@@ -38,14 +38,14 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-2")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hipsolverEigMode_t: c_uint {
         HIPSOLVER_EIG_MODE_NOVECTOR = 201,
         HIPSOLVER_EIG_MODE_VECTOR = 202,
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hipsolverEigRange_t: c_uint {
         HIPSOLVER_EIG_RANGE_ALL = 221,
         HIPSOLVER_EIG_RANGE_V = 222,
@@ -53,7 +53,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hipsolverEigType_t: c_uint {
         HIPSOLVER_EIG_TYPE_1 = 211,
         HIPSOLVER_EIG_TYPE_2 = 212,
@@ -61,7 +61,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Before ROCm 6.2.
     pub enum hipsolverFillMode_t: c_uint {
         /// Before ROCm 6.2.
@@ -74,7 +74,7 @@ rocm_sdk::c_enum! {
     where #[cfg(not(feature = "rocm-6-2"))]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Before ROCm 6.2.
     pub enum hipsolverOperation_t: c_uint {
         /// Before ROCm 6.2.
@@ -90,7 +90,7 @@ rocm_sdk::c_enum! {
     where #[cfg(not(feature = "rocm-6-2"))]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 6.2.
     pub enum hipsolverRfFactorization_t: c_uint {
         /// Since ROCm 6.2.
@@ -106,7 +106,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-2")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 6.2.
     pub enum hipsolverRfMatrixFormat_t: c_uint {
         /// Since ROCm 6.2.
@@ -119,7 +119,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-2")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 6.2.
     pub enum hipsolverRfNumericBoostReport_t: c_uint {
         /// Since ROCm 6.2.
@@ -132,7 +132,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-2")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 6.2.
     pub enum hipsolverRfResetValuesFastMode_t: c_uint {
         /// Since ROCm 6.2.
@@ -145,7 +145,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-2")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 6.2.
     pub enum hipsolverRfTriangularSolve_t: c_uint {
         /// Since ROCm 6.2.
@@ -161,7 +161,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-2")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 6.2.
     pub enum hipsolverRfUnitDiagonal_t: c_uint {
         /// Since ROCm 6.2.
@@ -180,7 +180,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-2")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Before ROCm 6.2.
     pub enum hipsolverSideMode_t: c_uint {
         /// Before ROCm 6.2.
@@ -193,7 +193,7 @@ rocm_sdk::c_enum! {
     where #[cfg(not(feature = "rocm-6-2"))]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hipsolverStatus_t: c_uint {
         HIPSOLVER_STATUS_SUCCESS = 0,
         HIPSOLVER_STATUS_NOT_INITIALIZED = 1,

@@ -3,7 +3,7 @@
 use ::core::ffi::{c_int, c_longlong, c_schar, c_void};
 use crate::*;
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverCCgels(handle: hipsolverHandle_t, m: c_int, n: c_int, nrhs: c_int, A: *mut hipFloatComplex,
         lda: c_int, B: *mut hipFloatComplex, ldb: c_int, X: *mut hipFloatComplex, ldx: c_int, work: *mut c_void,
         lwork: usize, niters: *mut c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
@@ -150,7 +150,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         A: *mut hipFloatComplex, lda: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverCpotrs(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int, nrhs: c_int,
         A: *mut hipFloatComplex, lda: c_int, B: *mut hipFloatComplex, ldb: c_int, work: *mut hipFloatComplex,
         lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
@@ -269,7 +269,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         lwork: *mut c_int) -> hipsolverStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnCCgels(handle: hipsolverHandle_t, m: c_int, n: c_int, nrhs: c_int, A: *mut hipFloatComplex,
         lda: c_int, B: *mut hipFloatComplex, ldb: c_int, X: *mut hipFloatComplex, ldx: c_int, work: *mut c_void,
         lwork: usize, niters: *mut c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
@@ -453,7 +453,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         B: *const hipFloatComplex, ldb: c_int, W: *const f32, lwork: *mut c_int) -> hipsolverStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnChegvdx(handle: hipsolverHandle_t, itype: hipsolverEigType_t, jobz: hipsolverEigMode_t,
@@ -640,7 +640,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         devInfo: *mut c_int) -> hipsolverStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnCungtr(handle: hipsolverHandle_t, uplo: hipblasFillMode_t, n: c_int,
         A: *mut hipFloatComplex, lda: c_int, tau: *const hipFloatComplex, work: *mut hipFloatComplex, lwork: c_int,
@@ -799,7 +799,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         tau: *const f64, work: *mut f64, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Size of the work space that [`hipsolverDnDorgqr()`] needs.
     "5.7" pub fn hipsolverDnDorgqr_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int, k: c_int, A: *const f64,
         lda: c_int, tau: *const f64, lwork: *mut c_int) -> hipsolverStatus_t;
@@ -988,7 +988,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         params: hipsolverSyevjInfo_t, batch_count: c_int) -> hipsolverStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Size of the work space that [`hipsolverDnDsyevjBatched()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnDsyevjBatched_bufferSize(handle: hipsolverDnHandle_t, jobz: hipsolverEigMode_t,
@@ -1164,7 +1164,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         work: *mut f32, lwork: c_int, devInfo: *mut c_int, params: hipsolverGesvdjInfo_t) -> hipsolverStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnSgesvdjBatched(handle: hipsolverDnHandle_t, jobz: hipsolverEigMode_t, m: c_int, n: c_int,
         A: *mut f32, lda: c_int, S: *mut f32, U: *mut f32, ldu: c_int, V: *mut f32, ldv: c_int, work: *mut f32,
         lwork: c_int, devInfo: *mut c_int, params: hipsolverGesvdjInfo_t, batch_count: c_int) -> hipsolverStatus_t;
@@ -1337,7 +1337,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         devInfo: *mut c_int) -> hipsolverStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnSsyevd(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t, uplo: hipblasFillMode_t,
         n: c_int, A: *mut f32, lda: c_int, W: *mut f32, work: *mut f32, lwork: c_int,
@@ -1555,7 +1555,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         computeType: hipDataType, lworkOnDevice: *mut usize, lworkOnHost: *mut usize) -> hipsolverStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnXgesvdjGetResidual(handle: hipsolverDnHandle_t, info: hipsolverGesvdjInfo_t,
         residual: *mut f64) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDnXgesvdjGetSweeps(handle: hipsolverDnHandle_t, info: hipsolverGesvdjInfo_t,
@@ -1716,7 +1716,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         ldv: c_int, strideV: c_longlong, lwork: *mut c_int, batch_count: c_int) -> hipsolverStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnZgesvdj(handle: hipsolverDnHandle_t, jobz: hipsolverEigMode_t, econ: c_int, m: c_int,
         n: c_int, A: *mut hipDoubleComplex, lda: c_int, S: *mut f64, U: *mut hipDoubleComplex, ldu: c_int,
         V: *mut hipDoubleComplex, ldv: c_int, work: *mut hipDoubleComplex, lwork: c_int, devInfo: *mut c_int,
@@ -1931,7 +1931,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         lwork: *mut c_int) -> hipsolverStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnZpotrf(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
@@ -2114,7 +2114,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         lda: c_int, tau: *mut f64, work: *mut f64, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Size of the work space that [`hipsolverDorgtr()`] needs.
     "5.7" pub fn hipsolverDorgtr_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int, A: *mut f64,
         lda: c_int, tau: *mut f64, lwork: *mut c_int) -> hipsolverStatus_t;
@@ -2246,7 +2246,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         handle: hipsolverRfHandle_t) -> hipsolverStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipsolverRfBatchSetupHost(batchSize: c_int, n: c_int, nnzA: c_int, h_csrRowPtrA: *mut c_int,
         h_csrColIndA: *mut c_int, h_csrValA_array: *mut *mut f64, nnzL: c_int, h_csrRowPtrL: *mut c_int,
@@ -2370,7 +2370,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         devInfo: *mut c_int) -> hipsolverStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Size of the work space that [`hipsolverSgetrs()`] needs.
     "5.7" pub fn hipsolverSgetrs_bufferSize(handle: hipsolverHandle_t, trans: hipsolverOperation_t, n: c_int,
         nrhs: c_int, A: *mut f32, lda: c_int, devIpiv: *mut c_int, B: *mut f32, ldb: c_int,
@@ -2503,7 +2503,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         params: hipsolverSyevjInfo_t) -> hipsolverStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverSsygvd(handle: hipsolverHandle_t, itype: hipsolverEigType_t, jobz: hipsolverEigMode_t,
         uplo: hipsolverFillMode_t, n: c_int, A: *mut f32, lda: c_int, B: *mut f32, ldb: c_int, W: *mut f32,
         work: *mut f32, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
@@ -2625,7 +2625,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         lwork: *mut c_int) -> hipsolverStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipsolverZheevdx(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t, range: hipsolverEigRange_t,
         uplo: hipblasFillMode_t, n: c_int, A: *mut hipDoubleComplex, lda: c_int, vl: f64, vu: f64, il: c_int, iu: c_int,

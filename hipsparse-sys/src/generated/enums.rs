@@ -2,7 +2,7 @@
 
 use ::core::ffi::c_uint;
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Specify where the operation is performed on.
     ///
     /// The [`hipsparseAction_t`] indicates whether the operation is performed on the full
@@ -15,7 +15,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hipsparseCsr2CscAlg_t: c_uint {
         HIPSPARSE_CSR2CSC_ALG_DEFAULT = 0,
         HIPSPARSE_CSR2CSC_ALG1 = 1,
@@ -23,13 +23,13 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hipsparseDenseToSparseAlg_t: c_uint {
         HIPSPARSE_DENSETOSPARSE_ALG_DEFAULT = 0,
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Indicates if the diagonal entries are unity.
     ///
     /// The [`hipsparseDiagType_t`] indicates whether the diagonal entries of a matrix are
@@ -45,7 +45,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Specify the matrix direction.
     ///
     /// The [`hipsparseDirection_t`] indicates whether a dense matrix should be parsed by
@@ -58,7 +58,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Specify the matrix fill mode.
     ///
     /// The [`hipsparseFillMode_t`] indicates whether the lower or the upper part is stored
@@ -73,7 +73,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hipsparseFormat_t: c_uint {
         /// Compressed Sparse Row
         HIPSPARSE_FORMAT_CSR = 1,
@@ -94,7 +94,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// HYB matrix partitioning type.
     ///
     /// The [`hipsparseHybPartition_t`] type indicates how the hybrid format partitioning
@@ -109,7 +109,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Specify the matrix index base.
     ///
     /// The [`hipsparseIndexBase_t`] indicates the index base of the indices. For a
@@ -124,7 +124,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hipsparseIndexType_t: c_uint {
         /// 16 bit unsigned integer indices
         HIPSPARSE_INDEX_16U = 1,
@@ -135,7 +135,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Specify the matrix type.
     ///
     /// The [`hipsparseMatrixType_t`] indices the type of a matrix. For a given
@@ -154,7 +154,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Specify whether the matrix is to be transposed or not.
     ///
     /// The [`hipsparseOperation_t`] indicates the operation performed with the given matrix.
@@ -168,7 +168,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hipsparseOrder_t: c_uint {
         /// Row major
         ///
@@ -186,7 +186,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Indicates if the pointer is device pointer or host pointer.
     ///
     /// The [`hipsparsePointerMode_t`] indicates whether scalar values are passed by
@@ -201,20 +201,20 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hipsparseSDDMMAlg_t: c_uint {
         HIPSPARSE_SDDMM_ALG_DEFAULT = 0,
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hipsparseSideMode_t: c_uint {
         HIPSPARSE_SIDE_LEFT = 0,
         HIPSPARSE_SIDE_RIGHT = 1,
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Specify policy in triangular solvers and factorizations.
     ///
     /// The [`hipsparseSolvePolicy_t`] type indicates the solve policy for the triangular
@@ -227,7 +227,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hipsparseSpGEMMAlg_t: c_uint {
         HIPSPARSE_SPGEMM_DEFAULT = 0,
         /// Before ROCm 6.2.
@@ -248,7 +248,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hipsparseSpMMAlg_t: c_uint {
         /// Default algorithm
         HIPSPARSE_MM_ALG_DEFAULT = 0,
@@ -338,7 +338,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hipsparseSpMVAlg_t: c_uint {
         HIPSPARSE_MV_ALG_DEFAULT = 0,
         /// Since ROCm 6.2.
@@ -386,7 +386,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hipsparseSpMatAttribute_t: c_uint {
         /// Fill mode attribute
         HIPSPARSE_SPMAT_FILL_MODE = 0,
@@ -395,25 +395,25 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hipsparseSpSMAlg_t: c_uint {
         HIPSPARSE_SPSM_ALG_DEFAULT = 0,
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hipsparseSpSVAlg_t: c_uint {
         HIPSPARSE_SPSV_ALG_DEFAULT = 0,
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hipsparseSparseToDenseAlg_t: c_uint {
         HIPSPARSE_SPARSETODENSE_ALG_DEFAULT = 0,
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum hipsparseStatus_t: c_uint {
         /// Function succeeds
         HIPSPARSE_STATUS_SUCCESS = 0,

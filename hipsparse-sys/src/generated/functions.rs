@@ -3,7 +3,7 @@
 use ::core::ffi::{c_char, c_int, c_void};
 use crate::*;
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Description: Scale a sparse vector and add it to a scaled dense vector.
     ///
     /// [`hipsparseAxpby`] multiplies the sparse vector `x` with scalar `α` and
@@ -283,7 +283,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         info: csric02Info_t, policy: hipsparseSolvePolicy_t, pBuffer: *mut c_void) -> hipsparseStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipsparseScsric02_analysis()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCcsric02_analysis(handle: hipsparseHandle_t, m: c_int, nnz: c_int,
         descrA: hipsparseMatDescr_t, csrSortedValA: *const hipComplex, csrSortedRowPtrA: *const c_int,
@@ -497,7 +497,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipsparseSgtsv2_nopivot()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCgtsv2_nopivot(handle: hipsparseHandle_t, m: c_int, n: c_int, dl: *const hipComplex,
         d: *const hipComplex, du: *const hipComplex, B: *mut hipComplex, ldb: c_int,
@@ -708,7 +708,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         valueType: hipDataType) -> hipsparseStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Create dense matrix
     ///
     /// `hipsparseCreateConstDnMat` creates a dense matrix descriptor. It should be
@@ -1021,7 +1021,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         pBuffer: *mut c_void) -> hipsparseStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipsparseSbsrilu02_bufferSize()`], for double precision.
     "5.7" pub fn hipsparseDbsrilu02_bufferSize(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int,
         nnzb: c_int, descrA: hipsparseMatDescr_t, bsrSortedValA: *mut f64, bsrSortedRowPtrA: *const c_int,
@@ -1223,7 +1223,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         y: *mut f64) -> hipsparseStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipsparseScsrsm2_analysis()`], for double precision.
     "5.7" pub fn hipsparseDcsrsm2_analysis(handle: hipsparseHandle_t, algo: c_int, transA: hipsparseOperation_t,
         transB: hipsparseOperation_t, m: c_int, nrhs: c_int, nnz: c_int, alpha: *const f64, descrA: hipsparseMatDescr_t,
@@ -1565,7 +1565,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsparseDestroySpVec(spVecDescr: hipsparseSpVecDescr_t) -> hipsparseStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Destroy a sparse vector.
     ///
     /// [`hipsparseDestroySpVec`] destroys a sparse vector descriptor and releases all
@@ -1733,7 +1733,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         buffer: *mut c_void) -> hipsparseStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipsparseSpruneCsr2csrNnzByPercentage()`], for double precision.
     "5.7" pub fn hipsparseDpruneCsr2csrNnzByPercentage(handle: hipsparseHandle_t, m: c_int, n: c_int, nnzA: c_int,
         descrA: hipsparseMatDescr_t, csrValA: *const f64, csrRowPtrA: *const c_int, csrColIndA: *const c_int,
@@ -2520,7 +2520,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         pBufferSizeInBytes: *mut c_int) -> hipsparseStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// `hipsparseXbsrilu02_numericBoost` enables the user to replace a numerical value in
     /// an incomplete LU factorization.
     ///
@@ -4708,7 +4708,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         ldb: c_int, beta: *const f32, C: *mut f32, ldc: c_int) -> hipsparseStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Sparse matrix vector multiplication using CSR storage format
     ///
     /// `hipsparseXcsrmv` multiplies the scalar `α` with a sparse `m × n`
@@ -6310,7 +6310,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         csrSortedValA: *mut f32, csrSortedRowPtrA: *mut c_int, csrSortedColIndA: *mut c_int) -> hipsparseStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Sparse matrix vector multiplication using HYB storage format
     ///
     /// `hipsparseXhybmv` multiplies the scalar `α` with a sparse `m × n`
@@ -7455,7 +7455,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         batchCount: *mut c_int) -> hipsparseStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Get the batch count of the sparse matrix
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseSpMatGetStridedBatch(spMatDescr: hipsparseConstSpMatDescr_t,
@@ -8288,7 +8288,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         buffer: *mut c_void) -> hipsparseStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Convert and prune by percentage a sparse CSR matrix into a sparse CSR matrix
     ///
     /// `hipsparseXpruneCsr2csrNnzByPercentage` computes the number of nonzero elements per row and the total
@@ -9812,7 +9812,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         pBuffer: *mut c_void) -> hipsparseStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipsparseSbsric02_analysis()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZbsric02_analysis(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int,
         nnzb: c_int, descrA: hipsparseMatDescr_t, bsrValA: *const hipDoubleComplex, bsrRowPtrA: *const c_int,
@@ -10027,7 +10027,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         csrSortedColIndA: *const c_int, info: csrilu02Info_t, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipsparseScsrilu02_numericBoost()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZcsrilu02_numericBoost(handle: hipsparseHandle_t, info: csrilu02Info_t, enable_boost: c_int,
         tol: *mut f64, boost_val: *mut hipDoubleComplex) -> hipsparseStatus_t;
@@ -10208,7 +10208,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         nnzTotalDevHostPtr: *mut c_int) -> hipsparseStatus_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipsparseSnnz_compress()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZnnz_compress(handle: hipsparseHandle_t, m: c_int, descrA: hipsparseMatDescr_t,
         csrValA: *const hipDoubleComplex, csrRowPtrA: *const c_int, nnzPerRow: *mut c_int, nnzC: *mut c_int,

@@ -2,7 +2,7 @@
 
 use ::core::ffi::c_uint;
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Specify the compute precision modes of the matrix
     ///
     /// Since ROCm 6.3.
@@ -38,7 +38,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-3")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Specify the additional attributes of a matrix descriptor
     ///
     /// The `hipsparseLtMatDescAttribute_t` is used in the
@@ -60,7 +60,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-3")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Specify the matrix multiplication algorithm attributes.
     ///
     /// The `hipsparseLtMatmulAlgAttribute_t` is used in the
@@ -90,7 +90,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-3")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Specify the algorithm for matrix-matrix multiplication.
     ///
     /// The `hipsparseLtMatmulAlg_t` is used in the `hipsparseLtMatmulAlgSelectionInit` function.
@@ -104,7 +104,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-3")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Specify the additional attributes of a matrix multiplication descriptor
     ///
     /// The `hipsparseLtMatmulDescAttribute_t` is used in the
@@ -217,7 +217,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-3")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Specify the pruning algorithm to apply to the structured matrix before the compression.
     ///
     /// The `hipsparseLtPruneAlg_t` is used in the `hipsparseLtSpMMAPrune` and `hipsparseLtSpMMAPrune2` function.
@@ -240,7 +240,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-3")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Specify the sparsity of the structured matrix.
     ///
     /// The enumerator specifies the sparsity ratio of the structured matrix as
@@ -259,7 +259,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-3")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Specify the split k mode value.
     ///
     /// The `hipsparseLtSplitKMode_t` is used by `HIPSPARSELT_MATMUL_SPLIT_K_MODE` attribute in `hipsparseLtMatmulAlgAttribute_t`.

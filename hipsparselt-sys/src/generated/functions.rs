@@ -3,7 +3,7 @@
 use ::core::ffi::{c_char, c_int, c_void};
 use crate::*;
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Create a descriptor for dense matrix
     ///
     /// `hipsparseLtDenseDescriptorInit` creates a matrix descriptor It initializes

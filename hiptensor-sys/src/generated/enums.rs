@@ -2,91 +2,91 @@
 
 use ::core::ffi::c_uint;
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 10.0.
     pub enum hiptensorAlgo_t: c_uint {
     }
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 10.0.
     pub enum hiptensorAutotuneMode_t: c_uint {
     }
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 10.0.
     pub enum hiptensorCacheMode_t: c_uint {
     }
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 10.0.
     pub enum hiptensorComputeDescriptor_t: c_uint {
     }
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 10.0.
     pub enum hiptensorDataType_t: c_uint {
     }
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 10.0.
     pub enum hiptensorJitMode_t: c_uint {
     }
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 10.0.
     pub enum hiptensorLogLevel_t: c_uint {
     }
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 10.0.
     pub enum hiptensorOperationDescriptorAttribute_t: c_uint {
     }
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 10.0.
     pub enum hiptensorOperator_t: c_uint {
     }
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 10.0.
     pub enum hiptensorPlanAttribute_t: c_uint {
     }
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 10.0.
     pub enum hiptensorPlanPreferenceAttribute_t: c_uint {
     }
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 10.0.
     pub enum hiptensorStatus_t: c_uint {
     }
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 10.0.
     pub enum hiptensorWorksizePreference_t: c_uint {
     }

@@ -3,7 +3,7 @@
 use ::core::ffi::{c_char, c_int, c_void};
 use crate::*;
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn hiptensorContract(handle: hiptensorHandle_t, plan: hiptensorPlan_t, alpha: *const c_void,
         A: *const c_void, B: *const c_void, beta: *const c_void, C: *const c_void, D: *mut c_void,

@@ -2,7 +2,7 @@
 
 use ::core::ffi::c_uint;
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 10.0.
     pub enum ncclCommMemStat_t: c_uint {
         /// Since ROCm 10.0.
@@ -21,7 +21,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Data types
     ///
     /// Enumeration of the various supported datatype
@@ -62,7 +62,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Dummy reduction enumeration
     ///
     /// Dummy reduction enumeration used to determine value for [`ncclMaxRedOp`]
@@ -71,7 +71,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Reduction operation selector
     ///
     /// Enumeration used to specify the various reduction operations
@@ -101,7 +101,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Result type
     ///
     /// Return codes aside from [`ncclSuccess`] indicate that a call has failed
@@ -142,7 +142,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Location and dereferencing logic for scalar arguments.
     ///
     /// Enumeration specifying memory location of the scalar argument.

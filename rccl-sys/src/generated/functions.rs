@@ -3,7 +3,7 @@
 use ::core::ffi::{c_char, c_int, c_uint, c_void};
 use crate::*;
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// All-Gather
     ///
     /// Each device gathers `sendcount` values from other GPUs into `recvbuff`,
@@ -485,7 +485,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         winFlags: c_int) -> ncclResult_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Gather
     ///
     /// Root device gathers `sendcount` values from other GPUs into `recvbuff`,
@@ -813,7 +813,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         comm: ncclComm_t, stream: hipStream_t) -> ncclResult_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Before ROCm 10.0.
     #[cfg(not(feature = "rocm-10-0"))]
     "5.7" pub fn pncclAllToAllv(sendbuff: *const c_void, sendcounts: *const usize, sdispls: *const usize,
@@ -970,7 +970,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         datatype: ncclDataType_t, op: ncclRedOp_t, comm: ncclComm_t, stream: hipStream_t) -> ncclResult_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Before ROCm 10.0.
     #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-10-0")))]
     "7.0" pub fn pncclResetDebugInit();

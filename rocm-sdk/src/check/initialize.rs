@@ -5,10 +5,11 @@ use semver::VersionReq;
 use super::Subject;
 use super::report::{Collector, Finding};
 use super::task::{Task, in_short};
+use crate::LoadError;
 use crate::error::Error;
 use crate::initialize::{Initialized, initialize_process};
 use crate::libraries;
-use crate::version::Release;
+use rocm_loader::version::Release;
 
 /// What names libraries to preload.
 pub(super) const VARIABLE: &str = "ROCM_SDK_PRELOAD_LIBRARIES";
@@ -69,10 +70,10 @@ pub(super) fn check(subject: &Subject, collector: &mut Collector<'_>) {
         let name = format!("preloads {}", spec.name());
         collector.check("preload", name, || match search.find(spec.name()) {
             Ok(_) => subject.starter.run(&Task::Preload(spec.name().to_owned()), &[]),
-            Err(Error::NotFound { .. }) if !spec.is_on_this_platform() => {
+            Err(LoadError::NotFound { .. }) if !spec.is_on_this_platform() => {
                 Finding::Skipped("not for this platform".to_owned())
             }
-            Err(Error::NotFound { .. }) => Finding::Skipped("not installed".to_owned()),
+            Err(LoadError::NotFound { .. }) => Finding::Skipped("not installed".to_owned()),
             Err(error) => Finding::Fail(in_short(&error)),
         });
     }
@@ -143,7 +144,10 @@ fn release() -> Result<Release, String> {
 }
 
 fn done(result: Result<Initialized, Error>) -> Result<Initialized, String> {
-    result.map_err(|error| in_short(&error))
+    result.map_err(|error| match &error {
+        Error::Load(error) => in_short(error),
+        other => other.to_string(),
+    })
 }
 
 fn content(result: Result<Initialized, Error>) -> Result<(), String> {

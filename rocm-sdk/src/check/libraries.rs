@@ -16,8 +16,8 @@ use super::report::{Collector, Finding};
 use super::task::Task;
 use super::{Package, Subject};
 use crate::doctor::loader::{Closure, Loader};
-use crate::elf;
-use crate::report::Reason;
+use rocm_loader::elf;
+use rocm_loader::report::Reason;
 
 /// Libraries that are not made to be loaded alone, by a part of their path.
 const NOT_ALONE: &[(&str, &str)] = &[

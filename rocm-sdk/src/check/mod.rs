@@ -42,8 +42,9 @@ pub use task::serve;
 
 use crate::doctor::loader::Loader;
 use crate::error::Error;
+use crate::layout::SearchExt as _;
 use crate::layout::{Layout, LayoutKind};
-use crate::search::Search;
+use rocm_loader::search::Search;
 use process::Starter;
 use report::Collector;
 
@@ -158,7 +159,7 @@ fn packages(layout: &Layout) -> Vec<Package> {
     let mut roots = layout.library_roots().to_vec();
     // With the devel tree where it is expanded, and the profiler's wheel.
     let site = layout.root().parent().unwrap_or(layout.root());
-    let profilers = crate::search::names_in(site, |name| name.starts_with("_rocm_profiler"));
+    let profilers = rocm_loader::search::names_in(site, |name| name.starts_with("_rocm_profiler"));
     roots.extend(profilers.into_iter().map(|name| site.join(name)));
     if !roots.iter().any(|root| root == layout.root()) {
         roots.push(layout.root().to_owned());

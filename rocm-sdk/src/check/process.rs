@@ -14,7 +14,7 @@ use super::report::Finding;
 use super::task::{MARK, ROOTS, SEPARATOR, TASK, Task, from_line, mark};
 use crate::child;
 use crate::layout::Layout;
-use crate::search::names_in;
+use rocm_loader::search::names_in;
 
 /// Starts processes for one installation.
 pub(super) struct Starter {

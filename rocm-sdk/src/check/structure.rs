@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::report::{Collector, Finding};
 use super::{Package, Subject};
-use crate::search::names_in;
+use rocm_loader::search::names_in;
 
 const GROUP: &str = "layout";
 

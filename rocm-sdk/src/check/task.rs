@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::initialize;
-use crate::error::Error;
-use crate::library::Scope;
-use crate::library_name::LibraryName;
-use crate::search::Search;
-use crate::{process, sys};
+use crate::LoadError;
+use rocm_loader::library::Scope;
+use rocm_loader::library_name::LibraryName;
+use rocm_loader::search::Search;
+use rocm_loader::{process, sys};
 
 /// What is to be done; see [`Task`].
 pub(super) const TASK: &str = "ROCM_SDK_CHECK_TASK";
@@ -142,9 +142,9 @@ fn run(task: &Task) -> Result<(), String> {
 }
 
 /// Without the steps of a search that has found it.
-pub(super) fn in_short(error: &Error) -> String {
+pub(super) fn in_short(error: &LoadError) -> String {
     match error {
-        Error::Unusable { target, reason, .. } => format!("{target}: {reason}"),
+        LoadError::Unusable { target, reason, .. } => format!("{target}: {reason}"),
         other => other.to_string(),
     }
 }

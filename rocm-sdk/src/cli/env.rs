@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use rocm_sdk::SearchExt as _;
 use clap::ValueEnum;
 
 use super::output::{self, Failure, Outcome};

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use rocm_sdk::SearchExt as _;
 use rocm_sdk::devel::{self, Devel};
 
 use super::installation;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use rocm_sdk::devel::{self, Devel, Expansion, Progress, Step};
-use rocm_sdk::{Layout, LayoutKind};
+use rocm_sdk::{Layout, LayoutKind, SearchExt as _};
 
 use super::output::{self, Failure};
 use super::place::Place;

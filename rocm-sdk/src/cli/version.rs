@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use rocm_sdk::SearchExt as _;
 use super::output::{self, Outcome};
 use super::place::Place;
 

@@ -40,7 +40,7 @@ use std::path::{Path, PathBuf};
 
 pub use error::Error;
 
-use crate::search::{Search, names_in};
+use rocm_loader::search::{Search, names_in};
 use lock::Lock;
 use record::Record;
 use unpack::Unpacked;

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::search::names_in;
-use crate::text_file;
+use rocm_loader::search::names_in;
+use rocm_loader::text_file;
 
 /// An installed wheel.
 pub(super) struct Wheel {

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use super::loader::{Closure, Loader};
 use super::places::{Place, place_of};
 use super::problem::{Problems, Severity};
-use crate::installs;
+use rocm_loader::installs;
 use crate::libraries;
 use crate::probe::{Fault, Probe, Step};
-use crate::report::Origin;
-use crate::spec::LibrarySpec;
-use crate::version::{Release, release_of_file};
+use rocm_loader::report::Origin;
+use rocm_loader::LibrarySpec;
+use rocm_loader::version::{Release, release_of_file};
 
 /// Everything about the libraries that is wrong.
 pub(crate) fn judge(probes: &[Probe], places: &[Place], loader: &Loader, problems: &mut Problems) {

@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use crate::elf::requirements::{Requirements, requirements};
+use super::requirements::{Requirements, requirements};
 
 /// The order in which glibc's loader looks for a dependency: `DT_RPATH`, `LD_LIBRARY_PATH`, `DT_RUNPATH`, its cache, the default
 /// directories. What lies beside the library that needs it comes last: this crate opens it then.

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::problem::Problems;
-use crate::report::{Origin, Reason};
-use crate::search::{Installation, Search};
-use crate::spec::LibrarySpec;
-use crate::version::{Release, release_of_file};
-use crate::{installs, libraries};
+use rocm_loader::report::{Origin, Reason};
+use rocm_loader::search::{Installation, Search};
+use rocm_loader::LibrarySpec;
+use rocm_loader::version::{Release, release_of_file};
+use crate::libraries;
+use rocm_loader::installs;
 
 /// One place of the search, in its order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -44,7 +45,7 @@ impl Place {
         let place = |step| match step {
             Ok(installation) => Self::of(&installation),
             Err(attempt) => {
-                let attempt: crate::report::Attempt = attempt;
+                let attempt: rocm_loader::report::Attempt = attempt;
                 let variable = match attempt.origin {
                     Origin::Variable(name) | Origin::Wheel(name) => name,
                     _ => installs::VARIABLE,

@@ -191,7 +191,7 @@ impl fmt::Display for Error {
                 folder.display(),
                 Bytes(*needed),
                 Bytes(*free),
-                crate::installs::VARIABLE,
+                rocm_loader::installs::VARIABLE,
             ),
             Self::Declined => f.write_str("not installed: declined"),
             Self::Untrusted { mirror, why } => write!(f, "{mirror} cannot be trusted: {why}"),

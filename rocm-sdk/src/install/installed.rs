@@ -12,9 +12,9 @@ use super::debian::{Contents, Tree};
 use super::error::{Error, Result, While as _};
 use super::installer::Installer;
 use super::progress::Silent;
-use crate::installs::{self, ROOT, STAMP};
-use crate::search::runs_set_uid;
-use crate::text_file;
+use rocm_loader::installs::{self, ROOT, STAMP};
+use rocm_loader::search::runs_set_uid;
+use rocm_loader::text_file;
 
 /// A complete installation, which searches find.
 #[derive(Clone, Debug, PartialEq, Eq)]

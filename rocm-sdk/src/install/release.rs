@@ -6,7 +6,7 @@ use std::path::Path;
 use super::debian::{Apt, Contents, Package, Recipe, Selection, Wanted, numbered, replace};
 use super::error::{Error, Result};
 use crate::libraries;
-use crate::spec::LibrarySpec;
+use rocm_loader::LibrarySpec;
 
 /// A ROCm release that Debian has.
 #[derive(Debug, PartialEq, Eq)]
@@ -147,7 +147,7 @@ impl DebianRelease {
     pub fn write_version(&self, folder: &Path, contents: &Contents) -> Result<()> {
         match self.version_in(contents) {
             Some(version) => {
-                replace(&folder.join(crate::installs::ROOT).join(".info/version"), &format!("{version}\n"))
+                replace(&folder.join(rocm_loader::installs::ROOT).join(".info/version"), &format!("{version}\n"))
             }
             None => Ok(()),
         }

@@ -3,7 +3,7 @@
 use ::core::ffi::{c_char, c_int};
 use crate::*;
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Mark an event.
     ///
     /// # Parameters

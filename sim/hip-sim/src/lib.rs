@@ -16,7 +16,7 @@
 //!     assert_eq!(hipFree(buffer), hipSuccess);
 //! }
 //! assert_eq!(back, [7; 4]);
-//! # Ok::<(), rocm_sdk::Error>(())
+//! # Ok::<(), rocm_loader::Error>(())
 //! ```
 //!
 //! # Supported functions

@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use std::sync::OnceLock;
 
 use hip_sys::{hipError_t, hipErrorNotSupported};
-use rocm_sdk::Provider;
+use rocm_loader::Provider;
 
 use crate::api::{self, Function};
 

@@ -394,7 +394,7 @@ struct FillNode {
 
 /// A function that the bindings may lack: they may be those of an older release.
 fn later<F: Copy>(name: &std::ffi::CStr) -> F {
-    let address = rocm_sdk::Provider::symbol(hip_sim::provider(), name).unwrap();
+    let address = rocm_loader::Provider::symbol(hip_sim::provider(), name).unwrap();
     assert_eq!(size_of::<F>(), size_of_val(&address));
     // SAFETY: the caller gives the function's own type, which is a pointer to a function.
     unsafe { std::mem::transmute_copy(&address) }

@@ -315,7 +315,7 @@ fn byte_accessors(cfg: &TokenStream, ident: &syn::Ident, bytes: &syn::Expr, bits
     }
 }
 
-/// Enums as calls of `rocm_sdk::c_enum!`.
+/// Enums as calls of `rocm_loader::c_enum!`.
 fn enums(merged: &Merged) -> Result<Option<String>> {
     let mut text = String::new();
     for (variant, (item, repr)) in each(merged, |kind| match kind {
@@ -334,7 +334,7 @@ fn enums(merged: &Merged) -> Result<Option<String>> {
         }
         // Of two names for a value, the older one prints, and of two as old the one that the header has first.
         constants.sort_by_key(|(value, place, of, constant)| (*value, of.from, *place, constant.ident.to_string()));
-        text += "\nrocm_sdk::c_enum! {\n";
+        text += "\nrocm_loader::c_enum! {\n";
         text += &doc_lines(&docs(merged, variant), "    ");
         writeln!(text, "    pub enum {name}: {} {{", tidy(repr)?)?;
         for (value, _, of, constant) in &constants {
@@ -511,13 +511,13 @@ fn missing(library: &Library, merged: &Merged) -> Result<Option<String>> {
             }
         }
     }
-    Ok((!text.is_empty()).then(|| format!("{HEADER}use rocm_sdk::{{Missing, MissingValue}};\nuse super::*;\n{text}")))
+    Ok((!text.is_empty()).then(|| format!("{HEADER}use rocm_loader::{{Missing, MissingValue}};\nuse super::*;\n{text}")))
 }
 
-/// How many functions go into one call of `rocm_sdk::bindings!`: it takes time quadratic in that.
+/// How many functions go into one call of `rocm_loader::bindings!`: it takes time quadratic in that.
 const BLOCK: usize = 40;
 
-/// Functions by topic, as calls of `rocm_sdk::bindings!`.
+/// Functions by topic, as calls of `rocm_loader::bindings!`.
 fn functions(library: &Library, merged: &Merged) -> Result<Vec<(String, String)>> {
     let mut topics: BTreeMap<&str, (Vec<String>, TokenStream)> = BTreeMap::new();
     for (name, variants) in merged {
@@ -550,7 +550,7 @@ fn functions(library: &Library, merged: &Merged) -> Result<Vec<(String, String)>
             let (scope, imports) = (library.scope(), prettyplease::unparse(&syn::parse2(imports(&tokens))?));
             let mut text = format!("{HEADER}{imports}use {scope}::*;\n");
             for block in functions.chunks(BLOCK) {
-                write!(text, "\nrocm_sdk::bindings! {{ binding = {scope}::BINDING;\n{}}}\n", block.concat())?;
+                write!(text, "\nrocm_loader::bindings! {{ binding = {scope}::BINDING;\n{}}}\n", block.concat())?;
             }
             Ok((topic.to_owned(), text))
         })

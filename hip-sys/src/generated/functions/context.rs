@@ -3,7 +3,7 @@
 use ::core::ffi::{c_int, c_uint};
 use crate::*;
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Create a context and set it as current/default context
     ///
     /// **Warning:** This API is deprecated on the AMD platform, only for equivalent `cuCtx` driver API on the

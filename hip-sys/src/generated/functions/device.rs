@@ -3,7 +3,7 @@
 use ::core::ffi::{c_char, c_int, c_uint, c_void};
 use crate::*;
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Determines if a device can access a peer device's memory.
     ///
     /// The value of `canAccessPeer`,

@@ -3,7 +3,7 @@
 use ::core::ffi::c_uint;
 use crate::*;
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Create an event
     ///
     /// # Parameters

@@ -3,7 +3,7 @@
 use ::core::ffi::{c_int, c_uint, c_void};
 use crate::*;
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Destroys an external memory object.
     ///
     /// # Parameters

@@ -3,7 +3,7 @@
 use ::core::ffi::{c_char, c_uint, c_ulonglong, c_void};
 use crate::*;
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Creates a memory free node and adds it to a graph
     ///
     /// # Parameters
@@ -628,7 +628,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         nodeParams: *const hipBatchMemOpNodeParams) -> hipError_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Updates node parameters in the child graph node in the given `graphExec`.
     ///
     /// # Parameters
@@ -1188,7 +1188,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         pNodeParams: *mut hipMemAllocNodeParams) -> hipError_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Returns parameters for memory free node
     ///
     /// # Parameters

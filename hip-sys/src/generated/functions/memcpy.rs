@@ -3,7 +3,7 @@
 use ::core::ffi::{c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void};
 use crate::*;
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Copies memory for 2D arrays.
     ///
     /// # Parameters
@@ -626,7 +626,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipMemcpyDtoH(dst: *mut c_void, src: hipDeviceptr_t, sizeBytes: usize) -> hipError_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Copy data from Device to Host asynchronously
     ///
     /// # Parameters
@@ -1161,7 +1161,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         height: usize) -> hipError_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Fills 2D memory range of 'width' 16-bit values asynchronously to the specified short
     /// value.
     ///

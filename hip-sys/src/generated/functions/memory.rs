@@ -3,7 +3,7 @@
 use ::core::ffi::{c_int, c_uint, c_ulonglong, c_void};
 use crate::*;
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Create a 3D array memory pointer on the device.
     ///
     /// # Parameters
@@ -740,7 +740,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipMallocPitch(ptr: *mut *mut c_void, pitch: *mut usize, width: usize, height: usize) -> hipError_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Frees an address range reservation made via [`hipMemAddressReserve`]
     ///
     /// **Warning:** This API is marked as Beta. While this feature is complete, it can
@@ -1518,7 +1518,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         addr: *mut c_void) -> hipError_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Set the access flags for each location specified in desc for the given virtual address
     /// range.
     ///

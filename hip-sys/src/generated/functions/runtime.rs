@@ -3,7 +3,7 @@
 use ::core::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
 use crate::*;
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Returns HIP API name by ID.
     ///
     /// # Parameters
@@ -358,7 +358,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipProfilerStop() -> hipError_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Returns the approximate HIP Runtime version.
     ///
     /// **Warning:** The version definition of HIP runtime is different from CUDA.

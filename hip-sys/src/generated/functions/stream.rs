@@ -3,7 +3,7 @@
 use ::core::ffi::{c_int, c_uint, c_ulonglong, c_void};
 use crate::*;
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Creates an asynchronous stream with the specified CU mask.
     ///
     /// Creates a new asynchronous stream with the specified CU mask. `stream` returns an opaque
@@ -522,7 +522,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         mask: u32) -> hipError_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Enqueues a wait command to the stream.\[BETA\]
     ///
     /// Enqueues a wait command to the stream, all operations enqueued on this stream after this, will

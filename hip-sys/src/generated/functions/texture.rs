@@ -3,7 +3,7 @@
 use ::core::ffi::{c_int, c_uint, c_void};
 use crate::*;
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Binds a memory area to a texture \[Deprecated\]
     ///
     /// **Warning:** This API is deprecated.
@@ -546,7 +546,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipTexRefSetMaxAnisotropy(texRef: *mut textureReference, maxAniso: c_uint) -> hipError_t;
 }
 
-rocm_sdk::bindings! { binding = crate::BINDING;
+rocm_loader::bindings! { binding = crate::BINDING;
     /// Sets mipmap filter mode for a texture reference \[Deprecated\]
     ///
     /// **Warning:** This API is deprecated.

@@ -2,7 +2,7 @@
 
 use ::core::ffi::{c_int, c_uint};
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Describes the availability of a particular entity, which indicates
     /// whether the use of this entity will result in a warning or error due to
     /// it being deprecated or unavailable.
@@ -20,7 +20,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Describes the kind of binary operators.
     pub enum CXBinaryOperatorKind: c_uint {
         /// This value describes cursors which are not binary operators.
@@ -99,7 +99,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Describes the calling convention of a function type
     pub enum CXCallingConv: c_uint {
         CXCallingConv_Default = 0,
@@ -172,7 +172,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Describes how the traversal of the children of a particular
     /// cursor should proceed after visiting a particular child cursor.
     ///
@@ -190,7 +190,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum CXChoice: c_uint {
         /// Use the default value of an option that may depend on the process
         /// environment.
@@ -202,7 +202,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Flags that can be passed to [`clang_codeCompleteAt()`] to
     /// modify its behavior.
     ///
@@ -230,7 +230,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// The most appropriate rendering mode for an inline command, chosen on
     /// command semantics in Doxygen.
     pub enum CXCommentInlineCommandRenderKind: c_uint {
@@ -248,7 +248,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Describes the type of the comment AST node ([`CXComment`]).
     ///
     /// A comment
@@ -330,7 +330,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Describes parameter passing direction for \\param or \\arg command.
     pub enum CXCommentParamPassDirection: c_uint {
         /// The parameter is an input parameter.
@@ -342,7 +342,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Error codes for Compilation Database
     pub enum CXCompilationDatabase_Error: c_uint {
         CXCompilationDatabase_NoError = 0,
@@ -350,7 +350,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Describes a single piece of text within a code-completion string.
     ///
     /// Each "chunk" within a code-completion string ([`CXCompletionString`]) is
@@ -481,7 +481,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Bits that represent the context under which completion is occurring.
     ///
     /// The enumerators in this enumeration may be bitwise-OR'd together if multiple
@@ -557,7 +557,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Describes the kind of entity that a cursor refers to.
     pub enum CXCursorKind: c_uint {
         /// A declaration whose specific kind is not exposed via this
@@ -1499,7 +1499,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Describes the exception specification of a cursor.
     ///
     /// A negative value indicates that the cursor is not a function declaration.
@@ -1527,7 +1527,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Options to control the display of diagnostics.
     ///
     /// The values in this enum are meant to be combined to customize the
@@ -1578,7 +1578,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Describes the severity of a particular diagnostic.
     pub enum CXDiagnosticSeverity: c_uint {
         /// A diagnostic that has been suppressed, e.g., by a command-line
@@ -1599,7 +1599,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Error codes returned by libclang routines.
     ///
     /// Zero ([`CXError_Success`]) is the only error code indicating success. Other
@@ -1622,7 +1622,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum CXEvalResultKind: c_uint {
         CXEval_UnExposed = 0,
         CXEval_Int = 1,
@@ -1634,7 +1634,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum CXGlobalOptFlags: c_uint {
         /// Used to indicate that no special [`CXIndex`] options are needed.
         CXGlobalOpt_None = 0,
@@ -1656,7 +1656,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum CXIdxAttrKind: c_uint {
         CXIdxAttr_Unexposed = 0,
         CXIdxAttr_IBAction = 1,
@@ -1665,13 +1665,13 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum CXIdxDeclInfoFlags: c_uint {
         CXIdxDeclFlag_Skipped = 1,
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Extra C++ template information for an entity.
     ///
     /// This can apply to:
@@ -1690,7 +1690,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum CXIdxEntityKind: c_uint {
         CXIdxEntity_Unexposed = 0,
         CXIdxEntity_Typedef = 1,
@@ -1723,7 +1723,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum CXIdxEntityLanguage: c_uint {
         CXIdxEntityLang_None = 0,
         CXIdxEntityLang_C = 1,
@@ -1733,7 +1733,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Data for IndexerCallbacks`indexEntityReference`.
     ///
     /// This may be deprecated in a future version as this duplicates
@@ -1747,7 +1747,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum CXIdxObjCContainerKind: c_uint {
         CXIdxObjCContainer_ForwardRef = 0,
         CXIdxObjCContainer_Interface = 1,
@@ -1755,7 +1755,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum CXIndexOptFlags: c_uint {
         /// Used to indicate that no special indexing options are needed.
         CXIndexOpt_None = 0,
@@ -1779,7 +1779,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Describe the "language" of the entity referred to by a cursor.
     pub enum CXLanguageKind: c_uint {
         CXLanguage_Invalid = 0,
@@ -1789,7 +1789,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Describe the linkage of the entity referred to by a cursor.
     pub enum CXLinkageKind: c_uint {
         /// This value indicates that no linkage information is available
@@ -1808,7 +1808,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Describes the kind of error that occurred (if any) in a call to
     /// [`clang_loadDiagnostics`].
     pub enum CXLoadDiag_Error: c_uint {
@@ -1826,7 +1826,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum CXNameRefFlags: c_uint {
         /// Include the nested-name-specifier, e.g. Foo:: in x.Fooy, in the
         /// range.
@@ -1847,7 +1847,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// 'Qualifiers' written next to the return and parameter types in
     /// Objective-C method declarations.
     pub enum CXObjCDeclQualifierKind: c_uint {
@@ -1861,7 +1861,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Property attributes for a [`CXCursor_ObjCPropertyDecl`].
     pub enum CXObjCPropertyAttrKind: c_uint {
         CXObjCPropertyAttr_noattr = 0,
@@ -1881,7 +1881,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Properties for the printing policy.
     ///
     /// See `clang::PrintingPolicy` for more information.
@@ -1916,7 +1916,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum CXRefQualifierKind: c_uint {
         /// No ref-qualifier was provided.
         CXRefQualifier_None = 0,
@@ -1927,7 +1927,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Flags that control the reparsing of translation units.
     ///
     /// The enumerators in this enumeration type are meant to be bitwise
@@ -1939,7 +1939,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum CXResult: c_uint {
         /// Function returned successfully.
         CXResult_Success = 0,
@@ -1951,7 +1951,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Describes the kind of error that occurred (if any) in a call to
     /// [`clang_saveTranslationUnit()`].
     pub enum CXSaveError: c_uint {
@@ -1975,7 +1975,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Flags that control how translation units are saved.
     ///
     /// The enumerators in this enumeration type are meant to be bitwise
@@ -1987,7 +1987,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Roles that are attributed to symbol occurrences.
     ///
     /// Internal: this currently mirrors low 9 bits of clangindexSymbolRole with
@@ -2006,7 +2006,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Describe the "thread-local storage (TLS) kind" of the declaration
     /// referred to by a cursor.
     pub enum CXTLSKind: c_uint {
@@ -2016,7 +2016,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Categorizes how memory is being used by a translation unit.
     pub enum CXTUResourceUsageKind: c_uint {
         CXTUResourceUsage_AST = 1,
@@ -2040,7 +2040,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Describes the kind of a template argument.
     ///
     /// See the definition of llvmclangTemplateArgumentArgKind for full
@@ -2059,7 +2059,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Describes a kind of token.
     pub enum CXTokenKind: c_uint {
         /// A token that contains some kind of punctuation.
@@ -2075,7 +2075,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Flags that control the creation of translation units.
     ///
     /// The enumerators in this enumeration type are meant to be bitwise
@@ -2183,7 +2183,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Describes the kind of type
     pub enum CXTypeKind: c_uint {
         /// Represents an invalid type (e.g., where no type is available).
@@ -2658,7 +2658,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// List the possible error codes for [`clang_Type_getSizeOf`],
     /// [`clang_Type_getAlignOf`], [`clang_Type_getOffsetOf`],
     /// `clang_Cursor_getOffsetOf`, and `clang_getOffsetOfBase`.
@@ -2681,7 +2681,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum CXTypeNullabilityKind: c_uint {
         /// Values of this type can never be null.
         CXTypeNullability_NonNull = 0,
@@ -2706,7 +2706,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Describes the kind of unary operators.
     pub enum CXUnaryOperatorKind: c_uint {
         /// This value describes cursors which are not unary operators.
@@ -2747,7 +2747,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum CXVisibilityKind: c_uint {
         /// This value indicates that no visibility information is available
         /// for a provided [`CXCursor`].
@@ -2761,14 +2761,14 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum CXVisitorResult: c_uint {
         CXVisit_Break = 0,
         CXVisit_Continue = 1,
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Represents a specific kind of binary operator which can appear at a cursor.
     ///
     /// Since ROCm 6.4.
@@ -2882,7 +2882,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-4")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Represents the C++ access control level to a base class for a
     /// cursor with kind `CX_CXXBaseSpecifier`.
     pub enum CX_CXXAccessSpecifier: c_uint {
@@ -2893,7 +2893,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Represents the storage classes as declared in the source. [`CX_SC_Invalid`]
     /// was added for the case that the passed cursor in not a declaration.
     pub enum CX_StorageClass: c_uint {

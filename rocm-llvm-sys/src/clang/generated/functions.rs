@@ -3,7 +3,7 @@
 use ::core::ffi::{c_char, c_int, c_longlong, c_uint, c_ulonglong, c_void};
 use crate::clang::*;
 
-rocm_sdk::bindings! { binding = crate::clang::BINDING;
+rocm_loader::bindings! { binding = crate::clang::BINDING;
     /// Returns text of the specified word-like argument.
     ///
     /// # Parameters
@@ -266,7 +266,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     "5.7" pub fn clang_CompileCommand_getArg(arg1: CXCompileCommand, I: c_uint) -> CXString;
 }
 
-rocm_sdk::bindings! { binding = crate::clang::BINDING;
+rocm_loader::bindings! { binding = crate::clang::BINDING;
     /// Get the working directory where the CompileCommand was executed from
     "5.7" pub fn clang_CompileCommand_getDirectory(arg1: CXCompileCommand) -> CXString;
     /// Get the filename associated with the CompileCommand.
@@ -510,7 +510,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     "5.7" pub fn clang_Cursor_getTemplateArgumentKind(C: CXCursor, I: c_uint) -> CXTemplateArgumentKind;
 }
 
-rocm_sdk::bindings! { binding = crate::clang::BINDING;
+rocm_loader::bindings! { binding = crate::clang::BINDING;
     /// Retrieve a [`CXType`] representing the type of a TemplateArgument of a
     /// function decl representing a template specialization.
     ///
@@ -765,7 +765,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     "5.7" pub fn clang_HTMLTagComment_getAsString(Comment: CXComment) -> CXString;
 }
 
-rocm_sdk::bindings! { binding = crate::clang::BINDING;
+rocm_loader::bindings! { binding = crate::clang::BINDING;
     /// Returns HTML tag name.
     ///
     /// # Parameters
@@ -1041,7 +1041,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     "5.7" pub fn clang_TargetInfo_getTriple(Info: CXTargetInfo) -> CXString;
 }
 
-rocm_sdk::bindings! { binding = crate::clang::BINDING;
+rocm_loader::bindings! { binding = crate::clang::BINDING;
     /// Returns text contained in the AST node.
     ///
     /// # Parameters
@@ -1381,7 +1381,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     "5.7" pub fn clang_constructUSR_ObjCProperty(property: *const c_char, classUSR: CXString) -> CXString;
 }
 
-rocm_sdk::bindings! { binding = crate::clang::BINDING;
+rocm_loader::bindings! { binding = crate::clang::BINDING;
     /// Construct a USR for a specified Objective-C protocol.
     "5.7" pub fn clang_constructUSR_ObjCProtocol(protocol_name: *const c_char) -> CXString;
     /// Traverses the translation unit to create a [`CXAPISet`].
@@ -1681,7 +1681,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     "5.7" pub fn clang_getAddressSpace(T: CXType) -> c_uint;
 }
 
-rocm_sdk::bindings! { binding = crate::clang::BINDING;
+rocm_loader::bindings! { binding = crate::clang::BINDING;
     /// Retrieve all ranges from all files that were skipped by the
     /// preprocessor.
     ///
@@ -2108,7 +2108,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     "5.7" pub fn clang_getCursorPrettyPrinted(Cursor: CXCursor, Policy: CXPrintingPolicy) -> CXString;
 }
 
-rocm_sdk::bindings! { binding = crate::clang::BINDING;
+rocm_loader::bindings! { binding = crate::clang::BINDING;
     /// Retrieve the default policy for the cursor.
     ///
     /// The policy should be released after use with
@@ -2458,7 +2458,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     "5.7" pub fn clang_getFileUniqueID(file: CXFile, outID: *mut CXFileUniqueID) -> c_int;
 }
 
-rocm_sdk::bindings! { binding = crate::clang::BINDING;
+rocm_loader::bindings! { binding = crate::clang::BINDING;
     /// Get the fully qualified name for a type.
     ///
     /// This includes full qualification of all template parameters.
@@ -2796,7 +2796,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     "5.7" pub fn clang_getTokenKind(arg1: CXToken) -> CXTokenKind;
 }
 
-rocm_sdk::bindings! { binding = crate::clang::BINDING;
+rocm_loader::bindings! { binding = crate::clang::BINDING;
     /// Retrieve the source location of the given token.
     "5.7" pub fn clang_getTokenLocation(arg1: CXTranslationUnit, arg2: CXToken) -> CXSourceLocation;
     /// Determine the spelling of the given token.
@@ -2985,7 +2985,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     "5.7" pub fn clang_isFunctionTypeVariadic(T: CXType) -> c_uint;
 }
 
-rocm_sdk::bindings! { binding = crate::clang::BINDING;
+rocm_loader::bindings! { binding = crate::clang::BINDING;
     /// Determine whether the given cursor kind represents an invalid
     /// cursor.
     "5.7" pub fn clang_isInvalid(arg1: CXCursorKind) -> c_uint;

@@ -2,7 +2,7 @@
 
 use ::core::ffi::{c_int, c_uint};
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// The kinds of actions that can be performed.
     pub enum amd_comgr_action_kind_s: c_uint {
         /// Preprocess each source data object in `input` in order.
@@ -528,7 +528,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// The kinds of data supported.
     pub enum amd_comgr_data_kind_s: c_uint {
         /// No data is available.
@@ -589,7 +589,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 10.0.
     pub enum amd_comgr_hotswap_rewrite_flag_s: c_uint {
         /// Since ROCm 10.0.
@@ -605,7 +605,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// The source languages supported by the compiler.
     pub enum amd_comgr_language_s: c_uint {
         /// No high level language.
@@ -653,7 +653,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// The kinds of metadata nodes.
     pub enum amd_comgr_metadata_kind_s: c_uint {
         /// The NULL metadata handle.
@@ -669,7 +669,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Status codes.
     pub enum amd_comgr_status_s: c_uint {
         /// The function has been executed successfully.
@@ -688,7 +688,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Machine code object symbol attributes.
     pub enum amd_comgr_symbol_info_s: c_uint {
         /// The length of the symbol name in bytes. Does not include the NUL
@@ -716,7 +716,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Machine code object symbol type.
     pub enum amd_comgr_symbol_type_s: c_int {
         /// The symbol's type is unknown.

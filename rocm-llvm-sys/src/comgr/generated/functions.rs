@@ -3,7 +3,7 @@
 use ::core::ffi::{c_char, c_int, c_void};
 use crate::comgr::*;
 
-rocm_sdk::bindings! { binding = crate::comgr::BINDING;
+rocm_loader::bindings! { binding = crate::comgr::BINDING;
     /// Return the number of data objects of a specified data kind that are
     /// added to a data set object.
     ///
@@ -646,7 +646,7 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
         isa_name: *mut c_char) -> amd_comgr_status_t;
 }
 
-rocm_sdk::bindings! { binding = crate::comgr::BINDING;
+rocm_loader::bindings! { binding = crate::comgr::BINDING;
     /// Get the kind of the data object.
     ///
     /// # Parameters

@@ -2,7 +2,7 @@
 
 use ::core::ffi::c_uint;
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum LLVMAtomicOrdering: c_uint {
         /// A load or store which is not atomic
         LLVMAtomicOrderingNotAtomic = 0,
@@ -39,7 +39,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum LLVMAtomicRMWBinOp: c_uint {
         /// Set the new value and return the one old
         LLVMAtomicRMWBinOpXchg = 0,
@@ -139,7 +139,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum LLVMBinaryType: c_uint {
         /// Archive file.
         LLVMBinaryTypeArchive = 0,
@@ -181,14 +181,14 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum LLVMByteOrdering: c_uint {
         LLVMBigEndian = 0,
         LLVMLittleEndian = 1,
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum LLVMCallConv: c_uint {
         LLVMCCallConv = 0,
         LLVMFastCallConv = 8,
@@ -237,7 +237,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// The kind of checksum to emit.
     ///
     /// Since ROCm 7.0.
@@ -255,14 +255,14 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-7-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum LLVMCodeGenFileType: c_uint {
         LLVMAssemblyFile = 0,
         LLVMObjectFile = 1,
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum LLVMCodeGenOptLevel: c_uint {
         LLVMCodeGenLevelNone = 0,
         LLVMCodeGenLevelLess = 1,
@@ -271,7 +271,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum LLVMCodeModel: c_uint {
         LLVMCodeModelDefault = 0,
         LLVMCodeModelJITDefault = 1,
@@ -283,7 +283,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum LLVMComdatSelectionKind: c_uint {
         /// The linker may choose any COMDAT.
         LLVMAnyComdatSelectionKind = 0,
@@ -301,7 +301,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Debug info flags.
     pub enum LLVMDIFlags: c_uint {
         LLVMDIFlagZero = 0,
@@ -342,7 +342,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum LLVMDLLStorageClass: c_uint {
         LLVMDefaultStorageClass = 0,
         /// Function to be imported from DLL.
@@ -352,7 +352,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// The amount of debug information to emit.
     pub enum LLVMDWARFEmissionKind: c_uint {
         LLVMDWARFEmissionNone = 0,
@@ -361,7 +361,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Describes the kind of macro declaration used for [`LLVMDIBuilderCreateMacro`].
     ///
     /// **Note:** Values are from `DW_MACINFO_`\* constants in the DWARF specification.
@@ -376,7 +376,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Source languages known by DWARF.
     pub enum LLVMDWARFSourceLanguage: c_uint {
         LLVMDWARFSourceLanguageC89 = 0,
@@ -500,7 +500,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 7.0.
     pub enum LLVMDbgRecordKind: c_uint {
         /// Since ROCm 7.0.
@@ -519,7 +519,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-7-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Represent different denormal handling kinds for use with
     /// `LLVMCreateDenormalFPEnvAttribute`.
     ///
@@ -541,7 +541,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-10-0")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum LLVMDiagnosticSeverity: c_uint {
         LLVMDSError = 0,
         LLVMDSWarning = 1,
@@ -550,7 +550,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Since ROCm 6.2.
     pub enum LLVMGlobalISelAbortMode: c_uint {
         /// Since ROCm 6.2.
@@ -566,14 +566,14 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-2")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum LLVMInlineAsmDialect: c_uint {
         LLVMInlineAsmDialectATT = 0,
         LLVMInlineAsmDialectIntel = 1,
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum LLVMIntPredicate: c_uint {
         /// equal
         LLVMIntEQ = 32,
@@ -598,7 +598,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Represents generic linkage flags for a symbol definition.
     pub enum LLVMJITSymbolGenericFlags: c_uint {
         LLVMJITSymbolGenericFlagsNone = 0,
@@ -609,7 +609,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Before ROCm 7.0.
     pub enum LLVMLandingPadClauseTy: c_uint {
         /// A catch clause
@@ -626,7 +626,7 @@ rocm_sdk::c_enum! {
     where #[cfg(not(feature = "rocm-7-0"))]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum LLVMLinkage: c_uint {
         /// Externally visible function
         LLVMExternalLinkage = 0,
@@ -667,14 +667,14 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum LLVMLinkerMode: c_uint {
         LLVMLinkerDestroySource = 0,
         LLVMLinkerPreserveSource_Removed = 1,
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum LLVMModuleFlagBehavior: c_uint {
         /// Emits an error if two values disagree, otherwise the resulting value is
         /// that of the operands.
@@ -719,7 +719,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// External users depend on the following values being stable. It is not safe
     /// to reorder them.
     pub enum LLVMOpcode: c_uint {
@@ -804,7 +804,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// JITDylib lookup flags. This can be used by definition generators when
     /// deciding whether to produce a definition for a requested symbol.
     ///
@@ -815,7 +815,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Lookup kind. This can be used by definition generators when deciding whether
     /// to produce a definition for a requested symbol.
     ///
@@ -826,7 +826,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Symbol lookup flags for lookup sets. This should be kept in sync with
     /// llvmorcSymbolLookupFlags.
     pub enum LLVMOrcSymbolLookupFlags: c_uint {
@@ -835,7 +835,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum LLVMRealPredicate: c_uint {
         /// Always false (always folded)
         LLVMRealPredicateFalse = 0,
@@ -872,7 +872,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum LLVMRelocMode: c_uint {
         LLVMRelocDefault = 0,
         LLVMRelocStatic = 1,
@@ -884,7 +884,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// The type of the emitted remark.
     pub enum LLVMRemarkType: c_uint {
         LLVMRemarkTypeUnknown = 0,
@@ -897,7 +897,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Tail call kind for `LLVMSetTailCallKind` and `LLVMGetTailCallKind`.
     ///
     /// Note that 'musttail' implies 'tail'.
@@ -922,7 +922,7 @@ rocm_sdk::c_enum! {
     where #[cfg(feature = "rocm-6-2")]
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum LLVMThreadLocalMode: c_uint {
         LLVMNotThreadLocal = 0,
         LLVMGeneralDynamicTLSModel = 1,
@@ -932,7 +932,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum LLVMTypeKind: c_uint {
         /// type with no size
         LLVMVoidTypeKind = 0,
@@ -987,7 +987,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum LLVMUnnamedAddr: c_uint {
         /// Address of the GV is significant.
         LLVMNoUnnamedAddr = 0,
@@ -998,7 +998,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum LLVMValueKind: c_uint {
         LLVMArgumentValueKind = 0,
         LLVMBasicBlockValueKind = 1,
@@ -1079,7 +1079,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum LLVMVerifierFailureAction: c_uint {
         LLVMAbortProcessAction = 0,
         LLVMPrintMessageAction = 1,
@@ -1087,7 +1087,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     pub enum LLVMVisibility: c_uint {
         /// The GV is visible
         LLVMDefaultVisibility = 0,
@@ -1098,7 +1098,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// Diagnostic severity.
     ///
     /// **Since:** [`LTO_API_VERSION`]=7
@@ -1110,7 +1110,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// **Since:** prior to [`LTO_API_VERSION`]=3
     pub enum lto_codegen_model: c_uint {
         LTO_CODEGEN_PIC_MODEL_STATIC = 0,
@@ -1120,7 +1120,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// **Since:** prior to [`LTO_API_VERSION`]=3
     pub enum lto_debug_model: c_uint {
         LTO_DEBUG_MODEL_NONE = 0,
@@ -1128,7 +1128,7 @@ rocm_sdk::c_enum! {
     }
 }
 
-rocm_sdk::c_enum! {
+rocm_loader::c_enum! {
     /// **Since:** prior to [`LTO_API_VERSION`]=3
     pub enum lto_symbol_attributes: c_uint {
         LTO_SYMBOL_ALIGNMENT_MASK = 31,

@@ -3,7 +3,7 @@
 use ::core::ffi::{c_char, c_int, c_longlong, c_uint, c_ulonglong, c_void};
 use crate::llvm::*;
 
-rocm_sdk::bindings! { binding = crate::llvm::BINDING;
+rocm_loader::bindings! { binding = crate::llvm::BINDING;
     /// Computes the ABI alignment of a type in bytes for a target.
     /// See the method llvmDataLayout::`getTypeABISize`.
     "5.7" pub fn LLVMABIAlignmentOfType(TD: LLVMTargetDataRef, Ty: LLVMTypeRef) -> c_uint;
@@ -137,7 +137,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
         Name: *const c_char) -> LLVMValueRef;
 }
 
-rocm_sdk::bindings! { binding = crate::llvm::BINDING;
+rocm_loader::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMBuildAddrSpaceCast(arg1: LLVMBuilderRef, Val: LLVMValueRef, DestTy: LLVMTypeRef,
         Name: *const c_char) -> LLVMValueRef;
     "5.7" pub fn LLVMBuildAggregateRet(arg1: LLVMBuilderRef, RetVals: *mut LLVMValueRef, N: c_uint) -> LLVMValueRef;
@@ -222,7 +222,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
         Name: *const c_char) -> LLVMValueRef;
 }
 
-rocm_sdk::bindings! { binding = crate::llvm::BINDING;
+rocm_loader::bindings! { binding = crate::llvm::BINDING;
     #[cfg(feature = "rocm-7-0")]
     "7.0" pub fn LLVMBuildFenceSyncScope(B: LLVMBuilderRef, ordering: LLVMAtomicOrdering, SSID: c_uint,
         Name: *const c_char) -> LLVMValueRef;
@@ -313,7 +313,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
         Name: *const c_char) -> LLVMValueRef;
 }
 
-rocm_sdk::bindings! { binding = crate::llvm::BINDING;
+rocm_loader::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMBuildPtrDiff2(arg1: LLVMBuilderRef, ElemTy: LLVMTypeRef, LHS: LLVMValueRef, RHS: LLVMValueRef,
         Name: *const c_char) -> LLVMValueRef;
     "5.7" pub fn LLVMBuildPtrToInt(arg1: LLVMBuilderRef, Val: LLVMValueRef, DestTy: LLVMTypeRef,
@@ -413,7 +413,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMConstAllOnes(Ty: LLVMTypeRef) -> LLVMValueRef;
 }
 
-rocm_sdk::bindings! { binding = crate::llvm::BINDING;
+rocm_loader::bindings! { binding = crate::llvm::BINDING;
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn LLVMConstAnd(LHSConstant: LLVMValueRef, RHSConstant: LLVMValueRef) -> LLVMValueRef;
@@ -581,7 +581,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMConstNUWMul(LHSConstant: LLVMValueRef, RHSConstant: LLVMValueRef) -> LLVMValueRef;
 }
 
-rocm_sdk::bindings! { binding = crate::llvm::BINDING;
+rocm_loader::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMConstNUWNeg(ConstantVal: LLVMValueRef) -> LLVMValueRef;
     "5.7" pub fn LLVMConstNUWSub(LHSConstant: LLVMValueRef, RHSConstant: LLVMValueRef) -> LLVMValueRef;
     /// Create a non-anonymous ConstantStruct from values.
@@ -720,7 +720,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMContextSetDiscardValueNames(C: LLVMContextRef, Discard: LLVMBool);
 }
 
-rocm_sdk::bindings! { binding = crate::llvm::BINDING;
+rocm_loader::bindings! { binding = crate::llvm::BINDING;
     /// Set the yield callback function for this context.
     ///
     /// See also: `LLVMContext``setYieldCallback()`
@@ -902,7 +902,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMCreateObjectFile(MemBuf: LLVMMemoryBufferRef) -> LLVMObjectFileRef;
 }
 
-rocm_sdk::bindings! { binding = crate::llvm::BINDING;
+rocm_loader::bindings! { binding = crate::llvm::BINDING;
     /// Create a new operand bundle.
     ///
     /// Every invocation should be paired with `LLVMDisposeOperandBundle()` or memory
@@ -1394,7 +1394,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
         File: LLVMMetadataRef, Discriminator: c_uint) -> LLVMMetadataRef;
 }
 
-rocm_sdk::bindings! { binding = crate::llvm::BINDING;
+rocm_loader::bindings! { binding = crate::llvm::BINDING;
     /// Create debugging information entry for a macro.
     ///
     /// # Parameters
@@ -1989,7 +1989,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
         Location: LLVMMetadataRef, InsertAtEnd: LLVMBasicBlockRef) -> LLVMDbgRecordRef;
 }
 
-rocm_sdk::bindings! { binding = crate::llvm::BINDING;
+rocm_loader::bindings! { binding = crate::llvm::BINDING;
     /// Insert a new llvm.dbg.label intrinsic call
     ///
     /// # Parameters
@@ -2250,7 +2250,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMDisposeGenericValue(GenVal: LLVMGenericValueRef);
 }
 
-rocm_sdk::bindings! { binding = crate::llvm::BINDING;
+rocm_loader::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMDisposeMCJITMemoryManager(MM: LLVMMCJITMemoryManagerRef);
     "5.7" pub fn LLVMDisposeMemoryBuffer(MemBuf: LLVMMemoryBufferRef);
     "5.7" pub fn LLVMDisposeMessage(Message: *mut c_char);
@@ -2366,7 +2366,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMGenericValueToInt(GenVal: LLVMGenericValueRef, IsSigned: LLVMBool) -> c_ulonglong;
 }
 
-rocm_sdk::bindings! { binding = crate::llvm::BINDING;
+rocm_loader::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMGenericValueToPointer(GenVal: LLVMGenericValueRef) -> *mut c_void;
     /// Get element of a constant aggregate (struct, array or vector) at the
     /// specified index.
@@ -2509,7 +2509,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMGetComdat(V: LLVMValueRef) -> LLVMComdatRef;
 }
 
-rocm_sdk::bindings! { binding = crate::llvm::BINDING;
+rocm_loader::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMGetComdatSelectionKind(C: LLVMComdatRef) -> LLVMComdatSelectionKind;
     /// Return the condition of a branch instruction.
     ///
@@ -2679,7 +2679,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMGetFirstGlobalIFunc(M: LLVMModuleRef) -> LLVMValueRef;
 }
 
-rocm_sdk::bindings! { binding = crate::llvm::BINDING;
+rocm_loader::bindings! { binding = crate::llvm::BINDING;
     /// Obtain the first instruction in a basic block.
     ///
     /// The returned [`LLVMValueRef`] corresponds to a llvmInstruction
@@ -2842,7 +2842,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMGetLastBasicBlock(Fn: LLVMValueRef) -> LLVMBasicBlockRef;
 }
 
-rocm_sdk::bindings! { binding = crate::llvm::BINDING;
+rocm_loader::bindings! { binding = crate::llvm::BINDING;
     /// Obtain the last debug record attached to an instruction.
     ///
     /// Return the last DbgRecord attached to Inst or NULL if there are none.
@@ -3026,7 +3026,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMGetNextFunction(Fn: LLVMValueRef) -> LLVMValueRef;
 }
 
-rocm_sdk::bindings! { binding = crate::llvm::BINDING;
+rocm_loader::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMGetNextGlobal(GlobalVar: LLVMValueRef) -> LLVMValueRef;
     /// Advance a GlobalAlias iterator to the next GlobalAlias.
     ///
@@ -3252,7 +3252,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "7.0" pub fn LLVMGetPreviousDbgRecord(DbgRecord: LLVMDbgRecordRef) -> LLVMDbgRecordRef;
 }
 
-rocm_sdk::bindings! { binding = crate::llvm::BINDING;
+rocm_loader::bindings! { binding = crate::llvm::BINDING;
     /// Decrement a Function iterator to the previous Function.
     ///
     /// Returns NULL if the iterator was already at the beginning and there are
@@ -3387,7 +3387,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "7.0" pub fn LLVMGetSyncScopeID(C: LLVMContextRef, Name: *const c_char, SLen: usize) -> c_uint;
 }
 
-rocm_sdk::bindings! { binding = crate::llvm::BINDING;
+rocm_loader::bindings! { binding = crate::llvm::BINDING;
     /// Obtain a tail call kind of the call instruction.
     ///
     /// See also: llvmCallInst::`setTailCallKind()`
@@ -3545,7 +3545,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMGlobalCopyAllMetadata(Value: LLVMValueRef, NumEntries: *mut usize) -> *mut LLVMValueMetadataEntry;
 }
 
-rocm_sdk::bindings! { binding = crate::llvm::BINDING;
+rocm_loader::bindings! { binding = crate::llvm::BINDING;
     /// Erases a metadata attachment of the given kind if it exists.
     ///
     /// See also: llvmGlobalObject::`eraseMetadata()`
@@ -3662,7 +3662,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMInitializeBPFTargetMC();
 }
 
-rocm_sdk::bindings! { binding = crate::llvm::BINDING;
+rocm_loader::bindings! { binding = crate::llvm::BINDING;
     /// Initializes all of the function passes scheduled in the function pass
     /// manager. Returns 1 if any of the passes modified the module, 0 otherwise.
     ///
@@ -3785,7 +3785,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMInitializeNVPTXTarget();
 }
 
-rocm_sdk::bindings! { binding = crate::llvm::BINDING;
+rocm_loader::bindings! { binding = crate::llvm::BINDING;
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn LLVMInitializeNVPTXTargetInfo();
@@ -3904,7 +3904,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMInitializeX86AsmPrinter();
 }
 
-rocm_sdk::bindings! { binding = crate::llvm::BINDING;
+rocm_loader::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMInitializeX86Disassembler();
     "5.7" pub fn LLVMInitializeX86Target();
     "5.7" pub fn LLVMInitializeX86TargetInfo();
@@ -4030,7 +4030,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMIntPtrTypeForAS(TD: LLVMTargetDataRef, AS: c_uint) -> LLVMTypeRef;
 }
 
-rocm_sdk::bindings! { binding = crate::llvm::BINDING;
+rocm_loader::bindings! { binding = crate::llvm::BINDING;
     /// Returns the integer type that is the same size as a pointer on a target.
     ///
     /// This version allows the address space to be specified.
@@ -4124,7 +4124,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMIsAConstantFP(Val: LLVMValueRef) -> LLVMValueRef;
 }
 
-rocm_sdk::bindings! { binding = crate::llvm::BINDING;
+rocm_loader::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMIsAConstantInt(Val: LLVMValueRef) -> LLVMValueRef;
     "5.7" pub fn LLVMIsAConstantPointerNull(Val: LLVMValueRef) -> LLVMValueRef;
     #[cfg(feature = "rocm-6-4")]
@@ -4168,7 +4168,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMIsAMDString(Val: LLVMValueRef) -> LLVMValueRef;
 }
 
-rocm_sdk::bindings! { binding = crate::llvm::BINDING;
+rocm_loader::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMIsAMemCpyInst(Val: LLVMValueRef) -> LLVMValueRef;
     "5.7" pub fn LLVMIsAMemIntrinsic(Val: LLVMValueRef) -> LLVMValueRef;
     "5.7" pub fn LLVMIsAMemMoveInst(Val: LLVMValueRef) -> LLVMValueRef;
@@ -4235,7 +4235,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMIsLiteralStruct(StructTy: LLVMTypeRef) -> LLVMBool;
 }
 
-rocm_sdk::bindings! { binding = crate::llvm::BINDING;
+rocm_loader::bindings! { binding = crate::llvm::BINDING;
     /// Check whether LLVM is executing in thread-safe mode or not.
     ///
     /// See also: llvm::`llvm_is_multithreaded`
@@ -4369,7 +4369,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMMoveToNextRelocation(RI: LLVMRelocationIteratorRef);
 }
 
-rocm_sdk::bindings! { binding = crate::llvm::BINDING;
+rocm_loader::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMMoveToNextSection(SI: LLVMSectionIteratorRef);
     "5.7" pub fn LLVMMoveToNextSymbol(SI: LLVMSymbolIteratorRef);
     /// Normalize a target triple. The result needs to be disposed with
@@ -4715,7 +4715,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMOrcDisposeThreadSafeContext(TSCtx: LLVMOrcThreadSafeContextRef);
 }
 
-rocm_sdk::bindings! { binding = crate::llvm::BINDING;
+rocm_loader::bindings! { binding = crate::llvm::BINDING;
     /// Dispose of a ThreadSafeModule.
     ///
     /// This should only be called if ownership has
@@ -5011,7 +5011,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
         Name: LLVMOrcSymbolStringPoolEntryRef, Dependencies: LLVMOrcCDependenceMapPairs, NumPairs: usize);
 }
 
-rocm_sdk::bindings! { binding = crate::llvm::BINDING;
+rocm_loader::bindings! { binding = crate::llvm::BINDING;
     /// Adds dependencies to all symbols that the MaterializationResponsibility is
     /// responsible for.
     ///
@@ -5282,7 +5282,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
         ForgetAllSCEVInLoopUnroll: LLVMBool);
 }
 
-rocm_sdk::bindings! { binding = crate::llvm::BINDING;
+rocm_loader::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMPassBuilderOptionsSetInlinerThreshold(Options: LLVMPassBuilderOptionsRef, Threshold: c_int);
     "5.7" pub fn LLVMPassBuilderOptionsSetLicmMssaNoAccForPromotionCap(Options: LLVMPassBuilderOptionsRef,
         LicmMssaNoAccForPromotionCap: c_uint);
@@ -5439,7 +5439,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMRemarkEntryGetNumArgs(Remark: LLVMRemarkEntryRef) -> u32;
 }
 
-rocm_sdk::bindings! { binding = crate::llvm::BINDING;
+rocm_loader::bindings! { binding = crate::llvm::BINDING;
     /// Get the name of the pass that emitted this remark.
     ///
     /// **Since:** `REMARKS_API_VERSION`=0
@@ -5651,7 +5651,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMSetCmpXchgFailureOrdering(CmpXchgInst: LLVMValueRef, Ordering: LLVMAtomicOrdering);
 }
 
-rocm_sdk::bindings! { binding = crate::llvm::BINDING;
+rocm_loader::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMSetCmpXchgSuccessOrdering(CmpXchgInst: LLVMValueRef, Ordering: LLVMAtomicOrdering);
     /// Assign the Comdat to the given global object.
     ///
@@ -5805,7 +5805,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "6.4" pub fn LLVMSetPrefixData(Fn: LLVMValueRef, prefixData: LLVMValueRef);
 }
 
-rocm_sdk::bindings! { binding = crate::llvm::BINDING;
+rocm_loader::bindings! { binding = crate::llvm::BINDING;
     /// Sets the prologue data for the function. Only valid on functions.
     /// See <https://llvm.org/docs/LangRef.html#prologue-data>
     #[cfg(feature = "rocm-6-4")]
@@ -5952,7 +5952,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMTargetHasTargetMachine(T: LLVMTargetRef) -> LLVMBool;
 }
 
-rocm_sdk::bindings! { binding = crate::llvm::BINDING;
+rocm_loader::bindings! { binding = crate::llvm::BINDING;
     /// Emits an asm or object file for the given module to the filename.
     ///
     /// This
@@ -6069,7 +6069,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn llvm_blake3_hasher_init_keyed(self_: *mut llvm_blake3_hasher, key: *const u8);
 }
 
-rocm_sdk::bindings! { binding = crate::llvm::BINDING;
+rocm_loader::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn llvm_blake3_hasher_reset(self_: *mut llvm_blake3_hasher);
     "5.7" pub fn llvm_blake3_hasher_update(self_: *mut llvm_blake3_hasher, input: *const c_void, input_len: usize);
     "5.7" pub fn llvm_blake3_version() -> *const c_char;
@@ -6315,7 +6315,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn lto_module_dispose(mod_: lto_module_t);
 }
 
-rocm_sdk::bindings! { binding = crate::llvm::BINDING;
+rocm_loader::bindings! { binding = crate::llvm::BINDING;
     /// Returns the name of the ith asm undefined symbol in the object module.
     ///
     /// **Since:** prior to [`LTO_API_VERSION`]=30
@@ -6577,7 +6577,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn thinlto_module_get_object(cg: thinlto_code_gen_t, index: c_uint) -> LTOObjectBuffer;
 }
 
-rocm_sdk::bindings! { binding = crate::llvm::BINDING;
+rocm_loader::bindings! { binding = crate::llvm::BINDING;
     /// Returns the path to the ith object file produced by the ThinLTO
     /// CodeGenerator.
     ///

@@ -18,7 +18,7 @@ use crate::install::command::capture;
 use crate::install::error::{Error, Result, While as _};
 use crate::install::host;
 use crate::install::progress::{Amount, Event, Progress, step};
-use crate::installs::STAMP;
+use rocm_loader::installs::STAMP;
 
 /// What is beside a tree while it is being changed.
 const LEFTOVERS: [&str; 3] = ["new", "unpacking", "old"];

@@ -58,6 +58,25 @@ pub(super) trait Space {
             self.store32(lane, address + 4, (value >> 32) as u32);
         }
     }
+    /// Four words, the lowest first.
+    /// # Safety
+    /// See the trait.
+    #[inline(always)]
+    unsafe fn load128(&self, lane: usize, address: u64) -> u128 {
+        // SAFETY: as the caller vouches.
+        unsafe { u128::from(self.load64(lane, address)) | u128::from(self.load64(lane, address + 8)) << 64 }
+    }
+    /// Four words, the lowest first.
+    /// # Safety
+    /// See the trait.
+    #[inline(always)]
+    unsafe fn store128(&mut self, lane: usize, address: u64, value: u128) {
+        // SAFETY: as the caller vouches.
+        unsafe {
+            self.store64(lane, address, value as u64);
+            self.store64(lane, address + 8, (value >> 64) as u64);
+        }
+    }
     /// Replaces a word by what `f` makes of it, as one step, and returns the old one. The address is aligned.
     /// # Safety
     /// See the trait.
@@ -270,7 +289,8 @@ impl Space for View {
         unsafe { atomic::store_u32(address, value) }
     }
 
-    // Other workgroups see an aligned 64-bit word whole or not at all: an atomic load or store of a kernel is no other instruction.
+    // Other workgroups see 8 and 16 bytes that are aligned whole or not at all: an atomic load or store of a kernel is no other
+    // instruction, and rocPRIM passes a flag and its value in 16 bytes.
     #[inline(always)]
     unsafe fn load64(&self, _: usize, address: u64) -> u64 {
         if address % 8 == 0 {
@@ -291,6 +311,29 @@ impl Space for View {
         unsafe {
             atomic::store_u32(address, value as u32);
             atomic::store_u32(address + 4, (value >> 32) as u32);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn load128(&self, lane: usize, address: u64) -> u128 {
+        if address % 8 == 0 {
+            // SAFETY: as in `load8`.
+            return unsafe { atomic::load_u128(address) };
+        }
+        // SAFETY: as in `load8`.
+        unsafe { u128::from(self.load64(lane, address)) | u128::from(self.load64(lane, address + 8)) << 64 }
+    }
+
+    #[inline(always)]
+    unsafe fn store128(&mut self, lane: usize, address: u64, value: u128) {
+        if address % 8 == 0 {
+            // SAFETY: as in `store8`.
+            return unsafe { atomic::store_u128(address, value) };
+        }
+        // SAFETY: as in `store8`.
+        unsafe {
+            self.store64(lane, address, value as u64);
+            self.store64(lane, address + 8, (value >> 64) as u64);
         }
     }
 

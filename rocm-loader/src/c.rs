@@ -1,0 +1,45 @@
+//! The few functions of the C library that are needed beside std's. The crate `libc` has them, but everything above waits for its
+//! build: a seventh of a cold build of `hip`. `tests::declared_as_in_libc` holds them to it.
+
+#[cfg(target_os = "linux")]
+use std::ffi::c_ulong;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+use std::ffi::{c_int, c_void};
+
+/// Whether the process gained privileges when it was started (`getauxval`).
+#[cfg(target_os = "linux")]
+pub(crate) const AT_SECURE: c_ulong = 23;
+/// The loader's entry of an open library (`dlinfo`).
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub(crate) const RTLD_DI_LINKMAP: c_int = 2;
+
+unsafe extern "C" {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    pub(crate) fn gnu_get_libc_version() -> *const std::ffi::c_char;
+    #[cfg(target_os = "linux")]
+    pub(crate) fn getauxval(kind: c_ulong) -> c_ulong;
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    pub(crate) fn dlinfo(handle: *mut c_void, request: c_int, info: *mut c_void) -> c_int;
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn getuid() -> u32;
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn geteuid() -> u32;
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn getgid() -> u32;
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn getegid() -> u32;
+}
+
+#[cfg(all(test, target_os = "linux", target_env = "gnu"))]
+mod tests {
+    #[test]
+    fn declared_as_in_libc() {
+        let _: [unsafe extern "C" fn(libc::c_ulong) -> libc::c_ulong; 2] = [super::getauxval, libc::getauxval];
+        type DlInfo = unsafe extern "C" fn(*mut libc::c_void, libc::c_int, *mut libc::c_void) -> libc::c_int;
+        let _: [DlInfo; 2] = [super::dlinfo, libc::dlinfo];
+        let _: [unsafe extern "C" fn() -> *const libc::c_char; 2] =
+            [super::gnu_get_libc_version, libc::gnu_get_libc_version];
+        assert_eq!(super::AT_SECURE, libc::AT_SECURE);
+        assert_eq!(super::RTLD_DI_LINKMAP, libc::RTLD_DI_LINKMAP);
+    }
+}

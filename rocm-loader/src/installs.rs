@@ -1,0 +1,75 @@
+//! Where installations of the user's own are: those that [`install`](crate::install) makes, or another program of the same layout.
+//!
+//! `DIR/REL/usr` is the root of release REL, and `DIR/REL/.packages`, written last, says that it is complete.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use crate::search::versioned;
+use crate::version::parse_release;
+
+/// Names the folder of the installations, instead of that in the user's data folder.
+pub const VARIABLE: &str = "ROCM_SDK_INSTALL_DIR";
+/// The file in the folder of a release which says that it is complete, and what it holds.
+pub const STAMP: &str = ".packages";
+/// The loader that goes with an installation's C library, beside it.
+const LOADER: &str = "ld-linux-x86-64.so.2";
+/// The root of a release in its folder.
+pub const ROOT: &str = "usr";
+
+/// The folder of the installations: [`VARIABLE`], else `rocm-sdk` in `XDG_DATA_HOME`, else in `~/.local/share`.
+///
+/// Only the variable is taken as it is: the others say nothing where they are no absolute path.
+pub fn directory(get: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let variable = |name: &str| get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    variable(VARIABLE).or_else(|| {
+        let data = variable("XDG_DATA_HOME").filter(|path| path.is_absolute());
+        let home = || variable("HOME").filter(|path| path.is_absolute()).map(|home| home.join(".local/share"));
+        data.or_else(home).map(|data| data.join("rocm-sdk"))
+    })
+}
+
+/// The folders of releases in `directory`, complete or not, with their names, newest first. What is not named like a release is something
+/// else.
+pub fn releases(directory: &Path) -> Vec<(String, PathBuf)> {
+    let named = |path: PathBuf| Some((path.file_name()?.to_str()?.to_owned(), path));
+    let releases = versioned(directory, "").into_iter().filter_map(named);
+    releases.filter(|(name, path)| parse_release(name).is_some() && path.is_dir()).collect()
+}
+
+/// How to run a program on the libraries of the installation that the file `path` belongs to, if it has a C library of its own.
+/// `ours` says whether it is one of those here.
+pub fn how_to_run(path: &Path, ours: bool) -> Option<String> {
+    let directory = path.parent()?;
+    let loader = directory.join(LOADER);
+    if !loader.is_file() {
+        return None;
+    }
+    let release = || path.ancestors().find(|folder| folder.ends_with(ROOT))?.parent()?.file_name()?.to_str();
+    Some(match release().filter(|_| ours) {
+        Some(release) => format!("rocm-sdk run {release} -- PROGRAM"),
+        None => format!("{} --library-path {} PROGRAM", loader.display(), directory.display()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_of_installations() {
+        let with = |variables: &[(&str, &str)]| {
+            let found = directory(|name| variables.iter().find(|v| v.0 == name).map(|v| v.1.into()));
+            found.map(|path| path.display().to_string())
+        };
+        assert_eq!(with(&[]), None);
+        assert_eq!(with(&[("HOME", "/home/me")]).as_deref(), Some("/home/me/.local/share/rocm-sdk"));
+        let both = [("HOME", "/home/me"), ("XDG_DATA_HOME", "/data")];
+        assert_eq!(with(&both).as_deref(), Some("/data/rocm-sdk"));
+        assert_eq!(with(&[("HOME", "/h"), ("XDG_DATA_HOME", "data")]).as_deref(), Some("/h/.local/share/rocm-sdk"));
+        assert_eq!(with(&[("HOME", "home")]), None);
+        assert_eq!(with(&[("HOME", "/h"), (VARIABLE, "/mine")]).as_deref(), Some("/mine"));
+        assert_eq!(with(&[("HOME", "/h"), (VARIABLE, "mine")]).as_deref(), Some("mine"));
+        assert_eq!(with(&[("HOME", "/h"), (VARIABLE, "")]).as_deref(), Some("/h/.local/share/rocm-sdk"));
+    }
+}

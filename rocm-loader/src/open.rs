@@ -1,0 +1,353 @@
+//! Trying one candidate after the other, keeping a record of each.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::elf::{self, Dynamic};
+use crate::error::Error;
+use crate::find::FoundLibrary;
+use crate::installs;
+use crate::library::{Library, Scope};
+use crate::report::{Attempt, Origin, Reason, Report};
+use crate::search::{Installation, names_in};
+use crate::spec::{LibrarySpec, first_number, number_of_llvm, soname_major};
+use crate::sys;
+
+/// What is done with a file that looks right.
+#[derive(Debug, Clone, Copy)]
+pub enum Purpose {
+    /// It is opened; one that cannot be is passed over.
+    Open(Scope),
+    /// It is only named.
+    Find,
+}
+
+impl Purpose {
+    /// Who is to see the symbols of what is opened; `None` if nothing is.
+    fn scope(self) -> Option<Scope> {
+        match self {
+            Self::Open(scope) => Some(scope),
+            Self::Find => None,
+        }
+    }
+}
+
+/// A bound on how many libraries are opened for the sake of one.
+const MAX_DEPENDENCIES: usize = 256;
+
+/// A search under way.
+pub struct Trail {
+    spec: &'static LibrarySpec,
+    purpose: Purpose,
+    attempts: Vec<Attempt>,
+}
+
+/// What a search came to.
+pub struct Hit {
+    /// Where the purpose is to open it.
+    handle: Option<libloading::Library>,
+    origin: Origin,
+    /// The path or soname that the loader was given.
+    target: String,
+    path: Option<PathBuf>,
+    dynamic: Dynamic,
+}
+
+impl Trail {
+    pub fn new(spec: &'static LibrarySpec, purpose: Purpose) -> Self {
+        Self { spec, purpose, attempts: Vec::new() }
+    }
+
+    pub fn refuse(&mut self, attempt: Attempt) {
+        self.attempts.push(attempt);
+    }
+
+    /// What to say when nothing was found.
+    pub fn into_error(self) -> Error {
+        let library = self.spec.name();
+        let report = Arc::new(Report::new(library, self.attempts));
+        nothing_found(library, report)
+    }
+
+    /// Whether what is found is opened.
+    fn opens(&self) -> bool {
+        self.purpose.scope().is_some()
+    }
+
+    /// Whether files in the loader's directories are to be looked at.
+    pub fn looks_at_loader_dirs(&self) -> bool {
+        !self.opens() || self.spec.companion().is_some()
+    }
+
+    pub fn try_installation(&mut self, installation: &Installation) -> Option<Hit> {
+        let origin = installation.origin;
+        if let Err(reason) = look_at_directory(&installation.root) {
+            self.fail(origin, &installation.root, reason);
+            return None;
+        }
+        let mut directories = Vec::new();
+        let own = self.spec.directories().iter().map(|dir| installation.root.join(dir));
+        for directory in own.chain(installation.library_dirs()) {
+            match look_at_directory(&directory) {
+                Ok(()) => directories.push(directory),
+                Err(reason) => self.fail(origin, &directory, reason),
+            }
+        }
+        let wanted = self.wanted_number(&directories);
+        let newer_first = wanted.is_some_and(|number| self.is_newer(number));
+        // The newest known release, then releases newer than any known, then the name that tells no release.
+        for newer in [newer_first, !newer_first] {
+            let paths: Vec<PathBuf> = if newer {
+                directories
+                    .iter()
+                    .flat_map(|dir| self.newer_names(dir, wanted).into_iter().map(|n| dir.join(n)))
+                    .collect()
+            } else {
+                let versioned = |name: &&str| cfg!(windows) || *name != self.spec.unversioned();
+                let names = self.names(wanted).into_iter().filter(versioned);
+                names.flat_map(|name| directories.iter().map(move |dir| dir.join(name))).collect()
+            };
+            if let Some(hit) = paths.iter().find_map(|path| self.try_file(origin, path)) {
+                return Some(hit);
+            }
+        }
+        let unversioned = directories.iter().filter(|_| !cfg!(windows));
+        unversioned
+            .map(|d| d.join(self.spec.unversioned()))
+            .collect::<Vec<_>>()
+            .iter()
+            .find_map(|path| self.try_file(origin, path))
+    }
+
+    /// Whether this major number is newer than any known.
+    fn is_newer(&self, major: u32) -> bool {
+        self.spec.newest_major().is_none_or(|newest| major > newest)
+    }
+
+    /// The names to try, in order; those with the number that is wanted first.
+    fn names(&self, wanted: Option<u32>) -> Vec<&'static str> {
+        let mut names: Vec<_> = self.spec.file_names().collect();
+        if wanted.is_some() {
+            names.sort_by_key(|name| first_number(name) != wanted);
+        }
+        names
+    }
+
+    /// The number that the library's companion in one of `directories` needs.
+    fn wanted_number(&self, directories: &[PathBuf]) -> Option<u32> {
+        let companion = self.spec.companion()?;
+        let files = companion.file_names().flat_map(|name| directories.iter().map(move |dir| dir.join(name)));
+        number_of_llvm(&files.filter_map(|path| look_at(&path).ok()).next()?.needed)
+    }
+
+    /// `libX.so.N` of a major newer than any known, newest first; `libLLVM.so.N.M` where the known names are such.
+    fn newer_names(&self, directory: &Path, wanted: Option<u32>) -> Vec<String> {
+        let minor_too = self.spec.sonames().iter().any(|s| s.has_minor());
+        let major = |name: &str| -> Option<u32> {
+            let number = name.strip_prefix(self.spec.unversioned())?;
+            if minor_too { soname_major(number) } else { number.strip_prefix('.')?.parse().ok() }
+        };
+        let mut names = names_in(directory, |name| major(name).is_some_and(|m| self.is_newer(m)));
+        names.sort_by_key(|name| (major(name) != wanted, std::cmp::Reverse(major(name))));
+        names
+    }
+
+    /// Looks at the file, then opens it if that is the purpose.
+    pub fn try_file(&mut self, origin: Origin, path: &Path) -> Option<Hit> {
+        let tried = look_at(path).and_then(|dynamic| {
+            self.check_major(dynamic.soname.as_deref())?;
+            let handle = match self.purpose.scope() {
+                None => None,
+                Some(scope) => {
+                    Some(open_file(path, scope, &mut Vec::new()).map_err(|reason| with_help(reason, origin, path))?)
+                }
+            };
+            Ok((handle, dynamic))
+        });
+        match tried {
+            Ok((handle, dynamic)) => {
+                Some(Hit { handle, origin, target: path.display().to_string(), path: Some(path.to_owned()), dynamic })
+            }
+            Err(reason) => {
+                self.fail(origin, path, reason);
+                None
+            }
+        }
+    }
+
+    /// Asks the system loader for each name, but for those that it would find in one of `refused`; where nothing is to
+    /// be opened, looks in `directories`, which are the loader's, and which else only tell of a companion.
+    pub fn try_system(&mut self, refused: &[PathBuf], directories: &[PathBuf]) -> Option<Hit> {
+        let origin = Origin::System;
+        for name in self.names(self.wanted_number(directories)) {
+            if let Some(path) = refused.iter().map(|dir| dir.join(name)).find(|path| path.exists()) {
+                self.fail(origin, &path, Reason::RelativePath);
+                continue;
+            }
+            let Some(scope) = self.purpose.scope() else {
+                let mut there = directories.iter().map(|dir| dir.join(name)).filter(|path| path.exists()).peekable();
+                if there.peek().is_none() {
+                    self.attempts.push(Attempt::failed(origin, name.to_owned(), Reason::NotThere));
+                } else if let Some(hit) = there.find_map(|path| self.try_file(origin, &path)) {
+                    return Some(hit);
+                }
+                continue;
+            };
+            let opened = sys::open_name(name, scope).map_err(|message| sys::explain(name.as_ref(), message)).and_then(
+                |handle| {
+                    let (handle, path) = sys::path_of(handle);
+                    let dynamic = path.as_deref().and_then(|p| look_at(p).ok()).unwrap_or_default();
+                    match self.check_major(dynamic.soname.as_deref()) {
+                        Ok(()) => Ok((handle, path, dynamic)),
+                        Err(reason) => {
+                            // It stays open: what its initialisers have started may not survive its end.
+                            std::mem::forget(handle);
+                            Err(reason)
+                        }
+                    }
+                },
+            );
+            match opened {
+                Ok((handle, path, dynamic)) => {
+                    return Some(Hit { handle: Some(handle), origin, target: name.to_owned(), path, dynamic });
+                }
+                Err(reason) => self.attempts.push(Attempt::failed(origin, name.to_owned(), reason)),
+            }
+        }
+        None
+    }
+
+    /// Refuses what calls itself an older major than any of the table: its functions have other signatures.
+    fn check_major(&self, soname: Option<&str>) -> Result<(), Reason> {
+        let Some(found) = soname else { return Ok(()) };
+        let Some(major) = found.strip_prefix(self.spec.unversioned()).and_then(soname_major) else {
+            return Ok(());
+        };
+        let newer = self.is_newer(major);
+        match self.spec.sonames().last() {
+            Some(oldest) if !newer && self.spec.known_major(major).is_none() => {
+                Err(Reason::WrongMajor { found: found.to_owned(), oldest: oldest.file })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What is worth knowing of a library that was opened.
+    fn note(&self, soname: Option<&str>) -> Option<String> {
+        let soname = soname?;
+        (!self.spec.knows(soname)).then(|| format!("as {soname}, a release that this table does not know"))
+    }
+
+    fn fail(&mut self, origin: Origin, path: &Path, reason: Reason) {
+        self.attempts.push(Attempt::failed(origin, path.display().to_string(), reason));
+    }
+
+    /// The library that was opened, with the record of the search.
+    pub fn into_library(self, hit: Hit) -> Result<Library, Error> {
+        let Hit { handle: Some(handle), origin, target, path, dynamic } = hit else {
+            return Err(self.into_error());
+        };
+        let soname = dynamic.soname;
+        let (spec, report) = self.into_report(origin, &target, soname.as_deref());
+        Ok(Library::new(spec, handle, origin, target, path, soname, report))
+    }
+
+    /// The file that was found, with the record of the search.
+    pub fn into_found(self, hit: Hit) -> Result<FoundLibrary, Error> {
+        let Hit { path: Some(path), origin, target, dynamic, .. } = hit else {
+            return Err(self.into_error());
+        };
+        let (spec, report) = self.into_report(origin, &target, dynamic.soname.as_deref());
+        Ok(FoundLibrary::new(spec, path, origin, dynamic, report))
+    }
+
+    fn into_report(
+        mut self,
+        origin: Origin,
+        target: &str,
+        soname: Option<&str>,
+    ) -> (&'static LibrarySpec, Arc<Report>) {
+        let (target, note) = (target.to_owned(), self.note(soname));
+        let opened = self.opens();
+        self.attempts.push(Attempt { origin, target, failure: None, opened, note });
+        (self.spec, Arc::new(Report::new(self.spec.name(), self.attempts)))
+    }
+}
+
+/// What a search that found nothing says: the first thing that was there and would not do, else that nothing was there.
+pub fn nothing_found(library: &'static str, report: Arc<Report>) -> Error {
+    let cause = report.first_fault().map(|(attempt, reason)| (attempt.target.clone(), reason.clone()));
+    match cause {
+        Some((target, reason)) => Error::Unusable { library, target, reason, report },
+        None => Error::NotFound { library, report },
+    }
+}
+
+/// Opens a library, and before it those that it needs and the loader does not find, but which lie beside it: packages
+/// of a distribution rely on a place that the loader knows, and are not found where they were unpacked elsewhere.
+/// `above` are those that want this one.
+fn open_file(path: &Path, scope: Scope, above: &mut Vec<PathBuf>) -> Result<libloading::Library, Reason> {
+    check_versions(path)?;
+    for _ in 0..MAX_DEPENDENCIES {
+        let reason = match sys::open_path(path, scope) {
+            Ok(handle) => return Ok(handle),
+            Err(message) => sys::explain(path.as_os_str(), message),
+        };
+        let Reason::DependencyMissing { dependency, .. } = &reason else { return Err(reason) };
+        // A plain name: what holds a path is not looked for by the loader, either.
+        let beside = path.parent().filter(|_| !dependency.contains(['/', '\\'])).map(|dir| dir.join(dependency));
+        // Libraries that want each other in a circle are more than this can put together.
+        let beside = beside.filter(|beside| beside != path && !above.contains(beside) && beside.is_file());
+        let Some(beside) = beside else { return Err(reason) };
+        above.push(path.to_owned());
+        let opened = open_file(&beside, Scope::Local, above);
+        above.pop();
+        // Like every library, it stays open.
+        std::mem::forget(opened?);
+    }
+    Err(Reason::Loader { message: "it needs too many libraries that the loader does not find".to_owned() })
+}
+
+/// Looks whether the library wants a newer glibc than this process runs on, ahead of the loader, which looks for
+/// dependencies first.
+fn check_versions(path: &Path) -> Result<(), Reason> {
+    let Some(here) = sys::glibc() else { return Ok(()) };
+    let Ok(mut file) = File::open(path) else { return Ok(()) };
+    let newest = elf::versions::needed(&mut file)
+        .into_iter()
+        .filter_map(|(library, version)| Some((sys::glibc_number(version.strip_prefix("GLIBC_")?)?, library, version)))
+        .max();
+    match newest {
+        Some((number, library, version)) if number > here => Err(sys::too_old(&library, &version)),
+        _ => Ok(()),
+    }
+}
+
+/// Adds what the installation itself has to offer.
+fn with_help(mut reason: Reason, origin: Origin, path: &Path) -> Reason {
+    if let Reason::SystemTooOld { run, .. } = &mut reason {
+        *run = installs::how_to_run(path, origin == Origin::Installed);
+    }
+    reason
+}
+
+/// What a file that is a shared library for this machine says of itself.
+fn look_at(path: &Path) -> Result<Dynamic, Reason> {
+    let metadata = fs::metadata(path).map_err(elf::unreadable)?;
+    if !metadata.is_file() {
+        return Err(Reason::NotAFile);
+    }
+    let mut file = File::open(path).map_err(elf::unreadable)?;
+    if cfg!(any(windows, target_vendor = "apple")) {
+        return Ok(Dynamic::default());
+    }
+    elf::inspect(&mut file)
+}
+
+pub fn look_at_directory(path: &Path) -> Result<(), Reason> {
+    match fs::metadata(path).map_err(elf::unreadable)?.is_dir() {
+        true => Ok(()),
+        false => Err(Reason::NotADirectory),
+    }
+}

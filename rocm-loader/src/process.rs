@@ -1,0 +1,113 @@
+//! State of the whole process: the search that bindings use, and the preloaded libraries.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::error::Error;
+use crate::library::{Library, Scope};
+use crate::library_name::LibraryName;
+use crate::search::Search;
+use crate::spec::LibrarySpec;
+
+struct Process {
+    /// `None`: the standard one.
+    search: Option<Search>,
+    /// A library has been looked for with it.
+    used: bool,
+}
+
+static PROCESS: Mutex<Process> = Mutex::new(Process { search: None, used: false });
+
+fn lock() -> MutexGuard<'static, Process> {
+    PROCESS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Makes the ROCm installation at `root` the first place that every [`Binding`](crate::Binding) and [`preload`] of this
+/// process searches. A second root comes after the first.
+///
+/// # Errors
+/// [`Error::RelativePath`] if the path is not absolute; [`Error::SearchTooLate`] if a library has already been searched
+/// for.
+pub fn set_root(root: impl Into<PathBuf>) -> Result<(), Error> {
+    let path = root.into();
+    if !path.is_absolute() {
+        return Err(Error::RelativePath { path });
+    }
+    let mut process = lock();
+    if process.used {
+        return Err(Error::SearchTooLate);
+    }
+    let search = process.search.take().unwrap_or_default();
+    process.search = Some(search.root(path));
+    Ok(())
+}
+
+/// Replaces the search of this process, for an order other than the standard one.
+///
+/// # Errors
+/// [`Error::SearchTooLate`] if a library has already been searched for.
+pub fn set_search(search: Search) -> Result<(), Error> {
+    let mut process = lock();
+    if process.used {
+        return Err(Error::SearchTooLate);
+    }
+    process.search = Some(search);
+    Ok(())
+}
+
+/// Returns a copy of the search that the bindings of this process use.
+pub fn process_search() -> Search {
+    lock().search.clone().unwrap_or_default()
+}
+
+pub fn open(spec: &'static LibrarySpec) -> Result<Library, Error> {
+    fixed_search().open(spec)
+}
+
+/// The search, which from now on is as it is.
+fn fixed_search() -> Search {
+    let mut process = lock();
+    process.used = true;
+    process.search.get_or_insert_default().clone()
+}
+
+static PRELOADED: Mutex<Vec<(Scope, &'static Library)>> = Mutex::new(Vec::new());
+
+/// Opens a library before others that depend on it, and keeps it open. The library is named by its row of the
+/// [table](crate::libraries) or by its short name. A second call returns the same library. With [`Scope::Global`] after
+/// [`Scope::Local`], it makes the symbols of the open library global.
+///
+/// For example, `preload(&libraries::AMD_COMGR, Scope::Local)` finds out whether Comgr can be loaded before HIPRTC
+/// calls it.
+///
+/// ```
+/// use rocm_loader::{Scope, preload};
+/// match preload("amd_comgr", Scope::Local) {
+///     Ok(comgr) => println!("{}", comgr.opened_as()),
+///     Err(error) => println!("{error}"),
+/// }
+/// ```
+///
+/// # Errors
+/// [`Error::UnknownLibrary`], or the reason why it could not be opened. A failure is not cached: the next call searches
+/// again.
+pub fn preload(library: impl LibraryName, scope: Scope) -> Result<&'static Library, Error> {
+    let spec = library.library()?;
+    // Held all the way, so that two threads do not open it twice.
+    let mut preloaded = PRELOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((widest, library)) = preloaded.iter_mut().find(|(_, library)| std::ptr::eq(library.spec(), spec)) {
+        if *widest < scope {
+            library.widen(scope)?;
+            *widest = scope;
+        }
+        return Ok(library);
+    }
+    let library: &'static Library = Box::leak(Box::new(fixed_search().open_with_scope(spec, scope)?));
+    preloaded.push((scope, library));
+    Ok(library)
+}
+
+/// Returns the libraries preloaded so far, in order.
+pub fn preloaded() -> Vec<&'static Library> {
+    PRELOADED.lock().unwrap_or_else(PoisonError::into_inner).iter().map(|(_, library)| *library).collect()
+}

@@ -1,0 +1,506 @@
+//! The places where libraries are searched for, and their order.
+
+use std::cmp::Reverse;
+use std::ffi::OsString;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use semver::Version;
+
+use crate::elf;
+use crate::error::Error;
+use crate::installs;
+use crate::library::{Library, Scope};
+use crate::open::{Hit, Purpose, Trail};
+use crate::report::{Attempt, Origin, Reason, Report};
+use crate::spec::LibrarySpec;
+use crate::text_file;
+use crate::version::{Release, parse_release, release_at};
+
+type Environment = Arc<dyn Fn(&str) -> Option<OsString> + Send + Sync>;
+
+/// The order in which places are searched for ROCm. Programs use [`Search::standard`]; tests and tools build their own.
+///
+/// The order, first hit wins:
+/// 1. [`root`](Search::root)s given in code;
+/// 2. `ROCM_PATH`, `HIP_PATH`;
+/// 3. ROCm's wheels (`_rocm_sdk_core*`, `_rocm_sdk_libraries*`) in the Python environment that `VIRTUAL_ENV` or
+///    `CONDA_PREFIX` names;
+/// 4. installations of `rocm-sdk install` of this user, newest release first: in `ROCM_SDK_INSTALL_DIR`, otherwise in
+///    `rocm-sdk` under `XDG_DATA_HOME` or `~/.local/share`;
+/// 5. `/opt/rocm` and the versioned directories in it (`core`, `core-*`), then `/opt/rocm-*`, newest first;
+/// 6. the system loader, by soname, except for names that `LD_LIBRARY_PATH` would resolve to a relative path.
+///
+/// Within an installation the newest soname wins. Its library directories are `lib`, `lib64`, `lib/x86_64-linux-gnu`
+/// (the machine's architecture) and `core/lib`. Only absolute paths and sonames are passed to the loader: a relative
+/// path in a variable is rejected. A set-uid program ignores environment variables.
+///
+/// ```
+/// use rocm_loader::{Search, libraries};
+/// let nowhere = Search::nowhere().root("/no/such/rocm");
+/// let error = nowhere.open(&libraries::AMDHIP64).unwrap_err();
+/// assert!(error.to_string().contains("/no/such/rocm"));
+/// ```
+#[derive(Clone)]
+pub struct Search {
+    roots: Vec<PathBuf>,
+    environment: Option<Environment>,
+    opt: Option<PathBuf>,
+    system: bool,
+    set_uid: bool,
+}
+
+/// A directory that may hold a ROCm installation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Installation {
+    /// Its root, an absolute path.
+    pub root: PathBuf,
+    /// The step of the search that names it.
+    pub origin: Origin,
+}
+
+impl Installation {
+    /// Its release, as it states it.
+    pub fn release(&self) -> Option<Release> {
+        release_at(&self.root)
+    }
+
+    /// The directories that may contain its libraries.
+    pub fn library_dirs(&self) -> impl Iterator<Item = PathBuf> + '_ {
+        LIBRARY_DIRS.iter().map(|dir| self.root.join(dir))
+    }
+}
+
+#[cfg(windows)]
+const LIBRARY_DIRS: &[&str] = &["bin"];
+#[cfg(all(not(windows), target_arch = "x86_64"))]
+const LIBRARY_DIRS: &[&str] = &["lib", "lib64", "lib/x86_64-linux-gnu", "core/lib"];
+#[cfg(all(not(windows), target_arch = "aarch64"))]
+const LIBRARY_DIRS: &[&str] = &["lib", "lib64", "lib/aarch64-linux-gnu", "core/lib"];
+#[cfg(all(not(windows), not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
+const LIBRARY_DIRS: &[&str] = &["lib", "lib64", "core/lib"];
+
+impl Search {
+    /// Creates the search of [the list above](Search), with this process's environment.
+    pub fn standard() -> Self {
+        Self {
+            roots: Vec::new(),
+            environment: Some(Arc::new(|name| std::env::var_os(name))),
+            opt: if cfg!(windows) { None } else { Some(PathBuf::from("/opt")) },
+            system: true,
+            set_uid: runs_set_uid(),
+        }
+    }
+
+    /// Creates a search without places. Add them with the methods below.
+    pub fn nowhere() -> Self {
+        Self { roots: Vec::new(), environment: None, opt: None, system: false, set_uid: false }
+    }
+
+    /// Adds the installation `root`, after earlier roots and before all other places. It must be absolute: the search's
+    /// [`Report`] lists a relative one as rejected.
+    pub fn root(mut self, root: impl Into<PathBuf>) -> Self {
+        self.roots.push(root.into());
+        self
+    }
+
+    /// Reads variables through `get` instead of the process's environment.
+    pub fn environment(mut self, get: impl Fn(&str) -> Option<OsString> + Send + Sync + 'static) -> Self {
+        self.environment = Some(Arc::new(get));
+        self
+    }
+
+    /// Ignores environment variables.
+    pub fn without_environment(mut self) -> Self {
+        self.environment = None;
+        self
+    }
+
+    /// Searches this directory for `rocm` and `rocm-*` instead of `/opt`; with `None`, none.
+    pub fn opt(mut self, directory: Option<PathBuf>) -> Self {
+        self.opt = directory;
+        self
+    }
+
+    /// Sets whether the system loader is the last step.
+    pub fn system(mut self, ask: bool) -> Self {
+        self.system = ask;
+        self
+    }
+
+    /// Overrides whether the program is treated as set-uid.
+    pub fn set_uid(mut self, set_uid: bool) -> Self {
+        self.set_uid = set_uid;
+        self
+    }
+
+    /// Returns the installations that are searched, in order, whether or not they exist. A [`Report`] lists the
+    /// rejected ones.
+    pub fn installations(&self) -> Vec<Installation> {
+        self.steps().into_iter().filter_map(Result::ok).collect()
+    }
+
+    /// Installations and refusals, in order.
+    pub fn steps(&self) -> Vec<Result<Installation, Attempt>> {
+        let mut found = Candidates::default();
+        for root in &self.roots {
+            found.add(root.clone(), Origin::Explicit);
+        }
+        for name in ["ROCM_PATH", "HIP_PATH"] {
+            if let Some(root) = self.variable(name, Origin::Variable(name), &mut found) {
+                found.add(root, Origin::Variable(name));
+            }
+        }
+        for name in ["VIRTUAL_ENV", "CONDA_PREFIX"] {
+            if let Some(prefix) = self.variable(name, Origin::Wheel(name), &mut found) {
+                let wheels = wheels(&prefix);
+                if wheels.is_empty() {
+                    found.refuse(&sites(&prefix).join("_rocm_sdk_core"), Origin::Wheel(name), Reason::NotThere);
+                }
+                for wheel in wheels {
+                    found.add(wheel, Origin::Wheel(name));
+                }
+            }
+        }
+        self.add_installed(&mut found);
+        if let Some(opt) = &self.opt {
+            let rocm = opt.join("rocm");
+            found.add(rocm.clone(), Origin::Opt);
+            for root in versioned(&rocm, "core-").into_iter().chain(versioned(opt, "rocm-")) {
+                found.add(root, Origin::Opt);
+            }
+        }
+        found.0
+    }
+
+    /// The installations of the user's own.
+    fn add_installed(&self, found: &mut Candidates) {
+        let Some(directory) = self.environment.as_ref().and_then(|get| installs::directory(|name| get(name))) else {
+            return;
+        };
+        let mut refuse = |path: &Path, reason| found.refuse(path, Origin::Installed, reason);
+        if self.set_uid {
+            return refuse(&directory, Reason::SetUid);
+        }
+        if !directory.is_absolute() {
+            return refuse(&directory, Reason::RelativePath);
+        }
+        let releases = installs::releases(&directory);
+        if releases.is_empty() {
+            let unreadable = fs::read_dir(&directory).err().map(elf::unreadable);
+            return refuse(&directory, unreadable.unwrap_or(Reason::NotThere));
+        }
+        for (release, folder) in releases {
+            match folder.join(installs::STAMP).is_file() {
+                true => found.add(folder.join(installs::ROOT), Origin::Installed),
+                false => found.refuse(&folder, Origin::Installed, Reason::Unfinished { release }),
+            }
+        }
+    }
+
+    /// An absolute path from a variable; what is wrong with it goes to `found`.
+    fn variable(&self, name: &str, origin: Origin, found: &mut Candidates) -> Option<PathBuf> {
+        let value = self.environment.as_ref()?(name).filter(|v| !v.is_empty())?;
+        let path = PathBuf::from(value);
+        if self.set_uid {
+            found.refuse(&path, origin, Reason::SetUid);
+            None
+        } else if path.is_absolute() {
+            Some(path)
+        } else {
+            found.refuse(&path, origin, Reason::RelativePath);
+            None
+        }
+    }
+
+    /// What a variable says, if this search heeds it and it is not empty.
+    pub fn heeded(&self, name: &str) -> Option<OsString> {
+        let get = self.environment.as_ref().filter(|_| !self.set_uid)?;
+        get(name).filter(|v| !v.is_empty())
+    }
+
+    /// Whether the program counts as set-uid.
+    pub fn is_set_uid(&self) -> bool {
+        self.set_uid
+    }
+
+    /// The directories of `LD_LIBRARY_PATH` that depend on the current directory; an empty entry is the current
+    /// directory.
+    fn relative_loader_dirs(&self) -> Vec<PathBuf> {
+        let relative = |dir: PathBuf| (!dir.is_absolute()).then(|| Path::new(".").join(dir));
+        let value = self.heeded("LD_LIBRARY_PATH").filter(|_| !cfg!(windows));
+        value.map_or_else(Vec::new, |v| std::env::split_paths(&v).filter_map(relative).collect())
+    }
+
+    /// The directories where the system loader looks, as far as files tell: for a search that opens nothing.
+    fn loader_dirs(&self) -> Vec<PathBuf> {
+        let value = self.heeded("LD_LIBRARY_PATH").filter(|_| !cfg!(windows));
+        let mut dirs: Vec<PathBuf> =
+            value.iter().flat_map(std::env::split_paths).filter(|dir| dir.is_absolute()).collect();
+        dirs.extend(system_library_dirs(Path::new("/"), self.heeded("SystemRoot")));
+        dirs
+    }
+
+    /// Finds and opens a library. Its symbols stay local to it ([`Scope::Local`]).
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if no library is found, [`Error::Unusable`] if one is found that cannot be used. Both carry
+    /// the search.
+    pub fn open(&self, spec: &'static LibrarySpec) -> Result<Library, Error> {
+        self.open_with_scope(spec, Scope::Local)
+    }
+
+    pub fn open_with_scope(&self, spec: &'static LibrarySpec, scope: Scope) -> Result<Library, Error> {
+        let mut trail = Trail::new(spec, Purpose::Open(scope));
+        match self.follow(&mut trail) {
+            Some(hit) => trail.into_library(hit),
+            None => Err(trail.into_error()),
+        }
+    }
+
+    /// Goes through the places until one of them has it.
+    pub fn follow(&self, trail: &mut Trail) -> Option<Hit> {
+        for step in self.steps() {
+            match step {
+                Err(refused) => trail.refuse(refused),
+                Ok(installation) => {
+                    if let Some(hit) = trail.try_installation(&installation) {
+                        return Some(hit);
+                    }
+                }
+            }
+        }
+        self.follow_system(trail)
+    }
+
+    /// The last step alone.
+    pub fn follow_system(&self, trail: &mut Trail) -> Option<Hit> {
+        if !self.system {
+            return None;
+        }
+        let directories = if trail.looks_at_loader_dirs() { self.loader_dirs() } else { Vec::new() };
+        trail.try_system(&self.relative_loader_dirs(), &directories)
+    }
+
+    /// Searches like [`open`](Search::open), and returns every step. The library, if found, stays open.
+    pub fn report(&self, spec: &'static LibrarySpec) -> Report {
+        match self.open(spec) {
+            Ok(library) => library.report().clone(),
+            Err(error) => error.report().cloned().unwrap_or_else(|| Report::new(spec.name(), Vec::new())),
+        }
+    }
+}
+
+impl Default for Search {
+    fn default() -> Self {
+        Self::standard()
+    }
+}
+
+impl fmt::Debug for Search {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Search")
+            .field("roots", &self.roots)
+            .field("environment", &self.environment.is_some())
+            .field("opt", &self.opt)
+            .field("system", &self.system)
+            .field("set_uid", &self.set_uid)
+            .finish()
+    }
+}
+
+#[derive(Default)]
+struct Candidates(Vec<Result<Installation, Attempt>>);
+
+impl Candidates {
+    fn add(&mut self, root: PathBuf, origin: Origin) {
+        if !root.is_absolute() {
+            self.refuse(&root, origin, Reason::RelativePath);
+        } else if !self.0.iter().flatten().any(|i| i.root == root) {
+            self.0.push(Ok(Installation { root, origin }));
+        }
+    }
+
+    fn refuse(&mut self, path: &Path, origin: Origin, reason: Reason) {
+        self.0.push(Err(Attempt::failed(origin, path.display().to_string(), reason)));
+    }
+}
+
+/// ROCm's wheels in a Python environment: of the newest Python first, the core before the libraries.
+fn wheels(prefix: &Path) -> Vec<PathBuf> {
+    let sites: Vec<PathBuf> = if cfg!(windows) {
+        vec![prefix.join("Lib").join("site-packages")]
+    } else {
+        versioned(&prefix.join("lib"), "python").into_iter().map(|python| python.join("site-packages")).collect()
+    };
+    sites.iter().flat_map(|site| wheels_beside(site)).collect()
+}
+
+/// Where a Python environment has its packages, for messages.
+fn sites(prefix: &Path) -> PathBuf {
+    prefix.join(if cfg!(windows) { "Lib/site-packages" } else { "lib/python*/site-packages" })
+}
+
+/// ROCm's wheels in a `site-packages`, the core before the libraries. A build may give the names a suffix.
+pub fn wheels_beside(site: &Path) -> Vec<PathBuf> {
+    let of = |prefix: &str| {
+        let mut names = names_in(site, |name| name.starts_with(prefix));
+        names.sort();
+        names
+    };
+    let names = of("_rocm_sdk_core").into_iter().chain(of("_rocm_sdk_libraries"));
+    names.map(|name| site.join(name)).filter(|wheel| wheel.is_dir()).collect()
+}
+
+/// The entries `PREFIXVERSION` of a directory, newest version first, those whose version says nothing last.
+pub fn versioned(directory: &Path, prefix: &str) -> Vec<PathBuf> {
+    let mut names = names_in(directory, |name| name.starts_with(prefix));
+    let version = |name: &str| -> Option<Version> { parse_release(&name[prefix.len()..]) };
+    names.sort_by_cached_key(|name| (Reverse(version(name)), name.clone()));
+    names.into_iter().map(|name| directory.join(name)).collect()
+}
+
+/// The system's own library directories: those that `ld.so.conf` names, then those built into the loader; on Windows,
+/// its system directory.
+fn system_library_dirs(root: &Path, windows: Option<OsString>) -> Vec<PathBuf> {
+    if cfg!(windows) {
+        return windows.map(|root| PathBuf::from(root).join("System32")).into_iter().collect();
+    }
+    let mut dirs = Vec::new();
+    read_loader_configuration(root, &root.join("etc/ld.so.conf"), 0, &mut dirs);
+    let built_in = LIBRARY_DIRS.iter().filter(|dir| !dir.starts_with("core")).flat_map(|dir| [*dir, *dir]);
+    for (n, dir) in built_in.enumerate() {
+        dirs.push(if n % 2 == 0 { root.join(dir) } else { root.join("usr").join(dir) });
+    }
+    let mut once: Vec<PathBuf> = Vec::with_capacity(dirs.len());
+    for dir in dirs {
+        if !once.contains(&dir) && dir.is_dir() {
+            once.push(dir);
+        }
+    }
+    once
+}
+
+/// Reads `ld.so.conf`: a directory a line, `include` with a pattern in the last part of its path, `#` comments.
+fn read_loader_configuration(root: &Path, file: &Path, depth: u32, dirs: &mut Vec<PathBuf>) {
+    const DEEPEST: u32 = 4;
+    let Ok(text) = text_file::read(file) else { return };
+    for line in text.lines().map(|line| line.split('#').next().unwrap_or("").trim()) {
+        let under_root = |path: &str| Some(root.join(path.strip_prefix('/')?));
+        if let Some(pattern) = line.strip_prefix("include ").map(str::trim).filter(|_| depth < DEEPEST) {
+            let pattern = under_root(pattern).or_else(|| Some(file.parent()?.join(pattern)));
+            let Some((folder, name)) = pattern.as_deref().and_then(|p| Some((p.parent()?, p.file_name()?.to_str()?)))
+            else {
+                continue;
+            };
+            let mut names = names_in(folder, |candidate| matches_wildcards(name, candidate));
+            names.sort();
+            for name in names {
+                read_loader_configuration(root, &folder.join(name), depth + 1, dirs);
+            }
+        } else if let Some(dir) = under_root(line) {
+            dirs.push(dir);
+        }
+    }
+}
+
+/// Whether `text` is `pattern`, in which `*` stands for any number of characters.
+pub fn matches_wildcards(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or("");
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    let mut parts = parts.peekable();
+    if parts.peek().is_none() {
+        return rest.is_empty();
+    }
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            return rest.ends_with(part);
+        }
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    true
+}
+
+/// The names in a directory, those that are Unicode, in no order; none if it cannot be read.
+pub fn names_in(directory: &Path, wanted: impl Fn(&str) -> bool) -> Vec<String> {
+    all_names(directory, &wanted)
+}
+
+fn all_names(directory: &Path, wanted: &dyn Fn(&str) -> bool) -> Vec<String> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| wanted(name)).collect()
+}
+
+/// Whether this process gained privileges when it was started, so that its environment is another's.
+#[cfg(target_os = "linux")]
+pub fn runs_set_uid() -> bool {
+    // SAFETY: getauxval only reads the auxiliary vector.
+    unsafe { crate::c::getauxval(crate::c::AT_SECURE) != 0 }
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+pub fn runs_set_uid() -> bool {
+    // SAFETY: these four only read the process's credentials.
+    unsafe { crate::c::getuid() != crate::c::geteuid() || crate::c::getgid() != crate::c::getegid() }
+}
+
+#[cfg(not(unix))]
+pub fn runs_set_uid() -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wildcards() {
+        for (pattern, text) in [
+            ("7.2.4", "7.2.4"),
+            ("7.*", "7.2.4"),
+            ("*", ""),
+            ("7.*.4*", "7.2.4rc1"),
+            ("*.conf", "a.conf"),
+            ("a*a", "aa"),
+        ] {
+            assert!(matches_wildcards(pattern, text), "{pattern} {text}");
+        }
+        for (pattern, text) in
+            [("7.2.4", "7.2.40"), ("7.2", "7.2.4"), ("7.*", "17.2"), ("*.conf", "a.conf~"), ("a*a", "a"), ("", "a")]
+        {
+            assert!(!matches_wildcards(pattern, text), "{pattern} {text}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_loaders_configuration() {
+        let root = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = root.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write(
+            "etc/ld.so.conf",
+            "# first\ninclude /etc/ld.so.conf.d/*.conf\ninclude more.conf\n/srv/last # its own\nrelative\n",
+        );
+        write("etc/ld.so.conf.d/20-b.conf", "/srv/b\n/no/such/folder\ninclude /etc/deeper.conf\n");
+        write("etc/deeper.conf", "/srv/deeper\n");
+        write("etc/ld.so.conf.d/10-a.conf", "/srv/a\n");
+        write("etc/ld.so.conf.d/30-c.conf.old", "/srv/c\n");
+        write("etc/more.conf", "include more.conf\n/srv/more\n");
+        for dir in ["srv/a", "srv/b", "srv/c", "srv/more", "srv/last", "srv/deeper", "usr/lib", "usr/lib64", "lib"] {
+            fs::create_dir_all(root.path().join(dir)).unwrap();
+        }
+        let dirs = system_library_dirs(root.path(), None);
+        let names: Vec<&str> = dirs.iter().map(|d| d.strip_prefix(root.path()).unwrap().to_str().unwrap()).collect();
+        assert_eq!(names, ["srv/a", "srv/b", "srv/deeper", "srv/more", "srv/last", "lib", "usr/lib", "usr/lib64"]);
+    }
+}

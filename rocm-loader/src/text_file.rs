@@ -1,0 +1,23 @@
+//! Small text files of an installation: what is in their place may be anything.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read as _};
+use std::path::Path;
+
+/// More than any of them has.
+const MOST_BYTES: u64 = 16 * 1024 * 1024;
+
+/// The text in a regular file of a reasonable size.
+pub fn read(path: &Path) -> io::Result<String> {
+    // Before it is opened: a pipe would keep us waiting for a writer.
+    let metadata = fs::metadata(path)?;
+    if !metadata.is_file() {
+        return Err(io::Error::new(ErrorKind::InvalidInput, "not a regular file"));
+    }
+    if metadata.len() > MOST_BYTES {
+        return Err(io::Error::new(ErrorKind::InvalidData, format!("{} bytes long", metadata.len())));
+    }
+    let mut text = String::new();
+    File::open(path)?.take(MOST_BYTES).read_to_string(&mut text)?;
+    Ok(text)
+}

@@ -1,0 +1,124 @@
+//! Directory trees that look like ROCm installations, with small libraries built by the system's C compiler.
+#![allow(dead_code, unreachable_pub)] // Each test program uses its part.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rocm_loader::{Library, LibrarySpec, Soname};
+use tempfile::TempDir;
+
+/// The library that the trees hold.
+pub static STUB: LibrarySpec = LibrarySpec::new(
+    "stub",
+    "libstub.so",
+    &[Soname::new("libstub.so.7", 7, 10), Soname::new("libstub.so.6", 6, 6), Soname::new("libstub.so.5", 5, 5)],
+    &["stub_7.dll"],
+)
+.numbered_by_hip();
+
+/// A directory tree that goes when it is dropped.
+pub struct Tree(TempDir);
+
+impl Tree {
+    pub fn new() -> Self {
+        Self(tempfile::tempdir().expect("a temporary directory"))
+    }
+
+    pub fn path(&self, relative: &str) -> PathBuf {
+        self.0.path().join(relative)
+    }
+
+    pub fn root(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub fn write(&self, relative: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(relative);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, content).unwrap();
+        path
+    }
+
+    /// A program: a shell script.
+    pub fn script(&self, relative: &str, text: &str) -> PathBuf {
+        let path = self.path(relative);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        // Written by another process: a file that this one has open for writing at the moment that another test starts a
+        // program could not be started.
+        let write =
+            ["-c", "printf '%s\\n' '#!/bin/sh' \"$1\" > \"$0\" && chmod 755 \"$0\"", path.to_str().unwrap(), text];
+        assert!(std::process::Command::new("/bin/sh").args(write).status().unwrap().success());
+        path
+    }
+
+    pub fn link(&self, target: &str, relative: &str) {
+        let path = self.path(relative);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(target, path).unwrap();
+    }
+
+    /// A shared library made from C, with the soname given.
+    pub fn library(&self, relative: &str, soname: &str, c: &str) -> PathBuf {
+        self.library_with(relative, soname, c, &[])
+    }
+
+    pub fn library_with(&self, relative: &str, soname: &str, c: &str, more: &[&str]) -> PathBuf {
+        let path = self.path(relative);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let source = tempfile::Builder::new().suffix(".c").tempfile().unwrap();
+        fs::write(source.path(), c).unwrap();
+        let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+        let mut command = Command::new(&compiler);
+        command.args(["-shared", "-fPIC", "-O1", "-o"]).arg(&path).arg(source.path());
+        if !soname.is_empty() {
+            command.arg(format!("-Wl,-soname,{soname}"));
+        }
+        let output =
+            command.args(more).output().unwrap_or_else(|e| panic!("these tests need a C compiler ({compiler}): {e}"));
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        path
+    }
+
+    /// A stub whose function `stub_id` returns `id`.
+    pub fn stub(&self, relative: &str, soname: &str, id: i32) -> PathBuf {
+        self.library(relative, soname, &format!("int stub_id(void) {{ return {id}; }}"))
+    }
+
+    /// A stub with bytes of its ELF header overwritten.
+    pub fn patched(&self, relative: &str, soname: &str, at: usize, bytes: &[u8]) -> PathBuf {
+        let path = self.stub(relative, soname, 0);
+        let mut content = fs::read(&path).unwrap();
+        content[at..at + bytes.len()].copy_from_slice(bytes);
+        fs::write(&path, content).unwrap();
+        path
+    }
+
+    /// Lets it stay, for what the process keeps open.
+    pub fn keep(self) -> PathBuf {
+        self.0.keep()
+    }
+}
+
+/// Calls `stub_id`.
+pub fn id(library: &Library) -> i32 {
+    // SAFETY: every stub defines it so.
+    let function = unsafe { library.function::<unsafe extern "C" fn() -> i32>(c"stub_id", "5.7") }.unwrap();
+    // SAFETY: it has no precondition.
+    unsafe { function() }
+}
+
+/// Runs the test `test` of this program again in a process of its own, with `variable` set.
+pub fn in_child(test: &str, variables: &[(&str, &str)]) {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", test, "--nocapture"]).env(CHILD, "1").envs(variables.iter().copied());
+    let output = command.output().unwrap();
+    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}
+
+pub fn is_child() -> bool {
+    std::env::var_os(CHILD).is_some()
+}
+
+pub const CHILD: &str = "ROCM_SDK_TEST_CHILD";
