@@ -90,10 +90,6 @@ pub(super) const LIBRARIES: [Library; 3] = [
             (r"hipsolverX(syevj|gesvdj)Get(Residual|Sweeps)", "a method that did not converge is an error"),
             (r"hipsolver\w(sy|he)(evdx|gvdx)(_bufferSize)?", "a part of the spectrum: not yet"),
             (r"hipsolver\wgesvdaStridedBatched(_bufferSize)?", "approximate singular values: not yet"),
-            (
-                r"hipsolver\w(gebrd|orgbr|ungbr|orgtr|ungtr|ormtr|unmtr|sytrd|hetrd|sytrf)(_bufferSize)?",
-                "steps of other methods: not yet",
-            ),
         ],
     },
 ];
