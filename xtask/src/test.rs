@@ -346,8 +346,13 @@ const EXAMPLES: [(&str, &str); 6] = [
 
 /// The tests of the safe crate of a library, on a release's own library and HIP runtime, over the software GPU.
 fn library(release: &'static Release, name: &'static str, offline: bool) -> Step {
+    // The same features for all commands: nothing is built twice.
+    let mut features = features(&[name], NEWEST);
+    if name == "hipblas" {
+        features.push_str(",hipblas/ndarray");
+    }
     let mut command = checked_cargo("test", offline);
-    command.args(["-p", name, "--no-default-features", "--features", &features(&[name], NEWEST), "--no-fail-fast"]);
+    command.args(["-p", name, "--no-default-features", "--features", &features, "--no-fail-fast"]);
     command.args(["--lib", "--tests"]);
     hsa_sim::run_on(&mut command, release, Profile::Dev);
     if release.name == "5.7" {
@@ -357,11 +362,7 @@ fn library(release: &'static Release, name: &'static str, offline: bool) -> Step
     // Of the newest release only: what differs is the library, which the tests are about.
     for (_, example) in EXAMPLES.iter().filter(|(of, _)| *of == name && release.name == "7.2") {
         let mut command = checked_cargo("run", offline);
-        command.args(["-p", name, "--no-default-features", "--features", &features(&[name], NEWEST)]);
-        command.args(["--example", example]);
-        if *example == "gemm_ndarray" {
-            command.args(["--features", "hipblas/ndarray"]);
-        }
+        command.args(["-p", name, "--no-default-features", "--features", &features, "--example", example]);
         hsa_sim::run_on(&mut command, release, Profile::Dev);
         commands.push(command);
     }
