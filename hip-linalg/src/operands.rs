@@ -63,7 +63,7 @@ struct Range {
 
 /// Collects the operands of one call of a library on a stream, checks them, and tells which form of the function takes them.
 ///
-/// For crates that wrap libraries. It is [`Uses`] for views: name each operand with [`read`](Self::read) and [`write`](Self::write),
+/// For crates that wrap libraries. It is [`Uses`] for views: name each operand with [`matrix`](Self::matrix), [`vector_mut`](Self::vector_mut) and their kin,
 /// in any order, then ask for the [`form`](Self::form), which also checks for overlaps, and make the call with [`uses`](Self::into_uses).
 #[must_use]
 pub struct Operands<'a> {

@@ -218,7 +218,8 @@ impl Blas {
         info: impl Into<DeviceSliceMut<'a, c_int>>,
     ) -> Result<()> {
         let (a, b) = (a.into(), b.into());
-        (as_stored("A", &a)?, as_stored("B", &b)?);
+        as_stored("A", &a)?;
+        as_stored("B", &b)?;
         fits("the rows of B", b.rows(), a.rows().max(a.cols()), "the longer side of A")?;
         let members = count(a.batch_size());
         let op = match (transposed, T::COMPLEX) {

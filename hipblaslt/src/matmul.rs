@@ -21,7 +21,9 @@ impl Library for Lt {
     fn create() -> Result<*mut c_void> {
         let mut handle = ptr::null_mut();
         // SAFETY: it writes a handle there.
-        check(unsafe { raw::hipblasLtCreate(&mut handle) }, "hipblasLtCreate", || "a handle of the current device".to_owned())?;
+        check(unsafe { raw::hipblasLtCreate(&mut handle) }, "hipblasLtCreate", || {
+            "a handle of the current device".to_owned()
+        })?;
         Ok(handle)
     }
 
@@ -233,13 +235,15 @@ fn layout(kind: u32, (rows, cols, ld, stride): (usize, usize, usize, usize), bat
     let mut raw_layout = ptr::null_mut();
     let asked = || format!("{rows} x {cols}, leading dimension {ld}, {batch} of them {stride} apart");
     // SAFETY: it writes the layout there.
-    let status = unsafe { raw::hipblasLtMatrixLayoutCreate(&mut raw_layout, kind, rows as u64, cols as u64, ld as i64) };
+    let status =
+        unsafe { raw::hipblasLtMatrixLayoutCreate(&mut raw_layout, kind, rows as u64, cols as u64, ld as i64) };
     check(status, "hipblasLtMatrixLayoutCreate", asked)?;
     let layout = Owned(raw_layout, raw::hipblasLtMatrixLayoutDestroy);
     if batch > 1 {
         let count = i32::try_from(batch).map_err(|_| invalid("the batch", batch.to_string(), "less than 2^31"))?;
         let stride = stride as i64;
-        let values: [(u32, *const c_void, usize); 2] = [(0, (&raw const count).cast(), 4), (1, (&raw const stride).cast(), 8)];
+        let values: [(u32, *const c_void, usize); 2] =
+            [(0, (&raw const count).cast(), 4), (1, (&raw const stride).cast(), 8)];
         for (attribute, value, bytes) in values {
             // SAFETY: a layout, and a value of so many bytes.
             let status = unsafe { raw::hipblasLtMatrixLayoutSetAttribute(raw_layout, attribute, value, bytes) };
@@ -256,7 +260,8 @@ impl Descriptors {
         let status = unsafe { raw::hipblasLtMatmulDescCreate(&mut raw_desc, problem.compute, scale) };
         check(status, "hipblasLtMatmulDescCreate", || format!("{problem:?}"))?;
         let desc = Owned(raw_desc, raw::hipblasLtMatmulDescDestroy);
-        let [a, b, c, d] = [0, 1, 2, 3].map(|index| layout(problem.types[index], problem.layouts[index], problem.batch));
+        let [a, b, c, d] =
+            [0, 1, 2, 3].map(|index| layout(problem.types[index], problem.layouts[index], problem.batch));
         let this = Self { desc, layouts: [a?, b?, c?, d?] };
         this.set(0, problem.ops[0])?;
         this.set(1, problem.ops[1])?;
@@ -383,7 +388,9 @@ impl BlasLt {
         }
         let algorithm = match algorithm {
             Some(algorithm) if algorithm.problem == problem => algorithm,
-            Some(_) => return Err(invalid("the algorithm", "for another problem", "of BlasLt::algorithms for this one")),
+            Some(_) => {
+                return Err(invalid("the algorithm", "for another problem", "of BlasLt::algorithms for this one"));
+            }
             None => self.choose(&problem, &descriptors)?,
         };
         let mut work = self.take_work(algorithm.workspace)?;
@@ -399,8 +406,22 @@ impl BlasLt {
             unsafe {
                 self.handle.call(operands, &factors, |handle, [alpha, beta]| {
                     let status = raw::hipblasLtMatmul(
-                        handle, descriptors.desc.0, alpha, a, la, b, lb, beta, c, lc, d, ld, &algorithm.algo, workspace,
-                        algorithm.workspace, stream,
+                        handle,
+                        descriptors.desc.0,
+                        alpha,
+                        a,
+                        la,
+                        b,
+                        lb,
+                        beta,
+                        c,
+                        lc,
+                        d,
+                        ld,
+                        &algorithm.algo,
+                        workspace,
+                        algorithm.workspace,
+                        stream,
                     );
                     check(status, "hipblasLtMatmul", || format!("{problem:?}"))
                 })
@@ -446,7 +467,11 @@ impl BlasLt {
             Some(algorithm) => algorithm,
             None => {
                 check(raw::HIPBLAS_STATUS_NOT_SUPPORTED, "hipblasLtMatmulAlgoGetHeuristic", || format!("{problem:?}"))?;
-                return Err(invalid("the problem", format!("{problem:?}"), "one that the library has an algorithm for"));
+                return Err(invalid(
+                    "the problem",
+                    format!("{problem:?}"),
+                    "one that the library has an algorithm for",
+                ));
             }
         };
         chosen().insert(*problem, algorithm);
@@ -475,7 +500,16 @@ impl BlasLt {
                 // SAFETY: a handle and what describes the problem; it writes as many results as there is room for.
                 let status = unsafe {
                     raw::hipblasLtMatmulAlgoGetHeuristic(
-                        handle, descriptors.desc.0, a, b, c, d, preference.0, requested, results.as_mut_ptr(), &mut returned,
+                        handle,
+                        descriptors.desc.0,
+                        a,
+                        b,
+                        c,
+                        d,
+                        preference.0,
+                        requested,
+                        results.as_mut_ptr(),
+                        &mut returned,
                     )
                 };
                 check(status, "hipblasLtMatmulAlgoGetHeuristic", || format!("{problem:?}"))
@@ -534,7 +568,9 @@ impl BlasLt {
         let d_layout = describe(rows, cols, d.leading_dimension(), d.stride(), d.op());
         let a_layout = describe(a.rows(), a.cols(), a.leading_dimension(), a.stride(), a.op());
         let b_layout = describe(b.rows(), b.cols(), b.leading_dimension(), b.stride(), b.op());
-        for (what, found) in [("the batch of A", members(a.batch_size())?), ("the batch of B", members(b.batch_size())?)] {
+        for (what, found) in
+            [("the batch of A", members(a.batch_size())?), ("the batch of B", members(b.batch_size())?)]
+        {
             if found != 1 || batch == 0 {
                 fits(what, found, batch, "as D")?;
             }
@@ -544,7 +580,8 @@ impl BlasLt {
         let (c_layout, c_pointer) = match c {
             None => (d_layout, None),
             Some(c) => {
-                (fits("the rows of C", c.rows(), rows, "as D")?, fits("the columns of C", c.cols(), cols, "as D")?);
+                fits("the rows of C", c.rows(), rows, "as D")?;
+                fits("the columns of C", c.cols(), cols, "as D")?;
                 if c.op().transposed != turned {
                     return Err(invalid("C", format!("{:?} in memory", c.op()), "as D is in memory"));
                 }
@@ -556,7 +593,9 @@ impl BlasLt {
         let scales = [scale_a.is_some(), scale_b.is_some(), scale_d.is_some(), amax_d.is_some()];
         let (scale_a, scale_b) = if turned { (scale_b, scale_a) } else { (scale_a, scale_b) };
         let mut addresses = Vec::new();
-        for (attribute, what, slice) in [(5, "the scale of A", scale_a), (6, "the scale of B", scale_b), (8, "the scale of D", scale_d)] {
+        for (attribute, what, slice) in
+            [(5, "the scale of A", scale_a), (6, "the scale of B", scale_b), (8, "the scale of D", scale_d)]
+        {
             if let Some(slice) = slice {
                 fits(what, slice.len(), 1, "a number")?;
                 addresses.push((attribute, operands.slice(what, slice)?.cast_mut()));
@@ -579,9 +618,14 @@ impl BlasLt {
             Ok((3, operands.slice_mut("the bias's gradient", slice)?))
         };
         let shape_of_aux = |found: (usize, usize), op: hip_linalg::Op, members_: Batch| -> Result<()> {
-            (fits("the rows of the auxiliary matrix", found.0, rows, "as D")?, fits("its columns", found.1, cols, "as D")?);
+            fits("the rows of the auxiliary matrix", found.0, rows, "as D")?;
+            fits("its columns", found.1, cols, "as D")?;
             fits("the batch of the auxiliary matrix", members(members_)?, batch, "as D")?;
-            if op.transposed == turned { Ok(()) } else { Err(invalid("the auxiliary matrix", format!("{op:?}"), "as D is in memory")) }
+            if op.transposed == turned {
+                Ok(())
+            } else {
+                Err(invalid("the auxiliary matrix", format!("{op:?}"), "as D is in memory"))
+            }
         };
         match epilogue {
             Epilogue::None | Epilogue::Relu | Epilogue::Gelu => {}
@@ -613,9 +657,12 @@ impl BlasLt {
                 addresses.push(gradient(&mut operands, out, long)?);
                 bias_type = Some(D::HIP_DATA_TYPE.0);
             }
-            Epilogue::BiasGradientA(out) | Epilogue::BiasGradientB(out) if turned => {
-                drop(out);
-                return Err(invalid("the sums of A's rows or B's columns", "with a row-major D", "with a column-major D"));
+            Epilogue::BiasGradientA(_) | Epilogue::BiasGradientB(_) if turned => {
+                return Err(invalid(
+                    "the sums of A's rows or B's columns",
+                    "with a row-major D",
+                    "with a column-major D",
+                ));
             }
             Epilogue::BiasGradientA(out) => {
                 addresses.push(gradient(&mut operands, out, rows)?);

@@ -149,7 +149,8 @@ fn gradients_of_a_layer() {
     let slope = |x: f64| (gelu(x + 1e-4) - gelu(x - 1e-4)) / 2e-4;
     let incoming = host_w.mul(&host_g);
     let want = Host::from_fn(m, n, |row, col| incoming.at(row, col) * slope(aux_host.at(row, col).re));
-    let (mut d, mut sums) = (upload(&device, &[f16::ZERO; 128], m, n), DeviceBuffer::<f16>::zeroed(&device, m).unwrap());
+    let (mut d, mut sums) =
+        (upload(&device, &[f16::ZERO; 128], m, n), DeviceBuffer::<f16>::zeroed(&device, m).unwrap());
     let backward = Epilogue::GeluBiasGradient(aux.view(), sums.as_slice_mut());
     let done = lt.matmul(Matmul { epilogue: backward, ..Matmul::default() }, 1.0, &w, &g, 0.0, &mut d);
     if missing(&done) {

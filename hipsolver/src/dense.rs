@@ -55,7 +55,7 @@ pub(crate) fn not_positive(info: usize) -> Cause {
     Cause::NotPositiveDefinite { minor: info - 1 }
 }
 
-fn singular(info: usize) -> Cause {
+pub(crate) fn singular(info: usize) -> Cause {
     Cause::Singular { pivot: info - 1 }
 }
 
@@ -179,7 +179,8 @@ impl Solver {
     ) -> Result<Outcome<'_>> {
         let (a, b) = (a.into(), b.into());
         as_stored("B", b.op(), T::COMPLEX)?;
-        (alone("A", a.batch_size())?, alone("B", b.batch_size())?);
+        alone("A", a.batch_size())?;
+        alone("B", b.batch_size())?;
         fits("the columns of A", a.cols(), a.rows(), "its rows")?;
         fits("the rows of B", b.rows(), a.rows(), "the order of A")?;
         fits("the members of the pivots", pivots.members(), 1, "as A")?;
@@ -207,7 +208,8 @@ impl Solver {
     ) -> Result<Outcome<'_>> {
         let (a, tau) = (a.into(), tau.into());
         as_stored("A", a.op(), T::COMPLEX)?;
-        (alone("A", a.batch_size())?, alone("tau", tau.batch_size())?);
+        alone("A", a.batch_size())?;
+        alone("tau", tau.batch_size())?;
         side_by_side(tau.len(), tau.increment(), a.rows().min(a.cols()))?;
         let (m, n) = (int("the rows of A", a.rows())?, int("the columns of A", a.cols())?);
         let mut operands = Operands::on(self.stream());
@@ -229,7 +231,8 @@ impl Solver {
     ) -> Result<Outcome<'_>> {
         let (a, tau) = (a.into(), tau.into());
         as_stored("A", a.op(), T::COMPLEX)?;
-        (alone("A", a.batch_size())?, alone("tau", tau.batch_size())?);
+        alone("A", a.batch_size())?;
+        alone("tau", tau.batch_size())?;
         if a.cols() > a.rows() || tau.len() > a.cols() {
             let found = format!("of {} x {}, with {} reflections", a.rows(), a.cols(), tau.len());
             return Err(invalid("Q", found, "not wider than high, with no more reflections than columns"));
@@ -258,7 +261,9 @@ impl Solver {
     ) -> Result<Outcome<'_>> {
         let (a, tau, c) = (a.into(), tau.into(), c.into());
         as_stored("C", c.op(), T::COMPLEX)?;
-        (alone("A", a.batch_size())?, alone("tau", tau.batch_size())?, alone("C", c.batch_size())?);
+        alone("A", a.batch_size())?;
+        alone("tau", tau.batch_size())?;
+        alone("C", c.batch_size())?;
         let op = a.op().code::<T>("A")?;
         if T::COMPLEX && op == 112 {
             return Err(invalid("A", "transposed in memory", "as it is, or its conjugate transpose"));
@@ -296,7 +301,9 @@ impl Solver {
         for (what, op) in [("A", a.op()), ("B", b.op()), ("X", x.op())] {
             as_stored(what, op, T::COMPLEX)?;
         }
-        (alone("A", a.batch_size())?, alone("B", b.batch_size())?, alone("X", x.batch_size())?);
+        alone("A", a.batch_size())?;
+        alone("B", b.batch_size())?;
+        alone("X", x.batch_size())?;
         if a.rows() < a.cols() {
             let found = format!("{} x {}", a.rows(), a.cols());
             return Err(invalid("the shape of A", found, "at least as many rows as columns"));

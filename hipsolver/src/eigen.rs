@@ -21,6 +21,28 @@ pub enum EigenProblem {
     BaxLambdaX,
 }
 
+impl EigenProblem {
+    fn code(self) -> u32 {
+        match self {
+            Self::AxLambdaBx => 211,
+            Self::AbxLambdaX => 212,
+            Self::BaxLambdaX => 213,
+        }
+    }
+}
+
+/// The triangle in memory of A and B, which is the same.
+fn pair_of_triangles<T: Scalar>(a: &TriangleMut<'_, T>, b: &TriangleMut<'_, T>) -> Result<u32> {
+    let uplo = triangle("A", a, true)?;
+    if triangle("B", b, true)? != uplo {
+        return Err(invalid("the triangle of B", format!("{:?}", b.stored()), format!("{:?}, as of A", a.stored())));
+    }
+    alone("A", a.matrix().batch_size())?;
+    alone("B", b.matrix().batch_size())?;
+    fits("the order of B", b.order(), a.order(), "as A")?;
+    Ok(uplo)
+}
+
 fn not_converged(info: usize) -> Cause {
     Cause::NotConverged { remaining: info }
 }
@@ -140,23 +162,10 @@ impl Solver {
         eigenvalues: impl Into<VectorMut<'a, T::Real>>,
     ) -> Result<Outcome<'_>> {
         let w = eigenvalues.into();
-        let uplo = triangle("A", &a, true)?;
-        if triangle("B", &b, true)? != uplo {
-            return Err(invalid(
-                "the triangle of B",
-                format!("{:?}", b.stored()),
-                format!("{:?}, as of A", a.stored()),
-            ));
-        }
-        (alone("A", a.matrix().batch_size())?, alone("B", b.matrix().batch_size())?);
-        fits("the order of B", b.order(), a.order(), "as A")?;
+        let uplo = pair_of_triangles(&a, &b)?;
         values(&w, a.order())?;
         let (n, vectors) = (int("the order of A", a.order())?, mode(vectors));
-        let kind = match problem {
-            EigenProblem::AxLambdaBx => 211,
-            EigenProblem::AbxLambdaX => 212,
-            EigenProblem::BaxLambdaX => 213,
-        };
+        let kind = problem.code();
         let mut operands = Operands::on(self.stream());
         let (a, b) = (operands.matrix_mut("A", a.into_matrix())?, operands.matrix_mut("B", b.into_matrix())?);
         let w = operands.vector_mut("the eigenvalues", w)?.pointer;
@@ -166,6 +175,37 @@ impl Solver {
             raw::sygvd(kind, vectors, uplo, n, a, b, w, work.pointer, work.len(), work.info)
         })?;
         // Above the order of the matrix, info is about B.
+        Ok(outcome.beyond(n.unsigned_abs() as usize, not_positive))
+    }
+
+    /// As [`sygvd`](Self::sygvd), by Jacobi's method.
+    ///
+    /// # Errors
+    /// As [`sygvd`](Self::sygvd).
+    #[doc(alias("hipsolverSsygvj", "hipsolverDsygvj", "hipsolverChegvj", "hipsolverZhegvj", "cusolverDnSsygvj"))]
+    pub fn sygvj<'a, T: Sygvj>(
+        &self,
+        problem: EigenProblem,
+        vectors: bool,
+        jacobi: Jacobi,
+        a: TriangleMut<'a, T>,
+        b: TriangleMut<'a, T>,
+        eigenvalues: impl Into<VectorMut<'a, T::Real>>,
+    ) -> Result<Outcome<'_>> {
+        let w = eigenvalues.into();
+        let uplo = pair_of_triangles(&a, &b)?;
+        values(&w, a.order())?;
+        let (n, vectors, kind) = (int("the order of A", a.order())?, mode(vectors), problem.code());
+        let mut operands = Operands::on(self.stream());
+        let (a, b) = (operands.matrix_mut("A", a.into_matrix())?, operands.matrix_mut("B", b.into_matrix())?);
+        let w = operands.vector_mut("the eigenvalues", w)?.pointer;
+        let jacobi = Some((jacobi, false));
+        let plan =
+            Plan { waits: true, jacobi, ..plan::<T>("sygvj", T::pair(), not_converged, format!("A and B {n} x {n}")) };
+        let size = |lwork, parameters| raw::sygvj_size(kind, vectors, uplo, n, a, b, w, lwork, parameters);
+        let outcome = self.run(operands, plan, size, |work| {
+            raw::sygvj(kind, vectors, uplo, n, a, b, w, work.pointer, work.len(), work.info, work.parameters)
+        })?;
         Ok(outcome.beyond(n.unsigned_abs() as usize, not_positive))
     }
 
@@ -281,10 +321,8 @@ impl Solver {
         if let Some((u, v)) = &vectors {
             for (what, x, order) in [("U", u, rows), ("V", v, cols)] {
                 as_stored(what, x.op(), T::COMPLEX)?;
-                (
-                    fits("the rows of U or V", x.rows(), order, "as A")?,
-                    fits("the columns of U or V", x.cols(), order, "its rows")?,
-                );
+                fits("the rows of U or V", x.rows(), order, "as A")?;
+                fits("the columns of U or V", x.cols(), order, "its rows")?;
                 let members = dense_batch(what, x.batch_size(), x.stride(), x.leading_dimension(), order)?;
                 fits("the members of U or V", members, count, "as A")?;
             }

@@ -1,6 +1,6 @@
 //! Safe Rust for hipSOLVER on AMD GPUs: Cholesky, LU and QR factorisations, solves, least squares, eigenvalues and singular values.
 //!
-//! A [`Solver`] queues work on a stream of [`hip`]. Its operands are matrices of [`hip_linalg`](linalg), which are checked for size and overlap: all
+//! A [`Solver`] queues work on a stream of [`hip`]. Its operands are matrices of [`hip_linalg`], which are checked for size and overlap: all
 //! calls are safe. Workspaces are asked for, kept and reused. Each method returns an [`Outcome`]; its `wait` says which minor is not positive, or
 //! which pivot is zero. Nothing is linked: hipSOLVER of ROCm 5.7 to 10.0 is loaded on first use.
 //!
@@ -42,6 +42,7 @@ mod dense;
 mod eigen;
 #[allow(missing_docs, reason = "not every parameter of C's has a sentence")]
 mod raw;
+mod reductions;
 mod solver;
 
 use std::fmt;
@@ -51,13 +52,14 @@ pub use hip_linalg::{
     self as linalg, Batch, Matrix, MatrixBuffer, MatrixMut, MatrixRef, Pivots, Pointers, PointersMut, Scalar, Side,
     Triangle, TriangleMut, TriangleRef, Uplo,
 };
+pub use reductions::Factor;
 pub use solver::{Jacobi, Outcome, Solver};
 
 /// One trait for each operation: the element types that have it.
 pub mod ops {
     pub use crate::raw::{
-        Gels, Geqrf, Gesvd, Gesvdj, GesvdjBatched, Getrf, Getrs, Orgqr, Ormqr, Potrf, PotrfBatched, Potri, Potrs,
-        PotrsBatched, Syevd, Syevj, SyevjBatched, Sygvd,
+        Gebrd, Gels, Geqrf, Gesv, Gesvd, Gesvdj, GesvdjBatched, Getrf, Getrs, Orgbr, Orgqr, Orgtr, Ormqr, Ormtr, Potrf,
+        PotrfBatched, Potri, Potrs, PotrsBatched, Syevd, Syevj, SyevjBatched, Sygvd, Sygvj, Sytrd, Sytrf,
     };
 }
 

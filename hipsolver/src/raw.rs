@@ -181,6 +181,38 @@ routines! {
     GesvdjBatched gesvdj_batched_size(vectors: flag, m: int, n: int, a: view, s: ptr, u: view, v: view, lwork: ptr, parameters: ptr, count: int)
         gesvdj_batched(vectors: flag, m: int, n: int, a: view, s: ptr, u: view, v: view, work: ptr, lwork: int, info: ptr, parameters: ptr, count: int)
         { f32 => "hipsolverSgesvdjBatched"; f64 => "hipsolverDgesvdjBatched"; Complex32 => "hipsolverCgesvdjBatched"; Complex64 => "hipsolverZgesvdjBatched"; }
+    /// Numbers that have solves of systems.
+    Gesv gesv_size(n: int, nrhs: int, a: view, pivots: ptr, b: view, x: view, lwork: ptr)
+        gesv(n: int, nrhs: int, a: view, pivots: ptr, b: view, x: view, work: ptr, lwork: size, iterations: ptr, info: ptr)
+        { f32 => "hipsolverSSgesv"; f64 => "hipsolverDDgesv"; Complex32 => "hipsolverCCgesv"; Complex64 => "hipsolverZZgesv"; }
+    /// Numbers that have reductions to tridiagonal form.
+    Sytrd sytrd_size(uplo: flag, n: int, a: view, d: ptr, e: ptr, tau: ptr, lwork: ptr)
+        sytrd(uplo: flag, n: int, a: view, d: ptr, e: ptr, tau: ptr, work: ptr, lwork: int, info: ptr)
+        { f32 => "hipsolverSsytrd"; f64 => "hipsolverDsytrd"; Complex32 => "hipsolverChetrd"; Complex64 => "hipsolverZhetrd"; }
+    /// Numbers that have the Q of reductions to tridiagonal form.
+    Orgtr orgtr_size(uplo: flag, n: int, a: view, tau: ptr, lwork: ptr)
+        orgtr(uplo: flag, n: int, a: view, tau: ptr, work: ptr, lwork: int, info: ptr)
+        { f32 => "hipsolverSorgtr"; f64 => "hipsolverDorgtr"; Complex32 => "hipsolverCungtr"; Complex64 => "hipsolverZungtr"; }
+    /// Numbers that have products with the Q of reductions to tridiagonal form.
+    Ormtr ormtr_size(side: flag, uplo: flag, op: flag, m: int, n: int, a: view, tau: ptr, c: view, lwork: ptr)
+        ormtr(side: flag, uplo: flag, op: flag, m: int, n: int, a: view, tau: ptr, c: view, work: ptr, lwork: int, info: ptr)
+        { f32 => "hipsolverSormtr"; f64 => "hipsolverDormtr"; Complex32 => "hipsolverCunmtr"; Complex64 => "hipsolverZunmtr"; }
+    /// Numbers that have reductions to bidiagonal form.
+    Gebrd gebrd_size(m: int, n: int, lwork: ptr)
+        gebrd(m: int, n: int, a: view, d: ptr, e: ptr, tauq: ptr, taup: ptr, work: ptr, lwork: int, info: ptr)
+        { f32 => "hipsolverSgebrd"; f64 => "hipsolverDgebrd"; Complex32 => "hipsolverCgebrd"; Complex64 => "hipsolverZgebrd"; }
+    /// Numbers that have the Q and P of reductions to bidiagonal form.
+    Orgbr orgbr_size(side: flag, m: int, n: int, k: int, a: view, tau: ptr, lwork: ptr)
+        orgbr(side: flag, m: int, n: int, k: int, a: view, tau: ptr, work: ptr, lwork: int, info: ptr)
+        { f32 => "hipsolverSorgbr"; f64 => "hipsolverDorgbr"; Complex32 => "hipsolverCungbr"; Complex64 => "hipsolverZungbr"; }
+    /// Numbers that have factorisations of symmetric indefinite matrices.
+    Sytrf sytrf_size(n: int, a: view, lwork: ptr)
+        sytrf(uplo: flag, n: int, a: view, pivots: ptr, work: ptr, lwork: int, info: ptr)
+        { f32 => "hipsolverSsytrf"; f64 => "hipsolverDsytrf"; Complex32 => "hipsolverCsytrf"; Complex64 => "hipsolverZsytrf"; }
+    /// Numbers that have generalised eigenvalues by Jacobi's method.
+    Sygvj sygvj_size(kind: flag, vectors: flag, uplo: flag, n: int, a: view, b: view, values: ptr, lwork: ptr, parameters: ptr)
+        sygvj(kind: flag, vectors: flag, uplo: flag, n: int, a: view, b: view, values: ptr, work: ptr, lwork: int, info: ptr, parameters: ptr)
+        { f32 => "hipsolverSsygvj"; f64 => "hipsolverDsygvj"; Complex32 => "hipsolverChegvj"; Complex64 => "hipsolverZhegvj"; }
 }
 
 macro_rules! functions {

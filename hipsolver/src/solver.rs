@@ -300,6 +300,8 @@ impl Solver {
     }
 }
 
+type Beyond = (usize, fn(usize) -> Cause);
+
 /// Whether a matrix allowed what was asked, when the queued work is over. `wait` returns it; without, the work is queued all the same.
 ///
 /// The results of a factorisation that failed are those that LAPACK leaves: a part of the factors, or nothing of use.
@@ -312,7 +314,7 @@ pub struct Outcome<'a> {
     routine: &'static str,
     cause: fn(usize) -> Cause,
     /// Numbers above the first have the cause that the second makes of the rest.
-    beyond: Option<(usize, fn(usize) -> Cause)>,
+    beyond: Option<Beyond>,
 }
 
 impl Outcome<'_> {

@@ -334,6 +334,16 @@ const BUT_SLOW: [&str; 6] =
 /// Crates with tests on real libraries that have their names.
 const LIBRARIES: [&str; 3] = ["hipblas", "hipblaslt", "hipsolver"];
 
+/// Their examples.
+const EXAMPLES: [(&str, &str); 6] = [
+    ("hipblas", "blas_saxpy"),
+    ("hipblas", "gemm_ndarray"),
+    ("hipblas", "batched_gemm"),
+    ("hipblaslt", "training_step"),
+    ("hipsolver", "least_squares"),
+    ("hipsolver", "eigenvalues"),
+];
+
 /// The tests of the safe crate of a library, on a release's own library and HIP runtime, over the software GPU.
 fn library(release: &'static Release, name: &'static str, offline: bool) -> Step {
     let mut command = checked_cargo("test", offline);
@@ -343,8 +353,21 @@ fn library(release: &'static Release, name: &'static str, offline: bool) -> Step
     if release.name == "5.7" {
         command.arg("--").args(BUT_SLOW);
     }
-    let about = format!("tests of {name} on the real library of ROCm {}, over the software GPU", release.name);
-    Step::command(format!("{name} {}", release.name), about, command).when(move || {
+    let mut commands = vec![command];
+    // Of the newest release only: what differs is the library, which the tests are about.
+    for (_, example) in EXAMPLES.iter().filter(|(of, _)| *of == name && release.name == "7.2") {
+        let mut command = checked_cargo("run", offline);
+        command.args(["-p", name, "--no-default-features", "--features", &features(&[name], NEWEST)]);
+        command.args(["--example", example]);
+        if *example == "gemm_ndarray" {
+            command.args(["--features", "hipblas/ndarray"]);
+        }
+        hsa_sim::run_on(&mut command, release, Profile::Dev);
+        commands.push(command);
+    }
+    let about =
+        format!("tests and examples of {name} on the real library of ROCm {}, over the software GPU", release.name);
+    Step::commands(format!("{name} {}", release.name), about, commands).when(move || {
         hsa_ready(release)()?;
         let folder = rocm::tree(release).libraries();
         let file = format!("lib{name}.so.");

@@ -7,6 +7,7 @@ mod level1;
 mod level2;
 mod level3;
 mod mixed;
+mod netlib;
 mod running;
 
 use hip::{Device, Stream};

@@ -82,20 +82,36 @@ fn a_batch_of_eigenvalues() {
     for_all_types!(2, batched_eigenvalues);
 }
 
-fn generalised<T: Number + ops::Sygvd>(device: &Device, solver: &Solver, rng: &mut Rng)
+fn generalised<T: Number + ops::Sygvd + ops::Sygvj>(device: &Device, solver: &Solver, rng: &mut Rng)
 where
     T::Real: Number,
 {
     let n = sizes(rng).0;
     let (a, b) = (random::<T>(rng, n, n).mirrored(true, true), positive::<T>(rng, n));
-    let (mut v, mut factor) = (upload::<T>(device, &a), upload::<T>(device, &b));
+    for jacobi in [false, true] {
+        let (mut v, mut factor) = (upload::<T>(device, &a), upload::<T>(device, &b));
+        let mut w = DeviceBuffer::<T::Real>::zeroed(device, n).unwrap();
+        let (a_view, b_view) = (v.view_mut().lower().unwrap(), factor.view_mut().lower().unwrap());
+        let problem = EigenProblem::AxLambdaBx;
+        if jacobi {
+            solver.sygvj(problem, true, Jacobi::default(), a_view, b_view, &mut w)
+        } else {
+            solver.sygvd(problem, true, a_view, b_view, &mut w)
+        }
+        .unwrap()
+        .wait()
+        .unwrap();
+        let (v, w) = (download(&v), w.to_vec().unwrap());
+        ascending(&w);
+        let size = (a.max() + b.max()) * n as f64;
+        close::<T>("A V = B V W", &a.mul(&v), &b.mul(&v).mul(&diagonal(&w, n, n)), size, n);
+    }
+    // An indefinite B says which minor.
+    let (mut v, mut bad) = (upload::<T>(device, &a), upload::<T>(device, &Host::identity(n).scale((-1.0).into())));
     let mut w = DeviceBuffer::<T::Real>::zeroed(device, n).unwrap();
-    let (a_view, b_view) = (v.view_mut().lower().unwrap(), factor.view_mut().lower().unwrap());
-    solver.sygvd(EigenProblem::AxLambdaBx, true, a_view, b_view, &mut w).unwrap().wait().unwrap();
-    let (v, w) = (download(&v), w.to_vec().unwrap());
-    ascending(&w);
-    let size = (a.max() + b.max()) * n as f64;
-    close::<T>("A V = B V W", &a.mul(&v), &b.mul(&v).mul(&diagonal(&w, n, n)), size, n);
+    let (a_view, b_view) = (v.view_mut().lower().unwrap(), bad.view_mut().lower().unwrap());
+    let causes = solver.sygvd(EigenProblem::AxLambdaBx, false, a_view, b_view, &mut w).unwrap().causes().unwrap();
+    assert_eq!(causes, [Some(hipsolver::Cause::NotPositiveDefinite { minor: 0 })]);
 }
 
 #[test]

@@ -4,6 +4,8 @@
 mod bad_input;
 mod dense;
 mod eigen;
+mod examples;
+mod reductions;
 
 use hip::{Device, Stream};
 use hipsolver::{MatrixBuffer, Solver};
