@@ -511,7 +511,8 @@ fn missing(library: &Library, merged: &Merged) -> Result<Option<String>> {
             }
         }
     }
-    Ok((!text.is_empty()).then(|| format!("{HEADER}use rocm_loader::{{Missing, MissingValue}};\nuse super::*;\n{text}")))
+    Ok((!text.is_empty())
+        .then(|| format!("{HEADER}use rocm_loader::{{Missing, MissingValue}};\nuse super::*;\n{text}")))
 }
 
 /// How many functions go into one call of `rocm_loader::bindings!`: it takes time quadratic in that.
