@@ -152,10 +152,9 @@ impl Error {
             | Self::ProviderTooLate { library, .. }
             | Self::Provided { library, .. }
             | Self::TooOld { library, .. } => Some(library),
-            Self::UnknownLibrary { .. }
-            | Self::Several { .. }
-            | Self::SearchTooLate
-            | Self::RelativePath { .. } => None,
+            Self::UnknownLibrary { .. } | Self::Several { .. } | Self::SearchTooLate | Self::RelativePath { .. } => {
+                None
+            }
         }
     }
 

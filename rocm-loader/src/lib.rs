@@ -69,6 +69,10 @@ pub mod version;
 
 #[doc(hidden)]
 pub use binding::Slot;
+#[doc(hidden)]
+pub use spec::{first_number, number_of_llvm, soname_major};
+#[doc(hidden)]
+pub use sys_crate::__symbol_error;
 #[doc(inline)]
 pub use {
     binding::{Binding, Missing, MissingSymbol, MissingValue, Provider},
@@ -82,10 +86,6 @@ pub use {
     spec::{Group, LibrarySpec, Soname},
     version::{Numbering, Release, file_name_version, hip_of_rocm, hip_version, parse_release, release_at},
 };
-#[doc(hidden)]
-pub use spec::{first_number, number_of_llvm, soname_major};
-#[doc(hidden)]
-pub use sys_crate::__symbol_error;
 
 /// The README's example compiles and runs.
 #[cfg(doctest)]
