@@ -34,7 +34,7 @@ const SAFE: [&str; 6] = ["hip", "hip-gl", "hiprtc", "hipblas", "hipblaslt", "hip
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   cargo xtask test                     the quick set: minutes
-  cargo xtask test --all               everything: hours, 1.6 GB fetched, 27 GB on disk
+  cargo xtask test --all               everything: hours, 3.5 GB fetched, 35 GB on disk
   cargo xtask test --offline           without the network
   cargo xtask test --all --list        what there is
   cargo xtask test level real          of all, steps with these words in their name
@@ -75,8 +75,8 @@ once, 7 GB on disk under target/.";
 
 /// What all of it costs.
 const COSTS: &str = "\
-All steps, or those that were named. From nothing, on two idle cores, all of them: an hour and more, 1.6 GB of ROCm 5.7, 6.4 and 7.2 to download
-once, 27 GB on disk under target/.";
+All steps, or those that were named. From nothing, on two idle cores, all of them: an hour and more, 3.5 GB of ROCm 5.7, 6.4 and 7.2 to download
+once, 35 GB on disk under target/.";
 
 /// The release that the quick set runs on.
 const QUICK_RELEASE: &str = "7.2";
