@@ -45,13 +45,17 @@ pub(super) fn run(runtime: &'static Runtime, queue: &Queue) {
         let done = pause(runtime, queue, 2 * index).and_then(|()| process(runtime, queue, index));
         match done {
             Ok(()) => index += 1,
-            Err(End::Stopped) => return,
-            Err(end @ (End::Failed(status) | End::Told(status))) => {
+            Err(end) => {
+                let (status, told) = match end {
+                    End::Stopped => return,
+                    End::Failed(status) => (status, false),
+                    End::Told(status) => (status, true),
+                };
                 match queue.callback {
                     // SAFETY: the program gave this function with this argument when it made the queue.
                     Some((callback, data)) => unsafe { callback(status, queue.pointer(), pointer(data)) },
-                    None if matches!(end, End::Failed(_)) => end_process(),
-                    None => {}
+                    None if told => {}
+                    None => end_process(),
                 }
                 return;
             }
