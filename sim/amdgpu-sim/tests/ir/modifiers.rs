@@ -149,8 +149,8 @@ const CONTROLS: &[Control] = &[
     Control("wave_ror:1", |l| Some((l + 63) & 63)),
     Control("row_mirror", |l| Some(l ^ 15)),
     Control("row_half_mirror", |l| Some(l ^ 7)),
-    Control("row_bcast:15", |l| (l >= 16).then(|| (l & !15) - 1)),
-    Control("row_bcast:31", |l| (l >= 32).then_some(31)),
+    Control("row_bcast:15", |l| Some(if l >= 16 { (l & !15) - 1 } else { l })),
+    Control("row_bcast:31", |l| Some(if l >= 32 { 31 } else { l })),
     Control("row_newbcast:9", |l| Some(l & !15 | 9)),
 ];
 
