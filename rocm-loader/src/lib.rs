@@ -36,6 +36,7 @@ mod binding;
 #[cfg(unix)]
 mod c;
 pub mod libraries;
+mod releases;
 mod spec;
 mod sys_crate;
 
@@ -69,6 +70,10 @@ pub mod version;
 
 #[doc(hidden)]
 pub use binding::Slot;
+#[doc(hidden)]
+pub use spec::{first_number, number_of_llvm, soname_major};
+#[doc(hidden)]
+pub use sys_crate::{__symbol_error, Form};
 #[doc(inline)]
 pub use {
     binding::{Binding, Missing, MissingSymbol, MissingValue, Provider},
@@ -77,15 +82,12 @@ pub use {
     library::{Library, Scope},
     library_name::LibraryName,
     process::{preload, preloaded, process_search, set_root, set_search},
+    releases::{Abi, Releases},
     report::{Attempt, Origin, Reason, Report},
     search::{Installation, Search},
     spec::{Group, LibrarySpec, Soname},
     version::{Numbering, Release, file_name_version, hip_of_rocm, hip_version, parse_release, release_at},
 };
-#[doc(hidden)]
-pub use spec::{first_number, number_of_llvm, soname_major};
-#[doc(hidden)]
-pub use sys_crate::__symbol_error;
 
 /// The README's example compiles and runs.
 #[cfg(doctest)]

@@ -117,6 +117,15 @@ fn library(text: &mut String, row: &Row<'_>, not_exported: &NotExported) -> Resu
     if !lines.is_empty() {
         write!(text, "\n{}\n", lines.join("\n"))?;
     }
+    let kept = library.as_newest.iter().map(|(name, (major, minor), why)| {
+        format!("- `{name}` is at {major}.{minor} and newer as at the newest level, for the ABI is the same: {why}.")
+    });
+    let kept = kept.chain(library.one_enum.iter().map(|(name, why)| format!("- `{name}` is one type at all levels: {why}.")));
+    let kept = kept.chain(library.same.iter().map(|(name, other)| format!("- `{name}` is `{other}`, which took its place and has its layout.")));
+    let kept: Vec<String> = kept.collect();
+    if !kept.is_empty() {
+        write!(text, "\n{}\n", kept.join("\n"))?;
+    }
     let mut lacking: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for binary in library.binaries {
         let Some(level) = Level::of(binary.level) else { continue };
