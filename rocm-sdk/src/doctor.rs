@@ -34,11 +34,11 @@ pub use variables::Variable;
 
 use crate::libraries::ALL;
 use crate::probe::Probe;
-use rocm_loader::search::Search;
-use rocm_loader::LibrarySpec;
 use loader::Loader;
 use machine::Machine;
 use problem::Problems;
+use rocm_loader::LibrarySpec;
+use rocm_loader::search::Search;
 
 type Prober = Box<dyn Fn(&[&'static LibrarySpec]) -> Vec<Probe>>;
 

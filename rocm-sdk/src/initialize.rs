@@ -4,16 +4,16 @@ use std::fmt;
 
 use semver::VersionReq;
 
+use crate::LoadError;
 use crate::error::Error;
 use crate::layout::SearchExt as _;
+use rocm_loader::LibrarySpec;
 use rocm_loader::find::{SkipReason, Skipped};
 use rocm_loader::library::{Library, Scope};
 use rocm_loader::library_name::LibraryName;
 use rocm_loader::process::{preload, process_search};
 use rocm_loader::search::matches_wildcards;
-use rocm_loader::LibrarySpec;
 use rocm_loader::version::Release;
-use crate::LoadError;
 
 /// The variable that names libraries to preload, by short name, separated by `,` or `;`.
 const PRELOAD_VARIABLE: &str = "ROCM_SDK_PRELOAD_LIBRARIES";

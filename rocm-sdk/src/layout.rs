@@ -11,8 +11,8 @@ use rocm_loader::open::{Purpose, Trail, look_at_directory, nothing_found};
 use rocm_loader::process::process_search;
 use rocm_loader::report::{Attempt, Origin, Reason, Report};
 use rocm_loader::search::{Installation, Search, names_in, wheels_beside};
-use rocm_loader::{LibrarySpec, number_of_llvm};
 use rocm_loader::version::{Release, release_at};
+use rocm_loader::{LibrarySpec, number_of_llvm};
 
 /// How an installation is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -71,8 +71,9 @@ pub use layout::{Layout, LayoutKind, SearchExt, layout, version};
 pub use rocm_loader::Error as LoadError;
 pub use rocm_loader::{
     Attempt, FoundLibraries, FoundLibrary, Group, Installation, Library, LibraryName, LibrarySpec, Numbering, Origin,
-    Reason, Release, Report, Scope, Search, SkipReason, Skipped, Soname, file_name_version, find_libraries, hip_of_rocm,
-    hip_version, libraries, parse_release, preload, preloaded, process_search, release_at, set_root, set_search,
+    Reason, Release, Report, Scope, Search, SkipReason, Skipped, Soname, file_name_version, find_libraries,
+    hip_of_rocm, hip_version, libraries, parse_release, preload, preloaded, process_search, release_at, set_root,
+    set_search,
 };
 
 /// The README's example compiles and runs.

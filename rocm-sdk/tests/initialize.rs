@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rocm_sdk::{
-    Error, Initialized, LoadError, Numbering, Release, Scope, Search, SkipReason, VersionCheck, initialize_process, libraries,
-    preload, preloaded, set_root, set_search,
+    Error, Initialized, LoadError, Numbering, Release, Scope, Search, SkipReason, VersionCheck, initialize_process,
+    libraries, preload, preloaded, set_root, set_search,
 };
 use semver::VersionReq;
 use support::{CHILD, Tree, id, in_child, is_child};
@@ -71,7 +71,10 @@ fn unknown_names_are_refused_before_anything_is_loaded() {
     let tree = installation();
     set_root(tree.root()).unwrap();
     let error = initialize_process().preload(["amdhip64", "hipBLAS"]).run().unwrap_err();
-    assert!(matches!(&error, Error::Load(LoadError::UnknownLibrary { name, meant: Some("hipblas") }) if name == "hipBLAS"), "{error}");
+    assert!(
+        matches!(&error, Error::Load(LoadError::UnknownLibrary { name, meant: Some("hipblas") }) if name == "hipBLAS"),
+        "{error}"
+    );
     assert!(matches!(preload("nothing", Scope::Local), Err(LoadError::UnknownLibrary { .. })));
     let missing = initialize_process().preload(["hipblas"]).run().unwrap_err();
     assert!(matches!(missing, Error::Load(LoadError::NotFound { library: "hipblas", .. })), "{missing}");

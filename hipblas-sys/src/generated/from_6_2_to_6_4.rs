@@ -49,36 +49,36 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
         alphaType: hipDataType, x: *const c_void, xType: hipDataType, incx: i64, stridex: hipblasStride, y: *mut c_void,
         yType: hipDataType, incy: i64, stridey: hipblasStride, batchCount: i64,
         executionType: hipDataType) -> hipblasStatus_t;
-    /// As [`hipblasHaxpyBatched()`].
+    /// As [`hipblasSaxpyBatched()`].
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasCaxpyBatched_v2(handle: hipblasHandle_t, n: c_int, alpha: *const hipComplex,
         x: *const *const hipComplex, incx: c_int, y: *const *mut hipComplex, incy: c_int,
         batchCount: c_int) -> hipblasStatus_t;
-    /// As [`hipblasHaxpyBatched()`], with 64-bit integers.
+    /// As [`hipblasSaxpyBatched()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasCaxpyBatched_v2_64(handle: hipblasHandle_t, n: i64, alpha: *const hipComplex,
         x: *const *const hipComplex, incx: i64, y: *const *mut hipComplex, incy: i64,
         batchCount: i64) -> hipblasStatus_t;
-    /// As [`hipblasHaxpyStridedBatched()`].
+    /// As [`hipblasSaxpyStridedBatched()`].
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasCaxpyStridedBatched_v2(handle: hipblasHandle_t, n: c_int, alpha: *const hipComplex,
         x: *const hipComplex, incx: c_int, stridex: hipblasStride, y: *mut hipComplex, incy: c_int,
         stridey: hipblasStride, batchCount: c_int) -> hipblasStatus_t;
-    /// As [`hipblasHaxpyStridedBatched()`], with 64-bit integers.
+    /// As [`hipblasSaxpyStridedBatched()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasCaxpyStridedBatched_v2_64(handle: hipblasHandle_t, n: i64, alpha: *const hipComplex,
         x: *const hipComplex, incx: i64, stridex: hipblasStride, y: *mut hipComplex, incy: i64, stridey: hipblasStride,
         batchCount: i64) -> hipblasStatus_t;
-    /// As [`hipblasHaxpy()`].
+    /// As [`hipblasSaxpy()`].
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasCaxpy_v2(handle: hipblasHandle_t, n: c_int, alpha: *const hipComplex, x: *const hipComplex,
         incx: c_int, y: *mut hipComplex, incy: c_int) -> hipblasStatus_t;
-    /// As [`hipblasHaxpy()`], with 64-bit integers.
+    /// As [`hipblasSaxpy()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasCaxpy_v2_64(handle: hipblasHandle_t, n: i64, alpha: *const hipComplex, x: *const hipComplex,
@@ -134,66 +134,66 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     "6.2" pub fn hipblasCdgmm_v2(handle: hipblasHandle_t, side: hipblasSideMode_t, m: c_int, n: c_int,
         AP: *const hipComplex, lda: c_int, x: *const hipComplex, incx: c_int, CP: *mut hipComplex,
         ldc: c_int) -> hipblasStatus_t;
-    /// As [`hipblasHdotBatched()`].
+    /// As [`hipblasSdotBatched()`].
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasCdotcBatched_v2(handle: hipblasHandle_t, n: c_int, x: *const *const hipComplex, incx: c_int,
         y: *const *const hipComplex, incy: c_int, batchCount: c_int, result: *mut hipComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdotBatched()`], with 64-bit integers.
+    /// As [`hipblasSdotBatched()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasCdotcBatched_v2_64(handle: hipblasHandle_t, n: i64, x: *const *const hipComplex, incx: i64,
         y: *const *const hipComplex, incy: i64, batchCount: i64, result: *mut hipComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdotStridedBatched()`].
+    /// As [`hipblasSdotStridedBatched()`].
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasCdotcStridedBatched_v2(handle: hipblasHandle_t, n: c_int, x: *const hipComplex, incx: c_int,
         stridex: hipblasStride, y: *const hipComplex, incy: c_int, stridey: hipblasStride, batchCount: c_int,
         result: *mut hipComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdotStridedBatched()`], with 64-bit integers.
+    /// As [`hipblasSdotStridedBatched()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasCdotcStridedBatched_v2_64(handle: hipblasHandle_t, n: i64, x: *const hipComplex, incx: i64,
         stridex: hipblasStride, y: *const hipComplex, incy: i64, stridey: hipblasStride, batchCount: i64,
         result: *mut hipComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdot()`].
+    /// As [`hipblasSdot()`].
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasCdotc_v2(handle: hipblasHandle_t, n: c_int, x: *const hipComplex, incx: c_int,
         y: *const hipComplex, incy: c_int, result: *mut hipComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdot()`], with 64-bit integers.
+    /// As [`hipblasSdot()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasCdotc_v2_64(handle: hipblasHandle_t, n: i64, x: *const hipComplex, incx: i64,
         y: *const hipComplex, incy: i64, result: *mut hipComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdotBatched()`].
+    /// As [`hipblasSdotBatched()`].
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasCdotuBatched_v2(handle: hipblasHandle_t, n: c_int, x: *const *const hipComplex, incx: c_int,
         y: *const *const hipComplex, incy: c_int, batchCount: c_int, result: *mut hipComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdotBatched()`], with 64-bit integers.
+    /// As [`hipblasSdotBatched()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasCdotuBatched_v2_64(handle: hipblasHandle_t, n: i64, x: *const *const hipComplex, incx: i64,
         y: *const *const hipComplex, incy: i64, batchCount: i64, result: *mut hipComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdotStridedBatched()`].
+    /// As [`hipblasSdotStridedBatched()`].
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasCdotuStridedBatched_v2(handle: hipblasHandle_t, n: c_int, x: *const hipComplex, incx: c_int,
         stridex: hipblasStride, y: *const hipComplex, incy: c_int, stridey: hipblasStride, batchCount: c_int,
         result: *mut hipComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdotStridedBatched()`], with 64-bit integers.
+    /// As [`hipblasSdotStridedBatched()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasCdotuStridedBatched_v2_64(handle: hipblasHandle_t, n: i64, x: *const hipComplex, incx: i64,
         stridex: hipblasStride, y: *const hipComplex, incy: i64, stridey: hipblasStride, batchCount: i64,
         result: *mut hipComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdot()`].
+    /// As [`hipblasSdot()`].
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasCdotu_v2(handle: hipblasHandle_t, n: c_int, x: *const hipComplex, incx: c_int,
         y: *const hipComplex, incy: c_int, result: *mut hipComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdot()`], with 64-bit integers.
+    /// As [`hipblasSdot()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasCdotu_v2_64(handle: hipblasHandle_t, n: i64, x: *const hipComplex, incx: i64,
@@ -278,14 +278,14 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     "6.2" pub fn hipblasCgels_v2(handle: hipblasHandle_t, trans: hipblasOperation_t, m: c_int, n: c_int, nrhs: c_int,
         A: *mut hipComplex, lda: c_int, B: *mut hipComplex, ldb: c_int, info: *mut c_int,
         deviceInfo: *mut c_int) -> hipblasStatus_t;
-    /// As [`hipblasHgemmBatched()`].
+    /// As [`hipblasSgemmBatched()`].
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasCgemmBatched_v2(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t,
         m: c_int, n: c_int, k: c_int, alpha: *const hipComplex, AP: *const *const hipComplex, lda: c_int,
         BP: *const *const hipComplex, ldb: c_int, beta: *const hipComplex, CP: *const *mut hipComplex, ldc: c_int,
         batchCount: c_int) -> hipblasStatus_t;
-    /// As [`hipblasHgemmStridedBatched()`].
+    /// As [`hipblasSgemmStridedBatched()`].
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasCgemmStridedBatched_v2(handle: hipblasHandle_t, transA: hipblasOperation_t,
@@ -293,7 +293,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
         lda: c_int, strideA: c_longlong, BP: *const hipComplex, ldb: c_int, strideB: c_longlong,
         beta: *const hipComplex, CP: *mut hipComplex, ldc: c_int, strideC: c_longlong,
         batchCount: c_int) -> hipblasStatus_t;
-    /// As [`hipblasHgemm()`].
+    /// As [`hipblasSgemm()`].
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasCgemm_v2(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t,
@@ -2013,31 +2013,31 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
         alpha: *const c_void, A: *mut c_void, lda: c_int, strideA: hipblasStride, B: *mut c_void, ldb: c_int,
         strideB: hipblasStride, batchCount: c_int, invA: *const c_void, invAsize: c_int, strideInvA: hipblasStride,
         computeType: hipDataType) -> hipblasStatus_t;
-    /// As [`hipblasHaxpyBatched()`].
+    /// As [`hipblasSaxpyBatched()`].
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasZaxpyBatched_v2(handle: hipblasHandle_t, n: c_int, alpha: *const hipDoubleComplex,
         x: *const *const hipDoubleComplex, incx: c_int, y: *const *mut hipDoubleComplex, incy: c_int,
         batchCount: c_int) -> hipblasStatus_t;
-    /// As [`hipblasHaxpyBatched()`], with 64-bit integers.
+    /// As [`hipblasSaxpyBatched()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasZaxpyBatched_v2_64(handle: hipblasHandle_t, n: i64, alpha: *const hipDoubleComplex,
         x: *const *const hipDoubleComplex, incx: i64, y: *const *mut hipDoubleComplex, incy: i64,
         batchCount: i64) -> hipblasStatus_t;
-    /// As [`hipblasHaxpyStridedBatched()`].
+    /// As [`hipblasSaxpyStridedBatched()`].
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasZaxpyStridedBatched_v2(handle: hipblasHandle_t, n: c_int, alpha: *const hipDoubleComplex,
         x: *const hipDoubleComplex, incx: c_int, stridex: hipblasStride, y: *mut hipDoubleComplex, incy: c_int,
         stridey: hipblasStride, batchCount: c_int) -> hipblasStatus_t;
-    /// As [`hipblasHaxpyStridedBatched()`], with 64-bit integers.
+    /// As [`hipblasSaxpyStridedBatched()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasZaxpyStridedBatched_v2_64(handle: hipblasHandle_t, n: i64, alpha: *const hipDoubleComplex,
         x: *const hipDoubleComplex, incx: i64, stridex: hipblasStride, y: *mut hipDoubleComplex, incy: i64,
         stridey: hipblasStride, batchCount: i64) -> hipblasStatus_t;
-    /// As [`hipblasHaxpy()`].
+    /// As [`hipblasSaxpy()`].
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasZaxpy_v2(handle: hipblasHandle_t, n: c_int, alpha: *const hipDoubleComplex,
@@ -2045,7 +2045,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
 }
 
 rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
-    /// As [`hipblasHaxpy()`], with 64-bit integers.
+    /// As [`hipblasSaxpy()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasZaxpy_v2_64(handle: hipblasHandle_t, n: i64, alpha: *const hipDoubleComplex,
@@ -2101,70 +2101,70 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     "6.2" pub fn hipblasZdgmm_v2(handle: hipblasHandle_t, side: hipblasSideMode_t, m: c_int, n: c_int,
         AP: *const hipDoubleComplex, lda: c_int, x: *const hipDoubleComplex, incx: c_int, CP: *mut hipDoubleComplex,
         ldc: c_int) -> hipblasStatus_t;
-    /// As [`hipblasHdotBatched()`].
+    /// As [`hipblasSdotBatched()`].
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasZdotcBatched_v2(handle: hipblasHandle_t, n: c_int, x: *const *const hipDoubleComplex,
         incx: c_int, y: *const *const hipDoubleComplex, incy: c_int, batchCount: c_int,
         result: *mut hipDoubleComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdotBatched()`], with 64-bit integers.
+    /// As [`hipblasSdotBatched()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasZdotcBatched_v2_64(handle: hipblasHandle_t, n: i64, x: *const *const hipDoubleComplex,
         incx: i64, y: *const *const hipDoubleComplex, incy: i64, batchCount: i64,
         result: *mut hipDoubleComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdotStridedBatched()`].
+    /// As [`hipblasSdotStridedBatched()`].
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasZdotcStridedBatched_v2(handle: hipblasHandle_t, n: c_int, x: *const hipDoubleComplex,
         incx: c_int, stridex: hipblasStride, y: *const hipDoubleComplex, incy: c_int, stridey: hipblasStride,
         batchCount: c_int, result: *mut hipDoubleComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdotStridedBatched()`], with 64-bit integers.
+    /// As [`hipblasSdotStridedBatched()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasZdotcStridedBatched_v2_64(handle: hipblasHandle_t, n: i64, x: *const hipDoubleComplex,
         incx: i64, stridex: hipblasStride, y: *const hipDoubleComplex, incy: i64, stridey: hipblasStride,
         batchCount: i64, result: *mut hipDoubleComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdot()`].
+    /// As [`hipblasSdot()`].
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasZdotc_v2(handle: hipblasHandle_t, n: c_int, x: *const hipDoubleComplex, incx: c_int,
         y: *const hipDoubleComplex, incy: c_int, result: *mut hipDoubleComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdot()`], with 64-bit integers.
+    /// As [`hipblasSdot()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasZdotc_v2_64(handle: hipblasHandle_t, n: i64, x: *const hipDoubleComplex, incx: i64,
         y: *const hipDoubleComplex, incy: i64, result: *mut hipDoubleComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdotBatched()`].
+    /// As [`hipblasSdotBatched()`].
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasZdotuBatched_v2(handle: hipblasHandle_t, n: c_int, x: *const *const hipDoubleComplex,
         incx: c_int, y: *const *const hipDoubleComplex, incy: c_int, batchCount: c_int,
         result: *mut hipDoubleComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdotBatched()`], with 64-bit integers.
+    /// As [`hipblasSdotBatched()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasZdotuBatched_v2_64(handle: hipblasHandle_t, n: i64, x: *const *const hipDoubleComplex,
         incx: i64, y: *const *const hipDoubleComplex, incy: i64, batchCount: i64,
         result: *mut hipDoubleComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdotStridedBatched()`].
+    /// As [`hipblasSdotStridedBatched()`].
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasZdotuStridedBatched_v2(handle: hipblasHandle_t, n: c_int, x: *const hipDoubleComplex,
         incx: c_int, stridex: hipblasStride, y: *const hipDoubleComplex, incy: c_int, stridey: hipblasStride,
         batchCount: c_int, result: *mut hipDoubleComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdotStridedBatched()`], with 64-bit integers.
+    /// As [`hipblasSdotStridedBatched()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasZdotuStridedBatched_v2_64(handle: hipblasHandle_t, n: i64, x: *const hipDoubleComplex,
         incx: i64, stridex: hipblasStride, y: *const hipDoubleComplex, incy: i64, stridey: hipblasStride,
         batchCount: i64, result: *mut hipDoubleComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdot()`].
+    /// As [`hipblasSdot()`].
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasZdotu_v2(handle: hipblasHandle_t, n: c_int, x: *const hipDoubleComplex, incx: c_int,
         y: *const hipDoubleComplex, incy: c_int, result: *mut hipDoubleComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdot()`], with 64-bit integers.
+    /// As [`hipblasSdot()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasZdotu_v2_64(handle: hipblasHandle_t, n: i64, x: *const hipDoubleComplex, incx: i64,
@@ -2316,14 +2316,14 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     "6.2" pub fn hipblasZgels_v2(handle: hipblasHandle_t, trans: hipblasOperation_t, m: c_int, n: c_int, nrhs: c_int,
         A: *mut hipDoubleComplex, lda: c_int, B: *mut hipDoubleComplex, ldb: c_int, info: *mut c_int,
         deviceInfo: *mut c_int) -> hipblasStatus_t;
-    /// As [`hipblasHgemmBatched()`].
+    /// As [`hipblasSgemmBatched()`].
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasZgemmBatched_v2(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t,
         m: c_int, n: c_int, k: c_int, alpha: *const hipDoubleComplex, AP: *const *const hipDoubleComplex, lda: c_int,
         BP: *const *const hipDoubleComplex, ldb: c_int, beta: *const hipDoubleComplex, CP: *const *mut hipDoubleComplex,
         ldc: c_int, batchCount: c_int) -> hipblasStatus_t;
-    /// As [`hipblasHgemmStridedBatched()`].
+    /// As [`hipblasSgemmStridedBatched()`].
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasZgemmStridedBatched_v2(handle: hipblasHandle_t, transA: hipblasOperation_t,
@@ -2331,7 +2331,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
         AP: *const hipDoubleComplex, lda: c_int, strideA: c_longlong, BP: *const hipDoubleComplex, ldb: c_int,
         strideB: c_longlong, beta: *const hipDoubleComplex, CP: *mut hipDoubleComplex, ldc: c_int, strideC: c_longlong,
         batchCount: c_int) -> hipblasStatus_t;
-    /// As [`hipblasHgemm()`].
+    /// As [`hipblasSgemm()`].
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipblasZgemm_v2(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t,

@@ -47,21 +47,21 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     "6.3" pub fn hipblasCgeam_v2_64(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t,
         m: i64, n: i64, alpha: *const hipComplex, AP: *const hipComplex, lda: i64, beta: *const hipComplex,
         BP: *const hipComplex, ldb: i64, CP: *mut hipComplex, ldc: i64) -> hipblasStatus_t;
-    /// As [`hipblasHgemmBatched()`], with 64-bit integers.
+    /// As [`hipblasSgemmBatched()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
     "6.3" pub fn hipblasCgemmBatched_v2_64(handle: hipblasHandle_t, transA: hipblasOperation_t,
         transB: hipblasOperation_t, m: i64, n: i64, k: i64, alpha: *const hipComplex, AP: *const *const hipComplex,
         lda: i64, BP: *const *const hipComplex, ldb: i64, beta: *const hipComplex, CP: *const *mut hipComplex, ldc: i64,
         batchCount: i64) -> hipblasStatus_t;
-    /// As [`hipblasHgemmStridedBatched()`], with 64-bit integers.
+    /// As [`hipblasSgemmStridedBatched()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
     "6.3" pub fn hipblasCgemmStridedBatched_v2_64(handle: hipblasHandle_t, transA: hipblasOperation_t,
         transB: hipblasOperation_t, m: i64, n: i64, k: i64, alpha: *const hipComplex, AP: *const hipComplex, lda: i64,
         strideA: c_longlong, BP: *const hipComplex, ldb: i64, strideB: c_longlong, beta: *const hipComplex,
         CP: *mut hipComplex, ldc: i64, strideC: c_longlong, batchCount: i64) -> hipblasStatus_t;
-    /// As [`hipblasHgemm()`], with 64-bit integers.
+    /// As [`hipblasSgemm()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
     "6.3" pub fn hipblasCgemm_v2_64(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t,
@@ -381,14 +381,14 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
         m: i64, n: i64, alpha: *const hipDoubleComplex, AP: *const hipDoubleComplex, lda: i64,
         beta: *const hipDoubleComplex, BP: *const hipDoubleComplex, ldb: i64, CP: *mut hipDoubleComplex,
         ldc: i64) -> hipblasStatus_t;
-    /// As [`hipblasHgemmBatched()`], with 64-bit integers.
+    /// As [`hipblasSgemmBatched()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
     "6.3" pub fn hipblasZgemmBatched_v2_64(handle: hipblasHandle_t, transA: hipblasOperation_t,
         transB: hipblasOperation_t, m: i64, n: i64, k: i64, alpha: *const hipDoubleComplex,
         AP: *const *const hipDoubleComplex, lda: i64, BP: *const *const hipDoubleComplex, ldb: i64,
         beta: *const hipDoubleComplex, CP: *const *mut hipDoubleComplex, ldc: i64, batchCount: i64) -> hipblasStatus_t;
-    /// As [`hipblasHgemmStridedBatched()`], with 64-bit integers.
+    /// As [`hipblasSgemmStridedBatched()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
     "6.3" pub fn hipblasZgemmStridedBatched_v2_64(handle: hipblasHandle_t, transA: hipblasOperation_t,
@@ -396,7 +396,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
         lda: i64, strideA: c_longlong, BP: *const hipDoubleComplex, ldb: i64, strideB: c_longlong,
         beta: *const hipDoubleComplex, CP: *mut hipDoubleComplex, ldc: i64, strideC: c_longlong,
         batchCount: i64) -> hipblasStatus_t;
-    /// As [`hipblasHgemm()`], with 64-bit integers.
+    /// As [`hipblasSgemm()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
     "6.3" pub fn hipblasZgemm_v2_64(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t,

@@ -133,25 +133,25 @@ impl rocm_loader::MissingValue for hipblasStatus_t {
 }
 
 rocm_loader::bindings! { binding = crate::BINDING;
-    /// As [`hipblasHdot()`].
+    /// As [`hipblasSdot()`].
     "5.7" pub fn hipblasBfdot(handle: hipblasHandle_t, n: c_int, x: *const hipblasBfloat16, incx: c_int,
         y: *const hipblasBfloat16, incy: c_int, result: *mut hipblasBfloat16) -> hipblasStatus_t;
-    /// As [`hipblasHdotBatched()`].
+    /// As [`hipblasSdotBatched()`].
     "5.7" pub fn hipblasBfdotBatched(handle: hipblasHandle_t, n: c_int, x: *const *const hipblasBfloat16, incx: c_int,
         y: *const *const hipblasBfloat16, incy: c_int, batchCount: c_int,
         result: *mut hipblasBfloat16) -> hipblasStatus_t;
-    /// As [`hipblasHdotStridedBatched()`].
+    /// As [`hipblasSdotStridedBatched()`].
     "5.7" pub fn hipblasBfdotStridedBatched(handle: hipblasHandle_t, n: c_int, x: *const hipblasBfloat16, incx: c_int,
         stridex: hipblasStride, y: *const hipblasBfloat16, incy: c_int, stridey: hipblasStride, batchCount: c_int,
         result: *mut hipblasBfloat16) -> hipblasStatus_t;
-    /// As [`hipblasHaxpy()`], for complex numbers of single precision.
+    /// As [`hipblasSaxpy()`], for complex numbers of single precision.
     "5.7" pub fn hipblasCaxpy(handle: hipblasHandle_t, n: c_int, alpha: *const hipComplex, x: *const hipComplex,
         incx: c_int, y: *mut hipComplex, incy: c_int) -> hipblasStatus_t;
-    /// As [`hipblasHaxpyBatched()`], for complex numbers of single precision.
+    /// As [`hipblasSaxpyBatched()`], for complex numbers of single precision.
     "5.7" pub fn hipblasCaxpyBatched(handle: hipblasHandle_t, n: c_int, alpha: *const hipComplex,
         x: *const *const hipComplex, incx: c_int, y: *const *mut hipComplex, incy: c_int,
         batchCount: c_int) -> hipblasStatus_t;
-    /// As [`hipblasHaxpyStridedBatched()`], for complex numbers of single precision.
+    /// As [`hipblasSaxpyStridedBatched()`], for complex numbers of single precision.
     "5.7" pub fn hipblasCaxpyStridedBatched(handle: hipblasHandle_t, n: c_int, alpha: *const hipComplex,
         x: *const hipComplex, incx: c_int, stridex: hipblasStride, y: *mut hipComplex, incy: c_int,
         stridey: hipblasStride, batchCount: c_int) -> hipblasStatus_t;
@@ -178,23 +178,23 @@ rocm_loader::bindings! { binding = crate::BINDING;
         AP: *const hipComplex, lda: c_int, strideA: hipblasStride, x: *const hipComplex, incx: c_int,
         stridex: hipblasStride, CP: *mut hipComplex, ldc: c_int, strideC: hipblasStride,
         batchCount: c_int) -> hipblasStatus_t;
-    /// As [`hipblasHdot()`].
+    /// As [`hipblasSdot()`].
     "5.7" pub fn hipblasCdotc(handle: hipblasHandle_t, n: c_int, x: *const hipComplex, incx: c_int,
         y: *const hipComplex, incy: c_int, result: *mut hipComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdotBatched()`].
+    /// As [`hipblasSdotBatched()`].
     "5.7" pub fn hipblasCdotcBatched(handle: hipblasHandle_t, n: c_int, x: *const *const hipComplex, incx: c_int,
         y: *const *const hipComplex, incy: c_int, batchCount: c_int, result: *mut hipComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdotStridedBatched()`].
+    /// As [`hipblasSdotStridedBatched()`].
     "5.7" pub fn hipblasCdotcStridedBatched(handle: hipblasHandle_t, n: c_int, x: *const hipComplex, incx: c_int,
         stridex: hipblasStride, y: *const hipComplex, incy: c_int, stridey: hipblasStride, batchCount: c_int,
         result: *mut hipComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdot()`].
+    /// As [`hipblasSdot()`].
     "5.7" pub fn hipblasCdotu(handle: hipblasHandle_t, n: c_int, x: *const hipComplex, incx: c_int,
         y: *const hipComplex, incy: c_int, result: *mut hipComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdotBatched()`].
+    /// As [`hipblasSdotBatched()`].
     "5.7" pub fn hipblasCdotuBatched(handle: hipblasHandle_t, n: c_int, x: *const *const hipComplex, incx: c_int,
         y: *const *const hipComplex, incy: c_int, batchCount: c_int, result: *mut hipComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdotStridedBatched()`].
+    /// As [`hipblasSdotStridedBatched()`].
     "5.7" pub fn hipblasCdotuStridedBatched(handle: hipblasHandle_t, n: c_int, x: *const hipComplex, incx: c_int,
         stridex: hipblasStride, y: *const hipComplex, incy: c_int, stridey: hipblasStride, batchCount: c_int,
         result: *mut hipComplex) -> hipblasStatus_t;
@@ -238,16 +238,16 @@ rocm_loader::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipblasCgelsStridedBatched(handle: hipblasHandle_t, trans: hipblasOperation_t, m: c_int, n: c_int,
         nrhs: c_int, A: *mut hipComplex, lda: c_int, strideA: hipblasStride, B: *mut hipComplex, ldb: c_int,
         strideB: hipblasStride, info: *mut c_int, deviceInfo: *mut c_int, batchCount: c_int) -> hipblasStatus_t;
-    /// As [`hipblasHgemm()`], for complex numbers of single precision.
+    /// As [`hipblasSgemm()`], for complex numbers of single precision.
     "5.7" pub fn hipblasCgemm(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t, m: c_int,
         n: c_int, k: c_int, alpha: *const hipComplex, AP: *const hipComplex, lda: c_int, BP: *const hipComplex,
         ldb: c_int, beta: *const hipComplex, CP: *mut hipComplex, ldc: c_int) -> hipblasStatus_t;
-    /// As [`hipblasHgemmBatched()`], for complex numbers of single precision.
+    /// As [`hipblasSgemmBatched()`], for complex numbers of single precision.
     "5.7" pub fn hipblasCgemmBatched(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t,
         m: c_int, n: c_int, k: c_int, alpha: *const hipComplex, AP: *const *const hipComplex, lda: c_int,
         BP: *const *const hipComplex, ldb: c_int, beta: *const hipComplex, CP: *const *mut hipComplex, ldc: c_int,
         batchCount: c_int) -> hipblasStatus_t;
-    /// As [`hipblasHgemmStridedBatched()`], for complex numbers of single precision.
+    /// As [`hipblasSgemmStridedBatched()`], for complex numbers of single precision.
     "5.7" pub fn hipblasCgemmStridedBatched(handle: hipblasHandle_t, transA: hipblasOperation_t,
         transB: hipblasOperation_t, m: c_int, n: c_int, k: c_int, alpha: *const hipComplex, AP: *const hipComplex,
         lda: c_int, strideA: c_longlong, BP: *const hipComplex, ldb: c_int, strideB: c_longlong,
@@ -1565,13 +1565,13 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasSasumStridedBatched()`], for double precision.
     "5.7" pub fn hipblasDasumStridedBatched(handle: hipblasHandle_t, n: c_int, x: *const f64, incx: c_int,
         stridex: hipblasStride, batchCount: c_int, result: *mut f64) -> hipblasStatus_t;
-    /// As [`hipblasHaxpy()`], for double precision.
+    /// As [`hipblasSaxpy()`], for double precision.
     "5.7" pub fn hipblasDaxpy(handle: hipblasHandle_t, n: c_int, alpha: *const f64, x: *const f64, incx: c_int,
         y: *mut f64, incy: c_int) -> hipblasStatus_t;
-    /// As [`hipblasHaxpyBatched()`], for double precision.
+    /// As [`hipblasSaxpyBatched()`], for double precision.
     "5.7" pub fn hipblasDaxpyBatched(handle: hipblasHandle_t, n: c_int, alpha: *const f64, x: *const *const f64,
         incx: c_int, y: *const *mut f64, incy: c_int, batchCount: c_int) -> hipblasStatus_t;
-    /// As [`hipblasHaxpyStridedBatched()`], for double precision.
+    /// As [`hipblasSaxpyStridedBatched()`], for double precision.
     "5.7" pub fn hipblasDaxpyStridedBatched(handle: hipblasHandle_t, n: c_int, alpha: *const f64, x: *const f64,
         incx: c_int, stridex: hipblasStride, y: *mut f64, incy: c_int, stridey: hipblasStride,
         batchCount: c_int) -> hipblasStatus_t;
@@ -1598,13 +1598,13 @@ rocm_loader::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipblasDdgmmStridedBatched(handle: hipblasHandle_t, side: hipblasSideMode_t, m: c_int, n: c_int,
         AP: *const f64, lda: c_int, strideA: hipblasStride, x: *const f64, incx: c_int, stridex: hipblasStride,
         CP: *mut f64, ldc: c_int, strideC: hipblasStride, batchCount: c_int) -> hipblasStatus_t;
-    /// As [`hipblasHdot()`], for double precision.
+    /// As [`hipblasSdot()`], for double precision.
     "5.7" pub fn hipblasDdot(handle: hipblasHandle_t, n: c_int, x: *const f64, incx: c_int, y: *const f64, incy: c_int,
         result: *mut f64) -> hipblasStatus_t;
-    /// As [`hipblasHdotBatched()`], for double precision.
+    /// As [`hipblasSdotBatched()`], for double precision.
     "5.7" pub fn hipblasDdotBatched(handle: hipblasHandle_t, n: c_int, x: *const *const f64, incx: c_int,
         y: *const *const f64, incy: c_int, batchCount: c_int, result: *mut f64) -> hipblasStatus_t;
-    /// As [`hipblasHdotStridedBatched()`], for double precision.
+    /// As [`hipblasSdotStridedBatched()`], for double precision.
     "5.7" pub fn hipblasDdotStridedBatched(handle: hipblasHandle_t, n: c_int, x: *const f64, incx: c_int,
         stridex: hipblasStride, y: *const f64, incy: c_int, stridey: hipblasStride, batchCount: c_int,
         result: *mut f64) -> hipblasStatus_t;
@@ -1647,15 +1647,15 @@ rocm_loader::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipblasDgelsStridedBatched(handle: hipblasHandle_t, trans: hipblasOperation_t, m: c_int, n: c_int,
         nrhs: c_int, A: *mut f64, lda: c_int, strideA: hipblasStride, B: *mut f64, ldb: c_int, strideB: hipblasStride,
         info: *mut c_int, deviceInfo: *mut c_int, batch_count: c_int) -> hipblasStatus_t;
-    /// As [`hipblasHgemm()`], for double precision.
+    /// As [`hipblasSgemm()`], for double precision.
     "5.7" pub fn hipblasDgemm(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t, m: c_int,
         n: c_int, k: c_int, alpha: *const f64, AP: *const f64, lda: c_int, BP: *const f64, ldb: c_int, beta: *const f64,
         CP: *mut f64, ldc: c_int) -> hipblasStatus_t;
-    /// As [`hipblasHgemmBatched()`], for double precision.
+    /// As [`hipblasSgemmBatched()`], for double precision.
     "5.7" pub fn hipblasDgemmBatched(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t,
         m: c_int, n: c_int, k: c_int, alpha: *const f64, AP: *const *const f64, lda: c_int, BP: *const *const f64,
         ldb: c_int, beta: *const f64, CP: *const *mut f64, ldc: c_int, batchCount: c_int) -> hipblasStatus_t;
-    /// As [`hipblasHgemmStridedBatched()`], for double precision.
+    /// As [`hipblasSgemmStridedBatched()`], for double precision.
     "5.7" pub fn hipblasDgemmStridedBatched(handle: hipblasHandle_t, transA: hipblasOperation_t,
         transB: hipblasOperation_t, m: c_int, n: c_int, k: c_int, alpha: *const f64, AP: *const f64, lda: c_int,
         strideA: c_longlong, BP: *const f64, ldb: c_int, strideB: c_longlong, beta: *const f64, CP: *mut f64,
@@ -2100,241 +2100,37 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// - `stream` (in): specifies the stream into which this transfer request is queued
     "5.7" pub fn hipblasGetVectorAsync(n: c_int, elemSize: c_int, x: *const c_void, incx: c_int, y: *mut c_void,
         incy: c_int, stream: hipStream_t) -> hipblasStatus_t;
-    /// axpy computes constant alpha multiplied by vector x, plus vector y
-    ///
-    /// y := alpha \* x + y
-    ///
-    /// - Supported precisions in rocBLAS : h,s,d,c,z
-    ///
-    /// # Parameters
-    ///
-    /// - `handle` (in): handle to the hipblas library context queue.
-    /// - `n` (in): the number of elements in x and y.
-    /// - `alpha` (in): device pointer or host pointer to specify the scalar alpha.
-    /// - `x` (in): device pointer storing vector x.
-    /// - `incx` (in): specifies the increment for the elements of x.
-    /// - `y` (out): device pointer storing vector y.
-    /// - `incy` (inout): specifies the increment for the elements of y.
+    /// As [`hipblasSaxpy()`], for half precision.
     "5.7" pub fn hipblasHaxpy(handle: hipblasHandle_t, n: c_int, alpha: *const hipblasHalf, x: *const hipblasHalf,
         incx: c_int, y: *mut hipblasHalf, incy: c_int) -> hipblasStatus_t;
-    /// `axpyBatched` compute y := alpha \* x + y over a set of batched vectors.
-    ///
-    /// - Supported precisions in rocBLAS : h,s,d,c,z
-    ///
-    /// # Parameters
-    ///
-    /// - `handle` (in): handle to the hipblas library context queue.
-    /// - `n` (in): the number of elements in x and y.
-    /// - `alpha` (in): specifies the scalar alpha.
-    /// - `x` (in): pointer storing vector x on the GPU.
-    /// - `incx` (in): specifies the increment for the elements of x.
-    /// - `y` (out): pointer storing vector y on the GPU.
-    /// - `incy` (inout): specifies the increment for the elements of y.
-    /// - `batchCount` (in): number of instances in the batch
+    /// As [`hipblasSaxpyBatched()`], for half precision.
     "5.7" pub fn hipblasHaxpyBatched(handle: hipblasHandle_t, n: c_int, alpha: *const hipblasHalf,
         x: *const *const hipblasHalf, incx: c_int, y: *const *mut hipblasHalf, incy: c_int,
         batchCount: c_int) -> hipblasStatus_t;
-    /// `axpyStridedBatched` compute y := alpha \* x + y over a set of strided batched vectors.
-    ///
-    /// - Supported precisions in rocBLAS : h,s,d,c,z
-    ///
-    /// # Parameters
-    ///
-    /// - `handle` (in): handle to the hipblas library context queue.
-    /// - `n` (in)
-    /// - `alpha` (in): specifies the scalar alpha.
-    /// - `x` (in): pointer storing vector x on the GPU.
-    /// - `incx` (in): specifies the increment for the elements of x.
-    /// - `stridex` (in): specifies the increment between vectors of x.
-    /// - `y` (out): pointer storing vector y on the GPU.
-    /// - `incy` (inout): specifies the increment for the elements of y.
-    /// - `stridey` (in): specifies the increment between vectors of y.
-    /// - `batchCount` (in): number of instances in the batch
+    /// As [`hipblasSaxpyStridedBatched()`], for half precision.
     "5.7" pub fn hipblasHaxpyStridedBatched(handle: hipblasHandle_t, n: c_int, alpha: *const hipblasHalf,
         x: *const hipblasHalf, incx: c_int, stridex: hipblasStride, y: *mut hipblasHalf, incy: c_int,
         stridey: hipblasStride, batchCount: c_int) -> hipblasStatus_t;
-    /// dot(u) performs the dot product of vectors x and y
-    ///
-    /// result = x \* y;
-    ///
-    /// dotc performs the dot product of the conjugate of complex vector x and complex vector y
-    ///
-    /// result = conjugate (x) \* y;
-    ///
-    /// - Supported precisions in rocBLAS : h,bf,s,d,c,z
-    ///
-    /// # Parameters
-    ///
-    /// - `handle` (in): handle to the hipblas library context queue.
-    /// - `n` (in): the number of elements in x and y.
-    /// - `x` (in): device pointer storing vector x.
-    /// - `incx` (in): specifies the increment for the elements of y.
-    /// - `y` (in): device pointer storing vector y.
-    /// - `incy` (in): specifies the increment for the elements of y.
-    /// - `result` (inout): device pointer or host pointer to store the dot product. return is 0.0 if n \<= 0.
+    /// As [`hipblasSdot()`], for half precision.
     "5.7" pub fn hipblasHdot(handle: hipblasHandle_t, n: c_int, x: *const hipblasHalf, incx: c_int,
         y: *const hipblasHalf, incy: c_int, result: *mut hipblasHalf) -> hipblasStatus_t;
-    /// `dotBatched`(u) performs a batch of dot products of vectors x and y
-    ///
-    /// `result_i` = `x_i` \* `y_i`;
-    ///
-    /// `dotcBatched` performs a batch of dot products of the conjugate of complex vector x and complex vector y
-    ///
-    /// `result_i` = conjugate (`x_i`) \* `y_i`;
-    ///
-    /// where (`x_i`, `y_i`) is the i-th instance of the batch.
-    /// `x_i` and `y_i` are vectors, for i = 1, ..., `batchCount`
-    ///
-    /// - Supported precisions in rocBLAS : h,bf,s,d,c,z
-    ///
-    /// # Parameters
-    ///
-    /// - `handle` (in): handle to the hipblas library context queue.
-    /// - `n` (in): the number of elements in each `x_i` and `y_i`.
-    /// - `x` (in): device array of device pointers storing each vector `x_i`.
-    /// - `incx` (in): specifies the increment for the elements of each `x_i`.
-    /// - `y` (in): device array of device pointers storing each vector `y_i`.
-    /// - `incy` (in): specifies the increment for the elements of each `y_i`.
-    /// - `batchCount` (in): number of instances in the batch
-    /// - `result` (inout): device array or host array of `batchCount` size to store the dot products of each batch. return 0.0 for each element if n \<= 0.
+    /// As [`hipblasSdotBatched()`], for half precision.
     "5.7" pub fn hipblasHdotBatched(handle: hipblasHandle_t, n: c_int, x: *const *const hipblasHalf, incx: c_int,
         y: *const *const hipblasHalf, incy: c_int, batchCount: c_int, result: *mut hipblasHalf) -> hipblasStatus_t;
-    /// `dotStridedBatched`(u) performs a batch of dot products of vectors x and y
-    ///
-    /// `result_i` = `x_i` \* `y_i`;
-    ///
-    /// `dotcStridedBatched` performs a batch of dot products of the conjugate of complex vector x and complex vector y
-    ///
-    /// `result_i` = conjugate (`x_i`) \* `y_i`;
-    ///
-    /// where (`x_i`, `y_i`) is the i-th instance of the batch.
-    /// `x_i` and `y_i` are vectors, for i = 1, ..., `batchCount`
-    ///
-    /// - Supported precisions in rocBLAS : h,bf,s,d,c,z
-    ///
-    /// # Parameters
-    ///
-    /// - `handle` (in): handle to the hipblas library context queue.
-    /// - `n` (in): the number of elements in each `x_i` and `y_i`.
-    /// - `x` (in): device pointer to the first vector (`x_1`) in the batch.
-    /// - `incx` (in): specifies the increment for the elements of each `x_i`.
-    /// - `stridex` (in): stride from the start of one vector (`x_i`) and the next one (`x_i`+1)
-    /// - `y` (in): device pointer to the first vector (`y_1`) in the batch.
-    /// - `incy` (in): specifies the increment for the elements of each `y_i`.
-    /// - `stridey` (in): stride from the start of one vector (`y_i`) and the next one (`y_i`+1)
-    /// - `batchCount` (in): number of instances in the batch
-    /// - `result` (inout): device array or host array of `batchCount` size to store the dot products of each batch. return 0.0 for each element if n \<= 0.
+    /// As [`hipblasSdotStridedBatched()`], for half precision.
     "5.7" pub fn hipblasHdotStridedBatched(handle: hipblasHandle_t, n: c_int, x: *const hipblasHalf, incx: c_int,
         stridex: hipblasStride, y: *const hipblasHalf, incy: c_int, stridey: hipblasStride, batchCount: c_int,
         result: *mut hipblasHalf) -> hipblasStatus_t;
-    /// gemm performs one of the matrix-matrix operations
-    ///
-    /// C = alpha\*op( A )\*op( B ) + beta\*C,
-    ///
-    /// where op( X ) is one of
-    ///
-    /// op( X ) = X or
-    /// op( X ) = X\*\*T or
-    /// op( X ) = X\*\*H,
-    ///
-    /// alpha and beta are scalars, and A, B and C are matrices, with
-    /// op( A ) an m by k matrix, op( B ) a k by n matrix and C an m by n matrix.
-    ///
-    /// - Supported precisions in rocBLAS : h,s,d,c,z
-    ///
-    /// .
-    ///
-    /// # Parameters
-    ///
-    /// - `handle` (in)
-    /// - `transA` (in): specifies the form of op( A )
-    /// - `transB` (in): specifies the form of op( B )
-    /// - `m` (in): number or rows of matrices op( A ) and C
-    /// - `n` (in): number of columns of matrices op( B ) and C
-    /// - `k` (in): number of columns of matrix op( A ) and number of rows of matrix op( B )
-    /// - `alpha` (in): device pointer or host pointer specifying the scalar alpha.
-    /// - `AP` (in): device pointer storing matrix A.
-    /// - `lda` (in): specifies the leading dimension of A.
-    /// - `BP` (in): device pointer storing matrix B.
-    /// - `ldb` (in): specifies the leading dimension of B.
-    /// - `beta` (in): device pointer or host pointer specifying the scalar beta.
-    /// - `CP` (in, out): device pointer storing matrix C on the GPU.
-    /// - `ldc` (in): specifies the leading dimension of C.
+    /// As [`hipblasSgemm()`], for half precision.
     "5.7" pub fn hipblasHgemm(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t, m: c_int,
         n: c_int, k: c_int, alpha: *const hipblasHalf, AP: *const hipblasHalf, lda: c_int, BP: *const hipblasHalf,
         ldb: c_int, beta: *const hipblasHalf, CP: *mut hipblasHalf, ldc: c_int) -> hipblasStatus_t;
-    /// `gemmBatched` performs one of the batched matrix-matrix operations
-    /// `C_i` = alpha\*op( `A_i` )\*op( `B_i` ) + beta\*`C_i`, for i = 1, ..., `batchCount`.
-    ///
-    /// where op( X ) is one of
-    /// op( X ) = X or
-    /// op( X ) = X\*\*T or
-    /// op( X ) = X\*\*H,
-    /// alpha and beta are scalars, and A, B and C are strided batched matrices, with
-    /// op( A ) an m by k by `batchCount` `strided_batched` matrix,
-    /// op( B ) an k by n by `batchCount` `strided_batched` matrix and
-    /// C an m by n by `batchCount` `strided_batched` matrix.
-    ///
-    /// - Supported precisions in rocBLAS : h,s,d,c,z
-    ///
-    /// # Parameters
-    ///
-    /// - `handle` (in): handle to the hipblas library context queue.
-    /// - `transA` (in): specifies the form of op( A )
-    /// - `transB` (in): specifies the form of op( B )
-    /// - `m` (in): matrix dimension m.
-    /// - `n` (in): matrix dimension n.
-    /// - `k` (in): matrix dimension k.
-    /// - `alpha` (in): device pointer or host pointer specifying the scalar alpha.
-    /// - `AP` (in): device array of device pointers storing each matrix `A_i`.
-    /// - `lda` (in): specifies the leading dimension of each `A_i`.
-    /// - `BP` (in): device array of device pointers storing each matrix `B_i`.
-    /// - `ldb` (in): specifies the leading dimension of each `B_i`.
-    /// - `beta` (in): device pointer or host pointer specifying the scalar beta.
-    /// - `CP` (in, out): device array of device pointers storing each matrix `C_i`.
-    /// - `ldc` (in): specifies the leading dimension of each `C_i`.
-    /// - `batchCount` (in): number of gemm operations in the batch
+    /// As [`hipblasSgemmBatched()`], for half precision.
     "5.7" pub fn hipblasHgemmBatched(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t,
         m: c_int, n: c_int, k: c_int, alpha: *const hipblasHalf, AP: *const *const hipblasHalf, lda: c_int,
         BP: *const *const hipblasHalf, ldb: c_int, beta: *const hipblasHalf, CP: *const *mut hipblasHalf, ldc: c_int,
         batchCount: c_int) -> hipblasStatus_t;
-    /// `gemmStridedBatched` performs one of the strided batched matrix-matrix operations
-    ///
-    /// `C_i` = alpha\*op( `A_i` )\*op( `B_i` ) + beta\*`C_i`, for i = 1, ..., `batchCount`.
-    ///
-    /// where op( X ) is one of
-    ///
-    /// op( X ) = X or
-    /// op( X ) = X\*\*T or
-    /// op( X ) = X\*\*H,
-    ///
-    /// alpha and beta are scalars, and A, B and C are strided batched matrices, with
-    /// op( A ) an m by k by `batchCount` `strided_batched` matrix,
-    /// op( B ) an k by n by `batchCount` `strided_batched` matrix and
-    /// C an m by n by `batchCount` `strided_batched` matrix.
-    ///
-    /// - Supported precisions in rocBLAS : h,s,d,c,z
-    ///
-    /// # Parameters
-    ///
-    /// - `handle` (in): handle to the hipblas library context queue.
-    /// - `transA` (in): specifies the form of op( A )
-    /// - `transB` (in): specifies the form of op( B )
-    /// - `m` (in): matrix dimension m.
-    /// - `n` (in): matrix dimension n.
-    /// - `k` (in): matrix dimension k.
-    /// - `alpha` (in): device pointer or host pointer specifying the scalar alpha.
-    /// - `AP` (in): device pointer pointing to the first matrix `A_1`.
-    /// - `lda` (in): specifies the leading dimension of each `A_i`.
-    /// - `strideA` (in): stride from the start of one `A_i` matrix to the next A\_(i + 1).
-    /// - `BP` (in): device pointer pointing to the first matrix `B_1`.
-    /// - `ldb` (in): specifies the leading dimension of each `B_i`.
-    /// - `strideB` (in): stride from the start of one `B_i` matrix to the next B\_(i + 1).
-    /// - `beta` (in): device pointer or host pointer specifying the scalar beta.
-    /// - `CP` (in, out): device pointer pointing to the first matrix `C_1`.
-    /// - `ldc` (in): specifies the leading dimension of each `C_i`.
-    /// - `strideC` (in): stride from the start of one `C_i` matrix to the next C\_(i + 1).
-    /// - `batchCount` (in): number of gemm operatons in the batch
+    /// As [`hipblasSgemmStridedBatched()`], for half precision.
     "5.7" pub fn hipblasHgemmStridedBatched(handle: hipblasHandle_t, transA: hipblasOperation_t,
         transB: hipblasOperation_t, m: c_int, n: c_int, k: c_int, alpha: *const hipblasHalf, AP: *const hipblasHalf,
         lda: c_int, strideA: c_longlong, BP: *const hipblasHalf, ldb: c_int, strideB: c_longlong,
@@ -2528,13 +2324,55 @@ rocm_loader::bindings! { binding = crate::BINDING;
 }
 
 rocm_loader::bindings! { binding = crate::BINDING;
-    /// As [`hipblasHaxpy()`], for single precision.
+    /// axpy computes constant alpha multiplied by vector x, plus vector y
+    ///
+    /// y := alpha \* x + y
+    ///
+    /// - Supported precisions in rocBLAS : h,s,d,c,z
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipblas library context queue.
+    /// - `n` (in): the number of elements in x and y.
+    /// - `alpha` (in): device pointer or host pointer to specify the scalar alpha.
+    /// - `x` (in): device pointer storing vector x.
+    /// - `incx` (in): specifies the increment for the elements of x.
+    /// - `y` (out): device pointer storing vector y.
+    /// - `incy` (inout): specifies the increment for the elements of y.
     "5.7" pub fn hipblasSaxpy(handle: hipblasHandle_t, n: c_int, alpha: *const f32, x: *const f32, incx: c_int,
         y: *mut f32, incy: c_int) -> hipblasStatus_t;
-    /// As [`hipblasHaxpyBatched()`], for single precision.
+    /// `axpyBatched` compute y := alpha \* x + y over a set of batched vectors.
+    ///
+    /// - Supported precisions in rocBLAS : h,s,d,c,z
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipblas library context queue.
+    /// - `n` (in): the number of elements in x and y.
+    /// - `alpha` (in): specifies the scalar alpha.
+    /// - `x` (in): pointer storing vector x on the GPU.
+    /// - `incx` (in): specifies the increment for the elements of x.
+    /// - `y` (out): pointer storing vector y on the GPU.
+    /// - `incy` (inout): specifies the increment for the elements of y.
+    /// - `batchCount` (in): number of instances in the batch
     "5.7" pub fn hipblasSaxpyBatched(handle: hipblasHandle_t, n: c_int, alpha: *const f32, x: *const *const f32,
         incx: c_int, y: *const *mut f32, incy: c_int, batchCount: c_int) -> hipblasStatus_t;
-    /// As [`hipblasHaxpyStridedBatched()`], for single precision.
+    /// `axpyStridedBatched` compute y := alpha \* x + y over a set of strided batched vectors.
+    ///
+    /// - Supported precisions in rocBLAS : h,s,d,c,z
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipblas library context queue.
+    /// - `n` (in)
+    /// - `alpha` (in): specifies the scalar alpha.
+    /// - `x` (in): pointer storing vector x on the GPU.
+    /// - `incx` (in): specifies the increment for the elements of x.
+    /// - `stridex` (in): specifies the increment between vectors of x.
+    /// - `y` (out): pointer storing vector y on the GPU.
+    /// - `incy` (inout): specifies the increment for the elements of y.
+    /// - `stridey` (in): specifies the increment between vectors of y.
+    /// - `batchCount` (in): number of instances in the batch
     "5.7" pub fn hipblasSaxpyStridedBatched(handle: hipblasHandle_t, n: c_int, alpha: *const f32, x: *const f32,
         incx: c_int, stridex: hipblasStride, y: *mut f32, incy: c_int, stridey: hipblasStride,
         batchCount: c_int) -> hipblasStatus_t;
@@ -2696,13 +2534,77 @@ rocm_loader::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipblasSdgmmStridedBatched(handle: hipblasHandle_t, side: hipblasSideMode_t, m: c_int, n: c_int,
         AP: *const f32, lda: c_int, strideA: hipblasStride, x: *const f32, incx: c_int, stridex: hipblasStride,
         CP: *mut f32, ldc: c_int, strideC: hipblasStride, batchCount: c_int) -> hipblasStatus_t;
-    /// As [`hipblasHdot()`], for single precision.
+    /// dot(u) performs the dot product of vectors x and y
+    ///
+    /// result = x \* y;
+    ///
+    /// dotc performs the dot product of the conjugate of complex vector x and complex vector y
+    ///
+    /// result = conjugate (x) \* y;
+    ///
+    /// - Supported precisions in rocBLAS : h,bf,s,d,c,z
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipblas library context queue.
+    /// - `n` (in): the number of elements in x and y.
+    /// - `x` (in): device pointer storing vector x.
+    /// - `incx` (in): specifies the increment for the elements of y.
+    /// - `y` (in): device pointer storing vector y.
+    /// - `incy` (in): specifies the increment for the elements of y.
+    /// - `result` (inout): device pointer or host pointer to store the dot product. return is 0.0 if n \<= 0.
     "5.7" pub fn hipblasSdot(handle: hipblasHandle_t, n: c_int, x: *const f32, incx: c_int, y: *const f32, incy: c_int,
         result: *mut f32) -> hipblasStatus_t;
-    /// As [`hipblasHdotBatched()`], for single precision.
+    /// `dotBatched`(u) performs a batch of dot products of vectors x and y
+    ///
+    /// `result_i` = `x_i` \* `y_i`;
+    ///
+    /// `dotcBatched` performs a batch of dot products of the conjugate of complex vector x and complex vector y
+    ///
+    /// `result_i` = conjugate (`x_i`) \* `y_i`;
+    ///
+    /// where (`x_i`, `y_i`) is the i-th instance of the batch.
+    /// `x_i` and `y_i` are vectors, for i = 1, ..., `batchCount`
+    ///
+    /// - Supported precisions in rocBLAS : h,bf,s,d,c,z
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipblas library context queue.
+    /// - `n` (in): the number of elements in each `x_i` and `y_i`.
+    /// - `x` (in): device array of device pointers storing each vector `x_i`.
+    /// - `incx` (in): specifies the increment for the elements of each `x_i`.
+    /// - `y` (in): device array of device pointers storing each vector `y_i`.
+    /// - `incy` (in): specifies the increment for the elements of each `y_i`.
+    /// - `batchCount` (in): number of instances in the batch
+    /// - `result` (inout): device array or host array of `batchCount` size to store the dot products of each batch. return 0.0 for each element if n \<= 0.
     "5.7" pub fn hipblasSdotBatched(handle: hipblasHandle_t, n: c_int, x: *const *const f32, incx: c_int,
         y: *const *const f32, incy: c_int, batchCount: c_int, result: *mut f32) -> hipblasStatus_t;
-    /// As [`hipblasHdotStridedBatched()`], for single precision.
+    /// `dotStridedBatched`(u) performs a batch of dot products of vectors x and y
+    ///
+    /// `result_i` = `x_i` \* `y_i`;
+    ///
+    /// `dotcStridedBatched` performs a batch of dot products of the conjugate of complex vector x and complex vector y
+    ///
+    /// `result_i` = conjugate (`x_i`) \* `y_i`;
+    ///
+    /// where (`x_i`, `y_i`) is the i-th instance of the batch.
+    /// `x_i` and `y_i` are vectors, for i = 1, ..., `batchCount`
+    ///
+    /// - Supported precisions in rocBLAS : h,bf,s,d,c,z
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipblas library context queue.
+    /// - `n` (in): the number of elements in each `x_i` and `y_i`.
+    /// - `x` (in): device pointer to the first vector (`x_1`) in the batch.
+    /// - `incx` (in): specifies the increment for the elements of each `x_i`.
+    /// - `stridex` (in): stride from the start of one vector (`x_i`) and the next one (`x_i`+1)
+    /// - `y` (in): device pointer to the first vector (`y_1`) in the batch.
+    /// - `incy` (in): specifies the increment for the elements of each `y_i`.
+    /// - `stridey` (in): stride from the start of one vector (`y_i`) and the next one (`y_i`+1)
+    /// - `batchCount` (in): number of instances in the batch
+    /// - `result` (inout): device array or host array of `batchCount` size to store the dot products of each batch. return 0.0 for each element if n \<= 0.
     "5.7" pub fn hipblasSdotStridedBatched(handle: hipblasHandle_t, n: c_int, x: *const f32, incx: c_int,
         stridex: hipblasStride, y: *const f32, incy: c_int, stridey: hipblasStride, batchCount: c_int,
         result: *mut f32) -> hipblasStatus_t;
@@ -3091,15 +2993,113 @@ rocm_loader::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipblasSgelsStridedBatched(handle: hipblasHandle_t, trans: hipblasOperation_t, m: c_int, n: c_int,
         nrhs: c_int, A: *mut f32, lda: c_int, strideA: hipblasStride, B: *mut f32, ldb: c_int, strideB: hipblasStride,
         info: *mut c_int, deviceInfo: *mut c_int, batch_count: c_int) -> hipblasStatus_t;
-    /// As [`hipblasHgemm()`], for single precision.
+    /// gemm performs one of the matrix-matrix operations
+    ///
+    /// C = alpha\*op( A )\*op( B ) + beta\*C,
+    ///
+    /// where op( X ) is one of
+    ///
+    /// op( X ) = X or
+    /// op( X ) = X\*\*T or
+    /// op( X ) = X\*\*H,
+    ///
+    /// alpha and beta are scalars, and A, B and C are matrices, with
+    /// op( A ) an m by k matrix, op( B ) a k by n matrix and C an m by n matrix.
+    ///
+    /// - Supported precisions in rocBLAS : h,s,d,c,z
+    ///
+    /// .
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in)
+    /// - `transA` (in): specifies the form of op( A )
+    /// - `transB` (in): specifies the form of op( B )
+    /// - `m` (in): number or rows of matrices op( A ) and C
+    /// - `n` (in): number of columns of matrices op( B ) and C
+    /// - `k` (in): number of columns of matrix op( A ) and number of rows of matrix op( B )
+    /// - `alpha` (in): device pointer or host pointer specifying the scalar alpha.
+    /// - `AP` (in): device pointer storing matrix A.
+    /// - `lda` (in): specifies the leading dimension of A.
+    /// - `BP` (in): device pointer storing matrix B.
+    /// - `ldb` (in): specifies the leading dimension of B.
+    /// - `beta` (in): device pointer or host pointer specifying the scalar beta.
+    /// - `CP` (in, out): device pointer storing matrix C on the GPU.
+    /// - `ldc` (in): specifies the leading dimension of C.
     "5.7" pub fn hipblasSgemm(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t, m: c_int,
         n: c_int, k: c_int, alpha: *const f32, AP: *const f32, lda: c_int, BP: *const f32, ldb: c_int, beta: *const f32,
         CP: *mut f32, ldc: c_int) -> hipblasStatus_t;
-    /// As [`hipblasHgemmBatched()`], for single precision.
+    /// `gemmBatched` performs one of the batched matrix-matrix operations
+    /// `C_i` = alpha\*op( `A_i` )\*op( `B_i` ) + beta\*`C_i`, for i = 1, ..., `batchCount`.
+    ///
+    /// where op( X ) is one of
+    /// op( X ) = X or
+    /// op( X ) = X\*\*T or
+    /// op( X ) = X\*\*H,
+    /// alpha and beta are scalars, and A, B and C are strided batched matrices, with
+    /// op( A ) an m by k by `batchCount` `strided_batched` matrix,
+    /// op( B ) an k by n by `batchCount` `strided_batched` matrix and
+    /// C an m by n by `batchCount` `strided_batched` matrix.
+    ///
+    /// - Supported precisions in rocBLAS : h,s,d,c,z
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipblas library context queue.
+    /// - `transA` (in): specifies the form of op( A )
+    /// - `transB` (in): specifies the form of op( B )
+    /// - `m` (in): matrix dimension m.
+    /// - `n` (in): matrix dimension n.
+    /// - `k` (in): matrix dimension k.
+    /// - `alpha` (in): device pointer or host pointer specifying the scalar alpha.
+    /// - `AP` (in): device array of device pointers storing each matrix `A_i`.
+    /// - `lda` (in): specifies the leading dimension of each `A_i`.
+    /// - `BP` (in): device array of device pointers storing each matrix `B_i`.
+    /// - `ldb` (in): specifies the leading dimension of each `B_i`.
+    /// - `beta` (in): device pointer or host pointer specifying the scalar beta.
+    /// - `CP` (in, out): device array of device pointers storing each matrix `C_i`.
+    /// - `ldc` (in): specifies the leading dimension of each `C_i`.
+    /// - `batchCount` (in): number of gemm operations in the batch
     "5.7" pub fn hipblasSgemmBatched(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t,
         m: c_int, n: c_int, k: c_int, alpha: *const f32, AP: *const *const f32, lda: c_int, BP: *const *const f32,
         ldb: c_int, beta: *const f32, CP: *const *mut f32, ldc: c_int, batchCount: c_int) -> hipblasStatus_t;
-    /// As [`hipblasHgemmStridedBatched()`], for single precision.
+    /// `gemmStridedBatched` performs one of the strided batched matrix-matrix operations
+    ///
+    /// `C_i` = alpha\*op( `A_i` )\*op( `B_i` ) + beta\*`C_i`, for i = 1, ..., `batchCount`.
+    ///
+    /// where op( X ) is one of
+    ///
+    /// op( X ) = X or
+    /// op( X ) = X\*\*T or
+    /// op( X ) = X\*\*H,
+    ///
+    /// alpha and beta are scalars, and A, B and C are strided batched matrices, with
+    /// op( A ) an m by k by `batchCount` `strided_batched` matrix,
+    /// op( B ) an k by n by `batchCount` `strided_batched` matrix and
+    /// C an m by n by `batchCount` `strided_batched` matrix.
+    ///
+    /// - Supported precisions in rocBLAS : h,s,d,c,z
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipblas library context queue.
+    /// - `transA` (in): specifies the form of op( A )
+    /// - `transB` (in): specifies the form of op( B )
+    /// - `m` (in): matrix dimension m.
+    /// - `n` (in): matrix dimension n.
+    /// - `k` (in): matrix dimension k.
+    /// - `alpha` (in): device pointer or host pointer specifying the scalar alpha.
+    /// - `AP` (in): device pointer pointing to the first matrix `A_1`.
+    /// - `lda` (in): specifies the leading dimension of each `A_i`.
+    /// - `strideA` (in): stride from the start of one `A_i` matrix to the next A\_(i + 1).
+    /// - `BP` (in): device pointer pointing to the first matrix `B_1`.
+    /// - `ldb` (in): specifies the leading dimension of each `B_i`.
+    /// - `strideB` (in): stride from the start of one `B_i` matrix to the next B\_(i + 1).
+    /// - `beta` (in): device pointer or host pointer specifying the scalar beta.
+    /// - `CP` (in, out): device pointer pointing to the first matrix `C_1`.
+    /// - `ldc` (in): specifies the leading dimension of each `C_i`.
+    /// - `strideC` (in): stride from the start of one `C_i` matrix to the next C\_(i + 1).
+    /// - `batchCount` (in): number of gemm operatons in the batch
     "5.7" pub fn hipblasSgemmStridedBatched(handle: hipblasHandle_t, transA: hipblasOperation_t,
         transB: hipblasOperation_t, m: c_int, n: c_int, k: c_int, alpha: *const f32, AP: *const f32, lda: c_int,
         strideA: c_longlong, BP: *const f32, ldb: c_int, strideB: c_longlong, beta: *const f32, CP: *mut f32,
@@ -5588,14 +5588,14 @@ rocm_loader::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipblasStrtriStridedBatched(handle: hipblasHandle_t, uplo: hipblasFillMode_t, diag: hipblasDiagType_t,
         n: c_int, AP: *const f32, lda: c_int, strideA: hipblasStride, invA: *mut f32, ldinvA: c_int,
         stride_invA: hipblasStride, batchCount: c_int) -> hipblasStatus_t;
-    /// As [`hipblasHaxpy()`], for complex numbers of double precision.
+    /// As [`hipblasSaxpy()`], for complex numbers of double precision.
     "5.7" pub fn hipblasZaxpy(handle: hipblasHandle_t, n: c_int, alpha: *const hipDoubleComplex,
         x: *const hipDoubleComplex, incx: c_int, y: *mut hipDoubleComplex, incy: c_int) -> hipblasStatus_t;
-    /// As [`hipblasHaxpyBatched()`], for complex numbers of double precision.
+    /// As [`hipblasSaxpyBatched()`], for complex numbers of double precision.
     "5.7" pub fn hipblasZaxpyBatched(handle: hipblasHandle_t, n: c_int, alpha: *const hipDoubleComplex,
         x: *const *const hipDoubleComplex, incx: c_int, y: *const *mut hipDoubleComplex, incy: c_int,
         batchCount: c_int) -> hipblasStatus_t;
-    /// As [`hipblasHaxpyStridedBatched()`], for complex numbers of double precision.
+    /// As [`hipblasSaxpyStridedBatched()`], for complex numbers of double precision.
     "5.7" pub fn hipblasZaxpyStridedBatched(handle: hipblasHandle_t, n: c_int, alpha: *const hipDoubleComplex,
         x: *const hipDoubleComplex, incx: c_int, stridex: hipblasStride, y: *mut hipDoubleComplex, incy: c_int,
         stridey: hipblasStride, batchCount: c_int) -> hipblasStatus_t;
@@ -5622,25 +5622,25 @@ rocm_loader::bindings! { binding = crate::BINDING;
         AP: *const hipDoubleComplex, lda: c_int, strideA: hipblasStride, x: *const hipDoubleComplex, incx: c_int,
         stridex: hipblasStride, CP: *mut hipDoubleComplex, ldc: c_int, strideC: hipblasStride,
         batchCount: c_int) -> hipblasStatus_t;
-    /// As [`hipblasHdot()`].
+    /// As [`hipblasSdot()`].
     "5.7" pub fn hipblasZdotc(handle: hipblasHandle_t, n: c_int, x: *const hipDoubleComplex, incx: c_int,
         y: *const hipDoubleComplex, incy: c_int, result: *mut hipDoubleComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdotBatched()`].
+    /// As [`hipblasSdotBatched()`].
     "5.7" pub fn hipblasZdotcBatched(handle: hipblasHandle_t, n: c_int, x: *const *const hipDoubleComplex, incx: c_int,
         y: *const *const hipDoubleComplex, incy: c_int, batchCount: c_int,
         result: *mut hipDoubleComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdotStridedBatched()`].
+    /// As [`hipblasSdotStridedBatched()`].
     "5.7" pub fn hipblasZdotcStridedBatched(handle: hipblasHandle_t, n: c_int, x: *const hipDoubleComplex, incx: c_int,
         stridex: hipblasStride, y: *const hipDoubleComplex, incy: c_int, stridey: hipblasStride, batchCount: c_int,
         result: *mut hipDoubleComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdot()`].
+    /// As [`hipblasSdot()`].
     "5.7" pub fn hipblasZdotu(handle: hipblasHandle_t, n: c_int, x: *const hipDoubleComplex, incx: c_int,
         y: *const hipDoubleComplex, incy: c_int, result: *mut hipDoubleComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdotBatched()`].
+    /// As [`hipblasSdotBatched()`].
     "5.7" pub fn hipblasZdotuBatched(handle: hipblasHandle_t, n: c_int, x: *const *const hipDoubleComplex, incx: c_int,
         y: *const *const hipDoubleComplex, incy: c_int, batchCount: c_int,
         result: *mut hipDoubleComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdotStridedBatched()`].
+    /// As [`hipblasSdotStridedBatched()`].
     "5.7" pub fn hipblasZdotuStridedBatched(handle: hipblasHandle_t, n: c_int, x: *const hipDoubleComplex, incx: c_int,
         stridex: hipblasStride, y: *const hipDoubleComplex, incy: c_int, stridey: hipblasStride, batchCount: c_int,
         result: *mut hipDoubleComplex) -> hipblasStatus_t;
@@ -5710,17 +5710,17 @@ rocm_loader::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipblasZgelsStridedBatched(handle: hipblasHandle_t, trans: hipblasOperation_t, m: c_int, n: c_int,
         nrhs: c_int, A: *mut hipDoubleComplex, lda: c_int, strideA: hipblasStride, B: *mut hipDoubleComplex, ldb: c_int,
         strideB: hipblasStride, info: *mut c_int, deviceInfo: *mut c_int, batchCount: c_int) -> hipblasStatus_t;
-    /// As [`hipblasHgemm()`], for complex numbers of double precision.
+    /// As [`hipblasSgemm()`], for complex numbers of double precision.
     "5.7" pub fn hipblasZgemm(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t, m: c_int,
         n: c_int, k: c_int, alpha: *const hipDoubleComplex, AP: *const hipDoubleComplex, lda: c_int,
         BP: *const hipDoubleComplex, ldb: c_int, beta: *const hipDoubleComplex, CP: *mut hipDoubleComplex,
         ldc: c_int) -> hipblasStatus_t;
-    /// As [`hipblasHgemmBatched()`], for complex numbers of double precision.
+    /// As [`hipblasSgemmBatched()`], for complex numbers of double precision.
     "5.7" pub fn hipblasZgemmBatched(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t,
         m: c_int, n: c_int, k: c_int, alpha: *const hipDoubleComplex, AP: *const *const hipDoubleComplex, lda: c_int,
         BP: *const *const hipDoubleComplex, ldb: c_int, beta: *const hipDoubleComplex, CP: *const *mut hipDoubleComplex,
         ldc: c_int, batchCount: c_int) -> hipblasStatus_t;
-    /// As [`hipblasHgemmStridedBatched()`], for complex numbers of double precision.
+    /// As [`hipblasSgemmStridedBatched()`], for complex numbers of double precision.
     "5.7" pub fn hipblasZgemmStridedBatched(handle: hipblasHandle_t, transA: hipblasOperation_t,
         transB: hipblasOperation_t, m: c_int, n: c_int, k: c_int, alpha: *const hipDoubleComplex,
         AP: *const hipDoubleComplex, lda: c_int, strideA: c_longlong, BP: *const hipDoubleComplex, ldb: c_int,

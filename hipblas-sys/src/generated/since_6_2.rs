@@ -104,25 +104,25 @@ rocm_loader::c_enum! {
 }
 
 rocm_loader::bindings! { binding = crate::BINDING;
-    /// As [`hipblasHdotBatched()`], with 64-bit integers.
+    /// As [`hipblasSdotBatched()`], with 64-bit integers.
     "6.2" pub fn hipblasBfdotBatched_64(handle: hipblasHandle_t, n: i64, x: *const *const hipblasBfloat16, incx: i64,
         y: *const *const hipblasBfloat16, incy: i64, batchCount: i64, result: *mut hipblasBfloat16) -> hipblasStatus_t;
-    /// As [`hipblasHdotStridedBatched()`], with 64-bit integers.
+    /// As [`hipblasSdotStridedBatched()`], with 64-bit integers.
     "6.2" pub fn hipblasBfdotStridedBatched_64(handle: hipblasHandle_t, n: i64, x: *const hipblasBfloat16, incx: i64,
         stridex: hipblasStride, y: *const hipblasBfloat16, incy: i64, stridey: hipblasStride, batchCount: i64,
         result: *mut hipblasBfloat16) -> hipblasStatus_t;
-    /// As [`hipblasHdot()`], with 64-bit integers.
+    /// As [`hipblasSdot()`], with 64-bit integers.
     "6.2" pub fn hipblasBfdot_64(handle: hipblasHandle_t, n: i64, x: *const hipblasBfloat16, incx: i64,
         y: *const hipblasBfloat16, incy: i64, result: *mut hipblasBfloat16) -> hipblasStatus_t;
-    /// As [`hipblasHaxpyBatched()`], for complex numbers of single precision, with 64-bit integers.
+    /// As [`hipblasSaxpyBatched()`], for complex numbers of single precision, with 64-bit integers.
     "6.2" pub fn hipblasCaxpyBatched_64(handle: hipblasHandle_t, n: i64, alpha: *const hipComplex,
         x: *const *const hipComplex, incx: i64, y: *const *mut hipComplex, incy: i64,
         batchCount: i64) -> hipblasStatus_t;
-    /// As [`hipblasHaxpyStridedBatched()`], for complex numbers of single precision, with 64-bit integers.
+    /// As [`hipblasSaxpyStridedBatched()`], for complex numbers of single precision, with 64-bit integers.
     "6.2" pub fn hipblasCaxpyStridedBatched_64(handle: hipblasHandle_t, n: i64, alpha: *const hipComplex,
         x: *const hipComplex, incx: i64, stridex: hipblasStride, y: *mut hipComplex, incy: i64, stridey: hipblasStride,
         batchCount: i64) -> hipblasStatus_t;
-    /// As [`hipblasHaxpy()`], for complex numbers of single precision, with 64-bit integers.
+    /// As [`hipblasSaxpy()`], for complex numbers of single precision, with 64-bit integers.
     "6.2" pub fn hipblasCaxpy_64(handle: hipblasHandle_t, n: i64, alpha: *const hipComplex, x: *const hipComplex,
         incx: i64, y: *mut hipComplex, incy: i64) -> hipblasStatus_t;
     /// As [`hipblasScopyBatched()`], for complex numbers of single precision, with 64-bit integers.
@@ -135,24 +135,24 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasScopy()`], for complex numbers of single precision, with 64-bit integers.
     "6.2" pub fn hipblasCcopy_64(handle: hipblasHandle_t, n: i64, x: *const hipComplex, incx: i64, y: *mut hipComplex,
         incy: i64) -> hipblasStatus_t;
-    /// As [`hipblasHdotBatched()`], with 64-bit integers.
+    /// As [`hipblasSdotBatched()`], with 64-bit integers.
     "6.2" pub fn hipblasCdotcBatched_64(handle: hipblasHandle_t, n: i64, x: *const *const hipComplex, incx: i64,
         y: *const *const hipComplex, incy: i64, batchCount: i64, result: *mut hipComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdotStridedBatched()`], with 64-bit integers.
+    /// As [`hipblasSdotStridedBatched()`], with 64-bit integers.
     "6.2" pub fn hipblasCdotcStridedBatched_64(handle: hipblasHandle_t, n: i64, x: *const hipComplex, incx: i64,
         stridex: hipblasStride, y: *const hipComplex, incy: i64, stridey: hipblasStride, batchCount: i64,
         result: *mut hipComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdot()`], with 64-bit integers.
+    /// As [`hipblasSdot()`], with 64-bit integers.
     "6.2" pub fn hipblasCdotc_64(handle: hipblasHandle_t, n: i64, x: *const hipComplex, incx: i64, y: *const hipComplex,
         incy: i64, result: *mut hipComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdotBatched()`], with 64-bit integers.
+    /// As [`hipblasSdotBatched()`], with 64-bit integers.
     "6.2" pub fn hipblasCdotuBatched_64(handle: hipblasHandle_t, n: i64, x: *const *const hipComplex, incx: i64,
         y: *const *const hipComplex, incy: i64, batchCount: i64, result: *mut hipComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdotStridedBatched()`], with 64-bit integers.
+    /// As [`hipblasSdotStridedBatched()`], with 64-bit integers.
     "6.2" pub fn hipblasCdotuStridedBatched_64(handle: hipblasHandle_t, n: i64, x: *const hipComplex, incx: i64,
         stridex: hipblasStride, y: *const hipComplex, incy: i64, stridey: hipblasStride, batchCount: i64,
         result: *mut hipComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdot()`], with 64-bit integers.
+    /// As [`hipblasSdot()`], with 64-bit integers.
     "6.2" pub fn hipblasCdotu_64(handle: hipblasHandle_t, n: i64, x: *const hipComplex, incx: i64, y: *const hipComplex,
         incy: i64, result: *mut hipComplex) -> hipblasStatus_t;
     /// As [`hipblasSgbmvBatched()`], for complex numbers of single precision, with 64-bit integers.
@@ -487,14 +487,14 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasSasum()`], for double precision, with 64-bit integers.
     "6.2" pub fn hipblasDasum_64(handle: hipblasHandle_t, n: i64, x: *const f64, incx: i64,
         result: *mut f64) -> hipblasStatus_t;
-    /// As [`hipblasHaxpyBatched()`], for double precision, with 64-bit integers.
+    /// As [`hipblasSaxpyBatched()`], for double precision, with 64-bit integers.
     "6.2" pub fn hipblasDaxpyBatched_64(handle: hipblasHandle_t, n: i64, alpha: *const f64, x: *const *const f64,
         incx: i64, y: *const *mut f64, incy: i64, batchCount: i64) -> hipblasStatus_t;
-    /// As [`hipblasHaxpyStridedBatched()`], for double precision, with 64-bit integers.
+    /// As [`hipblasSaxpyStridedBatched()`], for double precision, with 64-bit integers.
     "6.2" pub fn hipblasDaxpyStridedBatched_64(handle: hipblasHandle_t, n: i64, alpha: *const f64, x: *const f64,
         incx: i64, stridex: hipblasStride, y: *mut f64, incy: i64, stridey: hipblasStride,
         batchCount: i64) -> hipblasStatus_t;
-    /// As [`hipblasHaxpy()`], for double precision, with 64-bit integers.
+    /// As [`hipblasSaxpy()`], for double precision, with 64-bit integers.
     "6.2" pub fn hipblasDaxpy_64(handle: hipblasHandle_t, n: i64, alpha: *const f64, x: *const f64, incx: i64,
         y: *mut f64, incy: i64) -> hipblasStatus_t;
     /// As [`hipblasScopyBatched()`], for double precision, with 64-bit integers.
@@ -506,14 +506,14 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasScopy()`], for double precision, with 64-bit integers.
     "6.2" pub fn hipblasDcopy_64(handle: hipblasHandle_t, n: i64, x: *const f64, incx: i64, y: *mut f64,
         incy: i64) -> hipblasStatus_t;
-    /// As [`hipblasHdotBatched()`], for double precision, with 64-bit integers.
+    /// As [`hipblasSdotBatched()`], for double precision, with 64-bit integers.
     "6.2" pub fn hipblasDdotBatched_64(handle: hipblasHandle_t, n: i64, x: *const *const f64, incx: i64,
         y: *const *const f64, incy: i64, batchCount: i64, result: *mut f64) -> hipblasStatus_t;
-    /// As [`hipblasHdotStridedBatched()`], for double precision, with 64-bit integers.
+    /// As [`hipblasSdotStridedBatched()`], for double precision, with 64-bit integers.
     "6.2" pub fn hipblasDdotStridedBatched_64(handle: hipblasHandle_t, n: i64, x: *const f64, incx: i64,
         stridex: hipblasStride, y: *const f64, incy: i64, stridey: hipblasStride, batchCount: i64,
         result: *mut f64) -> hipblasStatus_t;
-    /// As [`hipblasHdot()`], for double precision, with 64-bit integers.
+    /// As [`hipblasSdot()`], for double precision, with 64-bit integers.
     "6.2" pub fn hipblasDdot_64(handle: hipblasHandle_t, n: i64, x: *const f64, incx: i64, y: *const f64, incy: i64,
         result: *mut f64) -> hipblasStatus_t;
     /// As [`hipblasSgbmvBatched()`], for double precision, with 64-bit integers.
@@ -790,25 +790,25 @@ rocm_loader::bindings! { binding = crate::BINDING;
         result: *mut f64) -> hipblasStatus_t;
     /// Get hipblas math mode
     "6.2" pub fn hipblasGetMathMode(handle: hipblasHandle_t, mode: *mut hipblasMath_t) -> hipblasStatus_t;
-    /// As [`hipblasHaxpyBatched()`], with 64-bit integers.
+    /// As [`hipblasSaxpyBatched()`], for half precision, with 64-bit integers.
     "6.2" pub fn hipblasHaxpyBatched_64(handle: hipblasHandle_t, n: i64, alpha: *const hipblasHalf,
         x: *const *const hipblasHalf, incx: i64, y: *const *mut hipblasHalf, incy: i64,
         batchCount: i64) -> hipblasStatus_t;
-    /// As [`hipblasHaxpyStridedBatched()`], with 64-bit integers.
+    /// As [`hipblasSaxpyStridedBatched()`], for half precision, with 64-bit integers.
     "6.2" pub fn hipblasHaxpyStridedBatched_64(handle: hipblasHandle_t, n: i64, alpha: *const hipblasHalf,
         x: *const hipblasHalf, incx: i64, stridex: hipblasStride, y: *mut hipblasHalf, incy: i64,
         stridey: hipblasStride, batchCount: i64) -> hipblasStatus_t;
-    /// As [`hipblasHaxpy()`], with 64-bit integers.
+    /// As [`hipblasSaxpy()`], for half precision, with 64-bit integers.
     "6.2" pub fn hipblasHaxpy_64(handle: hipblasHandle_t, n: i64, alpha: *const hipblasHalf, x: *const hipblasHalf,
         incx: i64, y: *mut hipblasHalf, incy: i64) -> hipblasStatus_t;
-    /// As [`hipblasHdotBatched()`], with 64-bit integers.
+    /// As [`hipblasSdotBatched()`], for half precision, with 64-bit integers.
     "6.2" pub fn hipblasHdotBatched_64(handle: hipblasHandle_t, n: i64, x: *const *const hipblasHalf, incx: i64,
         y: *const *const hipblasHalf, incy: i64, batchCount: i64, result: *mut hipblasHalf) -> hipblasStatus_t;
-    /// As [`hipblasHdotStridedBatched()`], with 64-bit integers.
+    /// As [`hipblasSdotStridedBatched()`], for half precision, with 64-bit integers.
     "6.2" pub fn hipblasHdotStridedBatched_64(handle: hipblasHandle_t, n: i64, x: *const hipblasHalf, incx: i64,
         stridex: hipblasStride, y: *const hipblasHalf, incy: i64, stridey: hipblasStride, batchCount: i64,
         result: *mut hipblasHalf) -> hipblasStatus_t;
-    /// As [`hipblasHdot()`], with 64-bit integers.
+    /// As [`hipblasSdot()`], for half precision, with 64-bit integers.
     "6.2" pub fn hipblasHdot_64(handle: hipblasHandle_t, n: i64, x: *const hipblasHalf, incx: i64,
         y: *const hipblasHalf, incy: i64, result: *mut hipblasHalf) -> hipblasStatus_t;
     /// As [`hipblasIsamaxBatched()`], for complex numbers of single precision, with 64-bit integers.
@@ -895,14 +895,14 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasSasum()`], with 64-bit integers.
     "6.2" pub fn hipblasSasum_64(handle: hipblasHandle_t, n: i64, x: *const f32, incx: i64,
         result: *mut f32) -> hipblasStatus_t;
-    /// As [`hipblasHaxpyBatched()`], for single precision, with 64-bit integers.
+    /// As [`hipblasSaxpyBatched()`], with 64-bit integers.
     "6.2" pub fn hipblasSaxpyBatched_64(handle: hipblasHandle_t, n: i64, alpha: *const f32, x: *const *const f32,
         incx: i64, y: *const *mut f32, incy: i64, batchCount: i64) -> hipblasStatus_t;
-    /// As [`hipblasHaxpyStridedBatched()`], for single precision, with 64-bit integers.
+    /// As [`hipblasSaxpyStridedBatched()`], with 64-bit integers.
     "6.2" pub fn hipblasSaxpyStridedBatched_64(handle: hipblasHandle_t, n: i64, alpha: *const f32, x: *const f32,
         incx: i64, stridex: hipblasStride, y: *mut f32, incy: i64, stridey: hipblasStride,
         batchCount: i64) -> hipblasStatus_t;
-    /// As [`hipblasHaxpy()`], for single precision, with 64-bit integers.
+    /// As [`hipblasSaxpy()`], with 64-bit integers.
     "6.2" pub fn hipblasSaxpy_64(handle: hipblasHandle_t, n: i64, alpha: *const f32, x: *const f32, incx: i64,
         y: *mut f32, incy: i64) -> hipblasStatus_t;
     /// As [`hipblasSasumBatched()`], with 64-bit integers.
@@ -932,14 +932,14 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasScopy()`], with 64-bit integers.
     "6.2" pub fn hipblasScopy_64(handle: hipblasHandle_t, n: i64, x: *const f32, incx: i64, y: *mut f32,
         incy: i64) -> hipblasStatus_t;
-    /// As [`hipblasHdotBatched()`], for single precision, with 64-bit integers.
+    /// As [`hipblasSdotBatched()`], with 64-bit integers.
     "6.2" pub fn hipblasSdotBatched_64(handle: hipblasHandle_t, n: i64, x: *const *const f32, incx: i64,
         y: *const *const f32, incy: i64, batchCount: i64, result: *mut f32) -> hipblasStatus_t;
-    /// As [`hipblasHdotStridedBatched()`], for single precision, with 64-bit integers.
+    /// As [`hipblasSdotStridedBatched()`], with 64-bit integers.
     "6.2" pub fn hipblasSdotStridedBatched_64(handle: hipblasHandle_t, n: i64, x: *const f32, incx: i64,
         stridex: hipblasStride, y: *const f32, incy: i64, stridey: hipblasStride, batchCount: i64,
         result: *mut f32) -> hipblasStatus_t;
-    /// As [`hipblasHdot()`], for single precision, with 64-bit integers.
+    /// As [`hipblasSdot()`], with 64-bit integers.
     "6.2" pub fn hipblasSdot_64(handle: hipblasHandle_t, n: i64, x: *const f32, incx: i64, y: *const f32, incy: i64,
         result: *mut f32) -> hipblasStatus_t;
     /// Set hipblas math mode
@@ -1198,15 +1198,15 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasStrsv()`], with 64-bit integers.
     "6.2" pub fn hipblasStrsv_64(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
         diag: hipblasDiagType_t, n: i64, AP: *const f32, lda: i64, x: *mut f32, incx: i64) -> hipblasStatus_t;
-    /// As [`hipblasHaxpyBatched()`], for complex numbers of double precision, with 64-bit integers.
+    /// As [`hipblasSaxpyBatched()`], for complex numbers of double precision, with 64-bit integers.
     "6.2" pub fn hipblasZaxpyBatched_64(handle: hipblasHandle_t, n: i64, alpha: *const hipDoubleComplex,
         x: *const *const hipDoubleComplex, incx: i64, y: *const *mut hipDoubleComplex, incy: i64,
         batchCount: i64) -> hipblasStatus_t;
-    /// As [`hipblasHaxpyStridedBatched()`], for complex numbers of double precision, with 64-bit integers.
+    /// As [`hipblasSaxpyStridedBatched()`], for complex numbers of double precision, with 64-bit integers.
     "6.2" pub fn hipblasZaxpyStridedBatched_64(handle: hipblasHandle_t, n: i64, alpha: *const hipDoubleComplex,
         x: *const hipDoubleComplex, incx: i64, stridex: hipblasStride, y: *mut hipDoubleComplex, incy: i64,
         stridey: hipblasStride, batchCount: i64) -> hipblasStatus_t;
-    /// As [`hipblasHaxpy()`], for complex numbers of double precision, with 64-bit integers.
+    /// As [`hipblasSaxpy()`], for complex numbers of double precision, with 64-bit integers.
     "6.2" pub fn hipblasZaxpy_64(handle: hipblasHandle_t, n: i64, alpha: *const hipDoubleComplex,
         x: *const hipDoubleComplex, incx: i64, y: *mut hipDoubleComplex, incy: i64) -> hipblasStatus_t;
     /// As [`hipblasScopyBatched()`], for complex numbers of double precision, with 64-bit integers.
@@ -1219,26 +1219,26 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// As [`hipblasScopy()`], for complex numbers of double precision, with 64-bit integers.
     "6.2" pub fn hipblasZcopy_64(handle: hipblasHandle_t, n: i64, x: *const hipDoubleComplex, incx: i64,
         y: *mut hipDoubleComplex, incy: i64) -> hipblasStatus_t;
-    /// As [`hipblasHdotBatched()`], with 64-bit integers.
+    /// As [`hipblasSdotBatched()`], with 64-bit integers.
     "6.2" pub fn hipblasZdotcBatched_64(handle: hipblasHandle_t, n: i64, x: *const *const hipDoubleComplex, incx: i64,
         y: *const *const hipDoubleComplex, incy: i64, batchCount: i64,
         result: *mut hipDoubleComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdotStridedBatched()`], with 64-bit integers.
+    /// As [`hipblasSdotStridedBatched()`], with 64-bit integers.
     "6.2" pub fn hipblasZdotcStridedBatched_64(handle: hipblasHandle_t, n: i64, x: *const hipDoubleComplex, incx: i64,
         stridex: hipblasStride, y: *const hipDoubleComplex, incy: i64, stridey: hipblasStride, batchCount: i64,
         result: *mut hipDoubleComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdot()`], with 64-bit integers.
+    /// As [`hipblasSdot()`], with 64-bit integers.
     "6.2" pub fn hipblasZdotc_64(handle: hipblasHandle_t, n: i64, x: *const hipDoubleComplex, incx: i64,
         y: *const hipDoubleComplex, incy: i64, result: *mut hipDoubleComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdotBatched()`], with 64-bit integers.
+    /// As [`hipblasSdotBatched()`], with 64-bit integers.
     "6.2" pub fn hipblasZdotuBatched_64(handle: hipblasHandle_t, n: i64, x: *const *const hipDoubleComplex, incx: i64,
         y: *const *const hipDoubleComplex, incy: i64, batchCount: i64,
         result: *mut hipDoubleComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdotStridedBatched()`], with 64-bit integers.
+    /// As [`hipblasSdotStridedBatched()`], with 64-bit integers.
     "6.2" pub fn hipblasZdotuStridedBatched_64(handle: hipblasHandle_t, n: i64, x: *const hipDoubleComplex, incx: i64,
         stridex: hipblasStride, y: *const hipDoubleComplex, incy: i64, stridey: hipblasStride, batchCount: i64,
         result: *mut hipDoubleComplex) -> hipblasStatus_t;
-    /// As [`hipblasHdot()`], with 64-bit integers.
+    /// As [`hipblasSdot()`], with 64-bit integers.
     "6.2" pub fn hipblasZdotu_64(handle: hipblasHandle_t, n: i64, x: *const hipDoubleComplex, incx: i64,
         y: *const hipDoubleComplex, incy: i64, result: *mut hipDoubleComplex) -> hipblasStatus_t;
     /// As [`hipblasSrotBatched()`], with 64-bit integers.

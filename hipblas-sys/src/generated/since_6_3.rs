@@ -34,17 +34,17 @@ rocm_loader::bindings! { binding = crate::BINDING;
     "6.3" pub fn hipblasCgeam_64(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t,
         m: i64, n: i64, alpha: *const hipComplex, AP: *const hipComplex, lda: i64, beta: *const hipComplex,
         BP: *const hipComplex, ldb: i64, CP: *mut hipComplex, ldc: i64) -> hipblasStatus_t;
-    /// As [`hipblasHgemmBatched()`], for complex numbers of single precision, with 64-bit integers.
+    /// As [`hipblasSgemmBatched()`], for complex numbers of single precision, with 64-bit integers.
     "6.3" pub fn hipblasCgemmBatched_64(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t,
         m: i64, n: i64, k: i64, alpha: *const hipComplex, AP: *const *const hipComplex, lda: i64,
         BP: *const *const hipComplex, ldb: i64, beta: *const hipComplex, CP: *const *mut hipComplex, ldc: i64,
         batchCount: i64) -> hipblasStatus_t;
-    /// As [`hipblasHgemmStridedBatched()`], for complex numbers of single precision, with 64-bit integers.
+    /// As [`hipblasSgemmStridedBatched()`], for complex numbers of single precision, with 64-bit integers.
     "6.3" pub fn hipblasCgemmStridedBatched_64(handle: hipblasHandle_t, transA: hipblasOperation_t,
         transB: hipblasOperation_t, m: i64, n: i64, k: i64, alpha: *const hipComplex, AP: *const hipComplex, lda: i64,
         strideA: c_longlong, BP: *const hipComplex, ldb: i64, strideB: c_longlong, beta: *const hipComplex,
         CP: *mut hipComplex, ldc: i64, strideC: c_longlong, batchCount: i64) -> hipblasStatus_t;
-    /// As [`hipblasHgemm()`], for complex numbers of single precision, with 64-bit integers.
+    /// As [`hipblasSgemm()`], for complex numbers of single precision, with 64-bit integers.
     "6.3" pub fn hipblasCgemm_64(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t,
         m: i64, n: i64, k: i64, alpha: *const hipComplex, AP: *const hipComplex, lda: i64, BP: *const hipComplex,
         ldb: i64, beta: *const hipComplex, CP: *mut hipComplex, ldc: i64) -> hipblasStatus_t;
@@ -209,16 +209,16 @@ rocm_loader::bindings! { binding = crate::BINDING;
     "6.3" pub fn hipblasDgeam_64(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t,
         m: i64, n: i64, alpha: *const f64, AP: *const f64, lda: i64, beta: *const f64, BP: *const f64, ldb: i64,
         CP: *mut f64, ldc: i64) -> hipblasStatus_t;
-    /// As [`hipblasHgemmBatched()`], for double precision, with 64-bit integers.
+    /// As [`hipblasSgemmBatched()`], for double precision, with 64-bit integers.
     "6.3" pub fn hipblasDgemmBatched_64(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t,
         m: i64, n: i64, k: i64, alpha: *const f64, AP: *const *const f64, lda: i64, BP: *const *const f64, ldb: i64,
         beta: *const f64, CP: *const *mut f64, ldc: i64, batchCount: i64) -> hipblasStatus_t;
-    /// As [`hipblasHgemmStridedBatched()`], for double precision, with 64-bit integers.
+    /// As [`hipblasSgemmStridedBatched()`], for double precision, with 64-bit integers.
     "6.3" pub fn hipblasDgemmStridedBatched_64(handle: hipblasHandle_t, transA: hipblasOperation_t,
         transB: hipblasOperation_t, m: i64, n: i64, k: i64, alpha: *const f64, AP: *const f64, lda: i64,
         strideA: c_longlong, BP: *const f64, ldb: i64, strideB: c_longlong, beta: *const f64, CP: *mut f64, ldc: i64,
         strideC: c_longlong, batchCount: i64) -> hipblasStatus_t;
-    /// As [`hipblasHgemm()`], for double precision, with 64-bit integers.
+    /// As [`hipblasSgemm()`], for double precision, with 64-bit integers.
     "6.3" pub fn hipblasDgemm_64(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t,
         m: i64, n: i64, k: i64, alpha: *const f64, AP: *const f64, lda: i64, BP: *const f64, ldb: i64, beta: *const f64,
         CP: *mut f64, ldc: i64) -> hipblasStatus_t;
@@ -299,17 +299,17 @@ rocm_loader::bindings! { binding = crate::BINDING;
     "6.3" pub fn hipblasDtrsm_64(handle: hipblasHandle_t, side: hipblasSideMode_t, uplo: hipblasFillMode_t,
         transA: hipblasOperation_t, diag: hipblasDiagType_t, m: i64, n: i64, alpha: *const f64, AP: *const f64,
         lda: i64, BP: *mut f64, ldb: i64) -> hipblasStatus_t;
-    /// As [`hipblasHgemmBatched()`], with 64-bit integers.
+    /// As [`hipblasSgemmBatched()`], for half precision, with 64-bit integers.
     "6.3" pub fn hipblasHgemmBatched_64(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t,
         m: i64, n: i64, k: i64, alpha: *const hipblasHalf, AP: *const *const hipblasHalf, lda: i64,
         BP: *const *const hipblasHalf, ldb: i64, beta: *const hipblasHalf, CP: *const *mut hipblasHalf, ldc: i64,
         batchCount: i64) -> hipblasStatus_t;
-    /// As [`hipblasHgemmStridedBatched()`], with 64-bit integers.
+    /// As [`hipblasSgemmStridedBatched()`], for half precision, with 64-bit integers.
     "6.3" pub fn hipblasHgemmStridedBatched_64(handle: hipblasHandle_t, transA: hipblasOperation_t,
         transB: hipblasOperation_t, m: i64, n: i64, k: i64, alpha: *const hipblasHalf, AP: *const hipblasHalf, lda: i64,
         strideA: c_longlong, BP: *const hipblasHalf, ldb: i64, strideB: c_longlong, beta: *const hipblasHalf,
         CP: *mut hipblasHalf, ldc: i64, strideC: c_longlong, batchCount: i64) -> hipblasStatus_t;
-    /// As [`hipblasHgemm()`], with 64-bit integers.
+    /// As [`hipblasSgemm()`], for half precision, with 64-bit integers.
     "6.3" pub fn hipblasHgemm_64(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t,
         m: i64, n: i64, k: i64, alpha: *const hipblasHalf, AP: *const hipblasHalf, lda: i64, BP: *const hipblasHalf,
         ldb: i64, beta: *const hipblasHalf, CP: *mut hipblasHalf, ldc: i64) -> hipblasStatus_t;
@@ -337,16 +337,16 @@ rocm_loader::bindings! { binding = crate::BINDING;
     "6.3" pub fn hipblasSgeam_64(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t,
         m: i64, n: i64, alpha: *const f32, AP: *const f32, lda: i64, beta: *const f32, BP: *const f32, ldb: i64,
         CP: *mut f32, ldc: i64) -> hipblasStatus_t;
-    /// As [`hipblasHgemmBatched()`], for single precision, with 64-bit integers.
+    /// As [`hipblasSgemmBatched()`], with 64-bit integers.
     "6.3" pub fn hipblasSgemmBatched_64(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t,
         m: i64, n: i64, k: i64, alpha: *const f32, AP: *const *const f32, lda: i64, BP: *const *const f32, ldb: i64,
         beta: *const f32, CP: *const *mut f32, ldc: i64, batchCount: i64) -> hipblasStatus_t;
-    /// As [`hipblasHgemmStridedBatched()`], for single precision, with 64-bit integers.
+    /// As [`hipblasSgemmStridedBatched()`], with 64-bit integers.
     "6.3" pub fn hipblasSgemmStridedBatched_64(handle: hipblasHandle_t, transA: hipblasOperation_t,
         transB: hipblasOperation_t, m: i64, n: i64, k: i64, alpha: *const f32, AP: *const f32, lda: i64,
         strideA: c_longlong, BP: *const f32, ldb: i64, strideB: c_longlong, beta: *const f32, CP: *mut f32, ldc: i64,
         strideC: c_longlong, batchCount: i64) -> hipblasStatus_t;
-    /// As [`hipblasHgemm()`], for single precision, with 64-bit integers.
+    /// As [`hipblasSgemm()`], with 64-bit integers.
     "6.3" pub fn hipblasSgemm_64(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t,
         m: i64, n: i64, k: i64, alpha: *const f32, AP: *const f32, lda: i64, BP: *const f32, ldb: i64, beta: *const f32,
         CP: *mut f32, ldc: i64) -> hipblasStatus_t;
@@ -459,18 +459,18 @@ rocm_loader::bindings! { binding = crate::BINDING;
         m: i64, n: i64, alpha: *const hipDoubleComplex, AP: *const hipDoubleComplex, lda: i64,
         beta: *const hipDoubleComplex, BP: *const hipDoubleComplex, ldb: i64, CP: *mut hipDoubleComplex,
         ldc: i64) -> hipblasStatus_t;
-    /// As [`hipblasHgemmBatched()`], for complex numbers of double precision, with 64-bit integers.
+    /// As [`hipblasSgemmBatched()`], for complex numbers of double precision, with 64-bit integers.
     "6.3" pub fn hipblasZgemmBatched_64(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t,
         m: i64, n: i64, k: i64, alpha: *const hipDoubleComplex, AP: *const *const hipDoubleComplex, lda: i64,
         BP: *const *const hipDoubleComplex, ldb: i64, beta: *const hipDoubleComplex, CP: *const *mut hipDoubleComplex,
         ldc: i64, batchCount: i64) -> hipblasStatus_t;
-    /// As [`hipblasHgemmStridedBatched()`], for complex numbers of double precision, with 64-bit integers.
+    /// As [`hipblasSgemmStridedBatched()`], for complex numbers of double precision, with 64-bit integers.
     "6.3" pub fn hipblasZgemmStridedBatched_64(handle: hipblasHandle_t, transA: hipblasOperation_t,
         transB: hipblasOperation_t, m: i64, n: i64, k: i64, alpha: *const hipDoubleComplex, AP: *const hipDoubleComplex,
         lda: i64, strideA: c_longlong, BP: *const hipDoubleComplex, ldb: i64, strideB: c_longlong,
         beta: *const hipDoubleComplex, CP: *mut hipDoubleComplex, ldc: i64, strideC: c_longlong,
         batchCount: i64) -> hipblasStatus_t;
-    /// As [`hipblasHgemm()`], for complex numbers of double precision, with 64-bit integers.
+    /// As [`hipblasSgemm()`], for complex numbers of double precision, with 64-bit integers.
     "6.3" pub fn hipblasZgemm_64(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t,
         m: i64, n: i64, k: i64, alpha: *const hipDoubleComplex, AP: *const hipDoubleComplex, lda: i64,
         BP: *const hipDoubleComplex, ldb: i64, beta: *const hipDoubleComplex, CP: *mut hipDoubleComplex,

@@ -44,9 +44,9 @@ use crate::doctor::loader::Loader;
 use crate::error::Error;
 use crate::layout::SearchExt as _;
 use crate::layout::{Layout, LayoutKind};
-use rocm_loader::search::Search;
 use process::Starter;
 use report::Collector;
+use rocm_loader::search::Search;
 
 /// A check of an installation. Configure it, then run it.
 #[derive(Clone)]

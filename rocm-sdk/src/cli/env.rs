@@ -4,8 +4,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use rocm_sdk::SearchExt as _;
 use clap::ValueEnum;
+use rocm_sdk::SearchExt as _;
 
 use super::output::{self, Failure, Outcome};
 use super::place::Place;

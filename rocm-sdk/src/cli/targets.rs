@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use rocm_sdk::SearchExt as _;
 use super::output::{self, Outcome};
 use super::place::Place;
+use rocm_sdk::SearchExt as _;
 
 /// Print the GPU targets that the installation has code for
 #[derive(Debug, clap::Args)]

@@ -40,9 +40,9 @@ use std::path::{Path, PathBuf};
 
 pub use error::Error;
 
-use rocm_loader::search::{Search, names_in};
 use lock::Lock;
 use record::Record;
+use rocm_loader::search::{Search, names_in};
 use unpack::Unpacked;
 use wheel::Wheel;
 

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use super::loader::{Closure, Loader};
 use super::places::{Place, place_of};
 use super::problem::{Problems, Severity};
-use rocm_loader::installs;
 use crate::libraries;
 use crate::probe::{Fault, Probe, Step};
-use rocm_loader::report::Origin;
 use rocm_loader::LibrarySpec;
+use rocm_loader::installs;
+use rocm_loader::report::Origin;
 use rocm_loader::version::{Release, release_of_file};
 
 /// Everything about the libraries that is wrong.

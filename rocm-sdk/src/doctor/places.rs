@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::problem::Problems;
+use crate::libraries;
+use rocm_loader::LibrarySpec;
+use rocm_loader::installs;
 use rocm_loader::report::{Origin, Reason};
 use rocm_loader::search::{Installation, Search};
-use rocm_loader::LibrarySpec;
 use rocm_loader::version::{Release, release_of_file};
-use crate::libraries;
-use rocm_loader::installs;
 
 /// One place of the search, in its order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

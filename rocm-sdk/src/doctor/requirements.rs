@@ -57,8 +57,8 @@ fn versions_defined(file: &mut (impl Read + Seek), table: &Table, little: bool) 
 #[cfg(test)]
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod tests {
-    use rocm_loader::elf::versions::TAG_VERSIONS_NEEDED;
     use super::*;
+    use rocm_loader::elf::versions::TAG_VERSIONS_NEEDED;
     use std::fs::File;
     use std::io::Cursor;
 

@@ -11,9 +11,9 @@ use quote::{ToTokens, format_ident, quote};
 use syn::visit_mut::VisitMut;
 
 use super::doxygen;
+use super::forms::{Classes, Form, Forms, Place, by_place, places};
 use super::levels::Level;
 use super::library::{Library, Status};
-use super::forms::{Classes, Form, Forms, Place, by_place, places};
 use super::merge::{self, Sources};
 use super::surface::{Bits, Kind, Surface, doc_of};
 use super::symbols::NotExported;
@@ -82,7 +82,9 @@ fn modules(written: &Written<'_>, places: &[Place], files: &Files) -> String {
         let functions = |surface: &Surface| surface.values().filter(|kind| matches!(kind, Kind::Function(_))).count();
         let count = written.levels.get(level).map_or(0, functions);
         let s = if count == 1 { "" } else { "s" };
-        text += &format!("\n/// The interface of ROCm {level}, {count} function{s}: what the root has of that release, and what is listed here.\n");
+        text += &format!(
+            "\n/// The interface of ROCm {level}, {count} function{s}: what the root has of that release, and what is listed here.\n"
+        );
         text += &format!("#[cfg(feature = \"{}\")]\npub mod {} {{\n", level.feature(), level.module());
         for place in same {
             text += &format!("    #[doc(no_inline)]\n    pub use super::{place}::*;\n");
@@ -143,10 +145,8 @@ fn module(
             let name = &topic.name;
             text += &format!("mod {name};\npub use {name}::*;\n");
             let imports = prettyplease::unparse(&syn::parse2(imports(&topic.tokens))?);
-            files.insert(
-                format!("{place}/{name}.rs").into(),
-                format!("{HEADER}{imports}use super::*;\n{}", topic.text),
-            );
+            files
+                .insert(format!("{place}/{name}.rs").into(), format!("{HEADER}{imports}use super::*;\n{}", topic.text));
         }
     }
     files.insert(format!("{place}.rs").into(), text);
@@ -244,10 +244,7 @@ fn not_doc(attrs: &[syn::Attribute]) -> Vec<&syn::Attribute> {
 }
 
 /// The items that `pick` takes.
-fn each<'a, T>(
-    items: &[(&'a str, &'a Form)],
-    pick: impl Fn(&'a Kind) -> Option<T>,
-) -> Vec<(&'a str, &'a Form, T)> {
+fn each<'a, T>(items: &[(&'a str, &'a Form)], pick: impl Fn(&'a Kind) -> Option<T>) -> Vec<(&'a str, &'a Form, T)> {
     items.iter().filter_map(|(name, form)| pick(&form.kind).map(|item| (*name, *form, item))).collect()
 }
 
@@ -413,9 +410,8 @@ fn enums(written: &Written<'_>, place: Place, items: &[(&str, &Form)]) -> Result
             _ => None,
         });
         let constants = constants.into_iter().filter(|(_, of, _)| of.place == place || place.covers(of.place));
-        let mut constants: Vec<(i128, usize, &Form, &syn::ItemConst)> = constants
-            .map(|(_, of, (item, at))| Ok((value_of(item)?, at, of, item)))
-            .collect::<Result<_>>()?;
+        let mut constants: Vec<(i128, usize, &Form, &syn::ItemConst)> =
+            constants.map(|(_, of, (item, at))| Ok((value_of(item)?, at, of, item))).collect::<Result<_>>()?;
         // Of two names for a value, the one that no release changed prints, of two such the older one, and of two as old
         // the one that the header has first.
         constants.sort_by_key(|(value, at, of, item)| (*value, of.place, *at, item.ident.to_string()));
@@ -432,7 +428,8 @@ fn enums(written: &Written<'_>, place: Place, items: &[(&str, &Form)]) -> Result
         let values: BTreeSet<i128> = own.iter().map(|(value, ..)| *value).collect();
         let mut named = BTreeSet::new();
         let other = other.iter().filter(|(value, ..)| !values.contains(value) && named.insert(*value));
-        let other: Vec<String> = other.map(|(value, _, _, constant)| format!("{value} => {}", constant.ident)).collect();
+        let other: Vec<String> =
+            other.map(|(value, _, _, constant)| format!("{value} => {}", constant.ident)).collect();
         if !other.is_empty() {
             text += &fill("    also { ", other.into_iter(), ", }", "        ");
         }
@@ -617,9 +614,8 @@ fn missing(written: &Written<'_>, items: &[(&str, &Form)]) -> Result<String> {
         }
         results.insert(name);
     }
-    let by_hand = |name: &str| {
-        library.statuses.iter().any(|status| status.ty == name) || library.results_by_hand.contains(&name)
-    };
+    let by_hand =
+        |name: &str| library.statuses.iter().any(|status| status.ty == name) || library.results_by_hand.contains(&name);
     for (name, form) in items.iter().filter(|(name, _)| results.contains(*name) && !by_hand(name)) {
         if matches!(form.kind, Kind::Enum(..) | Kind::Struct(..) | Kind::Union(_)) {
             write!(
@@ -676,11 +672,7 @@ fn functions(written: &Written<'_>, place: Place, items: &[(&str, &Form)]) -> Re
         let releases = if place.changed { " releases = RELEASES;" } else { "" };
         let mut text = String::new();
         for block in functions.chunks(BLOCK) {
-            write!(
-                text,
-                "\nrocm_loader::bindings! {{ binding = {scope}::BINDING;{releases}\n{}}}\n",
-                block.concat()
-            )?;
+            write!(text, "\nrocm_loader::bindings! {{ binding = {scope}::BINDING;{releases}\n{}}}\n", block.concat())?;
         }
         Ok(Topic { name: name.to_owned(), text, tokens })
     };
@@ -849,7 +841,10 @@ fn coverage(written: &Written<'_>, items: &BTreeMap<Place, Vec<(&str, &Form)>>) 
     text += "\n/// The functions that are not the same at every level since they came, and so are in the modules of levels only: the\n\
              /// first module that has a form, its first and last level, the releases whose ABI it has, and the names.\n";
     let functions = |items: &Vec<(&str, &Form)>| -> Vec<String> {
-        each(items, |kind| matches!(kind, Kind::Function(_)).then_some(())).iter().map(|item| item.0.to_owned()).collect()
+        each(items, |kind| matches!(kind, Kind::Function(_)).then_some(()))
+            .iter()
+            .map(|item| item.0.to_owned())
+            .collect()
     };
     let changed: Vec<(Place, Vec<String>)> = items
         .iter()

@@ -205,8 +205,9 @@ pub(crate) fn classes(library: &Library, context: &Context<'_>) -> Classes {
             });
             refined.entry((*name).clone()).or_default().insert(*level, class);
         }
-        let count =
-            |classes: &Classes| -> usize { classes.values().map(|of| of.values().collect::<BTreeSet<_>>().len()).sum() };
+        let count = |classes: &Classes| -> usize {
+            classes.values().map(|of| of.values().collect::<BTreeSet<_>>().len()).sum()
+        };
         if count(&refined) == count(&classes) {
             return refined;
         }
@@ -267,9 +268,9 @@ pub(crate) fn forms(context: &Context<'_>, classes: &Classes) -> Result<Forms> {
             // A declaration may use names of types that came later: then an older one is taken.
             let available = |used: &String| match places_of.get(used) {
                 Some(places) => places.iter().any(|other| other == place || other.covers(*place)),
-                None => Level::all().filter(|level| place.has(*level)).all(|level| {
-                    context.foreign.get(used).is_some_and(|of| of.contains_key(&level))
-                }),
+                None => Level::all()
+                    .filter(|level| place.has(*level))
+                    .all(|level| context.foreign.get(used).is_some_and(|of| of.contains_key(&level))),
             };
             let kinds = context.levels.range(place.from..=place.to).rev();
             let kinds: Vec<&Kind> = kinds.filter_map(|(_, surface)| surface.get(*name)).collect();

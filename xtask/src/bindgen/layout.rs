@@ -31,7 +31,8 @@ pub(crate) fn files(
         }
         // Headers of the release declare these in another way.
         surface.retain(|name, kind| {
-            !library.as_newest.iter().any(|(of, ..)| of == name) || levels[level].get(name).is_some_and(|our| our.shape() == kind.shape())
+            !library.as_newest.iter().any(|(of, ..)| of == name)
+                || levels[level].get(name).is_some_and(|our| our.shape() == kind.shape())
         });
         let text = texts.get(level).map_or("", String::as_str);
         let mut writer = Writer { surface: &surface, names: CNames::new(text), c: String::new(), rust: String::new() };
@@ -61,7 +62,12 @@ fn modules(library: &Library, headers: &BTreeMap<Level, Surface>) -> String {
             "    {condition}\n    Proof {{\n        level: ({}, {}),\n        program: include_str!(\"{stem}.c\"),\n        \
              lines: {stem}::lines,\n        tree: \"{}\",\n        include: \"{}\",\n        shims: &{:?},\n        \
              cplusplus: {},\n    }},\n",
-            level.major(), level.minor(), of.tree, of.include, library.shims, library.cplusplus
+            level.major(),
+            level.minor(),
+            of.tree,
+            of.include,
+            library.shims,
+            library.cplusplus
         );
     }
     text + "\nuse sys_testing::layout::Proof;\n\npub(crate) const LAYOUTS: &[Proof] = &[\n" + &rows + "];\n"

@@ -186,9 +186,7 @@ fn without_headers(sources: &Sources, level: Level) -> Result<Surface> {
                 true => " The place of its anonymous union is inferred: the packages do not tell.",
                 false => "",
             };
-            kind.say(&format!(
-                "Declared as in AMD's Python packages of ROCm {level}: {NO_HEADER}.{inferred}"
-            ));
+            kind.say(&format!("Declared as in AMD's Python packages of ROCm {level}: {NO_HEADER}.{inferred}"));
         }
     }
     // C's own types, which no package lists.

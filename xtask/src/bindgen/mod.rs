@@ -25,10 +25,10 @@ mod symbols;
 mod write_c;
 
 use facts::Facts;
+use forms::{Classes, Forms};
 use levels::Level;
 use libraries::LIBRARIES;
 use library::{Headers, Library, Names};
-use forms::{Classes, Forms};
 use merge::Sources;
 use surface::{Kind, Surface};
 use symbols::NotExported;
@@ -67,6 +67,11 @@ struct Read {
     forms: Forms,
     /// The forms of the items of the libraries that it shares types with.
     foreign: Classes,
+}
+
+/// What a function of HIP is about: the name of the generated file that functions of its kind are in.
+pub(crate) fn topic_of_hip(function: &str) -> &'static str {
+    LIBRARIES[0].topic(function)
 }
 
 /// Runs the command.

@@ -15,7 +15,10 @@ pub(super) const HIP: Library = Library {
     allow: "_?i?hip.*|HIP.*|GLuint|GLenum|dim3|textureReference|surfaceReference|u?(char|short|int|long|longlong)[1-4]|(float|double)[1-4]",
     statuses: &[Status::new("hipError_t", "hipErrorSharedObjectInitFailed", "hipErrorSharedObjectSymbolNotFound")
         .other_release("hipErrorNotSupported")],
-    one_enum: &[("hipDeviceAttribute_t", "one constant, `hipDeviceAttributePciChipId`, got another value after ROCm 7.0, in which it was new")],
+    one_enum: &[(
+        "hipDeviceAttribute_t",
+        "one constant, `hipDeviceAttributePciChipId`, got another value after ROCm 7.0, in which it was new",
+    )],
     as_newest: &[
         ("hipArray", (5, 7), "the headers of 5.7 show the runtime's own fields behind the handle"),
         ("hipMemPoolProps", (5, 7), "`maxSize` was reserved in 5.7"),
