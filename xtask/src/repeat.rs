@@ -22,6 +22,8 @@ const AT_A_TIME: usize = 2;
 const MANY: &str = "8";
 /// Longest waits of the queues of every fourth run, in microseconds; their lengths are the same in each.
 const DELAY: u32 = 300;
+/// What every fourth run has of the C library: freed memory is overwritten, and what is wrong with the heap is seen earlier.
+const HEAP: &str = "glibc.malloc.perturb=85:glibc.malloc.tcache_count=0";
 /// Longer than any run that goes on: they take some seconds.
 const LIMIT: Duration = Duration::from_secs(180);
 /// How many lines the error has of a run that crashed or hung.
@@ -34,7 +36,7 @@ pub(crate) fn about(release: &Release) -> String {
     let programs: Vec<String> = PROGRAMS.iter().map(|(name, times)| format!("{name} {times} times")).collect();
     let programs = programs.join(", ");
     format!(
-        "tests of hip and hip-gl on ROCm {} again and again, {AT_A_TIME} programs at a time, some with slow queues: {programs}",
+        "tests of hip and hip-gl on ROCm {} again and again, {AT_A_TIME} programs at a time, some with slow queues or overwritten heaps: {programs}",
         release.name
     )
 }
@@ -59,9 +61,11 @@ pub(crate) fn run(mut build: Command, start: impl Fn(&Path) -> Command + Sync) -
         if number % 2 == 1 {
             command.env("RUST_TEST_THREADS", MANY);
         }
-        if number % 4 == 3 {
-            command.env("HIP_SIM_DELAY", format!("{DELAY}:{number}"));
-        }
+        match number % 4 {
+            2 => command.env("GLIBC_TUNABLES", HEAP),
+            3 => command.env("HIP_SIM_DELAY", format!("{DELAY}:{number}")),
+            _ => &mut command,
+        };
         command
     });
     let done = all(commands.collect(), LIMIT)?;

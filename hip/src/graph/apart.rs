@@ -102,7 +102,7 @@ impl Aside {
     /// Has `launch` put work on the stream, where it comes after all work that `other` has now, and before all that `other` gets later.
     pub(super) fn launch(&self, other: hipStream_t, launch: impl FnOnce(hipStream_t) -> Result<()>) -> Result<()> {
         let _one = self.one.lock();
-        let own = self.stream.as_raw();
+        let own = self.stream.inner.raw();
         follow(own, other, &self.before)?;
         let launched = launch(own);
         // What a launch that fails has begun is waited for too.

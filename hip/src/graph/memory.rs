@@ -80,7 +80,8 @@ pub struct GraphMemoryInfo {
 }
 
 impl Device {
-    /// The memory that nodes of graphs have allocated (`hipDeviceGetGraphMemAttribute`).
+    /// The memory that nodes of graphs have allocated (`hipDeviceGetGraphMemAttribute`). ROCm 5.7 may return any number of reserved bytes
+    /// after memory went back to the device.
     #[doc(alias("hipDeviceGetGraphMemAttribute", "cuDeviceGetGraphMemAttribute", "cudaDeviceGetGraphMemAttribute"))]
     pub fn graph_memory(&self) -> Result<GraphMemoryInfo> {
         let get = |attribute| {

@@ -88,7 +88,7 @@ pub unsafe fn launch_cooperative_multi_device<A: KernelArgs>(
                 blockDimY: block.y,
                 blockDimZ: block.z,
                 sharedMemBytes: shared_bytes,
-                hStream: part.stream.as_raw(),
+                hStream: part.stream.inner.raw(),
                 kernelParams: pointers.as_mut_ptr(),
             })
             .collect();

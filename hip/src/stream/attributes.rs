@@ -45,7 +45,7 @@ impl Stream {
         let mut value = hipLaunchAttributeValue::default();
         // SAFETY: the stream is alive as long as `inner`; `value` is valid for a write.
         let status = unsafe {
-            hip_sys::hipStreamGetAttribute(self.as_raw(), hipLaunchAttributeSynchronizationPolicy, &mut value)
+            hip_sys::hipStreamGetAttribute(self.inner.raw(), hipLaunchAttributeSynchronizationPolicy, &mut value)
         };
         check(status, "hipStreamGetAttribute", || format!("the wait policy of {}", self.inner.describe()))?;
         // SAFETY: the field of this attribute, and a number of which every value is one.
@@ -68,8 +68,9 @@ impl Stream {
         let _named = self.inner.named()?;
         let value = hipLaunchAttributeValue { syncPolicy: raw(policy) };
         // SAFETY: the stream is alive as long as `inner`; the value is valid for a read, and is of this attribute.
-        let status =
-            unsafe { hip_sys::hipStreamSetAttribute(self.as_raw(), hipLaunchAttributeSynchronizationPolicy, &value) };
+        let status = unsafe {
+            hip_sys::hipStreamSetAttribute(self.inner.raw(), hipLaunchAttributeSynchronizationPolicy, &value)
+        };
         check(status, "hipStreamSetAttribute", || format!("{policy:?}, {}", self.inner.describe()))
     }
 
@@ -84,7 +85,7 @@ impl Stream {
         self.device().activate()?;
         let _named = (self.inner.named()?, source.inner.named()?);
         // SAFETY: both streams are alive.
-        let status = unsafe { hip_sys::hipStreamCopyAttributes(self.as_raw(), source.as_raw()) };
+        let status = unsafe { hip_sys::hipStreamCopyAttributes(self.inner.raw(), source.inner.raw()) };
         check(status, "hipStreamCopyAttributes", || {
             format!("from {} to {}", source.inner.describe(), self.inner.describe())
         })

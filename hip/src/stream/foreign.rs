@@ -2,6 +2,7 @@
 
 use hip_sys::{hipDevice_t, hipStream_t};
 
+use super::inner::is_default;
 use super::{Stream, StreamInner};
 use crate::core::call::check;
 use crate::core::device::Device;
@@ -46,7 +47,9 @@ impl Stream {
     #[doc(alias("hipStreamDestroy", "cuStreamDestroy", "cudaStreamDestroy"))]
     pub unsafe fn from_raw(device: &Device, raw: hipStream_t) -> Result<Self> {
         expect_of(device, raw)?;
-        Ok(Self { inner: StreamInner::new(raw, *device) })
+        let inner = StreamInner::new(raw, *device);
+        inner.hand_out();
+        Ok(Self { inner })
     }
 
     /// As [`from_raw`](Self::from_raw), for a stream that stays its owner's: it is not destroyed.
@@ -67,8 +70,7 @@ impl Stream {
 
 /// `Ok` if `raw`, which is alive if it is a stream, is one of `device`.
 fn expect_of(device: &Device, raw: hipStream_t) -> Result<()> {
-    // Null, `hipStreamLegacy` and `hipStreamPerThread`: names for a stream of whatever device or thread is the current one.
-    if raw.addr() <= 2 {
+    if is_default(raw) {
         return Err(Error::InvalidValue {
             what: "a stream of other code",
             value: format!("{raw:p}, which stands for a default stream"),

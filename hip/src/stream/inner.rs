@@ -25,6 +25,8 @@ pub(crate) struct StreamInner {
     pub(super) raw: AtomicPtr<ihipStream_t>,
     /// Whether it is destroyed with this.
     pub(super) owned: bool,
+    /// Whether others have the C handle, and may queue work that has no ticket.
+    pub(super) handed_out: AtomicBool,
     pub(super) device: Device,
     pub(super) id: u64,
     /// Locked while work is put on the stream, so that tickets are in the order of the work.
@@ -52,6 +54,11 @@ pub(crate) struct StreamInner {
     /// The execution context that it was made in, which goes after it.
     #[cfg(feature = "rocm-10-0")]
     pub(crate) context: Option<Arc<ContextInner>>,
+}
+
+/// Whether it is null, `hipStreamLegacy` or `hipStreamPerThread`: names for a stream of whatever device or thread is the current one.
+pub(super) fn is_default(raw: hipStream_t) -> bool {
+    raw.addr() <= 2
 }
 
 #[derive(Default)]
@@ -83,6 +90,7 @@ impl StreamInner {
     pub(super) fn borrowed(raw: hipStream_t, device: Device) -> Arc<Self> {
         let mut stream = Self::unshared(raw, device);
         stream.owned = false;
+        stream.hand_out();
         stream.shared()
     }
 
@@ -129,6 +137,8 @@ impl StreamInner {
             raw: AtomicPtr::new(raw),
             // Null is the device's own default stream.
             owned: !raw.is_null(),
+            // Default streams are everybody's.
+            handed_out: AtomicBool::new(is_default(raw)),
             device,
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             queue: Mutex::default(),
@@ -151,6 +161,11 @@ impl StreamInner {
     #[inline]
     pub(crate) fn raw(&self) -> hipStream_t {
         self.raw.load(Ordering::Relaxed)
+    }
+
+    /// Notes that others have the C handle.
+    pub(super) fn hand_out(&self) {
+        self.handed_out.store(true, Ordering::Relaxed);
     }
 
     /// The highest ticket whose work is over and well, or whose error was told.

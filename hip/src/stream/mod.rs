@@ -265,7 +265,8 @@ impl Stream {
     /// Whether all work queued so far is done (`hipStreamQuery`).
     #[doc(alias("hipStreamQuery", "cuStreamQuery", "cudaStreamQuery"))]
     pub fn is_idle(&self) -> Result<bool> {
-        let idle = self.inner.is_idle()?;
+        // HIP may queue a marker to find it out, and then says that something is left.
+        let idle = self.inner.is_idle()? || self.inner.has_nothing_left();
         later::catch_up();
         Ok(idle)
     }
@@ -326,6 +327,7 @@ impl Stream {
     /// Work that is queued through it on the memory of a buffer is unknown to the buffer.
     #[must_use]
     pub fn as_raw(&self) -> hipStream_t {
+        self.inner.hand_out();
         self.inner.raw()
     }
 }

@@ -109,6 +109,11 @@ impl StreamInner {
         }
     }
 
+    /// Whether all work that has a ticket is over, and nobody else can have queued any.
+    pub(super) fn has_nothing_left(&self) -> bool {
+        !self.handed_out.load(Ordering::Relaxed) && self.completed() >= self.issued()
+    }
+
     /// Makes a call that copies from or to memory of the host's, and waits for the copy: memory of the host's is only borrowed.
     pub(crate) fn copy_now(&self, call: impl FnOnce(hipStream_t) -> Result<()>) -> Result<()> {
         let direct = self.direct("a copy from or to memory that is not pinned")?;

@@ -239,11 +239,14 @@ impl<'a> Texture<'a> {
 impl Drop for Texture<'_> {
     fn drop(&mut self) {
         let (raw, device) = (self.raw.expose_provenance(), self.device);
+        // HIP's object refers to the memory, whose owner may be dropped before this comes to be done.
+        let resource = self.resource.usage.keep(self.resource.kind);
         self.usage.release(move || {
             if device.activate().is_ok() {
                 // SAFETY: from hipCreateTextureObject, not destroyed yet, and no work uses it any more.
                 let _ = unsafe { hip_sys::hipDestroyTextureObject(ptr::with_exposed_provenance_mut(raw)) };
             }
+            drop(resource);
         });
     }
 }

@@ -71,11 +71,14 @@ impl<'a> Surface<'a> {
 impl Drop for Surface<'_> {
     fn drop(&mut self) {
         let (raw, device) = (self.raw.expose_provenance(), self.device);
+        // As of Texture.
+        let array = self.array.keep(AccessKind::Write);
         self.usage.release(move || {
             if device.activate().is_ok() {
                 // SAFETY: from hipCreateSurfaceObject, not destroyed yet, and no work uses it any more.
                 let _ = unsafe { hip_sys::hipDestroySurfaceObject(ptr::with_exposed_provenance_mut(raw)) };
             }
+            drop(array);
         });
     }
 }

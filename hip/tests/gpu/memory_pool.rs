@@ -170,7 +170,9 @@ fn a_pool_counts_what_is_in_use() {
     });
     assert!(kept, "as the threshold says");
     pool.trim(0).unwrap();
-    assert_eq!(pool.usage().unwrap().reserved, 0);
+    let reserved = pool.usage().unwrap().reserved;
+    // 5.7 counts down by what it reads from freed memory.
+    assert!(reserved == 0 || hip::runtime_version().unwrap().0 < 6, "{reserved}");
     match pool.reset_high_watermarks() {
         Ok(()) => assert!(pool.usage().unwrap().used_high < 2 << 20),
         // 5.7 does not reset them.

@@ -5,16 +5,17 @@
 mod common;
 mod recorder;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use common::{kernels, skipped, supported};
+use common::{image_kernel, kernels, skipped, supported};
 use hip::device::CachePreference;
 use hip::memory::array::{Array, ArrayShape};
 use hip::memory::pool::{MemoryPool, PoolOptions};
 use hip::module::LoadOptions;
 use hip::sys::{hipFuncCachePreferEqual, hipFuncCachePreferL1, hipFuncCachePreferNone, hipFuncCachePreferShared};
-use hip::{Backend, Device, Graph, Module, Stream};
-use recorder::{Recorder, calls, is_there, set_cache_config};
+use hip::texture::{Texture, TextureOptions};
+use hip::{Backend, Device, DeviceBuffer, Graph, LaunchConfig, Module, Stream};
+use recorder::{Recorder, calls, destroyed, is_there, made, set_cache_config};
 
 /// The device of a runtime that tells what it is asked for.
 fn device() -> Option<Device> {
@@ -88,9 +89,12 @@ fn what_caches_are_for_is_asked_and_said() {
 #[test]
 fn a_launch_has_its_attributes() {
     use hip::module::LaunchAttributes;
-    use hip::{DeviceBuffer, LaunchConfig};
 
     let Some(device) = device() else { return };
+    if hip::runtime_version().unwrap().0 < 7 {
+        skipped(&"hipDrvLaunchKernelEx came with HIP 7.0");
+        return;
+    }
     let add = Module::load(&device, kernels(&device)).unwrap().kernel("add_in_place").unwrap();
     let stream = Stream::new(&device).unwrap();
     let mut data = DeviceBuffer::<i32>::zeroed(&device, 64).unwrap();
@@ -153,4 +157,35 @@ fn an_array_for_surfaces_says_so() {
     assert_eq!(calls(|| Array::<u32>::new(&device, plane)).1, ["hipMalloc3DArray 5 x 3 x 0 flags 0"]);
     // hipArraySurfaceLoadStore
     assert_eq!(calls(|| Array::<u32>::for_surfaces(&device, plane)).1, ["hipMalloc3DArray 5 x 3 x 0 flags 2"]);
+}
+
+/// The host may know that the array is free before the thread that destroys the texture has looked.
+#[test]
+fn a_texture_is_destroyed_before_its_array() {
+    let Some(device) = device() else { return };
+    let Some(kernel) = image_kernel(&device, "sample_2d") else { return };
+    let stream = Stream::new(&device).unwrap();
+    let centres = DeviceBuffer::from_slice(&device, &[0.5_f32; 64]).unwrap();
+    let mut out = DeviceBuffer::<f32>::zeroed(&device, 64).unwrap();
+    for _ in 0..50 {
+        let mut array = Array::<f32>::zeroed(&device, ArrayShape::D2(8, 8)).unwrap();
+        let texture = Texture::from_array(&array, TextureOptions::new()).unwrap();
+        let (first, second) = (texture.as_raw(), array.as_raw());
+        made(first);
+        made(second);
+        // SAFETY: 64 threads, 64 elements.
+        let launched = unsafe {
+            kernel.launch(&stream, LaunchConfig::new(1, 64), (&texture, &centres, &centres, &mut out, 64u32))
+        };
+        launched.unwrap();
+        drop(texture);
+        array.as_slice_mut().copy_from_slice(&[0.0; 64]).unwrap();
+        drop(array);
+        let end = Instant::now() + Duration::from_secs(60);
+        while destroyed(first).and(destroyed(second)).is_none() {
+            assert!(Instant::now() < end, "both are destroyed in the end");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(destroyed(first) < destroyed(second));
+    }
 }

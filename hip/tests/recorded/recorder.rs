@@ -6,6 +6,7 @@ use std::ffi::{CStr, c_int, c_uint, c_void};
 use std::mem::transmute;
 use std::ptr::NonNull;
 use std::slice;
+use std::sync::Mutex;
 #[cfg(feature = "sim")]
 use std::sync::OnceLock;
 
@@ -15,6 +16,24 @@ use rocm_loader::{Binding, Provider};
 thread_local! {
     static CALLS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
     static CACHE: Cell<hipFuncCache_t> = const { Cell::new(hipFuncCachePreferNone) };
+}
+
+/// Handles that were destroyed, by any thread.
+static DESTROYED: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+
+/// Forgets an earlier handle of the same address.
+pub(crate) fn made<H>(handle: *mut H) {
+    DESTROYED.lock().unwrap().retain(|&known| known != handle.addr());
+}
+
+/// The place of a handle in the order in which they were destroyed, if it was.
+pub(crate) fn destroyed<H>(handle: *mut H) -> Option<usize> {
+    DESTROYED.lock().unwrap().iter().position(|&known| known == handle.addr())
+}
+
+fn note_destroyed<H>(handle: *mut H) -> String {
+    DESTROYED.lock().unwrap().push(handle.addr());
+    format!("{handle:p}")
 }
 
 /// What `body` comes to, and what the functions below were asked for by it on this thread.
@@ -134,6 +153,8 @@ recorded! {
     )
         format!("{} x {} x {} flags {flags}", extent.width, extent.height, extent.depth);
     hipFree(pointer: *mut c_void) format!("{pointer:p}");
+    hipFreeArray(array: hipArray_t) note_destroyed(array);
+    hipDestroyTextureObject(texture: hipTextureObject_t) note_destroyed(texture);
     hipDeviceSetCacheConfig(config: hipFuncCache_t) format!("{config:?}");
     #[cfg(feature = "rocm-7-0")]
     hipDrvLaunchKernelEx(

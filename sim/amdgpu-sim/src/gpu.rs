@@ -43,6 +43,18 @@ pub enum BeyondLds {
     Fault,
 }
 
+/// Where a kernel's reads of an allocation end. (Writes and atomic operations end with its last byte.)
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Bounds {
+    /// With its last byte.
+    #[default]
+    Exact,
+    /// With the last of the 4 KiB that its last byte is in, as on the hardware, which has whole pages. Some kernels rely on it: RCCL reads
+    /// whole words, and compilers read hidden arguments that they have no use for.
+    Pages,
+}
+
 /// What kind of GPU to be.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -68,6 +80,8 @@ pub struct Config {
     pub misaligned: Misaligned,
     /// What a load or store beyond the workgroup's local memory does.
     pub beyond_lds: BeyondLds,
+    /// Where reads of an allocation end. Of GPUs that share an address space the first decides.
+    pub bounds: Bounds,
     /// In which order workgroups and waves run, and whether that is the same every time.
     pub schedule: Schedule,
     /// Checks beyond those that are always made. They take time: a dispatch runs on one thread, many times slower.
@@ -126,6 +140,7 @@ impl Default for Config {
             memory_bytes: 64 << 30,
             misaligned: Misaligned::default(),
             beyond_lds: BeyondLds::default(),
+            bounds: Bounds::default(),
             schedule: Schedule::default(),
             checks: Checks::default(),
             check_memory: None,
@@ -190,6 +205,7 @@ impl Gpu {
     }
 
     fn with(config: Config, memory: Arc<Memory>, agent: Agent) -> Self {
+        memory.set_bounds(config.bounds);
         if config.checks.init {
             memory.track_writes(Room::of(&config));
         }

@@ -89,7 +89,7 @@ pub use dispatch::{Cancel, Dispatch, MAX_LDS, MAX_SCRATCH, MAX_WORKGROUP_SIZE, P
 pub use exec::mem::{PRIVATE_BASE as PRIVATE_APERTURE, SHARED_BASE as SHARED_APERTURE};
 pub use exec::unsupported;
 pub use fault::{Access, Denied, Fault, FaultKind, FaultPlace, LaunchError, SourceFrame, Space, StrayRegister};
-pub use gpu::{BeyondLds, Config, Gpu, Misaligned};
+pub use gpu::{BeyondLds, Bounds, Config, Gpu, Misaligned};
 pub use isa::Arch;
 #[cfg(target_os = "linux")]
 pub use memory::SharedName;

@@ -87,7 +87,7 @@ const DELAY: Setting = setting(
 const CHECK: Setting = setting(
     "HIP_SIM_CHECK",
     "`memory`, `init`, `race`, `barrier`, `all` and `warn`, separated by commas",
-    "additional checks; `init` finds reads of uninitialised memory. A kernel with findings fails; with `warn` they are only reported (`memory`, which is always on)",
+    "additional checks; `memory`: a kernel's reads of an allocation end with its last byte, not with its 4 KiB (always so in the embedded runtime); `init` finds reads of uninitialised memory. A kernel with findings fails; with `warn` they are only reported (none)",
 );
 const CHECK_MEMORY: Setting = setting(
     "HIP_SIM_CHECK_MEMORY",

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use amdgpu_sim::isa::{Arch, decode};
-use amdgpu_sim::{AllocKind, CodeObject, Config, Denied, Dispatch, Fault, FaultKind, Gpu, Space, Stats};
+use amdgpu_sim::{AllocKind, Bounds, CodeObject, Config, Denied, Dispatch, Fault, FaultKind, Gpu, Space, Stats};
 use common::object::*;
 use common::{Random, zeros};
 
@@ -363,6 +363,39 @@ fn memory_freed_while_a_kernel_reads_it() {
         });
         let why = memory(&run.fault([data, flag.address])).2;
         assert_eq!(why, Denied::Freed);
+    }
+}
+
+/// A chip has whole pages: reads go on to the end of the last one where that is asked for, writes do not.
+#[test]
+fn reads_may_go_to_the_end_of_the_page() {
+    let load = code! { 0xdc50_8000, 0x057f_0002 => "global_load_dword v5, v[2:3], off"; };
+    let wide = code! { 0xdc5c_8000, 0x067f_0002 => "global_load_dwordx4 v[6:9], v[2:3], off"; };
+    let store = code! { 0xdc70_8000, 0x007f_0502 => "global_store_dword v[2:3], v5, off"; };
+    for bounds in [Bounds::Exact, Bounds::Pages] {
+        let run = |code: &[u32]| {
+            let config = Config { bounds, threads: Some(2), ..Config::default() };
+            Run { gpu: Gpu::new(config), ..Run::new(&[code, &[END]]) }
+        };
+        for (code, bytes, writes) in [(&load, 4, false), (&wide, 16, false), (&store, 4, true)] {
+            let run = run(code);
+            let base = run.gpu.memory().alloc(100, 4096, AllocKind::Device).unwrap();
+            for (offset, inside) in [(100 - bytes, true), (100 - bytes + 4, false), (4096 - bytes, false)] {
+                let result = run.go([base + offset, 0]);
+                let may = inside || bounds == Bounds::Pages && !writes;
+                match result {
+                    Ok(_) => assert!(may, "{bounds:?}, {bytes} bytes at {offset}, writes: {writes}"),
+                    Err(fault) => {
+                        assert!(!may, "{fault}");
+                        assert_eq!(memory(&fault), (Space::Global, base + offset, Denied::OutOfBounds));
+                    }
+                }
+            }
+            for offset in [4096 - bytes + 4, 4096] {
+                let fault = run.fault([base + offset, 0]);
+                assert_eq!(memory(&fault), (Space::Global, base + offset, Denied::OutOfBounds));
+            }
+        }
     }
 }
 

@@ -1,12 +1,12 @@
 //! What the environment says about the GPUs.
 
-use amdgpu_sim::{BeyondLds, Config, Misaligned, Settings};
+use amdgpu_sim::{BeyondLds, Bounds, Config, Misaligned, Settings};
 
 /// The GPUs that ROCm's own libraries run on: they read packed bytes by words, Tensile takes its zeros from beyond the LDS, and idle
-/// lanes of rocFFT load there.
+/// lanes of rocFFT load there; RCCL reads whole words where only some bytes are its own.
 fn defaults() -> Config {
     let mut config = Config::default();
-    (config.misaligned, config.beyond_lds) = (Misaligned::Allow, BeyondLds::Ignore);
+    (config.misaligned, config.beyond_lds, config.bounds) = (Misaligned::Allow, BeyondLds::Ignore, Bounds::Pages);
     config
 }
 
@@ -27,7 +27,11 @@ mod tests {
     #[test]
     fn rocms_kernels_have_what_they_rely_on() {
         let gpu = read(|_| None).unwrap().gpu;
-        assert_eq!((gpu.misaligned, gpu.beyond_lds), (Misaligned::Allow, BeyondLds::Ignore));
+        assert_eq!((gpu.misaligned, gpu.beyond_lds, gpu.bounds), (Misaligned::Allow, BeyondLds::Ignore, Bounds::Pages));
+        for (checks, bounds) in [("memory", Bounds::Exact), ("race, all", Bounds::Exact), ("race", Bounds::Pages)] {
+            let asked = read(|name| (name == "HIP_SIM_CHECK").then(|| checks.to_owned())).unwrap();
+            assert_eq!(asked.gpu.bounds, bounds, "{checks}");
+        }
         let asked = read(|name| (name == "HIP_SIM_BEYOND_LDS").then(|| "fault".to_owned())).unwrap();
         assert_eq!(asked.gpu.beyond_lds, BeyondLds::Fault);
     }

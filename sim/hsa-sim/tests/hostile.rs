@@ -461,3 +461,39 @@ fn wrong_packets(hsa: &Hsa, gpu: hsa_agent_t) {
     assert_eq!(call!(hsa.hsa_queue_destroy(*mut hsa_queue_t = queue)), HSA_STATUS_SUCCESS);
     assert_eq!(call!(hsa.hsa_signal_destroy(hsa_signal_t = signal)), HSA_STATUS_SUCCESS);
 }
+
+/// Run by the test below in a process of its own.
+#[test]
+#[ignore = "it ends its process"]
+fn a_queue_that_nobody_listens_to() {
+    let hsa = Hsa::open();
+    assert_eq!(call!(hsa.hsa_init()), HSA_STATUS_SUCCESS);
+    let [_, gpu] = agents(&hsa)[..] else { panic!() };
+    let mut queue = null_mut();
+    let status = call!(hsa.hsa_queue_create(
+        hsa_agent_t = gpu,
+        u32 = 64,
+        u32 = 0,
+        Option<QueueCallback> = None,
+        *mut c_void = null_mut(),
+        u32 = 0,
+        u32 = 0,
+        *mut *mut hsa_queue_t = &mut queue,
+    ));
+    assert_eq!(status, HSA_STATUS_SUCCESS);
+    submit(&hsa, queue, [77, 0, 0, 0, 0, 0, 0, 0]);
+    std::thread::sleep(Duration::from_secs(60));
+}
+
+/// As ROCr does: whoever waits for the work would wait for ever.
+#[test]
+fn what_nobody_handles_ends_the_process() {
+    use std::os::unix::process::ExitStatusExt;
+
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+    child.args(["--exact", "a_queue_that_nobody_listens_to", "--ignored", "--nocapture"]);
+    let output = child.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.signal(), Some(libc::SIGABRT), "{text}");
+    assert!(text.contains("neither the queue nor the system has a handler"), "{text}");
+}

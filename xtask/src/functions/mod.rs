@@ -6,6 +6,7 @@
 
 mod aliases;
 mod left_out;
+mod libraries;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -18,7 +19,7 @@ use syn::{Attribute, Expr, ImplItem, Item, Lit, Meta, Type, Visibility};
 
 use crate::paths;
 
-/// Write hip/HIP_FUNCTIONS.md again: each function of the HIP runtime with its counterpart in the safe crates, or why it has none.
+/// Write hip/HIP_FUNCTIONS.md again, and the pages of the math libraries: each function with its counterpart in the safe crates, or why it has none.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Write nothing: fail if the page is not what would be written, or if a function that is called is not a search alias in `hip`
@@ -36,7 +37,14 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             functions()?.into_iter().flat_map(|(_, functions)| functions).map(|function| function.name).collect();
         let [hip, gl] = safe_crates()?;
         aliases::check(hip.called.keys().chain(gl.called.keys()), &known)?;
+        for library in libraries::LIBRARIES {
+            let is = fs::read_to_string(library.path()).unwrap_or_default();
+            ensure!(is == library.page()?, "{} is not up to date (cargo xtask functions)", library.path().display());
+        }
         return Ok(());
+    }
+    for library in libraries::LIBRARIES {
+        fs::write(library.path(), library.page()?).with_context(|| format!("writing {}", library.path().display()))?;
     }
     fs::write(&path, page).with_context(|| format!("writing {}", path.display()))
 }

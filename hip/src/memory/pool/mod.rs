@@ -198,7 +198,8 @@ impl MemoryPool {
         self.inner.set(hipMemPoolAttrReleaseThreshold, bytes)
     }
 
-    /// Bytes that the pool has and has had (`hipMemPoolAttrReservedMem*`, `hipMemPoolAttrUsedMem*`).
+    /// Bytes that the pool has and has had (`hipMemPoolAttrReservedMem*`, `hipMemPoolAttrUsedMem*`). ROCm 5.7 may return any number after
+    /// memory of the pool went back to the system.
     #[doc(alias("hipMemPoolGetAttribute", "cuMemPoolGetAttribute", "cudaMemPoolGetAttribute"))]
     pub fn usage(&self) -> Result<PoolUsage> {
         Ok(PoolUsage {

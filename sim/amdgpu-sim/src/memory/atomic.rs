@@ -1,8 +1,8 @@
 //! Reads and writes of memory that other workgroups, or the host, may touch at the same time.
 //!
 //! A race inside a kernel gives *some* value on a GPU; it must not be undefined behaviour here. So every access to global memory is
-//! a relaxed atomic one: whole words where the address is aligned, single bytes where it is not.
-//! On x86-64 and AArch64 these are plain loads and stores.
+//! a relaxed atomic one: up to 16 bytes at once where the address is aligned to them, single bytes where it is not aligned at all.
+//! On x86-64 and AArch64 these are plain loads and stores; on AArch64 16 bytes are two of 8.
 
 use std::ptr::with_exposed_provenance_mut;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -100,6 +100,77 @@ macro_rules! word {
 word!(load_u16, store_u16, cell_u16, u16, 2, "16-bit word");
 word!(load_u32, store_u32, cell_u32, u32, 4, "32-bit word");
 word!(load_u64, store_u64, cell_u64, u64, 8, "64-bit word");
+
+/// Loads four little-endian words, the lowest first: at once if `address` is aligned to 16, each pair at once if it is aligned to 8.
+///
+/// # Safety
+/// The bytes must be valid for reads, and accessed by atomics only meanwhile.
+#[inline(always)]
+pub(crate) unsafe fn load_u128(address: u64) -> u128 {
+    #[cfg(target_arch = "x86_64")]
+    if address % 16 == 0 {
+        // SAFETY: as the caller vouches; aligned as just tested.
+        return unsafe { machine::load(address) };
+    }
+    // SAFETY: as the caller vouches.
+    unsafe { u128::from(load_u64(address)) | u128::from(load_u64(address + 8)) << 64 }
+}
+
+/// Stores four little-endian words: at once if `address` is aligned to 16, each pair at once if it is aligned to 8.
+///
+/// # Safety
+/// The bytes must be valid for writes, and accessed by atomics only meanwhile.
+#[inline(always)]
+pub(crate) unsafe fn store_u128(address: u64, value: u128) {
+    #[cfg(target_arch = "x86_64")]
+    if address % 16 == 0 {
+        // SAFETY: as the caller vouches; aligned as just tested.
+        return unsafe { machine::store(address, value) };
+    }
+    // SAFETY: as the caller vouches.
+    unsafe {
+        store_u64(address, value as u64);
+        store_u64(address + 8, (value >> 64) as u64);
+    }
+}
+
+/// Aligned accesses of 16 bytes, which every x86-64 processor with AVX does at once (as its makers promise), and the others as far as
+/// is known. In assembly, because a compiler may split those of the language.
+#[cfg(target_arch = "x86_64")]
+mod machine {
+    use std::arch::asm;
+    use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_storeu_si128};
+    use std::ptr::with_exposed_provenance_mut;
+
+    /// # Safety
+    /// As of [`super::load_u128`], and `address` is aligned to 16.
+    #[inline(always)]
+    pub(super) unsafe fn load(address: u64) -> u128 {
+        let from: *const u128 = with_exposed_provenance_mut(address as usize);
+        let (wide, mut value): (__m128i, u128);
+        // SAFETY: one load of 16 bytes that are valid and aligned, as the caller vouches.
+        unsafe {
+            asm!("movdqa {wide}, [{from}]", from = in(reg) from, wide = out(xmm_reg) wide, options(nostack, preserves_flags, readonly))
+        };
+        value = 0;
+        // SAFETY: a local variable of 16 bytes.
+        unsafe { _mm_storeu_si128((&raw mut value).cast(), wide) };
+        value
+    }
+
+    /// # Safety
+    /// As of [`super::store_u128`], and `address` is aligned to 16.
+    #[inline(always)]
+    pub(super) unsafe fn store(address: u64, value: u128) {
+        let to: *mut u128 = with_exposed_provenance_mut(address as usize);
+        // SAFETY: a local variable of 16 bytes.
+        let wide = unsafe { _mm_loadu_si128((&raw const value).cast()) };
+        // SAFETY: one store of 16 bytes that are valid and aligned, as the caller vouches.
+        unsafe {
+            asm!("movdqa [{to}], {wide}", to = in(reg) to, wide = in(xmm_reg) wide, options(nostack, preserves_flags))
+        };
+    }
+}
 
 macro_rules! update {
     ($name:ident, $cell:ident, $int:ident) => {

@@ -20,6 +20,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
+use crate::gpu::Bounds;
 use crate::observe::Room;
 use arena::Arena;
 
@@ -97,6 +98,11 @@ impl Allocation {
     /// Address just past the last byte.
     pub fn end(&self) -> u64 {
         self.base.saturating_add(self.size)
+    }
+
+    /// Where reads of it end, if they go on to the next multiple of `granule`.
+    pub(crate) fn read_end(&self, granule: u64) -> u64 {
+        self.end().checked_next_multiple_of(granule).unwrap_or(self.end())
     }
 
     /// Whether `address` is inside.
@@ -311,7 +317,8 @@ pub struct Memory {
     arena: OnceLock<Arc<Arena>>,
     /// The limit of every GPU.
     limits: Vec<u64>,
-    /// Whether it is kept which bytes of new allocations are written.
+    /// Where reads of an allocation end.
+    bounds: OnceLock<Bounds>,
     /// Where the bits for bytes that were written go, if they are kept.
     tracks_writes: OnceLock<Room>,
 }
@@ -325,7 +332,22 @@ impl Memory {
             reservations: Mutex::default(),
             arena: OnceLock::new(),
             limits,
+            bounds: OnceLock::new(),
             tracks_writes: OnceLock::new(),
+        }
+    }
+
+    /// Sets where a kernel's reads of an allocation end.
+    pub(crate) fn set_bounds(&self, bounds: Bounds) {
+        // Of GPUs that share the memory the first decides.
+        let _ = self.bounds.set(bounds);
+    }
+
+    /// Allocations can be read to the next multiple of this.
+    pub(crate) fn read_granule(&self) -> u64 {
+        match self.bounds.get() {
+            Some(Bounds::Pages) => PAGE,
+            _ => 1,
         }
     }
 

@@ -43,6 +43,12 @@ impl Table {
         region.allocation.contains(address).then_some(region)
     }
 
+    /// The region that `address` is in, or that ends before it by less than what is left of `granule` bytes.
+    pub(crate) fn find_within(&self, address: u64, granule: u64) -> Option<&Region> {
+        let region = self.regions.get(self.after(address).checked_sub(1)?)?;
+        (address < region.allocation.read_end(granule)).then_some(region)
+    }
+
     pub(crate) fn overlapping(&self, base: u64, len: u64) -> Option<Allocation> {
         self.all_overlapping(base, len).next()
     }

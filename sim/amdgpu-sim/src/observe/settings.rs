@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Checks, Profile};
 use crate::dispatch::Schedule;
-use crate::gpu::Config;
+use crate::gpu::{Bounds, Config};
 
 /// A value of a setting that makes no sense. Its `Display` says which, and what is wanted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -71,7 +71,7 @@ impl ProfileFormat {
 /// Changes `config` as the environment asks, and returns where the profile is to be written, if anywhere. `variable` gives a
 /// variable's value.
 ///
-/// - `HIP_SIM_CHECK`: words with commas between: `memory` (always on, may be named), `init`, `race`, `barrier`, `all`; and `warn`, for
+/// - `HIP_SIM_CHECK`: words with commas between: `memory` ([exact bounds](Bounds)), `init`, `race`, `barrier`, `all`; and `warn`, for
 ///   dispatches with findings not to fail ([`Checks::fail`]).
 /// - `HIP_SIM_PROFILE`: a file for the [profile](Config::profile), its format by its ending: `.json`, `.svg` (a flame graph), else text.
 /// - `HIP_SIM_SCHEDULE`: `parallel`, `in-order`, `interleaved` or `interleaved:N` ([`Schedule::Interleaved`] with turns of 8 or N
@@ -86,6 +86,9 @@ pub(crate) fn apply_settings(
 ) -> Result<Option<PathBuf>, SettingsError> {
     if let Some(value) = variable(CHECK) {
         config.checks = checks(&value)?;
+        if value.split(',').any(|word| matches!(word.trim(), "memory" | "all")) {
+            config.bounds = Bounds::Exact;
+        }
     }
     if let Some(value) = variable(SCHEDULE) {
         config.schedule = match value.trim() {

@@ -95,7 +95,9 @@ impl Locks {
     pub(super) fn lose(&mut self, space: &Memory, (from, to): (u64, u64), is_new: impl Fn((u64, u64)) -> bool) {
         for group in self.groups.iter_mut().filter(|group| group.base < to && from < group.end) {
             let part = (from.max(group.base), to.min(group.end));
-            if is_new(part) {
+            // What is there since is somebody else's.
+            let is_lost = group.lost.iter().any(|(from, to)| *from <= part.0 && part.1 <= *to);
+            if !is_lost && is_new(part) {
                 space.forget_registrations(part.0, part.1 - part.0);
                 group.lost.push(part);
             }
@@ -165,6 +167,7 @@ mod tests {
         assert!(space.find(base + 50).is_some() && space.find(base + 150).is_none());
         // SAFETY: as above.
         unsafe { space.register_host(pointer(base + 120).cast(), 10) }.unwrap();
+        locks.lose(space, (base + 110, base + 190), |_| true);
         assert_eq!(locks.remove(space, base), Ok(Some(base)));
         assert!(space.find(base + 50).is_none() && space.find(base + 250).is_none());
         assert!(space.find(base + 125).is_some(), "somebody else's");

@@ -24,6 +24,8 @@ enum End {
     Stopped,
     /// A packet could not be carried out.
     Failed(hsa_status_t),
+    /// The same, and a handler of system events has dealt with it.
+    Told(hsa_status_t),
 }
 
 /// Carries out packets until the queue ends.
@@ -44,15 +46,23 @@ pub(super) fn run(runtime: &'static Runtime, queue: &Queue) {
         match done {
             Ok(()) => index += 1,
             Err(End::Stopped) => return,
-            Err(End::Failed(status)) => {
-                if let Some((callback, data)) = queue.callback {
+            Err(end @ (End::Failed(status) | End::Told(status))) => {
+                match queue.callback {
                     // SAFETY: the program gave this function with this argument when it made the queue.
-                    unsafe { callback(status, queue.pointer(), pointer(data)) };
+                    Some((callback, data)) => unsafe { callback(status, queue.pointer(), pointer(data)) },
+                    None if matches!(end, End::Failed(_)) => end_process(),
+                    None => {}
                 }
                 return;
             }
         }
     }
+}
+
+/// As ROCr does after what nobody handles: the program would wait for ever.
+fn end_process() -> ! {
+    eprintln!("hsa-sim: neither the queue nor the system has a handler for this: the process ends");
+    std::process::abort();
 }
 
 fn process(runtime: &'static Runtime, queue: &Queue, index: u64) -> Result<(), End> {
@@ -169,7 +179,10 @@ fn dispatch(runtime: &Runtime, queue: &Queue, index: u64, bytes: &[u8; 64]) -> R
                 runtime.events.lost(queue.agent);
             }
             if let Some((address, reason)) = events::bad_address(&fault) {
-                runtime.events.memory_fault(queue.agent, address, reason);
+                let handled = runtime.events.memory_fault(queue.agent, address, reason);
+                if handled {
+                    return Err(End::Told(events::status_of(&fault)));
+                }
             }
             Err(End::Failed(events::status_of(&fault)))
         }

@@ -58,6 +58,25 @@ pub(super) trait Space {
             self.store32(lane, address + 4, (value >> 32) as u32);
         }
     }
+    /// Four words, the lowest first.
+    /// # Safety
+    /// See the trait.
+    #[inline(always)]
+    unsafe fn load128(&self, lane: usize, address: u64) -> u128 {
+        // SAFETY: as the caller vouches.
+        unsafe { u128::from(self.load64(lane, address)) | u128::from(self.load64(lane, address + 8)) << 64 }
+    }
+    /// Four words, the lowest first.
+    /// # Safety
+    /// See the trait.
+    #[inline(always)]
+    unsafe fn store128(&mut self, lane: usize, address: u64, value: u128) {
+        // SAFETY: as the caller vouches.
+        unsafe {
+            self.store64(lane, address, value as u64);
+            self.store64(lane, address + 8, (value >> 64) as u64);
+        }
+    }
     /// Replaces a word by what `f` makes of it, as one step, and returns the old one. The address is aligned.
     /// # Safety
     /// See the trait.
@@ -73,10 +92,21 @@ pub(super) trait Space {
 struct Hot {
     base: u64,
     end: u64,
+    /// Where reads end.
+    read_end: u64,
     writable: bool,
 }
 
-const COLD: Hot = Hot { base: 0, end: 0, writable: false };
+const COLD: Hot = Hot { base: 0, end: 0, read_end: 0, writable: false };
+
+impl Hot {
+    /// Whether an access of `bytes` at `address` is inside.
+    #[inline(always)]
+    fn allows(&self, address: u64, bytes: u64, write: bool) -> bool {
+        let end = if write { self.end } else { self.read_end };
+        address >= self.base && address < end && bytes <= end - address && (self.writable || !write)
+    }
+}
 
 /// One worker's view of device memory: the table of allocations as it was, and the allocations used last.
 pub(crate) struct View {
@@ -96,7 +126,7 @@ pub(crate) struct View {
 impl View {
     /// What `agent` may see of `memory` as it is now. `own` is a range that the dispatch keeps alive itself, readable for kernels.
     pub(crate) fn new(memory: Arc<Memory>, agent: Agent, own: std::ops::Range<u64>) -> Self {
-        let own = Hot { base: own.start, end: own.end, writable: false };
+        let own = Hot { base: own.start, end: own.end, read_end: own.end, writable: false };
         let first = memory.snapshot();
         Self { memory, agent, first, later: Vec::new(), own, hot: [COLD; 4], next: 0 }
     }
@@ -106,8 +136,10 @@ impl View {
         let hot = if address >= self.own.base && address < self.own.end {
             self.own
         } else {
-            let agent = self.agent;
-            let visible = |t: &Table| t.find(address).map(|r| r.allocation).filter(|a| a.rights.read.contains(agent));
+            let (agent, granule) = (self.agent, self.memory.read_granule());
+            let visible = |t: &Table| {
+                t.find_within(address, granule).map(|r| r.allocation).filter(|a| a.rights.read.contains(agent))
+            };
             let known = visible(self.later.last().unwrap_or(&self.first));
             let allocation = match known {
                 Some(a) => a,
@@ -120,7 +152,7 @@ impl View {
                 }
             };
             let writable = allocation.writable && allocation.rights.write.contains(agent);
-            Hot { base: allocation.base, end: allocation.end(), writable }
+            Hot { base: allocation.base, end: allocation.end(), read_end: allocation.read_end(granule), writable }
         };
         if !self.hot.contains(&hot) {
             self.hot[self.next] = hot;
@@ -134,7 +166,7 @@ impl View {
     pub(super) fn allowed(&mut self, address: u64, bytes: u64, access: Access) -> Result<(), Denied> {
         let write = access != Access::Read;
         for hot in &self.hot {
-            if address >= hot.base && address < hot.end && bytes <= hot.end - address && (hot.writable || !write) {
+            if hot.allows(address, bytes, write) {
                 return Ok(());
             }
         }
@@ -145,10 +177,9 @@ impl View {
     #[cold]
     fn allowed_elsewhere(&mut self, address: u64, bytes: u64, write: bool) -> Result<(), Denied> {
         match self.look_up(address) {
-            Some(found) if bytes > found.end - address => Err(self.why_not(address)),
-            Some(found) if write && !found.writable => Err(Denied::ReadOnly),
-            Some(_) => Ok(()),
-            None => Err(self.why_not(address)),
+            Some(found) if found.allows(address, bytes, write) => Ok(()),
+            Some(found) if write && !found.writable && found.allows(address, bytes, false) => Err(Denied::ReadOnly),
+            _ => Err(self.why_not(address)),
         }
     }
 
@@ -270,7 +301,8 @@ impl Space for View {
         unsafe { atomic::store_u32(address, value) }
     }
 
-    // Other workgroups see an aligned 64-bit word whole or not at all: an atomic load or store of a kernel is no other instruction.
+    // Other workgroups see 8 and 16 bytes that are aligned whole or not at all: an atomic load or store of a kernel is no other
+    // instruction, and rocPRIM passes a flag and its value in 16 bytes.
     #[inline(always)]
     unsafe fn load64(&self, _: usize, address: u64) -> u64 {
         if address % 8 == 0 {
@@ -291,6 +323,29 @@ impl Space for View {
         unsafe {
             atomic::store_u32(address, value as u32);
             atomic::store_u32(address + 4, (value >> 32) as u32);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn load128(&self, lane: usize, address: u64) -> u128 {
+        if address % 8 == 0 {
+            // SAFETY: as in `load8`.
+            return unsafe { atomic::load_u128(address) };
+        }
+        // SAFETY: as in `load8`.
+        unsafe { u128::from(self.load64(lane, address)) | u128::from(self.load64(lane, address + 8)) << 64 }
+    }
+
+    #[inline(always)]
+    unsafe fn store128(&mut self, lane: usize, address: u64, value: u128) {
+        if address % 8 == 0 {
+            // SAFETY: as in `store8`.
+            return unsafe { atomic::store_u128(address, value) };
+        }
+        // SAFETY: as in `store8`.
+        unsafe {
+            self.store64(lane, address, value as u64);
+            self.store64(lane, address + 8, (value >> 64) as u64);
         }
     }
 

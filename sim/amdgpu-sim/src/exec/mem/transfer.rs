@@ -179,7 +179,17 @@ pub(super) fn load<S: Space>(
 
 #[inline(always)]
 fn words<S: Space, const N: usize>(w: &mut Wave, space: &mut S, at: &Addresses, mask: u64, dst: u16) {
-    // In pairs: a 64-bit word is loaded as one.
+    // As much as others see whole: four words, else pairs.
+    if N == 4 {
+        for lane in lanes(mask) {
+            // SAFETY: `load` has checked the lanes of `mask` for `N` words.
+            let four = unsafe { space.load128(lane, at[lane]) };
+            for word in 0..4 {
+                w.row_mut(dst + word)[lane] = (four >> (32 * word)) as u32;
+            }
+        }
+        return;
+    }
     for first in (0..N as u16).step_by(2) {
         let offset = 4 * u64::from(first);
         if first + 1 < N as u16 {
@@ -219,9 +229,17 @@ pub(super) fn store<S: Space>(
 ) -> Checked {
     space.check(at, mask, shape.bytes(), align, Access::Write)?;
     match shape.width {
+        // As much as others see whole: four words, else pairs.
+        Width::Words(4) => {
+            let rows = [w.row(src), w.row(src + 1), w.row(src + 2), w.row(src + 3)];
+            for lane in lanes(mask) {
+                let four = rows.iter().rev().fold(0, |four, row| four << 32 | u128::from(row[lane]));
+                // SAFETY: checked above for all words.
+                unsafe { space.store128(lane, at[lane], four) };
+            }
+        }
         Width::Words(n) => {
             let n = u16::from(n);
-            // In pairs: a 64-bit word is stored as one.
             for first in (0..n).step_by(2) {
                 let offset = 4 * u64::from(first);
                 let low = w.row(src + first);

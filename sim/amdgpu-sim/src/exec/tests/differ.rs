@@ -8,13 +8,13 @@ use crate::isa::{Arch, Sdwa, SdwaSel, SdwaUnused};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Words of code, decoded by their places.
-struct Code {
+pub(super) struct Code {
     words: Vec<u32>,
     insts: BTreeMap<u32, Option<Inst>>,
 }
 
 impl Code {
-    fn of(insts: &[(Vec<u32>, Inst)]) -> Self {
+    pub(super) fn of(insts: &[(Vec<u32>, Inst)]) -> Self {
         let mut code = Self { words: Vec::new(), insts: BTreeMap::new() };
         let end = (vec![0xbf81_0000], inst(Op::s_endpgm, Operand::None, &[imm(0)]));
         for (words, inst) in insts.iter().chain([&end]) {
@@ -27,10 +27,10 @@ impl Code {
 
 /// All that code without memory can change.
 #[derive(Clone)]
-struct State {
-    vector: Vec<Row>,
+pub(super) struct State {
+    pub(super) vector: Vec<Row>,
     accumulation: Vec<Row>,
-    scalar: Vec<u32>,
+    pub(super) scalar: Vec<u32>,
     mode: Mode,
 }
 
@@ -38,7 +38,7 @@ struct State {
 const KEPT: usize = 256;
 
 impl State {
-    fn random(random: &mut Random, mode: Mode) -> Self {
+    pub(super) fn random(random: &mut Random, mode: Mode) -> Self {
         // Small numbers, all bits, floats of every kind and size, pairs that are doubles.
         let mut value = || match random.next() {
             x if x % 8 < 2 => x as u32,
@@ -86,7 +86,7 @@ impl State {
     }
 
     /// Where the two differ, if not only in which NaN they hold.
-    fn differs(&self, other: &Self) -> Option<String> {
+    pub(super) fn differs(&self, other: &Self) -> Option<String> {
         let rows = [("v", &self.vector, &other.vector), ("a", &self.accumulation, &other.accumulation)];
         for (name, ours, theirs) in rows {
             for n in 0..KEPT {
@@ -121,7 +121,7 @@ fn nan(pair: [u32; 2]) -> bool {
 }
 
 /// Runs `code` from `state` on; the state after, and why it stopped.
-fn go(code: &Code, arch: Arch, rsrc1: u32, state: &State, avx2: bool) -> (State, Stop, Option<Trap>) {
+pub(super) fn go(code: &Code, arch: Arch, rsrc1: u32, state: &State, avx2: bool) -> (State, Stop, Option<Trap>) {
     let program = Program::assemble(&code.insts, &code.words, 0x1000, 0, rsrc1, avx2);
     let program = Program { arch, ..program };
     let mut wave = Wave::new(&program);

@@ -131,7 +131,9 @@ fn mixed_precision_multiply_add() {
         for case in 0..64_u8 {
             // Which operands are halves, and which half of the register.
             let (halves, uppers) = (case & 7, case >> 3);
-            let mods = Mods { op_sel_hi: halves, op_sel: uppers, neg: 1, ..Mods::default() };
+            // All combinations of signs come up with each of them.
+            let abs = (case.wrapping_mul(5) ^ case >> 2) & 7;
+            let mods = Mods { op_sel_hi: halves, op_sel: uppers, neg: 1, abs, ..Mods::default() };
             let x: Vec<Vec<u64>> = (0..3)
                 .map(|i| {
                     (0..LANES)
@@ -149,11 +151,12 @@ fn mixed_precision_multiply_add() {
                 .collect();
             check_with(op, mods, DEFAULT_MODE, &x, &|x| {
                 let get = |i: usize| {
-                    if halves >> i & 1 == 0 {
+                    let value = if halves >> i & 1 == 0 {
                         f64::from(f32::from_bits(x[i] as u32))
                     } else {
                         h(if uppers >> i & 1 == 1 { x[i] >> 16 } else { x[i] & 0xffff })
-                    }
+                    };
+                    if abs >> i & 1 == 1 { value.abs() } else { value }
                 };
                 let exact = -get(0) * get(1) + get(2);
                 let rounded = exact as f32;

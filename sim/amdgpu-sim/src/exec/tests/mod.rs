@@ -16,6 +16,7 @@ mod coverage;
 mod device;
 mod differ;
 mod divide;
+mod effects;
 mod exchange;
 mod float;
 mod footprint;
@@ -39,6 +40,7 @@ mod salu;
 mod scalar;
 #[path = "../../../tests/common/streams.rs"]
 mod streams;
+mod whole;
 mod widths;
 
 use std::collections::BTreeMap;

@@ -145,8 +145,8 @@ fn reads(ctrl: u16, lane: i32) -> Option<i32> {
         0x140 => Some(row + 15 - (lane - row)),
         0x141 => Some(lane / 8 * 8 + 7 - lane % 8),
         0x150..=0x15f => Some(row + n),
-        0x142 => (lane >= 16).then_some(row - 1),
-        _ => (lane >= 32).then_some(lane / 32 * 32 - 1),
+        0x142 => Some(if lane >= 16 { row - 1 } else { lane }),
+        _ => Some(if lane >= 32 { 31 } else { lane }),
     }
 }
 

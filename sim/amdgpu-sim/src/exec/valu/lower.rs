@@ -123,7 +123,7 @@ fn source(
         Kind::Mix => {
             select = (bit(mods.op_sel), bit(mods.op_sel_hi));
             neg.0 = bit(mods.neg);
-            abs = bit(mods.neg_hi);
+            abs = bit(mods.abs);
             changed |= select.1 || neg.0 || abs;
         }
         _ => {

@@ -165,8 +165,9 @@ fn dpp_lane(ctrl: u16, lane: usize) -> Option<usize> {
         0x13c => (lane + LANES - 1) % LANES,
         0x140 => row + 15 - at,
         0x141 => (lane & !7) + 7 - (lane & 7),
-        0x142 => (lane & !15).checked_sub(1)?,
-        0x143 => (lane & !31).checked_sub(1)?,
+        // The lanes that no earlier row feeds read themselves: AMD's tests of rocWMMA expect it.
+        0x142 => row.checked_sub(1).unwrap_or(lane),
+        0x143 => (lane & !31).checked_sub(1).unwrap_or(lane),
         0x150..=0x15f => row + shift,
         _ => return None,
     })
@@ -181,7 +182,6 @@ fn move_lanes(w: &mut Wave, p: &Prepare, dpp: &Dpp, exec: u64) -> u64 {
         let row = &mut w.rows[usize::from(p.sources[0].to + i)].0;
         let old = *row;
         for lane in 0..LANES {
-            // Broadcasts of a row's last lane reach only the rows that follow one.
             let source = dpp_lane(dpp.ctrl, lane).filter(|s| exec >> s & 1 == 1);
             row[lane] = source.map_or(0, |s| old[s]);
             if source.is_none() && !dpp.bound_ctrl {

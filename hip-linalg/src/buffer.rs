@@ -1,0 +1,190 @@
+//! Matrices that own their memory.
+
+use hip::{Device, DeviceBuffer, Pod, Result};
+
+use crate::matrix::{Matrix, MatrixMut, MatrixRef};
+use crate::place::{Mut, Ref, invalid};
+use crate::vector::{VectorMut, VectorRef};
+
+/// A matrix in device memory that owns it: column after column, with no gaps.
+///
+/// ```
+/// # fn main() -> hip::Result<()> {
+/// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+/// use hip::Device;
+/// use hip_linalg::MatrixBuffer;
+///
+/// let a = MatrixBuffer::from_rows(&Device::get(0)?, [[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0]])?;
+/// assert_eq!((a.rows(), a.cols()), (2, 3));
+/// assert_eq!(a.buffer().to_vec()?, [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+pub struct MatrixBuffer<T> {
+    memory: DeviceBuffer<T>,
+    rows: usize,
+    cols: usize,
+}
+
+impl<T: Pod> MatrixBuffer<T> {
+    /// The elements of a buffer, column after column.
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`](hip::Error::InvalidValue) if it has another number of elements.
+    pub fn from_buffer(memory: DeviceBuffer<T>, rows: usize, cols: usize) -> Result<Self> {
+        if rows.checked_mul(cols) != Some(memory.len()) {
+            let found = format!("{} elements", memory.len());
+            return Err(invalid("the memory of a matrix", found, format!("{rows} x {cols} elements")));
+        }
+        Ok(Self { memory, rows, cols })
+    }
+
+    /// A matrix of zeros.
+    ///
+    /// # Errors
+    /// Those of [`DeviceBuffer::zeroed`].
+    pub fn zeroed(device: &Device, rows: usize, cols: usize) -> Result<Self> {
+        Ok(Self { memory: DeviceBuffer::zeroed(device, rows.saturating_mul(cols))?, rows, cols })
+    }
+
+    /// A matrix of these rows.
+    ///
+    /// # Errors
+    /// Those of [`DeviceBuffer::from_slice`].
+    pub fn from_rows<const C: usize>(device: &Device, rows: impl AsRef<[[T; C]]>) -> Result<Self> {
+        let rows = rows.as_ref();
+        let elements: Vec<T> = (0..C).flat_map(|col| rows.iter().map(move |row| row[col])).collect();
+        Ok(Self { memory: DeviceBuffer::from_slice(device, &elements)?, rows: rows.len(), cols: C })
+    }
+
+    /// A matrix of these elements, column after column.
+    ///
+    /// # Errors
+    /// As [`from_buffer`](Self::from_buffer), and those of [`DeviceBuffer::from_slice`].
+    pub fn from_columns(device: &Device, elements: &[T], rows: usize, cols: usize) -> Result<Self> {
+        Self::from_buffer(DeviceBuffer::from_slice(device, elements)?, rows, cols)
+    }
+
+    /// The elements, column after column, on the host.
+    ///
+    /// # Errors
+    /// Those of [`DeviceBuffer::to_vec`].
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        self.memory.to_vec()
+    }
+}
+
+impl<T> MatrixBuffer<T> {
+    /// Rows.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Columns.
+    #[must_use]
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// The memory.
+    #[must_use]
+    pub fn buffer(&self) -> &DeviceBuffer<T> {
+        &self.memory
+    }
+
+    /// The memory, to write to.
+    #[must_use]
+    pub fn buffer_mut(&mut self) -> &mut DeviceBuffer<T> {
+        &mut self.memory
+    }
+
+    /// The memory alone.
+    #[must_use]
+    pub fn into_buffer(self) -> DeviceBuffer<T> {
+        self.memory
+    }
+}
+
+impl<T: Pod> MatrixBuffer<T> {
+    /// The matrix, to read from.
+    #[must_use]
+    pub fn view(&self) -> MatrixRef<'_, T> {
+        Matrix::dense(Ref::one(self.memory.as_slice()), self.rows, self.cols)
+    }
+
+    /// The matrix, to write to.
+    #[must_use]
+    pub fn view_mut(&mut self) -> MatrixMut<'_, T> {
+        Matrix::dense(Mut::one(self.memory.as_slice_mut()), self.rows, self.cols)
+    }
+
+    /// Its transpose, to read from.
+    #[must_use]
+    pub fn t(&self) -> MatrixRef<'_, T> {
+        self.view().t()
+    }
+
+    /// Its conjugate transpose, to read from.
+    #[must_use]
+    pub fn h(&self) -> MatrixRef<'_, T> {
+        self.view().h()
+    }
+}
+
+impl<'a, T: Pod> From<&'a MatrixBuffer<T>> for MatrixRef<'a, T> {
+    fn from(matrix: &'a MatrixBuffer<T>) -> Self {
+        matrix.view()
+    }
+}
+
+impl<'a, T: Pod> From<&'a mut MatrixBuffer<T>> for MatrixMut<'a, T> {
+    fn from(matrix: &'a mut MatrixBuffer<T>) -> Self {
+        matrix.view_mut()
+    }
+}
+
+impl<'a, T: Pod> From<&'a DeviceBuffer<T>> for VectorRef<'a, T> {
+    fn from(buffer: &'a DeviceBuffer<T>) -> Self {
+        buffer.as_slice().into()
+    }
+}
+
+impl<'a, T: Pod> From<&'a mut DeviceBuffer<T>> for VectorMut<'a, T> {
+    fn from(buffer: &'a mut DeviceBuffer<T>) -> Self {
+        buffer.as_slice_mut().into()
+    }
+}
+
+#[cfg(feature = "ndarray")]
+impl<T: Pod> MatrixBuffer<T> {
+    /// A matrix with the elements of an array, in whatever order they lie on the host.
+    ///
+    /// ```
+    /// # fn main() -> hip::Result<()> {
+    /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+    /// use hip_linalg::MatrixBuffer;
+    /// use ndarray::array;
+    ///
+    /// let host = array![[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0]];
+    /// let matrix = MatrixBuffer::from_array(&hip::Device::get(0)?, &host)?;
+    /// assert_eq!(matrix.to_array()?, host);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`DeviceBuffer::from_array`].
+    pub fn from_array(device: &Device, array: &ndarray::ArrayRef2<T>) -> Result<Self> {
+        let (rows, cols) = array.dim();
+        Ok(Self { memory: DeviceBuffer::from_array(device, &array.t())?, rows, cols })
+    }
+
+    /// The elements on the host.
+    ///
+    /// # Errors
+    /// Those of [`DeviceBuffer::to_vec`].
+    pub fn to_array(&self) -> Result<ndarray::Array2<T>> {
+        let columns = self.memory.as_slice().to_array(ndarray::Ix2(self.cols, self.rows))?;
+        Ok(columns.reversed_axes())
+    }
+}

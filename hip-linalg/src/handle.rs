@@ -1,0 +1,345 @@
+//! Handles of libraries: of one device, on one stream at a time.
+
+use std::ffi::c_void;
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::{Mutex, PoisonError};
+
+use hip::interop::Tracked;
+use hip::sys::{self, hipStream_t};
+use hip::{Backend, DeviceBuffer, Error, Result, Status, Stream};
+
+use crate::place::invalid;
+use crate::{Operands, Scalar, ScalarRef};
+
+/// What [`Handle`] needs of a library.
+pub trait Library: 'static {
+    /// The library's error.
+    type Error: From<Error>;
+
+    /// Creates a handle on the current device.
+    ///
+    /// # Errors
+    /// The library's.
+    fn create() -> Result<*mut c_void, Self::Error>;
+
+    /// Destroys a handle.
+    ///
+    /// # Safety
+    /// [`create`](Self::create) made it, and nothing uses it any more.
+    unsafe fn destroy(raw: *mut c_void);
+
+    /// Has the handle's work queued on a stream.
+    ///
+    /// # Errors
+    /// The library's.
+    ///
+    /// # Safety
+    /// The handle is alive, and the stream is of its device.
+    unsafe fn set_stream(raw: *mut c_void, stream: hipStream_t) -> Result<(), Self::Error>;
+
+    /// Has the library take scalars from device memory, or from the host. The handle is new: from the host.
+    ///
+    /// # Errors
+    /// The library's.
+    ///
+    /// # Safety
+    /// The handle is alive.
+    unsafe fn set_pointer_mode(raw: *mut c_void, device: bool) -> Result<(), Self::Error>;
+}
+
+/// A handle of a library whose work follows a stream. For crates that wrap libraries.
+///
+/// Calls go one at a time, from whatever threads. The handle is destroyed after the last work and the last graph that uses it.
+pub struct Handle<L: Library> {
+    stream: Stream,
+    /// There until the handle is dropped.
+    tracked: Option<Tracked>,
+    state: Mutex<State>,
+    library: PhantomData<fn() -> L>,
+}
+
+/// What calls change of a handle.
+struct State {
+    raw: *mut c_void,
+    stream: Option<hipStream_t>,
+    device_pointers: bool,
+    /// For scalars of the host that are passed beside some of the device.
+    scratch: DeviceBuffer<u64>,
+}
+
+// SAFETY: a handle is of no thread; calls with it are made one at a time, by the lock, and by who owns it at last.
+unsafe impl Send for State {}
+
+/// A scalar of one call: a number of the host, or its address on the device. Of [`Operands::factor`].
+#[derive(Clone, Copy, Debug)]
+pub struct Factor {
+    value: Value,
+    len: usize,
+    address: Option<*const c_void>,
+}
+
+impl Factor {
+    /// Whether it is in device memory.
+    #[must_use]
+    pub fn is_on_device(&self) -> bool {
+        self.address.is_some()
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(16))]
+struct Value([u8; SCRATCH]);
+
+impl<'a> Operands<'a> {
+    /// A scalar that the call reads.
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`]; [`Error::InvalidValue`] for a slice of no elements.
+    pub fn factor<T: Scalar>(&mut self, what: &'static str, scalar: impl Into<ScalarRef<'a, T>>) -> Result<Factor> {
+        let mut value = Value([0; SCRATCH]);
+        let mut address = None;
+        match scalar.into() {
+            ScalarRef::Host(number) => value.0[..size_of::<T>()].copy_from_slice(hip::bytemuck::bytes_of(&number)),
+            ScalarRef::Device(slice) if slice.is_empty() => {
+                return Err(invalid(what, "a slice of no elements", "one element or more"));
+            }
+            ScalarRef::Device(slice) => address = Some(self.slice(what, slice.slice(..1)?)?),
+        }
+        Ok(Factor { value, len: size_of::<T>(), address })
+    }
+}
+
+/// Bytes of scratch memory for each scalar.
+const SCRATCH: usize = 16;
+/// Where in the scratch memory a number for the host is, in bytes.
+const RESULT: usize = 48;
+
+impl<L: Library> Handle<L> {
+    /// A handle of the stream's device, whose work is queued on the stream.
+    ///
+    /// # Errors
+    /// The library's, and those of an allocation.
+    pub fn new(stream: &Stream) -> Result<Self, L::Error> {
+        if hip::backend()? != Backend::Rocm {
+            let reason =
+                "the embedded software GPU has no libraries; ROCm's own run on it under `hip-sim run`".to_owned();
+            return Err(Error::Unsupported { what: "a library of ROCm on this backend", reason }.into());
+        }
+        let device = stream.device();
+        let scratch = DeviceBuffer::zeroed(&device, 8)?;
+        let raw = device.with_current(L::create)??;
+        let state = Mutex::new(State { raw, stream: None, device_pointers: false, scratch });
+        Ok(Self { stream: stream.clone(), tracked: Some(Tracked::new()), state, library: PhantomData })
+    }
+
+    /// The stream of the calls to come.
+    #[must_use]
+    pub fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    /// Has the calls to come queue their work on another stream. Work of both that uses the handle's workspace stays in order.
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] for a stream of another device.
+    pub fn set_stream(&mut self, stream: &Stream) -> Result<()> {
+        if stream.device() != self.stream.device() {
+            let (found, needed) = (stream.device().index(), self.stream.device().index());
+            return Err(invalid("the device of a handle's stream", found.to_string(), format!("{needed}, as before")));
+        }
+        self.stream = stream.clone();
+        Ok(())
+    }
+
+    /// Makes a call that queues work. `call` gets the handle and the addresses of the scalars.
+    ///
+    /// # Errors
+    /// Those of `call` and of [`Uses::call`](hip::interop::Uses::call).
+    ///
+    /// # Safety
+    /// That of [`Uses::call`](hip::interop::Uses::call).
+    pub unsafe fn call<'a, const N: usize, R>(
+        &'a self,
+        operands: Operands<'a>,
+        scalars: &[Factor; N],
+        call: impl FnOnce(*mut c_void, [*const c_void; N]) -> Result<R, L::Error>,
+    ) -> Result<R, L::Error> {
+        let uses = self.uses(operands);
+        // SAFETY: the caller's call, after the handle was told the stream, and fills of the handle's own memory.
+        unsafe { uses.call(|stream| self.prepared(stream, scalars, None, |handle, _, scalars| call(handle, scalars))) }
+    }
+
+    /// As [`call`](Self::call), for a call without scalars that returns one number to the host, of at most 16 bytes, and waits for it.
+    /// `call` gets the handle, and an address in device memory for the number.
+    ///
+    /// # Errors
+    /// Those of `call` and of [`Uses::call_blocking`](hip::interop::Uses::call_blocking): while the stream is captured, it is an error.
+    ///
+    /// # Safety
+    /// That of [`Uses::call`](hip::interop::Uses::call).
+    pub unsafe fn call_for_number<'a, N: hip::Pod>(
+        &'a self,
+        operands: Operands<'a>,
+        call: impl FnOnce(*mut c_void, *mut c_void) -> Result<(), L::Error>,
+    ) -> Result<N, L::Error> {
+        const { assert!(size_of::<N>() <= SCRATCH) };
+        let raw = self.stream.as_raw();
+        let uses = self.uses(operands);
+        let mut number = N::zeroed();
+        let result = |handle, scratch: usize| {
+            // Libraries write to the host as well, but rocBLAS of 5.7 does so before the number is there.
+            let from = (scratch + RESULT) as *mut c_void;
+            call(handle, from)?;
+            let (to, bytes) = ((&raw mut number).cast(), size_of::<N>());
+            // SAFETY: a part of the handle's scratch memory, and a number that is there until the stream was waited for.
+            let status = unsafe { sys::hipMemcpyAsync(to, from, bytes, sys::hipMemcpyDeviceToHost, raw) };
+            // SAFETY: the handle's stream.
+            let waited = unsafe { sys::hipStreamSynchronize(raw) };
+            Status::from(status).check("hipMemcpyAsync", || "a number".to_owned())?;
+            Status::from(waited).check("hipStreamSynchronize", || "for a number".to_owned())?;
+            Ok(())
+        };
+        // SAFETY: the caller's call, after the handle was told the stream, and a copy of the handle's own memory.
+        unsafe {
+            uses.call_blocking(|_| self.prepared(raw, &[], Some(true), |handle, scratch, _| result(handle, scratch)))?
+        };
+        Ok(number)
+    }
+
+    /// As [`call`](Self::call), for a call that waits, or that works on the host. Scalars and results are the host's.
+    ///
+    /// # Errors
+    /// Those of `call` and of [`Uses::call_blocking`](hip::interop::Uses::call_blocking): while the stream is captured, it is an error.
+    ///
+    /// # Safety
+    /// That of [`Uses::call`](hip::interop::Uses::call).
+    pub unsafe fn call_blocking<'a, R>(
+        &'a self,
+        operands: Operands<'a>,
+        call: impl FnOnce(*mut c_void) -> Result<R, L::Error>,
+    ) -> Result<R, L::Error> {
+        let raw = self.stream.as_raw();
+        let uses = self.uses(operands);
+        // SAFETY: the caller's call, after the handle was told the stream.
+        unsafe { uses.call_blocking(|_| self.prepared(raw, &[], Some(false), |handle, _, _| call(handle))) }
+    }
+
+    /// As [`call`](Self::call), for a call without scalars that writes a number to device memory.
+    ///
+    /// # Errors
+    /// As [`call`](Self::call).
+    ///
+    /// # Safety
+    /// That of [`Uses::call`](hip::interop::Uses::call).
+    pub unsafe fn call_with_device_result<'a, R>(
+        &'a self,
+        operands: Operands<'a>,
+        call: impl FnOnce(*mut c_void) -> Result<R, L::Error>,
+    ) -> Result<R, L::Error> {
+        let uses = self.uses(operands);
+        // SAFETY: the caller's call, after the handle was told the stream.
+        unsafe { uses.call(|stream| self.prepared(stream, &[], Some(true), |handle, _, _| call(handle))) }
+    }
+
+    fn uses<'a>(&'a self, operands: Operands<'a>) -> hip::interop::Uses<'a> {
+        let mut uses = operands.into_uses();
+        if let Some(tracked) = &self.tracked {
+            uses.tracked(tracked);
+        }
+        uses
+    }
+
+    /// # Safety
+    /// That of the call; what is tracked is in use.
+    unsafe fn prepared<const N: usize, R>(
+        &self,
+        stream: hipStream_t,
+        scalars: &[Factor; N],
+        device_pointers: Option<bool>,
+        call: impl FnOnce(*mut c_void, usize, [*const c_void; N]) -> Result<R, L::Error>,
+    ) -> Result<R, L::Error> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.stream != Some(stream) {
+            state.stream = None;
+            // SAFETY: the handle is alive as long as this is, and all its streams are of its device.
+            unsafe { L::set_stream(state.raw, stream)? };
+            state.stream = Some(stream);
+        }
+        let on_device = device_pointers.unwrap_or_else(|| scalars.iter().any(|scalar| scalar.address.is_some()));
+        if state.device_pointers != on_device {
+            // SAFETY: the handle is alive.
+            unsafe { L::set_pointer_mode(state.raw, on_device)? };
+            state.device_pointers = on_device;
+        }
+        let mut addresses = [std::ptr::null(); N];
+        for (index, address) in addresses.iter_mut().enumerate() {
+            let scalar = &scalars[index];
+            *address = match scalar.address {
+                Some(address) => address,
+                None if !on_device => (&raw const scalar.value).cast(),
+                None => {
+                    let to = state.scratch.as_device_ptr().address() as usize + index * SCRATCH;
+                    // SAFETY: inside of the scratch memory, whose uses are the handle's own.
+                    unsafe { fill(stream, to, &scalar.value.0[..scalar.len])? };
+                    to as *const c_void
+                }
+            };
+        }
+        call(state.raw, state.scratch.as_device_ptr().address() as usize, addresses)
+    }
+
+    /// Runs something that changes the handle itself: a mode, a workspace.
+    ///
+    /// # Errors
+    /// Those of `change`.
+    pub fn configure<R>(&self, change: impl FnOnce(*mut c_void) -> Result<R, L::Error>) -> Result<R, L::Error> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        change(state.raw)
+    }
+}
+
+/// Writes up to 16 bytes to device memory in the order of a stream, also while it is captured.
+///
+/// # Safety
+/// The memory is the stream's device's, and the caller's to write to.
+unsafe fn fill(stream: hipStream_t, to: usize, bytes: &[u8]) -> Result<()> {
+    let check = |status: sys::hipError_t| Status::from(status).check("hipMemsetD32Async", || "a scalar".to_owned());
+    for (index, word) in bytes.chunks(4).enumerate() {
+        let to = (to + index * 4) as *mut c_void;
+        // SAFETY: the caller's memory and stream.
+        check(unsafe {
+            match *word {
+                [a, b, c, d] => sys::hipMemsetD32Async(to, i32::from_ne_bytes([a, b, c, d]), 1, stream),
+                [a, b] => sys::hipMemsetD16Async(to, u16::from_ne_bytes([a, b]), 1, stream),
+                _ => sys::hipMemsetAsync(to, word[0].into(), 1, stream),
+            }
+        })?;
+    }
+    Ok(())
+}
+
+impl<L: Library> Drop for Handle<L> {
+    fn drop(&mut self) {
+        let Some(tracked) = self.tracked.take() else { return };
+        let device = self.stream.device();
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let raw = state.raw as usize;
+        let nothing = DeviceBuffer::uninit(&device, 0);
+        let scratch = match nothing {
+            Ok(nothing) => Some(std::mem::replace(&mut state.scratch, nothing)),
+            Err(_) => None,
+        };
+        tracked.release_when_idle(&device.clone(), move || {
+            // SAFETY: the library made it, and nothing uses it any more.
+            let _ = device.with_current(|| unsafe { L::destroy(raw as *mut c_void) });
+            drop(scratch);
+        });
+    }
+}
+
+impl<L: Library> fmt::Debug for Handle<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handle").field("stream", &self.stream).finish_non_exhaustive()
+    }
+}

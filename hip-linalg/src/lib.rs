@@ -1,0 +1,71 @@
+//! Vectors and matrices in the memory of AMD GPUs, for the crates of linear algebra over [`hip`].
+//!
+//! Views say where the elements of a [vector](VectorRef) or a [matrix](MatrixRef) are: in buffers and slices of `hip`, with increments, leading
+//! dimensions, as transposes, as [batches](Batch). They are checked when they are made: no view reaches beyond its memory, and none that is written to
+//! overlaps itself. So the calls that take them are safe.
+//!
+//! ```
+//! use hip::{Device, DeviceBuffer};
+//! use hip_linalg::{MatrixBuffer, MatrixRef, VectorRef};
+//!
+//! # fn main() -> hip::Result<()> {
+//! # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+//! let device = Device::get(0)?;
+//! let a = MatrixBuffer::from_rows(&device, [[1.0f32, 2.0], [3.0, 4.0], [5.0, 6.0]])?;
+//! let transpose = a.t(); // 2 x 3, nothing is moved
+//! let lower_rows = a.view().block(1..3, 0..2)?; // [3 4; 5 6]
+//! let memory = DeviceBuffer::<f32>::zeroed(&device, 60)?;
+//! let ten_matrices = MatrixRef::strided_batch(&memory, (2, 3, 2), 6, 10)?; // 2 x 3, one after the other
+//! let diagonal = lower_rows.diagonal()?; // 3, 6
+//! assert_eq!((transpose.rows(), VectorRef::from(&memory).len(), diagonal.len()), (2, 60, 2));
+//! # let _ = ten_matrices;
+//! # Ok(()) }
+//! ```
+//!
+//! | to | use |
+//! |---|---|
+//! | own a matrix | [`MatrixBuffer`] |
+//! | name elements for a call | [`VectorRef`], [`VectorMut`], [`MatrixRef`], [`MatrixMut`] |
+//! | use half of a symmetric or triangular matrix | [`Matrix::lower`], [`Matrix::upper`]; [`PackedRef`]; [`BandRef`] |
+//! | transpose, or pass row-major memory | [`Matrix::t`], [`Matrix::h`], [`MatrixRef::row_major`](Matrix::row_major) |
+//! | work on many at a time | `strided_batch` of each view; [`Pointers`] for members that lie anywhere |
+//! | leave a factor in device memory | [`ScalarRef`] |
+//! | wrap another library | [`Handle`], [`Operands`], [`Forms`] |
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod buffer;
+mod forms;
+mod handle;
+mod matrix;
+mod operands;
+mod pivots;
+mod place;
+mod scalar;
+mod vector;
+
+pub use buffer::MatrixBuffer;
+pub use forms::Forms;
+pub use half;
+pub use handle::{Factor, Handle, Library};
+pub use matrix::{
+    BandRef, Matrix, MatrixMut, MatrixRef, Op, Packed, PackedMut, PackedRef, Side, Triangle, TriangleMut, TriangleRef,
+    Uplo,
+};
+pub use num_complex;
+pub use operands::{Form, Lowered, Operands, misfit};
+pub use pivots::Pivots;
+pub use place::{Batch, Mut, Place, Pointers, PointersMut, Ref};
+pub use scalar::{Scalar, ScalarRef};
+pub use vector::{Vector, VectorMut, VectorRef};
+
+/// Implementation details of [`forms!`]; not part of the public interface.
+#[doc(hidden)]
+pub mod __private {
+    pub use rocm_loader::Slot;
+}
+
+/// Compiles the README's example.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,681 @@
+//! Matrices: general ones, and triangles, packed triangles and bands of them.
+
+use std::ops::Range;
+
+use hip::{DeviceSlice, DeviceSliceMut, Error, Result};
+
+use crate::place::{Batch, Mut, Place, Pointers, PointersMut, Ref, invalid};
+use crate::scalar::Scalar;
+use crate::vector::Vector;
+
+/// What is done to a matrix in memory before it is used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Op {
+    /// It is transposed.
+    pub transposed: bool,
+    /// Its elements are conjugated. It makes no difference for real numbers.
+    pub conjugated: bool,
+}
+
+impl Op {
+    /// `HIPBLAS_OP_N`, `HIPBLAS_OP_T` or `HIPBLAS_OP_C`, for elements of type `T`.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for a matrix that is conjugated but not transposed: BLAS has no such operation.
+    pub fn code<T: Scalar>(self, what: &'static str) -> Result<u32> {
+        match (self.transposed, self.conjugated && T::COMPLEX) {
+            (false, false) => Ok(111),
+            (true, false) => Ok(112),
+            (true, true) => Ok(113),
+            (false, true) => Err(conjugated(what)),
+        }
+    }
+}
+
+fn conjugated(what: &'static str) -> Error {
+    invalid(what, "conjugated in memory, but not transposed", "as it is, transposed, or both: BLAS has nothing else")
+}
+
+/// Whether the lower or the upper triangle of a matrix is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Uplo {
+    /// The diagonal and what is below.
+    Lower,
+    /// The diagonal and what is above.
+    Upper,
+}
+
+impl Uplo {
+    /// The other one, if `yes`.
+    #[must_use]
+    pub fn flipped_if(self, yes: bool) -> Self {
+        match (self, yes) {
+            (Self::Lower, false) | (Self::Upper, true) => Self::Lower,
+            _ => Self::Upper,
+        }
+    }
+
+    /// `HIPBLAS_FILL_MODE_UPPER` or `HIPBLAS_FILL_MODE_LOWER`.
+    #[must_use]
+    pub fn code(self) -> u32 {
+        if self == Self::Upper { 121 } else { 122 }
+    }
+}
+
+/// On which side of the other operand a matrix is multiplied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// A · B
+    Left,
+    /// B · A
+    Right,
+}
+
+impl Side {
+    /// The other one, if `yes`.
+    #[must_use]
+    pub fn flipped_if(self, yes: bool) -> Self {
+        if (self == Self::Left) == yes { Self::Right } else { Self::Left }
+    }
+
+    /// `HIPBLAS_SIDE_LEFT` or `HIPBLAS_SIDE_RIGHT`.
+    #[must_use]
+    pub fn code(self) -> u32 {
+        if self == Self::Left { 141 } else { 142 }
+    }
+}
+
+/// A matrix in device memory, or a batch of matrices of one shape: [`MatrixRef`] or [`MatrixMut`].
+///
+/// In memory it is column-major: its columns lie one after the other, the leading dimension apart. [`t`](Self::t) is its transpose at no
+/// cost, and so is the row-major form.
+#[derive(Clone, Copy, Debug)]
+pub struct Matrix<P> {
+    pub(crate) place: P,
+    /// In memory.
+    rows: usize,
+    cols: usize,
+    ld: usize,
+    op: Op,
+}
+
+/// A matrix to read from.
+///
+/// ```
+/// # fn main() -> hip::Result<()> {
+/// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+/// use hip::{Device, DeviceBuffer};
+/// use hip_linalg::MatrixRef;
+///
+/// let memory = DeviceBuffer::from_slice(&Device::get(0)?, &[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+/// let a = MatrixRef::new(&memory, 2, 3)?; // [1 3 5; 2 4 6]
+/// let b = MatrixRef::row_major(&memory, 2, 3)?; // [1 2 3; 4 5 6]
+/// assert_eq!((a.t().rows(), b.cols()), (3, 3));
+/// assert_eq!(a.column(1)?.len(), 2); // 3, 4
+/// assert!(MatrixRef::new(&memory, 3, 3).is_err());
+/// # Ok(()) }
+/// ```
+pub type MatrixRef<'a, T> = Matrix<Ref<'a, T>>;
+
+/// A matrix to write to. See [`MatrixRef`].
+pub type MatrixMut<'a, T> = Matrix<Mut<'a, T>>;
+
+impl<P: Place> Matrix<P> {
+    pub(crate) fn of(place: P, rows: usize, cols: usize, ld: usize) -> Result<Self> {
+        if ld < rows.max(1) {
+            return Err(invalid(
+                "the leading dimension of a matrix",
+                ld.to_string(),
+                format!("at least {}, its rows in memory", rows.max(1)),
+            ));
+        }
+        let span = match (rows, cols) {
+            (0, _) | (_, 0) => Some(0),
+            _ => (cols - 1).checked_mul(ld).and_then(|last| last.checked_add(rows)),
+        };
+        let shortest = place.shortest();
+        let Some(span) = span.filter(|&span| span <= shortest) else {
+            let what = format!("{rows} x {cols} elements with leading dimension {ld}");
+            return Err(invalid("a matrix", what, format!("within the {shortest} elements of its memory")));
+        };
+        if let (true, Batch::Strided(count @ 2..)) = (P::WRITES, place.batch()) {
+            let stride = place.stride();
+            let last = stride.checked_mul(count - 1).and_then(|last| last.checked_add(rows));
+            let interleaved = stride >= rows && last.is_some_and(|last| last <= ld);
+            if stride < span && !interleaved {
+                let allowed = format!("at least {span}, so that matrices that are written to are apart");
+                return Err(invalid("the stride of a batch of matrices", stride.to_string(), allowed));
+            }
+        }
+        Ok(Self { place, rows, cols, ld, op: Op::default() })
+    }
+
+    /// All of a block that has so many elements, column after column.
+    pub(crate) fn dense(place: P, rows: usize, cols: usize) -> Self {
+        Self { place, rows, cols, ld: rows.max(1), op: Op::default() }
+    }
+
+    /// Rows of each matrix.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        if self.op.transposed { self.cols } else { self.rows }
+    }
+
+    /// Columns of each matrix.
+    #[must_use]
+    pub fn cols(&self) -> usize {
+        if self.op.transposed { self.rows } else { self.cols }
+    }
+
+    /// Elements of memory from one column to the next; from one row to the next if it is transposed.
+    #[must_use]
+    pub fn leading_dimension(&self) -> usize {
+        self.ld
+    }
+
+    /// Elements between the beginnings of two members of a strided batch; 0 if it is none.
+    #[must_use]
+    pub fn stride(&self) -> usize {
+        self.place.stride()
+    }
+
+    /// What is done to the matrix in memory.
+    #[must_use]
+    pub fn op(&self) -> Op {
+        self.op
+    }
+
+    /// How many matrices there are.
+    #[must_use]
+    pub fn batch_size(&self) -> Batch {
+        self.place.batch()
+    }
+
+    /// The transpose. Nothing is moved: the call that uses it is told.
+    #[must_use]
+    pub fn t(mut self) -> Self {
+        self.op.transposed ^= true;
+        self
+    }
+
+    /// The conjugate transpose, as [`t`](Self::t).
+    #[must_use]
+    pub fn h(self) -> Self {
+        self.t().conj()
+    }
+
+    /// The complex conjugate. Most calls accept it only if the matrix is transposed too ([`Op::code`]).
+    #[must_use]
+    pub fn conj(mut self) -> Self {
+        self.op.conjugated ^= true;
+        self
+    }
+
+    /// The part with these rows and columns.
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] if the ranges are not inside of the matrix, and for batches of pointers.
+    pub fn block(mut self, rows: Range<usize>, cols: Range<usize>) -> Result<Self> {
+        let inside = |range: &Range<usize>, len| range.start <= range.end && range.end <= len;
+        if !inside(&rows, self.rows()) || !inside(&cols, self.cols()) {
+            let within = format!("inside of {} x {}", self.rows(), self.cols());
+            return Err(invalid("a block of a matrix", format!("{rows:?} x {cols:?}"), within));
+        }
+        let (rows, cols) = if self.op.transposed { (cols, rows) } else { (rows, cols) };
+        self.place = self.place.skip(cols.start.saturating_mul(self.ld).saturating_add(rows.start))?;
+        (self.rows, self.cols) = (rows.len(), cols.len());
+        Ok(self)
+    }
+
+    /// One column.
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] if there are not so many, and for batches of pointers.
+    pub fn column(self, index: usize) -> Result<Vector<P>> {
+        let (rows, by) = (self.rows(), if self.op.transposed { self.ld } else { 1 });
+        let block = self.block(0..rows, index..index.saturating_add(1))?;
+        block.line(rows, by)
+    }
+
+    /// One row.
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] if there are not so many, and for batches of pointers.
+    pub fn row(self, index: usize) -> Result<Vector<P>> {
+        self.t().column(index)
+    }
+
+    /// The diagonal.
+    ///
+    /// # Errors
+    /// As of now, none.
+    pub fn diagonal(self) -> Result<Vector<P>> {
+        let (len, by) = (self.rows.min(self.cols), self.ld + 1);
+        self.line(len, by)
+    }
+
+    fn line(self, len: usize, by: usize) -> Result<Vector<P>> {
+        if self.op.conjugated {
+            return Err(conjugated("a line of a matrix"));
+        }
+        Vector::of(self.place, len, isize::try_from(by).unwrap_or(isize::MAX))
+    }
+
+    /// Its lower triangle: a triangular, symmetric or Hermitian matrix. The rest is not accessed.
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] if the matrix is not square.
+    pub fn lower(self) -> Result<Triangle<P>> {
+        self.triangle(Uplo::Lower)
+    }
+
+    /// Its upper triangle. See [`lower`](Self::lower).
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] if the matrix is not square.
+    pub fn upper(self) -> Result<Triangle<P>> {
+        self.triangle(Uplo::Upper)
+    }
+
+    /// One of its triangles. See [`lower`](Self::lower).
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] if the matrix is not square.
+    pub fn triangle(self, uplo: Uplo) -> Result<Triangle<P>> {
+        if self.rows != self.cols {
+            let found = format!("of {} x {}", self.rows(), self.cols());
+            return Err(invalid("a matrix whose triangle is used", found, "square"));
+        }
+        let stored = uplo.flipped_if(self.op.transposed);
+        Ok(Triangle { matrix: self, stored, unit: false })
+    }
+
+    /// Where the elements are: for crates that wrap libraries.
+    #[must_use]
+    pub fn into_place(self) -> P {
+        self.place
+    }
+}
+
+macro_rules! matrices {
+    ($($place:ident, $slice:ident, $pointers:ident, [$($borrow:tt)*];)*) => {$(
+        impl<'a, T> Matrix<$place<'a, T>> {
+            /// A matrix of `rows` x `cols` elements, column after column.
+            ///
+            /// # Errors
+            /// [`Error::InvalidValue`] if the memory is too short.
+            pub fn new(memory: impl Into<$slice<'a, T>>, rows: usize, cols: usize) -> Result<Self> {
+                Self::of($place::one(memory.into()), rows, cols, rows.max(1))
+            }
+
+            /// A matrix whose columns begin `ld` elements apart.
+            ///
+            /// # Errors
+            /// [`Error::InvalidValue`] if the memory is too short, or `ld` is less than `rows`.
+            pub fn with_ld(memory: impl Into<$slice<'a, T>>, rows: usize, cols: usize, ld: usize) -> Result<Self> {
+                Self::of($place::one(memory.into()), rows, cols, ld)
+            }
+
+            /// A matrix of `rows` x `cols` elements, row after row, as C and `ndarray` have them. It costs nothing.
+            ///
+            /// # Errors
+            /// [`Error::InvalidValue`] if the memory is too short.
+            pub fn row_major(memory: impl Into<$slice<'a, T>>, rows: usize, cols: usize) -> Result<Self> {
+                Ok(Self::new(memory, cols, rows)?.t())
+            }
+
+            /// `count` matrices as of [`with_ld`](Self::with_ld), which begin `stride` elements apart.
+            ///
+            /// # Errors
+            /// Those of [`with_ld`](Self::with_ld); matrices to write to must not overlap.
+            pub fn strided_batch(
+                memory: impl Into<$slice<'a, T>>,
+                (rows, cols, ld): (usize, usize, usize),
+                stride: usize,
+                count: usize,
+            ) -> Result<Self> {
+                Self::of($place::strided(memory.into(), stride, count), rows, cols, ld)
+            }
+
+            /// The matrices at these addresses, each as of [`with_ld`](Self::with_ld).
+            ///
+            /// # Errors
+            /// Those of [`with_ld`](Self::with_ld).
+            pub fn batch(
+                pointers: &'a $($borrow)* $pointers<'_, T>,
+                (rows, cols, ld): (usize, usize, usize),
+            ) -> Result<Self> {
+                Self::of(pointers.place(), rows, cols, ld)
+            }
+        }
+    )*};
+}
+
+matrices! {
+    Ref, DeviceSlice, Pointers, [];
+    Mut, DeviceSliceMut, PointersMut, [mut];
+}
+
+impl<'a, T> From<&'a mut Matrix<Mut<'_, T>>> for Matrix<Mut<'a, T>> {
+    fn from(matrix: &'a mut Matrix<Mut<'_, T>>) -> Self {
+        let Matrix { rows, cols, ld, op, .. } = *matrix;
+        Self { place: matrix.place.reborrow(), rows, cols, ld, op }
+    }
+}
+
+impl<'a, T> From<&'a mut Vector<Mut<'_, T>>> for Vector<Mut<'a, T>> {
+    fn from(vector: &'a mut Vector<Mut<'_, T>>) -> Self {
+        let (len, increment) = (vector.len, vector.increment);
+        Self { place: vector.place.reborrow(), len, increment }
+    }
+}
+
+impl<'a, T> From<&Matrix<Ref<'a, T>>> for Matrix<Ref<'a, T>> {
+    fn from(matrix: &Matrix<Ref<'a, T>>) -> Self {
+        *matrix
+    }
+}
+
+impl<'a, T> From<&Vector<Ref<'a, T>>> for Vector<Ref<'a, T>> {
+    fn from(vector: &Vector<Ref<'a, T>>) -> Self {
+        *vector
+    }
+}
+
+/// One triangle of a square matrix: a triangular matrix, or a symmetric or Hermitian one of which half is stored. Of
+/// [`Matrix::lower`] and [`Matrix::upper`].
+#[derive(Clone, Copy, Debug)]
+pub struct Triangle<P> {
+    matrix: Matrix<P>,
+    /// In memory.
+    stored: Uplo,
+    unit: bool,
+}
+
+/// A triangle to read from.
+pub type TriangleRef<'a, T> = Triangle<Ref<'a, T>>;
+/// A triangle to write to.
+pub type TriangleMut<'a, T> = Triangle<Mut<'a, T>>;
+
+impl<P: Place> Triangle<P> {
+    /// Rows and columns.
+    #[must_use]
+    pub fn order(&self) -> usize {
+        self.matrix.rows
+    }
+
+    /// With ones on the diagonal, whatever is stored there.
+    #[must_use]
+    pub fn unit(mut self) -> Self {
+        self.unit = true;
+        self
+    }
+
+    /// Whether the diagonal is taken for ones.
+    #[must_use]
+    pub fn is_unit(&self) -> bool {
+        self.unit
+    }
+
+    /// The transpose: of a lower triangle, an upper one.
+    #[must_use]
+    pub fn t(mut self) -> Self {
+        self.matrix = self.matrix.t();
+        self
+    }
+
+    /// The conjugate transpose.
+    #[must_use]
+    pub fn h(mut self) -> Self {
+        self.matrix = self.matrix.h();
+        self
+    }
+
+    /// Which triangle it is in memory.
+    #[must_use]
+    pub fn stored(&self) -> Uplo {
+        self.stored
+    }
+
+    /// `HIPBLAS_DIAG_NON_UNIT` or `HIPBLAS_DIAG_UNIT`.
+    #[must_use]
+    pub fn diag_code(&self) -> u32 {
+        131 + u32::from(self.unit)
+    }
+
+    /// The matrix.
+    #[must_use]
+    pub fn into_matrix(self) -> Matrix<P> {
+        self.matrix
+    }
+
+    /// The matrix.
+    #[must_use]
+    pub fn matrix(&self) -> &Matrix<P> {
+        &self.matrix
+    }
+}
+
+/// A triangle of a square matrix without the rest: its columns one after the other, `n (n + 1) / 2` elements.
+#[derive(Clone, Copy, Debug)]
+pub struct Packed<P> {
+    place: P,
+    order: usize,
+    stored: Uplo,
+    unit: bool,
+    op: Op,
+}
+
+/// A packed triangle to read from.
+pub type PackedRef<'a, T> = Packed<Ref<'a, T>>;
+/// A packed triangle to write to.
+pub type PackedMut<'a, T> = Packed<Mut<'a, T>>;
+
+impl<P: Place> Packed<P> {
+    fn of(place: P, order: usize, stored: Uplo) -> Result<Self> {
+        let span = order.checked_add(1).and_then(|next| order.checked_mul(next)).map(|twice| twice / 2);
+        let shortest = place.shortest();
+        let Some(span) = span.filter(|&span| span <= shortest) else {
+            let what = format!("of order {order}");
+            return Err(invalid("a packed triangle", what, format!("within the {shortest} elements of its memory")));
+        };
+        if let (true, Batch::Strided(2..)) = (P::WRITES, place.batch()) {
+            if place.stride() < span {
+                let allowed = format!("at least {span}, so that triangles that are written to are apart");
+                return Err(invalid("the stride of a batch of triangles", place.stride().to_string(), allowed));
+            }
+        }
+        Ok(Self { place, order, stored, unit: false, op: Op::default() })
+    }
+
+    /// Rows and columns.
+    #[must_use]
+    pub fn order(&self) -> usize {
+        self.order
+    }
+
+    /// Which triangle it is in memory.
+    #[must_use]
+    pub fn stored(&self) -> Uplo {
+        self.stored
+    }
+
+    /// With ones on the diagonal, whatever is stored there.
+    #[must_use]
+    pub fn unit(mut self) -> Self {
+        self.unit = true;
+        self
+    }
+
+    /// The transpose.
+    #[must_use]
+    pub fn t(mut self) -> Self {
+        self.op.transposed ^= true;
+        self
+    }
+
+    /// The conjugate transpose.
+    #[must_use]
+    pub fn h(mut self) -> Self {
+        self.op.conjugated ^= true;
+        self.t()
+    }
+
+    /// What is done to the triangle in memory.
+    #[must_use]
+    pub fn op(&self) -> Op {
+        self.op
+    }
+
+    /// `HIPBLAS_DIAG_NON_UNIT` or `HIPBLAS_DIAG_UNIT`.
+    #[must_use]
+    pub fn diag_code(&self) -> u32 {
+        131 + u32::from(self.unit)
+    }
+
+    /// Where the elements are: for crates that wrap libraries.
+    #[must_use]
+    pub fn into_place(self) -> P {
+        self.place
+    }
+}
+
+macro_rules! packed {
+    ($($place:ident, $slice:ident, $pointers:ident, [$($borrow:tt)*];)*) => {$(
+        impl<'a, T> Packed<$place<'a, T>> {
+            /// One triangle of a matrix of `order` x `order` elements.
+            ///
+            /// # Errors
+            /// [`Error::InvalidValue`] if the memory is too short.
+            pub fn new(memory: impl Into<$slice<'a, T>>, order: usize, uplo: Uplo) -> Result<Self> {
+                Self::of($place::one(memory.into()), order, uplo)
+            }
+
+            /// `count` triangles that begin `stride` elements apart.
+            ///
+            /// # Errors
+            /// As [`new`](Self::new); triangles to write to must not overlap.
+            pub fn strided_batch(
+                memory: impl Into<$slice<'a, T>>,
+                order: usize,
+                uplo: Uplo,
+                stride: usize,
+                count: usize,
+            ) -> Result<Self> {
+                Self::of($place::strided(memory.into(), stride, count), order, uplo)
+            }
+
+            /// The triangles at these addresses.
+            ///
+            /// # Errors
+            /// As [`new`](Self::new).
+            pub fn batch(pointers: &'a $($borrow)* $pointers<'_, T>, order: usize, uplo: Uplo) -> Result<Self> {
+                Self::of(pointers.place(), order, uplo)
+            }
+        }
+    )*};
+}
+
+packed! {
+    Ref, DeviceSlice, Pointers, [];
+    Mut, DeviceSliceMut, PointersMut, [mut];
+}
+
+/// A matrix of which some diagonals are stored: `lower` below the main one and `upper` above it.
+///
+/// Column j of memory has column j of the matrix, with the main diagonal in row `upper`, as LAPACK has it.
+#[derive(Clone, Copy, Debug)]
+pub struct BandRef<'a, T> {
+    matrix: Matrix<Ref<'a, T>>,
+    rows: usize,
+    lower: usize,
+    upper: usize,
+    unit: bool,
+}
+
+impl<'a, T> BandRef<'a, T> {
+    /// A band of a matrix of `rows` x `columns`, whose `lower + upper + 1` diagonals are the rows of `diagonals`: a column-major matrix,
+    /// or a batch of such.
+    ///
+    /// For a triangular, symmetric or Hermitian matrix, one of `lower` and `upper` is 0.
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] if `diagonals` has another number of rows, or is transposed.
+    pub fn new(diagonals: MatrixRef<'a, T>, rows: usize, lower: usize, upper: usize) -> Result<Self> {
+        let needed = lower.checked_add(upper).and_then(|sum| sum.checked_add(1));
+        if diagonals.op != Op::default() || Some(diagonals.rows) != needed {
+            let found = format!("of {} rows in memory, {:?}", diagonals.rows, diagonals.op);
+            return Err(invalid(
+                "the diagonals of a band",
+                found,
+                format!("of {lower} + {upper} + 1 rows, column-major"),
+            ));
+        }
+        Ok(Self { matrix: diagonals, rows, lower, upper, unit: false })
+    }
+
+    /// Rows and columns in memory.
+    #[must_use]
+    pub fn shape(&self) -> (usize, usize) {
+        (self.rows, self.matrix.cols)
+    }
+
+    /// Rows and columns, with the transpose counted in.
+    #[must_use]
+    pub fn rows_cols(&self) -> (usize, usize) {
+        let (rows, cols) = self.shape();
+        if self.matrix.op.transposed { (cols, rows) } else { (rows, cols) }
+    }
+
+    /// Diagonals below and above the main one, in memory.
+    #[must_use]
+    pub fn diagonals(&self) -> (usize, usize) {
+        (self.lower, self.upper)
+    }
+
+    /// The triangle that is stored.
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] if it has diagonals on both sides, or is not square.
+    pub fn stored(&self, what: &'static str) -> Result<Uplo> {
+        if self.rows != self.matrix.cols || (self.lower != 0 && self.upper != 0) {
+            let found =
+                format!("of {} x {} with {} + {} diagonals", self.rows, self.matrix.cols, self.lower, self.upper);
+            return Err(invalid(what, found, "square, with diagonals on one side of the main one"));
+        }
+        Ok(if self.upper == 0 { Uplo::Lower } else { Uplo::Upper })
+    }
+
+    /// With ones on the diagonal, whatever is stored there.
+    #[must_use]
+    pub fn unit(mut self) -> Self {
+        self.unit = true;
+        self
+    }
+
+    /// The transpose.
+    #[must_use]
+    pub fn t(mut self) -> Self {
+        self.matrix = self.matrix.t();
+        self
+    }
+
+    /// The conjugate transpose.
+    #[must_use]
+    pub fn h(mut self) -> Self {
+        self.matrix = self.matrix.h();
+        self
+    }
+
+    /// `HIPBLAS_DIAG_NON_UNIT` or `HIPBLAS_DIAG_UNIT`.
+    #[must_use]
+    pub fn diag_code(&self) -> u32 {
+        131 + u32::from(self.unit)
+    }
+
+    /// The diagonals.
+    #[must_use]
+    pub fn matrix(&self) -> &MatrixRef<'a, T> {
+        &self.matrix
+    }
+}

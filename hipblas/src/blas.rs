@@ -1,0 +1,140 @@
+//! The handle.
+
+use std::ffi::c_void;
+use std::ptr;
+
+use hip::Stream;
+use hip::sys::hipStream_t;
+use hip_linalg::{Handle, Library};
+
+use crate::raw::{self, Api};
+use crate::{Error, Result, check};
+
+pub(crate) struct HipBlas;
+
+impl Library for HipBlas {
+    type Error = Error;
+
+    fn create() -> Result<*mut c_void> {
+        let mut handle = ptr::null_mut();
+        // SAFETY: it writes a handle there.
+        let status = unsafe { raw::hipblasCreate(&mut handle) };
+        check(status, "hipblasCreate", || "a handle of the current device".to_owned())?;
+        if raw::api() == Api::V5 {
+            // Else 8-bit integers are taken in groups of four.
+            const INT8: u32 = 1;
+            // SAFETY: the handle.
+            let status = unsafe { raw::hipblasSetInt8Datatype(handle, INT8) };
+            if let Err(error) = check(status, "hipblasSetInt8Datatype", String::new) {
+                // SAFETY: the handle, which nobody else has.
+                unsafe { Self::destroy(handle) };
+                return Err(error);
+            }
+        }
+        Ok(handle)
+    }
+
+    unsafe fn destroy(handle: *mut c_void) {
+        // SAFETY: a handle that nothing uses any more.
+        let _ = unsafe { raw::hipblasDestroy(handle) };
+    }
+
+    unsafe fn set_stream(handle: *mut c_void, stream: hipStream_t) -> Result<()> {
+        // SAFETY: a handle that is alive, and a stream of its device.
+        check(unsafe { raw::hipblasSetStream(handle, stream) }, "hipblasSetStream", || "a stream".to_owned())
+    }
+
+    unsafe fn set_pointer_mode(handle: *mut c_void, device: bool) -> Result<()> {
+        // SAFETY: a handle that is alive.
+        let status = unsafe { raw::hipblasSetPointerMode(handle, device.into()) };
+        check(status, "hipblasSetPointerMode", || format!("on the device: {device}"))
+    }
+}
+
+/// hipBLAS on a device: its methods queue linear algebra on a stream.
+///
+/// Methods may be called from several threads; their calls go one at a time. Make a `Blas` for each stream whose work shall run at the
+/// same time as others'.
+#[derive(Debug)]
+#[doc(alias("hipblasHandle_t", "cublasHandle_t", "rocblas_handle"))]
+pub struct Blas {
+    pub(crate) handle: Handle<HipBlas>,
+}
+
+/// How 32-bit products may be computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MathMode {
+    /// In 32-bit floats.
+    Default,
+    /// By matrix instructions with inputs of fewer bits (XF32), where the GPU has them.
+    Xf32,
+}
+
+impl Blas {
+    /// hipBLAS on the stream's device, which queues its work on the stream. It takes some milliseconds, and memory of the device.
+    ///
+    /// # Errors
+    /// [`Error::NoLibrary`], with every path that was tried.
+    #[doc(alias("hipblasCreate", "cublasCreate"))]
+    pub fn new(stream: &Stream) -> Result<Self> {
+        Ok(Self { handle: Handle::new(stream)? })
+    }
+
+    /// The stream of the calls to come.
+    #[must_use]
+    #[doc(alias("hipblasGetStream", "cublasGetStream"))]
+    pub fn stream(&self) -> &Stream {
+        self.handle.stream()
+    }
+
+    /// Has the calls to come queue their work on another stream of the device.
+    ///
+    /// # Errors
+    /// [`Error::Hip`] for a stream of another device.
+    #[doc(alias("hipblasSetStream", "cublasSetStream"))]
+    pub fn set_stream(&mut self, stream: &Stream) -> Result<()> {
+        Ok(self.handle.set_stream(stream)?)
+    }
+
+    /// Lets calls use atomic additions, which are faster and round in another order each time, or not. New handles may use them.
+    ///
+    /// # Errors
+    /// Those of the library.
+    #[doc(alias("hipblasSetAtomicsMode", "cublasSetAtomicsMode"))]
+    pub fn set_atomics(&self, allowed: bool) -> Result<()> {
+        self.handle.configure(|raw| {
+            // SAFETY: a handle that is alive, and locked.
+            let status = unsafe { raw::hipblasSetAtomicsMode(raw, allowed.into()) };
+            check(status, "hipblasSetAtomicsMode", || format!("allowed: {allowed}"))
+        })
+    }
+
+    /// Whether calls may use atomic additions.
+    ///
+    /// # Errors
+    /// Those of the library.
+    #[doc(alias("hipblasGetAtomicsMode", "cublasGetAtomicsMode"))]
+    pub fn atomics(&self) -> Result<bool> {
+        self.handle.configure(|raw| {
+            let mut mode = 0;
+            // SAFETY: a handle that is alive, and locked; it writes the mode.
+            let status = unsafe { raw::hipblasGetAtomicsMode(raw, &mut mode) };
+            check(status, "hipblasGetAtomicsMode", String::new)?;
+            Ok(mode != 0)
+        })
+    }
+
+    /// How 32-bit products of the calls to come may be computed. Since ROCm 6.2.
+    ///
+    /// # Errors
+    /// [`Error::NoSymbol`] before ROCm 6.2.
+    #[doc(alias("hipblasSetMathMode", "cublasSetMathMode"))]
+    pub fn set_math_mode(&self, mode: MathMode) -> Result<()> {
+        self.handle.configure(|raw| {
+            // SAFETY: a handle that is alive, and locked.
+            let status = unsafe { raw::hipblasSetMathMode(raw, (mode == MathMode::Xf32).into()) };
+            check(status, "hipblasSetMathMode", || format!("{mode:?}"))
+        })
+    }
+}

@@ -1,0 +1,212 @@
+//! One call: its operands, its form, its errors.
+
+use std::ffi::c_void;
+use std::fmt::Write as _;
+use std::ptr::NonNull;
+
+use hip_linalg::{
+    BandRef, Batch, Factor, Form, Forms, Lowered, MatrixMut, MatrixRef, Operands, PackedMut, PackedRef, Scalar,
+    ScalarRef, VectorMut, VectorRef,
+};
+use hipblas_sys::MissingValue;
+use smallvec::SmallVec;
+
+use crate::raw::{BINDING, hipblasStatus_t};
+use crate::{Blas, Error, Result, check};
+
+/// The error for an argument that does not fit.
+pub(crate) fn invalid(what: &'static str, value: impl Into<String>, allowed: impl Into<String>) -> Error {
+    Error::Invalid { what, value: value.into(), allowed: allowed.into() }
+}
+
+/// An error unless the lengths or orders are the same.
+pub(crate) fn fits(what: &'static str, found: usize, needed: usize, of: &str) -> Result<()> {
+    if found == needed { Ok(()) } else { Err(invalid(what, found.to_string(), format!("{needed}, {of}"))) }
+}
+
+/// An error unless the shapes are the same.
+pub(crate) fn fits_shape(what: &'static str, found: (usize, usize), needed: (usize, usize), of: &str) -> Result<()> {
+    if found == needed {
+        return Ok(());
+    }
+    let needed = format!("{} x {}, {of}", needed.0, needed.1);
+    Err(invalid(what, format!("{} x {}", found.0, found.1), needed))
+}
+
+type Shapes = SmallVec<[(&'static str, usize, usize); 4]>;
+
+pub(crate) struct Call<'a> {
+    blas: &'a Blas,
+    operands: Operands<'a>,
+    shapes: Shapes,
+}
+
+/// A function and its form, found.
+pub(crate) struct Found {
+    pub(crate) function: NonNull<c_void>,
+    pub(crate) form: Form,
+    pub(crate) name: &'static str,
+}
+
+impl Blas {
+    pub(crate) fn start(&self) -> Call<'_> {
+        Call { blas: self, operands: Operands::on(self.stream()), shapes: SmallVec::new() }
+    }
+}
+
+impl<'a> Call<'a> {
+    pub(crate) fn size(&mut self, size: usize) -> i64 {
+        self.operands.size(size)
+    }
+
+    pub(crate) fn factor<T: Scalar>(
+        &mut self,
+        what: &'static str,
+        scalar: impl Into<ScalarRef<'a, T>>,
+    ) -> Result<Factor> {
+        Ok(self.operands.factor(what, scalar)?)
+    }
+
+    pub(crate) fn vector<T>(&mut self, what: &'static str, vector: &VectorRef<'a, T>) -> Result<Lowered> {
+        self.shapes.push((what, vector.len(), 1));
+        Ok(self.operands.vector(what, vector)?)
+    }
+
+    pub(crate) fn vector_mut<T>(&mut self, what: &'static str, vector: VectorMut<'a, T>) -> Result<Lowered> {
+        self.shapes.push((what, vector.len(), 1));
+        Ok(self.operands.vector_mut(what, vector)?)
+    }
+
+    pub(crate) fn matrix<T>(&mut self, what: &'static str, matrix: &MatrixRef<'a, T>) -> Result<Lowered> {
+        self.shapes.push((what, matrix.rows(), matrix.cols()));
+        Ok(self.operands.matrix(what, matrix)?)
+    }
+
+    pub(crate) fn matrix_mut<T>(&mut self, what: &'static str, matrix: MatrixMut<'a, T>) -> Result<Lowered> {
+        self.shapes.push((what, matrix.rows(), matrix.cols()));
+        Ok(self.operands.matrix_mut(what, matrix)?)
+    }
+
+    pub(crate) fn packed<T>(&mut self, what: &'static str, triangle: &PackedRef<'a, T>) -> Result<Lowered> {
+        self.shapes.push((what, triangle.order(), triangle.order()));
+        Ok(self.operands.packed(what, triangle)?)
+    }
+
+    pub(crate) fn packed_mut<T>(&mut self, what: &'static str, triangle: PackedMut<'a, T>) -> Result<Lowered> {
+        self.shapes.push((what, triangle.order(), triangle.order()));
+        Ok(self.operands.packed_mut(what, triangle)?)
+    }
+
+    pub(crate) fn band<T>(&mut self, what: &'static str, band: &BandRef<'a, T>) -> Result<Lowered> {
+        self.shapes.push((what, band.rows_cols().0, band.rows_cols().1));
+        Ok(self.operands.band(what, band)?)
+    }
+
+    pub(crate) fn operands(&mut self) -> &mut Operands<'a> {
+        &mut self.operands
+    }
+
+    /// The form for these operands, and the function.
+    pub(crate) fn find(&self, forms: &'static Forms) -> Result<Found> {
+        let form = self.operands.form()?;
+        let name = forms.name(form);
+        match forms.get(form, &BINDING) {
+            Ok(function) => Ok(Found { function, form, name }),
+            Err(why) => {
+                check(hipblasStatus_t::missing(why), name, || asked(&self.shapes, form))?;
+                Err(invalid("the function", name, "in the library"))
+            }
+        }
+    }
+
+    /// Queues the call that `make` makes of the scalars' addresses.
+    pub(crate) fn run<const N: usize, F>(
+        self,
+        forms: &'static Forms,
+        factors: [Factor; N],
+        make: impl FnOnce([*const c_void; N]) -> F,
+    ) -> Result<()>
+    where
+        F: FnOnce(NonNull<c_void>, Form, *mut c_void) -> hipblasStatus_t,
+    {
+        let Found { function, form, name } = self.find(forms)?;
+        if form.count() == 0 {
+            return Ok(());
+        }
+        let Self { blas, operands, shapes } = self;
+        // SAFETY: the routine queues its work on the handle's stream. It uses the operands that were named, whose views were checked
+        // when they were made, with the sizes that the method has compared.
+        unsafe {
+            blas.handle.call(operands, &factors, |handle, factors| {
+                check(make(factors)(function, form, handle), name, || asked(&shapes, form))
+            })
+        }
+    }
+
+    /// Queues a call that writes its results to device memory of an operand.
+    pub(crate) fn run_into<F>(self, forms: &'static Forms, call: F) -> Result<()>
+    where
+        F: FnOnce(NonNull<c_void>, Form, *mut c_void) -> hipblasStatus_t,
+    {
+        let Found { function, form, name } = self.find(forms)?;
+        if form.count() == 0 {
+            return Ok(());
+        }
+        let Self { blas, operands, shapes } = self;
+        // SAFETY: as in `run`.
+        unsafe {
+            blas.handle.call_with_device_result(operands, |handle| {
+                check(call(function, form, handle), name, || asked(&shapes, form))
+            })
+        }
+    }
+
+    /// Makes a call that returns a number to the host, and waits for it. `make` gets the address for the number.
+    pub(crate) fn run_for_number<N: hip::Pod, F>(
+        self,
+        forms: &'static Forms,
+        make: impl FnOnce(*const c_void) -> F,
+    ) -> Result<N>
+    where
+        F: FnOnce(NonNull<c_void>, Form, *mut c_void) -> hipblasStatus_t,
+    {
+        let Found { function, form, name } = self.find(forms)?;
+        if form.batch != Batch::One {
+            let allowed = "one vector: use the method with `_into` for batches";
+            return Err(invalid("an operand", format!("{:?}", form.batch), allowed));
+        }
+        let Self { blas, operands, shapes } = self;
+        // SAFETY: as in `run`.
+        unsafe {
+            blas.handle.call_for_number(operands, |handle, number| {
+                check(make(number.cast_const())(function, form, handle), name, || asked(&shapes, form))
+            })
+        }
+    }
+
+    /// Makes a call that works on the host.
+    pub(crate) fn run_blocking<F>(self, forms: &'static Forms, call: F) -> Result<()>
+    where
+        F: FnOnce(NonNull<c_void>, Form, *mut c_void) -> hipblasStatus_t,
+    {
+        let Found { function, form, name } = self.find(forms)?;
+        let Self { blas, operands, shapes } = self;
+        // SAFETY: as in `run`; what it writes on the host is the caller's, which waits.
+        unsafe {
+            blas.handle
+                .call_blocking(operands, |handle| check(call(function, form, handle), name, || asked(&shapes, form)))
+        }
+    }
+}
+
+/// What was asked, for errors.
+fn asked(shapes: &Shapes, form: Form) -> String {
+    let mut text = String::new();
+    for (index, (what, rows, cols)) in shapes.iter().enumerate() {
+        let _ = write!(text, "{}{what} {rows} x {cols}", if index == 0 { "" } else { ", " });
+    }
+    if form.batch != Batch::One {
+        let _ = write!(text, ", {:?}", form.batch);
+    }
+    text
+}

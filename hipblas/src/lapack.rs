@@ -1,0 +1,238 @@
+//! The routines of LAPACK that hipBLAS has. The crate `hipsolver` has more, with typed errors.
+
+use std::ffi::c_int;
+
+use hip::DeviceSliceMut;
+use hip_linalg::{Batch, Lowered, MatrixMut, MatrixRef, Pivots, Scalar, VectorMut};
+
+use crate::call::{Call, fits, invalid};
+use crate::raw::{self, *};
+use crate::{Blas, Result};
+
+fn as_stored<T: Scalar>(what: &'static str, matrix: &MatrixMut<'_, T>) -> Result<()> {
+    let op = matrix.op();
+    if op.transposed || (op.conjugated && T::COMPLEX) {
+        return Err(invalid(what, format!("{op:?} in memory"), "as it is in memory, column-major"));
+    }
+    Ok(())
+}
+
+fn count(batch: Batch) -> usize {
+    match batch {
+        Batch::One => 1,
+        Batch::Strided(count) | Batch::Pointers(count) => count,
+    }
+}
+
+/// The pivots of matrices of this order: of each, behind those of the one before.
+fn pivots_of<'a>(call: &mut Call<'a>, pivots: &'a Pivots, order: usize, members: usize) -> Result<Lowered> {
+    check_pivots(pivots, order, members)?;
+    let pointer = call.operands().slice("the pivots", pivots.as_slice())?.cast_mut();
+    Ok(Lowered { pointer, step: 1, stride: order as i64 })
+}
+
+fn check_pivots(pivots: &Pivots, order: usize, members: usize) -> Result<()> {
+    fits("the members of the pivots", pivots.members(), members, "as A")?;
+    fits("the pivots", pivots.len(), order, "the order of A")?;
+    fits("the rows of the pivots", pivots.rows(), order, "the order of A")
+}
+
+fn info<'a>(call: &mut Call<'a>, info: DeviceSliceMut<'a, c_int>, members: usize) -> Result<*const std::ffi::c_void> {
+    if info.len() < members {
+        return Err(invalid("the length of info", info.len().to_string(), format!("at least {members}")));
+    }
+    Ok(call.operands().slice_mut("info", info)?.cast_const())
+}
+
+/// LAPACK.
+impl Blas {
+    /// P A = L U, of a square matrix or a batch. A becomes L without its ones, and U. `info` gets for each matrix 0, or the number from 1 of the first
+    /// pivot that is zero.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid) if the shapes do not fit, or A is row-major; `HIPBLAS_STATUS_NOT_SUPPORTED` of a hipBLAS that
+    /// was built without rocSOLVER.
+    #[doc(alias(
+        "hipblasSgetrf",
+        "hipblasDgetrf",
+        "hipblasCgetrf",
+        "hipblasZgetrf",
+        "cublasSgetrfBatched",
+        "cublasDgetrfBatched",
+        "cublasCgetrfBatched",
+        "cublasZgetrfBatched"
+    ))]
+    pub fn getrf<'a, T: Getrf>(
+        &'a self,
+        a: impl Into<MatrixMut<'a, T>>,
+        pivots: &'a mut Pivots,
+        info: impl Into<DeviceSliceMut<'a, c_int>>,
+    ) -> Result<()> {
+        let a = a.into();
+        as_stored("A", &a)?;
+        fits("the columns of A", a.cols(), a.rows(), "its rows")?;
+        let (order, members) = (a.rows(), count(a.batch_size()));
+        check_pivots(pivots, order, members)?;
+        let mut call = self.start();
+        let n = call.size(order);
+        let a = call.matrix_mut("A", a)?;
+        // SAFETY: the library writes numbers of rows of A there.
+        let pointer = call.operands().slice_mut("the pivots", unsafe { pivots.as_slice_mut() })?;
+        let pivots = Lowered { pointer, step: 1, stride: n };
+        let info = self::info(&mut call, info.into(), members)?;
+        call.run(T::forms(), [], |[]| raw::getrf(n, a, pivots, info))
+    }
+
+    /// Solves A X = B with the factors of [`getrf`](Self::getrf); with `a.t()` or `a.h()`, for the transpose of A. B becomes X.
+    ///
+    /// # Errors
+    /// As [`getrf`](Self::getrf).
+    #[doc(alias(
+        "hipblasSgetrs",
+        "hipblasDgetrs",
+        "hipblasCgetrs",
+        "hipblasZgetrs",
+        "cublasSgetrsBatched",
+        "cublasDgetrsBatched",
+        "cublasCgetrsBatched",
+        "cublasZgetrsBatched"
+    ))]
+    pub fn getrs<'a, T: Getrs>(
+        &'a self,
+        a: impl Into<MatrixRef<'a, T>>,
+        pivots: &'a Pivots,
+        b: impl Into<MatrixMut<'a, T>>,
+    ) -> Result<()> {
+        let (a, b) = (a.into(), b.into());
+        as_stored("B", &b)?;
+        fits("the columns of A", a.cols(), a.rows(), "its rows")?;
+        fits("the rows of B", b.rows(), a.rows(), "the order of A")?;
+        let op = a.op().code::<T>("A")?;
+        let (order, members) = (a.rows(), count(b.batch_size()));
+        let mut call = self.start();
+        let (n, nrhs) = (call.size(order), call.size(b.cols()));
+        let pivots = pivots_of(&mut call, pivots, order, members)?;
+        let (a, b) = (call.matrix("A", &a)?, call.matrix_mut("B", b)?);
+        // Of the arguments, which were checked: written while the call is made.
+        let mut info: c_int = 0;
+        let info = (&raw mut info).cast_const().cast();
+        call.run(T::forms(), [], |[]| raw::getrs(op, n, nrhs, a, pivots, b, info))
+    }
+
+    /// Writes the inverses of a batch of pointers, from the factors of [`getrf`](Self::getrf). `info` gets for each matrix 0, or the number from 1 of a
+    /// pivot that is zero.
+    ///
+    /// # Errors
+    /// As [`getrf`](Self::getrf); for what is no batch of pointers.
+    #[doc(alias(
+        "hipblasSgetri",
+        "hipblasDgetri",
+        "hipblasCgetri",
+        "hipblasZgetri",
+        "cublasSgetriBatched",
+        "cublasDgetriBatched",
+        "cublasCgetriBatched",
+        "cublasZgetriBatched"
+    ))]
+    pub fn getri<'a, T: Getri>(
+        &'a self,
+        a: impl Into<MatrixRef<'a, T>>,
+        pivots: &'a Pivots,
+        inverse: impl Into<MatrixMut<'a, T>>,
+        info: impl Into<DeviceSliceMut<'a, c_int>>,
+    ) -> Result<()> {
+        let (a, inverse) = (a.into(), inverse.into());
+        as_stored("the inverse", &inverse)?;
+        if a.op().code::<T>("A")? != 111 {
+            return Err(invalid("A", format!("{:?} in memory", a.op()), "as it is in memory, column-major"));
+        }
+        let Batch::Pointers(members) = a.batch_size() else {
+            return Err(invalid("A", format!("{:?}", a.batch_size()), "a batch of pointers: the library has no other"));
+        };
+        let order = a.rows();
+        fits("the columns of A", a.cols(), order, "its rows")?;
+        fits("the rows of the inverse", inverse.rows(), order, "as A")?;
+        fits("the columns of the inverse", inverse.cols(), order, "as A")?;
+        let mut call = self.start();
+        let n = call.size(order);
+        let pivots = pivots_of(&mut call, pivots, order, members)?;
+        let (a, inverse) = (call.matrix("A", &a)?, call.matrix_mut("the inverse", inverse)?);
+        let info = self::info(&mut call, info.into(), members)?;
+        call.run(T::forms(), [], |[]| raw::getri(n, a, pivots, inverse, info))
+    }
+
+    /// A = Q R, of a matrix of any shape or a batch. A becomes R, and below its diagonal with `tau` what Q is made of.
+    ///
+    /// # Errors
+    /// As [`getrf`](Self::getrf); unless `tau` has as many elements as the smaller side of A, side by side.
+    #[doc(alias(
+        "hipblasSgeqrf",
+        "hipblasDgeqrf",
+        "hipblasCgeqrf",
+        "hipblasZgeqrf",
+        "cublasSgeqrfBatched",
+        "cublasDgeqrfBatched",
+        "cublasCgeqrfBatched",
+        "cublasZgeqrfBatched"
+    ))]
+    pub fn geqrf<'a, T: Geqrf>(
+        &'a self,
+        a: impl Into<MatrixMut<'a, T>>,
+        tau: impl Into<VectorMut<'a, T>>,
+    ) -> Result<()> {
+        let (a, tau) = (a.into(), tau.into());
+        as_stored("A", &a)?;
+        fits("the length of tau", tau.len(), a.rows().min(a.cols()), "the smaller side of A")?;
+        if tau.increment() != 1 {
+            return Err(invalid("the increment of tau", tau.increment().to_string(), "1"));
+        }
+        let mut call = self.start();
+        let (m, n) = (call.size(a.rows()), call.size(a.cols()));
+        let (a, tau) = (call.matrix_mut("A", a)?, call.vector_mut("tau", tau)?);
+        let mut info: c_int = 0;
+        let info = (&raw mut info).cast_const().cast();
+        call.run(T::forms(), [], |[]| raw::geqrf(m, n, a, tau, info))
+    }
+
+    /// The X that makes ‖B − A X‖ smallest, or the smallest X with A X = B if A has fewer rows than columns. B has as many rows as the longer side of A; its first
+    /// ones become X. With `transposed`, for the (conjugate) transpose of A. A is overwritten. `info` gets for each matrix 0, or the number from 1 of an
+    /// element of the triangular factor that is zero.
+    ///
+    /// # Errors
+    /// As [`getrf`](Self::getrf).
+    #[doc(alias(
+        "hipblasSgels",
+        "hipblasDgels",
+        "hipblasCgels",
+        "hipblasZgels",
+        "cublasSgelsBatched",
+        "cublasDgelsBatched",
+        "cublasCgelsBatched",
+        "cublasZgelsBatched"
+    ))]
+    pub fn gels<'a, T: Gels>(
+        &'a self,
+        transposed: bool,
+        a: impl Into<MatrixMut<'a, T>>,
+        b: impl Into<MatrixMut<'a, T>>,
+        info: impl Into<DeviceSliceMut<'a, c_int>>,
+    ) -> Result<()> {
+        let (a, b) = (a.into(), b.into());
+        as_stored("A", &a)?;
+        as_stored("B", &b)?;
+        fits("the rows of B", b.rows(), a.rows().max(a.cols()), "the longer side of A")?;
+        let members = count(a.batch_size());
+        let op = match (transposed, T::COMPLEX) {
+            (false, _) => 111,
+            (true, false) => 112,
+            (true, true) => 113,
+        };
+        let mut call = self.start();
+        let (m, n, nrhs) = (call.size(a.rows()), call.size(a.cols()), call.size(b.cols()));
+        let (a, b) = (call.matrix_mut("A", a)?, call.matrix_mut("B", b)?);
+        let on_device = self::info(&mut call, info.into(), members)?;
+        let mut info: c_int = 0;
+        let info = (&raw mut info).cast_const().cast();
+        call.run(T::forms(), [], |[]| raw::gels(op, m, n, nrhs, a, b, info, on_device))
+    }
+}

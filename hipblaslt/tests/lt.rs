@@ -1,0 +1,217 @@
+//! hipBLASLt on a device with ROCm's own libraries, against a reference on the host.
+
+use half::{bf16, f16};
+use hip::{Device, DeviceBuffer, Stream};
+use hipblaslt::{BlasLt, Epilogue, Error, LtTypes, Matmul, MatrixBuffer, MatrixMut, MatrixRef};
+use linalg_testing::{Host, Kind, Number, Rng, TestMatrix, skipped};
+
+fn lt() -> Option<(Device, BlasLt)> {
+    let device = linalg_testing::device()?;
+    if !hipblaslt::is_available() {
+        skipped(&"hipBLASLt is not available (cargo xtask rocm fetch 7.2 --with hipblaslt)");
+        return None;
+    }
+    let lt = BlasLt::new(&Stream::new(&device).unwrap()).unwrap();
+    Some((device, lt))
+}
+
+/// Whether the library has no algorithm for this GPU.
+fn missing(result: &hipblaslt::Result<()>) -> bool {
+    match result {
+        Ok(()) => false,
+        Err(error) if error.to_string().contains("NOT_SUPPORTED") => {
+            skipped(error);
+            true
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[track_caller]
+fn close<D: Number, S: Number>(what: &str, got: &Host, want: &Host, size: &Host, terms: usize) {
+    for (((got, want), size), at) in got.data.iter().zip(&want.data).zip(&size.data).zip(0..) {
+        let sum = (terms + 4) as f64 * S::EPS * size.norm();
+        let bound = 4.0 * (sum + D::EPS * (want.norm() + sum));
+        assert!((got - want).norm() <= bound, "{what}: element {at} is {got}, not {want}; bound {bound:e}");
+    }
+}
+
+fn matmul<A: Number + LtTypes<A, D>, D: Number>(device: &Device, lt: &BlasLt, rng: &mut Rng)
+where
+    A::Scale: Number,
+{
+    let size = |rng: &mut Rng| rng.one_of(&[1, 3, 8, 16, 17, 32]);
+    let (m, n, k) = (size(rng), size(rng), size(rng));
+    let kind = rng.one_of(&[Kind::One, Kind::Strided(3)]);
+    let op = |rng: &mut Rng| rng.one_of(&['N', 'T']);
+    let (a_op, b_op, d_op) = (op(rng), op(rng), op(rng));
+    let a = TestMatrix::<A>::new(device, rng, kind, (m, k), a_op);
+    let b = TestMatrix::<A>::new(device, rng, kind, (k, n), b_op);
+    let mut d = TestMatrix::<D>::new(device, rng, kind, (m, n), d_op);
+    let (alpha, beta): (A::Scale, A::Scale) = (rng.number(), rng.number());
+    let before: Vec<Host> = (0..kind.count()).map(|index| d.reference(index)).collect();
+    let layout = d.layout();
+    let done = {
+        let (a_held, b_held, mut d_held) = (a.memory.held(), b.memory.held(), d.memory.held_mut());
+        lt.matmul(Matmul::default(), alpha, a.view(&a_held), b.view(&b_held), beta, layout.view(&mut d_held))
+    };
+    if missing(&done) {
+        return;
+    }
+    d.read(|_, _| true);
+    for (index, before) in before.iter().enumerate() {
+        let (a, b, old) = (a.reference(index), b.reference(index), before.scale(beta.wide()));
+        let want = a.mul(&b).scale(alpha.wide()).add(&old);
+        let size = a.abs().mul(&b.abs()).scale(alpha.wide().norm().into()).add(&old.abs());
+        close::<D, A::Scale>("matmul", &d.reference(index), &want, &size, k);
+    }
+}
+
+#[test]
+fn products_are_those_of_the_reference() {
+    let Some((device, lt)) = lt() else { return };
+    for seed in 0..4 {
+        let mut rng = Rng::new(seed + 1);
+        matmul::<f32, f32>(&device, &lt, &mut rng);
+        matmul::<f16, f16>(&device, &lt, &mut rng);
+        matmul::<f16, f32>(&device, &lt, &mut rng);
+        matmul::<bf16, bf16>(&device, &lt, &mut rng);
+        matmul::<f64, f64>(&device, &lt, &mut rng);
+        matmul::<i8, i32>(&device, &lt, &mut rng);
+    }
+}
+
+fn gelu(x: f64) -> f64 {
+    0.5 * x * (1.0 + (0.797_884_560_802_865_4 * (x + 0.044_715 * x * x * x)).tanh())
+}
+
+#[test]
+fn epilogues_follow_the_product() {
+    let Some((device, lt)) = lt() else { return };
+    let mut rng = Rng::new(5);
+    let (m, n, k) = (16, 8, 12);
+    let (a, b) = (rng.numbers::<f16>(m * k), rng.numbers::<f16>(k * n));
+    let bias = rng.numbers::<f16>(m);
+    let (host_a, host_b) = (Host::of(&a, m, k, m), Host::of(&b, k, n, k));
+    let product = host_a.mul(&host_b);
+    let with_bias = Host::from_fn(m, n, |row, col| product.at(row, col) + bias[row].wide());
+    let size = host_a.abs().mul(&host_b.abs()).map(|x| x + 1.0);
+    let (a, b) = (upload(&device, &a, m, k), upload(&device, &b, k, n));
+    let bias = DeviceBuffer::from_slice(&device, &bias).unwrap();
+    let relu = |x: &Host| x.map(|x| x.re.max(0.0).into());
+    let gelu_of = |x: &Host| x.map(|x| gelu(x.re).into());
+    type Make = for<'a> fn(&'a DeviceBuffer<f16>) -> Epilogue<'a, f16>;
+    let cases: [(&str, Make, Host); 6] = [
+        ("none", |_| Epilogue::None, product.clone()),
+        ("relu", |_| Epilogue::Relu, relu(&product)),
+        ("gelu", |_| Epilogue::Gelu, gelu_of(&product)),
+        ("bias", |bias| Epilogue::Bias(bias.as_slice()), with_bias.clone()),
+        ("relu of bias", |bias| Epilogue::ReluBias(bias.as_slice()), relu(&with_bias)),
+        ("gelu of bias", |bias| Epilogue::GeluBias(bias.as_slice()), gelu_of(&with_bias)),
+    ];
+    for (what, make, want) in cases {
+        let mut d = MatrixBuffer::<f16>::zeroed(&device, m, n).unwrap();
+        let how = Matmul { epilogue: make(&bias), ..Matmul::default() };
+        let done = lt.matmul(how, 1.0, &a, &b, 0.0, &mut d);
+        if missing(&done) {
+            continue;
+        }
+        let got = Host::of(&d.to_vec().unwrap(), m, n, m);
+        close::<f16, f32>(what, &got, &want, &size, k);
+    }
+}
+
+/// A layer with GELU and what its gradient needs: forward with the auxiliary output, backward with it.
+#[test]
+fn gradients_of_a_layer() {
+    let Some((device, lt)) = lt() else { return };
+    let mut rng = Rng::new(9);
+    let (m, n, k) = (16, 8, 16);
+    let (w, x, g) = (rng.numbers::<f16>(m * k), rng.numbers::<f16>(k * n), rng.numbers::<f16>(m * n));
+    let bias = rng.numbers::<f16>(m);
+    let (host_w, host_x, host_g) = (Host::of(&w, m, k, m), Host::of(&x, k, n, k), Host::of(&g, m, n, m));
+    let product = host_w.mul(&host_x);
+    let before = Host::from_fn(m, n, |row, col| product.at(row, col) + bias[row].wide());
+    let size = host_w.abs().mul(&host_x.abs()).map(|x| x + 1.0);
+    let (w, x, g) = (upload(&device, &w, m, k), upload(&device, &x, k, n), upload(&device, &g, m, n));
+    let bias = DeviceBuffer::from_slice(&device, &bias).unwrap();
+    let (mut y, mut aux) = (upload(&device, &[f16::ZERO; 128], m, n), upload(&device, &[f16::ZERO; 128], m, n));
+    let forward = Epilogue::GeluBiasAux(bias.as_slice(), aux.view_mut());
+    let done = lt.matmul(Matmul { epilogue: forward, ..Matmul::default() }, 1.0, &w, &x, 0.0, &mut y);
+    if missing(&done) {
+        return;
+    }
+    let host = |matrix: &MatrixBuffer<f16>| Host::of(&matrix.to_vec().unwrap(), m, n, m);
+    close::<f16, f32>("forward", &host(&y), &before.map(|x| gelu(x.re).into()), &size, k);
+    close::<f16, f32>("auxiliary", &host(&aux), &before, &size, k);
+    // Backward: the derivative of GELU at what was kept, times W G.
+    let aux_host = host(&aux);
+    let slope = |x: f64| (gelu(x + 1e-4) - gelu(x - 1e-4)) / 2e-4;
+    let incoming = host_w.mul(&host_g);
+    let want = Host::from_fn(m, n, |row, col| incoming.at(row, col) * slope(aux_host.at(row, col).re));
+    let (mut d, mut sums) =
+        (upload(&device, &[f16::ZERO; 128], m, n), DeviceBuffer::<f16>::zeroed(&device, m).unwrap());
+    let backward = Epilogue::GeluBiasGradient(aux.view(), sums.as_slice_mut());
+    let done = lt.matmul(Matmul { epilogue: backward, ..Matmul::default() }, 1.0, &w, &g, 0.0, &mut d);
+    if missing(&done) {
+        return;
+    }
+    let size = host_w.abs().mul(&host_g.abs()).scale(2.0.into()).map(|x| x + 1.0);
+    close::<f16, f32>("backward", &host(&d), &want, &size, 2 * k);
+    let want = Host::from_fn(m, 1, |row, _| (0..n).map(|col| want.at(row, col)).sum());
+    let size = Host::from_fn(m, 1, |row, _| (0..n).map(|col| size.at(row, col)).sum());
+    close::<f16, f32>("bias's gradient", &Host::of(&sums.to_vec().unwrap(), m, 1, m), &want, &size, 2 * k + n);
+}
+
+fn upload(device: &Device, elements: &[f16], rows: usize, cols: usize) -> MatrixBuffer<f16> {
+    MatrixBuffer::from_columns(device, elements, rows, cols).unwrap()
+}
+
+#[test]
+fn algorithms_are_chosen_and_kept() {
+    let Some((device, lt)) = lt() else { return };
+    assert!(lt.version().unwrap() > 0);
+    let a = MatrixBuffer::from_columns(&device, &[f16::ONE; 256], 16, 16).unwrap();
+    let mut d = MatrixBuffer::<f16>::zeroed(&device, 16, 16).unwrap();
+    let found = match lt.algorithms(Matmul::default(), &a, &a, &mut d, 4) {
+        Ok(found) if !found.is_empty() => found,
+        other => return skipped(&format!("no algorithm for this GPU: {other:?}")),
+    };
+    for algorithm in &found {
+        d.buffer_mut().fill(f16::ZERO).unwrap();
+        let how = Matmul { algorithm: Some(*algorithm), ..Matmul::default() };
+        lt.matmul(how, 1.0, &a, &a, 0.0, &mut d).unwrap();
+        assert_eq!(d.to_vec().unwrap(), [f16::from_f32(16.0); 256], "{}", algorithm.index());
+    }
+    // Not for another problem.
+    let how = Matmul { algorithm: Some(found[0]), ..Matmul::default() };
+    let refused = lt.matmul(how, 1.0, a.t(), &a, 0.0, &mut d);
+    assert!(matches!(refused, Err(Error::Invalid { what: "the algorithm", .. })), "{refused:?}");
+    let how = Matmul { workspace_limit: 0, ..Matmul::default() };
+    let small = lt.algorithms(how, &a, &a, &mut d, 4).unwrap();
+    assert!(small.iter().all(|algorithm| algorithm.workspace() == 0), "{small:?}");
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let Some((device, lt)) = lt() else { return };
+    let a = MatrixBuffer::<f32>::zeroed(&device, 2, 3).unwrap();
+    let mut d = MatrixBuffer::<f32>::zeroed(&device, 2, 2).unwrap();
+    let bias = DeviceBuffer::<f32>::zeroed(&device, 3).unwrap();
+    let refused = |result: hipblaslt::Result<()>, words: &str| match result {
+        Err(error @ Error::Invalid { .. }) => assert!(error.to_string().contains(words), "{error}"),
+        other => panic!("{other:?}"),
+    };
+    refused(lt.matmul(Matmul::default(), 1.0, &a, &a, 0.0, &mut d), "columns of B");
+    let how = Matmul { epilogue: Epilogue::Bias(bias.as_slice()), ..Matmul::default() };
+    refused(lt.matmul(how, 1.0, &a, a.t(), 0.0, &mut d), "length of the bias is 3, but must be 2");
+    let how = Matmul { c: Some(a.view()), ..Matmul::default() };
+    refused(lt.matmul(how, 1.0, &a, a.t(), 0.0, &mut d), "columns of C");
+    let how = Matmul { scale_a: Some(bias.as_slice()), ..Matmul::default() };
+    refused(lt.matmul(how, 1.0, &a, a.t(), 0.0, &mut d), "scale of A");
+    let memory = DeviceBuffer::<f32>::zeroed(&device, 12).unwrap();
+    let mut out = DeviceBuffer::<f32>::zeroed(&device, 12).unwrap();
+    let two = MatrixRef::strided_batch(&memory, (2, 2, 2), 4, 2).unwrap();
+    let three = MatrixMut::strided_batch(&mut out, (2, 2, 2), 4, 3).unwrap();
+    refused(lt.matmul(Matmul::default(), 1.0, two, two, 0.0, three), "batch of A");
+}

@@ -1,0 +1,339 @@
+//! Factorisations and solves.
+
+use hip_linalg::{
+    Batch, MatrixMut, MatrixRef, Op, Operands, Pivots, Scalar, Side, TriangleMut, TriangleRef, VectorMut, VectorRef,
+};
+
+use crate::raw::{self, *};
+use crate::solver::{Outcome, Plan};
+use crate::{CallError, Cause, Error, Result, Solver};
+
+pub(crate) fn invalid(what: &'static str, value: impl Into<String>, allowed: impl Into<String>) -> Error {
+    Error::Call(CallError::Invalid { what, value: value.into(), allowed: allowed.into() })
+}
+
+pub(crate) fn fits(what: &'static str, found: usize, needed: usize, of: &str) -> Result<()> {
+    if found == needed { Ok(()) } else { Err(invalid(what, found.to_string(), format!("{needed}, {of}"))) }
+}
+
+/// A size as C has it.
+pub(crate) fn int(what: &'static str, size: usize) -> Result<i32> {
+    i32::try_from(size).map_err(|_| invalid(what, size.to_string(), "less than 2^31"))
+}
+
+/// An error unless the matrix is in memory as it is viewed.
+pub(crate) fn as_stored(what: &'static str, op: Op, complex: bool) -> Result<()> {
+    if op.transposed || (op.conjugated && complex) {
+        return Err(invalid(what, format!("{op:?} in memory"), "as it is in memory, column-major"));
+    }
+    Ok(())
+}
+
+/// An error for a batch, where the library has none.
+pub(crate) fn alone(what: &'static str, batch: Batch) -> Result<()> {
+    if batch == Batch::One { Ok(()) } else { Err(invalid(what, format!("{batch:?}"), "one matrix")) }
+}
+
+/// The number of members of a batch of pointers, or 0 for one matrix.
+fn pointers(what: &'static str, batch: Batch) -> Result<usize> {
+    match batch {
+        Batch::One => Ok(0),
+        Batch::Pointers(count) => Ok(count),
+        Batch::Strided(_) => Err(invalid(what, format!("{batch:?}"), "one matrix, or a batch of pointers")),
+    }
+}
+
+/// The triangle in memory. Of a complex matrix, the transpose is another matrix.
+fn stored<T: Scalar>(what: &'static str, op: Op, code: u32) -> Result<u32> {
+    if T::COMPLEX && op.transposed != op.conjugated {
+        return Err(invalid(what, format!("{op:?} in memory"), "as it is, or its conjugate transpose"));
+    }
+    Ok(code)
+}
+
+pub(crate) fn not_positive(info: usize) -> Cause {
+    Cause::NotPositiveDefinite { minor: info - 1 }
+}
+
+pub(crate) fn singular(info: usize) -> Cause {
+    Cause::Singular { pivot: info - 1 }
+}
+
+pub(crate) fn plan<T>(routine: &'static str, pair: &'static Pair, cause: fn(usize) -> Cause, asked: String) -> Plan {
+    Plan { routine, pair, cause, members: 1, jacobi: None, waits: false, unit: size_of::<T>(), asked }
+}
+
+/// Factorisations and solves.
+impl Solver {
+    /// A = L Lᴴ, or A = Uᴴ U: Cholesky's factorisation of a Hermitian matrix of which one triangle is stored. The triangle becomes the factor.
+    ///
+    /// A batch of pointers is factorised in one call.
+    ///
+    /// # Errors
+    /// [`CallError::Invalid`] for a strided batch. The outcome is [`Cause::NotPositiveDefinite`] if the matrix is not.
+    #[doc(alias("hipsolverSpotrf", "hipsolverDpotrf", "hipsolverCpotrf", "hipsolverZpotrf", "hipsolverDnSpotrf"))]
+    #[doc(alias("hipsolverSpotrfBatched", "hipsolverDpotrfBatched", "cusolverDnSpotrf", "cusolverDnSpotrfBatched"))]
+    pub fn potrf<T: Potrf + PotrfBatched>(&self, a: TriangleMut<'_, T>) -> Result<Outcome<'_>> {
+        let uplo = stored::<T>("A", a.matrix().op(), a.stored().code())?;
+        let n = int("the order of A", a.order())?;
+        let count = pointers("A", a.matrix().batch_size())?;
+        let asked = format!("A {n} x {n}");
+        let mut operands = Operands::on(self.stream());
+        let a = operands.matrix_mut("A", a.into_matrix())?;
+        if count == 0 {
+            let plan = plan::<T>("potrf", <T as Potrf>::pair(), not_positive, asked);
+            let size = |lwork, _| raw::potrf_size(uplo, n, a, lwork);
+            return self.run(operands, plan, size, |w| raw::potrf(uplo, n, a, w.pointer, w.len(), w.info));
+        }
+        let members = int("the members of the batch", count)?;
+        let plan = Plan { members: count, ..plan::<T>("potrf", <T as PotrfBatched>::pair(), not_positive, asked) };
+        let size = |lwork, _| raw::potrf_batched_size(uplo, n, a, lwork, members);
+        self.run(operands, plan, size, |w| raw::potrf_batched(uplo, n, a, w.pointer, w.len(), w.info, members))
+    }
+
+    /// Solves A X = B with the factor of [`potrf`](Self::potrf). B becomes X. Of a batch of pointers, each B has one column.
+    ///
+    /// # Errors
+    /// [`CallError::Invalid`] if the shapes do not fit, B is row-major, or for strided batches.
+    #[doc(alias("hipsolverSpotrs", "hipsolverDpotrs", "hipsolverCpotrs", "hipsolverZpotrs", "hipsolverDnSpotrs"))]
+    #[doc(alias("hipsolverSpotrsBatched", "hipsolverDpotrsBatched", "cusolverDnSpotrs", "cusolverDnSpotrsBatched"))]
+    pub fn potrs<'a, T: Potrs + PotrsBatched>(
+        &self,
+        a: TriangleRef<'a, T>,
+        b: impl Into<MatrixMut<'a, T>>,
+    ) -> Result<Outcome<'_>> {
+        let b = b.into();
+        let uplo = stored::<T>("A", a.matrix().op(), a.stored().code())?;
+        as_stored("B", b.op(), T::COMPLEX)?;
+        fits("the rows of B", b.rows(), a.order(), "the order of A")?;
+        let (n, nrhs) = (int("the order of A", a.order())?, int("the columns of B", b.cols())?);
+        let count = pointers("A", a.matrix().batch_size())?;
+        if count != 0 {
+            fits("the columns of B in a batch", b.cols(), 1, "all that the library has")?;
+        }
+        let asked = format!("A {n} x {n}, B {n} x {nrhs}");
+        let mut operands = Operands::on(self.stream());
+        let (a, b) = (operands.matrix("A", a.matrix())?, operands.matrix_mut("B", b)?);
+        if count == 0 {
+            let plan = plan::<T>("potrs", <T as Potrs>::pair(), not_positive, asked);
+            let size = |lwork, _| raw::potrs_size(uplo, n, nrhs, a, b, lwork);
+            return self.run(operands, plan, size, |w| raw::potrs(uplo, n, nrhs, a, b, w.pointer, w.len(), w.info));
+        }
+        let members = int("the members of the batch", count)?;
+        let plan = plan::<T>("potrs", <T as PotrsBatched>::pair(), not_positive, asked);
+        let size = |lwork, _| raw::potrs_batched_size(uplo, n, nrhs, a, b, lwork, members);
+        self.run(operands, plan, size, |w| raw::potrs_batched(uplo, n, nrhs, a, b, w.pointer, w.len(), w.info, members))
+    }
+
+    /// The triangle of A⁻¹, in place of the factor of [`potrf`](Self::potrf).
+    ///
+    /// # Errors
+    /// [`CallError::Invalid`] for a batch. The outcome is [`Cause::Singular`] if the factor has a zero on its diagonal.
+    #[doc(alias("hipsolverSpotri", "hipsolverDpotri", "hipsolverCpotri", "hipsolverZpotri", "cusolverDnSpotri"))]
+    pub fn potri<T: Potri>(&self, a: TriangleMut<'_, T>) -> Result<Outcome<'_>> {
+        let uplo = stored::<T>("A", a.matrix().op(), a.stored().code())?;
+        alone("A", a.matrix().batch_size())?;
+        let n = int("the order of A", a.order())?;
+        let mut operands = Operands::on(self.stream());
+        let a = operands.matrix_mut("A", a.into_matrix())?;
+        let plan = plan::<T>("potri", T::pair(), singular, format!("A {n} x {n}"));
+        let size = |lwork, _| raw::potri_size(uplo, n, a, lwork);
+        self.run(operands, plan, size, |w| raw::potri(uplo, n, a, w.pointer, w.len(), w.info))
+    }
+
+    /// P A = L U: the factorisation with row exchanges, of a matrix of any shape. A becomes L without its ones, and U.
+    ///
+    /// # Errors
+    /// [`CallError::Invalid`] for pivots of another shape, a row-major A, or a batch. The outcome is [`Cause::Singular`] if U has a zero on its
+    /// diagonal; the factors are right all the same.
+    #[doc(alias("hipsolverSgetrf", "hipsolverDgetrf", "hipsolverCgetrf", "hipsolverZgetrf", "cusolverDnSgetrf"))]
+    pub fn getrf<'a, T: Getrf>(&self, a: impl Into<MatrixMut<'a, T>>, pivots: &'a mut Pivots) -> Result<Outcome<'_>> {
+        let a = a.into();
+        as_stored("A", a.op(), T::COMPLEX)?;
+        alone("A", a.batch_size())?;
+        fits("the members of the pivots", pivots.members(), 1, "as A")?;
+        fits("the pivots", pivots.len(), a.rows().min(a.cols()), "the smaller side of A")?;
+        if pivots.rows() < a.rows() {
+            return Err(invalid("the rows of the pivots", pivots.rows().to_string(), format!("at least {}", a.rows())));
+        }
+        let (m, n) = (int("the rows of A", a.rows())?, int("the columns of A", a.cols())?);
+        let mut operands = Operands::on(self.stream());
+        let a = operands.matrix_mut("A", a)?;
+        // SAFETY: the library writes numbers of rows of A there.
+        let pivots = operands.slice_mut("the pivots", unsafe { pivots.as_slice_mut() })?;
+        let plan = plan::<T>("getrf", T::pair(), singular, format!("A {m} x {n}"));
+        let size = |lwork, _| raw::getrf_size(m, n, a, lwork);
+        self.run(operands, plan, size, |w| raw::getrf(m, n, a, w.pointer, w.len(), pivots, w.info))
+    }
+
+    /// Solves A X = B with the factors of [`getrf`](Self::getrf); with `a.t()` or `a.h()`, for the transpose of A. B becomes X.
+    ///
+    /// # Errors
+    /// [`CallError::Invalid`] if the shapes do not fit, B is row-major, or for batches.
+    #[doc(alias("hipsolverSgetrs", "hipsolverDgetrs", "hipsolverCgetrs", "hipsolverZgetrs", "cusolverDnSgetrs"))]
+    pub fn getrs<'a, T: Getrs>(
+        &self,
+        a: impl Into<MatrixRef<'a, T>>,
+        pivots: &'a Pivots,
+        b: impl Into<MatrixMut<'a, T>>,
+    ) -> Result<Outcome<'_>> {
+        let (a, b) = (a.into(), b.into());
+        as_stored("B", b.op(), T::COMPLEX)?;
+        alone("A", a.batch_size())?;
+        alone("B", b.batch_size())?;
+        fits("the columns of A", a.cols(), a.rows(), "its rows")?;
+        fits("the rows of B", b.rows(), a.rows(), "the order of A")?;
+        fits("the members of the pivots", pivots.members(), 1, "as A")?;
+        fits("the pivots", pivots.len(), a.rows(), "the order of A")?;
+        fits("the rows of the pivots", pivots.rows(), a.rows(), "the order of A")?;
+        let op = a.op().code::<T>("A")?;
+        let (n, nrhs) = (int("the order of A", a.rows())?, int("the columns of B", b.cols())?);
+        let mut operands = Operands::on(self.stream());
+        let (a, b) = (operands.matrix("A", &a)?, operands.matrix_mut("B", b)?);
+        let pivots = operands.slice("the pivots", pivots.as_slice())?.cast_mut();
+        let plan = plan::<T>("getrs", T::pair(), singular, format!("A {n} x {n}, B {n} x {nrhs}"));
+        let size = |lwork, _| raw::getrs_size(op, n, nrhs, a, pivots, b, lwork);
+        self.run(operands, plan, size, |w| raw::getrs(op, n, nrhs, a, pivots, b, w.pointer, w.len(), w.info))
+    }
+
+    /// A = Q R. A becomes R above its diagonal, and below it with `tau` what Q is made of.
+    ///
+    /// # Errors
+    /// [`CallError::Invalid`] unless `tau` has as many elements as the smaller side of A, side by side; for a row-major A, and for a batch.
+    #[doc(alias("hipsolverSgeqrf", "hipsolverDgeqrf", "hipsolverCgeqrf", "hipsolverZgeqrf", "cusolverDnSgeqrf"))]
+    pub fn geqrf<'a, T: Geqrf>(
+        &self,
+        a: impl Into<MatrixMut<'a, T>>,
+        tau: impl Into<VectorMut<'a, T>>,
+    ) -> Result<Outcome<'_>> {
+        let (a, tau) = (a.into(), tau.into());
+        as_stored("A", a.op(), T::COMPLEX)?;
+        alone("A", a.batch_size())?;
+        alone("tau", tau.batch_size())?;
+        side_by_side(tau.len(), tau.increment(), a.rows().min(a.cols()))?;
+        let (m, n) = (int("the rows of A", a.rows())?, int("the columns of A", a.cols())?);
+        let mut operands = Operands::on(self.stream());
+        let (a, tau) = (operands.matrix_mut("A", a)?, operands.vector_mut("tau", tau)?.pointer);
+        let plan = plan::<T>("geqrf", T::pair(), singular, format!("A {m} x {n}"));
+        let size = |lwork, _| raw::geqrf_size(m, n, a, lwork);
+        self.run(operands, plan, size, |w| raw::geqrf(m, n, a, tau, w.pointer, w.len(), w.info))
+    }
+
+    /// The first columns of Q, in place of what [`geqrf`](Self::geqrf) has left: as many as A has.
+    ///
+    /// # Errors
+    /// [`CallError::Invalid`] if A has fewer rows than columns or than `tau` elements, is row-major, or a batch.
+    #[doc(alias("hipsolverSorgqr", "hipsolverDorgqr", "hipsolverCungqr", "hipsolverZungqr", "cusolverDnSorgqr"))]
+    pub fn orgqr<'a, T: Orgqr>(
+        &self,
+        a: impl Into<MatrixMut<'a, T>>,
+        tau: impl Into<VectorRef<'a, T>>,
+    ) -> Result<Outcome<'_>> {
+        let (a, tau) = (a.into(), tau.into());
+        as_stored("A", a.op(), T::COMPLEX)?;
+        alone("A", a.batch_size())?;
+        alone("tau", tau.batch_size())?;
+        if a.cols() > a.rows() || tau.len() > a.cols() {
+            let found = format!("of {} x {}, with {} reflections", a.rows(), a.cols(), tau.len());
+            return Err(invalid("Q", found, "not wider than high, with no more reflections than columns"));
+        }
+        side_by_side(tau.len(), tau.increment(), tau.len())?;
+        let (m, n, k) = (int("the rows of A", a.rows())?, int("the columns of A", a.cols())?, int("tau", tau.len())?);
+        let mut operands = Operands::on(self.stream());
+        let (a, tau) = (operands.matrix_mut("A", a)?, operands.vector("tau", &tau)?.pointer);
+        let plan = plan::<T>("orgqr", T::pair(), singular, format!("A {m} x {n}, {k} reflections"));
+        let size = |lwork, _| raw::orgqr_size(m, n, k, a, tau, lwork);
+        self.run(operands, plan, size, |w| raw::orgqr(m, n, k, a, tau, w.pointer, w.len(), w.info))
+    }
+
+    /// C ← Q C, or C Q with [`Side::Right`], where Q is what [`geqrf`](Self::geqrf) has left in A and `tau`; with `a.h()` (or `a.t()` of real
+    /// numbers), its conjugate transpose.
+    ///
+    /// # Errors
+    /// [`CallError::Invalid`] if the shapes do not fit, C is row-major, or for a batch.
+    #[doc(alias("hipsolverSormqr", "hipsolverDormqr", "hipsolverCunmqr", "hipsolverZunmqr", "cusolverDnSormqr"))]
+    pub fn ormqr<'a, T: Ormqr>(
+        &self,
+        side: Side,
+        a: impl Into<MatrixRef<'a, T>>,
+        tau: impl Into<VectorRef<'a, T>>,
+        c: impl Into<MatrixMut<'a, T>>,
+    ) -> Result<Outcome<'_>> {
+        let (a, tau, c) = (a.into(), tau.into(), c.into());
+        as_stored("C", c.op(), T::COMPLEX)?;
+        alone("A", a.batch_size())?;
+        alone("tau", tau.batch_size())?;
+        alone("C", c.batch_size())?;
+        let op = a.op().code::<T>("A")?;
+        if T::COMPLEX && op == 112 {
+            return Err(invalid("A", "transposed in memory", "as it is, or its conjugate transpose"));
+        }
+        let (rows, cols) = if a.op().transposed { (a.cols(), a.rows()) } else { (a.rows(), a.cols()) };
+        fits("the rows of Q", rows, if side == Side::Left { c.rows() } else { c.cols() }, "as C has it")?;
+        if tau.len() > rows.min(cols) {
+            return Err(invalid("the length of tau", tau.len().to_string(), format!("at most {}", rows.min(cols))));
+        }
+        side_by_side(tau.len(), tau.increment(), tau.len())?;
+        let (m, n, k) = (int("the rows of C", c.rows())?, int("the columns of C", c.cols())?, int("tau", tau.len())?);
+        let side = side.code();
+        let mut operands = Operands::on(self.stream());
+        let (a, tau) = (operands.matrix("A", &a)?, operands.vector("tau", &tau)?.pointer);
+        let c = operands.matrix_mut("C", c)?;
+        let plan = plan::<T>("ormqr", T::pair(), singular, format!("C {m} x {n}, {k} reflections"));
+        let size = |lwork, _| raw::ormqr_size(side, op, m, n, k, a, tau, c, lwork);
+        self.run(operands, plan, size, |w| raw::ormqr(side, op, m, n, k, a, tau, c, w.pointer, w.len(), w.info))
+    }
+
+    /// The X that makes ‖B − A X‖ smallest, for an A with at least as many rows as columns and independent columns. A and B are overwritten.
+    /// It waits.
+    ///
+    /// # Errors
+    /// [`CallError::Invalid`] if the shapes do not fit, a matrix is row-major, or for a batch. The outcome is [`Cause::Singular`] if the columns of A
+    /// depend on each other.
+    #[doc(alias("hipsolverSSgels", "hipsolverDDgels", "hipsolverCCgels", "hipsolverZZgels", "cusolverDnSSgels"))]
+    pub fn gels<'a, T: Gels>(
+        &self,
+        a: impl Into<MatrixMut<'a, T>>,
+        b: impl Into<MatrixMut<'a, T>>,
+        x: impl Into<MatrixMut<'a, T>>,
+    ) -> Result<Outcome<'_>> {
+        let (a, b, x) = (a.into(), b.into(), x.into());
+        for (what, op) in [("A", a.op()), ("B", b.op()), ("X", x.op())] {
+            as_stored(what, op, T::COMPLEX)?;
+        }
+        alone("A", a.batch_size())?;
+        alone("B", b.batch_size())?;
+        alone("X", x.batch_size())?;
+        if a.rows() < a.cols() {
+            let found = format!("{} x {}", a.rows(), a.cols());
+            return Err(invalid("the shape of A", found, "at least as many rows as columns"));
+        }
+        fits("the rows of B", b.rows(), a.rows(), "as A")?;
+        fits("the rows of X", x.rows(), a.cols(), "the columns of A")?;
+        fits("the columns of X", x.cols(), b.cols(), "as B")?;
+        let (m, n) = (int("the rows of A", a.rows())?, int("the columns of A", a.cols())?);
+        let nrhs = int("the columns of B", b.cols())?;
+        let mut operands = Operands::on(self.stream());
+        let (a, b) = (operands.matrix_mut("A", a)?, operands.matrix_mut("B", b)?);
+        let x = operands.matrix_mut("X", x)?;
+        let plan = Plan {
+            waits: true,
+            unit: 1,
+            ..plan::<T>("gels", T::pair(), singular, format!("A {m} x {n}, B {m} x {nrhs}"))
+        };
+        let mut iterations = 0_i32;
+        let iterations = (&raw mut iterations).cast();
+        let size = |lwork, _| raw::gels_size(m, n, nrhs, a, b, x, lwork);
+        self.run(operands, plan, size, |w| raw::gels(m, n, nrhs, a, b, x, w.pointer, w.len, iterations, w.info))
+    }
+}
+
+fn side_by_side(len: usize, increment: isize, needed: usize) -> Result<()> {
+    fits("the length of a vector", len, needed, "as the matrix needs")?;
+    if increment == 1 { Ok(()) } else { Err(invalid("the increment of a vector", increment.to_string(), "1")) }
+}
+
+/// A vector of the values of a matrix, on the device.
+pub(crate) fn values<T>(values: &VectorMut<'_, T>, needed: usize) -> Result<()> {
+    side_by_side(values.len(), values.increment(), needed)
+}

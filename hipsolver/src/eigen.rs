@@ -1,0 +1,367 @@
+//! Eigenvalues and singular values.
+
+use std::ffi::c_schar;
+use std::ptr;
+
+use hip_linalg::{Batch, Lowered, MatrixMut, Op, Operands, Scalar, TriangleMut, VectorMut};
+
+use crate::dense::{alone, as_stored, fits, int, invalid, not_positive, plan, values};
+use crate::raw::{self, *};
+use crate::solver::{Jacobi, Outcome, Plan};
+use crate::{Cause, Result, Solver};
+
+/// Which generalised eigenvalues [`Solver::sygvd`] computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EigenProblem {
+    /// A x = λ B x
+    AxLambdaBx,
+    /// A B x = λ x
+    AbxLambdaX,
+    /// B A x = λ x
+    BaxLambdaX,
+}
+
+impl EigenProblem {
+    fn code(self) -> u32 {
+        match self {
+            Self::AxLambdaBx => 211,
+            Self::AbxLambdaX => 212,
+            Self::BaxLambdaX => 213,
+        }
+    }
+}
+
+/// The triangle in memory of A and B, which is the same.
+fn pair_of_triangles<T: Scalar>(a: &TriangleMut<'_, T>, b: &TriangleMut<'_, T>) -> Result<u32> {
+    let uplo = triangle("A", a, true)?;
+    if triangle("B", b, true)? != uplo {
+        return Err(invalid("the triangle of B", format!("{:?}", b.stored()), format!("{:?}, as of A", a.stored())));
+    }
+    alone("A", a.matrix().batch_size())?;
+    alone("B", b.matrix().batch_size())?;
+    fits("the order of B", b.order(), a.order(), "as A")?;
+    Ok(uplo)
+}
+
+fn not_converged(info: usize) -> Cause {
+    Cause::NotConverged { remaining: info }
+}
+
+fn mode(vectors: bool) -> u32 {
+    if vectors { 202 } else { 201 }
+}
+
+/// What is not asked for.
+const NONE: Lowered = Lowered { pointer: ptr::null_mut(), step: 1, stride: 0 };
+
+/// The triangle of a matrix whose eigenvectors replace it: it is in memory as it is viewed, unless it is real and no vectors are asked for.
+fn triangle<T: Scalar>(what: &'static str, a: &TriangleMut<'_, T>, vectors: bool) -> Result<u32> {
+    let op = a.matrix().op();
+    if vectors || T::COMPLEX {
+        as_stored(what, op, T::COMPLEX)?;
+    }
+    Ok(a.stored().code())
+}
+
+/// The number of members of a batch whose matrices follow each other without gaps, or 0 for one matrix.
+fn dense_batch(what: &'static str, batch: Batch, stride: usize, ld: usize, cols: usize) -> Result<usize> {
+    match batch {
+        Batch::One => Ok(0),
+        Batch::Strided(count) if stride == ld * cols || count < 2 => Ok(count),
+        other => Err(invalid(
+            what,
+            format!("{other:?}, {stride} elements apart"),
+            format!("a strided batch, {ld} x {cols} elements apart"),
+        )),
+    }
+}
+
+/// Eigenvalues and singular values. These methods wait for the library, which may wait for the device.
+impl Solver {
+    /// The eigenvalues of a symmetric or Hermitian matrix of which one triangle is stored, in ascending order; with `vectors`, A becomes the
+    /// eigenvectors, as columns. Else its triangle is overwritten.
+    ///
+    /// # Errors
+    /// [`CallError::Invalid`](crate::CallError::Invalid) unless there is room for as many values as A has rows; for a row-major A, and for a batch. The outcome
+    /// is [`Cause::NotConverged`].
+    #[doc(alias("hipsolverSsyevd", "hipsolverDsyevd", "hipsolverCheevd", "hipsolverZheevd", "cusolverDnSsyevd"))]
+    pub fn syevd<'a, T: Syevd>(
+        &self,
+        vectors: bool,
+        a: TriangleMut<'a, T>,
+        eigenvalues: impl Into<VectorMut<'a, T::Real>>,
+    ) -> Result<Outcome<'_>> {
+        let w = eigenvalues.into();
+        let uplo = triangle("A", &a, vectors)?;
+        alone("A", a.matrix().batch_size())?;
+        values(&w, a.order())?;
+        let (n, vectors) = (int("the order of A", a.order())?, mode(vectors));
+        let mut operands = Operands::on(self.stream());
+        let a = operands.matrix_mut("A", a.into_matrix())?;
+        let w = operands.vector_mut("the eigenvalues", w)?.pointer;
+        let plan = Plan { waits: true, ..plan::<T>("syevd", T::pair(), not_converged, format!("A {n} x {n}")) };
+        let size = |lwork, _| raw::syevd_size(vectors, uplo, n, a, w, lwork);
+        self.run(operands, plan, size, |work| raw::syevd(vectors, uplo, n, a, w, work.pointer, work.len(), work.info))
+    }
+
+    /// As [`syevd`](Self::syevd), by Jacobi's method. A strided batch without gaps, with a strided batch of eigenvalues without gaps, is computed in one
+    /// call.
+    ///
+    /// # Errors
+    /// As [`syevd`](Self::syevd).
+    #[doc(alias("hipsolverSsyevj", "hipsolverDsyevj", "hipsolverCheevj", "hipsolverZheevj", "cusolverDnSsyevj"))]
+    #[doc(alias("hipsolverSsyevjBatched", "hipsolverDsyevjBatched", "cusolverDnSsyevjBatched"))]
+    pub fn syevj<'a, T: Syevj + SyevjBatched>(
+        &self,
+        vectors: bool,
+        jacobi: Jacobi,
+        a: TriangleMut<'a, T>,
+        eigenvalues: impl Into<VectorMut<'a, T::Real>>,
+    ) -> Result<Outcome<'_>> {
+        let w = eigenvalues.into();
+        let uplo = triangle("A", &a, vectors)?;
+        values(&w, a.order())?;
+        let (n, vectors) = (int("the order of A", a.order())?, mode(vectors));
+        let ld = a.matrix().leading_dimension();
+        let count = dense_batch("A", a.matrix().batch_size(), a.matrix().stride(), ld, a.order())?;
+        let of_values = dense_batch("the eigenvalues", w.batch_size(), w.stride(), a.order(), 1)?;
+        fits("the members of the eigenvalues", of_values, count, "as A")?;
+        let asked = format!("A {n} x {n}");
+        let mut operands = Operands::on(self.stream());
+        let a = operands.matrix_mut("A", a.into_matrix())?;
+        let w = operands.vector_mut("the eigenvalues", w)?.pointer;
+        let jacobi = Some((jacobi, false));
+        if count == 0 {
+            let plan = Plan { waits: true, jacobi, ..plan::<T>("syevj", <T as Syevj>::pair(), not_converged, asked) };
+            let size = |lwork, parameters| raw::syevj_size(vectors, uplo, n, a, w, lwork, parameters);
+            return self.run(operands, plan, size, |work| {
+                raw::syevj(vectors, uplo, n, a, w, work.pointer, work.len(), work.info, work.parameters)
+            });
+        }
+        let members = int("the members of the batch", count)?;
+        let pair = <T as SyevjBatched>::pair();
+        let plan = Plan { waits: true, jacobi, members: count, ..plan::<T>("syevj", pair, not_converged, asked) };
+        let size = |lwork, parameters| raw::syevj_batched_size(vectors, uplo, n, a, w, lwork, parameters, members);
+        self.run(operands, plan, size, |work| {
+            raw::syevj_batched(vectors, uplo, n, a, w, work.pointer, work.len(), work.info, work.parameters, members)
+        })
+    }
+
+    /// The generalised eigenvalues of a symmetric or Hermitian A and a positive definite B, in ascending order. The same triangle of both is stored. With
+    /// `vectors`, A becomes the eigenvectors; B becomes its Cholesky factor.
+    ///
+    /// # Errors
+    /// As [`syevd`](Self::syevd). The outcome is [`Cause::NotPositiveDefinite`] of B, or [`Cause::NotConverged`].
+    #[doc(alias("hipsolverSsygvd", "hipsolverDsygvd", "hipsolverChegvd", "hipsolverZhegvd", "cusolverDnSsygvd"))]
+    pub fn sygvd<'a, T: Sygvd>(
+        &self,
+        problem: EigenProblem,
+        vectors: bool,
+        a: TriangleMut<'a, T>,
+        b: TriangleMut<'a, T>,
+        eigenvalues: impl Into<VectorMut<'a, T::Real>>,
+    ) -> Result<Outcome<'_>> {
+        let w = eigenvalues.into();
+        let uplo = pair_of_triangles(&a, &b)?;
+        values(&w, a.order())?;
+        let (n, vectors) = (int("the order of A", a.order())?, mode(vectors));
+        let kind = problem.code();
+        let mut operands = Operands::on(self.stream());
+        let (a, b) = (operands.matrix_mut("A", a.into_matrix())?, operands.matrix_mut("B", b.into_matrix())?);
+        let w = operands.vector_mut("the eigenvalues", w)?.pointer;
+        let plan = Plan { waits: true, ..plan::<T>("sygvd", T::pair(), not_converged, format!("A and B {n} x {n}")) };
+        let size = |lwork, _| raw::sygvd_size(kind, vectors, uplo, n, a, b, w, lwork);
+        let outcome = self.run(operands, plan, size, |work| {
+            raw::sygvd(kind, vectors, uplo, n, a, b, w, work.pointer, work.len(), work.info)
+        })?;
+        // Above the order of the matrix, info is about B.
+        Ok(outcome.beyond(n.unsigned_abs() as usize, not_positive))
+    }
+
+    /// As [`sygvd`](Self::sygvd), by Jacobi's method.
+    ///
+    /// # Errors
+    /// As [`sygvd`](Self::sygvd).
+    #[doc(alias("hipsolverSsygvj", "hipsolverDsygvj", "hipsolverChegvj", "hipsolverZhegvj", "cusolverDnSsygvj"))]
+    pub fn sygvj<'a, T: Sygvj>(
+        &self,
+        problem: EigenProblem,
+        vectors: bool,
+        jacobi: Jacobi,
+        a: TriangleMut<'a, T>,
+        b: TriangleMut<'a, T>,
+        eigenvalues: impl Into<VectorMut<'a, T::Real>>,
+    ) -> Result<Outcome<'_>> {
+        let w = eigenvalues.into();
+        let uplo = pair_of_triangles(&a, &b)?;
+        values(&w, a.order())?;
+        let (n, vectors, kind) = (int("the order of A", a.order())?, mode(vectors), problem.code());
+        let mut operands = Operands::on(self.stream());
+        let (a, b) = (operands.matrix_mut("A", a.into_matrix())?, operands.matrix_mut("B", b.into_matrix())?);
+        let w = operands.vector_mut("the eigenvalues", w)?.pointer;
+        let jacobi = Some((jacobi, false));
+        let plan =
+            Plan { waits: true, jacobi, ..plan::<T>("sygvj", T::pair(), not_converged, format!("A and B {n} x {n}")) };
+        let size = |lwork, parameters| raw::sygvj_size(kind, vectors, uplo, n, a, b, w, lwork, parameters);
+        let outcome = self.run(operands, plan, size, |work| {
+            raw::sygvj(kind, vectors, uplo, n, a, b, w, work.pointer, work.len(), work.info, work.parameters)
+        })?;
+        Ok(outcome.beyond(n.unsigned_abs() as usize, not_positive))
+    }
+
+    /// The singular values of A, in descending order; with `u` and `vt`, the singular vectors: A = U diag(s) Vᴴ. A is overwritten.
+    ///
+    /// `u` has as many columns as A has rows, or as its smaller side; `vt`, which is Vᴴ, likewise rows.
+    ///
+    /// # Errors
+    /// [`CallError::Invalid`](crate::CallError::Invalid) if the shapes do not fit, a matrix is row-major, or for a batch. The outcome is [`Cause::NotConverged`].
+    #[doc(alias("hipsolverSgesvd", "hipsolverDgesvd", "hipsolverCgesvd", "hipsolverZgesvd", "cusolverDnSgesvd"))]
+    pub fn gesvd<'a, T: Gesvd>(
+        &self,
+        a: impl Into<MatrixMut<'a, T>>,
+        s: impl Into<VectorMut<'a, T::Real>>,
+        u: Option<MatrixMut<'a, T>>,
+        vt: Option<MatrixMut<'a, T>>,
+    ) -> Result<Outcome<'_>> {
+        let (a, s) = (a.into(), s.into());
+        let (rows, cols) = (a.rows(), a.cols());
+        let small = rows.min(cols);
+        as_stored("A", a.op(), T::COMPLEX)?;
+        alone("A", a.batch_size())?;
+        values(&s, small)?;
+        let (m, n) = (int("the rows of A", rows)?, int("the columns of A", cols)?);
+        let jobu = job(u.as_ref().map(|u| (u.op(), u.batch_size(), u.rows(), u.cols())), "U", rows, small, T::COMPLEX)?;
+        let vt_shape = vt.as_ref().map(|v| (v.op(), v.batch_size(), v.cols(), v.rows()));
+        let jobv = job(vt_shape, "Vt", cols, small, T::COMPLEX)?;
+        let mut operands = Operands::on(self.stream());
+        let a = operands.matrix_mut("A", a)?;
+        let s = operands.vector_mut("the singular values", s)?.pointer;
+        let u = u.map_or(Ok(NONE), |u| operands.matrix_mut("U", u))?;
+        let vt = vt.map_or(Ok(NONE), |vt| operands.matrix_mut("Vt", vt))?;
+        let plan = Plan { waits: true, ..plan::<T>("gesvd", T::pair(), not_converged, format!("A {m} x {n}")) };
+        let size = |lwork, _| raw::gesvd_size(jobu, jobv, m, n, lwork);
+        self.run(operands, plan, size, |work| {
+            let no_superdiagonal = ptr::null_mut();
+            raw::gesvd(jobu, jobv, m, n, a, s, u, vt, work.pointer, work.len(), no_superdiagonal, work.info)
+        })
+    }
+
+    /// As [`gesvd`](Self::gesvd) by Jacobi's method, with **V**, not its conjugate transpose: A = U diag(s) Vᴴ. Both or none of `u` and `v` are given: with as many
+    /// columns as rows, or as A's smaller side.
+    ///
+    /// # Errors
+    /// As [`gesvd`](Self::gesvd).
+    #[doc(alias("hipsolverSgesvdj", "hipsolverDgesvdj", "hipsolverCgesvdj", "hipsolverZgesvdj", "cusolverDnSgesvdj"))]
+    pub fn gesvdj<'a, T: Gesvdj>(
+        &self,
+        jacobi: Jacobi,
+        a: impl Into<MatrixMut<'a, T>>,
+        s: impl Into<VectorMut<'a, T::Real>>,
+        vectors: Option<(MatrixMut<'a, T>, MatrixMut<'a, T>)>,
+    ) -> Result<Outcome<'_>> {
+        let (a, s) = (a.into(), s.into());
+        let (rows, cols) = (a.rows(), a.cols());
+        let small = rows.min(cols);
+        as_stored("A", a.op(), T::COMPLEX)?;
+        alone("A", a.batch_size())?;
+        values(&s, small)?;
+        let (m, n) = (int("the rows of A", rows)?, int("the columns of A", cols)?);
+        let mut economy = 0;
+        if let Some((u, v)) = &vectors {
+            let shape = |x: &MatrixMut<'a, T>| Some((x.op(), x.batch_size(), x.rows(), x.cols()));
+            let jobs = (job(shape(u), "U", rows, small, T::COMPLEX)?, job(shape(v), "V", cols, small, T::COMPLEX)?);
+            economy = i32::from(u.cols() == small && v.cols() == small);
+            if economy == 0 && (u.cols() != rows || v.cols() != cols) {
+                return Err(invalid("U and V", format!("{jobs:?}"), "both with all columns, or both with few"));
+            }
+        }
+        let mode = mode(vectors.is_some());
+        let mut operands = Operands::on(self.stream());
+        let a = operands.matrix_mut("A", a)?;
+        let s = operands.vector_mut("the singular values", s)?.pointer;
+        let (u, v) = match vectors {
+            Some((u, v)) => (operands.matrix_mut("U", u)?, operands.matrix_mut("V", v)?),
+            None => (Lowered { step: m.max(1).into(), ..NONE }, Lowered { step: n.max(1).into(), ..NONE }),
+        };
+        let jacobi = Some((jacobi, true));
+        let plan =
+            Plan { waits: true, jacobi, ..plan::<T>("gesvdj", T::pair(), not_converged, format!("A {m} x {n}")) };
+        let size = |lwork, parameters| raw::gesvdj_size(mode, economy, m, n, a, s, u, v, lwork, parameters);
+        self.run(operands, plan, size, |work| {
+            raw::gesvdj(mode, economy, m, n, a, s, u, v, work.pointer, work.len(), work.info, work.parameters)
+        })
+    }
+
+    /// As [`gesvdj`](Self::gesvdj), for strided batches without gaps: `a`, `s`, and square `u` and `v`.
+    ///
+    /// # Errors
+    /// As [`gesvd`](Self::gesvd).
+    #[doc(alias("hipsolverSgesvdjBatched", "hipsolverDgesvdjBatched", "cusolverDnSgesvdjBatched"))]
+    pub fn gesvdj_batched<'a, T: GesvdjBatched>(
+        &self,
+        jacobi: Jacobi,
+        a: impl Into<MatrixMut<'a, T>>,
+        s: impl Into<VectorMut<'a, T::Real>>,
+        vectors: Option<(MatrixMut<'a, T>, MatrixMut<'a, T>)>,
+    ) -> Result<Outcome<'_>> {
+        let (a, s) = (a.into(), s.into());
+        let (rows, cols) = (a.rows(), a.cols());
+        let small = rows.min(cols);
+        as_stored("A", a.op(), T::COMPLEX)?;
+        values(&s, small)?;
+        let count = dense_batch("A", a.batch_size(), a.stride(), a.leading_dimension(), cols)?;
+        let (m, n) = (int("the rows of A", rows)?, int("the columns of A", cols)?);
+        let members = int("the members of the batch", count)?;
+        fits(
+            "the members of the singular values",
+            dense_batch("s", s.batch_size(), s.stride(), small, 1)?,
+            count,
+            "as A",
+        )?;
+        if let Some((u, v)) = &vectors {
+            for (what, x, order) in [("U", u, rows), ("V", v, cols)] {
+                as_stored(what, x.op(), T::COMPLEX)?;
+                fits("the rows of U or V", x.rows(), order, "as A")?;
+                fits("the columns of U or V", x.cols(), order, "its rows")?;
+                let members = dense_batch(what, x.batch_size(), x.stride(), x.leading_dimension(), order)?;
+                fits("the members of U or V", members, count, "as A")?;
+            }
+        }
+        if count == 0 {
+            return Err(invalid("A", "one matrix", "a strided batch: gesvdj is for one"));
+        }
+        let mode = mode(vectors.is_some());
+        let mut operands = Operands::on(self.stream());
+        let a = operands.matrix_mut("A", a)?;
+        let s = operands.vector_mut("the singular values", s)?.pointer;
+        let (u, v) = match vectors {
+            Some((u, v)) => (operands.matrix_mut("U", u)?, operands.matrix_mut("V", v)?),
+            None => (Lowered { step: m.max(1).into(), ..NONE }, Lowered { step: n.max(1).into(), ..NONE }),
+        };
+        let jacobi = Some((jacobi, true));
+        let asked = format!("{count} matrices A of {m} x {n}");
+        let plan = Plan { waits: true, jacobi, members: count, ..plan::<T>("gesvdj", T::pair(), not_converged, asked) };
+        let size = |lwork, parameters| raw::gesvdj_batched_size(mode, m, n, a, s, u, v, lwork, parameters, members);
+        self.run(operands, plan, size, |work| {
+            raw::gesvdj_batched(mode, m, n, a, s, u, v, work.pointer, work.len(), work.info, work.parameters, members)
+        })
+    }
+}
+
+/// LAPACK's letter for the singular vectors that a matrix has room for.
+fn job(
+    matrix: Option<(Op, Batch, usize, usize)>,
+    what: &'static str,
+    side: usize,
+    small: usize,
+    complex: bool,
+) -> Result<c_schar> {
+    let Some((op, batch, length, vectors)) = matrix else { return Ok(b'N' as c_schar) };
+    as_stored(what, op, complex)?;
+    alone(what, batch)?;
+    if length != side || (vectors != side && vectors != small) {
+        let allowed = format!("{side} or {small} vectors of length {side}");
+        return Err(invalid(what, format!("{vectors} vectors of length {length}"), allowed));
+    }
+    Ok(if vectors == side { b'A' as c_schar } else { b'S' as c_schar })
+}

@@ -1,0 +1,186 @@
+//! Safe Rust for hipSOLVER on AMD GPUs: Cholesky, LU and QR factorisations, solves, least squares, eigenvalues and singular values.
+//!
+//! A [`Solver`] queues work on a stream of [`hip`]. Its operands are matrices of [`hip_linalg`], which are checked for size and overlap: all
+//! calls are safe. Workspaces are asked for, kept and reused. Each method returns an [`Outcome`]; its `wait` says which minor is not positive, or
+//! which pivot is zero. Nothing is linked: hipSOLVER of ROCm 5.7 to 10.0 is loaded on first use.
+//!
+//! ```
+//! use hip::{Device, Stream};
+//! use hipsolver::{MatrixBuffer, Pivots, Solver};
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     if hip::sim_if_no_gpu().is_err() || !hipsolver::is_available() {
+//!         return Ok(()); // no GPU or no hipSOLVER is available
+//!     }
+//!     # if hip::backend()? == hip::Backend::Sim { return Ok(()) }
+//!     let device = Device::get(0)?;
+//!     let solver = Solver::new(&Stream::new(&device)?)?;
+//!     // 2 x + y = 5, x + 3 y = 10
+//!     let mut a = MatrixBuffer::from_rows(&device, [[2.0f64, 1.0], [1.0, 3.0]])?;
+//!     let mut b = MatrixBuffer::from_rows(&device, [[5.0], [10.0]])?;
+//!     let mut pivots = Pivots::new(&device, 2, 2)?;
+//!     solver.getrf(&mut a, &mut pivots)?.wait()?; // an error if A is singular
+//!     solver.getrs(&a, &pivots, &mut b)?.wait()?;
+//!     let x = b.to_vec()?;
+//!     assert!((x[0] - 1.0).abs() < 1e-12 && (x[1] - 3.0).abs() < 1e-12);
+//!     Ok(())
+//! }
+//! ```
+//!
+//! | LAPACK | here |
+//! |---|---|
+//! | `s`, `d`, `c`, `z` before a name, `sy` and `he`, `or` and `un` | the element type: [`Solver::syevd`], [`Solver::ormqr`] |
+//! | `uplo`, `trans` | `a.lower()?`, `a.upper()?`, `a.t()`, `a.h()` |
+//! | `ipiv` | [`Pivots`] |
+//! | `work`, `lwork` | kept by the `Solver` |
+//! | `info` | [`Outcome::wait`], [`Cause`] |
+//! | batches | views of batches, to the same method or to the one with `_batched` |
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod dense;
+mod eigen;
+#[allow(missing_docs, reason = "not every parameter of C's has a sentence")]
+mod raw;
+mod reductions;
+mod solver;
+
+use std::fmt;
+
+pub use eigen::EigenProblem;
+pub use hip_linalg::{
+    self as linalg, Batch, Matrix, MatrixBuffer, MatrixMut, MatrixRef, Pivots, Pointers, PointersMut, Scalar, Side,
+    Triangle, TriangleMut, TriangleRef, Uplo,
+};
+pub use reductions::Factor;
+pub use solver::{Jacobi, Outcome, Solver};
+
+/// One trait for each operation: the element types that have it.
+pub mod ops {
+    pub use crate::raw::{
+        Gebrd, Gels, Geqrf, Gesv, Gesvd, Gesvdj, GesvdjBatched, Getrf, Getrs, Orgbr, Orgqr, Orgtr, Ormqr, Ormtr, Potrf,
+        PotrfBatched, Potri, Potrs, PotrsBatched, Syevd, Syevj, SyevjBatched, Sygvd, Sygvj, Sytrd, Sytrf,
+    };
+}
+
+/// The table of C functions, for the tests and tools of this workspace; not part of the public interface.
+#[doc(hidden)]
+pub mod table {
+    pub use crate::raw::{ROUTINES, Routine};
+}
+
+mod call_error {
+    hip::library_error! {
+        library: "hipSOLVER",
+        status: crate::raw::hipsolverStatus_t,
+        success: crate::raw::HIPSOLVER_STATUS_SUCCESS,
+        no_library: crate::raw::HIPSOLVER_STATUS_NOT_INITIALIZED,
+        no_symbol: crate::raw::HIPSOLVER_STATUS_NOT_SUPPORTED,
+        load_error: crate::raw::load_error,
+        symbol_error: crate::raw::symbol_error,
+    }
+}
+
+pub use call_error::Error as CallError;
+pub(crate) use call_error::check;
+
+/// Why a matrix did not allow what was asked: LAPACK's `info`. Indices count from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Cause {
+    /// The matrix is not positive definite: the leading minor that ends with this row is not positive.
+    NotPositiveDefinite {
+        /// Index of the row.
+        minor: usize,
+    },
+    /// The matrix is singular: this element of the triangular factor's diagonal is zero.
+    Singular {
+        /// Index of the element.
+        pivot: usize,
+    },
+    /// The method did not converge.
+    NotConverged {
+        /// Elements that did not become zero, as LAPACK counts them for the routine.
+        remaining: usize,
+    },
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotPositiveDefinite { minor } => {
+                write!(
+                    f,
+                    "the matrix is not positive definite: its leading minor of order {} is not positive",
+                    minor + 1
+                )
+            }
+            Self::Singular { pivot } => {
+                write!(f, "the matrix is singular: element {pivot} of the diagonal of its factor is 0")
+            }
+            Self::NotConverged { remaining } => write!(f, "it did not converge: {remaining} elements are not 0"),
+        }
+    }
+}
+
+/// Why a method failed.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The call failed, or was not made.
+    Call(CallError),
+    /// The matrix did not allow what was asked.
+    Numerical {
+        /// The routine.
+        routine: &'static str,
+        /// Index of the matrix in its batch, 0 if it is the only one.
+        member: usize,
+        /// Why.
+        cause: Cause,
+    },
+}
+
+/// The result of nearly every function of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Call(error) => error.fmt(f),
+            Self::Numerical { routine, member: 0, cause } => write!(f, "{routine}: {cause}"),
+            Self::Numerical { routine, member, cause } => write!(f, "{routine}, matrix {member} of the batch: {cause}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Call(error) => Some(error),
+            Self::Numerical { .. } => None,
+        }
+    }
+}
+
+impl From<CallError> for Error {
+    fn from(error: CallError) -> Self {
+        Self::Call(error)
+    }
+}
+
+impl From<hip::Error> for Error {
+    fn from(error: hip::Error) -> Self {
+        Self::Call(error.into())
+    }
+}
+
+/// Whether hipSOLVER can be loaded. [`Solver::new`] returns the reason if not.
+#[must_use]
+pub fn is_available() -> bool {
+    raw::load_error().is_none()
+}
+
+/// Compiles the README's example.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

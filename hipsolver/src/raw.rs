@@ -1,0 +1,251 @@
+//! The C functions: their names, the types that they are for, their parameters. All names of hipSOLVER that this crate calls are here.
+//!
+//! A routine is a pair: what tells the size of its workspace, and what works. Kinds of parameters: `int` (`int`), `size` (`size_t`), `flag` (an
+//! enum), `letter` (`signed char`), `ptr` (a pointer), `view` (a pointer and a leading dimension). The functions are looked up by name in what
+//! [`hipsolver_sys`] has opened: their C ABI is the same in all releases. A test compares each declaration with the one in `hipsolver-sys`.
+
+use std::ffi::{c_schar, c_void};
+use std::mem::transmute;
+use std::ptr::NonNull;
+
+use hip_linalg::__private::Slot;
+use hip_linalg::{Lowered, Scalar};
+use num_complex::{Complex32, Complex64};
+
+pub(crate) use hipsolver_sys::{
+    BINDING, HIPSOLVER_STATUS_NOT_INITIALIZED, HIPSOLVER_STATUS_NOT_SUPPORTED, HIPSOLVER_STATUS_SUCCESS,
+    hipsolverStatus_t, load_error, symbol_error,
+};
+
+type Handle = *mut c_void;
+type Status = hipsolverStatus_t;
+
+/// A routine for one type.
+pub struct Pair {
+    pub(crate) size: Slot,
+    pub(crate) work: Slot,
+    /// The names of both.
+    pub names: [&'static str; 2],
+}
+
+macro_rules! parameter {
+    (int) => { i32 };
+    (size) => { usize };
+    (flag) => { u32 };
+    (letter) => { c_schar };
+    (ptr) => { *mut c_void };
+    (view) => { Lowered };
+}
+
+macro_rules! invoke {
+    ($f:ident $h:ident [$($t:ty,)*] [$($e:expr,)*] [$a:ident: view, $($rest:tt)*]) => {
+        invoke!($f $h [$($t,)* *mut c_void, i32,] [$($e,)* $a.pointer, $a.step as i32,] [$($rest)*])
+    };
+    ($f:ident $h:ident [$($t:ty,)*] [$($e:expr,)*] [$a:ident: $kind:ident, $($rest:tt)*]) => {
+        invoke!($f $h [$($t,)* parameter!($kind),] [$($e,)* $a,] [$($rest)*])
+    };
+    ($f:ident $h:ident [$($t:ty,)*] [$($e:expr,)*] []) => {{
+        // SAFETY: the library has it under a name of the table, whose C signature is the one that the table says.
+        let function = unsafe { transmute::<NonNull<c_void>, unsafe extern "C" fn(Handle, $($t),*) -> Status>($f) };
+        // SAFETY: the caller's arguments.
+        unsafe { function($h, $($e),*) }
+    }};
+}
+
+/// A routine as the table has it: for tests and for the list of functions.
+#[derive(Debug)]
+pub struct Routine {
+    /// The parameters of both.
+    pub parameters: [&'static str; 2],
+    /// The names of both by type.
+    pub functions: fn() -> Vec<&'static [&'static str; 2]>,
+}
+
+macro_rules! routines {
+    ($(
+        $(#[$doc:meta])*
+        $trait:ident $size:ident($($a:ident: $ak:ident),*) $work:ident($($b:ident: $bk:ident),*) { $($t:ty => $name:literal;)* }
+    )*) => {
+        $(
+            $(#[$doc])*
+            pub trait $trait: Scalar {
+                #[doc(hidden)]
+                fn pair() -> &'static Pair;
+            }
+            $(
+                impl $trait for $t {
+                    fn pair() -> &'static Pair {
+                        static PAIR: Pair = Pair {
+                            size: Slot::new(concat!($name, "_bufferSize\0"), "5.7"),
+                            work: Slot::new(concat!($name, "\0"), "5.7"),
+                            names: [concat!($name, "_bufferSize"), $name],
+                        };
+                        &PAIR
+                    }
+                }
+            )*
+
+            /// The question for the size, with these arguments.
+            #[allow(clippy::too_many_arguments, reason = "the function is C's")]
+            #[allow(clippy::cast_possible_truncation, reason = "sizes are checked to fit")]
+            pub(crate) fn $size($($a: parameter!($ak)),*) -> impl FnOnce(NonNull<c_void>, Handle) -> Status {
+                move |function, handle| invoke!(function handle [] [] [$($a: $ak,)*])
+            }
+
+            /// The call, with these arguments.
+            #[allow(clippy::too_many_arguments, reason = "the function is C's")]
+            #[allow(clippy::cast_possible_truncation, reason = "sizes are checked to fit")]
+            pub(crate) fn $work($($b: parameter!($bk)),*) -> impl FnOnce(NonNull<c_void>, Handle) -> Status {
+                move |function, handle| invoke!(function handle [] [] [$($b: $bk,)*])
+            }
+        )*
+
+        /// All routines.
+        pub static ROUTINES: &[(&str, Routine)] = &[$((stringify!($work), Routine {
+            parameters: [concat!($(stringify!($ak), " "),*), concat!($(stringify!($bk), " "),*)],
+            functions: || vec![$(&<$t as $trait>::pair().names),*],
+        })),*];
+    };
+}
+
+routines! {
+    /// Numbers that have Cholesky factorisations.
+    Potrf potrf_size(uplo: flag, n: int, a: view, lwork: ptr)
+        potrf(uplo: flag, n: int, a: view, work: ptr, lwork: int, info: ptr)
+        { f32 => "hipsolverSpotrf"; f64 => "hipsolverDpotrf"; Complex32 => "hipsolverCpotrf"; Complex64 => "hipsolverZpotrf"; }
+    /// Numbers that have batches of Cholesky factorisations.
+    PotrfBatched potrf_batched_size(uplo: flag, n: int, a: view, lwork: ptr, count: int)
+        potrf_batched(uplo: flag, n: int, a: view, work: ptr, lwork: int, info: ptr, count: int)
+        { f32 => "hipsolverSpotrfBatched"; f64 => "hipsolverDpotrfBatched"; Complex32 => "hipsolverCpotrfBatched"; Complex64 => "hipsolverZpotrfBatched"; }
+    /// Numbers that have solves by Cholesky factors.
+    Potrs potrs_size(uplo: flag, n: int, nrhs: int, a: view, b: view, lwork: ptr)
+        potrs(uplo: flag, n: int, nrhs: int, a: view, b: view, work: ptr, lwork: int, info: ptr)
+        { f32 => "hipsolverSpotrs"; f64 => "hipsolverDpotrs"; Complex32 => "hipsolverCpotrs"; Complex64 => "hipsolverZpotrs"; }
+    /// Numbers that have batches of solves by Cholesky factors.
+    PotrsBatched potrs_batched_size(uplo: flag, n: int, nrhs: int, a: view, b: view, lwork: ptr, count: int)
+        potrs_batched(uplo: flag, n: int, nrhs: int, a: view, b: view, work: ptr, lwork: int, info: ptr, count: int)
+        { f32 => "hipsolverSpotrsBatched"; f64 => "hipsolverDpotrsBatched"; Complex32 => "hipsolverCpotrsBatched"; Complex64 => "hipsolverZpotrsBatched"; }
+    /// Numbers that have inverses by Cholesky factors.
+    Potri potri_size(uplo: flag, n: int, a: view, lwork: ptr)
+        potri(uplo: flag, n: int, a: view, work: ptr, lwork: int, info: ptr)
+        { f32 => "hipsolverSpotri"; f64 => "hipsolverDpotri"; Complex32 => "hipsolverCpotri"; Complex64 => "hipsolverZpotri"; }
+    /// Numbers that have LU factorisations.
+    Getrf getrf_size(m: int, n: int, a: view, lwork: ptr)
+        getrf(m: int, n: int, a: view, work: ptr, lwork: int, pivots: ptr, info: ptr)
+        { f32 => "hipsolverSgetrf"; f64 => "hipsolverDgetrf"; Complex32 => "hipsolverCgetrf"; Complex64 => "hipsolverZgetrf"; }
+    /// Numbers that have solves by LU factors.
+    Getrs getrs_size(op: flag, n: int, nrhs: int, a: view, pivots: ptr, b: view, lwork: ptr)
+        getrs(op: flag, n: int, nrhs: int, a: view, pivots: ptr, b: view, work: ptr, lwork: int, info: ptr)
+        { f32 => "hipsolverSgetrs"; f64 => "hipsolverDgetrs"; Complex32 => "hipsolverCgetrs"; Complex64 => "hipsolverZgetrs"; }
+    /// Numbers that have QR factorisations.
+    Geqrf geqrf_size(m: int, n: int, a: view, lwork: ptr)
+        geqrf(m: int, n: int, a: view, tau: ptr, work: ptr, lwork: int, info: ptr)
+        { f32 => "hipsolverSgeqrf"; f64 => "hipsolverDgeqrf"; Complex32 => "hipsolverCgeqrf"; Complex64 => "hipsolverZgeqrf"; }
+    /// Numbers that have the Q of QR factorisations.
+    Orgqr orgqr_size(m: int, n: int, k: int, a: view, tau: ptr, lwork: ptr)
+        orgqr(m: int, n: int, k: int, a: view, tau: ptr, work: ptr, lwork: int, info: ptr)
+        { f32 => "hipsolverSorgqr"; f64 => "hipsolverDorgqr"; Complex32 => "hipsolverCungqr"; Complex64 => "hipsolverZungqr"; }
+    /// Numbers that have products with the Q of QR factorisations.
+    Ormqr ormqr_size(side: flag, op: flag, m: int, n: int, k: int, a: view, tau: ptr, c: view, lwork: ptr)
+        ormqr(side: flag, op: flag, m: int, n: int, k: int, a: view, tau: ptr, c: view, work: ptr, lwork: int, info: ptr)
+        { f32 => "hipsolverSormqr"; f64 => "hipsolverDormqr"; Complex32 => "hipsolverCunmqr"; Complex64 => "hipsolverZunmqr"; }
+    /// Numbers that have least squares.
+    Gels gels_size(m: int, n: int, nrhs: int, a: view, b: view, x: view, lwork: ptr)
+        gels(m: int, n: int, nrhs: int, a: view, b: view, x: view, work: ptr, lwork: size, iterations: ptr, info: ptr)
+        { f32 => "hipsolverSSgels"; f64 => "hipsolverDDgels"; Complex32 => "hipsolverCCgels"; Complex64 => "hipsolverZZgels"; }
+    /// Numbers that have eigenvalues of symmetric and Hermitian matrices.
+    Syevd syevd_size(vectors: flag, uplo: flag, n: int, a: view, values: ptr, lwork: ptr)
+        syevd(vectors: flag, uplo: flag, n: int, a: view, values: ptr, work: ptr, lwork: int, info: ptr)
+        { f32 => "hipsolverSsyevd"; f64 => "hipsolverDsyevd"; Complex32 => "hipsolverCheevd"; Complex64 => "hipsolverZheevd"; }
+    /// Numbers that have eigenvalues of symmetric and Hermitian matrices by Jacobi's method.
+    Syevj syevj_size(vectors: flag, uplo: flag, n: int, a: view, values: ptr, lwork: ptr, parameters: ptr)
+        syevj(vectors: flag, uplo: flag, n: int, a: view, values: ptr, work: ptr, lwork: int, info: ptr, parameters: ptr)
+        { f32 => "hipsolverSsyevj"; f64 => "hipsolverDsyevj"; Complex32 => "hipsolverCheevj"; Complex64 => "hipsolverZheevj"; }
+    /// Numbers that have batches of eigenvalues by Jacobi's method.
+    SyevjBatched syevj_batched_size(vectors: flag, uplo: flag, n: int, a: view, values: ptr, lwork: ptr, parameters: ptr, count: int)
+        syevj_batched(vectors: flag, uplo: flag, n: int, a: view, values: ptr, work: ptr, lwork: int, info: ptr, parameters: ptr, count: int)
+        { f32 => "hipsolverSsyevjBatched"; f64 => "hipsolverDsyevjBatched"; Complex32 => "hipsolverCheevjBatched"; Complex64 => "hipsolverZheevjBatched"; }
+    /// Numbers that have generalised eigenvalues of symmetric and Hermitian matrices.
+    Sygvd sygvd_size(kind: flag, vectors: flag, uplo: flag, n: int, a: view, b: view, values: ptr, lwork: ptr)
+        sygvd(kind: flag, vectors: flag, uplo: flag, n: int, a: view, b: view, values: ptr, work: ptr, lwork: int, info: ptr)
+        { f32 => "hipsolverSsygvd"; f64 => "hipsolverDsygvd"; Complex32 => "hipsolverChegvd"; Complex64 => "hipsolverZhegvd"; }
+    /// Numbers that have singular values.
+    Gesvd gesvd_size(jobu: letter, jobv: letter, m: int, n: int, lwork: ptr)
+        gesvd(jobu: letter, jobv: letter, m: int, n: int, a: view, s: ptr, u: view, v: view, work: ptr, lwork: int, rwork: ptr, info: ptr)
+        { f32 => "hipsolverSgesvd"; f64 => "hipsolverDgesvd"; Complex32 => "hipsolverCgesvd"; Complex64 => "hipsolverZgesvd"; }
+    /// Numbers that have singular values by Jacobi's method.
+    Gesvdj gesvdj_size(vectors: flag, economy: int, m: int, n: int, a: view, s: ptr, u: view, v: view, lwork: ptr, parameters: ptr)
+        gesvdj(vectors: flag, economy: int, m: int, n: int, a: view, s: ptr, u: view, v: view, work: ptr, lwork: int, info: ptr, parameters: ptr)
+        { f32 => "hipsolverSgesvdj"; f64 => "hipsolverDgesvdj"; Complex32 => "hipsolverCgesvdj"; Complex64 => "hipsolverZgesvdj"; }
+    /// Numbers that have batches of singular values by Jacobi's method.
+    GesvdjBatched gesvdj_batched_size(vectors: flag, m: int, n: int, a: view, s: ptr, u: view, v: view, lwork: ptr, parameters: ptr, count: int)
+        gesvdj_batched(vectors: flag, m: int, n: int, a: view, s: ptr, u: view, v: view, work: ptr, lwork: int, info: ptr, parameters: ptr, count: int)
+        { f32 => "hipsolverSgesvdjBatched"; f64 => "hipsolverDgesvdjBatched"; Complex32 => "hipsolverCgesvdjBatched"; Complex64 => "hipsolverZgesvdjBatched"; }
+    /// Numbers that have solves of systems.
+    Gesv gesv_size(n: int, nrhs: int, a: view, pivots: ptr, b: view, x: view, lwork: ptr)
+        gesv(n: int, nrhs: int, a: view, pivots: ptr, b: view, x: view, work: ptr, lwork: size, iterations: ptr, info: ptr)
+        { f32 => "hipsolverSSgesv"; f64 => "hipsolverDDgesv"; Complex32 => "hipsolverCCgesv"; Complex64 => "hipsolverZZgesv"; }
+    /// Numbers that have reductions to tridiagonal form.
+    Sytrd sytrd_size(uplo: flag, n: int, a: view, d: ptr, e: ptr, tau: ptr, lwork: ptr)
+        sytrd(uplo: flag, n: int, a: view, d: ptr, e: ptr, tau: ptr, work: ptr, lwork: int, info: ptr)
+        { f32 => "hipsolverSsytrd"; f64 => "hipsolverDsytrd"; Complex32 => "hipsolverChetrd"; Complex64 => "hipsolverZhetrd"; }
+    /// Numbers that have the Q of reductions to tridiagonal form.
+    Orgtr orgtr_size(uplo: flag, n: int, a: view, tau: ptr, lwork: ptr)
+        orgtr(uplo: flag, n: int, a: view, tau: ptr, work: ptr, lwork: int, info: ptr)
+        { f32 => "hipsolverSorgtr"; f64 => "hipsolverDorgtr"; Complex32 => "hipsolverCungtr"; Complex64 => "hipsolverZungtr"; }
+    /// Numbers that have products with the Q of reductions to tridiagonal form.
+    Ormtr ormtr_size(side: flag, uplo: flag, op: flag, m: int, n: int, a: view, tau: ptr, c: view, lwork: ptr)
+        ormtr(side: flag, uplo: flag, op: flag, m: int, n: int, a: view, tau: ptr, c: view, work: ptr, lwork: int, info: ptr)
+        { f32 => "hipsolverSormtr"; f64 => "hipsolverDormtr"; Complex32 => "hipsolverCunmtr"; Complex64 => "hipsolverZunmtr"; }
+    /// Numbers that have reductions to bidiagonal form.
+    Gebrd gebrd_size(m: int, n: int, lwork: ptr)
+        gebrd(m: int, n: int, a: view, d: ptr, e: ptr, tauq: ptr, taup: ptr, work: ptr, lwork: int, info: ptr)
+        { f32 => "hipsolverSgebrd"; f64 => "hipsolverDgebrd"; Complex32 => "hipsolverCgebrd"; Complex64 => "hipsolverZgebrd"; }
+    /// Numbers that have the Q and P of reductions to bidiagonal form.
+    Orgbr orgbr_size(side: flag, m: int, n: int, k: int, a: view, tau: ptr, lwork: ptr)
+        orgbr(side: flag, m: int, n: int, k: int, a: view, tau: ptr, work: ptr, lwork: int, info: ptr)
+        { f32 => "hipsolverSorgbr"; f64 => "hipsolverDorgbr"; Complex32 => "hipsolverCungbr"; Complex64 => "hipsolverZungbr"; }
+    /// Numbers that have factorisations of symmetric indefinite matrices.
+    Sytrf sytrf_size(n: int, a: view, lwork: ptr)
+        sytrf(uplo: flag, n: int, a: view, pivots: ptr, work: ptr, lwork: int, info: ptr)
+        { f32 => "hipsolverSsytrf"; f64 => "hipsolverDsytrf"; Complex32 => "hipsolverCsytrf"; Complex64 => "hipsolverZsytrf"; }
+    /// Numbers that have generalised eigenvalues by Jacobi's method.
+    Sygvj sygvj_size(kind: flag, vectors: flag, uplo: flag, n: int, a: view, b: view, values: ptr, lwork: ptr, parameters: ptr)
+        sygvj(kind: flag, vectors: flag, uplo: flag, n: int, a: view, b: view, values: ptr, work: ptr, lwork: int, info: ptr, parameters: ptr)
+        { f32 => "hipsolverSsygvj"; f64 => "hipsolverDsygvj"; Complex32 => "hipsolverChegvj"; Complex64 => "hipsolverZhegvj"; }
+}
+
+macro_rules! functions {
+    ($(fn $name:ident($($parameter:ident: $type:ty),*);)*) => {$(
+        /// As in C.
+        #[allow(non_snake_case, reason = "names are C's")]
+        pub(crate) unsafe fn $name($($parameter: $type),*) -> Status {
+            static SLOT: Slot = Slot::new(concat!(stringify!($name), "\0"), "5.7");
+            match SLOT.get(&BINDING) {
+                Ok(function) => {
+                    // SAFETY: the library has it under this name, whose C signature is the one declared here.
+                    let function = unsafe { transmute::<NonNull<c_void>, unsafe extern "C" fn($($type),*) -> Status>(function) };
+                    // SAFETY: the caller keeps the function's contract.
+                    unsafe { function($($parameter),*) }
+                }
+                Err(why) => hipsolver_sys::MissingValue::missing(why),
+            }
+        }
+    )*};
+}
+
+functions! {
+    fn hipsolverCreate(handle: *mut Handle);
+    fn hipsolverDestroy(handle: Handle);
+    fn hipsolverSetStream(handle: Handle, stream: hip::sys::hipStream_t);
+    fn hipsolverCreateSyevjInfo(info: *mut *mut c_void);
+    fn hipsolverDestroySyevjInfo(info: *mut c_void);
+    fn hipsolverXsyevjSetTolerance(info: *mut c_void, tolerance: f64);
+    fn hipsolverXsyevjSetMaxSweeps(info: *mut c_void, sweeps: i32);
+    fn hipsolverXsyevjSetSortEig(info: *mut c_void, sort: i32);
+    fn hipsolverCreateGesvdjInfo(info: *mut *mut c_void);
+    fn hipsolverDestroyGesvdjInfo(info: *mut c_void);
+    fn hipsolverXgesvdjSetTolerance(info: *mut c_void, tolerance: f64);
+    fn hipsolverXgesvdjSetMaxSweeps(info: *mut c_void, sweeps: i32);
+    fn hipsolverXgesvdjSetSortEig(info: *mut c_void, sort: i32);
+}

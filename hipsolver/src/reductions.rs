@@ -1,0 +1,232 @@
+//! Reductions to tridiagonal and bidiagonal form, factorisations of indefinite matrices, and whole solves.
+
+use hip_linalg::{MatrixMut, Operands, Pivots, Side, TriangleMut, TriangleRef, VectorMut, VectorRef};
+
+use crate::dense::{alone, as_stored, fits, int, invalid, plan, singular, values};
+use crate::raw::{self, *};
+use crate::solver::{Outcome, Plan};
+use crate::{Result, Solver};
+
+/// Which of the two factors of a bidiagonal reduction [`Solver::orgbr`] makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Factor {
+    /// Q, on the left.
+    Q,
+    /// Pᴴ, on the right.
+    PHermitian,
+}
+
+fn read_values<T>(what: &VectorRef<'_, T>, needed: usize) -> Result<()> {
+    fits("the length of a vector", what.len(), needed, "as the matrix needs")?;
+    if what.increment() == 1 {
+        return Ok(());
+    }
+    Err(invalid("the increment of a vector", what.increment().to_string(), "1"))
+}
+
+/// Reductions, and what is made of them.
+impl Solver {
+    /// Solves A X = B by an LU factorisation. A becomes its factors, or stays; B may be overwritten. It waits.
+    ///
+    /// # Errors
+    /// [`CallError::Invalid`](crate::CallError::Invalid) if the shapes do not fit, a matrix is row-major, or for a batch. The outcome is
+    /// [`Cause::Singular`](crate::Cause::Singular) if A is.
+    #[doc(alias("hipsolverSSgesv", "hipsolverDDgesv", "hipsolverCCgesv", "hipsolverZZgesv", "cusolverDnSSgesv"))]
+    pub fn gesv<'a, T: Gesv>(
+        &self,
+        a: impl Into<MatrixMut<'a, T>>,
+        pivots: &'a mut Pivots,
+        b: impl Into<MatrixMut<'a, T>>,
+        x: impl Into<MatrixMut<'a, T>>,
+    ) -> Result<Outcome<'_>> {
+        let (a, b, x) = (a.into(), b.into(), x.into());
+        for (what, matrix) in [("A", &a), ("B", &b), ("X", &x)] {
+            as_stored(what, matrix.op(), T::COMPLEX)?;
+            alone(what, matrix.batch_size())?;
+        }
+        fits("the columns of A", a.cols(), a.rows(), "its rows")?;
+        fits("the rows of B", b.rows(), a.rows(), "the order of A")?;
+        fits("the rows of X", x.rows(), a.rows(), "the order of A")?;
+        fits("the columns of X", x.cols(), b.cols(), "as B")?;
+        fits("the members of the pivots", pivots.members(), 1, "as A")?;
+        fits("the pivots", pivots.len(), a.rows(), "the order of A")?;
+        fits("the rows of the pivots", pivots.rows(), a.rows(), "the order of A")?;
+        let (n, nrhs) = (int("the order of A", a.rows())?, int("the columns of B", b.cols())?);
+        let mut operands = Operands::on(self.stream());
+        let (a, b) = (operands.matrix_mut("A", a)?, operands.matrix_mut("B", b)?);
+        let x = operands.matrix_mut("X", x)?;
+        // SAFETY: the library writes numbers of rows of A there.
+        let pivots = operands.slice_mut("the pivots", unsafe { pivots.as_slice_mut() })?;
+        let asked = format!("A {n} x {n}, B {n} x {nrhs}");
+        let plan = Plan { waits: true, unit: 1, ..plan::<T>("gesv", T::pair(), singular, asked) };
+        let mut iterations = 0_i32;
+        let iterations = (&raw mut iterations).cast();
+        let size = |lwork, _| raw::gesv_size(n, nrhs, a, pivots, b, x, lwork);
+        self.run(operands, plan, size, |w| raw::gesv(n, nrhs, a, pivots, b, x, w.pointer, w.len, iterations, w.info))
+    }
+
+    /// A = Q T Qᴴ, where T is tridiagonal: `d` gets its diagonal and `e` what is beside it; A with `tau` becomes what Q is made of.
+    ///
+    /// # Errors
+    /// [`CallError::Invalid`](crate::CallError::Invalid) unless `d` has as many elements as A has rows and `e` and `tau` one less; for a row-major A, and for a batch.
+    #[doc(alias("hipsolverSsytrd", "hipsolverDsytrd", "hipsolverChetrd", "hipsolverZhetrd", "cusolverDnSsytrd"))]
+    pub fn sytrd<'a, T: Sytrd>(
+        &self,
+        a: TriangleMut<'a, T>,
+        d: impl Into<VectorMut<'a, T::Real>>,
+        e: impl Into<VectorMut<'a, T::Real>>,
+        tau: impl Into<VectorMut<'a, T>>,
+    ) -> Result<Outcome<'_>> {
+        let (d, e, tau) = (d.into(), e.into(), tau.into());
+        as_stored("A", a.matrix().op(), T::COMPLEX)?;
+        alone("A", a.matrix().batch_size())?;
+        let beside = a.order().saturating_sub(1);
+        values(&d, a.order())?;
+        values(&e, beside)?;
+        values(&tau, beside)?;
+        let (n, uplo) = (int("the order of A", a.order())?, a.stored().code());
+        let mut operands = Operands::on(self.stream());
+        let a = operands.matrix_mut("A", a.into_matrix())?;
+        let (d, e) = (operands.vector_mut("d", d)?.pointer, operands.vector_mut("e", e)?.pointer);
+        let tau = operands.vector_mut("tau", tau)?.pointer;
+        let plan = plan::<T>("sytrd", T::pair(), singular, format!("A {n} x {n}"));
+        let size = |lwork, _| raw::sytrd_size(uplo, n, a, d, e, tau, lwork);
+        self.run(operands, plan, size, |w| raw::sytrd(uplo, n, a, d, e, tau, w.pointer, w.len(), w.info))
+    }
+
+    /// Q, in place of what [`sytrd`](Self::sytrd) has left.
+    ///
+    /// # Errors
+    /// As [`sytrd`](Self::sytrd).
+    #[doc(alias("hipsolverSorgtr", "hipsolverDorgtr", "hipsolverCungtr", "hipsolverZungtr", "cusolverDnSorgtr"))]
+    pub fn orgtr<'a, T: Orgtr>(&self, a: TriangleMut<'a, T>, tau: impl Into<VectorRef<'a, T>>) -> Result<Outcome<'_>> {
+        let tau = tau.into();
+        as_stored("A", a.matrix().op(), T::COMPLEX)?;
+        alone("A", a.matrix().batch_size())?;
+        read_values(&tau, a.order().saturating_sub(1))?;
+        let (n, uplo) = (int("the order of A", a.order())?, a.stored().code());
+        let mut operands = Operands::on(self.stream());
+        let (a, tau) = (operands.matrix_mut("A", a.into_matrix())?, operands.vector("tau", &tau)?.pointer);
+        let plan = plan::<T>("orgtr", T::pair(), singular, format!("A {n} x {n}"));
+        let size = |lwork, _| raw::orgtr_size(uplo, n, a, tau, lwork);
+        self.run(operands, plan, size, |w| raw::orgtr(uplo, n, a, tau, w.pointer, w.len(), w.info))
+    }
+
+    /// C ← Q C, or C Q with [`Side::Right`], where Q is what [`sytrd`](Self::sytrd) has left in A and `tau`; with `conjugated`, its conjugate transpose.
+    ///
+    /// # Errors
+    /// [`CallError::Invalid`](crate::CallError::Invalid) if the shapes do not fit, a matrix is row-major, or for a batch.
+    #[doc(alias("hipsolverSormtr", "hipsolverDormtr", "hipsolverCunmtr", "hipsolverZunmtr", "cusolverDnSormtr"))]
+    pub fn ormtr<'a, T: Ormtr>(
+        &self,
+        side: Side,
+        conjugated: bool,
+        a: TriangleRef<'a, T>,
+        tau: impl Into<VectorRef<'a, T>>,
+        c: impl Into<MatrixMut<'a, T>>,
+    ) -> Result<Outcome<'_>> {
+        let (tau, c) = (tau.into(), c.into());
+        as_stored("A", a.matrix().op(), T::COMPLEX)?;
+        as_stored("C", c.op(), T::COMPLEX)?;
+        alone("A", a.matrix().batch_size())?;
+        alone("C", c.batch_size())?;
+        fits("the order of A", a.order(), if side == Side::Left { c.rows() } else { c.cols() }, "as C has it")?;
+        read_values(&tau, a.order().saturating_sub(1))?;
+        let (m, n) = (int("the rows of C", c.rows())?, int("the columns of C", c.cols())?);
+        let op = match (conjugated, T::COMPLEX) {
+            (false, _) => 111,
+            (true, false) => 112,
+            (true, true) => 113,
+        };
+        let (side, uplo) = (side.code(), a.stored().code());
+        let mut operands = Operands::on(self.stream());
+        let (a, tau) = (operands.matrix("A", a.matrix())?, operands.vector("tau", &tau)?.pointer);
+        let c = operands.matrix_mut("C", c)?;
+        let plan = plan::<T>("ormtr", T::pair(), singular, format!("C {m} x {n}"));
+        let size = |lwork, _| raw::ormtr_size(side, uplo, op, m, n, a, tau, c, lwork);
+        self.run(operands, plan, size, |w| raw::ormtr(side, uplo, op, m, n, a, tau, c, w.pointer, w.len(), w.info))
+    }
+
+    /// A = Q B Pᴴ, where B is bidiagonal: `d` gets its diagonal and `e` what is beside it (above it, if A has at least as many rows as columns);
+    /// A with `tauq` and `taup` becomes what Q and P are made of.
+    ///
+    /// # Errors
+    /// [`CallError::Invalid`](crate::CallError::Invalid) unless `d`, `tauq` and `taup` have as many elements as the smaller side of A and `e` one less; for a row-major
+    /// A, and for a batch.
+    #[doc(alias("hipsolverSgebrd", "hipsolverDgebrd", "hipsolverCgebrd", "hipsolverZgebrd", "cusolverDnSgebrd"))]
+    pub fn gebrd<'a, T: Gebrd>(
+        &self,
+        a: impl Into<MatrixMut<'a, T>>,
+        d: impl Into<VectorMut<'a, T::Real>>,
+        e: impl Into<VectorMut<'a, T::Real>>,
+        tauq: impl Into<VectorMut<'a, T>>,
+        taup: impl Into<VectorMut<'a, T>>,
+    ) -> Result<Outcome<'_>> {
+        let (a, d, e, tauq, taup) = (a.into(), d.into(), e.into(), tauq.into(), taup.into());
+        as_stored("A", a.op(), T::COMPLEX)?;
+        alone("A", a.batch_size())?;
+        let small = a.rows().min(a.cols());
+        values(&d, small)?;
+        values(&e, small.saturating_sub(1))?;
+        values(&tauq, small)?;
+        values(&taup, small)?;
+        let (m, n) = (int("the rows of A", a.rows())?, int("the columns of A", a.cols())?);
+        let mut operands = Operands::on(self.stream());
+        let a = operands.matrix_mut("A", a)?;
+        let (d, e) = (operands.vector_mut("d", d)?.pointer, operands.vector_mut("e", e)?.pointer);
+        let (tauq, taup) = (operands.vector_mut("tauq", tauq)?.pointer, operands.vector_mut("taup", taup)?.pointer);
+        let plan = plan::<T>("gebrd", T::pair(), singular, format!("A {m} x {n}"));
+        let size = |lwork, _| raw::gebrd_size(m, n, lwork);
+        self.run(operands, plan, size, |w| raw::gebrd(m, n, a, d, e, tauq, taup, w.pointer, w.len(), w.info))
+    }
+
+    /// Q or Pᴴ of [`gebrd`](Self::gebrd), in place of what it has left of a square matrix.
+    ///
+    /// # Errors
+    /// [`CallError::Invalid`](crate::CallError::Invalid) unless A is square and `tau` has as many elements as it has rows; for a row-major A, and for a batch.
+    #[doc(alias("hipsolverSorgbr", "hipsolverDorgbr", "hipsolverCungbr", "hipsolverZungbr", "cusolverDnSorgbr"))]
+    pub fn orgbr<'a, T: Orgbr>(
+        &self,
+        factor: Factor,
+        a: impl Into<MatrixMut<'a, T>>,
+        tau: impl Into<VectorRef<'a, T>>,
+    ) -> Result<Outcome<'_>> {
+        let (a, tau) = (a.into(), tau.into());
+        as_stored("A", a.op(), T::COMPLEX)?;
+        alone("A", a.batch_size())?;
+        fits("the columns of A", a.cols(), a.rows(), "its rows")?;
+        read_values(&tau, a.rows())?;
+        let n = int("the order of A", a.rows())?;
+        let side = if factor == Factor::Q { Side::Left } else { Side::Right }.code();
+        let mut operands = Operands::on(self.stream());
+        let (a, tau) = (operands.matrix_mut("A", a)?, operands.vector("tau", &tau)?.pointer);
+        let plan = plan::<T>("orgbr", T::pair(), singular, format!("A {n} x {n}"));
+        let size = |lwork, _| raw::orgbr_size(side, n, n, n, a, tau, lwork);
+        self.run(operands, plan, size, |w| raw::orgbr(side, n, n, n, a, tau, w.pointer, w.len(), w.info))
+    }
+
+    /// A = L D Lᵀ, or A = U D Uᵀ: the factorisation of a symmetric matrix that need not be definite (for complex numbers, symmetric and not Hermitian), with row
+    /// exchanges. D has blocks of 1 x 1 and 2 x 2; `pivots`, LAPACK's `ipiv`, has negative numbers for the latter.
+    ///
+    /// # Errors
+    /// [`CallError::Invalid`](crate::CallError::Invalid) unless `pivots` has as many elements as A has rows; for a row-major A, and for a batch. The outcome is
+    /// [`Cause::Singular`](crate::Cause::Singular) if D has a zero.
+    #[doc(alias("hipsolverSsytrf", "hipsolverDsytrf", "hipsolverCsytrf", "hipsolverZsytrf", "cusolverDnSsytrf"))]
+    pub fn sytrf<'a, T: Sytrf>(
+        &self,
+        a: TriangleMut<'a, T>,
+        pivots: impl Into<VectorMut<'a, i32>>,
+    ) -> Result<Outcome<'_>> {
+        let pivots = pivots.into();
+        as_stored("A", a.matrix().op(), T::COMPLEX)?;
+        alone("A", a.matrix().batch_size())?;
+        values(&pivots, a.order())?;
+        let (n, uplo) = (int("the order of A", a.order())?, a.stored().code());
+        let mut operands = Operands::on(self.stream());
+        let a = operands.matrix_mut("A", a.into_matrix())?;
+        let pivots = operands.vector_mut("the pivots", pivots)?.pointer;
+        let plan = plan::<T>("sytrf", T::pair(), singular, format!("A {n} x {n}"));
+        let size = |lwork, _| raw::sytrf_size(n, a, lwork);
+        self.run(operands, plan, size, |w| raw::sytrf(uplo, n, a, pivots, w.pointer, w.len(), w.info))
+    }
+}

@@ -1,0 +1,367 @@
+//! The handle, its workspaces, and how calls end.
+
+use std::ffi::c_void;
+use std::ptr::{self, NonNull};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use hip::sys::hipStream_t;
+use hip::{DeviceBuffer, Stream};
+use hip_linalg::{Handle, Library, Operands};
+use hipsolver_sys::MissingValue;
+
+use crate::raw::{self, BINDING, Pair, hipsolverStatus_t};
+use crate::{CallError, Cause, Error, Result, check};
+
+pub(crate) struct HipSolver;
+
+impl Library for HipSolver {
+    type Error = CallError;
+
+    fn create() -> Result<*mut c_void, CallError> {
+        let mut handle = ptr::null_mut();
+        // SAFETY: it writes a handle there.
+        let status = unsafe { raw::hipsolverCreate(&mut handle) };
+        check(status, "hipsolverCreate", || "a handle of the current device".to_owned())?;
+        Ok(handle)
+    }
+
+    unsafe fn destroy(handle: *mut c_void) {
+        // SAFETY: a handle that nothing uses any more.
+        let _ = unsafe { raw::hipsolverDestroy(handle) };
+    }
+
+    unsafe fn set_stream(handle: *mut c_void, stream: hipStream_t) -> Result<(), CallError> {
+        // SAFETY: a handle that is alive, and a stream of its device.
+        check(unsafe { raw::hipsolverSetStream(handle, stream) }, "hipsolverSetStream", || "a stream".to_owned())
+    }
+
+    // hipSOLVER takes no scalars.
+    unsafe fn set_pointer_mode(_: *mut c_void, _: bool) -> Result<(), CallError> {
+        Ok(())
+    }
+}
+
+/// How Jacobi's method ends: of [`Solver::syevj`] and [`Solver::gesvdj`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Jacobi {
+    /// Off-diagonal elements that are smaller, relative to the matrix, count as zero. 0 is the machine's precision.
+    pub tolerance: f64,
+    /// Passes over the matrix, at most.
+    pub max_sweeps: u32,
+    /// Whether the values are sorted.
+    pub sort: bool,
+}
+
+impl Default for Jacobi {
+    fn default() -> Self {
+        Self { tolerance: 0.0, max_sweeps: 100, sort: true }
+    }
+}
+
+/// Memory that calls reuse.
+#[derive(Default)]
+struct Pool {
+    work: Option<DeviceBuffer<u8>>,
+    infos: Vec<DeviceBuffer<i32>>,
+}
+
+/// Parameters of Jacobi's method, which the library keeps device memory in.
+struct Parameters {
+    eigen: *mut c_void,
+    singular: *mut c_void,
+}
+
+// SAFETY: they are of no thread; who uses them holds the lock.
+unsafe impl Send for Parameters {}
+
+/// hipSOLVER on a device: its methods queue factorisations and solves on a stream.
+///
+/// Each method returns an [`Outcome`], which says whether the matrix allowed it. Workspaces are kept and reused.
+#[doc(alias("hipsolverHandle_t", "hipsolverDnHandle_t", "cusolverDnHandle_t"))]
+pub struct Solver {
+    handle: Handle<HipSolver>,
+    pool: Mutex<Pool>,
+    parameters: Mutex<Parameters>,
+}
+
+impl std::fmt::Debug for Solver {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Solver").field("stream", self.stream()).finish_non_exhaustive()
+    }
+}
+
+impl Solver {
+    /// hipSOLVER on the stream's device, which queues its work on the stream.
+    ///
+    /// # Errors
+    /// [`CallError::NoLibrary`], with every path that was tried.
+    #[doc(alias("hipsolverCreate", "hipsolverDnCreate", "cusolverDnCreate"))]
+    pub fn new(stream: &Stream) -> Result<Self> {
+        let handle = Handle::new(stream)?;
+        let parameters = Mutex::new(Parameters { eigen: ptr::null_mut(), singular: ptr::null_mut() });
+        Ok(Self { handle, pool: Mutex::default(), parameters })
+    }
+
+    /// The stream of the calls to come.
+    #[must_use]
+    #[doc(alias("hipsolverGetStream", "cusolverDnGetStream"))]
+    pub fn stream(&self) -> &Stream {
+        self.handle.stream()
+    }
+
+    /// Has the calls to come queue their work on another stream of the device.
+    ///
+    /// # Errors
+    /// An error of `hip` for a stream of another device.
+    #[doc(alias("hipsolverSetStream", "cusolverDnSetStream"))]
+    pub fn set_stream(&mut self, stream: &Stream) -> Result<()> {
+        Ok(self.handle.set_stream(stream)?)
+    }
+
+    fn pool(&self) -> MutexGuard<'_, Pool> {
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// At least so many bytes, to be given back with [`put_work`](Self::put_work).
+    fn take_work(&self, bytes: usize) -> Result<DeviceBuffer<u8>> {
+        match self.pool().work.take() {
+            Some(work) if work.len() >= bytes => Ok(work),
+            _ => Ok(DeviceBuffer::uninit(&self.stream().device(), bytes.max(256))?),
+        }
+    }
+
+    fn put_work(&self, work: DeviceBuffer<u8>) {
+        let mut pool = self.pool();
+        if pool.work.as_ref().is_none_or(|other| other.len() < work.len()) {
+            pool.work = Some(work);
+        }
+    }
+
+    fn take_info(&self, count: usize) -> Result<DeviceBuffer<i32>> {
+        let mut pool = self.pool();
+        if let Some(index) = pool.infos.iter().position(|info| info.len() >= count) {
+            return Ok(pool.infos.swap_remove(index));
+        }
+        drop(pool);
+        Ok(DeviceBuffer::zeroed(&self.stream().device(), count.max(16))?)
+    }
+
+    /// The parameters of Jacobi's method, set as asked. `singular`: for singular values, not eigenvalues.
+    fn jacobi(&self, raw: &mut Parameters, jacobi: Jacobi, singular: bool) -> Result<*mut c_void, CallError> {
+        let Parameters { eigen, singular: other } = raw;
+        let slot = if singular { other } else { eigen };
+        let sweeps = i32::try_from(jacobi.max_sweeps).unwrap_or(i32::MAX);
+        let ok = |status, function| check(status, function, || format!("{jacobi:?}"));
+        // SAFETY: parameters that were made here and that the lock keeps from others.
+        unsafe {
+            if singular {
+                if slot.is_null() {
+                    ok(raw::hipsolverCreateGesvdjInfo(slot), "hipsolverCreateGesvdjInfo")?;
+                }
+                ok(raw::hipsolverXgesvdjSetTolerance(*slot, jacobi.tolerance), "hipsolverXgesvdjSetTolerance")?;
+                ok(raw::hipsolverXgesvdjSetMaxSweeps(*slot, sweeps), "hipsolverXgesvdjSetMaxSweeps")?;
+                ok(raw::hipsolverXgesvdjSetSortEig(*slot, jacobi.sort.into()), "hipsolverXgesvdjSetSortEig")?;
+            } else {
+                if slot.is_null() {
+                    ok(raw::hipsolverCreateSyevjInfo(slot), "hipsolverCreateSyevjInfo")?;
+                }
+                ok(raw::hipsolverXsyevjSetTolerance(*slot, jacobi.tolerance), "hipsolverXsyevjSetTolerance")?;
+                ok(raw::hipsolverXsyevjSetMaxSweeps(*slot, sweeps), "hipsolverXsyevjSetMaxSweeps")?;
+                ok(raw::hipsolverXsyevjSetSortEig(*slot, jacobi.sort.into()), "hipsolverXsyevjSetSortEig")?;
+            }
+        }
+        Ok(*slot)
+    }
+}
+
+impl Drop for Solver {
+    fn drop(&mut self) {
+        let parameters = self.parameters.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if parameters.eigen.is_null() && parameters.singular.is_null() {
+            return;
+        }
+        // What is queued may write to their device memory. Calls that use them have waited, but for an error.
+        let _ = self.handle.stream().synchronize();
+        let device = self.handle.stream().device();
+        let _ = device.with_current(|| {
+            if !parameters.eigen.is_null() {
+                // SAFETY: made here, and used by nothing any more.
+                let _ = unsafe { raw::hipsolverDestroySyevjInfo(parameters.eigen) };
+            }
+            if !parameters.singular.is_null() {
+                // SAFETY: made here, and used by nothing any more.
+                let _ = unsafe { raw::hipsolverDestroyGesvdjInfo(parameters.singular) };
+            }
+        });
+    }
+}
+
+/// The workspace of a call, as C takes it.
+#[derive(Clone, Copy)]
+pub(crate) struct Work {
+    pub(crate) pointer: *mut c_void,
+    /// As the library told it.
+    pub(crate) len: usize,
+    pub(crate) info: *mut c_void,
+    /// Of Jacobi's method; else null.
+    pub(crate) parameters: *mut c_void,
+}
+
+impl Work {
+    pub(crate) fn len(&self) -> i32 {
+        i32::try_from(self.len).unwrap_or(i32::MAX)
+    }
+}
+
+/// What a call is.
+pub(crate) struct Plan {
+    pub(crate) routine: &'static str,
+    pub(crate) pair: &'static Pair,
+    pub(crate) cause: fn(usize) -> Cause,
+    /// Numbers in `info`.
+    pub(crate) members: usize,
+    /// With Jacobi's parameters; `true` for those of singular values.
+    pub(crate) jacobi: Option<(Jacobi, bool)>,
+    /// Bytes for each unit of the size that the library tells. Some releases count bytes, some elements: there is room for elements.
+    pub(crate) unit: usize,
+    /// Whether the library may wait for the device.
+    pub(crate) waits: bool,
+    /// Shapes, for errors.
+    pub(crate) asked: String,
+}
+
+fn function(slot: &'static hip_linalg::__private::Slot, name: &'static str) -> Result<NonNull<c_void>, CallError> {
+    slot.get(&BINDING).or_else(|why| {
+        check(hipsolverStatus_t::missing(why), name, String::new)?;
+        let (value, allowed) = (name.to_owned(), "in the library".to_owned());
+        Err(CallError::Invalid { what: "the function", value, allowed })
+    })
+}
+
+impl Solver {
+    /// Asks for the workspace, queues the call, and returns its outcome. `size` and `work` make the two C calls; the first gets the place
+    /// for the size and the parameters of Jacobi's method.
+    pub(crate) fn run<'s: 'b, 'b, S, W>(
+        &'s self,
+        operands: Operands<'b>,
+        plan: Plan,
+        size: impl FnOnce(*mut c_void, *mut c_void) -> S,
+        work: impl FnOnce(Work) -> W,
+    ) -> Result<Outcome<'s>>
+    where
+        S: FnOnce(NonNull<c_void>, *mut c_void) -> hipsolverStatus_t,
+        W: FnOnce(NonNull<c_void>, *mut c_void) -> hipsolverStatus_t,
+    {
+        let Plan { routine, pair, cause, members, jacobi, waits, unit, asked } = plan;
+        let _ = operands.form()?; // for overlaps
+        let [size_name, work_name] = pair.names;
+        let (sizing, working) = (function(&pair.size, size_name)?, function(&pair.work, work_name)?);
+        // Held until the call has waited: the library writes to their device memory.
+        let mut held = jacobi.map(|_| self.parameters.lock().unwrap_or_else(PoisonError::into_inner));
+        let parameters = match (jacobi, &mut held) {
+            (Some((jacobi, singular)), Some(held)) => self.jacobi(held, jacobi, singular)?,
+            _ => ptr::null_mut(),
+        };
+        // As large as either kind of size.
+        let mut len = 0_usize;
+        let ask = size((&raw mut len).cast(), parameters);
+        let device = self.stream().device();
+        device.with_current(|| {
+            // What allocates for Jacobi's method does so here.
+            self.handle.configure(|handle| check(ask(sizing, handle), size_name, || asked.clone()))
+        })??;
+        let mut memory = self.take_work(len.saturating_mul(unit))?;
+        let mut info = self.take_info(members)?;
+        let done = {
+            let mut operands = operands;
+            // SAFETY: the operands are gone at the end of this block, on every way out of it.
+            let pointer = unsafe { operands.lend("the workspace", memory.as_slice_mut())? };
+            let slice = info.slice_mut(..members)?;
+            // SAFETY: as the workspace.
+            let info = unsafe { operands.lend("info", slice)? };
+            let call = work(Work { pointer, len, info, parameters });
+            let name = work_name;
+            // SAFETY: the routine queues its work on the handle's stream. It uses the operands that were named, whose views were checked when
+            // they were made, with the sizes that the method has compared, and a workspace of the size that it asks for.
+            unsafe {
+                if waits {
+                    self.handle.call_blocking(operands, |handle| check(call(working, handle), name, || asked.clone()))
+                } else {
+                    self.handle.call(operands, &[], |handle, []| check(call(working, handle), name, || asked.clone()))
+                }
+            }
+        };
+        self.put_work(memory);
+        done?;
+        if jacobi.is_some() {
+            self.stream().synchronize()?;
+        }
+        Ok(Outcome { solver: self, info: Some(info), members, routine, cause, beyond: None })
+    }
+}
+
+type Beyond = (usize, fn(usize) -> Cause);
+
+/// Whether a matrix allowed what was asked, when the queued work is over. `wait` returns it; without, the work is queued all the same.
+///
+/// The results of a factorisation that failed are those that LAPACK leaves: a part of the factors, or nothing of use.
+#[must_use = "whether it was possible is not known yet: `.wait()?`"]
+#[derive(Debug)]
+pub struct Outcome<'a> {
+    solver: &'a Solver,
+    info: Option<DeviceBuffer<i32>>,
+    members: usize,
+    routine: &'static str,
+    cause: fn(usize) -> Cause,
+    /// Numbers above the first have the cause that the second makes of the rest.
+    beyond: Option<Beyond>,
+}
+
+impl Outcome<'_> {
+    pub(crate) fn beyond(mut self, limit: usize, cause: fn(usize) -> Cause) -> Self {
+        self.beyond = Some((limit, cause));
+        self
+    }
+
+    /// Waits for the work.
+    ///
+    /// # Errors
+    /// [`Error::Numerical`] for the first matrix that did not allow it; those of the queued work.
+    pub fn wait(self) -> Result<()> {
+        let routine = self.routine;
+        for (index, cause) in self.causes()?.into_iter().enumerate() {
+            if let Some(cause) = cause {
+                return Err(Error::Numerical { routine, member: index, cause });
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for the work, and returns for each member of the batch why it was not possible, or `None` where it was.
+    ///
+    /// # Errors
+    /// Those of the queued work.
+    pub fn causes(mut self) -> Result<Vec<Option<Cause>>> {
+        let Some(info) = self.info.take() else { return Ok(Vec::new()) };
+        let found = info.slice(..self.members)?.to_vec()?;
+        self.solver.pool().infos.push(info);
+        let cause = |&info: &i32| {
+            let info = usize::try_from(info).ok().filter(|&info| info != 0)?;
+            Some(match self.beyond {
+                Some((limit, beyond)) if info > limit => beyond(info - limit),
+                _ => (self.cause)(info),
+            })
+        };
+        // Negative ones are arguments that the library refused: it returns a status then.
+        Ok(found.iter().map(cause).collect())
+    }
+}
+
+impl Drop for Outcome<'_> {
+    fn drop(&mut self) {
+        if let Some(info) = self.info.take() {
+            // Its next use comes after this one's.
+            self.solver.pool().infos.push(info);
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Factorisations and solves.
+
+use hip::{Device, DeviceBuffer};
+use hipsolver::{Cause, Error, MatrixMut, Pivots, PointersMut, Side, Solver, TriangleMut, TriangleRef, Uplo, ops};
+use linalg_testing::{Host, Number, Rng};
+
+use crate::{close, download, for_all_types, positive, random, sizes, solver, upload};
+
+fn cholesky<T>(device: &Device, solver: &Solver, rng: &mut Rng)
+where
+    T: Number + ops::Potrf + ops::PotrfBatched + ops::Potrs + ops::PotrsBatched + ops::Potri,
+{
+    let ((n, nrhs), lower) = (sizes(rng), rng.below(2) == 0);
+    let uplo = if lower { Uplo::Lower } else { Uplo::Upper };
+    let (a, b) = (positive::<T>(rng, n), random::<T>(rng, n, nrhs));
+    let (mut factor, mut x) = (upload::<T>(device, &a), upload::<T>(device, &b));
+    let a = download(&factor);
+    solver.potrf(factor.view_mut().triangle(uplo).unwrap()).unwrap().wait().unwrap();
+    let l = download(&factor).triangle(lower, false);
+    let product = if lower { l.mul(&l.h()) } else { l.h().mul(&l) };
+    close::<T>("potrf", &product, &a, a.max(), n);
+    let triangle: TriangleRef<'_, T> = factor.view().triangle(uplo).unwrap();
+    solver.potrs(triangle, &mut x).unwrap().wait().unwrap();
+    let x = download(&x);
+    close::<T>("potrs", &a.mul(&x), &b, a.max() * x.max() * n as f64, n);
+    solver.potri(factor.view_mut().triangle(uplo).unwrap()).unwrap().wait().unwrap();
+    let inverse = download(&factor).mirrored(lower, true);
+    // The condition is below the trace over n, which was added to the diagonal.
+    close::<T>("potri", &a.mul(&inverse), &Host::identity(n), a.max() * inverse.max() * (n * n) as f64, n);
+}
+
+#[test]
+fn cholesky_factorises_solves_and_inverts() {
+    for_all_types!(4, cholesky);
+}
+
+fn cholesky_of_a_batch<T>(device: &Device, solver: &Solver, rng: &mut Rng)
+where
+    T: Number + ops::Potrf + ops::PotrfBatched + ops::Potrs + ops::PotrsBatched,
+{
+    let n = sizes(rng).0;
+    let mut hosts = [positive::<T>(rng, n), positive::<T>(rng, n), positive::<T>(rng, n)];
+    // The last row makes the second one indefinite.
+    let last = n * n - 1;
+    hosts[1].data[last] = (-1.0).into();
+    let elements: Vec<T> = hosts.iter().flat_map(|host| host.data.iter().map(|&x| T::narrow(x))).collect();
+    let mut memory = DeviceBuffer::from_slice(device, &elements).unwrap();
+    {
+        let parts: Vec<_> = memory.as_slice_mut().chunks_exact_mut(n * n).unwrap().collect();
+        let mut pointers = PointersMut::new(device, parts).unwrap();
+        let batch: TriangleMut<'_, T> = MatrixMut::batch(&mut pointers, (n, n, n)).unwrap().lower().unwrap();
+        let causes = solver.potrf(batch).unwrap().causes().unwrap();
+        assert_eq!(causes, [None, Some(Cause::NotPositiveDefinite { minor: n - 1 }), None]);
+    }
+    let found = memory.to_vec().unwrap();
+    for member in [0, 2] {
+        let l = Host::of(&found[member * n * n..], n, n, n).triangle(true, false);
+        close::<T>("potrf of a batch", &l.mul(&l.h()), &hosts[member], hosts[member].max(), n);
+    }
+}
+
+#[test]
+fn a_batch_of_cholesky_factorisations_says_which_matrix_is_not_positive_definite() {
+    for_all_types!(2, cholesky_of_a_batch);
+}
+
+/// The matrix whose rows were exchanged.
+fn exchanged(a: &Host, pivots: &[i32]) -> Host {
+    let mut rows: Vec<usize> = (0..a.rows).collect();
+    for (row, &pivot) in pivots.iter().enumerate() {
+        rows.swap(row, pivot as usize - 1);
+    }
+    Host::from_fn(a.rows, a.cols, |row, col| a.at(rows[row], col))
+}
+
+fn lu<T: Number + ops::Getrf + ops::Getrs>(device: &Device, solver: &Solver, rng: &mut Rng) {
+    let (m, n) = sizes(rng);
+    let a = random::<T>(rng, m, n);
+    let mut factors = upload::<T>(device, &a);
+    let mut pivots = Pivots::new(device, m, n).unwrap();
+    // Random matrices may be singular: the factors are right all the same.
+    let _ = solver.getrf(&mut factors, &mut pivots).unwrap().causes().unwrap();
+    let (found, small) = (download(&factors), m.min(n));
+    let l = Host::from_fn(m, small, |i, j| {
+        if i == j {
+            1.0.into()
+        } else if i > j {
+            found.at(i, j)
+        } else {
+            0.0.into()
+        }
+    });
+    let u = Host::from_fn(small, n, |i, j| if i <= j { found.at(i, j) } else { 0.0.into() });
+    let numbers = pivots.as_slice().to_vec().unwrap();
+    let size = l.abs().mul(&u.abs()).max();
+    close::<T>("getrf", &l.mul(&u), &exchanged(&a, &numbers), size, small);
+
+    let a = random::<T>(rng, n, n).add(&Host::identity(n).scale((2.0 * n as f64).into()));
+    let b = random::<T>(rng, n, 2);
+    let mut factors = upload::<T>(device, &a);
+    let mut pivots = Pivots::new(device, n, n).unwrap();
+    solver.getrf(&mut factors, &mut pivots).unwrap().wait().unwrap();
+    for letter in ['N', 'T', 'C'] {
+        let mut x = upload::<T>(device, &b);
+        let (view, of) = match letter {
+            'N' => (factors.view(), a.clone()),
+            'T' => (factors.t(), a.t()),
+            _ => (factors.h(), a.h()),
+        };
+        solver.getrs(view, &pivots, &mut x).unwrap().wait().unwrap();
+        let x = download(&x);
+        close::<T>("getrs", &of.mul(&x), &b, a.max() * x.max() * n as f64, n);
+    }
+}
+
+#[test]
+fn lu_factorises_and_solves() {
+    for_all_types!(4, lu);
+}
+
+#[test]
+fn a_singular_matrix_is_an_error_that_names_the_pivot() {
+    let Some((device, solver)) = solver() else { return };
+    let mut a = upload::<f64>(&device, &Host::of(&[1.0, 2.0, 4.0, 2.0, 4.0, 8.0, 0.0, 0.0, 1.0], 3, 3, 3));
+    let mut pivots = Pivots::new(&device, 3, 3).unwrap();
+    let error = solver.getrf(&mut a, &mut pivots).unwrap().wait().unwrap_err();
+    let Error::Numerical { routine, cause, .. } = &error else { panic!("{error}") };
+    assert_eq!((*routine, cause), ("getrf", &Cause::Singular { pivot: 1 }), "{error}");
+    assert!(error.to_string().contains("singular"), "{error}");
+    let mut b = upload::<f64>(&device, &Host::of(&[1.0, 2.0, 2.0, 1.0], 2, 2, 2));
+    let error = solver.potrf(b.view_mut().lower().unwrap()).unwrap().wait().unwrap_err();
+    assert!(error.to_string().contains("minor of order 2"), "{error}");
+}
+
+fn qr<T: Number + ops::Geqrf + ops::Orgqr + ops::Ormqr>(device: &Device, solver: &Solver, rng: &mut Rng) {
+    let (m, n) = sizes(rng);
+    let (m, n) = (m.max(n), m.min(n));
+    let a = random::<T>(rng, m, n);
+    let mut factors = upload::<T>(device, &a);
+    let mut tau = DeviceBuffer::<T>::zeroed(device, n).unwrap();
+    solver.geqrf(&mut factors, &mut tau).unwrap().wait().unwrap();
+    let r = {
+        let found = download(&factors);
+        Host::from_fn(n, n, |i, j| if i <= j { found.at(i, j) } else { 0.0.into() })
+    };
+    // Qᴴ A = R, by the reflections.
+    let mut c = upload::<T>(device, &a);
+    solver.ormqr(Side::Left, factors.h(), &tau, &mut c).unwrap().wait().unwrap();
+    let want = Host::from_fn(m, n, |i, j| if i < n { r.at(i, j) } else { 0.0.into() });
+    close::<T>("ormqr", &download(&c), &want, a.max() * m as f64, m);
+    solver.orgqr(&mut factors, &tau).unwrap().wait().unwrap();
+    let q = download(&factors);
+    close::<T>("geqrf", &q.mul(&r), &a, a.max() * m as f64, m);
+    close::<T>("orgqr", &q.h().mul(&q), &Host::identity(n), m as f64, m);
+}
+
+#[test]
+fn qr_factorises() {
+    for_all_types!(4, qr);
+}
+
+fn least_squares<T: Number + ops::Gels>(device: &Device, solver: &Solver, rng: &mut Rng) {
+    let (m, n) = sizes(rng);
+    let (m, n) = (m.max(n), m.min(n));
+    let a = random::<T>(rng, m, n);
+    // Its columns are far from dependent.
+    let a = Host::from_fn(m, n, |i, j| a.at(i, j) + if i == j { 2.0 * n as f64 } else { 0.0 });
+    let b = random::<T>(rng, m, 2);
+    let (mut a_dev, mut b_dev) = (upload::<T>(device, &a), upload::<T>(device, &b));
+    let mut x = upload::<T>(device, &random::<T>(rng, n, 2));
+    solver.gels(&mut a_dev, &mut b_dev, &mut x).unwrap().wait().unwrap();
+    // What remains is orthogonal to the columns.
+    let rest = b.add(&a.mul(&download(&x)).scale((-1.0).into()));
+    let zero = Host::from_fn(n, 2, |_, _| 0.0.into());
+    close::<T>("gels", &a.h().mul(&rest), &zero, a.max() * a.max() * (m * n) as f64, m);
+}
+
+#[test]
+fn least_squares_leaves_what_is_orthogonal() {
+    for_all_types!(3, least_squares);
+}

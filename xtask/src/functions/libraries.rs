@@ -1,0 +1,209 @@
+//! Which functions of a math library its safe crate calls: a page for each crate.
+//!
+//! A crate names the functions that it calls in its `raw.rs`, in a table. The page has a row for each routine, and a reason for each function of the
+//! newest release that is left out.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+use regex::Regex;
+
+use crate::paths;
+
+/// A crate with its library's functions.
+pub(super) struct Library {
+    /// The crate, and the start of the functions' names.
+    name: &'static str,
+    /// As people call it.
+    title: &'static str,
+    /// The file of the page.
+    file: &'static str,
+    /// Names that mean the same function: their start, and that of the others.
+    same: Option<(&'static str, &'static str)>,
+    /// Patterns of what is left out, and why.
+    reasons: &'static [(&'static str, &'static str)],
+}
+
+/// All of them.
+pub(super) const LIBRARIES: [Library; 3] = [
+    Library {
+        name: "hipblas",
+        title: "hipBLAS",
+        file: "HIPBLAS_FUNCTIONS.md",
+        same: None,
+        reasons: &[
+            (r"hipblas[GS]et(Vector|Matrix)(Async)?", "copies: `hip` copies buffers, slices and pitched memory"),
+            (r"hipblasGetPointerMode|hipblasGetStream|hipblasGetMathMode", "the `Blas` knows what it has set"),
+            (
+                r"hipblasGemm(StridedBatched|Batched)?ExWithFlags(_64)?",
+                "flags for rocBLAS alone; `gemm_ex` passes none",
+            ),
+            (
+                r"hipblasTrsm(StridedBatched|Batched)?Ex",
+                "`trsm` with inverses of diagonal blocks that the caller keeps",
+            ),
+            (r"hipblasStatusToString", "errors carry the status's name"),
+            (r"hipblasSetWorkspace", "rocBLAS keeps a workspace for each handle"),
+            (r"hipblas(GetVersion|GetProperty|SyrkEx|HerkEx)", "new in 10.0: no library of that release to test with"),
+            (r"hipblas[GS]etBatch(Alpha|Beta)Stride", "new in 10.0: no library of that release to test with"),
+        ],
+    },
+    Library {
+        name: "hipblaslt",
+        title: "hipBLASLt",
+        file: "HIPBLASLT_FUNCTIONS.md",
+        same: None,
+        reasons: &[
+            (r"hipblasLtMatrixTransform.*", "not yet"),
+            (r"hipblasLt(MatmulDesc|MatmulPreference|MatrixLayout)GetAttribute", "what was set is known"),
+            (
+                r"hipblasLtGet(ArchName|GitRevision)",
+                "`DeviceProperties::arch`; the build is nothing that programs depend on",
+            ),
+            (
+                r"hipblasLt([GS]etSmCountTarget|CheckNumericsDrain)",
+                "new in 10.0: no library of that release to test with",
+            ),
+        ],
+    },
+    Library {
+        name: "hipsolver",
+        title: "hipSOLVER",
+        file: "HIPSOLVER_FUNCTIONS.md",
+        same: Some(("hipsolverDn", "hipsolver")),
+        reasons: &[
+            (r"hipsolverRf\w+", "refactorisation of sparse matrices: `hipsolver-sys` only"),
+            (r"hipsolverSp\w*(Create|Destroy|SetStream|csrls\w+)", "sparse solves: `hipsolver-sys` only"),
+            (
+                r"hipsolverX(geev|geqrf|getrf|getrs|potrf|potrs|syevd|syevBatched|sytrs)(_bufferSize)?",
+                "types as arguments: the functions with a letter do the same; `geev` and `sytrs` are new in 10.0",
+            ),
+            (
+                r"hipsolver(CreateParams|DestroyParams|SetAdvOptions)",
+                "parameters of the functions with types as arguments",
+            ),
+            (r"hipsolver[GS]etDeterministicMode", "not yet"),
+            (r"hipsolverGetStream", "the `Solver` knows it"),
+            (r"hipsolverX(syevj|gesvdj)Get(Residual|Sweeps)", "a method that did not converge is an error"),
+            (r"hipsolver\w(sy|he)(evdx|gvdx)(_bufferSize)?", "a part of the spectrum: not yet"),
+            (r"hipsolver\wgesvdaStridedBatched(_bufferSize)?", "approximate singular values: not yet"),
+        ],
+    },
+];
+
+impl Library {
+    /// Where the page is.
+    pub(super) fn path(&self) -> PathBuf {
+        paths::root().join(self.name).join(self.file)
+    }
+
+    /// The functions of the newest release.
+    fn functions(&self) -> Result<Vec<String>> {
+        let path = paths::root().join(format!("{}-sys/src/generated/coverage.rs", self.name));
+        let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+        let (_, rows) = text.split_once("pub static FUNCTIONS").context("no table of functions")?;
+        let row = Regex::new(r#"\("(\w+)",\s*"[\d.]+",\s*None\)"#)?;
+        Ok(row.captures_iter(rows).map(|found| found[1].to_owned()).collect())
+    }
+
+    /// Functions that the crate's table has, with the routine of each.
+    fn called(&self) -> Result<BTreeMap<String, String>> {
+        let text = fs::read_to_string(paths::root().join(self.name).join("src/raw.rs"))?;
+        let mut called = BTreeMap::new();
+        let routine = Regex::new(r"(?m)^    \w+(?:<\w>)? (?:fn )?(\w+)\(")?;
+        let second = Regex::new(r"(?m)^        (\w+)\(.*\)$")?;
+        let function = Regex::new(r#"=> "(\w+)""#)?;
+        let starts: Vec<_> =
+            routine.captures_iter(&text).map(|found| (found.get(0).unwrap().start(), found[1].to_owned())).collect();
+        for (index, (start, name)) in starts.iter().enumerate() {
+            let end = starts.get(index + 1).map_or(text.len(), |(start, _)| *start);
+            let part = &text[*start..end];
+            let name = second.captures(part).map_or(name.clone(), |found| found[1].to_owned());
+            for found in function.captures_iter(part) {
+                for form in forms(self.name, &found[1]) {
+                    called.insert(form, name.clone());
+                }
+            }
+        }
+        let mixed = Regex::new(r#"fn (\w+_ex)\([^;]*;[^;]*\), \w+ = "(\w+)";"#)?;
+        for found in mixed.captures_iter(&text) {
+            for batch in ["", "Batched", "StridedBatched"] {
+                for wide in ["", "_64"] {
+                    called.insert(format!("{}{batch}Ex{wide}", &found[2]), found[1].to_owned());
+                }
+            }
+        }
+        let plain = Regex::new(r"(?m)^    fn (hip\w+)\(")?;
+        for found in plain.captures_iter(&text) {
+            called.insert(found[1].to_owned(), "the handle and descriptions".to_owned());
+        }
+        Ok(called)
+    }
+
+    /// The page.
+    pub(super) fn page(&self) -> Result<String> {
+        let (functions, called) = (self.functions()?, self.called()?);
+        let mut reached: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        let mut left_out: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
+        let reasons: Vec<Regex> = self
+            .reasons
+            .iter()
+            .map(|(pattern, _)| Regex::new(&format!("^(?:{pattern})$")))
+            .collect::<Result<_, _>>()?;
+        for function in &functions {
+            let other = self.same.map(|(from, to)| function.replacen(from, to, 1));
+            let other = other.as_deref().unwrap_or(function);
+            if let Some(routine) = called.get(function).or_else(|| called.get(other)) {
+                reached.entry(routine).or_default().push(function);
+                continue;
+            }
+            let found = reasons.iter().position(|pattern| pattern.is_match(other));
+            left_out
+                .entry(found.with_context(|| format!("{function} is neither called nor left out for a reason"))?)
+                .or_default()
+                .push(function);
+        }
+        let served: BTreeSet<usize> = left_out.keys().copied().collect();
+        for (index, (pattern, _)) in self.reasons.iter().enumerate() {
+            ensure!(served.contains(&index), "no function that is left out matches {pattern}: take it off the list");
+        }
+        let (all, within) = (functions.len(), reached.values().map(Vec::len).sum::<usize>());
+        let mut page = format!(
+            "<!-- Written by `cargo xtask functions`; do not edit. -->\n\
+             # {title} functions in the crate `{name}`\n\n\
+             Of the {all} functions of {title} in ROCm 10.0, {within} are reached ({percent} %). Raw bindings of all are in\n\
+             [`{name}-sys`](../{name}-sys).\n",
+            title = self.title,
+            name = self.name,
+            percent = within * 100 / all,
+        );
+        if let Some((from, to)) = self.same {
+            write!(page, "\nThe functions `{from}...` are those named `{to}...`, under cuSOLVER's names.\n")?;
+        }
+        page.push_str("\n| routine | functions | such as |\n|---|---|---|\n");
+        for (routine, functions) in &reached {
+            let shown: Vec<String> = functions.iter().take(3).map(|name| format!("`{name}`")).collect();
+            writeln!(page, "| {routine} | {} | {} |", functions.len(), shown.join(", "))?;
+        }
+        page.push_str("\n## Left out\n\n| functions | why |\n|---|---|\n");
+        for (index, functions) in &left_out {
+            let shown: Vec<String> = functions.iter().take(4).map(|name| format!("`{name}`")).collect();
+            let more = if functions.len() > 4 { format!(" and {} more", functions.len() - 4) } else { String::new() };
+            writeln!(page, "| {}{more} | {} |", shown.join(", "), self.reasons[*index].1)?;
+        }
+        Ok(page)
+    }
+}
+
+/// The functions that one name in a table stands for.
+fn forms(library: &str, name: &str) -> Vec<String> {
+    match library {
+        "hipsolver" => vec![name.to_owned(), format!("{name}_bufferSize")],
+        _ => ["", "Batched", "StridedBatched", "_64", "Batched_64", "StridedBatched_64"]
+            .map(|form| format!("{name}{form}"))
+            .into(),
+    }
+}
