@@ -721,7 +721,9 @@ fn fill(start: &str, parts: impl Iterator<Item = String>, end: &str, indent: &st
 
 /// `tests/generated/functions.rs`: the address of every function of each level, to prove that each is there.
 pub(crate) fn addresses(library: &Library, levels: &BTreeMap<Level, Surface>, forms: &Forms) -> Result<String> {
-    let mut text = format!("{HEADER}#[allow(unused_imports)]\nuse sys_testing::{{Binary, Changed, Declared, addresses, changed}};\n\n");
+    let mut text = format!(
+        "{HEADER}#[allow(unused_imports)]\nuse sys_testing::{{Binary, Changed, Declared, addresses, changed}};\n\n"
+    );
     text += "/// The functions of every level that the crate has by its features, with their addresses.\n";
     text += "pub(crate) fn functions() -> Vec<Declared> {\n    vec![\n";
     for (level, surface) in levels {
