@@ -31,6 +31,7 @@
 
 mod matmul;
 mod raw;
+mod transform;
 mod types;
 
 pub use hip_linalg::{

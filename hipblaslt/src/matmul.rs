@@ -13,7 +13,7 @@ use hip_linalg::{Batch, Handle, Library, MatrixMut, MatrixRef, Operands, ScalarR
 use crate::raw::{self, Algo, NO_RESULT};
 use crate::{Error, LtTypes, Result, check};
 
-struct Lt;
+pub(crate) struct Lt;
 
 impl Library for Lt {
     type Error = Error;
@@ -196,7 +196,7 @@ impl Algorithm {
 /// hipBLASLt on a device: its methods queue products on a stream.
 #[doc(alias("hipblasLtHandle_t", "cublasLtHandle_t"))]
 pub struct BlasLt {
-    handle: Handle<Lt>,
+    pub(crate) handle: Handle<Lt>,
     work: Mutex<Option<DeviceBuffer<u8>>>,
     chosen: Mutex<HashMap<Problem, Algorithm>>,
 }
@@ -207,16 +207,16 @@ impl std::fmt::Debug for BlasLt {
     }
 }
 
-fn invalid(what: &'static str, value: impl Into<String>, allowed: impl Into<String>) -> Error {
+pub(crate) fn invalid(what: &'static str, value: impl Into<String>, allowed: impl Into<String>) -> Error {
     Error::Invalid { what, value: value.into(), allowed: allowed.into() }
 }
 
-fn fits(what: &'static str, found: usize, needed: usize, of: &str) -> Result<()> {
+pub(crate) fn fits(what: &'static str, found: usize, needed: usize, of: &str) -> Result<()> {
     if found == needed { Ok(()) } else { Err(invalid(what, found.to_string(), format!("{needed}, {of}"))) }
 }
 
 /// A C object with a destructor.
-struct Owned(*mut c_void, unsafe fn(*mut c_void) -> raw::hipblasStatus_t);
+pub(crate) struct Owned(pub(crate) *mut c_void, pub(crate) unsafe fn(*mut c_void) -> raw::hipblasStatus_t);
 
 impl Drop for Owned {
     fn drop(&mut self) {
@@ -231,7 +231,7 @@ struct Descriptors {
     layouts: [Owned; 4],
 }
 
-fn layout(kind: u32, (rows, cols, ld, stride): (usize, usize, usize, usize), batch: usize) -> Result<Owned> {
+pub(crate) fn layout(kind: u32, (rows, cols, ld, stride): (usize, usize, usize, usize), batch: usize) -> Result<Owned> {
     let mut raw_layout = ptr::null_mut();
     let asked = || format!("{rows} x {cols}, leading dimension {ld}, {batch} of them {stride} apart");
     // SAFETY: it writes the layout there.
@@ -298,7 +298,7 @@ fn compute_code(scale: u32, compute: Compute) -> Result<u32> {
     }
 }
 
-fn members(batch: Batch) -> Result<usize> {
+pub(crate) fn members(batch: Batch) -> Result<usize> {
     match batch {
         Batch::One => Ok(1),
         Batch::Strided(count) => Ok(count),

@@ -90,6 +90,22 @@ functions! {
         results: *mut HeuristicResult,
         returned: *mut c_int,
     );
+    fn hipblasLtMatrixTransformDescCreate(desc: *mut Opaque, scale: u32);
+    fn hipblasLtMatrixTransformDescDestroy(desc: Opaque);
+    fn hipblasLtMatrixTransformDescSetAttribute(desc: Opaque, attribute: u32, value: *const c_void, bytes: usize);
+    fn hipblasLtMatrixTransform(
+        handle: Opaque,
+        desc: Opaque,
+        alpha: *const c_void,
+        a: *const c_void,
+        a_layout: Opaque,
+        beta: *const c_void,
+        b: *const c_void,
+        b_layout: Opaque,
+        c: *mut c_void,
+        c_layout: Opaque,
+        stream: hipStream_t,
+    );
     fn hipblasLtMatmul(
         handle: Opaque,
         desc: Opaque,

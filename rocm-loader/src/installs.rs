@@ -1,4 +1,4 @@
-//! Where installations of the user's own are: those that [`install`](crate::install) makes, or another program of the same layout.
+//! Where installations of the user's own are: those that `rocm-sdk install` makes, or another program of the same layout.
 //!
 //! `DIR/REL/usr` is the root of release REL, and `DIR/REL/.packages`, written last, says that it is complete.
 

@@ -57,8 +57,10 @@ pub(super) const LIBRARIES: [Library; 3] = [
         file: "HIPBLASLT_FUNCTIONS.md",
         same: None,
         reasons: &[
-            (r"hipblasLtMatrixTransform.*", "not yet"),
-            (r"hipblasLt(MatmulDesc|MatmulPreference|MatrixLayout)GetAttribute", "what was set is known"),
+            (
+                r"hipblasLt(MatmulDesc|MatmulPreference|MatrixLayout|MatrixTransformDesc)GetAttribute",
+                "what was set is known",
+            ),
             (
                 r"hipblasLtGet(ArchName|GitRevision)",
                 "`DeviceProperties::arch`; the build is nothing that programs depend on",

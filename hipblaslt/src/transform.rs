@@ -1,0 +1,95 @@
+//! Sums and transposes.
+
+use std::ptr;
+
+use hip::interop::Element;
+use hip_linalg::{MatrixMut, MatrixRef, Operands, ScalarRef};
+
+use crate::matmul::{Owned, fits, layout, members};
+use crate::{BlasLt, Result, check, raw};
+
+impl BlasLt {
+    /// C ← α A + β B: sums, scaled copies, transposes, and from row-major to column-major memory. Without `b`, C ← α A.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid) if the shapes do not fit, or members of batches are not equally far apart in all matrices; `HIPBLAS_STATUS_NOT_SUPPORTED` for types that the library lacks.
+    #[doc(alias("hipblasLtMatrixTransform", "cublasLtMatrixTransform"))]
+    pub fn transform<'a, T: Element>(
+        &'a self,
+        alpha: impl Into<ScalarRef<'a, f32>>,
+        a: impl Into<MatrixRef<'a, T>>,
+        b: Option<(ScalarRef<'a, f32>, MatrixRef<'a, T>)>,
+        c: impl Into<MatrixMut<'a, T>>,
+    ) -> Result<()> {
+        let (a, c) = (a.into(), c.into());
+        fits("the rows of A", a.rows(), c.rows(), "as C")?;
+        fits("the columns of A", a.cols(), c.cols(), "as C")?;
+        let batch = members(c.batch_size())?;
+        fits("the batch of A", members(a.batch_size())?, batch, "as C")?;
+        // The library's kernels have one stride for all: with others they reach beyond the memory.
+        let same_stride = |what, stride| if batch > 1 { fits(what, stride, c.stride(), "as C") } else { Ok(()) };
+        same_stride("the stride of A", a.stride())?;
+        if let Some((_, b)) = &b {
+            same_stride("the stride of B", b.stride())?;
+        }
+        let mut operands = Operands::on(self.stream());
+        let alpha = operands.factor("alpha", alpha)?;
+        let turned = c.op().transposed;
+        let kind = T::HIP_DATA_TYPE.0;
+        let stored = |rows, cols, transposed| if transposed { (cols, rows) } else { (rows, cols) };
+        let describe = |matrix: &MatrixRef<'_, T>| {
+            let (rows, cols) = stored(matrix.rows(), matrix.cols(), matrix.op().transposed);
+            layout(kind, (rows, cols, matrix.leading_dimension(), matrix.stride()), batch)
+        };
+        // The transpose of the whole: each operand is transposed unless it is so in memory as C is.
+        let code = |transposed: bool| if transposed == turned { 111_u32 } else { 112 };
+        let (a_layout, a_op) = (describe(&a)?, code(a.op().transposed));
+        let (rows, cols) = stored(c.rows(), c.cols(), turned);
+        let c_layout = layout(kind, (rows, cols, c.leading_dimension(), c.stride()), batch)?;
+        let asked = format!("{rows} x {cols}, {batch} of them");
+        let (beta, b_layout, b_op, b) = match b {
+            None => (operands.factor("beta", 0.0_f32)?, None, 111, ptr::null_mut()),
+            Some((beta, b)) => {
+                fits("the rows of B", b.rows(), c.rows(), "as C")?;
+                fits("the columns of B", b.cols(), c.cols(), "as C")?;
+                fits("the batch of B", members(b.batch_size())?, batch, "as C")?;
+                let (description, op) = (describe(&b)?, code(b.op().transposed));
+                (operands.factor("beta", beta)?, Some(description), op, operands.matrix("B", &b)?.pointer)
+            }
+        };
+        let a = operands.matrix("A", &a)?.pointer;
+        let c = operands.matrix_mut("C", c)?.pointer;
+        let _ = operands.form()?; // for overlaps
+        if batch == 0 || rows == 0 || cols == 0 {
+            return Ok(());
+        }
+        let mut raw_desc = ptr::null_mut();
+        // HIP_R_32F
+        const SCALE: u32 = 0;
+        // SAFETY: it writes the description there.
+        let status = unsafe { raw::hipblasLtMatrixTransformDescCreate(&mut raw_desc, SCALE) };
+        check(status, "hipblasLtMatrixTransformDescCreate", || asked.clone())?;
+        let desc = Owned(raw_desc, raw::hipblasLtMatrixTransformDescDestroy);
+        let factors = [alpha, beta];
+        let mode = u32::from(factors.iter().any(hip_linalg::Factor::is_on_device));
+        // Pointer mode, operation on A, operation on B.
+        for (attribute, value) in [(1, mode), (2, a_op), (3, b_op)] {
+            // SAFETY: a description, and a number.
+            let status = unsafe {
+                raw::hipblasLtMatrixTransformDescSetAttribute(desc.0, attribute, (&raw const value).cast(), 4)
+            };
+            check(status, "hipblasLtMatrixTransformDescSetAttribute", || format!("attribute {attribute}"))?;
+        }
+        let stream = self.stream().as_raw();
+        let b_layout = b_layout.as_ref().map_or(ptr::null_mut(), |layout| layout.0);
+        // SAFETY: the function queues its work on the stream, on the operands that were named, in the layouts that their views have.
+        unsafe {
+            self.handle.call(operands, &factors, |handle, [alpha, beta]| {
+                let status = raw::hipblasLtMatrixTransform(
+                    handle, desc.0, alpha, a, a_layout.0, beta, b, b_layout, c, c_layout.0, stream,
+                );
+                check(status, "hipblasLtMatrixTransform", || asked)
+            })
+        }
+    }
+}
