@@ -287,8 +287,8 @@ impl Request {
 /// The memory of a [`Gpu`](crate::Gpu), or of [several](crate::Gpu::group) that share one address space.
 ///
 /// # While a kernel runs
-/// Every access of a kernel is an atomic one: a naturally aligned word of up to 4 bytes is read or written whole (of 8 bytes by atomic
-/// instructions and scalar loads), in the order of the kernel's code as the waits and fences in it ask. So a host may
+/// Every access of a kernel is an atomic one: what is aligned to its own 1, 2, 4, 8 or 16 bytes is read or written whole (16 by vector
+/// instructions, on x86-64), in the order of the kernel's code as the waits and fences in it ask. So a host may
 /// * read and write at any time through this type, word by word in no particular order,
 /// * use `AtomicU32`, `AtomicU64` and so on at an address of an allocation that lives (signals, flags, doorbells): what was written
 ///   before a release store is seen after the acquire load that sees it, on either side.
@@ -377,7 +377,8 @@ impl Memory {
     /// Allocates `size` bytes of the first GPU's memory, all zero, aligned to `align` bytes (0: [`MIN_ALIGN`], the least), for all
     /// GPUs to use. Returns the address.
     ///
-    /// Neighbouring allocations never touch: a kernel that runs past the end of one is caught.
+    /// Neighbouring allocations never touch: a kernel that writes past the end of one is caught, and one that reads there as
+    /// [`Config::bounds`](crate::Config::bounds) says.
     ///
     /// # Errors
     /// [`MemoryError::Empty`], [`MemoryError::Alignment`], [`MemoryError::OutOfMemory`].
