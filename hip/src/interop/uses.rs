@@ -34,6 +34,7 @@ struct Foreign<'a> {
 impl<'a> Uses<'a> {
     /// Nothing yet, on a stream.
     #[must_use]
+    #[inline]
     pub fn on(stream: &'a Stream) -> Self {
         Self { stream, accesses: SmallVec::new(), foreign: SmallVec::new() }
     }
@@ -48,6 +49,7 @@ impl<'a> Uses<'a> {
     ///
     /// # Errors
     /// [`Error::WrongDevice`] if the stream's device cannot read the memory.
+    #[inline]
     pub fn read<T: 'a>(&mut self, what: &'static str, memory: impl Into<DeviceSlice<'a, T>>) -> Result<*const T> {
         let memory = memory.into();
         self.note(what, memory.memory(), memory.access())?;
@@ -58,6 +60,7 @@ impl<'a> Uses<'a> {
     ///
     /// # Errors
     /// [`Error::WrongDevice`] if the stream's device cannot write to the memory.
+    #[inline]
     pub fn write<T: 'a>(&mut self, what: &'static str, memory: impl Into<DeviceSliceMut<'a, T>>) -> Result<*mut T> {
         let memory = memory.into();
         self.note(what, memory.memory(), memory.access())?;
@@ -93,15 +96,18 @@ impl<'a> Uses<'a> {
     }
 
     /// Something of the library's own that the call uses alone: work of other calls that use it comes before or after this one's.
+    #[inline]
     pub fn tracked(&mut self, tracked: &'a Tracked) {
         self.accesses.push(Access::write(&tracked.0));
     }
 
     /// Something of the library's own that the call only reads: it is kept, and calls on other streams may use it at the same time.
+    #[inline]
     pub fn tracked_shared(&mut self, tracked: &'a Tracked) {
         self.accesses.push(Access::read(&tracked.0));
     }
 
+    #[inline]
     fn note(&mut self, what: &'static str, memory: &'a Allocation, access: Access<'a>) -> Result<()> {
         let admission = memory.admit(self.stream.device(), access.kind, what)?;
         if !admission.is_own() {
@@ -116,6 +122,7 @@ impl<'a> Uses<'a> {
     }
 
     /// Held until the work is queued.
+    #[inline]
     fn admit(&self) -> Result<Admission> {
         let mut held = Admission::OWN;
         for Foreign { memory, kind, what } in &self.foreign {
@@ -142,6 +149,7 @@ impl<'a> Uses<'a> {
     /// # Safety
     /// The work that `call` queues is on the stream that it gets, uses no memory but what was named, and writes only to what was named as
     /// written. `call` changes nothing of the stream, and does not begin or end a capture.
+    #[inline]
     pub unsafe fn call<R, E: From<Error>>(
         self,
         call: impl FnOnce(hipStream_t) -> result::Result<R, E>,

@@ -23,6 +23,7 @@ impl StreamInner {
     /// Queues one piece of work that touches `accesses`, after whatever must come before it.
     ///
     /// `queue` gets the C stream and makes the C call. The device is current when it runs.
+    #[inline]
     pub(crate) fn submit(
         self: &Arc<Self>,
         accesses: &[Access<'_>],
@@ -33,6 +34,7 @@ impl StreamInner {
     }
 
     /// As [`submit`](Self::submit), and returns the ticket; 0 for work that went into a graph.
+    #[inline]
     pub(crate) fn submit_numbered(
         self: &Arc<Self>,
         accesses: &[Access<'_>],
@@ -43,6 +45,7 @@ impl StreamInner {
     }
 
     /// As [`submit`](Self::submit), for a call of another library, which may queue nothing.
+    #[inline]
     pub(crate) fn submit_foreign(
         self: &Arc<Self>,
         accesses: &[Access<'_>],
