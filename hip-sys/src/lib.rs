@@ -28,10 +28,11 @@
 //! it is not.
 //!
 //! # API levels
-//! The features `rocm-5-7`, `rocm-6-2`, `rocm-6-3`, `rocm-6-4` (the default), `rocm-7-0`, `rocm-7-1`, `rocm-7-2` and
-//! `rocm-10-0` select the release whose interface is declared. Each enables those before it, so the features of several
-//! crates in one program add up, and the highest one counts ([`API_LEVEL`]). With none enabled, the level is 5.7.
-//! [`coverage`] lists the functions of each level and the sources of their declarations.
+//! A feature `rocm-MAJOR-MINOR` adds the module `rocm_MAJOR_MINOR`, which has the interface of that ROCm release, all of
+//! it and nothing else. The features `rocm-5-7` to `rocm-10-0` each enable those before it, and `rocm-6-4` is the default.
+//! The root has what is the same in every release since it was added. What AMD changed or removed is in the modules only;
+//! such a function checks the library, and does not call one of another release: [`symbol_error`] then returns the
+//! module to use. [`coverage`] lists the functions of each release and the sources of their declarations.
 //!
 //! # Types
 //! - C enums are integers with named constants ([`hipError_t`] and its constants, such as [`hipSuccess`]), not Rust
@@ -41,7 +42,7 @@
 //! - `float4` and similar types have C's layout, in which `float4` is aligned to 4 bytes. In device code it is aligned
 //!   to 16 bytes.
 //! - All structs that C can fill implement `Default`, all zeros.
-//! - If C's headers rename an item by macro, both names are declared: at levels from 6.2 on, `hipDeviceProp_t` is
+//! - If C's headers rename an item by macro, both names are declared: in the modules of 6.2 and newer, `hipDeviceProp_t` is
 //!   `hipDeviceProp_tR0600` and `hipGetDeviceProperties` is `hipGetDevicePropertiesR0600`.
 //!
 //! # Safety

@@ -4,39 +4,48 @@
 
 use hip_sys::*;
 
+/// Each level has its own, and a feature takes nothing away.
 #[test]
-fn the_highest_feature_counts() {
-    let expected = if cfg!(feature = "rocm-10-0") {
-        "10.0"
-    } else if cfg!(feature = "rocm-7-2") {
-        "7.2"
-    } else if cfg!(feature = "rocm-7-1") {
-        "7.1"
-    } else if cfg!(feature = "rocm-7-0") {
-        "7.0"
-    } else if cfg!(feature = "rocm-6-4") {
-        "6.4"
-    } else if cfg!(feature = "rocm-6-3") {
-        "6.3"
-    } else if cfg!(feature = "rocm-6-2") {
-        "6.2"
-    } else {
-        "5.7"
-    };
-    assert_eq!(API_LEVEL_NAME, expected);
-    assert_eq!(format!("{}.{}", API_LEVEL.0, API_LEVEL.1), expected);
+fn a_level_has_its_version() {
     // HIP numbers itself after ROCm, until 10.0, where it is still 7.
-    if API_LEVEL.0 < 10 {
-        assert_eq!((HIP_VERSION_MAJOR, HIP_VERSION_MINOR), API_LEVEL);
+    macro_rules! levels {
+        ($($feature:literal $level:ident;)*) => {$(
+            #[cfg(feature = $feature)]
+            assert_eq!((hip_sys::$level::HIP_VERSION_MAJOR, hip_sys::$level::HIP_VERSION_MINOR), hip_sys::$level::API_LEVEL);
+        )*};
     }
+    levels! {
+        "rocm-5-7" rocm_5_7;
+        "rocm-6-2" rocm_6_2;
+        "rocm-6-3" rocm_6_3;
+        "rocm-6-4" rocm_6_4;
+        "rocm-7-0" rocm_7_0;
+        "rocm-7-1" rocm_7_1;
+        "rocm-7-2" rocm_7_2;
+    }
+    #[cfg(feature = "rocm-10-0")]
+    assert_eq!((hip_sys::rocm_10_0::HIP_VERSION_MAJOR, hip_sys::rocm_10_0::HIP_VERSION_MINOR), (7, 15));
 }
 
 #[test]
-#[cfg(feature = "rocm-6-2")]
+#[cfg(feature = "rocm-7-0")]
 fn launch_attribute_grew_with_7_0() {
     // The attribute of a kernel node; AMD's packages of 7.0 are the first with the padding to 64 bytes.
-    let expected = if cfg!(feature = "rocm-7-0") { 64 } else { 32 };
-    assert_eq!(size_of::<hipLaunchAttributeValue>(), expected);
+    assert_eq!(size_of::<hip_sys::rocm_6_4::hipLaunchAttributeValue>(), 32);
+    assert_eq!(size_of::<hip_sys::rocm_7_0::hipLaunchAttributeValue>(), 64);
+}
+
+/// What is the same is one type and one function, whichever module names it.
+#[test]
+#[cfg(feature = "rocm-6-4")]
+fn levels_share_what_is_the_same() {
+    let stream: hip_sys::rocm_6_4::hipStream_t = std::ptr::null_mut::<hip_sys::rocm_5_7::ihipStream_t>();
+    let _: hip_sys::hipStream_t = stream;
+    assert_eq!(hip_sys::hipMalloc as *const (), hip_sys::rocm_6_4::hipMalloc as *const ());
+    assert_ne!(
+        hip_sys::rocm_5_7::hipPointerGetAttributes as *const (),
+        hip_sys::rocm_6_4::hipPointerGetAttributes as *const ()
+    );
 }
 
 #[test]
@@ -67,8 +76,9 @@ fn enums_are_open() {
 }
 
 #[test]
+#[cfg(feature = "rocm-6-2")]
 fn structs_start_out_as_zeros() {
-    let properties = hipDeviceProp_t::default();
+    let properties = hipDeviceProp_tR0600::default();
     assert_eq!((properties.name[0], properties.totalGlobalMem, properties.major), (0, 0, 0));
     assert_eq!(hipError_t::default(), hipSuccess);
 }

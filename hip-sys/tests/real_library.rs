@@ -1,20 +1,30 @@
 //! The bindings on the real HIP library of their level, on a machine with or without a GPU.
 
 use std::collections::BTreeSet;
-use std::ffi::CStr;
 
-use hip_sys::*;
-use sys_testing::child::{run_with_libraries, tree};
+use hip_sys::coverage;
+use sys_testing::child::tree;
 
-/// The library by release.
-const FILE: &str = match API_LEVEL.0 {
-    ..=5 => "libamdhip64.so.5",
-    6 => "libamdhip64.so.6",
-    _ => "libamdhip64.so.7",
-};
+#[cfg(feature = "rocm-5-7")]
+mod rocm_5_7 {
+    use hip_sys::rocm_5_7 as sys;
 
-/// Statuses of the headers that the library of the same release has no name for.
-const NAMELESS: [(&str, &str); 2] = [("6.4", "hipErrorInvalidChannelDescriptor"), ("6.4", "hipErrorInvalidTexture")];
+    include!("real/library.rs");
+}
+
+#[cfg(feature = "rocm-6-4")]
+mod rocm_6_4 {
+    use hip_sys::rocm_6_4 as sys;
+
+    include!("real/library.rs");
+}
+
+#[cfg(feature = "rocm-7-2")]
+mod rocm_7_2 {
+    use hip_sys::rocm_7_2 as sys;
+
+    include!("real/library.rs");
+}
 
 /// Functions that the libraries export and that are not here, by release, and why.
 const NOT_HERE: [(&str, &[&str], &str); 8] = [
@@ -27,63 +37,6 @@ const NOT_HERE: [(&str, &[&str], &str); 8] = [
     ("hipGetCmdName", &["5.7", "6.4", "7.2"], "for AMD's tracers, in no header"),
     ("hipRegisterTracerCallback", &["5.7", "6.4", "7.2"], "likewise"),
 ];
-
-fn run_in_child(test: &str) -> bool {
-    run_with_libraries(&format!("{}::{test}", module_path!()), tree(API_LEVEL), &[FILE])
-}
-
-fn name_of(status: hipError_t) -> String {
-    // SAFETY: takes no pointer, returns a static string.
-    unsafe { CStr::from_ptr(hipGetErrorName(status)) }.to_str().unwrap().to_owned()
-}
-
-/// The library of an older release than the level's does not know the newest statuses.
-fn is_of_the_level() -> bool {
-    API_LEVEL_NAME == tree(API_LEVEL)
-}
-
-#[test]
-fn statuses_have_the_names_that_the_library_gives_them() {
-    if run_in_child("statuses_have_the_names_that_the_library_gives_them") {
-        return;
-    }
-    assert!(load_error().is_none(), "{:?}", load_error());
-    let mut named = 0;
-    let mut differing = Vec::new();
-    for value in 0..2000 {
-        let ours = format!("{:?}", hipError_t(value));
-        if !ours.starts_with("hipError_t(") {
-            named += 1;
-            let theirs = name_of(hipError_t(value));
-            let listed = NAMELESS.contains(&(tree(API_LEVEL), &ours)) || !is_of_the_level();
-            let nameless = ["hipErrorUnknown", "hipErrorTbd"].contains(&theirs.as_str()) && listed;
-            if ours != theirs && !nameless {
-                differing.push((value, ours, theirs));
-            }
-        }
-    }
-    assert!(named > 70, "{named}");
-    assert_eq!(differing, []);
-}
-
-#[test]
-fn calls_go_through() {
-    if run_in_child("calls_go_through") {
-        return;
-    }
-    let mut count = -1;
-    // SAFETY: `count` is valid for the write.
-    let status = unsafe { hipGetDeviceCount(&mut count) };
-    assert!(status == hipErrorNoDevice || (status == hipSuccess && count > 0), "{status:?} {count}");
-    // A struct by value, back from C.
-    // SAFETY: takes no pointer.
-    let channels = unsafe { hipCreateChannelDesc(8, 16, 32, 0, hipChannelFormatKindFloat) };
-    assert_eq!((channels.x, channels.y, channels.z, channels.w), (8, 16, 32, 0));
-    assert_eq!(channels.f, hipChannelFormatKindFloat);
-    // SAFETY: a null destination is an error that HIP reports.
-    assert_ne!(unsafe { hipMalloc(std::ptr::null_mut(), 16) }, hipSuccess);
-    assert!(has(c"hipMalloc") && symbol_error(c"hipMalloc").is_none());
-}
 
 /// In every fetched tree, whatever the level: no function of HIP is left out unawares.
 #[test]

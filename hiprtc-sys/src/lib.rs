@@ -28,10 +28,11 @@
 //! in the safe crate, checks for it first.
 //!
 //! # API levels
-//! The features `rocm-5-7`, `rocm-6-2`, `rocm-6-3`, `rocm-6-4` (the default), `rocm-7-0`, `rocm-7-1`, `rocm-7-2` and
-//! `rocm-10-0` select the release whose interface is declared. Each enables those before it, so the features of several
-//! crates in one program add up, and the highest one counts ([`API_LEVEL`]). With none enabled, the level is 5.7.
-//! [`coverage`] lists the functions of each level and the sources of their declarations.
+//! A feature `rocm-MAJOR-MINOR` adds the module `rocm_MAJOR_MINOR`, which has the interface of that ROCm release, all of
+//! it and nothing else. The features `rocm-5-7` to `rocm-10-0` each enable those before it, and `rocm-6-4` is the default.
+//! The root has what is the same in every release since it was added. What AMD changed or removed is in the modules only;
+//! such a function checks the library, and does not call one of another release: [`symbol_error`] then returns the
+//! module to use. [`coverage`] lists the functions of each release and the sources of their declarations.
 //!
 //! # Types
 //! C enums are integers with named constants ([`hiprtcResult`] and its constants, such as [`HIPRTC_SUCCESS`]), not Rust

@@ -7,7 +7,7 @@
 use std::ffi::{CString, c_char};
 use std::path::Path;
 
-use rocm_llvm_sys::comgr::*;
+use rocm_llvm_sys::comgr::rocm_6_4::*;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 

@@ -10,6 +10,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use crate::error::Error;
 use crate::library::Library;
 use crate::process;
+use crate::releases::{Abi, Releases};
 use crate::report::Report;
 use crate::spec::LibrarySpec;
 
@@ -23,6 +24,10 @@ pub trait Provider: Sync {
     fn name(&self) -> &str;
     /// Returns the function of that name, or `None` if it is not provided.
     fn symbol(&self, name: &CStr) -> Option<NonNull<c_void>>;
+    /// Returns the ROCm release (major, minor) whose ABI the functions have. The default is `None`: the newest.
+    fn release(&self) -> Option<(u32, u32)> {
+        None
+    }
 }
 
 /// Why a function is missing.
@@ -32,6 +37,8 @@ pub enum Missing {
     Library,
     /// The library was opened, but lacks the function ([`Binding::symbol_error`] returns the details).
     Symbol,
+    /// The library has the function, but is of a release in which it has other parameters.
+    Release,
 }
 
 /// The value that a call of a missing function returns: its API's own status if it has one, otherwise zero, null or
@@ -92,15 +99,22 @@ pub struct Slot {
     /// With its terminating NUL.
     name: &'static str,
     since: &'static str,
+    releases: Releases,
 }
 
 const NO_LIBRARY: usize = 1;
 const NO_SYMBOL: usize = 2;
+const OTHER_RELEASE: usize = 3;
 
 impl Slot {
     #[doc(hidden)]
     pub const fn new(name_with_nul: &'static str, since: &'static str) -> Self {
-        Self { address: AtomicPtr::new(ptr::null_mut()), name: name_with_nul, since }
+        Self::of_releases(name_with_nul, since, Releases::ALL)
+    }
+
+    #[doc(hidden)]
+    pub const fn of_releases(name_with_nul: &'static str, since: &'static str, releases: Releases) -> Self {
+        Self { address: AtomicPtr::new(ptr::null_mut()), name: name_with_nul, since, releases }
     }
 
     // Acquire pairs with the release in `Binding::resolve`, so that a thread that sees the pointer also sees the library as its
@@ -109,7 +123,7 @@ impl Slot {
     #[inline(always)]
     pub fn get(&'static self, binding: &'static Binding) -> Result<NonNull<c_void>, Missing> {
         let address = self.address.load(Ordering::Acquire);
-        if address.addr() > NO_SYMBOL {
+        if address.addr() > OTHER_RELEASE {
             // SAFETY: greater than a mark, hence not null.
             return Ok(unsafe { NonNull::new_unchecked(address) });
         }
@@ -117,6 +131,7 @@ impl Slot {
         match address.addr() {
             0 | NO_SYMBOL => Err(Missing::Symbol),
             NO_LIBRARY => Err(Missing::Library),
+            OTHER_RELEASE => Err(Missing::Release),
             // SAFETY: not null, see the first arm.
             _ => Ok(unsafe { NonNull::new_unchecked(address) }),
         }
@@ -134,13 +149,15 @@ enum Source {
     Library(Result<Library, Error>),
 }
 
-/// A function that was called and is missing.
+/// A function that was called and is missing, or has another ABI in the library than the caller assumes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MissingSymbol {
     /// Its name.
     pub name: &'static str,
     /// The first ROCm release that has it.
     pub since: &'static str,
+    /// The releases whose ABI the caller assumes.
+    pub releases: Releases,
 }
 
 /// The binding of a `-sys` crate to its C library: the shared library, opened on first use, or the [`Provider`] that
@@ -257,6 +274,7 @@ impl Binding {
                     library: self.spec.name(),
                     symbol: name.to_string_lossy().into_owned(),
                     since: since.to_owned(),
+                    before: None,
                     found_in: self.describe(),
                     found: None,
                 },
@@ -267,6 +285,26 @@ impl Binding {
     /// Returns the missing functions that were called so far, in the order of their first calls.
     pub fn missing_symbols(&'static self) -> Vec<MissingSymbol> {
         self.missing.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns whether the library's functions have the ABI of these releases. Opens it if necessary; false if it cannot
+    /// be opened.
+    pub fn fits(&'static self, releases: Releases) -> bool {
+        self.abi().is_some_and(|abi| releases.contain(abi))
+    }
+
+    /// Returns the releases whose ABI the library or the provider has, first and last (major, minor): one release if it
+    /// is known, otherwise those that use the library's soname. A release newer than any known counts as the newest.
+    /// Opens the library if necessary; `None` if it cannot be opened.
+    pub fn abi(&'static self) -> Option<Abi> {
+        match self.source() {
+            Source::Library(Ok(library)) => Some(library.abi()),
+            Source::Library(Err(_)) => None,
+            Source::Provider(provider, _) => {
+                let release = catch_unwind(AssertUnwindSafe(|| provider.release())).unwrap_or(None);
+                Some(release.map_or(Abi::NEWEST, |release| Abi { first: release, last: release }))
+            }
+        }
     }
 
     fn source(&'static self) -> &'static Source {
@@ -282,7 +320,7 @@ impl Binding {
         }
     }
 
-    fn describe(&'static self) -> String {
+    pub(crate) fn describe(&'static self) -> String {
         match self.source.get() {
             None => "nothing".to_owned(),
             Some(Source::Provider(p, _)) => p.name().to_owned(),
@@ -302,10 +340,11 @@ impl Binding {
             return address;
         }
         let address = match self.find(slot.c_name()) {
-            Ok(Some(function)) => function.as_ptr(),
-            Ok(None) => {
-                missing.push(MissingSymbol { name: slot.name.trim_end_matches('\0'), since: slot.since });
-                ptr::without_provenance_mut(NO_SYMBOL)
+            Ok(Some(function)) if slot.releases == Releases::ALL || self.fits(slot.releases) => function.as_ptr(),
+            Ok(found) => {
+                let (name, since, releases) = (slot.name.trim_end_matches('\0'), slot.since, slot.releases);
+                missing.push(MissingSymbol { name, since, releases });
+                ptr::without_provenance_mut(if found.is_some() { OTHER_RELEASE } else { NO_SYMBOL })
             }
             Err(_) => ptr::without_provenance_mut(NO_LIBRARY),
         };
@@ -336,6 +375,7 @@ impl fmt::Debug for Binding {
 ///         match why {
 ///             rocm_loader::Missing::Library => Self(303),
 ///             rocm_loader::Missing::Symbol => Self(302),
+///             rocm_loader::Missing::Release => Self(801),
 ///         }
 ///     }
 /// }
@@ -352,29 +392,34 @@ impl fmt::Debug for Binding {
 /// `pub unsafe extern "C" fn` of that name. Once resolved, a call is an atomic load and an indirect call: no lock, no
 /// hash, no allocation. If the library or the function is missing, it returns
 /// [`MissingValue::missing`](crate::MissingValue::missing) of its return type. A `# Safety` section and the release are
-/// added to its documentation. `binding` is the path of a `static` [`Binding`](crate::Binding).
+/// added to its documentation. `binding` is the path of a `static` [`Binding`](crate::Binding). After it,
+/// `releases = PATH;` may name a constant of type [`Releases`](crate::Releases): the functions are then called in a
+/// library of these releases only.
 #[macro_export]
 macro_rules! bindings {
     // A block is first cut into items, as coarsely as can be, since matching it takes time quadratic in the number of fragments.
-    (binding = $binding:path; $(
+    (binding = $binding:path; releases = $releases:path; $(
         $(#$attribute:tt)*
         $since:literal pub fn $name:ident $parameters:tt $(-> $result:ty)?;
     )*) => {$(
-        $crate::__binding! { $binding, [$(#$attribute)*] $since $name $parameters [$(-> $result)?] }
+        $crate::__binding! { $binding, $releases, [$(#$attribute)*] $since $name $parameters [$(-> $result)?] }
     )*};
+    (binding = $binding:path; $($items:tt)*) => {
+        $crate::bindings! { binding = $binding; releases = $crate::Releases::ALL; $($items)* }
+    };
 }
 
 /// One item of [`bindings!`](crate::bindings).
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __binding {
-    ($binding:path, [$($attributes:tt)*] $since:literal $name:ident ($($parameter:ident: $type:ty),* $(,)?) [$(-> $result:ty)?]) => {
+    ($binding:path, $releases:path, [$($attributes:tt)*] $since:literal $name:ident ($($parameter:ident: $type:ty),* $(,)?) [$(-> $result:ty)?]) => {
         $($attributes)*
         #[doc = concat!("\n\nSince ROCm ", $since, ".\n\n# Safety\nThe caller must uphold the C function's contract: pointers must be valid for its reads and writes, and handles must be alive.")]
         #[allow(non_snake_case)]
         #[inline]
         pub unsafe extern "C" fn $name($($parameter: $type),*) $(-> $result)? {
-            static SLOT: $crate::Slot = $crate::Slot::new(concat!(stringify!($name), "\0"), $since);
+            static SLOT: $crate::Slot = $crate::Slot::of_releases(concat!(stringify!($name), "\0"), $since, $releases);
             match SLOT.get(&$binding) {
                 Ok(function) => {
                     // SAFETY: the library or provider has it under this name, whose C signature is the one declared here.

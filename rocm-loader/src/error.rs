@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::releases::{Abi, Releases};
 use crate::report::{Reason, Report};
 
 /// An error of this crate. It is cheap to clone, and carries the whole search (see [`Error::report`]).
@@ -48,10 +49,27 @@ pub enum Error {
         symbol: String,
         /// The first release that has it.
         since: String,
+        /// The first release that no longer has it.
+        before: Option<&'static str>,
         /// The file, or the provider that replaces it.
         found_in: String,
         /// The release found, if it is known: "ROCm 6.4.3".
         found: Option<String>,
+    },
+    /// The library has the function, but is of a release in which it has other parameters, or none of that name.
+    OtherRelease {
+        /// Short name of the library.
+        library: &'static str,
+        /// The function.
+        symbol: String,
+        /// The releases that it is declared for.
+        declared_for: Releases,
+        /// The file, or the provider that replaces it.
+        found_in: String,
+        /// The releases whose ABI that has.
+        found: Abi,
+        /// The module of the `-sys` crate that has the function for these, such as `rocm_7_0`.
+        module: Option<&'static str>,
     },
     /// A provider was set after the first function had been resolved.
     ProviderTooLate {
@@ -111,11 +129,19 @@ impl fmt::Display for Error {
                 write!(f, "{} libraries are not available: {}.", errors.len(), names.join(", "))?;
                 errors.iter().try_for_each(|error| write!(f, "\n{error}"))
             }
-            Self::SymbolMissing { symbol, since, found_in, found, .. } => write!(
+            Self::SymbolMissing { symbol, since, before, found_in, found, .. } => write!(
                 f,
-                "{symbol} is missing from {found_in}{}: it needs ROCm {since} or newer",
-                found.as_ref().map(|v| format!(" ({v})")).unwrap_or_default()
+                "{symbol} is missing from {found_in}{}: it needs ROCm {since} or newer{}",
+                found.as_ref().map(|v| format!(" ({v})")).unwrap_or_default(),
+                before.map(|v| format!(", and older than {v}")).unwrap_or_default()
             ),
+            Self::OtherRelease { symbol, declared_for, found_in, found, module, .. } => {
+                write!(f, "this is {symbol} of {declared_for}, but {found_in} is of {found}")?;
+                match module {
+                    Some(module) => write!(f, ": use {module}::{symbol}"),
+                    None => write!(f, ", which does not declare it"),
+                }
+            }
             Self::ProviderTooLate { library, wanted, current } => write!(
                 f,
                 "{library}: provider {wanted} was set too late: {current} is in use; set the provider before the first call"
@@ -143,12 +169,21 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 impl Error {
+    /// Adds the release that dropped a missing function.
+    pub(crate) fn before(mut self, dropped: Option<&'static str>) -> Self {
+        if let Self::SymbolMissing { before, .. } = &mut self {
+            *before = dropped;
+        }
+        self
+    }
+
     /// Returns the short name of the library concerned, if there is one.
     pub fn library(&self) -> Option<&'static str> {
         match self {
             Self::NotFound { library, .. }
             | Self::Unusable { library, .. }
             | Self::SymbolMissing { library, .. }
+            | Self::OtherRelease { library, .. }
             | Self::ProviderTooLate { library, .. }
             | Self::Provided { library, .. }
             | Self::TooOld { library, .. } => Some(library),

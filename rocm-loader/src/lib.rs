@@ -36,6 +36,7 @@ mod binding;
 #[cfg(unix)]
 mod c;
 pub mod libraries;
+mod releases;
 mod spec;
 mod sys_crate;
 
@@ -72,7 +73,7 @@ pub use binding::Slot;
 #[doc(hidden)]
 pub use spec::{first_number, number_of_llvm, soname_major};
 #[doc(hidden)]
-pub use sys_crate::__symbol_error;
+pub use sys_crate::{__symbol_error, Form};
 #[doc(inline)]
 pub use {
     binding::{Binding, Missing, MissingSymbol, MissingValue, Provider},
@@ -81,6 +82,7 @@ pub use {
     library::{Library, Scope},
     library_name::LibraryName,
     process::{preload, preloaded, process_search, set_root, set_search},
+    releases::{Abi, Releases},
     report::{Attempt, Origin, Reason, Report},
     search::{Installation, Search},
     spec::{Group, LibrarySpec, Soname},

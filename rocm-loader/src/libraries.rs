@@ -95,11 +95,15 @@ pub static ROCM_OPENBLAS: LibrarySpec = library!("rocm-openblas", "rocm-openblas
     .in_directories(if cfg!(windows) { &[] } else { &["lib/host-math/lib"] });
 
 /// Comgr, the code object manager: the compiler behind HIPRTC. It has its own numbers.
-pub static AMD_COMGR: LibrarySpec = library!(
+pub static AMD_COMGR: LibrarySpec = LibrarySpec::new(
     "amd_comgr",
-    "amd_comgr",
-    [3: 6 - 10, 2: 5 - 6],
-    windows_names!("amd_comgr", "amd_comgr_3.dll", "amd_comgr_2.dll", "amd_comgr.dll")
+    "libamd_comgr.so",
+    &[
+        // Its enums are numbered anew.
+        Soname::new("libamd_comgr.so.3", 6, 10).with_abi_of((6, 4), (10, u32::MAX)),
+        Soname::new("libamd_comgr.so.2", 5, 6).with_abi_of((5, 7), (6, 3)),
+    ],
+    windows_names!("amd_comgr", "amd_comgr_3.dll", "amd_comgr_2.dll", "amd_comgr.dll"),
 );
 
 /// The reader of packed device code (`.kpack`), in ROCm 7.13 and newer.
@@ -116,8 +120,21 @@ pub static ROCDECODE: LibrarySpec = library!("rocdecode", "rocdecode", [1: 7 - 1
 pub static ROCJPEG: LibrarySpec = library!("rocjpeg", "rocjpeg", [1: 7 - 10, 0: 6 - 6], &[]);
 
 /// AMD SMI: temperatures, clocks, processes and the like. Each major has structures of its own. Linux only.
-pub static AMD_SMI: LibrarySpec =
-    library!("amd_smi", "amd_smi", [27: 10 - 10, 26: 7 - 7, 25: 6 - 6, 24: 6 - 6, 23: 6 - 6, 0: 6 - 6, 1: 5 - 5], &[]);
+pub static AMD_SMI: LibrarySpec = LibrarySpec::new(
+    "amd_smi",
+    "libamd_smi.so",
+    &[
+        Soname::new("libamd_smi.so.27", 10, 10),
+        Soname::new("libamd_smi.so.26", 7, 7),
+        Soname::new("libamd_smi.so.25", 6, 6).with_abi_of((6, 4), (6, 4)),
+        Soname::new("libamd_smi.so.24", 6, 6).with_abi_of((6, 1), (6, 3)),
+        Soname::new("libamd_smi.so.23", 6, 6).with_abi_of((6, 0), (6, 0)),
+        // Debian's, of 6.1.
+        Soname::new("libamd_smi.so.0", 6, 6).with_abi_of((6, 1), (6, 1)),
+        Soname::new("libamd_smi.so.1", 5, 5),
+    ],
+    &[],
+);
 
 /// Access from WSL to the GPU of Windows. Only some distributions have it, and it works in WSL only.
 pub static ROCDXG: LibrarySpec = library!("rocdxg", "rocdxg", [1: 7 - 10], &[]).optional();
@@ -208,21 +225,21 @@ pub static LLVM: LibrarySpec = LibrarySpec::new(
     "LLVM",
     "libLLVM.so",
     &[
-        Soname::new("libLLVM.so.23.0git", 10, 10),
-        Soname::new("libLLVM.so.23.1", 10, 10),
-        Soname::new("libLLVM.so.22.0git", 7, 7),
-        Soname::new("libLLVM.so.22.1", 7, 7),
-        Soname::new("libLLVM.so.21.0git", 7, 7),
-        Soname::new("libLLVM.so.20.0git", 7, 7),
-        Soname::new("libLLVM.so.21.1", 6, 7),
-        Soname::new("libLLVM.so.20.1", 6, 7),
-        Soname::new("libLLVM.so.19.0git", 6, 6),
-        Soname::new("libLLVM.so.19.1", 6, 6),
-        Soname::new("libLLVM.so.18.0git", 6, 6),
-        Soname::new("libLLVM.so.18.1", 6, 6),
-        Soname::new("libLLVM-18git.so", 6, 6),
-        Soname::new("libLLVM-17git.so", 5, 6),
-        Soname::new("libLLVM-17.so.1", 5, 6),
+        Soname::new("libLLVM.so.23.0git", 10, 10).with_abi_of((10, 0), (10, u32::MAX)),
+        Soname::new("libLLVM.so.23.1", 10, 10).with_abi_of((10, 0), (10, u32::MAX)),
+        Soname::new("libLLVM.so.22.0git", 7, 7).with_abi_of((7, 2), (7, 2)),
+        Soname::new("libLLVM.so.22.1", 7, 7).with_abi_of((7, 2), (7, 2)),
+        Soname::new("libLLVM.so.21.0git", 7, 7).with_abi_of((7, 1), (7, 1)),
+        Soname::new("libLLVM.so.20.0git", 7, 7).with_abi_of((7, 0), (7, 0)),
+        Soname::new("libLLVM.so.21.1", 6, 7).with_abi_of((7, 1), (7, 1)),
+        Soname::new("libLLVM.so.20.1", 6, 7).with_abi_of((7, 0), (7, 0)),
+        Soname::new("libLLVM.so.19.0git", 6, 6).with_abi_of((6, 4), (6, 4)),
+        Soname::new("libLLVM.so.19.1", 6, 6).with_abi_of((6, 4), (6, 4)),
+        Soname::new("libLLVM.so.18.0git", 6, 6).with_abi_of((6, 2), (6, 3)),
+        Soname::new("libLLVM.so.18.1", 6, 6).with_abi_of((6, 2), (6, 3)),
+        Soname::new("libLLVM-18git.so", 6, 6).with_abi_of((6, 2), (6, 3)),
+        Soname::new("libLLVM-17git.so", 5, 6).with_abi_of((5, 7), (5, 7)),
+        Soname::new("libLLVM-17.so.1", 5, 6).with_abi_of((5, 7), (5, 7)),
     ],
     &["LLVM-C.dll"],
 )
@@ -235,28 +252,28 @@ pub static LIBCLANG: LibrarySpec = LibrarySpec::new(
     "clang",
     "libclang.so",
     &[
-        Soname::new("libclang.so.23.0git", 10, 10),
-        Soname::new("libclang-23.so.23", 10, 10),
-        Soname::new("libclang.so.23.1", 10, 10),
-        Soname::new("libclang.so.22.0git", 7, 7),
-        Soname::new("libclang-22.so.22", 7, 7),
-        Soname::new("libclang.so.22.1", 7, 7),
-        Soname::new("libclang.so.21.0git", 7, 7),
-        Soname::new("libclang.so.20.0git", 7, 7),
-        Soname::new("libclang-21.so.21", 6, 7),
-        Soname::new("libclang.so.21.1", 6, 7),
-        Soname::new("libclang-20.so.20", 6, 7),
-        Soname::new("libclang.so.20.1", 6, 7),
-        Soname::new("libclang.so.19.0git", 6, 6),
-        Soname::new("libclang-19.so.19", 6, 6),
-        Soname::new("libclang.so.19.1", 6, 6),
-        Soname::new("libclang.so.18.0git", 6, 6),
-        Soname::new("libclang-18.so.18", 6, 6),
-        Soname::new("libclang.so.18.1", 6, 6),
-        Soname::new("libclang.so.18git", 6, 6),
-        Soname::new("libclang.so.17git", 5, 6),
-        Soname::new("libclang-17.so.17", 5, 6),
-        Soname::new("libclang.so.17", 5, 6),
+        Soname::new("libclang.so.23.0git", 10, 10).with_abi_of((10, 0), (10, u32::MAX)),
+        Soname::new("libclang-23.so.23", 10, 10).with_abi_of((10, 0), (10, u32::MAX)),
+        Soname::new("libclang.so.23.1", 10, 10).with_abi_of((10, 0), (10, u32::MAX)),
+        Soname::new("libclang.so.22.0git", 7, 7).with_abi_of((7, 2), (7, 2)),
+        Soname::new("libclang-22.so.22", 7, 7).with_abi_of((7, 2), (7, 2)),
+        Soname::new("libclang.so.22.1", 7, 7).with_abi_of((7, 2), (7, 2)),
+        Soname::new("libclang.so.21.0git", 7, 7).with_abi_of((7, 1), (7, 1)),
+        Soname::new("libclang.so.20.0git", 7, 7).with_abi_of((7, 0), (7, 0)),
+        Soname::new("libclang-21.so.21", 6, 7).with_abi_of((7, 1), (7, 1)),
+        Soname::new("libclang.so.21.1", 6, 7).with_abi_of((7, 1), (7, 1)),
+        Soname::new("libclang-20.so.20", 6, 7).with_abi_of((7, 0), (7, 0)),
+        Soname::new("libclang.so.20.1", 6, 7).with_abi_of((7, 0), (7, 0)),
+        Soname::new("libclang.so.19.0git", 6, 6).with_abi_of((6, 4), (6, 4)),
+        Soname::new("libclang-19.so.19", 6, 6).with_abi_of((6, 4), (6, 4)),
+        Soname::new("libclang.so.19.1", 6, 6).with_abi_of((6, 4), (6, 4)),
+        Soname::new("libclang.so.18.0git", 6, 6).with_abi_of((6, 2), (6, 3)),
+        Soname::new("libclang-18.so.18", 6, 6).with_abi_of((6, 2), (6, 3)),
+        Soname::new("libclang.so.18.1", 6, 6).with_abi_of((6, 2), (6, 3)),
+        Soname::new("libclang.so.18git", 6, 6).with_abi_of((6, 2), (6, 3)),
+        Soname::new("libclang.so.17git", 5, 6).with_abi_of((5, 7), (5, 7)),
+        Soname::new("libclang-17.so.17", 5, 6).with_abi_of((5, 7), (5, 7)),
+        Soname::new("libclang.so.17", 5, 6).with_abi_of((5, 7), (5, 7)),
     ],
     &["libclang.dll"],
 )

@@ -7,10 +7,13 @@ use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use std::sync::{Arc, OnceLock};
 
+use crate::elf::Dynamic;
 use crate::error::Error;
+use crate::libraries::AMDHIP64;
 use crate::open::{Purpose, Trail};
+use crate::releases::Abi;
 use crate::report::{Origin, Reason, Report};
-use crate::spec::{LibrarySpec, soname_major};
+use crate::spec::{LibrarySpec, Soname, soname_major};
 use crate::sys;
 use crate::version::{Release, release_of_file};
 
@@ -32,7 +35,10 @@ pub struct Library {
     opened_as: String,
     path: Option<PathBuf>,
     soname: Option<String>,
+    /// The HIP runtime that it needs, as it names it.
+    runtime: Option<String>,
     release: OnceLock<Option<Release>>,
+    abi: OnceLock<Abi>,
     report: Arc<Report>,
 }
 
@@ -43,11 +49,14 @@ impl Library {
         origin: Origin,
         opened_as: String,
         path: Option<PathBuf>,
-        soname: Option<String>,
+        dynamic: Dynamic,
         report: Arc<Report>,
     ) -> Self {
         let handle = ManuallyDrop::new(handle);
-        Self { spec, handle, origin, opened_as, path, soname, release: OnceLock::new(), report }
+        let Dynamic { soname, needed } = dynamic;
+        let runtime = needed.into_iter().find(|name| name.starts_with(AMDHIP64.unversioned()));
+        let (release, abi) = (OnceLock::new(), OnceLock::new());
+        Self { spec, handle, origin, opened_as, path, soname, runtime, release, abi, report }
     }
 
     /// Opens exactly the file `path` as the library `spec`.
@@ -117,6 +126,31 @@ impl Library {
         self.release.get_or_init(read).as_ref()
     }
 
+    /// Returns the releases whose ABI it has: those that use its soname, and of them the one that it is of, by
+    /// [`release`](Self::release) or by the HIP runtime beside it that it needs. A release newer than any known counts
+    /// as the newest. It is determined once.
+    pub fn abi(&self) -> Abi {
+        *self.abi.get_or_init(|| {
+            let known = |name: &str| self.spec.sonames().iter().find(|soname| soname.file == name);
+            let range = match self.soname.as_deref() {
+                None => None,
+                Some(name) => Some(known(name).map_or(Abi::NEWEST, Soname::abi)),
+            };
+            let release = match self.release() {
+                Some(release) => Some(release.rocm()),
+                None => self.release_of_runtime().map(|release| release.rocm()),
+            };
+            let number = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+            Abi::of(range, release.map(|(major, minor)| (number(major), number(minor))))
+        })
+    }
+
+    /// The release of the HIP runtime beside it that it needs.
+    fn release_of_runtime(&self) -> Option<Release> {
+        let beside = self.path.as_deref()?.parent()?.join(self.runtime.as_deref()?);
+        release_of_file(&beside, true).filter(|_| beside.exists())
+    }
+
     /// Checks that it is of the ROCm release `level` (major, minor) or newer. An unknown release counts as new enough.
     ///
     /// # Errors
@@ -182,6 +216,7 @@ impl Library {
             library: self.spec.name(),
             symbol: name.to_string_lossy().into_owned(),
             since: since.to_owned(),
+            before: None,
             found_in: self.describe(),
             found: self.release().map(ToString::to_string),
         }

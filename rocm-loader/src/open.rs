@@ -248,9 +248,8 @@ impl Trail {
         let Hit { handle: Some(handle), origin, target, path, dynamic } = hit else {
             return Err(self.into_error());
         };
-        let soname = dynamic.soname;
-        let (spec, report) = self.into_report(origin, &target, soname.as_deref());
-        Ok(Library::new(spec, handle, origin, target, path, soname, report))
+        let (spec, report) = self.into_report(origin, &target, dynamic.soname.as_deref());
+        Ok(Library::new(spec, handle, origin, target, path, dynamic, report))
     }
 
     /// The file that was found, with the record of the search.

@@ -1,5 +1,7 @@
 //! The names of a ROCm library, release by release.
 
+use crate::releases::Abi;
+
 /// A file name of a library, and the ROCm releases that use it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Soname {
@@ -9,12 +11,30 @@ pub struct Soname {
     pub first: u32,
     /// Last major release of ROCm known to have it.
     pub last: u32,
+    /// The releases whose ABI it stands for, if that is not all of these.
+    abi: Option<Abi>,
 }
 
 impl Soname {
     /// Creates a name used by the major releases `first` to `last`, inclusive.
     pub const fn new(file: &'static str, first: u32, last: u32) -> Self {
-        Self { file, first, last }
+        Self { file, first, last, abi: None }
+    }
+
+    /// Marks a name that stands for the ABI of the releases `first` to `last` (major, minor), inclusive, whatever the
+    /// release beside it.
+    pub const fn with_abi_of(mut self, first: (u32, u32), last: (u32, u32)) -> Self {
+        self.abi = Some(Abi { first, last });
+        self
+    }
+
+    /// Returns the releases whose ABI it stands for.
+    pub const fn abi(&self) -> Abi {
+        match self.abi {
+            Some(abi) => abi,
+            // One newer than any known may still use the newest name.
+            None => Abi { first: (self.first, 0), last: (self.last, u32::MAX) },
+        }
     }
 
     /// Whether more than a major number follows: `libLLVM.so.22.1`.

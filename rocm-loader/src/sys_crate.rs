@@ -1,11 +1,16 @@
-//! The common parts of every `-sys` crate besides its functions: its binding, its API level, its enums.
+//! The common parts of every `-sys` crate besides its functions: its binding, its API levels, its enums.
+
+use std::ffi::CStr;
+
+use crate::error::Error;
+use crate::releases::Releases;
 
 /// Declares the part that every `-sys` crate has in common.
 ///
-/// Write `rocm_loader::sys_crate!(rocm_loader::libraries::AMDHIP64);` next to the generated module `coverage`, in the crate
-/// root or in a module. The crate has the features `rocm-5-7` to `rocm-10-0`. It declares
+/// Write `rocm_loader::sys_crate!(rocm_loader::libraries::AMDHIP64);` next to the generated module `coverage`, in the
+/// crate root or in a module. It declares
 ///
-/// - `BINDING`, the [`Binding`](crate::Binding) to the library, `API_LEVEL` and `API_LEVEL_NAME`,
+/// - `BINDING`, the [`Binding`](crate::Binding) to the library,
 /// - `set_provider`, `load_error`, `has` and `symbol_error`.
 #[macro_export]
 macro_rules! sys_crate {
@@ -14,17 +19,6 @@ macro_rules! sys_crate {
 
         /// The binding of the functions: to the library, or to the provider that replaces it.
         pub static BINDING: Binding = Binding::new(&$spec);
-
-        $crate::__api_level! {
-            "5.7" (5, 7) if not(feature = "rocm-6-2");
-            "6.2" (6, 2) if all(feature = "rocm-6-2", not(feature = "rocm-6-3"));
-            "6.3" (6, 3) if all(feature = "rocm-6-3", not(feature = "rocm-6-4"));
-            "6.4" (6, 4) if all(feature = "rocm-6-4", not(feature = "rocm-7-0"));
-            "7.0" (7, 0) if all(feature = "rocm-7-0", not(feature = "rocm-7-1"));
-            "7.1" (7, 1) if all(feature = "rocm-7-1", not(feature = "rocm-7-2"));
-            "7.2" (7, 2) if all(feature = "rocm-7-2", not(feature = "rocm-10-0"));
-            "10.0" (10, 0) if feature = "rocm-10-0";
-        }
 
         /// Replaces the library by `provider`, such as a simulator, for the whole process.
         ///
@@ -40,46 +34,100 @@ macro_rules! sys_crate {
             BINDING.check().err()
         }
 
-        /// Returns whether the function is available. Opens the library if it is not open yet; calls nothing.
+        /// Returns whether the library has a function of this name. Opens the library if it is not open yet; calls
+        /// nothing. For a function that differs between releases, ask the module of a level.
         pub fn has(name: &::core::ffi::CStr) -> bool {
             BINDING.has(name)
         }
 
         /// Returns why the function is not available (library, paths tried, the first release that has it); `None` if
-        /// it is.
+        /// it is. For a function that differs between releases, the answer is about the form that was called and did
+        /// not fit the library.
         pub fn symbol_error(name: &::core::ffi::CStr) -> Option<Error> {
-            $crate::__symbol_error(&BINDING, name, &coverage::FUNCTIONS)
+            $crate::__symbol_error(&BINDING, name, None, &coverage::FUNCTIONS, &coverage::FORMS)
         }
     };
 }
 
-/// The release whose interface is declared.
+/// Declares the part that every module of a `-sys` crate for one ROCm release has in common.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __api_level {
-    ($($name:literal $level:tt if $condition:meta;)*) => {$(
-        /// The release whose interface is declared: major, minor.
-        #[cfg($condition)]
+macro_rules! sys_level {
+    ($($scope:ident)::+, $level:tt, $name:literal) => {
+        #[doc(no_inline)]
+        pub use $($scope)::+::{BINDING, Binding, Error, Missing, MissingValue, Provider, load_error, set_provider};
+
+        /// The release whose interface this module declares: major, minor.
         pub const API_LEVEL: (u32, u32) = $level;
 
         /// [`API_LEVEL`] as text, such as `"6.4"`.
-        #[cfg($condition)]
         pub const API_LEVEL_NAME: &str = $name;
-    )*};
+
+        /// Returns whether this module has the function, the library has it too, and its ABI is that of this module.
+        /// Opens the library if it is not open yet; calls nothing.
+        pub fn has(name: &::core::ffi::CStr) -> bool {
+            symbol_error(name).is_none() && BINDING.has(name)
+        }
+
+        /// Returns why this module's function is not available (library, paths tried, the releases that have it);
+        /// `None` if it is.
+        pub fn symbol_error(name: &::core::ffi::CStr) -> Option<Error> {
+            use $($scope)::+::coverage;
+            $crate::__symbol_error(&BINDING, name, Some(API_LEVEL), &coverage::FUNCTIONS, &coverage::FORMS)
+        }
+    };
 }
 
 /// A row of a `-sys` crate's table: function, the first release that has it, the first that has it no more.
 type Row = (&'static str, &'static str, Option<&'static str>);
 
+/// Functions that are not the same at every level: the module of the first level that has this form of them, the first
+/// and the last level, the releases whose ABI it has, and the names in alphabetical order.
+pub type Form = (&'static str, (u32, u32), (u32, u32), Releases, &'static [&'static str]);
+
 #[doc(hidden)]
 pub fn __symbol_error(
     binding: &'static crate::Binding,
-    name: &std::ffi::CStr,
+    name: &CStr,
+    level: Option<(u32, u32)>,
     functions: &[Row],
-) -> Option<crate::Error> {
-    let row = |name: &str| functions.binary_search_by(|(other, ..)| (*other).cmp(name)).ok();
-    let known = name.to_str().ok().and_then(row).map(|at| functions[at].1);
-    binding.symbol_error(name, known.unwrap_or("an unknown release"))
+    forms: &[Form],
+) -> Option<Error> {
+    let text = name.to_str().unwrap_or_default();
+    let row = functions.binary_search_by(|(other, ..)| (*other).cmp(text)).ok().map(|at| functions[at]);
+    let forms: Vec<&Form> = forms.iter().filter(|form| form.4.binary_search(&text).is_ok()).collect();
+    if let Some(error) = binding.symbol_error(name, row.map_or("an unknown release", |row| row.1)) {
+        let dropped = row.and_then(|row| row.2);
+        return Some(error.before(dropped));
+    }
+    // The form of the level, or the one that was called.
+    let called =
+        || binding.missing_symbols().into_iter().find(|called| called.name == text).map(|called| called.releases);
+    let (declared_for, at_level) = match level {
+        Some(level) => {
+            let form = forms.iter().find(|form| form.1 <= level && level <= form.2);
+            (form.map(|form| form.3), form.is_some() || forms.is_empty())
+        }
+        None => (called(), true),
+    };
+    let declared_for = match (declared_for, at_level) {
+        (Some(releases), _) => releases,
+        (None, true) => return None,
+        // No form of this level: the module does not have it.
+        (None, false) => forms.first()?.3,
+    };
+    let found = binding.abi()?;
+    if at_level && declared_for.contain(found) {
+        return None;
+    }
+    Some(Error::OtherRelease {
+        library: binding.spec().name(),
+        symbol: text.to_owned(),
+        declared_for,
+        found_in: binding.describe(),
+        found,
+        module: forms.iter().find(|form| form.3.contain(found)).map(|form| form.0),
+    })
 }
 
 /// Declares a C enum: a newtype over its integer, its constants, and a `Debug` that prints their names.
@@ -100,7 +148,8 @@ pub fn __symbol_error(
 /// ```
 ///
 /// If two constants have the same value, the first name is printed. A value without a constant is valid: C may return
-/// it.
+/// it. After the constants, `also { VALUE => NAME, .. }` lists names for printing that are declared elsewhere, with
+/// [`c_constants!`](crate::c_constants).
 #[macro_export]
 macro_rules! c_enum {
     (
@@ -108,24 +157,48 @@ macro_rules! c_enum {
         pub enum $name:ident: $integer:ty {
             $( $(#[$of:meta])* $constant:ident = $value:literal, )*
         }
-        $(where #[cfg($condition:meta)])?
+        $(also { $( $other:literal => $text:ident, )* })?
     ) => {
         $(#[$attribute])*
-        $(#[cfg($condition)])?
         #[repr(transparent)]
         #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(pub $integer);
         $( $(#[$of])* pub const $constant: $name = $name($value); )*
-        $(#[cfg($condition)])?
         impl ::core::fmt::Debug for $name {
-            #[allow(unreachable_code, unreachable_patterns, unused_doc_comments)]
+            #[allow(unreachable_code, unreachable_patterns)]
             fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
                 let name = match self.0 {
-                    $( $(#[$of])* $value => stringify!($constant), )*
+                    $( $value => stringify!($constant), )*
+                    $($( $other => stringify!($text), )*)?
                     other => return write!(f, concat!(stringify!($name), "({})"), other),
                 };
                 f.write_str(name)
             }
         }
+    };
+}
+
+/// Declares constants of a C enum that [`c_enum!`](crate::c_enum) declares elsewhere.
+///
+/// ```
+/// rocm_loader::c_enum! {
+///     pub enum result_t: u32 {
+///         RESULT_OK = 0,
+///     }
+///     also { 1 => RESULT_BAD, }
+/// }
+/// rocm_loader::c_constants! {
+///     result_t:
+///     /// It did not work.
+///     RESULT_BAD = 1,
+/// }
+/// # fn main() {
+/// assert_eq!(format!("{RESULT_BAD:?}"), "RESULT_BAD");
+/// # }
+/// ```
+#[macro_export]
+macro_rules! c_constants {
+    ($name:ident: $( $(#[$of:meta])* $constant:ident = $value:literal, )*) => {
+        $( $(#[$of])* pub const $constant: $name = $name($value); )*
     };
 }

@@ -19,12 +19,14 @@ pub struct Status(pub c_uint);
 const OK: Status = Status(0);
 const NO_SYMBOL: Status = Status(302);
 const NO_LIBRARY: Status = Status(303);
+const OTHER_RELEASE: Status = Status(801);
 
 impl MissingValue for Status {
     fn missing(why: Missing) -> Self {
         match why {
             Missing::Library => NO_LIBRARY,
             Missing::Symbol => NO_SYMBOL,
+            Missing::Release => OTHER_RELEASE,
         }
     }
 }

@@ -1,50 +1,22 @@
 //! The bindings on the real rocTX. It marks without a profiler and without a GPU.
 
-use roctx_sys::*;
-use sys_testing::child::{run_with_libraries, tree};
+#[cfg(feature = "rocm-5-7")]
+mod rocm_5_7 {
+    use roctx_sys::rocm_5_7 as sys;
 
-fn run_in_child(test: &str) -> bool {
-    run_with_libraries(&format!("{}::{test}", module_path!()), tree(API_LEVEL), &["libroctx64.so.4"])
+    include!("real/library.rs");
 }
 
-#[test]
-fn version_is_that_of_the_headers() {
-    if run_in_child("version_is_that_of_the_headers") {
-        return;
-    }
-    // SAFETY: neither takes anything.
-    let version = unsafe { (roctx_version_major(), roctx_version_minor()) };
-    assert_eq!(version, (ROCTX_VERSION_MAJOR, ROCTX_VERSION_MINOR));
+#[cfg(feature = "rocm-6-4")]
+mod rocm_6_4 {
+    use roctx_sys::rocm_6_4 as sys;
+
+    include!("real/library.rs");
 }
 
-/// Push and pop tell how deep the ranges of the thread are nested; there is none left to pop in the end.
-#[test]
-fn ranges_nest() {
-    if run_in_child("ranges_nest") {
-        return;
-    }
-    // SAFETY: the texts are C strings.
-    unsafe {
-        roctxMarkA(c"mark".as_ptr());
-        assert_eq!([c"a", c"b", c"c"].map(|name| roctxRangePushA(name.as_ptr())), [0, 1, 2]);
-        // Another thread has ranges of its own.
-        assert_eq!(std::thread::spawn(|| roctxRangePushA(c"d".as_ptr())).join().unwrap(), 0);
-        assert_eq!([(); 3].map(|()| roctxRangePop()), [2, 1, 0]);
-        assert!(roctxRangePop() < 0);
-    }
-}
+#[cfg(feature = "rocm-7-2")]
+mod rocm_7_2 {
+    use roctx_sys::rocm_7_2 as sys;
 
-/// Ranges of the process have names that differ, and may end in any order.
-#[test]
-fn ranges_of_the_process_are_told_apart() {
-    if run_in_child("ranges_of_the_process_are_told_apart") {
-        return;
-    }
-    // SAFETY: the texts are C strings.
-    unsafe {
-        let (first, second) = (roctxRangeStartA(c"first".as_ptr()), roctxRangeStartA(c"second".as_ptr()));
-        assert_ne!(first, second);
-        roctxRangeStop(first);
-        roctxRangeStop(second);
-    }
+    include!("real/library.rs");
 }

@@ -91,18 +91,36 @@ pub fn compare(bindings: &Bindings) {
     }
 }
 
-/// The table of the crate is sorted, complete and right for the level that it is built for.
+/// The table of the crate is sorted and complete, right for each level, and the functions that differ between levels are
+/// in the list of forms: one form for each level, one address for each form, and for the other functions one address.
 ///
 /// # Panics
 /// If it is not.
 pub fn table(bindings: &Bindings) {
-    let declared: Vec<&str> = bindings.declared.iter().map(|(name, _)| *name).collect();
-    let covered: Vec<&str> = covered(bindings.functions, bindings.level).into_iter().collect();
-    assert_eq!(declared, covered);
-    let count = bindings.counts.iter().find(|(major, minor, _)| (*major, *minor) == bindings.level);
-    assert_eq!(count.map_or(0, |(.., count)| *count), covered.len());
     assert!(bindings.functions.is_sorted_by_key(|(name, ..)| name));
-    // Each has an address of its own.
-    let addresses: BTreeSet<usize> = bindings.declared.iter().map(|(_, address)| address.addr()).collect();
-    assert_eq!(addresses.len(), declared.len());
+    let mut addresses: BTreeMap<(&str, Option<usize>), usize> = BTreeMap::new();
+    for (level, declared) in &bindings.declared {
+        let names: Vec<&str> = declared.iter().map(|(name, _)| *name).collect();
+        let covered: Vec<&str> = covered(bindings.functions, *level).into_iter().collect();
+        assert_eq!(names, covered, "{level:?}");
+        let count = bindings.counts.iter().find(|(major, minor, _)| (*major, *minor) == *level);
+        assert_eq!(count.map_or(0, |(.., count)| *count), covered.len());
+        for (name, address) in declared {
+            let of_name = bindings.forms.iter().enumerate().filter(|(_, form)| form.4.contains(name));
+            let (forms, at_level): (Vec<_>, Vec<_>) = of_name.partition(|(_, form)| !(form.1..=form.2).contains(level));
+            let form = match (&forms[..], &at_level[..]) {
+                ([], []) => None,
+                (_, [(at, _)]) => Some(*at),
+                _ => panic!("{name} has {} forms at {level:?}", at_level.len()),
+            };
+            let known = addresses.entry((name, form)).or_insert(address.addr());
+            assert_eq!(*known, address.addr(), "{name} at {level:?} is generated twice");
+        }
+    }
+    let different: BTreeSet<usize> = addresses.values().copied().collect();
+    assert_eq!(different.len(), addresses.len(), "each function and form has an address of its own");
+    for form in bindings.forms {
+        assert!(form.4.is_sorted() && form.1 <= form.2);
+        assert!(form.3.contain_release(form.1) && form.3.contain_release(form.2), "{}", form.0);
+    }
 }

@@ -1,5 +1,5 @@
-//! The bindings are laid out as C's headers say: sizes, alignments, offsets of every field, every constant, for the
-//! level that the crate is built for.
+//! The bindings are laid out as C's headers say: sizes, alignments, offsets of every field, every constant, at every level
+//! with headers.
 
 use std::fmt::Write as _;
 use std::process::Command;
@@ -13,6 +13,8 @@ pub type Lines = Vec<String>;
 
 /// The C program of a level, and its counterpart.
 pub struct Proof {
+    /// The level.
+    pub level: (u32, u32),
     /// Prints the facts as the C compiler sees them.
     pub program: &'static str,
     /// The same facts of the bindings.
@@ -79,16 +81,21 @@ pub fn bits(name: &str, bytes: &[u8]) -> String {
     format!("bits {name}{}", set.map(|(at, byte)| format!(" {at}:{byte}")).collect::<String>())
 }
 
-/// Compiles the C program against the headers and compares what it prints with the bindings.
+/// Compiles the C programs against the headers and compares what they print with the bindings.
 ///
 /// # Panics
-/// If there is a difference, or the program does not compile.
-pub fn compare(bindings: &Bindings, proof: Option<Proof>) {
-    let level = format!("{}.{}", bindings.level.0, bindings.level.1);
-    let Some(proof) = proof else {
-        skipped(format_args!("{} of ROCm {level} has no headers at hand to prove the layout against", bindings.name));
-        return;
-    };
+/// If there is a difference, or a program does not compile.
+pub fn compare(bindings: &Bindings, proofs: &[Proof]) {
+    for ((major, minor), _) in &bindings.declared {
+        match proofs.iter().find(|proof| proof.level == (*major, *minor)) {
+            Some(proof) => compare_level(proof),
+            None => println!("{} of ROCm {major}.{minor} has no headers at hand", bindings.name),
+        }
+    }
+}
+
+fn compare_level(proof: &Proof) {
+    let level = format!("{}.{}", proof.level.0, proof.level.1);
     let include = trees().join(proof.tree).join(proof.include);
     if !include.is_dir() {
         skipped(format_args!("no headers in {} (`cargo xtask rocm fetch {}`)", include.display(), proof.tree));

@@ -8,6 +8,7 @@ use std::ffi::c_void;
 use std::path::{Path, PathBuf};
 
 pub mod child;
+pub mod forms;
 pub mod functions;
 pub mod layout;
 pub mod missing;
@@ -19,24 +20,65 @@ pub type Row = (&'static str, &'static str, Option<&'static str>);
 /// A real library: level, fetched tree, file.
 pub type Binary = ((u32, u32), &'static str, &'static str);
 
+/// The functions that a crate has at a level, with their addresses.
+pub type Declared = ((u32, u32), Vec<(&'static str, *const ())>);
+
+/// The form of functions that a module has and that is not the same at every level, with calls: the first level, and for each
+/// function whether a call with zeros for arguments is refused. Only a form that does not fit the library may be called.
+pub type Changed = ((u32, u32), Vec<(&'static str, fn() -> bool)>);
+
 /// What a crate says of its bindings.
 pub struct Bindings {
     /// The library's name in `api/presence.tsv`.
     pub name: &'static str,
-    /// The level that the crate is built for.
-    pub level: (u32, u32),
     /// `coverage::FUNCTIONS`.
     pub functions: &'static [Row],
     /// `coverage::COUNTS`.
     pub counts: &'static [(u32, u32, usize)],
+    /// `coverage::FORMS`.
+    pub forms: &'static [rocm_loader::Form],
     /// `coverage::NOT_EXPORTED`.
     pub not_exported: &'static [(&'static str, &'static [&'static str])],
-    /// The functions that the crate has at its level, with their addresses.
-    pub declared: Vec<(&'static str, *const ())>,
+    /// The functions of each level that the crate has by its features.
+    pub declared: Vec<Declared>,
     /// Functions in which the crate and AMD's packages differ, and why.
     pub exceptions: &'static [(&'static str, &'static str)],
     /// The real libraries.
     pub binaries: &'static [Binary],
+}
+
+/// Name and address of each function.
+#[macro_export]
+macro_rules! addresses {
+    ($($name:ident)*) => { vec![$((stringify!($name), $name as *const ())),*] };
+}
+
+/// Calls of functions, each with as many arguments as there are words in the parentheses.
+#[macro_export]
+macro_rules! changed {
+    ($($name:ident($($zero:ident)*))*) => {
+        vec![$((stringify!($name), (|| {
+            $(let $zero = ();)*
+            // SAFETY: called only if the form does not fit the library: then nothing is passed to it.
+            let answer = unsafe { $name($($crate::zero($zero)),*) };
+            $crate::is_refusal(&answer)
+        }) as fn() -> bool)),*]
+    };
+}
+
+/// All bytes zero.
+///
+/// # Safety
+/// The caller must ensure that this is a value of the type: of integers, pointers, and structs and unions of them.
+pub unsafe fn zero<T>((): ()) -> T {
+    // SAFETY: the caller's promise.
+    unsafe { std::mem::MaybeUninit::zeroed().assume_init() }
+}
+
+/// Whether this is what a call returns that does not reach the library, which has another form or none.
+pub fn is_refusal<T: rocm_loader::MissingValue + std::fmt::Debug>(answer: &T) -> bool {
+    let refusals = [rocm_loader::Missing::Release, rocm_loader::Missing::Symbol].map(T::missing);
+    refusals.iter().any(|refusal| format!("{answer:?}") == format!("{refusal:?}"))
 }
 
 /// Declares the tests of a `-sys` crate (or of one module of it):
@@ -59,9 +101,9 @@ macro_rules! bindings {
             use $($krate)::+ as bound;
             $crate::Bindings {
                 name: $name,
-                level: bound::API_LEVEL,
                 functions: &bound::coverage::FUNCTIONS,
                 counts: &bound::coverage::COUNTS,
+                forms: &bound::coverage::FORMS,
                 not_exported: &bound::coverage::NOT_EXPORTED,
                 declared: $generated::functions::functions(),
                 exceptions: $generated::functions::EXCEPTIONS,
@@ -71,7 +113,7 @@ macro_rules! bindings {
 
         #[test]
         fn layout_and_constants_are_those_of_the_headers() {
-            $crate::layout::compare(&bindings(), $generated::LAYOUT);
+            $crate::layout::compare(&bindings(), $generated::LAYOUTS);
         }
 
         #[test]
@@ -80,13 +122,20 @@ macro_rules! bindings {
         }
 
         #[test]
-        fn the_table_is_what_the_crate_has() {
+        fn the_table_is_what_the_modules_have() {
             $crate::functions::table(&bindings());
         }
 
         #[test]
         fn the_real_library_exports_what_is_declared() {
             $crate::symbols::compare(&bindings());
+        }
+
+        #[test]
+        fn forms_are_called_in_libraries_of_their_releases_only() {
+            use $($krate)::+ as bound;
+            let path = concat!(module_path!(), "::forms_are_called_in_libraries_of_their_releases_only");
+            $crate::forms::compare(&bindings(), &bound::BINDING, $generated::functions::changed(), path);
         }
 
         #[test]

@@ -22,7 +22,7 @@ pub fn exported(tree: &str, file: &str) -> Option<BTreeSet<String>> {
     Some(symbols.filter_map(|symbol| symbol.name().ok().map(str::to_owned)).collect())
 }
 
-/// Compares every real library that is at hand, whatever the level that the crate is built for: a declared function is
+/// Compares every real library that is at hand: a declared function is
 /// exported, or on the generated list of those that are not, and that list has no others.
 ///
 /// # Panics

@@ -37,7 +37,7 @@ const SAFE: [&str; 6] = ["hip", "hip-gl", "hiprtc", "hipblas", "hipblaslt", "hip
   cargo xtask test --all               everything: hours, 3.5 GB fetched, 35 GB on disk
   cargo xtask test --offline           without the network
   cargo xtask test --all --list        what there is
-  cargo xtask test level real          of all, steps with these words in their name
+  cargo xtask test hsa real            of all, steps with these words in their name
   cargo xtask test --rocm 7.2 real     on one ROCm release")]
 pub(crate) struct Args {
     /// Everything, not just the quick set
@@ -129,9 +129,7 @@ pub(crate) fn steps(offline: bool, releases: &[&'static Release]) -> Result<Vec<
     steps.push(Step::commands("rocm-sdk", about, sdk.into()));
     let raw = workspace::sys_crates()?;
     let raw: Vec<&str> = raw.iter().map(String::as_str).collect();
-    for level in &LEVELS[1..] {
-        steps.push(raw_at(level, &raw, offline));
-    }
+    steps.push(bindings(&raw, offline));
     for release in releases {
         steps.push(real(release, offline));
     }
@@ -185,15 +183,13 @@ fn fetch(release: &'static Release, sets: &'static [&'static str], offline: bool
     )
 }
 
-/// The raw bindings at one API level: they compile without warnings, and are what the headers, the packages and the
-/// libraries of that release say.
-fn raw_at(level: &str, raw: &[&str], offline: bool) -> Step {
+/// The raw bindings with the modules of all levels: they compile without warnings, and are what the headers, the packages
+/// and the libraries of each release say.
+fn bindings(raw: &[&str], offline: bool) -> Step {
     let mut command = checked_cargo("test", offline);
-    // One call for all crates: their levels are those of the crates that they use.
-    command.args(["--no-fail-fast", "--lib", "--tests"]).args(packages(raw));
-    command.args(["--no-default-features", "--features", &features(raw, level)]).env("RUSTFLAGS", "-D warnings");
-    let number = level.trim_start_matches("rocm-").replace('-', ".");
-    Step::command(format!("level {number}"), format!("every -sys crate at the API level of ROCm {number}"), command)
+    command.args(["--no-fail-fast", "--lib", "--tests", "--all-features"]).args(packages(raw));
+    command.env("RUSTFLAGS", "-D warnings");
+    Step::command("bindings", "every -sys crate at all API levels, which are in one program", command)
 }
 
 /// The condition that a release is there.
@@ -231,7 +227,7 @@ fn real(release: &'static Release, offline: bool) -> Step {
     compiled.args(["--features", "hiprtc/sim"]);
     let mut found = test(&ON_HIP);
     found.args(BUT_MISUSE);
-    // The -sys crates start the loader themselves, in the steps `level`.
+    // The -sys crates start the loader themselves, in the step `bindings`.
     let commands = vec![found, compiled];
     let about = format!("tests on the real libraries of ROCm {}, which find no GPU", release.name);
     Step::commands(format!("real {}", release.name), about, commands).when(fetched(release))
@@ -380,7 +376,7 @@ fn library(release: &'static Release, name: &'static str, offline: bool) -> Step
     })
 }
 
-/// The safe crates compile without warnings at every API level, the raw ones with none, and all with several at once.
+/// The safe and the raw crates compile without warnings at every API level alone, and all with several at once.
 fn levels(raw: &[&str], offline: bool) -> Step {
     let check = |names: &[&str], features: &str| {
         let mut command = checked_cargo("check", offline);
@@ -389,12 +385,12 @@ fn levels(raw: &[&str], offline: bool) -> Step {
         command
     };
     let mut commands: Vec<Command> = LEVELS.iter().map(|level| check(&SAFE, &features(&SAFE, level))).collect();
-    commands.push(check(raw, ""));
+    commands.extend(LEVELS.iter().map(|level| check(raw, &features(raw, level))));
     // Levels of different crates in one program, as Cargo unifies them.
     commands.push(check(&SAFE, "hip/rocm-5-7,hiprtc/rocm-6-2,hip/rocm-10-0"));
     commands.push(check(&SAFE, "hip/rocm-6-4,hip/rocm-7-2,hiprtc/rocm-6-4,hiprtc/rocm-7-2"));
     commands.push(check(raw, "hip-sys/rocm-10-0,hipblas-sys/rocm-5-7,hipsolver-sys/rocm-6-4,hipblaslt-sys/rocm-7-0"));
-    Step::commands("levels", "every API level of the safe crates, none, and several at once", commands)
+    Step::commands("levels", "every API level of the crates, none, and several at once", commands)
 }
 
 /// `cargo TASK` with what tests need in the environment.
@@ -473,7 +469,7 @@ mod tests {
         let steps = steps(true, &RELEASES.iter().collect::<Vec<_>>()).unwrap();
         let names: BTreeSet<&str> = steps.iter().map(Step::name).collect();
         assert_eq!(names.len(), steps.len());
-        for name in ["workspace", "rocm-sdk", "level 5.7", "level 10.0", "real 7.2"] {
+        for name in ["workspace", "rocm-sdk", "bindings", "levels", "real 7.2"] {
             assert!(names.contains(name), "{name} is not in {names:?}");
         }
     }

@@ -171,5 +171,86 @@ pub static FUNCTIONS: [(&str, &str, Option<&str>); 281] = [("amdsmi_alloc_fabric
     ("amdsmi_topo_get_link_type", "5.7", None), ("amdsmi_topo_get_link_weight", "5.7", None),
     ("amdsmi_topo_get_numa_node_number", "5.7", None), ("amdsmi_topo_get_p2p_status", "6.3", None)];
 
+/// The functions that are not the same at every level since they came, and so are in the modules of levels only: the
+/// first module that has a form, its first and last level, the releases whose ABI it has, and the names.
+pub static FORMS: [rocm_loader::Form; 20] = [
+    ("rocm_5_7", (5, 7), (5, 7), rocm_loader::Releases::new((0, 0), Some((6, 0))), &[
+        "amdsmi_get_clk_freq", "amdsmi_get_clock_info", "amdsmi_get_fw_info", "amdsmi_get_gpu_asic_info",
+        "amdsmi_get_gpu_board_info", "amdsmi_get_gpu_driver_version", "amdsmi_get_gpu_ecc_count",
+        "amdsmi_get_gpu_metrics_info", "amdsmi_get_gpu_pci_bandwidth", "amdsmi_get_gpu_process_info",
+        "amdsmi_get_gpu_process_list", "amdsmi_get_gpu_topo_numa_affinity", "amdsmi_get_gpu_total_ecc_count",
+        "amdsmi_get_gpu_vram_usage", "amdsmi_get_lib_version", "amdsmi_get_minmax_bandwith_between_processors",
+        "amdsmi_get_pcie_link_caps", "amdsmi_get_pcie_link_status", "amdsmi_get_power_info",
+        "amdsmi_get_utilization_count", "amdsmi_topo_get_link_type"]),
+    ("rocm_5_7", (5, 7), (6, 2), rocm_loader::Releases::new((0, 0), Some((6, 3))), &[
+        "amdsmi_get_gpu_event_notification"]),
+    ("rocm_5_7", (5, 7), (6, 3), rocm_loader::Releases::new((0, 0), Some((6, 4))), &[
+        "amdsmi_get_gpu_vbios_info"]),
+    ("rocm_5_7", (5, 7), (6, 4), rocm_loader::Releases::new((0, 0), Some((7, 0))), &[
+        "amdsmi_get_gpu_compute_process_info", "amdsmi_get_gpu_compute_process_info_by_pid",
+        "amdsmi_get_gpu_device_bdf", "amdsmi_get_processor_handle_from_bdf"]),
+    ("rocm_5_7", (5, 7), (7, 0), rocm_loader::Releases::new((0, 0), Some((7, 1))), &[
+        "amdsmi_get_gpu_od_volt_info", "amdsmi_get_processor_type", "amdsmi_set_gpu_clk_range"]),
+    ("rocm_6_2", (6, 2), (6, 2), rocm_loader::Releases::new((6, 0), Some((6, 3))), &[
+        "amdsmi_get_clock_info", "amdsmi_get_cpucore_handles", "amdsmi_get_cpusocket_handles", "amdsmi_get_fw_info",
+        "amdsmi_get_gpu_asic_info", "amdsmi_get_gpu_board_info", "amdsmi_get_gpu_metrics_info",
+        "amdsmi_get_gpu_process_list", "amdsmi_get_gpu_vram_info", "amdsmi_get_link_metrics", "amdsmi_get_pcie_info",
+        "amdsmi_get_utilization_count", "amdsmi_reset_gpu_compute_partition", "amdsmi_reset_gpu_memory_partition",
+        "amdsmi_set_gpu_compute_partition"]),
+    ("rocm_6_2", (6, 2), (6, 3), rocm_loader::Releases::new((6, 0), Some((6, 4))), &[
+        "amdsmi_get_gpu_driver_info", "amdsmi_get_power_info", "amdsmi_set_gpu_memory_partition"]),
+    ("rocm_6_2", (6, 2), (6, 4), rocm_loader::Releases::new((6, 0), Some((7, 0))), &[
+        "amdsmi_get_gpu_pm_metrics_info", "amdsmi_get_gpu_reg_table_info", "amdsmi_get_lib_version",
+        "amdsmi_get_soc_pstate", "amdsmi_get_xgmi_plpd", "amdsmi_topo_get_link_type"]),
+    ("rocm_6_2", (6, 2), (7, 0), rocm_loader::Releases::new((6, 0), Some((7, 1))), &[
+        "amdsmi_get_gpu_ras_feature_info", "amdsmi_get_processor_handles_by_type",
+        "amdsmi_set_cpu_pwr_efficiency_mode"]),
+    ("rocm_6_2", (6, 2), (10, 0), rocm_loader::Releases::new((6, 0), None), &[
+        "amdsmi_get_clk_freq", "amdsmi_get_gpu_ecc_count", "amdsmi_get_gpu_pci_bandwidth",
+        "amdsmi_get_gpu_topo_numa_affinity", "amdsmi_get_gpu_total_ecc_count", "amdsmi_get_gpu_vram_usage"]),
+    ("rocm_6_3", (6, 3), (6, 3), rocm_loader::Releases::new((6, 3), Some((6, 4))), &[
+        "amdsmi_get_fw_info", "amdsmi_get_gpu_accelerator_partition_profile", "amdsmi_get_gpu_asic_info",
+        "amdsmi_get_gpu_board_info", "amdsmi_get_gpu_metrics_info", "amdsmi_get_gpu_process_list",
+        "amdsmi_get_gpu_vram_info", "amdsmi_get_pcie_info", "amdsmi_get_violation_status"]),
+    ("rocm_6_3", (6, 3), (6, 4), rocm_loader::Releases::new((6, 3), Some((7, 0))), &[
+        "amdsmi_get_gpu_event_notification", "amdsmi_get_link_metrics", "amdsmi_get_link_topology_nearest",
+        "amdsmi_topo_get_p2p_status"]),
+    ("rocm_6_3", (6, 3), (7, 0), rocm_loader::Releases::new((6, 3), Some((7, 1))), &[
+        "amdsmi_free_name_value_pairs", "amdsmi_get_clock_info"]),
+    ("rocm_6_3", (6, 3), (10, 0), rocm_loader::Releases::new((6, 3), None), &[
+        "amdsmi_get_cpucore_handles", "amdsmi_get_utilization_count", "amdsmi_set_gpu_compute_partition"]),
+    ("rocm_6_4", (6, 4), (6, 4), rocm_loader::Releases::new((6, 4), Some((7, 0))), &[
+        "amdsmi_get_gpu_asic_info", "amdsmi_get_gpu_board_info", "amdsmi_get_gpu_metrics_info",
+        "amdsmi_get_gpu_vbios_info", "amdsmi_get_gpu_vram_info", "amdsmi_get_power_info", "amdsmi_get_power_info_v2",
+        "amdsmi_get_violation_status"]),
+    ("rocm_6_4", (6, 4), (7, 0), rocm_loader::Releases::new((6, 4), Some((7, 1))), &[
+        "amdsmi_get_fw_info", "amdsmi_get_gpu_accelerator_partition_profile",
+        "amdsmi_get_gpu_accelerator_partition_profile_config", "amdsmi_get_gpu_cper_entries",
+        "amdsmi_get_gpu_enumeration_info", "amdsmi_get_gpu_memory_partition_config", "amdsmi_get_gpu_process_list",
+        "amdsmi_get_pcie_info"]),
+    ("rocm_6_4", (6, 4), (10, 0), rocm_loader::Releases::new((6, 4), None), &[
+        "amdsmi_get_gpu_driver_info", "amdsmi_set_gpu_memory_partition"]),
+    ("rocm_7_0", (7, 0), (7, 0), rocm_loader::Releases::new((7, 0), Some((7, 1))), &[
+        "amdsmi_get_gpu_asic_info", "amdsmi_get_gpu_compute_process_info", "amdsmi_get_gpu_compute_process_info_by_pid",
+        "amdsmi_get_gpu_device_bdf", "amdsmi_get_gpu_metrics_info", "amdsmi_get_gpu_vbios_info",
+        "amdsmi_get_link_metrics", "amdsmi_get_link_topology_nearest", "amdsmi_get_power_info",
+        "amdsmi_get_processor_handle_from_bdf", "amdsmi_gpu_driver_reload"]),
+    ("rocm_7_0", (7, 0), (10, 0), rocm_loader::Releases::new((7, 0), None), &[
+        "amdsmi_get_gpu_board_info", "amdsmi_get_gpu_event_notification", "amdsmi_get_gpu_pm_metrics_info",
+        "amdsmi_get_gpu_reg_table_info", "amdsmi_get_gpu_vram_info", "amdsmi_get_lib_version", "amdsmi_get_soc_pstate",
+        "amdsmi_get_violation_status", "amdsmi_get_xgmi_plpd", "amdsmi_topo_get_link_type",
+        "amdsmi_topo_get_p2p_status"]),
+    ("rocm_10_0", (10, 0), (10, 0), rocm_loader::Releases::new((10, 0), None), &[
+        "amdsmi_get_clock_info", "amdsmi_get_fw_info", "amdsmi_get_gpu_accelerator_partition_profile",
+        "amdsmi_get_gpu_accelerator_partition_profile_config", "amdsmi_get_gpu_asic_info",
+        "amdsmi_get_gpu_compute_process_info", "amdsmi_get_gpu_compute_process_info_by_pid",
+        "amdsmi_get_gpu_cper_entries", "amdsmi_get_gpu_device_bdf", "amdsmi_get_gpu_enumeration_info",
+        "amdsmi_get_gpu_memory_partition_config", "amdsmi_get_gpu_metrics_info", "amdsmi_get_gpu_od_volt_info",
+        "amdsmi_get_gpu_process_list", "amdsmi_get_gpu_ras_feature_info", "amdsmi_get_gpu_vbios_info",
+        "amdsmi_get_link_metrics", "amdsmi_get_link_topology_nearest", "amdsmi_get_pcie_info", "amdsmi_get_power_info",
+        "amdsmi_get_processor_handle_from_bdf", "amdsmi_get_processor_handles_by_type", "amdsmi_get_processor_type",
+        "amdsmi_set_cpu_pwr_efficiency_mode"]),
+];
+
 /// Functions that the headers declare and the real library lacks, with the releases of which that is known.
 pub static NOT_EXPORTED: [(&str, &[&str]); 0] = [];

@@ -259,6 +259,40 @@ pub static FUNCTIONS: [(&str, &str, Option<&str>); 539] = [("hipApiName", "5.7",
     ("hipUserObjectCreate", "5.7", None), ("hipUserObjectRelease", "5.7", None), ("hipUserObjectRetain", "5.7", None),
     ("hipWaitExternalSemaphoresAsync", "5.7", None)];
 
+/// The functions that are not the same at every level since they came, and so are in the modules of levels only: the
+/// first module that has a form, its first and last level, the releases whose ABI it has, and the names.
+pub static FORMS: [rocm_loader::Form; 7] = [
+    ("rocm_5_7", (5, 7), (5, 7), rocm_loader::Releases::new((0, 0), Some((6, 0))), &[
+        "hipChooseDevice", "hipDrvMemcpy2DUnaligned", "hipDrvMemcpy3D", "hipDrvMemcpy3DAsync",
+        "hipExternalMemoryGetMappedBuffer", "hipGetDeviceProperties", "hipGraphAddExternalSemaphoresSignalNode",
+        "hipGraphAddExternalSemaphoresWaitNode", "hipGraphExecExternalSemaphoresSignalNodeSetParams",
+        "hipGraphExecExternalSemaphoresWaitNodeSetParams", "hipGraphExternalSemaphoresSignalNodeGetParams",
+        "hipGraphExternalSemaphoresSignalNodeSetParams", "hipGraphExternalSemaphoresWaitNodeGetParams",
+        "hipGraphExternalSemaphoresWaitNodeSetParams", "hipGraphKernelNodeGetAttribute",
+        "hipGraphKernelNodeSetAttribute", "hipImportExternalMemory", "hipImportExternalSemaphore", "hipMemcpyParam2D",
+        "hipMemcpyParam2DAsync", "hipPointerGetAttributes", "hipSignalExternalSemaphoresAsync",
+        "hipWaitExternalSemaphoresAsync"]),
+    ("rocm_5_7", (5, 7), (6, 4), rocm_loader::Releases::new((0, 0), Some((7, 0))), &[
+        "hipCtxGetApiVersion"]),
+    ("rocm_6_2", (6, 2), (6, 4), rocm_loader::Releases::new((6, 0), Some((7, 0))), &[
+        "hipDrvGraphAddMemsetNode", "hipGraphKernelNodeGetAttribute", "hipGraphKernelNodeSetAttribute"]),
+    ("rocm_6_2", (6, 2), (10, 0), rocm_loader::Releases::new((6, 0), None), &[
+        "hipDrvMemcpy2DUnaligned", "hipDrvMemcpy3D", "hipDrvMemcpy3DAsync", "hipExternalMemoryGetMappedBuffer",
+        "hipGraphAddExternalSemaphoresSignalNode", "hipGraphAddExternalSemaphoresWaitNode",
+        "hipGraphExecExternalSemaphoresSignalNodeSetParams", "hipGraphExecExternalSemaphoresWaitNodeSetParams",
+        "hipGraphExternalSemaphoresSignalNodeGetParams", "hipGraphExternalSemaphoresSignalNodeSetParams",
+        "hipGraphExternalSemaphoresWaitNodeGetParams", "hipGraphExternalSemaphoresWaitNodeSetParams",
+        "hipImportExternalMemory", "hipImportExternalSemaphore", "hipMemcpyParam2D", "hipMemcpyParam2DAsync",
+        "hipPointerGetAttributes", "hipSignalExternalSemaphoresAsync", "hipWaitExternalSemaphoresAsync"]),
+    ("rocm_6_3", (6, 3), (6, 4), rocm_loader::Releases::new((6, 3), Some((7, 0))), &[
+        "hipDrvGraphExecMemsetNodeSetParams"]),
+    ("rocm_6_4", (6, 4), (6, 4), rocm_loader::Releases::new((6, 4), Some((7, 0))), &[
+        "hipDeviceGetTexture1DLinearMaxWidth"]),
+    ("rocm_7_0", (7, 0), (10, 0), rocm_loader::Releases::new((7, 0), None), &[
+        "hipCtxGetApiVersion", "hipDeviceGetTexture1DLinearMaxWidth", "hipDrvGraphAddMemsetNode",
+        "hipDrvGraphExecMemsetNodeSetParams", "hipGraphKernelNodeGetAttribute", "hipGraphKernelNodeSetAttribute"]),
+];
+
 /// Functions that the headers declare and the real library lacks, with the releases of which that is known.
 pub static NOT_EXPORTED: [(&str, &[&str]); 11] = [("hipDeviceGetTexture1DLinearMaxWidth", &["6.4"]),
     ("hipExternalMemoryGetMappedMipmappedArray", &["6.4", "7.2"]),

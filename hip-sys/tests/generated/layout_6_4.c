@@ -1139,15 +1139,6 @@ int main(void) {
   CONSTANT(hipMemAllocationGranularityRecommended);
   TYPE("hipMemAllocationGranularity_flags", hipMemAllocationGranularity_flags);
   TYPE("hipMemAllocationHandleType", hipMemAllocationHandleType);
-  TYPE("hipMemAllocationProp", hipMemAllocationProp);
-  FIELD("hipMemAllocationProp", hipMemAllocationProp, type);
-  FIELD("hipMemAllocationProp", hipMemAllocationProp, requestedHandleType);
-  FIELD("hipMemAllocationProp", hipMemAllocationProp, location);
-  FIELD("hipMemAllocationProp", hipMemAllocationProp, win32HandleMetaData);
-  FIELD("hipMemAllocationProp", hipMemAllocationProp, allocFlags);
-  FIELD("hipMemAllocationProp", hipMemAllocationProp, allocFlags.compressionType);
-  FIELD("hipMemAllocationProp", hipMemAllocationProp, allocFlags.gpuDirectRDMACapable);
-  FIELD("hipMemAllocationProp", hipMemAllocationProp, allocFlags.usage);
   TYPE("hipMemAllocationType", hipMemAllocationType);
   CONSTANT(hipMemAllocationTypeInvalid);
   CONSTANT(hipMemAllocationTypeMax);

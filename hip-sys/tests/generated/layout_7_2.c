@@ -1128,14 +1128,6 @@ int main(void) {
   CONSTANT(hipLaunchAttributeMemSyncDomainMap);
   CONSTANT(hipLaunchAttributePriority);
   CONSTANT(hipLaunchAttributeSynchronizationPolicy);
-  TYPE("hipLaunchAttributeValue", hipLaunchAttributeValue);
-  FIELD("hipLaunchAttributeValue", hipLaunchAttributeValue, pad);
-  FIELD("hipLaunchAttributeValue", hipLaunchAttributeValue, accessPolicyWindow);
-  FIELD("hipLaunchAttributeValue", hipLaunchAttributeValue, cooperative);
-  FIELD("hipLaunchAttributeValue", hipLaunchAttributeValue, priority);
-  FIELD("hipLaunchAttributeValue", hipLaunchAttributeValue, syncPolicy);
-  FIELD("hipLaunchAttributeValue", hipLaunchAttributeValue, memSyncDomainMap);
-  FIELD("hipLaunchAttributeValue", hipLaunchAttributeValue, memSyncDomain);
   TYPE("hipLaunchAttribute_st", struct hipLaunchAttribute_st);
   FIELD("hipLaunchAttribute_st", struct hipLaunchAttribute_st, id);
   FIELD("hipLaunchAttribute_st", struct hipLaunchAttribute_st, pad);

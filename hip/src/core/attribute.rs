@@ -14,10 +14,17 @@ pub struct DeviceAttribute(hipDeviceAttribute_t);
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FunctionAttribute(hipFunction_attribute);
 
+mod raw {
+    pub(super) use hip_sys::*;
+    // In 7.0 it had another number.
+    #[cfg(feature = "rocm-7-1")]
+    pub(super) use hip_sys::rocm_7_1::hipDeviceAttributePciChipId;
+}
+
 macro_rules! attributes {
     ($type:ident: $($(#[$meta:meta])* $name:ident = $raw:ident;)*) => {
         impl $type {
-            $($(#[$meta])* #[doc = concat!("\n\n`", stringify!($raw), "`")] pub const $name: Self = Self(hip_sys::$raw);)*
+            $($(#[$meta])* #[doc = concat!("\n\n`", stringify!($raw), "`")] pub const $name: Self = Self(raw::$raw);)*
 
             #[allow(unused_doc_comments, reason = "conditions come with the documentation")]
             /// All that this API level has a name for, in no order that means something.

@@ -9,6 +9,7 @@ pub(crate) mod call;
 pub(crate) mod context;
 pub mod device;
 pub(crate) mod error;
+pub(crate) mod forms;
 pub(crate) mod geometry;
 pub(crate) mod later;
 pub(crate) mod lock;

@@ -33,6 +33,11 @@ pub(crate) const GRAPHS_KEEP_THEIR_MEMORY: Releases = Releases::before(6, 0);
 /// Test: `gpu::memory_views::the_runtime_knows_what_an_address_is_of`.
 pub(crate) const MEMORY_TYPES_HAVE_OLD_NUMBERS: Releases = Releases::before(6, 0);
 
+/// Before 6.0: several structures are shorter; see `core/forms.rs`.
+///
+/// Test: `gpu::memory_views::the_runtime_knows_what_an_address_is_of`.
+pub(crate) const STRUCTURES_ARE_SHORT: Releases = Releases::before(6, 0);
+
 /// Before 6.0: `hipIpcOpenMemHandle` refuses the flag that later releases require.
 ///
 /// Test: `gpu::memory_ipc::a_buffer_is_used_by_two_processes`.

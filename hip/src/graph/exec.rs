@@ -354,7 +354,9 @@ impl GraphExec {
         let _exclusive = exclusive();
         let status = with_signal(semaphore, value, |parameters| {
             // SAFETY: the graph is alive and the node is one of its signals; the runtime copies the parameters, and the semaphore is kept.
-            unsafe { hip_sys::hipGraphExecExternalSemaphoresSignalNodeSetParams(self.raw, node.raw, parameters) }
+            unsafe {
+                crate::core::forms::hipGraphExecExternalSemaphoresSignalNodeSetParams(self.raw, node.raw, parameters)
+            }
         });
         check(status, "hipGraphExecExternalSemaphoresSignalNodeSetParams", || format!("{semaphore:?} with {value}"))
     }
@@ -376,7 +378,9 @@ impl GraphExec {
         let _exclusive = exclusive();
         let status = with_wait(semaphore, value, |parameters| {
             // SAFETY: as of a signal.
-            unsafe { hip_sys::hipGraphExecExternalSemaphoresWaitNodeSetParams(self.raw, node.raw, parameters) }
+            unsafe {
+                crate::core::forms::hipGraphExecExternalSemaphoresWaitNodeSetParams(self.raw, node.raw, parameters)
+            }
         });
         check(status, "hipGraphExecExternalSemaphoresWaitNodeSetParams", || format!("{semaphore:?} for {value}"))
     }

@@ -1,15 +1,15 @@
 //! What the runtime knows of an address.
 
-use std::mem::offset_of;
 use std::ptr;
 
-use hip_sys::{hipMemoryType, hipPointerAttribute_t};
+use hip_sys::rocm_6_2::{hipMemoryType, hipPointerAttribute_t};
 
 use super::DevicePtr;
 use crate::core::backend::runtime;
 use crate::core::call::check;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result, Status};
+use crate::core::forms;
 use crate::core::releases::MEMORY_TYPES_HAVE_OLD_NUMBERS;
 
 /// What kind of memory an address is of ([`PointerAttributes`]).
@@ -95,17 +95,13 @@ impl<T> DevicePtr<T> {
         let mut raw = hipPointerAttribute_t::default();
         let pointer = ptr::with_exposed_provenance(self.address() as usize);
         // SAFETY: `raw` is valid for a write; the runtime looks the address up, and follows it nowhere.
-        let status = unsafe { hip_sys::hipPointerGetAttributes(&mut raw, pointer) };
+        let status = unsafe { forms::hipPointerGetAttributes(&mut raw, pointer) };
         match check(status, "hipPointerGetAttributes", || format!("{self:?}")) {
             // As releases before 6.0 say it.
             Err(error) if error.status() == Some(Status::INVALID_VALUE) => return Ok(None),
             other => other?,
         }
-        // Its name differs by the level of hip-sys, which may be higher than this crate's; its place does not.
-        const { assert!(offset_of!(hipPointerAttribute_t, device) == size_of::<hipMemoryType>()) };
-        // SAFETY: the number of this size that comes before the device, which the runtime has set, or zero.
-        let number = unsafe { (&raw const raw).cast::<hipMemoryType>().read() };
-        let Some(kind) = kind(number, MEMORY_TYPES_HAVE_OLD_NUMBERS.in_use())? else { return Ok(None) };
+        let Some(kind) = kind(raw.type_, MEMORY_TYPES_HAVE_OLD_NUMBERS.in_use())? else { return Ok(None) };
         Ok(Some(PointerAttributes {
             kind,
             device: Device::get(usize::try_from(raw.device).unwrap_or(usize::MAX))?,

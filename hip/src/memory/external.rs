@@ -10,7 +10,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use bytemuck::Pod;
-use hip_sys::{
+use hip_sys::rocm_6_2::{
     hipExternalMemory_t, hipExternalMemoryBufferDesc, hipExternalMemoryDedicated, hipExternalMemoryHandleDesc,
     hipExternalMemoryHandleDesc_handle, hipExternalMemoryHandleTypeOpaqueFd, hipExternalSemaphore_t,
     hipExternalSemaphoreHandleDesc, hipExternalSemaphoreHandleDesc_handle, hipExternalSemaphoreHandleTypeOpaqueFd,
@@ -21,6 +21,7 @@ use crate::core::call::check;
 use crate::core::context;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
+use crate::core::forms;
 use crate::core::later;
 use crate::memory::{Allocation, DeviceBuffer, Keeper, Owner, byte_len};
 use crate::stream::Stream;
@@ -99,7 +100,6 @@ impl ExternalMemory {
         not_empty("the size of imported memory", bytes)?;
         device.activate()?;
         let descriptor = Descriptor::new(fd);
-        #[allow(clippy::needless_update, reason = "there are more fields since 6.2")]
         let description = hipExternalMemoryHandleDesc {
             type_: hipExternalMemoryHandleTypeOpaqueFd,
             handle: hipExternalMemoryHandleDesc_handle { fd: descriptor.raw() },
@@ -109,7 +109,7 @@ impl ExternalMemory {
         };
         let mut raw: hipExternalMemory_t = ptr::null_mut();
         // SAFETY: `raw` is valid for a write, the description for a read; the caller vouches for the descriptor.
-        let status = unsafe { hip_sys::hipImportExternalMemory(&mut raw, &description) };
+        let status = unsafe { forms::hipImportExternalMemory(&mut raw, &description) };
         let asked = || format!("{bytes} bytes by descriptor {} on device {}", descriptor.raw(), device.index());
         check(status, "hipImportExternalMemory", asked)?;
         Ok(Self { raw, device: *device, bytes, descriptor: Some(descriptor) })
@@ -143,7 +143,6 @@ impl ExternalMemory {
         }
         let device = self.device;
         device.activate()?;
-        #[allow(clippy::needless_update, reason = "there are more fields since 6.2")]
         // All of it: copies by HIP 6 begin where the mapping does in the memory, not where it says.
         let description = hipExternalMemoryBufferDesc {
             offset: 0,
@@ -152,7 +151,7 @@ impl ExternalMemory {
         };
         let mut pointer: *mut c_void = ptr::null_mut();
         // SAFETY: `pointer` is valid for a write, the description for a read, and the memory is ours.
-        let status = unsafe { hip_sys::hipExternalMemoryGetMappedBuffer(&mut pointer, self.raw, &description) };
+        let status = unsafe { forms::hipExternalMemoryGetMappedBuffer(&mut pointer, self.raw, &description) };
         check(status, "hipExternalMemoryGetMappedBuffer", || format!("{} bytes", self.bytes))?;
         let mapped = Mapped { address: pointer.expose_provenance(), memory: self };
         let owner = Owner::Keeper(Box::new(mapped));
@@ -268,7 +267,7 @@ impl ExternalSemaphore {
         };
         let mut raw: hipExternalSemaphore_t = ptr::null_mut();
         // SAFETY: `raw` is valid for a write, the description for a read; the caller vouches for the descriptor.
-        let status = unsafe { hip_sys::hipImportExternalSemaphore(&mut raw, &description) };
+        let status = unsafe { forms::hipImportExternalSemaphore(&mut raw, &description) };
         let asked = || format!("{kind:?} by descriptor {} on device {}", fd.as_raw_fd(), device.index());
         check(status, "hipImportExternalSemaphore", asked)?;
         let _ = fd.into_raw_fd();
@@ -315,7 +314,7 @@ impl Stream {
         parameters.params.fence.value = value;
         self.inner.submit(&[semaphore.access()], None, |stream| {
             // SAFETY: one semaphore, alive as long as work uses it, and its parameters, valid for a read.
-            let status = unsafe { hip_sys::hipSignalExternalSemaphoresAsync(&semaphore.raw(), &parameters, 1, stream) };
+            let status = unsafe { forms::hipSignalExternalSemaphoresAsync(&semaphore.raw(), &parameters, 1, stream) };
             check(status, "hipSignalExternalSemaphoresAsync", || format!("{semaphore:?} with {value}"))
         })
     }
@@ -331,7 +330,7 @@ impl Stream {
         parameters.params.fence.value = value;
         let queued = self.inner.submit_held(&[semaphore.access()], None, |stream| {
             // SAFETY: one semaphore, alive as long as work uses it, and its parameters, valid for a read.
-            let status = unsafe { hip_sys::hipWaitExternalSemaphoresAsync(&semaphore.raw(), &parameters, 1, stream) };
+            let status = unsafe { forms::hipWaitExternalSemaphoresAsync(&semaphore.raw(), &parameters, 1, stream) };
             check(status, "hipWaitExternalSemaphoresAsync", || format!("{semaphore:?} for {value}"))
         });
         queued.map(drop)

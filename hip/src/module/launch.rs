@@ -263,7 +263,7 @@ impl LaunchAttributes {
     fn raw(self) -> smallvec::SmallVec<[hip_sys::hipLaunchAttribute; 2]> {
         let attribute = |id, value: i32| {
             let mut attribute = hip_sys::hipLaunchAttribute { id, ..Default::default() };
-            attribute.anon_1.val = hip_sys::hipLaunchAttributeValue::default();
+            attribute.anon_1.val = hip_sys::rocm_7_0::hipLaunchAttributeValue::default();
             // Both attributes are an `int` at the start of the union.
             attribute.anon_1.val.priority = value;
             attribute

@@ -1,6 +1,6 @@
 //! Attributes of streams.
 
-use hip_sys::{hipLaunchAttributeSynchronizationPolicy, hipLaunchAttributeValue, hipSynchronizationPolicy};
+use hip_sys::rocm_7_1::{hipLaunchAttributeSynchronizationPolicy, hipLaunchAttributeValue, hipSynchronizationPolicy};
 
 use super::Stream;
 use crate::core::call::check;

@@ -6,7 +6,9 @@ use std::ffi::{CStr, c_int, c_uint, c_void};
 use std::mem::transmute;
 use std::ptr::NonNull;
 use std::slice;
-use std::sync::{Mutex, OnceLock};
+use std::sync::Mutex;
+#[cfg(feature = "sim")]
+use std::sync::OnceLock;
 
 use hip::sys::*;
 use rocm_loader::{Binding, Provider};
@@ -60,19 +62,24 @@ pub(crate) fn is_there() -> bool {
     unsafe { count(&mut devices) == hipSuccess && devices > 0 }
 }
 
-/// A function of the runtime that does the work: ROCm's, else the software GPU's.
-fn below(name: &CStr) -> Option<NonNull<c_void>> {
-    static LIBRARY: Binding = Binding::new(&rocm_loader::libraries::AMDHIP64);
+/// The runtime that does the work: ROCm's.
+static LIBRARY: Binding = Binding::new(&rocm_loader::libraries::AMDHIP64);
+
+/// Whether it is the software GPU instead.
+#[cfg(feature = "sim")]
+fn is_sim() -> bool {
     static SIM: OnceLock<bool> = OnceLock::new();
-    let sim = *SIM.get_or_init(|| {
-        cfg!(feature = "sim")
-            && (std::env::var_os("HIP_RS_BACKEND").is_some_and(|backend| backend == "sim") || LIBRARY.load().is_err())
-    });
+    *SIM.get_or_init(|| {
+        std::env::var_os("HIP_RS_BACKEND").is_some_and(|backend| backend == "sim") || LIBRARY.load().is_err()
+    })
+}
+
+/// A function of that runtime.
+fn below(name: &CStr) -> Option<NonNull<c_void>> {
     #[cfg(feature = "sim")]
-    if sim {
+    if is_sim() {
         return hip_sim::provider().symbol(name);
     }
-    let _ = sim;
     LIBRARY.symbol(name)
 }
 
@@ -82,6 +89,14 @@ pub(crate) struct Recorder;
 impl Provider for Recorder {
     fn name(&self) -> &str {
         "a recorder"
+    }
+
+    fn release(&self) -> Option<(u32, u32)> {
+        #[cfg(feature = "sim")]
+        if is_sim() {
+            return hip_sim::provider().release();
+        }
+        LIBRARY.abi().map(|abi| abi.first)
     }
 
     fn symbol(&self, name: &CStr) -> Option<NonNull<c_void>> {

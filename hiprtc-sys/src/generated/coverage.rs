@@ -30,5 +30,14 @@ pub static FUNCTIONS: [(&str, &str, Option<&str>); 18] = [("hiprtcAddNameExpress
     ("hiprtcLinkAddFile", "5.7", None), ("hiprtcLinkComplete", "5.7", None), ("hiprtcLinkCreate", "5.7", None),
     ("hiprtcLinkDestroy", "5.7", None), ("hiprtcVersion", "5.7", None)];
 
+/// The functions that are not the same at every level since they came, and so are in the modules of levels only: the
+/// first module that has a form, its first and last level, the releases whose ABI it has, and the names.
+pub static FORMS: [rocm_loader::Form; 2] = [
+    ("rocm_5_7", (5, 7), (6, 3), rocm_loader::Releases::new((0, 0), Some((6, 4))), &[
+        "hiprtcLinkAddData", "hiprtcLinkAddFile", "hiprtcLinkCreate"]),
+    ("rocm_6_4", (6, 4), (10, 0), rocm_loader::Releases::new((6, 4), None), &[
+        "hiprtcLinkAddData", "hiprtcLinkAddFile", "hiprtcLinkCreate"]),
+];
+
 /// Functions that the headers declare and the real library lacks, with the releases of which that is known.
 pub static NOT_EXPORTED: [(&str, &[&str]); 0] = [];

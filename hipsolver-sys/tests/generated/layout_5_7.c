@@ -33,13 +33,6 @@ int main(void) {
   CONSTANT(HIPSOLVER_EIG_TYPE_1);
   CONSTANT(HIPSOLVER_EIG_TYPE_2);
   CONSTANT(HIPSOLVER_EIG_TYPE_3);
-  CONSTANT(HIPSOLVER_FILL_MODE_LOWER);
-  CONSTANT(HIPSOLVER_FILL_MODE_UPPER);
-  CONSTANT(HIPSOLVER_OP_C);
-  CONSTANT(HIPSOLVER_OP_N);
-  CONSTANT(HIPSOLVER_OP_T);
-  CONSTANT(HIPSOLVER_SIDE_LEFT);
-  CONSTANT(HIPSOLVER_SIDE_RIGHT);
   CONSTANT(HIPSOLVER_STATUS_ALLOC_FAILED);
   CONSTANT(HIPSOLVER_STATUS_ARCH_MISMATCH);
   CONSTANT(HIPSOLVER_STATUS_EXECUTION_FAILED);
@@ -56,11 +49,8 @@ int main(void) {
   TYPE("hipsolverEigMode_t", hipsolverEigMode_t);
   TYPE("hipsolverEigRange_t", hipsolverEigRange_t);
   TYPE("hipsolverEigType_t", hipsolverEigType_t);
-  TYPE("hipsolverFillMode_t", hipsolverFillMode_t);
   TYPE("hipsolverGesvdjInfo_t", hipsolverGesvdjInfo_t);
   TYPE("hipsolverHandle_t", hipsolverHandle_t);
-  TYPE("hipsolverOperation_t", hipsolverOperation_t);
-  TYPE("hipsolverSideMode_t", hipsolverSideMode_t);
   TYPE("hipsolverStatus_t", hipsolverStatus_t);
   TYPE("hipsolverSyevjInfo_t", hipsolverSyevjInfo_t);
   CONSTANT(hipsolverVersionMajor);

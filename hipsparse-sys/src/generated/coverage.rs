@@ -279,5 +279,22 @@ pub static FUNCTIONS: [(&str, &str, Option<&str>); 552] = [("hipsparseAxpby", "5
     ("hipsparseZhybmv", "5.7", None), ("hipsparseZnnz", "5.7", None), ("hipsparseZnnz_compress", "5.7", None),
     ("hipsparseZsctr", "5.7", None)];
 
+/// The functions that are not the same at every level since they came, and so are in the modules of levels only: the
+/// first module that has a form, its first and last level, the releases whose ABI it has, and the names.
+pub static FORMS: [rocm_loader::Form; 2] = [
+    ("rocm_5_7", (5, 7), (5, 7), rocm_loader::Releases::new((0, 0), Some((6, 0))), &[
+        "hipsparseCreateDnMat", "hipsparseDnMatGet", "hipsparseSpGEMM_compute", "hipsparseSpGEMM_copy",
+        "hipsparseSpGEMM_workEstimation", "hipsparseSpGEMMreuse_compute", "hipsparseSpGEMMreuse_copy",
+        "hipsparseSpGEMMreuse_nnz", "hipsparseSpGEMMreuse_workEstimation", "hipsparseSpMM", "hipsparseSpMM_bufferSize",
+        "hipsparseSpMM_preprocess", "hipsparseSpMV", "hipsparseSpMV_bufferSize", "hipsparseSpMV_preprocess",
+        "hipsparseSpSV_solve"]),
+    ("rocm_6_2", (6, 2), (10, 0), rocm_loader::Releases::new((6, 0), None), &[
+        "hipsparseCreateDnMat", "hipsparseDnMatGet", "hipsparseSpGEMM_compute", "hipsparseSpGEMM_copy",
+        "hipsparseSpGEMM_workEstimation", "hipsparseSpGEMMreuse_compute", "hipsparseSpGEMMreuse_copy",
+        "hipsparseSpGEMMreuse_nnz", "hipsparseSpGEMMreuse_workEstimation", "hipsparseSpMM", "hipsparseSpMM_bufferSize",
+        "hipsparseSpMM_preprocess", "hipsparseSpMV", "hipsparseSpMV_bufferSize", "hipsparseSpMV_preprocess",
+        "hipsparseSpSV_solve"]),
+];
+
 /// Functions that the headers declare and the real library lacks, with the releases of which that is known.
 pub static NOT_EXPORTED: [(&str, &[&str]); 0] = [];

@@ -151,7 +151,6 @@ int main(void) {
   TYPE("hipsparseSpMMAlg_t", hipsparseSpMMAlg_t);
   TYPE("hipsparseSpMVAlg_t", hipsparseSpMVAlg_t);
   TYPE("hipsparseSpMatAttribute_t", hipsparseSpMatAttribute_t);
-  TYPE("hipsparseSpMatDescr_t", hipsparseSpMatDescr_t);
   TYPE("hipsparseSpSMAlg_t", hipsparseSpSMAlg_t);
   TYPE("hipsparseSpSMDescr_t", hipsparseSpSMDescr_t);
   TYPE("hipsparseSpSVAlg_t", hipsparseSpSVAlg_t);

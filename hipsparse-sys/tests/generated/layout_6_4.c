@@ -127,7 +127,6 @@ int main(void) {
   TYPE("hipsparseColorInfo_t", hipsparseColorInfo_t);
   TYPE("hipsparseConstDnMatDescr_t", hipsparseConstDnMatDescr_t);
   TYPE("hipsparseConstDnVecDescr_t", hipsparseConstDnVecDescr_t);
-  TYPE("hipsparseConstSpMatDescr_t", hipsparseConstSpMatDescr_t);
   TYPE("hipsparseConstSpVecDescr_t", hipsparseConstSpVecDescr_t);
   TYPE("hipsparseCsr2CscAlg_t", hipsparseCsr2CscAlg_t);
   TYPE("hipsparseDenseToSparseAlg_t", hipsparseDenseToSparseAlg_t);
@@ -155,7 +154,6 @@ int main(void) {
   TYPE("hipsparseSpMMAlg_t", hipsparseSpMMAlg_t);
   TYPE("hipsparseSpMVAlg_t", hipsparseSpMVAlg_t);
   TYPE("hipsparseSpMatAttribute_t", hipsparseSpMatAttribute_t);
-  TYPE("hipsparseSpMatDescr_t", hipsparseSpMatDescr_t);
   TYPE("hipsparseSpSMAlg_t", hipsparseSpSMAlg_t);
   TYPE("hipsparseSpSMDescr_t", hipsparseSpSMDescr_t);
   TYPE("hipsparseSpSVAlg_t", hipsparseSpSVAlg_t);

@@ -36,5 +36,10 @@ pub static FUNCTIONS: [(&str, &str, Option<&str>); 32] = [("hipsparseLtDenseDesc
     ("hipsparseLtSpMMAPrune2", "6.3", None), ("hipsparseLtSpMMAPruneCheck", "6.3", None),
     ("hipsparseLtSpMMAPruneCheck2", "6.3", None), ("hipsparseLtStructuredDescriptorInit", "6.3", None)];
 
+/// The functions that are not the same at every level since they came, and so are in the modules of levels only: the
+/// first module that has a form, its first and last level, the releases whose ABI it has, and the names.
+pub static FORMS: [rocm_loader::Form; 0] = [
+];
+
 /// Functions that the headers declare and the real library lacks, with the releases of which that is known.
 pub static NOT_EXPORTED: [(&str, &[&str]); 0] = [];

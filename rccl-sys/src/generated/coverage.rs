@@ -70,6 +70,40 @@ pub static FUNCTIONS: [(&str, &str, Option<&str>); 113] = [("ncclAllGather", "5.
     ("pncclResetDebugInit", "7.0", Some("10.0")), ("pncclScatter", "5.7", Some("10.0")),
     ("pncclSend", "5.7", Some("10.0"))];
 
+/// The functions that are not the same at every level since they came, and so are in the modules of levels only: the
+/// first module that has a form, its first and last level, the releases whose ABI it has, and the names.
+pub static FORMS: [rocm_loader::Form; 9] = [
+    ("rocm_5_7", (5, 7), (5, 7), rocm_loader::Releases::new((0, 0), Some((6, 0))), &[
+        "ncclCommInitRankMulti", "pncclCommInitRankMulti", "pncclGetError"]),
+    ("rocm_5_7", (5, 7), (7, 2), rocm_loader::Releases::new((0, 0), Some((10, 0))), &[
+        "pncclAllGather", "pncclAllReduce", "pncclAllToAll", "pncclAllToAllv", "pncclBcast", "pncclBroadcast",
+        "pncclCommAbort", "pncclCommCount", "pncclCommCuDevice", "pncclCommDestroy", "pncclCommGetAsyncError",
+        "pncclCommInitAll", "pncclCommInitRank", "pncclCommUserRank", "pncclGather", "pncclGetErrorString",
+        "pncclGetUniqueId", "pncclGetVersion", "pncclGroupEnd", "pncclGroupStart", "pncclRecv",
+        "pncclRedOpCreatePreMulSum", "pncclRedOpDestroy", "pncclReduce", "pncclReduceScatter", "pncclScatter",
+        "pncclSend"]),
+    ("rocm_6_2", (6, 2), (6, 4), rocm_loader::Releases::new((6, 0), Some((7, 0))), &[
+        "ncclCommInitRankConfig", "ncclCommSplit", "pncclCommInitRankConfig", "pncclCommSplit"]),
+    ("rocm_6_2", (6, 2), (7, 2), rocm_loader::Releases::new((6, 0), Some((10, 0))), &[
+        "pncclCommDeregister", "pncclCommFinalize", "pncclCommRegister", "pncclGetLastError", "pncclMemAlloc",
+        "pncclMemFree"]),
+    ("rocm_6_4", (6, 4), (7, 2), rocm_loader::Releases::new((6, 4), Some((10, 0))), &[
+        "pncclGroupSimulateEnd"]),
+    ("rocm_7_0", (7, 0), (7, 0), rocm_loader::Releases::new((7, 0), Some((7, 1))), &[
+        "ncclCommInitRankConfig", "ncclCommInitRankScalable", "ncclCommSplit", "pncclCommInitRankConfig",
+        "pncclCommInitRankScalable", "pncclCommSplit"]),
+    ("rocm_7_0", (7, 0), (7, 2), rocm_loader::Releases::new((7, 0), Some((10, 0))), &[
+        "pncclResetDebugInit"]),
+    ("rocm_7_1", (7, 1), (7, 2), rocm_loader::Releases::new((7, 1), Some((10, 0))), &[
+        "ncclCommInitRankConfig", "ncclCommInitRankScalable", "ncclCommShrink", "ncclCommSplit",
+        "ncclCommWindowDeregister", "ncclCommWindowRegister", "pncclAllReduceWithBias", "pncclCommInitRankConfig",
+        "pncclCommInitRankScalable", "pncclCommShrink", "pncclCommSplit", "pncclCommWindowDeregister",
+        "pncclCommWindowRegister"]),
+    ("rocm_10_0", (10, 0), (10, 0), rocm_loader::Releases::new((10, 0), None), &[
+        "ncclCommInitRankConfig", "ncclCommInitRankScalable", "ncclCommShrink", "ncclCommSplit",
+        "ncclCommWindowDeregister", "ncclCommWindowRegister"]),
+];
+
 /// Functions that the headers declare and the real library lacks, with the releases of which that is known.
 pub static NOT_EXPORTED: [(&str, &[&str]); 44] = [("pncclAllGather", &["5.7", "7.2"]),
     ("pncclAllReduce", &["5.7", "7.2"]), ("pncclAllReduceWithBias", &["7.2"]), ("pncclAllToAll", &["5.7", "7.2"]),

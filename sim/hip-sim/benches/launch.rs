@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::ptr::null_mut;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 const CODE: &[u8] = include_bytes!("../tests/kernels/basic.gfx90a.co");
 

@@ -2,7 +2,7 @@
 
 use amdgpu_sim::Arch;
 use amdgpu_sim::image::{ChannelOrder, ChannelType, Format, Kind, Layout};
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 use crate::runtime::Device;
 use crate::status::{Outcome, Refusal};

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
 
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 use crate::graph::{self, Graph, Operation};
 use crate::queue::{QueueKey, this_thread};

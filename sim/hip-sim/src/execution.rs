@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use hip_sys::{hipError_t, hipErrorContextIsDestroyed, hipErrorInvalidHandle};
+use hip_sys::rocm_7_2::{hipError_t, hipErrorContextIsDestroyed, hipErrorInvalidHandle};
 
 use crate::queue::{Order, Point, Priority, QueueKey, Scope, Work};
 use crate::runtime::{Event, Record, Runtime};

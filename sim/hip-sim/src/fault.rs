@@ -4,7 +4,7 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::sync::{Mutex, PoisonError};
 
-use hip_sys::hipError_t;
+use hip_sys::rocm_7_2::hipError_t;
 
 /// A command that failed: the status that HIP has for it, and the simulator's text.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use amdgpu_sim::image::{IMAGE_WORDS, SAMPLER_WORDS};
 use amdgpu_sim::{Agents, AllocKind, Request, Rights};
-use hip_sys::{hipErrorOutOfMemory, hipResourceDesc, hipResourceViewDesc, hipTextureDesc};
+use hip_sys::rocm_7_2::{hipErrorOutOfMemory, hipResourceDesc, hipResourceViewDesc, hipTextureDesc};
 
 use crate::runtime::Runtime;
 use crate::status::Refusal;

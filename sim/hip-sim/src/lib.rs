@@ -4,7 +4,7 @@
 //! and no ROCm installed. It runs the machine code of real AMD GPUs: gfx90a (MI200) and gfx942 (MI300).
 //!
 //! ```
-//! use hip_sys::*;
+//! use hip_sys::rocm_7_2::*;
 //!
 //! hip_sys::set_provider(hip_sim::provider())?;
 //! let (mut buffer, mut back) = (std::ptr::null_mut(), [0_u32; 4]);

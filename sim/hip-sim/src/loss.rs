@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use amdgpu_sim::Fault;
-use hip_sys::{hipError_t, hipErrorUnknown, hipStream_t};
+use hip_sys::rocm_7_2::{hipError_t, hipErrorUnknown, hipStream_t};
 
 use crate::fault::Failure;
 use crate::queue::Scope;

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use amdgpu_sim::image::{Kind, Layout};
-use hip_sys::{hipErrorInvalidValue, hipErrorOutOfMemory};
+use hip_sys::rocm_7_2::{hipErrorInvalidValue, hipErrorOutOfMemory};
 
 use crate::api::memory::{allocate, make_room};
 use crate::array::{Array, Channels, shape};

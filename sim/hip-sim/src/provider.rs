@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_void};
 use std::ptr::NonNull;
 use std::sync::OnceLock;
 
-use hip_sys::{hipError_t, hipErrorNotSupported};
+use hip_sys::rocm_7_2::{hipError_t, hipErrorNotSupported};
 use rocm_loader::Provider;
 
 use crate::api::{self, Function};
@@ -92,6 +92,10 @@ pub fn is_supported(name: &str) -> bool {
 impl Provider for Simulator {
     fn name(&self) -> &str {
         "hip-sim (software GPU)"
+    }
+
+    fn release(&self) -> Option<(u32, u32)> {
+        Some(api::device::RELEASE)
     }
 
     fn symbol(&self, name: &CStr) -> Option<NonNull<c_void>> {

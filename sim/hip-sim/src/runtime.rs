@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 use amdgpu_sim::{Gpu, Memory};
-use hip_sys::{hipErrorContextIsDestroyed, hipErrorInitializationError, hipErrorInvalidDevice, hipStream_t};
+use hip_sys::rocm_7_2::{hipErrorContextIsDestroyed, hipErrorInitializationError, hipErrorInvalidDevice, hipStream_t};
 
 #[cfg(target_os = "linux")]
 use crate::api::external::ExternalMemory;

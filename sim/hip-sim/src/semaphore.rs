@@ -13,7 +13,7 @@ use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
 use std::os::unix::fs::FileExt as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use hip_sys::{hipErrorInvalidValue, hipErrorUnknown};
+use hip_sys::rocm_7_2::{hipErrorInvalidValue, hipErrorUnknown};
 
 use crate::fault::Failure;
 use crate::patience::Patience;

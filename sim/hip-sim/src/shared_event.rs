@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use amdgpu_sim::{Agents, AllocKind, MemoryError, PAGE, Physical, Rights};
-use hip_sys::hipErrorUnknown;
+use hip_sys::rocm_7_2::hipErrorUnknown;
 
 use crate::fault::{Failure, remember};
 use crate::queue::{Order, Point, Priority, QueueKey, Work};

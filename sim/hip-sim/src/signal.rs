@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use amdgpu_sim::MemoryError;
-use hip_sys::{
+use hip_sys::rocm_7_2::{
     hipErrorIllegalAddress, hipErrorInvalidValue, hipStreamWaitValueAnd, hipStreamWaitValueEq, hipStreamWaitValueGte,
     hipStreamWaitValueNor,
 };

@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hip_sys::{hipError_t, hipErrorNotInitialized, hipErrorNotReady, hipSuccess};
+use hip_sys::rocm_7_2::{hipError_t, hipErrorNotInitialized, hipErrorNotReady, hipSuccess};
 
 use crate::fault::{self, Failure};
 

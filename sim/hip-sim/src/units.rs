@@ -5,7 +5,7 @@
 
 use std::ffi::c_int;
 
-use hip_sys::{hipError_t, hipErrorInvalidValue};
+use hip_sys::rocm_7_2::{hipError_t, hipErrorInvalidValue};
 
 use crate::status::{Refusal, ensure};
 

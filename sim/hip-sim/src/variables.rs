@@ -1,7 +1,7 @@
 //! Managed variables of code: one piece of memory for the host and all devices, with a pointer to it in each device's code.
 
 use amdgpu_sim::{CodeObject, MemoryError};
-use hip_sys::hipErrorInvalidImage;
+use hip_sys::rocm_7_2::hipErrorInvalidImage;
 
 use crate::api::memory::{free_managed, managed};
 use crate::runtime::Runtime;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use amdgpu_sim::{Agents, MemoryError, PAGE, Physical, Rights};
-use hip_sys::{hipErrorInvalidValue, hipErrorNotSupported, hipErrorOutOfMemory, hipErrorUnknown};
+use hip_sys::rocm_7_2::{hipErrorInvalidValue, hipErrorNotSupported, hipErrorOutOfMemory, hipErrorUnknown};
 
 use crate::handles::{Handles, Kind as HandleKind};
 use crate::memory::{Block, Kind};

@@ -11,7 +11,7 @@ use std::os::unix::fs::FileExt as _;
 use std::ptr::{null, null_mut};
 
 use common::*;
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 const BAD: hipError_t = hipErrorInvalidValue;
 

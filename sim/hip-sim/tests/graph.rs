@@ -9,7 +9,7 @@ use std::ptr::{null, null_mut, without_provenance_mut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use common::*;
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());

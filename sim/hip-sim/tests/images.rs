@@ -8,7 +8,7 @@ use std::ptr::{null, null_mut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use common::*;
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 /// `hip/tests/kernels/images.hip`.
 const IMAGES: &[u8] = include_bytes!("../../../hip/tests/kernels/images.gfx90a.co");

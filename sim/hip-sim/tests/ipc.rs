@@ -7,9 +7,9 @@ use std::process::Command;
 use std::ptr::null_mut;
 
 use common::*;
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
-const FLAGS: u32 = if hip_sys::API_LEVEL.0 >= 6 { 1 } else { 0 };
+const FLAGS: u32 = 1;
 
 fn share(ptr: *mut std::ffi::c_void) -> hipIpcMemHandle_t {
     let mut handle = hipIpcMemHandle_t::default();

@@ -6,7 +6,7 @@ use std::ffi::{c_char, c_void};
 use std::ptr::{null, null_mut};
 
 use common::*;
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 const BAD: hipError_t = hipErrorInvalidValue;
 

@@ -6,7 +6,7 @@ use std::ffi::c_void;
 use std::ptr::{null_mut, without_provenance_mut};
 
 use common::*;
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 fn pool() -> hipMemPool_t {
     start();

@@ -7,7 +7,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use common::*;
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 const BAD: hipError_t = hipErrorInvalidValue;
 

@@ -8,7 +8,7 @@ use std::ptr::null_mut;
 
 use hip::sys::{HIP_R_32F, HIP_R_64F};
 use hip::{Device, DeviceBuffer};
-use hipsparse_sys::*;
+use hipsparse_sys::rocm_6_4::*;
 use support::libraries::elsewhere;
 use support::numbers::{assert_close, raw, singles, values};
 

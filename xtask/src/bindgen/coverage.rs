@@ -44,9 +44,13 @@ const PAGE: &str = "\
 
 Written by `cargo xtask bindgen`. `cargo xtask ci` runs it again and compares.
 
-A column is an API level: the ROCm release that a crate is built for, selected by its feature `rocm-MAJOR-MINOR`. A
-number counts the functions (constants, structs and unions) that the crate has at that level. A cell is empty if the
-library is not part of that release, or if no declarations of it were available.
+A column is an API level: a ROCm release, whose interface is in the module `rocm_MAJOR_MINOR`. A feature of that name adds the
+module and changes nothing else. The crate's root has what is the same in every release since it was added; what AMD
+changed or removed is in the modules only. Such a function checks the library and does not call one of another release:
+it returns an error status, and `symbol_error` returns the module to use. A release newer than 10.0 counts as 10.0.
+
+A number counts the functions (constants, structs and unions) of a level. A cell is empty if the library is not part of
+that release, or if no declarations of it were available.
 
 *Declared after* names the source of a level's declarations:
 
@@ -116,6 +120,21 @@ fn library(text: &mut String, row: &Row<'_>, not_exported: &NotExported) -> Resu
     lines.extend(by_reason("Declared differently by those packages", library.mistaken));
     if !lines.is_empty() {
         write!(text, "\n{}\n", lines.join("\n"))?;
+    }
+    let kept = library.as_newest.iter().map(|(name, (major, minor), why)| {
+        format!("- `{name}` is at {major}.{minor} and newer as at the newest level, for the ABI is the same: {why}.")
+    });
+    let kept =
+        kept.chain(library.one_enum.iter().map(|(name, why)| format!("- `{name}` is one type at all levels: {why}.")));
+    let kept = kept.chain(
+        library
+            .same
+            .iter()
+            .map(|(name, other)| format!("- `{name}` is `{other}`, which took its place and has its layout.")),
+    );
+    let kept: Vec<String> = kept.collect();
+    if !kept.is_empty() {
+        write!(text, "\n{}\n", kept.join("\n"))?;
     }
     let mut lacking: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for binary in library.binaries {

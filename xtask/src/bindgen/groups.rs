@@ -18,16 +18,32 @@ pub(crate) fn give_text(surface: &mut Surface, header: &str) {
     }
     let is_function = |name: &str| matches!(surface.get(name), Some(Kind::Function(_)));
     let mut pointers: BTreeMap<String, String> = BTreeMap::new();
+    let mut moves: Vec<(String, String, String)> = Vec::new();
     for group in groups(header, is_function) {
         let Some((first, others)) = group.split_first() else { continue };
-        for other in others {
-            pointers.insert(other.clone(), format!("As {first}(){}.", difference(first, other)));
+        // Half precision often comes first, and single precision is what people look for.
+        let searched = others.iter().find(|other| {
+            let own_text = surface.get(*other).is_some_and(|kind| kind.docs().is_some());
+            !own_text
+                && difference(first, other) == ", for single precision"
+                && difference(other, first).contains("half")
+        });
+        let searched = searched.unwrap_or(first);
+        if let (Some(text), true) = (surface.get(first).and_then(Kind::docs), searched != first) {
+            moves.push((first.clone(), searched.clone(), text));
+        }
+        for other in group.iter().filter(|other| *other != searched) {
+            pointers.insert(other.clone(), format!("As {searched}(){}.", difference(searched, other)));
         }
     }
     for (name, kind) in surface.iter() {
         if matches!(kind, Kind::Function(_)) && kind.docs().is_none() && !pointers.contains_key(name) {
             pointers.extend(after_its_name(name, is_function).map(|text| (name.clone(), text)));
         }
+    }
+    for (from, to, text) in moves {
+        surface.get_mut(&from).into_iter().for_each(Kind::unsay);
+        surface.get_mut(&to).into_iter().for_each(|kind| kind.say(&text));
     }
     for (name, text) in pointers {
         if let Some(kind) = surface.get_mut(&name).filter(|kind| kind.docs().is_none()) {
@@ -192,6 +208,16 @@ mod tests {
         assert_eq!(text("Csscal").unwrap(), "As Sscal().");
         assert_eq!(text("Dscal_64").unwrap(), "As Sscal(), for double precision, with 64-bit integers.");
         assert_eq!(text("Zscal"), None);
+    }
+
+    #[test]
+    fn the_text_is_at_the_form_that_people_look_for() {
+        let header = "/*! @{ */\nint Hgemm(int n);\nint Sgemm(int n);\nint Dgemm(int n);\n//! @}\n";
+        let names = [("Hgemm", Some("multiplies")), ("Sgemm", None), ("Dgemm", None)];
+        let text = |name| text_of(header, &names, name).unwrap();
+        assert_eq!(text("Sgemm"), "multiplies");
+        assert_eq!(text("Hgemm"), "As Sgemm(), for half precision.");
+        assert_eq!(text("Dgemm"), "As Sgemm(), for double precision.");
     }
 
     #[test]

@@ -29,6 +29,11 @@ pub(crate) fn files(
             let ours = &levels[level];
             surface.retain(|name, kind| ours.get(name).is_some_and(|our| our.shape() == kind.shape()));
         }
+        // Headers of the release declare these in another way.
+        surface.retain(|name, kind| {
+            !library.as_newest.iter().any(|(of, ..)| of == name)
+                || levels[level].get(name).is_some_and(|our| our.shape() == kind.shape())
+        });
         let text = texts.get(level).map_or("", String::as_str);
         let mut writer = Writer { surface: &surface, names: CNames::new(text), c: String::new(), rust: String::new() };
         writer.all()?;
@@ -38,39 +43,34 @@ pub(crate) fn files(
             PathBuf::from(format!("{stem}.c")),
             format!("{HEADER}{C_START}{includes}{C_MACROS}{}  return 0;\n}}\n", writer.c),
         );
-        let start = RUST_START.replace("@PATH@", &library.path());
+        let start = RUST_START.replace("@PATH@", &format!("{}::{}", library.path(), level.module()));
         files.insert(PathBuf::from(format!("{stem}.rs")), format!("{HEADER}{start}{}}}\n", writer.rust));
     }
     files.insert("mod.rs".into(), format!("{HEADER}{}", modules(library, &sources.headers)));
     Ok(files)
 }
 
-/// Declares the level that the crate is built for, and its C program.
+/// Declares the C programs of the levels that the crate has by its features.
 fn modules(library: &Library, headers: &BTreeMap<Level, Surface>) -> String {
-    let mut text = String::from("pub(crate) mod functions;\n\nuse sys_testing::layout::Proof;\n\n");
-    let mut conditions = Vec::new();
+    let mut text = String::from("pub(crate) mod functions;\nmod names;\n");
+    let mut rows = String::new();
     for level in headers.keys() {
         let Some(of) = library.headers_of(*level) else { continue };
-        let next = level.next().map(|next| format!("not(feature = \"{}\")", next.feature()));
-        let from = (*level > Level::first()).then(|| format!("feature = \"{}\"", level.feature()));
-        let parts: Vec<String> = from.into_iter().chain(next).collect();
-        let condition = match &parts[..] {
-            [only] => only.clone(),
-            _ => format!("all({})", parts.join(", ")),
-        };
-        let stem = stem(*level);
-        text += &format!(
-            "#[cfg({condition})]\nmod {stem};\n#[cfg({condition})]\npub(crate) const LAYOUT: Option<Proof> = Some(Proof {{\n    \
-             program: include_str!(\"{stem}.c\"),\n    lines: {stem}::lines,\n    tree: \"{}\",\n    include: \"{}\",\n    shims: &{:?},\n    cplusplus: {},\n}});\n",
-            of.tree, of.include, library.shims, library.cplusplus
+        let (stem, condition) = (stem(*level), format!("#[cfg(feature = \"{}\")]", level.feature()));
+        text += &format!("{condition}\nmod {stem};\n");
+        rows += &format!(
+            "    {condition}\n    Proof {{\n        level: ({}, {}),\n        program: include_str!(\"{stem}.c\"),\n        \
+             lines: {stem}::lines,\n        tree: \"{}\",\n        include: \"{}\",\n        shims: &{:?},\n        \
+             cplusplus: {},\n    }},\n",
+            level.major(),
+            level.minor(),
+            of.tree,
+            of.include,
+            library.shims,
+            library.cplusplus
         );
-        conditions.push(condition);
     }
-    if conditions.is_empty() {
-        return text + "pub(crate) const LAYOUT: Option<Proof> = None;\n";
-    }
-    text += &format!("#[cfg(not(any({})))]\n", conditions.join(", "));
-    text + "pub(crate) const LAYOUT: Option<Proof> = None;\n"
+    text + "\nuse sys_testing::layout::Proof;\n\npub(crate) const LAYOUTS: &[Proof] = &[\n" + &rows + "];\n"
 }
 
 fn stem(level: Level) -> String {

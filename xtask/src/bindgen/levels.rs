@@ -61,6 +61,17 @@ impl Level {
         Level::all().find(|level| level.number() == number)
     }
 
+    /// The first release whose ABI may be that of this level and not that of the one before: a major release changes it.
+    pub(crate) fn abi_start(self) -> (u32, u32) {
+        let before = self.0.checked_sub(1).map(|at| LEVELS[at].major);
+        if before == Some(self.major()) { self.number() } else { (self.major(), 0) }
+    }
+
+    /// The name of the level's module.
+    pub(crate) fn module(self) -> String {
+        format!("rocm_{}_{}", self.major(), self.minor())
+    }
+
     /// Release under `api/` that witnesses this level, for the libraries that it has.
     pub(crate) fn witness(self) -> &'static str {
         LEVELS[self.0].witness

@@ -35,6 +35,14 @@ pub(crate) struct Library {
     pub(crate) uses: &'static [&'static str],
     /// Its status types, with what a call returns when the library or the function is missing.
     pub(crate) statuses: &'static [Status],
+    /// Enums of which single constants got other values, and which stay one type all the same, and why.
+    pub(crate) one_enum: &'static [(&'static str, &'static str)],
+    /// Types and constants that older releases declare in another way with the same ABI: from a level on they are what they
+    /// are at the newest. Name, level, how the older declaration differs.
+    pub(crate) as_newest: &'static [(&'static str, (u32, u32), &'static str)],
+    /// Structs that are laid out as a type of another library, which took their place, and that are names of it here: the
+    /// struct and the other.
+    pub(crate) same: &'static [(&'static str, &'static str)],
     /// Types of results for which the crate says by hand what a call returns that finds no function.
     pub(crate) results_by_hand: &'static [&'static str],
     /// Names that the headers replace by a macro, in every release that the packages cover: the package's, the
@@ -72,6 +80,8 @@ pub(crate) struct Status {
     pub(crate) ty: &'static str,
     pub(crate) library_missing: &'static str,
     pub(crate) symbol_missing: &'static str,
+    /// The library is of a release whose function of that name has other parameters.
+    pub(crate) other_release: &'static str,
 }
 
 /// Headers of one level.
@@ -126,7 +136,11 @@ impl Headers {
 
 impl Status {
     pub(crate) const fn new(ty: &'static str, library_missing: &'static str, symbol_missing: &'static str) -> Status {
-        Status { ty, library_missing, symbol_missing }
+        Status { ty, library_missing, symbol_missing, other_release: symbol_missing }
+    }
+
+    pub(crate) const fn other_release(self, other_release: &'static str) -> Status {
+        Status { other_release, ..self }
     }
 }
 
@@ -154,6 +168,9 @@ impl Library {
         allow: "",
         uses: &[],
         statuses: &[],
+        one_enum: &[],
+        as_newest: &[],
+        same: &[],
         results_by_hand: &[],
         renames: &[],
         leave_out: &[],
@@ -164,6 +181,12 @@ impl Library {
         binaries: &[],
         topics: &[],
     };
+
+    /// Whether an enum stays one type when a constant of it gets another value. A status is an answer: nothing is called
+    /// with it.
+    pub(crate) fn keeps(&self, name: &str) -> bool {
+        self.statuses.iter().any(|status| status.ty == name) || self.one_enum.iter().any(|(of, _)| *of == name)
+    }
 
     /// The file that a function goes to.
     pub(crate) fn topic(&self, function: &str) -> &'static str {

@@ -1,5 +1,4 @@
-//! From the headers of some levels and the facts of others to every item at every level, then to one list in which an
-//! item has a variant for each range of levels over which it is the same.
+//! From the headers of some levels and the facts of others to every item at every level.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,9 +26,6 @@ pub(crate) struct Sources {
     pub(crate) beyond: Vec<&'static str>,
     /// Items of other libraries, with the Rust path of the library.
     pub(crate) foreign: BTreeMap<String, String>,
-    /// Since when each of them is there, if it is still: a crate's own level may be lower than that of the crate that
-    /// it shares types with, never higher.
-    pub(crate) foreign_since: BTreeMap<String, Level>,
     /// The constants of their enums.
     pub(crate) foreign_constants: BTreeMap<String, Vec<String>>,
     /// Those of them that are second names.
@@ -44,27 +40,8 @@ pub(crate) struct Sources {
     pub(crate) written: BTreeMap<Level, Surface>,
 }
 
-/// An item over a range of levels, both ends included.
-#[derive(Debug, Clone)]
-pub(crate) struct Variant {
-    pub(crate) from: Level,
-    pub(crate) to: Level,
-    pub(crate) kind: Kind,
-}
-
-/// All variants of every item, oldest first.
-pub(crate) type Merged = BTreeMap<String, Vec<Variant>>;
-
-/// Since when an item is there without a hole, if it still is.
-pub(crate) fn since(variants: &[Variant]) -> Option<Level> {
-    let mut since = variants.last().filter(|last| last.to == Level::last())?.from;
-    for variant in variants.iter().rev().skip(1) {
-        if variant.to.next() == Some(since) {
-            since = variant.from;
-        }
-    }
-    Some(since)
-}
+/// In the text of a declaration that the packages alone witness.
+pub(crate) const NO_HEADER: &str = "no C header of that release was at hand";
 
 /// The items of every level that is known.
 pub(crate) fn levels(sources: &Sources) -> Result<BTreeMap<Level, Surface>> {
@@ -128,7 +105,7 @@ fn by_names(sources: &Sources, level: Level) -> Result<Surface> {
 }
 
 /// Copies an item and all that it mentions and that is not there yet.
-fn take_all(name: &str, from: &Surface, into: &mut Surface) {
+pub(crate) fn take_all(name: &str, from: &Surface, into: &mut Surface) {
     let Some(kind) = from.get(name) else { return };
     into.insert(name.to_owned(), kind.clone());
     for used in uses(kind) {
@@ -209,9 +186,7 @@ fn without_headers(sources: &Sources, level: Level) -> Result<Surface> {
                 true => " The place of its anonymous union is inferred: the packages do not tell.",
                 false => "",
             };
-            kind.say(&format!(
-                "Declared as in AMD's Python packages of ROCm {level}: no C header of that release was at hand.{inferred}"
-            ));
+            kind.say(&format!("Declared as in AMD's Python packages of ROCm {level}: {NO_HEADER}.{inferred}"));
         }
     }
     // C's own types, which no package lists.
@@ -350,53 +325,9 @@ impl Sources {
     }
 }
 
-/// One list of all levels.
-pub(crate) fn merge(levels: &BTreeMap<Level, Surface>) -> Merged {
-    let mut merged = Merged::new();
-    let names: BTreeSet<&String> = levels.values().flat_map(|surface| surface.keys()).collect();
-    for name in names {
-        let mut variants: Vec<Variant> = Vec::new();
-        for (&level, surface) in levels {
-            let Some(kind) = surface.get(name) else { continue };
-            match variants.last_mut() {
-                Some(last) if last.to.next() == Some(level) && last.kind.shape() == kind.shape() => {
-                    last.to = level;
-                    // The newest text rules.
-                    if kind.docs().is_some() || last.kind.docs().is_none() {
-                        last.kind = kind.clone();
-                    }
-                }
-                _ => variants.push(Variant { from: level, to: level, kind: kind.clone() }),
-            }
-        }
-        merged.insert(name.clone(), variants);
-    }
-    merged
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn constant(value: u32, doc: &str) -> Kind {
-        let value = proc_macro2::Literal::u32_unsuffixed(value);
-        Kind::Const(syn::parse_quote!(#[doc = #doc] pub const A: c_uint = #value;), None, 0)
-    }
-
-    #[test]
-    fn a_changed_item_has_a_variant_for_each_range() {
-        let mut levels = BTreeMap::new();
-        for level in Level::all().skip(1) {
-            let value = if level.major() < 7 { 1 } else { 2 };
-            let mut surface = Surface::default();
-            surface.insert("A".to_owned(), constant(value, &level.to_string()));
-            levels.insert(level, surface);
-        }
-        let merged = merge(&levels);
-        let ranges: Vec<String> =
-            merged["A"].iter().map(|v| format!("{}-{} {:?}", v.from, v.to, v.kind.docs())).collect();
-        assert_eq!(ranges, ["6.2-6.4 Some(\"6.4\")", "7.0-10.0 Some(\"10.0\")"]);
-    }
 
     fn level(major: u32, minor: u32) -> Level {
         Level::of((major, minor)).unwrap()
@@ -416,7 +347,6 @@ mod tests {
             absent: Vec::new(),
             beyond: Vec::new(),
             foreign: BTreeMap::new(),
-            foreign_since: BTreeMap::new(),
             foreign_constants: BTreeMap::new(),
             foreign_types: BTreeMap::new(),
             headers: headers.iter().map(|(level, text)| (*level, items(text))).collect(),
@@ -443,25 +373,11 @@ mod tests {
                        pub struct S { pub x: u8 } pub struct T { pub x: u16 }";
 
     #[test]
-    fn an_item_is_there_since_its_last_hole() {
-        let variant = |from, to| Variant { from, to, kind: Kind::Alias(String::new()) };
-        let holed =
-            [variant(level(5, 7), level(6, 2)), variant(level(6, 4), level(7, 0)), variant(level(7, 1), level(10, 0))];
-        assert_eq!(since(&holed), Some(level(6, 4)));
-        assert_eq!(since(&holed[..2]), None);
-    }
-
-    #[test]
     fn between_two_levels_is_what_they_have_in_common() {
         let found = levels(&sources(&[(level(6, 4), OLD), (level(7, 1), NEW)])).unwrap();
         // `uses` goes with the type that changed.
         assert_eq!(names_of(&found[&level(7, 0)]), ["S", "same"]);
         assert_eq!(found.keys().copied().collect::<Vec<_>>(), [level(6, 4), level(7, 0), level(7, 1)]);
-        // An item that is unknown in between has a hole, not one long range.
-        let merged = merge(&found);
-        let ranges = |name: &str| merged[name].iter().map(|v| (v.from, v.to)).collect::<Vec<_>>();
-        assert_eq!(ranges("same"), [(level(6, 4), level(7, 1))]);
-        assert_eq!(ranges("uses"), [(level(6, 4), level(6, 4)), (level(7, 1), level(7, 1))]);
     }
 
     #[test]

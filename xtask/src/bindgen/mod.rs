@@ -12,6 +12,7 @@ mod cross_check;
 mod doxygen;
 mod emit;
 mod facts;
+mod forms;
 mod groups;
 mod headers;
 mod layout;
@@ -24,10 +25,11 @@ mod symbols;
 mod write_c;
 
 use facts::Facts;
+use forms::{Classes, Forms};
 use levels::Level;
 use libraries::LIBRARIES;
 use library::{Headers, Library, Names};
-use merge::{Merged, Sources};
+use merge::Sources;
 use surface::{Kind, Surface};
 use symbols::NotExported;
 
@@ -60,7 +62,16 @@ struct Read {
     /// The text of its headers.
     texts: BTreeMap<Level, String>,
     levels: BTreeMap<Level, Surface>,
-    merged: Merged,
+    /// The form that each item has at each level.
+    classes: Classes,
+    forms: Forms,
+    /// The forms of the items of the libraries that it shares types with.
+    foreign: Classes,
+}
+
+/// What a function of HIP is about: the name of the generated file that functions of its kind are in.
+pub(crate) fn topic_of_hip(function: &str) -> &'static str {
+    LIBRARIES[0].topic(function)
 }
 
 /// Runs the command.
@@ -80,12 +91,13 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         }
         not_exported.write(&root.join("api"))?;
     }
+    let cuda = cuda_names(&root.join("api"))?;
     let mut differing = Vec::new();
     for library in LIBRARIES.iter().filter(|library| args.library.as_ref().is_none_or(|name| name == library.name)) {
         let one = &read[library.name];
         let (mut changed, mut count) = (Vec::new(), 0);
         for (folder, files) in
-            generate(one, &not_exported).with_context(|| format!("generating {}", library.package))?
+            generate(one, &cuda, &not_exported).with_context(|| format!("generating {}", library.package))?
         {
             count += files.len();
             changed.extend(write(&root.join(library.package).join(folder), &files, args.check)?);
@@ -119,12 +131,37 @@ fn is_needed(library: &Library, wanted: Option<&str>) -> bool {
 }
 
 /// All generated files of one library, by folder of its crate.
-fn generate(one: &Read, not_exported: &NotExported) -> Result<Vec<(String, emit::Files)>> {
-    let Read { library, sources, texts, levels, merged } = one;
+fn generate(
+    one: &Read,
+    cuda: &BTreeMap<String, Vec<String>>,
+    not_exported: &NotExported,
+) -> Result<Vec<(String, emit::Files)>> {
+    let Read { library, sources, texts, levels, forms, foreign, .. } = one;
     let mut proof = layout::files(library, sources, levels, texts)?;
-    proof.insert("functions.rs".into(), emit::addresses(library, merged)?);
+    proof.insert("functions.rs".into(), emit::addresses(library, levels, forms)?);
+    proof.insert("names.rs".into(), emit::names(library, levels)?);
     let (source, tests) = library.generated();
-    Ok(vec![(source, emit::files(library, sources, merged, not_exported)?), (tests, proof)])
+    let written = emit::Written { library, sources, levels, forms, foreign, cuda, not_exported };
+    Ok(vec![(source, emit::files(&written)?), (tests, proof)])
+}
+
+/// CUDA's names by HIP's.
+fn cuda_names(api: &Path) -> Result<BTreeMap<String, Vec<String>>> {
+    let path = api.join("cuda-names.tsv");
+    let text = std::fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+    let mut names: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for row in text.lines().skip(1) {
+        let mut cells = row.split('\t');
+        if let (Some(hip), Some(cuda)) = (cells.next(), cells.next()) {
+            let known = names.entry(hip.to_owned()).or_default();
+            if hip != cuda && !known.iter().any(|name| name == cuda) {
+                known.push(cuda.to_owned());
+            }
+        }
+    }
+    names.values_mut().for_each(|names| names.sort());
+    names.retain(|_, names| !names.is_empty());
+    Ok(names)
 }
 
 /// What a library takes from those that it shares types with.
@@ -132,8 +169,8 @@ fn generate(one: &Read, not_exported: &NotExported) -> Result<Vec<(String, emit:
 struct Shared {
     /// Their items, with the Rust path of the library.
     items: BTreeMap<String, String>,
-    /// Since when each is there.
-    since: BTreeMap<String, Level>,
+    /// The form of each at each level.
+    classes: Classes,
     /// The constants of their enums.
     constants: BTreeMap<String, Vec<String>>,
     /// Those of them that stand for another type.
@@ -149,15 +186,15 @@ impl Shared {
         let mut shared = Shared::default();
         for name in library.uses {
             let other = done.get(name).with_context(|| format!("{name} comes after it in the list of libraries"))?;
-            shared.items.extend(other.merged.keys().map(|item| (item.clone(), other.library.path())));
-            for (item, variants) in &other.merged {
-                shared.since.extend(merge::since(variants).map(|since| (item.clone(), since)));
-                if let Some(Kind::Const(_, Some(of), _)) = variants.last().map(|variant| &variant.kind) {
+            shared.items.extend(other.forms.keys().map(|item| (item.clone(), other.library.path())));
+            shared.classes.extend(other.classes.clone());
+            for (item, forms) in &other.forms {
+                if let Some(Kind::Const(_, Some(of), _)) = forms.last().map(|form| &form.kind) {
                     shared.constants.entry(of.clone()).or_default().push(item.clone());
                 }
             }
-            shared.types.extend(other.merged.iter().filter_map(|(item, variants)| {
-                let kind = &variants.last()?.kind;
+            shared.types.extend(other.forms.iter().filter_map(|(item, forms)| {
+                let kind = &forms.last()?.kind;
                 matches!(kind, Kind::Type(_) | Kind::Alias(_)).then(|| (item.clone(), kind.clone()))
             }));
             shared.folders.extend(other.library.folders);
@@ -179,7 +216,6 @@ fn read(library: &'static Library, api: &Path, trees: &Path, done: &BTreeMap<&st
         absent: library.absent.iter().map(|(name, _)| *name).collect(),
         beyond: library.beyond_facts.iter().map(|(name, _)| *name).collect(),
         foreign: shared.items.clone(),
-        foreign_since: shared.since.clone(),
         foreign_constants: shared.constants.clone(),
         foreign_types: shared.types.clone(),
         headers: BTreeMap::new(),
@@ -206,9 +242,38 @@ fn read(library: &'static Library, api: &Path, trees: &Path, done: &BTreeMap<&st
     }
     let differences = cross_check::differences(&sources, library);
     ensure!(differences.is_empty(), "headers and packages of one release disagree:\n  {}", differences.join("\n  "));
-    let levels = merge::levels(&sources)?;
-    let merged = merge::merge(&levels);
-    Ok(Read { library, sources, texts, levels, merged })
+    let mut levels = merge::levels(&sources)?;
+    as_newest(library, &mut levels)?;
+    let foreign = shared.classes;
+    let others = library.uses.iter().filter_map(|name| done.get(name)).map(|other| &other.levels).collect();
+    let context = forms::Context { levels: &levels, others, foreign: &foreign };
+    let classes = forms::classes(library, &context);
+    let forms = forms::forms(&context, &classes)?;
+    Ok(Read { library, sources, texts, levels, classes, forms, foreign })
+}
+
+/// Gives older levels the newest declaration of the items that have the same ABI in all.
+fn as_newest(library: &Library, levels: &mut BTreeMap<Level, Surface>) -> Result<()> {
+    for (name, other) in library.same {
+        let (name, other) = (quote::format_ident!("{name}"), quote::format_ident!("{other}"));
+        for kind in levels.values_mut().filter_map(|surface| surface.get_mut(&name.to_string())) {
+            let docs = kind.docs().map(|text| quote::quote!(#[doc = #text]));
+            *kind = Kind::Type(syn::parse_quote!(#docs pub type #name = #other;));
+        }
+    }
+    let newest = levels.values().next_back().cloned().unwrap_or_default();
+    for (name, since, _) in library.as_newest {
+        ensure!(newest.contains_key(*name), "{name} is not in the newest release");
+        let mut used = false;
+        for (_, surface) in levels.iter_mut().filter(|(level, _)| *since <= level.number()) {
+            if surface.get(*name).is_some_and(|kind| kind.shape() != newest[*name].shape()) {
+                merge::take_all(name, &newest, surface);
+                used = true;
+            }
+        }
+        ensure!(used, "{name} is the same in every release");
+    }
+    Ok(())
 }
 
 /// The items that `facts` declare, by way of a C header; `facts` loses what is of other libraries.

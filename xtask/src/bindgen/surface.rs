@@ -86,6 +86,13 @@ impl Kind {
         attrs.push(syn::parse_quote!(#[doc = #text]));
     }
 
+    /// Removes the doc comment of a function.
+    pub(crate) fn unsay(&mut self) {
+        if let Kind::Function(item) = self {
+            item.attrs.retain(|attr| !attr.path().is_ident("doc"));
+        }
+    }
+
     /// The item without its doc comments, to tell whether two levels agree.
     pub(crate) fn shape(&self) -> String {
         let mut copy = self.clone();

@@ -67,20 +67,18 @@ struct Safe {
     named: BTreeMap<String, Vec<String>>,
 }
 
-/// The functions of hip-sys by the file that declares them.
+/// The functions of hip-sys by topic.
 fn functions() -> Result<Vec<(String, Vec<Function>)>> {
     let declaration = Regex::new(r#""([0-9.]+)" pub fn (hip\w+)\("#)?;
-    let mut groups = Vec::new();
-    for file in rust_files(&paths::root().join("hip-sys/src/generated/functions"))? {
-        let text = fs::read_to_string(&file)?;
-        let mut since: BTreeMap<String, String> = BTreeMap::new();
-        for found in declaration.captures_iter(&text) {
-            since.entry(found[2].to_owned()).or_insert_with(|| found[1].to_owned());
+    let mut topics: BTreeMap<&str, BTreeMap<String, String>> = BTreeMap::new();
+    for file in rust_files(&paths::root().join("hip-sys/src/generated"))? {
+        for found in declaration.captures_iter(&fs::read_to_string(&file)?) {
+            let of_topic = topics.entry(crate::bindgen::topic_of_hip(&found[2])).or_default();
+            of_topic.insert(found[2].to_owned(), found[1].to_owned());
         }
-        let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        groups.push((name, since.into_iter().map(|(name, since)| Function { name, since }).collect()));
     }
-    Ok(groups)
+    let functions = |names: BTreeMap<String, String>| names.into_iter().map(|(name, since)| Function { name, since });
+    Ok(topics.into_iter().map(|(topic, names)| (topic.to_owned(), functions(names).collect())).collect())
 }
 
 fn rust_files(folder: &Path) -> Result<Vec<PathBuf>> {
@@ -100,7 +98,7 @@ fn rust_files(folder: &Path) -> Result<Vec<PathBuf>> {
 impl Safe {
     /// Reads the sources of a crate that calls the runtime by a module of this name. The crate's items are shown with its `prefix`.
     fn read(folder: &Path, calls: &str, prefix: &'static str) -> Result<Self> {
-        let call = Regex::new(&format!(r"\b{calls}::(hip[A-Z]\w*)\s*\("))?;
+        let call = Regex::new(&format!(r"\b(?:{calls}(?:::rocm_\d+_\d+)?|forms)::(hip[A-Z]\w*)\s*\("))?;
         let mut safe = Self { prefix, ..Self::default() };
         for file in rust_files(folder)? {
             let text = fs::read_to_string(&file)?;

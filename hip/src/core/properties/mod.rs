@@ -11,8 +11,8 @@ use crate::core::call::check;
 use crate::core::device::Device;
 use crate::core::error::Result;
 
-// HIP 6.0 gave the structure a new layout, and it and its function new names; hip-sys knows both by the old ones.
-use hip_sys::{hipDeviceProp_t, hipGetDeviceProperties};
+// HIP 6.0 gave the structure a new layout, and it and its function new names.
+use hip_sys::{hipDeviceProp_tR0600, hipGetDevicePropertiesR0600};
 
 /// A device's properties (`hipDeviceProp_t`), in our own layout, the same at every API level.
 #[derive(Clone, Debug, PartialEq)]
@@ -205,14 +205,13 @@ macro_rules! properties {
 
 impl DeviceProperties {
     pub(crate) fn read(device: &Device) -> Result<Self> {
-        // By the runtime that was found: a program for a newer API level may run on it.
         if runtime()?.version.0 < 6 {
             let raw = hip5::read(device)?;
             return Ok(properties!(raw));
         }
-        let mut raw = Box::<hipDeviceProp_t>::default();
+        let mut raw = Box::<hipDeviceProp_tR0600>::default();
         // SAFETY: the pointer is valid for a write of the structure that this version of the function fills.
-        let status = unsafe { hipGetDeviceProperties(&mut *raw, device.raw()) };
+        let status = unsafe { hipGetDevicePropertiesR0600(&mut *raw, device.raw()) };
         check(status, "hipGetDeviceProperties", || format!("properties of device {}", device.index()))?;
         Ok(properties!(raw))
     }

@@ -2,13 +2,14 @@
 
 use std::ptr;
 
-use hip_sys::{
+use hip_sys::rocm_6_2::{
     hipExternalSemaphore_t, hipExternalSemaphoreSignalNodeParams, hipExternalSemaphoreSignalParams,
     hipExternalSemaphoreWaitNodeParams, hipExternalSemaphoreWaitParams,
 };
 
 use super::{Graph, Node, NodeKind};
 use crate::core::error::Result;
+use crate::core::forms;
 use crate::memory::external::ExternalSemaphore;
 
 /// Calls `call` with what C is told of a signal.
@@ -80,7 +81,7 @@ impl Graph {
         self.add(NodeKind::ExternalSignal, after, function, asked, |node, graph, before, count| {
             with_signal(semaphore, value, |parameters| {
                 // SAFETY: the graph and the nodes are alive; the runtime copies the parameters, and the graph keeps the semaphore.
-                unsafe { hip_sys::hipGraphAddExternalSemaphoresSignalNode(node, graph, before, count, parameters) }
+                unsafe { forms::hipGraphAddExternalSemaphoresSignalNode(node, graph, before, count, parameters) }
             })
         })
     }
@@ -104,7 +105,7 @@ impl Graph {
         self.add(NodeKind::ExternalWait, after, function, asked, |node, graph, before, count| {
             with_wait(semaphore, value, |parameters| {
                 // SAFETY: as of a signal.
-                unsafe { hip_sys::hipGraphAddExternalSemaphoresWaitNode(node, graph, before, count, parameters) }
+                unsafe { forms::hipGraphAddExternalSemaphoresWaitNode(node, graph, before, count, parameters) }
             })
         })
     }

@@ -64,5 +64,15 @@ pub static FUNCTIONS: [(&str, &str, Option<&str>); 71] = [("amd_comgr_action_dat
     ("amd_comgr_status_string", "5.7", None), ("amd_comgr_symbol_get_info", "5.7", None),
     ("amd_comgr_symbol_lookup", "5.7", None), ("amd_comgr_symbolize", "5.7", None)];
 
+/// The functions that are not the same at every level since they came, and so are in the modules of levels only: the
+/// first module that has a form, its first and last level, the releases whose ABI it has, and the names.
+pub static FORMS: [rocm_loader::Form; 2] = [
+    ("rocm_5_7", (5, 7), (6, 3), rocm_loader::Releases::new((0, 0), Some((6, 4))), &[
+        "amd_comgr_action_info_get_language", "amd_comgr_action_info_get_options", "amd_comgr_action_info_set_language",
+        "amd_comgr_action_info_set_options", "amd_comgr_do_action"]),
+    ("rocm_6_4", (6, 4), (10, 0), rocm_loader::Releases::new((6, 4), None), &[
+        "amd_comgr_action_info_get_language", "amd_comgr_action_info_set_language", "amd_comgr_do_action"]),
+];
+
 /// Functions that the headers declare and the real library lacks, with the releases of which that is known.
 pub static NOT_EXPORTED: [(&str, &[&str]); 0] = [];

@@ -679,6 +679,74 @@ pub static FUNCTIONS: [(&str, &str, Option<&str>); 1436] = [("LLVMABIAlignmentOf
     ("thinlto_module_get_object", "5.7", None), ("thinlto_module_get_object_file", "5.7", None),
     ("thinlto_set_generated_objects_dir", "5.7", None)];
 
+/// The functions that are not the same at every level since they came, and so are in the modules of levels only: the
+/// first module that has a form, its first and last level, the releases whose ABI it has, and the names.
+pub static FORMS: [rocm_loader::Form; 9] = [
+    ("rocm_5_7", (5, 7), (5, 7), rocm_loader::Releases::new((0, 0), Some((6, 0))), &[
+        "LLVMConstAShr", "LLVMConstAnd", "LLVMConstFPCast", "LLVMConstFPExt", "LLVMConstFPToSI", "LLVMConstFPToUI",
+        "LLVMConstFPTrunc", "LLVMConstIntCast", "LLVMConstLShr", "LLVMConstOr", "LLVMConstSExt",
+        "LLVMConstSExtOrBitCast", "LLVMConstSIToFP", "LLVMConstUIToFP", "LLVMConstZExt", "LLVMConstZExtOrBitCast",
+        "LLVMDIBuilderCreateCompileUnit", "LLVMInitializeAArch64AsmParser", "LLVMInitializeAArch64AsmPrinter",
+        "LLVMInitializeAArch64Disassembler", "LLVMInitializeAArch64Target", "LLVMInitializeAArch64TargetInfo",
+        "LLVMInitializeAArch64TargetMC", "LLVMInitializeARMAsmParser", "LLVMInitializeARMAsmPrinter",
+        "LLVMInitializeARMDisassembler", "LLVMInitializeARMTarget", "LLVMInitializeARMTargetInfo",
+        "LLVMInitializeARMTargetMC", "LLVMInitializeAVRAsmParser", "LLVMInitializeAVRAsmPrinter",
+        "LLVMInitializeAVRDisassembler", "LLVMInitializeAVRTarget", "LLVMInitializeAVRTargetInfo",
+        "LLVMInitializeAVRTargetMC", "LLVMInitializeBPFAsmParser", "LLVMInitializeBPFAsmPrinter",
+        "LLVMInitializeBPFDisassembler", "LLVMInitializeBPFTarget", "LLVMInitializeBPFTargetInfo",
+        "LLVMInitializeBPFTargetMC", "LLVMInitializeHexagonAsmParser", "LLVMInitializeHexagonAsmPrinter",
+        "LLVMInitializeHexagonDisassembler", "LLVMInitializeHexagonTarget", "LLVMInitializeHexagonTargetInfo",
+        "LLVMInitializeHexagonTargetMC", "LLVMInitializeLanaiAsmParser", "LLVMInitializeLanaiAsmPrinter",
+        "LLVMInitializeLanaiDisassembler", "LLVMInitializeLanaiTarget", "LLVMInitializeLanaiTargetInfo",
+        "LLVMInitializeLanaiTargetMC", "LLVMInitializeLoongArchAsmParser", "LLVMInitializeLoongArchAsmPrinter",
+        "LLVMInitializeLoongArchDisassembler", "LLVMInitializeLoongArchTarget", "LLVMInitializeLoongArchTargetInfo",
+        "LLVMInitializeLoongArchTargetMC", "LLVMInitializeM68kAsmParser", "LLVMInitializeM68kAsmPrinter",
+        "LLVMInitializeM68kDisassembler", "LLVMInitializeM68kTarget", "LLVMInitializeM68kTargetInfo",
+        "LLVMInitializeM68kTargetMC", "LLVMInitializeMSP430AsmParser", "LLVMInitializeMSP430AsmPrinter",
+        "LLVMInitializeMSP430Disassembler", "LLVMInitializeMSP430Target", "LLVMInitializeMSP430TargetInfo",
+        "LLVMInitializeMSP430TargetMC", "LLVMInitializeMipsAsmParser", "LLVMInitializeMipsAsmPrinter",
+        "LLVMInitializeMipsDisassembler", "LLVMInitializeMipsTarget", "LLVMInitializeMipsTargetInfo",
+        "LLVMInitializeMipsTargetMC", "LLVMInitializeNVPTXAsmPrinter", "LLVMInitializeNVPTXTarget",
+        "LLVMInitializeNVPTXTargetInfo", "LLVMInitializeNVPTXTargetMC", "LLVMInitializePowerPCAsmParser",
+        "LLVMInitializePowerPCAsmPrinter", "LLVMInitializePowerPCDisassembler", "LLVMInitializePowerPCTarget",
+        "LLVMInitializePowerPCTargetInfo", "LLVMInitializePowerPCTargetMC", "LLVMInitializeRISCVAsmParser",
+        "LLVMInitializeRISCVAsmPrinter", "LLVMInitializeRISCVDisassembler", "LLVMInitializeRISCVTarget",
+        "LLVMInitializeRISCVTargetInfo", "LLVMInitializeRISCVTargetMC", "LLVMInitializeSparcAsmParser",
+        "LLVMInitializeSparcAsmPrinter", "LLVMInitializeSparcDisassembler", "LLVMInitializeSparcTarget",
+        "LLVMInitializeSparcTargetInfo", "LLVMInitializeSparcTargetMC", "LLVMInitializeSystemZAsmParser",
+        "LLVMInitializeSystemZAsmPrinter", "LLVMInitializeSystemZDisassembler", "LLVMInitializeSystemZTarget",
+        "LLVMInitializeSystemZTargetInfo", "LLVMInitializeSystemZTargetMC", "LLVMInitializeVEAsmParser",
+        "LLVMInitializeVEAsmPrinter", "LLVMInitializeVEDisassembler", "LLVMInitializeVETarget",
+        "LLVMInitializeVETargetInfo", "LLVMInitializeVETargetMC", "LLVMInitializeWebAssemblyAsmParser",
+        "LLVMInitializeWebAssemblyAsmPrinter", "LLVMInitializeWebAssemblyDisassembler",
+        "LLVMInitializeWebAssemblyTarget", "LLVMInitializeWebAssemblyTargetInfo", "LLVMInitializeWebAssemblyTargetMC",
+        "LLVMInitializeXCoreAsmPrinter", "LLVMInitializeXCoreDisassembler", "LLVMInitializeXCoreTarget",
+        "LLVMInitializeXCoreTargetInfo", "LLVMInitializeXCoreTargetMC", "LLVMInitializeXtensaAsmParser",
+        "LLVMInitializeXtensaDisassembler", "LLVMInitializeXtensaTarget", "LLVMInitializeXtensaTargetInfo",
+        "LLVMInitializeXtensaTargetMC", "LLVMOrcMaterializationResponsibilityNotifyEmitted"]),
+    ("rocm_5_7", (5, 7), (6, 3), rocm_loader::Releases::new((0, 0), Some((6, 4))), &[
+        "LLVMConstFCmp", "LLVMConstICmp", "LLVMConstShl", "LLVMDIBuilderInsertDbgValueAtEnd",
+        "LLVMDIBuilderInsertDbgValueBefore", "LLVMDIBuilderInsertDeclareAtEnd", "LLVMDIBuilderInsertDeclareBefore",
+        "LLVMOrcMaterializationResponsibilityAddDependencies",
+        "LLVMOrcMaterializationResponsibilityAddDependenciesForAll"]),
+    ("rocm_5_7", (5, 7), (6, 4), rocm_loader::Releases::new((0, 0), Some((7, 0))), &[
+        "LLVMDIBuilderCreateObjectPointerType", "LLVMOrcCreateStaticLibrarySearchGeneratorForPath", "LLVMX86MMXType",
+        "LLVMX86MMXTypeInContext"]),
+    ("rocm_5_7", (5, 7), (7, 1), rocm_loader::Releases::new((0, 0), Some((7, 2))), &[
+        "LLVMConstMul", "LLVMConstNSWMul", "LLVMConstNUWMul", "LLVMOrcThreadSafeContextGetContext"]),
+    ("rocm_5_7", (5, 7), (7, 2), rocm_loader::Releases::new((0, 0), Some((10, 0))), &[
+        "LLVMGetValueKind"]),
+    ("rocm_6_2", (6, 2), (6, 4), rocm_loader::Releases::new((6, 0), Some((7, 0))), &[
+        "LLVMDIBuilderCreateCompileUnit"]),
+    ("rocm_6_2", (6, 2), (10, 0), rocm_loader::Releases::new((6, 0), None), &[
+        "LLVMOrcMaterializationResponsibilityNotifyEmitted"]),
+    ("rocm_7_0", (7, 0), (10, 0), rocm_loader::Releases::new((7, 0), None), &[
+        "LLVMDIBuilderCreateCompileUnit", "LLVMDIBuilderCreateObjectPointerType",
+        "LLVMOrcCreateStaticLibrarySearchGeneratorForPath"]),
+    ("rocm_10_0", (10, 0), (10, 0), rocm_loader::Releases::new((10, 0), None), &[
+        "LLVMGetValueKind"]),
+];
+
 /// Functions that the headers declare and the real library lacks, with the releases of which that is known.
 pub static NOT_EXPORTED: [(&str, &[&str]); 81] = [("LLVMOrcCreateStaticLibrarySearchGeneratorForPath", &["5.7", "6.4"]),
     ("LLVMRemarkVersion", &["5.7", "6.4", "7.2"]), ("lto_api_version", &["5.7", "6.4", "7.2"]),

@@ -3,8 +3,8 @@
 use std::ffi::{c_uint, c_void};
 use std::sync::Arc;
 
-use amdgpu_sim::image::{Kind, Layout};
-use hip_sys::*;
+use amdgpu_sim::image::Layout;
+use hip_sys::rocm_7_2::*;
 
 use super::copy::{Shape, Side, copy};
 use super::memory::{allocate, make_room, pointer};
@@ -68,11 +68,8 @@ impl Array {
     /// The side of a copy that begins at a texel, of which there are `extent`. A runtime before 7.0 counts the layers of lines as rows.
     pub(crate) fn side(&self, first: [usize; 3], extent: [usize; 3]) -> Result<Side, Refusal> {
         let layout = &self.layout;
-        let [width, mut rows, mut planes] = layout.size();
-        let (mut pitch, mut slice) = (layout.pitch(), layout.slice());
-        if layout.kind() == Kind::Lines && hip_sys::API_LEVEL < (7, 0) {
-            (rows, planes, pitch, slice) = (planes, 1, slice, layout.bytes());
-        }
+        let [width, rows, planes] = layout.size();
+        let (pitch, slice) = (layout.pitch(), layout.slice());
         let inside = [width, rows, planes].into_iter().zip(first).zip(extent);
         let inside = inside.map(|((most, first), size)| first.checked_add(size).is_some_and(|end| end <= most));
         if !inside.into_iter().all(|inside| inside) {

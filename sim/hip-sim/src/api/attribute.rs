@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_uint};
 
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 use super::hip_functions;
 use crate::runtime::{Runtime, runtime};

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_uint, c_ulonglong, c_void};
 
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 use super::copy::{Copy, Shape, cuboid, enqueue};
 use super::{hip_functions, put_if_wanted};

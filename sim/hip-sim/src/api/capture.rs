@@ -2,7 +2,7 @@
 
 use std::ffi::{c_uint, c_ulonglong};
 
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 use super::graph::{handle, nodes_from};
 use super::{hip_functions, put, put_if_wanted};

@@ -5,7 +5,7 @@ use std::slice;
 use std::sync::Arc;
 
 use amdgpu_sim::MemoryError;
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 use super::array::array_of;
 use super::hip_functions;

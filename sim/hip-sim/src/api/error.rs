@@ -4,7 +4,7 @@
 
 use std::ffi::c_char;
 
-use hip_sys::{hipError_t, hipErrorInvalidValue};
+use hip_sys::rocm_7_2::{hipError_t, hipErrorInvalidValue};
 
 use super::Function;
 use crate::status::{description, last_error, name, unremembered};
@@ -47,16 +47,16 @@ unsafe extern "C" fn hipDrvGetErrorString(status: hipError_t, to: *mut *const c_
 }
 
 fn is_known(status: hipError_t) -> bool {
-    status == hip_sys::hipErrorUnknown || name(status) != c"hipErrorUnknown"
+    status == hip_sys::rocm_7_2::hipErrorUnknown || name(status) != c"hipErrorUnknown"
 }
 
 const _: () = {
-    let _: unsafe extern "C" fn() -> hipError_t = hip_sys::hipGetLastError;
-    let _: unsafe extern "C" fn() -> hipError_t = hip_sys::hipPeekAtLastError;
-    let _: unsafe extern "C" fn(hipError_t) -> *const c_char = hip_sys::hipGetErrorName;
-    let _: unsafe extern "C" fn(hipError_t) -> *const c_char = hip_sys::hipGetErrorString;
-    let _: unsafe extern "C" fn(hipError_t, *mut *const c_char) -> hipError_t = hip_sys::hipDrvGetErrorName;
-    let _: unsafe extern "C" fn(hipError_t, *mut *const c_char) -> hipError_t = hip_sys::hipDrvGetErrorString;
+    let _: unsafe extern "C" fn() -> hipError_t = hip_sys::rocm_7_2::hipGetLastError;
+    let _: unsafe extern "C" fn() -> hipError_t = hip_sys::rocm_7_2::hipPeekAtLastError;
+    let _: unsafe extern "C" fn(hipError_t) -> *const c_char = hip_sys::rocm_7_2::hipGetErrorName;
+    let _: unsafe extern "C" fn(hipError_t) -> *const c_char = hip_sys::rocm_7_2::hipGetErrorString;
+    let _: unsafe extern "C" fn(hipError_t, *mut *const c_char) -> hipError_t = hip_sys::rocm_7_2::hipDrvGetErrorName;
+    let _: unsafe extern "C" fn(hipError_t, *mut *const c_char) -> hipError_t = hip_sys::rocm_7_2::hipDrvGetErrorString;
 };
 
 /// The functions of this file by name.

@@ -4,7 +4,7 @@ use std::ffi::c_uint;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 use super::stream::scope_of;
 use super::{hip_functions, put};

@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, PoisonError};
 
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 use super::stream::open_in_context;
 use super::{hip_functions, put};

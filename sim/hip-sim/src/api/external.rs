@@ -7,7 +7,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 use amdgpu_sim::{AllocKind, Physical};
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 use super::memory::{make_room, pointer};
 use super::{hip_functions, put};

@@ -4,7 +4,7 @@ use std::ffi::{c_uint, c_void};
 use std::sync::{Arc, Mutex};
 
 use amdgpu_sim::{Agent, AllocKind, MemoryError, PAGE, Physical};
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 use super::device::release;
 use super::event::INTERPROCESS;
@@ -16,8 +16,8 @@ use crate::runtime::{Event, Runtime, runtime};
 use crate::shared_event::SharedEvent;
 use crate::status::{Refusal, ensure};
 
-/// `hipIpcMemLazyEnablePeerAccess`: 1 since HIP 6, which takes nothing else, and 0 before.
-const LAZY_PEER_ACCESS: c_uint = if hip_sys::API_LEVEL.0 >= 6 { 1 } else { 0 };
+/// `hipIpcMemLazyEnablePeerAccess`: HIP takes nothing else.
+const LAZY_PEER_ACCESS: c_uint = 1;
 
 /// A handle for the memory of `hipMalloc` around `at`.
 fn share(runtime: &Runtime, at: u64) -> Result<Handle, Refusal> {

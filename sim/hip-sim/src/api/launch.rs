@@ -4,7 +4,7 @@ use std::ffi::{c_uint, c_void};
 use std::sync::{Arc, PoisonError};
 
 use amdgpu_sim::{Denied, Dispatch, Fault, FaultKind, Kernel, KernelInfo, LaunchError, ValueKind};
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 use super::copy::enqueue;
 use super::event;

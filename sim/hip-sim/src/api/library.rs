@@ -4,7 +4,7 @@ use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use amdgpu_sim::{CodeObject, KernelInfo, KernelKind, ValueKind, bundle};
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 use super::module::{attribute, name_of, status_of};
 use super::{hip_functions, put, put_if_wanted};

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 use super::{hip_functions, put};
 use crate::runtime::runtime;

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char, c_uint, c_void};
 use std::sync::{Mutex, PoisonError};
 
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 use super::{hip_functions, put};
 use crate::runtime::runtime;

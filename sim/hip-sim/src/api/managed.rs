@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 use super::copy::enqueue;
 use super::hip_functions;

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_uint, c_void};
 
 use amdgpu_sim::{Agent, Agents, AllocKind, MemoryError, Request, Rights};
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 use super::device::release;
 use super::{hip_functions, put, put_if_wanted};
@@ -379,7 +379,6 @@ hip_functions! {
                 is_managed: c_int::from(block.kind == Kind::Managed),
                 flags: block.flags,
             },
-            None if hip_sys::API_LEVEL < (6, 0) => return Err(hipErrorInvalidValue.into()),
             None => PointerAttributes {
                 kind: UNREGISTERED,
                 device: DEVICE_NONE,

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_uchar, c_uint, c_ushort, c_void};
 
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 use super::copy::{enqueue, refuse_captured};
 use super::hip_functions;

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_uint};
 use std::sync::Arc;
 
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 use super::graph::handle;
 use super::memory::{free, pointer};

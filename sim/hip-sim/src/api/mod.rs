@@ -33,7 +33,7 @@ pub(crate) mod virtual_memory;
 
 use std::ffi::c_void;
 
-use hip_sys::hipErrorInvalidValue;
+use hip_sys::rocm_7_2::hipErrorInvalidValue;
 
 use crate::status::{Outcome, ensure};
 
@@ -64,7 +64,7 @@ macro_rules! hip_functions {
         $($($crate::api::hip_functions!(@one $(#[$later_attr])* $later($($later_arg: $later_ty),*) $later_body);)*)?
 
         const _: () = {
-            $(let _: unsafe extern "C" fn($($ty),*) -> hip_sys::hipError_t = hip_sys::$name;)*
+            $(let _: unsafe extern "C" fn($($ty),*) -> hip_sys::hipError_t = hip_sys::rocm_7_2::$name;)*
         };
 
         /// The functions of this file by name.

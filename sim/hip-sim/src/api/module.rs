@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::{Mutex, PoisonError};
 
 use amdgpu_sim::{CodeObject, KernelInfo, KernelKind, LoadError, bundle};
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 use super::launch::{Launch, Prepared};
 use super::{hip_functions, put, put_if_wanted};

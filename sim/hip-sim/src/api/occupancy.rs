@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_uint};
 
 use amdgpu_sim::KernelInfo;
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 use super::{hip_functions, put};
 use crate::properties::{LDS_BYTES, MAX_THREADS, VGPRS, WAVE, compute_units};

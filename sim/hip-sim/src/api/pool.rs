@@ -7,7 +7,7 @@ use std::ptr::null_mut;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 use super::device::release;
 use super::memory::{address, allocate, make_room, pointer};

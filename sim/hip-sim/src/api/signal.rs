@@ -3,7 +3,7 @@
 use std::ffi::{c_uint, c_void};
 use std::sync::Arc;
 
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 use super::hip_functions;
 use super::memory::address;

@@ -5,7 +5,7 @@
 use std::ffi::c_void;
 
 use amdgpu_sim::image::{AddressMode, IMAGE_WORDS, ImageError, Kind, Layout, Sampler};
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 use super::array::array_of;
 use super::graph::handle;

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
-use hip_sys::hipErrorInvalidValue;
+use hip_sys::rocm_7_2::hipErrorInvalidValue;
 
 use super::{hip_functions, put, put_if_wanted};
 use crate::status::{Refusal, ensure};

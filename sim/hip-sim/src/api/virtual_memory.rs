@@ -5,7 +5,7 @@
 use std::ffi::{c_int, c_ulonglong, c_void};
 
 use amdgpu_sim::PAGE;
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 use super::memory::{address, pointer};
 use super::{hip_functions, put};
@@ -231,14 +231,7 @@ unsafe fn export(runtime: &Runtime, to: *mut c_void, handle: hipMemGenericAlloca
 /// `handle` must be valid for a write, and `from` as HIP asks.
 #[cfg(target_os = "linux")]
 unsafe fn import(runtime: &Runtime, handle: *mut hipMemGenericAllocationHandle_t, from: *mut c_void) -> Outcome {
-    let file = match hip_sys::API_LEVEL.0 {
-        7.. => c_int::try_from(from.addr() as isize).map_err(|_| hipErrorInvalidValue)?,
-        _ => {
-            ensure(!from.is_null(), hipErrorInvalidValue)?;
-            // SAFETY: not null, hence valid, as the caller vouches.
-            unsafe { from.cast::<c_int>().read_unaligned() }
-        }
-    };
+    let file = c_int::try_from(from.addr() as isize).map_err(|_| hipErrorInvalidValue)?;
     let device = runtime.live_current()?;
     let made = runtime.virtual_memory.import(runtime, file, device, hipMemHandleTypePosixFileDescriptor.0)?;
     // SAFETY: the caller vouches for it.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use hip_sys::{hipErrorContextIsDestroyed, hipErrorInvalidHandle, hipErrorInvalidValue};
+use hip_sys::rocm_7_2::{hipErrorContextIsDestroyed, hipErrorInvalidHandle, hipErrorInvalidValue};
 
 use super::operation::perform;
 use super::{Graph, Hold, Operation};

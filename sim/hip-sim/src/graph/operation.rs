@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use amdgpu_sim::ValueKind;
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 use super::memory::GraphMemory;
 use crate::api::copy::Copy;

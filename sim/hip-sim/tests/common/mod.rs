@@ -5,7 +5,7 @@
 use std::ffi::{CString, c_void};
 use std::ptr::null_mut;
 
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 pub const GFX90A: &[u8] = include_bytes!("../kernels/basic.gfx90a.co");
 pub const COMPRESSED: &[u8] = include_bytes!("../kernels/basic.v3.hipfb");

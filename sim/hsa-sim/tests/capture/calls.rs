@@ -253,8 +253,11 @@ calls! {
     "hipMemPrefetchAsync(null)" |t| hipMemPrefetchAsync(t.managed, 4096, 0, null_mut());
     "hipMemGetInfo" |_t| { let (mut free, mut total) = (0, 0); hipMemGetInfo(&mut free, &mut total) };
     "hipPointerGetAttributes" |t| {
-        let mut attributes = hipPointerAttribute_t::default();
-        hipPointerGetAttributes(&mut attributes, t.device)
+        let mut attributes = rocm_6_4::hipPointerAttribute_t::default();
+        match rocm_5_7::has(c"hipPointerGetAttributes") {
+            true => rocm_5_7::hipPointerGetAttributes((&raw mut attributes).cast(), t.device),
+            false => rocm_6_4::hipPointerGetAttributes(&mut attributes, t.device),
+        }
     };
 
     "hipMemcpy(HtoD)" |t| { let p = t.pageable(); hipMemcpy(t.device, p, 64, hipMemcpyHostToDevice) };

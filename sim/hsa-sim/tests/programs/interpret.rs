@@ -420,7 +420,11 @@ impl Machine {
                 Op::Attributes { place } => {
                     let address = self.address(place);
                     let mut raw = [0_u32; 64];
-                    let status = hipPointerGetAttributes(raw.as_mut_ptr().cast(), address);
+                    let to = raw.as_mut_ptr();
+                    let status = match self.old_kinds {
+                        true => rocm_5_7::hipPointerGetAttributes(to.cast(), address),
+                        false => rocm_6_4::hipPointerGetAttributes(to.cast(), address),
+                    };
                     if status == hipSuccess {
                         let word = |at: usize| u64::from(raw[at]) | u64::from(raw[at + 1]) << 32;
                         let near = |value: u64| match value {

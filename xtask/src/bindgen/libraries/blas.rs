@@ -14,6 +14,7 @@ pub(super) const HIPBLAS: Library = Library {
     folders: &["hipblas", "hipblas-common"],
     allow: "hipblas.*|HIPBLAS.*",
     uses: &["hip"],
+    same: &[("hipblasComplex", "hipComplex"), ("hipblasDoubleComplex", "hipDoubleComplex")],
     statuses: &[Status::new("hipblasStatus_t", "HIPBLAS_STATUS_NOT_INITIALIZED", "HIPBLAS_STATUS_NOT_SUPPORTED")],
     binaries: &[
         Binary::new((5, 7), "5.7", "libhipblas.so.0"),

@@ -13,7 +13,18 @@ pub(super) const HIP: Library = Library {
     includes: &["hip/hip_runtime_api.h", "hip/hip_gl_interop.h", "hip/library_types.h", "hip/hip_complex.h"],
     folders: &["hip"],
     allow: "_?i?hip.*|HIP.*|GLuint|GLenum|dim3|textureReference|surfaceReference|u?(char|short|int|long|longlong)[1-4]|(float|double)[1-4]",
-    statuses: &[Status::new("hipError_t", "hipErrorSharedObjectInitFailed", "hipErrorSharedObjectSymbolNotFound")],
+    statuses: &[Status::new("hipError_t", "hipErrorSharedObjectInitFailed", "hipErrorSharedObjectSymbolNotFound")
+        .other_release("hipErrorNotSupported")],
+    one_enum: &[(
+        "hipDeviceAttribute_t",
+        "one constant, `hipDeviceAttributePciChipId`, got another value after ROCm 7.0, in which it was new",
+    )],
+    as_newest: &[
+        ("hipArray", (5, 7), "the headers of 5.7 show the runtime's own fields behind the handle"),
+        ("hipMemPoolProps", (5, 7), "`maxSize` was reserved in 5.7"),
+        ("hipMemAllocationProp", (5, 7), "`requestedHandleType` had one name before 7.0"),
+        ("hipLaunchAttributeValue", (7, 0), "the union had fewer members, and the same size"),
+    ],
     renames: &[
         ("hipDeviceProp_t", "hipDeviceProp_tR0600", "a macro of the headers since 6.0"),
         (

@@ -70,6 +70,8 @@ pub(super) const HIPFFT: Library = Library {
     ..Library::NEW
 };
 
+const OWN_ENUM: &str = "an enum of its own in 5.7, with the values of hipBLAS's";
+
 pub(super) const HIPSOLVER: Library = Library {
     name: "hipsolver",
     package: "hipsolver-sys",
@@ -82,6 +84,18 @@ pub(super) const HIPSOLVER: Library = Library {
     folders: &["hipsolver"],
     allow: "hipsolver.*|HIPSOLVER.*",
     uses: &["hip", "hipblas", "hipsparse"],
+    as_newest: &[
+        ("hipsolverFillMode_t", (5, 7), OWN_ENUM),
+        ("hipsolverOperation_t", (5, 7), OWN_ENUM),
+        ("hipsolverSideMode_t", (5, 7), OWN_ENUM),
+        ("HIPSOLVER_FILL_MODE_LOWER", (5, 7), OWN_ENUM),
+        ("HIPSOLVER_FILL_MODE_UPPER", (5, 7), OWN_ENUM),
+        ("HIPSOLVER_OP_C", (5, 7), OWN_ENUM),
+        ("HIPSOLVER_OP_N", (5, 7), OWN_ENUM),
+        ("HIPSOLVER_OP_T", (5, 7), OWN_ENUM),
+        ("HIPSOLVER_SIDE_LEFT", (5, 7), OWN_ENUM),
+        ("HIPSOLVER_SIDE_RIGHT", (5, 7), OWN_ENUM),
+    ],
     statuses: &[Status::new("hipsolverStatus_t", "HIPSOLVER_STATUS_NOT_INITIALIZED", "HIPSOLVER_STATUS_NOT_SUPPORTED")],
     binaries: &[
         Binary::new((5, 7), "5.7", "libhipsolver.so.0"),

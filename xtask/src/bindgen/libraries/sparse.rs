@@ -14,6 +14,10 @@ pub(super) const HIPSPARSE: Library = Library {
     folders: &["hipsparse"],
     allow: "hipsparse.*|HIPSPARSE.*",
     uses: &["hip"],
+    as_newest: &[
+        ("hipsparseSpMatDescr_t", (5, 7), "a pointer to nothing in particular before 7.0"),
+        ("hipsparseConstSpMatDescr_t", (5, 7), "a pointer to nothing in particular before 7.0"),
+    ],
     statuses: &[Status::new("hipsparseStatus_t", "HIPSPARSE_STATUS_NOT_INITIALIZED", "HIPSPARSE_STATUS_NOT_SUPPORTED")],
     binaries: &[
         Binary::new((5, 7), "5.7", "libhipsparse.so.0"),

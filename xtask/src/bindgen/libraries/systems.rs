@@ -48,8 +48,13 @@ pub(super) const AMDSMI: Library = Library {
     allow: "amdsmi.*|AMDSMI.*|AMD_SMI.*",
     // A union: the place is of no matter.
     anonymous: &[("amdsmi_bdf_t", 0, "amdsmi_bdf_t_struct_0")],
+    one_enum: &[(
+        "amdsmi_init_flags_t",
+        "the constant that means all of them, `AMDSMI_INIT_ALL_PROCESSORS`, got another value",
+    )],
     packed: &["amdsmi_cper_hdr_t", "amdsmi_hsmp_metrics_table_t"],
-    statuses: &[Status::new("amdsmi_status_t", "AMDSMI_STATUS_FAIL_LOAD_MODULE", "AMDSMI_STATUS_FAIL_LOAD_SYMBOL")],
+    statuses: &[Status::new("amdsmi_status_t", "AMDSMI_STATUS_FAIL_LOAD_MODULE", "AMDSMI_STATUS_FAIL_LOAD_SYMBOL")
+        .other_release("AMDSMI_STATUS_NOT_SUPPORTED")],
     binaries: &[Binary::new((10, 0), "7.2", "libamd_smi.so.27")],
     ..Library::NEW
 };

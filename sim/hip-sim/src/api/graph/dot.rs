@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char, c_uint};
 use std::fmt::Write as _;
 
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 use super::graph_of;
 use crate::api::hip_functions;

@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_uint, c_ulonglong, c_void};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 use super::{describe, graph_of, handle, node_of};
 use crate::api::{hip_functions, put, put_if_wanted};

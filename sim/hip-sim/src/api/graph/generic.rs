@@ -4,7 +4,7 @@
 
 use std::ffi::{c_int, c_ulonglong, c_void};
 
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 use super::{describe, exec, memory, node};
 use crate::api::hip_functions;

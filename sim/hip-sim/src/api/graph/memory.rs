@@ -4,7 +4,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 use super::node::add;
 use super::node_of;

@@ -14,7 +14,7 @@ mod signal;
 use std::ffi::c_uint;
 use std::sync::Arc;
 
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 use super::{Function, hip_functions, put};
 use crate::graph::{self, Graph, Node, Operation};

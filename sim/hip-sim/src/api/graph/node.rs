@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 use super::{describe, graph_of, handle, nodes_from};
 use crate::api::hip_functions;

@@ -1,6 +1,6 @@
 //! Nodes that signal semaphores of other APIs and wait for them.
 
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 use super::{describe, exec, node};
 use crate::api::external;

@@ -3,7 +3,7 @@
 use std::ffi::c_uint;
 use std::sync::Arc;
 
-use hip_sys::*;
+use hip_sys::rocm_7_2::*;
 
 use super::{describe, exec, node};
 use crate::api::{hip_functions, signal};
