@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 pub mod child;
 pub mod forms;
 pub mod functions;
+pub mod inputs;
 pub mod layout;
 pub mod missing;
 pub mod symbols;
