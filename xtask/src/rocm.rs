@@ -191,7 +191,7 @@ pub(crate) struct FetchArgs {
     /// Releases: 5.7, 6.4, 7.2
     #[arg(value_name = "REL", value_parser = release, required_unless_present = "all")]
     releases: Vec<&'static Release>,
-    /// Every release
+    /// Every release that the mirror has; what it lacks is reported and skipped
     #[arg(long)]
     all: bool,
     /// Libraries beside HIP and HIPRTC, by Debian's name without `lib` and number: rocblas, hipsparse, rccl, ...

@@ -6,7 +6,7 @@
 
 use std::process::Command;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use rocm_sdk::install::debian::usable;
 
 use crate::examples;
@@ -232,7 +232,12 @@ pub(crate) fn fetches(releases: &[&'static Release], named: &[&'static Release],
 fn fetch(release: &'static Release, sets: &'static [&'static str], named: bool, source: Source) -> Step {
     let about = format!("real libraries and headers, under {}", rocm::tree(release).folder().display());
     let names: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
-    let call = move || match (source.get)(release, &names)? {
+    let hint = if source.optional {
+        "not all can be fetched; --offline skips what is missing"
+    } else {
+        "not all can be fetched"
+    };
+    let call = move || match (source.get)(release, &names).context(hint)? {
         Got::Nothing(why) if named => bail!("{why}"),
         Got::Nothing(why) => Ok(Got::Nothing(format!("{why}; its tests are skipped"))),
         got => Ok(got),
