@@ -1,6 +1,6 @@
-//! What was fetched when something was generated: `api/inputs.tsv`. Debian replaces packages without notice. A difference
-//! between generated code and headers or a library that have changed since is no error of ours, and a test that finds one
-//! is skipped; with the same headers and library it fails.
+//! The headers and libraries that the bindings were generated from: `api/inputs.tsv`. Debian replaces packages without
+//! notice. A test that finds a difference fails only if the headers and the library are still the same; else it is
+//! skipped.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -63,7 +63,7 @@ pub fn text(inputs: &[Input]) -> String {
     HEAD.to_owned() + &sorted.into_iter().map(Input::row).collect::<String>()
 }
 
-/// Why a comparison of the library with what is in the fetched trees proves nothing: its inputs at this level have changed.
+/// The reason to skip a comparison with what is in the fetched trees: the inputs of the library at this level have changed.
 pub fn changed(kind: Kind, name: &str, level: (u32, u32)) -> Option<String> {
     let all = read();
     let input = all.iter().find(|input| (input.kind, &*input.name, input.level) == (kind, name, level))?;

@@ -93,8 +93,8 @@ Examples:
   cargo xtask kernels --check    fail if it differs from what is compiled now"
 )]
 pub(crate) struct Args {
-    /// Write nothing; fail if a file differs from what is compiled now. What another compiler made, or one that cannot be
-    /// had any more, is skipped
+    /// Write nothing; fail if a file differs from what is compiled now. If the compiler has changed since, or cannot be
+    /// fetched any more, its files are skipped
     #[arg(long)]
     check: bool,
 }
@@ -212,8 +212,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// The packages of the compilers that made the code, by release: `api/compilers.tsv`. Debian replaces them without notice,
-/// and another compiler makes other code.
+/// The packages of the compilers that made the code, by release: `api/compilers.tsv`. Debian replaces them without
+/// notice, and another compiler makes other code.
 #[derive(Debug, PartialEq, Eq)]
 struct Compilers(BTreeMap<String, BTreeMap<String, String>>);
 

@@ -22,8 +22,8 @@ pub(super) fn noted() -> Result<Vec<Input>> {
     }
 }
 
-/// Why what is generated of a library now may differ from what was generated: its headers, or those of a library that it
-/// shares types with, are not those that are noted.
+/// The reason why a library's code may differ from what is generated now: its headers, or those of a library that it
+/// shares types with, have changed.
 pub(super) fn changed(noted: &[Input], library: &Library, trees: &Path) -> Option<String> {
     let of = |name: &str| {
         let rows = noted.iter().filter(|input| input.kind == Kind::Headers && input.name == name);
@@ -32,9 +32,9 @@ pub(super) fn changed(noted: &[Input], library: &Library, trees: &Path) -> Optio
     of(library.name).or_else(|| used(library).into_iter().find_map(|used| of(used.name)))
 }
 
-/// Notes the inputs of `libraries` as they are now, of the symbols only if `symbols` were looked at; hands back the path if
-/// the table lacks some, or has one too many. That a digest is another is not for `check` to find: the generated code may
-/// be the same.
+/// Notes the inputs of `libraries` as they are now, and of the symbols only if they were read. Returns the path if the
+/// table changed. With `check` it returns the path if the table lacks a row or has an extra one; another digest is no
+/// difference, because the generated code may be the same.
 pub(super) fn write<'a>(
     noted: &[Input],
     libraries: impl Iterator<Item = &'a Library>,

@@ -39,8 +39,8 @@ use crate::rocm::{BINDINGS, RELEASES};
 /// Generates the bindings of the `-sys` crates, for all API levels, and COVERAGE.md.
 ///
 /// Reads the C headers of ROCm 5.7, 6.4 and 7.2 (`cargo xtask rocm fetch --all --with bindings`) and the declarations
-/// of other releases under `api/`. The same input gives the same bytes; api/inputs.tsv notes which headers it was. Needs
-/// libclang (Debian: libclang1-19 and libclang-common-19-dev).
+/// of other releases under `api/`. The same input gives the same bytes; api/inputs.tsv notes the input. Needs libclang
+/// (Debian: libclang1-19 and libclang-common-19-dev).
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Write nothing; fail and name the files that differ from what would be generated. A library whose headers have
