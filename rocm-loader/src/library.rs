@@ -11,7 +11,7 @@ use crate::elf::Dynamic;
 use crate::error::Error;
 use crate::libraries::AMDHIP64;
 use crate::open::{Purpose, Trail};
-use crate::releases::Abi;
+use crate::releases::{Abi, NEWEST_RELEASE};
 use crate::report::{Origin, Reason, Report};
 use crate::spec::{LibrarySpec, Soname, soname_major};
 use crate::sys;
@@ -124,6 +124,13 @@ impl Library {
     pub fn release(&self) -> Option<&Release> {
         let read = || release_of_file(self.path.as_deref()?, self.spec.is_numbered_by_hip());
         self.release.get_or_init(read).as_ref()
+    }
+
+    /// Returns its release if it is newer than [`NEWEST_RELEASE`](crate::NEWEST_RELEASE), as far as its installation
+    /// states it. Its functions are called in their newest known form.
+    pub fn newer_release(&self) -> Option<&Release> {
+        let (major, minor) = NEWEST_RELEASE;
+        self.release().filter(|release| release.rocm() > (u64::from(major), u64::from(minor)))
     }
 
     /// Returns the releases whose ABI it has: those that use its soname, and of them the one that it is of, by

@@ -452,6 +452,12 @@ mod tests {
     }
 
     #[test]
+    fn a_release_beyond_the_newest_level_counts_as_newer_than_any_known() {
+        let (major, minor) = rocm_loader::NEWEST_RELEASE;
+        assert_eq!(NEWEST, format!("rocm-{major}-{minor}"));
+    }
+
+    #[test]
     fn the_quick_set_is_small_and_on_one_release() {
         let steps = quick_steps(true).unwrap();
         let names: Vec<&str> = steps.iter().map(Step::name).collect();
