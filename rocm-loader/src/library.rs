@@ -126,7 +126,7 @@ impl Library {
         self.release.get_or_init(read).as_ref()
     }
 
-    /// Returns its release if it is newer than [`NEWEST_RELEASE`](crate::NEWEST_RELEASE), as far as its installation
+    /// Returns its release if it is newer than [`NEWEST_RELEASE`], as far as its installation
     /// states it. Its functions are called in their newest known form.
     pub fn newer_release(&self) -> Option<&Release> {
         let (major, minor) = NEWEST_RELEASE;
