@@ -145,6 +145,7 @@
 //! | `free` | event: memory is given back, to be freed after the work that uses it | trace | `device`, `address` |
 //! | `wait` | span: the host waits for a stream | trace | `device`, `stream` |
 //! | `module_load` | span: code is checked and loaded | debug | `device`, `bytes` |
+//! | `newer_release` | event: ROCm is newer than this crate knows; it is used as the newest release known | warn | `release`, `known` |
 //!
 //! Without the feature, none of this is compiled.
 

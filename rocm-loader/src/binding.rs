@@ -13,6 +13,7 @@ use crate::process;
 use crate::releases::{Abi, Releases};
 use crate::report::Report;
 use crate::spec::LibrarySpec;
+use crate::version::Release;
 
 /// Provides the functions of a C library: a software GPU, a recorder, a stub in a test.
 ///
@@ -264,7 +265,7 @@ impl Binding {
 
     /// Returns why the function `name` is not available; `None` if it is. `since` is the first ROCm release that has
     /// it.
-    pub fn symbol_error(&'static self, name: &CStr, since: &str) -> Option<Error> {
+    pub fn symbol_error(&'static self, name: &CStr, since: &'static str) -> Option<Error> {
         match self.find(name) {
             Ok(Some(_)) => None,
             Err(error) => Some(error.clone()),
@@ -273,7 +274,7 @@ impl Binding {
                 None => Error::SymbolMissing {
                     library: self.spec.name(),
                     symbol: name.to_string_lossy().into_owned(),
-                    since: since.to_owned(),
+                    since,
                     before: None,
                     found_in: self.describe(),
                     found: None,
@@ -304,6 +305,15 @@ impl Binding {
                 let release = catch_unwind(AssertUnwindSafe(|| provider.release())).unwrap_or(None);
                 Some(release.map_or(Abi::NEWEST, |release| Abi { first: release, last: release }))
             }
+        }
+    }
+
+    /// Returns the library's release if it is newer than any that the crate declares: see
+    /// [`Library::newer_release`]. Opens the library if necessary; `None` if it cannot be opened.
+    pub fn newer_release(&'static self) -> Option<&'static Release> {
+        match self.source() {
+            Source::Library(Ok(library)) => library.newer_release(),
+            Source::Library(Err(_)) | Source::Provider(..) => None,
         }
     }
 

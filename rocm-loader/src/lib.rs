@@ -82,7 +82,7 @@ pub use {
     library::{Library, Scope},
     library_name::LibraryName,
     process::{preload, preloaded, process_search, set_root, set_search},
-    releases::{Abi, Releases},
+    releases::{Abi, NEWEST_RELEASE, Releases},
     report::{Attempt, Origin, Reason, Report},
     search::{Installation, Search},
     spec::{Group, LibrarySpec, Soname},

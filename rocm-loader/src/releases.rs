@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// The newest ROCm release (major, minor) whose interface the `-sys` crates declare. A newer one is called as this one.
+pub const NEWEST_RELEASE: (u32, u32) = (10, 0);
+
 /// The ROCm releases whose ABI a declaration fits.
 ///
 /// ```

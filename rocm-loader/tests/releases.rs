@@ -133,6 +133,27 @@ cases! {
     a_release_newer_than_any_known_has_the_newest_form: "libforms.so.7", Some("12.1.0") => [801, 2, 6], Abi { first: (10, u32::MAX), last: (10, u32::MAX) };
 }
 
+/// Where the library's installation states a release that no crate declares, that can be asked for.
+#[test]
+fn a_newer_release_is_reported() {
+    if !is_child() {
+        return in_child("a_newer_release_is_reported", &[]);
+    }
+    installed("libforms.so.7", Some("10.2.0"));
+    let newer = forms_sys::BINDING.newer_release().expect("newer than any known");
+    assert_eq!((newer.rocm(), newer.label().as_str()), ((10, 2), "ROCm 10.2.0"));
+}
+
+#[test]
+fn the_newest_known_release_is_not_newer() {
+    if !is_child() {
+        return in_child("the_newest_known_release_is_not_newer", &[]);
+    }
+    let (major, minor) = rocm_loader::NEWEST_RELEASE;
+    installed("libforms.so.7", Some(&format!("{major}.{minor}.3")));
+    assert_eq!(forms_sys::BINDING.newer_release(), None);
+}
+
 #[test]
 fn what_a_level_lacks_is_told() {
     if !is_child() {

@@ -460,6 +460,17 @@ fn copies_that_do_no_harm() {
     );
 }
 
+/// What has come since is used all the same, and said.
+#[test]
+fn a_release_newer_than_any_known() {
+    let tree = machine();
+    tree.write("opt/rocm/.info/version", "10.7.1");
+    let (code, told) = problems(&tree, doctor(&tree));
+    let newer = "warning: ROCm 10.7 in T/opt/rocm/lib is newer than any release known here: its functions are called as \
+                 those of ROCm 10.0 (amdhip64 and hiprtc) -> update these crates";
+    assert!(code == Some(0) && told.len() == 1 && told[0].starts_with(newer), "{told:#?}");
+}
+
 /// Of one major release it may go well.
 #[test]
 fn releases_that_differ_a_little() {

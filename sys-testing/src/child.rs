@@ -93,7 +93,7 @@ fn start(path: &str, libraries: Option<(&Path, Option<&Path>)>) -> bool {
     assert!(output.status.success() && text.contains("1 passed"), "{text}");
     // What it did not do, or did how often.
     text.lines()
-        .filter(|line| line.contains("SKIPPED: ") || line.contains(" forms refused, "))
+        .filter(|line| line.contains("SKIPPED: ") || line.contains(" forms were refused, "))
         .for_each(|line| println!("{line}"));
     true
 }

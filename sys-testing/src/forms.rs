@@ -1,14 +1,16 @@
-//! Every form of every function that AMD changed, in the real libraries: one of another release is refused, and the error
-//! names the module to use; one of the library's own release is found.
+//! Every form of every function that AMD changed, called in the real libraries: a form of another release is refused, one of
+//! the library's own release reaches it.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rocm_loader::{Abi, Binding};
 
-use crate::{Bindings, Changed, child};
+use crate::{Bindings, Call, Changed, child};
 
 /// Compares all forms with each real library that is at hand, each in a process of its own.
 ///
 /// # Panics
-/// If a form that does not fit reaches the library, or one that fits is not found in it.
+/// If a form that does not fit reaches the library, or one that fits does not.
 pub fn compare(bindings: &Bindings, binding: &'static Binding, changed: Vec<Changed>, path: &str) {
     if let Some(tree) = child::inside() {
         return in_library(bindings, binding, changed, &tree);
@@ -30,17 +32,18 @@ fn in_library(bindings: &Bindings, binding: &'static Binding, changed: Vec<Chang
             binding.check().err()
         ));
     };
-    let (mut refused, mut fitting) = (0, 0);
+    let mut refused = 0;
+    let mut fitting = Vec::new();
     for (level, functions) in changed {
-        for (name, is_refused) in functions {
+        for (name, call) in functions {
             let form = bindings.forms.iter().find(|form| (form.1..=form.2).contains(&level) && form.4.contains(&name));
             let form = form.unwrap_or_else(|| panic!("{name} has no form at {level:?}"));
             let symbol = std::ffi::CString::new(name).expect("a name");
-            if form.3.contain(abi) {
-                fitting += usize::from(binding.has(&symbol));
-            } else {
-                assert!(is_refused(), "{name} of {level:?} was called in a library of {abi}");
+            if !form.3.contain(abi) {
+                assert!(call(), "{name} of {level:?} was called in a library of {abi}");
                 refused += 1;
+            } else if binding.has(&symbol) {
+                fitting.push((name, call));
             }
         }
     }
@@ -48,6 +51,69 @@ fn in_library(bindings: &Bindings, binding: &'static Binding, changed: Vec<Chang
     let recorded = binding.missing_symbols();
     assert_eq!(recorded.len(), refused, "calls that were refused");
     assert!(recorded.iter().all(|call| !call.releases.contain(abi)));
-    assert!(abi == Abi::NEWEST || refused > 0 || fitting > 0, "{abi}");
-    println!("{} of {tree} ({abi}): {refused} forms refused, {fitting} found", bindings.name);
+    assert!(abi == Abi::NEWEST || refused > 0 || !fitting.is_empty(), "{abi}");
+    let ended = reach(binding, &fitting);
+    println!(
+        "{} of {tree} ({abi}): {refused} forms were refused, {} reached the library, {ended} of which did not return",
+        bindings.name,
+        fitting.len()
+    );
+}
+
+/// What a process ends with that has met a call that did not reach the library.
+const REFUSED: i32 = 77;
+
+/// Makes the calls, each after the last one in a process that may crash, and then in another one. Returns how often one did:
+/// that many calls have reached the library too.
+///
+/// # Panics
+/// If a call does not reach the library.
+fn reach(binding: &'static Binding, calls: &[Call]) -> usize {
+    // SAFETY: new memory, of which nothing is asked but that it is shared with the processes that are forked.
+    let shared = unsafe {
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        libc::mmap(std::ptr::null_mut(), size_of::<usize>(), access, libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1, 0)
+    };
+    assert_ne!(shared, libc::MAP_FAILED);
+    // SAFETY: mapped above for as long as the process runs, aligned to a page, and zero.
+    let begun = unsafe { &*shared.cast::<AtomicUsize>() };
+    let (mut next, mut ended) = (0, 0);
+    while next < calls.len() {
+        // SAFETY: the child calls C and ends without a return into what it has of this process.
+        let child = unsafe { libc::fork() };
+        assert!(child >= 0, "fork: {}", std::io::Error::last_os_error());
+        if child == 0 {
+            in_child(binding, &calls[next..], next, begun);
+        }
+        let mut status = 0;
+        // SAFETY: a child of this process; `status` is valid for a write.
+        assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+        next = begun.load(Ordering::SeqCst);
+        let name = next.checked_sub(1).map_or("none", |last| calls[last].0);
+        match libc::WIFEXITED(status) {
+            true if libc::WEXITSTATUS(status) == REFUSED => panic!("{name} did not reach the library, which has it"),
+            true if libc::WEXITSTATUS(status) == 0 => break,
+            _ => ended += 1,
+        }
+    }
+    assert_eq!(next, calls.len(), "calls that were made");
+    ended
+}
+
+/// Makes the calls and ends the process.
+fn in_child(binding: &'static Binding, calls: &[Call], done: usize, begun: &AtomicUsize) -> ! {
+    let refused = binding.missing_symbols().len();
+    for (at, (_, call)) in calls.iter().enumerate() {
+        begun.store(done + at + 1, Ordering::SeqCst);
+        // Who waits for what never comes is ended, too.
+        // SAFETY: takes a number.
+        unsafe { libc::alarm(20) };
+        call();
+        if binding.missing_symbols().len() != refused {
+            // SAFETY: ends the process at once.
+            unsafe { libc::_exit(REFUSED) };
+        }
+    }
+    // SAFETY: as above.
+    unsafe { libc::_exit(0) }
 }

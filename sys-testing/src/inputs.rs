@@ -63,7 +63,8 @@ pub fn text(inputs: &[Input]) -> String {
     HEAD.to_owned() + &sorted.into_iter().map(Input::row).collect::<String>()
 }
 
-/// The reason to skip a comparison with what is in the fetched trees: the inputs of the library at this level have changed.
+/// The reason to skip a comparison with what is in the fetched trees: the inputs of the library at this level have
+/// changed.
 pub fn changed(kind: Kind, name: &str, level: (u32, u32)) -> Option<String> {
     let all = read();
     let input = all.iter().find(|input| (input.kind, &*input.name, input.level) == (kind, name, level))?;

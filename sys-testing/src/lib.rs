@@ -25,8 +25,12 @@ pub type Binary = ((u32, u32), &'static str, &'static str);
 pub type Declared = ((u32, u32), Vec<(&'static str, *const ())>);
 
 /// The form of functions that a module has and that is not the same at every level, with calls: the first level, and for each
-/// function whether a call with zeros for arguments is refused. Only a form that does not fit the library may be called.
-pub type Changed = ((u32, u32), Vec<(&'static str, fn() -> bool)>);
+/// function whether a call with zeros for arguments is refused. A form that fits the library is called in a process of its
+/// own, which the library may end: C allows no null pointers in many places.
+pub type Changed = ((u32, u32), Vec<Call>);
+
+/// A function and its call.
+pub type Call = (&'static str, fn() -> bool);
 
 /// What a crate says of its bindings.
 pub struct Bindings {
@@ -60,7 +64,7 @@ macro_rules! changed {
     ($($name:ident($($zero:ident)*))*) => {
         vec![$((stringify!($name), (|| {
             $(let $zero = ();)*
-            // SAFETY: called only if the form does not fit the library: then nothing is passed to it.
+            // SAFETY: if the form does not fit the library, nothing is passed to it; else the process is there for this call.
             let answer = unsafe { $name($($crate::zero($zero)),*) };
             $crate::is_refusal(&answer)
         }) as fn() -> bool)),*]

@@ -21,6 +21,7 @@ mod leaks;
 mod miri;
 mod msrv;
 mod paths;
+mod probes;
 mod process;
 mod repeat;
 mod rocm;

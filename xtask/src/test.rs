@@ -14,10 +14,10 @@ use crate::hsa::{self as hsa_sim, Profile};
 use crate::process::cargo;
 use crate::rocm::{self, RELEASES, Release};
 use crate::steps::{self, Got, Step};
-use crate::{leaks, paths, repeat, workspace};
+use crate::{leaks, paths, probes, repeat, workspace};
 
 /// API levels of the crates, as their features name them, with none first (which is 5.7).
-const LEVELS: &[&str] =
+pub(crate) const LEVELS: &[&str] =
     &["", "rocm-5-7", "rocm-6-2", "rocm-6-3", "rocm-6-4", "rocm-7-0", "rocm-7-1", "rocm-7-2", "rocm-10-0"];
 
 /// The newest of them.
@@ -168,6 +168,13 @@ pub(crate) fn steps(offline: bool, releases: &[&'static Release], named: &[&'sta
     // By itself: with the whole workspace `hip` is built for a level that is newer than any runtime at hand.
     steps.push(Step::command("hsa-sim", "ROCm's libraries on the software GPU", test(&packages(&["hsa-sim"]))));
     steps.push(levels(&raw, offline));
+    let about = "crates written for each API level compile alone, and in one program";
+    steps.push(Step::call("probes", about, move || probes::check(offline)));
+    for &release in releases {
+        let about = format!("a program with all levels and hip's default features, on ROCm {}", release.name);
+        let run = move || probes::run(release, offline);
+        steps.push(Step::call(format!("probes {}", release.name), about, run).when(hsa_ready(release)));
+    }
     steps.push(examples::simulated(offline)?);
     for release in releases {
         steps.push(examples::real(release, offline)?);
@@ -447,7 +454,7 @@ fn levels(raw: &[&str], offline: bool) -> Step {
         command
     };
     let mut commands: Vec<Command> = LEVELS.iter().map(|level| check(&SAFE, &features(&SAFE, level))).collect();
-    commands.extend(LEVELS.iter().map(|level| check(raw, &features(raw, level))));
+    commands.push(check(raw, ""));
     // Levels of different crates in one program, as Cargo unifies them.
     commands.push(check(&SAFE, "hip/rocm-5-7,hiprtc/rocm-6-2,hip/rocm-10-0"));
     commands.push(check(&SAFE, "hip/rocm-6-4,hip/rocm-7-2,hiprtc/rocm-6-4,hiprtc/rocm-7-2"));
@@ -504,6 +511,12 @@ mod tests {
         assert_eq!(features(&["hip", "hiprtc"], "rocm-6-4"), "hip/rocm-6-4,hiprtc/rocm-6-4");
         assert_eq!(features(&["hip"], ""), "");
         assert_eq!(feature(rocm::release("5.7").unwrap()), "rocm-5-7");
+    }
+
+    #[test]
+    fn a_release_beyond_the_newest_level_counts_as_newer_than_any_known() {
+        let (major, minor) = rocm_loader::NEWEST_RELEASE;
+        assert_eq!(NEWEST, format!("rocm-{major}-{minor}"));
     }
 
     #[test]

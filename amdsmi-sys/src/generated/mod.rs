@@ -77,6 +77,107 @@ mod changed_7_0;
 #[cfg(feature = "rocm-10-0")]
 mod changed_10_0;
 
+/// The functions by subject. Each is in the crate's root too.
+pub mod functions {
+    /// Functions: cpu.
+    pub mod cpu {
+        #[cfg(feature = "rocm-10-0")]
+        pub(crate) mod since_10_0;
+        #[cfg(feature = "rocm-10-0")]
+        #[doc(inline)]
+        pub use since_10_0::*;
+        #[cfg(feature = "rocm-6-2")]
+        pub(crate) mod since_6_2;
+        #[cfg(feature = "rocm-6-2")]
+        #[doc(inline)]
+        pub use since_6_2::*;
+        #[cfg(feature = "rocm-6-3")]
+        pub(crate) mod since_6_3;
+        #[cfg(feature = "rocm-6-3")]
+        #[doc(inline)]
+        pub use since_6_3::*;
+        #[cfg(feature = "rocm-6-4")]
+        pub(crate) mod since_6_4;
+        #[cfg(feature = "rocm-6-4")]
+        #[doc(inline)]
+        pub use since_6_4::*;
+        #[cfg(feature = "rocm-7-0")]
+        pub(crate) mod since_7_0;
+        #[cfg(feature = "rocm-7-0")]
+        #[doc(inline)]
+        pub use since_7_0::*;
+    }
+    /// Functions: fabric.
+    pub mod fabric {
+        #[cfg(feature = "rocm-10-0")]
+        pub(crate) mod since_10_0;
+        #[cfg(feature = "rocm-10-0")]
+        #[doc(inline)]
+        pub use since_10_0::*;
+    }
+    /// Functions: general.
+    pub mod general {
+        #[cfg(feature = "rocm-10-0")]
+        pub(crate) mod since_10_0;
+        #[cfg(feature = "rocm-10-0")]
+        #[doc(inline)]
+        pub use since_10_0::*;
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+        #[cfg(feature = "rocm-6-2")]
+        pub(crate) mod since_6_2;
+        #[cfg(feature = "rocm-6-2")]
+        #[doc(inline)]
+        pub use since_6_2::*;
+    }
+    /// Functions: gpu.
+    pub mod gpu {
+        #[cfg(feature = "rocm-10-0")]
+        pub(crate) mod since_10_0;
+        #[cfg(feature = "rocm-10-0")]
+        #[doc(inline)]
+        pub use since_10_0::*;
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+        #[cfg(feature = "rocm-6-2")]
+        pub(crate) mod since_6_2;
+        #[cfg(feature = "rocm-6-2")]
+        #[doc(inline)]
+        pub use since_6_2::*;
+        #[cfg(feature = "rocm-6-3")]
+        pub(crate) mod since_6_3;
+        #[cfg(feature = "rocm-6-3")]
+        #[doc(inline)]
+        pub use since_6_3::*;
+        #[cfg(feature = "rocm-6-4")]
+        pub(crate) mod since_6_4;
+        #[cfg(feature = "rocm-6-4")]
+        #[doc(inline)]
+        pub use since_6_4::*;
+    }
+    /// Functions: nic.
+    pub mod nic {
+        #[cfg(feature = "rocm-10-0")]
+        pub(crate) mod since_10_0;
+        #[cfg(feature = "rocm-10-0")]
+        #[doc(inline)]
+        pub use since_10_0::*;
+    }
+    /// Functions: topology.
+    pub mod topology {
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+        #[cfg(feature = "rocm-6-4")]
+        pub(crate) mod since_6_4;
+        #[cfg(feature = "rocm-6-4")]
+        #[doc(inline)]
+        pub use since_6_4::*;
+    }
+}
+
 /// The interface of ROCm 5.7, 92 functions: what the root has of that release, and what is listed here.
 #[cfg(feature = "rocm-5-7")]
 pub mod rocm_5_7 {

@@ -81,6 +81,227 @@ mod only_7_2;
 #[cfg(feature = "rocm-10-0")]
 mod changed_10_0;
 
+/// The functions by subject. Each is in the crate's root too.
+pub mod functions {
+    /// Functions: context.
+    pub mod context {
+        #[cfg(feature = "rocm-10-0")]
+        pub(crate) mod since_10_0;
+        #[cfg(feature = "rocm-10-0")]
+        #[doc(inline)]
+        pub use since_10_0::*;
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+    }
+    /// Functions: device.
+    pub mod device {
+        #[cfg(feature = "rocm-10-0")]
+        pub(crate) mod since_10_0;
+        #[cfg(feature = "rocm-10-0")]
+        #[doc(inline)]
+        pub use since_10_0::*;
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+        #[cfg(feature = "rocm-6-2")]
+        pub(crate) mod since_6_2;
+        #[cfg(feature = "rocm-6-2")]
+        #[doc(inline)]
+        pub use since_6_2::*;
+    }
+    /// Functions: event.
+    pub mod event {
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+        #[cfg(feature = "rocm-6-4")]
+        pub(crate) mod since_6_4;
+        #[cfg(feature = "rocm-6-4")]
+        #[doc(inline)]
+        pub use since_6_4::*;
+    }
+    /// Functions: external.
+    pub mod external {
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+        #[cfg(feature = "rocm-6-2")]
+        pub(crate) mod since_6_2;
+        #[cfg(feature = "rocm-6-2")]
+        #[doc(inline)]
+        pub use since_6_2::*;
+    }
+    /// Functions: graph.
+    pub mod graph {
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+        #[cfg(feature = "rocm-6-2")]
+        pub(crate) mod since_6_2;
+        #[cfg(feature = "rocm-6-2")]
+        #[doc(inline)]
+        pub use since_6_2::*;
+        #[cfg(feature = "rocm-6-3")]
+        pub(crate) mod since_6_3;
+        #[cfg(feature = "rocm-6-3")]
+        #[doc(inline)]
+        pub use since_6_3::*;
+        #[cfg(feature = "rocm-6-4")]
+        pub(crate) mod since_6_4;
+        #[cfg(feature = "rocm-6-4")]
+        #[doc(inline)]
+        pub use since_6_4::*;
+    }
+    /// Functions: launch.
+    pub mod launch {
+        #[cfg(feature = "rocm-10-0")]
+        pub(crate) mod since_10_0;
+        #[cfg(feature = "rocm-10-0")]
+        #[doc(inline)]
+        pub use since_10_0::*;
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+        #[cfg(feature = "rocm-7-0")]
+        pub(crate) mod since_7_0;
+        #[cfg(feature = "rocm-7-0")]
+        #[doc(inline)]
+        pub use since_7_0::*;
+        #[cfg(feature = "rocm-7-2")]
+        pub(crate) mod since_7_2;
+        #[cfg(feature = "rocm-7-2")]
+        #[doc(inline)]
+        pub use since_7_2::*;
+    }
+    /// Functions: memcpy.
+    pub mod memcpy {
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+        #[cfg(feature = "rocm-6-2")]
+        pub(crate) mod since_6_2;
+        #[cfg(feature = "rocm-6-2")]
+        #[doc(inline)]
+        pub use since_6_2::*;
+        #[cfg(feature = "rocm-7-1")]
+        pub(crate) mod since_7_1;
+        #[cfg(feature = "rocm-7-1")]
+        #[doc(inline)]
+        pub use since_7_1::*;
+    }
+    /// Functions: memory.
+    pub mod memory {
+        #[cfg(feature = "rocm-10-0")]
+        pub(crate) mod since_10_0;
+        #[cfg(feature = "rocm-10-0")]
+        #[doc(inline)]
+        pub use since_10_0::*;
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+        #[cfg(feature = "rocm-7-0")]
+        pub(crate) mod since_7_0;
+        #[cfg(feature = "rocm-7-0")]
+        #[doc(inline)]
+        pub use since_7_0::*;
+        #[cfg(feature = "rocm-7-1")]
+        pub(crate) mod since_7_1;
+        #[cfg(feature = "rocm-7-1")]
+        #[doc(inline)]
+        pub use since_7_1::*;
+    }
+    /// Functions: module.
+    pub mod module {
+        #[cfg(feature = "rocm-10-0")]
+        pub(crate) mod since_10_0;
+        #[cfg(feature = "rocm-10-0")]
+        #[doc(inline)]
+        pub use since_10_0::*;
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+        #[cfg(feature = "rocm-6-4")]
+        pub(crate) mod since_6_4;
+        #[cfg(feature = "rocm-6-4")]
+        #[doc(inline)]
+        pub use since_6_4::*;
+        #[cfg(feature = "rocm-7-1")]
+        pub(crate) mod since_7_1;
+        #[cfg(feature = "rocm-7-1")]
+        #[doc(inline)]
+        pub use since_7_1::*;
+        #[cfg(feature = "rocm-7-2")]
+        pub(crate) mod since_7_2;
+        #[cfg(feature = "rocm-7-2")]
+        #[doc(inline)]
+        pub use since_7_2::*;
+    }
+    /// Functions: runtime.
+    pub mod runtime {
+        #[cfg(feature = "rocm-10-0")]
+        pub(crate) mod since_10_0;
+        #[cfg(feature = "rocm-10-0")]
+        #[doc(inline)]
+        pub use since_10_0::*;
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+        #[cfg(feature = "rocm-6-2")]
+        pub(crate) mod since_6_2;
+        #[cfg(feature = "rocm-6-2")]
+        #[doc(inline)]
+        pub use since_6_2::*;
+        #[cfg(feature = "rocm-7-1")]
+        pub(crate) mod since_7_1;
+        #[cfg(feature = "rocm-7-1")]
+        #[doc(inline)]
+        pub use since_7_1::*;
+    }
+    /// Functions: stream.
+    pub mod stream {
+        #[cfg(feature = "rocm-10-0")]
+        pub(crate) mod since_10_0;
+        #[cfg(feature = "rocm-10-0")]
+        #[doc(inline)]
+        pub use since_10_0::*;
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+        #[cfg(feature = "rocm-6-2")]
+        pub(crate) mod since_6_2;
+        #[cfg(feature = "rocm-6-2")]
+        #[doc(inline)]
+        pub use since_6_2::*;
+        #[cfg(feature = "rocm-6-4")]
+        pub(crate) mod since_6_4;
+        #[cfg(feature = "rocm-6-4")]
+        #[doc(inline)]
+        pub use since_6_4::*;
+        #[cfg(feature = "rocm-7-1")]
+        pub(crate) mod since_7_1;
+        #[cfg(feature = "rocm-7-1")]
+        #[doc(inline)]
+        pub use since_7_1::*;
+        #[cfg(feature = "rocm-7-2")]
+        pub(crate) mod since_7_2;
+        #[cfg(feature = "rocm-7-2")]
+        #[doc(inline)]
+        pub use since_7_2::*;
+    }
+    /// Functions: texture.
+    pub mod texture {
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+        #[cfg(feature = "rocm-6-2")]
+        pub(crate) mod since_6_2;
+        #[cfg(feature = "rocm-6-2")]
+        #[doc(inline)]
+        pub use since_6_2::*;
+    }
+}
+
 /// The interface of ROCm 5.7, 431 functions: what the root has of that release, and what is listed here.
 #[cfg(feature = "rocm-5-7")]
 pub mod rocm_5_7 {

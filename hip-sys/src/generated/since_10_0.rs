@@ -273,17 +273,17 @@ rocm_loader::c_constants! {
     /// Since ROCm 10.0.
     hipMemcpyFlagExtOpIndirectDst = 2048,
 }
-mod context;
-pub use context::*;
-mod device;
-pub use device::*;
-mod launch;
-pub use launch::*;
-mod memory;
-pub use memory::*;
-mod module;
-pub use module::*;
-mod runtime;
-pub use runtime::*;
-mod stream;
-pub use stream::*;
+#[doc(hidden)]
+pub use super::functions::context::since_10_0::*;
+#[doc(hidden)]
+pub use super::functions::device::since_10_0::*;
+#[doc(hidden)]
+pub use super::functions::launch::since_10_0::*;
+#[doc(hidden)]
+pub use super::functions::memory::since_10_0::*;
+#[doc(hidden)]
+pub use super::functions::module::since_10_0::*;
+#[doc(hidden)]
+pub use super::functions::runtime::since_10_0::*;
+#[doc(hidden)]
+pub use super::functions::stream::since_10_0::*;

@@ -2894,27 +2894,27 @@ impl rocm_loader::MissingValue for hipChannelFormatDesc {
         Self::default()
     }
 }
-mod context;
-pub use context::*;
-mod device;
-pub use device::*;
-mod event;
-pub use event::*;
-mod external;
-pub use external::*;
-mod graph;
-pub use graph::*;
-mod launch;
-pub use launch::*;
-mod memcpy;
-pub use memcpy::*;
-mod memory;
-pub use memory::*;
-mod module;
-pub use module::*;
-mod runtime;
-pub use runtime::*;
-mod stream;
-pub use stream::*;
-mod texture;
-pub use texture::*;
+#[doc(hidden)]
+pub use super::functions::context::since_5_7::*;
+#[doc(hidden)]
+pub use super::functions::device::since_5_7::*;
+#[doc(hidden)]
+pub use super::functions::event::since_5_7::*;
+#[doc(hidden)]
+pub use super::functions::external::since_5_7::*;
+#[doc(hidden)]
+pub use super::functions::graph::since_5_7::*;
+#[doc(hidden)]
+pub use super::functions::launch::since_5_7::*;
+#[doc(hidden)]
+pub use super::functions::memcpy::since_5_7::*;
+#[doc(hidden)]
+pub use super::functions::memory::since_5_7::*;
+#[doc(hidden)]
+pub use super::functions::module::since_5_7::*;
+#[doc(hidden)]
+pub use super::functions::runtime::since_5_7::*;
+#[doc(hidden)]
+pub use super::functions::stream::since_5_7::*;
+#[doc(hidden)]
+pub use super::functions::texture::since_5_7::*;

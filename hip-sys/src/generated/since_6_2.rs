@@ -592,17 +592,17 @@ rocm_loader::c_constants! {
     /// Since ROCm 6.2.
     hipMemoryTypeUnregistered = 0,
 }
-mod device;
-pub use device::*;
-mod external;
-pub use external::*;
-mod graph;
-pub use graph::*;
-mod memcpy;
-pub use memcpy::*;
-mod runtime;
-pub use runtime::*;
-mod stream;
-pub use stream::*;
-mod texture;
-pub use texture::*;
+#[doc(hidden)]
+pub use super::functions::device::since_6_2::*;
+#[doc(hidden)]
+pub use super::functions::external::since_6_2::*;
+#[doc(hidden)]
+pub use super::functions::graph::since_6_2::*;
+#[doc(hidden)]
+pub use super::functions::memcpy::since_6_2::*;
+#[doc(hidden)]
+pub use super::functions::runtime::since_6_2::*;
+#[doc(hidden)]
+pub use super::functions::stream::since_6_2::*;
+#[doc(hidden)]
+pub use super::functions::texture::since_6_2::*;

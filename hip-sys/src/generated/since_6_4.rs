@@ -408,11 +408,11 @@ rocm_loader::c_constants! {
     /// Since ROCm 6.4.
     hipJitOptionIRtoISAOptCountExt = 10001,
 }
-mod event;
-pub use event::*;
-mod graph;
-pub use graph::*;
-mod module;
-pub use module::*;
-mod stream;
-pub use stream::*;
+#[doc(hidden)]
+pub use super::functions::event::since_6_4::*;
+#[doc(hidden)]
+pub use super::functions::graph::since_6_4::*;
+#[doc(hidden)]
+pub use super::functions::module::since_6_4::*;
+#[doc(hidden)]
+pub use super::functions::stream::since_6_4::*;

@@ -252,7 +252,7 @@ rocm_loader::c_constants! {
     /// Since ROCm 7.0.
     hipMemAllocationTypeUncached = 1073741824,
 }
-mod launch;
-pub use launch::*;
-mod memory;
-pub use memory::*;
+#[doc(hidden)]
+pub use super::functions::launch::since_7_0::*;
+#[doc(hidden)]
+pub use super::functions::memory::since_7_0::*;

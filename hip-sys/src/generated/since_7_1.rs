@@ -282,13 +282,13 @@ rocm_loader::c_constants! {
     /// Since ROCm 7.1.
     hipSyncPolicyBlockingSync = 4,
 }
-mod memcpy;
-pub use memcpy::*;
-mod memory;
-pub use memory::*;
-mod module;
-pub use module::*;
-mod runtime;
-pub use runtime::*;
-mod stream;
-pub use stream::*;
+#[doc(hidden)]
+pub use super::functions::memcpy::since_7_1::*;
+#[doc(hidden)]
+pub use super::functions::memory::since_7_1::*;
+#[doc(hidden)]
+pub use super::functions::module::since_7_1::*;
+#[doc(hidden)]
+pub use super::functions::runtime::since_7_1::*;
+#[doc(hidden)]
+pub use super::functions::stream::since_7_1::*;

@@ -23,9 +23,9 @@ rocm_loader::c_constants! {
     /// Since ROCm 7.2.
     hipDeviceAttributeHostNumaId = 92,
 }
-mod launch;
-pub use launch::*;
-mod module;
-pub use module::*;
-mod stream;
-pub use stream::*;
+#[doc(hidden)]
+pub use super::functions::launch::since_7_2::*;
+#[doc(hidden)]
+pub use super::functions::module::since_7_2::*;
+#[doc(hidden)]
+pub use super::functions::stream::since_7_2::*;

@@ -8,6 +8,7 @@ use crate::core::backend_kind::Backend;
 use crate::core::call::check;
 use crate::core::error::{Error, Result};
 use crate::core::lock::{Mutex, MutexGuard};
+use crate::core::trace;
 
 /// The variable that chooses the backend when the program does not: `rocm` or `sim`.
 const VARIABLE: &str = "HIP_RS_BACKEND";
@@ -152,6 +153,11 @@ pub(crate) fn runtime() -> Result<&'static Runtime> {
     // A bad choice of the backend is not kept: it can still be mended.
     if RUNTIME.get().is_none() {
         backend()?;
+        let started = RUNTIME.get_or_init(start).is_ok();
+        // No subscriber runs while others wait for the start.
+        if let Some(release) = hip_sys::BINDING.newer_release().filter(|_| started) {
+            trace::newer_release(release);
+        }
     }
     match RUNTIME.get_or_init(start) {
         Ok(runtime) => Ok(runtime),

@@ -7,6 +7,12 @@ mod on {
     use crate::core::device::Device;
     use crate::core::geometry::LaunchConfig;
 
+    pub(crate) fn newer_release(release: &rocm_loader::Release) {
+        let (major, minor) = rocm_loader::NEWEST_RELEASE;
+        let known = format_args!("{major}.{minor}");
+        tracing::warn!(name: "newer_release", target: "hip", %release, %known, "ROCm is newer than this crate knows");
+    }
+
     #[inline]
     pub(crate) fn launch(device: Device, stream: u64, kernel: &str, config: Option<LaunchConfig>) {
         let device = device.index();
@@ -55,6 +61,8 @@ mod on {
 mod off {
     use crate::core::device::Device;
     use crate::core::geometry::LaunchConfig;
+
+    pub(crate) fn newer_release(_: &rocm_loader::Release) {}
 
     #[inline(always)]
     pub(crate) fn launch(_: Device, _: u64, _: &str, _: Option<LaunchConfig>) {}

@@ -33,6 +33,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As `hipblasStrmm()`, for double precision.
     ///
     /// The form of ROCm 6.2 and newer.
+    #[doc(alias("cublasDtrmm"))]
     "5.7" pub fn hipblasDtrmm(handle: hipblasHandle_t, side: hipblasSideMode_t, uplo: hipblasFillMode_t,
         transA: hipblasOperation_t, diag: hipblasDiagType_t, m: c_int, n: c_int, alpha: *const f64, A: *const f64,
         lda: c_int, B: *const f64, ldb: c_int, C: *mut f64, ldc: c_int) -> hipblasStatus_t;
@@ -95,6 +96,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// - `ldc` (in): ldc specifies the first dimension of C. ldc \>= max( 1, m ).
     ///
     /// The form of ROCm 6.2 and newer.
+    #[doc(alias("cublasStrmm"))]
     "5.7" pub fn hipblasStrmm(handle: hipblasHandle_t, side: hipblasSideMode_t, uplo: hipblasFillMode_t,
         transA: hipblasOperation_t, diag: hipblasDiagType_t, m: c_int, n: c_int, alpha: *const f32, A: *const f32,
         lda: c_int, B: *const f32, ldb: c_int, C: *mut f32, ldc: c_int) -> hipblasStatus_t;

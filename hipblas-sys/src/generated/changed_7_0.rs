@@ -312,6 +312,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
         C: *mut *mut c_void, cType: hipDataType, ldc: i64, batchCount: i64, computeType: hipblasComputeType_t,
         algo: hipblasGemmAlgo_t, flags: hipblasGemmFlags_t) -> hipblasStatus_t;
     /// The form of ROCm 7.0 and newer.
+    #[doc(alias("cublasGemmBatchedEx_64"))]
     "6.3" pub fn hipblasGemmBatchedEx_64(handle: hipblasHandle_t, transA: hipblasOperation_t,
         transB: hipblasOperation_t, m: i64, n: i64, k: i64, alpha: *const c_void, A: *mut *const c_void,
         aType: hipDataType, lda: i64, B: *mut *const c_void, bType: hipDataType, ldb: i64, beta: *const c_void,
@@ -391,6 +392,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
         cType: hipDataType, ldc: i64, computeType: hipblasComputeType_t, algo: hipblasGemmAlgo_t,
         flags: hipblasGemmFlags_t) -> hipblasStatus_t;
     /// The form of ROCm 7.0 and newer.
+    #[doc(alias("cublasGemmEx_64"))]
     "6.3" pub fn hipblasGemmEx_64(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t,
         m: i64, n: i64, k: i64, alpha: *const c_void, A: *const c_void, aType: hipDataType, lda: i64, B: *const c_void,
         bType: hipDataType, ldb: i64, beta: *const c_void, C: *mut c_void, cType: hipDataType, ldc: i64,
@@ -466,6 +468,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
         beta: *const c_void, C: *mut c_void, cType: hipDataType, ldc: i64, strideC: hipblasStride, batchCount: i64,
         computeType: hipblasComputeType_t, algo: hipblasGemmAlgo_t, flags: hipblasGemmFlags_t) -> hipblasStatus_t;
     /// The form of ROCm 7.0 and newer.
+    #[doc(alias("cublasGemmStridedBatchedEx_64"))]
     "6.3" pub fn hipblasGemmStridedBatchedEx_64(handle: hipblasHandle_t, transA: hipblasOperation_t,
         transB: hipblasOperation_t, m: i64, n: i64, k: i64, alpha: *const c_void, A: *const c_void, aType: hipDataType,
         lda: i64, strideA: hipblasStride, B: *const c_void, bType: hipDataType, ldb: i64, strideB: hipblasStride,

@@ -27,10 +27,12 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
         x: *const c_void, xType: hipblasDatatype_t, incx: i64, y: *mut c_void, yType: hipblasDatatype_t, incy: i64,
         executionType: hipblasDatatype_t) -> hipblasStatus_t;
     /// Before ROCm 7.0.
+    #[doc(alias("cublasAxpyEx"))]
     "6.2" pub fn hipblasAxpyEx_v2(handle: hipblasHandle_t, n: c_int, alpha: *const c_void, alphaType: hipDataType,
         x: *const c_void, xType: hipDataType, incx: c_int, y: *mut c_void, yType: hipDataType, incy: c_int,
         executionType: hipDataType) -> hipblasStatus_t;
     /// Before ROCm 7.0.
+    #[doc(alias("cublasAxpyEx_64"))]
     "6.2" pub fn hipblasAxpyEx_v2_64(handle: hipblasHandle_t, n: i64, alpha: *const c_void, alphaType: hipDataType,
         x: *const c_void, xType: hipDataType, incx: i64, y: *mut c_void, yType: hipDataType, incy: i64,
         executionType: hipDataType) -> hipblasStatus_t;
@@ -76,11 +78,13 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSaxpy()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCaxpy"))]
     "6.2" pub fn hipblasCaxpy_v2(handle: hipblasHandle_t, n: c_int, alpha: *const hipComplex, x: *const hipComplex,
         incx: c_int, y: *mut hipComplex, incy: c_int) -> hipblasStatus_t;
     /// As [`hipblasSaxpy()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCaxpy_64"))]
     "6.2" pub fn hipblasCaxpy_v2_64(handle: hipblasHandle_t, n: i64, alpha: *const hipComplex, x: *const hipComplex,
         incx: i64, y: *mut hipComplex, incy: i64) -> hipblasStatus_t;
     /// As [`hipblasScopyBatched()`].
@@ -108,11 +112,13 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasScopy()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCcopy"))]
     "6.2" pub fn hipblasCcopy_v2(handle: hipblasHandle_t, n: c_int, x: *const hipComplex, incx: c_int,
         y: *mut hipComplex, incy: c_int) -> hipblasStatus_t;
     /// As [`hipblasScopy()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCcopy_64"))]
     "6.2" pub fn hipblasCcopy_v2_64(handle: hipblasHandle_t, n: i64, x: *const hipComplex, incx: i64,
         y: *mut hipComplex, incy: i64) -> hipblasStatus_t;
     /// As [`hipblasSdgmmBatched()`].
@@ -131,6 +137,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSdgmm()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCdgmm"))]
     "6.2" pub fn hipblasCdgmm_v2(handle: hipblasHandle_t, side: hipblasSideMode_t, m: c_int, n: c_int,
         AP: *const hipComplex, lda: c_int, x: *const hipComplex, incx: c_int, CP: *mut hipComplex,
         ldc: c_int) -> hipblasStatus_t;
@@ -159,11 +166,13 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSdot()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCdotc"))]
     "6.2" pub fn hipblasCdotc_v2(handle: hipblasHandle_t, n: c_int, x: *const hipComplex, incx: c_int,
         y: *const hipComplex, incy: c_int, result: *mut hipComplex) -> hipblasStatus_t;
     /// As [`hipblasSdot()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCdotc_64"))]
     "6.2" pub fn hipblasCdotc_v2_64(handle: hipblasHandle_t, n: i64, x: *const hipComplex, incx: i64,
         y: *const hipComplex, incy: i64, result: *mut hipComplex) -> hipblasStatus_t;
     /// As [`hipblasSdotBatched()`].
@@ -191,11 +200,13 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSdot()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCdotu"))]
     "6.2" pub fn hipblasCdotu_v2(handle: hipblasHandle_t, n: c_int, x: *const hipComplex, incx: c_int,
         y: *const hipComplex, incy: c_int, result: *mut hipComplex) -> hipblasStatus_t;
     /// As [`hipblasSdot()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCdotu_64"))]
     "6.2" pub fn hipblasCdotu_v2_64(handle: hipblasHandle_t, n: i64, x: *const hipComplex, incx: i64,
         y: *const hipComplex, incy: i64, result: *mut hipComplex) -> hipblasStatus_t;
     /// As [`hipblasSgbmvBatched()`].
@@ -231,12 +242,14 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSgbmv()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCgbmv"))]
     "6.2" pub fn hipblasCgbmv_v2(handle: hipblasHandle_t, trans: hipblasOperation_t, m: c_int, n: c_int, kl: c_int,
         ku: c_int, alpha: *const hipComplex, AP: *const hipComplex, lda: c_int, x: *const hipComplex, incx: c_int,
         beta: *const hipComplex, y: *mut hipComplex, incy: c_int) -> hipblasStatus_t;
     /// As [`hipblasSgbmv()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCgbmv_64"))]
     "6.2" pub fn hipblasCgbmv_v2_64(handle: hipblasHandle_t, trans: hipblasOperation_t, m: i64, n: i64, kl: i64,
         ku: i64, alpha: *const hipComplex, AP: *const hipComplex, lda: i64, x: *const hipComplex, incx: i64,
         beta: *const hipComplex, y: *mut hipComplex, incy: i64) -> hipblasStatus_t;
@@ -257,12 +270,14 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSgeam()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCgeam"))]
     "6.2" pub fn hipblasCgeam_v2(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t,
         m: c_int, n: c_int, alpha: *const hipComplex, AP: *const hipComplex, lda: c_int, beta: *const hipComplex,
         BP: *const hipComplex, ldb: c_int, CP: *mut hipComplex, ldc: c_int) -> hipblasStatus_t;
     /// As [`hipblasSgelsBatched()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCgelsBatched"))]
     "6.2" pub fn hipblasCgelsBatched_v2(handle: hipblasHandle_t, trans: hipblasOperation_t, m: c_int, n: c_int,
         nrhs: c_int, A: *const *mut hipComplex, lda: c_int, B: *const *mut hipComplex, ldb: c_int, info: *mut c_int,
         deviceInfo: *mut c_int, batchCount: c_int) -> hipblasStatus_t;
@@ -281,6 +296,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSgemmBatched()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCgemmBatched"))]
     "6.2" pub fn hipblasCgemmBatched_v2(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t,
         m: c_int, n: c_int, k: c_int, alpha: *const hipComplex, AP: *const *const hipComplex, lda: c_int,
         BP: *const *const hipComplex, ldb: c_int, beta: *const hipComplex, CP: *const *mut hipComplex, ldc: c_int,
@@ -288,6 +304,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSgemmStridedBatched()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCgemmStridedBatched"))]
     "6.2" pub fn hipblasCgemmStridedBatched_v2(handle: hipblasHandle_t, transA: hipblasOperation_t,
         transB: hipblasOperation_t, m: c_int, n: c_int, k: c_int, alpha: *const hipComplex, AP: *const hipComplex,
         lda: c_int, strideA: c_longlong, BP: *const hipComplex, ldb: c_int, strideB: c_longlong,
@@ -296,24 +313,28 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSgemm()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCgemm"))]
     "6.2" pub fn hipblasCgemm_v2(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t,
         m: c_int, n: c_int, k: c_int, alpha: *const hipComplex, AP: *const hipComplex, lda: c_int,
         BP: *const hipComplex, ldb: c_int, beta: *const hipComplex, CP: *mut hipComplex, ldc: c_int) -> hipblasStatus_t;
     /// As [`hipblasSgemvBatched()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCgemvBatched"))]
     "6.2" pub fn hipblasCgemvBatched_v2(handle: hipblasHandle_t, trans: hipblasOperation_t, m: c_int, n: c_int,
         alpha: *const hipComplex, AP: *const *const hipComplex, lda: c_int, x: *const *const hipComplex, incx: c_int,
         beta: *const hipComplex, y: *const *mut hipComplex, incy: c_int, batchCount: c_int) -> hipblasStatus_t;
     /// As [`hipblasSgemvBatched()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCgemvBatched_64"))]
     "6.2" pub fn hipblasCgemvBatched_v2_64(handle: hipblasHandle_t, trans: hipblasOperation_t, m: i64, n: i64,
         alpha: *const hipComplex, AP: *const *const hipComplex, lda: i64, x: *const *const hipComplex, incx: i64,
         beta: *const hipComplex, y: *const *mut hipComplex, incy: i64, batchCount: i64) -> hipblasStatus_t;
     /// As [`hipblasSgemvStridedBatched()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCgemvStridedBatched"))]
     "6.2" pub fn hipblasCgemvStridedBatched_v2(handle: hipblasHandle_t, transA: hipblasOperation_t, m: c_int, n: c_int,
         alpha: *const hipComplex, AP: *const hipComplex, lda: c_int, strideA: hipblasStride, x: *const hipComplex,
         incx: c_int, stridex: hipblasStride, beta: *const hipComplex, y: *mut hipComplex, incy: c_int,
@@ -321,6 +342,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSgemvStridedBatched()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCgemvStridedBatched_64"))]
     "6.2" pub fn hipblasCgemvStridedBatched_v2_64(handle: hipblasHandle_t, transA: hipblasOperation_t, m: i64, n: i64,
         alpha: *const hipComplex, AP: *const hipComplex, lda: i64, strideA: hipblasStride, x: *const hipComplex,
         incx: i64, stridex: hipblasStride, beta: *const hipComplex, y: *mut hipComplex, incy: i64,
@@ -328,18 +350,21 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSgemv()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCgemv"))]
     "6.2" pub fn hipblasCgemv_v2(handle: hipblasHandle_t, trans: hipblasOperation_t, m: c_int, n: c_int,
         alpha: *const hipComplex, AP: *const hipComplex, lda: c_int, x: *const hipComplex, incx: c_int,
         beta: *const hipComplex, y: *mut hipComplex, incy: c_int) -> hipblasStatus_t;
     /// As [`hipblasSgemv()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCgemv_64"))]
     "6.2" pub fn hipblasCgemv_v2_64(handle: hipblasHandle_t, trans: hipblasOperation_t, m: i64, n: i64,
         alpha: *const hipComplex, AP: *const hipComplex, lda: i64, x: *const hipComplex, incx: i64,
         beta: *const hipComplex, y: *mut hipComplex, incy: i64) -> hipblasStatus_t;
     /// As [`hipblasSgeqrfBatched()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCgeqrfBatched"))]
     "6.2" pub fn hipblasCgeqrfBatched_v2(handle: hipblasHandle_t, m: c_int, n: c_int, A: *const *mut hipComplex,
         lda: c_int, ipiv: *const *mut hipComplex, info: *mut c_int, batchCount: c_int) -> hipblasStatus_t;
     /// As [`hipblasSgeqrfStridedBatched()`].
@@ -382,12 +407,14 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSger()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCgerc"))]
     "6.2" pub fn hipblasCgerc_v2(handle: hipblasHandle_t, m: c_int, n: c_int, alpha: *const hipComplex,
         x: *const hipComplex, incx: c_int, y: *const hipComplex, incy: c_int, AP: *mut hipComplex,
         lda: c_int) -> hipblasStatus_t;
     /// As [`hipblasSger()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCgerc_64"))]
     "6.2" pub fn hipblasCgerc_v2_64(handle: hipblasHandle_t, m: i64, n: i64, alpha: *const hipComplex,
         x: *const hipComplex, incx: i64, y: *const hipComplex, incy: i64, AP: *mut hipComplex,
         lda: i64) -> hipblasStatus_t;
@@ -420,18 +447,21 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSger()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCgeru"))]
     "6.2" pub fn hipblasCgeru_v2(handle: hipblasHandle_t, m: c_int, n: c_int, alpha: *const hipComplex,
         x: *const hipComplex, incx: c_int, y: *const hipComplex, incy: c_int, AP: *mut hipComplex,
         lda: c_int) -> hipblasStatus_t;
     /// As [`hipblasSger()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCgeru_64"))]
     "6.2" pub fn hipblasCgeru_v2_64(handle: hipblasHandle_t, m: i64, n: i64, alpha: *const hipComplex,
         x: *const hipComplex, incx: i64, y: *const hipComplex, incy: i64, AP: *mut hipComplex,
         lda: i64) -> hipblasStatus_t;
     /// As [`hipblasSgetrfBatched()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCgetrfBatched"))]
     "6.2" pub fn hipblasCgetrfBatched_v2(handle: hipblasHandle_t, n: c_int, A: *const *mut hipComplex, lda: c_int,
         ipiv: *mut c_int, info: *mut c_int, batchCount: c_int) -> hipblasStatus_t;
     /// As [`hipblasSgetrfStridedBatched()`].
@@ -448,12 +478,14 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSgetriBatched()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCgetriBatched"))]
     "6.2" pub fn hipblasCgetriBatched_v2(handle: hipblasHandle_t, n: c_int, A: *const *mut hipComplex, lda: c_int,
         ipiv: *mut c_int, C: *const *mut hipComplex, ldc: c_int, info: *mut c_int,
         batchCount: c_int) -> hipblasStatus_t;
     /// As [`hipblasSgetrsBatched()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCgetrsBatched"))]
     "6.2" pub fn hipblasCgetrsBatched_v2(handle: hipblasHandle_t, trans: hipblasOperation_t, n: c_int, nrhs: c_int,
         A: *const *mut hipComplex, lda: c_int, ipiv: *const c_int, B: *const *mut hipComplex, ldb: c_int,
         info: *mut c_int, batchCount: c_int) -> hipblasStatus_t;
@@ -501,12 +533,14 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasChbmv()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasChbmv"))]
     "6.2" pub fn hipblasChbmv_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: c_int, k: c_int,
         alpha: *const hipComplex, AP: *const hipComplex, lda: c_int, x: *const hipComplex, incx: c_int,
         beta: *const hipComplex, y: *mut hipComplex, incy: c_int) -> hipblasStatus_t;
     /// As [`hipblasChbmv()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasChbmv_64"))]
     "6.2" pub fn hipblasChbmv_v2_64(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: i64, k: i64,
         alpha: *const hipComplex, AP: *const hipComplex, lda: i64, x: *const hipComplex, incx: i64,
         beta: *const hipComplex, y: *mut hipComplex, incy: i64) -> hipblasStatus_t;
@@ -527,6 +561,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasChemm()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasChemm"))]
     "6.2" pub fn hipblasChemm_v2(handle: hipblasHandle_t, side: hipblasSideMode_t, uplo: hipblasFillMode_t, n: c_int,
         k: c_int, alpha: *const hipComplex, AP: *const hipComplex, lda: c_int, BP: *const hipComplex, ldb: c_int,
         beta: *const hipComplex, CP: *mut hipComplex, ldc: c_int) -> hipblasStatus_t;
@@ -559,12 +594,14 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasChemv()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasChemv"))]
     "6.2" pub fn hipblasChemv_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: c_int, alpha: *const hipComplex,
         AP: *const hipComplex, lda: c_int, x: *const hipComplex, incx: c_int, beta: *const hipComplex,
         y: *mut hipComplex, incy: c_int) -> hipblasStatus_t;
     /// As [`hipblasChemv()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasChemv_64"))]
     "6.2" pub fn hipblasChemv_v2_64(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: i64, alpha: *const hipComplex,
         AP: *const hipComplex, lda: i64, x: *const hipComplex, incx: i64, beta: *const hipComplex, y: *mut hipComplex,
         incy: i64) -> hipblasStatus_t;
@@ -597,12 +634,14 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasCher2()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCher2"))]
     "6.2" pub fn hipblasCher2_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: c_int, alpha: *const hipComplex,
         x: *const hipComplex, incx: c_int, y: *const hipComplex, incy: c_int, AP: *mut hipComplex,
         lda: c_int) -> hipblasStatus_t;
     /// As [`hipblasCher2()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCher2_64"))]
     "6.2" pub fn hipblasCher2_v2_64(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: i64, alpha: *const hipComplex,
         x: *const hipComplex, incx: i64, y: *const hipComplex, incy: i64, AP: *mut hipComplex,
         lda: i64) -> hipblasStatus_t;
@@ -623,6 +662,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasCher2k()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCher2k"))]
     "6.2" pub fn hipblasCher2k_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
         n: c_int, k: c_int, alpha: *const hipComplex, AP: *const hipComplex, lda: c_int, BP: *const hipComplex,
         ldb: c_int, beta: *const f32, CP: *mut hipComplex, ldc: c_int) -> hipblasStatus_t;
@@ -653,11 +693,13 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasCher()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCher"))]
     "6.2" pub fn hipblasCher_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: c_int, alpha: *const f32,
         x: *const hipComplex, incx: c_int, AP: *mut hipComplex, lda: c_int) -> hipblasStatus_t;
     /// As [`hipblasCher()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCher_64"))]
     "6.2" pub fn hipblasCher_v2_64(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: i64, alpha: *const f32,
         x: *const hipComplex, incx: i64, AP: *mut hipComplex, lda: i64) -> hipblasStatus_t;
     /// As [`hipblasCherkBatched()`].
@@ -676,6 +718,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasCherk()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCherk"))]
     "6.2" pub fn hipblasCherk_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t, n: c_int,
         k: c_int, alpha: *const f32, AP: *const hipComplex, lda: c_int, beta: *const f32, CP: *mut hipComplex,
         ldc: c_int) -> hipblasStatus_t;
@@ -696,6 +739,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasCherkx()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCherkx"))]
     "6.2" pub fn hipblasCherkx_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
         n: c_int, k: c_int, alpha: *const hipComplex, AP: *const hipComplex, lda: c_int, BP: *const hipComplex,
         ldb: c_int, beta: *const f32, CP: *mut hipComplex, ldc: c_int) -> hipblasStatus_t;
@@ -728,6 +772,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasChpmv()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasChpmv"))]
     "6.2" pub fn hipblasChpmv_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: c_int, alpha: *const hipComplex,
         AP: *const hipComplex, x: *const hipComplex, incx: c_int, beta: *const hipComplex, y: *mut hipComplex,
         incy: c_int) -> hipblasStatus_t;
@@ -737,6 +782,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasChpmv()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasChpmv_64"))]
     "6.2" pub fn hipblasChpmv_v2_64(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: i64, alpha: *const hipComplex,
         AP: *const hipComplex, x: *const hipComplex, incx: i64, beta: *const hipComplex, y: *mut hipComplex,
         incy: i64) -> hipblasStatus_t;
@@ -769,11 +815,13 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasChpr2()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasChpr2"))]
     "6.2" pub fn hipblasChpr2_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: c_int, alpha: *const hipComplex,
         x: *const hipComplex, incx: c_int, y: *const hipComplex, incy: c_int, AP: *mut hipComplex) -> hipblasStatus_t;
     /// As [`hipblasChpr2()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasChpr2_64"))]
     "6.2" pub fn hipblasChpr2_v2_64(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: i64, alpha: *const hipComplex,
         x: *const hipComplex, incx: i64, y: *const hipComplex, incy: i64, AP: *mut hipComplex) -> hipblasStatus_t;
     /// As [`hipblasChprBatched()`].
@@ -801,11 +849,13 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasChpr()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasChpr"))]
     "6.2" pub fn hipblasChpr_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: c_int, alpha: *const f32,
         x: *const hipComplex, incx: c_int, AP: *mut hipComplex) -> hipblasStatus_t;
     /// As [`hipblasChpr()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasChpr_64"))]
     "6.2" pub fn hipblasChpr_v2_64(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: i64, alpha: *const f32,
         x: *const hipComplex, incx: i64, AP: *mut hipComplex) -> hipblasStatus_t;
     /// As [`hipblasSrotBatched()`].
@@ -834,11 +884,13 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSrot()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCrot"))]
     "6.2" pub fn hipblasCrot_v2(handle: hipblasHandle_t, n: c_int, x: *mut hipComplex, incx: c_int, y: *mut hipComplex,
         incy: c_int, c: *const f32, s: *const hipComplex) -> hipblasStatus_t;
     /// As [`hipblasSrot()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCrot_64"))]
     "6.2" pub fn hipblasCrot_v2_64(handle: hipblasHandle_t, n: i64, x: *mut hipComplex, incx: i64, y: *mut hipComplex,
         incy: i64, c: *const f32, s: *const hipComplex) -> hipblasStatus_t;
     /// As [`hipblasSrotgBatched()`].
@@ -866,6 +918,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSrotg()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCrotg"))]
     "6.2" pub fn hipblasCrotg_v2(handle: hipblasHandle_t, a: *mut hipComplex, b: *mut hipComplex, c: *mut f32,
         s: *mut hipComplex) -> hipblasStatus_t;
     /// As [`hipblasSrotg()`], with 64-bit integers.
@@ -896,11 +949,13 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSscal()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCscal"))]
     "6.2" pub fn hipblasCscal_v2(handle: hipblasHandle_t, n: c_int, alpha: *const hipComplex, x: *mut hipComplex,
         incx: c_int) -> hipblasStatus_t;
     /// As [`hipblasSscal()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCscal_64"))]
     "6.2" pub fn hipblasCscal_v2_64(handle: hipblasHandle_t, n: i64, alpha: *const hipComplex, x: *mut hipComplex,
         incx: i64) -> hipblasStatus_t;
     /// As [`hipblasSsprBatched()`].
@@ -965,11 +1020,13 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSrot()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCsrot"))]
     "6.2" pub fn hipblasCsrot_v2(handle: hipblasHandle_t, n: c_int, x: *mut hipComplex, incx: c_int, y: *mut hipComplex,
         incy: c_int, c: *const f32, s: *const f32) -> hipblasStatus_t;
     /// As [`hipblasSrot()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCsrot_64"))]
     "6.2" pub fn hipblasCsrot_v2_64(handle: hipblasHandle_t, n: i64, x: *mut hipComplex, incx: i64, y: *mut hipComplex,
         incy: i64, c: *const f32, s: *const f32) -> hipblasStatus_t;
     /// As [`hipblasSscalBatched()`].
@@ -995,11 +1052,13 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSscal()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCsscal"))]
     "6.2" pub fn hipblasCsscal_v2(handle: hipblasHandle_t, n: c_int, alpha: *const f32, x: *mut hipComplex,
         incx: c_int) -> hipblasStatus_t;
     /// As [`hipblasSscal()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCsscal_64"))]
     "6.2" pub fn hipblasCsscal_v2_64(handle: hipblasHandle_t, n: i64, alpha: *const f32, x: *mut hipComplex,
         incx: i64) -> hipblasStatus_t;
     /// As [`hipblasSswapBatched()`].
@@ -1027,11 +1086,13 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSswap()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCswap"))]
     "6.2" pub fn hipblasCswap_v2(handle: hipblasHandle_t, n: c_int, x: *mut hipComplex, incx: c_int, y: *mut hipComplex,
         incy: c_int) -> hipblasStatus_t;
     /// As [`hipblasSswap()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCswap_64"))]
     "6.2" pub fn hipblasCswap_v2_64(handle: hipblasHandle_t, n: i64, x: *mut hipComplex, incx: i64, y: *mut hipComplex,
         incy: i64) -> hipblasStatus_t;
     /// As [`hipblasSsymmBatched()`].
@@ -1051,6 +1112,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSsymm()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCsymm"))]
     "6.2" pub fn hipblasCsymm_v2(handle: hipblasHandle_t, side: hipblasSideMode_t, uplo: hipblasFillMode_t, m: c_int,
         n: c_int, alpha: *const hipComplex, AP: *const hipComplex, lda: c_int, BP: *const hipComplex, ldb: c_int,
         beta: *const hipComplex, CP: *mut hipComplex, ldc: c_int) -> hipblasStatus_t;
@@ -1083,12 +1145,14 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSsymv()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCsymv"))]
     "6.2" pub fn hipblasCsymv_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: c_int, alpha: *const hipComplex,
         AP: *const hipComplex, lda: c_int, x: *const hipComplex, incx: c_int, beta: *const hipComplex,
         y: *mut hipComplex, incy: c_int) -> hipblasStatus_t;
     /// As [`hipblasSsymv()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCsymv_64"))]
     "6.2" pub fn hipblasCsymv_v2_64(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: i64, alpha: *const hipComplex,
         AP: *const hipComplex, lda: i64, x: *const hipComplex, incx: i64, beta: *const hipComplex, y: *mut hipComplex,
         incy: i64) -> hipblasStatus_t;
@@ -1121,12 +1185,14 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSsyr2()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCsyr2"))]
     "6.2" pub fn hipblasCsyr2_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: c_int, alpha: *const hipComplex,
         x: *const hipComplex, incx: c_int, y: *const hipComplex, incy: c_int, AP: *mut hipComplex,
         lda: c_int) -> hipblasStatus_t;
     /// As [`hipblasSsyr2()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCsyr2_64"))]
     "6.2" pub fn hipblasCsyr2_v2_64(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: i64, alpha: *const hipComplex,
         x: *const hipComplex, incx: i64, y: *const hipComplex, incy: i64, AP: *mut hipComplex,
         lda: i64) -> hipblasStatus_t;
@@ -1147,6 +1213,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSsyr2k()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCsyr2k"))]
     "6.2" pub fn hipblasCsyr2k_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
         n: c_int, k: c_int, alpha: *const hipComplex, AP: *const hipComplex, lda: c_int, BP: *const hipComplex,
         ldb: c_int, beta: *const hipComplex, CP: *mut hipComplex, ldc: c_int) -> hipblasStatus_t;
@@ -1177,11 +1244,13 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSsyr()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCsyr"))]
     "6.2" pub fn hipblasCsyr_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: c_int, alpha: *const hipComplex,
         x: *const hipComplex, incx: c_int, AP: *mut hipComplex, lda: c_int) -> hipblasStatus_t;
     /// As [`hipblasSsyr()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCsyr_64"))]
     "6.2" pub fn hipblasCsyr_v2_64(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: i64, alpha: *const hipComplex,
         x: *const hipComplex, incx: i64, AP: *mut hipComplex, lda: i64) -> hipblasStatus_t;
     /// As [`hipblasSsyrkBatched()`].
@@ -1203,6 +1272,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSsyrk()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCsyrk"))]
     "6.2" pub fn hipblasCsyrk_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t, n: c_int,
         k: c_int, alpha: *const hipComplex, AP: *const hipComplex, lda: c_int, beta: *const hipComplex,
         CP: *mut hipComplex, ldc: c_int) -> hipblasStatus_t;
@@ -1223,6 +1293,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSsyrkx()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCsyrkx"))]
     "6.2" pub fn hipblasCsyrkx_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
         n: c_int, k: c_int, alpha: *const hipComplex, AP: *const hipComplex, lda: c_int, BP: *const hipComplex,
         ldb: c_int, beta: *const hipComplex, CP: *mut hipComplex, ldc: c_int) -> hipblasStatus_t;
@@ -1255,12 +1326,14 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasStbmv()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCtbmv"))]
     "6.2" pub fn hipblasCtbmv_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
         diag: hipblasDiagType_t, n: c_int, k: c_int, AP: *const hipComplex, lda: c_int, x: *mut hipComplex,
         incx: c_int) -> hipblasStatus_t;
     /// As [`hipblasStbmv()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCtbmv_64"))]
     "6.2" pub fn hipblasCtbmv_v2_64(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
         diag: hipblasDiagType_t, n: i64, k: i64, AP: *const hipComplex, lda: i64, x: *mut hipComplex,
         incx: i64) -> hipblasStatus_t;
@@ -1293,12 +1366,14 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasStbsv()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCtbsv"))]
     "6.2" pub fn hipblasCtbsv_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
         diag: hipblasDiagType_t, n: c_int, k: c_int, AP: *const hipComplex, lda: c_int, x: *mut hipComplex,
         incx: c_int) -> hipblasStatus_t;
     /// As [`hipblasStbsv()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCtbsv_64"))]
     "6.2" pub fn hipblasCtbsv_v2_64(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
         diag: hipblasDiagType_t, n: i64, k: i64, AP: *const hipComplex, lda: i64, x: *mut hipComplex,
         incx: i64) -> hipblasStatus_t;
@@ -1329,11 +1404,13 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasStpmv()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCtpmv"))]
     "6.2" pub fn hipblasCtpmv_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
         diag: hipblasDiagType_t, n: c_int, AP: *const hipComplex, x: *mut hipComplex, incx: c_int) -> hipblasStatus_t;
     /// As [`hipblasStpmv()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCtpmv_64"))]
     "6.2" pub fn hipblasCtpmv_v2_64(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
         diag: hipblasDiagType_t, n: i64, AP: *const hipComplex, x: *mut hipComplex, incx: i64) -> hipblasStatus_t;
     /// As [`hipblasStpsvBatched()`].
@@ -1363,11 +1440,13 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasStpsv()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCtpsv"))]
     "6.2" pub fn hipblasCtpsv_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
         diag: hipblasDiagType_t, n: c_int, AP: *const hipComplex, x: *mut hipComplex, incx: c_int) -> hipblasStatus_t;
     /// As [`hipblasStpsv()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCtpsv_64"))]
     "6.2" pub fn hipblasCtpsv_v2_64(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
         diag: hipblasDiagType_t, n: i64, AP: *const hipComplex, x: *mut hipComplex, incx: i64) -> hipblasStatus_t;
     /// As `hipblasStrmmBatched()`.
@@ -1388,6 +1467,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As `hipblasStrmm()`.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCtrmm"))]
     "6.2" pub fn hipblasCtrmm_v2(handle: hipblasHandle_t, side: hipblasSideMode_t, uplo: hipblasFillMode_t,
         transA: hipblasOperation_t, diag: hipblasDiagType_t, m: c_int, n: c_int, alpha: *const hipComplex,
         A: *const hipComplex, lda: c_int, B: *const hipComplex, ldb: c_int, C: *mut hipComplex,
@@ -1421,18 +1501,21 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasStrmv()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCtrmv"))]
     "6.2" pub fn hipblasCtrmv_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
         diag: hipblasDiagType_t, n: c_int, AP: *const hipComplex, lda: c_int, x: *mut hipComplex,
         incx: c_int) -> hipblasStatus_t;
     /// As [`hipblasStrmv()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCtrmv_64"))]
     "6.2" pub fn hipblasCtrmv_v2_64(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
         diag: hipblasDiagType_t, n: i64, AP: *const hipComplex, lda: i64, x: *mut hipComplex,
         incx: i64) -> hipblasStatus_t;
     /// As [`hipblasStrsmBatched()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCtrsmBatched"))]
     "6.2" pub fn hipblasCtrsmBatched_v2(handle: hipblasHandle_t, side: hipblasSideMode_t, uplo: hipblasFillMode_t,
         transA: hipblasOperation_t, diag: hipblasDiagType_t, m: c_int, n: c_int, alpha: *const hipComplex,
         AP: *const *const hipComplex, lda: c_int, BP: *const *mut hipComplex, ldb: c_int,
@@ -1450,6 +1533,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasStrsm()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCtrsm"))]
     "6.2" pub fn hipblasCtrsm_v2(handle: hipblasHandle_t, side: hipblasSideMode_t, uplo: hipblasFillMode_t,
         transA: hipblasOperation_t, diag: hipblasDiagType_t, m: c_int, n: c_int, alpha: *const hipComplex,
         AP: *const hipComplex, lda: c_int, BP: *mut hipComplex, ldb: c_int) -> hipblasStatus_t;
@@ -1482,12 +1566,14 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasStrsv()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCtrsv"))]
     "6.2" pub fn hipblasCtrsv_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
         diag: hipblasDiagType_t, n: c_int, AP: *const hipComplex, lda: c_int, x: *mut hipComplex,
         incx: c_int) -> hipblasStatus_t;
     /// As [`hipblasStrsv()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCtrsv_64"))]
     "6.2" pub fn hipblasCtrsv_v2_64(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
         diag: hipblasDiagType_t, n: i64, AP: *const hipComplex, lda: i64, x: *mut hipComplex,
         incx: i64) -> hipblasStatus_t;
@@ -1529,10 +1615,12 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// ! @}
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasDotEx"))]
     "6.2" pub fn hipblasDotEx_v2(handle: hipblasHandle_t, n: c_int, x: *const c_void, xType: hipDataType, incx: c_int,
         y: *const c_void, yType: hipDataType, incy: c_int, result: *mut c_void, resultType: hipDataType,
         executionType: hipDataType) -> hipblasStatus_t;
     /// Before ROCm 7.0.
+    #[doc(alias("cublasDotEx_64"))]
     "6.2" pub fn hipblasDotEx_v2_64(handle: hipblasHandle_t, n: i64, x: *const c_void, xType: hipDataType, incx: i64,
         y: *const c_void, yType: hipDataType, incy: i64, result: *mut c_void, resultType: hipDataType,
         executionType: hipDataType) -> hipblasStatus_t;
@@ -1568,10 +1656,12 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
         incx: i64, y: *const c_void, yType: hipblasDatatype_t, incy: i64, result: *mut c_void,
         resultType: hipblasDatatype_t, executionType: hipblasDatatype_t) -> hipblasStatus_t;
     /// Before ROCm 7.0.
+    #[doc(alias("cublasDotcEx"))]
     "6.2" pub fn hipblasDotcEx_v2(handle: hipblasHandle_t, n: c_int, x: *const c_void, xType: hipDataType, incx: c_int,
         y: *const c_void, yType: hipDataType, incy: c_int, result: *mut c_void, resultType: hipDataType,
         executionType: hipDataType) -> hipblasStatus_t;
     /// Before ROCm 7.0.
+    #[doc(alias("cublasDotcEx_64"))]
     "6.2" pub fn hipblasDotcEx_v2_64(handle: hipblasHandle_t, n: i64, x: *const c_void, xType: hipDataType, incx: i64,
         y: *const c_void, yType: hipDataType, incy: i64, result: *mut c_void, resultType: hipDataType,
         executionType: hipDataType) -> hipblasStatus_t;
@@ -1612,11 +1702,13 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSasum()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasDzasum"))]
     "6.2" pub fn hipblasDzasum_v2(handle: hipblasHandle_t, n: c_int, x: *const hipDoubleComplex, incx: c_int,
         result: *mut f64) -> hipblasStatus_t;
     /// As [`hipblasSasum()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasDzasum_64"))]
     "6.2" pub fn hipblasDzasum_v2_64(handle: hipblasHandle_t, n: i64, x: *const hipDoubleComplex, incx: i64,
         result: *mut f64) -> hipblasStatus_t;
     /// As [`hipblasSnrm2Batched()`].
@@ -1642,11 +1734,13 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSnrm2()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasDznrm2"))]
     "6.2" pub fn hipblasDznrm2_v2(handle: hipblasHandle_t, n: c_int, x: *const hipDoubleComplex, incx: c_int,
         result: *mut f64) -> hipblasStatus_t;
     /// As [`hipblasSnrm2()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasDznrm2_64"))]
     "6.2" pub fn hipblasDznrm2_v2_64(handle: hipblasHandle_t, n: i64, x: *const hipDoubleComplex, incx: i64,
         result: *mut f64) -> hipblasStatus_t;
 }
@@ -1665,6 +1759,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
         C: *mut *mut c_void, cType: hipDataType, ldc: c_int, batchCount: c_int, computeType: hipblasComputeType_t,
         algo: hipblasGemmAlgo_t, flags: hipblasGemmFlags_t) -> hipblasStatus_t;
     /// Before ROCm 7.0.
+    #[doc(alias("cublasGemmBatchedEx"))]
     "6.2" pub fn hipblasGemmBatchedEx_v2(handle: hipblasHandle_t, transA: hipblasOperation_t,
         transB: hipblasOperation_t, m: c_int, n: c_int, k: c_int, alpha: *const c_void, A: *mut *const c_void,
         aType: hipDataType, lda: c_int, B: *mut *const c_void, bType: hipDataType, ldb: c_int, beta: *const c_void,
@@ -1683,6 +1778,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
         C: *mut c_void, cType: hipDataType, ldc: c_int, computeType: hipblasComputeType_t, algo: hipblasGemmAlgo_t,
         flags: hipblasGemmFlags_t) -> hipblasStatus_t;
     /// Before ROCm 7.0.
+    #[doc(alias("cublasGemmEx"))]
     "6.2" pub fn hipblasGemmEx_v2(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t,
         m: c_int, n: c_int, k: c_int, alpha: *const c_void, A: *const c_void, aType: hipDataType, lda: c_int,
         B: *const c_void, bType: hipDataType, ldb: c_int, beta: *const c_void, C: *mut c_void, cType: hipDataType,
@@ -1702,6 +1798,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
         strideC: hipblasStride, batchCount: c_int, computeType: hipblasComputeType_t, algo: hipblasGemmAlgo_t,
         flags: hipblasGemmFlags_t) -> hipblasStatus_t;
     /// Before ROCm 7.0.
+    #[doc(alias("cublasGemmStridedBatchedEx"))]
     "6.2" pub fn hipblasGemmStridedBatchedEx_v2(handle: hipblasHandle_t, transA: hipblasOperation_t,
         transB: hipblasOperation_t, m: c_int, n: c_int, k: c_int, alpha: *const c_void, A: *const c_void,
         aType: hipDataType, lda: c_int, strideA: hipblasStride, B: *const c_void, bType: hipDataType, ldb: c_int,
@@ -1731,11 +1828,13 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasIsamax()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasIcamax"))]
     "6.2" pub fn hipblasIcamax_v2(handle: hipblasHandle_t, n: c_int, x: *const hipComplex, incx: c_int,
         result: *mut c_int) -> hipblasStatus_t;
     /// As [`hipblasIsamax()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasIcamax_64"))]
     "6.2" pub fn hipblasIcamax_v2_64(handle: hipblasHandle_t, n: i64, x: *const hipComplex, incx: i64,
         result: *mut i64) -> hipblasStatus_t;
     /// As [`hipblasIsaminBatched()`].
@@ -1761,11 +1860,13 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasIsamin()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasIcamin"))]
     "6.2" pub fn hipblasIcamin_v2(handle: hipblasHandle_t, n: c_int, x: *const hipComplex, incx: c_int,
         result: *mut c_int) -> hipblasStatus_t;
     /// As [`hipblasIsamin()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasIcamin_64"))]
     "6.2" pub fn hipblasIcamin_v2_64(handle: hipblasHandle_t, n: i64, x: *const hipComplex, incx: i64,
         result: *mut i64) -> hipblasStatus_t;
     /// As [`hipblasIsamaxBatched()`].
@@ -1791,11 +1892,13 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasIsamax()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasIzamax"))]
     "6.2" pub fn hipblasIzamax_v2(handle: hipblasHandle_t, n: c_int, x: *const hipDoubleComplex, incx: c_int,
         result: *mut c_int) -> hipblasStatus_t;
     /// As [`hipblasIsamax()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasIzamax_64"))]
     "6.2" pub fn hipblasIzamax_v2_64(handle: hipblasHandle_t, n: i64, x: *const hipDoubleComplex, incx: i64,
         result: *mut i64) -> hipblasStatus_t;
     /// As [`hipblasIsaminBatched()`].
@@ -1821,11 +1924,13 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasIsamin()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasIzamin"))]
     "6.2" pub fn hipblasIzamin_v2(handle: hipblasHandle_t, n: c_int, x: *const hipDoubleComplex, incx: c_int,
         result: *mut c_int) -> hipblasStatus_t;
     /// As [`hipblasIsamin()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasIzamin_64"))]
     "6.2" pub fn hipblasIzamin_v2_64(handle: hipblasHandle_t, n: i64, x: *const hipDoubleComplex, incx: i64,
         result: *mut i64) -> hipblasStatus_t;
     /// Before ROCm 7.0.
@@ -1845,9 +1950,11 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
         incx: i64, result: *mut c_void, resultType: hipblasDatatype_t,
         executionType: hipblasDatatype_t) -> hipblasStatus_t;
     /// Before ROCm 7.0.
+    #[doc(alias("cublasNrm2Ex"))]
     "6.2" pub fn hipblasNrm2Ex_v2(handle: hipblasHandle_t, n: c_int, x: *const c_void, xType: hipDataType, incx: c_int,
         result: *mut c_void, resultType: hipDataType, executionType: hipDataType) -> hipblasStatus_t;
     /// Before ROCm 7.0.
+    #[doc(alias("cublasNrm2Ex_64"))]
     "6.2" pub fn hipblasNrm2Ex_v2_64(handle: hipblasHandle_t, n: i64, x: *const c_void, xType: hipDataType, incx: i64,
         result: *mut c_void, resultType: hipDataType, executionType: hipDataType) -> hipblasStatus_t;
     /// Before ROCm 7.0.
@@ -1882,10 +1989,12 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
         y: *mut c_void, yType: hipblasDatatype_t, incy: i64, c: *const c_void, s: *const c_void,
         csType: hipblasDatatype_t, executionType: hipblasDatatype_t) -> hipblasStatus_t;
     /// Before ROCm 7.0.
+    #[doc(alias("cublasRotEx"))]
     "6.2" pub fn hipblasRotEx_v2(handle: hipblasHandle_t, n: c_int, x: *mut c_void, xType: hipDataType, incx: c_int,
         y: *mut c_void, yType: hipDataType, incy: c_int, c: *const c_void, s: *const c_void, csType: hipDataType,
         executionType: hipDataType) -> hipblasStatus_t;
     /// Before ROCm 7.0.
+    #[doc(alias("cublasRotEx_64"))]
     "6.2" pub fn hipblasRotEx_v2_64(handle: hipblasHandle_t, n: i64, x: *mut c_void, xType: hipDataType, incx: i64,
         y: *mut c_void, yType: hipDataType, incy: i64, c: *const c_void, s: *const c_void, csType: hipDataType,
         executionType: hipDataType) -> hipblasStatus_t;
@@ -1920,9 +2029,11 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     "6.2" pub fn hipblasScalEx_64(handle: hipblasHandle_t, n: i64, alpha: *const c_void, alphaType: hipblasDatatype_t,
         x: *mut c_void, xType: hipblasDatatype_t, incx: i64, executionType: hipblasDatatype_t) -> hipblasStatus_t;
     /// Before ROCm 7.0.
+    #[doc(alias("cublasScalEx"))]
     "6.2" pub fn hipblasScalEx_v2(handle: hipblasHandle_t, n: c_int, alpha: *const c_void, alphaType: hipDataType,
         x: *mut c_void, xType: hipDataType, incx: c_int, executionType: hipDataType) -> hipblasStatus_t;
     /// Before ROCm 7.0.
+    #[doc(alias("cublasScalEx_64"))]
     "6.2" pub fn hipblasScalEx_v2_64(handle: hipblasHandle_t, n: i64, alpha: *const c_void, alphaType: hipDataType,
         x: *mut c_void, xType: hipDataType, incx: i64, executionType: hipDataType) -> hipblasStatus_t;
     /// Before ROCm 7.0.
@@ -1960,11 +2071,13 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSasum()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasScasum"))]
     "6.2" pub fn hipblasScasum_v2(handle: hipblasHandle_t, n: c_int, x: *const hipComplex, incx: c_int,
         result: *mut f32) -> hipblasStatus_t;
     /// As [`hipblasSasum()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasScasum_64"))]
     "6.2" pub fn hipblasScasum_v2_64(handle: hipblasHandle_t, n: i64, x: *const hipComplex, incx: i64,
         result: *mut f32) -> hipblasStatus_t;
     /// As [`hipblasSnrm2Batched()`].
@@ -1990,11 +2103,13 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSnrm2()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasScnrm2"))]
     "6.2" pub fn hipblasScnrm2_v2(handle: hipblasHandle_t, n: c_int, x: *const hipComplex, incx: c_int,
         result: *mut f32) -> hipblasStatus_t;
     /// As [`hipblasSnrm2()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasScnrm2_64"))]
     "6.2" pub fn hipblasScnrm2_v2_64(handle: hipblasHandle_t, n: i64, x: *const hipComplex, incx: i64,
         result: *mut f32) -> hipblasStatus_t;
     /// Before ROCm 7.0.
@@ -2040,6 +2155,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSaxpy()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZaxpy"))]
     "6.2" pub fn hipblasZaxpy_v2(handle: hipblasHandle_t, n: c_int, alpha: *const hipDoubleComplex,
         x: *const hipDoubleComplex, incx: c_int, y: *mut hipDoubleComplex, incy: c_int) -> hipblasStatus_t;
 }
@@ -2048,6 +2164,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSaxpy()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZaxpy_64"))]
     "6.2" pub fn hipblasZaxpy_v2_64(handle: hipblasHandle_t, n: i64, alpha: *const hipDoubleComplex,
         x: *const hipDoubleComplex, incx: i64, y: *mut hipDoubleComplex, incy: i64) -> hipblasStatus_t;
     /// As [`hipblasScopyBatched()`].
@@ -2075,11 +2192,13 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasScopy()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZcopy"))]
     "6.2" pub fn hipblasZcopy_v2(handle: hipblasHandle_t, n: c_int, x: *const hipDoubleComplex, incx: c_int,
         y: *mut hipDoubleComplex, incy: c_int) -> hipblasStatus_t;
     /// As [`hipblasScopy()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZcopy_64"))]
     "6.2" pub fn hipblasZcopy_v2_64(handle: hipblasHandle_t, n: i64, x: *const hipDoubleComplex, incx: i64,
         y: *mut hipDoubleComplex, incy: i64) -> hipblasStatus_t;
     /// As [`hipblasSdgmmBatched()`].
@@ -2098,6 +2217,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSdgmm()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZdgmm"))]
     "6.2" pub fn hipblasZdgmm_v2(handle: hipblasHandle_t, side: hipblasSideMode_t, m: c_int, n: c_int,
         AP: *const hipDoubleComplex, lda: c_int, x: *const hipDoubleComplex, incx: c_int, CP: *mut hipDoubleComplex,
         ldc: c_int) -> hipblasStatus_t;
@@ -2128,11 +2248,13 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSdot()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZdotc"))]
     "6.2" pub fn hipblasZdotc_v2(handle: hipblasHandle_t, n: c_int, x: *const hipDoubleComplex, incx: c_int,
         y: *const hipDoubleComplex, incy: c_int, result: *mut hipDoubleComplex) -> hipblasStatus_t;
     /// As [`hipblasSdot()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZdotc_64"))]
     "6.2" pub fn hipblasZdotc_v2_64(handle: hipblasHandle_t, n: i64, x: *const hipDoubleComplex, incx: i64,
         y: *const hipDoubleComplex, incy: i64, result: *mut hipDoubleComplex) -> hipblasStatus_t;
     /// As [`hipblasSdotBatched()`].
@@ -2162,11 +2284,13 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSdot()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZdotu"))]
     "6.2" pub fn hipblasZdotu_v2(handle: hipblasHandle_t, n: c_int, x: *const hipDoubleComplex, incx: c_int,
         y: *const hipDoubleComplex, incy: c_int, result: *mut hipDoubleComplex) -> hipblasStatus_t;
     /// As [`hipblasSdot()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZdotu_64"))]
     "6.2" pub fn hipblasZdotu_v2_64(handle: hipblasHandle_t, n: i64, x: *const hipDoubleComplex, incx: i64,
         y: *const hipDoubleComplex, incy: i64, result: *mut hipDoubleComplex) -> hipblasStatus_t;
     /// As [`hipblasSrotBatched()`].
@@ -2195,11 +2319,13 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSrot()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZdrot"))]
     "6.2" pub fn hipblasZdrot_v2(handle: hipblasHandle_t, n: c_int, x: *mut hipDoubleComplex, incx: c_int,
         y: *mut hipDoubleComplex, incy: c_int, c: *const f64, s: *const f64) -> hipblasStatus_t;
     /// As [`hipblasSrot()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZdrot_64"))]
     "6.2" pub fn hipblasZdrot_v2_64(handle: hipblasHandle_t, n: i64, x: *mut hipDoubleComplex, incx: i64,
         y: *mut hipDoubleComplex, incy: i64, c: *const f64, s: *const f64) -> hipblasStatus_t;
     /// As [`hipblasSscalBatched()`].
@@ -2225,11 +2351,13 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSscal()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZdscal"))]
     "6.2" pub fn hipblasZdscal_v2(handle: hipblasHandle_t, n: c_int, alpha: *const f64, x: *mut hipDoubleComplex,
         incx: c_int) -> hipblasStatus_t;
     /// As [`hipblasSscal()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZdscal_64"))]
     "6.2" pub fn hipblasZdscal_v2_64(handle: hipblasHandle_t, n: i64, alpha: *const f64, x: *mut hipDoubleComplex,
         incx: i64) -> hipblasStatus_t;
     /// As [`hipblasSgbmvBatched()`].
@@ -2264,12 +2392,14 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSgbmv()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZgbmv"))]
     "6.2" pub fn hipblasZgbmv_v2(handle: hipblasHandle_t, trans: hipblasOperation_t, m: c_int, n: c_int, kl: c_int,
         ku: c_int, alpha: *const hipDoubleComplex, AP: *const hipDoubleComplex, lda: c_int, x: *const hipDoubleComplex,
         incx: c_int, beta: *const hipDoubleComplex, y: *mut hipDoubleComplex, incy: c_int) -> hipblasStatus_t;
     /// As [`hipblasSgbmv()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZgbmv_64"))]
     "6.2" pub fn hipblasZgbmv_v2_64(handle: hipblasHandle_t, trans: hipblasOperation_t, m: i64, n: i64, kl: i64,
         ku: i64, alpha: *const hipDoubleComplex, AP: *const hipDoubleComplex, lda: i64, x: *const hipDoubleComplex,
         incx: i64, beta: *const hipDoubleComplex, y: *mut hipDoubleComplex, incy: i64) -> hipblasStatus_t;
@@ -2294,6 +2424,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSgeam()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZgeam"))]
     "6.2" pub fn hipblasZgeam_v2(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t,
         m: c_int, n: c_int, alpha: *const hipDoubleComplex, AP: *const hipDoubleComplex, lda: c_int,
         beta: *const hipDoubleComplex, BP: *const hipDoubleComplex, ldb: c_int, CP: *mut hipDoubleComplex,
@@ -2301,6 +2432,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSgelsBatched()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZgelsBatched"))]
     "6.2" pub fn hipblasZgelsBatched_v2(handle: hipblasHandle_t, trans: hipblasOperation_t, m: c_int, n: c_int,
         nrhs: c_int, A: *const *mut hipDoubleComplex, lda: c_int, B: *const *mut hipDoubleComplex, ldb: c_int,
         info: *mut c_int, deviceInfo: *mut c_int, batchCount: c_int) -> hipblasStatus_t;
@@ -2319,6 +2451,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSgemmBatched()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZgemmBatched"))]
     "6.2" pub fn hipblasZgemmBatched_v2(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t,
         m: c_int, n: c_int, k: c_int, alpha: *const hipDoubleComplex, AP: *const *const hipDoubleComplex, lda: c_int,
         BP: *const *const hipDoubleComplex, ldb: c_int, beta: *const hipDoubleComplex, CP: *const *mut hipDoubleComplex,
@@ -2326,6 +2459,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSgemmStridedBatched()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZgemmStridedBatched"))]
     "6.2" pub fn hipblasZgemmStridedBatched_v2(handle: hipblasHandle_t, transA: hipblasOperation_t,
         transB: hipblasOperation_t, m: c_int, n: c_int, k: c_int, alpha: *const hipDoubleComplex,
         AP: *const hipDoubleComplex, lda: c_int, strideA: c_longlong, BP: *const hipDoubleComplex, ldb: c_int,
@@ -2334,6 +2468,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSgemm()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZgemm"))]
     "6.2" pub fn hipblasZgemm_v2(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t,
         m: c_int, n: c_int, k: c_int, alpha: *const hipDoubleComplex, AP: *const hipDoubleComplex, lda: c_int,
         BP: *const hipDoubleComplex, ldb: c_int, beta: *const hipDoubleComplex, CP: *mut hipDoubleComplex,
@@ -2341,6 +2476,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSgemvBatched()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZgemvBatched"))]
     "6.2" pub fn hipblasZgemvBatched_v2(handle: hipblasHandle_t, trans: hipblasOperation_t, m: c_int, n: c_int,
         alpha: *const hipDoubleComplex, AP: *const *const hipDoubleComplex, lda: c_int,
         x: *const *const hipDoubleComplex, incx: c_int, beta: *const hipDoubleComplex, y: *const *mut hipDoubleComplex,
@@ -2348,6 +2484,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSgemvBatched()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZgemvBatched_64"))]
     "6.2" pub fn hipblasZgemvBatched_v2_64(handle: hipblasHandle_t, trans: hipblasOperation_t, m: i64, n: i64,
         alpha: *const hipDoubleComplex, AP: *const *const hipDoubleComplex, lda: i64, x: *const *const hipDoubleComplex,
         incx: i64, beta: *const hipDoubleComplex, y: *const *mut hipDoubleComplex, incy: i64,
@@ -2355,6 +2492,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSgemvStridedBatched()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZgemvStridedBatched"))]
     "6.2" pub fn hipblasZgemvStridedBatched_v2(handle: hipblasHandle_t, transA: hipblasOperation_t, m: c_int, n: c_int,
         alpha: *const hipDoubleComplex, AP: *const hipDoubleComplex, lda: c_int, strideA: hipblasStride,
         x: *const hipDoubleComplex, incx: c_int, stridex: hipblasStride, beta: *const hipDoubleComplex,
@@ -2362,6 +2500,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSgemvStridedBatched()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZgemvStridedBatched_64"))]
     "6.2" pub fn hipblasZgemvStridedBatched_v2_64(handle: hipblasHandle_t, transA: hipblasOperation_t, m: i64, n: i64,
         alpha: *const hipDoubleComplex, AP: *const hipDoubleComplex, lda: i64, strideA: hipblasStride,
         x: *const hipDoubleComplex, incx: i64, stridex: hipblasStride, beta: *const hipDoubleComplex,
@@ -2369,18 +2508,21 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSgemv()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZgemv"))]
     "6.2" pub fn hipblasZgemv_v2(handle: hipblasHandle_t, trans: hipblasOperation_t, m: c_int, n: c_int,
         alpha: *const hipDoubleComplex, AP: *const hipDoubleComplex, lda: c_int, x: *const hipDoubleComplex,
         incx: c_int, beta: *const hipDoubleComplex, y: *mut hipDoubleComplex, incy: c_int) -> hipblasStatus_t;
     /// As [`hipblasSgemv()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZgemv_64"))]
     "6.2" pub fn hipblasZgemv_v2_64(handle: hipblasHandle_t, trans: hipblasOperation_t, m: i64, n: i64,
         alpha: *const hipDoubleComplex, AP: *const hipDoubleComplex, lda: i64, x: *const hipDoubleComplex, incx: i64,
         beta: *const hipDoubleComplex, y: *mut hipDoubleComplex, incy: i64) -> hipblasStatus_t;
     /// As [`hipblasSgeqrfBatched()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZgeqrfBatched"))]
     "6.2" pub fn hipblasZgeqrfBatched_v2(handle: hipblasHandle_t, m: c_int, n: c_int, A: *const *mut hipDoubleComplex,
         lda: c_int, ipiv: *const *mut hipDoubleComplex, info: *mut c_int, batchCount: c_int) -> hipblasStatus_t;
     /// As [`hipblasSgeqrfStridedBatched()`].
@@ -2423,12 +2565,14 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSger()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZgerc"))]
     "6.2" pub fn hipblasZgerc_v2(handle: hipblasHandle_t, m: c_int, n: c_int, alpha: *const hipDoubleComplex,
         x: *const hipDoubleComplex, incx: c_int, y: *const hipDoubleComplex, incy: c_int, AP: *mut hipDoubleComplex,
         lda: c_int) -> hipblasStatus_t;
     /// As [`hipblasSger()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZgerc_64"))]
     "6.2" pub fn hipblasZgerc_v2_64(handle: hipblasHandle_t, m: i64, n: i64, alpha: *const hipDoubleComplex,
         x: *const hipDoubleComplex, incx: i64, y: *const hipDoubleComplex, incy: i64, AP: *mut hipDoubleComplex,
         lda: i64) -> hipblasStatus_t;
@@ -2461,18 +2605,21 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSger()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZgeru"))]
     "6.2" pub fn hipblasZgeru_v2(handle: hipblasHandle_t, m: c_int, n: c_int, alpha: *const hipDoubleComplex,
         x: *const hipDoubleComplex, incx: c_int, y: *const hipDoubleComplex, incy: c_int, AP: *mut hipDoubleComplex,
         lda: c_int) -> hipblasStatus_t;
     /// As [`hipblasSger()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZgeru_64"))]
     "6.2" pub fn hipblasZgeru_v2_64(handle: hipblasHandle_t, m: i64, n: i64, alpha: *const hipDoubleComplex,
         x: *const hipDoubleComplex, incx: i64, y: *const hipDoubleComplex, incy: i64, AP: *mut hipDoubleComplex,
         lda: i64) -> hipblasStatus_t;
     /// As [`hipblasSgetrfBatched()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZgetrfBatched"))]
     "6.2" pub fn hipblasZgetrfBatched_v2(handle: hipblasHandle_t, n: c_int, A: *const *mut hipDoubleComplex, lda: c_int,
         ipiv: *mut c_int, info: *mut c_int, batchCount: c_int) -> hipblasStatus_t;
     /// As [`hipblasSgetrfStridedBatched()`].
@@ -2489,12 +2636,14 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSgetriBatched()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZgetriBatched"))]
     "6.2" pub fn hipblasZgetriBatched_v2(handle: hipblasHandle_t, n: c_int, A: *const *mut hipDoubleComplex, lda: c_int,
         ipiv: *mut c_int, C: *const *mut hipDoubleComplex, ldc: c_int, info: *mut c_int,
         batchCount: c_int) -> hipblasStatus_t;
     /// As [`hipblasSgetrsBatched()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZgetrsBatched"))]
     "6.2" pub fn hipblasZgetrsBatched_v2(handle: hipblasHandle_t, trans: hipblasOperation_t, n: c_int, nrhs: c_int,
         A: *const *mut hipDoubleComplex, lda: c_int, ipiv: *const c_int, B: *const *mut hipDoubleComplex, ldb: c_int,
         info: *mut c_int, batchCount: c_int) -> hipblasStatus_t;
@@ -2545,12 +2694,14 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasChbmv()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZhbmv"))]
     "6.2" pub fn hipblasZhbmv_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: c_int, k: c_int,
         alpha: *const hipDoubleComplex, AP: *const hipDoubleComplex, lda: c_int, x: *const hipDoubleComplex,
         incx: c_int, beta: *const hipDoubleComplex, y: *mut hipDoubleComplex, incy: c_int) -> hipblasStatus_t;
     /// As [`hipblasChbmv()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZhbmv_64"))]
     "6.2" pub fn hipblasZhbmv_v2_64(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: i64, k: i64,
         alpha: *const hipDoubleComplex, AP: *const hipDoubleComplex, lda: i64, x: *const hipDoubleComplex, incx: i64,
         beta: *const hipDoubleComplex, y: *mut hipDoubleComplex, incy: i64) -> hipblasStatus_t;
@@ -2572,6 +2723,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasChemm()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZhemm"))]
     "6.2" pub fn hipblasZhemm_v2(handle: hipblasHandle_t, side: hipblasSideMode_t, uplo: hipblasFillMode_t, n: c_int,
         k: c_int, alpha: *const hipDoubleComplex, AP: *const hipDoubleComplex, lda: c_int, BP: *const hipDoubleComplex,
         ldb: c_int, beta: *const hipDoubleComplex, CP: *mut hipDoubleComplex, ldc: c_int) -> hipblasStatus_t;
@@ -2606,12 +2758,14 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasChemv()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZhemv"))]
     "6.2" pub fn hipblasZhemv_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: c_int,
         alpha: *const hipDoubleComplex, AP: *const hipDoubleComplex, lda: c_int, x: *const hipDoubleComplex,
         incx: c_int, beta: *const hipDoubleComplex, y: *mut hipDoubleComplex, incy: c_int) -> hipblasStatus_t;
     /// As [`hipblasChemv()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZhemv_64"))]
     "6.2" pub fn hipblasZhemv_v2_64(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: i64,
         alpha: *const hipDoubleComplex, AP: *const hipDoubleComplex, lda: i64, x: *const hipDoubleComplex, incx: i64,
         beta: *const hipDoubleComplex, y: *mut hipDoubleComplex, incy: i64) -> hipblasStatus_t;
@@ -2645,12 +2799,14 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasCher2()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZher2"))]
     "6.2" pub fn hipblasZher2_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: c_int,
         alpha: *const hipDoubleComplex, x: *const hipDoubleComplex, incx: c_int, y: *const hipDoubleComplex,
         incy: c_int, AP: *mut hipDoubleComplex, lda: c_int) -> hipblasStatus_t;
     /// As [`hipblasCher2()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZher2_64"))]
     "6.2" pub fn hipblasZher2_v2_64(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: i64,
         alpha: *const hipDoubleComplex, x: *const hipDoubleComplex, incx: i64, y: *const hipDoubleComplex, incy: i64,
         AP: *mut hipDoubleComplex, lda: i64) -> hipblasStatus_t;
@@ -2672,6 +2828,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasCher2k()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZher2k"))]
     "6.2" pub fn hipblasZher2k_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
         n: c_int, k: c_int, alpha: *const hipDoubleComplex, AP: *const hipDoubleComplex, lda: c_int,
         BP: *const hipDoubleComplex, ldb: c_int, beta: *const f64, CP: *mut hipDoubleComplex,
@@ -2703,11 +2860,13 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasCher()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZher"))]
     "6.2" pub fn hipblasZher_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: c_int, alpha: *const f64,
         x: *const hipDoubleComplex, incx: c_int, AP: *mut hipDoubleComplex, lda: c_int) -> hipblasStatus_t;
     /// As [`hipblasCher()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZher_64"))]
     "6.2" pub fn hipblasZher_v2_64(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: i64, alpha: *const f64,
         x: *const hipDoubleComplex, incx: i64, AP: *mut hipDoubleComplex, lda: i64) -> hipblasStatus_t;
     /// As [`hipblasCherkBatched()`].
@@ -2726,6 +2885,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasCherk()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZherk"))]
     "6.2" pub fn hipblasZherk_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t, n: c_int,
         k: c_int, alpha: *const f64, AP: *const hipDoubleComplex, lda: c_int, beta: *const f64,
         CP: *mut hipDoubleComplex, ldc: c_int) -> hipblasStatus_t;
@@ -2747,6 +2907,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasCherkx()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZherkx"))]
     "6.2" pub fn hipblasZherkx_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
         n: c_int, k: c_int, alpha: *const hipDoubleComplex, AP: *const hipDoubleComplex, lda: c_int,
         BP: *const hipDoubleComplex, ldb: c_int, beta: *const f64, CP: *mut hipDoubleComplex,
@@ -2782,12 +2943,14 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasChpmv()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZhpmv"))]
     "6.2" pub fn hipblasZhpmv_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: c_int,
         alpha: *const hipDoubleComplex, AP: *const hipDoubleComplex, x: *const hipDoubleComplex, incx: c_int,
         beta: *const hipDoubleComplex, y: *mut hipDoubleComplex, incy: c_int) -> hipblasStatus_t;
     /// As [`hipblasChpmv()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZhpmv_64"))]
     "6.2" pub fn hipblasZhpmv_v2_64(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: i64,
         alpha: *const hipDoubleComplex, AP: *const hipDoubleComplex, x: *const hipDoubleComplex, incx: i64,
         beta: *const hipDoubleComplex, y: *mut hipDoubleComplex, incy: i64) -> hipblasStatus_t;
@@ -2824,12 +2987,14 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasChpr2()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZhpr2"))]
     "6.2" pub fn hipblasZhpr2_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: c_int,
         alpha: *const hipDoubleComplex, x: *const hipDoubleComplex, incx: c_int, y: *const hipDoubleComplex,
         incy: c_int, AP: *mut hipDoubleComplex) -> hipblasStatus_t;
     /// As [`hipblasChpr2()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZhpr2_64"))]
     "6.2" pub fn hipblasZhpr2_v2_64(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: i64,
         alpha: *const hipDoubleComplex, x: *const hipDoubleComplex, incx: i64, y: *const hipDoubleComplex, incy: i64,
         AP: *mut hipDoubleComplex) -> hipblasStatus_t;
@@ -2860,11 +3025,13 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasChpr()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZhpr"))]
     "6.2" pub fn hipblasZhpr_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: c_int, alpha: *const f64,
         x: *const hipDoubleComplex, incx: c_int, AP: *mut hipDoubleComplex) -> hipblasStatus_t;
     /// As [`hipblasChpr()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZhpr_64"))]
     "6.2" pub fn hipblasZhpr_v2_64(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: i64, alpha: *const f64,
         x: *const hipDoubleComplex, incx: i64, AP: *mut hipDoubleComplex) -> hipblasStatus_t;
     /// As [`hipblasSrotBatched()`].
@@ -2894,11 +3061,13 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSrot()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZrot"))]
     "6.2" pub fn hipblasZrot_v2(handle: hipblasHandle_t, n: c_int, x: *mut hipDoubleComplex, incx: c_int,
         y: *mut hipDoubleComplex, incy: c_int, c: *const f64, s: *const hipDoubleComplex) -> hipblasStatus_t;
     /// As [`hipblasSrot()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZrot_64"))]
     "6.2" pub fn hipblasZrot_v2_64(handle: hipblasHandle_t, n: i64, x: *mut hipDoubleComplex, incx: i64,
         y: *mut hipDoubleComplex, incy: i64, c: *const f64, s: *const hipDoubleComplex) -> hipblasStatus_t;
     /// As [`hipblasSrotgBatched()`].
@@ -2928,6 +3097,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSrotg()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZrotg"))]
     "6.2" pub fn hipblasZrotg_v2(handle: hipblasHandle_t, a: *mut hipDoubleComplex, b: *mut hipDoubleComplex,
         c: *mut f64, s: *mut hipDoubleComplex) -> hipblasStatus_t;
     /// As [`hipblasSrotg()`], with 64-bit integers.
@@ -2958,11 +3128,13 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSscal()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZscal"))]
     "6.2" pub fn hipblasZscal_v2(handle: hipblasHandle_t, n: c_int, alpha: *const hipDoubleComplex,
         x: *mut hipDoubleComplex, incx: c_int) -> hipblasStatus_t;
     /// As [`hipblasSscal()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZscal_64"))]
     "6.2" pub fn hipblasZscal_v2_64(handle: hipblasHandle_t, n: i64, alpha: *const hipDoubleComplex,
         x: *mut hipDoubleComplex, incx: i64) -> hipblasStatus_t;
     /// As [`hipblasSsprBatched()`].
@@ -3026,6 +3198,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSswap()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZswap"))]
     "6.2" pub fn hipblasZswap_v2(handle: hipblasHandle_t, n: c_int, x: *mut hipDoubleComplex, incx: c_int,
         y: *mut hipDoubleComplex, incy: c_int) -> hipblasStatus_t;
 }
@@ -3034,6 +3207,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSswap()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZswap_64"))]
     "6.2" pub fn hipblasZswap_v2_64(handle: hipblasHandle_t, n: i64, x: *mut hipDoubleComplex, incx: i64,
         y: *mut hipDoubleComplex, incy: i64) -> hipblasStatus_t;
     /// As [`hipblasSsymmBatched()`].
@@ -3054,6 +3228,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSsymm()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZsymm"))]
     "6.2" pub fn hipblasZsymm_v2(handle: hipblasHandle_t, side: hipblasSideMode_t, uplo: hipblasFillMode_t, m: c_int,
         n: c_int, alpha: *const hipDoubleComplex, AP: *const hipDoubleComplex, lda: c_int, BP: *const hipDoubleComplex,
         ldb: c_int, beta: *const hipDoubleComplex, CP: *mut hipDoubleComplex, ldc: c_int) -> hipblasStatus_t;
@@ -3088,12 +3263,14 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSsymv()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZsymv"))]
     "6.2" pub fn hipblasZsymv_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: c_int,
         alpha: *const hipDoubleComplex, AP: *const hipDoubleComplex, lda: c_int, x: *const hipDoubleComplex,
         incx: c_int, beta: *const hipDoubleComplex, y: *mut hipDoubleComplex, incy: c_int) -> hipblasStatus_t;
     /// As [`hipblasSsymv()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZsymv_64"))]
     "6.2" pub fn hipblasZsymv_v2_64(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: i64,
         alpha: *const hipDoubleComplex, AP: *const hipDoubleComplex, lda: i64, x: *const hipDoubleComplex, incx: i64,
         beta: *const hipDoubleComplex, y: *mut hipDoubleComplex, incy: i64) -> hipblasStatus_t;
@@ -3127,12 +3304,14 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSsyr2()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZsyr2"))]
     "6.2" pub fn hipblasZsyr2_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: c_int,
         alpha: *const hipDoubleComplex, x: *const hipDoubleComplex, incx: c_int, y: *const hipDoubleComplex,
         incy: c_int, AP: *mut hipDoubleComplex, lda: c_int) -> hipblasStatus_t;
     /// As [`hipblasSsyr2()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZsyr2_64"))]
     "6.2" pub fn hipblasZsyr2_v2_64(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: i64,
         alpha: *const hipDoubleComplex, x: *const hipDoubleComplex, incx: i64, y: *const hipDoubleComplex, incy: i64,
         AP: *mut hipDoubleComplex, lda: i64) -> hipblasStatus_t;
@@ -3154,6 +3333,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSsyr2k()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZsyr2k"))]
     "6.2" pub fn hipblasZsyr2k_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
         n: c_int, k: c_int, alpha: *const hipDoubleComplex, AP: *const hipDoubleComplex, lda: c_int,
         BP: *const hipDoubleComplex, ldb: c_int, beta: *const hipDoubleComplex, CP: *mut hipDoubleComplex,
@@ -3185,12 +3365,14 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSsyr()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZsyr"))]
     "6.2" pub fn hipblasZsyr_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: c_int,
         alpha: *const hipDoubleComplex, x: *const hipDoubleComplex, incx: c_int, AP: *mut hipDoubleComplex,
         lda: c_int) -> hipblasStatus_t;
     /// As [`hipblasSsyr()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZsyr_64"))]
     "6.2" pub fn hipblasZsyr_v2_64(handle: hipblasHandle_t, uplo: hipblasFillMode_t, n: i64,
         alpha: *const hipDoubleComplex, x: *const hipDoubleComplex, incx: i64, AP: *mut hipDoubleComplex,
         lda: i64) -> hipblasStatus_t;
@@ -3211,6 +3393,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSsyrk()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZsyrk"))]
     "6.2" pub fn hipblasZsyrk_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t, n: c_int,
         k: c_int, alpha: *const hipDoubleComplex, AP: *const hipDoubleComplex, lda: c_int,
         beta: *const hipDoubleComplex, CP: *mut hipDoubleComplex, ldc: c_int) -> hipblasStatus_t;
@@ -3232,6 +3415,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSsyrkx()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZsyrkx"))]
     "6.2" pub fn hipblasZsyrkx_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
         n: c_int, k: c_int, alpha: *const hipDoubleComplex, AP: *const hipDoubleComplex, lda: c_int,
         BP: *const hipDoubleComplex, ldb: c_int, beta: *const hipDoubleComplex, CP: *mut hipDoubleComplex,
@@ -3265,12 +3449,14 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasStbmv()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZtbmv"))]
     "6.2" pub fn hipblasZtbmv_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
         diag: hipblasDiagType_t, n: c_int, k: c_int, AP: *const hipDoubleComplex, lda: c_int, x: *mut hipDoubleComplex,
         incx: c_int) -> hipblasStatus_t;
     /// As [`hipblasStbmv()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZtbmv_64"))]
     "6.2" pub fn hipblasZtbmv_v2_64(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
         diag: hipblasDiagType_t, n: i64, k: i64, AP: *const hipDoubleComplex, lda: i64, x: *mut hipDoubleComplex,
         incx: i64) -> hipblasStatus_t;
@@ -3306,12 +3492,14 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasStbsv()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZtbsv"))]
     "6.2" pub fn hipblasZtbsv_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
         diag: hipblasDiagType_t, n: c_int, k: c_int, AP: *const hipDoubleComplex, lda: c_int, x: *mut hipDoubleComplex,
         incx: c_int) -> hipblasStatus_t;
     /// As [`hipblasStbsv()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZtbsv_64"))]
     "6.2" pub fn hipblasZtbsv_v2_64(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
         diag: hipblasDiagType_t, n: i64, k: i64, AP: *const hipDoubleComplex, lda: i64, x: *mut hipDoubleComplex,
         incx: i64) -> hipblasStatus_t;
@@ -3344,12 +3532,14 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasStpmv()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZtpmv"))]
     "6.2" pub fn hipblasZtpmv_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
         diag: hipblasDiagType_t, n: c_int, AP: *const hipDoubleComplex, x: *mut hipDoubleComplex,
         incx: c_int) -> hipblasStatus_t;
     /// As [`hipblasStpmv()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZtpmv_64"))]
     "6.2" pub fn hipblasZtpmv_v2_64(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
         diag: hipblasDiagType_t, n: i64, AP: *const hipDoubleComplex, x: *mut hipDoubleComplex,
         incx: i64) -> hipblasStatus_t;
@@ -3382,12 +3572,14 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasStpsv()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZtpsv"))]
     "6.2" pub fn hipblasZtpsv_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
         diag: hipblasDiagType_t, n: c_int, AP: *const hipDoubleComplex, x: *mut hipDoubleComplex,
         incx: c_int) -> hipblasStatus_t;
     /// As [`hipblasStpsv()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZtpsv_64"))]
     "6.2" pub fn hipblasZtpsv_v2_64(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
         diag: hipblasDiagType_t, n: i64, AP: *const hipDoubleComplex, x: *mut hipDoubleComplex,
         incx: i64) -> hipblasStatus_t;
@@ -3409,6 +3601,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As `hipblasStrmm()`.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZtrmm"))]
     "6.2" pub fn hipblasZtrmm_v2(handle: hipblasHandle_t, side: hipblasSideMode_t, uplo: hipblasFillMode_t,
         transA: hipblasOperation_t, diag: hipblasDiagType_t, m: c_int, n: c_int, alpha: *const hipDoubleComplex,
         A: *const hipDoubleComplex, lda: c_int, B: *const hipDoubleComplex, ldb: c_int, C: *mut hipDoubleComplex,
@@ -3442,18 +3635,21 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasStrmv()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZtrmv"))]
     "6.2" pub fn hipblasZtrmv_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
         diag: hipblasDiagType_t, n: c_int, AP: *const hipDoubleComplex, lda: c_int, x: *mut hipDoubleComplex,
         incx: c_int) -> hipblasStatus_t;
     /// As [`hipblasStrmv()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZtrmv_64"))]
     "6.2" pub fn hipblasZtrmv_v2_64(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
         diag: hipblasDiagType_t, n: i64, AP: *const hipDoubleComplex, lda: i64, x: *mut hipDoubleComplex,
         incx: i64) -> hipblasStatus_t;
     /// As [`hipblasStrsmBatched()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZtrsmBatched"))]
     "6.2" pub fn hipblasZtrsmBatched_v2(handle: hipblasHandle_t, side: hipblasSideMode_t, uplo: hipblasFillMode_t,
         transA: hipblasOperation_t, diag: hipblasDiagType_t, m: c_int, n: c_int, alpha: *const hipDoubleComplex,
         AP: *const *const hipDoubleComplex, lda: c_int, BP: *const *mut hipDoubleComplex, ldb: c_int,
@@ -3468,6 +3664,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasStrsm()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZtrsm"))]
     "6.2" pub fn hipblasZtrsm_v2(handle: hipblasHandle_t, side: hipblasSideMode_t, uplo: hipblasFillMode_t,
         transA: hipblasOperation_t, diag: hipblasDiagType_t, m: c_int, n: c_int, alpha: *const hipDoubleComplex,
         AP: *const hipDoubleComplex, lda: c_int, BP: *mut hipDoubleComplex, ldb: c_int) -> hipblasStatus_t;
@@ -3500,12 +3697,14 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasStrsv()`].
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZtrsv"))]
     "6.2" pub fn hipblasZtrsv_v2(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
         diag: hipblasDiagType_t, n: c_int, AP: *const hipDoubleComplex, lda: c_int, x: *mut hipDoubleComplex,
         incx: c_int) -> hipblasStatus_t;
     /// As [`hipblasStrsv()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZtrsv_64"))]
     "6.2" pub fn hipblasZtrsv_v2_64(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
         diag: hipblasDiagType_t, n: i64, AP: *const hipDoubleComplex, lda: i64, x: *mut hipDoubleComplex,
         incx: i64) -> hipblasStatus_t;

@@ -50,6 +50,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSgemmBatched()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCgemmBatched_64"))]
     "6.3" pub fn hipblasCgemmBatched_v2_64(handle: hipblasHandle_t, transA: hipblasOperation_t,
         transB: hipblasOperation_t, m: i64, n: i64, k: i64, alpha: *const hipComplex, AP: *const *const hipComplex,
         lda: i64, BP: *const *const hipComplex, ldb: i64, beta: *const hipComplex, CP: *const *mut hipComplex, ldc: i64,
@@ -57,6 +58,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSgemmStridedBatched()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCgemmStridedBatched_64"))]
     "6.3" pub fn hipblasCgemmStridedBatched_v2_64(handle: hipblasHandle_t, transA: hipblasOperation_t,
         transB: hipblasOperation_t, m: i64, n: i64, k: i64, alpha: *const hipComplex, AP: *const hipComplex, lda: i64,
         strideA: c_longlong, BP: *const hipComplex, ldb: i64, strideB: c_longlong, beta: *const hipComplex,
@@ -64,6 +66,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSgemm()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCgemm_64"))]
     "6.3" pub fn hipblasCgemm_v2_64(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t,
         m: i64, n: i64, k: i64, alpha: *const hipComplex, AP: *const hipComplex, lda: i64, BP: *const hipComplex,
         ldb: i64, beta: *const hipComplex, CP: *mut hipComplex, ldc: i64) -> hipblasStatus_t;
@@ -103,6 +106,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasCher2k()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCher2k_64"))]
     "6.3" pub fn hipblasCher2k_v2_64(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
         n: i64, k: i64, alpha: *const hipComplex, AP: *const hipComplex, lda: i64, BP: *const hipComplex, ldb: i64,
         beta: *const f32, CP: *mut hipComplex, ldc: i64) -> hipblasStatus_t;
@@ -122,6 +126,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasCherk()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCherk_64"))]
     "6.3" pub fn hipblasCherk_v2_64(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
         n: i64, k: i64, alpha: *const f32, AP: *const hipComplex, lda: i64, beta: *const f32, CP: *mut hipComplex,
         ldc: i64) -> hipblasStatus_t;
@@ -142,6 +147,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasCherkx()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasCherkx_64"))]
     "6.3" pub fn hipblasCherkx_v2_64(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
         n: i64, k: i64, alpha: *const hipComplex, AP: *const hipComplex, lda: i64, BP: *const hipComplex, ldb: i64,
         beta: *const f32, CP: *mut hipComplex, ldc: i64) -> hipblasStatus_t;
@@ -281,6 +287,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
         C: *mut *mut c_void, cType: hipDataType, ldc: i64, batchCount: i64, computeType: hipblasComputeType_t,
         algo: hipblasGemmAlgo_t, flags: hipblasGemmFlags_t) -> hipblasStatus_t;
     /// Before ROCm 7.0.
+    #[doc(alias("cublasGemmBatchedEx_64"))]
     "6.3" pub fn hipblasGemmBatchedEx_64(handle: hipblasHandle_t, transA: hipblasOperation_t,
         transB: hipblasOperation_t, m: i64, n: i64, k: i64, alpha: *const c_void, A: *mut *const c_void,
         aType: hipblasDatatype_t, lda: i64, B: *mut *const c_void, bType: hipblasDatatype_t, ldb: i64,
@@ -305,6 +312,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
         cType: hipDataType, ldc: i64, computeType: hipblasComputeType_t, algo: hipblasGemmAlgo_t,
         flags: hipblasGemmFlags_t) -> hipblasStatus_t;
     /// Before ROCm 7.0.
+    #[doc(alias("cublasGemmEx_64"))]
     "6.3" pub fn hipblasGemmEx_64(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t,
         m: i64, n: i64, k: i64, alpha: *const c_void, A: *const c_void, aType: hipblasDatatype_t, lda: i64,
         B: *const c_void, bType: hipblasDatatype_t, ldb: i64, beta: *const c_void, C: *mut c_void,
@@ -328,6 +336,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
         beta: *const c_void, C: *mut c_void, cType: hipDataType, ldc: i64, strideC: hipblasStride, batchCount: i64,
         computeType: hipblasComputeType_t, algo: hipblasGemmAlgo_t, flags: hipblasGemmFlags_t) -> hipblasStatus_t;
     /// Before ROCm 7.0.
+    #[doc(alias("cublasGemmStridedBatchedEx_64"))]
     "6.3" pub fn hipblasGemmStridedBatchedEx_64(handle: hipblasHandle_t, transA: hipblasOperation_t,
         transB: hipblasOperation_t, m: i64, n: i64, k: i64, alpha: *const c_void, A: *const c_void,
         aType: hipblasDatatype_t, lda: i64, strideA: hipblasStride, B: *const c_void, bType: hipblasDatatype_t,
@@ -384,6 +393,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSgemmBatched()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZgemmBatched_64"))]
     "6.3" pub fn hipblasZgemmBatched_v2_64(handle: hipblasHandle_t, transA: hipblasOperation_t,
         transB: hipblasOperation_t, m: i64, n: i64, k: i64, alpha: *const hipDoubleComplex,
         AP: *const *const hipDoubleComplex, lda: i64, BP: *const *const hipDoubleComplex, ldb: i64,
@@ -391,6 +401,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSgemmStridedBatched()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZgemmStridedBatched_64"))]
     "6.3" pub fn hipblasZgemmStridedBatched_v2_64(handle: hipblasHandle_t, transA: hipblasOperation_t,
         transB: hipblasOperation_t, m: i64, n: i64, k: i64, alpha: *const hipDoubleComplex, AP: *const hipDoubleComplex,
         lda: i64, strideA: c_longlong, BP: *const hipDoubleComplex, ldb: i64, strideB: c_longlong,
@@ -399,6 +410,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasSgemm()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZgemm_64"))]
     "6.3" pub fn hipblasZgemm_v2_64(handle: hipblasHandle_t, transA: hipblasOperation_t, transB: hipblasOperation_t,
         m: i64, n: i64, k: i64, alpha: *const hipDoubleComplex, AP: *const hipDoubleComplex, lda: i64,
         BP: *const hipDoubleComplex, ldb: i64, beta: *const hipDoubleComplex, CP: *mut hipDoubleComplex,
@@ -442,6 +454,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasCher2k()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZher2k_64"))]
     "6.3" pub fn hipblasZher2k_v2_64(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
         n: i64, k: i64, alpha: *const hipDoubleComplex, AP: *const hipDoubleComplex, lda: i64,
         BP: *const hipDoubleComplex, ldb: i64, beta: *const f64, CP: *mut hipDoubleComplex,
@@ -462,6 +475,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasCherk()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZherk_64"))]
     "6.3" pub fn hipblasZherk_v2_64(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
         n: i64, k: i64, alpha: *const f64, AP: *const hipDoubleComplex, lda: i64, beta: *const f64,
         CP: *mut hipDoubleComplex, ldc: i64) -> hipblasStatus_t;
@@ -483,6 +497,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As [`hipblasCherkx()`], with 64-bit integers.
     ///
     /// Before ROCm 7.0.
+    #[doc(alias("cublasZherkx_64"))]
     "6.3" pub fn hipblasZherkx_v2_64(handle: hipblasHandle_t, uplo: hipblasFillMode_t, transA: hipblasOperation_t,
         n: i64, k: i64, alpha: *const hipDoubleComplex, AP: *const hipDoubleComplex, lda: i64,
         BP: *const hipDoubleComplex, ldb: i64, beta: *const f64, CP: *mut hipDoubleComplex,

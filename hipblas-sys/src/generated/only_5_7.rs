@@ -49,6 +49,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// As `hipblasStrmm()`, for double precision.
     ///
     /// Before ROCm 6.2.
+    #[doc(alias("cublasDtrmm"))]
     "5.7" pub fn hipblasDtrmm(handle: hipblasHandle_t, side: hipblasSideMode_t, uplo: hipblasFillMode_t,
         transA: hipblasOperation_t, diag: hipblasDiagType_t, m: c_int, n: c_int, alpha: *const f64, AP: *const f64,
         lda: c_int, BP: *mut f64, ldb: c_int) -> hipblasStatus_t;
@@ -114,6 +115,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// - `ldb` (in): ldb specifies the first dimension of B. ldb \>= max( 1, m ).
     ///
     /// Before ROCm 6.2.
+    #[doc(alias("cublasStrmm"))]
     "5.7" pub fn hipblasStrmm(handle: hipblasHandle_t, side: hipblasSideMode_t, uplo: hipblasFillMode_t,
         transA: hipblasOperation_t, diag: hipblasDiagType_t, m: c_int, n: c_int, alpha: *const f32, AP: *const f32,
         lda: c_int, BP: *mut f32, ldb: c_int) -> hipblasStatus_t;

@@ -474,6 +474,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     ///
     /// - `HIPBLAS_STATUS_SUCCESS`: The allocation completed successfully.
     /// - `HIPBLAS_STATUS_INVALID_VALUE`: `handle` == NULL.
+    #[doc(alias("cublasLtCreate"))]
     "6.2" pub fn hipblasLtCreate(handle: *mut hipblasLtHandle_t) -> hipblasStatus_t;
     /// Destory a hipblaslt handle
     ///
@@ -493,9 +494,11 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// - `HIPBLAS_STATUS_SUCCESS`: The hipBLASLt context was successfully destroyed.
     /// - `HIPBLAS_STATUS_NOT_INITIALIZED`: The hipBLASLt library was not initialized.
     /// - `HIPBLAS_STATUS_INVALID_VALUE`: `handle` == NULL.
+    #[doc(alias("cublasLtDestroy"))]
     "6.2" pub fn hipblasLtDestroy(handle: hipblasLtHandle_t) -> hipblasStatus_t;
     "6.2" pub fn hipblasLtGetArchName(archName: *mut *mut c_char) -> hipblasStatus_t;
     "6.2" pub fn hipblasLtGetGitRevision(handle: hipblasLtHandle_t, rev: *mut c_char) -> hipblasStatus_t;
+    #[doc(alias("cublasLtGetVersion"))]
     "6.2" pub fn hipblasLtGetVersion(handle: hipblasLtHandle_t, version: *mut c_int) -> hipblasStatus_t;
     /// Retrieve the possible algorithms
     ///
@@ -532,6 +535,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// - `HIPBLAS_STATUS_NOT_SUPPORTED`: If the current implementation on the selected device doesn't support the configured operation.
     /// - `HIPBLAS_STATUS_INVALID_VALUE`: If the parameters are unexpectedly NULL, in conflict or in an impossible configuration. For example, when `workspaceSizeInBytes` is less than workspace required by the configured algo.
     /// - `HIBLAS_STATUS_NOT_INITIALIZED`: If hipBLASLt handle has not been initialized.
+    #[doc(alias("cublasLtMatmul"))]
     "6.2" pub fn hipblasLtMatmul(handle: hipblasLtHandle_t, matmulDesc: hipblasLtMatmulDesc_t, alpha: *const c_void,
         A: *const c_void, Adesc: hipblasLtMatrixLayout_t, B: *const c_void, Bdesc: hipblasLtMatrixLayout_t,
         beta: *const c_void, C: *const c_void, Cdesc: hipblasLtMatrixLayout_t, D: *mut c_void,
@@ -560,6 +564,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// - `HIPBLAS_STATUS_SUCCESS`: If query was successful. Inspect `heuristicResultsArray`\[0 to (`returnAlgoCount` -1)\].state for the status of the results.
     /// - `HIPBLAS_STATUS_NOT_SUPPORTED`: If no heuristic function available for current configuration.
     /// - `HIPBLAS_STATUS_INVALID_VALUE`: If `requestedAlgoCount` is less or equal to zero.
+    #[doc(alias("cublasLtMatmulAlgoGetHeuristic"))]
     "6.2" pub fn hipblasLtMatmulAlgoGetHeuristic(handle: hipblasLtHandle_t, matmulDesc: hipblasLtMatmulDesc_t,
         Adesc: hipblasLtMatrixLayout_t, Bdesc: hipblasLtMatrixLayout_t, Cdesc: hipblasLtMatrixLayout_t,
         Ddesc: hipblasLtMatrixLayout_t, pref: hipblasLtMatmulPreference_t, requestedAlgoCount: c_int,
@@ -579,6 +584,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     ///
     /// - `HIPBLAS_STATUS_SUCCESS`: If the descriptor was created successfully.
     /// - `HIPBLAS_STATUS_ALLOC_FAILED`: If the memory could not be allocated.
+    #[doc(alias("cublasLtMatmulDescCreate"))]
     "6.2" pub fn hipblasLtMatmulDescCreate(matmulDesc: *mut hipblasLtMatmulDesc_t, computeType: hipblasComputeType_t,
         scaleType: hipDataType) -> hipblasStatus_t;
     /// Destory a matrix multiply descriptor
@@ -593,6 +599,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// - `HIPBLAS_STATUS_SUCCESS`: If operation was successful.
+    #[doc(alias("cublasLtMatmulDescDestroy"))]
     "6.2" pub fn hipblasLtMatmulDescDestroy(matmulDesc: hipblasLtMatmulDesc_t) -> hipblasStatus_t;
     /// Query attribute from a matrix multiply descriptor
     ///
@@ -611,6 +618,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     ///
     /// - `HIPBLAS_STATUS_SUCCESS`: If attribute's value was successfully written to user memory.
     /// - `HIPBLAS_STATUS_INVALID_VALUE`: If `sizeInBytes` is 0 and `sizeWritten` is NULL, or if `sizeInBytes` is non-zero and `buf` is NULL, or `sizeInBytes` doesn't match size of internal storage for the selected attribute.
+    #[doc(alias("cublasLtMatmulDescGetAttribute"))]
     "6.2" pub fn hipblasLtMatmulDescGetAttribute(matmulDesc: hipblasLtMatmulDesc_t,
         attr: hipblasLtMatmulDescAttributes_t, buf: *mut c_void, sizeInBytes: usize,
         sizeWritten: *mut usize) -> hipblasStatus_t;
@@ -630,6 +638,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     ///
     /// - `HIPBLAS_STATUS_SUCCESS`: If the attribute was set successfully..
     /// - `HIPBLAS_STATUS_INVALID_VALUE`: If `buf` is NULL or `sizeInBytes` doesn't match the size of the internal storage for the selected attribute.
+    #[doc(alias("cublasLtMatmulDescSetAttribute"))]
     "6.2" pub fn hipblasLtMatmulDescSetAttribute(matmulDesc: hipblasLtMatmulDesc_t,
         attr: hipblasLtMatmulDescAttributes_t, buf: *const c_void, sizeInBytes: usize) -> hipblasStatus_t;
     /// Create a preference descriptor
@@ -645,6 +654,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     ///
     /// - `HIPBLAS_STATUS_SUCCESS`: If the descriptor was created successfully.
     /// - `HIPBLAS_STATUS_ALLOC_FAILED`: If memory could not be allocated.
+    #[doc(alias("cublasLtMatmulPreferenceCreate"))]
     "6.2" pub fn hipblasLtMatmulPreferenceCreate(pref: *mut hipblasLtMatmulPreference_t) -> hipblasStatus_t;
     /// Destory a preferences descriptor
     ///
@@ -658,6 +668,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// - `HIPBLAS_STATUS_SUCCESS`: If operation was successful.
+    #[doc(alias("cublasLtMatmulPreferenceDestroy"))]
     "6.2" pub fn hipblasLtMatmulPreferenceDestroy(pref: hipblasLtMatmulPreference_t) -> hipblasStatus_t;
     /// Query attribute from a preference descriptor
     ///
@@ -676,6 +687,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     ///
     /// - `HIPBLAS_STATUS_SUCCESS`: If attribute's value was successfully written to user memory.
     /// - `HIPBLAS_STATUS_INVALID_VALUE`: If `sizeInBytes` is 0 and `sizeWritten` is NULL, or if `sizeInBytes` is non-zero and `buf` is NULL, or `sizeInBytes` doesn't match size of internal storage for the selected attribute.
+    #[doc(alias("cublasLtMatmulPreferenceGetAttribute"))]
     "6.2" pub fn hipblasLtMatmulPreferenceGetAttribute(pref: hipblasLtMatmulPreference_t,
         attr: hipblasLtMatmulPreferenceAttributes_t, buf: *mut c_void, sizeInBytes: usize,
         sizeWritten: *mut usize) -> hipblasStatus_t;
@@ -695,6 +707,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     ///
     /// - `HIPBLAS_STATUS_SUCCESS`: If the attribute was set successfully..
     /// - `HIPBLAS_STATUS_INVALID_VALUE`: If `buf` is NULL or `sizeInBytes` doesn't match the size of the internal storage for the selected attribute.
+    #[doc(alias("cublasLtMatmulPreferenceSetAttribute"))]
     "6.2" pub fn hipblasLtMatmulPreferenceSetAttribute(pref: hipblasLtMatmulPreference_t,
         attr: hipblasLtMatmulPreferenceAttributes_t, buf: *const c_void, sizeInBytes: usize) -> hipblasStatus_t;
     /// Create a matrix layout descriptor
@@ -714,6 +727,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     ///
     /// - `HIPBLAS_STATUS_SUCCESS`: If the descriptor was created successfully.
     /// - `HIPBLAS_STATUS_ALLOC_FAILED`: If the memory could not be allocated.
+    #[doc(alias("cublasLtMatrixLayoutCreate"))]
     "6.2" pub fn hipblasLtMatrixLayoutCreate(matLayout: *mut hipblasLtMatrixLayout_t, type_: hipDataType, rows: u64,
         cols: u64, ld: i64) -> hipblasStatus_t;
     /// Destory a matrix layout descriptor
@@ -727,6 +741,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// - `HIPBLAS_STATUS_SUCCESS`: If the operation was successful.
+    #[doc(alias("cublasLtMatrixLayoutDestroy"))]
     "6.2" pub fn hipblasLtMatrixLayoutDestroy(matLayout: hipblasLtMatrixLayout_t) -> hipblasStatus_t;
     /// Query attribute from a matrix descriptor
     ///
@@ -745,6 +760,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     ///
     /// - `HIPBLAS_STATUS_SUCCESS`: If attribute's value was successfully written to user memory.
     /// - `HIPBLAS_STATUS_INVALID_VALUE`: If `sizeInBytes` is 0 and `sizeWritten` is NULL, or if `sizeInBytes` is non-zero and `buf` is NULL, or `sizeInBytes` doesn't match size of internal storage for the selected attribute.
+    #[doc(alias("cublasLtMatrixLayoutGetAttribute"))]
     "6.2" pub fn hipblasLtMatrixLayoutGetAttribute(matLayout: hipblasLtMatrixLayout_t,
         attr: hipblasLtMatrixLayoutAttribute_t, buf: *mut c_void, sizeInBytes: usize,
         sizeWritten: *mut usize) -> hipblasStatus_t;
@@ -764,6 +780,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     ///
     /// - `HIPBLAS_STATUS_SUCCESS`: If the attribute was set successfully..
     /// - `HIPBLAS_STATUS_INVALID_VALUE`: If `buf` is NULL or `sizeInBytes` doesn't match the size of the internal storage for the selected attribute.
+    #[doc(alias("cublasLtMatrixLayoutSetAttribute"))]
     "6.2" pub fn hipblasLtMatrixLayoutSetAttribute(matLayout: hipblasLtMatrixLayout_t,
         attr: hipblasLtMatrixLayoutAttribute_t, buf: *const c_void, sizeInBytes: usize) -> hipblasStatus_t;
     /// Matrix layout conversion helper
@@ -793,6 +810,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// - `HIPBLAS_STATUS_ARCH_MISMATCH`: if configured operation cannot be run using selected device
     /// - `HIPBLAS_STATUS_EXECUTION_FAILED`: if HIP reported execution error from the device
     /// - `HIPBLAS_STATUS_SUCCESS`: if the operation completed successfully
+    #[doc(alias("cublasLtMatrixTransform"))]
     "6.2" pub fn hipblasLtMatrixTransform(lightHandle: hipblasLtHandle_t, transformDesc: hipblasLtMatrixTransformDesc_t,
         alpha: *const c_void, A: *const c_void, Adesc: hipblasLtMatrixLayout_t, beta: *const c_void, B: *const c_void,
         Bdesc: hipblasLtMatrixLayout_t, C: *mut c_void, Cdesc: hipblasLtMatrixLayout_t,
@@ -803,6 +821,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     ///
     /// - `HIPBLAS_STATUS_ALLOC_FAILED`: if memory could not be allocated
     /// - `HIPBLAS_STATUS_SUCCESS`: if desciptor was created successfully
+    #[doc(alias("cublasLtMatrixTransformDescCreate"))]
     "6.2" pub fn hipblasLtMatrixTransformDescCreate(transformDesc: *mut hipblasLtMatrixTransformDesc_t,
         scaleType: hipDataType) -> hipblasStatus_t;
     /// Destroy matrix transform operation descriptor.
@@ -810,6 +829,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// - `HIPBLAS_STATUS_SUCCESS`: if operation was successful
+    #[doc(alias("cublasLtMatrixTransformDescDestroy"))]
     "6.2" pub fn hipblasLtMatrixTransformDescDestroy(transformDesc: hipblasLtMatrixTransformDesc_t) -> hipblasStatus_t;
     /// Matrix transform operation getter
     ///
@@ -827,6 +847,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     ///
     /// - `HIPBLAS_STATUS_INVALID_VALUE`: if `sizeInBytes` is 0 and `sizeWritten` is NULL, or if `sizeInBytes` is non-zero and buf is NULL or `sizeInBytes` doesn't match size of internal storage for selected attribute
     /// - `HIPBLAS_STATUS_SUCCESS`: if attribute's value was successfully written to user memory
+    #[doc(alias("cublasLtMatrixTransformDescGetAttribute"))]
     "6.2" pub fn hipblasLtMatrixTransformDescGetAttribute(transformDesc: hipblasLtMatrixTransformDesc_t,
         attr: hipblasLtMatrixTransformDescAttributes_t, buf: *mut c_void, sizeInBytes: usize,
         sizeWritten: *mut usize) -> hipblasStatus_t;
@@ -843,6 +864,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     ///
     /// - `HIPBLAS_STATUS_INVALID_VALUE`: if buf is NULL or `sizeInBytes` doesn't match size of internal storage for selected attribute
     /// - `HIPBLAS_STATUS_SUCCESS`: if attribute was set successfully
+    #[doc(alias("cublasLtMatrixTransformDescSetAttribute"))]
     "6.2" pub fn hipblasLtMatrixTransformDescSetAttribute(transformDesc: hipblasLtMatrixTransformDesc_t,
         attr: hipblasLtMatrixTransformDescAttributes_t, buf: *const c_void, sizeInBytes: usize) -> hipblasStatus_t;
 }

@@ -272,12 +272,14 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// # Parameters
     ///
     /// - `plan` (out): Pointer to the FFT plan handle to be allocated.
+    #[doc(alias("cufftCreate"))]
     "5.7" pub fn hipfftCreate(plan: *mut hipfftHandle) -> hipfftResult;
     /// Destroy and deallocate an existing plan.
     ///
     /// # Parameters
     ///
     /// - `plan` (in): Handle of the FFT plan to be destroyed.
+    #[doc(alias("cufftDestroy"))]
     "5.7" pub fn hipfftDestroy(plan: hipfftHandle) -> hipfftResult;
     /// Return an estimate of the work area size required for a 1D plan.
     ///
@@ -287,6 +289,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// - `type` (in): FFT type.
     /// - `batch` (in): Number of batched transforms to perform.
     /// - `workSize` (out): Pointer to work area size (returned value).
+    #[doc(alias("cufftEstimate1d"))]
     "5.7" pub fn hipfftEstimate1d(nx: c_int, type_: hipfftType, batch: c_int, workSize: *mut usize) -> hipfftResult;
     /// Return an estimate of the work area size required for a 2D plan.
     ///
@@ -296,6 +299,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// - `ny` (in): Number of elements in the y-direction.
     /// - `type` (in): FFT type.
     /// - `workSize` (out): Pointer to work area size (returned value).
+    #[doc(alias("cufftEstimate2d"))]
     "5.7" pub fn hipfftEstimate2d(nx: c_int, ny: c_int, type_: hipfftType, workSize: *mut usize) -> hipfftResult;
     /// Return an estimate of the work area size required for a 3D plan.
     ///
@@ -306,6 +310,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// - `nz` (in): Number of elements in the z-direction.
     /// - `type` (in): FFT type.
     /// - `workSize` (out): Pointer to work area size (returned value).
+    #[doc(alias("cufftEstimate3d"))]
     "5.7" pub fn hipfftEstimate3d(nx: c_int, ny: c_int, nz: c_int, type_: hipfftType,
         workSize: *mut usize) -> hipfftResult;
     /// Return an estimate of the work area size required for a rank-dimensional plan.
@@ -323,6 +328,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// - `type` (in): FFT type.
     /// - `batch` (in): Number of batched transforms to perform.
     /// - `workSize` (out): Pointer to work area size (returned value).
+    #[doc(alias("cufftEstimateMany"))]
     "5.7" pub fn hipfftEstimateMany(rank: c_int, n: *mut c_int, inembed: *mut c_int, istride: c_int, idist: c_int,
         onembed: *mut c_int, ostride: c_int, odist: c_int, type_: hipfftType, batch: c_int,
         workSize: *mut usize) -> hipfftResult;
@@ -337,6 +343,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// - `idata` (in): Input data (on device).
     /// - `odata` (out): Output data (on device).
     /// - `direction` (in): Either [`HIPFFT_FORWARD`] or [`HIPFFT_BACKWARD`].
+    #[doc(alias("cufftExecC2C"))]
     "5.7" pub fn hipfftExecC2C(plan: hipfftHandle, idata: *mut hipfftComplex, odata: *mut hipfftComplex,
         direction: c_int) -> hipfftResult;
     /// Execute a (float) complex-to-real FFT.
@@ -349,6 +356,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// - `plan` (in): The FFT plan.
     /// - `idata` (in): Input data (on device).
     /// - `odata` (out): Output data (on device).
+    #[doc(alias("cufftExecC2R"))]
     "5.7" pub fn hipfftExecC2R(plan: hipfftHandle, idata: *mut hipfftComplex, odata: *mut hipfftReal) -> hipfftResult;
     /// Execute a (double) real-to-complex FFT.
     ///
@@ -360,6 +368,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// - `plan` (in): The FFT plan.
     /// - `idata` (in): Input data (on device).
     /// - `odata` (out): Output data (on device).
+    #[doc(alias("cufftExecD2Z"))]
     "5.7" pub fn hipfftExecD2Z(plan: hipfftHandle, idata: *mut hipfftDoubleReal,
         odata: *mut hipfftDoubleComplex) -> hipfftResult;
     /// Execute a (float) real-to-complex FFT.
@@ -372,6 +381,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// - `plan` (in): The FFT plan.
     /// - `idata` (in): Input data (on device).
     /// - `odata` (out): Output data (on device).
+    #[doc(alias("cufftExecR2C"))]
     "5.7" pub fn hipfftExecR2C(plan: hipfftHandle, idata: *mut hipfftReal, odata: *mut hipfftComplex) -> hipfftResult;
     /// Execute a (double) complex-to-real FFT.
     ///
@@ -383,6 +393,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// - `plan` (in): The FFT plan.
     /// - `idata` (in): Input data (on device).
     /// - `odata` (out): Output data (on device).
+    #[doc(alias("cufftExecZ2D"))]
     "5.7" pub fn hipfftExecZ2D(plan: hipfftHandle, idata: *mut hipfftDoubleComplex,
         odata: *mut hipfftDoubleReal) -> hipfftResult;
     /// Execute a (double) complex-to-complex FFT.
@@ -396,6 +407,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// - `idata` (in): Input data (on device).
     /// - `odata` (out): Output data (on device).
     /// - `direction` (in): Either [`HIPFFT_FORWARD`] or [`HIPFFT_BACKWARD`].
+    #[doc(alias("cufftExecZ2Z"))]
     "5.7" pub fn hipfftExecZ2Z(plan: hipfftHandle, idata: *mut hipfftDoubleComplex, odata: *mut hipfftDoubleComplex,
         direction: c_int) -> hipfftResult;
     /// Set scaling factor.
@@ -419,6 +431,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     ///
     /// - `type` (in): Property type.
     /// - `value` (out): Returned value.
+    #[doc(alias("cufftGetProperty"))]
     "5.7" pub fn hipfftGetProperty(type_: hipfftLibraryPropertyType, value: *mut c_int) -> hipfftResult;
     /// Return size of the work area size required for a rank-dimensional plan.
     ///
@@ -426,6 +439,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     ///
     /// - `plan` (in): Pointer to the FFT plan.
     /// - `workSize` (out): Pointer to work area size (returned value).
+    #[doc(alias("cufftGetSize"))]
     "5.7" pub fn hipfftGetSize(plan: hipfftHandle, workSize: *mut usize) -> hipfftResult;
     /// Return size of the work area size required for a 1D plan.
     ///
@@ -436,6 +450,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// - `type` (in): FFT type.
     /// - `batch` (in): Number of batched transforms to perform.
     /// - `workSize` (out): Pointer to work area size (returned value).
+    #[doc(alias("cufftGetSize1d"))]
     "5.7" pub fn hipfftGetSize1d(plan: hipfftHandle, nx: c_int, type_: hipfftType, batch: c_int,
         workSize: *mut usize) -> hipfftResult;
     /// Return size of the work area size required for a 2D plan.
@@ -447,6 +462,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// - `ny` (in): Number of elements in the y-direction.
     /// - `type` (in): FFT type.
     /// - `workSize` (out): Pointer to work area size (returned value).
+    #[doc(alias("cufftGetSize2d"))]
     "5.7" pub fn hipfftGetSize2d(plan: hipfftHandle, nx: c_int, ny: c_int, type_: hipfftType,
         workSize: *mut usize) -> hipfftResult;
     /// Return size of the work area size required for a 3D plan.
@@ -459,6 +475,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// - `nz` (in): Number of elements in the z-direction.
     /// - `type` (in): FFT type.
     /// - `workSize` (out): Pointer to work area size (returned value).
+    #[doc(alias("cufftGetSize3d"))]
     "5.7" pub fn hipfftGetSize3d(plan: hipfftHandle, nx: c_int, ny: c_int, nz: c_int, type_: hipfftType,
         workSize: *mut usize) -> hipfftResult;
     /// Return size of the work area size required for a rank-dimensional plan.
@@ -477,9 +494,11 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// - `type` (in): FFT type.
     /// - `batch` (in): Number of batched transforms to perform.
     /// - `workSize` (out): Pointer to work area size (returned value).
+    #[doc(alias("cufftGetSizeMany"))]
     "5.7" pub fn hipfftGetSizeMany(plan: hipfftHandle, rank: c_int, n: *mut c_int, inembed: *mut c_int, istride: c_int,
         idist: c_int, onembed: *mut c_int, ostride: c_int, odist: c_int, type_: hipfftType, batch: c_int,
         workSize: *mut usize) -> hipfftResult;
+    #[doc(alias("cufftGetSizeMany64"))]
     "5.7" pub fn hipfftGetSizeMany64(plan: hipfftHandle, rank: c_int, n: *mut c_longlong, inembed: *mut c_longlong,
         istride: c_longlong, idist: c_longlong, onembed: *mut c_longlong, ostride: c_longlong, odist: c_longlong,
         type_: hipfftType, batch: c_longlong, workSize: *mut usize) -> hipfftResult;
@@ -488,6 +507,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// # Parameters
     ///
     /// - `version` (out): cuFFT/rocFFT version (returned value).
+    #[doc(alias("cufftGetVersion"))]
     "5.7" pub fn hipfftGetVersion(version: *mut c_int) -> hipfftResult;
     /// Initialize a new one-dimensional FFT plan.
     ///
@@ -501,6 +521,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// - `type` (in): FFT type.
     /// - `batch` (in): Number of batched transforms to compute.
     /// - `workSize` (out): Pointer to work area size (returned value).
+    #[doc(alias("cufftMakePlan1d"))]
     "5.7" pub fn hipfftMakePlan1d(plan: hipfftHandle, nx: c_int, type_: hipfftType, batch: c_int,
         workSize: *mut usize) -> hipfftResult;
     /// Initialize a new two-dimensional FFT plan.
@@ -518,6 +539,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// - `ny` (in): Number of elements in the y-direction (fast index).
     /// - `type` (in): FFT type.
     /// - `workSize` (out): Pointer to work area size (returned value).
+    #[doc(alias("cufftMakePlan2d"))]
     "5.7" pub fn hipfftMakePlan2d(plan: hipfftHandle, nx: c_int, ny: c_int, type_: hipfftType,
         workSize: *mut usize) -> hipfftResult;
     /// Initialize a new two-dimensional FFT plan.
@@ -536,6 +558,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// - `nz` (in): Number of elements in the z-direction (fastest index).
     /// - `type` (in): FFT type.
     /// - `workSize` (out): Pointer to work area size (returned value).
+    #[doc(alias("cufftMakePlan3d"))]
     "5.7" pub fn hipfftMakePlan3d(plan: hipfftHandle, nx: c_int, ny: c_int, nz: c_int, type_: hipfftType,
         workSize: *mut usize) -> hipfftResult;
     /// Initialize a new batched rank-dimensional FFT plan with advanced data layout.
@@ -576,9 +599,11 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// - `type` (in): FFT type.
     /// - `batch` (in): Number of batched transforms to perform.
     /// - `workSize` (out): Pointer to work area size (returned value).
+    #[doc(alias("cufftMakePlanMany"))]
     "5.7" pub fn hipfftMakePlanMany(plan: hipfftHandle, rank: c_int, n: *mut c_int, inembed: *mut c_int, istride: c_int,
         idist: c_int, onembed: *mut c_int, ostride: c_int, odist: c_int, type_: hipfftType, batch: c_int,
         workSize: *mut usize) -> hipfftResult;
+    #[doc(alias("cufftMakePlanMany64"))]
     "5.7" pub fn hipfftMakePlanMany64(plan: hipfftHandle, rank: c_int, n: *mut c_longlong, inembed: *mut c_longlong,
         istride: c_longlong, idist: c_longlong, onembed: *mut c_longlong, ostride: c_longlong, odist: c_longlong,
         type_: hipfftType, batch: c_longlong, workSize: *mut usize) -> hipfftResult;
@@ -592,6 +617,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// - `nx` (in): FFT length.
     /// - `type` (in): FFT type.
     /// - `batch` (in): Number of batched transforms to compute.
+    #[doc(alias("cufftPlan1d"))]
     "5.7" pub fn hipfftPlan1d(plan: *mut hipfftHandle, nx: c_int, type_: hipfftType, batch: c_int) -> hipfftResult;
     /// Create a new two-dimensional FFT plan.
     ///
@@ -606,6 +632,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// - `nx` (in): Number of elements in the x-direction (slow index).
     /// - `ny` (in): Number of elements in the y-direction (fast index).
     /// - `type` (in): FFT type.
+    #[doc(alias("cufftPlan2d"))]
     "5.7" pub fn hipfftPlan2d(plan: *mut hipfftHandle, nx: c_int, ny: c_int, type_: hipfftType) -> hipfftResult;
     /// Create a new three-dimensional FFT plan.
     ///
@@ -621,6 +648,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// - `ny` (in): Number of elements in the y-direction.
     /// - `nz` (in): Number of elements in the z-direction (fastest index).
     /// - `type` (in): FFT type.
+    #[doc(alias("cufftPlan3d"))]
     "5.7" pub fn hipfftPlan3d(plan: *mut hipfftHandle, nx: c_int, ny: c_int, nz: c_int,
         type_: hipfftType) -> hipfftResult;
     /// Create a new batched rank-dimensional FFT plan with advanced data layout.
@@ -659,6 +687,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// - `odist` (in): Distance between output batches.
     /// - `type` (in): FFT type.
     /// - `batch` (in): Number of batched transforms to perform.
+    #[doc(alias("cufftPlanMany"))]
     "5.7" pub fn hipfftPlanMany(plan: *mut hipfftHandle, rank: c_int, n: *mut c_int, inembed: *mut c_int,
         istride: c_int, idist: c_int, onembed: *mut c_int, ostride: c_int, odist: c_int, type_: hipfftType,
         batch: c_int) -> hipfftResult;
@@ -668,6 +697,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     ///
     /// - `plan` (in): Pointer to the FFT plan.
     /// - `autoAllocate` (in): 0 to disable auto-allocation, non-zero to enable.
+    #[doc(alias("cufftSetAutoAllocation"))]
     "5.7" pub fn hipfftSetAutoAllocation(plan: hipfftHandle, autoAllocate: c_int) -> hipfftResult;
     /// Set HIP stream to execute plan on.
     ///
@@ -678,6 +708,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     ///
     /// - `plan` (in): The FFT plan.
     /// - `stream` (in): The HIP stream.
+    #[doc(alias("cufftSetStream"))]
     "5.7" pub fn hipfftSetStream(plan: hipfftHandle, stream: hipStream_t) -> hipfftResult;
     /// Set the plan's work area.
     ///
@@ -685,6 +716,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     ///
     /// - `plan` (in): Pointer to the FFT plan.
     /// - `workArea` (in): Pointer to the work area (on device).
+    #[doc(alias("cufftSetWorkArea"))]
     "5.7" pub fn hipfftSetWorkArea(plan: hipfftHandle, workArea: *mut c_void) -> hipfftResult;
     /// Remove a callback from a plan
     ///

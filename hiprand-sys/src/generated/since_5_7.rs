@@ -150,6 +150,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// - [`HIPRAND_STATUS_TYPE_ERROR`] if the value for `rng_type` is invalid
     /// - [`HIPRAND_STATUS_NOT_IMPLEMENTED`] if generator of type `rng_type` is not implemented yet
     /// - [`HIPRAND_STATUS_SUCCESS`] if generator was created successfully
+    #[doc(alias("curandCreateGenerator"))]
     "5.7" pub fn hiprandCreateGenerator(generator: *mut hiprandGenerator_t,
         rng_type: hiprandRngType_t) -> hiprandStatus_t;
     /// Creates a new random number generator on host.
@@ -185,6 +186,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// - [`HIPRAND_STATUS_TYPE_ERROR`] if the value for `rng_type` is invalid
     /// - [`HIPRAND_STATUS_NOT_IMPLEMENTED`] if host generator of type `rng_type` is not implemented yet
     /// - [`HIPRAND_STATUS_SUCCESS`] if generator was created successfully
+    #[doc(alias("curandCreateGeneratorHost"))]
     "5.7" pub fn hiprandCreateGeneratorHost(generator: *mut hiprandGenerator_t,
         rng_type: hiprandRngType_t) -> hiprandStatus_t;
     /// Construct the histogram for a Poisson distribution.
@@ -202,6 +204,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// - [`HIPRAND_STATUS_OUT_OF_RANGE`] if `discrete_distribution` pointer was null
     /// - [`HIPRAND_STATUS_OUT_OF_RANGE`] if lambda is non-positive
     /// - [`HIPRAND_STATUS_SUCCESS`] if the histogram was constructed successfully
+    #[doc(alias("curandCreatePoissonDistribution"))]
     "5.7" pub fn hiprandCreatePoissonDistribution(lambda: f64,
         discrete_distribution: *mut hiprandDiscreteDistribution_t) -> hiprandStatus_t;
     /// Destroy the histogram array for a discrete distribution.
@@ -217,6 +220,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     ///
     /// - [`HIPRAND_STATUS_OUT_OF_RANGE`] if `discrete_distribution` was null
     /// - [`HIPRAND_STATUS_SUCCESS`] if the histogram was destroyed successfully
+    #[doc(alias("curandDestroyDistribution"))]
     "5.7" pub fn hiprandDestroyDistribution(discrete_distribution: hiprandDiscreteDistribution_t) -> hiprandStatus_t;
     /// Destroys random number generator.
     ///
@@ -230,6 +234,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     ///
     /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized
     /// - [`HIPRAND_STATUS_SUCCESS`] if generator was destroyed successfully
+    #[doc(alias("curandDestroyGenerator"))]
     "5.7" pub fn hiprandDestroyGenerator(generator: hiprandGenerator_t) -> hiprandStatus_t;
     /// Generates uniformly distributed 32-bit unsigned integers.
     ///
@@ -253,6 +258,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized
     /// - [`HIPRAND_STATUS_LAUNCH_FAILURE`] if generator failed to launch kernel
     /// - [`HIPRAND_STATUS_SUCCESS`] if random numbers were successfully generated
+    #[doc(alias("curandGenerate"))]
     "5.7" pub fn hiprandGenerate(generator: hiprandGenerator_t, output_data: *mut c_uint, n: usize) -> hiprandStatus_t;
     /// Generates uniformly distributed 8-bit unsigned integers.
     ///
@@ -296,6 +302,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     ///   aligned to `sizeof(float2)` bytes, or `n` is not a multiple of the dimension
     ///   of used quasi-random generator
     /// - [`HIPRAND_STATUS_SUCCESS`] if random numbers were successfully generated
+    #[doc(alias("curandGenerateLogNormal"))]
     "5.7" pub fn hiprandGenerateLogNormal(generator: hiprandGenerator_t, output_data: *mut f32, n: usize, mean: f32,
         stddev: f32) -> hiprandStatus_t;
     /// Generates log-normally distributed doubles.
@@ -319,6 +326,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     ///   aligned to `sizeof(double2)` bytes, or `n` is not a multiple of the dimension
     ///   of used quasi-random generator
     /// - [`HIPRAND_STATUS_SUCCESS`] if random numbers were successfully generated
+    #[doc(alias("curandGenerateLogNormalDouble"))]
     "5.7" pub fn hiprandGenerateLogNormalDouble(generator: hiprandGenerator_t, output_data: *mut f64, n: usize,
         mean: f64, stddev: f64) -> hiprandStatus_t;
     /// Generates log-normally distributed halfs.
@@ -366,6 +374,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized
     /// - [`HIPRAND_STATUS_LAUNCH_FAILURE`] if generator failed to launch kernel
     /// - [`HIPRAND_STATUS_SUCCESS`] if random numbers were successfully generated
+    #[doc(alias("curandGenerateLongLong"))]
     "5.7" pub fn hiprandGenerateLongLong(generator: hiprandGenerator_t, output_data: *mut c_ulonglong,
         n: usize) -> hiprandStatus_t;
     /// Generates normally distributed floats.
@@ -389,6 +398,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     ///   aligned to `sizeof(float2)` bytes, or `n` is not a multiple of the dimension
     ///   of used quasi-random generator
     /// - [`HIPRAND_STATUS_SUCCESS`] if random numbers were successfully generated
+    #[doc(alias("curandGenerateNormal"))]
     "5.7" pub fn hiprandGenerateNormal(generator: hiprandGenerator_t, output_data: *mut f32, n: usize, mean: f32,
         stddev: f32) -> hiprandStatus_t;
     /// Generates normally distributed doubles.
@@ -412,6 +422,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     ///   aligned to `sizeof(double2)` bytes, or `n` is not a multiple of the dimension
     ///   of used quasi-random generator
     /// - [`HIPRAND_STATUS_SUCCESS`] if random numbers were successfully generated
+    #[doc(alias("curandGenerateNormalDouble"))]
     "5.7" pub fn hiprandGenerateNormalDouble(generator: hiprandGenerator_t, output_data: *mut f64, n: usize, mean: f64,
         stddev: f64) -> hiprandStatus_t;
     /// Generates normally distributed halfs.
@@ -457,6 +468,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// - [`HIPRAND_STATUS_LENGTH_NOT_MULTIPLE`] if `n` is not a multiple of the dimension
     ///   of used quasi-random generator
     /// - [`HIPRAND_STATUS_SUCCESS`] if random numbers were successfully generated
+    #[doc(alias("curandGeneratePoisson"))]
     "5.7" pub fn hiprandGeneratePoisson(generator: hiprandGenerator_t, output_data: *mut c_uint, n: usize,
         lambda: f64) -> hiprandStatus_t;
     /// Initializes the generator's state on GPU or host.
@@ -478,6 +490,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     ///   a previous kernel launch
     /// - [`HIPRAND_STATUS_LAUNCH_FAILURE`] if the kernel launch failed for any reason
     /// - [`HIPRAND_STATUS_SUCCESS`] if the seeds were generated successfully
+    #[doc(alias("curandGenerateSeeds"))]
     "5.7" pub fn hiprandGenerateSeeds(generator: hiprandGenerator_t) -> hiprandStatus_t;
     /// Generates uniformly distributed 16-bit unsigned integers.
     ///
@@ -521,6 +534,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// - [`HIPRAND_STATUS_LENGTH_NOT_MULTIPLE`] if `n` is not a multiple of the dimension
     ///   of used quasi-random generator
     /// - [`HIPRAND_STATUS_SUCCESS`] if random numbers were successfully generated
+    #[doc(alias("curandGenerateUniform"))]
     "5.7" pub fn hiprandGenerateUniform(generator: hiprandGenerator_t, output_data: *mut f32,
         n: usize) -> hiprandStatus_t;
     /// Generates uniformly distributed double-precision floating-point values.
@@ -550,6 +564,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// - [`HIPRAND_STATUS_LENGTH_NOT_MULTIPLE`] if `n` is not a multiple of the dimension
     ///   of used quasi-random generator
     /// - [`HIPRAND_STATUS_SUCCESS`] if random numbers were successfully generated
+    #[doc(alias("curandGenerateUniformDouble"))]
     "5.7" pub fn hiprandGenerateUniformDouble(generator: hiprandGenerator_t, output_data: *mut f64,
         n: usize) -> hiprandStatus_t;
     /// Generates uniformly distributed half-precision floating-point values.
@@ -588,6 +603,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     ///
     /// - [`HIPRAND_STATUS_OUT_OF_RANGE`] if `version` is NULL
     /// - [`HIPRAND_STATUS_SUCCESS`] if the version number was successfully returned
+    #[doc(alias("curandGetVersion"))]
     "5.7" pub fn hiprandGetVersion(version: *mut c_int) -> hiprandStatus_t;
     /// Sets the offset of a random number generator.
     ///
@@ -610,6 +626,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// - [`HIPRAND_STATUS_SUCCESS`] if offset was successfully set
     /// - [`HIPRAND_STATUS_TYPE_ERROR`] if generator's type is [`HIPRAND_RNG_PSEUDO_MTGP32`]
     ///   or [`HIPRAND_RNG_PSEUDO_MT19937`]
+    #[doc(alias("curandSetGeneratorOffset"))]
     "5.7" pub fn hiprandSetGeneratorOffset(generator: hiprandGenerator_t, offset: c_ulonglong) -> hiprandStatus_t;
     /// Sets the seed of a pseudo-random number generator.
     ///
@@ -628,6 +645,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized
     /// - [`HIPRAND_STATUS_TYPE_ERROR`] if the generator is a quasi random number generator
     /// - [`HIPRAND_STATUS_SUCCESS`] if seed was set successfully
+    #[doc(alias("curandSetPseudoRandomGeneratorSeed"))]
     "5.7" pub fn hiprandSetPseudoRandomGeneratorSeed(generator: hiprandGenerator_t,
         seed: c_ulonglong) -> hiprandStatus_t;
     /// Set the number of dimensions of a quasi-random number generator.
@@ -649,6 +667,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// - [`HIPRAND_STATUS_TYPE_ERROR`] if the generator is not a quasi-random number generator
     /// - [`HIPRAND_STATUS_OUT_OF_RANGE`] if `dimensions` is out of range
     /// - [`HIPRAND_STATUS_SUCCESS`] if the number of dimensions was set successfully
+    #[doc(alias("curandSetQuasiRandomGeneratorDimensions"))]
     "5.7" pub fn hiprandSetQuasiRandomGeneratorDimensions(generator: hiprandGenerator_t,
         dimensions: c_uint) -> hiprandStatus_t;
     /// Sets the current stream for kernel launches.
@@ -665,5 +684,6 @@ rocm_loader::bindings! { binding = crate::BINDING;
     ///
     /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized
     /// - [`HIPRAND_STATUS_SUCCESS`] if stream was set successfully
+    #[doc(alias("curandSetStream"))]
     "5.7" pub fn hiprandSetStream(generator: hiprandGenerator_t, stream: hipStream_t) -> hiprandStatus_t;
 }

@@ -64,6 +64,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     ///
     /// - [`HIPRAND_STATUS_OUT_OF_RANGE`] if `set` is invalid
     /// - [`HIPRAND_STATUS_SUCCESS`] if `vectors` was set successfully
+    #[doc(alias("curandGetDirectionVectors32"))]
     "6.2" pub fn hiprandGetDirectionVectors32(vectors: *mut *mut hiprandDirectionVectors32_t,
         set: hiprandDirectionVectorSet_t) -> hiprandStatus_t;
     /// Retrieves the Sobol 64 direction vector array specified by `set`.
@@ -77,6 +78,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     ///
     /// - [`HIPRAND_STATUS_OUT_OF_RANGE`] if `set` is invalid
     /// - [`HIPRAND_STATUS_SUCCESS`] if `vectors` was set successfully
+    #[doc(alias("curandGetDirectionVectors64"))]
     "6.2" pub fn hiprandGetDirectionVectors64(vectors: *mut *mut hiprandDirectionVectors64_t,
         set: hiprandDirectionVectorSet_t) -> hiprandStatus_t;
     /// Retrieves the scramble constants for 32-bit scrambled Sobol generation.
@@ -88,6 +90,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// - [`HIPRAND_STATUS_SUCCESS`] if the pointer was set successfully
+    #[doc(alias("curandGetScrambleConstants32"))]
     "6.2" pub fn hiprandGetScrambleConstants32(constants: *mut *const c_uint) -> hiprandStatus_t;
     /// Retrieves the scramble constants for 64-bit scrambled Sobol generation.
     ///
@@ -98,6 +101,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// - [`HIPRAND_STATUS_SUCCESS`] if the pointer was set successfully
+    #[doc(alias("curandGetScrambleConstants64"))]
     "6.2" pub fn hiprandGetScrambleConstants64(constants: *mut *const c_ulonglong) -> hiprandStatus_t;
     /// Sets the ordering of a random number generator.
     ///
@@ -125,6 +129,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// - [`HIPRAND_STATUS_OUT_OF_RANGE`] if the ordering is not valid
     /// - [`HIPRAND_STATUS_SUCCESS`] if the ordering was successfully set
     /// - [`HIPRAND_STATUS_TYPE_ERROR`] if generator's type is not valid
+    #[doc(alias("curandSetGeneratorOrdering"))]
     "6.2" pub fn hiprandSetGeneratorOrdering(generator: hiprandGenerator_t,
         order: hiprandOrdering_t) -> hiprandStatus_t;
 }

@@ -44,6 +44,87 @@ mod only_7_2;
 #[cfg(feature = "rocm-10-0")]
 mod changed_10_0;
 
+/// The functions by subject. Each is in the crate's root too.
+pub mod functions {
+    /// Functions: auxiliary.
+    pub mod auxiliary {
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+        #[cfg(feature = "rocm-6-3")]
+        pub(crate) mod since_6_3;
+        #[cfg(feature = "rocm-6-3")]
+        #[doc(inline)]
+        pub use since_6_3::*;
+    }
+    /// Functions: dense.
+    pub mod dense {
+        #[cfg(feature = "rocm-10-0")]
+        pub(crate) mod since_10_0;
+        #[cfg(feature = "rocm-10-0")]
+        #[doc(inline)]
+        pub use since_10_0::*;
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+        #[cfg(feature = "rocm-6-2")]
+        pub(crate) mod since_6_2;
+        #[cfg(feature = "rocm-6-2")]
+        #[doc(inline)]
+        pub use since_6_2::*;
+        #[cfg(feature = "rocm-6-3")]
+        pub(crate) mod since_6_3;
+        #[cfg(feature = "rocm-6-3")]
+        #[doc(inline)]
+        pub use since_6_3::*;
+    }
+    /// Functions: refactorization.
+    pub mod refactorization {
+        #[cfg(feature = "rocm-6-2")]
+        pub(crate) mod since_6_2;
+        #[cfg(feature = "rocm-6-2")]
+        #[doc(inline)]
+        pub use since_6_2::*;
+    }
+    /// Functions: regular.
+    pub mod regular {
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+        #[cfg(feature = "rocm-6-2")]
+        pub(crate) mod since_6_2;
+        #[cfg(feature = "rocm-6-2")]
+        #[doc(inline)]
+        pub use since_6_2::*;
+        #[cfg(feature = "rocm-6-3")]
+        pub(crate) mod since_6_3;
+        #[cfg(feature = "rocm-6-3")]
+        #[doc(inline)]
+        pub use since_6_3::*;
+    }
+    /// Functions: sparse.
+    pub mod sparse {
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+        #[cfg(feature = "rocm-6-2")]
+        pub(crate) mod since_6_2;
+        #[cfg(feature = "rocm-6-2")]
+        #[doc(inline)]
+        pub use since_6_2::*;
+        #[cfg(feature = "rocm-6-4")]
+        pub(crate) mod since_6_4;
+        #[cfg(feature = "rocm-6-4")]
+        #[doc(inline)]
+        pub use since_6_4::*;
+        #[cfg(feature = "rocm-7-0")]
+        pub(crate) mod since_7_0;
+        #[cfg(feature = "rocm-7-0")]
+        #[doc(inline)]
+        pub use since_7_0::*;
+    }
+}
+
 /// The interface of ROCm 5.7, 460 functions: what the root has of that release, and what is listed here.
 #[cfg(feature = "rocm-5-7")]
 pub mod rocm_5_7 {

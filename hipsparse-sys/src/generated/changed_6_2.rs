@@ -140,11 +140,13 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// destroyed at the end using [`hipsparseDestroyDnMat()`].
     ///
     /// The form of ROCm 6.2 and newer.
+    #[doc(alias("cusparseCreateDnMat"))]
     "5.7" pub fn hipsparseCreateDnMat(dnMatDescr: *mut hipsparseDnMatDescr_t, rows: i64, cols: i64, ld: i64,
         values: *mut c_void, valueType: hipDataType, order: hipsparseOrder_t) -> hipsparseStatus_t;
     /// Description: Get fields from a dense matrix
     ///
     /// The form of ROCm 6.2 and newer.
+    #[doc(alias("cusparseDnMatGet"))]
     "5.7" pub fn hipsparseDnMatGet(dnMatDescr: hipsparseDnMatDescr_t, rows: *mut i64, cols: *mut i64, ld: *mut i64,
         values: *mut *mut c_void, valueType: *mut hipDataType, order: *mut hipsparseOrder_t) -> hipsparseStatus_t;
     /// Compute step of the sparse matrix sparse matrix product:
@@ -205,6 +207,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `opA` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`] or `opB` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`].
     ///
     /// The form of ROCm 6.2 and newer.
+    #[doc(alias("cusparseSpGEMM_compute"))]
     "5.7" pub fn hipsparseSpGEMM_compute(handle: hipsparseHandle_t, opA: hipsparseOperation_t,
         opB: hipsparseOperation_t, alpha: *const c_void, matA: hipsparseConstSpMatDescr_t,
         matB: hipsparseConstSpMatDescr_t, beta: *const c_void, matC: hipsparseSpMatDescr_t, computeType: hipDataType,
@@ -264,6 +267,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `opA` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`] or `opB` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`].
     ///
     /// The form of ROCm 6.2 and newer.
+    #[doc(alias("cusparseSpGEMM_copy"))]
     "5.7" pub fn hipsparseSpGEMM_copy(handle: hipsparseHandle_t, opA: hipsparseOperation_t, opB: hipsparseOperation_t,
         alpha: *const c_void, matA: hipsparseConstSpMatDescr_t, matB: hipsparseConstSpMatDescr_t, beta: *const c_void,
         matC: hipsparseSpMatDescr_t, computeType: hipDataType, alg: hipsparseSpGEMMAlg_t,
@@ -329,6 +333,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `opA` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`] or `opB` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`].
     ///
     /// The form of ROCm 6.2 and newer.
+    #[doc(alias("cusparseSpGEMM_workEstimation"))]
     "5.7" pub fn hipsparseSpGEMM_workEstimation(handle: hipsparseHandle_t, opA: hipsparseOperation_t,
         opB: hipsparseOperation_t, alpha: *const c_void, matA: hipsparseConstSpMatDescr_t,
         matB: hipsparseConstSpMatDescr_t, beta: *const c_void, matC: hipsparseSpMatDescr_t, computeType: hipDataType,
@@ -364,6 +369,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `opA` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`] or `opB` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`].
     ///
     /// The form of ROCm 6.2 and newer.
+    #[doc(alias("cusparseSpGEMMreuse_compute"))]
     "5.7" pub fn hipsparseSpGEMMreuse_compute(handle: hipsparseHandle_t, opA: hipsparseOperation_t,
         opB: hipsparseOperation_t, alpha: *const c_void, matA: hipsparseConstSpMatDescr_t,
         matB: hipsparseConstSpMatDescr_t, beta: *const c_void, matC: hipsparseSpMatDescr_t, computeType: hipDataType,
@@ -426,6 +432,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `opA` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`] or `opB` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`].
     ///
     /// The form of ROCm 6.2 and newer.
+    #[doc(alias("cusparseSpGEMMreuse_copy"))]
     "5.7" pub fn hipsparseSpGEMMreuse_copy(handle: hipsparseHandle_t, opA: hipsparseOperation_t,
         opB: hipsparseOperation_t, matA: hipsparseConstSpMatDescr_t, matB: hipsparseConstSpMatDescr_t,
         matC: hipsparseSpMatDescr_t, alg: hipsparseSpGEMMAlg_t, spgemmDescr: hipsparseSpGEMMDescr_t,
@@ -485,6 +492,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `opA` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`] or `opB` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`].
     ///
     /// The form of ROCm 6.2 and newer.
+    #[doc(alias("cusparseSpGEMMreuse_nnz"))]
     "5.7" pub fn hipsparseSpGEMMreuse_nnz(handle: hipsparseHandle_t, opA: hipsparseOperation_t,
         opB: hipsparseOperation_t, matA: hipsparseConstSpMatDescr_t, matB: hipsparseConstSpMatDescr_t,
         matC: hipsparseSpMatDescr_t, alg: hipsparseSpGEMMAlg_t, spgemmDescr: hipsparseSpGEMMDescr_t,
@@ -543,6 +551,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `opA` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`] or `opB` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`].
     ///
     /// The form of ROCm 6.2 and newer.
+    #[doc(alias("cusparseSpGEMMreuse_workEstimation"))]
     "5.7" pub fn hipsparseSpGEMMreuse_workEstimation(handle: hipsparseHandle_t, opA: hipsparseOperation_t,
         opB: hipsparseOperation_t, matA: hipsparseConstSpMatDescr_t, matB: hipsparseConstSpMatDescr_t,
         matC: hipsparseSpMatDescr_t, alg: hipsparseSpGEMMAlg_t, spgemmDescr: hipsparseSpGEMMDescr_t,
@@ -723,6 +732,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `opA`, `opB`, `computeType` or `alg` is currently not supported.
     ///
     /// The form of ROCm 6.2 and newer.
+    #[doc(alias("cusparseSpMM"))]
     "5.7" pub fn hipsparseSpMM(handle: hipsparseHandle_t, opA: hipsparseOperation_t, opB: hipsparseOperation_t,
         alpha: *const c_void, matA: hipsparseConstSpMatDescr_t, matB: hipsparseConstDnMatDescr_t, beta: *const c_void,
         matC: hipsparseDnMatDescr_t, computeType: hipDataType, alg: hipsparseSpMMAlg_t,
@@ -761,6 +771,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `opA`, `opB`, `computeType` or `alg` is currently not supported.
     ///
     /// The form of ROCm 6.2 and newer.
+    #[doc(alias("cusparseSpMM_bufferSize"))]
     "5.7" pub fn hipsparseSpMM_bufferSize(handle: hipsparseHandle_t, opA: hipsparseOperation_t,
         opB: hipsparseOperation_t, alpha: *const c_void, matA: hipsparseConstSpMatDescr_t,
         matB: hipsparseConstDnMatDescr_t, beta: *const c_void, matC: hipsparseDnMatDescr_t, computeType: hipDataType,
@@ -799,6 +810,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `opA`, `opB`, `computeType` or `alg` is currently not supported.
     ///
     /// The form of ROCm 6.2 and newer.
+    #[doc(alias("cusparseSpMM_preprocess"))]
     "5.7" pub fn hipsparseSpMM_preprocess(handle: hipsparseHandle_t, opA: hipsparseOperation_t,
         opB: hipsparseOperation_t, alpha: *const c_void, matA: hipsparseConstSpMatDescr_t,
         matB: hipsparseConstDnMatDescr_t, beta: *const c_void, matC: hipsparseDnMatDescr_t, computeType: hipDataType,
@@ -919,6 +931,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `computeType` or `alg` is currently not supported.
     ///
     /// The form of ROCm 6.2 and newer.
+    #[doc(alias("cusparseSpMV"))]
     "5.7" pub fn hipsparseSpMV(handle: hipsparseHandle_t, opA: hipsparseOperation_t, alpha: *const c_void,
         matA: hipsparseConstSpMatDescr_t, vecX: hipsparseConstDnVecDescr_t, beta: *const c_void,
         vecY: hipsparseDnVecDescr_t, computeType: hipDataType, alg: hipsparseSpMVAlg_t,
@@ -956,6 +969,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `computeType` or `alg` is currently not supported.
     ///
     /// The form of ROCm 6.2 and newer.
+    #[doc(alias("cusparseSpMV_bufferSize"))]
     "5.7" pub fn hipsparseSpMV_bufferSize(handle: hipsparseHandle_t, opA: hipsparseOperation_t, alpha: *const c_void,
         matA: hipsparseConstSpMatDescr_t, vecX: hipsparseConstDnVecDescr_t, beta: *const c_void,
         vecY: hipsparseDnVecDescr_t, computeType: hipDataType, alg: hipsparseSpMVAlg_t,
@@ -994,6 +1008,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `computeType` or `alg` is currently not supported.
     ///
     /// The form of ROCm 6.2 and newer.
+    #[doc(alias("cusparseSpMV_preprocess"))]
     "5.7" pub fn hipsparseSpMV_preprocess(handle: hipsparseHandle_t, opA: hipsparseOperation_t, alpha: *const c_void,
         matA: hipsparseConstSpMatDescr_t, vecX: hipsparseConstDnVecDescr_t, beta: *const c_void,
         vecY: hipsparseDnVecDescr_t, computeType: hipDataType, alg: hipsparseSpMVAlg_t,
@@ -1056,6 +1071,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `opA`, `computeType` or `alg` is currently not supported.
     ///
     /// The form of ROCm 6.2 and newer.
+    #[doc(alias("cusparseSpSV_solve"))]
     "5.7" pub fn hipsparseSpSV_solve(handle: hipsparseHandle_t, opA: hipsparseOperation_t, alpha: *const c_void,
         matA: hipsparseConstSpMatDescr_t, x: hipsparseConstDnVecDescr_t, y: hipsparseDnVecDescr_t,
         computeType: hipDataType, alg: hipsparseSpSVAlg_t, spsvDescr: hipsparseSpSVDescr_t) -> hipsparseStatus_t;

@@ -112,22 +112,26 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// destroyed at the end using [`hipsparseDestroyDnMat()`].
     ///
     /// Before ROCm 6.2.
+    #[doc(alias("cusparseCreateDnMat"))]
     "5.7" pub fn hipsparseCreateDnMat(dnMatDescr: *mut hipsparseDnMatDescr_t, rows: i64, cols: i64, ld: i64,
         values: *mut c_void, valueType: hipDataType, order: hipsparseOrder_t) -> hipsparseStatus_t;
     /// Description: Get fields from a dense matrix
     ///
     /// Before ROCm 6.2.
+    #[doc(alias("cusparseDnMatGet"))]
     "5.7" pub fn hipsparseDnMatGet(dnMatDescr: hipsparseDnMatDescr_t, rows: *mut i64, cols: *mut i64, ld: *mut i64,
         values: *mut *mut c_void, valueType: *mut hipDataType, order: *mut hipsparseOrder_t) -> hipsparseStatus_t;
     /// Description: Compute step of the sparse matrix sparse matrix product.
     ///
     /// Before ROCm 6.2.
+    #[doc(alias("cusparseSpGEMM_compute"))]
     "5.7" pub fn hipsparseSpGEMM_compute(handle: hipsparseHandle_t, opA: hipsparseOperation_t,
         opB: hipsparseOperation_t, alpha: *const c_void, matA: hipsparseSpMatDescr_t, matB: hipsparseSpMatDescr_t,
         beta: *const c_void, matC: hipsparseSpMatDescr_t, computeType: hipDataType, alg: hipsparseSpGEMMAlg_t,
         spgemmDescr: hipsparseSpGEMMDescr_t, bufferSize2: *mut usize,
         externalBuffer2: *mut c_void) -> hipsparseStatus_t;
     /// Before ROCm 6.2.
+    #[doc(alias("cusparseSpGEMM_copy"))]
     "5.7" pub fn hipsparseSpGEMM_copy(handle: hipsparseHandle_t, opA: hipsparseOperation_t, opB: hipsparseOperation_t,
         alpha: *const c_void, matA: hipsparseSpMatDescr_t, matB: hipsparseSpMatDescr_t, beta: *const c_void,
         matC: hipsparseSpMatDescr_t, computeType: hipDataType, alg: hipsparseSpGEMMAlg_t,
@@ -135,28 +139,33 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// Description: Work estimation step of the sparse matrix sparse matrix product.
     ///
     /// Before ROCm 6.2.
+    #[doc(alias("cusparseSpGEMM_workEstimation"))]
     "5.7" pub fn hipsparseSpGEMM_workEstimation(handle: hipsparseHandle_t, opA: hipsparseOperation_t,
         opB: hipsparseOperation_t, alpha: *const c_void, matA: hipsparseSpMatDescr_t, matB: hipsparseSpMatDescr_t,
         beta: *const c_void, matC: hipsparseSpMatDescr_t, computeType: hipDataType, alg: hipsparseSpGEMMAlg_t,
         spgemmDescr: hipsparseSpGEMMDescr_t, bufferSize1: *mut usize,
         externalBuffer1: *mut c_void) -> hipsparseStatus_t;
     /// Before ROCm 6.2.
+    #[doc(alias("cusparseSpGEMMreuse_compute"))]
     "5.7" pub fn hipsparseSpGEMMreuse_compute(handle: hipsparseHandle_t, opA: hipsparseOperation_t,
         opB: hipsparseOperation_t, alpha: *const c_void, matA: hipsparseSpMatDescr_t, matB: hipsparseSpMatDescr_t,
         beta: *const c_void, matC: hipsparseSpMatDescr_t, computeType: hipDataType, alg: hipsparseSpGEMMAlg_t,
         spgemmDescr: hipsparseSpGEMMDescr_t) -> hipsparseStatus_t;
     /// Before ROCm 6.2.
+    #[doc(alias("cusparseSpGEMMreuse_copy"))]
     "5.7" pub fn hipsparseSpGEMMreuse_copy(handle: hipsparseHandle_t, opA: hipsparseOperation_t,
         opB: hipsparseOperation_t, matA: hipsparseSpMatDescr_t, matB: hipsparseSpMatDescr_t,
         matC: hipsparseSpMatDescr_t, alg: hipsparseSpGEMMAlg_t, spgemmDescr: hipsparseSpGEMMDescr_t,
         bufferSize5: *mut usize, externalBuffer5: *mut c_void) -> hipsparseStatus_t;
     /// Before ROCm 6.2.
+    #[doc(alias("cusparseSpGEMMreuse_nnz"))]
     "5.7" pub fn hipsparseSpGEMMreuse_nnz(handle: hipsparseHandle_t, opA: hipsparseOperation_t,
         opB: hipsparseOperation_t, matA: hipsparseSpMatDescr_t, matB: hipsparseSpMatDescr_t,
         matC: hipsparseSpMatDescr_t, alg: hipsparseSpGEMMAlg_t, spgemmDescr: hipsparseSpGEMMDescr_t,
         bufferSize2: *mut usize, externalBuffer2: *mut c_void, bufferSize3: *mut usize, externalBuffer3: *mut c_void,
         bufferSize4: *mut usize, externalBuffer4: *mut c_void) -> hipsparseStatus_t;
     /// Before ROCm 6.2.
+    #[doc(alias("cusparseSpGEMMreuse_workEstimation"))]
     "5.7" pub fn hipsparseSpGEMMreuse_workEstimation(handle: hipsparseHandle_t, opA: hipsparseOperation_t,
         opB: hipsparseOperation_t, matA: hipsparseSpMatDescr_t, matB: hipsparseSpMatDescr_t,
         matC: hipsparseSpMatDescr_t, alg: hipsparseSpGEMMAlg_t, spgemmDescr: hipsparseSpGEMMDescr_t,
@@ -166,6 +175,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// `hipsparseSpMM` computes sparse matrix multiplication with a dense matrix
     ///
     /// Before ROCm 6.2.
+    #[doc(alias("cusparseSpMM"))]
     "5.7" pub fn hipsparseSpMM(handle: hipsparseHandle_t, opA: hipsparseOperation_t, opB: hipsparseOperation_t,
         alpha: *const c_void, matA: hipsparseSpMatDescr_t, matB: hipsparseDnMatDescr_t, beta: *const c_void,
         matC: hipsparseDnMatDescr_t, computeType: hipDataType, alg: hipsparseSpMMAlg_t,
@@ -176,6 +186,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// sparse matrix multiplication with a dense matrix
     ///
     /// Before ROCm 6.2.
+    #[doc(alias("cusparseSpMM_bufferSize"))]
     "5.7" pub fn hipsparseSpMM_bufferSize(handle: hipsparseHandle_t, opA: hipsparseOperation_t,
         opB: hipsparseOperation_t, alpha: *const c_void, matA: hipsparseSpMatDescr_t, matB: hipsparseDnMatDescr_t,
         beta: *const c_void, matC: hipsparseDnMatDescr_t, computeType: hipDataType, alg: hipsparseSpMMAlg_t,
@@ -186,6 +197,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// sparse matrix multiplication with a dense matrix
     ///
     /// Before ROCm 6.2.
+    #[doc(alias("cusparseSpMM_preprocess"))]
     "5.7" pub fn hipsparseSpMM_preprocess(handle: hipsparseHandle_t, opA: hipsparseOperation_t,
         opB: hipsparseOperation_t, alpha: *const c_void, matA: hipsparseSpMatDescr_t, matB: hipsparseDnMatDescr_t,
         beta: *const c_void, matC: hipsparseDnMatDescr_t, computeType: hipDataType, alg: hipsparseSpMMAlg_t,
@@ -195,6 +207,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// `hipsparseSpMV` computes sparse matrix multiplication with a dense vector
     ///
     /// Before ROCm 6.2.
+    #[doc(alias("cusparseSpMV"))]
     "5.7" pub fn hipsparseSpMV(handle: hipsparseHandle_t, opA: hipsparseOperation_t, alpha: *const c_void,
         matA: hipsparseSpMatDescr_t, vecX: hipsparseDnVecDescr_t, beta: *const c_void, vecY: hipsparseDnVecDescr_t,
         computeType: hipDataType, alg: hipsparseSpMVAlg_t, externalBuffer: *mut c_void) -> hipsparseStatus_t;
@@ -204,6 +217,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// sparse matrix multiplication with a dense vector
     ///
     /// Before ROCm 6.2.
+    #[doc(alias("cusparseSpMV_bufferSize"))]
     "5.7" pub fn hipsparseSpMV_bufferSize(handle: hipsparseHandle_t, opA: hipsparseOperation_t, alpha: *const c_void,
         matA: hipsparseSpMatDescr_t, vecX: hipsparseDnVecDescr_t, beta: *const c_void, vecY: hipsparseDnVecDescr_t,
         computeType: hipDataType, alg: hipsparseSpMVAlg_t, bufferSize: *mut usize) -> hipsparseStatus_t;
@@ -213,6 +227,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// sparse matrix multiplication with a dense vector
     ///
     /// Before ROCm 6.2.
+    #[doc(alias("cusparseSpMV_preprocess"))]
     "5.7" pub fn hipsparseSpMV_preprocess(handle: hipsparseHandle_t, opA: hipsparseOperation_t, alpha: *const c_void,
         matA: hipsparseSpMatDescr_t, vecX: hipsparseDnVecDescr_t, beta: *const c_void, vecY: hipsparseDnVecDescr_t,
         computeType: hipDataType, alg: hipsparseSpMVAlg_t, externalBuffer: *mut c_void) -> hipsparseStatus_t;
@@ -236,6 +251,7 @@ rocm_loader::bindings! { binding = crate::BINDING; releases = RELEASES;
     /// ```
     ///
     /// Before ROCm 6.2.
+    #[doc(alias("cusparseSpSV_solve"))]
     "5.7" pub fn hipsparseSpSV_solve(handle: hipsparseHandle_t, opA: hipsparseOperation_t, alpha: *const c_void,
         matA: hipsparseSpMatDescr_t, x: hipsparseDnVecDescr_t, y: hipsparseDnVecDescr_t, computeType: hipDataType,
         alg: hipsparseSpSVAlg_t, spsvDescr: hipsparseSpSVDescr_t, externalBuffer: *mut c_void) -> hipsparseStatus_t;

@@ -69,6 +69,96 @@ mod from_7_1_to_7_2;
 #[cfg(feature = "rocm-10-0")]
 mod changed_10_0;
 
+/// The functions by subject. Each is in the crate's root too.
+pub mod functions {
+    /// Functions: auxiliary.
+    pub mod auxiliary {
+        #[cfg(feature = "rocm-10-0")]
+        pub(crate) mod since_10_0;
+        #[cfg(feature = "rocm-10-0")]
+        #[doc(inline)]
+        pub use since_10_0::*;
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+        #[cfg(feature = "rocm-7-0")]
+        pub(crate) mod since_7_0;
+        #[cfg(feature = "rocm-7-0")]
+        #[doc(inline)]
+        pub use since_7_0::*;
+    }
+    /// Functions: collective.
+    pub mod collective {
+        #[cfg(feature = "rocm-10-0")]
+        pub(crate) mod since_10_0;
+        #[cfg(feature = "rocm-10-0")]
+        #[doc(inline)]
+        pub use since_10_0::*;
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+        #[cfg(feature = "rocm-7-1")]
+        pub(crate) mod since_7_1;
+        #[cfg(feature = "rocm-7-1")]
+        #[doc(inline)]
+        pub use since_7_1::*;
+    }
+    /// Functions: communicator.
+    pub mod communicator {
+        #[cfg(feature = "rocm-10-0")]
+        pub(crate) mod since_10_0;
+        #[cfg(feature = "rocm-10-0")]
+        #[doc(inline)]
+        pub use since_10_0::*;
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+        #[cfg(feature = "rocm-6-2")]
+        pub(crate) mod since_6_2;
+        #[cfg(feature = "rocm-6-2")]
+        #[doc(inline)]
+        pub use since_6_2::*;
+    }
+    /// Functions: group.
+    pub mod group {
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+        #[cfg(feature = "rocm-6-4")]
+        pub(crate) mod since_6_4;
+        #[cfg(feature = "rocm-6-4")]
+        #[doc(inline)]
+        pub use since_6_4::*;
+    }
+    /// Functions: memory.
+    pub mod memory {
+        #[cfg(feature = "rocm-10-0")]
+        pub(crate) mod since_10_0;
+        #[cfg(feature = "rocm-10-0")]
+        #[doc(inline)]
+        pub use since_10_0::*;
+        #[cfg(feature = "rocm-6-2")]
+        pub(crate) mod since_6_2;
+        #[cfg(feature = "rocm-6-2")]
+        #[doc(inline)]
+        pub use since_6_2::*;
+    }
+    /// Functions: one sided.
+    pub mod one_sided {
+        #[cfg(feature = "rocm-10-0")]
+        pub(crate) mod since_10_0;
+        #[cfg(feature = "rocm-10-0")]
+        #[doc(inline)]
+        pub use since_10_0::*;
+    }
+    /// Functions: reduction.
+    pub mod reduction {
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+    }
+}
+
 /// The interface of ROCm 5.7, 58 functions: what the root has of that release, and what is listed here.
 #[cfg(feature = "rocm-5-7")]
 pub mod rocm_5_7 {

@@ -15,8 +15,5 @@ pub struct ncclSimInfo_v22200 {
     pub estimatedTime: f32,
 }
 zeroed!(ncclSimInfo_v22200);
-
-rocm_loader::bindings! { binding = crate::BINDING;
-    /// /\*! @}
-    "6.4" pub fn ncclGroupSimulateEnd(simInfo: *mut ncclSimInfo_t) -> ncclResult_t;
-}
+#[doc(hidden)]
+pub use super::functions::group::since_6_4::*;

@@ -10,7 +10,5 @@ rocm_loader::c_constants! {
     /// Since ROCm 7.0.
     ncclFloat8e5m2 = 11,
 }
-
-rocm_loader::bindings! { binding = crate::BINDING;
-    "7.0" pub fn ncclResetDebugInit();
-}
+#[doc(hidden)]
+pub use super::functions::auxiliary::since_7_0::*;

@@ -9,10 +9,10 @@ use super::places::{Place, place_of};
 use super::problem::{Problems, Severity};
 use crate::libraries;
 use crate::probe::{Fault, Probe, Step};
-use rocm_loader::LibrarySpec;
 use rocm_loader::installs;
 use rocm_loader::report::Origin;
 use rocm_loader::version::{Release, release_of_file};
+use rocm_loader::{LibrarySpec, NEWEST_RELEASE};
 
 /// Everything about the libraries that is wrong.
 pub(crate) fn judge(probes: &[Probe], places: &[Place], loader: &Loader, problems: &mut Problems) {
@@ -285,6 +285,18 @@ fn judge_releases(opened: &[Opened], problems: &mut Problems) {
         let (directories, names) = releases.entry(release.rocm()).or_default();
         directories.extend(library.path.parent().map(|dir| dir.display().to_string()));
         names.insert(library.spec.name());
+    }
+    let (major, minor) = NEWEST_RELEASE;
+    for ((newer, its_minor), (directories, names)) in releases.range((u64::from(major), u64::from(minor) + 1)..) {
+        problems.warning(
+            format!(
+                "ROCm {newer}.{its_minor} in {} is newer than any release known here: its functions are called as those \
+                 of ROCm {major}.{minor} ({})",
+                list(directories),
+                list(names)
+            ),
+            "update these crates; what AMD has changed since may not work",
+        );
     }
     if releases.len() < 2 {
         return;

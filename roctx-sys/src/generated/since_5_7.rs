@@ -16,6 +16,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// # Parameters
     ///
     /// - `message` (in): The message associated with the event.
+    #[doc(alias("nvtxMarkA"))]
     "5.7" pub fn roctxMarkA(message: *const c_char);
     /// Stop the current nested range.
     ///
@@ -27,6 +28,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     ///
     /// Returns the level the stopped nested range was started at, or a
     /// negative value if there was no nested range active.
+    #[doc(alias("nvtxRangePop"))]
     "5.7" pub fn roctxRangePop() -> c_int;
     /// Start a new nested range.
     ///
@@ -40,6 +42,7 @@ rocm_loader::bindings! { binding = crate::BINDING;
     ///
     /// Returns the level this nested range is started at. Nested range
     /// levels are 0 based.
+    #[doc(alias("nvtxRangePushA"))]
     "5.7" pub fn roctxRangePushA(message: *const c_char) -> c_int;
     /// Starts a process range.
     ///
@@ -53,8 +56,10 @@ rocm_loader::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// Returns the ID of the new range.
+    #[doc(alias("nvtxRangeStartA"))]
     "5.7" pub fn roctxRangeStartA(message: *const c_char) -> roctx_range_id_t;
     /// Stop a process range.
+    #[doc(alias("nvtxRangeEnd"))]
     "5.7" pub fn roctxRangeStop(id: roctx_range_id_t);
     /// Query the major version of the installed library.
     ///

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail, ensure};
 
 use super::levels::Level;
 use super::library::{Library, Names};
@@ -68,7 +68,40 @@ that release, or if no declarations of it were available.
 
 /// Writes the page if it changed; returns its path then.
 pub(crate) fn write(root: &Path, rows: &[Row<'_>], not_exported: &NotExported, check: bool) -> Result<Vec<PathBuf>> {
-    Ok(super::write_file(&root.join("COVERAGE.md"), &page(rows, not_exported)?, check)?.into_iter().collect())
+    let newer = root.join("api/newer.tsv");
+    let newer = std::fs::read_to_string(&newer).with_context(|| format!("reading {}", newer.display()))?;
+    let page = page(rows, not_exported)? + &self::newer(rows, &newer)?;
+    Ok(super::write_file(&root.join("COVERAGE.md"), &page, check)?.into_iter().collect())
+}
+
+const NEWER: &str = "
+## ROCm 10.1 and 10.2
+
+There are no levels for them: neither their headers nor bindings of AMD's were available, only what release notes and
+hipfort say of new functions. Their libraries are called as those of 10.0, and `rocm-sdk doctor` says so. Since 10.2, C
+programs get `hipMemAdvise_v2` under the name `hipMemAdvise`; the functions of the library are the same. Known to be new
+(`10.2?`: after 10.1, probably in 10.2):
+
+| ROCm | crate | functions |
+|---|---|---|
+";
+
+/// What the releases after the newest level are known to have.
+fn newer(rows: &[Row<'_>], table: &str) -> Result<String> {
+    let mut found: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
+    for row in table.lines().skip(1) {
+        let cells: Vec<&str> = row.split('\t').collect();
+        let [release, library, function, _] = cells[..] else { bail!("not a row of newer.tsv: {row}") };
+        let Some(of) = rows.iter().find(|row| row.library.name == library) else { bail!("no library {library}") };
+        let known = of.levels.values().any(|surface| surface.contains_key(function));
+        ensure!(!known, "{function} is not new in {release}");
+        found.entry((release, of.library.package)).or_default().push(format!("`{function}`"));
+    }
+    let mut text = NEWER.to_owned();
+    for ((release, package), functions) in found {
+        writeln!(text, "| {release} | `{package}` | {} |", functions.join(", "))?;
+    }
+    Ok(text)
 }
 
 /// The functions of every crate, by level.

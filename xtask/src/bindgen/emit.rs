@@ -64,17 +64,13 @@ fn modules(written: &Written<'_>, places: &[Place], files: &Files) -> String {
     }
     text += "pub mod coverage;\n";
     for place in places {
-        // What nothing below the level of its feature mentions.
-        let condition = if place.changed || place.from > Level::first() {
-            format!("#[cfg(feature = \"{}\")]\n", place.from.feature())
-        } else {
-            String::new()
-        };
+        let condition = condition(*place).unwrap_or_default();
         text += &format!("{condition}mod {place};\n");
         if !place.changed {
             text += &format!("{condition}pub use {place}::*;\n");
         }
     }
+    text += &subjects(places, files);
     let scope = written.library.scope();
     for level in written.levels.keys() {
         let there = places.iter().filter(|place| place.has(*level));
@@ -98,6 +94,35 @@ fn modules(written: &Written<'_>, places: &[Place], files: &Files) -> String {
     text
 }
 
+/// The module `functions`: a module a subject.
+fn subjects(places: &[Place], files: &Files) -> String {
+    let mut subjects: BTreeMap<String, String> = BTreeMap::new();
+    for path in files.keys().filter_map(|path| path.strip_prefix("functions").ok()) {
+        let parts: Vec<String> = path.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+        let [subject, file] = &parts[..] else { continue };
+        let place = places.iter().find(|place| file.strip_suffix(".rs") == Some(place.to_string().as_str()));
+        let condition = place.copied().and_then(condition).map(|line| format!("        {line}")).unwrap_or_default();
+        let module = file.trim_end_matches(".rs");
+        *subjects.entry(subject.clone()).or_default() += &format!(
+            "{condition}        pub(crate) mod {module};\n{condition}        #[doc(inline)]\n        pub use {module}::*;\n"
+        );
+    }
+    if subjects.is_empty() {
+        return String::new();
+    }
+    let mut text = "\n/// The functions by subject. Each is in the crate's root too.\npub mod functions {\n".to_owned();
+    for (subject, lines) in subjects {
+        let about = subject.replace('_', " ");
+        text += &format!("    /// Functions: {about}.\n    pub mod {subject} {{\n{lines}    }}\n");
+    }
+    text + "}\n"
+}
+
+/// The line that compiles a module at its levels only; none if nothing below the level of its feature mentions it.
+fn condition(place: Place) -> Option<String> {
+    (place.changed || place.from > Level::first()).then(|| format!("#[cfg(feature = \"{}\")]\n", place.from.feature()))
+}
+
 /// The file of a module, and those of its topics.
 fn module(
     written: &Written<'_>,
@@ -111,12 +136,13 @@ fn module(
     tokens.extend(constants(written, items));
     let (enums, integers) = enums(written, place, items)?;
     let topics = functions(written, place, items)?;
-    let alone = topics.len() == 1;
+    let alone = place.changed || written.library.topics.is_empty();
     let mut mentioned = tokens.clone();
     mentioned.extend(integers);
     if alone {
         topics.iter().for_each(|topic| mentioned.extend(topic.tokens.clone()));
     }
+    ensure!(topics.len() <= 1 || !alone, "functions of several subjects, and no subjects");
     let body = prettyplease::unparse(&syn::parse2(tokens).context("the generated code does not parse")?);
     let mut text = format!("{HEADER}{}", prettyplease::unparse(&syn::parse2(imports(&mentioned))?));
     let covering: Vec<String> = places.iter().filter(|other| other.covers(place)).map(|o| format!("{o}::*")).collect();
@@ -139,14 +165,17 @@ fn module(
     text += &enums;
     text += &missing(written, items)?;
     if alone {
-        text += &topics[0].text;
+        topics.iter().for_each(|topic| text += &topic.text);
     } else {
+        let others = covering.iter().map(|other| format!(", {other}")).collect::<String>();
         for topic in &topics {
             let name = &topic.name;
-            text += &format!("mod {name};\npub use {name}::*;\n");
+            // The page of its subject lists them.
+            text += &format!("#[doc(hidden)]\npub use super::functions::{name}::{place}::*;\n");
             let imports = prettyplease::unparse(&syn::parse2(imports(&topic.tokens))?);
-            files
-                .insert(format!("{place}/{name}.rs").into(), format!("{HEADER}{imports}use super::*;\n{}", topic.text));
+            let uses = format!("use super::super::super::{{{place}::*{others}}};\n");
+            let path = format!("functions/{name}/{place}.rs");
+            files.insert(path.into(), format!("{HEADER}{imports}{uses}{}", topic.text));
         }
     }
     files.insert(format!("{place}.rs").into(), text);
@@ -642,6 +671,7 @@ struct Topic {
 /// Functions by topic.
 fn functions(written: &Written<'_>, place: Place, items: &[(&str, &Form)]) -> Result<Vec<Topic>> {
     let library = written.library;
+    let by_name = library.topics()?;
     let mut topics: BTreeMap<&str, (Vec<String>, TokenStream)> = BTreeMap::new();
     for (name, form, item) in each(items, |kind| match kind {
         Kind::Function(item) => Some(item),
@@ -662,7 +692,7 @@ fn functions(written: &Written<'_>, place: Place, items: &[(&str, &Form)]) -> Re
         let start = format!("    \"{since}\" pub fn {name}(");
         text += &fill(&start, parameters.into_iter(), &format!("){result};"), "        ");
         // Few functions need no files.
-        let topic = if place.changed { "functions" } else { library.topic(name) };
+        let topic = if place.changed { "other" } else { by_name.of(name) };
         let (functions, tokens) = topics.entry(topic).or_default();
         functions.push(text);
         tokens.extend(quote!(#signature));

@@ -1,5 +1,8 @@
 //! What the generator has to know of a library, beside its headers.
 
+use anyhow::Result;
+use regex::Regex;
+
 use super::levels::Level;
 use super::write_c::Anonymous;
 
@@ -60,7 +63,7 @@ pub(crate) struct Library {
     pub(crate) back_to: Option<BackTo>,
     /// The real libraries, to compare their symbols.
     pub(crate) binaries: &'static [Binary],
-    /// File name by beginning of a function's name; the longest that fits counts.
+    /// Subject by beginning of a function's name, a regular expression; the last that fits counts.
     pub(crate) topics: &'static [(&'static str, &'static str)],
 }
 
@@ -150,6 +153,16 @@ impl Binary {
     }
 }
 
+/// The subjects of a library's functions.
+pub(crate) struct Topics(Vec<(Regex, &'static str)>);
+
+impl Topics {
+    /// That of a function.
+    pub(crate) fn of(&self, function: &str) -> &'static str {
+        self.0.iter().rev().find(|(start, _)| start.is_match(function)).map_or("other", |(_, topic)| topic)
+    }
+}
+
 impl Library {
     /// A library of which nothing is known.
     pub(crate) const NEW: Library = Library {
@@ -188,10 +201,10 @@ impl Library {
         self.statuses.iter().any(|status| status.ty == name) || self.one_enum.iter().any(|(of, _)| *of == name)
     }
 
-    /// The file that a function goes to.
-    pub(crate) fn topic(&self, function: &str) -> &'static str {
-        let fitting = self.topics.iter().filter(|(prefix, _)| function.starts_with(prefix));
-        fitting.max_by_key(|(prefix, _)| prefix.len()).map_or("functions", |(_, topic)| topic)
+    /// What a function is about, by its name.
+    pub(crate) fn topics(&self) -> Result<Topics> {
+        let compile = |(start, topic): &(&str, &'static str)| Ok((Regex::new(&format!("^(?:{start})"))?, *topic));
+        Ok(Topics(self.topics.iter().map(compile).collect::<Result<_>>()?))
     }
 
     /// The headers of a level.

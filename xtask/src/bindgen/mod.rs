@@ -29,7 +29,7 @@ use facts::Facts;
 use forms::{Classes, Forms};
 use levels::Level;
 use libraries::LIBRARIES;
-use library::{Headers, Library, Names};
+use library::{Headers, Library, Names, Topics};
 use merge::Sources;
 use surface::{Kind, Surface};
 use symbols::NotExported;
@@ -74,8 +74,8 @@ struct Read {
 }
 
 /// What a function of HIP is about: the name of the generated file that functions of its kind are in.
-pub(crate) fn topic_of_hip(function: &str) -> &'static str {
-    LIBRARIES[0].topic(function)
+pub(crate) fn topics_of_hip() -> Result<Topics> {
+    LIBRARIES[0].topics()
 }
 
 /// Runs the command.
@@ -177,15 +177,17 @@ fn generate(
 
 /// CUDA's names by HIP's.
 fn cuda_names(api: &Path) -> Result<BTreeMap<String, Vec<String>>> {
-    let path = api.join("cuda-names.tsv");
-    let text = std::fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
     let mut names: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for row in text.lines().skip(1) {
-        let mut cells = row.split('\t');
-        if let (Some(hip), Some(cuda)) = (cells.next(), cells.next()) {
-            let known = names.entry(hip.to_owned()).or_default();
-            if hip != cuda && !known.iter().any(|name| name == cuda) {
-                known.push(cuda.to_owned());
+    for table in ["cuda-names.tsv", "cuda-library-names.tsv"] {
+        let path = api.join(table);
+        let text = std::fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+        for row in text.lines().skip(1) {
+            let mut cells = row.split('\t');
+            if let (Some(hip), Some(cuda)) = (cells.next(), cells.next()) {
+                let known = names.entry(hip.to_owned()).or_default();
+                if hip != cuda && !known.iter().any(|name| name == cuda) {
+                    known.push(cuda.to_owned());
+                }
             }
         }
     }

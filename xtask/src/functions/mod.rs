@@ -70,10 +70,11 @@ struct Safe {
 /// The functions of hip-sys by topic.
 fn functions() -> Result<Vec<(String, Vec<Function>)>> {
     let declaration = Regex::new(r#""([0-9.]+)" pub fn (hip\w+)\("#)?;
+    let by_name = crate::bindgen::topics_of_hip()?;
     let mut topics: BTreeMap<&str, BTreeMap<String, String>> = BTreeMap::new();
     for file in rust_files(&paths::root().join("hip-sys/src/generated"))? {
         for found in declaration.captures_iter(&fs::read_to_string(&file)?) {
-            let of_topic = topics.entry(crate::bindgen::topic_of_hip(&found[2])).or_default();
+            let of_topic = topics.entry(by_name.of(&found[2])).or_default();
             of_topic.insert(found[2].to_owned(), found[1].to_owned());
         }
     }

@@ -41,6 +41,123 @@ mod changed_6_4;
 #[cfg(feature = "rocm-7-2")]
 mod changed_7_2;
 
+/// The functions by subject. Each is in the crate's root too.
+pub mod functions {
+    /// Functions: comment.
+    pub mod comment {
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+    }
+    /// Functions: compilation database.
+    pub mod compilation_database {
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+    }
+    /// Functions: completion.
+    pub mod completion {
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+    }
+    /// Functions: cursor.
+    pub mod cursor {
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+        #[cfg(feature = "rocm-6-4")]
+        pub(crate) mod since_6_4;
+        #[cfg(feature = "rocm-6-4")]
+        #[doc(inline)]
+        pub use since_6_4::*;
+        #[cfg(feature = "rocm-7-2")]
+        pub(crate) mod since_7_2;
+        #[cfg(feature = "rocm-7-2")]
+        #[doc(inline)]
+        pub use since_7_2::*;
+    }
+    /// Functions: diagnostic.
+    pub mod diagnostic {
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+    }
+    /// Functions: file.
+    pub mod file {
+        #[cfg(feature = "rocm-10-0")]
+        pub(crate) mod since_10_0;
+        #[cfg(feature = "rocm-10-0")]
+        #[doc(inline)]
+        pub use since_10_0::*;
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+    }
+    /// Functions: general.
+    pub mod general {
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+        #[cfg(feature = "rocm-7-0")]
+        pub(crate) mod since_7_0;
+        #[cfg(feature = "rocm-7-0")]
+        #[doc(inline)]
+        pub use since_7_0::*;
+        #[cfg(feature = "rocm-7-2")]
+        pub(crate) mod since_7_2;
+        #[cfg(feature = "rocm-7-2")]
+        #[doc(inline)]
+        pub use since_7_2::*;
+    }
+    /// Functions: location.
+    pub mod location {
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+    }
+    /// Functions: printing.
+    pub mod printing {
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+    }
+    /// Functions: rewriter.
+    pub mod rewriter {
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+    }
+    /// Functions: token.
+    pub mod token {
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+    }
+    /// Functions: translation unit.
+    pub mod translation_unit {
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+        #[cfg(feature = "rocm-7-0")]
+        pub(crate) mod since_7_0;
+        #[cfg(feature = "rocm-7-0")]
+        #[doc(inline)]
+        pub use since_7_0::*;
+    }
+    /// Functions: types.
+    pub mod types {
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+        #[cfg(feature = "rocm-7-0")]
+        pub(crate) mod since_7_0;
+        #[cfg(feature = "rocm-7-0")]
+        #[doc(inline)]
+        pub use since_7_0::*;
+    }
+}
+
 /// The interface of ROCm 5.7, 410 functions: what the root has of that release, and what is listed here.
 #[cfg(feature = "rocm-5-7")]
 pub mod rocm_5_7 {

@@ -41,31 +41,5 @@ rocm_loader::c_constants! {
     /// Since ROCm 10.0.
     CXUnaryOperator_Last = 14,
 }
-
-rocm_loader::bindings! { binding = crate::clang::BINDING;
-    /// Prune module files in the module cache directory that haven't been accessed
-    /// in a long time.
-    ///
-    /// # Parameters
-    ///
-    /// - `Path`: the path to the module cache directory.
-    /// - `PruneInterval`: the minimum time in seconds between two prune operations. If the timestamp file is newer than this, pruning is skipped.
-    /// - `PruneAfter`: the time in seconds after which unused module files are removed.
-    "10.0" pub fn clang_ModuleCache_prune(Path: *const c_char, PruneInterval: time_t, PruneAfter: time_t);
-    /// Variant of `clang_ModuleCache_prune()` that invokes `Callback` once for
-    /// each absolute path removed from the cache.
-    ///
-    /// This includes pruned `.pcm`
-    /// files, their companion `.timestamp` files, and any cache subdirectory that
-    /// becomes empty as a result of pruning.
-    ///
-    /// # Parameters
-    ///
-    /// - `Path`: the path to the module cache directory.
-    /// - `PruneInterval`: the minimum time in seconds between two prune operations. If the timestamp file is newer than this, pruning is skipped.
-    /// - `PruneAfter`: the time in seconds after which unused module files are removed.
-    /// - `Callback`: invoked for each pruned absolute path. May be NULL, in which case this function behaves like `clang_ModuleCache_prune()`.
-    /// - `UserData`: opaque pointer passed through to `Callback`.
-    "10.0" pub fn clang_ModuleCache_pruneWithCallback(Path: *const c_char, PruneInterval: time_t, PruneAfter: time_t,
-        Callback: CXModuleCachePruneCallback, UserData: *mut c_void);
-}
+#[doc(hidden)]
+pub use super::functions::file::since_10_0::*;

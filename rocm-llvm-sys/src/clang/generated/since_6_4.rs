@@ -131,14 +131,5 @@ impl rocm_loader::MissingValue for CX_BinaryOperatorKind {
         Self::default()
     }
 }
-
-rocm_loader::bindings! { binding = crate::clang::BINDING;
-    /// Returns the operator code for the binary operator.
-    ///
-    /// **Deprecated:** use [`clang_getCursorBinaryOperatorKind`] instead.
-    "6.4" pub fn clang_Cursor_getBinaryOpcode(C: CXCursor) -> CX_BinaryOperatorKind;
-    /// Returns a string containing the spelling of the binary operator.
-    ///
-    /// **Deprecated:** use [`clang_getBinaryOperatorKindSpelling`] instead
-    "6.4" pub fn clang_Cursor_getBinaryOpcodeStr(Op: CX_BinaryOperatorKind) -> CXString;
-}
+#[doc(hidden)]
+pub use super::functions::cursor::since_6_4::*;

@@ -57,6 +57,296 @@ mod changed_7_0;
 #[cfg(feature = "rocm-10-0")]
 mod changed_10_0;
 
+/// The functions by subject. Each is in the crate's root too.
+pub mod functions {
+    /// Functions: builder.
+    pub mod builder {
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+        #[cfg(feature = "rocm-6-2")]
+        pub(crate) mod since_6_2;
+        #[cfg(feature = "rocm-6-2")]
+        #[doc(inline)]
+        pub use since_6_2::*;
+        #[cfg(feature = "rocm-6-4")]
+        pub(crate) mod since_6_4;
+        #[cfg(feature = "rocm-6-4")]
+        #[doc(inline)]
+        pub use since_6_4::*;
+        #[cfg(feature = "rocm-7-0")]
+        pub(crate) mod since_7_0;
+        #[cfg(feature = "rocm-7-0")]
+        #[doc(inline)]
+        pub use since_7_0::*;
+    }
+    /// Functions: cast.
+    pub mod cast {
+        #[cfg(feature = "rocm-10-0")]
+        pub(crate) mod since_10_0;
+        #[cfg(feature = "rocm-10-0")]
+        #[doc(inline)]
+        pub use since_10_0::*;
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+        #[cfg(feature = "rocm-6-4")]
+        pub(crate) mod since_6_4;
+        #[cfg(feature = "rocm-6-4")]
+        #[doc(inline)]
+        pub use since_6_4::*;
+    }
+    /// Functions: comdat.
+    pub mod comdat {
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+    }
+    /// Functions: constant.
+    pub mod constant {
+        #[cfg(feature = "rocm-10-0")]
+        pub(crate) mod since_10_0;
+        #[cfg(feature = "rocm-10-0")]
+        #[doc(inline)]
+        pub use since_10_0::*;
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+        #[cfg(feature = "rocm-6-4")]
+        pub(crate) mod since_6_4;
+        #[cfg(feature = "rocm-6-4")]
+        #[doc(inline)]
+        pub use since_6_4::*;
+        #[cfg(feature = "rocm-7-2")]
+        pub(crate) mod since_7_2;
+        #[cfg(feature = "rocm-7-2")]
+        #[doc(inline)]
+        pub use since_7_2::*;
+    }
+    /// Functions: context.
+    pub mod context {
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+    }
+    /// Functions: core.
+    pub mod core {
+        #[cfg(feature = "rocm-10-0")]
+        pub(crate) mod since_10_0;
+        #[cfg(feature = "rocm-10-0")]
+        #[doc(inline)]
+        pub use since_10_0::*;
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+        #[cfg(feature = "rocm-6-2")]
+        pub(crate) mod since_6_2;
+        #[cfg(feature = "rocm-6-2")]
+        #[doc(inline)]
+        pub use since_6_2::*;
+        #[cfg(feature = "rocm-6-4")]
+        pub(crate) mod since_6_4;
+        #[cfg(feature = "rocm-6-4")]
+        #[doc(inline)]
+        pub use since_6_4::*;
+        #[cfg(feature = "rocm-7-0")]
+        pub(crate) mod since_7_0;
+        #[cfg(feature = "rocm-7-0")]
+        #[doc(inline)]
+        pub use since_7_0::*;
+        #[cfg(feature = "rocm-7-2")]
+        pub(crate) mod since_7_2;
+        #[cfg(feature = "rocm-7-2")]
+        #[doc(inline)]
+        pub use since_7_2::*;
+    }
+    /// Functions: debug info.
+    pub mod debug_info {
+        #[cfg(feature = "rocm-10-0")]
+        pub(crate) mod since_10_0;
+        #[cfg(feature = "rocm-10-0")]
+        #[doc(inline)]
+        pub use since_10_0::*;
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+        #[cfg(feature = "rocm-6-4")]
+        pub(crate) mod since_6_4;
+        #[cfg(feature = "rocm-6-4")]
+        #[doc(inline)]
+        pub use since_6_4::*;
+        #[cfg(feature = "rocm-7-0")]
+        pub(crate) mod since_7_0;
+        #[cfg(feature = "rocm-7-0")]
+        #[doc(inline)]
+        pub use since_7_0::*;
+        #[cfg(feature = "rocm-7-2")]
+        pub(crate) mod since_7_2;
+        #[cfg(feature = "rocm-7-2")]
+        #[doc(inline)]
+        pub use since_7_2::*;
+    }
+    /// Functions: disassembler.
+    pub mod disassembler {
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+    }
+    /// Functions: error.
+    pub mod error {
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+    }
+    /// Functions: execution engine.
+    pub mod execution_engine {
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+    }
+    /// Functions: lto.
+    pub mod lto {
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+        #[cfg(feature = "rocm-7-2")]
+        pub(crate) mod since_7_2;
+        #[cfg(feature = "rocm-7-2")]
+        #[doc(inline)]
+        pub use since_7_2::*;
+    }
+    /// Functions: module.
+    pub mod module {
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+    }
+    /// Functions: object.
+    pub mod object {
+        #[cfg(feature = "rocm-10-0")]
+        pub(crate) mod since_10_0;
+        #[cfg(feature = "rocm-10-0")]
+        #[doc(inline)]
+        pub use since_10_0::*;
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+    }
+    /// Functions: orc.
+    pub mod orc {
+        #[cfg(feature = "rocm-10-0")]
+        pub(crate) mod since_10_0;
+        #[cfg(feature = "rocm-10-0")]
+        #[doc(inline)]
+        pub use since_10_0::*;
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+        #[cfg(feature = "rocm-6-2")]
+        pub(crate) mod since_6_2;
+        #[cfg(feature = "rocm-6-2")]
+        #[doc(inline)]
+        pub use since_6_2::*;
+        #[cfg(feature = "rocm-7-2")]
+        pub(crate) mod since_7_2;
+        #[cfg(feature = "rocm-7-2")]
+        #[doc(inline)]
+        pub use since_7_2::*;
+    }
+    /// Functions: other.
+    pub mod other {
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+    }
+    /// Functions: pass.
+    pub mod pass {
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+        #[cfg(feature = "rocm-7-0")]
+        pub(crate) mod since_7_0;
+        #[cfg(feature = "rocm-7-0")]
+        #[doc(inline)]
+        pub use since_7_0::*;
+    }
+    /// Functions: reader writer.
+    pub mod reader_writer {
+        #[cfg(feature = "rocm-10-0")]
+        pub(crate) mod since_10_0;
+        #[cfg(feature = "rocm-10-0")]
+        #[doc(inline)]
+        pub use since_10_0::*;
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+    }
+    /// Functions: remark.
+    pub mod remark {
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+    }
+    /// Functions: target.
+    pub mod target {
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+        #[cfg(feature = "rocm-6-2")]
+        pub(crate) mod since_6_2;
+        #[cfg(feature = "rocm-6-2")]
+        #[doc(inline)]
+        pub use since_6_2::*;
+        #[cfg(feature = "rocm-6-4")]
+        pub(crate) mod since_6_4;
+        #[cfg(feature = "rocm-6-4")]
+        #[doc(inline)]
+        pub use since_6_4::*;
+    }
+    /// Functions: types.
+    pub mod types {
+        #[cfg(feature = "rocm-10-0")]
+        pub(crate) mod since_10_0;
+        #[cfg(feature = "rocm-10-0")]
+        #[doc(inline)]
+        pub use since_10_0::*;
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+    }
+    /// Functions: value.
+    pub mod value {
+        #[cfg(feature = "rocm-10-0")]
+        pub(crate) mod since_10_0;
+        #[cfg(feature = "rocm-10-0")]
+        #[doc(inline)]
+        pub use since_10_0::*;
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
+        #[cfg(feature = "rocm-6-2")]
+        pub(crate) mod since_6_2;
+        #[cfg(feature = "rocm-6-2")]
+        #[doc(inline)]
+        pub use since_6_2::*;
+        #[cfg(feature = "rocm-6-4")]
+        pub(crate) mod since_6_4;
+        #[cfg(feature = "rocm-6-4")]
+        #[doc(inline)]
+        pub use since_6_4::*;
+        #[cfg(feature = "rocm-7-0")]
+        pub(crate) mod since_7_0;
+        #[cfg(feature = "rocm-7-0")]
+        #[doc(inline)]
+        pub use since_7_0::*;
+        #[cfg(feature = "rocm-7-2")]
+        pub(crate) mod since_7_2;
+        #[cfg(feature = "rocm-7-2")]
+        #[doc(inline)]
+        pub use since_7_2::*;
+    }
+}
+
 /// The interface of ROCm 5.7, 1299 functions: what the root has of that release, and what is listed here.
 #[cfg(feature = "rocm-5-7")]
 pub mod rocm_5_7 {

@@ -32,8 +32,8 @@ pub struct Wanted {
     pub roots: Vec<String>,
     /// Packages without what they depend on (headers, whose dependencies are whole compilers).
     pub alone: Vec<String>,
-    /// Names among [`Fetch::sets`] that are not to be in [`Contents::sets`] afterwards, because the archive lacks a part
-    /// of them.
+    /// Names among [`Fetch::sets`] that are not to be in [`Contents::sets`] afterwards, because the archive lacks a
+    /// part of them.
     pub left_out: Vec<String>,
 }
 

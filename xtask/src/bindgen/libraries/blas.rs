@@ -21,6 +21,20 @@ pub(super) const HIPBLAS: Library = Library {
         Binary::new((6, 4), "6.4", "libhipblas.so.2"),
         Binary::new((7, 2), "7.2", "libhipblas.so.3"),
     ],
+    // The chapters of its manual; a letter or two of a routine's name say the type.
+    topics: &[
+        ("hipblas", "auxiliary"),
+        (
+            "hipblas(I?[SDCZ][a-z]?|H|Bf|)(amax|amin|asum|axpy|Axpy|copy|dot|Dot|nrm2|Nrm2|rot|Rot|scal|Scal|swap)",
+            "level_1",
+        ),
+        ("hipblas[SDCZ](gb|ge|hb|he|hp|sb|sp|sy|tb|tp|tr)(mv|r[uc]?2?|sv)", "level_2"),
+        (
+            "hipblas[SDCZH]?(gemm|Gemm|symm|hemm|syrk|herk|syr2k|her2k|syrkx|herkx|trmm|trsm|Trsm|trtri|dgmm|geam)",
+            "level_3",
+        ),
+        ("hipblas[SDCZ](getr|geqrf|gels)", "lapack"),
+    ],
     ..Library::NEW
 };
 

@@ -96,6 +96,49 @@ pub(super) const LLVM_C: Library = Library {
         Binary::new((6, 4), "6.4", "libLLVM.so.19.1"),
         Binary::new((7, 2), "7.2", "libLLVM.so.22.1"),
     ],
+    topics: &[
+        ("LLVM", "core"),
+        ("LLVM(Get|Set|Is|Count)", "value"),
+        ("LLVMIsA[A-Z]", "cast"),
+        (
+            "LLVM(Build|PositionBuilder|InsertIntoBuilder|ClearInsertion|CreateBuilder|DisposeBuilder|Builder|(Get|Set)Current)",
+            "builder",
+        ),
+        ("LLVMConst", "constant"),
+        (
+            "LLVM(Int[0-9P]*Type|(Half|BFloat|Float|Double|X86|FP128|PPC|Struct|Function|Array|Vector|Scalable|Pointer|Void|Label|Token|Metadata|TargetExt).*Type|.*TypeInContext|GetTypeKind|TypeIs)",
+            "types",
+        ),
+        (
+            "LLVM(Module|CreateModule|CloneModule|DisposeModule|.*Module$|.*NamedMetadata|.*GlobalIFunc|AddGlobal|AddFunction|.*ModuleIdentifier)",
+            "module",
+        ),
+        ("LLVM(Context|.*ContextCreate|CreateContext|GetGlobalContext)", "context"),
+        (
+            "LLVM(DI|CreateDIBuilder|DisposeDIBuilder|DebugMetadata|GetSubprogram|SetSubprogram|StripModuleDebug|Instruction(Get|Set)DebugLoc|TemporaryMD|DisposeTemporaryMD|MetadataReplace)",
+            "debug_info",
+        ),
+        ("LLVM(Pass|CreatePassBuilder|DisposePassBuilder|RunPasses|.*PassManager)", "pass"),
+        (
+            "LLVM(Target|CreateTarget|DisposeTarget|(Get|Set).*Target.*|Init|.*TargetData|.*SizeOfType|.*AlignmentOf|OffsetOfElement|GetHost|NormalizeTarget)",
+            "target",
+        ),
+        (
+            "LLVM(ExecutionEngine|Create.*ExecutionEngine|Create.*Compiler|GenericValue|Run(Function|Static)|LinkIn|.*MCJIT)",
+            "execution_engine",
+        ),
+        ("LLVMOrc", "orc"),
+        ("LLVM(Remark)", "remark"),
+        ("LLVM(Parse|.*Bitcode|.*IRInContext|WriteBitcode)", "reader_writer"),
+        (
+            "LLVM(Object|.*Binary|.*Section|.*Symbol(Iter|Name|Addr|Size)|.*Relocation|MoveToNext|.*ObjectFile)",
+            "object",
+        ),
+        ("LLVM(.*Disasm|CreateDisasm)", "disassembler"),
+        ("LLVM(.*Error|ConsumeError|InstallFatal|ResetFatal|EnablePretty)", "error"),
+        ("LLVM(.*Comdat)", "comdat"),
+        ("(lto|thinlto)_", "lto"),
+    ],
     ..Library::NEW
 };
 
@@ -129,6 +172,22 @@ pub(super) const CLANG_C: Library = Library {
         Binary::new((5, 7), "5.7", "libclang-17.so.1"),
         Binary::new((6, 4), "6.4", "libclang-19.so.1"),
         Binary::new((7, 2), "7.2", "libclang-22.so.1"),
+    ],
+    topics: &[
+        ("clang_", "general"),
+        ("clang_.*Cursor", "cursor"),
+        ("clang_(C|CXX|ObjC|EnumDecl|Cursor)", "cursor"),
+        ("clang_(.*Type|Type_)", "types"),
+        ("clang_(.*TranslationUnit|.*Index$|parseT|saveT|reparse|IndexAction|index)", "translation_unit"),
+        ("clang_(.*Diagnostic)", "diagnostic"),
+        ("clang_(.*Token)", "token"),
+        ("clang_(.*Location|.*Range|.*Extent)", "location"),
+        ("clang_(.*File|.*Module|getInclus)", "file"),
+        ("clang_(.*omplet)", "completion"),
+        ("clang_(CompilationDatabase|CompileCommand)", "compilation_database"),
+        ("clang_(.*Comment)", "comment"),
+        ("clang_(PrintingPolicy)", "printing"),
+        ("clang_(CXRewriter)", "rewriter"),
     ],
     ..Library::NEW
 };

@@ -102,5 +102,13 @@ pub(super) const HIPSOLVER: Library = Library {
         Binary::new((6, 4), "6.4", "libhipsolver.so.0"),
         Binary::new((7, 2), "7.2", "libhipsolver.so.1"),
     ],
+    // The chapters of its manual.
+    topics: &[
+        ("hipsolver", "auxiliary"),
+        ("hipsolver[SDCZX][a-z]", "regular"),
+        ("hipsolverDn", "dense"),
+        ("hipsolverSp", "sparse"),
+        ("hipsolverRf", "refactorization"),
+    ],
     ..Library::NEW
 };

@@ -24,6 +24,22 @@ pub(super) const HIPSPARSE: Library = Library {
         Binary::new((6, 4), "6.4", "libhipsparse.so.1"),
         Binary::new((7, 2), "7.2", "libhipsparse.so.4"),
     ],
+    // The chapters of its manual. A letter of a routine's name says the type.
+    topics: &[
+        ("hipsparse", "auxiliary"),
+        ("hipsparse(Create(Const)?|Destroy|Const|)(Sp|Dn|Csr[SGP]?|Csc[SGP]|Coo[SGAP]|Bsr|Blocked|Sliced)", "generic"),
+        ("hipsparse(SpMV|SpMM|SpGE|SpSV|SpSM|SDDMM|SpVV|Axpby|Gather|Scatter|Rot|DenseTo|SparseTo)", "generic"),
+        ("hipsparse[SDCZ](axpyi|dotc?i|gthr|roti|sctr)", "level_1"),
+        ("hipsparse[SDCZX](csrmv|csrsv|bsrmv|bsrsv|bsrxmv|hybmv|gemvi)", "level_2"),
+        ("hipsparse[SDCZX](csrmm|csrsm|bsrmm|bsrsm|gemmi)", "level_3"),
+        ("hipsparse[SDCZX](csrgeam|csrgemm)", "extra"),
+        ("hipsparse[SDCZX](csrilu|csric|bsrilu|bsric|gtsv|gpsv)", "preconditioner"),
+        (
+            "hipsparse([SDCZX](csru?2|coo2|csc2|bsr2|hyb2|gebs|nnz|dense2|prune|(csr|csc|coo)sort)|CreateIdentity)",
+            "conversion",
+        ),
+        ("hipsparse[SDCZX]csrcolor", "reordering"),
+    ],
     ..Library::NEW
 };
 

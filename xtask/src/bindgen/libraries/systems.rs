@@ -12,6 +12,15 @@ pub(super) const RCCL: Library = Library {
     uses: &["hip"],
     statuses: &[Status::new("ncclResult_t", "ncclSystemError", "ncclInvalidUsage")],
     binaries: &[Binary::new((5, 7), "5.7", "librccl.so.1"), Binary::new((7, 2), "7.2", "librccl.so.1")],
+    topics: &[
+        ("p?nccl", "auxiliary"),
+        ("p?nccl(All|Reduce|Broadcast|Bcast|Gather|Scatter|Send|Recv|Alltoall)", "collective"),
+        ("p?ncclRedOp", "reduction"),
+        ("p?ncclComm", "communicator"),
+        ("p?ncclGroup", "group"),
+        ("p?nccl(Mem|Comm(Register|Deregister|Window)|Win)", "memory"),
+        ("p?nccl(Put|Signal|Wait)", "one_sided"),
+    ],
     ..Library::NEW
 };
 
@@ -56,6 +65,19 @@ pub(super) const AMDSMI: Library = Library {
     statuses: &[Status::new("amdsmi_status_t", "AMDSMI_STATUS_FAIL_LOAD_MODULE", "AMDSMI_STATUS_FAIL_LOAD_SYMBOL")
         .other_release("AMDSMI_STATUS_NOT_SUPPORTED")],
     binaries: &[Binary::new((10, 0), "7.2", "libamd_smi.so.27")],
+    topics: &[
+        ("amdsmi_", "general"),
+        (
+            "amdsmi_(get|set|reset|is|init|clean|stop)_(gpu|power|clk|clock|soc|xgmi|fw|temp|energy|utilization|violation|vcn|supported|minmax|pcie|afids|npm)",
+            "gpu",
+        ),
+        ("amdsmi_gpu", "gpu"),
+        ("amdsmi_((get|set|reset)_)?(cpu|hsmp|esmi|ttm|threads|first_online|cpusocket|cpucore)", "cpu"),
+        ("amdsmi_first_online", "cpu"),
+        ("amdsmi_get_nic", "nic"),
+        ("amdsmi_(topo|get_link|get_xgmi|is_P2P|get_.*_link)", "topology"),
+        ("amdsmi_((get|free|alloc)_)?fabric", "fabric"),
+    ],
     ..Library::NEW
 };
 
