@@ -464,7 +464,7 @@ impl Outcome<'_> {
         if self.members == 1 {
             let Some(info) = self.info.take() else { return Ok(()) };
             let mut found = [0];
-            info.slice(..1)?.copy_to_slice(&mut found)?;
+            info.slice(..1)?.copy_to_slice_on(self.solver.stream(), &mut found)?;
             self.solver.pool().infos.push(info);
             return self.cause_of(found[0]).map_or(Ok(()), |cause| fail(0, cause));
         }
