@@ -112,11 +112,11 @@ fn operands_that_overlap_or_are_elsewhere() {
     assert!(solver.set_stream(&Stream::new(&other).unwrap()).is_err());
     let mut far = DeviceBuffer::<f64>::zeroed(&other, 3).unwrap();
     let a = MatrixMut::new(&mut memory, 3, 3).unwrap().lower().unwrap();
-    let error = solver.syevdx(true, EigenRange::All, a, &mut far).err().expect("an error");
+    let error = solver.syevdx(true, EigenRange::All, a, &mut far).unwrap_err();
     let wrong = |error: &Error| matches!(error, Error::Call(CallError::Hip(hip::Error::WrongDevice { .. })));
     assert!(wrong(&error), "{error}");
     let mut pivots = Pivots::new_64(&other, 3, 3).unwrap();
-    let error = solver.getrf(MatrixMut::new(&mut memory, 3, 3).unwrap(), &mut pivots).err().expect("an error");
+    let error = solver.getrf(MatrixMut::new(&mut memory, 3, 3).unwrap(), &mut pivots).unwrap_err();
     assert!(wrong(&error), "{error}");
 }
 

@@ -187,7 +187,7 @@ fn leading_dimensions_of_more_than_32_bits() {
         assert_eq!(found, [4.0, 0.75, 0.0]);
     }
     let refused = |result: hipsolver::Result<hipsolver::Outcome<'_>>| {
-        let error = result.err().expect("an error");
+        let error = result.unwrap_err();
         assert!(error.to_string().contains("2^31"), "{error}");
     };
     let mut pivots = Pivots::new(&device, 2, 1).unwrap();
