@@ -54,7 +54,7 @@ pub use matrix::{
 };
 pub use num_complex;
 pub use operands::{Form, Lowered, Operands, misfit};
-pub use pivots::Pivots;
+pub use pivots::{PivotIndex, Pivots};
 pub use place::{Batch, Mut, Place, Pointers, PointersMut, Ref};
 pub use scalar::{Scalar, ScalarRef};
 pub use vector::{Vector, VectorMut, VectorRef};

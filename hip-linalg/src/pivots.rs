@@ -6,12 +6,44 @@ use crate::place::invalid;
 
 /// The row exchanges of an LU factorisation, in device memory: row i was exchanged with row `pivot[i]`, counted from 1.
 ///
-/// Only factorisations write it, so that each is the number of a row: solvers index memory with it.
+/// Only factorisations write it, so that each is the number of a row: solvers index memory with it. `Pivots<i64>` is for libraries that have
+/// functions with 64-bit sizes; it chooses them.
 #[derive(Debug)]
-pub struct Pivots {
-    memory: DeviceBuffer<i32>,
+pub struct Pivots<I = i32> {
+    memory: DeviceBuffer<I>,
     rows: usize,
     members: usize,
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for i32 {}
+    impl Sealed for i64 {}
+}
+
+/// What the numbers of rows are: `i32`, or `i64`.
+pub trait PivotIndex: hip::Pod + sealed::Sealed + 'static {
+    /// Whether it has 64 bits.
+    const WIDE: bool;
+}
+
+impl PivotIndex for i32 {
+    const WIDE: bool = false;
+}
+
+impl PivotIndex for i64 {
+    const WIDE: bool = true;
+}
+
+impl Pivots<i64> {
+    /// For a matrix of `rows` x `cols`, in 64 bits: no row is exchanged yet.
+    ///
+    /// # Errors
+    /// Those of an allocation.
+    pub fn new_64(device: &Device, rows: usize, cols: usize) -> Result<Self> {
+        let identity: Vec<i64> = (1..).take(rows.min(cols)).collect();
+        Ok(Self { memory: DeviceBuffer::from_slice(device, &identity)?, rows, members: 1 })
+    }
 }
 
 impl Pivots {
@@ -35,7 +67,9 @@ impl Pivots {
         let identity: Vec<i32> = (0..members).flat_map(|_| 1..=last).collect();
         Ok(Self { memory: DeviceBuffer::from_slice(device, &identity)?, rows, members })
     }
+}
 
+impl<I: PivotIndex> Pivots<I> {
     /// How many each matrix has.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -62,7 +96,7 @@ impl Pivots {
 
     /// The numbers, those of each matrix after those of the one before.
     #[must_use]
-    pub fn as_slice(&self) -> DeviceSlice<'_, i32> {
+    pub fn as_slice(&self) -> DeviceSlice<'_, I> {
         self.memory.as_slice()
     }
 
@@ -70,7 +104,7 @@ impl Pivots {
     ///
     /// # Safety
     /// What is written are numbers of rows, from 1 to [`rows`](Self::rows).
-    pub unsafe fn as_slice_mut(&mut self) -> DeviceSliceMut<'_, i32> {
+    pub unsafe fn as_slice_mut(&mut self) -> DeviceSliceMut<'_, I> {
         self.memory.as_slice_mut()
     }
 }

@@ -1,6 +1,7 @@
 //! What the crate adds to hipBLAS: `gemm` and `axpy` through it and through the raw functions on the same library, with the same handle's settings.
 //!
-//! `cargo bench -p hipblas`, with an AMD GPU and hipBLAS. Small sizes show what a call costs, 512³ the whole.
+//! `cargo bench -p hipblas`, with an AMD GPU and hipBLAS. Small sizes show what a call costs, 512³ the whole. Both
+//! take turns within one run, `ROUNDS` times.
 
 use std::ffi::c_void;
 use std::hint::black_box;
@@ -37,24 +38,56 @@ fn function<F: Copy>(name: &std::ffi::CStr) -> F {
     unsafe { std::mem::transmute_copy(&address) }
 }
 
-/// The median of the host's time for a call, with all work waited for behind it counted if `whole`.
-fn time(stream: &Stream, rounds: usize, whole: bool, mut call: impl FnMut()) -> Duration {
-    let mut times: Vec<Duration> = (0..rounds)
-        .map(|_| {
-            let start = Instant::now();
-            call();
-            if whole {
-                stream.synchronize().expect("the work");
+/// Rounds in which two calls take turns.
+struct Turns<'a> {
+    stream: &'a Stream,
+    rounds: usize,
+    /// The work is waited for within the time, not after it.
+    whole: bool,
+    /// How many calls are timed at once. The software GPU's work between two calls leaves caches cold, as a GPU's does not.
+    calls: u32,
+}
+
+impl Turns<'_> {
+    fn time(&self, call: &mut impl FnMut()) -> Duration {
+        let start = Instant::now();
+        (0..self.calls).for_each(|_| call());
+        if self.whole {
+            self.stream.synchronize().expect("the work");
+        }
+        let time = start.elapsed() / self.calls;
+        if !self.whole {
+            self.stream.synchronize().expect("the work");
+        }
+        time
+    }
+
+    /// Prints the medians of both, of the differences and of the ratios within a round.
+    fn compare(&self, what: &str, mut ours: impl FnMut(), mut raw: impl FnMut()) {
+        (0..3).for_each(|_| ours());
+        (0..3).for_each(|_| raw());
+        self.stream.synchronize().expect("the work");
+        let both = |round| {
+            // Who comes first takes turns, too.
+            if round % 2 == 0 {
+                let ours = self.time(&mut ours);
+                (ours.as_secs_f64(), self.time(&mut raw).as_secs_f64())
+            } else {
+                let raw = self.time(&mut raw);
+                (self.time(&mut ours).as_secs_f64(), raw.as_secs_f64())
             }
-            let time = start.elapsed();
-            if !whole {
-                stream.synchronize().expect("the work");
-            }
-            time
-        })
-        .collect();
-    times.sort();
-    times[times.len() / 2]
+        };
+        let times: Vec<(f64, f64)> = (0..self.rounds).map(both).collect();
+        let median = |of: fn(&(f64, f64)) -> f64| {
+            let mut found: Vec<f64> = times.iter().map(of).collect();
+            found.sort_by(f64::total_cmp);
+            found[found.len() / 2]
+        };
+        let (ours, raw) = (median(|x| x.0) * 1e6, median(|x| x.1) * 1e6);
+        let (added, ratio) = (median(|x| x.0 - x.1) * 1e6, median(|x| x.0 / x.1));
+        let rounds = self.rounds;
+        println!("{what}: {ours:.2} µs, raw {raw:.2} µs, added {added:.2} µs, ratio {ratio:.4}, {rounds} rounds");
+    }
 }
 
 fn main() {
@@ -70,7 +103,9 @@ fn main() {
     // SAFETY: a handle is written, and set to a stream that is alive.
     assert_eq!(unsafe { create(&mut handle) | set_stream(handle, stream.as_raw().cast()) }, 0);
     let largest = std::env::var("HIPBLAS_BENCH_SIZE").ok().and_then(|size| size.parse().ok()).unwrap_or(512);
-    for size in [4, largest] {
+    let rounds: Option<usize> = std::env::var("ROUNDS").ok().and_then(|rounds| rounds.parse().ok());
+    // Of 0, the library does nothing.
+    for size in [0, 4, largest] {
         let a = MatrixBuffer::<f32>::zeroed(&device, size, size).expect("memory");
         let mut c = MatrixBuffer::<f32>::zeroed(&device, size, size).expect("memory");
         let x = DeviceBuffer::<f32>::zeroed(&device, size).expect("memory");
@@ -79,23 +114,22 @@ fn main() {
             (a.buffer().as_device_ptr().address() as *const f32, c.buffer().as_device_ptr().address() as *mut f32);
         let (raw_x, raw_y) = (x.as_device_ptr().address() as *const f32, y.as_device_ptr().address() as *mut f32);
         let (n, one, zero) = (size as i32, 1.0_f32, 0.0_f32);
-        let (rounds, whole) = (if size == 4 { 2000 } else { 20 }, size != 4);
-        let mut safe_gemm = || blas.gemm(1.0, &a, &a, 0.0, black_box(&mut c)).expect("gemm");
-        safe_gemm();
-        let ours = time(&stream, rounds, whole, safe_gemm);
-        // SAFETY: matrices of n x n elements.
-        let raw_call =
-            || unsafe { assert_eq!(gemm(handle, 111, 111, n, n, n, &one, from, n, from, n, &zero, to, n), 0) };
-        raw_call();
-        let raw = time(&stream, rounds, whole, raw_call);
-        println!("gemm {size}³: {ours:?}, raw {raw:?}");
-        let mut safe_axpy = || blas.axpy(1.0, &x, black_box(&mut y)).expect("axpy");
-        safe_axpy();
-        let ours = time(&stream, rounds, whole, safe_axpy);
-        // SAFETY: vectors of n elements.
-        let raw_call = || unsafe { assert_eq!(axpy(handle, n, &one, raw_x, 1, raw_y, 1), 0) };
-        raw_call();
-        let raw = time(&stream, rounds, whole, raw_call);
-        println!("axpy {size}: {ours:?}, raw {raw:?}");
+        let (calls, whole) = if size > 4 { (&[1][..], true) } else { (&[1, 32][..], false) };
+        for &calls in calls {
+            let rounds = if size > 4 { rounds.unwrap_or(200) } else { rounds.unwrap_or(5000) / calls as usize };
+            let turns = Turns { stream: &stream, rounds, whole, calls };
+            turns.compare(
+                &format!("gemm {size}³, {calls} at once"),
+                || blas.gemm(1.0, &a, &a, 0.0, black_box(&mut c)).expect("gemm"),
+                // SAFETY: matrices of n x n elements.
+                || unsafe { assert_eq!(gemm(handle, 111, 111, n, n, n, &one, from, n, from, n, &zero, to, n), 0) },
+            );
+            turns.compare(
+                &format!("axpy {size}, {calls} at once"),
+                || blas.axpy(1.0, &x, black_box(&mut y)).expect("axpy"),
+                // SAFETY: vectors of n elements.
+                || unsafe { assert_eq!(axpy(handle, n, &one, raw_x, 1, raw_y, 1), 0) },
+            );
+        }
     }
 }

@@ -1,60 +1,28 @@
 //! The table of C functions against the declarations of `hipblas-sys`, at every level: each parameter in the place and of the kind that C has.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
-
 use hipblas::table::{EX_ROUTINES, ROUTINES};
-use regex::Regex;
-
-/// The declarations of each function: the kinds of their parameters.
-fn declared() -> BTreeMap<String, Vec<Vec<&'static str>>> {
-    let mut files = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../hipblas-sys/src/generated")];
-    let declaration = Regex::new(r#"(?s)"[0-9.]+" pub fn (hipblas\w+)\(([^)]*)\) -> hipblasStatus_t;"#).unwrap();
-    let mut found: BTreeMap<String, Vec<Vec<&str>>> = BTreeMap::new();
-    while let Some(path) = files.pop() {
-        if path.is_dir() {
-            files.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
-            continue;
-        }
-        for function in declaration.captures_iter(&fs::read_to_string(&path).unwrap()) {
-            let kinds = function[2].split(',').map(|parameter| {
-                let ty = parameter.split_once(": ").expect("a name and a type").1.trim();
-                match ty {
-                    "c_int" | "i32" => "i32",
-                    "i64" | "c_longlong" | "hipblasStride" => "i64",
-                    "usize" => "usize",
-                    "hipblasHandle_t" | "hipStream_t" => "pointer",
-                    _ if ty.starts_with('*') => "pointer",
-                    _ if ty.starts_with("hipblas") || ty == "hipDataType" => "u32",
-                    _ => panic!("a type that is not known: {ty}"),
-                }
-            });
-            found.entry(function[1].to_owned()).or_default().push(kinds.collect());
-        }
-    }
-    found
-}
+use linalg_testing::ParameterKind::{self, Flag, I32, I64, Pointer};
+use linalg_testing::declared;
 
 /// The kinds of the parameters of a form.
-fn expected(parameters: &str, form: usize) -> Vec<&'static str> {
-    let int = if form >= 3 { "i64" } else { "i32" };
+fn expected(parameters: &str, form: usize) -> Vec<ParameterKind> {
+    let int = if form >= 3 { I64 } else { I32 };
     let strided = form % 3 == 2;
-    let mut kinds = vec!["pointer"];
+    let mut kinds = vec![Pointer];
     for parameter in parameters.split_whitespace() {
         match parameter {
             "int" => kinds.push(int),
-            "flag" => kinds.push("u32"),
-            "ptr" => kinds.push("pointer"),
-            "view" => kinds.extend(["pointer", int]),
-            "typed" => kinds.extend(["pointer", "u32", int]),
-            "packed" => kinds.push("pointer"),
+            "flag" => kinds.push(Flag),
+            "ptr" => kinds.push(Pointer),
+            "view" => kinds.extend([Pointer, int]),
+            "typed" => kinds.extend([Pointer, Flag, int]),
+            "packed" => kinds.push(Pointer),
             ";" if form % 3 != 0 => kinds.push(int),
             ";" => {}
             other => panic!("{other}"),
         }
         if strided && matches!(parameter, "view" | "typed" | "packed") {
-            kinds.push("i64");
+            kinds.push(I64);
         }
     }
     kinds
@@ -62,7 +30,7 @@ fn expected(parameters: &str, form: usize) -> Vec<&'static str> {
 
 #[test]
 fn each_function_has_the_parameters_that_c_has() {
-    let declared = declared();
+    let declared = declared("hipblas");
     let (mut compared, mut missing) = (0, Vec::new());
     for (routine, of) in ROUTINES.iter().chain(EX_ROUTINES) {
         for names in (of.functions)() {

@@ -29,6 +29,8 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod descriptors;
+mod library;
 mod matmul;
 mod raw;
 mod transform;
@@ -39,6 +41,12 @@ pub use hip_linalg::{
 };
 pub use matmul::{Algorithm, BlasLt, Compute, Epilogue, Matmul};
 pub use types::LtTypes;
+
+/// The table of C functions, for the tests of this workspace; not part of the public interface.
+#[doc(hidden)]
+pub mod table {
+    pub use crate::raw::FUNCTIONS;
+}
 
 hip::library_error! {
     library: "hipBLASLt",

@@ -10,6 +10,9 @@ use hip::sys::hipStream_t;
 use hip::{DeviceBuffer, DeviceSlice, DeviceSliceMut, Stream};
 use hip_linalg::{Batch, Handle, Library, MatrixMut, MatrixRef, Operands, ScalarRef};
 
+use smallvec::SmallVec;
+
+use crate::descriptors::{Descriptors, Object, PREFERENCE};
 use crate::raw::{self, Algo, NO_RESULT};
 use crate::{Error, LtTypes, Result, check};
 
@@ -149,18 +152,25 @@ impl<T> Default for Matmul<'_, T> {
 
 /// What an algorithm depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Problem {
-    types: [u32; 4],
-    compute: u32,
-    ops: [u32; 2],
-    epilogue: u32,
+pub(crate) struct Problem {
+    pub(crate) types: [u32; 4],
+    pub(crate) compute: u32,
+    pub(crate) ops: [u32; 2],
+    pub(crate) epilogue: u32,
     /// Of A, B, C, D: rows, columns, leading dimension, stride.
-    layouts: [(usize, usize, usize, usize); 4],
-    batch: usize,
+    pub(crate) layouts: [(usize, usize, usize, usize); 4],
+    pub(crate) batch: usize,
     scales: [bool; 4],
-    device_scalars: bool,
-    aux: (usize, usize),
+    pub(crate) device_scalars: bool,
+    pub(crate) aux: (usize, usize),
     workspace_limit: usize,
+}
+
+impl Problem {
+    /// The operations on A and B, and the epilogue, with the numbers of the attributes.
+    pub(crate) fn flags(&self) -> [(u32, u32); 3] {
+        [(0, self.ops[0]), (1, self.ops[1]), (2, self.epilogue)]
+    }
 }
 
 /// An algorithm for one problem: types, shapes, strides, epilogue. It can be kept as long as the program runs.
@@ -178,6 +188,15 @@ impl Algorithm {
     #[must_use]
     pub fn index(&self) -> usize {
         self.index
+    }
+
+    /// The library's number of it, to keep in a file: [`BlasLt::algorithm`] finds it again, in the same version of the library on the same
+    /// architecture.
+    #[must_use]
+    #[doc(alias("getIndexFromAlgo"))]
+    pub fn solution(&self) -> i32 {
+        let [a, b, c, d, ..] = self.algo.data;
+        i32::from_ne_bytes([a, b, c, d])
     }
 
     /// Bytes of workspace that it uses.
@@ -215,76 +234,6 @@ pub(crate) fn fits(what: &'static str, found: usize, needed: usize, of: &str) ->
     if found == needed { Ok(()) } else { Err(invalid(what, found.to_string(), format!("{needed}, {of}"))) }
 }
 
-/// A C object with a destructor.
-pub(crate) struct Owned(pub(crate) *mut c_void, pub(crate) unsafe fn(*mut c_void) -> raw::hipblasStatus_t);
-
-impl Drop for Owned {
-    fn drop(&mut self) {
-        // SAFETY: made with it, and used by nobody else; the library keeps none of them after a call.
-        let _ = unsafe { (self.1)(self.0) };
-    }
-}
-
-/// What describes a product in C.
-struct Descriptors {
-    desc: Owned,
-    layouts: [Owned; 4],
-}
-
-pub(crate) fn layout(kind: u32, (rows, cols, ld, stride): (usize, usize, usize, usize), batch: usize) -> Result<Owned> {
-    let mut raw_layout = ptr::null_mut();
-    let asked = || format!("{rows} x {cols}, leading dimension {ld}, {batch} of them {stride} apart");
-    // SAFETY: it writes the layout there.
-    let status =
-        unsafe { raw::hipblasLtMatrixLayoutCreate(&mut raw_layout, kind, rows as u64, cols as u64, ld as i64) };
-    check(status, "hipblasLtMatrixLayoutCreate", asked)?;
-    let layout = Owned(raw_layout, raw::hipblasLtMatrixLayoutDestroy);
-    if batch > 1 {
-        let count = i32::try_from(batch).map_err(|_| invalid("the batch", batch.to_string(), "less than 2^31"))?;
-        let stride = stride as i64;
-        let values: [(u32, *const c_void, usize); 2] =
-            [(0, (&raw const count).cast(), 4), (1, (&raw const stride).cast(), 8)];
-        for (attribute, value, bytes) in values {
-            // SAFETY: a layout, and a value of so many bytes.
-            let status = unsafe { raw::hipblasLtMatrixLayoutSetAttribute(raw_layout, attribute, value, bytes) };
-            check(status, "hipblasLtMatrixLayoutSetAttribute", asked)?;
-        }
-    }
-    Ok(layout)
-}
-
-impl Descriptors {
-    fn new(problem: &Problem, scale: u32) -> Result<Self> {
-        let mut raw_desc = ptr::null_mut();
-        // SAFETY: it writes the description there.
-        let status = unsafe { raw::hipblasLtMatmulDescCreate(&mut raw_desc, problem.compute, scale) };
-        check(status, "hipblasLtMatmulDescCreate", || format!("{problem:?}"))?;
-        let desc = Owned(raw_desc, raw::hipblasLtMatmulDescDestroy);
-        let [a, b, c, d] =
-            [0, 1, 2, 3].map(|index| layout(problem.types[index], problem.layouts[index], problem.batch));
-        let this = Self { desc, layouts: [a?, b?, c?, d?] };
-        this.set(0, problem.ops[0])?;
-        this.set(1, problem.ops[1])?;
-        this.set(2, problem.epilogue)?;
-        if problem.device_scalars {
-            this.set(13, 1_u32)?;
-        }
-        if problem.aux.0 != 0 {
-            this.set(11, problem.aux.0 as i64)?;
-            this.set(12, problem.aux.1 as i64)?;
-        }
-        Ok(this)
-    }
-
-    fn set<V: Copy>(&self, attribute: u32, value: V) -> Result<()> {
-        let bytes = size_of::<V>();
-        // SAFETY: a description, and a value of so many bytes.
-        let status =
-            unsafe { raw::hipblasLtMatmulDescSetAttribute(self.desc.0, attribute, (&raw const value).cast(), bytes) };
-        check(status, "hipblasLtMatmulDescSetAttribute", || format!("attribute {attribute}"))
-    }
-}
-
 /// The number that hipBLASLt has for a computation.
 fn compute_code(scale: u32, compute: Compute) -> Result<u32> {
     match (scale, compute) {
@@ -313,7 +262,7 @@ struct Ready<'a> {
     operands: Operands<'a>,
     pointers: [*mut c_void; 4],
     /// Attributes that are addresses.
-    addresses: Vec<(u32, *mut c_void)>,
+    addresses: SmallVec<[(u32, *mut c_void); 6]>,
     factors: [hip_linalg::Factor; 2],
     bias_type: Option<u32>,
 }
@@ -342,20 +291,6 @@ impl BlasLt {
         Ok(self.handle.set_stream(stream)?)
     }
 
-    /// The library's version: 100 000 times the major, 100 times the minor number, and the patch.
-    ///
-    /// # Errors
-    /// Those of the library.
-    #[doc(alias("hipblasLtGetVersion", "cublasLtGetVersion"))]
-    pub fn version(&self) -> Result<i32> {
-        self.handle.configure(|handle| {
-            let mut version = 0;
-            // SAFETY: a handle; it writes the number there.
-            check(unsafe { raw::hipblasLtGetVersion(handle, &mut version) }, "hipblasLtGetVersion", String::new)?;
-            Ok(version)
-        })
-    }
-
     /// D ← epilogue(α A B + β C), where C is D unless `how` names another.
     ///
     /// Strided batches and row-major matrices are views of A, B, C and D. What the heuristic chooses for a problem is remembered.
@@ -381,10 +316,10 @@ impl BlasLt {
         }
         let descriptors = Descriptors::new(&problem, scale)?;
         for &(attribute, address) in &addresses {
-            descriptors.set(attribute, address)?;
+            descriptors.desc.set(attribute, address)?;
         }
         if let Some(bias_type) = bias_type {
-            descriptors.set(4, bias_type)?;
+            descriptors.desc.set(4, bias_type)?;
         }
         let algorithm = match algorithm {
             Some(algorithm) if algorithm.problem == problem => algorithm,
@@ -400,14 +335,14 @@ impl BlasLt {
             let workspace = unsafe { operands.lend("the workspace", work.as_slice_mut())? };
             let stream = self.stream().as_raw();
             let [a, b, c, d] = pointers;
-            let [la, lb, lc, ld] = [0, 1, 2, 3].map(|index| descriptors.layouts[index].0);
+            let [la, lb, lc, ld] = [0, 1, 2, 3].map(|index| descriptors.layouts[index].raw);
             // SAFETY: the function queues its work on the stream. It uses the operands that were named, whose views were checked when they were made, in the
             // layouts that the views have, and a workspace of the size that the algorithm has.
             unsafe {
                 self.handle.call(operands, &factors, |handle, [alpha, beta]| {
                     let status = raw::hipblasLtMatmul(
                         handle,
-                        descriptors.desc.0,
+                        descriptors.desc.raw,
                         alpha,
                         a,
                         la,
@@ -431,7 +366,7 @@ impl BlasLt {
         done
     }
 
-    /// The library's algorithms for a product, what it takes for the fastest first: at most `count`. Nothing is computed.
+    /// The library's algorithms for a product, what it takes for the fastest first: at most `count`, all with `usize::MAX`. Nothing is computed.
     ///
     /// # Errors
     /// As [`matmul`](Self::matmul).
@@ -449,12 +384,34 @@ impl BlasLt {
         let ready = self.ready(how, zero, a.into(), b.into(), zero, d.into())?;
         let descriptors = Descriptors::new(&ready.problem, ready.scale)?;
         for &(attribute, address) in &ready.addresses {
-            descriptors.set(attribute, address)?;
+            descriptors.desc.set(attribute, address)?;
         }
         if let Some(bias_type) = ready.bias_type {
-            descriptors.set(4, bias_type)?;
+            descriptors.desc.set(4, bias_type)?;
         }
         self.heuristic(&ready.problem, &descriptors, count)
+    }
+
+    /// The algorithm of this [number](Algorithm::solution), if the library has it for the product.
+    ///
+    /// # Errors
+    /// As [`matmul`](Self::matmul).
+    #[doc(alias("getAlgosFromIndex"))]
+    pub fn algorithm<'a, A: LtTypes<B, D>, B: Element, D: Element>(
+        &'a self,
+        how: Matmul<'a, D>,
+        a: impl Into<MatrixRef<'a, A>>,
+        b: impl Into<MatrixRef<'a, B>>,
+        d: impl Into<MatrixMut<'a, D>>,
+        solution: i32,
+    ) -> Result<Option<Algorithm>> {
+        let all = self.algorithms(how, a, b, d, usize::MAX)?;
+        Ok(all.into_iter().find(|algorithm| algorithm.solution() == solution))
+    }
+
+    /// What was chosen for problems may no longer be the best.
+    pub(crate) fn forget_algorithms(&mut self) {
+        self.chosen.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     fn choose(&self, problem: &Problem, descriptors: &Descriptors) -> Result<Algorithm> {
@@ -479,21 +436,17 @@ impl BlasLt {
     }
 
     fn heuristic(&self, problem: &Problem, descriptors: &Descriptors, count: usize) -> Result<Vec<Algorithm>> {
-        let mut raw_preference = ptr::null_mut();
+        descriptors.verify(problem)?;
         // SAFETY: it writes the preference there.
-        let status = unsafe { raw::hipblasLtMatmulPreferenceCreate(&mut raw_preference) };
-        check(status, "hipblasLtMatmulPreferenceCreate", String::new)?;
-        let preference = Owned(raw_preference, raw::hipblasLtMatmulPreferenceDestroy);
-        let limit = problem.workspace_limit;
-        // SAFETY: a preference, and a size.
-        let status = unsafe {
-            raw::hipblasLtMatmulPreferenceSetAttribute(preference.0, 1, (&raw const limit).cast(), size_of::<usize>())
-        };
-        check(status, "hipblasLtMatmulPreferenceSetAttribute", || format!("{limit} bytes"))?;
+        let create = |to| unsafe { raw::hipblasLtMatmulPreferenceCreate(to) };
+        let preference = Object::new(&PREFERENCE, "hipblasLtMatmulPreferenceCreate", create, String::new)?;
+        let limit = problem.workspace_limit as u64;
+        preference.set(1, limit)?;
+        preference.expect(1, limit)?;
         let requested = i32::try_from(count).unwrap_or(i32::MAX).min(1 << 16);
         let mut results = vec![NO_RESULT; requested.max(0) as usize];
         let mut returned = 0;
-        let [a, b, c, d] = [0, 1, 2, 3].map(|index| descriptors.layouts[index].0);
+        let [a, b, c, d] = [0, 1, 2, 3].map(|index| descriptors.layouts[index].raw);
         let device = self.stream().device();
         device.with_current(|| {
             self.handle.configure(|handle| {
@@ -501,12 +454,12 @@ impl BlasLt {
                 let status = unsafe {
                     raw::hipblasLtMatmulAlgoGetHeuristic(
                         handle,
-                        descriptors.desc.0,
+                        descriptors.desc.raw,
                         a,
                         b,
                         c,
                         d,
-                        preference.0,
+                        preference.raw,
                         requested,
                         results.as_mut_ptr(),
                         &mut returned,
@@ -592,7 +545,7 @@ impl BlasLt {
         };
         let scales = [scale_a.is_some(), scale_b.is_some(), scale_d.is_some(), amax_d.is_some()];
         let (scale_a, scale_b) = if turned { (scale_b, scale_a) } else { (scale_a, scale_b) };
-        let mut addresses = Vec::new();
+        let mut addresses = SmallVec::new();
         for (attribute, what, slice) in
             [(5, "the scale of A", scale_a), (6, "the scale of B", scale_b), (8, "the scale of D", scale_d)]
         {

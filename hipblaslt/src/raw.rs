@@ -1,6 +1,6 @@
 //! The C functions. All names of hipBLASLt that this crate calls are here; they are looked up by name in what [`hipblaslt_sys`] has opened.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 use std::mem::transmute;
 use std::ptr::NonNull;
 
@@ -41,13 +41,23 @@ pub(crate) const NO_RESULT: HeuristicResult = HeuristicResult {
     reserved: [0; 4],
 };
 
+/// The release that has a function first.
+macro_rules! since {
+    () => {
+        "6.2"
+    };
+    ($release:literal) => {
+        $release
+    };
+}
+
 macro_rules! functions {
-    ($(fn $name:ident($($parameter:ident: $type:ty),* $(,)?);)*) => {$(
+    ($(fn $name:ident($($parameter:ident: $type:ty),* $(,)?) $(since $since:literal)?;)*) => {$(
         /// As in C.
         #[allow(non_snake_case, reason = "names are C's")]
         #[allow(clippy::too_many_arguments, reason = "the function is C's")]
         pub(crate) unsafe fn $name($($parameter: $type),*) -> hipblasStatus_t {
-            static SLOT: Slot = Slot::new(concat!(stringify!($name), "\0"), "6.2");
+            static SLOT: Slot = Slot::new(concat!(stringify!($name), "\0"), since!($($since)?));
             match SLOT.get(&BINDING) {
                 Ok(function) => {
                     // SAFETY: the library has it under this name, whose C signature is the one declared here.
@@ -60,7 +70,10 @@ macro_rules! functions {
                 Err(why) => hipblaslt_sys::MissingValue::missing(why),
             }
         }
-    )*};
+    )*
+        /// Their names, and the types of their parameters.
+        pub static FUNCTIONS: &[(&str, &[&str])] = &[$((stringify!($name), &[$(stringify!($type)),*])),*];
+    };
 }
 
 type Opaque = *mut c_void;
@@ -69,15 +82,41 @@ functions! {
     fn hipblasLtCreate(handle: *mut Opaque);
     fn hipblasLtDestroy(handle: Opaque);
     fn hipblasLtGetVersion(handle: Opaque, version: *mut c_int);
+    fn hipblasLtGetGitRevision(handle: Opaque, revision: *mut c_char);
+    fn hipblasLtGetArchName(name: *mut *mut c_char);
+    fn hipblasLtGetSmCountTarget(handle: Opaque, count: *mut i32) since "10.0";
+    fn hipblasLtSetSmCountTarget(handle: Opaque, count: i32) since "10.0";
+    fn hipblasLtCheckNumericsDrain(handle: Opaque, first: *mut u32) since "10.0";
     fn hipblasLtMatrixLayoutCreate(layout: *mut Opaque, kind: u32, rows: u64, cols: u64, ld: i64);
     fn hipblasLtMatrixLayoutDestroy(layout: Opaque);
     fn hipblasLtMatrixLayoutSetAttribute(layout: Opaque, attribute: u32, value: *const c_void, bytes: usize);
+    fn hipblasLtMatrixLayoutGetAttribute(
+        layout: Opaque,
+        attribute: u32,
+        value: *mut c_void,
+        bytes: usize,
+        written: *mut usize,
+    );
     fn hipblasLtMatmulDescCreate(desc: *mut Opaque, compute: u32, scale: u32);
     fn hipblasLtMatmulDescDestroy(desc: Opaque);
     fn hipblasLtMatmulDescSetAttribute(desc: Opaque, attribute: u32, value: *const c_void, bytes: usize);
+    fn hipblasLtMatmulDescGetAttribute(
+        desc: Opaque,
+        attribute: u32,
+        value: *mut c_void,
+        bytes: usize,
+        written: *mut usize,
+    );
     fn hipblasLtMatmulPreferenceCreate(preference: *mut Opaque);
     fn hipblasLtMatmulPreferenceDestroy(preference: Opaque);
     fn hipblasLtMatmulPreferenceSetAttribute(preference: Opaque, attribute: u32, value: *const c_void, bytes: usize);
+    fn hipblasLtMatmulPreferenceGetAttribute(
+        preference: Opaque,
+        attribute: u32,
+        value: *mut c_void,
+        bytes: usize,
+        written: *mut usize,
+    );
     fn hipblasLtMatmulAlgoGetHeuristic(
         handle: Opaque,
         desc: Opaque,
@@ -93,6 +132,13 @@ functions! {
     fn hipblasLtMatrixTransformDescCreate(desc: *mut Opaque, scale: u32);
     fn hipblasLtMatrixTransformDescDestroy(desc: Opaque);
     fn hipblasLtMatrixTransformDescSetAttribute(desc: Opaque, attribute: u32, value: *const c_void, bytes: usize);
+    fn hipblasLtMatrixTransformDescGetAttribute(
+        desc: Opaque,
+        attribute: u32,
+        value: *mut c_void,
+        bytes: usize,
+        written: *mut usize,
+    );
     fn hipblasLtMatrixTransform(
         handle: Opaque,
         desc: Opaque,

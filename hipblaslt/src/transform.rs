@@ -5,7 +5,8 @@ use std::ptr;
 use hip::interop::Element;
 use hip_linalg::{MatrixMut, MatrixRef, Operands, ScalarRef};
 
-use crate::matmul::{Owned, fits, layout, members};
+use crate::descriptors::{Object, TRANSFORM, layout};
+use crate::matmul::{fits, members};
 use crate::{BlasLt, Result, check, raw};
 
 impl BlasLt {
@@ -46,7 +47,7 @@ impl BlasLt {
         let (a_layout, a_op) = (describe(&a)?, code(a.op().transposed));
         let (rows, cols) = stored(c.rows(), c.cols(), turned);
         let c_layout = layout(kind, (rows, cols, c.leading_dimension(), c.stride()), batch)?;
-        let asked = format!("{rows} x {cols}, {batch} of them");
+        let asked = move || format!("{rows} x {cols}, {batch} of them");
         let (beta, b_layout, b_op, b) = match b {
             None => (operands.factor("beta", 0.0_f32)?, None, 111, ptr::null_mut()),
             Some((beta, b)) => {
@@ -63,32 +64,37 @@ impl BlasLt {
         if batch == 0 || rows == 0 || cols == 0 {
             return Ok(());
         }
-        let mut raw_desc = ptr::null_mut();
         // HIP_R_32F
         const SCALE: u32 = 0;
         // SAFETY: it writes the description there.
-        let status = unsafe { raw::hipblasLtMatrixTransformDescCreate(&mut raw_desc, SCALE) };
-        check(status, "hipblasLtMatrixTransformDescCreate", || asked.clone())?;
-        let desc = Owned(raw_desc, raw::hipblasLtMatrixTransformDescDestroy);
+        let create = |to| unsafe { raw::hipblasLtMatrixTransformDescCreate(to, SCALE) };
+        let desc = Object::new(&TRANSFORM, "hipblasLtMatrixTransformDescCreate", create, asked)?;
         let factors = [alpha, beta];
         let mode = u32::from(factors.iter().any(hip_linalg::Factor::is_on_device));
         // Pointer mode, operation on A, operation on B.
         for (attribute, value) in [(1, mode), (2, a_op), (3, b_op)] {
-            // SAFETY: a description, and a number.
-            let status = unsafe {
-                raw::hipblasLtMatrixTransformDescSetAttribute(desc.0, attribute, (&raw const value).cast(), 4)
-            };
-            check(status, "hipblasLtMatrixTransformDescSetAttribute", || format!("attribute {attribute}"))?;
+            desc.set(attribute, value)?;
+            desc.expect(attribute, value)?;
         }
         let stream = self.stream().as_raw();
-        let b_layout = b_layout.as_ref().map_or(ptr::null_mut(), |layout| layout.0);
+        let b_layout = b_layout.as_ref().map_or(ptr::null_mut(), |layout| layout.raw);
         // SAFETY: the function queues its work on the stream, on the operands that were named, in the layouts that their views have.
         unsafe {
             self.handle.call(operands, &factors, |handle, [alpha, beta]| {
                 let status = raw::hipblasLtMatrixTransform(
-                    handle, desc.0, alpha, a, a_layout.0, beta, b, b_layout, c, c_layout.0, stream,
+                    handle,
+                    desc.raw,
+                    alpha,
+                    a,
+                    a_layout.raw,
+                    beta,
+                    b,
+                    b_layout,
+                    c,
+                    c_layout.raw,
+                    stream,
                 );
-                check(status, "hipblasLtMatrixTransform", || asked)
+                check(status, "hipblasLtMatrixTransform", asked)
             })
         }
     }

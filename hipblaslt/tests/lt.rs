@@ -1,6 +1,8 @@
 //! hipBLASLt on a device with ROCm's own libraries, against a reference on the host.
 
 use half::{bf16, f16};
+use hip::interop::Element;
+use hip::memory::{F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz};
 use hip::{Device, DeviceBuffer, Stream};
 use hipblaslt::{BlasLt, Epilogue, Error, LtTypes, Matmul, MatrixBuffer, MatrixMut, MatrixRef};
 use linalg_testing::{Host, Kind, Number, Rng, TestMatrix, skipped};
@@ -190,9 +192,126 @@ fn algorithms_are_chosen_and_kept() {
     let how = Matmul { algorithm: Some(found[0]), ..Matmul::default() };
     let refused = lt.matmul(how, 1.0, a.t(), &a, 0.0, &mut d);
     assert!(matches!(refused, Err(Error::Invalid { what: "the algorithm", .. })), "{refused:?}");
+    // By its number, among all.
+    let all = lt.algorithms(Matmul::default(), &a, &a, &mut d, usize::MAX).unwrap();
+    assert!(all.len() >= found.len() && all[0].solution() == found[0].solution(), "{}", all.len());
+    let last = all[all.len() - 1];
+    let again = lt.algorithm(Matmul::default(), &a, &a, &mut d, last.solution()).unwrap().expect("it was there");
+    d.buffer_mut().fill(f16::ZERO).unwrap();
+    lt.matmul(Matmul { algorithm: Some(again), ..Matmul::default() }, 1.0, &a, &a, 0.0, &mut d).unwrap();
+    assert_eq!(d.to_vec().unwrap(), [f16::from_f32(16.0); 256], "{last:?}");
+    assert!(lt.algorithm(Matmul::default(), &a, &a, &mut d, i32::MAX).unwrap().is_none());
     let how = Matmul { workspace_limit: 0, ..Matmul::default() };
     let small = lt.algorithms(how, &a, &a, &mut d, 4).unwrap();
     assert!(small.iter().all(|algorithm| algorithm.workspace() == 0), "{small:?}");
+}
+
+#[test]
+fn the_library_says_what_it_is() {
+    let Some((device, mut lt)) = lt() else { return };
+    assert_eq!(lt.arch().unwrap(), device.properties().unwrap().arch.name());
+    // Debian's build was told none.
+    let revision = lt.revision().unwrap();
+    assert!(revision.chars().all(|letter| letter.is_ascii_graphic()), "{revision:?}");
+    // New in 10.0.
+    if hipblaslt_sys::BINDING.symbol(c"hipblasLtSetSmCountTarget").is_some() {
+        lt.set_compute_units(8).unwrap();
+        assert_eq!(lt.compute_units().unwrap(), 8);
+        assert_eq!(lt.first_nan().unwrap(), None);
+        return;
+    }
+    let errors = [
+        lt.set_compute_units(8).unwrap_err(),
+        lt.compute_units().map(|_| ()).unwrap_err(),
+        lt.first_nan().map(|_| ()).unwrap_err(),
+    ];
+    for (error, function) in
+        errors.iter().zip(["hipblasLtSetSmCountTarget", "hipblasLtGetSmCountTarget", "hipblasLtCheckNumericsDrain"])
+    {
+        let text = error.to_string();
+        assert!(text.contains(function) && text.contains("10.0"), "{text}");
+    }
+}
+
+/// 8-bit floats: gfx90a has none, which the error says.
+fn eight_bits<T: Element + LtTypes<T, f32, Scale = f32>>(device: &Device, lt: &BlasLt, one: T) {
+    let numbers = DeviceBuffer::from_slice(device, &[one; 256]).unwrap();
+    let a = MatrixRef::new(&numbers, 16, 16).unwrap();
+    let scale = DeviceBuffer::from_slice(device, &[0.5_f32]).unwrap();
+    let mut d = MatrixBuffer::<f32>::zeroed(device, 16, 16).unwrap();
+    let how = Matmul { scale_a: Some(scale.as_slice()), scale_b: Some(scale.as_slice()), ..Matmul::default() };
+    match lt.matmul(how, 1.0, a, a.t(), 0.0, &mut d) {
+        Ok(()) => assert_eq!(d.to_vec().unwrap(), [4.0; 256]),
+        Err(error) => {
+            let text = error.to_string();
+            assert!(text.contains("hipblasLtMatmul") && text.contains("NOT_SUPPORTED"), "{text}");
+            assert!(lt.arch().unwrap() == "gfx90a", "{text}");
+        }
+    }
+}
+
+#[test]
+fn products_of_8_bit_floats_or_the_error() {
+    let Some((device, lt)) = lt() else { return };
+    eight_bits(&device, &lt, F8E4M3::from_f32(1.0));
+    eight_bits(&device, &lt, F8E5M2::from_f32(1.0));
+    eight_bits(&device, &lt, F8E4M3Fnuz::from_f32(1.0));
+    eight_bits(&device, &lt, F8E5M2Fnuz::from_f32(1.0));
+}
+
+/// The product, and the sums of A's rows or B's columns: by the library's kernels, or its error.
+#[test]
+fn gradients_of_a_bias() {
+    let Some((device, lt)) = lt() else { return };
+    let mut rng = Rng::new(21);
+    let (m, n, k) = (16, 32, 48);
+    let (a, b) = (rng.numbers::<f16>(m * k), rng.numbers::<f16>(k * n));
+    let (host_a, host_b) = (Host::of(&a, m, k, m), Host::of(&b, k, n, k));
+    let (a, b) = (upload(&device, &a, m, k), upload(&device, &b, k, n));
+    let ones = |rows, cols| Host::from_fn(rows, cols, |_, _| 1.0.into());
+    for of_a in [true, false] {
+        let len = if of_a { m } else { n };
+        let mut sums = DeviceBuffer::<f16>::zeroed(&device, len).unwrap();
+        let mut d = MatrixBuffer::<f16>::zeroed(&device, m, n).unwrap();
+        let make = if of_a { Epilogue::BiasGradientA } else { Epilogue::BiasGradientB };
+        let how = Matmul { epilogue: make(sums.as_slice_mut()), ..Matmul::default() };
+        if missing(&lt.matmul(how, 1.0, &a, &b, 0.0, &mut d)) {
+            continue;
+        }
+        let size = host_a.abs().mul(&host_b.abs());
+        close::<f16, f32>("product", &Host::of(&d.to_vec().unwrap(), m, n, m), &host_a.mul(&host_b), &size, k);
+        let sum = |x: &Host, y: &Host| if of_a { x.mul(&ones(k, 1)) } else { ones(1, k).mul(y).t() };
+        let (want, size) = (sum(&host_a, &host_b), sum(&host_a.abs(), &host_b.abs()));
+        close::<f16, f32>("sums", &Host::of(&sums.to_vec().unwrap(), len, 1, len), &want, &size, k);
+    }
+}
+
+#[test]
+fn empty_overlapping_and_foreign_operands() {
+    let Some((device, mut lt)) = lt() else { return };
+    let a = MatrixBuffer::<f16>::zeroed(&device, 4, 0).unwrap();
+    let mut none = MatrixBuffer::<f16>::zeroed(&device, 0, 0).unwrap();
+    lt.matmul(Matmul::default(), 1.0, a.t(), &a, 0.0, &mut none).unwrap();
+    let mut memory = DeviceBuffer::<f16>::zeroed(&device, 64).unwrap();
+    // The same memory a second time, as other code could pass it.
+    // SAFETY: the memory lives to the end of the test, and no call uses both.
+    let again = unsafe { DeviceBuffer::from_raw_parts(&device, memory.as_device_ptr(), 64).unwrap() };
+    let a = MatrixRef::new(&again, 4, 4).unwrap();
+    let d = MatrixMut::new(&mut memory, 4, 4).unwrap();
+    let error = lt.matmul(Matmul::default(), 1.0, a, a, 0.0, d).unwrap_err().to_string();
+    assert!(error.contains("overlaps"), "{error}");
+    let d = MatrixMut::new(&mut memory, 4, 4).unwrap();
+    let error = lt.transform(1.0, a, None, d).unwrap_err().to_string();
+    assert!(error.contains("overlaps"), "{error}");
+    if Device::count().unwrap() < 2 {
+        return skipped(&"another device is not available");
+    }
+    let other = Device::get(1).unwrap();
+    assert!(lt.set_stream(&Stream::new(&other).unwrap()).is_err());
+    let far = MatrixBuffer::<f16>::zeroed(&other, 4, 4).unwrap();
+    let d = MatrixMut::new(&mut memory, 4, 4).unwrap();
+    let error = lt.matmul(Matmul::default(), 1.0, &far, &far, 0.0, d).unwrap_err();
+    assert!(matches!(error, Error::Hip(hip::Error::WrongDevice { .. })), "{error}");
 }
 
 fn transform<T: Number>(device: &Device, lt: &BlasLt, rng: &mut Rng) {

@@ -1,7 +1,10 @@
 //! Factorisations and solves.
 
+use std::ffi::c_void;
+
 use hip_linalg::{
-    Batch, MatrixMut, MatrixRef, Op, Operands, Pivots, Scalar, Side, TriangleMut, TriangleRef, VectorMut, VectorRef,
+    Batch, MatrixMut, MatrixRef, Op, Operands, PivotIndex, Pivots, Scalar, Side, TriangleMut, TriangleRef, VectorMut,
+    VectorRef,
 };
 
 use crate::raw::{self, *};
@@ -19,6 +22,21 @@ pub(crate) fn fits(what: &'static str, found: usize, needed: usize, of: &str) ->
 /// A size as C has it.
 pub(crate) fn int(what: &'static str, size: usize) -> Result<i32> {
     i32::try_from(size).map_err(|_| invalid(what, size.to_string(), "less than 2^31"))
+}
+
+/// A size as C has it in functions with 64-bit sizes.
+fn long(what: &'static str, size: usize) -> Result<i64> {
+    i64::try_from(size).map_err(|_| invalid(what, size.to_string(), "less than 2^63"))
+}
+
+/// The number of a type.
+fn kind<T: Scalar>() -> u32 {
+    T::HIP_DATA_TYPE.0
+}
+
+/// Where functions with 64-bit sizes write the size of the workspace on the host: beside that of the other.
+fn on_host(lwork: *mut c_void) -> *mut c_void {
+    lwork.cast::<usize>().wrapping_add(1).cast()
 }
 
 /// An error unless the matrix is in memory as it is viewed.
@@ -59,34 +77,51 @@ pub(crate) fn singular(info: usize) -> Cause {
     Cause::Singular { pivot: info - 1 }
 }
 
-pub(crate) fn plan<T>(routine: &'static str, pair: &'static Pair, cause: fn(usize) -> Cause, asked: String) -> Plan {
-    Plan { routine, pair, cause, members: 1, jacobi: None, waits: false, unit: size_of::<T>(), asked }
+pub(crate) fn plan<T, F: Fn() -> String>(
+    routine: &'static str,
+    pair: &'static Pair,
+    cause: fn(usize) -> Cause,
+    asked: F,
+) -> Plan<F> {
+    let (members, jacobi, unit, extra) = (1, None, size_of::<T>(), 0);
+    Plan { routine, pair, cause, members, jacobi, unit, extra, waits: false, wide: false, asked }
 }
 
 /// Factorisations and solves.
 impl Solver {
     /// A = L Lᴴ, or A = Uᴴ U: Cholesky's factorisation of a Hermitian matrix of which one triangle is stored. The triangle becomes the factor.
     ///
-    /// A batch of pointers is factorised in one call.
+    /// A batch of pointers is factorised in one call. One matrix with a leading dimension of 2³¹ or more needs ROCm 6.3.
     ///
     /// # Errors
     /// [`CallError::Invalid`] for a strided batch. The outcome is [`Cause::NotPositiveDefinite`] if the matrix is not.
     #[doc(alias("hipsolverSpotrf", "hipsolverDpotrf", "hipsolverCpotrf", "hipsolverZpotrf", "hipsolverDnSpotrf"))]
     #[doc(alias("hipsolverSpotrfBatched", "hipsolverDpotrfBatched", "cusolverDnSpotrf", "cusolverDnSpotrfBatched"))]
+    #[doc(alias("hipsolverDnXpotrf", "cusolverDnXpotrf"))]
     pub fn potrf<T: Potrf + PotrfBatched>(&self, a: TriangleMut<'_, T>) -> Result<Outcome<'_>> {
         let uplo = stored::<T>("A", a.matrix().op(), a.stored().code())?;
-        let n = int("the order of A", a.order())?;
-        let count = pointers("A", a.matrix().batch_size())?;
-        let asked = format!("A {n} x {n}");
+        let (order, count) = (a.order(), pointers("A", a.matrix().batch_size())?);
+        let wide = count == 0 && self.wide(&[order, a.matrix().leading_dimension()]);
+        let asked = move || format!("A {order} x {order}");
         let mut operands = Operands::on(self.stream());
         let a = operands.matrix_mut("A", a.into_matrix())?;
+        if wide {
+            let (n, kind) = (long("the order of A", order)?, kind::<T>());
+            let a = Typed(kind, a);
+            let plan = Plan { wide, unit: 1, ..plan::<T, _>("potrf", <f32 as Xpotrf>::pair(), not_positive, asked) };
+            let size = |lwork, parameters| raw::xpotrf_size(parameters, uplo, n, a, kind, lwork, on_host(lwork));
+            return self.run(operands, plan, size, |w| {
+                raw::xpotrf(w.parameters, uplo, n, a, kind, w.pointer, w.len, w.host, w.host_len, w.info)
+            });
+        }
+        let n = int("the order of A", order)?;
         if count == 0 {
-            let plan = plan::<T>("potrf", <T as Potrf>::pair(), not_positive, asked);
+            let plan = plan::<T, _>("potrf", <T as Potrf>::pair(), not_positive, asked);
             let size = |lwork, _| raw::potrf_size(uplo, n, a, lwork);
             return self.run(operands, plan, size, |w| raw::potrf(uplo, n, a, w.pointer, w.len(), w.info));
         }
         let members = int("the members of the batch", count)?;
-        let plan = Plan { members: count, ..plan::<T>("potrf", <T as PotrfBatched>::pair(), not_positive, asked) };
+        let plan = Plan { members: count, ..plan::<T, _>("potrf", <T as PotrfBatched>::pair(), not_positive, asked) };
         let size = |lwork, _| raw::potrf_batched_size(uplo, n, a, lwork, members);
         self.run(operands, plan, size, |w| raw::potrf_batched(uplo, n, a, w.pointer, w.len(), w.info, members))
     }
@@ -111,16 +146,16 @@ impl Solver {
         if count != 0 {
             fits("the columns of B in a batch", b.cols(), 1, "all that the library has")?;
         }
-        let asked = format!("A {n} x {n}, B {n} x {nrhs}");
+        let asked = move || format!("A {n} x {n}, B {n} x {nrhs}");
         let mut operands = Operands::on(self.stream());
         let (a, b) = (operands.matrix("A", a.matrix())?, operands.matrix_mut("B", b)?);
         if count == 0 {
-            let plan = plan::<T>("potrs", <T as Potrs>::pair(), not_positive, asked);
+            let plan = plan::<T, _>("potrs", <T as Potrs>::pair(), not_positive, asked);
             let size = |lwork, _| raw::potrs_size(uplo, n, nrhs, a, b, lwork);
             return self.run(operands, plan, size, |w| raw::potrs(uplo, n, nrhs, a, b, w.pointer, w.len(), w.info));
         }
         let members = int("the members of the batch", count)?;
-        let plan = plan::<T>("potrs", <T as PotrsBatched>::pair(), not_positive, asked);
+        let plan = plan::<T, _>("potrs", <T as PotrsBatched>::pair(), not_positive, asked);
         let size = |lwork, _| raw::potrs_batched_size(uplo, n, nrhs, a, b, lwork, members);
         self.run(operands, plan, size, |w| raw::potrs_batched(uplo, n, nrhs, a, b, w.pointer, w.len(), w.info, members))
     }
@@ -136,18 +171,24 @@ impl Solver {
         let n = int("the order of A", a.order())?;
         let mut operands = Operands::on(self.stream());
         let a = operands.matrix_mut("A", a.into_matrix())?;
-        let plan = plan::<T>("potri", T::pair(), singular, format!("A {n} x {n}"));
+        let plan = plan::<T, _>("potri", T::pair(), singular, move || format!("A {n} x {n}"));
         let size = |lwork, _| raw::potri_size(uplo, n, a, lwork);
         self.run(operands, plan, size, |w| raw::potri(uplo, n, a, w.pointer, w.len(), w.info))
     }
 
     /// P A = L U: the factorisation with row exchanges, of a matrix of any shape. A becomes L without its ones, and U.
+    /// With [`Pivots<i64>`](Pivots::new_64), sizes have 64 bits: ROCm 6.2 and newer.
     ///
     /// # Errors
     /// [`CallError::Invalid`] for pivots of another shape, a row-major A, or a batch. The outcome is [`Cause::Singular`] if U has a zero on its
     /// diagonal; the factors are right all the same.
     #[doc(alias("hipsolverSgetrf", "hipsolverDgetrf", "hipsolverCgetrf", "hipsolverZgetrf", "cusolverDnSgetrf"))]
-    pub fn getrf<'a, T: Getrf>(&self, a: impl Into<MatrixMut<'a, T>>, pivots: &'a mut Pivots) -> Result<Outcome<'_>> {
+    #[doc(alias("hipsolverDnXgetrf", "cusolverDnXgetrf"))]
+    pub fn getrf<'a, T: Getrf, I: PivotIndex>(
+        &self,
+        a: impl Into<MatrixMut<'a, T>>,
+        pivots: &'a mut Pivots<I>,
+    ) -> Result<Outcome<'_>> {
         let a = a.into();
         as_stored("A", a.op(), T::COMPLEX)?;
         alone("A", a.batch_size())?;
@@ -156,12 +197,23 @@ impl Solver {
         if pivots.rows() < a.rows() {
             return Err(invalid("the rows of the pivots", pivots.rows().to_string(), format!("at least {}", a.rows())));
         }
-        let (m, n) = (int("the rows of A", a.rows())?, int("the columns of A", a.cols())?);
+        let (rows, cols) = (a.rows(), a.cols());
+        let asked = move || format!("A {rows} x {cols}");
         let mut operands = Operands::on(self.stream());
         let a = operands.matrix_mut("A", a)?;
         // SAFETY: the library writes numbers of rows of A there.
         let pivots = operands.slice_mut("the pivots", unsafe { pivots.as_slice_mut() })?;
-        let plan = plan::<T>("getrf", T::pair(), singular, format!("A {m} x {n}"));
+        if I::WIDE {
+            let (m, n, kind) = (long("the rows of A", rows)?, long("the columns of A", cols)?, kind::<T>());
+            let a = Typed(kind, a);
+            let plan = Plan { wide: true, unit: 1, ..plan::<T, _>("getrf", <f32 as Xgetrf>::pair(), singular, asked) };
+            let size = |lwork, parameters| raw::xgetrf_size(parameters, m, n, a, kind, lwork, on_host(lwork));
+            return self.run(operands, plan, size, |w| {
+                raw::xgetrf(w.parameters, m, n, a, pivots, kind, w.pointer, w.len, w.host, w.host_len, w.info)
+            });
+        }
+        let (m, n) = (int("the rows of A", rows)?, int("the columns of A", cols)?);
+        let plan = plan::<T, _>("getrf", T::pair(), singular, asked);
         let size = |lwork, _| raw::getrf_size(m, n, a, lwork);
         self.run(operands, plan, size, |w| raw::getrf(m, n, a, w.pointer, w.len(), pivots, w.info))
     }
@@ -171,10 +223,11 @@ impl Solver {
     /// # Errors
     /// [`CallError::Invalid`] if the shapes do not fit, B is row-major, or for batches.
     #[doc(alias("hipsolverSgetrs", "hipsolverDgetrs", "hipsolverCgetrs", "hipsolverZgetrs", "cusolverDnSgetrs"))]
-    pub fn getrs<'a, T: Getrs>(
+    #[doc(alias("hipsolverDnXgetrs", "cusolverDnXgetrs"))]
+    pub fn getrs<'a, T: Getrs, I: PivotIndex>(
         &self,
         a: impl Into<MatrixRef<'a, T>>,
-        pivots: &'a Pivots,
+        pivots: &'a Pivots<I>,
         b: impl Into<MatrixMut<'a, T>>,
     ) -> Result<Outcome<'_>> {
         let (a, b) = (a.into(), b.into());
@@ -187,20 +240,37 @@ impl Solver {
         fits("the pivots", pivots.len(), a.rows(), "the order of A")?;
         fits("the rows of the pivots", pivots.rows(), a.rows(), "the order of A")?;
         let op = a.op().code::<T>("A")?;
-        let (n, nrhs) = (int("the order of A", a.rows())?, int("the columns of B", b.cols())?);
+        let (order, cols) = (a.rows(), b.cols());
+        let asked = move || format!("A {order} x {order}, B {order} x {cols}");
         let mut operands = Operands::on(self.stream());
         let (a, b) = (operands.matrix("A", &a)?, operands.matrix_mut("B", b)?);
         let pivots = operands.slice("the pivots", pivots.as_slice())?.cast_mut();
-        let plan = plan::<T>("getrs", T::pair(), singular, format!("A {n} x {n}, B {n} x {nrhs}"));
+        if I::WIDE {
+            let (n, nrhs, kind) = (long("the order of A", order)?, long("the columns of B", cols)?, kind::<T>());
+            let (a, b) = (Typed(kind, a), Typed(kind, b));
+            // The library allocates its workspace itself.
+            let waits = true;
+            let plan = Plan { wide: true, waits, ..plan::<T, _>("getrs", <f32 as Xgetrs>::pair(), singular, asked) };
+            return self.run(
+                operands,
+                plan,
+                |_, _| raw::xgetrs_size(),
+                |w| raw::xgetrs(w.parameters, op, n, nrhs, a, pivots, b, w.info),
+            );
+        }
+        let (n, nrhs) = (int("the order of A", order)?, int("the columns of B", cols)?);
+        let plan = plan::<T, _>("getrs", T::pair(), singular, asked);
         let size = |lwork, _| raw::getrs_size(op, n, nrhs, a, pivots, b, lwork);
         self.run(operands, plan, size, |w| raw::getrs(op, n, nrhs, a, pivots, b, w.pointer, w.len(), w.info))
     }
 
-    /// A = Q R. A becomes R above its diagonal, and below it with `tau` what Q is made of.
+    /// A = Q R. A becomes R above its diagonal, and below it with `tau` what Q is made of. A with 2³¹ rows or more, or such a leading dimension,
+    /// needs ROCm 6.3.
     ///
     /// # Errors
     /// [`CallError::Invalid`] unless `tau` has as many elements as the smaller side of A, side by side; for a row-major A, and for a batch.
     #[doc(alias("hipsolverSgeqrf", "hipsolverDgeqrf", "hipsolverCgeqrf", "hipsolverZgeqrf", "cusolverDnSgeqrf"))]
+    #[doc(alias("hipsolverDnXgeqrf", "cusolverDnXgeqrf"))]
     pub fn geqrf<'a, T: Geqrf>(
         &self,
         a: impl Into<MatrixMut<'a, T>>,
@@ -211,10 +281,22 @@ impl Solver {
         alone("A", a.batch_size())?;
         alone("tau", tau.batch_size())?;
         side_by_side(tau.len(), tau.increment(), a.rows().min(a.cols()))?;
-        let (m, n) = (int("the rows of A", a.rows())?, int("the columns of A", a.cols())?);
+        let (rows, cols) = (a.rows(), a.cols());
+        let wide = self.wide(&[rows, cols, a.leading_dimension()]);
+        let asked = move || format!("A {rows} x {cols}");
         let mut operands = Operands::on(self.stream());
-        let (a, tau) = (operands.matrix_mut("A", a)?, operands.vector_mut("tau", tau)?.pointer);
-        let plan = plan::<T>("geqrf", T::pair(), singular, format!("A {m} x {n}"));
+        let (a, tau) = (operands.matrix_mut("A", a)?, operands.vector_mut("tau", tau)?);
+        if wide {
+            let (m, n, kind) = (long("the rows of A", rows)?, long("the columns of A", cols)?, kind::<T>());
+            let (a, tau) = (Typed(kind, a), Typed(kind, tau));
+            let plan = Plan { wide, unit: 1, ..plan::<T, _>("geqrf", <f32 as Xgeqrf>::pair(), singular, asked) };
+            let size = |lwork, parameters| raw::xgeqrf_size(parameters, m, n, a, tau, kind, lwork, on_host(lwork));
+            return self.run(operands, plan, size, |w| {
+                raw::xgeqrf(w.parameters, m, n, a, tau, kind, w.pointer, w.len, w.host, w.host_len, w.info)
+            });
+        }
+        let (m, n, tau) = (int("the rows of A", rows)?, int("the columns of A", cols)?, tau.pointer);
+        let plan = plan::<T, _>("geqrf", T::pair(), singular, asked);
         let size = |lwork, _| raw::geqrf_size(m, n, a, lwork);
         self.run(operands, plan, size, |w| raw::geqrf(m, n, a, tau, w.pointer, w.len(), w.info))
     }
@@ -241,7 +323,7 @@ impl Solver {
         let (m, n, k) = (int("the rows of A", a.rows())?, int("the columns of A", a.cols())?, int("tau", tau.len())?);
         let mut operands = Operands::on(self.stream());
         let (a, tau) = (operands.matrix_mut("A", a)?, operands.vector("tau", &tau)?.pointer);
-        let plan = plan::<T>("orgqr", T::pair(), singular, format!("A {m} x {n}, {k} reflections"));
+        let plan = plan::<T, _>("orgqr", T::pair(), singular, move || format!("A {m} x {n}, {k} reflections"));
         let size = |lwork, _| raw::orgqr_size(m, n, k, a, tau, lwork);
         self.run(operands, plan, size, |w| raw::orgqr(m, n, k, a, tau, w.pointer, w.len(), w.info))
     }
@@ -279,7 +361,7 @@ impl Solver {
         let mut operands = Operands::on(self.stream());
         let (a, tau) = (operands.matrix("A", &a)?, operands.vector("tau", &tau)?.pointer);
         let c = operands.matrix_mut("C", c)?;
-        let plan = plan::<T>("ormqr", T::pair(), singular, format!("C {m} x {n}, {k} reflections"));
+        let plan = plan::<T, _>("ormqr", T::pair(), singular, move || format!("C {m} x {n}, {k} reflections"));
         let size = |lwork, _| raw::ormqr_size(side, op, m, n, k, a, tau, c, lwork);
         self.run(operands, plan, size, |w| raw::ormqr(side, op, m, n, k, a, tau, c, w.pointer, w.len(), w.info))
     }
@@ -319,7 +401,7 @@ impl Solver {
         let plan = Plan {
             waits: true,
             unit: 1,
-            ..plan::<T>("gels", T::pair(), singular, format!("A {m} x {n}, B {m} x {nrhs}"))
+            ..plan::<T, _>("gels", T::pair(), singular, move || format!("A {m} x {n}, B {m} x {nrhs}"))
         };
         let mut iterations = 0_i32;
         let iterations = (&raw mut iterations).cast();

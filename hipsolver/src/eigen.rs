@@ -1,6 +1,7 @@
 //! Eigenvalues and singular values.
 
-use std::ffi::c_schar;
+use std::ffi::{c_schar, c_void};
+use std::ops::Range;
 use std::ptr;
 
 use hip_linalg::{Batch, Lowered, MatrixMut, Op, Operands, Scalar, TriangleMut, VectorMut};
@@ -27,6 +28,50 @@ impl EigenProblem {
             Self::AxLambdaBx => 211,
             Self::AbxLambdaX => 212,
             Self::BaxLambdaX => 213,
+        }
+    }
+}
+
+/// Which eigenvalues [`Solver::syevdx`] and [`Solver::sygvdx`] compute.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EigenRange<R> {
+    /// All.
+    All,
+    /// Those above the first number, up to and with the second.
+    Between(R, R),
+    /// Those with these indices, counted from 0, in ascending order.
+    Indices(Range<usize>),
+}
+
+/// A range as C has it.
+struct Bounds<R> {
+    kind: u32,
+    above: R,
+    up_to: R,
+    first: i32,
+    last: i32,
+}
+
+impl<R: Scalar + PartialOrd> EigenRange<R> {
+    fn bounds(self, order: usize) -> Result<Bounds<R>> {
+        let all = Bounds { kind: 221, above: R::ZERO, up_to: R::ZERO, first: 1, last: int("the order of A", order)? };
+        match self {
+            // Of an empty matrix, no range has any.
+            _ if order == 0 => Ok(all),
+            Self::All => Ok(all),
+            Self::Between(above, up_to) if above < up_to => Ok(Bounds { kind: 222, above, up_to, ..all }),
+            Self::Between(above, up_to) => {
+                let found = format!("above {above:?}, up to {up_to:?}");
+                Err(invalid("the range of eigenvalues", found, "numbers, the first below the second"))
+            }
+            Self::Indices(range) if range.start < range.end && range.end <= order => {
+                let (first, last) = (int("an index", range.start + 1)?, int("an index", range.end)?);
+                Ok(Bounds { kind: 223, first, last, ..all })
+            }
+            Self::Indices(range) => {
+                let allowed = format!("at least one, and within 0..{order}");
+                Err(invalid("the indices of eigenvalues", format!("{range:?}"), allowed))
+            }
         }
     }
 }
@@ -99,9 +144,57 @@ impl Solver {
         let mut operands = Operands::on(self.stream());
         let a = operands.matrix_mut("A", a.into_matrix())?;
         let w = operands.vector_mut("the eigenvalues", w)?.pointer;
-        let plan = Plan { waits: true, ..plan::<T>("syevd", T::pair(), not_converged, format!("A {n} x {n}")) };
+        let plan =
+            Plan { waits: true, ..plan::<T, _>("syevd", T::pair(), not_converged, move || format!("A {n} x {n}")) };
         let size = |lwork, _| raw::syevd_size(vectors, uplo, n, a, w, lwork);
         self.run(operands, plan, size, |work| raw::syevd(vectors, uplo, n, a, w, work.pointer, work.len(), work.info))
+    }
+
+    /// As [`syevd`](Self::syevd), for a part of the eigenvalues. Returns how many there are: so many are the first in `eigenvalues`, and so many
+    /// columns of A are eigenvectors. There is room for as many values as A has rows. It waits. ROCm 6.2 and newer.
+    ///
+    /// # Errors
+    /// As [`syevd`](Self::syevd); [`CallError::Invalid`](crate::CallError::Invalid) for an empty range.
+    #[doc(alias("hipsolverSsyevdx", "hipsolverDsyevdx", "hipsolverCheevdx", "hipsolverZheevdx", "cusolverDnSsyevdx"))]
+    pub fn syevdx<'a, T: Syevdx<Real: PartialOrd>>(
+        &self,
+        vectors: bool,
+        range: EigenRange<T::Real>,
+        a: TriangleMut<'a, T>,
+        eigenvalues: impl Into<VectorMut<'a, T::Real>>,
+    ) -> Result<(usize, Outcome<'_>)> {
+        let w = eigenvalues.into();
+        let uplo = triangle("A", &a, vectors)?;
+        alone("A", a.matrix().batch_size())?;
+        alone("the eigenvalues", w.batch_size())?;
+        values(&w, a.order())?;
+        let Bounds { kind, above, up_to, first, last } = range.bounds(a.order())?;
+        let (n, vectors) = (int("the order of A", a.order())?, mode(vectors));
+        let mut operands = Operands::on(self.stream());
+        let a = operands.matrix_mut("A", a.into_matrix())?;
+        let w = operands.vector_mut("the eigenvalues", w)?.pointer;
+        if n == 0 {
+            return Ok((0, self.nothing("syevdx", not_converged)));
+        }
+        let asked = move || format!("A {n} x {n}");
+        let plan = Plan { waits: true, ..plan::<T, _>("syevdx", T::pair(), not_converged, asked) };
+        self.counted(|found| {
+            let size =
+                |lwork, _| raw::syevdx_size(vectors, kind, uplo, n, a, above, up_to, first, last, found, w, lwork);
+            self.run(operands, plan, size, |work| {
+                let (memory, len) = (work.pointer, work.len());
+                raw::syevdx(vectors, kind, uplo, n, a, above, up_to, first, last, found, w, memory, len, work.info)
+            })
+        })
+    }
+
+    /// Makes a call that writes a number to the host: how many eigenvalues there are.
+    fn counted<'s>(&'s self, call: impl FnOnce(*mut c_void) -> Result<Outcome<'s>>) -> Result<(usize, Outcome<'s>)> {
+        let mut found = 0_i32;
+        let outcome = call((&raw mut found).cast());
+        // The copy to the host may be queued, also by a call that failed.
+        self.stream().synchronize()?;
+        Ok((usize::try_from(found).unwrap_or(0), outcome?))
     }
 
     /// As [`syevd`](Self::syevd), by Jacobi's method. A strided batch without gaps, with a strided batch of eigenvalues without gaps, is computed in one
@@ -126,13 +219,14 @@ impl Solver {
         let count = dense_batch("A", a.matrix().batch_size(), a.matrix().stride(), ld, a.order())?;
         let of_values = dense_batch("the eigenvalues", w.batch_size(), w.stride(), a.order(), 1)?;
         fits("the members of the eigenvalues", of_values, count, "as A")?;
-        let asked = format!("A {n} x {n}");
+        let asked = move || format!("A {n} x {n}");
         let mut operands = Operands::on(self.stream());
         let a = operands.matrix_mut("A", a.into_matrix())?;
         let w = operands.vector_mut("the eigenvalues", w)?.pointer;
         let jacobi = Some((jacobi, false));
         if count == 0 {
-            let plan = Plan { waits: true, jacobi, ..plan::<T>("syevj", <T as Syevj>::pair(), not_converged, asked) };
+            let plan =
+                Plan { waits: true, jacobi, ..plan::<T, _>("syevj", <T as Syevj>::pair(), not_converged, asked) };
             let size = |lwork, parameters| raw::syevj_size(vectors, uplo, n, a, w, lwork, parameters);
             return self.run(operands, plan, size, |work| {
                 raw::syevj(vectors, uplo, n, a, w, work.pointer, work.len(), work.info, work.parameters)
@@ -140,7 +234,7 @@ impl Solver {
         }
         let members = int("the members of the batch", count)?;
         let pair = <T as SyevjBatched>::pair();
-        let plan = Plan { waits: true, jacobi, members: count, ..plan::<T>("syevj", pair, not_converged, asked) };
+        let plan = Plan { waits: true, jacobi, members: count, ..plan::<T, _>("syevj", pair, not_converged, asked) };
         let size = |lwork, parameters| raw::syevj_batched_size(vectors, uplo, n, a, w, lwork, parameters, members);
         self.run(operands, plan, size, |work| {
             raw::syevj_batched(vectors, uplo, n, a, w, work.pointer, work.len(), work.info, work.parameters, members)
@@ -169,13 +263,58 @@ impl Solver {
         let mut operands = Operands::on(self.stream());
         let (a, b) = (operands.matrix_mut("A", a.into_matrix())?, operands.matrix_mut("B", b.into_matrix())?);
         let w = operands.vector_mut("the eigenvalues", w)?.pointer;
-        let plan = Plan { waits: true, ..plan::<T>("sygvd", T::pair(), not_converged, format!("A and B {n} x {n}")) };
+        let plan = Plan {
+            waits: true,
+            ..plan::<T, _>("sygvd", T::pair(), not_converged, move || format!("A and B {n} x {n}"))
+        };
         let size = |lwork, _| raw::sygvd_size(kind, vectors, uplo, n, a, b, w, lwork);
         let outcome = self.run(operands, plan, size, |work| {
             raw::sygvd(kind, vectors, uplo, n, a, b, w, work.pointer, work.len(), work.info)
         })?;
         // Above the order of the matrix, info is about B.
         Ok(outcome.beyond(n.unsigned_abs() as usize, not_positive))
+    }
+
+    /// As [`sygvd`](Self::sygvd), for a part of the eigenvalues, as [`syevdx`](Self::syevdx).
+    ///
+    /// # Errors
+    /// As [`sygvd`](Self::sygvd) and [`syevdx`](Self::syevdx).
+    #[doc(alias("hipsolverSsygvdx", "hipsolverDsygvdx", "hipsolverChegvdx", "hipsolverZhegvdx", "cusolverDnSsygvdx"))]
+    pub fn sygvdx<'a, T: Sygvdx<Real: PartialOrd>>(
+        &self,
+        problem: EigenProblem,
+        vectors: bool,
+        range: EigenRange<T::Real>,
+        a: TriangleMut<'a, T>,
+        b: TriangleMut<'a, T>,
+        eigenvalues: impl Into<VectorMut<'a, T::Real>>,
+    ) -> Result<(usize, Outcome<'_>)> {
+        let w = eigenvalues.into();
+        let uplo = pair_of_triangles(&a, &b)?;
+        alone("the eigenvalues", w.batch_size())?;
+        values(&w, a.order())?;
+        let Bounds { kind, above, up_to, first, last } = range.bounds(a.order())?;
+        let (n, vectors, problem) = (int("the order of A", a.order())?, mode(vectors), problem.code());
+        let mut operands = Operands::on(self.stream());
+        let (a, b) = (operands.matrix_mut("A", a.into_matrix())?, operands.matrix_mut("B", b.into_matrix())?);
+        let w = operands.vector_mut("the eigenvalues", w)?.pointer;
+        if n == 0 {
+            return Ok((0, self.nothing("sygvdx", not_converged)));
+        }
+        let asked = move || format!("A and B {n} x {n}");
+        let plan = Plan { waits: true, ..plan::<T, _>("sygvdx", T::pair(), not_converged, asked) };
+        let (found, outcome) = self.counted(|found| {
+            let size = |lwork, _| {
+                raw::sygvdx_size(problem, vectors, kind, uplo, n, a, b, above, up_to, first, last, found, w, lwork)
+            };
+            self.run(operands, plan, size, |work| {
+                let (memory, len, info) = (work.pointer, work.len(), work.info);
+                raw::sygvdx(
+                    problem, vectors, kind, uplo, n, a, b, above, up_to, first, last, found, w, memory, len, info,
+                )
+            })
+        })?;
+        Ok((found, outcome.beyond(n.unsigned_abs() as usize, not_positive)))
     }
 
     /// As [`sygvd`](Self::sygvd), by Jacobi's method.
@@ -200,8 +339,11 @@ impl Solver {
         let (a, b) = (operands.matrix_mut("A", a.into_matrix())?, operands.matrix_mut("B", b.into_matrix())?);
         let w = operands.vector_mut("the eigenvalues", w)?.pointer;
         let jacobi = Some((jacobi, false));
-        let plan =
-            Plan { waits: true, jacobi, ..plan::<T>("sygvj", T::pair(), not_converged, format!("A and B {n} x {n}")) };
+        let plan = Plan {
+            waits: true,
+            jacobi,
+            ..plan::<T, _>("sygvj", T::pair(), not_converged, move || format!("A and B {n} x {n}"))
+        };
         let size = |lwork, parameters| raw::sygvj_size(kind, vectors, uplo, n, a, b, w, lwork, parameters);
         let outcome = self.run(operands, plan, size, |work| {
             raw::sygvj(kind, vectors, uplo, n, a, b, w, work.pointer, work.len(), work.info, work.parameters)
@@ -238,7 +380,8 @@ impl Solver {
         let s = operands.vector_mut("the singular values", s)?.pointer;
         let u = u.map_or(Ok(NONE), |u| operands.matrix_mut("U", u))?;
         let vt = vt.map_or(Ok(NONE), |vt| operands.matrix_mut("Vt", vt))?;
-        let plan = Plan { waits: true, ..plan::<T>("gesvd", T::pair(), not_converged, format!("A {m} x {n}")) };
+        let plan =
+            Plan { waits: true, ..plan::<T, _>("gesvd", T::pair(), not_converged, move || format!("A {m} x {n}")) };
         let size = |lwork, _| raw::gesvd_size(jobu, jobv, m, n, lwork);
         self.run(operands, plan, size, |work| {
             let no_superdiagonal = ptr::null_mut();
@@ -284,8 +427,11 @@ impl Solver {
             None => (Lowered { step: m.max(1).into(), ..NONE }, Lowered { step: n.max(1).into(), ..NONE }),
         };
         let jacobi = Some((jacobi, true));
-        let plan =
-            Plan { waits: true, jacobi, ..plan::<T>("gesvdj", T::pair(), not_converged, format!("A {m} x {n}")) };
+        let plan = Plan {
+            waits: true,
+            jacobi,
+            ..plan::<T, _>("gesvdj", T::pair(), not_converged, move || format!("A {m} x {n}"))
+        };
         let size = |lwork, parameters| raw::gesvdj_size(mode, economy, m, n, a, s, u, v, lwork, parameters);
         self.run(operands, plan, size, |work| {
             raw::gesvdj(mode, economy, m, n, a, s, u, v, work.pointer, work.len(), work.info, work.parameters)
@@ -339,12 +485,94 @@ impl Solver {
             None => (Lowered { step: m.max(1).into(), ..NONE }, Lowered { step: n.max(1).into(), ..NONE }),
         };
         let jacobi = Some((jacobi, true));
-        let asked = format!("{count} matrices A of {m} x {n}");
-        let plan = Plan { waits: true, jacobi, members: count, ..plan::<T>("gesvdj", T::pair(), not_converged, asked) };
+        let asked = move || format!("{count} matrices A of {m} x {n}");
+        let plan =
+            Plan { waits: true, jacobi, members: count, ..plan::<T, _>("gesvdj", T::pair(), not_converged, asked) };
         let size = |lwork, parameters| raw::gesvdj_batched_size(mode, m, n, a, s, u, v, lwork, parameters, members);
         self.run(operands, plan, size, |work| {
             raw::gesvdj_batched(mode, m, n, a, s, u, v, work.pointer, work.len(), work.info, work.parameters, members)
         })
+    }
+
+    /// The largest singular values of each member of a strided batch, in descending order: as many as each member of `s` has room for. With
+    /// `vectors`, so many columns of U and of **V**. A is overwritten. Members of each operand may be any distance apart. It waits.
+    ///
+    /// rocSOLVER may not find all of them: it leaves out some that are repeated, 0, or the only one of a row or column. Those that it has not
+    /// found are NaN, after the others, and their columns of U and V are as they were. [`gesvdj_batched`](Self::gesvdj_batched) finds all.
+    ///
+    /// # Errors
+    /// As [`gesvd`](Self::gesvd).
+    #[doc(alias("hipsolverDnSgesvdaStridedBatched", "hipsolverDnDgesvdaStridedBatched"))]
+    #[doc(alias("hipsolverDnCgesvdaStridedBatched", "hipsolverDnZgesvdaStridedBatched"))]
+    #[doc(alias("cusolverDnSgesvdaStridedBatched"))]
+    pub fn gesvda_batched<'a, T: GesvdaBatched>(
+        &self,
+        a: impl Into<MatrixMut<'a, T>>,
+        s: impl Into<VectorMut<'a, T::Real>>,
+        vectors: Option<(MatrixMut<'a, T>, MatrixMut<'a, T>)>,
+    ) -> Result<Outcome<'_>> {
+        let (a, s) = (a.into(), s.into());
+        let (rows, cols, largest) = (a.rows(), a.cols(), s.len());
+        as_stored("A", a.op(), T::COMPLEX)?;
+        let members = |what, batch| match batch {
+            Batch::Strided(count) => Ok(count),
+            other => Err(invalid(what, format!("{other:?}"), "a strided batch")),
+        };
+        let count = members("A", a.batch_size())?;
+        fits("the members of the singular values", members("the singular values", s.batch_size())?, count, "as A")?;
+        values(&s, largest)?;
+        if largest > rows.min(cols) {
+            let allowed = format!("at most {}, the smaller side of A", rows.min(cols));
+            return Err(invalid("the number of singular values", largest.to_string(), allowed));
+        }
+        if let Some((u, v)) = &vectors {
+            for (what, x, side) in [("U", u, rows), ("V", v, cols)] {
+                as_stored(what, x.op(), T::COMPLEX)?;
+                fits("the rows of U or V", x.rows(), side, "as A")?;
+                fits("the columns of U or V", x.cols(), largest, "the singular values")?;
+                fits("the members of U or V", members(what, x.batch_size())?, count, "as A")?;
+            }
+        }
+        let (m, n) = (int("the rows of A", rows)?, int("the columns of A", cols)?);
+        let (rank, members) = (int("the singular values", largest)?, int("the members of the batch", count)?);
+        let mode = mode(vectors.is_some());
+        let mut operands = Operands::on(self.stream());
+        let a = operands.matrix_mut("A", a)?;
+        let s = operands.vector_mut("the singular values", s)?;
+        let (u, v) = match vectors {
+            Some((u, v)) => (operands.matrix_mut("U", u)?, operands.matrix_mut("V", v)?),
+            None => (Lowered { step: m.max(1).into(), ..NONE }, Lowered { step: n.max(1).into(), ..NONE }),
+        };
+        if largest == 0 || count == 0 {
+            let _ = operands.form()?;
+            return Ok(self.nothing("gesvda", not_converged));
+        }
+        // The library cuts numbers for each member off the workspace, and tells rocSOLVER the size before that.
+        let extra = count.saturating_mul(4 * (1 + rows.min(cols)));
+        let asked = move || format!("{count} matrices A of {m} x {n}, {rank} singular values");
+        let plan = plan::<T, _>("gesvda", T::pair(), not_converged, asked);
+        let plan = Plan { waits: true, members: count, extra, ..plan };
+        // AMD's library leaves them alone; NVIDIA's writes them.
+        let mut residuals = vec![0.0_f64; count];
+        let residuals = residuals.as_mut_ptr().cast();
+        let size = |lwork, _| raw::gesvda_size(mode, rank, m, n, a, s, u, v, lwork, members);
+        let bytes = size_of::<T::Real>();
+        let (pitch, width) = (s.stride as usize * bytes, largest * bytes);
+        let stream = self.stream().as_raw();
+        let outcome = self.run(operands, plan, size, |work| {
+            let (memory, len) = (work.pointer, work.len());
+            let call = raw::gesvda(mode, rank, m, n, a, s, u, v, memory, len, work.info, residuals, members);
+            move |function, handle| {
+                // Bytes of ones are NaN: how many it finds, the library keeps to itself.
+                // SAFETY: the memory of the values, which the call was given, on its stream.
+                match unsafe { hip::sys::hipMemset2DAsync(s.pointer, pitch, 0xff, width, count, stream) } {
+                    hip::sys::hipSuccess => call(function, handle),
+                    _ => raw::HIPSOLVER_STATUS_INTERNAL_ERROR,
+                }
+            }
+        });
+        self.stream().synchronize()?;
+        outcome
     }
 }
 

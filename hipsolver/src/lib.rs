@@ -47,26 +47,27 @@ mod solver;
 
 use std::fmt;
 
-pub use eigen::EigenProblem;
+pub use eigen::{EigenProblem, EigenRange};
 pub use hip_linalg::{
-    self as linalg, Batch, Matrix, MatrixBuffer, MatrixMut, MatrixRef, Pivots, Pointers, PointersMut, Scalar, Side,
-    Triangle, TriangleMut, TriangleRef, Uplo,
+    self as linalg, Batch, Matrix, MatrixBuffer, MatrixMut, MatrixRef, PivotIndex, Pivots, Pointers, PointersMut,
+    Scalar, Side, Triangle, TriangleMut, TriangleRef, Uplo,
 };
 pub use reductions::Factor;
-pub use solver::{Jacobi, Outcome, Solver};
+pub use solver::{Convergence, Jacobi, Outcome, Solver};
 
 /// One trait for each operation: the element types that have it.
 pub mod ops {
     pub use crate::raw::{
-        Gebrd, Gels, Geqrf, Gesv, Gesvd, Gesvdj, GesvdjBatched, Getrf, Getrs, Orgbr, Orgqr, Orgtr, Ormqr, Ormtr, Potrf,
-        PotrfBatched, Potri, Potrs, PotrsBatched, Syevd, Syevj, SyevjBatched, Sygvd, Sygvj, Sytrd, Sytrf,
+        Gebrd, Gels, Geqrf, Gesv, Gesvd, GesvdaBatched, Gesvdj, GesvdjBatched, Getrf, Getrs, Orgbr, Orgqr, Orgtr,
+        Ormqr, Ormtr, Potrf, PotrfBatched, Potri, Potrs, PotrsBatched, Syevd, Syevdx, Syevj, SyevjBatched, Sygvd,
+        Sygvdx, Sygvj, Sytrd, Sytrf,
     };
 }
 
 /// The table of C functions, for the tests and tools of this workspace; not part of the public interface.
 #[doc(hidden)]
 pub mod table {
-    pub use crate::raw::{ROUTINES, Routine};
+    pub use crate::raw::{FUNCTIONS, ROUTINES, Routine};
 }
 
 mod call_error {

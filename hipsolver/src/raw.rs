@@ -1,7 +1,9 @@
 //! The C functions: their names, the types that they are for, their parameters. All names of hipSOLVER that this crate calls are here.
 //!
 //! A routine is a pair: what tells the size of its workspace, and what works. Kinds of parameters: `int` (`int`), `size` (`size_t`), `flag` (an
-//! enum), `letter` (`signed char`), `ptr` (a pointer), `view` (a pointer and a leading dimension). The functions are looked up by name in what
+//! enum), `letter` (`signed char`), `ptr` (a pointer), `view` (a pointer and a leading dimension), `strided` (and a stride), `apart` (a pointer and
+//! a stride), `long` (`int64_t`), `real` (a number of the values' type), `typed` (the number of a type, a pointer, a leading dimension), `column`
+//! (the number of a type, a pointer). Without parameters, there is no question for the size. The functions are looked up by name in what
 //! [`hipsolver_sys`] has opened: their C ABI is the same in all releases. A test compares each declaration with the one in `hipsolver-sys`.
 
 use std::ffi::{c_schar, c_void};
@@ -13,8 +15,8 @@ use hip_linalg::{Lowered, Scalar};
 use num_complex::{Complex32, Complex64};
 
 pub(crate) use hipsolver_sys::{
-    BINDING, HIPSOLVER_STATUS_NOT_INITIALIZED, HIPSOLVER_STATUS_NOT_SUPPORTED, HIPSOLVER_STATUS_SUCCESS,
-    hipsolverStatus_t, load_error, symbol_error,
+    BINDING, HIPSOLVER_STATUS_INTERNAL_ERROR, HIPSOLVER_STATUS_NOT_INITIALIZED, HIPSOLVER_STATUS_NOT_SUPPORTED,
+    HIPSOLVER_STATUS_SUCCESS, hipsolverStatus_t, load_error, symbol_error,
 };
 
 type Handle = *mut c_void;
@@ -24,6 +26,8 @@ type Status = hipsolverStatus_t;
 pub struct Pair {
     pub(crate) size: Slot,
     pub(crate) work: Slot,
+    /// Whether there is such a question.
+    pub(crate) sized: bool,
     /// The names of both.
     pub names: [&'static str; 2],
 }
@@ -35,11 +39,43 @@ macro_rules! parameter {
     (letter) => { c_schar };
     (ptr) => { *mut c_void };
     (view) => { Lowered };
+    (strided) => { Lowered };
+    (apart) => { Lowered };
+    (long) => { i64 };
+    (real) => { R };
+    (typed) => { Typed };
+    (column) => { Typed };
 }
+
+/// The release that has the functions first.
+macro_rules! since {
+    () => {
+        "5.7"
+    };
+    ($release:literal) => {
+        $release
+    };
+}
+
+/// A matrix or vector beside the number of its type.
+#[derive(Clone, Copy)]
+pub(crate) struct Typed(pub(crate) u32, pub(crate) Lowered);
 
 macro_rules! invoke {
     ($f:ident $h:ident [$($t:ty,)*] [$($e:expr,)*] [$a:ident: view, $($rest:tt)*]) => {
         invoke!($f $h [$($t,)* *mut c_void, i32,] [$($e,)* $a.pointer, $a.step as i32,] [$($rest)*])
+    };
+    ($f:ident $h:ident [$($t:ty,)*] [$($e:expr,)*] [$a:ident: strided, $($rest:tt)*]) => {
+        invoke!($f $h [$($t,)* *mut c_void, i32, i64,] [$($e,)* $a.pointer, $a.step as i32, $a.stride,] [$($rest)*])
+    };
+    ($f:ident $h:ident [$($t:ty,)*] [$($e:expr,)*] [$a:ident: apart, $($rest:tt)*]) => {
+        invoke!($f $h [$($t,)* *mut c_void, i64,] [$($e,)* $a.pointer, $a.stride,] [$($rest)*])
+    };
+    ($f:ident $h:ident [$($t:ty,)*] [$($e:expr,)*] [$a:ident: typed, $($rest:tt)*]) => {
+        invoke!($f $h [$($t,)* u32, *mut c_void, i64,] [$($e,)* $a.0, $a.1.pointer, $a.1.step,] [$($rest)*])
+    };
+    ($f:ident $h:ident [$($t:ty,)*] [$($e:expr,)*] [$a:ident: column, $($rest:tt)*]) => {
+        invoke!($f $h [$($t,)* u32, *mut c_void,] [$($e,)* $a.0, $a.1.pointer,] [$($rest)*])
     };
     ($f:ident $h:ident [$($t:ty,)*] [$($e:expr,)*] [$a:ident: $kind:ident, $($rest:tt)*]) => {
         invoke!($f $h [$($t,)* parameter!($kind),] [$($e,)* $a,] [$($rest)*])
@@ -64,11 +100,18 @@ pub struct Routine {
 macro_rules! routines {
     ($(
         $(#[$doc:meta])*
-        $trait:ident $size:ident($($a:ident: $ak:ident),*) $work:ident($($b:ident: $bk:ident),*) { $($t:ty => $name:literal;)* }
+        $trait:ident $(<$r:ident>)? $size:ident($($a:ident: $ak:ident),*)
+        $work:ident($($b:ident: $bk:ident),*)
+        $(since $since:literal)? { $($t:ty => $name:literal;)* }
     )*) => {
         $(
             $(#[$doc])*
+            #[allow(unreachable_pub, reason = "those of functions for all types are in no bound")]
             pub trait $trait: Scalar {
+                #[doc(hidden)]
+                const SINCE: &'static str = since!($($since)?);
+                #[doc(hidden)]
+                const SIZED: bool = !stringify!($($a)*).is_empty();
                 #[doc(hidden)]
                 fn pair() -> &'static Pair;
             }
@@ -76,8 +119,9 @@ macro_rules! routines {
                 impl $trait for $t {
                     fn pair() -> &'static Pair {
                         static PAIR: Pair = Pair {
-                            size: Slot::new(concat!($name, "_bufferSize\0"), "5.7"),
-                            work: Slot::new(concat!($name, "\0"), "5.7"),
+                            size: Slot::new(concat!($name, "_bufferSize\0"), <$t as $trait>::SINCE),
+                            work: Slot::new(concat!($name, "\0"), <$t as $trait>::SINCE),
+                            sized: <$t as $trait>::SIZED,
                             names: [concat!($name, "_bufferSize"), $name],
                         };
                         &PAIR
@@ -88,14 +132,14 @@ macro_rules! routines {
             /// The question for the size, with these arguments.
             #[allow(clippy::too_many_arguments, reason = "the function is C's")]
             #[allow(clippy::cast_possible_truncation, reason = "sizes are checked to fit")]
-            pub(crate) fn $size($($a: parameter!($ak)),*) -> impl FnOnce(NonNull<c_void>, Handle) -> Status {
+            pub(crate) fn $size$(<$r: Copy>)?($($a: parameter!($ak)),*) -> impl FnOnce(NonNull<c_void>, Handle) -> Status {
                 move |function, handle| invoke!(function handle [] [] [$($a: $ak,)*])
             }
 
             /// The call, with these arguments.
             #[allow(clippy::too_many_arguments, reason = "the function is C's")]
             #[allow(clippy::cast_possible_truncation, reason = "sizes are checked to fit")]
-            pub(crate) fn $work($($b: parameter!($bk)),*) -> impl FnOnce(NonNull<c_void>, Handle) -> Status {
+            pub(crate) fn $work$(<$r: Copy>)?($($b: parameter!($bk)),*) -> impl FnOnce(NonNull<c_void>, Handle) -> Status {
                 move |function, handle| invoke!(function handle [] [] [$($b: $bk,)*])
             }
         )*
@@ -213,14 +257,43 @@ routines! {
     Sygvj sygvj_size(kind: flag, vectors: flag, uplo: flag, n: int, a: view, b: view, values: ptr, lwork: ptr, parameters: ptr)
         sygvj(kind: flag, vectors: flag, uplo: flag, n: int, a: view, b: view, values: ptr, work: ptr, lwork: int, info: ptr, parameters: ptr)
         { f32 => "hipsolverSsygvj"; f64 => "hipsolverDsygvj"; Complex32 => "hipsolverChegvj"; Complex64 => "hipsolverZhegvj"; }
+    /// Numbers that have a part of the eigenvalues of symmetric and Hermitian matrices.
+    Syevdx<R> syevdx_size(vectors: flag, range: flag, uplo: flag, n: int, a: view, vl: real, vu: real, il: int, iu: int, found: ptr, values: ptr, lwork: ptr)
+        syevdx(vectors: flag, range: flag, uplo: flag, n: int, a: view, vl: real, vu: real, il: int, iu: int, found: ptr, values: ptr, work: ptr, lwork: int, info: ptr)
+        since "6.2" { f32 => "hipsolverSsyevdx"; f64 => "hipsolverDsyevdx"; Complex32 => "hipsolverCheevdx"; Complex64 => "hipsolverZheevdx"; }
+    /// Numbers that have a part of the generalised eigenvalues of symmetric and Hermitian matrices.
+    Sygvdx<R> sygvdx_size(kind: flag, vectors: flag, range: flag, uplo: flag, n: int, a: view, b: view, vl: real, vu: real, il: int, iu: int, found: ptr, values: ptr, lwork: ptr)
+        sygvdx(kind: flag, vectors: flag, range: flag, uplo: flag, n: int, a: view, b: view, vl: real, vu: real, il: int, iu: int, found: ptr, values: ptr, work: ptr, lwork: int, info: ptr)
+        since "6.2" { f32 => "hipsolverSsygvdx"; f64 => "hipsolverDsygvdx"; Complex32 => "hipsolverChegvdx"; Complex64 => "hipsolverZhegvdx"; }
+    /// Numbers that have the largest singular values of batches.
+    GesvdaBatched gesvda_size(vectors: flag, rank: int, m: int, n: int, a: strided, s: apart, u: strided, v: strided, lwork: ptr, count: int)
+        gesvda(vectors: flag, rank: int, m: int, n: int, a: strided, s: apart, u: strided, v: strided, work: ptr, lwork: int, info: ptr, residuals: ptr, count: int)
+        { f32 => "hipsolverDnSgesvdaStridedBatched"; f64 => "hipsolverDnDgesvdaStridedBatched"; Complex32 => "hipsolverDnCgesvdaStridedBatched"; Complex64 => "hipsolverDnZgesvdaStridedBatched"; }
+    /// Cholesky factorisations with 64-bit sizes: of all types, by their numbers.
+    Xpotrf xpotrf_size(parameters: ptr, uplo: flag, n: long, a: typed, compute: flag, lwork: ptr, hostlwork: ptr)
+        xpotrf(parameters: ptr, uplo: flag, n: long, a: typed, compute: flag, work: ptr, lwork: size, host: ptr, hostlwork: size, info: ptr)
+        since "6.3" { f32 => "hipsolverDnXpotrf"; }
+    /// LU factorisations with 64-bit sizes and pivots, likewise.
+    Xgetrf xgetrf_size(parameters: ptr, m: long, n: long, a: typed, compute: flag, lwork: ptr, hostlwork: ptr)
+        xgetrf(parameters: ptr, m: long, n: long, a: typed, pivots: ptr, compute: flag, work: ptr, lwork: size, host: ptr, hostlwork: size, info: ptr)
+        since "6.2" { f32 => "hipsolverDnXgetrf"; }
+    /// Solves by LU factors with 64-bit sizes and pivots, likewise. The library asks for no workspace.
+    Xgetrs xgetrs_size()
+        xgetrs(parameters: ptr, op: flag, n: long, nrhs: long, a: typed, pivots: ptr, b: typed, info: ptr)
+        since "6.2" { f32 => "hipsolverDnXgetrs"; }
+    /// QR factorisations with 64-bit sizes, likewise.
+    Xgeqrf xgeqrf_size(parameters: ptr, m: long, n: long, a: typed, tau: column, compute: flag, lwork: ptr, hostlwork: ptr)
+        xgeqrf(parameters: ptr, m: long, n: long, a: typed, tau: column, compute: flag, work: ptr, lwork: size, host: ptr, hostlwork: size, info: ptr)
+        since "6.3" { f32 => "hipsolverDnXgeqrf"; }
 }
 
 macro_rules! functions {
-    ($(fn $name:ident($($parameter:ident: $type:ty),*);)*) => {$(
+    ($(fn $name:ident($($parameter:ident: $type:ty),* $(,)?) $(since $since:literal)?;)*) => {$(
         /// As in C.
         #[allow(non_snake_case, reason = "names are C's")]
+        #[allow(clippy::too_many_arguments, reason = "the function is C's")]
         pub(crate) unsafe fn $name($($parameter: $type),*) -> Status {
-            static SLOT: Slot = Slot::new(concat!(stringify!($name), "\0"), "5.7");
+            static SLOT: Slot = Slot::new(concat!(stringify!($name), "\0"), since!($($since)?));
             match SLOT.get(&BINDING) {
                 Ok(function) => {
                     // SAFETY: the library has it under this name, whose C signature is the one declared here.
@@ -231,7 +304,10 @@ macro_rules! functions {
                 Err(why) => hipsolver_sys::MissingValue::missing(why),
             }
         }
-    )*};
+    )*
+        /// Their names, and the types of their parameters.
+        pub static FUNCTIONS: &[(&str, &[&str])] = &[$((stringify!($name), &[$(stringify!($type)),*])),*];
+    };
 }
 
 functions! {
@@ -248,4 +324,12 @@ functions! {
     fn hipsolverXgesvdjSetTolerance(info: *mut c_void, tolerance: f64);
     fn hipsolverXgesvdjSetMaxSweeps(info: *mut c_void, sweeps: i32);
     fn hipsolverXgesvdjSetSortEig(info: *mut c_void, sort: i32);
+    fn hipsolverXsyevjGetResidual(handle: Handle, info: *mut c_void, residual: *mut f64);
+    fn hipsolverXsyevjGetSweeps(handle: Handle, info: *mut c_void, sweeps: *mut i32);
+    fn hipsolverXgesvdjGetResidual(handle: Handle, info: *mut c_void, residual: *mut f64);
+    fn hipsolverXgesvdjGetSweeps(handle: Handle, info: *mut c_void, sweeps: *mut i32);
+    fn hipsolverGetDeterministicMode(handle: Handle, mode: *mut u32) since "6.3";
+    fn hipsolverSetDeterministicMode(handle: Handle, mode: u32) since "6.3";
+    fn hipsolverDnCreateParams(parameters: *mut *mut c_void) since "6.2";
+    fn hipsolverDnDestroyParams(parameters: *mut c_void) since "6.2";
 }

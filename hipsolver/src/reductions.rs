@@ -57,8 +57,8 @@ impl Solver {
         let x = operands.matrix_mut("X", x)?;
         // SAFETY: the library writes numbers of rows of A there.
         let pivots = operands.slice_mut("the pivots", unsafe { pivots.as_slice_mut() })?;
-        let asked = format!("A {n} x {n}, B {n} x {nrhs}");
-        let plan = Plan { waits: true, unit: 1, ..plan::<T>("gesv", T::pair(), singular, asked) };
+        let asked = move || format!("A {n} x {n}, B {n} x {nrhs}");
+        let plan = Plan { waits: true, unit: 1, ..plan::<T, _>("gesv", T::pair(), singular, asked) };
         let mut iterations = 0_i32;
         let iterations = (&raw mut iterations).cast();
         let size = |lwork, _| raw::gesv_size(n, nrhs, a, pivots, b, x, lwork);
@@ -89,7 +89,7 @@ impl Solver {
         let a = operands.matrix_mut("A", a.into_matrix())?;
         let (d, e) = (operands.vector_mut("d", d)?.pointer, operands.vector_mut("e", e)?.pointer);
         let tau = operands.vector_mut("tau", tau)?.pointer;
-        let plan = plan::<T>("sytrd", T::pair(), singular, format!("A {n} x {n}"));
+        let plan = plan::<T, _>("sytrd", T::pair(), singular, move || format!("A {n} x {n}"));
         let size = |lwork, _| raw::sytrd_size(uplo, n, a, d, e, tau, lwork);
         self.run(operands, plan, size, |w| raw::sytrd(uplo, n, a, d, e, tau, w.pointer, w.len(), w.info))
     }
@@ -107,7 +107,7 @@ impl Solver {
         let (n, uplo) = (int("the order of A", a.order())?, a.stored().code());
         let mut operands = Operands::on(self.stream());
         let (a, tau) = (operands.matrix_mut("A", a.into_matrix())?, operands.vector("tau", &tau)?.pointer);
-        let plan = plan::<T>("orgtr", T::pair(), singular, format!("A {n} x {n}"));
+        let plan = plan::<T, _>("orgtr", T::pair(), singular, move || format!("A {n} x {n}"));
         let size = |lwork, _| raw::orgtr_size(uplo, n, a, tau, lwork);
         self.run(operands, plan, size, |w| raw::orgtr(uplo, n, a, tau, w.pointer, w.len(), w.info))
     }
@@ -142,7 +142,7 @@ impl Solver {
         let mut operands = Operands::on(self.stream());
         let (a, tau) = (operands.matrix("A", a.matrix())?, operands.vector("tau", &tau)?.pointer);
         let c = operands.matrix_mut("C", c)?;
-        let plan = plan::<T>("ormtr", T::pair(), singular, format!("C {m} x {n}"));
+        let plan = plan::<T, _>("ormtr", T::pair(), singular, move || format!("C {m} x {n}"));
         let size = |lwork, _| raw::ormtr_size(side, uplo, op, m, n, a, tau, c, lwork);
         self.run(operands, plan, size, |w| raw::ormtr(side, uplo, op, m, n, a, tau, c, w.pointer, w.len(), w.info))
     }
@@ -175,7 +175,7 @@ impl Solver {
         let a = operands.matrix_mut("A", a)?;
         let (d, e) = (operands.vector_mut("d", d)?.pointer, operands.vector_mut("e", e)?.pointer);
         let (tauq, taup) = (operands.vector_mut("tauq", tauq)?.pointer, operands.vector_mut("taup", taup)?.pointer);
-        let plan = plan::<T>("gebrd", T::pair(), singular, format!("A {m} x {n}"));
+        let plan = plan::<T, _>("gebrd", T::pair(), singular, move || format!("A {m} x {n}"));
         let size = |lwork, _| raw::gebrd_size(m, n, lwork);
         self.run(operands, plan, size, |w| raw::gebrd(m, n, a, d, e, tauq, taup, w.pointer, w.len(), w.info))
     }
@@ -200,7 +200,7 @@ impl Solver {
         let side = if factor == Factor::Q { Side::Left } else { Side::Right }.code();
         let mut operands = Operands::on(self.stream());
         let (a, tau) = (operands.matrix_mut("A", a)?, operands.vector("tau", &tau)?.pointer);
-        let plan = plan::<T>("orgbr", T::pair(), singular, format!("A {n} x {n}"));
+        let plan = plan::<T, _>("orgbr", T::pair(), singular, move || format!("A {n} x {n}"));
         let size = |lwork, _| raw::orgbr_size(side, n, n, n, a, tau, lwork);
         self.run(operands, plan, size, |w| raw::orgbr(side, n, n, n, a, tau, w.pointer, w.len(), w.info))
     }
@@ -225,7 +225,7 @@ impl Solver {
         let mut operands = Operands::on(self.stream());
         let a = operands.matrix_mut("A", a.into_matrix())?;
         let pivots = operands.vector_mut("the pivots", pivots)?.pointer;
-        let plan = plan::<T>("sytrf", T::pair(), singular, format!("A {n} x {n}"));
+        let plan = plan::<T, _>("sytrf", T::pair(), singular, move || format!("A {n} x {n}"));
         let size = |lwork, _| raw::sytrf_size(n, a, lwork);
         self.run(operands, plan, size, |w| raw::sytrf(uplo, n, a, pivots, w.pointer, w.len(), w.info))
     }

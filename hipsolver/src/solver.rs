@@ -9,6 +9,7 @@ use hip::{DeviceBuffer, Stream};
 use hip_linalg::{Handle, Library, Operands};
 use hipsolver_sys::MissingValue;
 
+use crate::dense::invalid;
 use crate::raw::{self, BINDING, Pair, hipsolverStatus_t};
 use crate::{CallError, Cause, Error, Result, check};
 
@@ -58,6 +59,18 @@ impl Default for Jacobi {
     }
 }
 
+/// How Jacobi's method ended: of [`Outcome::convergence`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Convergence {
+    /// Passes over the matrix.
+    pub sweeps: u32,
+    /// The norm of what is left beside the diagonal.
+    pub residual: f64,
+}
+
+/// HIPSOLVER_DETERMINISTIC_RESULTS; the next number allows others.
+const DETERMINISTIC: u32 = 241;
+
 /// Memory that calls reuse.
 #[derive(Default)]
 struct Pool {
@@ -65,10 +78,12 @@ struct Pool {
     infos: Vec<DeviceBuffer<i32>>,
 }
 
-/// Parameters of Jacobi's method, which the library keeps device memory in.
+/// The library's objects for parameters. Those of Jacobi's method have device memory.
 struct Parameters {
     eigen: *mut c_void,
     singular: *mut c_void,
+    /// Of the functions with 64-bit sizes.
+    wide: *mut c_void,
 }
 
 // SAFETY: they are of no thread; who uses them holds the lock.
@@ -82,6 +97,7 @@ pub struct Solver {
     handle: Handle<HipSolver>,
     pool: Mutex<Pool>,
     parameters: Mutex<Parameters>,
+    always_wide: bool,
 }
 
 impl std::fmt::Debug for Solver {
@@ -98,8 +114,9 @@ impl Solver {
     #[doc(alias("hipsolverCreate", "hipsolverDnCreate", "cusolverDnCreate"))]
     pub fn new(stream: &Stream) -> Result<Self> {
         let handle = Handle::new(stream)?;
-        let parameters = Mutex::new(Parameters { eigen: ptr::null_mut(), singular: ptr::null_mut() });
-        Ok(Self { handle, pool: Mutex::default(), parameters })
+        let parameters =
+            Mutex::new(Parameters { eigen: ptr::null_mut(), singular: ptr::null_mut(), wide: ptr::null_mut() });
+        Ok(Self { handle, pool: Mutex::default(), parameters, always_wide: false })
     }
 
     /// The stream of the calls to come.
@@ -116,6 +133,49 @@ impl Solver {
     #[doc(alias("hipsolverSetStream", "cusolverDnSetStream"))]
     pub fn set_stream(&mut self, stream: &Stream) -> Result<()> {
         Ok(self.handle.set_stream(stream)?)
+    }
+
+    /// Whether repeated calls return the same bits, without atomic operations, if `yes`. It may be slower. ROCm 6.3 and newer.
+    ///
+    /// # Errors
+    /// [`CallError::NoSymbol`] on older releases.
+    #[doc(alias("hipsolverSetDeterministicMode", "hipsolverDnSetDeterministicMode"))]
+    #[doc(alias("cusolverDnSetDeterministicMode"))]
+    pub fn set_deterministic(&mut self, yes: bool) -> Result<()> {
+        let mode = if yes { DETERMINISTIC } else { DETERMINISTIC + 1 };
+        self.handle.configure(|handle| {
+            // SAFETY: a handle that is alive.
+            let status = unsafe { raw::hipsolverSetDeterministicMode(handle, mode) };
+            check(status, "hipsolverSetDeterministicMode", || format!("deterministic: {yes}"))
+        })?;
+        Ok(())
+    }
+
+    /// Whether repeated calls return the same bits: what [`set_deterministic`](Self::set_deterministic) has set, or the library's default.
+    ///
+    /// # Errors
+    /// As [`set_deterministic`](Self::set_deterministic).
+    #[doc(alias("hipsolverGetDeterministicMode", "hipsolverDnGetDeterministicMode"))]
+    #[doc(alias("cusolverDnGetDeterministicMode"))]
+    pub fn is_deterministic(&self) -> Result<bool> {
+        let mut mode = 0;
+        self.handle.configure(|handle| {
+            // SAFETY: a handle that is alive; it writes the mode there.
+            let status = unsafe { raw::hipsolverGetDeterministicMode(handle, &mut mode) };
+            check(status, "hipsolverGetDeterministicMode", String::new)
+        })?;
+        Ok(mode == DETERMINISTIC)
+    }
+
+    /// Has calls use the functions with 64-bit sizes wherever there are such: for tests.
+    #[doc(hidden)]
+    pub fn always_wide(&mut self, yes: bool) {
+        self.always_wide = yes;
+    }
+
+    /// Whether a call with these sizes needs the functions with 64-bit sizes.
+    pub(crate) fn wide(&self, sizes: &[usize]) -> bool {
+        self.always_wide || sizes.iter().any(|&size| i32::try_from(size).is_err())
     }
 
     fn pool(&self) -> MutexGuard<'_, Pool> {
@@ -148,7 +208,7 @@ impl Solver {
 
     /// The parameters of Jacobi's method, set as asked. `singular`: for singular values, not eigenvalues.
     fn jacobi(&self, raw: &mut Parameters, jacobi: Jacobi, singular: bool) -> Result<*mut c_void, CallError> {
-        let Parameters { eigen, singular: other } = raw;
+        let Parameters { eigen, singular: other, .. } = raw;
         let slot = if singular { other } else { eigen };
         let sweeps = i32::try_from(jacobi.max_sweeps).unwrap_or(i32::MAX);
         let ok = |status, function| check(status, function, || format!("{jacobi:?}"));
@@ -172,11 +232,51 @@ impl Solver {
         }
         Ok(*slot)
     }
+
+    /// The parameters of the functions with 64-bit sizes: the library's defaults.
+    fn wide_parameters(raw: &mut Parameters) -> Result<*mut c_void, CallError> {
+        if raw.wide.is_null() {
+            // SAFETY: it writes the object there.
+            let status = unsafe { raw::hipsolverDnCreateParams(&mut raw.wide) };
+            check(status, "hipsolverDnCreateParams", String::new)?;
+        }
+        Ok(raw.wide)
+    }
+
+    /// What the library says of the last call with these parameters; nothing of batches.
+    fn convergence(&self, parameters: *mut c_void, singular: bool) -> Result<Option<Convergence>> {
+        let (mut sweeps, mut residual) = (0_i32, 0.0_f64);
+        let device = self.stream().device();
+        let said = device.with_current(|| {
+            self.handle.configure(|handle| {
+                // SAFETY: a handle and parameters that are alive and not in use: the call has ended, and the lock keeps them from others.
+                let statuses = unsafe {
+                    if singular {
+                        [
+                            raw::hipsolverXgesvdjGetSweeps(handle, parameters, &mut sweeps),
+                            raw::hipsolverXgesvdjGetResidual(handle, parameters, &mut residual),
+                        ]
+                    } else {
+                        [
+                            raw::hipsolverXsyevjGetSweeps(handle, parameters, &mut sweeps),
+                            raw::hipsolverXsyevjGetResidual(handle, parameters, &mut residual),
+                        ]
+                    }
+                };
+                Ok::<_, CallError>(statuses.iter().all(|&status| status == raw::HIPSOLVER_STATUS_SUCCESS))
+            })
+        })??;
+        Ok(said.then(|| Convergence { sweeps: sweeps.unsigned_abs(), residual }))
+    }
 }
 
 impl Drop for Solver {
     fn drop(&mut self) {
         let parameters = self.parameters.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if !parameters.wide.is_null() {
+            // SAFETY: made here; calls read it on the host, and have returned.
+            let _ = unsafe { raw::hipsolverDnDestroyParams(parameters.wide) };
+        }
         if parameters.eigen.is_null() && parameters.singular.is_null() {
             return;
         }
@@ -203,7 +303,10 @@ pub(crate) struct Work {
     /// As the library told it.
     pub(crate) len: usize,
     pub(crate) info: *mut c_void,
-    /// Of Jacobi's method; else null.
+    /// Memory of the host, of functions with 64-bit sizes.
+    pub(crate) host: *mut c_void,
+    pub(crate) host_len: usize,
+    /// Of Jacobi's method, or of functions with 64-bit sizes; else null.
     pub(crate) parameters: *mut c_void,
 }
 
@@ -214,7 +317,7 @@ impl Work {
 }
 
 /// What a call is.
-pub(crate) struct Plan {
+pub(crate) struct Plan<F> {
     pub(crate) routine: &'static str,
     pub(crate) pair: &'static Pair,
     pub(crate) cause: fn(usize) -> Cause,
@@ -224,10 +327,14 @@ pub(crate) struct Plan {
     pub(crate) jacobi: Option<(Jacobi, bool)>,
     /// Bytes for each unit of the size that the library tells. Some releases count bytes, some elements: there is room for elements.
     pub(crate) unit: usize,
+    /// Bytes that the library needs beside what it tells.
+    pub(crate) extra: usize,
     /// Whether the library may wait for the device.
     pub(crate) waits: bool,
+    /// Whether the function has 64-bit sizes, and tells those of two workspaces: on the device and on the host.
+    pub(crate) wide: bool,
     /// Shapes, for errors.
-    pub(crate) asked: String,
+    pub(crate) asked: F,
 }
 
 fn function(slot: &'static hip_linalg::__private::Slot, name: &'static str) -> Result<NonNull<c_void>, CallError> {
@@ -241,10 +348,10 @@ fn function(slot: &'static hip_linalg::__private::Slot, name: &'static str) -> R
 impl Solver {
     /// Asks for the workspace, queues the call, and returns its outcome. `size` and `work` make the two C calls; the first gets the place
     /// for the size and the parameters of Jacobi's method.
-    pub(crate) fn run<'s: 'b, 'b, S, W>(
+    pub(crate) fn run<'s: 'b, 'b, S, W, F: Fn() -> String>(
         &'s self,
         operands: Operands<'b>,
-        plan: Plan,
+        plan: Plan<F>,
         size: impl FnOnce(*mut c_void, *mut c_void) -> S,
         work: impl FnOnce(Work) -> W,
     ) -> Result<Outcome<'s>>
@@ -252,25 +359,38 @@ impl Solver {
         S: FnOnce(NonNull<c_void>, *mut c_void) -> hipsolverStatus_t,
         W: FnOnce(NonNull<c_void>, *mut c_void) -> hipsolverStatus_t,
     {
-        let Plan { routine, pair, cause, members, jacobi, waits, unit, asked } = plan;
-        let _ = operands.form()?; // for overlaps
+        let Plan { routine, pair, cause, members, jacobi, waits, unit, extra, wide, asked } = plan;
+        // For overlaps, and leading dimensions.
+        if operands.form()?.wide && !wide {
+            let allowed = format!("less than 2^31 for {routine} of these operands");
+            return Err(invalid("a leading dimension or an increment", "2^31 or more", allowed));
+        }
         let [size_name, work_name] = pair.names;
-        let (sizing, working) = (function(&pair.size, size_name)?, function(&pair.work, work_name)?);
-        // Held until the call has waited: the library writes to their device memory.
-        let mut held = jacobi.map(|_| self.parameters.lock().unwrap_or_else(PoisonError::into_inner));
+        let working = function(&pair.work, work_name)?;
+        // Held until the call has waited: the library writes to the device memory of Jacobi's.
+        let mut held =
+            (wide || jacobi.is_some()).then(|| self.parameters.lock().unwrap_or_else(PoisonError::into_inner));
         let parameters = match (jacobi, &mut held) {
             (Some((jacobi, singular)), Some(held)) => self.jacobi(held, jacobi, singular)?,
+            (None, Some(held)) => Self::wide_parameters(held)?,
             _ => ptr::null_mut(),
         };
-        // As large as either kind of size.
-        let mut len = 0_usize;
-        let ask = size((&raw mut len).cast(), parameters);
-        let device = self.stream().device();
-        device.with_current(|| {
-            // What allocates for Jacobi's method does so here.
-            self.handle.configure(|handle| check(ask(sizing, handle), size_name, || asked.clone()))
-        })??;
-        let mut memory = self.take_work(len.saturating_mul(unit))?;
+        // Each as large as either kind of size.
+        let mut lens = [0_usize; 2];
+        if pair.sized {
+            let sizing = function(&pair.size, size_name)?;
+            let ask = size(lens.as_mut_ptr().cast(), parameters);
+            let device = self.stream().device();
+            device.with_current(|| {
+                // What allocates for Jacobi's method does so here.
+                self.handle.configure(|handle| check(ask(sizing, handle), size_name, &asked))
+            })??;
+        }
+        let [len, host_len] = lens;
+        // No function of ROCm 7.2 asks for any.
+        let mut on_host = vec![0_u64; host_len.div_ceil(size_of::<u64>())];
+        let host = on_host.as_mut_ptr().cast();
+        let mut memory = self.take_work(len.saturating_mul(unit).saturating_add(extra))?;
         let mut info = self.take_info(members)?;
         let done = {
             let mut operands = operands;
@@ -279,24 +399,34 @@ impl Solver {
             let slice = info.slice_mut(..members)?;
             // SAFETY: as the workspace.
             let info = unsafe { operands.lend("info", slice)? };
-            let call = work(Work { pointer, len, info, parameters });
+            let call = work(Work { pointer, len, info, host, host_len, parameters });
             let name = work_name;
             // SAFETY: the routine queues its work on the handle's stream. It uses the operands that were named, whose views were checked when
             // they were made, with the sizes that the method has compared, and a workspace of the size that it asks for.
             unsafe {
                 if waits {
-                    self.handle.call_blocking(operands, |handle| check(call(working, handle), name, || asked.clone()))
+                    self.handle.call_blocking(operands, |handle| check(call(working, handle), name, &asked))
                 } else {
-                    self.handle.call(operands, &[], |handle, []| check(call(working, handle), name, || asked.clone()))
+                    self.handle.call(operands, &[], |handle, []| check(call(working, handle), name, &asked))
                 }
             }
         };
         self.put_work(memory);
-        done?;
-        if jacobi.is_some() {
+        if host_len != 0 {
             self.stream().synchronize()?;
         }
-        Ok(Outcome { solver: self, info: Some(info), members, routine, cause, beyond: None })
+        done?;
+        let mut convergence = None;
+        if let Some((_, singular)) = jacobi {
+            self.stream().synchronize()?;
+            convergence = self.convergence(parameters, singular)?;
+        }
+        Ok(Outcome { solver: self, info: Some(info), members, routine, cause, beyond: None, convergence })
+    }
+
+    /// The outcome of a call that has nothing to do.
+    pub(crate) fn nothing(&self, routine: &'static str, cause: fn(usize) -> Cause) -> Outcome<'_> {
+        Outcome { solver: self, info: None, members: 0, routine, cause, beyond: None, convergence: None }
     }
 }
 
@@ -315,6 +445,7 @@ pub struct Outcome<'a> {
     cause: fn(usize) -> Cause,
     /// Numbers above the first have the cause that the second makes of the rest.
     beyond: Option<Beyond>,
+    convergence: Option<Convergence>,
 }
 
 impl Outcome<'_> {
@@ -327,14 +458,18 @@ impl Outcome<'_> {
     ///
     /// # Errors
     /// [`Error::Numerical`] for the first matrix that did not allow it; those of the queued work.
-    pub fn wait(self) -> Result<()> {
+    pub fn wait(mut self) -> Result<()> {
         let routine = self.routine;
-        for (index, cause) in self.causes()?.into_iter().enumerate() {
-            if let Some(cause) = cause {
-                return Err(Error::Numerical { routine, member: index, cause });
-            }
+        let fail = |member, cause| Err(Error::Numerical { routine, member, cause });
+        if self.members == 1 {
+            let Some(info) = self.info.take() else { return Ok(()) };
+            let mut found = [0];
+            info.slice(..1)?.copy_to_slice_on(self.solver.stream(), &mut found)?;
+            self.solver.pool().infos.push(info);
+            return self.cause_of(found[0]).map_or(Ok(()), |cause| fail(0, cause));
         }
-        Ok(())
+        let first = self.causes()?.into_iter().enumerate().find_map(|(member, cause)| Some((member, cause?)));
+        first.map_or(Ok(()), |(member, cause)| fail(member, cause))
     }
 
     /// Waits for the work, and returns for each member of the batch why it was not possible, or `None` where it was.
@@ -345,15 +480,26 @@ impl Outcome<'_> {
         let Some(info) = self.info.take() else { return Ok(Vec::new()) };
         let found = info.slice(..self.members)?.to_vec()?;
         self.solver.pool().infos.push(info);
-        let cause = |&info: &i32| {
-            let info = usize::try_from(info).ok().filter(|&info| info != 0)?;
-            Some(match self.beyond {
-                Some((limit, beyond)) if info > limit => beyond(info - limit),
-                _ => (self.cause)(info),
-            })
-        };
-        // Negative ones are arguments that the library refused: it returns a status then.
-        Ok(found.iter().map(cause).collect())
+        Ok(found.iter().map(|&info| self.cause_of(info)).collect())
+    }
+
+    /// How Jacobi's method ended; `None` for other methods and for batches, of which the library does not say it.
+    ///
+    /// Where it ends after [`Jacobi::max_sweeps`] with a residual above the tolerance, rocSOLVER of 7.2 and older reports no failure.
+    #[must_use]
+    #[doc(alias("hipsolverXsyevjGetSweeps", "hipsolverXsyevjGetResidual", "cusolverDnXsyevjGetSweeps"))]
+    #[doc(alias("hipsolverXgesvdjGetSweeps", "hipsolverXgesvdjGetResidual", "cusolverDnXgesvdjGetSweeps"))]
+    pub fn convergence(&self) -> Option<Convergence> {
+        self.convergence
+    }
+
+    /// Negative ones are arguments that the library refused: it returns a status then.
+    fn cause_of(&self, info: i32) -> Option<Cause> {
+        let info = usize::try_from(info).ok().filter(|&info| info != 0)?;
+        Some(match self.beyond {
+            Some((limit, beyond)) if info > limit => beyond(info - limit),
+            _ => (self.cause)(info),
+        })
     }
 }
 

@@ -1,54 +1,36 @@
 //! The table of C functions against the declarations of `hipsolver-sys`, at every level.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
-
-use hipsolver::table::ROUTINES;
-use regex::Regex;
-
-/// The declarations of each function: the kinds of their parameters.
-fn declared() -> BTreeMap<String, Vec<Vec<&'static str>>> {
-    let mut files = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../hipsolver-sys/src/generated")];
-    let declaration = Regex::new(r#"(?s)"[0-9.]+" pub fn (hipsolver\w+)\(([^)]*)\) -> hipsolverStatus_t;"#).unwrap();
-    let mut found: BTreeMap<String, Vec<Vec<&str>>> = BTreeMap::new();
-    while let Some(path) = files.pop() {
-        if path.is_dir() {
-            files.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
-            continue;
-        }
-        for function in declaration.captures_iter(&fs::read_to_string(&path).unwrap()) {
-            let kinds = function[2].split(',').map(|parameter| {
-                let ty = parameter.split_once(": ").expect("a name and a type").1.trim();
-                match ty {
-                    "c_int" | "i32" => "int",
-                    "i64" | "c_longlong" => "i64",
-                    "usize" => "size",
-                    "c_schar" | "c_char" => "letter",
-                    "f32" | "f64" => "float",
-                    _ if ty.starts_with('*') || ty.ends_with("Handle_t") || ty.ends_with("Info_t") => "ptr",
-                    "hipStream_t" | "hipsolverDnParams_t" | "hipsparseMatDescr_t" => "ptr",
-                    _ => "flag",
-                }
-            });
-            found.entry(function[1].to_owned()).or_default().push(kinds.collect());
-        }
-    }
-    found
-}
+use hipsolver::table::{FUNCTIONS, ROUTINES};
+use linalg_testing::ParameterKind::{F32, F64, Flag, I32, I64, Letter, Pointer, Size};
+use linalg_testing::declared;
 
 #[test]
 fn each_function_has_the_parameters_that_c_has() {
-    let declared = declared();
+    let declared = declared("hipsolver");
     let mut compared = 0;
     for (_, routine) in ROUTINES {
         for names in (routine.functions)() {
-            for (name, parameters) in names.iter().zip(routine.parameters) {
-                let mut expected = vec!["ptr"];
+            // The last parameters are those of what works; the first, of the question for its workspace, if there is one.
+            for (name, parameters) in names.iter().zip(routine.parameters).filter(|(_, of)| !of.is_empty()) {
+                // The letter of the type: after `hipsolver` or `hipsolverDn`.
+                let letter = name.trim_start_matches("hipsolver").trim_start_matches("Dn").as_bytes()[0];
+                let real = if matches!(letter, b'S' | b'C') { F32 } else { F64 };
+                let mut expected = vec![Pointer];
                 for parameter in parameters.split_whitespace() {
                     match parameter {
-                        "view" => expected.extend(["ptr", "int"]),
-                        other => expected.push(other),
+                        "int" => expected.push(I32),
+                        "long" => expected.push(I64),
+                        "size" => expected.push(Size),
+                        "flag" => expected.push(Flag),
+                        "letter" => expected.push(Letter),
+                        "real" => expected.push(real),
+                        "ptr" => expected.push(Pointer),
+                        "view" => expected.extend([Pointer, I32]),
+                        "strided" => expected.extend([Pointer, I32, I64]),
+                        "apart" => expected.extend([Pointer, I64]),
+                        "typed" => expected.extend([Flag, Pointer, I64]),
+                        "column" => expected.extend([Flag, Pointer]),
+                        other => panic!("{other}"),
                     }
                 }
                 for kinds in declared.get(*name).unwrap_or_else(|| panic!("{name} is not declared")) {
@@ -58,5 +40,27 @@ fn each_function_has_the_parameters_that_c_has() {
             }
         }
     }
-    assert!(compared >= 18 * 8, "{compared}");
+    assert!(compared >= 29 * 8, "{compared}");
+}
+
+/// Those of the handle and of descriptions, by their types in Rust.
+#[test]
+fn the_other_functions_have_the_parameters_that_c_has() {
+    let declared = declared("hipsolver");
+    for (name, parameters) in FUNCTIONS {
+        let expected: Vec<_> = parameters
+            .iter()
+            .map(|&parameter| match parameter {
+                "i32" => I32,
+                "u32" => Flag,
+                "f64" => F64,
+                other if other.starts_with('*') || other == "Handle" || other.ends_with("hipStream_t") => Pointer,
+                other => panic!("{other}"),
+            })
+            .collect();
+        for kinds in declared.get(*name).unwrap_or_else(|| panic!("{name} is not declared")) {
+            assert_eq!(kinds, &expected, "{name}");
+        }
+    }
+    assert!(FUNCTIONS.len() >= 19, "{}", FUNCTIONS.len());
 }

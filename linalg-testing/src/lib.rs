@@ -1,12 +1,16 @@
 //! References on the host in complex numbers of 64 bits, with the error bounds that theory gives: |computed − exact| ≤ c·n·ε·|A||B|,
 //! element by element (Higham, Accuracy and Stability of Numerical Algorithms, chapter 3).
 
+mod counting;
+mod declared;
 mod memory;
 
 use half::{bf16, f16};
 use hip_linalg::Scalar;
 use num_complex::{Complex32, Complex64};
 
+pub use counting::{Counting, assert_steady};
+pub use declared::{Declared, ParameterKind, declared};
 pub use memory::{
     Held, HeldMut, Kind, Layout, Memory, TestMatrix, TestVector, packed, packed_mut, unpacked, vector_mut,
 };

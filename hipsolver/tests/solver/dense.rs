@@ -1,10 +1,13 @@
 //! Factorisations and solves.
 
 use hip::{Device, DeviceBuffer};
-use hipsolver::{Cause, Error, MatrixMut, Pivots, PointersMut, Side, Solver, TriangleMut, TriangleRef, Uplo, ops};
+use hipsolver::{
+    Cause, Error, MatrixMut, PivotIndex, Pivots, PointersMut, Side, Solver, TriangleMut, TriangleRef, Uplo, ops,
+};
 use linalg_testing::{Host, Number, Rng};
+use num_complex::{Complex32, Complex64};
 
-use crate::{close, download, for_all_types, positive, random, sizes, solver, upload};
+use crate::{close, download, for_all_types, lacks, positive, random, sizes, solver, upload};
 
 fn cholesky<T>(device: &Device, solver: &Solver, rng: &mut Rng)
 where
@@ -65,19 +68,31 @@ fn a_batch_of_cholesky_factorisations_says_which_matrix_is_not_positive_definite
 }
 
 /// The matrix whose rows were exchanged.
-fn exchanged(a: &Host, pivots: &[i32]) -> Host {
+fn exchanged<I: Copy + TryInto<usize, Error: std::fmt::Debug>>(a: &Host, pivots: &[I]) -> Host {
     let mut rows: Vec<usize> = (0..a.rows).collect();
     for (row, &pivot) in pivots.iter().enumerate() {
-        rows.swap(row, pivot as usize - 1);
+        rows.swap(row, pivot.try_into().unwrap() - 1);
     }
     Host::from_fn(a.rows, a.cols, |row, col| a.at(rows[row], col))
 }
 
 fn lu<T: Number + ops::Getrf + ops::Getrs>(device: &Device, solver: &Solver, rng: &mut Rng) {
+    lu_with::<T, i32>(device, solver, rng, |rows, cols| Pivots::new(device, rows, cols).unwrap());
+}
+
+fn lu_64<T: Number + ops::Getrf + ops::Getrs>(device: &Device, solver: &Solver, rng: &mut Rng) {
+    lu_with::<T, i64>(device, solver, rng, |rows, cols| Pivots::new_64(device, rows, cols).unwrap());
+}
+
+fn lu_with<T, I>(device: &Device, solver: &Solver, rng: &mut Rng, new: impl Fn(usize, usize) -> Pivots<I>)
+where
+    T: Number + ops::Getrf + ops::Getrs,
+    I: PivotIndex + TryInto<usize, Error: std::fmt::Debug>,
+{
     let (m, n) = sizes(rng);
     let a = random::<T>(rng, m, n);
     let mut factors = upload::<T>(device, &a);
-    let mut pivots = Pivots::new(device, m, n).unwrap();
+    let mut pivots = new(m, n);
     // Random matrices may be singular: the factors are right all the same.
     let _ = solver.getrf(&mut factors, &mut pivots).unwrap().causes().unwrap();
     let (found, small) = (download(&factors), m.min(n));
@@ -98,7 +113,7 @@ fn lu<T: Number + ops::Getrf + ops::Getrs>(device: &Device, solver: &Solver, rng
     let a = random::<T>(rng, n, n).add(&Host::identity(n).scale((2.0 * n as f64).into()));
     let b = random::<T>(rng, n, 2);
     let mut factors = upload::<T>(device, &a);
-    let mut pivots = Pivots::new(device, n, n).unwrap();
+    let mut pivots = new(n, n);
     solver.getrf(&mut factors, &mut pivots).unwrap().wait().unwrap();
     for letter in ['N', 'T', 'C'] {
         let mut x = upload::<T>(device, &b);
@@ -116,6 +131,86 @@ fn lu<T: Number + ops::Getrf + ops::Getrs>(device: &Device, solver: &Solver, rng
 #[test]
 fn lu_factorises_and_solves() {
     for_all_types!(4, lu);
+}
+
+#[test]
+fn lu_with_64_bits_factorises_and_solves() {
+    if lacks("hipsolverDnXgetrf") {
+        return;
+    }
+    for_all_types!(3, lu_64);
+}
+
+/// The functions with 64-bit sizes, on matrices that need none.
+#[test]
+fn factorisations_with_64_bits() {
+    if lacks("hipsolverDnXpotrf") {
+        return;
+    }
+    let Some((device, mut solver)) = solver() else { return };
+    solver.always_wide(true);
+    for seed in 0..3 {
+        let mut rng = Rng::new(seed + 1);
+        cholesky::<f32>(&device, &solver, &mut rng);
+        cholesky::<f64>(&device, &solver, &mut rng);
+        cholesky::<Complex32>(&device, &solver, &mut rng);
+        cholesky::<Complex64>(&device, &solver, &mut rng);
+        qr::<f32>(&device, &solver, &mut rng);
+        qr::<f64>(&device, &solver, &mut rng);
+        qr::<Complex32>(&device, &solver, &mut rng);
+        qr::<Complex64>(&device, &solver, &mut rng);
+    }
+    let mut b = upload::<f64>(&device, &Host::of(&[1.0, 2.0, 2.0, 1.0], 2, 2, 2));
+    let error = solver.potrf(b.view_mut().lower().unwrap()).unwrap().wait().unwrap_err();
+    assert!(error.to_string().contains("minor of order 2"), "{error}");
+}
+
+/// A leading dimension that does not fit into 32 bits: by the functions that take it, or an error.
+#[test]
+fn leading_dimensions_of_more_than_32_bits() {
+    let Some((device, solver)) = solver() else { return };
+    let far = (1 << 32) + 2;
+    let mut memory = DeviceBuffer::from_slice(&device, &[4.0_f64, 3.0, 0.0]).unwrap();
+    let mut column = |rows: usize, call: &mut dyn FnMut(MatrixMut<'_, f64>)| {
+        memory.copy_from_slice(&[4.0, 3.0, 0.0]).unwrap();
+        call(MatrixMut::with_ld(&mut memory, rows, 1, far).unwrap());
+        memory.to_vec().unwrap()
+    };
+    if !lacks("hipsolverDnXpotrf") {
+        let found = column(1, &mut |a| solver.potrf(a.lower().unwrap()).unwrap().wait().unwrap());
+        assert_eq!(found, [2.0, 3.0, 0.0]);
+        let mut tau = DeviceBuffer::<f64>::zeroed(&device, 1).unwrap();
+        let found = column(2, &mut |a| solver.geqrf(a, &mut tau).unwrap().wait().unwrap());
+        assert!((found[0].abs() - 5.0).abs() < 1e-14 && found[2] == 0.0, "{found:?}");
+        let mut pivots = Pivots::new_64(&device, 2, 1).unwrap();
+        let found = column(2, &mut |a| solver.getrf(a, &mut pivots).unwrap().wait().unwrap());
+        assert_eq!(found, [4.0, 0.75, 0.0]);
+    }
+    let refused = |result: hipsolver::Result<hipsolver::Outcome<'_>>| {
+        let error = result.unwrap_err();
+        assert!(error.to_string().contains("2^31"), "{error}");
+    };
+    let mut pivots = Pivots::new(&device, 2, 1).unwrap();
+    column(2, &mut |a| refused(solver.getrf(a, &mut pivots)));
+    column(1, &mut |a| refused(solver.potri(a.lower().unwrap())));
+    let mut w = DeviceBuffer::<f64>::zeroed(&device, 1).unwrap();
+    let found = column(1, &mut |a| refused(solver.syevd(true, a.lower().unwrap(), &mut w)));
+    assert_eq!(found, [4.0, 3.0, 0.0]);
+}
+
+#[test]
+fn results_can_be_deterministic() {
+    let Some((device, mut solver)) = solver() else { return };
+    if lacks("hipsolverSetDeterministicMode") {
+        let error = solver.set_deterministic(true).unwrap_err().to_string();
+        assert!(error.contains("hipsolverSetDeterministicMode") && error.contains("6.3"), "{error}");
+        return;
+    }
+    for yes in [true, false] {
+        solver.set_deterministic(yes).unwrap();
+        assert_eq!(solver.is_deterministic().unwrap(), yes);
+        qr::<f32>(&device, &solver, &mut Rng::new(7));
+    }
 }
 
 #[test]

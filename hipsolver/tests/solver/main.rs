@@ -22,6 +22,19 @@ pub(crate) fn solver() -> Option<(Device, Solver)> {
     Some((device, solver))
 }
 
+/// Whether the release's library is older than a function. The library of 7.2 has them all.
+pub(crate) fn lacks(function: &str) -> bool {
+    if !hipsolver::is_available() {
+        return false; // `solver` says so
+    }
+    let name = std::ffi::CString::new(function).unwrap();
+    let lacks = hipsolver_sys::BINDING.symbol(&name).is_none();
+    if lacks {
+        skipped(&format!("the library has no {function}"));
+    }
+    lacks
+}
+
 /// Rows and columns.
 pub(crate) fn sizes(rng: &mut Rng) -> (usize, usize) {
     let mut one = || rng.one_of(&[1, 2, 3, 5, 8, 13]);

@@ -32,6 +32,9 @@ pub(crate) enum Figure {
     /// What `hip` adds to raw hip-sys calls, on AMD's own HIP runtime over the software GPU: launches, allocations, copies. Needs
     /// ROCm 7.2 (`cargo xtask rocm fetch 7.2`).
     Overhead,
+    /// What `hipblas` adds to raw hipblas-sys calls: small calls, and sgemm of 512×512×512. Needs ROCm 7.2 (`cargo xtask rocm fetch
+    /// 7.2 --with hipblas`).
+    Blas,
     /// AMD's own HIP runtime on the software GPU: the start, an empty launch, rocBLAS sgemm. Needs ROCm 7.2 (`cargo xtask rocm
     /// fetch 7.2 --with rocblas,hipblas`).
     Hsa,
@@ -59,8 +62,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if wants(Figure::Sizes) {
         sizes::run()?;
     }
-    if wants(Figure::Overhead) {
-        overhead()?;
+    for (figure, package) in [(Figure::Overhead, "hip"), (Figure::Blas, "hipblas")] {
+        if wants(figure) {
+            overhead(package)?;
+        }
     }
     for (figure, package, bench, features) in [
         (Figure::Call, "hip-sys", "call", ""),
@@ -82,16 +87,17 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// The bench `overhead` of `hip`, on ROCm's runtime.
-fn overhead() -> Result<()> {
+/// The bench `overhead` of a crate, on ROCm's runtime and libraries.
+fn overhead(package: &str) -> Result<()> {
     let release = rocm::release("7.2").map_err(anyhow::Error::msg)?;
     fetched(release)().map_err(anyhow::Error::msg)?;
     hsa::build(false, Profile::Release)?;
     let mut cargo = checked_cargo("bench", false);
-    cargo.args(["-p", "hip", "--bench", "overhead", "--no-default-features", "--features", &feature(release)]);
+    let features = format!("{package}/{}", feature(release));
+    cargo.args(["-p", package, "--bench", "overhead", "--no-default-features", "--features", &features]);
     hsa::run_on(&mut cargo, release, Profile::Release);
     let status = cargo.status().context("starting cargo bench")?;
-    ensure!(status.success(), "cargo bench -p hip --bench overhead: {status}");
+    ensure!(status.success(), "cargo bench -p {package} --bench overhead: {status}");
     Ok(())
 }
 
