@@ -397,7 +397,7 @@ const BUT_SLOW: [&str; 6] =
     ["--skip", "level3::", "--skip", "gemm_ex_multiplies_in_more_bits", "--skip", "singular_values"];
 
 /// Crates with tests on real libraries that have their names.
-const LIBRARIES: [&str; 3] = ["hipblas", "hipblaslt", "hipsolver"];
+pub(crate) const LIBRARIES: [&str; 3] = ["hipblas", "hipblaslt", "hipsolver"];
 
 /// Their examples.
 const EXAMPLES: [(&str, &str); 6] = [
