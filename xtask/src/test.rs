@@ -396,6 +396,9 @@ fn hsa(release: &'static Release, variant: Variant, offline: bool) -> Step {
 const BUT_SLOW: [&str; 6] =
     ["--skip", "level3::", "--skip", "gemm_ex_multiplies_in_more_bits", "--skip", "singular_values"];
 
+/// Their tests that use a second device where there is one.
+const WITH_DEVICES: [&str; 4] = ["devices::", "another_device", "elsewhere", "foreign"];
+
 /// Crates with tests on real libraries that have their names.
 pub(crate) const LIBRARIES: [&str; 3] = ["hipblas", "hipblaslt", "hipsolver"];
 
@@ -425,6 +428,13 @@ fn library(release: &'static Release, name: &'static str, offline: bool) -> Step
     }
     let mut commands = vec![command];
     // Of the newest release only: what differs is the library, which the tests are about.
+    if release.name == "7.2" {
+        let mut command = checked_cargo("test", offline);
+        command.args(["-p", name, "--no-default-features", "--features", &features, "--tests"]);
+        hsa_sim::run_on(&mut command, release, Profile::Dev);
+        command.env("HIP_SIM_DEVICES", "2").arg("--").args(WITH_DEVICES);
+        commands.push(command);
+    }
     for (_, example) in EXAMPLES.iter().filter(|(of, _)| *of == name && release.name == "7.2") {
         let mut command = checked_cargo("run", offline);
         command.args(["-p", name, "--no-default-features", "--features", &features, "--example", example]);
