@@ -9,7 +9,7 @@ mod on {
 
     pub(crate) fn newer_release(release: &rocm_loader::Release) {
         let (major, minor) = rocm_loader::NEWEST_RELEASE;
-        let known = format_args!("{major}.{minor}");
+        let known = format!("{major}.{minor}");
         tracing::warn!(name: "newer_release", target: "hip", %release, %known, "ROCm is newer than this crate knows");
     }
 
