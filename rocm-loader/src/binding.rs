@@ -265,7 +265,7 @@ impl Binding {
 
     /// Returns why the function `name` is not available; `None` if it is. `since` is the first ROCm release that has
     /// it.
-    pub fn symbol_error(&'static self, name: &CStr, since: &str) -> Option<Error> {
+    pub fn symbol_error(&'static self, name: &CStr, since: &'static str) -> Option<Error> {
         match self.find(name) {
             Ok(Some(_)) => None,
             Err(error) => Some(error.clone()),
@@ -274,7 +274,7 @@ impl Binding {
                 None => Error::SymbolMissing {
                     library: self.spec.name(),
                     symbol: name.to_string_lossy().into_owned(),
-                    since: since.to_owned(),
+                    since,
                     before: None,
                     found_in: self.describe(),
                     found: None,

@@ -48,13 +48,13 @@ pub enum Error {
         /// The function.
         symbol: String,
         /// The first release that has it.
-        since: String,
+        since: &'static str,
         /// The first release that no longer has it.
         before: Option<&'static str>,
         /// The file, or the provider that replaces it.
         found_in: String,
         /// The release found, if it is known: "ROCm 6.4.3".
-        found: Option<String>,
+        found: Option<Box<str>>,
     },
     /// The library has the function, but is of a release in which it has other parameters, or none of that name.
     OtherRelease {

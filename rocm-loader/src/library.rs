@@ -126,7 +126,7 @@ impl Library {
         self.release.get_or_init(read).as_ref()
     }
 
-    /// Returns its release if it is newer than [`NEWEST_RELEASE`](crate::NEWEST_RELEASE), as far as its installation
+    /// Returns its release if it is newer than [`NEWEST_RELEASE`], as far as its installation
     /// states it. Its functions are called in their newest known form.
     pub fn newer_release(&self) -> Option<&Release> {
         let (major, minor) = NEWEST_RELEASE;
@@ -139,10 +139,7 @@ impl Library {
     pub fn abi(&self) -> Abi {
         *self.abi.get_or_init(|| {
             let known = |name: &str| self.spec.sonames().iter().find(|soname| soname.file == name);
-            let range = match self.soname.as_deref() {
-                None => None,
-                Some(name) => Some(known(name).map_or(Abi::NEWEST, Soname::abi)),
-            };
+            let range = self.soname.as_deref().map(|name| known(name).map_or(Abi::NEWEST, Soname::abi));
             let release = match self.release() {
                 Some(release) => Some(release.rocm()),
                 None => self.release_of_runtime().map(|release| release.rocm()),
@@ -188,7 +185,7 @@ impl Library {
     /// # Safety
     /// The caller must ensure that `F` is a function pointer type, `unsafe extern "C" fn(..) -> ..`, with the signature
     /// of that function.
-    pub unsafe fn function<F: Copy>(&self, name: &CStr, since: &str) -> Result<F, Error> {
+    pub unsafe fn function<F: Copy>(&self, name: &CStr, since: &'static str) -> Result<F, Error> {
         const { assert!(size_of::<F>() == size_of::<*mut c_void>(), "F must be a function pointer") };
         match self.symbol(name) {
             Some(address) => {
@@ -218,14 +215,14 @@ impl Library {
         }
     }
 
-    pub fn missing(&self, name: &CStr, since: &str) -> Error {
+    pub fn missing(&self, name: &CStr, since: &'static str) -> Error {
         Error::SymbolMissing {
             library: self.spec.name(),
             symbol: name.to_string_lossy().into_owned(),
-            since: since.to_owned(),
+            since,
             before: None,
             found_in: self.describe(),
-            found: self.release().map(ToString::to_string),
+            found: self.release().map(|release| release.to_string().into()),
         }
     }
 

@@ -175,7 +175,7 @@ fn a_missing_symbol_names_library_release_and_what_it_needs() {
     // SAFETY: never called.
     let error = unsafe { library.function::<unsafe extern "C" fn()>(c"hipLibraryLoadData", "7.1") }.unwrap_err();
     assert!(
-        matches!(&error, Error::SymbolMissing { library: "stub", symbol, since, .. } if symbol == "hipLibraryLoadData" && since == "7.1")
+        matches!(&error, Error::SymbolMissing { library: "stub", symbol, since, .. } if symbol == "hipLibraryLoadData" && *since == "7.1")
     );
     let expected =
         format!("hipLibraryLoadData is missing from {} (ROCm 6.2.0+66): it needs ROCm 7.1 or newer", path.display());

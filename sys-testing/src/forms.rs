@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rocm_loader::{Abi, Binding};
 
-use crate::{Bindings, Changed, child};
+use crate::{Bindings, Call, Changed, child};
 
 /// Compares all forms with each real library that is at hand, each in a process of its own.
 ///
@@ -68,7 +68,7 @@ const REFUSED: i32 = 77;
 ///
 /// # Panics
 /// If a call does not reach the library.
-fn reach(binding: &'static Binding, calls: &[(&'static str, fn() -> bool)]) -> usize {
+fn reach(binding: &'static Binding, calls: &[Call]) -> usize {
     // SAFETY: new memory, of which nothing is asked but that it is shared with the processes that are forked.
     let shared = unsafe {
         let access = libc::PROT_READ | libc::PROT_WRITE;
@@ -101,7 +101,7 @@ fn reach(binding: &'static Binding, calls: &[(&'static str, fn() -> bool)]) -> u
 }
 
 /// Makes the calls and ends the process.
-fn in_child(binding: &'static Binding, calls: &[(&'static str, fn() -> bool)], done: usize, begun: &AtomicUsize) -> ! {
+fn in_child(binding: &'static Binding, calls: &[Call], done: usize, begun: &AtomicUsize) -> ! {
     let refused = binding.missing_symbols().len();
     for (at, (_, call)) in calls.iter().enumerate() {
         begun.store(done + at + 1, Ordering::SeqCst);

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 pub mod child;
 pub mod forms;
 pub mod functions;
+pub mod inputs;
 pub mod layout;
 pub mod missing;
 pub mod symbols;
@@ -26,7 +27,10 @@ pub type Declared = ((u32, u32), Vec<(&'static str, *const ())>);
 /// The form of functions that a module has and that is not the same at every level, with calls: the first level, and for each
 /// function whether a call with zeros for arguments is refused. A form that fits the library is called in a process of its
 /// own, which the library may end: C allows no null pointers in many places.
-pub type Changed = ((u32, u32), Vec<(&'static str, fn() -> bool)>);
+pub type Changed = ((u32, u32), Vec<Call>);
+
+/// A function and its call.
+pub type Call = (&'static str, fn() -> bool);
 
 /// What a crate says of its bindings.
 pub struct Bindings {

@@ -6,14 +6,15 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 use crate::process::{capture, cargo, find};
-use crate::rocm::{self, RELEASES};
+use crate::rocm::{RELEASES, Release};
 use crate::steps::{self, Step};
 use crate::test::checked_cargo;
 use crate::{bench, layers, msrv, test, workspace};
 
 /// Everything that has to hold: formatting, lints, docs, generated files, the oldest Rust, all tests.
 ///
-/// Unlike `cargo xtask test --all` it fails where ROCm cannot be fetched.
+/// Unlike `cargo xtask test --all` it fails where ROCm cannot be fetched. A release that the mirror no longer has is
+/// skipped, in both, as long as it has another one.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   cargo xtask ci                everything
@@ -33,17 +34,17 @@ pub(crate) struct Args {
 
 /// Runs the command; `tasks` are the names of xtask's own tasks.
 pub(crate) fn run(args: &Args, tasks: &[String]) -> Result<()> {
-    let mut steps = steps(tasks)?;
+    let mut steps = steps(tasks, &test::named_in(&args.filters))?;
     if !args.no_test {
         let releases: Vec<_> = RELEASES.iter().collect();
         // The releases have been fetched by then.
-        steps.extend(test::steps(false, &releases)?.into_iter().filter(|step| !step.name().starts_with("fetch")));
+        steps.extend(test::steps(false, &releases, &[])?.into_iter().filter(|step| !step.name().starts_with("fetch")));
     }
     steps::list_or_run(steps, &args.filters, args.list)
 }
 
-/// The table of steps, without the tests.
-fn steps(tasks: &[String]) -> Result<Vec<Step>> {
+/// The table of steps, without the tests. A release that is `named` must be had.
+fn steps(tasks: &[String], named: &[&'static Release]) -> Result<Vec<Step>> {
     let has = |task: &str| tasks.iter().any(|name| name == task);
     let mut steps = vec![Step::command("fmt", "formatting", {
         let mut command = cargo();
@@ -53,12 +54,7 @@ fn steps(tasks: &[String]) -> Result<Vec<Step>> {
     steps.push(Step::call("layers", "imports of `hip` run down, layer by layer", layers::check));
     let about = "each layer of `hip` compiles with those below it alone";
     steps.push(Step::call("layers alone", about, layers::check_alone));
-    for release in RELEASES {
-        let about = "real libraries and headers, to generate from and test with";
-        steps.push(Step::call(format!("fetch {}", release.name), about, move || {
-            rocm::fetch(release, &rocm::FOR_TESTS.map(str::to_owned), false)
-        }));
-    }
+    steps.extend(test::fetches(&RELEASES.iter().collect::<Vec<_>>(), named, test::FETCHED));
     let clippy = |words: &[&str]| {
         let mut command = checked_cargo("clippy", false);
         command.args(words).args(["--all-targets", "--keep-going", "--", "-D", "warnings"]);
@@ -170,7 +166,7 @@ mod tests {
     fn checks_of_tasks_that_exist_are_in_the_table() {
         let names = |tasks: &[&str]| -> Vec<String> {
             let tasks: Vec<String> = tasks.iter().map(|task| (*task).to_owned()).collect();
-            steps(&tasks).unwrap().iter().map(|step| step.name().to_owned()).collect()
+            steps(&tasks, &[]).unwrap().iter().map(|step| step.name().to_owned()).collect()
         };
         assert!(names(&["bindgen"]).contains(&"bindgen".to_owned()));
         assert!(!names(&["bindgen"]).contains(&"kernels".to_owned()));

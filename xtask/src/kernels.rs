@@ -4,14 +4,17 @@
 //! The compiler is the real HIPRTC, fetched under `target/rocm`; the work is done by hiprtc's own example `bundle`, which
 //! runs through that tree's loader. Assembly and LLVM IR go through the Comgr beside it likewise, by rocm-llvm-sys's example `assemble`.
 
+use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use object::{Object as _, ObjectSection as _, SectionFlags, elf};
+use rocm_sdk::install::debian::Contents;
 
 use crate::process::{capture, cargo};
+use crate::steps::Got;
 use crate::{paths, rocm};
 
 /// What the shipped bundles hold: AMD Instinct MI200 and MI300, Radeon RX 7900 and RX 9070.
@@ -90,7 +93,8 @@ Examples:
   cargo xtask kernels --check    fail if it differs from what is compiled now"
 )]
 pub(crate) struct Args {
-    /// Write nothing; fail if a file differs from what is compiled now
+    /// Write nothing; fail if a file differs from what is compiled now. If the compiler has changed since, or cannot be
+    /// fetched any more, its files are skipped
     #[arg(long)]
     check: bool,
 }
@@ -143,14 +147,21 @@ fn jobs() -> Result<Vec<Job>> {
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let jobs = jobs()?;
+    let mut compilers = Compilers::noted()?;
+    let mut gone = BTreeMap::new();
     for name in [RELEASE, "6.4", "5.7"] {
-        rocm::fetch(rocm::release(name)?, &[], false)?;
+        let release = rocm::release(name)?;
+        match rocm::fetch_what_is_there(release, &[], false)? {
+            Got::Nothing(why) if args.check => _ = gone.insert(name, why),
+            Got::Nothing(why) => bail!("{why}"),
+            Got::All | Got::Without(_) => {}
+        }
     }
     let compiler = tool("hiprtc", &["--no-default-features"], "bundle")?;
     let assembler = tool("rocm-llvm-sys", &[], "assemble")?;
     let mut differing = Vec::new();
     let folder = tempfile::tempdir()?;
-    for Job { source, output, release, words } in jobs {
+    for Job { source, output, release, words } in jobs.into_iter().filter(|job| !gone.contains_key(job.release)) {
         // The tool goes by the ending.
         let made = folder.path().join(output.file_name().unwrap_or_default());
         let made = if made.extension().is_some_and(|e| e == "xz") { made.with_extension("") } else { made };
@@ -169,17 +180,96 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             println!("{}: up to date", output.display());
         } else if args.check {
             println!("{}: differs", output.display());
-            differing.push(output);
+            differing.push((release, output));
         } else {
             keep(&output, &code)?;
             println!("{}: {} bytes", output.display(), std::fs::metadata(&output)?.len());
         }
     }
+    for (name, why) in gone {
+        println!("SKIPPED: the code that the compiler of ROCm {name} made is not compared: {why}");
+    }
+    for name in [RELEASE, "6.4", "5.7"] {
+        let now = Compilers::of(&rocm::tree(rocm::release(name)?).contents()?);
+        if !args.check {
+            compilers.0.insert(name.to_owned(), now);
+        } else if let Some(other) = compilers.another(name, &now) {
+            let count = differing.len();
+            differing.retain(|(release, _)| *release != name);
+            if differing.len() < count {
+                let count = count - differing.len();
+                println!("SKIPPED: {count} files of ROCm {name} are not compared: the compiler is now {other}");
+            }
+        }
+    }
+    if !args.check {
+        compilers.note()?;
+    }
     if !differing.is_empty() {
-        let names: Vec<_> = differing.iter().map(|path| path.display().to_string()).collect();
+        let names: Vec<_> = differing.iter().map(|(_, path)| path.display().to_string()).collect();
         bail!("not what the compiler makes of the source now (run `cargo xtask kernels`): {}", names.join(", "));
     }
     Ok(())
+}
+
+/// The packages of the compilers that made the code, by release: `api/compilers.tsv`. Debian replaces them without
+/// notice, and another compiler makes other code.
+#[derive(Debug, PartialEq, Eq)]
+struct Compilers(BTreeMap<String, BTreeMap<String, String>>);
+
+impl Compilers {
+    /// Beginnings of the packages' names.
+    const PACKAGES: [&str; 5] = ["libamd-comgr", "libamdhip64-", "libclang-common-", "libhiprtc", "libllvm"];
+    const HEAD: &str = "release\tpackage\tversion\n";
+
+    fn path() -> PathBuf {
+        paths::root().join("api/compilers.tsv")
+    }
+
+    fn noted() -> Result<Self> {
+        let path = Self::path();
+        Self::parse(&std::fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?)
+    }
+
+    fn parse(text: &str) -> Result<Self> {
+        let mut found: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+        for row in text.lines().skip(1) {
+            let cells: Vec<&str> = row.split('\t').collect();
+            let [release, package, version] = cells[..] else { bail!("not three cells: {row}") };
+            found.entry(release.to_owned()).or_default().insert(package.to_owned(), version.to_owned());
+        }
+        Ok(Self(found))
+    }
+
+    fn text(&self) -> String {
+        let rows = self.0.iter().flat_map(|(release, packages)| {
+            packages.iter().map(move |(package, version)| format!("{release}\t{package}\t{version}\n"))
+        });
+        Self::HEAD.to_owned() + &rows.collect::<String>()
+    }
+
+    fn note(&self) -> Result<()> {
+        std::fs::write(Self::path(), self.text()).context("noting the compilers")
+    }
+
+    /// The packages of a tree's compiler.
+    fn of(tree: &Contents) -> BTreeMap<String, String> {
+        let ours = |name: &str| Self::PACKAGES.iter().any(|begin| name.starts_with(begin));
+        // Another LLVM may be there by itself, for its symbols.
+        let packages = tree.packages.iter().filter(|package| !package.alone && ours(&package.name));
+        packages.map(|package| (package.name.clone(), package.version.clone())).collect()
+    }
+
+    /// The packages that are not those that are noted, if there are any.
+    fn another(&self, release: &str, now: &BTreeMap<String, String>) -> Option<String> {
+        let none = BTreeMap::new();
+        let noted = self.0.get(release).unwrap_or(&none);
+        let others = now.iter().filter(|(package, version)| noted.get(*package) != Some(*version));
+        let gone =
+            noted.keys().filter(|package| !now.contains_key(*package)).map(|package| format!("without {package}"));
+        let others = others.map(|(package, version)| format!("{package} {version}")).chain(gone);
+        Some(others.collect::<Vec<_>>().join(", ")).filter(|others| !others.is_empty())
+    }
 }
 
 /// Whether two code objects are the same in all that is loaded: debug information names a folder that was made up.
@@ -261,6 +351,30 @@ mod tests {
             if path.extension().is_some_and(|extension| extension == "hipfb") {
                 assert!(path.with_extension("hip").is_file(), "{} has no source", path.display());
             }
+        }
+    }
+
+    #[test]
+    fn another_compiler_is_noticed() {
+        let text = format!("{}7.2\tlibamd-comgr3\t7.2.4\n7.2\tlibllvm22\t1:22.1.8-3\n", Compilers::HEAD);
+        let noted = Compilers::parse(&text).unwrap();
+        assert_eq!(noted.text(), text);
+        let now = |packages: &[(&str, &str)]| {
+            packages.iter().map(|(package, version)| ((*package).to_owned(), (*version).to_owned())).collect()
+        };
+        let same = now(&[("libamd-comgr3", "7.2.4"), ("libllvm22", "1:22.1.8-3")]);
+        assert_eq!(noted.another("7.2", &same), None);
+        let newer = now(&[("libamd-comgr3", "7.2.4"), ("libllvm23", "1:23.1.0-1")]);
+        assert_eq!(noted.another("7.2", &newer).unwrap(), "libllvm23 1:23.1.0-1, without libllvm22");
+        assert!(noted.another("6.4", &same).is_some());
+    }
+
+    #[test]
+    fn the_compilers_of_the_code_are_noted() {
+        let noted = Compilers::noted().unwrap();
+        for job in jobs().unwrap() {
+            let packages = noted.0.get(job.release).into_iter().flat_map(BTreeMap::keys);
+            assert!(packages.into_iter().any(|package| package.starts_with("libllvm")), "of ROCm {}", job.release);
         }
     }
 

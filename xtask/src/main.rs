@@ -8,6 +8,7 @@ mod bench;
 mod bindgen;
 mod ci;
 mod coverage;
+mod example;
 mod examples;
 mod functions;
 mod fuzz;
@@ -40,6 +41,7 @@ mod workspace;
     version,
     after_long_help = "Examples:
   cargo xtask test             run the tests of the main crates; with --all, every test that this machine can run
+  cargo xtask example saxpy    run an example on ROCm's own libraries and the software GPU
   cargo xtask rocm fetch 7.2   get the real HIP runtime of ROCm 7.2 under target/rocm
   cargo xtask bindgen          write the -sys crates anew
   cargo xtask kernels          compile the examples' kernels anew
@@ -66,6 +68,7 @@ enum Task {
     Isa(isa::Args),
     Coverage(coverage::Args),
     Functions(functions::Args),
+    Example(example::Args),
     Bench(bench::Args),
     Fuzz(fuzz::Args),
     Leaks(leaks::Args),
@@ -87,6 +90,7 @@ fn main() -> ExitCode {
         Task::Isa(args) => isa::run(&args),
         Task::Coverage(args) => coverage::run(&args),
         Task::Functions(args) => functions::run(&args),
+        Task::Example(args) => example::run(&args),
         Task::Bench(args) => bench::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Leaks(args) => leaks::run(&args),

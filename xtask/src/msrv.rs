@@ -99,7 +99,8 @@ struct Compiler;
 
 impl Recipe for Compiler {
     fn wanted(&self, _: &Apt<'_>) -> Result<Wanted, install::Error> {
-        Ok(Wanted { roots: vec!["libstd-rust-dev".to_owned()], alone: vec!["rustc".to_owned()] })
+        let (roots, alone) = (vec!["libstd-rust-dev".to_owned()], vec!["rustc".to_owned()]);
+        Ok(Wanted { roots, alone, ..Wanted::default() })
     }
 }
 

@@ -4,6 +4,7 @@
 //! through the tree's loader (`cargo xtask rocm run`, and Cargo's `runner` in `cargo xtask test`). Tests find the
 //! trees in `ROCM_RS_TREES` (an absolute path), the release that they run on in `ROCM_RS_RELEASE`.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
@@ -11,9 +12,10 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, Subcommand};
-use rocm_sdk::install::debian::{Apt, Archive, Contents, Fetch, Lock, Recipe, Tree, Wanted, usable};
+use rocm_sdk::install::debian::{Apt, Archive, Contents, Fetch, Lock, MIRROR_VARIABLE, Recipe, Tree, Wanted, usable};
 use rocm_sdk::install::{self, Bars, Bytes, DebianRelease};
 
+use crate::steps::Got;
 use crate::{paths, process};
 
 /// A ROCm release that Debian has.
@@ -189,7 +191,7 @@ pub(crate) struct FetchArgs {
     /// Releases: 5.7, 6.4, 7.2
     #[arg(value_name = "REL", value_parser = release, required_unless_present = "all")]
     releases: Vec<&'static Release>,
-    /// Every release
+    /// Every release that the mirror has; what it lacks is reported and skipped
     #[arg(long)]
     all: bool,
     /// Libraries beside HIP and HIPRTC, by Debian's name without `lib` and number: rocblas, hipsparse, rccl, ...
@@ -206,10 +208,8 @@ pub(crate) struct FetchArgs {
 /// Runs the command.
 pub(crate) fn run(cli: &Cli) -> Result<()> {
     match &cli.command {
-        Action::Fetch(args) => {
-            let releases: Vec<_> = if args.all { RELEASES.iter().collect() } else { args.releases.clone() };
-            releases.into_iter().try_for_each(|release| fetch(release, &args.with, args.update))
-        }
+        Action::Fetch(args) if args.all => fetch_all(args),
+        Action::Fetch(args) => args.releases.iter().try_for_each(|release| fetch(release, &args.with, args.update)),
         Action::List { packages } => list(*packages),
         Action::Path { release, libraries } => {
             let tree = present(release)?;
@@ -234,6 +234,47 @@ pub(crate) fn run(cli: &Cli) -> Result<()> {
             Err(error).with_context(|| format!("could not start {}", tree.loader().display()))
         }
     }
+}
+
+/// Fetches every release that the mirror has, with what it has of the sets.
+fn fetch_all(args: &FetchArgs) -> Result<()> {
+    let mut left_out = Vec::new();
+    for release in RELEASES {
+        if args.releases.contains(&release) {
+            fetch(release, &args.with, args.update)?;
+            continue;
+        }
+        match fetch_what_is_there(release, &args.with, args.update)? {
+            Got::All => {}
+            Got::Without(lines) => left_out.extend(lines),
+            Got::Nothing(why) => {
+                println!("{why}; it is skipped");
+                left_out.push(why);
+            }
+        }
+    }
+    if !left_out.is_empty() {
+        println!("Left out, because the mirror lacks it:");
+        left_out.iter().for_each(|line| println!("  {line}"));
+    }
+    ensure!(RELEASES.iter().any(is_present), "{}", none_of(&RELEASES.iter().collect::<Vec<_>>()));
+    // A mistyped name is lacking everywhere.
+    let unlisted = |set: &&String| RELEASES.iter().all(|release| release.listed(set).is_empty());
+    for set in args.with.iter().filter(unlisted) {
+        let there = RELEASES.iter().any(|release| tree(release).contents().is_ok_and(|all| all.sets.contains(set)));
+        ensure!(there, "the mirror has {set} for none of the releases");
+    }
+    Ok(())
+}
+
+/// The error if none of these releases can be had.
+pub(crate) fn none_of(releases: &[&Release]) -> String {
+    let names: Vec<&str> = releases.iter().map(|release| release.name).collect();
+    format!(
+        "the mirror has none of ROCm {}; set {MIRROR_VARIABLE} to a snapshot of Debian's archive that has one, such as \
+         https://snapshot.debian.org/archive/debian/YYYYMMDDThhmmssZ",
+        names.join(", ")
+    )
 }
 
 /// Parses a release's name.
@@ -306,7 +347,57 @@ fn incomplete(release: &Release, contents: &Contents, sets: &[String]) -> Vec<St
 }
 
 /// Brings a release's tree to hold HIP, HIPRTC, their headers, and the libraries `with`.
+///
+/// # Errors
+/// Also if the mirror lacks any of it.
 pub(crate) fn fetch(release: &'static Release, with: &[String], update: bool) -> Result<()> {
+    fetch_sets(release, with, update, false).map(drop)
+}
+
+/// Like [`fetch`], but what the mirror lacks, of the sets or the release itself, is reported and left out.
+///
+/// # Errors
+/// Anything else, such as a mirror that cannot be reached.
+pub(crate) fn fetch_what_is_there(release: &'static Release, with: &[String], update: bool) -> Result<Got> {
+    match fetch_sets(release, with, update, true) {
+        Ok(lacking) if lacking.is_empty() => Ok(Got::All),
+        Ok(lacking) => Ok(Got::Without(lacking)),
+        Err(error) => match (moved_on(release, &error), is_present(release)) {
+            (None, _) => Err(error),
+            (Some(why), true) => Ok(Got::Without(vec![format!("{why}; the packages fetched earlier are tested")])),
+            (Some(why), false) => Ok(Got::Nothing(why)),
+        },
+    }
+}
+
+/// What the mirror has instead of the release, if that is the error.
+fn moved_on(release: &Release, error: &anyhow::Error) -> Option<String> {
+    let why = match error.downcast_ref()? {
+        install::Error::MovedOn { package, found, suites, .. } => {
+            let found = found.as_ref().map_or(format!("no {package}"), |version| format!("{version} of {package}"));
+            format!("the mirror has {found} in {}", suites.join(", "))
+        }
+        install::Error::Dependencies { packages, .. } => {
+            format!("the mirror lacks dependencies of {}", packages.join(", "))
+        }
+        _ => return None,
+    };
+    Some(format!("ROCm {}: {why}", release.name))
+}
+
+/// What the mirror lacks of a set, if that is the error.
+fn lacking_of_set(error: &install::Error) -> Option<String> {
+    Some(match error {
+        install::Error::UnknownLibrary { name, .. } => format!("the mirror has no {name}"),
+        install::Error::OtherRelease { package, runtime, .. } => format!("the mirror's {package} needs {runtime}"),
+        install::Error::Dependencies { .. } => "the mirror lacks dependencies of it".to_owned(),
+        _ => return None,
+    })
+}
+
+/// Fetches, and returns a line for each set of which the mirror lacks something; that is an error unless it is
+/// `lenient`.
+fn fetch_sets(release: &'static Release, with: &[String], update: bool, lenient: bool) -> Result<Vec<String>> {
     let tree = tree(release);
     let state = paths::fetched("debian");
     let mut progress = Bars::new();
@@ -316,7 +407,7 @@ pub(crate) fn fetch(release: &'static Release, with: &[String], update: bool) ->
     sets.extend(with.iter().cloned());
     if !update && is_present(release) && incomplete(release, &contents, &sets).is_empty() {
         println!("ROCm {}: already there, {}", release.name, described(&contents));
-        return Ok(());
+        return Ok(Vec::new());
     }
     usable().with_context(|| format!("ROCm {} cannot be fetched", release.name))?;
     if update {
@@ -335,7 +426,7 @@ pub(crate) fn fetch(release: &'static Release, with: &[String], update: bool) ->
         sets: &sets,
         afresh: update || !is_present(release),
     };
-    let recipe = Sets { release, sets: &sets };
+    let recipe = Sets { release, sets: &sets, lenient, lacking: RefCell::default() };
     let packages =
         tree.fetch(&fetch, &recipe, &mut progress).with_context(|| format!("fetching ROCm {}", release.name))?;
     for package in &packages {
@@ -349,25 +440,63 @@ pub(crate) fn fetch(release: &'static Release, with: &[String], update: bool) ->
         Bytes(size),
         described(&tree.contents()?)
     );
-    Ok(())
+    let lacking = recipe.lacking.into_inner();
+    lacking.iter().for_each(|line| println!("  {line}"));
+    Ok(lacking)
 }
 
 /// Chooses the packages of sets.
 struct Sets<'a> {
     release: &'static Release,
     sets: &'a [String],
+    /// Leave out what the mirror lacks.
+    lenient: bool,
+    /// What was left out, a line for each set.
+    lacking: RefCell<Vec<String>>,
+}
+
+impl Sets<'_> {
+    /// The packages of a set that is listed here, without those that the mirror lacks, which are named in a line.
+    fn listed(&self, set: &str, apt: &Apt<'_>) -> Result<Wanted, install::Error> {
+        let names: Vec<String> = self.release.listed(set).iter().map(|&name| name.to_owned()).collect();
+        let Err(error) = apt.alone(&names) else { return Ok(Wanted { alone: names, ..Wanted::default() }) };
+        let there = |name: &String| apt.alone(std::slice::from_ref(name)).is_ok();
+        let (alone, gone): (Vec<String>, Vec<String>) = names.into_iter().partition(there);
+        if !self.lenient || gone.is_empty() {
+            return Err(error);
+        }
+        Ok(Wanted { alone, ..self.left_out(set, &format!("the mirror has no {}", gone.join(", "))) })
+    }
+
+    /// The packages of a library, if they can be had with those that are wanted already.
+    fn library(&self, name: &str, with: &Wanted, apt: &Apt<'_>) -> Result<Wanted, install::Error> {
+        let found = self.release.debian.library(name, apt).and_then(|library| {
+            apt.closure(&[&with.roots[..], &library.roots].concat())?;
+            Ok(library)
+        });
+        found.or_else(|error| match lacking_of_set(&error).filter(|_| self.lenient) {
+            Some(why) => Ok(self.left_out(name, &why)),
+            None => Err(error),
+        })
+    }
+
+    fn left_out(&self, set: &str, why: &str) -> Wanted {
+        let line = format!("ROCm {}, set {set}: {why}; tests that need it are skipped", self.release.name);
+        self.lacking.borrow_mut().push(line);
+        Wanted { left_out: vec![set.to_owned()], ..Wanted::default() }
+    }
 }
 
 impl Recipe for Sets<'_> {
     fn wanted(&self, apt: &Apt<'_>) -> Result<Wanted, install::Error> {
         let mut wanted = Wanted::default();
         for set in self.sets {
-            let alone = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-            wanted.add(match set.as_str() {
+            let more = match set.as_str() {
                 BASE => self.release.debian.base(apt)?,
-                BINDINGS | LARGE | PROGRAMS => Wanted { alone: alone(self.release.listed(set)), ..Wanted::default() },
-                library => self.release.debian.library(library, apt)?,
-            });
+                BINDINGS | LARGE | PROGRAMS => self.listed(set, apt)?,
+                library => self.library(library, &wanted, apt)?,
+            };
+            wanted.add(more);
         }
         Ok(wanted)
     }
@@ -396,8 +525,94 @@ fn list(packages: bool) -> Result<()> {
 }
 
 #[cfg(test)]
+#[path = "../../rocm-sdk/tests/install/repository.rs"]
+#[allow(dead_code, unreachable_pub)] // Other tests use the rest of it.
+mod repository;
+
+#[cfg(test)]
 mod tests {
+    use rocm_sdk::install::Silent;
+
+    use super::repository::{Deb, Repository};
     use super::*;
+
+    /// What is fetched of 7.2 from an archive, and the lines of what it lacks.
+    fn fetched(repository: &Repository, sets: &[&str], lenient: bool) -> Result<(Contents, Vec<String>)> {
+        let release = release("7.2")?;
+        let folder = tempfile::tempdir()?;
+        let tree = Tree::new(folder.path().join("7.2"));
+        let state = folder.path().join("state");
+        let lock = Lock::hold(&state.join("lock"), &mut Silent)?;
+        let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
+        let archive = repository.archive();
+        let selection = release.debian.selection("rocm-7.2");
+        let fetch = Fetch { state: &state, lock: &lock, archive: &archive, selection, sets: &sets, afresh: true };
+        let recipe = Sets { release, sets: &sets, lenient, lacking: RefCell::default() };
+        tree.fetch(&fetch, &recipe, &mut Silent)?;
+        Ok((tree.contents()?, recipe.lacking.into_inner()))
+    }
+
+    #[test]
+    fn what_the_mirror_lacks_of_a_set_is_left_out_and_named() {
+        let Some(mut repository) = Repository::rocm() else { return };
+        let release = release("7.2").unwrap();
+        // All of the set but one, a library that needs another release, and one that needs what is not there.
+        for name in release.bindings.iter().filter(|name| **name != "libamd-smi27") {
+            repository.add(Deb::new(name, "7.2.4-1"));
+        }
+        repository.add(Deb::new("libamd-smi28", "7.3.0-1"));
+        repository.add(Deb::new("libamdhip64-8", "8.0.0-1"));
+        repository.add(Deb::new("libhipblas3", "7.2.4-2").needs("libamdhip64-8"));
+        repository.add(Deb::new("librocrand1", "7.2.4-1").needs("libamdhip64-7, libnowhere1"));
+        repository.publish();
+        let sets = [BASE, BINDINGS, "rocblas", "hipblas", "rocrand", "rocfft"];
+        let (contents, lacking) = fetched(&repository, &sets, true).unwrap();
+        assert_eq!(contents.sets, ["hip", "rocblas"]);
+        assert!(contents.package("libhipfft-dev").is_some() && contents.package("librocblas5").is_some());
+        assert!(contents.package("librocrand1").is_none() && contents.package("libamdhip64-8").is_none());
+        let line = |set: &str, why: &str| format!("ROCm 7.2, set {set}: {why}; tests that need it are skipped");
+        assert_eq!(
+            lacking,
+            [
+                line(BINDINGS, "the mirror has no libamd-smi27"),
+                line("hipblas", "the mirror's libhipblas3 7.2.4-2 needs libamdhip64-8"),
+                line("rocrand", "the mirror lacks dependencies of it"),
+                line("rocfft", "the mirror has no rocfft"),
+            ]
+        );
+        // The next run looks for them again.
+        let asked = sets.map(str::to_owned);
+        assert_eq!(incomplete(release, &contents, &asked), [BINDINGS, "hipblas", "rocrand", "rocfft"]);
+
+        for set in [BINDINGS, "hipblas", "rocrand", "rocfft"] {
+            assert!(fetched(&repository, &[BASE, set], false).is_err(), "{set} is named");
+        }
+        repository.add(Deb::new("libamd-smi27", "7.2.4-1"));
+        repository.publish();
+        assert!(fetched(&repository, &[BASE, BINDINGS], false).unwrap().1.is_empty());
+    }
+
+    #[test]
+    fn a_release_that_is_gone_is_told_from_a_mirror_that_fails() {
+        let Some(mut repository) = Repository::new() else { return };
+        let release = release("7.2").unwrap();
+        let why = |repository: &Repository| {
+            let error = fetched(repository, &[BASE, "rocblas"], true).map(drop).unwrap_err().context("fetching");
+            moved_on(release, &error)
+        };
+        repository.add(Deb::new("libc6", "2.99-1"));
+        repository.publish();
+        assert_eq!(why(&repository).unwrap(), "ROCm 7.2: the mirror has no libamdhip64-7 in sid, experimental");
+        repository.add(Deb::new("libamdhip64-7", "7.3.0-1"));
+        repository.publish();
+        let moved = "ROCm 7.2: the mirror has 7.3.0-1 of libamdhip64-7 in sid, experimental";
+        assert_eq!(why(&repository).unwrap(), moved);
+        repository.add(Deb::new("libamdhip64-7", "7.2.4-1").needs("libnowhere1"));
+        repository.publish();
+        assert_eq!(why(&repository).unwrap(), "ROCm 7.2: the mirror lacks dependencies of libamdhip64-7");
+        std::fs::remove_dir_all(repository.lists("sid")).unwrap();
+        assert_eq!(why(&repository), None);
+    }
 
     #[test]
     fn releases_parse_by_name() {

@@ -6,14 +6,14 @@
 
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result, bail};
 use rocm_sdk::install::debian::usable;
 
 use crate::examples;
 use crate::hsa::{self as hsa_sim, Profile};
 use crate::process::cargo;
 use crate::rocm::{self, RELEASES, Release};
-use crate::steps::{self, Step};
+use crate::steps::{self, Got, Step};
 use crate::{leaks, paths, probes, repeat, workspace};
 
 /// API levels of the crates, as their features name them, with none first (which is 5.7).
@@ -61,7 +61,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<()> {
     // Who names steps means any, and who names releases those.
     let quick = !args.all && args.filters.is_empty() && args.rocm.is_empty();
-    let steps = if quick { quick_steps(args.offline)? } else { steps(args.offline, &args.releases())? };
+    let steps = if quick { quick_steps(args.offline)? } else { steps(args.offline, &args.releases(), &args.named())? };
     if !args.list {
         println!("{}", if quick { QUICK_COSTS } else { COSTS });
     }
@@ -89,7 +89,7 @@ fn quick_steps(offline: bool) -> Result<Vec<Step>> {
     crates.args(["--no-fail-fast", "--lib", "--tests", "--features", "hip/sim"]);
     crates.args(packages(&["rocm-sdk", "hip", "hip-gl", "hiprtc", "hip-sim", "rocm-examples"]));
     Ok(vec![
-        fetch(release, &[], offline),
+        fetch(release, &[], false, fetched_here(offline)),
         Step::command("crates", "unit and integration tests of the main crates, on the software GPU", crates),
         hsa_library(offline),
         hsa(release, Variant::Quick, offline),
@@ -101,11 +101,21 @@ impl Args {
     fn releases(&self) -> Vec<&'static Release> {
         if self.rocm.is_empty() { RELEASES.iter().collect() } else { self.rocm.clone() }
     }
+
+    /// The releases that are asked for by name.
+    fn named(&self) -> Vec<&'static Release> {
+        [&self.rocm[..], &named_in(&self.filters)].concat()
+    }
 }
 
-/// The table of steps.
-pub(crate) fn steps(offline: bool, releases: &[&'static Release]) -> Result<Vec<Step>> {
-    let mut steps: Vec<Step> = releases.iter().map(|release| fetch(release, &rocm::FOR_TESTS, offline)).collect();
+/// The releases that filters name.
+pub(crate) fn named_in(filters: &[String]) -> Vec<&'static Release> {
+    RELEASES.iter().filter(|release| filters.iter().any(|filter| filter.contains(release.name))).collect()
+}
+
+/// The table of steps. A release that is `named` must be had.
+pub(crate) fn steps(offline: bool, releases: &[&'static Release], named: &[&'static Release]) -> Result<Vec<Step>> {
+    let mut steps = fetches(releases, named, fetched_here(offline));
     let test = |words: &[&str]| {
         let mut command = checked_cargo("test", offline);
         command.arg("--no-fail-fast").args(words);
@@ -172,22 +182,74 @@ pub(crate) fn steps(offline: bool, releases: &[&'static Release]) -> Result<Vec<
     Ok(steps)
 }
 
-/// Getting a release: what cannot be had here is skipped, and the tests that need it say so themselves.
-fn fetch(release: &'static Release, sets: &'static [&'static str], offline: bool) -> Step {
+/// How releases are fetched, and whether that is possible here.
+#[derive(Clone, Copy)]
+pub(crate) struct Source {
+    /// Nothing is fetched.
+    offline: bool,
+    /// Without the tools that it takes, the tests are skipped.
+    optional: bool,
+    get: fn(&'static Release, &[String]) -> Result<Got>,
+    is_present: fn(&Release) -> bool,
+}
+
+/// By apt; all is skipped on a machine without it.
+fn fetched_here(offline: bool) -> Source {
+    Source { offline, optional: true, ..FETCHED }
+}
+
+/// By apt.
+pub(crate) const FETCHED: Source = Source {
+    offline: false,
+    optional: false,
+    get: |release, sets| rocm::fetch_what_is_there(release, sets, false),
+    is_present: rocm::is_present,
+};
+
+impl Source {
+    fn ready(self, release: &Release, sets: &[&str]) -> Result<(), String> {
+        let missing = rocm::missing(release, sets);
+        match (missing.is_empty() || !self.optional, self.offline) {
+            (true, _) => Ok(()),
+            (_, true) => Err(format!("told --offline, and not all is there yet: {} missing", missing.join(", "))),
+            _ => usable().map_err(|error| error.to_string()),
+        }
+    }
+}
+
+/// Gets releases, of which there must be one at the end. A release that the mirror no longer has is skipped, and its
+/// tests with it, unless it is `named`.
+pub(crate) fn fetches(releases: &[&'static Release], named: &[&'static Release], source: Source) -> Vec<Step> {
+    let fetch = |release: &&'static Release| fetch(release, &rocm::FOR_TESTS, named.contains(release), source);
+    let mut steps: Vec<Step> = releases.iter().map(fetch).collect();
+    let (all, any) = (releases.to_vec(), releases.to_vec());
+    let check = move || match all.iter().any(|release| (source.is_present)(release)) {
+        true => Ok(()),
+        false => bail!("{}", rocm::none_of(&all)),
+    };
+    let about = "there is a release to test on";
+    steps.push(Step::call("fetch any", about, check).when(move || {
+        let ready = any.iter().map(|release| source.ready(release, &[]));
+        ready.reduce(Result::or).unwrap_or(Ok(()))
+    }));
+    steps
+}
+
+/// Gets a release. What the mirror lacks is skipped, and the tests that need it say so themselves.
+fn fetch(release: &'static Release, sets: &'static [&'static str], named: bool, source: Source) -> Step {
     let about = format!("real libraries and headers, under {}", rocm::tree(release).folder().display());
     let names: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
-    Step::call(format!("fetch {}", release.name), about, move || rocm::fetch(release, &names, false)).or_skip().when(
-        move || {
-            let missing = rocm::missing(release, sets);
-            if missing.is_empty() {
-                Ok(())
-            } else if offline {
-                Err(format!("told --offline, and not all is there yet: {} missing", missing.join(", ")))
-            } else {
-                usable().map_err(|error| error.to_string())
-            }
-        },
-    )
+    let hint = if source.optional {
+        "not all can be fetched; --offline skips what is missing"
+    } else {
+        "not all can be fetched"
+    };
+    let call = move || match (source.get)(release, &names).context(hint)? {
+        Got::Nothing(why) if named => bail!("{why}"),
+        Got::Nothing(why) => Ok(Got::Nothing(format!("{why}; its tests are skipped"))),
+        got => Ok(got),
+    };
+    Step::fetch(format!("fetch {}", release.name), about, call).when(move || source.ready(release, sets))
 }
 
 /// The raw bindings with the modules of all levels: they compile without warnings, and are what the headers, the packages
@@ -334,8 +396,11 @@ fn hsa(release: &'static Release, variant: Variant, offline: bool) -> Step {
 const BUT_SLOW: [&str; 6] =
     ["--skip", "level3::", "--skip", "gemm_ex_multiplies_in_more_bits", "--skip", "singular_values"];
 
+/// Their tests that use a second device where there is one.
+const WITH_DEVICES: [&str; 4] = ["devices::", "another_device", "elsewhere", "foreign"];
+
 /// Crates with tests on real libraries that have their names.
-const LIBRARIES: [&str; 3] = ["hipblas", "hipblaslt", "hipsolver"];
+pub(crate) const LIBRARIES: [&str; 3] = ["hipblas", "hipblaslt", "hipsolver"];
 
 /// Their examples.
 const EXAMPLES: [(&str, &str); 6] = [
@@ -363,6 +428,13 @@ fn library(release: &'static Release, name: &'static str, offline: bool) -> Step
     }
     let mut commands = vec![command];
     // Of the newest release only: what differs is the library, which the tests are about.
+    if release.name == "7.2" {
+        let mut command = checked_cargo("test", offline);
+        command.args(["-p", name, "--no-default-features", "--features", &features, "--tests"]);
+        hsa_sim::run_on(&mut command, release, Profile::Dev);
+        command.env("HIP_SIM_DEVICES", "2").arg("--").args(WITH_DEVICES);
+        commands.push(command);
+    }
     for (_, example) in EXAMPLES.iter().filter(|(of, _)| *of == name && release.name == "7.2") {
         let mut command = checked_cargo("run", offline);
         command.args(["-p", name, "--no-default-features", "--features", &features, "--example", example]);
@@ -477,12 +549,65 @@ mod tests {
         }
     }
 
+    /// What the steps that fetch come to, if the mirror has ROCm 6.4 and, in the place of 7.2, another release.
+    fn fetched_from(
+        get: fn(&'static Release, &[String]) -> Result<Got>,
+        is_present: fn(&Release) -> bool,
+        named: &[&str],
+    ) -> steps::Summary {
+        let source = Source { get, is_present, ..FETCHED };
+        let releases = ["6.4", "7.2"].map(|name| rocm::release(name).unwrap());
+        let named: Vec<_> = named.iter().map(|name| rocm::release(name).unwrap()).collect();
+        steps::run(fetches(&releases, &named, source), &[])
+    }
+
+    fn moved_on(release: &'static Release, _: &[String]) -> Result<Got> {
+        match release.name {
+            "7.2" => Ok(Got::Nothing("ROCm 7.2: the mirror has 7.3.0-1".into())),
+            _ => Ok(Got::All),
+        }
+    }
+
+    #[test]
+    fn a_release_that_the_mirror_no_longer_has_is_skipped_while_there_is_another() {
+        let summary = fetched_from(moved_on, |release| release.name == "6.4", &["6.4"]);
+        assert_eq!((summary.totals(), summary.passed()), ((2, 0, 1), true));
+        let text = summary.to_string();
+        let line = "ROCm 7.2: the mirror has 7.3.0-1; its tests are skipped";
+        assert_eq!(text.matches(line).count(), 2, "in the table, and again at the end: {text}");
+
+        let nothing = |_: &'static Release, _: &[String]| Ok(Got::Nothing("gone".into()));
+        let summary = fetched_from(nothing, |_| false, &[]);
+        assert_eq!(summary.totals(), (0, 1, 2));
+        assert!(summary.to_string().contains("the mirror has none of ROCm 6.4, 7.2; set ROCM_SDK_DEBIAN_MIRROR"));
+    }
+
+    #[test]
+    fn a_release_that_is_named_must_be_had() {
+        let summary = fetched_from(moved_on, |release| release.name == "6.4", &["7.2"]);
+        assert_eq!(summary.totals(), (2, 1, 0));
+        let named = |words: &[&str]| -> Vec<&str> {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            named_in(&words).iter().map(|release| release.name).collect()
+        };
+        assert_eq!(named(&["hsa 7.2", "real"]), ["7.2"]);
+        assert!(named(&["fetch"]).is_empty());
+    }
+
+    #[test]
+    fn a_mirror_that_cannot_be_reached_is_a_failure() {
+        let broken = |_: &'static Release, _: &[String]| bail!("could not resolve the mirror");
+        let summary = fetched_from(broken, |_| true, &[]);
+        assert_eq!(summary.totals(), (1, 2, 0));
+        assert!(summary.to_string().contains("could not resolve the mirror"), "{summary}");
+    }
+
     #[test]
     fn the_table_names_each_step_once() {
-        let steps = steps(true, &RELEASES.iter().collect::<Vec<_>>()).unwrap();
+        let steps = steps(true, &RELEASES.iter().collect::<Vec<_>>(), &[]).unwrap();
         let names: BTreeSet<&str> = steps.iter().map(Step::name).collect();
         assert_eq!(names.len(), steps.len());
-        for name in ["workspace", "rocm-sdk", "bindings", "levels", "real 7.2"] {
+        for name in ["fetch 7.2", "fetch any", "workspace", "rocm-sdk", "bindings", "levels", "real 7.2"] {
             assert!(names.contains(name), "{name} is not in {names:?}");
         }
     }

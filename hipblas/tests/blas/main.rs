@@ -2,6 +2,7 @@
 //! reference on the host, with the error bound of theory. Without them the tests pass by saying that they were skipped.
 
 mod bad_input;
+mod devices;
 mod lapack;
 mod level1;
 mod level2;

@@ -43,6 +43,13 @@ pub enum Error {
         /// The suites searched.
         suites: Vec<String>,
     },
+    /// The archive has the packages, but not all that they depend on, as happens in sid while a library changes.
+    Dependencies {
+        /// The packages.
+        packages: Vec<String>,
+        /// The message of apt.
+        said: String,
+    },
     /// A library is built for another release of ROCm, and would install that release's runtime.
     OtherRelease {
         /// The library's package and its version.
@@ -180,6 +187,9 @@ impl fmt::Display for Error {
                 suites.join(" and "),
                 super::debian::MIRROR_VARIABLE,
             ),
+            Self::Dependencies { packages, said } => {
+                write!(f, "Debian lacks dependencies of {} at present; try again later:\n{said}", packages.join(", "))
+            }
             Self::OtherRelease { package, runtime, release } => write!(
                 f,
                 "Debian's {package} is built for another ROCm release (it needs {runtime}): it cannot be installed with ROCm {release}"

@@ -23,6 +23,8 @@ pub struct DebianRelease {
 }
 
 const PACKAGES: &str = "libamd* libhip* libhsa* libroc* librccl*";
+/// Packages of headers that every tree has; those of HIP first.
+const HEADERS: [&str; 4] = ["libamdhip64-dev", "libhiprtc-dev", "libamd-comgr-dev", "libhsa-runtime-dev"];
 
 /// Every release that can be installed, oldest first.
 pub const RELEASES: &[DebianRelease] = &[
@@ -61,7 +63,7 @@ impl DebianRelease {
         Some(upstream[..end].trim_end_matches('.').to_owned()).filter(|version| !version.is_empty())
     }
 
-    /// HIP, HIPRTC, what they need, and their headers; nothing yet if Debian has moved on from this release.
+    /// HIP, HIPRTC, what they need, and their headers; an error if Debian has moved on from this release.
     ///
     /// # Errors
     /// [`Error::MovedOn`]; [`Error::Command`].
@@ -69,21 +71,25 @@ impl DebianRelease {
         let runtime = self.runtime();
         self.check_version(&runtime, apt.candidate(&runtime)?)?;
         let known = apt.names("lib")?;
+        // An old runtime stays in a suite for some time after the headers, whose package has no number, have moved on.
+        if known.iter().any(|name| name == HEADERS[0]) {
+            self.check_version(HEADERS[0], apt.candidate(HEADERS[0])?)?;
+        }
         let major = self.major;
         // HIPRTC is a library of its own from ROCm 6 on; the profiler's library is opened, not linked.
         let more =
             [format!("libhiprtc{major}"), format!("libhiprtc-builtins{major}"), "librocprofiler-register-0".to_owned()];
-        let headers = ["libamdhip64-dev", "libhiprtc-dev", "libamd-comgr-dev", "libhsa-runtime-dev"];
         Ok(Wanted {
             roots: [runtime].into_iter().chain(more.into_iter().filter(|name| known.contains(name))).collect(),
-            alone: headers.map(str::to_owned).into_iter().filter(|name| known.contains(name)).collect(),
+            alone: HEADERS.map(str::to_owned).into_iter().filter(|name| known.contains(name)).collect(),
+            ..Wanted::default()
         })
     }
 
     /// A library with its headers, by its short name in [`libraries`], or by Debian's name without `lib` and number.
     ///
     /// # Errors
-    /// [`Error::UnknownLibrary`]; [`Error::OtherRelease`]; [`Error::Command`].
+    /// [`Error::UnknownLibrary`]; [`Error::OtherRelease`]; [`Error::Dependencies`]; [`Error::Command`].
     pub fn library(&self, name: &str, apt: &Apt<'_>) -> Result<Wanted> {
         let stem = stem(name);
         let names = apt.names(&stem)?;
@@ -94,6 +100,7 @@ impl DebianRelease {
                 return Ok(Wanted {
                     roots: vec![package],
                     alone: names.into_iter().filter(|n| *n == headers).collect(),
+                    ..Wanted::default()
                 });
             };
             other.get_or_insert((package, runtime));

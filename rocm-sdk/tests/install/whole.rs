@@ -194,6 +194,78 @@ fn a_suite_that_has_moved_on_names_a_way_back() {
 }
 
 #[test]
+fn of_two_versions_the_one_of_the_release_is_taken() {
+    let Some(mut repository) = Repository::rocm() else { return };
+    // The next release is in the same suites already.
+    repository.add(Deb::new("libamdhip64-7", "7.3.0-1").library("libamdhip64.so.7", "libamdhip64.so.7", 730));
+    repository.add(Deb::new("libamdhip64-dev", "7.3.0-1").file("usr/include/hip/hip_runtime_api.h", "// 7.3\n"));
+    repository.publish();
+    let temporary = tempfile::tempdir().unwrap();
+    let installed = repository.installer(temporary.path()).release("7.2").unwrap().run(&mut Silent).unwrap().installed;
+    assert_eq!(installed.version(), Some("7.2.4"));
+    let header = installed.folder().join("usr/include/hip/hip_runtime_api.h");
+    assert_eq!(fs::read_to_string(header).unwrap(), "// HIP\n");
+
+    // Then the old runtime is there still, and the headers are of the new one only.
+    let Some(mut repository) = Repository::new() else { return };
+    repository.add(Deb::new("libamdhip64-7", "7.2.4-1"));
+    repository.add(Deb::new("libamdhip64-dev", "8.0.0-1"));
+    repository.publish();
+    let temporary = tempfile::tempdir().unwrap();
+    let error = repository.installer(temporary.path()).release("7.2").unwrap().run(&mut Silent).unwrap_err();
+    let Error::MovedOn { package, found, suites, .. } = &error else { panic!("{error}") };
+    assert_eq!((package.as_str(), found.as_deref()), ("libamdhip64-dev", Some("8.0.0-1")));
+    assert_eq!(suites[..], ["sid", "experimental"]);
+}
+
+#[test]
+fn dependencies_that_are_not_there_are_named() {
+    let Some(mut repository) = Repository::rocm() else { return };
+    repository.add(Deb::new("librocrand1", "7.2.4-1").needs("libnowhere1"));
+    repository.publish();
+    let temporary = tempfile::tempdir().unwrap();
+    let request = repository.installer(temporary.path()).release("7.2").unwrap().with(["rocrand"]);
+    let error = request.run(&mut Silent).unwrap_err();
+    assert!(matches!(&error, Error::Dependencies { packages, .. } if packages[..] == ["librocrand1"]), "{error}");
+}
+
+#[test]
+fn the_variables_name_the_mirror_and_its_keys() {
+    const CHILD: &str = "ROCM_SDK_TEST_MIRROR_FOLDER";
+    if let Some(folder) = std::env::var_os(CHILD) {
+        let installer = rocm_sdk::install::Installer::new(Path::new(&folder));
+        match installer.release("7.2").unwrap().run(&mut Silent) {
+            Ok(done) => println!("CHILD: installed {}", done.installed.version().unwrap()),
+            Err(error) => println!("CHILD: {error}"),
+        }
+        return;
+    }
+    let Some(mut repository) = Repository::rocm() else { return };
+    let temporary = tempfile::tempdir().unwrap();
+    let child = |repository: &Repository, name: &str, keys: &Path| {
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "whole::the_variables_name_the_mirror_and_its_keys", "--nocapture"])
+            .env(CHILD, temporary.path().join(name))
+            .env("ROCM_SDK_DEBIAN_MIRROR", repository.archive().mirror)
+            .env("ROCM_SDK_DEBIAN_KEYRING", keys)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}");
+        said.split_once("CHILD: ").map(|(_, rest)| rest.to_owned()).unwrap_or(said)
+    };
+    let keys = repository.archive().keyring;
+    assert!(child(&repository, "ours", &keys).starts_with("installed 7.2.4\n"));
+    if let Ok(debians) = rocm_sdk::install::debian::Archive::of_this_machine() {
+        let said = child(&repository, "untrusted", &debians.keyring);
+        assert!(said.contains("cannot be trusted"), "{said}");
+    }
+    repository.add(Deb::new("libamdhip64-7", "7.2.9-1").library("libamdhip64.so.7", "libamdhip64.so.7", 729));
+    repository.publish();
+    assert!(child(&repository, "newer", &keys).starts_with("installed 7.2.9\n"));
+}
+
+#[test]
 fn what_is_not_ours_is_left_alone() {
     let Some(repository) = Repository::rocm() else { return };
     let temporary = tempfile::tempdir().unwrap();

@@ -692,7 +692,7 @@ fn functions(written: &Written<'_>, place: Place, items: &[(&str, &Form)]) -> Re
         let start = format!("    \"{since}\" pub fn {name}(");
         text += &fill(&start, parameters.into_iter(), &format!("){result};"), "        ");
         // Few functions need no files.
-        let topic = if place.changed { "functions" } else { by_name.of(name) };
+        let topic = if place.changed { "other" } else { by_name.of(name) };
         let (functions, tokens) = topics.entry(topic).or_default();
         functions.push(text);
         tokens.extend(quote!(#signature));

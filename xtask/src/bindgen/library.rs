@@ -159,7 +159,7 @@ pub(crate) struct Topics(Vec<(Regex, &'static str)>);
 impl Topics {
     /// That of a function.
     pub(crate) fn of(&self, function: &str) -> &'static str {
-        self.0.iter().rev().find(|(start, _)| start.is_match(function)).map_or("functions", |(_, topic)| topic)
+        self.0.iter().rev().find(|(start, _)| start.is_match(function)).map_or("other", |(_, topic)| topic)
     }
 }
 

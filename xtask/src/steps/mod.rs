@@ -26,6 +26,17 @@ type Ready = Box<dyn Fn() -> Result<(), String>>;
 /// Work done in this process.
 type Call = Box<dyn FnOnce() -> Result<()>>;
 
+/// What came of fetching something that the mirror may have or not.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Got {
+    /// All of it.
+    All,
+    /// All but what these lines name.
+    Without(Vec<String>),
+    /// Nothing, for this reason.
+    Nothing(String),
+}
+
 /// One step.
 pub(crate) struct Step {
     name: String,
@@ -39,8 +50,8 @@ enum Work {
     Commands(Vec<Command>),
     /// One check; its error is a failure.
     Call(Call),
-    /// One check; its error means that the step could not be run here.
-    Attempt(Call),
+    /// One check, which is skipped or partly skipped if the mirror lacks something; its error is a failure.
+    Fetch(Box<dyn FnOnce() -> Result<Got>>),
 }
 
 /// What became of a step.
@@ -57,6 +68,8 @@ pub(crate) struct Report {
     name: String,
     outcome: Outcome,
     counts: Counts,
+    /// What the mirror lacks.
+    lacking: Vec<String>,
     took: Duration,
 }
 
@@ -81,12 +94,14 @@ impl Step {
         Self { name: name.into(), about: about.into(), ready: Box::new(|| Ok(())), work }
     }
 
-    /// Lets an error of a [`Step::call`] count as skipped: what could not be had here is not a failure of the project.
-    pub(crate) fn or_skip(mut self) -> Self {
-        if let Work::Call(call) = self.work {
-            self.work = Work::Attempt(call);
-        }
-        self
+    /// A step that fetches: what the mirror lacks is skipped and listed in the summary.
+    pub(crate) fn fetch(
+        name: impl Into<String>,
+        about: impl Into<String>,
+        call: impl FnOnce() -> Result<Got> + 'static,
+    ) -> Self {
+        let work = Work::Fetch(Box::new(call));
+        Self { name: name.into(), about: about.into(), ready: Box::new(|| Ok(())), work }
     }
 
     /// Runs the step only where `ready` finds nothing missing. It is asked when the step's turn comes.
@@ -105,18 +120,28 @@ impl Step {
 
     fn run(self) -> Report {
         let start = Instant::now();
-        let mut counts = Counts::default();
+        let (mut counts, mut lacking) = (Counts::default(), Vec::new());
         let outcome = match (self.ready)() {
             Err(reason) => Outcome::Skipped(reason),
             Ok(()) => match self.work {
                 Work::Commands(commands) => run_commands(commands, &mut counts),
                 Work::Call(call) => match call() {
                     Ok(()) => passed(&mut counts),
-                    Err(error) => Outcome::Failed(format!("{error:#}").lines().map(str::to_owned).collect()),
+                    Err(error) => failed(&error),
                 },
-                Work::Attempt(call) => match call() {
-                    Ok(()) => passed(&mut counts),
-                    Err(error) => Outcome::Skipped(told(&error)),
+                Work::Fetch(call) => match call() {
+                    Ok(Got::All) => passed(&mut counts),
+                    Ok(Got::Without(lines)) => {
+                        counts.skipped += lines.len() as u64;
+                        lines.iter().for_each(|line| println!("skipped: {line}"));
+                        lacking = lines;
+                        passed(&mut counts)
+                    }
+                    Ok(Got::Nothing(line)) => {
+                        lacking.push(line.clone());
+                        Outcome::Skipped(line)
+                    }
+                    Err(error) => failed(&error),
                 },
             },
         };
@@ -132,7 +157,7 @@ impl Step {
                 println!("skipped: {reason}");
             }
         }
-        Report { name: self.name, outcome, counts, took: start.elapsed() }
+        Report { name: self.name, outcome, counts, lacking, took: start.elapsed() }
     }
 }
 
@@ -141,13 +166,17 @@ fn passed(counts: &mut Counts) -> Outcome {
     Outcome::Passed
 }
 
+fn failed(error: &anyhow::Error) -> Outcome {
+    Outcome::Failed(format!("{error:#}").lines().map(str::to_owned).collect())
+}
+
 /// The error with its causes, on one line.
 fn told(error: &anyhow::Error) -> String {
     format!("{error:#}").replace('\n', " ")
 }
 
 /// Runs the steps whose name contains one of `filters` (all, if there are none).
-fn run(steps: Vec<Step>, filters: &[String]) -> Summary {
+pub(crate) fn run(steps: Vec<Step>, filters: &[String]) -> Summary {
     let mut reports = Vec::new();
     let steps: Vec<Step> = steps.into_iter().filter(|step| chosen(step, filters)).collect();
     let (count, begun) = (steps.len(), Instant::now());
@@ -157,7 +186,7 @@ fn run(steps: Vec<Step>, filters: &[String]) -> Summary {
         // In a terminal, cargo shows by itself how far it is.
         let beats = match step.work {
             Work::Commands(_) => !std::io::stderr().is_terminal(),
-            Work::Call(_) | Work::Attempt(_) => true,
+            Work::Call(_) | Work::Fetch(_) => true,
         };
         let _beat = beats.then(|| Heartbeat::start(place, step.name.clone()));
         reports.push(step.run());
@@ -259,14 +288,24 @@ mod tests {
             Step::command("two", "fails", shell("exit 1")),
             Step::command("three", "tests", shell("echo 'test result: ok. 5 passed; 0 failed; 2 ignored; 0 measured'")),
             Step::command("four", "not here", shell("exit 1")).when(|| Err("there is no GPU".into())),
-            Step::call("five", "cannot be had", || anyhow::bail!("no network")).or_skip(),
+            Step::fetch("five", "gone", || Ok(Got::Nothing("the mirror has 7.3.0".into()))),
+            Step::fetch("six", "partly there", || Ok(Got::Without(vec!["the mirror has no rocrand".into()]))),
         ];
         let summary = run(steps, &[]);
-        assert_eq!(summary.totals(), (7, 1, 4));
+        assert_eq!(summary.totals(), (8, 1, 5));
         assert!(!summary.passed());
         let text = summary.to_string();
-        assert!(text.contains("there is no GPU") && text.contains("no network") && text.contains("exit 1"), "{text}");
-        assert_eq!(text.lines().last(), Some("7 passed, 1 failed, 4 skipped"));
+        assert!(text.contains("there is no GPU") && text.contains("exit 1"), "{text}");
+        let lacking = "Skipped, because the mirror lacks it\n  the mirror has 7.3.0\n  the mirror has no rocrand\n";
+        assert!(text.contains(lacking), "{text}");
+        assert_eq!(text.lines().last(), Some("8 passed, 1 failed, 5 skipped"));
+    }
+
+    #[test]
+    fn a_fetch_that_fails_is_no_skip() {
+        let summary = run(vec![Step::fetch("one", "", || bail!("no network"))], &[]);
+        assert_eq!(summary.totals(), (0, 1, 0));
+        assert!(summary.to_string().contains("no network"), "{summary}");
     }
 
     #[test]

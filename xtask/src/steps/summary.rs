@@ -65,6 +65,11 @@ impl fmt::Display for Summary {
                 writeln!(f, "  {}: {tests} said: {reason}", report.name)?;
             }
         }
+        let lacking: Vec<&String> = self.reports.iter().flat_map(|report| &report.lacking).collect();
+        if !lacking.is_empty() {
+            writeln!(f, "Skipped, because the mirror lacks it")?;
+            lacking.iter().try_for_each(|line| writeln!(f, "  {line}"))?;
+        }
         // Last, for who sees no more than the end of a log.
         for report in &self.reports {
             if let Outcome::Failed(reasons) = &report.outcome {

@@ -204,12 +204,6 @@ pub mod functions {
         #[doc(inline)]
         pub use since_5_7::*;
     }
-    /// Functions: functions.
-    pub mod functions {
-        pub(crate) mod since_5_7;
-        #[doc(inline)]
-        pub use since_5_7::*;
-    }
     /// Functions: lto.
     pub mod lto {
         pub(crate) mod since_5_7;
@@ -258,6 +252,12 @@ pub mod functions {
         #[cfg(feature = "rocm-7-2")]
         #[doc(inline)]
         pub use since_7_2::*;
+    }
+    /// Functions: other.
+    pub mod other {
+        pub(crate) mod since_5_7;
+        #[doc(inline)]
+        pub use since_5_7::*;
     }
     /// Functions: pass.
     pub mod pass {

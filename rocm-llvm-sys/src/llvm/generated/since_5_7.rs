@@ -1969,8 +1969,6 @@ pub use super::functions::error::since_5_7::*;
 #[doc(hidden)]
 pub use super::functions::execution_engine::since_5_7::*;
 #[doc(hidden)]
-pub use super::functions::functions::since_5_7::*;
-#[doc(hidden)]
 pub use super::functions::lto::since_5_7::*;
 #[doc(hidden)]
 pub use super::functions::module::since_5_7::*;
@@ -1978,6 +1976,8 @@ pub use super::functions::module::since_5_7::*;
 pub use super::functions::object::since_5_7::*;
 #[doc(hidden)]
 pub use super::functions::orc::since_5_7::*;
+#[doc(hidden)]
+pub use super::functions::other::since_5_7::*;
 #[doc(hidden)]
 pub use super::functions::pass::since_5_7::*;
 #[doc(hidden)]

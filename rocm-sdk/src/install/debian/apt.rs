@@ -192,12 +192,13 @@ impl<'l> Apt<'l> {
     /// What apt would install to have `roots` with all that they depend on, whether downloaded already or not.
     ///
     /// # Errors
-    /// [`Error::Command`], also where dependencies cannot be resolved; [`Error::Answer`].
+    /// [`Error::Dependencies`] if they cannot be resolved; [`Error::Command`]; [`Error::Answer`].
     pub fn closure(&self, roots: &[String]) -> Result<Vec<Package>> {
         // apt does not name the packages whose files it has, so it is shown a folder that has none.
         let none = format!("Dir::Cache::archives={}", self.folder.join("empty").display());
         let words = ["-qq", "--print-uris", "--no-install-recommends", "-o", &none, "install"];
-        self.uris(self.command("apt-get").args(words).args(roots))
+        let found = self.uris(self.command("apt-get").args(words).args(roots));
+        found.map_err(|error| dependencies(error, roots))
     }
 
     /// The packages themselves, without what they depend on.
@@ -313,6 +314,18 @@ impl<'l> Apt<'l> {
             text.push_str("APT::Sandbox::User \"root\";\n");
         }
         text + reach
+    }
+}
+
+/// Tells packages that do not fit together from other failures of apt.
+fn dependencies(error: Error, packages: &[String]) -> Error {
+    // Of apt 2 and of apt 3.
+    const SIGNS: [&str; 3] = ["held broken packages", "Unmet dependencies", "Unable to satisfy dependencies"];
+    match error {
+        Error::Command { said, .. } if SIGNS.iter().any(|sign| said.contains(sign)) => {
+            Error::Dependencies { packages: packages.to_vec(), said }
+        }
+        other => other,
     }
 }
 

@@ -32,6 +32,9 @@ pub struct Wanted {
     pub roots: Vec<String>,
     /// Packages without what they depend on (headers, whose dependencies are whole compilers).
     pub alone: Vec<String>,
+    /// Names among [`Fetch::sets`] that are not to be in [`Contents::sets`] afterwards, because the archive lacks a
+    /// part of them.
+    pub left_out: Vec<String>,
 }
 
 impl Wanted {
@@ -39,6 +42,7 @@ impl Wanted {
     pub fn add(&mut self, other: Self) {
         self.roots.extend(other.roots);
         self.alone.extend(other.alone);
+        self.left_out.extend(other.left_out);
     }
 }
 
@@ -217,7 +221,7 @@ impl Tree {
             }
             Ok(())
         })?;
-        contents.add_sets(fetch.sets);
+        contents.add_sets(fetch.sets.iter().filter(|set| !wanted.left_out.contains(set)));
         recipe.finish(&new, &contents)?;
         self.commit(&new, &contents)?;
         for package in &plan.packages {
@@ -442,8 +446,8 @@ impl Contents {
         self.packages.sort_by(|a, b| a.name.cmp(&b.name));
     }
 
-    fn add_sets(&mut self, sets: &[String]) {
-        self.sets.extend(sets.iter().cloned());
+    fn add_sets<'a>(&mut self, sets: impl Iterator<Item = &'a String>) {
+        self.sets.extend(sets.cloned());
         self.sets.sort();
         self.sets.dedup();
     }
@@ -598,8 +602,8 @@ mod tests {
         });
         contents.add(stamp());
         contents.add(stamp());
-        contents.add_sets(&["hip".into(), "rocfft".into()]);
-        contents.add_sets(&["hip".into()]);
+        contents.add_sets(["hip".to_owned(), "rocfft".to_owned()].iter());
+        contents.add_sets(["hip".to_owned()].iter());
         let read = Contents::parse(&contents.text()).unwrap();
         assert_eq!(read, contents);
         assert_eq!((read.sets.len(), read.packages.len(), read.size()), (2, 2, 84));
