@@ -91,83 +91,37 @@ functions! {
     fn hipblasLtMatrixLayoutDestroy(layout: Opaque);
     fn hipblasLtMatrixLayoutSetAttribute(layout: Opaque, attribute: u32, value: *const c_void, bytes: usize);
     fn hipblasLtMatrixLayoutGetAttribute(
-        layout: Opaque,
-        attribute: u32,
-        value: *mut c_void,
-        bytes: usize,
-        written: *mut usize,
+        layout: Opaque, attribute: u32, value: *mut c_void, bytes: usize, written: *mut usize,
     );
     fn hipblasLtMatmulDescCreate(desc: *mut Opaque, compute: u32, scale: u32);
     fn hipblasLtMatmulDescDestroy(desc: Opaque);
     fn hipblasLtMatmulDescSetAttribute(desc: Opaque, attribute: u32, value: *const c_void, bytes: usize);
     fn hipblasLtMatmulDescGetAttribute(
-        desc: Opaque,
-        attribute: u32,
-        value: *mut c_void,
-        bytes: usize,
-        written: *mut usize,
+        desc: Opaque, attribute: u32, value: *mut c_void, bytes: usize, written: *mut usize,
     );
     fn hipblasLtMatmulPreferenceCreate(preference: *mut Opaque);
     fn hipblasLtMatmulPreferenceDestroy(preference: Opaque);
     fn hipblasLtMatmulPreferenceSetAttribute(preference: Opaque, attribute: u32, value: *const c_void, bytes: usize);
     fn hipblasLtMatmulPreferenceGetAttribute(
-        preference: Opaque,
-        attribute: u32,
-        value: *mut c_void,
-        bytes: usize,
-        written: *mut usize,
+        preference: Opaque, attribute: u32, value: *mut c_void, bytes: usize, written: *mut usize,
     );
     fn hipblasLtMatmulAlgoGetHeuristic(
-        handle: Opaque,
-        desc: Opaque,
-        a: Opaque,
-        b: Opaque,
-        c: Opaque,
-        d: Opaque,
-        preference: Opaque,
-        requested: c_int,
-        results: *mut HeuristicResult,
-        returned: *mut c_int,
+        handle: Opaque, desc: Opaque, a: Opaque, b: Opaque, c: Opaque, d: Opaque, preference: Opaque, requested: c_int,
+        results: *mut HeuristicResult, returned: *mut c_int,
     );
     fn hipblasLtMatrixTransformDescCreate(desc: *mut Opaque, scale: u32);
     fn hipblasLtMatrixTransformDescDestroy(desc: Opaque);
     fn hipblasLtMatrixTransformDescSetAttribute(desc: Opaque, attribute: u32, value: *const c_void, bytes: usize);
     fn hipblasLtMatrixTransformDescGetAttribute(
-        desc: Opaque,
-        attribute: u32,
-        value: *mut c_void,
-        bytes: usize,
-        written: *mut usize,
+        desc: Opaque, attribute: u32, value: *mut c_void, bytes: usize, written: *mut usize,
     );
     fn hipblasLtMatrixTransform(
-        handle: Opaque,
-        desc: Opaque,
-        alpha: *const c_void,
-        a: *const c_void,
-        a_layout: Opaque,
-        beta: *const c_void,
-        b: *const c_void,
-        b_layout: Opaque,
-        c: *mut c_void,
-        c_layout: Opaque,
-        stream: hipStream_t,
+        handle: Opaque, desc: Opaque, alpha: *const c_void, a: *const c_void, a_layout: Opaque, beta: *const c_void,
+        b: *const c_void, b_layout: Opaque, c: *mut c_void, c_layout: Opaque, stream: hipStream_t,
     );
     fn hipblasLtMatmul(
-        handle: Opaque,
-        desc: Opaque,
-        alpha: *const c_void,
-        a: *const c_void,
-        a_layout: Opaque,
-        b: *const c_void,
-        b_layout: Opaque,
-        beta: *const c_void,
-        c: *const c_void,
-        c_layout: Opaque,
-        d: *mut c_void,
-        d_layout: Opaque,
-        algo: *const Algo,
-        workspace: *mut c_void,
-        workspace_bytes: usize,
-        stream: hipStream_t,
+        handle: Opaque, desc: Opaque, alpha: *const c_void, a: *const c_void, a_layout: Opaque, b: *const c_void,
+        b_layout: Opaque, beta: *const c_void, c: *const c_void, c_layout: Opaque, d: *mut c_void, d_layout: Opaque,
+        algo: *const Algo, workspace: *mut c_void, workspace_bytes: usize, stream: hipStream_t,
     );
 }

@@ -63,11 +63,6 @@ fn shapes_and_forms_that_do_not_fit() {
     let b = two.view_mut().lower().unwrap();
     let a = square.view_mut().lower().unwrap();
     refused(solver.sygvdx(EigenProblem::AxLambdaBx, true, all(), a, b, &mut vector(3)), "order of B");
-    // The eigenvalues in the matrix.
-    let (mut whole, mut other) = (vector(12), vector(12));
-    let in_a = MatrixMut::new(&mut whole, 3, 3).unwrap().lower().unwrap();
-    let w = VectorMut::new(&mut other, 3, 1).unwrap();
-    solver.syevdx(false, all(), in_a, w).unwrap().1.wait().unwrap();
     let (mut of_a, mut of_s, mut of_u, mut of_v) = (vector(24), vector(24), vector(24), vector(24));
     let mut gesvda = |shape: (usize, usize, usize), ranks: (usize, usize), u: (usize, usize), v: (usize, usize)| {
         let a = batch(&mut of_a, shape);
