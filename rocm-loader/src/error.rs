@@ -105,6 +105,22 @@ pub enum Error {
     },
 }
 
+/// Libraries that the command `rocm-sdk` installs when it is told their names.
+const DEBIANS: [&str; 12] = [
+    "hipblas",
+    "hipblaslt",
+    "hipfft",
+    "hiprand",
+    "hipsolver",
+    "hipsparse",
+    "rccl",
+    "rocblas",
+    "rocfft",
+    "rocrand",
+    "rocsolver",
+    "rocsparse",
+];
+
 /// The same as [`Display`](fmt::Display), because `unwrap` and a `main` that returns the error print it with `Debug`.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -115,10 +131,13 @@ impl fmt::Debug for Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotFound { library, report } => write!(
-                f,
-                "{library} was not found; install ROCm, or set ROCM_PATH to an installation. Search for {report}"
-            ),
+            Self::NotFound { library, report } => {
+                write!(f, "{library} was not found; install ROCm")?;
+                if DEBIANS.contains(library) {
+                    write!(f, " (`rocm-sdk install 7.2 --with {library}`)")?;
+                }
+                write!(f, ", or set ROCM_PATH to an installation. Search for {report}")
+            }
             Self::Unusable { target, reason, report, .. } => write!(f, "{target}: {reason}. Search for {report}"),
             Self::UnknownLibrary { name, meant } => {
                 write!(f, "{name} is not the short name of a library of ROCm")?;

@@ -187,6 +187,7 @@ fn unknown_names_are_told_before_anything_is_looked_for() {
 fn nothing_installed() {
     let error = find_libraries_nowhere(&["hipblas"]);
     assert!(matches!(&error, Error::NotFound { library: "hipblas", .. }), "{error}");
+    assert!(error.to_string().contains("`rocm-sdk install 7.2 --with hipblas`"), "{error}");
     let error = find_libraries_nowhere(&["hipblas", "rocdxg", "rccl"]);
     let Error::Several { errors } = &error else { panic!("{error}") };
     assert_eq!(errors.iter().map(Error::library).collect::<Vec<_>>(), [Some("hipblas"), Some("rccl")]);

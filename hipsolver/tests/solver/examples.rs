@@ -1,6 +1,8 @@
-//! Other people's numbers: the examples that Intel publishes for LAPACK's `dsyev` and `dgesvd`, with the values that it prints.
+//! Other people's numbers: the examples that Intel publishes for LAPACK's `dsyev` and `dgesvd`, and netlib for `dgels`, with the values that
+//! they print.
 
 use hip::DeviceBuffer;
+use hipsolver::MatrixBuffer;
 
 use crate::{solver, upload};
 use linalg_testing::Host;
@@ -42,5 +44,21 @@ fn singular_values_of_the_published_example() {
     let found = s.to_vec().unwrap();
     for (got, want) in found.iter().zip([27.47, 22.64, 8.56, 5.99, 2.01]) {
         assert!((got - want).abs() <= 0.005, "{found:?}");
+    }
+}
+
+/// The example of LAPACK's C interface for `dgels`: the solution has whole numbers.
+#[test]
+fn least_squares_of_the_published_example() {
+    let Some((device, solver)) = solver() else { return };
+    let a = [[1.0, 1.0, 1.0], [2.0, 3.0, 4.0], [3.0, 5.0, 2.0], [4.0, 2.0, 5.0], [5.0, 4.0, 3.0]];
+    let b = [[-10.0, -3.0], [12.0, 14.0], [14.0, 12.0], [16.0, 16.0], [18.0, 16.0]];
+    let mut a = upload::<f64>(&device, &Host::from_fn(5, 3, |row, col| f64::into(a[row][col])));
+    let mut b = upload::<f64>(&device, &Host::from_fn(5, 2, |row, col| f64::into(b[row][col])));
+    let mut x = MatrixBuffer::<f64>::zeroed(&device, 3, 2).unwrap();
+    solver.gels(&mut a, &mut b, &mut x).unwrap().wait().unwrap();
+    let found = x.to_vec().unwrap();
+    for (got, want) in found.iter().zip([2.0, 1.0, 1.0, 1.0, 1.0, 2.0]) {
+        assert!((got - want).abs() <= 1e-13, "{found:?}");
     }
 }
