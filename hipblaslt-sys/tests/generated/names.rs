@@ -22,13 +22,20 @@ mod rocm_6_2 {
         HIPBLASLT_MATRIX_TRANSFORM_DESC_TRANSB, HIPBLASLT_ORDER_COL, HIPBLASLT_ORDER_ROW,
         HIPBLASLT_POINTER_MODE_ALPHA_DEVICE_VECTOR_BETA_HOST, HIPBLASLT_POINTER_MODE_DEVICE,
         HIPBLASLT_POINTER_MODE_HOST, _hipblasLtHalf, _hipblasLtMatmulAlgo_t, _hipblasLtMatmulHeuristicResult_t,
-        hipblasLtEpilogue_t, hipblasLtFloat, hipblasLtHalf, hipblasLtHandle_t, hipblasLtInt32, hipblasLtInt8,
-        hipblasLtMatmulAlgo_t, hipblasLtMatmulDescAttributes_t, hipblasLtMatmulDescOpaque_t, hipblasLtMatmulDesc_t,
-        hipblasLtMatmulHeuristicResult_t, hipblasLtMatmulPreferenceAttributes_t, hipblasLtMatmulPreferenceOpaque_t,
-        hipblasLtMatmulPreference_t, hipblasLtMatrixLayoutAttribute_t, hipblasLtMatrixLayoutOpaque_t,
-        hipblasLtMatrixLayout_t, hipblasLtMatrixTransformDescAttributes_t, hipblasLtMatrixTransformDescOpaque_t,
-        hipblasLtMatrixTransformDesc_t, hipblasLtOrder_t, hipblasLtPointerMode_t, hipblaslt_bf8, hipblaslt_bf8_fnuz,
-        hipblaslt_f8, hipblaslt_f8_fnuz};
+        hipblasLtCreate, hipblasLtDestroy, hipblasLtEpilogue_t, hipblasLtFloat, hipblasLtGetArchName,
+        hipblasLtGetGitRevision, hipblasLtGetVersion, hipblasLtHalf, hipblasLtHandle_t, hipblasLtInt32, hipblasLtInt8,
+        hipblasLtMatmul, hipblasLtMatmulAlgoGetHeuristic, hipblasLtMatmulAlgo_t, hipblasLtMatmulDescAttributes_t,
+        hipblasLtMatmulDescCreate, hipblasLtMatmulDescDestroy, hipblasLtMatmulDescGetAttribute,
+        hipblasLtMatmulDescOpaque_t, hipblasLtMatmulDescSetAttribute, hipblasLtMatmulDesc_t,
+        hipblasLtMatmulHeuristicResult_t, hipblasLtMatmulPreferenceAttributes_t, hipblasLtMatmulPreferenceCreate,
+        hipblasLtMatmulPreferenceDestroy, hipblasLtMatmulPreferenceGetAttribute, hipblasLtMatmulPreferenceOpaque_t,
+        hipblasLtMatmulPreferenceSetAttribute, hipblasLtMatmulPreference_t, hipblasLtMatrixLayoutAttribute_t,
+        hipblasLtMatrixLayoutCreate, hipblasLtMatrixLayoutDestroy, hipblasLtMatrixLayoutGetAttribute,
+        hipblasLtMatrixLayoutOpaque_t, hipblasLtMatrixLayoutSetAttribute, hipblasLtMatrixLayout_t,
+        hipblasLtMatrixTransform, hipblasLtMatrixTransformDescAttributes_t, hipblasLtMatrixTransformDescCreate,
+        hipblasLtMatrixTransformDescDestroy, hipblasLtMatrixTransformDescGetAttribute,
+        hipblasLtMatrixTransformDescOpaque_t, hipblasLtMatrixTransformDescSetAttribute, hipblasLtMatrixTransformDesc_t,
+        hipblasLtOrder_t, hipblasLtPointerMode_t, hipblaslt_bf8, hipblaslt_bf8_fnuz, hipblaslt_f8, hipblaslt_f8_fnuz};
 }
 #[cfg(feature = "rocm-6-3")]
 #[allow(unused_imports)]
@@ -52,13 +59,20 @@ mod rocm_6_3 {
         HIPBLASLT_MATRIX_TRANSFORM_DESC_TRANSA, HIPBLASLT_MATRIX_TRANSFORM_DESC_TRANSB, HIPBLASLT_ORDER_COL,
         HIPBLASLT_ORDER_ROW, HIPBLASLT_POINTER_MODE_ALPHA_DEVICE_VECTOR_BETA_HOST, HIPBLASLT_POINTER_MODE_DEVICE,
         HIPBLASLT_POINTER_MODE_HOST, _hipblasLtHalf, _hipblasLtMatmulAlgo_t, _hipblasLtMatmulHeuristicResult_t,
-        hipblasLtEpilogue_t, hipblasLtFloat, hipblasLtHalf, hipblasLtHandle_t, hipblasLtInt32, hipblasLtInt8,
-        hipblasLtMatmulAlgo_t, hipblasLtMatmulDescAttributes_t, hipblasLtMatmulDescOpaque_t, hipblasLtMatmulDesc_t,
-        hipblasLtMatmulHeuristicResult_t, hipblasLtMatmulPreferenceAttributes_t, hipblasLtMatmulPreferenceOpaque_t,
-        hipblasLtMatmulPreference_t, hipblasLtMatrixLayoutAttribute_t, hipblasLtMatrixLayoutOpaque_t,
-        hipblasLtMatrixLayout_t, hipblasLtMatrixTransformDescAttributes_t, hipblasLtMatrixTransformDescOpaque_t,
-        hipblasLtMatrixTransformDesc_t, hipblasLtOrder_t, hipblasLtPointerMode_t, hipblaslt_bf8, hipblaslt_bf8_fnuz,
-        hipblaslt_f8, hipblaslt_f8_fnuz};
+        hipblasLtCreate, hipblasLtDestroy, hipblasLtEpilogue_t, hipblasLtFloat, hipblasLtGetArchName,
+        hipblasLtGetGitRevision, hipblasLtGetVersion, hipblasLtHalf, hipblasLtHandle_t, hipblasLtInt32, hipblasLtInt8,
+        hipblasLtMatmul, hipblasLtMatmulAlgoGetHeuristic, hipblasLtMatmulAlgo_t, hipblasLtMatmulDescAttributes_t,
+        hipblasLtMatmulDescCreate, hipblasLtMatmulDescDestroy, hipblasLtMatmulDescGetAttribute,
+        hipblasLtMatmulDescOpaque_t, hipblasLtMatmulDescSetAttribute, hipblasLtMatmulDesc_t,
+        hipblasLtMatmulHeuristicResult_t, hipblasLtMatmulPreferenceAttributes_t, hipblasLtMatmulPreferenceCreate,
+        hipblasLtMatmulPreferenceDestroy, hipblasLtMatmulPreferenceGetAttribute, hipblasLtMatmulPreferenceOpaque_t,
+        hipblasLtMatmulPreferenceSetAttribute, hipblasLtMatmulPreference_t, hipblasLtMatrixLayoutAttribute_t,
+        hipblasLtMatrixLayoutCreate, hipblasLtMatrixLayoutDestroy, hipblasLtMatrixLayoutGetAttribute,
+        hipblasLtMatrixLayoutOpaque_t, hipblasLtMatrixLayoutSetAttribute, hipblasLtMatrixLayout_t,
+        hipblasLtMatrixTransform, hipblasLtMatrixTransformDescAttributes_t, hipblasLtMatrixTransformDescCreate,
+        hipblasLtMatrixTransformDescDestroy, hipblasLtMatrixTransformDescGetAttribute,
+        hipblasLtMatrixTransformDescOpaque_t, hipblasLtMatrixTransformDescSetAttribute, hipblasLtMatrixTransformDesc_t,
+        hipblasLtOrder_t, hipblasLtPointerMode_t, hipblaslt_bf8, hipblaslt_bf8_fnuz, hipblaslt_f8, hipblaslt_f8_fnuz};
 }
 #[cfg(feature = "rocm-6-4")]
 #[allow(unused_imports)]
@@ -82,13 +96,20 @@ mod rocm_6_4 {
         HIPBLASLT_MATRIX_TRANSFORM_DESC_TRANSA, HIPBLASLT_MATRIX_TRANSFORM_DESC_TRANSB, HIPBLASLT_ORDER_COL,
         HIPBLASLT_ORDER_ROW, HIPBLASLT_POINTER_MODE_ALPHA_DEVICE_VECTOR_BETA_HOST, HIPBLASLT_POINTER_MODE_DEVICE,
         HIPBLASLT_POINTER_MODE_HOST, _hipblasLtHalf, _hipblasLtMatmulAlgo_t, _hipblasLtMatmulHeuristicResult_t,
-        hipblasLtEpilogue_t, hipblasLtFloat, hipblasLtHalf, hipblasLtHandle_t, hipblasLtInt32, hipblasLtInt8,
-        hipblasLtMatmulAlgo_t, hipblasLtMatmulDescAttributes_t, hipblasLtMatmulDescOpaque_t, hipblasLtMatmulDesc_t,
-        hipblasLtMatmulHeuristicResult_t, hipblasLtMatmulPreferenceAttributes_t, hipblasLtMatmulPreferenceOpaque_t,
-        hipblasLtMatmulPreference_t, hipblasLtMatrixLayoutAttribute_t, hipblasLtMatrixLayoutOpaque_t,
-        hipblasLtMatrixLayout_t, hipblasLtMatrixTransformDescAttributes_t, hipblasLtMatrixTransformDescOpaque_t,
-        hipblasLtMatrixTransformDesc_t, hipblasLtOrder_t, hipblasLtPointerMode_t, hipblaslt_bf8, hipblaslt_bf8_fnuz,
-        hipblaslt_f8, hipblaslt_f8_fnuz};
+        hipblasLtCreate, hipblasLtDestroy, hipblasLtEpilogue_t, hipblasLtFloat, hipblasLtGetArchName,
+        hipblasLtGetGitRevision, hipblasLtGetVersion, hipblasLtHalf, hipblasLtHandle_t, hipblasLtInt32, hipblasLtInt8,
+        hipblasLtMatmul, hipblasLtMatmulAlgoGetHeuristic, hipblasLtMatmulAlgo_t, hipblasLtMatmulDescAttributes_t,
+        hipblasLtMatmulDescCreate, hipblasLtMatmulDescDestroy, hipblasLtMatmulDescGetAttribute,
+        hipblasLtMatmulDescOpaque_t, hipblasLtMatmulDescSetAttribute, hipblasLtMatmulDesc_t,
+        hipblasLtMatmulHeuristicResult_t, hipblasLtMatmulPreferenceAttributes_t, hipblasLtMatmulPreferenceCreate,
+        hipblasLtMatmulPreferenceDestroy, hipblasLtMatmulPreferenceGetAttribute, hipblasLtMatmulPreferenceOpaque_t,
+        hipblasLtMatmulPreferenceSetAttribute, hipblasLtMatmulPreference_t, hipblasLtMatrixLayoutAttribute_t,
+        hipblasLtMatrixLayoutCreate, hipblasLtMatrixLayoutDestroy, hipblasLtMatrixLayoutGetAttribute,
+        hipblasLtMatrixLayoutOpaque_t, hipblasLtMatrixLayoutSetAttribute, hipblasLtMatrixLayout_t,
+        hipblasLtMatrixTransform, hipblasLtMatrixTransformDescAttributes_t, hipblasLtMatrixTransformDescCreate,
+        hipblasLtMatrixTransformDescDestroy, hipblasLtMatrixTransformDescGetAttribute,
+        hipblasLtMatrixTransformDescOpaque_t, hipblasLtMatrixTransformDescSetAttribute, hipblasLtMatrixTransformDesc_t,
+        hipblasLtOrder_t, hipblasLtPointerMode_t, hipblaslt_bf8, hipblaslt_bf8_fnuz, hipblaslt_f8, hipblaslt_f8_fnuz};
 }
 #[cfg(feature = "rocm-7-0")]
 #[allow(unused_imports)]
@@ -115,13 +136,21 @@ mod rocm_7_0 {
         HIPBLASLT_ORDER_COL16_4R16, HIPBLASLT_ORDER_COL16_4R8, HIPBLASLT_ORDER_ROW,
         HIPBLASLT_POINTER_MODE_ALPHA_DEVICE_VECTOR_BETA_HOST, HIPBLASLT_POINTER_MODE_DEVICE,
         HIPBLASLT_POINTER_MODE_HOST, _hipblasLtHalf, _hipblasLtMatmulAlgo_t, _hipblasLtMatmulHeuristicResult_t,
-        hipblasLtEpilogue_t, hipblasLtFloat, hipblasLtHalf, hipblasLtHandle_t, hipblasLtInt32, hipblasLtInt8,
-        hipblasLtMatmulAlgo_t, hipblasLtMatmulDescAttributes_t, hipblasLtMatmulDescOpaque_t, hipblasLtMatmulDesc_t,
+        hipblasLtCreate, hipblasLtDestroy, hipblasLtEpilogue_t, hipblasLtFloat, hipblasLtGetArchName,
+        hipblasLtGetGitRevision, hipblasLtGetVersion, hipblasLtHalf, hipblasLtHandle_t, hipblasLtInt32, hipblasLtInt8,
+        hipblasLtMatmul, hipblasLtMatmulAlgoGetHeuristic, hipblasLtMatmulAlgo_t, hipblasLtMatmulDescAttributes_t,
+        hipblasLtMatmulDescCreate, hipblasLtMatmulDescDestroy, hipblasLtMatmulDescGetAttribute,
+        hipblasLtMatmulDescOpaque_t, hipblasLtMatmulDescSetAttribute, hipblasLtMatmulDesc_t,
         hipblasLtMatmulHeuristicResult_t, hipblasLtMatmulMatrixScale_t, hipblasLtMatmulPreferenceAttributes_t,
-        hipblasLtMatmulPreferenceOpaque_t, hipblasLtMatmulPreference_t, hipblasLtMatrixLayoutAttribute_t,
-        hipblasLtMatrixLayoutOpaque_t, hipblasLtMatrixLayout_t, hipblasLtMatrixTransformDescAttributes_t,
-        hipblasLtMatrixTransformDescOpaque_t, hipblasLtMatrixTransformDesc_t, hipblasLtOrder_t, hipblasLtPointerMode_t,
-        hipblaslt_bf8, hipblaslt_bf8_fnuz, hipblaslt_f8, hipblaslt_f8_fnuz};
+        hipblasLtMatmulPreferenceCreate, hipblasLtMatmulPreferenceDestroy, hipblasLtMatmulPreferenceGetAttribute,
+        hipblasLtMatmulPreferenceOpaque_t, hipblasLtMatmulPreferenceSetAttribute, hipblasLtMatmulPreference_t,
+        hipblasLtMatrixLayoutAttribute_t, hipblasLtMatrixLayoutCreate, hipblasLtMatrixLayoutDestroy,
+        hipblasLtMatrixLayoutGetAttribute, hipblasLtMatrixLayoutOpaque_t, hipblasLtMatrixLayoutSetAttribute,
+        hipblasLtMatrixLayout_t, hipblasLtMatrixTransform, hipblasLtMatrixTransformDescAttributes_t,
+        hipblasLtMatrixTransformDescCreate, hipblasLtMatrixTransformDescDestroy,
+        hipblasLtMatrixTransformDescGetAttribute, hipblasLtMatrixTransformDescOpaque_t,
+        hipblasLtMatrixTransformDescSetAttribute, hipblasLtMatrixTransformDesc_t, hipblasLtOrder_t,
+        hipblasLtPointerMode_t, hipblaslt_bf8, hipblaslt_bf8_fnuz, hipblaslt_f8, hipblaslt_f8_fnuz};
 }
 #[cfg(feature = "rocm-7-1")]
 #[allow(unused_imports)]
@@ -154,14 +183,22 @@ mod rocm_7_1 {
         HIPBLASLT_ORDER_COL16_4R2, HIPBLASLT_ORDER_COL16_4R4, HIPBLASLT_ORDER_COL16_4R8, HIPBLASLT_ORDER_ROW,
         HIPBLASLT_POINTER_MODE_ALPHA_DEVICE_VECTOR_BETA_HOST, HIPBLASLT_POINTER_MODE_DEVICE,
         HIPBLASLT_POINTER_MODE_HOST, HIPBLASLT_VERSION_MAJOR, HIPBLASLT_VERSION_MINOR, HIPBLASLT_VERSION_PATCH,
-        _hipblasLtHalf, _hipblasLtMatmulAlgo_t, _hipblasLtMatmulHeuristicResult_t, hipblasLtEpilogue_t, hipblasLtFloat,
-        hipblasLtHalf, hipblasLtHandle_t, hipblasLtInt32, hipblasLtInt8, hipblasLtMatmulAlgo_t,
-        hipblasLtMatmulDescAttributes_t, hipblasLtMatmulDescOpaque_t, hipblasLtMatmulDesc_t,
+        _hipblasLtHalf, _hipblasLtMatmulAlgo_t, _hipblasLtMatmulHeuristicResult_t, hipblasLtCreate, hipblasLtDestroy,
+        hipblasLtEpilogue_t, hipblasLtFloat, hipblasLtGetArchName, hipblasLtGetGitRevision, hipblasLtGetVersion,
+        hipblasLtHalf, hipblasLtHandle_t, hipblasLtInt32, hipblasLtInt8, hipblasLtMatmul,
+        hipblasLtMatmulAlgoGetHeuristic, hipblasLtMatmulAlgo_t, hipblasLtMatmulDescAttributes_t,
+        hipblasLtMatmulDescCreate, hipblasLtMatmulDescDestroy, hipblasLtMatmulDescGetAttribute,
+        hipblasLtMatmulDescOpaque_t, hipblasLtMatmulDescSetAttribute, hipblasLtMatmulDesc_t,
         hipblasLtMatmulHeuristicResult_t, hipblasLtMatmulMatrixScale_t, hipblasLtMatmulPreferenceAttributes_t,
-        hipblasLtMatmulPreferenceOpaque_t, hipblasLtMatmulPreference_t, hipblasLtMatrixLayoutAttribute_t,
-        hipblasLtMatrixLayoutOpaque_t, hipblasLtMatrixLayout_t, hipblasLtMatrixTransformDescAttributes_t,
-        hipblasLtMatrixTransformDescOpaque_t, hipblasLtMatrixTransformDesc_t, hipblasLtOrder_t, hipblasLtPointerMode_t,
-        hipblaslt_bf8, hipblaslt_bf8_fnuz, hipblaslt_f8, hipblaslt_f8_fnuz};
+        hipblasLtMatmulPreferenceCreate, hipblasLtMatmulPreferenceDestroy, hipblasLtMatmulPreferenceGetAttribute,
+        hipblasLtMatmulPreferenceOpaque_t, hipblasLtMatmulPreferenceSetAttribute, hipblasLtMatmulPreference_t,
+        hipblasLtMatrixLayoutAttribute_t, hipblasLtMatrixLayoutCreate, hipblasLtMatrixLayoutDestroy,
+        hipblasLtMatrixLayoutGetAttribute, hipblasLtMatrixLayoutOpaque_t, hipblasLtMatrixLayoutSetAttribute,
+        hipblasLtMatrixLayout_t, hipblasLtMatrixTransform, hipblasLtMatrixTransformDescAttributes_t,
+        hipblasLtMatrixTransformDescCreate, hipblasLtMatrixTransformDescDestroy,
+        hipblasLtMatrixTransformDescGetAttribute, hipblasLtMatrixTransformDescOpaque_t,
+        hipblasLtMatrixTransformDescSetAttribute, hipblasLtMatrixTransformDesc_t, hipblasLtOrder_t,
+        hipblasLtPointerMode_t, hipblaslt_bf8, hipblaslt_bf8_fnuz, hipblaslt_f8, hipblaslt_f8_fnuz};
 }
 #[cfg(feature = "rocm-7-2")]
 #[allow(unused_imports)]
@@ -195,14 +232,22 @@ mod rocm_7_2 {
         HIPBLASLT_ORDER_COL16_4R2, HIPBLASLT_ORDER_COL16_4R4, HIPBLASLT_ORDER_COL16_4R8, HIPBLASLT_ORDER_ROW,
         HIPBLASLT_POINTER_MODE_ALPHA_DEVICE_VECTOR_BETA_HOST, HIPBLASLT_POINTER_MODE_DEVICE,
         HIPBLASLT_POINTER_MODE_HOST, HIPBLASLT_VERSION_MAJOR, HIPBLASLT_VERSION_MINOR, HIPBLASLT_VERSION_PATCH,
-        _hipblasLtHalf, _hipblasLtMatmulAlgo_t, _hipblasLtMatmulHeuristicResult_t, hipblasLtEpilogue_t, hipblasLtFloat,
-        hipblasLtHalf, hipblasLtHandle_t, hipblasLtInt32, hipblasLtInt8, hipblasLtMatmulAlgo_t,
-        hipblasLtMatmulDescAttributes_t, hipblasLtMatmulDescOpaque_t, hipblasLtMatmulDesc_t,
+        _hipblasLtHalf, _hipblasLtMatmulAlgo_t, _hipblasLtMatmulHeuristicResult_t, hipblasLtCreate, hipblasLtDestroy,
+        hipblasLtEpilogue_t, hipblasLtFloat, hipblasLtGetArchName, hipblasLtGetGitRevision, hipblasLtGetVersion,
+        hipblasLtHalf, hipblasLtHandle_t, hipblasLtInt32, hipblasLtInt8, hipblasLtMatmul,
+        hipblasLtMatmulAlgoGetHeuristic, hipblasLtMatmulAlgo_t, hipblasLtMatmulDescAttributes_t,
+        hipblasLtMatmulDescCreate, hipblasLtMatmulDescDestroy, hipblasLtMatmulDescGetAttribute,
+        hipblasLtMatmulDescOpaque_t, hipblasLtMatmulDescSetAttribute, hipblasLtMatmulDesc_t,
         hipblasLtMatmulHeuristicResult_t, hipblasLtMatmulMatrixScale_t, hipblasLtMatmulPreferenceAttributes_t,
-        hipblasLtMatmulPreferenceOpaque_t, hipblasLtMatmulPreference_t, hipblasLtMatrixLayoutAttribute_t,
-        hipblasLtMatrixLayoutOpaque_t, hipblasLtMatrixLayout_t, hipblasLtMatrixTransformDescAttributes_t,
-        hipblasLtMatrixTransformDescOpaque_t, hipblasLtMatrixTransformDesc_t, hipblasLtOrder_t, hipblasLtPointerMode_t,
-        hipblaslt_bf8, hipblaslt_bf8_fnuz, hipblaslt_f8, hipblaslt_f8_fnuz};
+        hipblasLtMatmulPreferenceCreate, hipblasLtMatmulPreferenceDestroy, hipblasLtMatmulPreferenceGetAttribute,
+        hipblasLtMatmulPreferenceOpaque_t, hipblasLtMatmulPreferenceSetAttribute, hipblasLtMatmulPreference_t,
+        hipblasLtMatrixLayoutAttribute_t, hipblasLtMatrixLayoutCreate, hipblasLtMatrixLayoutDestroy,
+        hipblasLtMatrixLayoutGetAttribute, hipblasLtMatrixLayoutOpaque_t, hipblasLtMatrixLayoutSetAttribute,
+        hipblasLtMatrixLayout_t, hipblasLtMatrixTransform, hipblasLtMatrixTransformDescAttributes_t,
+        hipblasLtMatrixTransformDescCreate, hipblasLtMatrixTransformDescDestroy,
+        hipblasLtMatrixTransformDescGetAttribute, hipblasLtMatrixTransformDescOpaque_t,
+        hipblasLtMatrixTransformDescSetAttribute, hipblasLtMatrixTransformDesc_t, hipblasLtOrder_t,
+        hipblasLtPointerMode_t, hipblaslt_bf8, hipblaslt_bf8_fnuz, hipblaslt_f8, hipblaslt_f8_fnuz};
 }
 #[cfg(feature = "rocm-10-0")]
 #[allow(unused_imports)]
@@ -243,11 +288,20 @@ mod rocm_10_0 {
         HIPBLASLT_ORDER_ROW, HIPBLASLT_POINTER_MODE_ALPHA_DEVICE_VECTOR_BETA_HOST, HIPBLASLT_POINTER_MODE_DEVICE,
         HIPBLASLT_POINTER_MODE_HOST, HIPBLASLT_STREAMK_TILE_SCHEDULING_AUTO, HIPBLASLT_STREAMK_TILE_SCHEDULING_OFF,
         HIPBLASLT_STREAMK_TILE_SCHEDULING_ON, HIPBLASLT_VERSION_MAJOR, HIPBLASLT_VERSION_MINOR, HIPBLASLT_VERSION_PATCH,
-        _hipblasLtMatmulAlgo_t, _hipblasLtMatmulHeuristicResult_t, hipblasLtBatchMode_t, hipblasLtEpilogue_t,
-        hipblasLtHandle_t, hipblasLtMatmulAlgo_t, hipblasLtMatmulDescAttributes_t, hipblasLtMatmulDescOpaque_t,
-        hipblasLtMatmulDesc_t, hipblasLtMatmulHeuristicResult_t, hipblasLtMatmulMatrixScale_t,
-        hipblasLtMatmulPreferenceAttributes_t, hipblasLtMatmulPreferenceOpaque_t, hipblasLtMatmulPreference_t,
-        hipblasLtMatrixLayoutAttribute_t, hipblasLtMatrixLayoutOpaque_t, hipblasLtMatrixLayout_t,
-        hipblasLtMatrixTransformDescAttributes_t, hipblasLtMatrixTransformDescOpaque_t, hipblasLtMatrixTransformDesc_t,
-        hipblasLtOrder_t, hipblasLtPointerMode_t, hipblasLtStreamKTileSchedulingMode_t};
+        _hipblasLtMatmulAlgo_t, _hipblasLtMatmulHeuristicResult_t, hipblasLtBatchMode_t, hipblasLtCheckNumericsDrain,
+        hipblasLtCreate, hipblasLtDestroy, hipblasLtEpilogue_t, hipblasLtGetArchName, hipblasLtGetGitRevision,
+        hipblasLtGetSmCountTarget, hipblasLtGetVersion, hipblasLtHandle_t, hipblasLtMatmul,
+        hipblasLtMatmulAlgoGetHeuristic, hipblasLtMatmulAlgo_t, hipblasLtMatmulDescAttributes_t,
+        hipblasLtMatmulDescCreate, hipblasLtMatmulDescDestroy, hipblasLtMatmulDescGetAttribute,
+        hipblasLtMatmulDescOpaque_t, hipblasLtMatmulDescSetAttribute, hipblasLtMatmulDesc_t,
+        hipblasLtMatmulHeuristicResult_t, hipblasLtMatmulMatrixScale_t, hipblasLtMatmulPreferenceAttributes_t,
+        hipblasLtMatmulPreferenceCreate, hipblasLtMatmulPreferenceDestroy, hipblasLtMatmulPreferenceGetAttribute,
+        hipblasLtMatmulPreferenceOpaque_t, hipblasLtMatmulPreferenceSetAttribute, hipblasLtMatmulPreference_t,
+        hipblasLtMatrixLayoutAttribute_t, hipblasLtMatrixLayoutCreate, hipblasLtMatrixLayoutDestroy,
+        hipblasLtMatrixLayoutGetAttribute, hipblasLtMatrixLayoutOpaque_t, hipblasLtMatrixLayoutSetAttribute,
+        hipblasLtMatrixLayout_t, hipblasLtMatrixTransform, hipblasLtMatrixTransformDescAttributes_t,
+        hipblasLtMatrixTransformDescCreate, hipblasLtMatrixTransformDescDestroy,
+        hipblasLtMatrixTransformDescGetAttribute, hipblasLtMatrixTransformDescOpaque_t,
+        hipblasLtMatrixTransformDescSetAttribute, hipblasLtMatrixTransformDesc_t, hipblasLtOrder_t,
+        hipblasLtPointerMode_t, hipblasLtSetSmCountTarget, hipblasLtStreamKTileSchedulingMode_t};
 }

@@ -15,11 +15,21 @@ mod rocm_5_7 {
         HIPFFT_XT_FORMAT_INPLACE_SHUFFLED, HIPFFT_XT_FORMAT_INPUT, HIPFFT_XT_FORMAT_OUTPUT, HIPFFT_Z2D, HIPFFT_Z2Z,
         HIPLIB_FORMAT_HIPFFT, HIPLIB_FORMAT_UNDEFINED, hipLibXtDesc, hipLibXtDesc_t, hipXtDesc, hipXtDesc_t,
         hipfftCallbackLoadC, hipfftCallbackLoadD, hipfftCallbackLoadR, hipfftCallbackLoadZ, hipfftCallbackStoreC,
-        hipfftCallbackStoreD, hipfftCallbackStoreR, hipfftCallbackStoreZ, hipfftComplex, hipfftDoubleComplex,
-        hipfftDoubleReal, hipfftHandle, hipfftHandle_t, hipfftLibraryPropertyType, hipfftLibraryPropertyType_t,
-        hipfftReal, hipfftResult, hipfftResult_t, hipfftType, hipfftType_t, hipfftVersionMajor, hipfftVersionMinor,
-        hipfftVersionPatch, hipfftXtCallbackType, hipfftXtCallbackType_t, hipfftXtCopyType, hipfftXtCopyType_t,
-        hipfftXtSubFormat, hipfftXtSubFormat_t, hiplibFormat, hiplibFormat_t};
+        hipfftCallbackStoreD, hipfftCallbackStoreR, hipfftCallbackStoreZ, hipfftComplex, hipfftCreate, hipfftDestroy,
+        hipfftDoubleComplex, hipfftDoubleReal, hipfftEstimate1d, hipfftEstimate2d, hipfftEstimate3d, hipfftEstimateMany,
+        hipfftExecC2C, hipfftExecC2R, hipfftExecD2Z, hipfftExecR2C, hipfftExecZ2D, hipfftExecZ2Z,
+        hipfftExtPlanScaleFactor, hipfftGetProperty, hipfftGetSize, hipfftGetSize1d, hipfftGetSize2d, hipfftGetSize3d,
+        hipfftGetSizeMany, hipfftGetSizeMany64, hipfftGetVersion, hipfftHandle, hipfftHandle_t,
+        hipfftLibraryPropertyType, hipfftLibraryPropertyType_t, hipfftMakePlan1d, hipfftMakePlan2d, hipfftMakePlan3d,
+        hipfftMakePlanMany, hipfftMakePlanMany64, hipfftPlan1d, hipfftPlan2d, hipfftPlan3d, hipfftPlanMany, hipfftReal,
+        hipfftResult, hipfftResult_t, hipfftSetAutoAllocation, hipfftSetStream, hipfftSetWorkArea, hipfftType,
+        hipfftType_t, hipfftVersionMajor, hipfftVersionMinor, hipfftVersionPatch, hipfftXtCallbackType,
+        hipfftXtCallbackType_t, hipfftXtClearCallback, hipfftXtCopyType, hipfftXtCopyType_t, hipfftXtExec,
+        hipfftXtExecDescriptor, hipfftXtExecDescriptorC2C, hipfftXtExecDescriptorC2R, hipfftXtExecDescriptorD2Z,
+        hipfftXtExecDescriptorR2C, hipfftXtExecDescriptorZ2D, hipfftXtExecDescriptorZ2Z, hipfftXtFree,
+        hipfftXtGetSizeMany, hipfftXtMakePlanMany, hipfftXtMalloc, hipfftXtMemcpy, hipfftXtSetCallback,
+        hipfftXtSetCallbackSharedSize, hipfftXtSetGPUs, hipfftXtSubFormat, hipfftXtSubFormat_t, hiplibFormat,
+        hiplibFormat_t};
 }
 #[cfg(feature = "rocm-6-2")]
 #[allow(unused_imports)]
@@ -36,11 +46,21 @@ mod rocm_6_2 {
         HIPFFT_XT_FORMAT_INPLACE_SHUFFLED, HIPFFT_XT_FORMAT_INPUT, HIPFFT_XT_FORMAT_OUTPUT, HIPFFT_Z2D, HIPFFT_Z2Z,
         HIPLIB_FORMAT_HIPFFT, HIPLIB_FORMAT_UNDEFINED, hipLibXtDesc, hipLibXtDesc_t, hipXtDesc, hipXtDesc_t,
         hipfftCallbackLoadC, hipfftCallbackLoadD, hipfftCallbackLoadR, hipfftCallbackLoadZ, hipfftCallbackStoreC,
-        hipfftCallbackStoreD, hipfftCallbackStoreR, hipfftCallbackStoreZ, hipfftComplex, hipfftDoubleComplex,
-        hipfftDoubleReal, hipfftHandle, hipfftHandle_t, hipfftLibraryPropertyType, hipfftLibraryPropertyType_t,
-        hipfftReal, hipfftResult, hipfftResult_t, hipfftType, hipfftType_t, hipfftVersionMajor, hipfftVersionMinor,
-        hipfftVersionPatch, hipfftXtCallbackType, hipfftXtCallbackType_t, hipfftXtCopyType, hipfftXtCopyType_t,
-        hipfftXtSubFormat, hipfftXtSubFormat_t, hiplibFormat, hiplibFormat_t};
+        hipfftCallbackStoreD, hipfftCallbackStoreR, hipfftCallbackStoreZ, hipfftComplex, hipfftCreate, hipfftDestroy,
+        hipfftDoubleComplex, hipfftDoubleReal, hipfftEstimate1d, hipfftEstimate2d, hipfftEstimate3d, hipfftEstimateMany,
+        hipfftExecC2C, hipfftExecC2R, hipfftExecD2Z, hipfftExecR2C, hipfftExecZ2D, hipfftExecZ2Z,
+        hipfftExtPlanScaleFactor, hipfftGetProperty, hipfftGetSize, hipfftGetSize1d, hipfftGetSize2d, hipfftGetSize3d,
+        hipfftGetSizeMany, hipfftGetSizeMany64, hipfftGetVersion, hipfftHandle, hipfftHandle_t,
+        hipfftLibraryPropertyType, hipfftLibraryPropertyType_t, hipfftMakePlan1d, hipfftMakePlan2d, hipfftMakePlan3d,
+        hipfftMakePlanMany, hipfftMakePlanMany64, hipfftPlan1d, hipfftPlan2d, hipfftPlan3d, hipfftPlanMany, hipfftReal,
+        hipfftResult, hipfftResult_t, hipfftSetAutoAllocation, hipfftSetStream, hipfftSetWorkArea, hipfftType,
+        hipfftType_t, hipfftVersionMajor, hipfftVersionMinor, hipfftVersionPatch, hipfftXtCallbackType,
+        hipfftXtCallbackType_t, hipfftXtClearCallback, hipfftXtCopyType, hipfftXtCopyType_t, hipfftXtExec,
+        hipfftXtExecDescriptor, hipfftXtExecDescriptorC2C, hipfftXtExecDescriptorC2R, hipfftXtExecDescriptorD2Z,
+        hipfftXtExecDescriptorR2C, hipfftXtExecDescriptorZ2D, hipfftXtExecDescriptorZ2Z, hipfftXtFree,
+        hipfftXtGetSizeMany, hipfftXtMakePlanMany, hipfftXtMalloc, hipfftXtMemcpy, hipfftXtSetCallback,
+        hipfftXtSetCallbackSharedSize, hipfftXtSetGPUs, hipfftXtSubFormat, hipfftXtSubFormat_t, hiplibFormat,
+        hiplibFormat_t};
 }
 #[cfg(feature = "rocm-6-3")]
 #[allow(unused_imports)]
@@ -57,11 +77,21 @@ mod rocm_6_3 {
         HIPFFT_XT_FORMAT_INPLACE_SHUFFLED, HIPFFT_XT_FORMAT_INPUT, HIPFFT_XT_FORMAT_OUTPUT, HIPFFT_Z2D, HIPFFT_Z2Z,
         HIPLIB_FORMAT_HIPFFT, HIPLIB_FORMAT_UNDEFINED, hipLibXtDesc, hipLibXtDesc_t, hipXtDesc, hipXtDesc_t,
         hipfftCallbackLoadC, hipfftCallbackLoadD, hipfftCallbackLoadR, hipfftCallbackLoadZ, hipfftCallbackStoreC,
-        hipfftCallbackStoreD, hipfftCallbackStoreR, hipfftCallbackStoreZ, hipfftComplex, hipfftDoubleComplex,
-        hipfftDoubleReal, hipfftHandle, hipfftHandle_t, hipfftLibraryPropertyType, hipfftLibraryPropertyType_t,
-        hipfftReal, hipfftResult, hipfftResult_t, hipfftType, hipfftType_t, hipfftVersionMajor, hipfftVersionMinor,
-        hipfftVersionPatch, hipfftXtCallbackType, hipfftXtCallbackType_t, hipfftXtCopyType, hipfftXtCopyType_t,
-        hipfftXtSubFormat, hipfftXtSubFormat_t, hiplibFormat, hiplibFormat_t};
+        hipfftCallbackStoreD, hipfftCallbackStoreR, hipfftCallbackStoreZ, hipfftComplex, hipfftCreate, hipfftDestroy,
+        hipfftDoubleComplex, hipfftDoubleReal, hipfftEstimate1d, hipfftEstimate2d, hipfftEstimate3d, hipfftEstimateMany,
+        hipfftExecC2C, hipfftExecC2R, hipfftExecD2Z, hipfftExecR2C, hipfftExecZ2D, hipfftExecZ2Z,
+        hipfftExtPlanScaleFactor, hipfftGetProperty, hipfftGetSize, hipfftGetSize1d, hipfftGetSize2d, hipfftGetSize3d,
+        hipfftGetSizeMany, hipfftGetSizeMany64, hipfftGetVersion, hipfftHandle, hipfftHandle_t,
+        hipfftLibraryPropertyType, hipfftLibraryPropertyType_t, hipfftMakePlan1d, hipfftMakePlan2d, hipfftMakePlan3d,
+        hipfftMakePlanMany, hipfftMakePlanMany64, hipfftPlan1d, hipfftPlan2d, hipfftPlan3d, hipfftPlanMany, hipfftReal,
+        hipfftResult, hipfftResult_t, hipfftSetAutoAllocation, hipfftSetStream, hipfftSetWorkArea, hipfftType,
+        hipfftType_t, hipfftVersionMajor, hipfftVersionMinor, hipfftVersionPatch, hipfftXtCallbackType,
+        hipfftXtCallbackType_t, hipfftXtClearCallback, hipfftXtCopyType, hipfftXtCopyType_t, hipfftXtExec,
+        hipfftXtExecDescriptor, hipfftXtExecDescriptorC2C, hipfftXtExecDescriptorC2R, hipfftXtExecDescriptorD2Z,
+        hipfftXtExecDescriptorR2C, hipfftXtExecDescriptorZ2D, hipfftXtExecDescriptorZ2Z, hipfftXtFree,
+        hipfftXtGetSizeMany, hipfftXtMakePlanMany, hipfftXtMalloc, hipfftXtMemcpy, hipfftXtSetCallback,
+        hipfftXtSetCallbackSharedSize, hipfftXtSetGPUs, hipfftXtSubFormat, hipfftXtSubFormat_t, hiplibFormat,
+        hiplibFormat_t};
 }
 #[cfg(feature = "rocm-6-4")]
 #[allow(unused_imports)]
@@ -78,11 +108,21 @@ mod rocm_6_4 {
         HIPFFT_XT_FORMAT_INPLACE_SHUFFLED, HIPFFT_XT_FORMAT_INPUT, HIPFFT_XT_FORMAT_OUTPUT, HIPFFT_Z2D, HIPFFT_Z2Z,
         HIPLIB_FORMAT_HIPFFT, HIPLIB_FORMAT_UNDEFINED, hipLibXtDesc, hipLibXtDesc_t, hipXtDesc, hipXtDesc_t,
         hipfftCallbackLoadC, hipfftCallbackLoadD, hipfftCallbackLoadR, hipfftCallbackLoadZ, hipfftCallbackStoreC,
-        hipfftCallbackStoreD, hipfftCallbackStoreR, hipfftCallbackStoreZ, hipfftComplex, hipfftDoubleComplex,
-        hipfftDoubleReal, hipfftHandle, hipfftHandle_t, hipfftLibraryPropertyType, hipfftLibraryPropertyType_t,
-        hipfftReal, hipfftResult, hipfftResult_t, hipfftType, hipfftType_t, hipfftVersionMajor, hipfftVersionMinor,
-        hipfftVersionPatch, hipfftXtCallbackType, hipfftXtCallbackType_t, hipfftXtCopyType, hipfftXtCopyType_t,
-        hipfftXtSubFormat, hipfftXtSubFormat_t, hiplibFormat, hiplibFormat_t};
+        hipfftCallbackStoreD, hipfftCallbackStoreR, hipfftCallbackStoreZ, hipfftComplex, hipfftCreate, hipfftDestroy,
+        hipfftDoubleComplex, hipfftDoubleReal, hipfftEstimate1d, hipfftEstimate2d, hipfftEstimate3d, hipfftEstimateMany,
+        hipfftExecC2C, hipfftExecC2R, hipfftExecD2Z, hipfftExecR2C, hipfftExecZ2D, hipfftExecZ2Z,
+        hipfftExtPlanScaleFactor, hipfftGetProperty, hipfftGetSize, hipfftGetSize1d, hipfftGetSize2d, hipfftGetSize3d,
+        hipfftGetSizeMany, hipfftGetSizeMany64, hipfftGetVersion, hipfftHandle, hipfftHandle_t,
+        hipfftLibraryPropertyType, hipfftLibraryPropertyType_t, hipfftMakePlan1d, hipfftMakePlan2d, hipfftMakePlan3d,
+        hipfftMakePlanMany, hipfftMakePlanMany64, hipfftPlan1d, hipfftPlan2d, hipfftPlan3d, hipfftPlanMany, hipfftReal,
+        hipfftResult, hipfftResult_t, hipfftSetAutoAllocation, hipfftSetStream, hipfftSetWorkArea, hipfftType,
+        hipfftType_t, hipfftVersionMajor, hipfftVersionMinor, hipfftVersionPatch, hipfftXtCallbackType,
+        hipfftXtCallbackType_t, hipfftXtClearCallback, hipfftXtCopyType, hipfftXtCopyType_t, hipfftXtExec,
+        hipfftXtExecDescriptor, hipfftXtExecDescriptorC2C, hipfftXtExecDescriptorC2R, hipfftXtExecDescriptorD2Z,
+        hipfftXtExecDescriptorR2C, hipfftXtExecDescriptorZ2D, hipfftXtExecDescriptorZ2Z, hipfftXtFree,
+        hipfftXtGetSizeMany, hipfftXtMakePlanMany, hipfftXtMalloc, hipfftXtMemcpy, hipfftXtSetCallback,
+        hipfftXtSetCallbackSharedSize, hipfftXtSetGPUs, hipfftXtSubFormat, hipfftXtSubFormat_t, hiplibFormat,
+        hiplibFormat_t};
 }
 #[cfg(feature = "rocm-7-0")]
 #[allow(unused_imports)]
@@ -99,11 +139,21 @@ mod rocm_7_0 {
         HIPFFT_XT_FORMAT_INPLACE_SHUFFLED, HIPFFT_XT_FORMAT_INPUT, HIPFFT_XT_FORMAT_OUTPUT, HIPFFT_Z2D, HIPFFT_Z2Z,
         HIPLIB_FORMAT_HIPFFT, HIPLIB_FORMAT_UNDEFINED, hipLibXtDesc, hipLibXtDesc_t, hipXtDesc, hipXtDesc_t,
         hipfftCallbackLoadC, hipfftCallbackLoadD, hipfftCallbackLoadR, hipfftCallbackLoadZ, hipfftCallbackStoreC,
-        hipfftCallbackStoreD, hipfftCallbackStoreR, hipfftCallbackStoreZ, hipfftComplex, hipfftDoubleComplex,
-        hipfftDoubleReal, hipfftHandle, hipfftHandle_t, hipfftLibraryPropertyType, hipfftLibraryPropertyType_t,
-        hipfftReal, hipfftResult, hipfftResult_t, hipfftType, hipfftType_t, hipfftVersionMajor, hipfftVersionMinor,
-        hipfftVersionPatch, hipfftXtCallbackType, hipfftXtCallbackType_t, hipfftXtCopyType, hipfftXtCopyType_t,
-        hipfftXtSubFormat, hipfftXtSubFormat_t, hiplibFormat, hiplibFormat_t};
+        hipfftCallbackStoreD, hipfftCallbackStoreR, hipfftCallbackStoreZ, hipfftComplex, hipfftCreate, hipfftDestroy,
+        hipfftDoubleComplex, hipfftDoubleReal, hipfftEstimate1d, hipfftEstimate2d, hipfftEstimate3d, hipfftEstimateMany,
+        hipfftExecC2C, hipfftExecC2R, hipfftExecD2Z, hipfftExecR2C, hipfftExecZ2D, hipfftExecZ2Z,
+        hipfftExtPlanScaleFactor, hipfftGetProperty, hipfftGetSize, hipfftGetSize1d, hipfftGetSize2d, hipfftGetSize3d,
+        hipfftGetSizeMany, hipfftGetSizeMany64, hipfftGetVersion, hipfftHandle, hipfftHandle_t,
+        hipfftLibraryPropertyType, hipfftLibraryPropertyType_t, hipfftMakePlan1d, hipfftMakePlan2d, hipfftMakePlan3d,
+        hipfftMakePlanMany, hipfftMakePlanMany64, hipfftPlan1d, hipfftPlan2d, hipfftPlan3d, hipfftPlanMany, hipfftReal,
+        hipfftResult, hipfftResult_t, hipfftSetAutoAllocation, hipfftSetStream, hipfftSetWorkArea, hipfftType,
+        hipfftType_t, hipfftVersionMajor, hipfftVersionMinor, hipfftVersionPatch, hipfftXtCallbackType,
+        hipfftXtCallbackType_t, hipfftXtClearCallback, hipfftXtCopyType, hipfftXtCopyType_t, hipfftXtExec,
+        hipfftXtExecDescriptor, hipfftXtExecDescriptorC2C, hipfftXtExecDescriptorC2R, hipfftXtExecDescriptorD2Z,
+        hipfftXtExecDescriptorR2C, hipfftXtExecDescriptorZ2D, hipfftXtExecDescriptorZ2Z, hipfftXtFree,
+        hipfftXtGetSizeMany, hipfftXtMakePlanMany, hipfftXtMalloc, hipfftXtMemcpy, hipfftXtSetCallback,
+        hipfftXtSetCallbackSharedSize, hipfftXtSetGPUs, hipfftXtSubFormat, hipfftXtSubFormat_t, hiplibFormat,
+        hiplibFormat_t};
 }
 #[cfg(feature = "rocm-7-1")]
 #[allow(unused_imports)]
@@ -120,11 +170,21 @@ mod rocm_7_1 {
         HIPFFT_XT_FORMAT_INPLACE_SHUFFLED, HIPFFT_XT_FORMAT_INPUT, HIPFFT_XT_FORMAT_OUTPUT, HIPFFT_Z2D, HIPFFT_Z2Z,
         HIPLIB_FORMAT_HIPFFT, HIPLIB_FORMAT_UNDEFINED, hipLibXtDesc, hipLibXtDesc_t, hipXtDesc, hipXtDesc_t,
         hipfftCallbackLoadC, hipfftCallbackLoadD, hipfftCallbackLoadR, hipfftCallbackLoadZ, hipfftCallbackStoreC,
-        hipfftCallbackStoreD, hipfftCallbackStoreR, hipfftCallbackStoreZ, hipfftComplex, hipfftDoubleComplex,
-        hipfftDoubleReal, hipfftHandle, hipfftHandle_t, hipfftLibraryPropertyType, hipfftLibraryPropertyType_t,
-        hipfftReal, hipfftResult, hipfftResult_t, hipfftType, hipfftType_t, hipfftVersionMajor, hipfftVersionMinor,
-        hipfftVersionPatch, hipfftXtCallbackType, hipfftXtCallbackType_t, hipfftXtCopyType, hipfftXtCopyType_t,
-        hipfftXtSubFormat, hipfftXtSubFormat_t, hiplibFormat, hiplibFormat_t};
+        hipfftCallbackStoreD, hipfftCallbackStoreR, hipfftCallbackStoreZ, hipfftComplex, hipfftCreate, hipfftDestroy,
+        hipfftDoubleComplex, hipfftDoubleReal, hipfftEstimate1d, hipfftEstimate2d, hipfftEstimate3d, hipfftEstimateMany,
+        hipfftExecC2C, hipfftExecC2R, hipfftExecD2Z, hipfftExecR2C, hipfftExecZ2D, hipfftExecZ2Z,
+        hipfftExtPlanScaleFactor, hipfftGetProperty, hipfftGetSize, hipfftGetSize1d, hipfftGetSize2d, hipfftGetSize3d,
+        hipfftGetSizeMany, hipfftGetSizeMany64, hipfftGetVersion, hipfftHandle, hipfftHandle_t,
+        hipfftLibraryPropertyType, hipfftLibraryPropertyType_t, hipfftMakePlan1d, hipfftMakePlan2d, hipfftMakePlan3d,
+        hipfftMakePlanMany, hipfftMakePlanMany64, hipfftPlan1d, hipfftPlan2d, hipfftPlan3d, hipfftPlanMany, hipfftReal,
+        hipfftResult, hipfftResult_t, hipfftSetAutoAllocation, hipfftSetStream, hipfftSetWorkArea, hipfftType,
+        hipfftType_t, hipfftVersionMajor, hipfftVersionMinor, hipfftVersionPatch, hipfftXtCallbackType,
+        hipfftXtCallbackType_t, hipfftXtClearCallback, hipfftXtCopyType, hipfftXtCopyType_t, hipfftXtExec,
+        hipfftXtExecDescriptor, hipfftXtExecDescriptorC2C, hipfftXtExecDescriptorC2R, hipfftXtExecDescriptorD2Z,
+        hipfftXtExecDescriptorR2C, hipfftXtExecDescriptorZ2D, hipfftXtExecDescriptorZ2Z, hipfftXtFree,
+        hipfftXtGetSizeMany, hipfftXtMakePlanMany, hipfftXtMalloc, hipfftXtMemcpy, hipfftXtSetCallback,
+        hipfftXtSetCallbackSharedSize, hipfftXtSetGPUs, hipfftXtSubFormat, hipfftXtSubFormat_t, hiplibFormat,
+        hiplibFormat_t};
 }
 #[cfg(feature = "rocm-7-2")]
 #[allow(unused_imports)]
@@ -141,11 +201,21 @@ mod rocm_7_2 {
         HIPFFT_XT_FORMAT_INPLACE_SHUFFLED, HIPFFT_XT_FORMAT_INPUT, HIPFFT_XT_FORMAT_OUTPUT, HIPFFT_Z2D, HIPFFT_Z2Z,
         HIPLIB_FORMAT_HIPFFT, HIPLIB_FORMAT_UNDEFINED, hipLibXtDesc, hipLibXtDesc_t, hipXtDesc, hipXtDesc_t,
         hipfftCallbackLoadC, hipfftCallbackLoadD, hipfftCallbackLoadR, hipfftCallbackLoadZ, hipfftCallbackStoreC,
-        hipfftCallbackStoreD, hipfftCallbackStoreR, hipfftCallbackStoreZ, hipfftComplex, hipfftDoubleComplex,
-        hipfftDoubleReal, hipfftHandle, hipfftHandle_t, hipfftLibraryPropertyType, hipfftLibraryPropertyType_t,
-        hipfftReal, hipfftResult, hipfftResult_t, hipfftType, hipfftType_t, hipfftVersionMajor, hipfftVersionMinor,
-        hipfftVersionPatch, hipfftXtCallbackType, hipfftXtCallbackType_t, hipfftXtCopyType, hipfftXtCopyType_t,
-        hipfftXtSubFormat, hipfftXtSubFormat_t, hiplibFormat, hiplibFormat_t};
+        hipfftCallbackStoreD, hipfftCallbackStoreR, hipfftCallbackStoreZ, hipfftComplex, hipfftCreate, hipfftDestroy,
+        hipfftDoubleComplex, hipfftDoubleReal, hipfftEstimate1d, hipfftEstimate2d, hipfftEstimate3d, hipfftEstimateMany,
+        hipfftExecC2C, hipfftExecC2R, hipfftExecD2Z, hipfftExecR2C, hipfftExecZ2D, hipfftExecZ2Z,
+        hipfftExtPlanScaleFactor, hipfftGetProperty, hipfftGetSize, hipfftGetSize1d, hipfftGetSize2d, hipfftGetSize3d,
+        hipfftGetSizeMany, hipfftGetSizeMany64, hipfftGetVersion, hipfftHandle, hipfftHandle_t,
+        hipfftLibraryPropertyType, hipfftLibraryPropertyType_t, hipfftMakePlan1d, hipfftMakePlan2d, hipfftMakePlan3d,
+        hipfftMakePlanMany, hipfftMakePlanMany64, hipfftPlan1d, hipfftPlan2d, hipfftPlan3d, hipfftPlanMany, hipfftReal,
+        hipfftResult, hipfftResult_t, hipfftSetAutoAllocation, hipfftSetStream, hipfftSetWorkArea, hipfftType,
+        hipfftType_t, hipfftVersionMajor, hipfftVersionMinor, hipfftVersionPatch, hipfftXtCallbackType,
+        hipfftXtCallbackType_t, hipfftXtClearCallback, hipfftXtCopyType, hipfftXtCopyType_t, hipfftXtExec,
+        hipfftXtExecDescriptor, hipfftXtExecDescriptorC2C, hipfftXtExecDescriptorC2R, hipfftXtExecDescriptorD2Z,
+        hipfftXtExecDescriptorR2C, hipfftXtExecDescriptorZ2D, hipfftXtExecDescriptorZ2Z, hipfftXtFree,
+        hipfftXtGetSizeMany, hipfftXtMakePlanMany, hipfftXtMalloc, hipfftXtMemcpy, hipfftXtSetCallback,
+        hipfftXtSetCallbackSharedSize, hipfftXtSetGPUs, hipfftXtSubFormat, hipfftXtSubFormat_t, hiplibFormat,
+        hiplibFormat_t};
 }
 #[cfg(feature = "rocm-10-0")]
 #[allow(unused_imports)]
@@ -162,9 +232,19 @@ mod rocm_10_0 {
         HIPFFT_XT_FORMAT_INPLACE_SHUFFLED, HIPFFT_XT_FORMAT_INPUT, HIPFFT_XT_FORMAT_OUTPUT, HIPFFT_Z2D, HIPFFT_Z2Z,
         HIPLIB_FORMAT_HIPFFT, HIPLIB_FORMAT_UNDEFINED, hipLibXtDesc, hipLibXtDesc_t, hipXtDesc, hipXtDesc_t,
         hipfftCallbackLoadC, hipfftCallbackLoadD, hipfftCallbackLoadR, hipfftCallbackLoadZ, hipfftCallbackStoreC,
-        hipfftCallbackStoreD, hipfftCallbackStoreR, hipfftCallbackStoreZ, hipfftComplex, hipfftDoubleComplex,
-        hipfftDoubleReal, hipfftHandle, hipfftHandle_t, hipfftLibraryPropertyType, hipfftLibraryPropertyType_t,
-        hipfftReal, hipfftResult, hipfftResult_t, hipfftType, hipfftType_t, hipfftVersionMajor, hipfftVersionMinor,
-        hipfftVersionPatch, hipfftXtCallbackType, hipfftXtCallbackType_t, hipfftXtCopyType, hipfftXtCopyType_t,
-        hipfftXtSubFormat, hipfftXtSubFormat_t, hiplibFormat, hiplibFormat_t};
+        hipfftCallbackStoreD, hipfftCallbackStoreR, hipfftCallbackStoreZ, hipfftComplex, hipfftCreate, hipfftDestroy,
+        hipfftDoubleComplex, hipfftDoubleReal, hipfftEstimate1d, hipfftEstimate2d, hipfftEstimate3d, hipfftEstimateMany,
+        hipfftExecC2C, hipfftExecC2R, hipfftExecD2Z, hipfftExecR2C, hipfftExecZ2D, hipfftExecZ2Z,
+        hipfftExtPlanScaleFactor, hipfftGetProperty, hipfftGetSize, hipfftGetSize1d, hipfftGetSize2d, hipfftGetSize3d,
+        hipfftGetSizeMany, hipfftGetSizeMany64, hipfftGetVersion, hipfftHandle, hipfftHandle_t,
+        hipfftLibraryPropertyType, hipfftLibraryPropertyType_t, hipfftMakePlan1d, hipfftMakePlan2d, hipfftMakePlan3d,
+        hipfftMakePlanMany, hipfftMakePlanMany64, hipfftPlan1d, hipfftPlan2d, hipfftPlan3d, hipfftPlanMany, hipfftReal,
+        hipfftResult, hipfftResult_t, hipfftSetAutoAllocation, hipfftSetStream, hipfftSetWorkArea, hipfftType,
+        hipfftType_t, hipfftVersionMajor, hipfftVersionMinor, hipfftVersionPatch, hipfftXtCallbackType,
+        hipfftXtCallbackType_t, hipfftXtClearCallback, hipfftXtCopyType, hipfftXtCopyType_t, hipfftXtExec,
+        hipfftXtExecDescriptor, hipfftXtExecDescriptorC2C, hipfftXtExecDescriptorC2R, hipfftXtExecDescriptorD2Z,
+        hipfftXtExecDescriptorR2C, hipfftXtExecDescriptorZ2D, hipfftXtExecDescriptorZ2Z, hipfftXtFree,
+        hipfftXtGetSizeMany, hipfftXtMakePlanMany, hipfftXtMalloc, hipfftXtMemcpy, hipfftXtSetCallback,
+        hipfftXtSetCallbackSharedSize, hipfftXtSetGPUs, hipfftXtSubFormat, hipfftXtSubFormat_t, hiplibFormat,
+        hiplibFormat_t};
 }

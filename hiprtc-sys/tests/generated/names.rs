@@ -19,8 +19,12 @@ mod rocm_5_7 {
         HIPRTC_JIT_MAX_REGISTERS, HIPRTC_JIT_NEW_SM3X_OPT, HIPRTC_JIT_NUM_INPUT_TYPES,
         HIPRTC_JIT_NUM_LEGACY_INPUT_TYPES, HIPRTC_JIT_NUM_OPTIONS, HIPRTC_JIT_OPTIMIZATION_LEVEL, HIPRTC_JIT_PREC_DIV,
         HIPRTC_JIT_PREC_SQRT, HIPRTC_JIT_TARGET, HIPRTC_JIT_TARGET_FROM_HIPCONTEXT, HIPRTC_JIT_THREADS_PER_BLOCK,
-        HIPRTC_JIT_WALL_TIME, HIPRTC_SUCCESS, _hiprtcProgram, hiprtcJITInputType, hiprtcJIT_option, hiprtcLinkState,
-        hiprtcProgram, hiprtcResult, ihiprtcLinkState};
+        HIPRTC_JIT_WALL_TIME, HIPRTC_SUCCESS, _hiprtcProgram, hiprtcAddNameExpression, hiprtcCompileProgram,
+        hiprtcCreateProgram, hiprtcDestroyProgram, hiprtcGetBitcode, hiprtcGetBitcodeSize, hiprtcGetCode,
+        hiprtcGetCodeSize, hiprtcGetErrorString, hiprtcGetLoweredName, hiprtcGetProgramLog, hiprtcGetProgramLogSize,
+        hiprtcJITInputType, hiprtcJIT_option, hiprtcLinkAddData, hiprtcLinkAddFile, hiprtcLinkComplete,
+        hiprtcLinkCreate, hiprtcLinkDestroy, hiprtcLinkState, hiprtcProgram, hiprtcResult, hiprtcVersion,
+        ihiprtcLinkState};
 }
 #[cfg(feature = "rocm-6-2")]
 #[allow(unused_imports)]
@@ -41,8 +45,12 @@ mod rocm_6_2 {
         HIPRTC_JIT_MAX_REGISTERS, HIPRTC_JIT_NEW_SM3X_OPT, HIPRTC_JIT_NUM_INPUT_TYPES,
         HIPRTC_JIT_NUM_LEGACY_INPUT_TYPES, HIPRTC_JIT_NUM_OPTIONS, HIPRTC_JIT_OPTIMIZATION_LEVEL, HIPRTC_JIT_PREC_DIV,
         HIPRTC_JIT_PREC_SQRT, HIPRTC_JIT_TARGET, HIPRTC_JIT_TARGET_FROM_HIPCONTEXT, HIPRTC_JIT_THREADS_PER_BLOCK,
-        HIPRTC_JIT_WALL_TIME, HIPRTC_SUCCESS, _hiprtcProgram, hiprtcJITInputType, hiprtcJIT_option, hiprtcLinkState,
-        hiprtcProgram, hiprtcResult, ihiprtcLinkState};
+        HIPRTC_JIT_WALL_TIME, HIPRTC_SUCCESS, _hiprtcProgram, hiprtcAddNameExpression, hiprtcCompileProgram,
+        hiprtcCreateProgram, hiprtcDestroyProgram, hiprtcGetBitcode, hiprtcGetBitcodeSize, hiprtcGetCode,
+        hiprtcGetCodeSize, hiprtcGetErrorString, hiprtcGetLoweredName, hiprtcGetProgramLog, hiprtcGetProgramLogSize,
+        hiprtcJITInputType, hiprtcJIT_option, hiprtcLinkAddData, hiprtcLinkAddFile, hiprtcLinkComplete,
+        hiprtcLinkCreate, hiprtcLinkDestroy, hiprtcLinkState, hiprtcProgram, hiprtcResult, hiprtcVersion,
+        ihiprtcLinkState};
 }
 #[cfg(feature = "rocm-6-3")]
 #[allow(unused_imports)]
@@ -63,8 +71,12 @@ mod rocm_6_3 {
         HIPRTC_JIT_MAX_REGISTERS, HIPRTC_JIT_NEW_SM3X_OPT, HIPRTC_JIT_NUM_INPUT_TYPES,
         HIPRTC_JIT_NUM_LEGACY_INPUT_TYPES, HIPRTC_JIT_NUM_OPTIONS, HIPRTC_JIT_OPTIMIZATION_LEVEL, HIPRTC_JIT_PREC_DIV,
         HIPRTC_JIT_PREC_SQRT, HIPRTC_JIT_TARGET, HIPRTC_JIT_TARGET_FROM_HIPCONTEXT, HIPRTC_JIT_THREADS_PER_BLOCK,
-        HIPRTC_JIT_WALL_TIME, HIPRTC_SUCCESS, _hiprtcProgram, hiprtcJITInputType, hiprtcJIT_option, hiprtcLinkState,
-        hiprtcProgram, hiprtcResult, ihiprtcLinkState};
+        HIPRTC_JIT_WALL_TIME, HIPRTC_SUCCESS, _hiprtcProgram, hiprtcAddNameExpression, hiprtcCompileProgram,
+        hiprtcCreateProgram, hiprtcDestroyProgram, hiprtcGetBitcode, hiprtcGetBitcodeSize, hiprtcGetCode,
+        hiprtcGetCodeSize, hiprtcGetErrorString, hiprtcGetLoweredName, hiprtcGetProgramLog, hiprtcGetProgramLogSize,
+        hiprtcJITInputType, hiprtcJIT_option, hiprtcLinkAddData, hiprtcLinkAddFile, hiprtcLinkComplete,
+        hiprtcLinkCreate, hiprtcLinkDestroy, hiprtcLinkState, hiprtcProgram, hiprtcResult, hiprtcVersion,
+        ihiprtcLinkState};
 }
 #[cfg(feature = "rocm-6-4")]
 #[allow(unused_imports)]
@@ -100,8 +112,12 @@ mod rocm_6_4 {
         hipJitOptionMinCTAPerSM, hipJitOptionNumOptions, hipJitOptionOptimizationLevel,
         hipJitOptionOverrideDirectiveValues, hipJitOptionPositionIndependentCode, hipJitOptionPrecDiv,
         hipJitOptionPrecSqrt, hipJitOptionSm3xOpt, hipJitOptionTarget, hipJitOptionTargetFromContext,
-        hipJitOptionThreadsPerBlock, hipJitOptionWallTime, hipJitPreferBinary, hipJitPreferPTX, hiprtcJITInputType,
-        hiprtcJIT_option, hiprtcLinkState, hiprtcProgram, hiprtcResult, ihiprtcLinkState};
+        hipJitOptionThreadsPerBlock, hipJitOptionWallTime, hipJitPreferBinary, hipJitPreferPTX, hiprtcAddNameExpression,
+        hiprtcCompileProgram, hiprtcCreateProgram, hiprtcDestroyProgram, hiprtcGetBitcode, hiprtcGetBitcodeSize,
+        hiprtcGetCode, hiprtcGetCodeSize, hiprtcGetErrorString, hiprtcGetLoweredName, hiprtcGetProgramLog,
+        hiprtcGetProgramLogSize, hiprtcJITInputType, hiprtcJIT_option, hiprtcLinkAddData, hiprtcLinkAddFile,
+        hiprtcLinkComplete, hiprtcLinkCreate, hiprtcLinkDestroy, hiprtcLinkState, hiprtcProgram, hiprtcResult,
+        hiprtcVersion, ihiprtcLinkState};
 }
 #[cfg(feature = "rocm-7-0")]
 #[allow(unused_imports)]
@@ -137,8 +153,12 @@ mod rocm_7_0 {
         hipJitOptionMinCTAPerSM, hipJitOptionNumOptions, hipJitOptionOptimizationLevel,
         hipJitOptionOverrideDirectiveValues, hipJitOptionPositionIndependentCode, hipJitOptionPrecDiv,
         hipJitOptionPrecSqrt, hipJitOptionSm3xOpt, hipJitOptionTarget, hipJitOptionTargetFromContext,
-        hipJitOptionThreadsPerBlock, hipJitOptionWallTime, hipJitPreferBinary, hipJitPreferPTX, hiprtcJITInputType,
-        hiprtcJIT_option, hiprtcLinkState, hiprtcProgram, hiprtcResult, ihiprtcLinkState};
+        hipJitOptionThreadsPerBlock, hipJitOptionWallTime, hipJitPreferBinary, hipJitPreferPTX, hiprtcAddNameExpression,
+        hiprtcCompileProgram, hiprtcCreateProgram, hiprtcDestroyProgram, hiprtcGetBitcode, hiprtcGetBitcodeSize,
+        hiprtcGetCode, hiprtcGetCodeSize, hiprtcGetErrorString, hiprtcGetLoweredName, hiprtcGetProgramLog,
+        hiprtcGetProgramLogSize, hiprtcJITInputType, hiprtcJIT_option, hiprtcLinkAddData, hiprtcLinkAddFile,
+        hiprtcLinkComplete, hiprtcLinkCreate, hiprtcLinkDestroy, hiprtcLinkState, hiprtcProgram, hiprtcResult,
+        hiprtcVersion, ihiprtcLinkState};
 }
 #[cfg(feature = "rocm-7-1")]
 #[allow(unused_imports)]
@@ -174,8 +194,12 @@ mod rocm_7_1 {
         hipJitOptionMinCTAPerSM, hipJitOptionNumOptions, hipJitOptionOptimizationLevel,
         hipJitOptionOverrideDirectiveValues, hipJitOptionPositionIndependentCode, hipJitOptionPrecDiv,
         hipJitOptionPrecSqrt, hipJitOptionSm3xOpt, hipJitOptionTarget, hipJitOptionTargetFromContext,
-        hipJitOptionThreadsPerBlock, hipJitOptionWallTime, hipJitPreferBinary, hipJitPreferPTX, hiprtcJITInputType,
-        hiprtcJIT_option, hiprtcLinkState, hiprtcProgram, hiprtcResult, ihiprtcLinkState};
+        hipJitOptionThreadsPerBlock, hipJitOptionWallTime, hipJitPreferBinary, hipJitPreferPTX, hiprtcAddNameExpression,
+        hiprtcCompileProgram, hiprtcCreateProgram, hiprtcDestroyProgram, hiprtcGetBitcode, hiprtcGetBitcodeSize,
+        hiprtcGetCode, hiprtcGetCodeSize, hiprtcGetErrorString, hiprtcGetLoweredName, hiprtcGetProgramLog,
+        hiprtcGetProgramLogSize, hiprtcJITInputType, hiprtcJIT_option, hiprtcLinkAddData, hiprtcLinkAddFile,
+        hiprtcLinkComplete, hiprtcLinkCreate, hiprtcLinkDestroy, hiprtcLinkState, hiprtcProgram, hiprtcResult,
+        hiprtcVersion, ihiprtcLinkState};
 }
 #[cfg(feature = "rocm-7-2")]
 #[allow(unused_imports)]
@@ -211,8 +235,12 @@ mod rocm_7_2 {
         hipJitOptionMinCTAPerSM, hipJitOptionNumOptions, hipJitOptionOptimizationLevel,
         hipJitOptionOverrideDirectiveValues, hipJitOptionPositionIndependentCode, hipJitOptionPrecDiv,
         hipJitOptionPrecSqrt, hipJitOptionSm3xOpt, hipJitOptionTarget, hipJitOptionTargetFromContext,
-        hipJitOptionThreadsPerBlock, hipJitOptionWallTime, hipJitPreferBinary, hipJitPreferPTX, hiprtcJITInputType,
-        hiprtcJIT_option, hiprtcLinkState, hiprtcProgram, hiprtcResult, ihiprtcLinkState};
+        hipJitOptionThreadsPerBlock, hipJitOptionWallTime, hipJitPreferBinary, hipJitPreferPTX, hiprtcAddNameExpression,
+        hiprtcCompileProgram, hiprtcCreateProgram, hiprtcDestroyProgram, hiprtcGetBitcode, hiprtcGetBitcodeSize,
+        hiprtcGetCode, hiprtcGetCodeSize, hiprtcGetErrorString, hiprtcGetLoweredName, hiprtcGetProgramLog,
+        hiprtcGetProgramLogSize, hiprtcJITInputType, hiprtcJIT_option, hiprtcLinkAddData, hiprtcLinkAddFile,
+        hiprtcLinkComplete, hiprtcLinkCreate, hiprtcLinkDestroy, hiprtcLinkState, hiprtcProgram, hiprtcResult,
+        hiprtcVersion, ihiprtcLinkState};
 }
 #[cfg(feature = "rocm-10-0")]
 #[allow(unused_imports)]
@@ -248,6 +276,10 @@ mod rocm_10_0 {
         hipJitOptionMinCTAPerSM, hipJitOptionNumOptions, hipJitOptionOptimizationLevel,
         hipJitOptionOverrideDirectiveValues, hipJitOptionPositionIndependentCode, hipJitOptionPrecDiv,
         hipJitOptionPrecSqrt, hipJitOptionSm3xOpt, hipJitOptionTarget, hipJitOptionTargetFromContext,
-        hipJitOptionThreadsPerBlock, hipJitOptionWallTime, hipJitPreferBinary, hipJitPreferPTX, hiprtcJITInputType,
-        hiprtcJIT_option, hiprtcLinkState, hiprtcProgram, hiprtcResult, ihiprtcLinkState};
+        hipJitOptionThreadsPerBlock, hipJitOptionWallTime, hipJitPreferBinary, hipJitPreferPTX, hiprtcAddNameExpression,
+        hiprtcCompileProgram, hiprtcCreateProgram, hiprtcDestroyProgram, hiprtcGetBitcode, hiprtcGetBitcodeSize,
+        hiprtcGetCode, hiprtcGetCodeSize, hiprtcGetErrorString, hiprtcGetLoweredName, hiprtcGetProgramLog,
+        hiprtcGetProgramLogSize, hiprtcJITInputType, hiprtcJIT_option, hiprtcLinkAddData, hiprtcLinkAddFile,
+        hiprtcLinkComplete, hiprtcLinkCreate, hiprtcLinkDestroy, hiprtcLinkState, hiprtcProgram, hiprtcResult,
+        hiprtcVersion, ihiprtcLinkState};
 }

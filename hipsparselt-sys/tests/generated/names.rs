@@ -17,10 +17,19 @@ mod rocm_6_3 {
         HIPSPARSELT_MATMUL_SPLIT_K_MODE, HIPSPARSELT_MAT_BATCH_STRIDE, HIPSPARSELT_MAT_NUM_BATCHES,
         HIPSPARSELT_PRUNE_SPMMA_STRIP, HIPSPARSELT_PRUNE_SPMMA_TILE, HIPSPARSELT_SPARSITY_50_PERCENT,
         HIPSPARSELT_SPLIT_K_MODE_ONE_KERNEL, HIPSPARSELT_SPLIT_K_MODE_TWO_KERNELS, hipsparseLtComputetype_t,
-        hipsparseLtHandle_t, hipsparseLtMatDescAttribute_t, hipsparseLtMatDescriptor_t, hipsparseLtMatmulAlgAttribute_t,
-        hipsparseLtMatmulAlgSelection_t, hipsparseLtMatmulAlg_t, hipsparseLtMatmulDescAttribute_t,
-        hipsparseLtMatmulDescriptor_t, hipsparseLtMatmulPlan_t, hipsparseLtPruneAlg_t, hipsparseLtSparsity_t,
-        hipsparseLtSplitKMode_t};
+        hipsparseLtDenseDescriptorInit, hipsparseLtDestroy, hipsparseLtGetArchName, hipsparseLtGetGitRevision,
+        hipsparseLtGetProperty, hipsparseLtGetVersion, hipsparseLtHandle_t, hipsparseLtInit, hipsparseLtInitialize,
+        hipsparseLtMatDescAttribute_t, hipsparseLtMatDescGetAttribute, hipsparseLtMatDescSetAttribute,
+        hipsparseLtMatDescriptorDestroy, hipsparseLtMatDescriptor_t, hipsparseLtMatmul, hipsparseLtMatmulAlgAttribute_t,
+        hipsparseLtMatmulAlgGetAttribute, hipsparseLtMatmulAlgSelectionInit, hipsparseLtMatmulAlgSelection_t,
+        hipsparseLtMatmulAlgSetAttribute, hipsparseLtMatmulAlg_t, hipsparseLtMatmulDescAttribute_t,
+        hipsparseLtMatmulDescGetAttribute, hipsparseLtMatmulDescSetAttribute, hipsparseLtMatmulDescriptorInit,
+        hipsparseLtMatmulDescriptor_t, hipsparseLtMatmulGetWorkspace, hipsparseLtMatmulPlanDestroy,
+        hipsparseLtMatmulPlanInit, hipsparseLtMatmulPlan_t, hipsparseLtMatmulSearch, hipsparseLtPruneAlg_t,
+        hipsparseLtSpMMACompress, hipsparseLtSpMMACompress2, hipsparseLtSpMMACompressedSize,
+        hipsparseLtSpMMACompressedSize2, hipsparseLtSpMMAPrune, hipsparseLtSpMMAPrune2, hipsparseLtSpMMAPruneCheck,
+        hipsparseLtSpMMAPruneCheck2, hipsparseLtSparsity_t, hipsparseLtSplitKMode_t,
+        hipsparseLtStructuredDescriptorInit};
 }
 #[cfg(feature = "rocm-6-4")]
 #[allow(unused_imports)]
@@ -39,10 +48,19 @@ mod rocm_6_4 {
         HIPSPARSELT_MATMUL_SPLIT_K_MODE, HIPSPARSELT_MAT_BATCH_STRIDE, HIPSPARSELT_MAT_NUM_BATCHES,
         HIPSPARSELT_PRUNE_SPMMA_STRIP, HIPSPARSELT_PRUNE_SPMMA_TILE, HIPSPARSELT_SPARSITY_50_PERCENT,
         HIPSPARSELT_SPLIT_K_MODE_ONE_KERNEL, HIPSPARSELT_SPLIT_K_MODE_TWO_KERNELS, hipsparseLtComputetype_t,
-        hipsparseLtHandle_t, hipsparseLtMatDescAttribute_t, hipsparseLtMatDescriptor_t, hipsparseLtMatmulAlgAttribute_t,
-        hipsparseLtMatmulAlgSelection_t, hipsparseLtMatmulAlg_t, hipsparseLtMatmulDescAttribute_t,
-        hipsparseLtMatmulDescriptor_t, hipsparseLtMatmulPlan_t, hipsparseLtPruneAlg_t, hipsparseLtSparsity_t,
-        hipsparseLtSplitKMode_t};
+        hipsparseLtDenseDescriptorInit, hipsparseLtDestroy, hipsparseLtGetArchName, hipsparseLtGetGitRevision,
+        hipsparseLtGetProperty, hipsparseLtGetVersion, hipsparseLtHandle_t, hipsparseLtInit, hipsparseLtInitialize,
+        hipsparseLtMatDescAttribute_t, hipsparseLtMatDescGetAttribute, hipsparseLtMatDescSetAttribute,
+        hipsparseLtMatDescriptorDestroy, hipsparseLtMatDescriptor_t, hipsparseLtMatmul, hipsparseLtMatmulAlgAttribute_t,
+        hipsparseLtMatmulAlgGetAttribute, hipsparseLtMatmulAlgSelectionInit, hipsparseLtMatmulAlgSelection_t,
+        hipsparseLtMatmulAlgSetAttribute, hipsparseLtMatmulAlg_t, hipsparseLtMatmulDescAttribute_t,
+        hipsparseLtMatmulDescGetAttribute, hipsparseLtMatmulDescSetAttribute, hipsparseLtMatmulDescriptorInit,
+        hipsparseLtMatmulDescriptor_t, hipsparseLtMatmulGetWorkspace, hipsparseLtMatmulPlanDestroy,
+        hipsparseLtMatmulPlanInit, hipsparseLtMatmulPlan_t, hipsparseLtMatmulSearch, hipsparseLtPruneAlg_t,
+        hipsparseLtSpMMACompress, hipsparseLtSpMMACompress2, hipsparseLtSpMMACompressedSize,
+        hipsparseLtSpMMACompressedSize2, hipsparseLtSpMMAPrune, hipsparseLtSpMMAPrune2, hipsparseLtSpMMAPruneCheck,
+        hipsparseLtSpMMAPruneCheck2, hipsparseLtSparsity_t, hipsparseLtSplitKMode_t,
+        hipsparseLtStructuredDescriptorInit};
 }
 #[cfg(feature = "rocm-7-0")]
 #[allow(unused_imports)]
@@ -61,10 +79,19 @@ mod rocm_7_0 {
         HIPSPARSELT_MATMUL_SPLIT_K_MODE, HIPSPARSELT_MAT_BATCH_STRIDE, HIPSPARSELT_MAT_NUM_BATCHES,
         HIPSPARSELT_PRUNE_SPMMA_STRIP, HIPSPARSELT_PRUNE_SPMMA_TILE, HIPSPARSELT_SPARSITY_50_PERCENT,
         HIPSPARSELT_SPLIT_K_MODE_ONE_KERNEL, HIPSPARSELT_SPLIT_K_MODE_TWO_KERNELS, hipsparseLtComputetype_t,
-        hipsparseLtHandle_t, hipsparseLtMatDescAttribute_t, hipsparseLtMatDescriptor_t, hipsparseLtMatmulAlgAttribute_t,
-        hipsparseLtMatmulAlgSelection_t, hipsparseLtMatmulAlg_t, hipsparseLtMatmulDescAttribute_t,
-        hipsparseLtMatmulDescriptor_t, hipsparseLtMatmulPlan_t, hipsparseLtPruneAlg_t, hipsparseLtSparsity_t,
-        hipsparseLtSplitKMode_t};
+        hipsparseLtDenseDescriptorInit, hipsparseLtDestroy, hipsparseLtGetArchName, hipsparseLtGetGitRevision,
+        hipsparseLtGetProperty, hipsparseLtGetVersion, hipsparseLtHandle_t, hipsparseLtInit, hipsparseLtInitialize,
+        hipsparseLtMatDescAttribute_t, hipsparseLtMatDescGetAttribute, hipsparseLtMatDescSetAttribute,
+        hipsparseLtMatDescriptorDestroy, hipsparseLtMatDescriptor_t, hipsparseLtMatmul, hipsparseLtMatmulAlgAttribute_t,
+        hipsparseLtMatmulAlgGetAttribute, hipsparseLtMatmulAlgSelectionInit, hipsparseLtMatmulAlgSelection_t,
+        hipsparseLtMatmulAlgSetAttribute, hipsparseLtMatmulAlg_t, hipsparseLtMatmulDescAttribute_t,
+        hipsparseLtMatmulDescGetAttribute, hipsparseLtMatmulDescSetAttribute, hipsparseLtMatmulDescriptorInit,
+        hipsparseLtMatmulDescriptor_t, hipsparseLtMatmulGetWorkspace, hipsparseLtMatmulPlanDestroy,
+        hipsparseLtMatmulPlanInit, hipsparseLtMatmulPlan_t, hipsparseLtMatmulSearch, hipsparseLtPruneAlg_t,
+        hipsparseLtSpMMACompress, hipsparseLtSpMMACompress2, hipsparseLtSpMMACompressedSize,
+        hipsparseLtSpMMACompressedSize2, hipsparseLtSpMMAPrune, hipsparseLtSpMMAPrune2, hipsparseLtSpMMAPruneCheck,
+        hipsparseLtSpMMAPruneCheck2, hipsparseLtSparsity_t, hipsparseLtSplitKMode_t,
+        hipsparseLtStructuredDescriptorInit};
 }
 #[cfg(feature = "rocm-7-1")]
 #[allow(unused_imports)]
@@ -83,10 +110,19 @@ mod rocm_7_1 {
         HIPSPARSELT_MATMUL_SPLIT_K_MODE, HIPSPARSELT_MAT_BATCH_STRIDE, HIPSPARSELT_MAT_NUM_BATCHES,
         HIPSPARSELT_PRUNE_SPMMA_STRIP, HIPSPARSELT_PRUNE_SPMMA_TILE, HIPSPARSELT_SPARSITY_50_PERCENT,
         HIPSPARSELT_SPLIT_K_MODE_ONE_KERNEL, HIPSPARSELT_SPLIT_K_MODE_TWO_KERNELS, hipsparseLtComputetype_t,
-        hipsparseLtHandle_t, hipsparseLtMatDescAttribute_t, hipsparseLtMatDescriptor_t, hipsparseLtMatmulAlgAttribute_t,
-        hipsparseLtMatmulAlgSelection_t, hipsparseLtMatmulAlg_t, hipsparseLtMatmulDescAttribute_t,
-        hipsparseLtMatmulDescriptor_t, hipsparseLtMatmulPlan_t, hipsparseLtPruneAlg_t, hipsparseLtSparsity_t,
-        hipsparseLtSplitKMode_t};
+        hipsparseLtDenseDescriptorInit, hipsparseLtDestroy, hipsparseLtGetArchName, hipsparseLtGetGitRevision,
+        hipsparseLtGetProperty, hipsparseLtGetVersion, hipsparseLtHandle_t, hipsparseLtInit, hipsparseLtInitialize,
+        hipsparseLtMatDescAttribute_t, hipsparseLtMatDescGetAttribute, hipsparseLtMatDescSetAttribute,
+        hipsparseLtMatDescriptorDestroy, hipsparseLtMatDescriptor_t, hipsparseLtMatmul, hipsparseLtMatmulAlgAttribute_t,
+        hipsparseLtMatmulAlgGetAttribute, hipsparseLtMatmulAlgSelectionInit, hipsparseLtMatmulAlgSelection_t,
+        hipsparseLtMatmulAlgSetAttribute, hipsparseLtMatmulAlg_t, hipsparseLtMatmulDescAttribute_t,
+        hipsparseLtMatmulDescGetAttribute, hipsparseLtMatmulDescSetAttribute, hipsparseLtMatmulDescriptorInit,
+        hipsparseLtMatmulDescriptor_t, hipsparseLtMatmulGetWorkspace, hipsparseLtMatmulPlanDestroy,
+        hipsparseLtMatmulPlanInit, hipsparseLtMatmulPlan_t, hipsparseLtMatmulSearch, hipsparseLtPruneAlg_t,
+        hipsparseLtSpMMACompress, hipsparseLtSpMMACompress2, hipsparseLtSpMMACompressedSize,
+        hipsparseLtSpMMACompressedSize2, hipsparseLtSpMMAPrune, hipsparseLtSpMMAPrune2, hipsparseLtSpMMAPruneCheck,
+        hipsparseLtSpMMAPruneCheck2, hipsparseLtSparsity_t, hipsparseLtSplitKMode_t,
+        hipsparseLtStructuredDescriptorInit};
 }
 #[cfg(feature = "rocm-7-2")]
 #[allow(unused_imports)]
@@ -105,11 +141,19 @@ mod rocm_7_2 {
         HIPSPARSELT_MATMUL_SPLIT_K_BUFFERS, HIPSPARSELT_MATMUL_SPLIT_K_MODE, HIPSPARSELT_MAT_BATCH_STRIDE,
         HIPSPARSELT_MAT_NUM_BATCHES, HIPSPARSELT_PRUNE_SPMMA_STRIP, HIPSPARSELT_PRUNE_SPMMA_TILE,
         HIPSPARSELT_SPARSITY_50_PERCENT, HIPSPARSELT_SPLIT_K_MODE_ONE_KERNEL, HIPSPARSELT_SPLIT_K_MODE_TWO_KERNELS,
-        hipsparseLtComputetype_t, hipsparseLtHandle_t, hipsparseLtMatDescAttribute_t, hipsparseLtMatDescriptor_t,
-        hipsparseLtMatmulAlgAttribute_t, hipsparseLtMatmulAlgSelection_t, hipsparseLtMatmulAlg_t,
-        hipsparseLtMatmulDescAttribute_t, hipsparseLtMatmulDescriptor_t, hipsparseLtMatmulPlan_t, hipsparseLtPruneAlg_t,
-        hipsparseLtSparsity_t, hipsparseLtSplitKMode_t, hipsparseltVersionMajor, hipsparseltVersionMinor,
-        hipsparseltVersionPatch};
+        hipsparseLtComputetype_t, hipsparseLtDenseDescriptorInit, hipsparseLtDestroy, hipsparseLtGetArchName,
+        hipsparseLtGetGitRevision, hipsparseLtGetProperty, hipsparseLtGetVersion, hipsparseLtHandle_t, hipsparseLtInit,
+        hipsparseLtInitialize, hipsparseLtMatDescAttribute_t, hipsparseLtMatDescGetAttribute,
+        hipsparseLtMatDescSetAttribute, hipsparseLtMatDescriptorDestroy, hipsparseLtMatDescriptor_t, hipsparseLtMatmul,
+        hipsparseLtMatmulAlgAttribute_t, hipsparseLtMatmulAlgGetAttribute, hipsparseLtMatmulAlgSelectionInit,
+        hipsparseLtMatmulAlgSelection_t, hipsparseLtMatmulAlgSetAttribute, hipsparseLtMatmulAlg_t,
+        hipsparseLtMatmulDescAttribute_t, hipsparseLtMatmulDescGetAttribute, hipsparseLtMatmulDescSetAttribute,
+        hipsparseLtMatmulDescriptorInit, hipsparseLtMatmulDescriptor_t, hipsparseLtMatmulGetWorkspace,
+        hipsparseLtMatmulPlanDestroy, hipsparseLtMatmulPlanInit, hipsparseLtMatmulPlan_t, hipsparseLtMatmulSearch,
+        hipsparseLtPruneAlg_t, hipsparseLtSpMMACompress, hipsparseLtSpMMACompress2, hipsparseLtSpMMACompressedSize,
+        hipsparseLtSpMMACompressedSize2, hipsparseLtSpMMAPrune, hipsparseLtSpMMAPrune2, hipsparseLtSpMMAPruneCheck,
+        hipsparseLtSpMMAPruneCheck2, hipsparseLtSparsity_t, hipsparseLtSplitKMode_t,
+        hipsparseLtStructuredDescriptorInit, hipsparseltVersionMajor, hipsparseltVersionMinor, hipsparseltVersionPatch};
 }
 #[cfg(feature = "rocm-10-0")]
 #[allow(unused_imports)]
@@ -129,9 +173,17 @@ mod rocm_10_0 {
         HIPSPARSELT_MATMUL_SPLIT_K_BUFFERS, HIPSPARSELT_MATMUL_SPLIT_K_MODE, HIPSPARSELT_MAT_BATCH_STRIDE,
         HIPSPARSELT_MAT_NUM_BATCHES, HIPSPARSELT_PRUNE_SPMMA_STRIP, HIPSPARSELT_PRUNE_SPMMA_TILE,
         HIPSPARSELT_SPARSITY_50_PERCENT, HIPSPARSELT_SPLIT_K_MODE_ONE_KERNEL, HIPSPARSELT_SPLIT_K_MODE_TWO_KERNELS,
-        hipsparseLtComputetype_t, hipsparseLtHandle_t, hipsparseLtMatDescAttribute_t, hipsparseLtMatDescriptor_t,
-        hipsparseLtMatmulAlgAttribute_t, hipsparseLtMatmulAlgSelection_t, hipsparseLtMatmulAlg_t,
-        hipsparseLtMatmulDescAttribute_t, hipsparseLtMatmulDescriptor_t, hipsparseLtMatmulPlan_t, hipsparseLtPruneAlg_t,
-        hipsparseLtSparsity_t, hipsparseLtSplitKMode_t, hipsparseltVersionMajor, hipsparseltVersionMinor,
-        hipsparseltVersionPatch};
+        hipsparseLtComputetype_t, hipsparseLtDenseDescriptorInit, hipsparseLtDestroy, hipsparseLtGetArchName,
+        hipsparseLtGetGitRevision, hipsparseLtGetProperty, hipsparseLtGetVersion, hipsparseLtHandle_t, hipsparseLtInit,
+        hipsparseLtInitialize, hipsparseLtMatDescAttribute_t, hipsparseLtMatDescGetAttribute,
+        hipsparseLtMatDescSetAttribute, hipsparseLtMatDescriptorDestroy, hipsparseLtMatDescriptor_t, hipsparseLtMatmul,
+        hipsparseLtMatmulAlgAttribute_t, hipsparseLtMatmulAlgGetAttribute, hipsparseLtMatmulAlgSelectionDestroy,
+        hipsparseLtMatmulAlgSelectionInit, hipsparseLtMatmulAlgSelection_t, hipsparseLtMatmulAlgSetAttribute,
+        hipsparseLtMatmulAlg_t, hipsparseLtMatmulDescAttribute_t, hipsparseLtMatmulDescGetAttribute,
+        hipsparseLtMatmulDescSetAttribute, hipsparseLtMatmulDescriptorInit, hipsparseLtMatmulDescriptor_t,
+        hipsparseLtMatmulGetWorkspace, hipsparseLtMatmulPlanDestroy, hipsparseLtMatmulPlanInit, hipsparseLtMatmulPlan_t,
+        hipsparseLtMatmulSearch, hipsparseLtPruneAlg_t, hipsparseLtSpMMACompress, hipsparseLtSpMMACompress2,
+        hipsparseLtSpMMACompressedSize, hipsparseLtSpMMACompressedSize2, hipsparseLtSpMMAPrune, hipsparseLtSpMMAPrune2,
+        hipsparseLtSpMMAPruneCheck, hipsparseLtSpMMAPruneCheck2, hipsparseLtSparsity_t, hipsparseLtSplitKMode_t,
+        hipsparseLtStructuredDescriptorInit, hipsparseltVersionMajor, hipsparseltVersionMinor, hipsparseltVersionPatch};
 }

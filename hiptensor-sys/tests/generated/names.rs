@@ -4,10 +4,22 @@
 #[allow(unused_imports)]
 mod rocm_10_0 {
     use hiptensor_sys::rocm_10_0::{FILE, hiptensorAlgo_t, hiptensorAutotuneMode_t, hiptensorCacheMode_t,
-        hiptensorComputeDescriptor_t, hiptensorDataType_t, hiptensorHandle, hiptensorHandle_t, hiptensorJitMode_t,
-        hiptensorLogLevel_t, hiptensorLoggerCallback_t, hiptensorOperationDescriptor,
-        hiptensorOperationDescriptorAttribute_t, hiptensorOperationDescriptor_t, hiptensorOperator_t, hiptensorPlan,
-        hiptensorPlanAttribute_t, hiptensorPlanPreference, hiptensorPlanPreferenceAttribute_t,
-        hiptensorPlanPreference_t, hiptensorPlan_t, hiptensorStatus_t, hiptensorTensorDescriptor,
-        hiptensorTensorDescriptor_t, hiptensorWorksizePreference_t};
+        hiptensorComputeDescriptor_t, hiptensorContract, hiptensorContractTrinary, hiptensorCreate,
+        hiptensorCreateContraction, hiptensorCreateContractionTrinary, hiptensorCreateElementwiseBinary,
+        hiptensorCreateElementwiseTrinary, hiptensorCreatePermutation, hiptensorCreatePlan,
+        hiptensorCreatePlanPreference, hiptensorCreateReduction, hiptensorCreateTensorDescriptor, hiptensorDataType_t,
+        hiptensorDestroy, hiptensorDestroyOperationDescriptor, hiptensorDestroyPlan, hiptensorDestroyPlanPreference,
+        hiptensorDestroyTensorDescriptor, hiptensorElementwiseBinaryExecute, hiptensorElementwiseTrinaryExecute,
+        hiptensorEstimateWorkspaceSize, hiptensorGetErrorString, hiptensorGetHiprtVersion, hiptensorGetVersion,
+        hiptensorHandle, hiptensorHandleReadPlanCacheFromFile, hiptensorHandleResizePlanCache,
+        hiptensorHandleWritePlanCacheToFile, hiptensorHandle_t, hiptensorJitMode_t, hiptensorLogLevel_t,
+        hiptensorLoggerCallback_t, hiptensorLoggerForceDisable, hiptensorLoggerOpenFile, hiptensorLoggerSetCallback,
+        hiptensorLoggerSetFile, hiptensorLoggerSetLevel, hiptensorLoggerSetMask, hiptensorOperationDescriptor,
+        hiptensorOperationDescriptorAttribute_t, hiptensorOperationDescriptorGetAttribute,
+        hiptensorOperationDescriptorSetAttribute, hiptensorOperationDescriptor_t, hiptensorOperator_t, hiptensorPermute,
+        hiptensorPlan, hiptensorPlanAttribute_t, hiptensorPlanGetAttribute, hiptensorPlanPreference,
+        hiptensorPlanPreferenceAttribute_t, hiptensorPlanPreferenceSetAttribute, hiptensorPlanPreference_t,
+        hiptensorPlan_t, hiptensorReadKernelCacheFromFile, hiptensorReduce, hiptensorStatus_t,
+        hiptensorTensorDescriptor, hiptensorTensorDescriptor_t, hiptensorWorksizePreference_t,
+        hiptensorWriteKernelCacheToFile};
 }

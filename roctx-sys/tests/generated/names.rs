@@ -3,40 +3,48 @@
 #[cfg(feature = "rocm-5-7")]
 #[allow(unused_imports)]
 mod rocm_5_7 {
-    use roctx_sys::rocm_5_7::{ROCTX_H_, ROCTX_VERSION_MAJOR, ROCTX_VERSION_MINOR, roctx_range_id_t};
+    use roctx_sys::rocm_5_7::{ROCTX_H_, ROCTX_VERSION_MAJOR, ROCTX_VERSION_MINOR, roctxMarkA, roctxRangePop,
+        roctxRangePushA, roctxRangeStartA, roctxRangeStop, roctx_range_id_t, roctx_version_major, roctx_version_minor};
 }
 #[cfg(feature = "rocm-6-2")]
 #[allow(unused_imports)]
 mod rocm_6_2 {
-    use roctx_sys::rocm_6_2::{ROCTX_H_, ROCTX_VERSION_MAJOR, ROCTX_VERSION_MINOR, roctx_range_id_t};
+    use roctx_sys::rocm_6_2::{ROCTX_H_, ROCTX_VERSION_MAJOR, ROCTX_VERSION_MINOR, roctxMarkA, roctxRangePop,
+        roctxRangePushA, roctxRangeStartA, roctxRangeStop, roctx_range_id_t, roctx_version_major, roctx_version_minor};
 }
 #[cfg(feature = "rocm-6-3")]
 #[allow(unused_imports)]
 mod rocm_6_3 {
-    use roctx_sys::rocm_6_3::{ROCTX_H_, ROCTX_VERSION_MAJOR, ROCTX_VERSION_MINOR, roctx_range_id_t};
+    use roctx_sys::rocm_6_3::{ROCTX_H_, ROCTX_VERSION_MAJOR, ROCTX_VERSION_MINOR, roctxMarkA, roctxRangePop,
+        roctxRangePushA, roctxRangeStartA, roctxRangeStop, roctx_range_id_t, roctx_version_major, roctx_version_minor};
 }
 #[cfg(feature = "rocm-6-4")]
 #[allow(unused_imports)]
 mod rocm_6_4 {
-    use roctx_sys::rocm_6_4::{ROCTX_H_, ROCTX_VERSION_MAJOR, ROCTX_VERSION_MINOR, roctx_range_id_t};
+    use roctx_sys::rocm_6_4::{ROCTX_H_, ROCTX_VERSION_MAJOR, ROCTX_VERSION_MINOR, roctxMarkA, roctxRangePop,
+        roctxRangePushA, roctxRangeStartA, roctxRangeStop, roctx_range_id_t, roctx_version_major, roctx_version_minor};
 }
 #[cfg(feature = "rocm-7-0")]
 #[allow(unused_imports)]
 mod rocm_7_0 {
-    use roctx_sys::rocm_7_0::{ROCTX_H_, ROCTX_VERSION_MAJOR, ROCTX_VERSION_MINOR, roctx_range_id_t};
+    use roctx_sys::rocm_7_0::{ROCTX_H_, ROCTX_VERSION_MAJOR, ROCTX_VERSION_MINOR, roctxMarkA, roctxRangePop,
+        roctxRangePushA, roctxRangeStartA, roctxRangeStop, roctx_range_id_t, roctx_version_major, roctx_version_minor};
 }
 #[cfg(feature = "rocm-7-1")]
 #[allow(unused_imports)]
 mod rocm_7_1 {
-    use roctx_sys::rocm_7_1::{ROCTX_H_, ROCTX_VERSION_MAJOR, ROCTX_VERSION_MINOR, roctx_range_id_t};
+    use roctx_sys::rocm_7_1::{ROCTX_H_, ROCTX_VERSION_MAJOR, ROCTX_VERSION_MINOR, roctxMarkA, roctxRangePop,
+        roctxRangePushA, roctxRangeStartA, roctxRangeStop, roctx_range_id_t, roctx_version_major, roctx_version_minor};
 }
 #[cfg(feature = "rocm-7-2")]
 #[allow(unused_imports)]
 mod rocm_7_2 {
-    use roctx_sys::rocm_7_2::{ROCTX_H_, ROCTX_VERSION_MAJOR, ROCTX_VERSION_MINOR, roctx_range_id_t};
+    use roctx_sys::rocm_7_2::{ROCTX_H_, ROCTX_VERSION_MAJOR, ROCTX_VERSION_MINOR, roctxMarkA, roctxRangePop,
+        roctxRangePushA, roctxRangeStartA, roctxRangeStop, roctx_range_id_t, roctx_version_major, roctx_version_minor};
 }
 #[cfg(feature = "rocm-10-0")]
 #[allow(unused_imports)]
 mod rocm_10_0 {
-    use roctx_sys::rocm_10_0::{ROCTX_H_, ROCTX_VERSION_MAJOR, ROCTX_VERSION_MINOR, roctx_range_id_t};
+    use roctx_sys::rocm_10_0::{ROCTX_H_, ROCTX_VERSION_MAJOR, ROCTX_VERSION_MINOR, roctxMarkA, roctxRangePop,
+        roctxRangePushA, roctxRangeStartA, roctxRangeStop, roctx_range_id_t, roctx_version_major, roctx_version_minor};
 }

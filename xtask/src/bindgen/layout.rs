@@ -8,9 +8,10 @@ use std::path::PathBuf;
 use anyhow::Result;
 use quote::ToTokens;
 
-use super::emit::{Files, HEADER, is_opaque};
+use super::emit::{Files, is_opaque};
 use super::levels::Level;
 use super::library::Library;
+use super::lines::HEADER;
 use super::merge::Sources;
 use super::surface::{Kind, Surface};
 

@@ -20,9 +20,11 @@ mod layout;
 mod levels;
 mod libraries;
 mod library;
+mod lines;
 mod merge;
 mod surface;
 mod symbols;
+mod test_tables;
 mod write_c;
 
 use facts::Facts;
@@ -168,8 +170,8 @@ fn generate(
 ) -> Result<Vec<(String, emit::Files)>> {
     let Read { library, sources, texts, levels, forms, foreign, .. } = one;
     let mut proof = layout::files(library, sources, levels, texts)?;
-    proof.insert("functions.rs".into(), emit::addresses(library, levels, forms)?);
-    proof.insert("names.rs".into(), emit::names(library, levels)?);
+    proof.insert("functions.rs".into(), test_tables::addresses(library, levels, forms)?);
+    proof.insert("names.rs".into(), test_tables::names(library, levels)?);
     let (source, tests) = library.generated();
     let written = emit::Written { library, sources, levels, forms, foreign, cuda, not_exported };
     Ok(vec![(source, emit::files(&written)?), (tests, proof)])
