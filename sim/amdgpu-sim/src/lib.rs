@@ -80,6 +80,7 @@ mod module;
 mod observe;
 mod pool;
 mod settings;
+mod units;
 
 pub use code_object::{
     Arg, CodeObject, Feature, Global, Hidden, KernelDescriptor, KernelInfo, KernelKind, LoadError, TargetId, ValueKind,
@@ -103,6 +104,7 @@ pub use observe::{
     Occupancy, Profile, ProfileFormat, SettingsError, occupancy,
 };
 pub use settings::{SETTINGS, Setting, Settings};
+pub use units::ComputeUnits;
 
 #[cfg(any(target_endian = "big", not(target_pointer_width = "64")))]
 compile_error!("amdgpu-sim needs a 64-bit little-endian host: device memory is host memory");

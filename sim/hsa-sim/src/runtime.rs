@@ -15,7 +15,7 @@ use crate::events::Events;
 use crate::image::Objects;
 use crate::loader::Loader;
 use crate::memory::Memories;
-use crate::queue::Queues;
+use crate::queue::{Masks, Queues};
 use crate::signal::{Signal, Signals, Watch};
 
 /// What a function comes to: its status when it isn't success.
@@ -32,6 +32,8 @@ pub(crate) struct Runtime {
     pub(crate) memory: Memories,
     pub(crate) images: Objects,
     pub(crate) queues: Queues,
+    /// Compute units that all queues of a GPU may use.
+    pub(crate) masks: Mutex<Masks>,
     pub(crate) loader: Loader,
     pub(crate) events: Events,
     /// Functions of the program that wait for signals.
@@ -62,9 +64,11 @@ impl Runtime {
         if settings.profile.is_some() {
             crate::observe::write_profile_at_exit();
         }
-        let (base, len) = signals.range();
-        // SAFETY: the array is there for as long as the process, and only atomics touch it.
-        unsafe { agents.space().register_host(base, len) }.ok()?;
+        let queues = Queues::new()?;
+        for (base, len) in [signals.range(), queues.range()] {
+            // SAFETY: the arrays are there for as long as the process, and only atomics touch what kernels may.
+            unsafe { agents.space().register_host(base, len) }.ok()?;
+        }
         Some(Self {
             agents,
             profile: settings.profile,
@@ -72,7 +76,8 @@ impl Runtime {
             signals,
             memory: Memories::default(),
             images: Objects::default(),
-            queues: Queues::default(),
+            queues,
+            masks: Mutex::default(),
             loader: Loader::default(),
             events: Events::default(),
             handlers: Watch::new("hsa-sim-handler", settings.delay),
@@ -91,37 +96,68 @@ impl Runtime {
     }
 }
 
+/// What [`USERS`] can be at most, as in ROCr.
+const MOST_USERS: u32 = i32::MAX as u32;
+
+/// Counts one user more or less, if that is neither the first nor the last; nobody else is to know of it then.
+fn count(one: impl Fn(u32) -> Option<u32>) -> bool {
+    let others = |users: u32| if users > 1 { one(users) } else { None };
+    USERS.fetch_update(Ordering::AcqRel, Ordering::Acquire, others).is_ok()
+}
+
 /// `hsa_init`.
 pub(crate) fn init() -> Result<()> {
+    let more = |users: u32| (users < MOST_USERS).then_some(users + 1);
+    if count(more) {
+        return Ok(());
+    }
     let _change = CHANGE.lock().unwrap_or_else(PoisonError::into_inner);
-    let users = USERS.load(Ordering::Acquire);
-    if users == u32::MAX {
-        return Err(HSA_STATUS_ERROR_REFCOUNT_OVERFLOW);
-    }
-    match RUNTIME.get_or_init(Runtime::new) {
-        Some(_) => {
-            USERS.store(users + 1, Ordering::Release);
-            Ok(())
+    let users = loop {
+        if count(more) {
+            return Ok(());
         }
-        None => Err(HSA_STATUS_ERROR_OUT_OF_RESOURCES),
+        match USERS.load(Ordering::Acquire) {
+            // From there it changes only here and below.
+            users @ 0..=1 => break users,
+            MOST_USERS.. => return Err(HSA_STATUS_ERROR_REFCOUNT_OVERFLOW),
+            _ => {}
+        }
+    };
+    let runtime = RUNTIME.get_or_init(Runtime::new).as_ref().ok_or(HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
+    if users == 0 {
+        let masks = Masks::from_environment(runtime.agents.gpu_ids().count(), runtime.agents.chip.compute_units);
+        *runtime.masks.lock().unwrap_or_else(PoisonError::into_inner) = masks;
     }
+    USERS.store(users + 1, Ordering::Release);
+    Ok(())
 }
 
 /// `hsa_shut_down`: the last one ends queues, executables, memory and signals.
 pub(crate) fn shut_down() -> Result<()> {
+    let less = |users: u32| users.checked_sub(1);
+    if count(less) {
+        return Ok(());
+    }
     let runtime = runtime()?;
     let _change = CHANGE.lock().unwrap_or_else(PoisonError::into_inner);
-    let users = USERS.load(Ordering::Acquire).checked_sub(1).ok_or(HSA_STATUS_ERROR_NOT_INITIALIZED)?;
-    USERS.store(users, Ordering::Release);
-    if users == 0 {
-        crate::leaving::take_down();
-        runtime.queues.clear();
-        runtime.loader.clear();
-        runtime.signals.clear();
-        runtime.memory.clear(&runtime.agents);
-        runtime.images.clear();
-        runtime.events.clear();
+    loop {
+        if count(less) {
+            return Ok(());
+        }
+        match USERS.load(Ordering::Acquire) {
+            0 => return Err(HSA_STATUS_ERROR_NOT_INITIALIZED),
+            1 => break,
+            _ => {}
+        }
     }
+    USERS.store(0, Ordering::Release);
+    crate::leaving::take_down();
+    runtime.queues.clear();
+    runtime.loader.clear();
+    runtime.signals.clear();
+    runtime.memory.clear(&runtime.agents);
+    runtime.images.clear();
+    runtime.events.clear();
     Ok(())
 }
 

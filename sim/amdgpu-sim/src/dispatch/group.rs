@@ -9,6 +9,7 @@ use crate::exec::{Ctx, LANES, Row, Stop, Trap, Wave, run, run_exactly};
 use crate::fault::FaultPlace;
 use crate::memory::Block;
 use crate::observe::{GroupState, Observer};
+use crate::units::Seat;
 use turn::{Came, Turn};
 
 /// Instructions of a turn that is observed.
@@ -28,6 +29,8 @@ enum State {
 /// A workgroup that is being run. Its registers and memory serve one workgroup after the other, then those of other dispatches of the
 /// same kernel.
 pub(super) struct Group {
+    /// Number of the workgroup in its grid.
+    index: u64,
     position: [u32; 3],
     /// The present workgroup's work-items in each dimension: at the grid's edge less than the whole.
     size: [u32; 3],
@@ -106,6 +109,7 @@ impl Group {
         // SAFETY: there are no bytes.
         let scratch = unsafe { Scratch::new(0, 0, 0) };
         Self {
+            index: 0,
             position: [0; 3],
             size: [0; 3],
             whole: false,
@@ -139,6 +143,7 @@ impl Group {
 
     /// Starts workgroup number `index` of the grid.
     pub(super) fn begin(&mut self, job: &Job<'_>, index: u64, observer: Option<&mut Observer<'_>>) {
+        self.index = index;
         // Each fits: it is below the number of groups in its dimension.
         self.position = match job.groups {
             [_, 1, 1] => [index as u32, 0, 0],
@@ -226,6 +231,7 @@ impl Group {
             sramecc: job.gpu.config().sramecc,
             start: job.start,
             outside: job.gpu.outside(),
+            seat: Seat::new(job.gpu.config().arch, job.gpu.compute_units(), &job.units, self.index),
         };
         let mut ctx = Ctx { root: job.program, program: job.program, lds: &mut lds, env };
         let went = self.take_turns(job, &mut ctx, spend, shuffle, observer);

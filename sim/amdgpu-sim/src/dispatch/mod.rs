@@ -24,6 +24,7 @@ use crate::fault::{Denied, Fault, FaultKind, FaultPlace, LaunchError};
 use crate::gpu::Gpu;
 use crate::module::Kernel;
 use crate::observe::Subject;
+use crate::units::ComputeUnits;
 
 /// Work-items that a workgroup may have at most.
 pub const MAX_WORKGROUP_SIZE: u32 = 1024;
@@ -104,6 +105,8 @@ struct Job<'a> {
     queue: u64,
     dispatch_id: u64,
     kernarg: u64,
+    /// The compute units that it may use.
+    units: ComputeUnits,
     cancel: Option<&'a Cancel>,
     start: Instant,
 }
@@ -205,8 +208,8 @@ impl Gpu {
             return Err(Fault::new(kernel, FaultKind::Lost));
         }
         let refuse = |e| Fault::launch(kernel, e);
-        let (scratch, lds) = sizes(kernel.info(), dispatch, given).map_err(refuse)?;
         check(kernel.info(), dispatch, given).map_err(refuse)?;
+        let (scratch, lds) = sizes(kernel.info(), dispatch, given).map_err(refuse)?;
         let program = kernel.inner.program(self).map_err(|trap| Fault::new(kernel, kind_of(&trap)))?;
         let groups = dispatch.groups();
         let product =
@@ -228,6 +231,7 @@ impl Gpu {
             queue: 0,
             dispatch_id: 0,
             kernarg: dispatch.kernarg,
+            units: ComputeUnits::ALL,
             cancel,
             start: self.started(),
         };
@@ -236,6 +240,7 @@ impl Gpu {
             Given::Nothing(arguments) => arguments,
             Given::All(packet) => {
                 (job.packet, job.queue, job.dispatch_id) = (packet.address, packet.queue, packet.dispatch_id);
+                job.units = packet.units;
                 return worker::run(&job);
             }
         };

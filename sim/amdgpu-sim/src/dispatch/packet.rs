@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
+use crate::units::ComputeUnits;
+
 /// Bytes of an AQL packet.
 pub const PACKET_BYTES: usize = 64;
 
@@ -40,17 +42,20 @@ pub struct Packet {
     pub queue: u64,
     /// The number of the packet in its queue.
     pub dispatch_id: u64,
+    /// The compute units that the queue may use.
+    pub units: ComputeUnits,
 }
 
 impl Packet {
-    /// Reads `hsa_kernel_dispatch_packet_t`. Sizes in dimensions that the packet does not have are 1.
-    /// [`address`](Self::address), [`queue`](Self::queue) and [`dispatch_id`](Self::dispatch_id) stay zero.
+    /// Reads `hsa_kernel_dispatch_packet_t`. Sizes in dimensions that the packet does not have are 1; without any dimension, all are 0,
+    /// which is refused. [`address`](Self::address), [`queue`](Self::queue) and [`dispatch_id`](Self::dispatch_id) stay zero.
     pub fn parse(bytes: &[u8; PACKET_BYTES]) -> Self {
         let u16_at = |at: usize| u32::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
         let u32_at = |at: usize| u16_at(at) | u16_at(at + 2) << 16;
         let u64_at = |at: usize| u64::from(u32_at(at)) | u64::from(u32_at(at + 4)) << 32;
         let dimensions = (u16_at(2) & 3) as usize;
-        let sizes = |of: &dyn Fn(usize) -> u32| std::array::from_fn(|d| if d < dimensions { of(d) } else { 1 });
+        let other = u32::from(dimensions > 0);
+        let sizes = |of: &dyn Fn(usize) -> u32| std::array::from_fn(|d| if d < dimensions { of(d) } else { other });
         Self {
             grid: sizes(&|d| u32_at(12 + 4 * d)),
             workgroup: sizes(&|d| u16_at(4 + 2 * d)),

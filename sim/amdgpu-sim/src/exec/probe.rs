@@ -9,6 +9,7 @@ use super::{Ctx, Outside, Program, Trap, Wave, cpu, run};
 use crate::Misaligned;
 use crate::isa::{Arch, Format, Inst, Op, Operand};
 use crate::memory::{Agent, Memory};
+use crate::units::Seat;
 
 /// The MODE bits of `compute_pgm_rsrc1` that compilers ask for: all denormals, IEEE, DX10 clamp.
 const USUAL_MODE: u32 = 0xf0 << 12 | 1 << 21 | 1 << 23;
@@ -42,6 +43,7 @@ pub fn unsupported(inst: &Inst, arch: Arch) -> Option<&'static str> {
     // SAFETY: there are no bytes to be valid.
     let scratch = unsafe { Scratch::new(0, 0, 0) };
     let env = Env {
+        seat: Seat::FIRST,
         view: &mut view,
         scratch,
         misaligned: Misaligned::default(),

@@ -1,12 +1,28 @@
 //! Memory of other drivers, by file descriptor.
 
 use std::ffi::{c_int, c_void};
+use std::os::fd::IntoRawFd as _;
 use std::ptr;
 
 use super::{agents, functions, put};
 use crate::abi::*;
 use crate::memory::pointer;
-use crate::runtime::runtime;
+use crate::runtime::{Result, runtime};
+
+/// # Safety
+/// `descriptor` and `offset` must be null or valid for a write.
+unsafe fn export_dmabuf(address: *const c_void, size: usize, descriptor: *mut c_int, offset: *mut u64) -> Result<()> {
+    let runtime = runtime()?;
+    if address.is_null() || size == 0 || descriptor.is_null() || offset.is_null() {
+        return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
+    }
+    let (file, from) = runtime.memory.export(&runtime.agents, address as u64, size as u64)?;
+    // SAFETY: the caller vouches for both.
+    unsafe {
+        put(offset, from)?;
+        put(descriptor, file.into_raw_fd())
+    }
+}
 
 functions! {
     /// Maps memory that another driver has exported for agents. Nothing is known of it but its size: there is no metadata.
@@ -45,5 +61,32 @@ functions! {
     fn hsa_amd_interop_unmap_buffer(address: *mut c_void) {
         let runtime = runtime()?;
         runtime.memory.unmap_foreign(&runtime.agents, address as u64)
+    }
+
+    /// A file descriptor for memory of a GPU, which other drivers and processes map, and where in it `address` is.
+    fn hsa_amd_portable_export_dmabuf(address: *const c_void, size: usize, descriptor: *mut c_int, offset: *mut u64) {
+        // SAFETY: the caller vouches for both.
+        unsafe { export_dmabuf(address, size, descriptor, offset) }
+    }
+
+    /// The same. Any mapping can be had by way of PCIe here, which the flags may ask for.
+    fn hsa_amd_portable_export_dmabuf_v2(
+        address: *const c_void,
+        size: usize,
+        descriptor: *mut c_int,
+        offset: *mut u64,
+        flags: u64,
+    ) {
+        if flags & !u64::from(HSA_AMD_DMABUF_MAPPING_TYPE_PCIE) != 0 {
+            return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
+        }
+        // SAFETY: the caller vouches for both.
+        unsafe { export_dmabuf(address, size, descriptor, offset) }
+    }
+
+    /// Closes such a descriptor. Who has mapped it keeps the memory.
+    fn hsa_amd_portable_close_dmabuf(descriptor: c_int) {
+        // SAFETY: the program's own descriptor, which it gives back here.
+        if unsafe { libc::close(descriptor) } == 0 { Ok(()) } else { Err(HSA_STATUS_ERROR_RESOURCE_FREE) }
     }
 }

@@ -1,10 +1,10 @@
-//! Memory that processes share.
+//! Memory and signals that processes share.
 
 use std::ffi::c_void;
 
 use super::{agents, all_agents, functions, put};
 use crate::abi::*;
-use crate::memory::{RawHandle, pointer};
+use crate::memory::{RawHandle, pointer, signal_handle, signal_name};
 use crate::runtime::runtime;
 
 functions! {
@@ -47,5 +47,26 @@ functions! {
     fn hsa_amd_ipc_memory_detach(address: *mut c_void) {
         let runtime = runtime()?;
         runtime.memory.detach(&runtime.agents, address as u64)
+    }
+
+    /// A handle by which other processes can have a signal, one that was made for that (`HSA_AMD_SIGNAL_IPC`).
+    fn hsa_amd_ipc_signal_create(signal: hsa_signal_t, handle: *mut RawHandle) {
+        let name = runtime()?.signal(signal)?.name().ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
+        // SAFETY: the caller vouches for it.
+        unsafe { put(handle, signal_handle(name)) }
+    }
+
+    /// The signal of a handle. It is destroyed as others are, which leaves it to the other processes.
+    fn hsa_amd_ipc_signal_attach(handle: *const RawHandle, signal: *mut hsa_signal_t) {
+        let runtime = runtime()?;
+        if handle.is_null() || signal.is_null() {
+            return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
+        }
+        // SAFETY: not null, so the caller vouches for it.
+        let raw = unsafe { handle.read_unaligned() };
+        let attached = signal_name(&raw).and_then(|name| runtime.signals.attach(runtime.agents.space(), name));
+        let attached = attached.ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
+        // SAFETY: the caller vouches for it.
+        unsafe { put(signal, attached.handle()) }
     }
 }

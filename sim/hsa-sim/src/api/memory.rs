@@ -397,6 +397,9 @@ functions! {
     ) {
         let runtime = runtime()?;
         let callback: Deallocated = callback.ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
+        if address.is_null() {
+            return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
+        }
         runtime.memory.add_callback(address as u64, callback, data as u64)
     }
 
@@ -404,6 +407,9 @@ functions! {
     fn hsa_amd_deregister_deallocation_callback(address: *mut c_void, callback: hsa_amd_deallocation_callback_t) {
         let runtime = runtime()?;
         let callback: Deallocated = callback.ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
+        if address.is_null() {
+            return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
+        }
         runtime.memory.remove_callback(address as u64, callback)
     }
 

@@ -1,5 +1,6 @@
 //! Queues.
 
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -7,7 +8,7 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use super::{Export, export, functions, guard_or, list, put};
 use crate::abi::*;
 use crate::events;
-use crate::queue::Wanted;
+use crate::queue::{Units, Wanted};
 use crate::runtime::runtime;
 
 /// A number that says nothing: what a queue's index is without the queue.
@@ -62,33 +63,33 @@ functions! {
         Ok(())
     }
 
-    /// Restricts a queue to some compute units. There is none to restrict; the mask is kept.
+    /// Restricts a queue to some compute units, of those that `HSA_CU_MASK` leaves. Its kernels run no slower on few of them, but find
+    /// themselves there.
     fn hsa_amd_queue_cu_set_mask(queue: *const hsa_queue_t, bits: u32, mask: *const u32) {
-        let queue = runtime()?.queues.get(queue)?;
+        let runtime = runtime()?;
+        let queue = runtime.queues.get(queue)?;
         if bits % 32 != 0 || (bits > 0) == mask.is_null() {
             return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
         }
         // SAFETY: the caller vouches for the list.
         let mask = unsafe { list(mask, bits as usize / 32) }?;
-        *queue.cu_mask.lock().unwrap_or_else(PoisonError::into_inner) = mask;
-        Ok(())
+        let masks = runtime.masks.lock().unwrap_or_else(PoisonError::into_inner);
+        let units = runtime.agents.chip.compute_units;
+        let (units, told) = Units::new(&mask, &masks, queue.agent.index() - 1, units)?;
+        *queue.units.lock().unwrap_or_else(PoisonError::into_inner) = units;
+        told
     }
 
     /// The compute units that a queue may use.
     fn hsa_amd_queue_cu_get_mask(queue: *const hsa_queue_t, bits: u32, mask: *mut u32) {
-        let runtime = runtime()?;
-        let queue = runtime.queues.get(queue)?;
+        let queue = runtime()?.queues.get(queue)?;
         if bits == 0 || bits % 32 != 0 || mask.is_null() {
             return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
         }
-        let kept = queue.cu_mask.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let units = runtime.agents.chip.compute_units;
-        for word in 0..bits / 32 {
-            let here = units.saturating_sub(32 * word).min(32);
-            let all = if here == 32 { u32::MAX } else { (1 << here) - 1 };
-            let value = if kept.is_empty() { all } else { kept.get(word as usize).copied().unwrap_or(0) & all };
+        let units = queue.units.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for word in 0..bits as usize / 32 {
             // SAFETY: the caller vouches for as many words.
-            unsafe { put(mask.add(word as usize), value) }?;
+            unsafe { put(mask.add(word), units.word(word)) }?;
         }
         Ok(())
     }
@@ -155,6 +156,27 @@ functions! {
     }
 }
 
+/// How often in a row a thread has found an index to be other than expected.
+struct Tries(Cell<u32>);
+
+impl Tries {
+    /// Who tries again and again waits for another thread, which may have no core to run on: that of this thread, for a moment.
+    fn after(&self, succeeded: bool) {
+        let tries = if succeeded { 0 } else { self.0.get() + 1 };
+        self.0.set(tries % MOST_TRIES);
+        if !succeeded && self.0.get() == 0 {
+            std::thread::yield_now();
+        }
+    }
+}
+
+/// After so many a thread gives way.
+const MOST_TRIES: u32 = 32;
+
+thread_local! {
+    static TRIES: Tries = const { Tries(Cell::new(0)) };
+}
+
 /// Functions that read, write and change a queue's indices; each name says with which ordering.
 macro_rules! indices {
     (
@@ -170,7 +192,7 @@ macro_rules! indices {
             /// Always safe: the pointer is looked up.
             #[unsafe(no_mangle)]
             pub(crate) unsafe extern "C" fn $load(queue: *const hsa_queue_t) -> u64 {
-                guard_or(NONE, || Ok(runtime()?.queues.get(queue)?.$load_field().load($load_order)))
+                guard_or(NONE, || Ok(runtime()?.queues.indices(queue)?.$load_field().load($load_order)))
             }
         )*
         $(
@@ -181,7 +203,7 @@ macro_rules! indices {
             #[unsafe(no_mangle)]
             pub(crate) unsafe extern "C" fn $store(queue: *const hsa_queue_t, value: u64) {
                 guard_or((), || {
-                    runtime()?.queues.get(queue)?.$store_field().store(value, $store_order);
+                    runtime()?.queues.indices(queue)?.$store_field().store(value, $store_order);
                     Ok(())
                 });
             }
@@ -193,7 +215,7 @@ macro_rules! indices {
             /// Always safe: the pointer is looked up.
             #[unsafe(no_mangle)]
             pub(crate) unsafe extern "C" fn $add(queue: *const hsa_queue_t, value: u64) -> u64 {
-                guard_or(NONE, || Ok(runtime()?.queues.get(queue)?.write_index().fetch_add(value, $add_order)))
+                guard_or(NONE, || Ok(runtime()?.queues.indices(queue)?.write_index().fetch_add(value, $add_order)))
             }
         )*
         $(
@@ -204,8 +226,9 @@ macro_rules! indices {
             #[unsafe(no_mangle)]
             pub(crate) unsafe extern "C" fn $cas(queue: *const hsa_queue_t, expected: u64, value: u64) -> u64 {
                 guard_or(NONE, || {
-                    let queue = runtime()?.queues.get(queue)?;
-                    let result = queue.write_index().compare_exchange(expected, value, $cas_order, $cas_fail);
+                    let index = runtime()?.queues.indices(queue)?.write_index();
+                    let result = index.compare_exchange(expected, value, $cas_order, $cas_fail);
+                    let _ = TRIES.try_with(|tries| tries.after(result.is_ok()));
                     Ok(result.unwrap_or_else(|was| was))
                 })
             }

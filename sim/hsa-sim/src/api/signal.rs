@@ -73,6 +73,7 @@ unsafe fn create(
     value: hsa_signal_value_t,
     count: u32,
     consumers: *const hsa_agent_t,
+    shared: bool,
     signal: *mut hsa_signal_t,
 ) -> Result<()> {
     let runtime = runtime()?;
@@ -85,7 +86,11 @@ unsafe fn create(
         // One of them is there twice.
         return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
     }
-    let new = runtime.signals.create(value).ok_or(HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
+    let new = match shared {
+        true => runtime.signals.create_shared(runtime.agents.space(), value),
+        false => runtime.signals.create(value),
+    };
+    let new = new.ok_or(HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
     // SAFETY: the caller vouches for it.
     unsafe { put(signal, new.handle()) }
 }
@@ -99,10 +104,10 @@ functions! {
         signal: *mut hsa_signal_t,
     ) {
         // SAFETY: the caller vouches for both.
-        unsafe { create(value, count, consumers, signal) }
+        unsafe { create(value, count, consumers, false, signal) }
     }
 
-    /// A new signal with attributes; one for several processes is not supported.
+    /// A new signal with attributes: for several processes, or not to be waited for by the host, which it can be all the same.
     fn hsa_amd_signal_create(
         value: hsa_signal_value_t,
         count: u32,
@@ -114,9 +119,9 @@ functions! {
         if attributes & !u64::from(HSA_AMD_SIGNAL_AMD_GPU_ONLY | HSA_AMD_SIGNAL_IPC) != 0 {
             return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
         }
-        // One for several processes can be made; handing it over is what is not supported.
+        let shared = attributes & u64::from(HSA_AMD_SIGNAL_IPC) != 0;
         // SAFETY: the caller vouches for both.
-        unsafe { create(value, count, consumers, signal) }
+        unsafe { create(value, count, consumers, shared, signal) }
     }
 
     /// Ends a signal.

@@ -96,7 +96,7 @@ functions! {
                 HSA_AMD_SYSTEM_INFO_SVM_SUPPORTED => put(value, true),
                 HSA_AMD_SYSTEM_INFO_SVM_ACCESSIBLE_BY_DEFAULT => put(value, false),
                 HSA_AMD_SYSTEM_INFO_MWAITX_ENABLED => put(value, false),
-                HSA_AMD_SYSTEM_INFO_DMABUF_SUPPORTED => put(value, false),
+                HSA_AMD_SYSTEM_INFO_DMABUF_SUPPORTED => put(value, true),
                 HSA_AMD_SYSTEM_INFO_VIRTUAL_MEM_API_SUPPORTED => put(value, true),
                 HSA_AMD_SYSTEM_INFO_XNACK_ENABLED => put(value, false),
                 HSA_AMD_SYSTEM_INFO_EXT_VERSION_MAJOR => put(value, AMD_VERSION.0),

@@ -21,12 +21,7 @@ macro_rules! unsupported {
 unsupported! {
     hsa_amd_ais_file_read
     hsa_amd_ais_file_write
-    hsa_amd_ipc_signal_attach
-    hsa_amd_ipc_signal_create
     hsa_amd_memory_migrate
-    hsa_amd_portable_close_dmabuf
-    hsa_amd_portable_export_dmabuf
-    hsa_amd_portable_export_dmabuf_v2
     hsa_amd_spm_acquire
     hsa_amd_spm_release
     hsa_amd_spm_set_dest_buffer

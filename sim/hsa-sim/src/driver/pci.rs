@@ -15,6 +15,7 @@ pub(super) fn add(tree: &mut DriverFiles, agents: &Agents) {
     tree.line("/sys/module/amdgpu/version", env!("CARGO_PKG_VERSION"));
     tree.line("/sys/bus/pci/drivers/amdgpu/module/version", env!("CARGO_PKG_VERSION"));
     tree.line("/sys/class/drm/version", "drm 1.1.0 20060810");
+    add_others(tree);
     for (index, gpu) in agents.gpu_ids().enumerate() {
         let bus = location(gpu) >> 8;
         let bridge = format!("{root}/{PCI_DOMAIN:04x}:00:{:02x}.{}", bus >> 3, bus & 7);
@@ -30,6 +31,7 @@ pub(super) fn add(tree: &mut DriverFiles, agents: &Agents) {
                 ("revision", format!("{:#04x}", agents.chip.asic_revision)),
                 ("numa_node", "0".to_owned()),
                 ("local_cpulist", cpus()),
+                ("local_cpus", cpu_mask()),
                 ("max_link_speed", "16.0 GT/s PCIe".to_owned()),
                 ("current_link_speed", "16.0 GT/s PCIe".to_owned()),
                 ("max_link_width", "16".to_owned()),
@@ -54,7 +56,7 @@ pub(super) fn add(tree: &mut DriverFiles, agents: &Agents) {
             tree.line(format!("{device}/{file}"), value);
         }
         tree.link(format!("{device}/driver"), "/sys/bus/pci/drivers/amdgpu");
-        tree.link(format!("/sys/bus/pci/devices/{name}"), &device);
+        tree.link(format!("{DEVICES}/{name}"), &device);
         tree.line(format!("{bridge}/pci_bus/{PCI_DOMAIN:04x}:{bus:02x}/cpulistaffinity"), cpus());
         let class = format!("/sys/class/pci_bus/{PCI_DOMAIN:04x}:{bus:02x}");
         tree.link(class, &format!("{bridge}/pci_bus/{PCI_DOMAIN:04x}:{bus:02x}"));
@@ -70,8 +72,34 @@ pub(super) fn add(tree: &mut DriverFiles, agents: &Agents) {
     }
 }
 
+/// Where devices are listed. Programs that list it see the machine's own ones, too.
+const DEVICES: &str = "/sys/bus/pci/devices";
+
+/// Adds links to the machine's own devices.
+fn add_others(tree: &mut DriverFiles) {
+    let ours = format!("{PCI_DOMAIN:04x}:");
+    for device in std::fs::read_dir(DEVICES).into_iter().flatten().flatten() {
+        let name = device.file_name().to_string_lossy().into_owned();
+        let target = device.path().canonicalize().ok();
+        if let Some(target) = target.as_ref().and_then(|target| target.to_str()).filter(|_| !name.starts_with(&ours)) {
+            tree.link_out(format!("{DEVICES}/{name}"), target);
+        }
+    }
+}
+
+fn cpu_count() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 /// The host's processors.
 fn cpus() -> String {
-    let count = std::thread::available_parallelism().map_or(1, usize::from);
-    format!("0-{}", count - 1)
+    format!("0-{}", cpu_count() - 1)
+}
+
+/// The same as a mask: words of 32 bits, the highest first.
+fn cpu_mask() -> String {
+    let count = cpu_count();
+    let word = |n: usize| (0..32).filter(|bit| 32 * n + bit < count).fold(0_u32, |word, bit| word | 1 << bit);
+    let words: Vec<String> = (0..count.div_ceil(32)).rev().map(|n| format!("{:08x}", word(n))).collect();
+    words.join(",")
 }

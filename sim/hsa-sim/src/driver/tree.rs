@@ -14,7 +14,7 @@ pub struct DriverFiles {
 #[derive(Clone, Debug, Hash)]
 enum Entry {
     File(String),
-    /// A link, with where it leads, relative to its folder.
+    /// A link, with where it leads: in the tree relative to its folder, out of it absolute.
     Link(String),
 }
 
@@ -39,6 +39,11 @@ impl DriverFiles {
         let up = std::iter::repeat_n("..", from.len() - 1 - common);
         let relative = up.chain(to[common..].iter().copied()).collect::<Vec<_>>().join("/");
         self.entries.insert(path, Entry::Link(relative));
+    }
+
+    /// Adds a link to something of the machine's own.
+    pub(super) fn link_out(&mut self, path: impl Into<String>, target: &str) {
+        self.entries.insert(path.into(), Entry::Link(target.to_owned()));
     }
 
     /// What is in a file; `None` if there is none, or a link.

@@ -3,16 +3,38 @@
 //! A GPU's kernel driver takes a dma-buf. Here it is an anonymous file of whole pages that can't shrink: what this driver hands out
 //! itself, and what a software OpenGL can.
 
-use std::os::fd::{BorrowedFd, RawFd};
+use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
 
 use amdgpu_sim::AllocKind;
 
 use super::{Memories, Pool, PoolKind, Record, status_of};
-use crate::abi::{HSA_EXT_POINTER_TYPE_GRAPHICS, HSA_STATUS_ERROR_INVALID_ARGUMENT, HSA_STATUS_ERROR_OUT_OF_RESOURCES};
+use crate::abi::{
+    HSA_EXT_POINTER_TYPE_GRAPHICS, HSA_EXT_POINTER_TYPE_HSA, HSA_STATUS_ERROR_INVALID_AGENT,
+    HSA_STATUS_ERROR_INVALID_ALLOCATION, HSA_STATUS_ERROR_INVALID_ARGUMENT, HSA_STATUS_ERROR_OUT_OF_RESOURCES,
+};
 use crate::agent::{AgentSet, Agents};
 use crate::runtime::Result;
 
 impl Memories {
+    /// A descriptor of the memory of a GPU around an address, from which on `size` bytes are wanted, and where in it that address is.
+    pub(crate) fn export(&self, agents: &Agents, address: u64, size: u64) -> Result<(OwnedFd, u64)> {
+        let record = self.find(address).ok_or(HSA_STATUS_ERROR_INVALID_ALLOCATION)?;
+        let offset = address - record.base;
+        if size > record.size - offset {
+            return Err(HSA_STATUS_ERROR_INVALID_ALLOCATION);
+        }
+        if record.pool.agent.is_cpu() {
+            return Err(HSA_STATUS_ERROR_INVALID_AGENT);
+        }
+        agents.alive(record.pool.agent)?;
+        let physical = match record.kind {
+            HSA_EXT_POINTER_TYPE_HSA => agents.space().share(record.base),
+            _ => return Err(HSA_STATUS_ERROR_INVALID_ALLOCATION),
+        };
+        let file = physical.and_then(|physical| physical.export()).map_err(|_| HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
+        Ok((file, offset))
+    }
+
     /// Maps the memory behind a descriptor, which stays the program's, for these agents; address and bytes.
     pub(crate) fn map_foreign(&self, agents: &Agents, descriptor: RawFd, access: AgentSet) -> Result<(u64, u64)> {
         let invalid = HSA_STATUS_ERROR_INVALID_ARGUMENT;

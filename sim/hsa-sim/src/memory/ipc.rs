@@ -1,6 +1,7 @@
 //! Memory that processes share.
 //!
-//! A shared allocation has a name by which other processes open it. A handle is that name, which pool the memory is of, and a sum.
+//! A shared allocation has a name by which other processes open it. A handle is that name, which pool the memory is of, and a sum. The
+//! handle of a shared signal is likewise one.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -19,10 +20,11 @@ use crate::runtime::Result;
 /// A handle as programs pass it on: `hsa_amd_ipc_memory_t`.
 pub(crate) type RawHandle = [u32; 8];
 
-/// What a handle begins with.
-const MAGIC: u32 = 0x4750_4953;
+/// What the handle of memory begins with, and that of a signal.
+const MEMORY: u32 = 0x4750_4953;
+const SIGNAL: u32 = 0x4753_4953;
 
-/// What a handle says.
+/// What the handle of memory says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Handle {
     name: SharedName,
@@ -35,23 +37,41 @@ impl Handle {
             PoolKind::DeviceFine => 1,
             _ => 0,
         };
-        let pool = u32::from(self.pool.agent.0) << 8 | kind;
-        let [process, started, descriptor, low, high] = self.name.words();
-        let mut raw = [MAGIC, process, started, descriptor, low, high, pool, 0];
-        raw[7] = check(&raw);
-        raw
+        seal(MEMORY, self.name, u32::from(self.pool.agent.0) << 8 | kind)
     }
 
     /// The handle, if these are the words of one.
     fn read(raw: &RawHandle) -> Option<Self> {
-        let [magic, process, started, descriptor, low, high, pool, sum] = *raw;
-        if magic != MAGIC || sum != check(raw) {
-            return None;
-        }
+        let (name, pool) = unseal(MEMORY, raw)?;
         let kind = if pool & 0xff == 1 { PoolKind::DeviceFine } else { PoolKind::DeviceCoarse };
         let pool = Pool { agent: AgentId(u8::try_from(pool >> 8).ok()?), kind };
-        Some(Self { name: SharedName::from_words([process, started, descriptor, low, high]), pool })
+        Some(Self { name, pool })
     }
+}
+
+/// The handle of a signal.
+pub(crate) fn signal_handle(name: SharedName) -> RawHandle {
+    seal(SIGNAL, name, 0)
+}
+
+/// The name of the signal that a handle is of, if it is one.
+pub(crate) fn signal_name(raw: &RawHandle) -> Option<SharedName> {
+    unseal(SIGNAL, raw).map(|(name, _)| name)
+}
+
+/// A handle: what it is of, its name, and one word more.
+fn seal(magic: u32, name: SharedName, more: u32) -> RawHandle {
+    let [process, started, descriptor, low, high] = name.words();
+    let mut raw = [magic, process, started, descriptor, low, high, more, 0];
+    raw[7] = check(&raw);
+    raw
+}
+
+/// The name and the word of a handle, if these are the words of one.
+fn unseal(magic: u32, raw: &RawHandle) -> Option<(SharedName, u32)> {
+    let [of, process, started, descriptor, low, high, more, sum] = *raw;
+    let name = SharedName::from_words([process, started, descriptor, low, high]);
+    (of == magic && sum == check(raw)).then_some((name, more))
 }
 
 /// A number that changes with any of the first words of a handle.
@@ -148,6 +168,9 @@ mod tests {
             bad[bit / 32] ^= 1 << (bit % 32);
             assert_eq!(Handle::read(&bad), None, "bit {bit}");
         }
+        assert_eq!(signal_name(&raw), None, "of another kind");
+        let raw = signal_handle(name);
+        assert_eq!((signal_name(&raw), Handle::read(&raw)), (Some(name), None));
         assert_eq!(Handle::read(&[0; 8]), None);
         assert_eq!(Handle::read(&[u32::MAX; 8]), None);
     }

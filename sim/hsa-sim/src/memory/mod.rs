@@ -13,6 +13,7 @@ mod vmem;
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
 
@@ -28,7 +29,7 @@ use crate::agent::{AgentId, AgentSet, Agents};
 use crate::runtime::Result;
 
 pub(crate) use copy::{Copy, Rect, copy_bytes, fill_words};
-pub(crate) use ipc::RawHandle;
+pub(crate) use ipc::{RawHandle, signal_handle, signal_name};
 use lock::Locks;
 pub(crate) use pool::{GRANULE, Pool, PoolKind, host_memory};
 pub(crate) use svm::{Access, Attributes, Pages, Svm, pages};
@@ -47,8 +48,8 @@ pub(crate) struct Record {
     pub(crate) access: AgentSet,
     /// The program's own.
     pub(crate) user_data: u64,
-    /// To be called when it is freed: function and argument.
-    callbacks: Vec<(Deallocated, u64)>,
+    /// To be called when it is freed: function, the address that was named, and argument.
+    callbacks: Vec<(Deallocated, u64, u64)>,
 }
 
 /// A function of the program that hears of a deallocation.
@@ -119,6 +120,9 @@ impl Memories {
         if !pool.allocates() {
             return Err(HSA_STATUS_ERROR_INVALID_ALLOCATION);
         }
+        if size > pool.size(agents) {
+            return Err(HSA_STATUS_ERROR_INVALID_ALLOCATION);
+        }
         agents.alive(pool.agent)?;
         let whole = size.checked_next_multiple_of(GRANULE).ok_or(HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
         self.take(pool.agent, whole)?;
@@ -161,9 +165,9 @@ impl Memories {
     /// Frees what [`allocate`](Self::allocate) gave.
     pub(crate) fn free(&self, agents: &Agents, address: u64) -> Result<()> {
         let record = self.take_out(address, HSA_EXT_POINTER_TYPE_HSA).ok_or(HSA_STATUS_ERROR_INVALID_ALLOCATION)?;
-        for (function, argument) in &record.callbacks {
+        for (function, named, argument) in &record.callbacks {
             // SAFETY: the program registered this function with this argument.
-            unsafe { function(pointer(address), pointer(*argument)) }
+            unsafe { function(pointer(*named), pointer(*argument)) }
         }
         self.give_back(record.pool.agent, record.size.next_multiple_of(GRANULE));
         self.shared.remove(address);
@@ -197,7 +201,8 @@ impl Memories {
         if let Some((base, size, pool, access)) = self.vmem.mapping(address) {
             return Some(record(base, size, pool, HSA_EXT_POINTER_TYPE_HSA_VMEM, access.into_iter().collect()));
         }
-        let (base, size) = self.vmem.reservation(address)?;
+        let reserved = self.vmem.reservation(address).or_else(|| self.svm.reservation(address));
+        let (base, size) = reserved?;
         let pool = Pool { agent: AgentId::CPU, kind: PoolKind::HostFine };
         Some(record(base, size, pool, HSA_EXT_POINTER_TYPE_RESERVED_ADDR, AgentSet::default()))
     }
@@ -232,17 +237,18 @@ impl Memories {
 
     /// Adds a function to be called when the allocation at `address` is freed.
     pub(crate) fn add_callback(&self, address: u64, function: Deallocated, argument: u64) -> Result<()> {
-        self.change(address, |record| record.callbacks.push((function, argument)))
+        self.change(address, |record| record.callbacks.push((function, address, argument)))
     }
 
     /// Removes it.
     pub(crate) fn remove_callback(&self, address: u64, function: Deallocated) -> Result<()> {
         let mut found = false;
-        self.change(address, |record| {
-            let place = record.callbacks.iter().position(|(other, _)| *other as usize == function as usize);
+        let known = self.change(address, |record| {
+            let place = record.callbacks.iter().position(|(other, ..)| *other as usize == function as usize);
             found = place.map(|place| record.callbacks.remove(place)).is_some();
-        })?;
-        if found { Ok(()) } else { Err(HSA_STATUS_ERROR_INVALID_ARGUMENT) }
+        });
+        // Memory that is gone has none.
+        if known.is_ok() && found { Ok(()) } else { Err(HSA_STATUS_ERROR_INVALID_ARGUMENT) }
     }
 
     /// Makes the program's own memory reachable by agents.
@@ -323,6 +329,14 @@ fn tell_of_freed(address: u64, size: u64) {
 
 /// Uses of freed memory that are told of.
 const MOST_TOLD: u64 = 20;
+
+/// Zeroed memory that is never given back and takes none before it is written; `None` if the host gives no address space.
+pub(crate) fn reserve_for_good(bytes: usize) -> Option<NonNull<u8>> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: a new private mapping.
+    let base = unsafe { libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
+    if base == libc::MAP_FAILED { None } else { NonNull::new(base.cast()) }
+}
 
 /// An address as C's pointer.
 pub(crate) fn pointer(address: u64) -> *mut c_void {

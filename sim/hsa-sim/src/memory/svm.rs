@@ -461,6 +461,13 @@ impl Svm {
         Ok(base)
     }
 
+    /// Base and bytes of such memory around an address.
+    pub(crate) fn reservation(&self, address: u64) -> Option<(u64, u64)> {
+        let state = self.state();
+        let (base, end) = state.reserved.range(..=address).next_back()?;
+        (address < *end).then_some((*base, end - base))
+    }
+
     /// Gives such memory back; `None` if it was not reserved here.
     pub(crate) fn unreserve(&self, space: &Memory, base: u64, size: u64) -> Option<Result<()>> {
         let mut state = self.state();

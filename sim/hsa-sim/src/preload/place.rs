@@ -3,8 +3,9 @@
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::OnceLock;
 
-/// Paths that are the driver's alone: what the machine has there is hidden, with all below.
-const OURS: [&[u8]; 6] = [
+/// Paths that are the driver's alone: what the machine has there is hidden, with all below. (Of its PCI devices there are links.)
+const OURS: [&[u8]; 7] = [
+    b"/sys/bus/pci/devices",
     b"/sys/class/kfd",
     b"/sys/devices/virtual/kfd",
     b"/sys/class/drm",

@@ -3,12 +3,14 @@
 //! for such a one waits for ever here (`HIP_SIM_BUDGET` ends it); on two queues both run.
 
 mod packet;
+mod places;
 mod processor;
+mod units;
 
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::mem::offset_of;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
 
@@ -22,6 +24,9 @@ use crate::agent::AgentId;
 use crate::memory::pointer;
 use crate::runtime::{Result, Runtime};
 use crate::signal::Signal;
+pub(crate) use places::Indices;
+use places::Places;
+pub(crate) use units::{Masks, Units};
 
 /// Packets that a queue may have room for at most.
 pub(crate) const MAX_SIZE: u32 = 1 << 17;
@@ -45,8 +50,9 @@ pub(crate) struct Queue {
     runtime: &'static Runtime,
     pub(crate) agent: AgentId,
     pub(crate) id: u64,
-    /// Address of the `amd_queue_t`, with the ring of packets behind it.
+    /// Address of the `amd_queue_t`.
     pub(crate) address: u64,
+    indices: Indices,
     /// Address of the first packet.
     ring: u64,
     /// Packets that there is room for.
@@ -58,13 +64,14 @@ pub(crate) struct Queue {
     /// Set to end the thread.
     stop: AtomicBool,
     thread: Mutex<Option<JoinHandle<()>>>,
-    /// The compute units that it may use: a mask that is kept, as it has no effect here.
-    pub(crate) cu_mask: Mutex<Vec<u32>>,
+    /// The compute units that it may use.
+    pub(crate) units: Mutex<Units>,
 }
 
-/// All queues by the addresses of their `hsa_queue_t`.
-#[derive(Default)]
+/// All queues.
 pub(crate) struct Queues {
+    places: Places,
+    /// By the addresses of their `hsa_queue_t`.
     all: RwLock<HashMap<u64, Arc<Queue>>>,
     next_id: AtomicU64,
 }
@@ -78,6 +85,16 @@ pub(crate) struct Wanted {
 }
 
 impl Queues {
+    /// None yet; `None` if the host gives no address space.
+    pub(crate) fn new() -> Option<Self> {
+        Some(Self { places: Places::new()?, all: RwLock::default(), next_id: AtomicU64::new(0) })
+    }
+
+    /// Where queues lie, so that kernels can be given access: address and bytes.
+    pub(crate) fn range(&self) -> (*mut u8, u64) {
+        self.places.range()
+    }
+
     /// A new queue, its thread started.
     pub(crate) fn create(&self, runtime: &'static Runtime, wanted: &Wanted) -> Result<Arc<Queue>> {
         let size = wanted.size;
@@ -87,34 +104,62 @@ impl Queues {
         if !(MIN_SIZE..=MAX_SIZE).contains(&size) {
             return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
         }
-        if self.all.read().unwrap_or_else(PoisonError::into_inner).len() >= MAX_QUEUES as usize {
-            return Err(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+        let no_more = HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+        let of_agent = |queue: &&Arc<Queue>| queue.agent == wanted.agent;
+        let all = self.all.read().unwrap_or_else(PoisonError::into_inner);
+        if all.values().filter(of_agent).count() >= MAX_QUEUES as usize {
+            return Err(no_more);
         }
+        drop(all);
         let space = runtime.agents.space();
-        let header = (size_of::<amd_queue_v2_t>() as u64).next_multiple_of(4096);
-        let bytes = header + u64::from(size) * PACKET;
+        let bytes = u64::from(size) * PACKET;
         let request = Request { align: 4096, ..Request::new(bytes, AllocKind::Host, None) };
-        let address = space.allocate(&request).map_err(|_| HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
-        let Some(doorbell) = runtime.signals.create(-1) else {
+        let ring = space.allocate(&request).map_err(|_| no_more)?;
+        let doorbell = runtime.signals.create(-1);
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let placed = doorbell.and_then(|doorbell| {
+            let public = hsa_queue_t {
+                r#type: wanted.kind,
+                features: HSA_QUEUE_FEATURE_KERNEL_DISPATCH,
+                base_address: pointer(ring),
+                doorbell_signal: doorbell.handle(),
+                size,
+                reserved1: 0,
+                id,
+            };
+            let address = self.places.take(|raw| lay_out(raw, public));
+            if address.is_none() {
+                doorbell.destroy();
+            }
+            let address = address?;
+            Some((doorbell, address, self.places.find(pointer(address).cast())?))
+        });
+        let Some((doorbell, address, indices)) = placed else {
             // It was allocated a moment ago.
-            let _ = space.free(address);
-            return Err(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+            let _ = space.free(ring);
+            return Err(no_more);
         };
+        let masks = runtime.masks.lock().unwrap_or_else(PoisonError::into_inner);
+        let units = masks.at_first(wanted.agent.index() - 1, runtime.agents.chip.compute_units);
+        drop(masks);
         let queue = Arc::new(Queue {
             runtime,
             agent: wanted.agent,
-            id: self.next_id.fetch_add(1, Ordering::Relaxed),
+            id,
             address,
-            ring: address + header,
+            indices,
+            ring,
             size,
             doorbell,
             callback: wanted.callback,
             cancel: Cancel::default(),
             stop: AtomicBool::new(false),
             thread: Mutex::default(),
-            cu_mask: Mutex::default(),
+            units: Mutex::new(units),
         });
-        queue.lay_out(wanted.kind);
+        for packet in 0..u64::from(size) {
+            queue.header(packet).store(packet::INVALID, Ordering::Relaxed);
+        }
         self.all.write().unwrap_or_else(PoisonError::into_inner).insert(address, Arc::clone(&queue));
         let worker = Arc::clone(&queue);
         let thread = std::thread::Builder::new()
@@ -124,10 +169,15 @@ impl Queues {
             Ok(thread) => *queue.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread),
             Err(_) => {
                 self.forget(&queue);
-                return Err(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+                return Err(no_more);
             }
         }
         Ok(queue)
+    }
+
+    /// The indices of the queue that a pointer of the program points to. No lock is taken.
+    pub(crate) fn indices(&self, queue: *const hsa_queue_t) -> Result<Indices> {
+        self.places.find(queue).ok_or(HSA_STATUS_ERROR_INVALID_QUEUE)
     }
 
     /// The queue that a pointer of the program points to.
@@ -153,6 +203,7 @@ impl Queues {
     fn forget(&self, queue: &Queue) {
         if self.all.write().unwrap_or_else(PoisonError::into_inner).remove(&queue.address).is_some() {
             queue.doorbell.destroy();
+            self.places.give_back(queue.address);
         }
     }
 
@@ -168,47 +219,23 @@ impl Queues {
 impl Drop for Queue {
     fn drop(&mut self) {
         // It was allocated when the queue was made, and nobody looks at it any more.
-        let _ = self.runtime.agents.space().free(self.address);
+        let _ = self.runtime.agents.space().free(self.ring);
     }
 }
 
+/// Writes the `amd_queue_t` of a queue that nobody knows yet.
+fn lay_out(raw: &mut amd_queue_v2_t, public: hsa_queue_t) {
+    raw.hsa_queue = public;
+    raw.group_segment_aperture_base_hi = (SHARED_APERTURE >> 32) as u32;
+    raw.private_segment_aperture_base_hi = (PRIVATE_APERTURE >> 32) as u32;
+    raw.read_dispatch_id_field_base_byte_offset = offset_of!(amd_queue_v2_t, read_dispatch_id) as u32;
+    raw.queue_properties = IS_PTR64 | ENABLE_PROFILING;
+}
+
 impl Queue {
-    /// Writes the `amd_queue_t`, and a ring of packets that are none yet.
-    fn lay_out(&self, kind: u32) {
-        // SAFETY: the block has room for the struct at its start; it is zero, which is a value of each of its fields, and nobody
-        // else knows it yet.
-        let raw = unsafe { &mut *pointer(self.address).cast::<amd_queue_v2_t>() };
-        raw.hsa_queue = hsa_queue_t {
-            r#type: kind,
-            features: HSA_QUEUE_FEATURE_KERNEL_DISPATCH,
-            base_address: pointer(self.ring),
-            doorbell_signal: self.doorbell.handle(),
-            size: self.size,
-            reserved1: 0,
-            id: self.id,
-        };
-        raw.group_segment_aperture_base_hi = (SHARED_APERTURE >> 32) as u32;
-        raw.private_segment_aperture_base_hi = (PRIVATE_APERTURE >> 32) as u32;
-        raw.read_dispatch_id_field_base_byte_offset = offset_of!(amd_queue_v2_t, read_dispatch_id) as u32;
-        raw.queue_properties = IS_PTR64 | ENABLE_PROFILING;
-        for packet in 0..u64::from(self.size) {
-            self.header(packet).store(packet::INVALID, Ordering::Relaxed);
-        }
-    }
-
-    fn word(&self, offset: usize) -> &AtomicU64 {
-        // SAFETY: an aligned word inside the block, which lives as long as the queue is known. The program writes it by atomics too.
-        unsafe { AtomicU64::from_ptr(pointer(self.address + offset as u64).cast()) }
-    }
-
-    /// How many packets have been handed out to be filled.
-    pub(crate) fn write_index(&self) -> &AtomicU64 {
-        self.word(offset_of!(amd_queue_v2_t, write_dispatch_id))
-    }
-
     /// How many packets have been taken.
-    pub(crate) fn read_index(&self) -> &AtomicU64 {
-        self.word(offset_of!(amd_queue_v2_t, read_dispatch_id))
+    fn read_index(&self) -> &AtomicU64 {
+        self.indices.read_index()
     }
 
     /// Address of the place of packet number `index`.
@@ -217,9 +244,9 @@ impl Queue {
     }
 
     /// Header and setup of a packet: the word that its producer writes last.
-    fn header(&self, index: u64) -> &std::sync::atomic::AtomicU32 {
-        // SAFETY: an aligned word inside the ring, as of `word`.
-        unsafe { std::sync::atomic::AtomicU32::from_ptr(pointer(self.place(index)).cast()) }
+    fn header(&self, index: u64) -> &AtomicU32 {
+        // SAFETY: an aligned word inside the ring, which lives as long as the queue. The program writes it by atomics too.
+        unsafe { AtomicU32::from_ptr(pointer(self.place(index)).cast()) }
     }
 
     /// Stops the packet that runs and takes no more.

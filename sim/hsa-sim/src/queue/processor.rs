@@ -1,5 +1,6 @@
 //! The thread of a queue: it takes packets in order and carries each out before the next.
 
+use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -163,8 +164,13 @@ fn wait(queue: &Queue, signal: Signal, right: impl Fn(i64) -> bool) -> Result<()
 
 fn dispatch(runtime: &Runtime, queue: &Queue, index: u64, bytes: &[u8; 64]) -> Result<(), End> {
     let gpu = runtime.agents.gpu(queue.agent).map_err(End::Failed)?;
-    let packet =
-        Packet { address: queue.place(index), queue: queue.address, dispatch_id: index, ..Packet::parse(bytes) };
+    let packet = Packet {
+        address: queue.place(index),
+        queue: queue.address,
+        dispatch_id: index,
+        units: queue.units.lock().unwrap_or_else(PoisonError::into_inner).for_dispatch(),
+        ..Packet::parse(bytes)
+    };
     runtime.memory.svm().forget_unmapped(runtime.agents.space());
     let start = events::now();
     let result = gpu.run_packet(&packet, &queue.cancel);

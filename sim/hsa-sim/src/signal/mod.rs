@@ -3,16 +3,23 @@
 //! All of them lie in one array that is never given back, so that a stale handle can do no harm: it is an address, which kernels use as
 //! such, and what lives there is kept apart, out of the program's reach. The place of a signal that has ended stays empty for a while,
 //! and who has looked a signal up does not take the next one in its place for it.
+//!
+//! A signal that processes share has a page of its own behind the others, where the same memory is mapped in each process. A process that
+//! is told of a change in another looks for it itself, as it does for what kernels store.
 
+mod shared;
 mod wait;
 mod watch;
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use amdgpu_sim::Physical;
 
 use crate::abi::{AMD_SIGNAL_KIND_USER, amd_signal_t, hsa_signal_t};
+use crate::memory::reserve_for_good;
 
 pub(crate) use wait::Condition;
 use wait::Wakers;
@@ -23,6 +30,12 @@ const CAPACITY: usize = 1 << 20;
 /// Places that stay empty after their signals have ended, before the oldest of them is used again.
 const KEPT: usize = 4096;
 const SIZE: usize = size_of::<amd_signal_t>();
+/// Signals that processes share that there can be.
+const SHARED: usize = 4096;
+/// Bytes of the place of each.
+const PAGE: usize = 4096;
+/// Bytes of all.
+const BYTES: usize = CAPACITY * SIZE + SHARED * PAGE;
 
 /// All signals of the process.
 pub(crate) struct Signals {
@@ -30,6 +43,10 @@ pub(crate) struct Signals {
     /// How often a signal was made or ended at each place: odd where there is one.
     turns: Box<[AtomicU32]>,
     places: Mutex<Places>,
+    /// The places of signals that processes share.
+    shared_places: Mutex<Places>,
+    /// Their memory.
+    shared: Mutex<HashMap<usize, Arc<Physical>>>,
     wakers: Wakers,
 }
 
@@ -39,6 +56,17 @@ struct Places {
     used: usize,
     /// In the order in which they became free.
     free: VecDeque<usize>,
+}
+
+impl Places {
+    /// One that is free: a new one, unless there are `most` or more than `kept` have become free.
+    fn take(&mut self, most: usize, kept: usize) -> Option<usize> {
+        if self.used < most && self.free.len() <= kept {
+            self.used += 1;
+            return Some(self.used - 1);
+        }
+        self.free.pop_front()
+    }
 }
 
 // SAFETY: the array lives as long as the process and is accessed by atomics alone.
@@ -58,62 +86,55 @@ pub(crate) struct Signal {
 impl Signals {
     /// No signals yet; `None` if the host gives no address space.
     pub(crate) fn new() -> Option<Self> {
-        // SAFETY: a new private mapping, of which only what is used takes memory.
-        let base = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                CAPACITY * SIZE,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-                -1,
-                0,
-            )
-        };
-        if base == libc::MAP_FAILED {
-            return None;
-        }
-        let turns = (0..CAPACITY).map(|_| AtomicU32::new(0)).collect();
-        Some(Self { base: NonNull::new(base.cast())?, turns, places: Mutex::default(), wakers: Wakers::default() })
+        Some(Self {
+            base: reserve_for_good(BYTES)?.cast(),
+            turns: (0..CAPACITY + SHARED).map(|_| AtomicU32::new(0)).collect(),
+            places: Mutex::default(),
+            shared_places: Mutex::default(),
+            shared: Mutex::default(),
+            wakers: Wakers::default(),
+        })
     }
 
     /// The array, so that kernels can be given access: address and bytes.
     pub(crate) fn range(&self) -> (*mut u8, u64) {
-        (self.base.as_ptr().cast(), (CAPACITY * SIZE) as u64)
+        (self.base.as_ptr().cast(), BYTES as u64)
     }
 
     /// A new signal; `None` if there are too many.
     pub(crate) fn create(&'static self, value: i64) -> Option<Signal> {
-        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        let index = if places.used < CAPACITY && places.free.len() <= KEPT {
-            places.used += 1;
-            places.used - 1
-        } else {
-            places.free.pop_front()?
-        };
-        drop(places);
-        let turn = self.turns[index].load(Ordering::Relaxed).wrapping_add(1);
-        let signal = Signal { all: self, index, turn };
+        let index = self.places.lock().unwrap_or_else(PoisonError::into_inner).take(CAPACITY, KEPT)?;
+        let signal = self.begin(index);
         signal.word(1).store(value, Ordering::Relaxed);
         for word in 2..8 {
             signal.word(word).store(0, Ordering::Relaxed);
         }
         signal.word(0).store(AMD_SIGNAL_KIND_USER, Ordering::Release);
-        self.turns[index].store(turn, Ordering::Release);
+        signal.live();
         Some(signal)
+    }
+
+    /// The signal that will be at a place that is free.
+    fn begin(&'static self, index: usize) -> Signal {
+        Signal { all: self, index, turn: self.turns[index].load(Ordering::Relaxed).wrapping_add(1) }
     }
 
     /// The signal of a handle, if it is one.
     pub(crate) fn get(&'static self, handle: hsa_signal_t) -> Option<Signal> {
         let offset = handle.handle.checked_sub(self.base.as_ptr() as u64)? as usize;
-        let index = offset / SIZE;
+        let (index, rest) = match offset.checked_sub(CAPACITY * SIZE) {
+            None => (offset / SIZE, offset % SIZE),
+            Some(offset) => (CAPACITY + offset / PAGE, offset % PAGE),
+        };
         let turn = self.turns.get(index)?.load(Ordering::Acquire);
-        (offset % SIZE == 0 && turn % 2 == 1).then_some(Signal { all: self, index, turn })
+        (rest == 0 && turn % 2 == 1).then_some(Signal { all: self, index, turn })
     }
 
     /// Ends all signals.
     pub(crate) fn clear(&'static self) {
-        let used = self.places.lock().unwrap_or_else(PoisonError::into_inner).used;
-        for index in 0..used {
+        let used = |places: &Mutex<Places>| places.lock().unwrap_or_else(PoisonError::into_inner).used;
+        let (used, shared) = (used(&self.places), used(&self.shared_places));
+        for index in (0..used).chain(CAPACITY..CAPACITY + shared) {
             let turn = self.turns[index].load(Ordering::Acquire);
             if turn % 2 == 1 {
                 Signal { all: self, index, turn }.destroy();
@@ -123,15 +144,28 @@ impl Signals {
 }
 
 impl Signal {
+    /// Where it is in the array, in bytes.
+    fn offset(self) -> usize {
+        match self.index.checked_sub(CAPACITY) {
+            None => self.index * SIZE,
+            Some(shared) => CAPACITY * SIZE + shared * PAGE,
+        }
+    }
+
     /// One of the eight words of the `amd_signal_t`.
     fn word(self, word: usize) -> &'static AtomicI64 {
         // SAFETY: the place is inside the array, whose words are aligned, never given back, and accessed by atomics alone.
-        unsafe { AtomicI64::from_ptr(self.all.base.as_ptr().add(self.index).cast::<i64>().add(word)) }
+        unsafe { AtomicI64::from_ptr(self.all.base.as_ptr().byte_add(self.offset()).cast::<i64>().add(word)) }
     }
 
     /// The handle: the address of the `amd_signal_t`.
     pub(crate) fn handle(self) -> hsa_signal_t {
-        hsa_signal_t { handle: self.all.base.as_ptr() as u64 + (self.index * SIZE) as u64 }
+        hsa_signal_t { handle: self.all.base.as_ptr() as u64 + self.offset() as u64 }
+    }
+
+    /// Lets its handle be found.
+    fn live(self) {
+        self.all.turns[self.index].store(self.turn, Ordering::Release);
     }
 
     /// Ends the signal; waiters are let go. False if it has ended already.
@@ -141,9 +175,18 @@ impl Signal {
         if turn.compare_exchange(self.turn, next, Ordering::AcqRel, Ordering::Relaxed).is_err() {
             return false;
         }
-        self.word(0).store(0, Ordering::Release);
+        let places = match self.is_shared() {
+            true => {
+                self.leave();
+                &self.all.shared_places
+            }
+            false => {
+                self.word(0).store(0, Ordering::Release);
+                &self.all.places
+            }
+        };
         self.notify();
-        self.all.places.lock().unwrap_or_else(PoisonError::into_inner).free.push_back(self.index);
+        places.lock().unwrap_or_else(PoisonError::into_inner).free.push_back(self.index % CAPACITY);
         true
     }
 

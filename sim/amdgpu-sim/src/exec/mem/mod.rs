@@ -24,6 +24,7 @@ use super::{Flow, Handler, Lowering, Micro, Outside, Trap, Wave};
 use crate::fault::{Access, Denied, Space as SpaceName};
 use crate::gpu::{BeyondLds, Misaligned};
 use crate::isa::inst::{Format, Inst};
+use crate::units::Seat;
 
 pub(crate) use image::{ImageOperands, touched as image_touches};
 pub(super) use lying::{Lying, share};
@@ -52,6 +53,8 @@ pub(crate) struct Env<'a> {
     pub(crate) start: Instant,
     /// The GPU besides its memory.
     pub(crate) outside: &'a Outside,
+    /// Where the workgroup lies.
+    pub(crate) seat: Seat<'a>,
 }
 
 impl Env<'_> {

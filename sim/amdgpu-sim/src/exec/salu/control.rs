@@ -260,10 +260,14 @@ fn getreg(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
         hwreg::STATUS => {
             u32::from(w.scc()) | u32::from(w.exec() == 0) << 9 | u32::from(w.vcc() == 0) << 10 | 1 << 11 | 1 << 16
         }
-        // No exception is pending, no trap handler is there, and all is on die 0.
-        hwreg::TRAPSTS | hwreg::IB_STS | hwreg::TBA_LO..=hwreg::TMA_HI | hwreg::XCC_ID => 0,
-        // As a group's waves would lie on the four units of compute unit 0.
-        hwreg::HW_ID => w.id >> 2 & 15 | (w.id & 3) << 4,
+        // No exception is pending, and no trap handler is there.
+        hwreg::TRAPSTS | hwreg::IB_STS | hwreg::TBA_LO..=hwreg::TMA_HI => 0,
+        hwreg::XCC_ID => ctx.env.seat.place().die,
+        // A group's waves lie on the four SIMDs of its compute unit.
+        hwreg::HW_ID => {
+            let place = ctx.env.seat.place();
+            w.id >> 2 & 15 | (w.id & 3) << 4 | place.unit << 8 | place.engine << 13
+        }
         // Sizes, less one granule: 8 vector registers, 16 scalar ones.
         hwreg::GPR_ALLOC => u32::from(ctx.program.layout().vgpr_granules() - 1) << 8 | 6 << 24,
         // The size in granules of 128 words.

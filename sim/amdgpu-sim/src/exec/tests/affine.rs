@@ -336,6 +336,7 @@ fn go(program: &Program, seed: u64, whole: bool, memory: &Arc<Memory>, base: u64
         sramecc: false,
         start: Instant::now(),
         outside: &Outside::default(),
+        seat: crate::units::Seat::FIRST,
     };
     let mut lds = vec![7; LDS];
     let mut ctx = Ctx { root: program, program, lds: &mut lds, env };

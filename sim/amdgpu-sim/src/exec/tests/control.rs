@@ -93,6 +93,7 @@ fn run_to_end(program: &Program) -> (Wave, Stop) {
         sramecc: false,
         start: Instant::now(),
         outside: &Outside::default(),
+        seat: crate::units::Seat::FIRST,
     };
     let stop = run(&mut wave, &mut Ctx { root: program, program, lds: &mut [], env }, 100);
     (wave, stop)

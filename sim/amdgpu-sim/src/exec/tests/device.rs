@@ -91,6 +91,7 @@ pub(super) fn attempt(code: &[Inst], memories: &Memories<'_>, set_up: &dyn Fn(&m
         sramecc: memories.sramecc,
         start: Instant::now(),
         outside: &Outside::default(),
+        seat: crate::units::Seat::FIRST,
     };
     let mut lds = memories.lds.to_vec();
     let stop = run(&mut wave, &mut Ctx { root: &program, program: &program, lds: &mut lds, env }, 10_000);

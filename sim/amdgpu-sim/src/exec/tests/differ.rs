@@ -138,6 +138,7 @@ pub(super) fn go(code: &Code, arch: Arch, rsrc1: u32, state: &State, avx2: bool)
         sramecc: false,
         start: Instant::now(),
         outside: &Outside::default(),
+        seat: crate::units::Seat::FIRST,
     };
     let mut lds = [0; LDS];
     let stop = run(&mut wave, &mut Ctx { root: &program, program: &program, lds: &mut lds, env }, 2000);

@@ -177,6 +177,7 @@ impl Bench {
             sramecc: false,
             start: Instant::now(),
             outside: &outside,
+            seat: crate::units::Seat::FIRST,
         };
         let mut after = state.clone();
         let stop = run(&mut wave, &mut Ctx { root: program, program, lds: &mut after.local, env }, 50);

@@ -220,6 +220,7 @@ fn random_code_does_not_see_the_last_workgroup() {
                 sramecc: false,
                 start: Instant::now(),
                 outside: &Outside::default(),
+                seat: crate::units::Seat::FIRST,
             };
             let mut seen = Vec::new();
             let mut ctx = Ctx { root: &program, program: &program, lds: &mut [], env };

@@ -116,6 +116,7 @@ fn execute(code: &[Inst], resources: Resources, avx2: bool, set_up: &dyn Fn(&mut
         sramecc: false,
         start: Instant::now(),
         outside: &Outside::default(),
+        seat: crate::units::Seat::FIRST,
     };
     let mut lds = [0; LDS];
     let mut ctx = Ctx { root: &program, program: &program, lds: &mut lds, env };

@@ -52,6 +52,7 @@ impl Worker {
             sramecc: false,
             start: Instant::now(),
             outside: &Outside::default(),
+            seat: crate::units::Seat::FIRST,
         };
         let mut ctx = Ctx { root: &self.program, program: &self.program, lds: &mut [], env };
         assert_eq!(run(&mut self.wave, &mut ctx, 10_000), Stop::End);
