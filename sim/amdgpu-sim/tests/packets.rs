@@ -126,8 +126,7 @@ fn hostile_packets_are_faults() {
         let mut bytes = packet_bytes(&kernel, 64, 64, 0, 0);
         bytes[at] = value;
         let result = gpu.run_packet(&Packet::parse(&bytes), &Cancel::default());
-        // Without dimensions it is one work-item.
-        assert_eq!(result.is_ok(), at == 2, "{at}: {result:?}");
+        assert!(result.is_err(), "{at}: {result:?}");
     }
     assert_eq!((SHARED_APERTURE as u32, PRIVATE_APERTURE as u32), (0, 0), "only the high half is in a queue");
 }
@@ -170,4 +169,29 @@ fn an_endless_kernel_stops_when_it_is_told_to() {
         gpu.memory().write(flag.address, &[1]).unwrap();
         assert!(running.join().unwrap().is_ok());
     });
+}
+
+/// What is wrong with the sizes is said first, whatever else is.
+#[test]
+fn sizes_that_cannot_be_are_refused_in_order() {
+    let (gpu, module) = gpu_and(BASIC);
+    let kernel = module.kernel("empty").unwrap();
+    let run = |change: &dyn Fn(&mut [u8; PACKET_BYTES])| {
+        let mut bytes = packet_bytes(&kernel, 64, 64, 0, 0);
+        // Scratch and LDS that no GPU has.
+        bytes[24..32].fill(0xff);
+        change(&mut bytes);
+        match gpu.run_packet(&Packet::parse(&bytes), &Cancel::default()).unwrap_err().kind {
+            FaultKind::Launch(error) => error,
+            other => panic!("{other:?}"),
+        }
+    };
+    for dimensions in [0, 4, 8] {
+        let error = run(&|bytes| bytes[2] = dimensions);
+        assert!(matches!(error, LaunchError::Empty { grid: [0, 0, 0], .. }), "{dimensions}: {error:?}");
+    }
+    assert!(matches!(run(&|bytes| bytes[12] = 0), LaunchError::Empty { grid: [0, 1, 1], .. }));
+    assert!(matches!(run(&|bytes| bytes[5] = 255), LaunchError::WorkgroupTooLarge { .. }));
+    assert!(matches!(run(&|_| ()), LaunchError::LdsTooLarge { .. }));
+    assert!(matches!(run(&|bytes| bytes[28..32].fill(0)), LaunchError::ScratchTooLarge { .. }));
 }

@@ -87,7 +87,7 @@ pub(crate) struct VirtualMemory {
 /// The status for memory that can't be made, mapped or reserved.
 fn refused(error: &MemoryError) -> Refusal {
     let status = match error {
-        MemoryError::OutOfMemory { .. } => hipErrorOutOfMemory,
+        MemoryError::OutOfMemory { .. } | MemoryError::OutOfHostMemory { .. } => hipErrorOutOfMemory,
         MemoryError::NoPages { .. } if cfg!(target_os = "linux") => hipErrorOutOfMemory,
         MemoryError::NoPages { .. } => hipErrorNotSupported,
         _ => hipErrorInvalidValue,

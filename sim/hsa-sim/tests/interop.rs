@@ -114,3 +114,77 @@ fn what_is_no_memory_is_refused() {
     assert_ne!(status(1, &mut nobody, good.as_raw_fd(), 0), HSA_STATUS_SUCCESS);
     assert_eq!(status(1, &mut gpu, good.as_raw_fd(), 0), HSA_STATUS_SUCCESS);
 }
+
+/// A function of the library; the caller vouches for its type.
+unsafe fn get<T>(hsa: &Library, name: &str) -> Symbol<T> {
+    // SAFETY: as the caller vouches.
+    unsafe { hsa.get(name.as_bytes()) }.unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// The first pool of an agent.
+fn pool(hsa: &Library, agent: hsa_agent_t) -> hsa_amd_memory_pool_t {
+    type Callback = unsafe extern "C" fn(hsa_amd_memory_pool_t, *mut c_void) -> hsa_status_t;
+    unsafe extern "C" fn first(pool: hsa_amd_memory_pool_t, place: *mut c_void) -> hsa_status_t {
+        // SAFETY: the place below.
+        unsafe { place.cast::<hsa_amd_memory_pool_t>().write(pool) };
+        HSA_STATUS_INFO_BREAK
+    }
+    let mut pool = hsa_amd_memory_pool_t::default();
+    // SAFETY: the type is that of hsa_ext_amd.h, and the place is there during the call.
+    unsafe {
+        let iterate: Symbol<unsafe extern "C" fn(hsa_agent_t, Callback, *mut c_void) -> hsa_status_t> =
+            get(hsa, "hsa_amd_agent_iterate_memory_pools");
+        assert_eq!(iterate(agent, first, (&raw mut pool).cast()), HSA_STATUS_INFO_BREAK);
+    }
+    pool
+}
+
+#[test]
+fn a_gpus_memory_is_exported_and_mapped_again() {
+    type Allocate = unsafe extern "C" fn(hsa_amd_memory_pool_t, usize, u32, *mut *mut c_void) -> hsa_status_t;
+    type Export = unsafe extern "C" fn(*const c_void, usize, *mut c_int, *mut u64) -> hsa_status_t;
+    let (hsa, mut gpu) = open();
+    // SAFETY: the types are those of hsa_ext_amd.h.
+    let (allocate, free, export, close, map, unmap) = unsafe {
+        let allocate: Symbol<Allocate> = get(&hsa, "hsa_amd_memory_pool_allocate");
+        let free: Symbol<Unmap> = get(&hsa, "hsa_amd_memory_pool_free");
+        let export: Symbol<Export> = get(&hsa, "hsa_amd_portable_export_dmabuf");
+        let close: Symbol<unsafe extern "C" fn(c_int) -> hsa_status_t> = get(&hsa, "hsa_amd_portable_close_dmabuf");
+        let map: Symbol<Map> = get(&hsa, "hsa_amd_interop_map_buffer");
+        let unmap: Symbol<Unmap> = get(&hsa, "hsa_amd_interop_unmap_buffer");
+        (allocate, free, export, close, map, unmap)
+    };
+    let (mut first, mut second) = (null_mut(), null_mut());
+    // SAFETY: places for the addresses, which are the host's too.
+    unsafe {
+        assert_eq!(allocate(pool(&hsa, gpu), 8192, 0, &mut first), HSA_STATUS_SUCCESS);
+        first.cast::<[u8; 4]>().byte_add(5000).write(*b"ours");
+    }
+    let (mut descriptor, mut offset) = (-1, 0);
+    // SAFETY: places for what comes back.
+    let mut exported = |address: *const c_void, size| unsafe { export(address, size, &mut descriptor, &mut offset) };
+    // What is not wholly in an allocation of a GPU.
+    assert_eq!(exported(null_mut(), 8), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+    assert_eq!(exported(first, 0), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+    assert_eq!(exported(first.wrapping_byte_add(1), 8192), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+    assert_eq!(exported((&raw const gpu).cast(), 8), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+    assert_eq!(exported(first.wrapping_byte_add(5000), 4), HSA_STATUS_SUCCESS);
+    assert_eq!(offset, 5000);
+    let mut size = 0;
+    // SAFETY: places for what comes back, and a descriptor that was given just now.
+    unsafe {
+        assert_eq!(map(1, &mut gpu, descriptor, 0, &mut size, &mut second, null_mut(), null_mut()), HSA_STATUS_SUCCESS);
+        assert_eq!(close(descriptor), HSA_STATUS_SUCCESS);
+        assert_eq!(close(descriptor), HSA_STATUS_ERROR_RESOURCE_FREE, "twice");
+        assert_eq!(close(2), HSA_STATUS_ERROR_RESOURCE_FREE, "the program's own");
+    }
+    assert_eq!(size, 8192);
+    // SAFETY: both are the same 8192 bytes, which nobody else uses; the second mapping keeps them when the first is gone.
+    unsafe {
+        assert_eq!(second.cast::<[u8; 4]>().byte_add(5000).read(), *b"ours");
+        first.cast::<u8>().byte_add(5000).write(b'O');
+        assert_eq!(free(first), HSA_STATUS_SUCCESS);
+        assert_eq!(second.cast::<[u8; 4]>().byte_add(5000).read(), *b"Ours");
+        assert_eq!(unmap(second), HSA_STATUS_SUCCESS);
+    }
+}

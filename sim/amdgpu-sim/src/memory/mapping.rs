@@ -204,11 +204,12 @@ impl Memory {
     /// while it is mapped.
     ///
     /// # Errors
-    /// [`MemoryError::Empty`], [`MemoryError::NotWholePages`], [`MemoryError::OutOfMemory`], [`MemoryError::NoAgent`],
-    /// [`MemoryError::NoPages`].
+    /// [`MemoryError::Empty`], [`MemoryError::NotWholePages`], [`MemoryError::OutOfMemory`], [`MemoryError::OutOfHostMemory`],
+    /// [`MemoryError::NoAgent`], [`MemoryError::NoPages`].
     pub fn create_physical(&self, size: u64, owner: Option<Agent>) -> Result<Arc<Physical>, MemoryError> {
         whole_pages(0, size)?;
         self.room(&self.snapshot(), owner, size)?;
+        self.backed(size)?;
         let file = pages::file(size).ok_or(MemoryError::NoPages { what: "memory that can be shared" })?;
         Ok(Arc::new(Physical { file, size, owner }))
     }
@@ -297,6 +298,7 @@ impl Memory {
         }
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
         let out_of_memory = self.room(&table, owner, size)?;
+        self.backed(size)?;
         let Some(whole) = size.checked_next_multiple_of(PAGE) else { return Err(out_of_memory) };
         let Some(range) = Reservation::new(whole, align, 0) else { return Err(out_of_memory) };
         let base = range.base;

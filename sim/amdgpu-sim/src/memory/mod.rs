@@ -8,6 +8,7 @@ mod agent;
 mod arena;
 pub(crate) mod atomic;
 pub(crate) mod bulk;
+mod host;
 mod mapping;
 #[cfg(target_os = "linux")]
 mod name;
@@ -23,6 +24,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use crate::gpu::Bounds;
 use crate::observe::Room;
 use arena::Arena;
+use host::Host;
 
 pub use agent::{Agent, Agents, MAX_AGENTS, Rights};
 pub use mapping::Physical;
@@ -167,6 +169,14 @@ pub enum MemoryError {
         used: u64,
         /// The limit in bytes ([`Config::memory_bytes`](crate::Config::memory_bytes)).
         total: u64,
+    },
+    /// More was asked for than the host has left. GPUs take their memory from it.
+    #[error(
+        "out of host memory: {requested} bytes asked for, which is more than this machine has left for the process"
+    )]
+    OutOfHostMemory {
+        /// Bytes asked for.
+        requested: u64,
     },
     /// A range that is not made of whole pages, or reaches past the end of what it is a part of.
     #[error("{size} bytes at {address:#x} are not whole pages of {PAGE} bytes, or not inside")]
@@ -317,6 +327,8 @@ pub struct Memory {
     arena: OnceLock<Arc<Arena>>,
     /// The limit of every GPU.
     limits: Vec<u64>,
+    /// What the host has left.
+    host: Host,
     /// Where reads of an allocation end.
     bounds: OnceLock<Bounds>,
     /// Where the bits for bytes that were written go, if they are kept.
@@ -332,6 +344,7 @@ impl Memory {
             reservations: Mutex::default(),
             arena: OnceLock::new(),
             limits,
+            host: Host::default(),
             bounds: OnceLock::new(),
             tracks_writes: OnceLock::new(),
         }
@@ -381,7 +394,7 @@ impl Memory {
     /// [`Config::bounds`](crate::Config::bounds) says.
     ///
     /// # Errors
-    /// [`MemoryError::Empty`], [`MemoryError::Alignment`], [`MemoryError::OutOfMemory`].
+    /// [`MemoryError::Empty`], [`MemoryError::Alignment`], [`MemoryError::OutOfMemory`], [`MemoryError::OutOfHostMemory`].
     pub fn alloc(&self, size: u64, align: u64, kind: AllocKind) -> Result<u64, MemoryError> {
         let rights = Rights::full(Agents::ALL);
         self.allocate(&Request { size, align, kind, owner: Some(Agent::default()), rights })
@@ -402,6 +415,7 @@ impl Memory {
         }
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
         let out_of_memory = self.room(&table, owner, size)?;
+        self.backed(size)?;
         let Some((storage, base)) = self.storage(owner, size, align) else { return Err(out_of_memory) };
         let table = Arc::make_mut(&mut table);
         table.forget_stale(base, size);
@@ -443,6 +457,11 @@ impl Memory {
         if size > total.saturating_sub(used) { Err(out_of_memory) } else { Ok(out_of_memory) }
     }
 
+    /// Refuses what the host cannot back.
+    fn backed(&self, size: u64) -> Result<(), MemoryError> {
+        if self.host.has(size) { Ok(()) } else { Err(MemoryError::OutOfHostMemory { requested: size }) }
+    }
+
     /// Changes which GPUs may do what with the allocation that starts at `address`. A kernel that is running may go on with the
     /// rights that it has found before.
     ///
@@ -477,6 +496,7 @@ impl Memory {
             return Err(MemoryError::Empty);
         }
         let out_of_memory = self.room(&table, Some(owner), size)?;
+        self.backed(size)?;
         let Some((storage, base)) = self.storage(Some(owner), size, PAGE) else { return Err(out_of_memory) };
         let storage = Arc::new(storage);
         let table = Arc::make_mut(&mut table);

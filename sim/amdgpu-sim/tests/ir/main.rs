@@ -16,3 +16,4 @@ mod modifiers;
 #[allow(dead_code, reason = "the other tests use the rest")]
 mod numbers;
 mod random;
+mod units;

@@ -86,6 +86,12 @@ functions! {
 
     /// Closes such a descriptor. Who has mapped it keeps the memory.
     fn hsa_amd_portable_close_dmabuf(descriptor: c_int) {
+        // SAFETY: no memory is passed; a number that is no descriptor has no seals.
+        let seals = unsafe { libc::fcntl(descriptor, libc::F_GET_SEALS) };
+        // Any other descriptor is none that was exported, and stays open.
+        if seals < 0 || seals & libc::F_SEAL_SHRINK == 0 {
+            return Err(HSA_STATUS_ERROR_RESOURCE_FREE);
+        }
         // SAFETY: the program's own descriptor, which it gives back here.
         if unsafe { libc::close(descriptor) } == 0 { Ok(()) } else { Err(HSA_STATUS_ERROR_RESOURCE_FREE) }
     }

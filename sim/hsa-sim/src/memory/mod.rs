@@ -71,7 +71,7 @@ pub(crate) struct Memories {
 /// The status for a request that the software GPU's memory refused.
 pub(crate) fn status_of(error: &MemoryError) -> hsa_status_t {
     match error {
-        MemoryError::OutOfMemory { .. } => HSA_STATUS_ERROR_OUT_OF_RESOURCES,
+        MemoryError::OutOfMemory { .. } | MemoryError::OutOfHostMemory { .. } => HSA_STATUS_ERROR_OUT_OF_RESOURCES,
         MemoryError::Empty | MemoryError::Alignment { .. } => HSA_STATUS_ERROR_INVALID_ARGUMENT,
         _ => HSA_STATUS_ERROR_INVALID_ALLOCATION,
     }
