@@ -21,15 +21,10 @@ pub(crate) const NOT_SUPPORTED: Expect = Expect::Is(HSA_STATUS_ERROR_NOT_SUPPORT
 const HUGE: u64 = u64::MAX;
 
 /// Functions that the software GPU does not have; whatever they are given, they say so.
-const UNSUPPORTED: [&str; 39] = [
+const UNSUPPORTED: [&str; 34] = [
     "hsa_amd_ais_file_read",
     "hsa_amd_ais_file_write",
-    "hsa_amd_ipc_signal_attach",
-    "hsa_amd_ipc_signal_create",
     "hsa_amd_memory_migrate",
-    "hsa_amd_portable_close_dmabuf",
-    "hsa_amd_portable_export_dmabuf",
-    "hsa_amd_portable_export_dmabuf_v2",
     "hsa_amd_spm_acquire",
     "hsa_amd_spm_release",
     "hsa_amd_spm_set_dest_buffer",
@@ -324,6 +319,23 @@ fn signals(world: &World) -> Vec<Row> {
         ),
         Row::new("hsa_amd_async_function", vec![callback(), any(0)]),
         Row::new("hsa_amd_profiling_get_async_copy_time", vec![signal(), out()]),
+        Row::new(
+            "hsa_amd_ipc_signal_create",
+            vec![
+                Number(
+                    world.signal,
+                    vec![
+                        (0, Expect::Is(HSA_STATUS_ERROR_INVALID_SIGNAL)),
+                        (HUGE, Expect::Is(HSA_STATUS_ERROR_INVALID_SIGNAL)),
+                        (world.signal + 8, Expect::Is(HSA_STATUS_ERROR_INVALID_SIGNAL)),
+                        (world.live[&Kind::Signal], INVALID),
+                    ],
+                ),
+                out(),
+            ],
+        ),
+        Row::new("hsa_amd_ipc_signal_attach", vec![In { bytes: world.shared_signal.clone(), nullable: false }, new()])
+            .also(&[(0, world.own)], INVALID),
     ]);
     all
 }

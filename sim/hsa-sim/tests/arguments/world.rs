@@ -124,6 +124,9 @@ pub(crate) struct World {
     pub(crate) lockable: u64,
     /// What other processes would have the live memory by.
     pub(crate) shared: Vec<u8>,
+    /// A signal that other processes can have, and what they would have it by.
+    pub(crate) signal: u64,
+    pub(crate) shared_signal: Vec<u8>,
     /// Whether the runtime is started.
     pub(crate) running: bool,
     pub(crate) file: std::fs::File,
@@ -176,6 +179,8 @@ impl World {
             own: own(),
             lockable: own(),
             shared: vec![0; 32],
+            signal: 0x1000,
+            shared_signal: vec![0; 32],
             running: false,
             file,
             foreign: -2,
@@ -276,6 +281,10 @@ impl World {
         let mut handle = vec![0_u8; 32];
         self.good("hsa_amd_ipc_memory_create", &[self.at(Kind::Memory), SIZE as u64, handle.as_mut_ptr() as u64]);
         self.shared = handle;
+        self.signal = self.made("hsa_amd_signal_create", &[0, 0, 0, u64::from(HSA_AMD_SIGNAL_IPC)]);
+        let mut handle = vec![0_u8; 32];
+        self.good("hsa_amd_ipc_signal_create", &[self.signal, handle.as_mut_ptr() as u64]);
+        self.shared_signal = handle;
     }
 
     /// Makes one.

@@ -237,6 +237,15 @@ pub(super) fn virtual_memory(world: &World) -> Vec<Row> {
     let whole = |refused| {
         Number(bytes, [0, 1, 4096, bytes + 4096, 1 << 63, HUGE - 4095].map(|wrong| (wrong, refused)).to_vec())
     };
+    let export = |name: &'static str, more: Vec<Argument>| {
+        let close = made(|_, _, file| {
+            // SAFETY: the call has opened it for its caller.
+            unsafe { libc::close(file as i32) };
+        });
+        let sizes = [(0, INVALID), (bytes + 1, Expect::Error), (1 << 63, Expect::Error), (HUGE, Expect::Error)];
+        let arguments = vec![Of(Kind::Memory, None), Number(bytes, sizes.to_vec()), close, out()];
+        Row::new(name, arguments.into_iter().chain(more).collect()).also(&[(0, 0)], INVALID)
+    };
     let description = |permissions: u64, agent: u64| kept(&[permissions, agent]);
     vec![
         Row::new("hsa_amd_vmem_address_reserve", vec![made(give_back), granules(), wanted(), flags()]),
@@ -340,6 +349,15 @@ pub(super) fn virtual_memory(world: &World) -> Vec<Row> {
         .also(&[(0, u64::from(u32::MAX))], Expect::Error)
         // A file that is no memory.
         .also(&[(2, descriptor(world))], INVALID),
+        export("hsa_amd_portable_export_dmabuf", vec![]),
+        export("hsa_amd_portable_export_dmabuf_v2", vec![number(0, &[2, 1 << 31, 1 << 32, HUGE])])
+            .also(&[(4, 1)], Expect::Is(HSA_STATUS_SUCCESS)),
+        // A file that is no memory is not closed.
+        Row::new("hsa_amd_portable_close_dmabuf", vec![any(descriptor(world))])
+            .never()
+            .off(Expect::Is(HSA_STATUS_ERROR_RESOURCE_FREE))
+            .also(&[(0, u64::from(u32::MAX))], Expect::Is(HSA_STATUS_ERROR_RESOURCE_FREE))
+            .also(&[(0, descriptor(world))], Expect::Is(HSA_STATUS_ERROR_RESOURCE_FREE)),
         Row::new("hsa_amd_interop_unmap_buffer", vec![Fresh(Kind::Foreign, None)]),
         Row::new(
             "hsa_amd_vmem_retain_alloc_handle",
