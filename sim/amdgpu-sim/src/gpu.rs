@@ -125,8 +125,16 @@ impl Config {
     }
 }
 
+/// Bytes of memory of a GPU of which nobody says how much it is to have: what a chip has, but no more than the host can back beside all
+/// else.
+fn usual_memory() -> u64 {
+    let of_host = crate::memory::host::total() / 4 * 3;
+    (64 << 30).min(of_host & !((1 << 20) - 1))
+}
+
 impl Default for Config {
-    /// gfx90a with SRAMECC on and XNACK off, as MI200 and MI300 cards come, all cores, no instruction budget, 64 GiB,
+    /// gfx90a with SRAMECC on and XNACK off, as MI200 and MI300 cards come, all cores, no instruction budget, 64 GiB or three
+    /// quarters of what the host has,
     /// [`Misaligned::FaultWords`], [`Schedule::Parallel`], no further checks, no profile.
     fn default() -> Self {
         Self {
@@ -137,7 +145,7 @@ impl Default for Config {
             compute_units: None,
             instruction_budget: None,
             lose_after: None,
-            memory_bytes: 64 << 30,
+            memory_bytes: usual_memory(),
             misaligned: Misaligned::default(),
             beyond_lds: BeyondLds::default(),
             bounds: Bounds::default(),

@@ -52,7 +52,7 @@ const TARGET: Setting = setting(
 const MEMORY: Setting = setting(
     "HIP_SIM_MEMORY",
     "a number of bytes up to 64T, with an optional suffix K, M, G or T",
-    "memory of each GPU (64G; host memory is used only as the program uses it)",
+    "memory of each GPU (64G, or three quarters of the host's if that is less; host memory is used only as the program uses it)",
 );
 const BUDGET: Setting =
     setting("HIP_SIM_BUDGET", "a number from 1", "wave instructions after which a kernel is terminated (none)");

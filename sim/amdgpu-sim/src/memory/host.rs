@@ -1,6 +1,7 @@
 //! What the host has left, so that memory that it cannot back is refused when it is asked for: the system gives addresses for more, and
 //! ends a process that then uses them.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes that may be asked for before the system is asked again what is left.
@@ -25,24 +26,47 @@ impl Host {
     }
 }
 
-/// Bytes that this process can still use: what the system has free or can free, within the limit of its control group. `None` where the
-/// system does not tell.
-fn available() -> Option<u64> {
-    let read = |path: &str| std::fs::read_to_string(path).ok();
-    let of_system = from_meminfo(&read("/proc/meminfo")?)?;
-    let number = |path: &str| read(path)?.trim().parse::<u64>().ok();
-    let within = |limit: &str, used: &str, stat: &str| {
-        let cache = read(stat).and_then(|stat| field(&stat, "inactive_file ")).unwrap_or(0);
-        // What the group keeps of files only can be freed.
-        Some(number(limit)?.saturating_sub(number(used)?.saturating_sub(cache)))
-    };
-    let of_group = within("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat");
-    let of_old_group = within(
+/// Bytes of memory that the host has, or lets this process have.
+pub(crate) fn total() -> u64 {
+    static BYTES: OnceLock<u64> = OnceLock::new();
+    *BYTES.get_or_init(|| {
+        let of_system = read("/proc/meminfo").and_then(|text| field(&text, "MemTotal:"));
+        let of_groups = GROUPS.iter().filter_map(|group| number(group[LIMIT]));
+        // Where the system does not say: enough for kernels of moderate size.
+        of_groups.chain([of_system.map_or(8 << 30, |kilobytes| kilobytes << 10)]).min().unwrap_or(0).max(1 << 30)
+    })
+}
+
+/// Files of a control group: what it may use, what it uses, and what of that.
+const GROUPS: [[&str; 3]; 2] = [
+    ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat"],
+    [
         "/sys/fs/cgroup/memory/memory.limit_in_bytes",
         "/sys/fs/cgroup/memory/memory.usage_in_bytes",
         "/sys/fs/cgroup/memory/memory.stat",
-    );
-    [of_group, of_old_group].into_iter().flatten().chain([of_system]).min()
+    ],
+];
+const LIMIT: usize = 0;
+
+/// Bytes that this process can still use: what the system has free or can free, within the limit of its control group. `None` where the
+/// system does not tell.
+fn available() -> Option<u64> {
+    let of_system = from_meminfo(&read("/proc/meminfo")?)?;
+    let of_group = |[limit, used, stat]: &[&str; 3]| {
+        // What the group keeps of files only can be freed.
+        let cache = read(stat).and_then(|stat| field(&stat, "inactive_file ")).unwrap_or(0);
+        Some(number(limit)?.saturating_sub(number(used)?.saturating_sub(cache)))
+    };
+    GROUPS.iter().filter_map(of_group).chain([of_system]).min()
+}
+
+fn read(path: &str) -> Option<String> {
+    std::fs::read_to_string(path).ok()
+}
+
+/// The number that a file holds; `None` also where it says `max`.
+fn number(path: &str) -> Option<u64> {
+    read(path)?.trim().parse().ok()
 }
 
 /// The bytes of a system whose `/proc/meminfo` this is, swap included.
@@ -73,6 +97,7 @@ mod tests {
     #[test]
     fn more_than_there_is_is_refused_and_small_requests_ask_nobody() {
         let host = Host::default();
+        assert!(total() >= 1 << 30);
         assert!((0..100).all(|_| host.has(1 << 10)));
         if cfg!(target_os = "linux") {
             assert!(!host.has(1 << 60));

@@ -8,7 +8,7 @@ mod agent;
 mod arena;
 pub(crate) mod atomic;
 pub(crate) mod bulk;
-mod host;
+pub(crate) mod host;
 mod mapping;
 #[cfg(target_os = "linux")]
 mod name;

@@ -1,6 +1,5 @@
 //! The host's memory that checks take, all of a process together, and the bound for it.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use crate::gpu::Config;
@@ -49,7 +48,10 @@ pub(crate) struct Room {
 impl Room {
     /// As a GPU is configured.
     pub(crate) fn of(config: &Config) -> Self {
-        Self { most: config.check_memory.unwrap_or_else(|| host_memory() / 4), exhausted: AtomicBool::new(false) }
+        Self {
+            most: config.check_memory.unwrap_or_else(|| crate::memory::host::total() / 4),
+            exhausted: AtomicBool::new(false),
+        }
     }
 
     /// Bytes that there may be.
@@ -78,20 +80,6 @@ impl Room {
     }
 }
 
-/// Bytes of memory that the host has, or lets this process have.
-fn host_memory() -> u64 {
-    static BYTES: OnceLock<u64> = OnceLock::new();
-    *BYTES.get_or_init(|| {
-        let number = |file: &str| std::fs::read_to_string(file).ok()?.trim().parse::<u64>().ok();
-        let limit = number("/sys/fs/cgroup/memory.max").unwrap_or(u64::MAX);
-        let info = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-        let line = info.lines().find_map(|line| line.strip_prefix("MemTotal:"));
-        let kilobytes = line.and_then(|line| line.trim().split(' ').next()?.parse::<u64>().ok());
-        // Where the system does not say: enough for kernels of moderate size.
-        kilobytes.map_or(8 << 30, |kilobytes| kilobytes << 10).min(limit).max(1 << 30)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,6 +91,5 @@ mod tests {
         assert!(room.take(u64::MAX / 2 + 1).is_none() && room.was_exhausted());
         // What was refused does not count.
         assert!(room.take(1 << 40).is_some());
-        assert!(host_memory() >= 1 << 30);
     }
 }

@@ -66,7 +66,7 @@ struct Gpu {
     /// How many GPUs, 1 to 64
     #[arg(long, env = "HIP_SIM_DEVICES", value_name = "N")]
     devices: Option<String>,
-    /// Memory of each, in bytes or with K, M, G, T: 64G if nothing is said. It is taken from the machine as it is used
+    /// Memory of each, in bytes or with K, M, G, T: 64G if nothing is said, or three quarters of what the machine has. It is taken from the machine as it is used
     #[arg(long, env = "HIP_SIM_MEMORY", value_name = "SIZE")]
     memory: Option<String>,
     /// Instructions (counted once a wave) after which a kernel is cut off: for kernels that never end
