@@ -7,6 +7,7 @@ use std::sync::Arc;
 use hip::{Arch, Device, Module};
 
 use crate::bundle::Bundle;
+use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
 use crate::program::Program;
 
@@ -49,6 +50,11 @@ impl Code {
     /// Returns the compiler's messages. They are warnings, because the code compiled.
     pub fn log(&self) -> &str {
         &self.log
+    }
+
+    /// Returns the compiler's messages as values: warnings, with file, line and column.
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        Diagnostic::parse(&self.log)
     }
 
     /// Returns whether the code was compiled or is from a bundle.

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use hip::Arch;
 use hiprtc_sys::hiprtcResult;
 
+use crate::diagnostic::Diagnostic;
+
 /// The result of the functions of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -126,6 +128,11 @@ impl Error {
     /// Returns whether the cause is that no usable compiler is available, as opposed to invalid input.
     pub fn is_unavailable(&self) -> bool {
         matches!(self, Self::NoHiprtc(_) | Self::NoComgr { .. })
+    }
+
+    /// Returns the compiler's messages as values, if the source does not compile: file, line, column, severity.
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        self.log().map_or_else(Vec::new, Diagnostic::parse)
     }
 
     /// Returns the compiler's messages if the source does not compile.

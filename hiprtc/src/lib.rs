@@ -26,7 +26,8 @@
 //! | compile if a compiler is available, otherwise use a bundle | [`compile_or_bundle`] | |
 //!
 //! Kernels are compiled for the current device, or for a named architecture, which needs no device. Invalid input is an
-//! error before HIPRTC is called. The compiler's messages are in [`Error::Compilation`].
+//! error before HIPRTC is called. The compiler's messages are in [`Error::Compilation`] and [`Code::log`], and as values in
+//! [`Error::diagnostics`] and [`Code::diagnostics`].
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -34,6 +35,7 @@ mod available;
 mod bundle;
 mod code;
 mod comgr;
+mod diagnostic;
 mod error;
 mod options;
 mod program;
@@ -44,6 +46,7 @@ pub use hiprtc_sys as sys;
 pub use available::available;
 pub use bundle::{Bundle, BundleWriter, Entry};
 pub use code::{Code, Origin, compile_or_bundle};
+pub use diagnostic::{Diagnostic, Severity};
 pub use error::{Error, HiprtcError, Result};
 pub use options::{CppStandard, OptLevel, Options};
 pub use program::Program;

@@ -52,6 +52,13 @@ fn an_error_has_the_compilers_words_and_line() {
     let log = error.log().unwrap();
     assert!(log.contains("broken.hip:3:") && log.contains("nonsense"), "{log}");
     assert!(!log.ends_with('\0'));
+    let found = error.diagnostics();
+    let first = &found[0];
+    assert_eq!((first.file.as_deref(), first.line, first.column), (Some("broken.hip"), Some(3), Some(10)), "{log}");
+    assert_eq!(first.severity, hiprtc::Severity::Error);
+    assert!(first.message.contains("nonsense"), "{first}");
+    assert_eq!(first.source.as_deref(), Some("    *x = nonsense;"), "{log}");
+    assert!(first.marks.as_deref().is_some_and(|marks| marks.starts_with("         ^")), "{log}");
     let text = error.to_string();
     assert!(text.contains("gfx90a") && text.contains(log), "{text}");
     assert!(!error.is_unavailable());
@@ -65,6 +72,9 @@ fn warnings_come_with_the_code() {
     let source = "#warning look here\nextern \"C\" __global__ void f() {}\n";
     let code = Program::new("warn.hip", source).arch("gfx90a").compile().unwrap();
     assert!(code.log().contains("look here"), "{}", code.log());
+    let found = code.diagnostics();
+    assert_eq!(found.len(), 1, "{}", code.log());
+    assert_eq!((found[0].severity, found[0].line), (hiprtc::Severity::Warning, Some(1)));
 }
 
 #[test]

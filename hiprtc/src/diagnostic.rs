@@ -1,0 +1,238 @@
+//! The compiler's messages as values.
+
+use std::fmt;
+
+/// How serious a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Severity {
+    /// Belongs to the message before it.
+    Note,
+    /// From an optimisation pass, if one was asked for.
+    Remark,
+    /// The source compiles.
+    Warning,
+    /// The source does not compile.
+    Error,
+    /// The compiler stopped here.
+    Fatal,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Note => "note",
+            Self::Remark => "remark",
+            Self::Warning => "warning",
+            Self::Error => "error",
+            Self::Fatal => "fatal error",
+        })
+    }
+}
+
+/// A message of the compiler. [`Display`](fmt::Display) shows it as the compiler does, with the source line and a caret.
+///
+/// ```
+/// use hiprtc::{Diagnostic, Severity};
+///
+/// let log = "\
+/// scale.hip:3:10: error: use of undeclared identifier 'y'
+///     3 |     *x = y;
+///       |          ^
+/// 1 error generated when compiling for gfx90a.
+/// ";
+/// let found = Diagnostic::parse(log);
+/// assert_eq!(found.len(), 1);
+/// assert_eq!((found[0].file.as_deref(), found[0].line, found[0].column), (Some("scale.hip"), Some(3), Some(10)));
+/// assert_eq!(found[0].severity, Severity::Error);
+/// assert_eq!(found[0].to_string(), "scale.hip:3:10: error: use of undeclared identifier 'y'\n    3 |     *x = y;\n      |          ^");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Diagnostic {
+    /// The file, as the compiler names it: the program's name, a header's, or a path. `None` for messages without a place,
+    /// such as those about options.
+    pub file: Option<String>,
+    /// The line, from 1.
+    pub line: Option<u32>,
+    /// The column in bytes, from 1.
+    pub column: Option<u32>,
+    /// How serious it is.
+    pub severity: Severity,
+    /// The message, without the option that controls it.
+    pub message: String,
+    /// The warning option that controls it, such as `-Wunused-value`.
+    pub option: Option<String>,
+    /// The source line, if the compiler shows it.
+    pub source: Option<String>,
+    /// What the compiler draws below the line: a caret, and underlined ranges.
+    pub marks: Option<String>,
+}
+
+impl Diagnostic {
+    /// Finds the messages in a compiler's log, in their order. Other lines, such as counts of errors, are left out.
+    pub fn parse(log: &str) -> Vec<Self> {
+        let mut found: Vec<Self> = Vec::new();
+        // Lines below a message belong to it: the source line first, then the marks.
+        for line in log.lines() {
+            if let Some(diagnostic) = Self::heading(line) {
+                found.push(diagnostic);
+                continue;
+            }
+            let Some(last) = found.last_mut().filter(|last| last.file.is_some()) else { continue };
+            let (numbered, text) = match line.split_once('|') {
+                Some((gutter, rest)) if gutter.trim().is_empty() => {
+                    (Some(false), rest.strip_prefix(' ').unwrap_or(rest))
+                }
+                Some((gutter, rest)) if gutter.trim().parse::<u32>().is_ok() => {
+                    (Some(true), rest.strip_prefix(' ').unwrap_or(rest))
+                }
+                _ => (None, line),
+            };
+            let are_marks = text.contains('^') && text.chars().all(|c| " ^~\t".contains(c));
+            if last.source.is_none() && numbered != Some(false) && !is_count(line) {
+                last.source = Some(text.to_owned());
+            } else if last.source.is_some() && last.marks.is_none() && are_marks {
+                last.marks = Some(text.trim_end().to_owned());
+            }
+        }
+        found
+    }
+
+    /// The message that a line is the heading of: `FILE:LINE:COLUMN: SEVERITY: MESSAGE [OPTION]`, the place being optional.
+    fn heading(line: &str) -> Option<Self> {
+        const SEVERITIES: [(&str, Severity); 5] = [
+            ("fatal error: ", Severity::Fatal),
+            ("error: ", Severity::Error),
+            ("warning: ", Severity::Warning),
+            ("remark: ", Severity::Remark),
+            ("note: ", Severity::Note),
+        ];
+        let found = SEVERITIES.iter().filter_map(|(mark, severity)| Some((line.find(mark)?, mark.len(), *severity)));
+        // The first: a message may have the word in it. Of two at one place, the longer.
+        let (at, length, severity) = found.min_by_key(|(at, length, _)| (*at, usize::MAX - length))?;
+        let place = &line[..at];
+        let (file, line_number, column) = if place.is_empty() || is_tool(place) {
+            (None, None, None)
+        } else {
+            let mut parts = place.strip_suffix(": ")?.rsplitn(3, ':');
+            let column = parts.next()?.parse().ok()?;
+            let line_number = parts.next()?.parse().ok()?;
+            (Some(short(parts.next()?).to_owned()), Some(line_number), Some(column))
+        };
+        let text = line[at + length..].trim_end();
+        let option = text.strip_suffix(']').and_then(|text| text.rsplit_once(" [-W"));
+        let (message, option) = match option {
+            Some((message, option)) => (message, Some(format!("-W{option}"))),
+            None => (text, None),
+        };
+        let message = message.to_owned();
+        Some(Self { file, line: line_number, column, severity, message, option, source: None, marks: None })
+    }
+}
+
+/// Whether it is the name of a program, as `clang: `, `ld.lld: ` and the like begin their messages.
+fn is_tool(place: &str) -> bool {
+    let name = place.strip_suffix(": ").unwrap_or_default();
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "._-+".contains(c))
+}
+
+/// Whether a line is the count of messages at the end.
+fn is_count(line: &str) -> bool {
+    line.starts_with(|c: char| c.is_ascii_digit()) && line.contains(" generated")
+}
+
+/// The name of a source or header that the compiler was given in memory: it puts them in a folder of its own.
+fn short(path: &str) -> &str {
+    let own = |folder: &str| path.split_once(folder).filter(|(before, _)| before.contains("comgr-"));
+    ["/input/", "/include/"].iter().find_map(|folder| own(folder)).map_or(path, |(_, name)| name)
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(file) = &self.file {
+            write!(f, "{file}:")?;
+            for number in [self.line, self.column].into_iter().flatten() {
+                write!(f, "{number}:")?;
+            }
+            f.write_str(" ")?;
+        }
+        write!(f, "{}: {}", self.severity, self.message)?;
+        if let Some(option) = &self.option {
+            write!(f, " [{option}]")?;
+        }
+        if let Some(source) = &self.source {
+            match self.line {
+                Some(line) => write!(f, "\n{line:5} | {source}")?,
+                None => write!(f, "\n      | {source}")?,
+            }
+            if let Some(marks) = &self.marks {
+                write!(f, "\n      | {marks}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As clang 17 and newer write, and older ones, which have no numbers before the source.
+    #[test]
+    fn logs_of_two_generations_of_clang() {
+        let new = "\
+In file included from a.hip:1:
+/tmp/comgr-1f2e3d/include/inner.h:2:5: warning: unused variable 'error: x' [-Wunused-variable]
+    2 | int x;
+      |     ^
+a.hip:10:3: error: no matching function for call to 'f'
+   10 |   f(1, 2);
+      |   ^~~~
+a.hip:4:6: note: candidate function not viable: requires 1 argument
+    4 | void f(int);
+      |      ^ ~~~
+2 errors generated when compiling for gfx90a.
+error: cannot find ROCm device library
+";
+        let found = Diagnostic::parse(new);
+        let places: Vec<_> =
+            found.iter().map(|d| (d.file.as_deref(), d.line, d.column, d.severity, d.message.as_str())).collect();
+        assert_eq!(
+            places,
+            [
+                (Some("inner.h"), Some(2), Some(5), Severity::Warning, "unused variable 'error: x'"),
+                (Some("a.hip"), Some(10), Some(3), Severity::Error, "no matching function for call to 'f'"),
+                (Some("a.hip"), Some(4), Some(6), Severity::Note, "candidate function not viable: requires 1 argument"),
+                (None, None, None, Severity::Error, "cannot find ROCm device library"),
+            ]
+        );
+        assert_eq!(found[0].option.as_deref(), Some("-Wunused-variable"));
+        assert_eq!((found[1].source.as_deref(), found[1].marks.as_deref()), (Some("  f(1, 2);"), Some("  ^~~~")));
+        assert_eq!(found[3].source, None);
+        let tool = Diagnostic::parse("ld.lld: error: undefined symbol: f\n>>> referenced by a.hip\n");
+        assert_eq!((tool[0].file.as_deref(), tool[0].message.as_str()), (None, "undefined symbol: f"));
+        let old = "/tmp/comgr-0/input/b.hip:3:7: error: expected ';' after expression\n  x = 1\n      ^\n      ;\n1 error generated.\n";
+        let found = Diagnostic::parse(old);
+        assert_eq!(found.len(), 1);
+        assert_eq!(
+            found[0].to_string(),
+            "b.hip:3:7: error: expected ';' after expression\n    3 |   x = 1\n      |       ^"
+        );
+    }
+
+    #[test]
+    fn what_is_no_message_is_none() {
+        for log in [
+            "",
+            "\n\n",
+            "all is well\n",
+            "a: error\n",
+            "a.hip:x:1: error: y\n",
+            "  puts(\"a: error: b\");\n",
+            "1 warning generated.\n",
+        ] {
+            assert_eq!(Diagnostic::parse(log), [], "{log:?}");
+        }
+    }
+}
