@@ -151,16 +151,16 @@ fn unpack<V: Copy, const E: usize>(
 const MOVES: [[usize; 4]; 8] =
     [[0, 1, 2, 3], [0, 1, 0, 1], [2, 3, 2, 3], [1, 2, 3, 0], [0, 0, 0, 0], [1, 1, 1, 1], [2, 2, 2, 2], [3, 3, 3, 3]];
 
-/// B, its lanes moved by `blgp`.
+/// The registers of B, their lanes moved by `blgp`.
 #[inline(never)]
-fn moved<U: Unit, const E: usize>(rows: &[Row], blgp: usize) -> [[Value<U>; LANES]; E] {
+fn moved(rows: &[Row], blgp: usize) -> [Row; 4] {
     let mut copy = [Row::ZERO; 4];
-    for (to, from) in copy.iter_mut().zip(rows).take((E * U::BITS).div_ceil(32)) {
+    for (to, from) in copy.iter_mut().zip(rows) {
         for (group, source) in MOVES[blgp].iter().enumerate() {
             to.0[16 * group..][..16].copy_from_slice(&from.0[16 * source..][..16]);
         }
     }
-    unpack(&copy, U::BITS, U::ZERO, U::b)
+    copy
 }
 
 /// Where element k of row or column 0 is in what [`unpack`] gives, of `share` elements a lane.
@@ -219,11 +219,14 @@ pub(super) fn multiply<U: Unit, const EA: usize, const EB: usize, const SPARSE: 
         a.as_flattened_mut().iter_mut().for_each(|x| *x = U::negated(*x));
     }
     let rows = &w.rows[usize::from(m.src[1])..];
-    let mut b: [[Value<U>; LANES]; EB] = if fields.blgp == 0 || doubles {
-        unpack(rows, U::BITS, U::ZERO, U::b)
+    let copy;
+    let rows = if fields.blgp == 0 || doubles {
+        rows
     } else {
-        moved::<U, EB>(rows, usize::from(fields.blgp))
+        copy = moved(&rows[..(EB * U::BITS).div_ceil(32)], usize::from(fields.blgp));
+        &copy
     };
+    let mut b: [[Value<U>; LANES]; EB] = unpack(rows, U::BITS, U::ZERO, U::b);
     if negate(1) {
         b.as_flattened_mut().iter_mut().for_each(|x| *x = U::negated(*x));
     }

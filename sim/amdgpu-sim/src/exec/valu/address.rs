@@ -10,7 +10,7 @@
 //!
 //! The instructions that a sum was made of stay in the program behind it, for jumps that go there.
 
-use super::{CHUNK, Chunk, LANES, gather, target, write};
+use super::{LANES, Results, gather, target, write};
 use crate::exec::cpu;
 use crate::exec::{Ctx, Flow, Handler, Lowering, Micro, Wave, slot};
 use crate::isa::Op;
@@ -36,28 +36,22 @@ fn sum<const LOW: bool, const HIGH: bool, const CARRY: bool>(fast: bool) -> Hand
         let scalar = |slot: bool, place: u16| if slot { w.slot(place) } else { 0 };
         let (low, high) = (scalar(LOW, m.src[0]), scalar(HIGH, m.src[2]));
         let to = if mask == u64::MAX { [m.dst, m.dst2] } else { [w.result_row(), w.result_row() + 1] };
-        let mut carries = 0;
-        for at in (0..LANES).step_by(CHUNK) {
-            let (mut chunk, mut flags) = (Chunk::ZERO, [0; CHUNK]);
-            for i in 0..CHUNK {
-                let (b, d) = (w.row(m.src[1])[at + i], w.row(m.src[3])[at + i]);
-                let sum = operand::<LOW>(w, m.src[0], at + i, low).wrapping_add(b);
-                let half = operand::<HIGH>(w, m.src[2], at + i, high).wrapping_add(d);
-                let all = half.wrapping_add(u32::from(sum < b));
-                chunk.low[i] = sum;
-                chunk.high[i] = all;
-                if CARRY {
-                    flags[i] = if (half < d) | (all < half) { u32::MAX } else { 0 };
-                }
-            }
-            w.row_mut(to[0])[at..at + CHUNK].copy_from_slice(&chunk.low);
-            w.row_mut(to[1])[at..at + CHUNK].copy_from_slice(&chunk.high);
+        let (mut results, mut flags) = (Results::ZERO, [0; LANES]);
+        for i in 0..LANES {
+            let (b, d) = (w.row(m.src[1])[i], w.row(m.src[3])[i]);
+            let sum = operand::<LOW>(w, m.src[0], i, low).wrapping_add(b);
+            let half = operand::<HIGH>(w, m.src[2], i, high).wrapping_add(d);
+            let all = half.wrapping_add(u32::from(sum < b));
+            results.low[i] = sum;
+            results.high[i] = all;
             if CARRY {
-                carries |= gather::<FAST>(&flags) << at;
+                flags[i] = if (half < d) | (all < half) { u32::MAX } else { 0 };
             }
         }
+        *w.row_mut(to[0]) = results.low;
+        *w.row_mut(to[1]) = results.high;
         if CARRY {
-            w.set_slot64(slot::VCC, carries & mask);
+            w.set_slot64(slot::VCC, gather::<FAST>(&flags) & mask);
         }
         if mask != u64::MAX {
             let (rows, [low, high]) = w.rows_and_result();
@@ -75,15 +69,13 @@ fn scale(fast: bool) -> Handler {
     fn body<const FAST: bool>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
         let (mask, by) = (w.exec(), m.aux & 31);
         let (to, rows) = (usize::from(target(w, m, mask)), &mut w.rows);
-        for at in (0..LANES).step_by(CHUNK) {
-            let mut chunk = Chunk::ZERO;
-            let (low, high) = super::pair::<u64>(rows, m.src[0]);
-            for i in 0..CHUNK {
-                chunk.low[i] = low[at + i] << by;
-                chunk.high[i] = high[at + i] << by | low[at + i] >> (32 - by & 31);
-            }
-            chunk.write::<u64>(rows, to, at);
+        let mut results = Results::ZERO;
+        let (low, high) = super::pair::<u64>(rows, m.src[0]);
+        for i in 0..LANES {
+            results.low[i] = low[i] << by;
+            results.high[i] = high[i] << by | low[i] >> (32 - by & 31);
         }
+        results.write::<u64>(rows, to);
         super::store::<u64, FAST>(w, m, ctx, mask)
     }
     cpu::versions!(fast, [], [])

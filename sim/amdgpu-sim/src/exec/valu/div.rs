@@ -3,7 +3,7 @@
 //! A compiler divides by `div_scale` of both operands, Newton's iteration on a reciprocal, `div_fmas` and `div_fixup`. The scaling keeps
 //! every intermediate value normal; where only one operand is scaled, VCC tells `div_fmas` to undo it.
 
-use super::{CHUNK, Chunk, Entry, LANES, Lane, Mask, Place, gather, loops, pair, prepared, spread, store, target};
+use super::{Entry, LANES, Lane, Mask, Place, Results, gather, loops, pair, prepared, spread, store, target};
 use crate::isa::Op;
 
 /// What a format's scaling looks like.
@@ -147,19 +147,16 @@ loops! {
     fn div_scale<T: Scale>(w, m, ctx) {
         let mask = prepared::<FAST>(w, m, ctx);
         let (to, rows) = (usize::from(target(w, m, mask)), &mut w.rows);
-        let mut out = 0;
-        for at in (0..LANES).step_by(CHUNK) {
-            let (mut chunk, mut flags) = (Chunk::ZERO, [0; CHUNK]);
-            let [a, b, c] = [0, 1, 2].map(|i| pair::<T>(rows, m.src[i]));
-            for i in 0..CHUNK {
-                let [a, b, c] = [a, b, c].map(|x| T::get(x.0, x.1, at + i));
-                let (value, flag) = T::scale(a, b, c);
-                value.put(&mut chunk.low, &mut chunk.high, i);
-                flags[i] = if flag { u32::MAX } else { 0 };
-            }
-            chunk.write::<T>(rows, to, at);
-            out |= gather::<FAST>(&flags) << at;
+        let (mut results, mut flags) = (Results::ZERO, [0; LANES]);
+        let [a, b, c] = [0, 1, 2].map(|i| pair::<T>(rows, m.src[i]));
+        for i in 0..LANES {
+            let [a, b, c] = [a, b, c].map(|x| T::get(x.0, x.1, i));
+            let (value, flag) = T::scale(a, b, c);
+            value.put(&mut results.low, &mut results.high, i);
+            flags[i] = if flag { u32::MAX } else { 0 };
         }
+        results.write::<T>(rows, to);
+        let out = gather::<FAST>(&flags);
         w.set_slot64(m.dst2, out & mask);
         store::<T, FAST>(w, m, ctx, mask)
     }
@@ -168,15 +165,13 @@ loops! {
         let mask = prepared::<FAST>(w, m, ctx);
         let undo = spread(w.slot64(m.src[3]));
         let (to, rows) = (usize::from(target(w, m, mask)), &mut w.rows);
-        for at in (0..LANES).step_by(CHUNK) {
-            let mut chunk = Chunk::ZERO;
-            let [a, b, c] = [0, 1, 2].map(|i| pair::<T>(rows, m.src[i]));
-            for i in 0..CHUNK {
-                let [a, b, c] = [a, b, c].map(|x| T::get(x.0, x.1, at + i));
-                T::fmas(a, b, c, undo[at + i] != 0).put(&mut chunk.low, &mut chunk.high, i);
-            }
-            chunk.write::<T>(rows, to, at);
+        let mut results = Results::ZERO;
+        let [a, b, c] = [0, 1, 2].map(|i| pair::<T>(rows, m.src[i]));
+        for i in 0..LANES {
+            let [a, b, c] = [a, b, c].map(|x| T::get(x.0, x.1, i));
+            T::fmas(a, b, c, undo[i] != 0).put(&mut results.low, &mut results.high, i);
         }
+        results.write::<T>(rows, to);
         store::<T, FAST>(w, m, ctx, mask)
     }
 }

@@ -207,37 +207,43 @@ fn store<R: Lane, const FAST: bool>(w: &mut Wave, m: &Micro, ctx: &Ctx<'_>, mask
 /// Takes the wave's result to where the instruction says: the lanes of `mask`.
 #[inline(always)]
 fn store_result<R: Lane, const FAST: bool>(w: &mut Wave, m: &Micro, ctx: &Ctx<'_>, mask: u64) -> Flow {
+    if R::WIDE { store_rows::<true, FAST>(w, m, ctx, mask) } else { store_rows::<false, FAST>(w, m, ctx, mask) }
+}
+
+/// Likewise, a result of one row or two: a function of its own, as every handler ends with it.
+#[inline(never)]
+fn store_rows<const WIDE: bool, const FAST: bool>(w: &mut Wave, m: &Micro, ctx: &Ctx<'_>, mask: u64) -> Flow {
     if m.post != 0 {
         return finish(w, m, ctx, mask);
     }
     let (rows, [low, high]) = w.rows_and_result();
     let dst = usize::from(m.dst);
     write::<FAST>(&mut rows[dst].0, low, mask);
-    if R::WIDE {
+    if WIDE {
         write::<FAST>(&mut rows[dst + 1].0, high, mask);
     }
     Flow::Next
 }
 
-/// Lanes that are computed before any of them is written: the destination may be one of the sources. With fewer, the compiler
-/// takes some loops apart lane by lane.
-const CHUNK: usize = 32;
-
-/// The results of some lanes, low and high halves.
-struct Chunk {
-    low: [u32; CHUNK],
-    high: [u32; CHUNK],
+/// The results of all lanes, low and high halves: computed before any of them is written, as the destination may be one of the sources.
+///
+/// The compiler keeps them in registers. It vectorises a loop over all lanes as such; a loop over 32 of them it unrolls first, which
+/// takes it three times as long and gives more code.
+struct Results {
+    low: Lanes,
+    high: Lanes,
 }
 
-impl Chunk {
-    const ZERO: Self = Self { low: [0; CHUNK], high: [0; CHUNK] };
+impl Results {
+    const ZERO: Self = Self { low: [0; LANES], high: [0; LANES] };
 
-    /// Writes them, from lane `at` on.
+    /// Writes them.
     #[inline(always)]
-    fn write<R: Lane>(&self, rows: &mut [Row], to: usize, at: usize) {
-        rows[to].0[at..at + CHUNK].copy_from_slice(&self.low);
+    fn write<R: Lane>(&self, rows: &mut [Row], to: usize) {
+        // As arrays: a copy of slices asserts in debug builds that they do not overlap, which keeps the results in memory.
+        rows[to].0 = self.low;
         if R::WIDE {
-            rows[to + 1].0[at..at + CHUNK].copy_from_slice(&self.high);
+            rows[to + 1].0 = self.high;
         }
     }
 }
@@ -253,14 +259,12 @@ macro_rules! arity {
 
         #[inline(always)]
         fn $lanes<O: $trait>(rows: &mut [Row], to: usize, $($arg: u16,)*) {
-            for at in (0..LANES).step_by(CHUNK) {
-                let mut chunk = Chunk::ZERO;
-                $(let $arg = pair::<O::$type>(rows, $arg);)*
-                for i in 0..CHUNK {
-                    O::f($(O::$type::get($arg.0, $arg.1, at + i)),*).put(&mut chunk.low, &mut chunk.high, i);
-                }
-                chunk.write::<O::R>(rows, to, at);
+            let mut results = Results::ZERO;
+            $(let $arg = pair::<O::$type>(rows, $arg);)*
+            for i in 0..LANES {
+                O::f($(O::$type::get($arg.0, $arg.1, i)),*).put(&mut results.low, &mut results.high, i);
             }
+            results.write::<O::R>(rows, to);
         }
 
         #[inline(always)]

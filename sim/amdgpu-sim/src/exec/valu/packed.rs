@@ -3,7 +3,7 @@
 use super::f16;
 use super::half::F16;
 use super::operand::Kind;
-use super::{CHUNK, Chunk, Entry, LANES, Lanes, Mask, Place, loops, operations, pair, prepared, store, target};
+use super::{Entry, Lanes, Mask, Place, Results, loops, operations, pair, prepared, store, target};
 use crate::isa::Op;
 
 /// Two 16-bit integers.
@@ -178,9 +178,9 @@ impl Singles for Add {
 }
 
 #[inline(always)]
-fn lanes<O: Singles>(a: &Lanes, b: &Lanes, c: &Lanes, at: usize, out: &mut [u32; CHUNK]) {
+fn lanes<O: Singles>(a: &Lanes, b: &Lanes, c: &Lanes, out: &mut Lanes) {
     for (i, out) in out.iter_mut().enumerate() {
-        let [a, b, c] = [a, b, c].map(|x| f32::from_bits(x[at + i]));
+        let [a, b, c] = [a, b, c].map(|x| f32::from_bits(x[i]));
         *out = O::f(a, b, c).to_bits();
     }
 }
@@ -191,13 +191,11 @@ loops! {
         // Without a third operand the first one stands in its place, unused.
         let third = if O::SOURCES.len() == 3 { m.src[2] } else { m.src[0] };
         let (to, rows) = (usize::from(target(w, m, mask)), &mut w.rows);
-        for at in (0..LANES).step_by(CHUNK) {
-            let mut chunk = Chunk::ZERO;
-            let [a, b, c] = [m.src[0], m.src[1], third].map(|first| pair::<Pair32>(rows, first));
-            lanes::<O>(a.0, b.0, c.0, at, &mut chunk.low);
-            lanes::<O>(a.1, b.1, c.1, at, &mut chunk.high);
-            chunk.write::<Pair32>(rows, to, at);
-        }
+        let mut results = Results::ZERO;
+        let [a, b, c] = [m.src[0], m.src[1], third].map(|first| pair::<Pair32>(rows, first));
+        lanes::<O>(a.0, b.0, c.0, &mut results.low);
+        lanes::<O>(a.1, b.1, c.1, &mut results.high);
+        results.write::<Pair32>(rows, to);
         store::<Pair32, FAST>(w, m, ctx, mask)
     }
 }

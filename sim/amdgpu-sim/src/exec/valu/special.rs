@@ -1,8 +1,8 @@
 //! Operations with a mask of lanes beside their operands: selection, carries, counting lanes.
 
 use super::{
-    CHUNK, Chunk, Entry, Handler, Kind, LANES, Lane, Lanes, Mask, Place, Row, gather, loops, pair, prepared, spread,
-    store, target, write,
+    Entry, Handler, Kind, LANES, Lane, Lanes, Mask, Place, Results, Row, gather, loops, pair, prepared, spread, store,
+    target, write,
 };
 use crate::exec::{Lowering, Micro};
 use crate::isa::Op;
@@ -126,32 +126,27 @@ loops! {
         let mask = prepared::<FAST>(w, m, ctx);
         let chosen = spread(w.slot64(m.src[3]));
         let (to, rows) = (usize::from(target(w, m, mask)), &mut w.rows);
-        for at in (0..LANES).step_by(CHUNK) {
-            let mut chunk = Chunk::ZERO;
-            let (a, b) = (row(rows, m.src[0]), row(rows, m.src[1]));
-            for i in 0..CHUNK {
-                chunk.low[i] = a[at + i] & !chosen[at + i] | b[at + i] & chosen[at + i];
-            }
-            chunk.write::<u32>(rows, to, at);
+        let mut results = Results::ZERO;
+        let (a, b) = (row(rows, m.src[0]), row(rows, m.src[1]));
+        for i in 0..LANES {
+            results.low[i] = a[i] & !chosen[i] | b[i] & chosen[i];
         }
+        results.write::<u32>(rows, to);
         store::<u32, FAST>(w, m, ctx, mask)
     }
 
     fn carry_out<T: Carry>(w, m, ctx) {
         let mask = prepared::<FAST>(w, m, ctx);
         let (to, rows) = (usize::from(target(w, m, mask)), &mut w.rows);
-        let mut out = 0;
-        for at in (0..LANES).step_by(CHUNK) {
-            let (mut chunk, mut flags) = (Chunk::ZERO, [0; CHUNK]);
-            let (a, b) = (row(rows, m.src[0]), row(rows, m.src[1]));
-            for i in 0..CHUNK {
-                let (sum, carry) = T::f(a[at + i], b[at + i], 0);
-                chunk.low[i] = sum;
-                flags[i] = if carry { u32::MAX } else { 0 };
-            }
-            chunk.write::<u32>(rows, to, at);
-            out |= gather::<FAST>(&flags) << at;
+        let (mut results, mut flags) = (Results::ZERO, [0; LANES]);
+        let (a, b) = (row(rows, m.src[0]), row(rows, m.src[1]));
+        for i in 0..LANES {
+            let (sum, carry) = T::f(a[i], b[i], 0);
+            results.low[i] = sum;
+            flags[i] = if carry { u32::MAX } else { 0 };
         }
+        results.write::<u32>(rows, to);
+        let out = gather::<FAST>(&flags);
         w.set_slot64(m.dst2, out & mask);
         store::<u32, FAST>(w, m, ctx, mask)
     }
@@ -160,18 +155,15 @@ loops! {
         let mask = prepared::<FAST>(w, m, ctx);
         let carries = spread(w.slot64(m.src[3]));
         let (to, rows) = (usize::from(target(w, m, mask)), &mut w.rows);
-        let mut out = 0;
-        for at in (0..LANES).step_by(CHUNK) {
-            let (mut chunk, mut flags) = (Chunk::ZERO, [0; CHUNK]);
-            let (a, b) = (row(rows, m.src[0]), row(rows, m.src[1]));
-            for i in 0..CHUNK {
-                let (sum, carry) = T::f(a[at + i], b[at + i], carries[at + i] & 1);
-                chunk.low[i] = sum;
-                flags[i] = if carry { u32::MAX } else { 0 };
-            }
-            chunk.write::<u32>(rows, to, at);
-            out |= gather::<FAST>(&flags) << at;
+        let (mut results, mut flags) = (Results::ZERO, [0; LANES]);
+        let (a, b) = (row(rows, m.src[0]), row(rows, m.src[1]));
+        for i in 0..LANES {
+            let (sum, carry) = T::f(a[i], b[i], carries[i] & 1);
+            results.low[i] = sum;
+            flags[i] = if carry { u32::MAX } else { 0 };
         }
+        results.write::<u32>(rows, to);
+        let out = gather::<FAST>(&flags);
         w.set_slot64(m.dst2, out & mask);
         store::<u32, FAST>(w, m, ctx, mask)
     }
@@ -179,19 +171,16 @@ loops! {
     fn multiply_add<T: Multiply>(w, m, ctx) {
         let mask = prepared::<FAST>(w, m, ctx);
         let (to, rows) = (usize::from(target(w, m, mask)), &mut w.rows);
-        let mut out = 0;
-        for at in (0..LANES).step_by(CHUNK) {
-            let (mut chunk, mut flags) = (Chunk::ZERO, [0; CHUNK]);
-            let (a, b) = (row(rows, m.src[0]), row(rows, m.src[1]));
-            let c = pair::<u64>(rows, m.src[2]);
-            for i in 0..CHUNK {
-                let (sum, carry) = T::f(a[at + i], b[at + i], u64::get(c.0, c.1, at + i));
-                sum.put(&mut chunk.low, &mut chunk.high, i);
-                flags[i] = if carry { u32::MAX } else { 0 };
-            }
-            chunk.write::<u64>(rows, to, at);
-            out |= gather::<FAST>(&flags) << at;
+        let (mut results, mut flags) = (Results::ZERO, [0; LANES]);
+        let (a, b) = (row(rows, m.src[0]), row(rows, m.src[1]));
+        let c = pair::<u64>(rows, m.src[2]);
+        for i in 0..LANES {
+            let (sum, carry) = T::f(a[i], b[i], u64::get(c.0, c.1, i));
+            sum.put(&mut results.low, &mut results.high, i);
+            flags[i] = if carry { u32::MAX } else { 0 };
         }
+        results.write::<u64>(rows, to);
+        let out = gather::<FAST>(&flags);
         w.set_slot64(m.dst2, out & mask);
         store::<u64, FAST>(w, m, ctx, mask)
     }
@@ -199,14 +188,12 @@ loops! {
     fn count_below<T: Below>(w, m, ctx) {
         let mask = prepared::<FAST>(w, m, ctx);
         let (to, rows) = (usize::from(target(w, m, mask)), &mut w.rows);
-        for at in (0..LANES).step_by(CHUNK) {
-            let mut chunk = Chunk::ZERO;
-            let (a, b) = (row(rows, m.src[0]), row(rows, m.src[1]));
-            for i in 0..CHUNK {
-                chunk.low[i] = (a[at + i] & T::below(at + i)).count_ones().wrapping_add(b[at + i]);
-            }
-            chunk.write::<u32>(rows, to, at);
+        let mut results = Results::ZERO;
+        let (a, b) = (row(rows, m.src[0]), row(rows, m.src[1]));
+        for i in 0..LANES {
+            results.low[i] = (a[i] & T::below(i)).count_ones().wrapping_add(b[i]);
         }
+        results.write::<u32>(rows, to);
         store::<u32, FAST>(w, m, ctx, mask)
     }
 
