@@ -58,6 +58,7 @@ pub mod install;
 mod layout;
 #[cfg(feature = "doctor")]
 pub mod probe;
+mod variables;
 
 #[cfg(feature = "distribution")]
 pub use distribution::Distribution;
@@ -67,6 +68,7 @@ pub use family::{
 };
 pub use initialize::{InitializeProcess, Initialized, VersionCheck, VersionMismatch, initialize_process};
 pub use layout::{Layout, LayoutKind, SearchExt, layout, version};
+pub use variables::variables;
 /// An error of finding or opening a library.
 pub use rocm_loader::Error as LoadError;
 pub use rocm_loader::{

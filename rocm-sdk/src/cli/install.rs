@@ -74,9 +74,10 @@ pub(crate) struct Run {
 }
 
 const RUN: &str = "\
-Runs the program with the loader and the C library of that release, and with ROCM_PATH set to it. The program replaces
-this command, so the exit code is the program's. To run a script, name its interpreter first. As Cargo's runner, it
-applies to `cargo run` and `cargo test`: runner = [\"rocm-sdk\", \"run\", \"7.2\", \"--\"].
+Runs the program, or a script, with the loader and the C library of that release. The programs that it starts run with
+them, too. ROCM_PATH and ROCM_HOME are set to the release, and its programs are on PATH. The program replaces this
+command, so the exit code is the program's. As Cargo's runner, it applies to `cargo run` and `cargo test`:
+runner = [\"rocm-sdk\", \"run\", \"7.2\", \"--\"].
 
 Examples:
   rocm-sdk run 7.2 -- target/release/my-program --size 1024

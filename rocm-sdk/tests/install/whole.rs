@@ -125,12 +125,16 @@ fn a_program_runs_on_the_installations_own_loader() {
     assert_eq!(installed.command("false").unwrap().status().unwrap().code(), Some(1));
 
     let script = temporary.path().join("script");
-    fs::write(&script, "#!/bin/sh\n").unwrap();
+    fs::write(&script, "#!/bin/sh -e\necho $0 $1 $ROCM_HOME\n").unwrap();
+    let output = installed.command(&script).unwrap().arg("word").output().unwrap();
+    let expected = format!("{} word {}\n", script.display(), installed.root().display());
+    assert_eq!(String::from_utf8_lossy(&output.stdout), expected);
+    fs::write(temporary.path().join("bad"), "#!/no/such/interpreter\n").unwrap();
     fs::write(temporary.path().join("short"), "x").unwrap();
     for (program, why) in [
-        (script.as_path(), "its interpreter"),
+        (&*temporary.path().join("bad"), "/no/such/interpreter cannot be read"),
         (&temporary.path().join("none"), "No such file"),
-        (&temporary.path().join("short"), "not an ELF program"),
+        (&temporary.path().join("short"), "neither an ELF program"),
         (Path::new("no-such-program-anywhere"), "not on PATH"),
         (Path::new(""), "not on PATH"),
     ] {

@@ -117,8 +117,10 @@ impl Rocm {
         }
     }
 
+    /// The installation at `root`, or in its `usr`: an unpacked release has all there.
     fn at(root: &Path) -> Result<Self> {
-        let layout = Layout::at(root).with_context(|| format!("{} has no ROCm", root.display()))?;
+        let layout = Layout::at(root).or_else(|| Layout::at(root.join("usr")));
+        let layout = layout.with_context(|| format!("neither {0} nor {0}/usr has ROCm's libraries", root.display()))?;
         Ok(Self::of(&layout))
     }
 
