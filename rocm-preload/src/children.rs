@@ -214,9 +214,7 @@ macro_rules! real {
 /// # Safety
 /// As of the C library's function.
 pub unsafe fn execve(path: *const c_char, arguments: List, environment: List) -> c_int {
-    let start = |path, arguments| {
-        real!(execve(path => *const c_char, arguments => List, environment => List) -> c_int)
-    };
+    let start = |path, arguments| real!(execve(path => *const c_char, arguments => List, environment => List) -> c_int);
     // SAFETY: as the caller vouches.
     unsafe { through_loader(path, arguments, environment, start) }
 }
@@ -390,6 +388,9 @@ pub unsafe fn posix_spawnp(
     let ready = loaded().is_some() && !name.is_null();
     // SAFETY: as the caller vouches.
     let found = unsafe {
+        if ready && CStr::from_ptr(name).to_bytes().contains(&b'/') {
+            return posix_spawn(child, name, actions, attributes, arguments, environment);
+        }
         ready.then(|| {
             in_path(name, |path| {
                 is_program(path).then(|| posix_spawn(child, path, actions, attributes, arguments, environment))

@@ -74,11 +74,10 @@ mod tests {
     #[test]
     fn scripts_name_an_interpreter_and_one_argument() {
         let script = |text: &'static str| Kind::of(text.as_bytes());
-        let expected =
-            |interpreter: &'static str, argument: Option<&'static str>| Kind::Script {
-                interpreter: interpreter.as_bytes(),
-                argument: argument.map(str::as_bytes),
-            };
+        let expected = |interpreter: &'static str, argument: Option<&'static str>| Kind::Script {
+            interpreter: interpreter.as_bytes(),
+            argument: argument.map(str::as_bytes),
+        };
         assert_eq!(script("#!/bin/sh\necho"), expected("/bin/sh", None));
         assert_eq!(script("#! /usr/bin/env\tpython3 -u \nx"), expected("/usr/bin/env", Some("python3 -u")));
         assert_eq!(script("#!/bin/sh"), expected("/bin/sh", None));

@@ -68,7 +68,6 @@ pub use family::{
 };
 pub use initialize::{InitializeProcess, Initialized, VersionCheck, VersionMismatch, initialize_process};
 pub use layout::{Layout, LayoutKind, SearchExt, layout, version};
-pub use variables::variables;
 /// An error of finding or opening a library.
 pub use rocm_loader::Error as LoadError;
 pub use rocm_loader::{
@@ -77,6 +76,7 @@ pub use rocm_loader::{
     hip_of_rocm, hip_version, libraries, parse_release, preload, preloaded, process_search, release_at, set_root,
     set_search,
 };
+pub use variables::variables;
 
 /// The README's example compiles and runs.
 #[cfg(doctest)]

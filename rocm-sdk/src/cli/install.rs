@@ -14,7 +14,8 @@ pub(crate) struct Install {
     /// 5.7, 6.4 or 7.2
     release: String,
 
-    /// Libraries in addition to HIP and its compiler, by short name, separated by commas: rocblas, rocrand, rccl...
+    /// Libraries in addition to HIP and its compiler, by short name, separated by commas: rocblas, rocrand,
+    /// rccl... And hipcc, with the compiler
     #[arg(long, value_name = "LIBRARIES", value_delimiter = ',')]
     with: Vec<String>,
 
@@ -39,6 +40,7 @@ library that is installed with them: `rocm-sdk run` starts a program with it.
 Examples:
   rocm-sdk install 7.2
   rocm-sdk install 7.2 --with rocblas,rocrand
+  rocm-sdk install 7.2 --with hipcc
   rocm-sdk run 7.2 -- target/release/my-program";
 
 /// List the installations of `rocm-sdk install`

@@ -123,7 +123,9 @@ impl Program {
     fn preloaded(&self) -> Option<PathBuf> {
         let library = driver_library();
         let told = |error: &anyhow::Error| {
-            eprintln!("hip-sim: RCCL and ROCm SMI will find no GPU, and other programs that it starts no ROCm: {error:#}");
+            eprintln!(
+                "hip-sim: RCCL and ROCm SMI will find no GPU, and other programs that it starts no ROCm: {error:#}"
+            );
         };
         library.inspect_err(told).ok()
     }
