@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 use clap::{Args, ValueEnum};
 use rocm_preload::Launcher;
 
-use super::place::{Rocm, driver_folder, driver_library, library_folder};
+use super::place::{Rocm, driver_folder, driver_library, fallback_folder, library_folder};
 use super::{Gpu, name};
 
 /// `hip-sim run`.
@@ -84,8 +84,9 @@ impl Program {
         let ours = library_folder()?;
         let [program, arguments @ ..] = &self.command[..] else { anyhow::bail!("no program given") };
         let before = std::env::var_os("LD_LIBRARY_PATH").filter(|before| !before.is_empty());
+        let fallback = fallback_folder().map(PathBuf::into_os_string);
         let folders = [ours.as_os_str(), rocm.libraries.as_os_str()].into_iter().chain(before.as_deref());
-        let folders = folders.collect::<Vec<_>>().join(OsStr::new(":"));
+        let folders = folders.chain(fallback.as_deref()).collect::<Vec<_>>().join(OsStr::new(":"));
         let library = self.preloaded();
         let mut command = match &rocm.loader {
             Some(loader) => {
