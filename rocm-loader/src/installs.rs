@@ -13,7 +13,7 @@ pub const VARIABLE: &str = "ROCM_SDK_INSTALL_DIR";
 /// The file in the folder of a release which says that it is complete, and what it holds.
 pub const STAMP: &str = ".packages";
 /// The loader that goes with an installation's C library, beside it.
-const LOADER: &str = "ld-linux-x86-64.so.2";
+pub(crate) const LOADER: &str = "ld-linux-x86-64.so.2";
 /// The root of a release in its folder.
 pub const ROOT: &str = "usr";
 

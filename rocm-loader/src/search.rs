@@ -67,9 +67,15 @@ impl Installation {
         release_at(&self.root)
     }
 
-    /// The directories that may contain its libraries.
+    /// The directories that may contain its libraries. One with a loader comes first: an installation with a C library
+    /// of its own has the libraries there, and in others only links to them.
     pub fn library_dirs(&self) -> impl Iterator<Item = PathBuf> + '_ {
-        LIBRARY_DIRS.iter().map(|dir| self.root.join(dir))
+        let mut dirs: Vec<PathBuf> = LIBRARY_DIRS.iter().map(|dir| self.root.join(dir)).collect();
+        let others = |dir: &PathBuf| !dir.ends_with("lib64") && dir.join(crate::installs::LOADER).is_file();
+        if let Some(at) = dirs.iter().position(others) {
+            dirs[..=at].rotate_right(1);
+        }
+        dirs.into_iter()
     }
 }
 

@@ -58,6 +58,7 @@ pub mod install;
 mod layout;
 #[cfg(feature = "doctor")]
 pub mod probe;
+mod variables;
 
 #[cfg(feature = "distribution")]
 pub use distribution::Distribution;
@@ -75,6 +76,7 @@ pub use rocm_loader::{
     hip_of_rocm, hip_version, libraries, parse_release, preload, preloaded, process_search, release_at, set_root,
     set_search,
 };
+pub use variables::variables;
 
 /// The README's example compiles and runs.
 #[cfg(doctest)]

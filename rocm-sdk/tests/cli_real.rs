@@ -130,3 +130,36 @@ fn rocm_5_7() {
     ];
     check("5.7", &all);
 }
+
+/// `rocm-sdk run` covers what a program starts: a shell, a script, Python. On an older host nothing else lets them open the
+/// release's HIP.
+#[test]
+fn children_run_on_the_release() {
+    let Some(usr) = tree("7.2") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(usr.parent().unwrap(), folder.path().join("7.2")).unwrap();
+    let run = |words: &[&str]| {
+        let mut command = Command::new(cli_common::PROGRAM);
+        command.args(["run", "7.2", "--"]).args(words).env("ROCM_SDK_INSTALL_DIR", folder.path());
+        let output = command.output().unwrap();
+        let [out, err] = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+        assert!(output.status.success(), "{words:?}: {out}{err}");
+        out
+    };
+    let own = cli_common::PROGRAM;
+    let script = folder.path().join("script");
+    std::fs::write(&script, format!("#!/bin/sh\nreadlink -f /proc/self/exe\n{own} libs amdhip64\n")).unwrap();
+    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let out = run(&["sh", "-c", script.to_str().unwrap()]);
+    assert!(out.contains("/readlink\n") || out.contains("coreutils\n"), "{out}");
+    assert!(out.contains("libamdhip64.so.7") && out.contains("7.2."), "{out}");
+    let environment = run(&["bash", "-c", "echo $ROCM_PATH $ROCM_HOME; command -v rocm_agent_enumerator || true"]);
+    assert!(environment.starts_with(&format!("{0} {0}\n", folder.path().join("7.2/usr").display())), "{environment}");
+    if Command::new("python3").arg("--version").output().is_err() {
+        let _ = writeln!(std::io::stdout(), "SKIPPED: no python3: children of Python were not tested");
+        return;
+    }
+    let program = "import subprocess, sys; print(subprocess.check_output(sys.argv[1:], text=True, env={}))";
+    let out = run(&["python3", "-c", program, own, "--root", usr.to_str().unwrap(), "libs", "amdhip64"]);
+    assert!(out.contains("libamdhip64.so.7"), "{out}");
+}

@@ -22,4 +22,12 @@ fn main() {
     for argument in ["-shared", "-Wl,-soname,libhip-sim-driver.so", "-Wl,-z,nodelete", &script] {
         println!("cargo:rustc-link-arg-bin=libhip-sim-driver={argument}");
     }
+    if std::env::var_os("CARGO_FEATURE_CLI").is_none() {
+        return;
+    }
+    println!("cargo:rerun-if-changed=src/tracer/tracer.map");
+    let script = format!("-Wl,--version-script={folder}/src/tracer/tracer.map");
+    for argument in ["-shared", "-Wl,-soname,libroctracer64.so.4", &script] {
+        println!("cargo:rustc-link-arg-bin=libroctracer64={argument}");
+    }
 }

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+mod amd_tests;
 mod bench;
 mod bindgen;
 mod ci;
@@ -49,6 +50,7 @@ mod workspace;
   cargo xtask bench            measure the figures of FIGURES.md
   cargo xtask stress           ten minutes of random work of 32 threads on ROCm's HIP runtime
   cargo xtask fuzz             ten minutes of hostile input for the software GPU
+  cargo xtask amd-tests rocfft --sample 100   AMD's own test programs on the software GPU
   cargo xtask ci               check everything that has to hold before a change goes in
 
 `cargo xtask help TASK` tells more about each."
@@ -75,6 +77,7 @@ enum Task {
     Miri(miri::Args),
     Msrv(msrv::Args),
     Stress(stress::Args),
+    AmdTests(amd_tests::Args),
 }
 
 fn main() -> ExitCode {
@@ -97,6 +100,7 @@ fn main() -> ExitCode {
         Task::Miri(args) => miri::run(&args),
         Task::Msrv(args) => msrv::run(&args),
         Task::Stress(args) => stress::run(&args),
+        Task::AmdTests(args) => amd_tests::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -12,7 +12,9 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, Subcommand};
-use rocm_sdk::install::debian::{Apt, Archive, Contents, Fetch, Lock, MIRROR_VARIABLE, Recipe, Tree, Wanted, usable};
+use rocm_sdk::install::debian::{
+    Apt, Archive, Contents, Fetch, Lock, MIRROR_VARIABLE, Recipe, Selection, Tree, Wanted, usable,
+};
 use rocm_sdk::install::{self, Bars, Bytes, DebianRelease};
 
 use crate::steps::Got;
@@ -32,6 +34,11 @@ pub(crate) struct Release {
 }
 
 impl Release {
+    /// What to ask apt for; `name` keeps the files of its state apart.
+    pub(crate) fn selection<'a>(&self, name: &'a str) -> Selection<'a> {
+        self.debian.selection(name)
+    }
+
     /// Packages of a set that is listed here; none for one that Debian's dependencies make.
     fn listed(&self, set: &str) -> &'static [&'static str] {
         match set {

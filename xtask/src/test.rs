@@ -9,6 +9,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, bail};
 use rocm_sdk::install::debian::usable;
 
+use crate::amd_tests;
 use crate::examples;
 use crate::hsa::{self as hsa_sim, Profile};
 use crate::process::cargo;
@@ -146,6 +147,10 @@ pub(crate) fn steps(offline: bool, releases: &[&'static Release], named: &[&'sta
     let about = "the command hip-sim";
     let words = [&packages(&["hsa-sim"])[..], &["--features", "cli", "--bin", "hip-sim", "--test", "command"]].concat();
     steps.push(Step::command("hip-sim command", about, test(&words)));
+    if let Some(&release) = releases.iter().find(|release| amd_tests::release().is_ok_and(|of| of == **release)) {
+        let call = move || amd_tests::check(offline);
+        steps.push(Step::call("amd-tests", amd_tests::about(), call).when(fetched(release)));
+    }
     steps.push(hsa_library(offline));
     for release in releases {
         steps.push(hsa(release, Variant::Usual, offline));

@@ -14,7 +14,8 @@ pub(crate) struct Install {
     /// 5.7, 6.4 or 7.2
     release: String,
 
-    /// Libraries in addition to HIP and its compiler, by short name, separated by commas: rocblas, rocrand, rccl...
+    /// Libraries in addition to HIP and its compiler, by short name, separated by commas: rocblas, rocrand,
+    /// rccl... And hipcc, with the compiler
     #[arg(long, value_name = "LIBRARIES", value_delimiter = ',')]
     with: Vec<String>,
 
@@ -39,6 +40,7 @@ library that is installed with them: `rocm-sdk run` starts a program with it.
 Examples:
   rocm-sdk install 7.2
   rocm-sdk install 7.2 --with rocblas,rocrand
+  rocm-sdk install 7.2 --with hipcc
   rocm-sdk run 7.2 -- target/release/my-program";
 
 /// List the installations of `rocm-sdk install`
@@ -74,9 +76,10 @@ pub(crate) struct Run {
 }
 
 const RUN: &str = "\
-Runs the program with the loader and the C library of that release, and with ROCM_PATH set to it. The program replaces
-this command, so the exit code is the program's. To run a script, name its interpreter first. As Cargo's runner, it
-applies to `cargo run` and `cargo test`: runner = [\"rocm-sdk\", \"run\", \"7.2\", \"--\"].
+Runs the program, or a script, with the loader and the C library of that release. The programs that it starts run with
+them, too. ROCM_PATH and ROCM_HOME are set to the release, and its programs are on PATH. The program replaces this
+command, so the exit code is the program's. As Cargo's runner, it applies to `cargo run` and `cargo test`:
+runner = [\"rocm-sdk\", \"run\", \"7.2\", \"--\"].
 
 Examples:
   rocm-sdk run 7.2 -- target/release/my-program --size 1024

@@ -72,6 +72,22 @@ pub(crate) fn exchange(one: &Path, other: &Path) -> io::Result<()> {
     }
 }
 
+/// Makes a symbolic link to `target` at `link`, in the place of one that is there.
+pub(crate) fn link(target: &Path, link: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        if std::fs::symlink_metadata(link).is_ok_and(|data| data.is_symlink()) {
+            std::fs::remove_file(link)?;
+        }
+        std::os::unix::fs::symlink(target, link)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (target, link);
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
 /// Makes a symbolic link at `to` that says what the one at `from` says.
 pub(crate) fn copy_link(from: &Path, to: &Path) -> io::Result<()> {
     #[cfg(unix)]

@@ -3,7 +3,6 @@
 use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -15,6 +14,7 @@ use super::progress::Silent;
 use rocm_loader::installs::{self, ROOT, STAMP};
 use rocm_loader::search::runs_set_uid;
 use rocm_loader::text_file;
+use rocm_preload::Launcher;
 
 /// A complete installation, which searches find.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,51 +90,55 @@ impl Installed {
     }
 
     /// Returns a command that runs a program on this installation's libraries, through their loader and C library, and
-    /// with `ROCM_PATH` set to the installation. The packages need a newer C library than most machines have. If
-    /// `program` is not a path, it is searched for in `PATH`.
+    /// with [`variables`](crate::variables) set. The packages need a newer C library than most machines have. If
+    /// `program` is not a path, it is searched for in `PATH`, then among the installation's programs. A script is run by
+    /// its interpreter.
+    ///
+    /// The programs that it starts run with the machine's C library again;
+    /// [`command_with_children`](Self::command_with_children) covers them, too.
     ///
     /// # Errors
-    /// [`Error::Program`] if it does not exist, or is not a program that a loader can start.
+    /// [`Error::Program`] if it does not exist, or is neither a program nor a script.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Result<Command> {
-        let program = program.as_ref();
-        let path = program_path(program)?;
+        self.launched(program.as_ref(), None)
+    }
+
+    /// The same as [`command`](Self::command), and preloads `library`, the file `librocm-sdk-children` that is installed
+    /// beside the command `rocm-sdk`: programs that the program starts then run on this installation, too, and
+    /// `/proc/self/exe` is the program instead of the loader.
+    ///
+    /// # Errors
+    /// The same as [`command`](Self::command).
+    pub fn command_with_children(&self, program: impl AsRef<OsStr>, library: &Path) -> Result<Command> {
+        self.launched(program.as_ref(), Some(library))
+    }
+
+    fn launched(&self, program: &OsStr, preload: Option<&Path>) -> Result<Command> {
+        let trouble = |why: String| Error::Program { program: program.to_string_lossy().into_owned(), why };
         let loader = self.tree.loader();
         if !loader.is_file() {
-            return Err(Error::Program {
-                program: program.to_string_lossy().into_owned(),
-                why: format!("{} is missing; install ROCm {} again", loader.display(), self.release),
-            });
+            return Err(trouble(format!("{} is missing; install ROCm {} again", loader.display(), self.release)));
         }
-        let mut command = Command::new(loader);
-        command.arg("--library-path").arg(self.tree.libraries()).arg("--argv0").arg(program).arg(path);
-        command.env("ROCM_PATH", self.root());
+        let launcher = Launcher::new(loader, self.tree.libraries());
+        let launcher = preload.into_iter().fold(launcher, Launcher::preload);
+        let path = self.program_path(program).ok_or_else(|| trouble("it is not on PATH".to_owned()))?;
+        let mut command = launcher.command(&path, program).map_err(|error| trouble(error.to_string()))?;
+        command.envs(crate::variables(&self.root()));
         Ok(command)
+    }
+
+    fn program_path(&self, program: &OsStr) -> Option<PathBuf> {
+        if Path::new(program).components().count() > 1 {
+            return Some(program.into());
+        }
+        let own = || Some(self.root().join("bin").join(program)).filter(|path| path.is_file());
+        program.to_str().filter(|name| !name.is_empty()).and_then(|name| find(name).or_else(own))
     }
 }
 
 /// Whether something can be the name of a release's folder, and is no path.
 fn is_name(release: &str) -> bool {
     Path::new(release).file_name() == Some(OsStr::new(release)) && !release.starts_with('.')
-}
-
-fn program_path(program: &OsStr) -> Result<PathBuf> {
-    let trouble = |why: String| Error::Program { program: program.to_string_lossy().into_owned(), why };
-    let path = Path::new(program);
-    let path = if path.components().count() > 1 {
-        path.to_owned()
-    } else {
-        program.to_str().and_then(find).ok_or_else(|| trouble("it is not on PATH".to_owned()))?
-    };
-    let mut head = [0; 4];
-    let read = fs::File::open(&path).and_then(|mut file| file.read_exact(&mut head));
-    match read {
-        Ok(()) if head == *b"\x7fELF" => Ok(path),
-        Err(error) if error.kind() != std::io::ErrorKind::UnexpectedEof => Err(trouble(error.to_string())),
-        _ if head.starts_with(b"#!") => {
-            Err(trouble("it is a script; give its interpreter, and then the script".to_owned()))
-        }
-        _ => Err(trouble("it is not an ELF program".to_owned())),
-    }
 }
 
 /// Returns the directory of the installations: `ROCM_SDK_INSTALL_DIR`, otherwise `rocm-sdk` in `XDG_DATA_HOME`,
@@ -188,7 +192,11 @@ pub fn remove(release: &str) -> Result<Installed> {
     Installer::standard()?.remove(release, &mut Silent)
 }
 
-/// Replaces this process by a program that runs on an installation of the user's directory ([`Installed::command`]).
+/// The library that covers a program's children, as it is installed beside the command `rocm-sdk`.
+const CHILDREN: &str = "librocm-sdk-children";
+
+/// Replaces this process by a program that runs on an installation of the user's directory: by
+/// [`Installed::command_with_children`] if the library is beside this program, otherwise by [`Installed::command`].
 ///
 /// # Errors
 /// [`Error::NotInstalled`]; [`Error::Program`]; [`Error::Io`].
@@ -196,7 +204,12 @@ pub fn run<S: AsRef<OsStr>>(release: &str, command: impl IntoIterator<Item = S>)
     let mut words = command.into_iter().map(|word| word.as_ref().to_owned());
     let installed = Installed::find(&directory()?, release)?;
     let program: OsString = words.next().unwrap_or_default();
-    exec(installed.command(&program)?.args(words), &program)
+    let library = std::env::current_exe().ok().map(|own| own.with_file_name(CHILDREN)).filter(|file| file.is_file());
+    let mut command = match library {
+        Some(library) => installed.command_with_children(&program, &library)?,
+        None => installed.command(&program)?,
+    };
+    exec(command.args(words), &program)
 }
 
 #[cfg(unix)]

@@ -117,7 +117,7 @@ pub struct Outcome {
 impl Request {
     /// Adds libraries to HIP, HIPRTC and their dependencies, each with its dependencies and headers. They are named by
     /// their short names (`rocblas`, `hipsparse`, `rccl`; see [`libraries`](crate::libraries)), or by Debian's names
-    /// without `lib` and number.
+    /// without `lib` and number. `hipcc` is the compiler driver with its compiler.
     pub fn with<S: Into<String>>(mut self, libraries: impl IntoIterator<Item = S>) -> Self {
         self.libraries.extend(libraries.into_iter().map(Into::into));
         self

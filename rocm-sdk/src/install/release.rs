@@ -1,10 +1,11 @@
 //! The ROCm releases that Debian has, and which packages they are made of.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::debian::{Apt, Contents, Package, Recipe, Selection, Wanted, numbered, replace};
-use super::error::{Error, Result};
+use super::error::{Error, Result, While as _};
+use super::host;
 use crate::libraries;
 use rocm_loader::LibrarySpec;
 
@@ -22,7 +23,24 @@ pub struct DebianRelease {
     pub pins: &'static [(&'static str, &'static str)],
 }
 
-const PACKAGES: &str = "libamd* libhip* libhsa* libroc* librccl*";
+const PACKAGES: &str = "libamd* libhip* libhsa* libroc* librccl* libmiopen* hipcc rocm-device-libs-*";
+/// The compiler driver, which is a program and not a library.
+const COMPILER: &str = "hipcc";
+/// Libraries that have another one beside them, and its package.
+const COMPANIONS: [(&str, &str); 1] = [("libhipfft", "libhipfftw0")];
+/// How the files of ROCm's own libraries begin.
+const OWN_FILES: [&str; 10] = [
+    "libamd_",
+    "libamdhip64",
+    "libamd-dbgapi",
+    "libhip",
+    "libhsa-",
+    "libroc",
+    "librccl",
+    "libMIOpen",
+    "libmiopen",
+    "liboam",
+];
 /// Packages of headers that every tree has; those of HIP first.
 const HEADERS: [&str; 4] = ["libamdhip64-dev", "libhiprtc-dev", "libamd-comgr-dev", "libhsa-runtime-dev"];
 
@@ -86,19 +104,24 @@ impl DebianRelease {
         })
     }
 
-    /// A library with its headers, by its short name in [`libraries`], or by Debian's name without `lib` and number.
+    /// A library with its headers, by its short name in [`libraries`], or by Debian's name without `lib` and number; or
+    /// `hipcc`, with the compiler that it drives.
     ///
     /// # Errors
     /// [`Error::UnknownLibrary`]; [`Error::OtherRelease`]; [`Error::Dependencies`]; [`Error::Command`].
     pub fn library(&self, name: &str, apt: &Apt<'_>) -> Result<Wanted> {
+        if name == COMPILER {
+            return self.compiler(apt);
+        }
         let stem = stem(name);
         let names = apt.names(&stem)?;
         let mut other = None;
         for package in numbered(&names, &stem) {
             let Some(runtime) = self.other_runtime(&apt.closure(std::slice::from_ref(&package))?) else {
                 let headers = format!("{stem}-dev");
+                let beside = COMPANIONS.iter().filter(|(of, name)| *of == stem && names.iter().any(|n| n == name));
                 return Ok(Wanted {
-                    roots: vec![package],
+                    roots: [package].into_iter().chain(beside.map(|(_, name)| (*name).to_owned())).collect(),
                     alone: names.into_iter().filter(|n| *n == headers).collect(),
                     ..Wanted::default()
                 });
@@ -113,6 +136,16 @@ impl DebianRelease {
             }
             None => Error::UnknownLibrary { name, release, known: self.libraries(apt)? },
         })
+    }
+
+    /// The compiler driver, if the suites have that of this release.
+    fn compiler(&self, apt: &Apt<'_>) -> Result<Wanted> {
+        let found = apt.candidate(COMPILER)?;
+        if self.check_version(COMPILER, found).is_err() {
+            let (name, release) = (COMPILER.to_owned(), self.name.to_owned());
+            return Err(Error::UnknownLibrary { name, release, known: self.libraries(apt)? });
+        }
+        Ok(Wanted { roots: vec![COMPILER.to_owned()], ..Wanted::default() })
     }
 
     /// Among what a library needs, the HIP runtime of another release: two of them in a process do not get on.
@@ -159,6 +192,48 @@ impl DebianRelease {
             None => Ok(()),
         }
     }
+
+    /// Links the files of a tree to where clients look for them under `ROCM_PATH`: libraries in `lib`, with their names
+    /// with and without a number, and LLVM in `lib/llvm` and `llvm`. The packages have libraries in a directory of the
+    /// machine's architecture, which has the tree's C library, too: that one must not be found by other programs, so only
+    /// ROCm's own libraries are linked.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn link_libraries(&self, folder: &Path) -> Result<()> {
+        let root = folder.join(rocm_loader::installs::ROOT);
+        let libraries = folder.join(super::debian::LIBRARIES);
+        let Some(architecture) = libraries.file_name().map(Path::new) else { return Ok(()) };
+        let lib = root.join("lib");
+        let mut links = BTreeMap::new();
+        for name in file_names(&libraries) {
+            if !OWN_FILES.iter().any(|start| name.starts_with(start)) || !libraries.join(&name).exists() {
+                continue;
+            }
+            let Some((stem, number)) = name.split_once(".so") else { continue };
+            // Sorted: a name without a number, from the headers' package, comes first and counts.
+            if !number.is_empty() {
+                links.entry(format!("{stem}.so")).or_insert_with(|| architecture.join(&name));
+            }
+            links.insert(name.clone(), architecture.join(&name));
+        }
+        for (name, target) in &links {
+            host::link(target, &lib.join(name)).while_(|| format!("linking {}", lib.join(name).display()))?;
+        }
+        let compilers = file_names(&lib).into_iter().filter(|name| name.starts_with("llvm-"));
+        if let Some(llvm) = compilers.filter(|name| lib.join(name).join("bin/clang").exists()).max() {
+            for (target, link) in [(Path::new(&llvm), lib.join("llvm")), (Path::new("lib/llvm"), root.join("llvm"))] {
+                host::link(target, &link).while_(|| format!("linking {}", link.display()))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Names in a directory, sorted; none if there is no such directory.
+fn file_names(folder: &Path) -> BTreeSet<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }
 
 /// Libraries that every installation has.
@@ -208,7 +283,8 @@ impl Recipe for Standard<'_> {
     }
 
     fn finish(&self, folder: &Path, contents: &Contents) -> Result<()> {
-        self.release.write_version(folder, contents)
+        self.release.write_version(folder, contents)?;
+        self.release.link_libraries(folder)
     }
 }
 

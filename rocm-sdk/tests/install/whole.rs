@@ -125,12 +125,16 @@ fn a_program_runs_on_the_installations_own_loader() {
     assert_eq!(installed.command("false").unwrap().status().unwrap().code(), Some(1));
 
     let script = temporary.path().join("script");
-    fs::write(&script, "#!/bin/sh\n").unwrap();
+    fs::write(&script, "#!/bin/sh -e\necho $0 $1 $ROCM_HOME\n").unwrap();
+    let output = installed.command(&script).unwrap().arg("word").output().unwrap();
+    let expected = format!("{} word {}\n", script.display(), installed.root().display());
+    assert_eq!(String::from_utf8_lossy(&output.stdout), expected);
+    fs::write(temporary.path().join("bad"), "#!/no/such/interpreter\n").unwrap();
     fs::write(temporary.path().join("short"), "x").unwrap();
     for (program, why) in [
-        (script.as_path(), "its interpreter"),
+        (&*temporary.path().join("bad"), "/no/such/interpreter cannot be read"),
         (&temporary.path().join("none"), "No such file"),
-        (&temporary.path().join("short"), "not an ELF program"),
+        (&temporary.path().join("short"), "neither an ELF program"),
         (Path::new("no-such-program-anywhere"), "not on PATH"),
         (Path::new(""), "not on PATH"),
     ] {
@@ -139,6 +143,53 @@ fn a_program_runs_on_the_installations_own_loader() {
     }
     fs::remove_file(installed.folder().join(LIBRARIES).join("ld-linux-x86-64.so.2")).unwrap();
     assert!(installed.command("true").unwrap_err().to_string().contains("install ROCm 7.2 again"));
+}
+
+/// Clients look for libraries in `$ROCM_PATH/lib`, also without their number; a search still finds the real ones, and the C
+/// library is not among them.
+#[test]
+fn an_installation_looks_like_rocm() {
+    let Some(mut repository) = Repository::rocm() else { return };
+    repository.add(Deb::new("libhipfft0", "7.2.4-1").library("libhipfft.so.0.1", "libhipfft.so.0", 1));
+    repository.add(Deb::new("libhipfftw0", "7.2.4-1").library("libhipfftw.so.0.1", "libhipfftw.so.0", 2));
+    repository.add(Deb::new("libmiopen1", "6.4.3-1").needs("libamdhip64-6"));
+    repository.add(Deb::new("libmiopen1", "7.2.4-1").library("libMIOpen.so.1.0", "libMIOpen.so.1", 3));
+    repository.add(Deb::new("hipcc", "7.2.4-1").file("usr/bin/hipcc", "").file("usr/lib/llvm-22/bin/clang", ""));
+    repository.add(Deb::new("hipcc", "7.0.2-1"));
+    repository.publish();
+    let temporary = tempfile::tempdir().unwrap();
+    let request = repository.installer(temporary.path()).release("7.2").unwrap();
+    let installed = request.with(["hipfft", "miopen", "hipcc"]).run(&mut Silent).unwrap().installed;
+    let root = installed.root();
+    for name in [
+        "lib/libamdhip64.so",
+        "lib/libamdhip64.so.7",
+        "lib/libhipfft.so",
+        "lib/libhipfftw.so.0",
+        "lib/libhipfftw.so",
+        "lib/libMIOpen.so.1",
+        "lib/llvm/bin/clang",
+        "llvm/bin/clang",
+        "bin/hipcc",
+        "include/hip/hip_runtime_api.h",
+    ] {
+        assert!(root.join(name).is_file(), "{name}: {:?}", names(&root.join("lib")));
+    }
+    assert!(names(&root.join("lib")).iter().all(|name| !name.starts_with("libc.") && !name.starts_with("ld-")));
+    let layout = rocm_sdk::Layout::at(&root).unwrap();
+    assert_eq!(layout.lib(), installed.folder().join(LIBRARIES));
+    let hip = search(temporary.path()).open(&libraries::AMDHIP64).unwrap();
+    assert!(hip.path().unwrap().starts_with(layout.lib()), "{:?}", hip.path());
+    // Again, and over the links that are there.
+    let request = repository.installer(temporary.path()).release("7.2").unwrap();
+    assert!(request.with(["rocblas"]).run(&mut Silent).unwrap().installed.root().join("lib/librocblas.so").is_file());
+    // A compiler of another release is not taken.
+    let Some(mut repository) = Repository::rocm() else { return };
+    repository.add(Deb::new("hipcc", "7.0.2-1"));
+    repository.publish();
+    let temporary = tempfile::tempdir().unwrap();
+    let error = repository.installer(temporary.path()).release("7.2").unwrap().with(["hipcc"]).run(&mut Silent);
+    assert!(matches!(error, Err(Error::UnknownLibrary { .. })), "{error:?}");
 }
 
 #[test]

@@ -52,6 +52,141 @@ fn a_traced_program_tells_of_its_kernels() {
     );
 }
 
+/// What is run in [`a_call_that_is_not_supported_is_told`].
+#[test]
+fn unsupported() {
+    if std::env::var_os("HSA_SIM_TEST_UNSUPPORTED").is_none() {
+        return;
+    }
+    // SAFETY: the function looks at no arguments.
+    let status = unsafe {
+        let library = libloading::Library::new("libhsa-runtime64.so.1").unwrap();
+        let function: unsafe extern "C" fn() -> u32 = *library.get(b"hsa_ven_amd_pcs_flush\0").unwrap();
+        std::mem::forget(library);
+        function()
+    };
+    assert_eq!(status, 47);
+}
+
+#[test]
+fn a_call_that_is_not_supported_is_told() {
+    if support::libraries("7.2", &["libamdhip64.so.7"]).is_none() {
+        return;
+    }
+    let tree = support::trees().join("7.2");
+    let program = std::env::current_exe().unwrap();
+    let arguments = ["run", "--log", "errors", "--rocm", tree.to_str().unwrap(), "--", program.to_str().unwrap()];
+    let arguments = [&arguments[..], &["--exact", "unsupported", "--nocapture"]].concat();
+    let (success, out, err) = hip_sim(&arguments, &[("HSA_SIM_TEST_UNSUPPORTED", "1")]);
+    assert!(success && out.contains("1 passed"), "{out}{err}");
+    assert!(err.contains("hsa-sim: hsa_ven_amd_pcs_flush: HSA_STATUS_ERROR_NOT_SUPPORTED"), "{err}");
+}
+
+/// What is run in [`children_run_on_the_software_gpu`]: it says where its own file is and how many GPUs it has, and starts
+/// itself in the way that `HSA_SIM_TEST_CHILD` names.
+#[test]
+fn child() {
+    let Ok(way) = std::env::var("HSA_SIM_TEST_CHILD") else { return };
+    let own = std::env::current_exe().unwrap();
+    println!("{} has {} GPUs", own.display(), hip::Device::count().unwrap());
+    let arguments = ["--exact", "child", "--nocapture"];
+    // SAFETY: this test's process has no other thread that reads the environment.
+    unsafe { std::env::set_var("HSA_SIM_TEST_CHILD", "none") };
+    let status = match &*way {
+        "none" => return,
+        "itself" => Command::new("/proc/self/exe").args(arguments).status().unwrap(),
+        "variadic" => {
+            let program = std::ffi::CString::new(own.into_os_string().into_encoded_bytes()).unwrap();
+            let words = arguments.map(|word| std::ffi::CString::new(word).unwrap());
+            let end = std::ptr::null::<libc::c_char>();
+            // More arguments than registers hold, so that some are on the stack.
+            let more = [c"--test-threads=1", c"--show-output"].map(std::ffi::CStr::as_ptr);
+            let [a, b, c] = words.each_ref().map(|word| word.as_ptr());
+            // SAFETY: C strings and a null pointer at the end; the process is replaced.
+            unsafe { libc::execl(program.as_ptr(), c"name".as_ptr(), a, b, c, more[0], more[1], end) };
+            panic!("{}", std::io::Error::last_os_error());
+        }
+        shell => {
+            let line = format!("'{}' {}", own.display(), arguments.join(" "));
+            let line = std::ffi::CString::new(line).unwrap();
+            assert_eq!(shell, "system");
+            // SAFETY: a C string.
+            assert_eq!(unsafe { libc::system(line.as_ptr()) }, 0);
+            return;
+        }
+    };
+    assert!(status.success());
+}
+
+/// What a program starts is on the same ROCm and GPUs: by itself, by a shell, by a script, by Python and its workers. Without
+/// the library that is preloaded, an older host's C library finds no HIP there.
+#[test]
+fn children_run_on_the_software_gpu() {
+    if support::libraries("7.2", &["libamdhip64.so.7"]).is_none() {
+        return;
+    }
+    // The tree itself, not its `usr`.
+    let tree = support::trees().join("7.2");
+    let own = std::env::current_exe().unwrap();
+    let own = own.to_str().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let said = format!("{own} has 2 GPUs");
+    let run = |command: &[&str], way: &str| {
+        let settings = ["run", "--devices", "2", "--rocm", tree.to_str().unwrap(), "--"];
+        let variables = [("HSA_SIM_TEST_CHILD", way), ("HIP_RS_BACKEND", "rocm"), ("HIP_SIM_TEST_OWN", own)];
+        let (success, out, err) = hip_sim(&[&settings[..], command].concat(), &variables);
+        assert!(success, "{command:?} {way}: {out}{err}");
+        (out.matches(&said).count(), out)
+    };
+    let child = [own, "--exact", "child", "--nocapture"];
+    for way in ["itself", "variadic", "system"] {
+        let (count, out) = run(&child, way);
+        assert_eq!(count, 2, "{way}: {out}");
+    }
+    // The shell's own search, its pipes, and a file without `#!`.
+    let line = format!("'{own}' --exact child --nocapture");
+    let text = folder.path().join("text");
+    std::fs::write(&text, format!("{line}\n")).unwrap();
+    let script = folder.path().join("script");
+    std::fs::write(
+        &script,
+        format!("#!/usr/bin/env -S bash -e\n{line} | cat\n{}\n(exec -a other {line})\n", text.display()),
+    )
+    .unwrap();
+    for file in [&text, &script] {
+        std::fs::set_permissions(file, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    let (count, out) = run(&[script.to_str().unwrap()], "none");
+    assert_eq!(count, 3, "{out}");
+    let (count, out) =
+        run(&["bash", "-c", "readlink /proc/$$/exe; bash -c \"$0 --exact child --nocapture\"", own], "itself");
+    assert_eq!(count, 2, "{out}");
+
+    if Command::new("python3").arg("--version").output().is_err() {
+        support::skipped(&"no python3: children of Python were not tested");
+        return;
+    }
+    let program = r#"
+import multiprocessing, os, subprocess, sys
+command = [os.environ["HIP_SIM_TEST_OWN"], "--exact", "child", "--nocapture"]
+
+def work(_):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+if __name__ == "__main__":
+    assert os.path.samefile(os.readlink("/proc/self/exe"), sys.executable), os.readlink("/proc/self/exe")
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        print(*pool.map(work, range(2)))
+    print(os.popen(" ".join(command)).read(), flush=True)
+    os.spawnv(os.P_WAIT, command[0], command)
+    subprocess.run([sys.executable, "-c", "import os, sys; os.execv(sys.argv[1], sys.argv[1:])", *command], check=True)
+"#;
+    let file = folder.path().join("program.py");
+    std::fs::write(&file, program).unwrap();
+    let (count, out) = run(&["python3", file.to_str().unwrap()], "none");
+    assert_eq!(count, 5, "{out}");
+}
+
 /// What the driver would say of the GPUs is there for the program, with either way to start it, and only if it is wanted.
 #[test]
 fn a_program_finds_the_drivers_files() {
@@ -140,7 +275,7 @@ fn what_cannot_be_run_is_said() {
     let (success, _, err) = hip_sim(&["run", "--devices", "65", "--", "true"], &[]);
     assert!(!success && err.contains("HIP_SIM_DEVICES") && err.contains("1 to 64"), "{err}");
     let (success, _, err) = hip_sim(&["run", "--rocm", "/nowhere", "--", "true"], &[]);
-    assert!(!success && err.contains("/nowhere"), "{err}");
+    assert!(!success && err.contains("neither /nowhere nor /nowhere/usr has ROCm's libraries"), "{err}");
     let (success, _, err) = hip_sim(&["disasm", "/nowhere"], &[]);
     assert!(!success && err.contains("/nowhere"), "{err}");
 }

@@ -11,6 +11,7 @@ macro_rules! unsupported {
             /// Not supported: always `HSA_STATUS_ERROR_NOT_SUPPORTED`.
             #[unsafe(no_mangle)]
             pub(crate) extern "C" fn $name() -> hsa_status_t {
+                crate::log::call(stringify!($name), HSA_STATUS_ERROR_NOT_SUPPORTED);
                 HSA_STATUS_ERROR_NOT_SUPPORTED
             }
         )*

@@ -41,6 +41,8 @@ enum Command {
     ///
     /// RCCL, ROCm SMI and others ask the kernel's driver for the GPUs, by files under /sys: a small library, preloaded, shows such files of
     /// the simulated GPUs to the program, at the usual paths. No root and no namespace is needed.
+    ///
+    /// The programs that it starts run on the software GPU, too. ROCM_PATH and ROCM_HOME are set to that ROCm, and its programs are on PATH.
     Run(run::Run),
     /// Run a program and tell of each kernel on stderr
     ///

@@ -8,6 +8,8 @@ use rocm_sdk::Layout;
 
 /// The name that ROCm asks for.
 const NAME: &str = "libhsa-runtime64.so.1";
+/// A library that programs link and Debian's ROCm lacks.
+const TRACER: &str = "libroctracer64.so.4";
 /// The loader that a tree of packages brings along, as it brings its own C library.
 const LOADER: &str = "ld-linux-x86-64.so.2";
 
@@ -34,19 +36,29 @@ pub(super) fn library() -> Result<PathBuf> {
 
 /// A folder in which our library has the name that ROCm asks for.
 pub(super) fn library_folder() -> Result<PathBuf> {
-    let library = library()?.canonicalize()?;
+    linked(&library()?.canonicalize()?, NAME)
+}
+
+/// A folder with libraries for a ROCm that lacks them; `None` if they are not installed.
+pub(super) fn fallback_folder() -> Option<PathBuf> {
+    let tracer = library().ok()?.canonicalize().ok()?.with_file_name("libroctracer64");
+    if tracer.is_file() { linked(&tracer, TRACER).ok() } else { None }
+}
+
+/// A folder in which a library has the name `name`.
+fn linked(library: &Path, name: &str) -> Result<PathBuf> {
     let cache = cache()?;
     // One folder for each library: programs that run are not to see it change.
     let mut hash = std::hash::DefaultHasher::new();
     std::hash::Hash::hash(&library, &mut hash);
     let folder = cache.join(format!("{:016x}", std::hash::Hasher::finish(&hash)));
     std::fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
-    let link = folder.join(NAME);
-    if std::fs::read_link(&link).is_ok_and(|target| target == library) {
+    let link = folder.join(name);
+    if std::fs::read_link(&link).is_ok_and(|target| target == *library) {
         return Ok(folder);
     }
     let new = folder.join(format!("new-{}", std::process::id()));
-    std::os::unix::fs::symlink(&library, &new).with_context(|| format!("writing {}", new.display()))?;
+    std::os::unix::fs::symlink(library, &new).with_context(|| format!("writing {}", new.display()))?;
     std::fs::rename(&new, &link).with_context(|| format!("writing {}", link.display()))?;
     Ok(folder)
 }
@@ -117,8 +129,10 @@ impl Rocm {
         }
     }
 
+    /// The installation at `root`, or in its `usr`: an unpacked release has all there.
     fn at(root: &Path) -> Result<Self> {
-        let layout = Layout::at(root).with_context(|| format!("{} has no ROCm", root.display()))?;
+        let layout = Layout::at(root).or_else(|| Layout::at(root.join("usr")));
+        let layout = layout.with_context(|| format!("neither {0} nor {0}/usr has ROCm's libraries", root.display()))?;
         Ok(Self::of(&layout))
     }
 

@@ -7,8 +7,9 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result};
 use clap::{Args, ValueEnum};
+use rocm_preload::Launcher;
 
-use super::place::{Rocm, driver_folder, driver_library, library_folder};
+use super::place::{Rocm, driver_folder, driver_library, fallback_folder, library_folder};
 use super::{Gpu, name};
 
 /// `hip-sim run`.
@@ -83,23 +84,23 @@ impl Program {
         let ours = library_folder()?;
         let [program, arguments @ ..] = &self.command[..] else { anyhow::bail!("no program given") };
         let before = std::env::var_os("LD_LIBRARY_PATH").filter(|before| !before.is_empty());
+        let fallback = fallback_folder().map(PathBuf::into_os_string);
         let folders = [ours.as_os_str(), rocm.libraries.as_os_str()].into_iter().chain(before.as_deref());
-        let folders = folders.collect::<Vec<_>>().join(OsStr::new(":"));
-        let driver = self.driver();
+        let folders = folders.chain(fallback.as_deref()).collect::<Vec<_>>().join(OsStr::new(":"));
+        let library = self.preloaded();
         let mut command = match &rocm.loader {
             Some(loader) => {
-                let mut command = Command::new(loader);
-                command.arg("--library-path").arg(folders);
-                if let Some((library, _)) = &driver {
-                    command.arg("--preload").arg(library);
-                }
-                command.arg("--argv0").arg(program).arg(found(program, &rocm)?);
-                command
+                let launcher = Launcher::new(loader, folders);
+                let launcher = match &library {
+                    Some(library) => launcher.preload(library),
+                    None => launcher,
+                };
+                launcher.command(&found(program, &rocm)?, program)?
             }
             None => {
                 let mut command = Command::new(program);
                 command.env("LD_LIBRARY_PATH", folders);
-                if let Some((library, _)) = &driver {
+                if let Some(library) = &library {
                     let before = std::env::var_os("LD_PRELOAD").filter(|before| !before.is_empty());
                     let all = [library.as_os_str()].into_iter().chain(before.as_deref());
                     command.env("LD_PRELOAD", all.collect::<Vec<_>>().join(OsStr::new(":")));
@@ -107,10 +108,11 @@ impl Program {
                 command
             }
         };
-        command.args(arguments).envs(self.gpu.variables()).env("ROCM_PATH", &rocm.root);
-        if let Some((_, folder)) = driver {
-            command.env("HIP_SIM_DRIVER_FILES", folder);
-        }
+        command.args(arguments).envs(self.gpu.variables()).envs(rocm_sdk::variables(&rocm.root));
+        match library.and_then(|_| self.driver_files()) {
+            Some(folder) => command.env("HIP_SIM_DRIVER_FILES", folder),
+            None => command.env_remove("HIP_SIM_DRIVER_FILES"),
+        };
         if let Some(log) = log.and_then(name) {
             command.env("HIP_SIM_LOG", log);
         }
@@ -118,12 +120,23 @@ impl Program {
         Err(error).with_context(|| format!("could not start {}", program.to_string_lossy()))
     }
 
-    /// The library to preload and the folder with the driver's files. Without them most programs run all the same.
-    fn driver(&self) -> Option<(PathBuf, PathBuf)> {
+    /// The library to preload. Without it most programs run all the same.
+    fn preloaded(&self) -> Option<PathBuf> {
+        let library = driver_library();
+        let told = |error: &anyhow::Error| {
+            eprintln!(
+                "hip-sim: RCCL and ROCm SMI will find no GPU, and other programs that it starts no ROCm: {error:#}"
+            );
+        };
+        library.inspect_err(told).ok()
+    }
+
+    /// The folder with the driver's files, if they are wanted.
+    fn driver_files(&self) -> Option<PathBuf> {
         if self.no_driver_files {
             return None;
         }
-        let files = self.gpu.driver_files().and_then(|files| Ok((driver_library()?, driver_folder(&files)?)));
+        let files = self.gpu.driver_files().and_then(|files| driver_folder(&files));
         files.inspect_err(|error| eprintln!("hip-sim: RCCL and ROCm SMI will find no GPU: {error:#}")).ok()
     }
 }

@@ -1,86 +1,8 @@
 //! The functions of the C library that take a path, as far as programs of ROCm use them.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
-use std::ptr::null_mut;
 
 use super::place;
-use super::real::Real;
-
-/// The address of a function.
-pub(crate) struct Function(#[allow(dead_code, reason = "it is there to be linked")] *const c_void);
-
-// SAFETY: the address of a function, which nothing changes.
-unsafe impl Sync for Function {}
-
-/// What a function that fails returns.
-trait Failure {
-    const VALUE: Self;
-}
-
-impl Failure for c_int {
-    const VALUE: Self = -1;
-}
-
-impl Failure for isize {
-    const VALUE: Self = -1;
-}
-
-impl<T> Failure for *mut T {
-    const VALUE: Self = null_mut();
-}
-
-fn missing<T: Failure>() -> T {
-    // SAFETY: the place of this thread's error number.
-    unsafe { *libc::__errno_location() = libc::ENOSYS };
-    T::VALUE
-}
-
-/// Defines functions of the C library: each calls the real one, with another path where the path is the driver's. `then` is done with
-/// what it returned.
-macro_rules! functions {
-    ($(
-        $(#[$attribute:meta])*
-        fn $name:ident($($before:ident: $before_type:ty,)* [$path:ident] $(, $after:ident: $after_type:ty)*) -> $result:ty
-        $(, by $lead:path)? $(, then |$value:ident| $then:expr)?;
-    )*) => {
-        $(
-            $(#[$attribute])*
-            ///
-            /// # Safety
-            /// As of the C library's function.
-            #[unsafe(no_mangle)]
-            unsafe extern "C" fn $name(
-                $($before: $before_type,)* $path: *const c_char $(, $after: $after_type)*
-            ) -> $result {
-                type Function = unsafe extern "C" fn($($before_type,)* *const c_char $(, $after_type)*) -> $result;
-                const NAME: &std::ffi::CStr =
-                    match std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
-                        Ok(name) => name,
-                        Err(_) => panic!("a name has no zero inside"),
-                    };
-                static REAL: Real = Real::new(NAME);
-                let Some(real) = REAL.get() else { return missing() };
-                // SAFETY: the C library's function of this name has this type.
-                let real = unsafe { std::mem::transmute::<*mut c_void, Function>(real) };
-                // SAFETY: the caller passes a C string, or null.
-                let place = unsafe { functions!(@lead $($lead)?)($path) };
-                let path = place.as_ref().map_or($path, |place| place.as_ptr());
-                // SAFETY: as the caller vouches; the path is the caller's or one of ours.
-                let result = unsafe { real($($before,)* path $(, $after)*) };
-                $(
-                    let $value = result;
-                    // SAFETY: what the C library's function gave for this call.
-                    unsafe { $then };
-                )?
-                result
-            }
-        )*
-        /// All of them.
-        pub(crate) const ALL: &[Function] = &[$(Function($name as *const c_void)),*];
-    };
-    (@lead) => { place::of };
-    (@lead $lead:path) => { $lead };
-}
 
 /// A file's status; only passed on.
 type Status = c_void;
@@ -88,7 +10,8 @@ type Select = Option<unsafe extern "C" fn(*const c_void) -> c_int>;
 type Compare = Option<unsafe extern "C" fn(*mut *const c_void, *mut *const c_void) -> c_int>;
 type GlobError = Option<unsafe extern "C" fn(*const c_char, c_int) -> c_int>;
 
-functions! {
+rocm_preload::functions! {
+    by place::of;
     /// `mode` is the C function's variable argument, which is passed as any other; where it is missing nobody reads it.
     fn open([path], flags: c_int, mode: c_uint) -> c_int;
     /// As `open`.
@@ -138,9 +61,16 @@ functions! {
     /// As `access`.
     fn faccessat(folder: c_int, [path], mode: c_int, flags: c_int) -> c_int;
     /// Where a link leads; those of the driver's files are relative.
-    fn readlink([path], buffer: *mut c_char, size: usize) -> isize;
+    fn readlink([path], buffer: *mut c_char, size: usize) -> isize, unless rocm_preload::read_link(path, buffer, size);
     /// As `readlink`.
-    fn readlinkat(folder: c_int, [path], buffer: *mut c_char, size: usize) -> isize;
+    fn readlinkat(folder: c_int, [path], buffer: *mut c_char, size: usize) -> isize,
+        unless rocm_preload::read_link(path, buffer, size);
+    /// `readlink` in fortified programs.
+    fn __readlink_chk([path], buffer: *mut c_char, size: usize, room: usize) -> isize,
+        unless rocm_preload::read_link(path, buffer, size.min(room));
+    /// `readlinkat` in fortified programs.
+    fn __readlinkat_chk(folder: c_int, [path], buffer: *mut c_char, size: usize, room: usize) -> isize,
+        unless rocm_preload::read_link(path, buffer, size.min(room));
     /// A path without links.
     fn realpath([path], resolved: *mut c_char) -> *mut c_char, then |path| place::strip(path);
     /// `realpath` in fortified programs.

@@ -3,6 +3,8 @@
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::OnceLock;
 
+use rocm_preload::Place;
+
 /// Paths that are the driver's alone: what the machine has there is hidden, with all below. (Of its PCI devices there are links.)
 const OURS: [&[u8]; 7] = [
     b"/sys/bus/pci/devices",
@@ -15,31 +17,6 @@ const OURS: [&[u8]; 7] = [
 ];
 /// Other paths can lead to files of the driver that the machine lacks, if they begin like this.
 const PERHAPS: [&[u8]; 2] = [b"/sys/", b"/dev/"];
-const MOST: usize = libc::PATH_MAX as usize;
-
-/// A path in the folder of the driver's files, as a C string.
-pub(crate) struct Place {
-    bytes: [u8; MOST],
-}
-
-impl Place {
-    /// `prefix`, then `path`; `None` if it is too long.
-    fn new(prefix: &[u8], path: &[u8]) -> Option<Self> {
-        let len = prefix.len() + path.len();
-        if len >= MOST {
-            return None;
-        }
-        let mut bytes = [0; MOST];
-        bytes[..prefix.len()].copy_from_slice(prefix);
-        bytes[prefix.len()..len].copy_from_slice(path);
-        Some(Self { bytes })
-    }
-
-    pub(crate) fn as_ptr(&self) -> *const c_char {
-        self.bytes.as_ptr().cast()
-    }
-}
-
 /// The folder of the driver's files, without a slash at its end.
 pub(crate) fn folder() -> Option<&'static [u8]> {
     static FOLDER: OnceLock<Option<Vec<u8>>> = OnceLock::new();
@@ -70,7 +47,7 @@ fn is_below(path: &[u8], top: &[u8]) -> bool {
     path.strip_prefix(top).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
 }
 
-/// Where a path leads, if it is one of the driver's.
+/// Where a path leads, if it is one of the driver's or `/proc/self/exe`.
 ///
 /// # Safety
 /// `path` must be null or a C string.
@@ -81,7 +58,8 @@ pub(crate) unsafe fn of(path: *const c_char) -> Option<Place> {
     // SAFETY: not null, so the caller vouches for it.
     let text = unsafe { CStr::from_ptr(path) }.to_bytes();
     if !PERHAPS.iter().any(|start| text.starts_with(start)) {
-        return None;
+        // SAFETY: as the caller vouches.
+        return unsafe { Place::of_this_program(path) };
     }
     let place = Place::new(folder()?, text)?;
     let ours = OURS.iter().any(|top| is_below(text, top));

@@ -4,18 +4,20 @@ use std::ffi::{CStr, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// A function of the C library.
-pub(crate) struct Real {
+#[derive(Debug)]
+pub struct Real {
     name: &'static CStr,
     address: AtomicPtr<c_void>,
 }
 
 impl Real {
-    pub(crate) const fn new(name: &'static CStr) -> Self {
+    /// Names a function; nothing is looked up yet.
+    pub const fn new(name: &'static CStr) -> Self {
         Self { name, address: AtomicPtr::new(std::ptr::null_mut()) }
     }
 
-    /// The function; `None` if the C library has none of that name.
-    pub(crate) fn get(&self) -> Option<*mut c_void> {
+    /// Returns its address, or `None` if the C library has no function of that name.
+    pub fn get(&self) -> Option<*mut c_void> {
         let known = self.address.load(Ordering::Relaxed);
         if !known.is_null() {
             return Some(known);

@@ -1,0 +1,45 @@
+//! The variables by which programs find an installation.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+/// Returns the variables to set for a program that is to use the installation at `root`, with their values: `ROCM_PATH` and
+/// `ROCM_HOME`, which clients such as CuPy read instead, and `PATH` with the installation's programs at the end.
+pub fn variables(root: &Path) -> Vec<(&'static str, OsString)> {
+    with_path(root, std::env::var_os("PATH"))
+}
+
+fn with_path(root: &Path, path: Option<OsString>) -> Vec<(&'static str, OsString)> {
+    let mut variables = vec![("ROCM_PATH", root.into()), ("ROCM_HOME", root.into())];
+    let bin = root.join("bin");
+    let before = path.unwrap_or_default();
+    let mut folders: Vec<_> = std::env::split_paths(&before).filter(|_| !before.is_empty()).collect();
+    if bin.is_dir() && !folders.contains(&bin) {
+        folders.push(bin);
+        // A folder with a colon in its name cannot be on the path.
+        variables.extend(std::env::join_paths(folders).ok().map(|path| ("PATH", path)));
+    }
+    variables
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_programs_come_last_and_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |before: Option<OsString>| {
+            with_path(folder.path(), before).into_iter().find(|(name, _)| *name == "PATH").map(|(_, value)| value)
+        };
+        assert_eq!(path(None), None, "there are no programs");
+        let bin = folder.path().join("bin");
+        std::fs::create_dir(&bin).unwrap();
+        assert_eq!(path(None).as_ref(), Some(&bin.clone().into_os_string()));
+        let both = std::env::join_paths(["/usr/bin".into(), bin]).unwrap();
+        assert_eq!(path(Some("/usr/bin".into())).as_ref(), Some(&both));
+        assert_eq!(path(Some(both)), None);
+        let variables = with_path(folder.path(), None);
+        assert!(["ROCM_PATH", "ROCM_HOME"].iter().all(|name| variables.contains(&(name, folder.path().into()))));
+    }
+}

@@ -1,0 +1,93 @@
+//! Fetching test programs: a tree of their own, with what a release's tree lacks for them.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+use rocm_sdk::install::debian::{Apt, Archive, Contents, Fetch, Lock, Recipe, Tree, Wanted, usable};
+use rocm_sdk::install::{self, Bars};
+
+use super::subjects::Subject;
+use crate::paths;
+use crate::rocm::{self, Release};
+
+/// The tree of test programs.
+fn tree(subject: &Subject) -> Tree {
+    Tree::new(paths::root().join("target/amd-tests").join(subject.name))
+}
+
+/// What is fetched: the package and what it needs, without what the release's own tree has.
+struct Programs<'a> {
+    package: &'static str,
+    release: &'a Contents,
+}
+
+impl Recipe for Programs<'_> {
+    fn wanted(&self, apt: &Apt<'_>) -> Result<Wanted, install::Error> {
+        let all = apt.closure(&[self.package.to_owned()])?;
+        let missing = all.into_iter().filter(|package| self.release.package(&package.name).is_none());
+        Ok(Wanted { alone: missing.map(|package| package.name).collect(), ..Wanted::default() })
+    }
+}
+
+/// Test programs that have been fetched.
+#[derive(Debug)]
+pub(crate) struct Fetched {
+    /// The folder of the programs.
+    pub(crate) folder: PathBuf,
+    /// The programs, sorted by name.
+    pub(crate) programs: Vec<PathBuf>,
+    /// Folders of libraries that they need in addition to the release's.
+    pub(crate) libraries: Vec<PathBuf>,
+    /// The package's version.
+    pub(crate) version: String,
+}
+
+/// Fetches the test programs of a subject, if they are not there.
+pub(crate) fn fetch(subject: &'static Subject, release: &'static Release, offline: bool) -> Result<Fetched> {
+    let tree = tree(subject);
+    let set = subject.name.to_owned();
+    if !tree.contents()?.sets.contains(&set) {
+        ensure!(!offline, "{} was not fetched yet, and --offline was given", subject.package);
+        usable().with_context(|| format!("{} cannot be fetched", subject.package))?;
+        let state = paths::fetched("debian");
+        let mut progress = Bars::new();
+        let lock = Lock::hold(&state.join("lock"), &mut progress)?;
+        let release_contents = rocm::tree(release).contents()?;
+        let recipe = Programs { package: subject.package, release: &release_contents };
+        let archive = Archive::of_this_machine()?;
+        let name = format!("rocm-{}", release.name);
+        let selection = release.selection(&name);
+        let sets = [set];
+        let fetch = Fetch { state: &state, lock: &lock, archive: &archive, selection, sets: &sets, afresh: true };
+        tree.fetch(&fetch, &recipe, &mut progress).with_context(|| format!("fetching {}", subject.package))?;
+    }
+    let folder = tree.folder().join("usr/libexec/rocm").join(subject.package);
+    let mut programs = Vec::new();
+    for entry in fs::read_dir(&folder).with_context(|| format!("reading {}", folder.display()))? {
+        let path = entry?.path();
+        if path.is_file() && path.extension().is_none() && is_program(&path)? {
+            programs.push(path);
+        }
+    }
+    programs.sort();
+    ensure!(!programs.is_empty(), "{} has no programs in {}", subject.package, folder.display());
+    // BLAS and LAPACK have folders of their own, for Debian's alternatives.
+    let libraries = tree.libraries();
+    let folders = ["", "blas", "lapack", "openblas-pthread"].map(|name| libraries.join(name));
+    let version = tree.contents()?.package(subject.package).map_or_else(String::new, |stamp| stamp.version.clone());
+    let libraries = folders.into_iter().filter(|folder| folder.is_dir()).collect();
+    Ok(Fetched { folder, programs, libraries, version })
+}
+
+fn is_program(path: &std::path::Path) -> Result<bool> {
+    use std::io::Read as _;
+    let mut head = Vec::new();
+    fs::File::open(path)?.take(4).read_to_end(&mut head)?;
+    Ok(head == b"\x7fELF")
+}
+
+/// Removes them.
+pub(crate) fn remove(subject: &Subject) -> Result<()> {
+    tree(subject).remove().with_context(|| format!("removing the test programs of {}", subject.name))
+}

@@ -1,0 +1,70 @@
+//! AMD's test programs, as Debian packages them.
+
+/// Test programs of one library.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Subject {
+    /// What the command line calls them.
+    pub(crate) name: &'static str,
+    /// Their Debian package. Programs are in `usr/libexec/rocm/PACKAGE`.
+    pub(crate) package: &'static str,
+    /// Download and size on disk, for the help.
+    pub(crate) size: &'static str,
+    /// Variables that they need; `{folder}` is the folder of the programs.
+    pub(crate) variables: &'static [(&'static str, &'static str)],
+    /// GPUs that they need.
+    pub(crate) devices: u32,
+}
+
+const fn subject(name: &'static str, package: &'static str, size: &'static str) -> Subject {
+    Subject { name, package, size, variables: &[], devices: 1 }
+}
+
+/// Every one that can be run. The packages are those of ROCm 7.2.
+pub(crate) const SUBJECTS: &[Subject] = &[
+    subject("rocprim", "librocprim-tests", "1.6 GB"),
+    subject("hipcub", "libhipcub-tests", "0.9 GB"),
+    subject("rocthrust", "librocthrust-tests", "1.4 GB"),
+    subject("rocwmma", "librocwmma-tests", "0.5 GB"),
+    subject("rocrand", "librocrand1-tests", "53 MB"),
+    subject("hiprand", "libhiprand1-tests", "2 MB"),
+    subject("rocfft", "librocfft0-tests", "3 MB"),
+    subject("hipfft", "libhipfft0-tests", "3 MB"),
+    subject("rocblas", "librocblas5-tests", "10 MB"),
+    subject("hipblas", "libhipblas3-tests", "8 MB"),
+    subject("hipblaslt", "libhipblaslt1-tests", "2 MB"),
+    subject("rocsparse", "librocsparse1-tests", "7 MB and its data"),
+    subject("hipsparse", "libhipsparse4-tests", "3 MB and its data"),
+    subject("rocsolver", "librocsolver0-tests", "5 MB"),
+    subject("hipsolver", "libhipsolver1-tests", "2 MB"),
+    subject("rocalution", "librocalution1-tests", "1 MB"),
+    Subject {
+        variables: &[("HSA_FORCE_FINE_GRAIN_PCIE", "1")],
+        devices: 4,
+        ..subject("rccl", "librccl1-tests", "0.5 MB")
+    },
+    Subject {
+        variables: &[("ROCRTST_KERNELS_PATH", "{folder}")],
+        ..subject("rocrtst", "libhsa-runtime64-tests", "0.4 MB")
+    },
+];
+
+/// The one of that name.
+pub(crate) fn subject_named(name: &str) -> Result<&'static Subject, String> {
+    SUBJECTS.iter().find(|subject| subject.name == name).ok_or_else(|| {
+        let known: Vec<_> = SUBJECTS.iter().map(|subject| format!("{} ({})", subject.name, subject.size)).collect();
+        format!("the test programs are those of {}", known.join(", "))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subjects_are_known_by_name() {
+        let names: std::collections::BTreeSet<_> = SUBJECTS.iter().map(|subject| subject.name).collect();
+        assert_eq!(names.len(), SUBJECTS.len());
+        assert_eq!(subject_named("rocprim").unwrap().package, "librocprim-tests");
+        assert!(subject_named("rocprimm").unwrap_err().contains("rocprim (1.6 GB)"));
+    }
+}
