@@ -17,6 +17,8 @@ use crate::program::Program;
 pub enum Origin {
     /// It was compiled by this call.
     Compiled,
+    /// It was compiled before, and is from the [`cache`](crate::cache).
+    Cached,
     /// It is from the bundle. No compiler is available, for this reason.
     Bundle(Arc<Error>),
 }
@@ -57,7 +59,7 @@ impl Code {
         Diagnostic::parse(&self.log)
     }
 
-    /// Returns whether the code was compiled or is from a bundle.
+    /// Returns whether the code was compiled, or is from the cache or a bundle.
     pub fn origin(&self) -> &Origin {
         &self.origin
     }

@@ -23,6 +23,7 @@
 //! | instantiate templates | [`Program::name_expression`], [`Code::lowered_name`] | `hiprtcAddNameExpression`, `hiprtcGetLoweredName` |
 //! | load the result | [`Code::load`] | `hipModuleLoadData` |
 //! | write code for several GPUs to a file | [`Program::compile_bundle`], [`Bundle`] | clang's offload bundles |
+//! | keep compiled code on disk (on by default) | [`cache`], [`Program::uncached`] | |
 //! | compile if a compiler is available, otherwise use a bundle | [`compile_or_bundle`] | |
 //!
 //! Kernels are compiled for the current device, or for a named architecture, which needs no device. Invalid input is an
@@ -33,6 +34,7 @@
 
 mod available;
 mod bundle;
+pub mod cache;
 mod code;
 mod comgr;
 mod diagnostic;

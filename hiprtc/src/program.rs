@@ -13,6 +13,7 @@ use hiprtc_sys::{
 
 use crate::available::compiler;
 use crate::bundle::BundleWriter;
+use crate::cache::{self, Key, Stored};
 use crate::code::{Code, Origin};
 use crate::comgr::Comgr;
 use crate::error::{Error, HiprtcError, Result};
@@ -49,6 +50,7 @@ pub struct Program {
     arch: Option<String>,
     options: Options,
     expressions: Vec<String>,
+    uncached: bool,
 }
 
 impl Program {
@@ -61,6 +63,7 @@ impl Program {
             arch: None,
             options: Options::new(),
             expressions: Vec::new(),
+            uncached: false,
         }
     }
 
@@ -90,6 +93,12 @@ impl Program {
     /// then contains it, under the name that [`Code::lowered_name`] returns.
     pub fn name_expression(mut self, expression: impl Into<String>) -> Self {
         self.expressions.push(expression.into());
+        self
+    }
+
+    /// Compiles without the [`cache`](crate::cache): code that is there is not used, and the result is not stored.
+    pub fn uncached(mut self) -> Self {
+        self.uncached = true;
         self
     }
 
@@ -136,6 +145,15 @@ impl Program {
         &self.expressions
     }
 
+    /// Returns name, source and headers.
+    pub(crate) fn texts(&self) -> (&str, &str, &[(String, String)]) {
+        (&self.name, &self.source, &self.headers)
+    }
+
+    pub(crate) fn given_options(&self) -> &[String] {
+        self.options.as_slice()
+    }
+
     /// Returns the architecture to find code for: the one set, otherwise the current device's.
     pub(crate) fn wanted_arch(&self) -> Result<Arch> {
         self.given_arch()?.map_or_else(device_arch, Ok)
@@ -176,6 +194,20 @@ impl Program {
         if let Some(comgr) = compiler.filter(|comgr| comgr.supports(arch) == Some(false)) {
             return Err(Error::UnsupportedArch { arch: arch.clone(), known: comgr.processors() });
         }
+        let cache = if self.uncached { None } else { cache::current() };
+        let keyed = cache.and_then(|cache| Some((cache, Key::new(self, arch, compiler)?)));
+        let Some((cache, key)) = keyed else { return self.run_with_built_in(arch) };
+        let made: Result<_> = cache.get_or_make(&key, || {
+            let Code { bytes, log, lowered, .. } = self.run_with_built_in(arch)?;
+            Ok(Stored { code: bytes.into_owned(), log, lowered })
+        });
+        let (Stored { code, log, lowered }, found) = made?;
+        let origin = if found { Origin::Cached } else { Origin::Compiled };
+        Ok(Code { bytes: code.into(), arch: arch.clone(), log, lowered, origin })
+    }
+
+    /// Compiles, if necessary once more with what HIPRTC has built in.
+    fn run_with_built_in(&self, arch: &Arch) -> Result<Code> {
         match self.run_once(arch) {
             Err(Error::Compilation { log, .. }) if self.lacks_built_in(&log) => {
                 let built_in = BUILT_IN.iter().filter(|name| !self.headers.iter().any(|(known, _)| known == *name));

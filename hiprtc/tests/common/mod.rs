@@ -15,6 +15,8 @@ pub fn skipped(why: &dyn std::fmt::Display) {
 
 /// Whether there is a HIPRTC to test with; says so if not. Where one is promised (`ROCM_RS_RELEASE`), its absence is a failure.
 pub fn compiler_or_skip(test: &str) -> bool {
+    // The tests are about the compiler.
+    hiprtc::cache::disable();
     match hiprtc::available() {
         Ok(()) => true,
         Err(error) => {

@@ -1,0 +1,245 @@
+//! Keys: what decides about the code that the compiler makes.
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::UNIX_EPOCH;
+
+use hip::Arch;
+
+use super::includes::{self, Folders};
+use crate::comgr::Comgr;
+use crate::program::Program;
+
+/// The name under which code is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Key(blake3::Hash);
+
+impl Key {
+    /// The key of what `program` compiles to for `arch`; `None` if other things than these decide about it.
+    pub(crate) fn new(program: &Program, arch: &Arch, compiler: Option<&Comgr>) -> Option<Self> {
+        let (name, source, headers) = program.texts();
+        let texts = || std::iter::once(source).chain(headers.iter().map(|(_, text)| text.as_str()));
+        if texts().any(asks_for_the_time) {
+            return None;
+        }
+        let folders = folders(program.given_options())?;
+        let known = |name: &str| headers.iter().any(|(known, _)| known == name);
+        let included = includes::find(texts(), known, &folders)?;
+        if included.files.iter().any(|(_, bytes)| asks_for_the_time(&String::from_utf8_lossy(bytes))) {
+            return None;
+        }
+        let mut hash = Fields::default();
+        hash.add(b"1");
+        hash.list(identity(compiler).iter().map(String::as_bytes));
+        hash.list(variables().iter().map(String::as_bytes));
+        hash.add(arch.to_string().as_bytes());
+        hash.add(name.as_bytes());
+        hash.add(source.as_bytes());
+        hash.list(headers.iter().flat_map(|(name, text)| [name.as_bytes(), text.as_bytes()]));
+        hash.list(program.given_options().iter().map(String::as_bytes));
+        hash.list(program.expressions().iter().map(String::as_bytes));
+        hash.list(included.files.iter().flat_map(|(path, bytes)| [path.as_os_str().as_encoded_bytes(), bytes]));
+        hash.list(included.missing.iter().map(String::as_bytes));
+        Some(Self(hash.0.finalize()))
+    }
+
+    /// A key for tests.
+    #[cfg(test)]
+    pub(super) fn of_bytes(bytes: &[u8]) -> Self {
+        Self(blake3::hash(bytes))
+    }
+
+    pub(super) fn bytes(&self) -> &[u8; 32] {
+        self.0.as_bytes()
+    }
+
+    /// In hexadecimal digits.
+    pub(super) fn name(&self) -> String {
+        self.0.to_hex().to_string()
+    }
+}
+
+/// A hash of fields, each with its length, so that what ends one does not begin the next.
+#[derive(Default)]
+struct Fields(blake3::Hasher);
+
+impl Fields {
+    fn add(&mut self, bytes: &[u8]) {
+        self.0.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
+    }
+
+    fn list<'a>(&mut self, items: impl Iterator<Item = &'a [u8]>) {
+        let items: Vec<&[u8]> = items.collect();
+        self.0.update(&(items.len() as u64).to_le_bytes());
+        items.into_iter().for_each(|item| self.add(item));
+    }
+}
+
+/// Whether a text could compile to something else a moment later.
+fn asks_for_the_time(text: &str) -> bool {
+    ["__DATE__", "__TIME__", "__TIMESTAMP__"].iter().any(|name| text.contains(name))
+}
+
+/// Options that read files which are not followed, or write some.
+const UNFOLLOWED: [&str; 24] = [
+    "@",
+    "-include",
+    "-imacros",
+    "-iprefix",
+    "-iwithprefix",
+    "-isysroot",
+    "-ivfsoverlay",
+    "-cxx-isystem",
+    "-B",
+    "-M",
+    "-o",
+    "-X",
+    "-L",
+    "-W",
+    "--config",
+    "--sysroot",
+    "--include",
+    "--serialize",
+    "--rocm-",
+    "--hip-",
+    "-fplugin",
+    "-fprofile",
+    "-fmodule",
+    "-ftime-trace",
+];
+/// The same, of which the rest of the name is not looked at.
+const UNFOLLOWED_EXACTLY: [&str; 3] = ["-save-temps", "--save-temps", "-mlink-builtin-bitcode"];
+
+/// Where the options have headers looked for; `None` if one of them does more than can be followed.
+fn folders(options: &[String]) -> Option<Folders> {
+    let mut folders = Folders::default();
+    let mut options = options.iter();
+    while let Some(option) = options.next() {
+        let folder = ["-iquote", "-isystem", "-idirafter", "-I"]
+            .iter()
+            .find_map(|name| Some((name, option.strip_prefix(*name)?)));
+        if let Some((name, value)) = folder {
+            let value = if value.is_empty() { options.next()? } else { value };
+            let list = if *name == "-iquote" { &mut folders.quoted } else { &mut folders.all };
+            list.push(PathBuf::from(value));
+        } else if is_unfollowed(option) {
+            return None;
+        }
+    }
+    Some(folders)
+}
+
+fn is_unfollowed(option: &str) -> bool {
+    // Warnings, but for what is handed on to other programs.
+    let is_warning = option.starts_with("-W") && !option.contains(',');
+    let has = |names: &[&str]| names.iter().any(|name| option.starts_with(name));
+    !is_warning && (has(&UNFOLLOWED) || has(&UNFOLLOWED_EXACTLY))
+}
+
+/// The compiler: its libraries' paths, sizes and times.
+fn identity(compiler: Option<&Comgr>) -> &'static [String] {
+    static IDENTITY: OnceLock<Vec<String>> = OnceLock::new();
+    IDENTITY.get_or_init(|| {
+        let hiprtc = hiprtc_sys::BINDING.opened();
+        let libraries = [hiprtc, compiler.map(|comgr| &comgr.0)];
+        let (mut major, mut minor) = (0, 0);
+        // SAFETY: both are valid for the write.
+        let status = unsafe { hiprtc_sys::hiprtcVersion(&mut major, &mut minor) };
+        let version = format!("{status:?} {major}.{minor} {}", env!("CARGO_PKG_VERSION"));
+        let files = libraries.into_iter().flatten().filter_map(|library| library.path()).map(file);
+        files.chain([version]).collect()
+    })
+}
+
+/// A file as it is now.
+fn file(path: &Path) -> String {
+    let data = std::fs::metadata(path).ok();
+    let modified = data.as_ref().and_then(|data| data.modified().ok()?.duration_since(UNIX_EPOCH).ok());
+    format!("{} {:?} {modified:?}", path.display(), data.map(|data| data.len()))
+}
+
+/// Variables that the compiler reads, with their values.
+fn variables() -> Vec<String> {
+    let is_read = |name: &str| {
+        ["AMD_COMGR_", "HIPRTC_", "CCC_", "CLANG_"]
+            .iter()
+            .any(|start| name.starts_with(start) && name != super::VARIABLE)
+            || ["CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "ROCM_PATH", "HIP_PATH", "HIP_CLANG_PATH"]
+                .contains(&name)
+    };
+    let all = std::env::vars_os().map(|(name, value)| (name.to_string_lossy().into_owned(), value));
+    let mut read: Vec<String> = all
+        .filter(|(name, _)| is_read(name))
+        .map(|(name, value)| format!("{name}={}", value.to_string_lossy()))
+        .collect();
+    read.sort();
+    read
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Options;
+
+    fn key(program: &Program, arch: &str) -> Option<Key> {
+        Key::new(program, &arch.parse().unwrap(), None)
+    }
+
+    #[test]
+    fn whatever_decides_about_the_code_is_in_the_key() {
+        let plain = Program::new("a.hip", "source");
+        let usual = key(&plain, "gfx90a").unwrap();
+        assert_eq!(key(&plain.clone(), "gfx90a"), Some(usual.clone()));
+        let others = [
+            (Program::new("b.hip", "source"), "gfx90a"),
+            (Program::new("a.hip", "sources"), "gfx90a"),
+            (plain.clone(), "gfx942"),
+            (plain.clone(), "gfx90a:xnack+"),
+            (plain.clone().header("h", ""), "gfx90a"),
+            (plain.clone().header("h", "x"), "gfx90a"),
+            (plain.clone().header("hx", ""), "gfx90a"),
+            (plain.clone().name_expression("f"), "gfx90a"),
+            (plain.clone().options(Options::new().raw("f")), "gfx90a"),
+            (plain.clone().options(Options::new().fast_math()), "gfx90a"),
+            (plain.clone().options(Options::new().include_dir("/nowhere")), "gfx90a"),
+        ];
+        let mut all: Vec<Key> = others.iter().map(|(program, arch)| key(program, arch).unwrap()).collect();
+        all.push(usual);
+        for (n, key) in all.iter().enumerate() {
+            assert!(!all[..n].contains(key), "{n}");
+        }
+    }
+
+    #[test]
+    fn headers_in_folders_are_in_the_key_as_they_are_now() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = Program::new("a.hip", "#include \"deep/a.h\"\n")
+            .options(Options::new().include_dir(folder.path().to_str().unwrap()));
+        let now = || key(&program, "gfx90a").unwrap();
+        let mut seen = vec![now()];
+        std::fs::create_dir(folder.path().join("deep")).unwrap();
+        for (file, text) in [("deep/a.h", "#include <b.h>"), ("b.h", "1"), ("b.h", "2"), ("deep/a.h", "")] {
+            std::fs::write(folder.path().join(file), text).unwrap();
+            assert!(!seen.contains(&now()), "{file}: {text}");
+            seen.push(now());
+        }
+        // Not included any more.
+        std::fs::write(folder.path().join("b.h"), "3").unwrap();
+        assert_eq!(seen.last(), Some(&now()));
+    }
+
+    #[test]
+    fn what_cannot_be_known_is_not_cached() {
+        for source in ["const char *t = __TIME__;", "#include HEADER\n"] {
+            assert_eq!(key(&Program::new("a.hip", source), "gfx90a"), None, "{source}");
+        }
+        for option in ["-include", "@file", "-MD", "-Xclang", "-Wl,x", "--config=x", "-save-temps", "-fprofile-use=x"] {
+            let options = Options::new().raw(option);
+            assert_eq!(key(&Program::new("a.hip", "x").options(options), "gfx90a"), None, "{option}");
+        }
+        let usual =
+            ["-O2", "-Wall", "-Werror", "-ffast-math", "-g", "-DX=1", "-std=c++20", "-mno-wavefrontsize64", "-w"];
+        let options = usual.into_iter().fold(Options::new(), Options::raw);
+        assert!(key(&Program::new("a.hip", "x").options(options), "gfx90a").is_some());
+    }
+}

@@ -1,0 +1,69 @@
+//! One process at a time makes an entry. A lock is a file beside the entry, which is gone when nobody needs it.
+
+use std::path::Path;
+
+/// Held until it is dropped.
+pub(super) struct Lock {
+    #[cfg(unix)]
+    file: (std::fs::File, std::path::PathBuf),
+    waited: bool,
+}
+
+impl Lock {
+    /// Whether another process had it, and may have made the entry.
+    pub(super) fn was_waited_for(&self) -> bool {
+        self.waited
+    }
+}
+
+#[cfg(unix)]
+impl Lock {
+    /// How long a process is waited for that may have been stopped. After that both compile.
+    const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
+
+    /// Takes the lock of the entry at `place`; `None` if there can be none, or its holder takes too long.
+    pub(super) fn take(place: &Path) -> Option<Self> {
+        use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+
+        use rustix::fs::{FlockOperation, flock};
+
+        super::store::make_folder(place.parent()?).ok()?;
+        let path = place.with_extension("lock");
+        let end = std::time::Instant::now() + Self::PATIENCE;
+        let mut waited = false;
+        loop {
+            let open = std::fs::OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
+            let file = open.ok()?;
+            if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
+                // Its last holder has removed it: what others open is another file.
+                let same = |there: std::fs::Metadata| file.metadata().is_ok_and(|ours| ours.ino() == there.ino());
+                if std::fs::metadata(&path).is_ok_and(same) {
+                    return Some(Self { file: (file, path), waited });
+                }
+                waited = true;
+                continue;
+            }
+            waited = true;
+            if std::time::Instant::now() > end {
+                return None;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // While it is still locked: see above. The file's end unlocks it.
+        let _ = std::fs::remove_file(&self.file.1);
+    }
+}
+
+#[cfg(not(unix))]
+impl Lock {
+    /// There are none: each process compiles by itself, and the last one's entry stays.
+    pub(super) fn take(_: &Path) -> Option<Self> {
+        Some(Self { waited: false })
+    }
+}

@@ -1,0 +1,230 @@
+//! Compiled code, kept on disk: a program that was compiled before, by this process or another, is not compiled again.
+//!
+//! The cache is on by default. [`disable`] turns it off for the process, `HIPRTC_CACHE=off` from outside, and
+//! [`Program::uncached`](crate::Program::uncached) for one program. `HIPRTC_CACHE` can also name the directory; otherwise it
+//! is that of the user's caches (`~/.cache/hiprtc` on Linux).
+//!
+//! What has the same key has the same code: the key is a BLAKE3 hash of the source with its name, the headers (those that
+//! `#include` finds by `-I`, too, as they are now), the options, name expressions, architecture, the compiler's files and the
+//! variables that it reads. Headers that are the compiler's or the system's count as parts of the compiler. Not cached are
+//! sources that ask for date or time, that include by macro, and options that read or write other files.
+//!
+//! Entries are written beside their place and renamed, are for the user alone (0700, 0600) and are hashed: one that is
+//! damaged, cut off or foreign is ignored and replaced. Of several processes that want the same code at once one compiles. The
+//! least recently used entries are removed when the cache grows beyond its limit.
+//!
+//! ```
+//! use hiprtc::cache::{self, Cache};
+//!
+//! let directory = std::env::temp_dir().join("hiprtc-cache-example");
+//! cache::set(Some(Cache::at(&directory).limit(64 << 20)));
+//! // ... Program::compile
+//! let cache = cache::current().expect("set above");
+//! println!("{} hits, {} misses in {}", cache.stats().hits, cache.stats().misses, cache.directory().display());
+//! cache.clear()?;
+//! # std::fs::remove_dir_all(&directory)?;
+//! # Ok::<(), std::io::Error>(())
+//! ```
+
+mod includes;
+mod key;
+mod lock;
+mod store;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, PoisonError, RwLock};
+
+pub(crate) use key::Key;
+pub(crate) use store::Stored;
+
+/// Bytes of a cache for which no limit is set.
+const USUAL_LIMIT: u64 = 1 << 30;
+/// Moves the cache, or turns it off.
+const VARIABLE: &str = "HIPRTC_CACHE";
+
+/// A directory with compiled code.
+#[derive(Debug)]
+pub struct Cache {
+    directory: PathBuf,
+    limit: u64,
+    hits: AtomicU64,
+    misses: AtomicU64,
+}
+
+/// What a [`Cache`] has done for this process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Compilations that were not necessary.
+    pub hits: u64,
+    /// Compilations whose result was not there.
+    pub misses: u64,
+}
+
+impl Cache {
+    /// Returns the cache in `directory`, which is made when it is first used.
+    pub fn at(directory: impl Into<PathBuf>) -> Self {
+        let directory = directory.into();
+        Self { directory, limit: USUAL_LIMIT, hits: AtomicU64::new(0), misses: AtomicU64::new(0) }
+    }
+
+    /// Sets how many bytes it may hold; 1 GiB otherwise.
+    #[must_use]
+    pub fn limit(mut self, bytes: u64) -> Self {
+        self.limit = bytes;
+        self
+    }
+
+    /// Returns its directory.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Returns how often code was and was not found by this process.
+    pub fn stats(&self) -> Stats {
+        Stats { hits: self.hits.load(Relaxed), misses: self.misses.load(Relaxed) }
+    }
+
+    /// Removes all entries.
+    ///
+    /// # Errors
+    /// If a file cannot be removed. A directory that does not exist is empty.
+    pub fn clear(&self) -> io::Result<()> {
+        store::clear(&self.directory)
+    }
+
+    /// Returns what is stored under a key, otherwise makes and stores it; true if it was stored already. What cannot be
+    /// stored, on a full disk for example, is returned all the same.
+    pub(crate) fn get_or_make<E>(
+        &self,
+        key: &Key,
+        make: impl FnOnce() -> Result<Stored, E>,
+    ) -> Result<(Stored, bool), E> {
+        let place = store::place(&self.directory, key);
+        if let Some(found) = store::read(&place, key) {
+            self.hits.fetch_add(1, Relaxed);
+            return Ok((found, true));
+        }
+        // Another process may be compiling it.
+        let lock = lock::Lock::take(&place);
+        if let Some(found) = lock.as_ref().filter(|lock| lock.was_waited_for()).and_then(|_| store::read(&place, key)) {
+            self.hits.fetch_add(1, Relaxed);
+            return Ok((found, true));
+        }
+        self.misses.fetch_add(1, Relaxed);
+        let made = make()?;
+        if store::write(&place, key, &made).is_ok() {
+            store::evict(&self.directory, self.limit, &place);
+        }
+        drop(lock);
+        Ok((made, false))
+    }
+}
+
+/// The cache of the process, once somebody has asked for it or set it.
+static CURRENT: RwLock<Option<Option<Arc<Cache>>>> = RwLock::new(None);
+
+/// Returns the cache that this process uses; `None` if it is turned off, or the user has no directory for caches.
+pub fn current() -> Option<Arc<Cache>> {
+    if let Some(cache) = &*CURRENT.read().unwrap_or_else(PoisonError::into_inner) {
+        return cache.clone();
+    }
+    let mut current = CURRENT.write().unwrap_or_else(PoisonError::into_inner);
+    current.get_or_insert_with(|| usual(std::env::var_os(VARIABLE)).map(Arc::new)).clone()
+}
+
+/// Sets the cache that this process uses from now on; `None` for none.
+pub fn set(cache: Option<Cache>) {
+    *CURRENT.write().unwrap_or_else(PoisonError::into_inner) = Some(cache.map(Arc::new));
+}
+
+/// Turns the cache off for this process.
+pub fn disable() {
+    set(None);
+}
+
+/// The cache that the variable names, or the user's.
+fn usual(variable: Option<std::ffi::OsString>) -> Option<Cache> {
+    match variable {
+        Some(value) if value.is_empty() || value == "off" || value == "0" => None,
+        Some(value) => {
+            let path = PathBuf::from(value);
+            // Relative to which directory would depend on the program.
+            path.is_absolute().then(|| Cache::at(path))
+        }
+        None => directories::ProjectDirs::from("", "", "hiprtc").map(|dirs| Cache::at(dirs.cache_dir())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_variable_moves_the_cache_or_turns_it_off() {
+        let path = std::env::temp_dir();
+        assert_eq!(usual(Some(path.clone().into())).unwrap().directory(), path);
+        for off in ["", "0", "off", "relative/path"] {
+            assert!(usual(Some(off.into())).is_none(), "{off:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_stored_is_found_and_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path().join("deep/cache"));
+        let key = Key::of_bytes(b"one");
+        let stored = Stored {
+            code: b"code".to_vec(),
+            log: "warning".to_owned(),
+            lowered: vec![("f<int>".into(), "_Zf".into())],
+        };
+        let get = |fail: bool| cache.get_or_make(&key, || if fail { Err("not there") } else { Ok(stored.clone()) });
+        assert_eq!(get(true), Err("not there"));
+        assert_eq!(get(false), Ok((stored.clone(), false)));
+        assert_eq!(get(true), Ok((stored.clone(), true)));
+        assert_eq!(cache.stats(), Stats { hits: 1, misses: 2 });
+        cache.clear().unwrap();
+        assert_eq!(get(true), Err("not there"));
+        Cache::at(folder.path().join("nothing")).clear().unwrap();
+    }
+
+    /// One thread compiles, the others wait for it.
+    #[test]
+    fn one_of_many_makes_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let made = AtomicU64::new(0);
+        let key = Key::of_bytes(b"shared");
+        std::thread::scope(|scope| {
+            for _ in 0..16 {
+                scope.spawn(|| {
+                    let cache = Cache::at(folder.path());
+                    let result = cache.get_or_make(&key, || {
+                        made.fetch_add(1, Relaxed);
+                        std::thread::sleep(std::time::Duration::from_millis(50));
+                        Ok::<_, ()>(Stored { code: b"code".to_vec(), ..Stored::default() })
+                    });
+                    assert_eq!(result.unwrap().0.code, b"code");
+                });
+            }
+        });
+        let most = if cfg!(unix) { 1 } else { 16 };
+        assert!(made.load(Relaxed) <= most);
+    }
+
+    /// Where nothing can be written there is no cache, and no error.
+    #[test]
+    fn a_directory_that_cannot_be_made_does_no_harm() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        std::fs::write(&file, "x").unwrap();
+        let cache = Cache::at(file.join("cache"));
+        let stored = Stored { code: b"code".to_vec(), ..Stored::default() };
+        for _ in 0..2 {
+            let result = cache.get_or_make(&Key::of_bytes(b"x"), || Ok::<_, ()>(stored.clone()));
+            assert_eq!(result, Ok((stored.clone(), false)));
+        }
+    }
+}
