@@ -191,14 +191,11 @@ impl Program {
 
     /// Compiles. The input has been checked, and a compiler is available.
     fn run(&self, compiler: Option<&Comgr>, arch: &Arch) -> Result<Code> {
-        if let Some(comgr) = compiler.filter(|comgr| comgr.supports(arch) == Some(false)) {
-            return Err(Error::UnsupportedArch { arch: arch.clone(), known: comgr.processors() });
-        }
         let cache = if self.uncached { None } else { cache::current() };
         let keyed = cache.and_then(|cache| Some((cache, Key::new(self, arch, compiler)?)));
-        let Some((cache, key)) = keyed else { return self.run_with_built_in(arch) };
+        let Some((cache, key)) = keyed else { return self.run_now(compiler, arch) };
         let made: Result<_> = cache.get_or_make(&key, || {
-            let Code { bytes, log, lowered, .. } = self.run_with_built_in(arch)?;
+            let Code { bytes, log, lowered, .. } = self.run_now(compiler, arch)?;
             Ok(Stored { code: bytes.into_owned(), log, lowered })
         });
         let (Stored { code, log, lowered }, found) = made?;
@@ -207,7 +204,10 @@ impl Program {
     }
 
     /// Compiles, if necessary once more with what HIPRTC has built in.
-    fn run_with_built_in(&self, arch: &Arch) -> Result<Code> {
+    fn run_now(&self, compiler: Option<&Comgr>, arch: &Arch) -> Result<Code> {
+        if let Some(comgr) = compiler.filter(|comgr| comgr.supports(arch) == Some(false)) {
+            return Err(Error::UnsupportedArch { arch: arch.clone(), known: comgr.processors() });
+        }
         match self.run_once(arch) {
             Err(Error::Compilation { log, .. }) if self.lacks_built_in(&log) => {
                 let built_in = BUILT_IN.iter().filter(|name| !self.headers.iter().any(|(known, _)| known == *name));

@@ -91,31 +91,41 @@ fn follow(
 
 /// The names that a text includes, or asks for by `__has_include`.
 fn names(text: &str) -> Result<Vec<Name<'_>>, Unclear> {
+    let bytes = text.as_bytes();
     let mut names = Vec::new();
     // Lines that go on in the next, and `??=` for `#`, are too rare to be followed.
-    for line in text.lines() {
-        let line = line.trim_start();
-        let directive = line.strip_prefix('#').or_else(|| line.strip_prefix("%:")).map(str::trim_start);
-        if let Some(directive) = directive {
-            let word = directive.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
-            if directive.ends_with('\\') && "include".starts_with(&directive[..word]) {
-                return Err(Unclear);
-            }
-            if ["include", "include_next", "import", "embed"].contains(&&directive[..word]) {
-                names.push(name(&directive[word..]).ok_or(Unclear)?);
-            }
+    let hashes = memchr::memchr_iter(b'#', bytes).map(|at| (at, 1));
+    let digraphs = memchr::memmem::find_iter(bytes, "%:").map(|at| (at, 2));
+    for (at, length) in hashes.chain(digraphs) {
+        let start = memchr::memrchr(b'\n', &bytes[..at]).map_or(0, |end| end + 1);
+        if !bytes[start..at].iter().all(u8::is_ascii_whitespace) {
+            continue;
         }
-        let mut rest = line;
-        while let Some((_, after)) = rest.split_once("__has_include").or_else(|| rest.split_once("__has_embed")) {
-            rest = after;
-            let argument = after.trim_start_matches("_next").trim_start();
-            // In `#ifdef __has_include` nothing is asked for.
-            if let Some(argument) = argument.strip_prefix('(') {
-                names.push(name(argument).ok_or(Unclear)?);
-            }
+        let directive = line_at(text, at + length).trim_start();
+        let word = directive.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+        if directive.ends_with('\\') && "include".starts_with(&directive[..word]) {
+            return Err(Unclear);
+        }
+        if ["include", "include_next", "import", "embed"].contains(&&directive[..word]) {
+            names.push(name(&directive[word..]).ok_or(Unclear)?);
+        }
+    }
+    for at in memchr::memmem::find_iter(bytes, "__has_") {
+        let rest = line_at(text, at);
+        let asked = ["__has_include_next", "__has_include", "__has_embed"];
+        let Some(after) = asked.iter().find_map(|function| rest.strip_prefix(function)) else { continue };
+        // In `#ifdef __has_include` nothing is asked for.
+        if let Some(argument) = after.trim_start().strip_prefix('(') {
+            names.push(name(argument).ok_or(Unclear)?);
         }
     }
     Ok(names)
+}
+
+/// The rest of the line from `at` on.
+fn line_at(text: &str, at: usize) -> &str {
+    let end = memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |end| at + end);
+    text[at..end].trim_end_matches('\r')
 }
 
 /// The name in quotes or angles at the start of a text.
@@ -136,7 +146,7 @@ mod tests {
     #[test]
     fn names_are_found_as_the_preprocessor_would() {
         let text = "#include \"a.h\"\n  #  include <b/c.h> // why\n%:include \"d.h\"\n#include_next <e.h>\n#pragma once\n\
-                    #if __has_include(<f.h>) && __has_include (\"g.h\")\n#ifdef __has_include\nint include = 1;\n#embed \"h.bin\"\n";
+                    #if __has_include(<f.h>) && __has_include (\"g.h\")\n#ifdef __has_include\nint include = 1; # include <no.h>\n#embed \"h.bin\"\n";
         let found: Vec<_> = names(text).unwrap().into_iter().map(|name| (name.text, name.quoted)).collect();
         let quoted = |text| (text, true);
         let angles = |text| (text, false);
@@ -145,11 +155,11 @@ mod tests {
             [
                 quoted("a.h"),
                 angles("b/c.h"),
-                quoted("d.h"),
                 angles("e.h"),
+                quoted("h.bin"),
+                quoted("d.h"),
                 angles("f.h"),
-                quoted("g.h"),
-                quoted("h.bin")
+                quoted("g.h")
             ]
         );
         for unclear in

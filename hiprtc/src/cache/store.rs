@@ -82,7 +82,7 @@ pub(super) fn read(place: &Path, key: &Key) -> Option<Stored> {
     if stored.is_some() {
         // Where that is not possible it is removed earlier.
         let times = fs::FileTimes::new().set_modified(SystemTime::now());
-        let _ = fs::File::options().append(true).open(place).and_then(|file| file.set_times(times));
+        let _ = file.set_times(times);
     }
     stored
 }

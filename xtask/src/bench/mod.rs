@@ -35,6 +35,8 @@ pub(crate) enum Figure {
     /// What `hipblas` adds to raw hipblas-sys calls: small calls, and sgemm of 512×512×512. Needs ROCm 7.2 (`cargo xtask rocm fetch
     /// 7.2 --with hipblas`).
     Blas,
+    /// What `hiprtc`'s cache of compiled code saves, and what a lookup costs. Needs ROCm 7.2 (`cargo xtask rocm fetch 7.2`).
+    Cache,
     /// AMD's own HIP runtime on the software GPU: the start, an empty launch, rocBLAS sgemm. Needs ROCm 7.2 (`cargo xtask rocm
     /// fetch 7.2 --with rocblas,hipblas`).
     Hsa,
@@ -62,9 +64,13 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if wants(Figure::Sizes) {
         sizes::run()?;
     }
-    for (figure, package) in [(Figure::Overhead, "hip"), (Figure::Blas, "hipblas")] {
+    for (figure, package, bench) in [
+        (Figure::Overhead, "hip", "overhead"),
+        (Figure::Blas, "hipblas", "overhead"),
+        (Figure::Cache, "hiprtc", "cache"),
+    ] {
         if wants(figure) {
-            overhead(package)?;
+            on_rocm(package, bench)?;
         }
     }
     for (figure, package, bench, features) in [
@@ -87,17 +93,17 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// The bench `overhead` of a crate, on ROCm's runtime and libraries.
-fn overhead(package: &str) -> Result<()> {
+/// A bench of a crate, on ROCm's runtime and libraries.
+fn on_rocm(package: &str, bench: &str) -> Result<()> {
     let release = rocm::release("7.2").map_err(anyhow::Error::msg)?;
     fetched(release)().map_err(anyhow::Error::msg)?;
     hsa::build(false, Profile::Release)?;
     let mut cargo = checked_cargo("bench", false);
     let features = format!("{package}/{}", feature(release));
-    cargo.args(["-p", package, "--bench", "overhead", "--no-default-features", "--features", &features]);
+    cargo.args(["-p", package, "--bench", bench, "--no-default-features", "--features", &features]);
     hsa::run_on(&mut cargo, release, Profile::Release);
     let status = cargo.status().context("starting cargo bench")?;
-    ensure!(status.success(), "cargo bench -p {package} --bench overhead: {status}");
+    ensure!(status.success(), "cargo bench -p {package} --bench {bench}: {status}");
     Ok(())
 }
 
