@@ -70,3 +70,44 @@ impl Held {
         readers.into_iter().flat_map(|reader| self.end(reader)).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::race::Kind;
+    use super::super::shadow::Entry;
+    use super::*;
+
+    /// A read by wave 1 at `pc`, against an atomic operation of wave 2.
+    fn race(pc: u32, space: Space, address: u64) -> Race {
+        let other = Entry { wave: 2, epoch: 1, pc: 9, lane: 0, kind: Kind::Update, lag: 0 };
+        Race { space, pc, wave: 1, conflict: Conflict { lane: 0, address, kind: Kind::Read, other } }
+    }
+
+    #[test]
+    fn a_swap_clears_what_its_wave_has_read_there() {
+        let mut held = Held::default();
+        let global = Space::Global;
+        for race in [race(1, global, 64), race(1, global, 64), race(2, global, 68), race(1, Space::Lds, 64)] {
+            held.add(1, race);
+        }
+        held.add(5, race(1, global, 64));
+        held.swaps(1, global, 60, 8);
+        held.swaps(3, global, 68, 4);
+        let left: Vec<_> = held.end(1).iter().map(|race| (race.space, race.pc, race.conflict.address)).collect();
+        assert_eq!(left, [(global, 2, 68), (Space::Lds, 1, 64)]);
+        assert!(held.end(1).is_empty());
+        assert_eq!(held.end_all().len(), 1);
+        assert!(held.end_all().is_empty());
+    }
+
+    #[test]
+    fn the_reader_is_the_wave_that_read() {
+        let found_by_read = race(1, Space::Global, 0).conflict;
+        assert_eq!(found_by_read.plain_reader(1), Some(1));
+        let by_operation =
+            Conflict { kind: Kind::Update, other: Entry { kind: Kind::Read, ..found_by_read.other }, ..found_by_read };
+        assert_eq!(by_operation.plain_reader(1), Some(2));
+        let coherent = Conflict { kind: Kind::CoherentRead, ..by_operation };
+        assert_eq!(coherent.plain_reader(1), None);
+    }
+}
