@@ -27,7 +27,7 @@ const RELEASE: &str = "7.2";
 const TESTS: &str = "sim/amdgpu-sim/tests";
 
 /// Its code objects in `kernels/`: file, source, architecture, options.
-const SINGLE: [(&str, &str, &str, &str); 23] = [
+const SINGLE: [(&str, &str, &str, &str); 25] = [
     ("memory.co", "memory.s", "gfx90a", ""),
     ("pointers.co", "pointers.ll", "gfx90a", ""),
     ("undefined.co", "undefined.ll", "gfx90a", "-Wl,--unresolved-symbols=ignore-all"),
@@ -38,6 +38,8 @@ const SINGLE: [(&str, &str, &str, &str); 23] = [
     ("basic-O3.co", "basic.hip", "gfx90a", "-O3"),
     ("basic-gfx942-O3.co", "basic.hip", "gfx942", "-O3"),
     ("faults.co", "faults.hip", "gfx90a", "-O1"),
+    ("services.co", "services.hip", "gfx90a", "-O1"),
+    ("services-O0.co", "services.hip", "gfx90a", "-O0"),
     ("versions-v4.co", "versions.hip", "gfx90a", "-O2 -mcode-object-version=4"),
     ("versions-v5.co", "versions.hip", "gfx90a", "-O2 -mcode-object-version=5"),
     ("versions-v6.co", "versions.hip", "gfx90a", "-O2 -mcode-object-version=6"),

@@ -75,6 +75,21 @@ fn null_is_no_address() {
 }
 
 #[test]
+fn output_and_heap_of_kernels_are_refused_by_name() {
+    for code in [&include_bytes!("kernels/services.co")[..], include_bytes!("kernels/services-O0.co")] {
+        let (gpu, module) = gpu_and(code);
+        let out = zeros::<u64>(&gpu, 64);
+        for (name, says) in [("prints", "printf"), ("allocates", "malloc")] {
+            let fault = fault(&gpu, &module, name, 1, 64, &Args::default().pointer(&out));
+            assert!(matches!(fault.kind, FaultKind::Unsupported(_)), "{fault}");
+            assert!(fault.to_string().contains(says) && fault.to_string().contains("hip-sim run"), "{fault}");
+        }
+        // Unoptimised code takes the same hidden arguments, whether it needs them or not.
+        launch(&gpu, &module, "asks_nothing", [1, 1, 1], [64, 1, 1], &Args::default().pointer(&out)).unwrap();
+    }
+}
+
+#[test]
 fn misaligned_accesses() {
     let (gpu, module) = gpu_and(FAULTS);
     let (p, out) = (upload(&gpu, &(0..=255).collect::<Vec<u8>>()), zeros::<u32>(&gpu, 32));

@@ -127,6 +127,39 @@ fn atomics_locks_and_flags_are_no_races() {
 }
 
 #[test]
+fn a_loop_of_compare_and_swaps_is_no_race() {
+    on_both(|arch| {
+        let (gpu, module) = checked(arch, RACE);
+        let (single, double) = (zeros::<f32>(&gpu, 1), zeros::<f64>(&gpu, 1));
+        nothing(&run(&gpu, &module, "add_float", 4, 256, &Args::default().pointer(&single)));
+        nothing(&run(&gpu, &module, "add_double", 4, 256, &Args::default().pointer(&double)));
+        assert_eq!((single.get(), double.get()), (vec![1024.0], vec![1024.0]));
+        let product = upload(&gpu, &[1_u32]);
+        nothing(&run(&gpu, &module, "triple", 4, 256, &Args::default().pointer(&product)));
+        assert_eq!(product.get(), [3_u32.wrapping_pow(1024)]);
+        let out = zeros::<u32>(&gpu, 4);
+        nothing(&run(&gpu, &module, "triple_local", 4, 256, &Args::default().pointer(&out)));
+        assert_eq!(out.get(), [3_u32.wrapping_pow(256); 4]);
+
+        // A plain read of what others add to is one, whether found by the read or by the operation.
+        let (sum, out, elsewhere) = (zeros::<i32>(&gpu, 1), zeros::<i32>(&gpu, 16), zeros::<i32>(&gpu, 1));
+        let args = Args::default().pointer(&sum).pointer(&out).pointer(&elsewhere);
+        let found = run(&gpu, &module, "peek", 4, 256, &args);
+        assert!(!found.is_empty());
+        for finding in &found {
+            let (space, access, other) = race(finding);
+            assert_eq!(space, Space::Global, "{finding}");
+            assert!(
+                [(Access::Read, Access::Atomic), (Access::Atomic, Access::Read)].contains(&(access, other)),
+                "{finding}"
+            );
+            assert_eq!(finding.nearest.unwrap().allocation.base, sum.address, "{finding}");
+        }
+        assert_eq!(sum.get(), [16]);
+    });
+}
+
+#[test]
 fn global_wave_sync_orders_workgroups() {
     let (gpu, module) = checked(Arch::Gfx90a, RACE);
     let share = |sync: u32| {

@@ -156,6 +156,11 @@ fn a_flame_graph_of_blocks_without_debug_information() {
     assert!(svg.starts_with("<svg xmlns=") && svg.ends_with("</svg>\n"));
     assert_eq!(svg.matches("<g>").count(), svg.matches("</g>").count());
     assert!(svg.contains("<title>reduce: ") && svg.contains("<title>block +0x0: "), "{svg}");
+    // The legend names what there is, and nothing else; a click is answered.
+    for (kind, there) in [("kernel", true), ("basic block", true), ("instruction", true), ("source line", false)] {
+        assert_eq!(svg.contains(&format!(">{kind}</text>")), there, "{kind}");
+    }
+    assert!(svg.contains("addEventListener(\"click\""));
 }
 
 #[test]

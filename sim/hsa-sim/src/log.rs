@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use amdgpu_sim::{Packet, Stats};
+use amdgpu_sim::{Gpu, Packet, Stats};
 
 use crate::abi::{HSA_STATUS_INFO_BREAK, HSA_STATUS_SUCCESS, hsa_signal_t, hsa_status_t, status_text};
 
@@ -84,14 +84,15 @@ pub(crate) fn late(signal: hsa_signal_t) {
     }
 }
 
-/// Tells of a kernel that has run.
-pub(crate) fn kernel(name: &str, packet: &Packet, stats: &Stats, ticks: u64) {
+/// Tells of a kernel that has run, on the GPU of that number.
+pub(crate) fn kernel(name: &str, (number, gpu): (usize, &Gpu), packet: &Packet, stats: &Stats, ticks: u64) {
     if level() >= Level::Kernels {
         let ([x, y, z], [wx, wy, wz]) = (packet.grid, packet.workgroup);
         let Stats { instructions, waves, .. } = stats;
         line(format_args!(
-            "kernel {name}: grid {x}x{y}x{z} in workgroups of {wx}x{wy}x{wz}, {} bytes of LDS: {waves} waves, \
+            "kernel {name} on GPU {number} ({}): grid {x}x{y}x{z} in workgroups of {wx}x{wy}x{wz}, {} bytes of LDS: {waves} waves, \
              {instructions} instructions, {} us",
+            gpu.target().processor,
             packet.group_segment_size,
             ticks / 1000,
         ));

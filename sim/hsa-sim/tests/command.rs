@@ -47,7 +47,9 @@ fn a_traced_program_tells_of_its_kernels() {
     let (success, out, err) = hip_sim(&arguments, &variables);
     assert!(success && out.contains("1 passed"), "{out}{err}");
     assert!(
-        err.contains("hsa-sim: kernel empty: grid 192x1x1 in workgroups of 64x1x1, 0 bytes of LDS: 3 waves"),
+        err.contains(
+            "hsa-sim: kernel empty on GPU 0 (gfx90a): grid 192x1x1 in workgroups of 64x1x1, 0 bytes of LDS: 3 waves"
+        ),
         "{err}"
     );
 }

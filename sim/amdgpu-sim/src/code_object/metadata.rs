@@ -59,7 +59,11 @@ pub enum Hidden {
     SharedBase,
     /// Address of the queue.
     QueuePtr,
-    /// Something that the software GPU does not have (printf and hostcall buffers, heap, device-side queues): zero.
+    /// Buffer of the runtime's service on the host, which prints for kernels: an address that no kernel may access.
+    HostcallBuffer,
+    /// The heap of kernels: likewise.
+    Heap,
+    /// Something else that the software GPU does not have (OpenCL's printf buffer, device-side queues): zero.
     Absent,
 }
 
@@ -93,6 +97,8 @@ impl ValueKind {
                 "private_base" => Hidden::PrivateBase,
                 "shared_base" => Hidden::SharedBase,
                 "queue_ptr" => Hidden::QueuePtr,
+                "hostcall_buffer" => Hidden::HostcallBuffer,
+                "heap_v1" => Hidden::Heap,
                 _ => Hidden::Absent,
             }
         })

@@ -2,7 +2,7 @@
 
 use super::Dispatch;
 use crate::code_object::{Hidden, ValueKind};
-use crate::exec::mem::{PRIVATE_BASE, SHARED_BASE};
+use crate::exec::mem::{NO_HEAP, NO_HOSTCALL, PRIVATE_BASE, SHARED_BASE};
 use crate::fault::LaunchError;
 use crate::module::Kernel;
 
@@ -53,6 +53,8 @@ fn hidden_value(hidden: Hidden, dispatch: &Dispatch) -> u64 {
         Hidden::DynamicLdsSize => u64::from(dispatch.dynamic_lds),
         Hidden::PrivateBase => PRIVATE_BASE >> 32,
         Hidden::SharedBase => SHARED_BASE >> 32,
+        Hidden::HostcallBuffer => NO_HOSTCALL,
+        Hidden::Heap => NO_HEAP,
         Hidden::GlobalOffset(_) | Hidden::QueuePtr | Hidden::Absent => 0,
     }
 }

@@ -19,6 +19,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 use crate::code_object::KernelInfo;
+use crate::exec::mem::{NO_HEAP, NO_HOSTCALL};
 use crate::exec::{LANES, Program, Trap};
 use crate::fault::{Denied, Fault, FaultKind, FaultPlace, LaunchError};
 use crate::gpu::Gpu;
@@ -114,8 +115,8 @@ struct Job<'a> {
 impl Job<'_> {
     /// What an observer is told of it.
     fn subject(&self) -> Subject<'_> {
-        let Job { gpu, kernel, program, ref dispatch, groups, lds, .. } = *self;
-        Subject { gpu, kernel, program, dispatch, groups, lds }
+        let Job { gpu, kernel, program, ref dispatch, groups, lds, kernarg, .. } = *self;
+        Subject { gpu, kernel, program, dispatch, groups, lds, kernarg }
     }
 
     fn is_cancelled(&self) -> bool {
@@ -311,6 +312,12 @@ fn kind_of(trap: &Trap) -> FaultKind {
         Trap::Undecodable(word) => FaultKind::UnknownInstruction(*word),
         Trap::WildJump(address) => FaultKind::WildJump(*address),
         Trap::Trap(n) => FaultKind::Trap(*n),
+        Trap::Memory(fault) if fault.address >> 48 == NO_HOSTCALL >> 48 => FaultKind::Unsupported(
+            "output of a kernel (printf, or the message of a failed assert): it takes AMD's HIP runtime, which `hip-sim run` runs".into(),
+        ),
+        Trap::Memory(fault) if fault.address >> 48 == NO_HEAP >> 48 => FaultKind::Unsupported(
+            "malloc and free in a kernel: they take AMD's HIP runtime, which `hip-sim run` runs".into(),
+        ),
         Trap::Memory(fault) => FaultKind::Memory {
             space: fault.space,
             access: fault.access,

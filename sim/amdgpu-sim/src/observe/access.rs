@@ -33,6 +33,8 @@ pub(super) struct Touch {
     pub(super) coherent: bool,
     /// The old value comes back.
     pub(super) returns: bool,
+    /// It writes only where it finds what it expects.
+    pub(super) compares: bool,
     /// The first row of what is written, if it is what the registers hold, and the bit it begins at.
     pub(super) data: Option<(u16, u32)>,
 }
@@ -161,7 +163,8 @@ fn vector(inst: &Inst, r: &Registers<'_>, space: Space) -> Touch {
         (Kind::Read, info.dst)
     };
     let mut bytes = data_type.bytes();
-    if kind == Kind::Update && inst.op.mnemonic().contains("cmpswap") {
+    let compares = compares(inst.op);
+    if compares && inst.format != Format::Ds {
         // The comparand stands beside the data.
         bytes /= 2;
     }
@@ -175,8 +178,15 @@ fn vector(inst: &Inst, r: &Registers<'_>, space: Space) -> Touch {
         bytes,
         coherent: coherent(inst, r.program.arch()),
         returns: kind == Kind::Update && inst.dst != Operand::None && (inst.format == Format::Ds || inst.mods.glc),
+        compares,
         data: if kind == Kind::Write { r.row_number(inst.src[1]).map(|row| (row, shift)) } else { None },
     }
+}
+
+/// Whether it compares and swaps: `cmpst` in LDS.
+fn compares(op: Op) -> bool {
+    let name = op.mnemonic();
+    op.info().is(Flags::atomic) && (name.contains("cmpswap") || name.contains("cmpst"))
 }
 
 /// Whether a load or store is one that the memory model has atomic accesses compiled to.
@@ -251,6 +261,7 @@ fn beside_registers(r: &Registers<'_>, kind: Kind, offset: i64) -> Touch {
         bytes: 4,
         coherent: false,
         returns: false,
+        compares: false,
         data: None,
     }
 }
@@ -296,7 +307,7 @@ fn scalar_memory(inst: &Inst, r: &Registers<'_>, tell: &mut impl FnMut(&Touch)) 
     } else {
         (Kind::Read, info.dst.dwords())
     };
-    if kind == Kind::Update && inst.op.mnemonic().contains("cmpswap") {
+    if compares(inst.op) {
         words /= 2;
     }
     let register = match inst.src[1] {
@@ -326,6 +337,7 @@ fn scalar_memory(inst: &Inst, r: &Registers<'_>, tell: &mut impl FnMut(&Touch)) 
             bytes: 4 * words,
             coherent: inst.mods.glc,
             returns: kind == Kind::Update && inst.mods.glc,
+            compares: compares(inst.op),
             data: None,
         });
     }

@@ -10,6 +10,7 @@
 mod access;
 mod clock;
 mod finding;
+mod held;
 mod init;
 mod plan;
 pub(crate) mod profile;
@@ -38,6 +39,7 @@ use crate::memory::Memory;
 use crate::module::Kernel;
 use access::Touch;
 use finding::Findings;
+use held::{Held, Race};
 use plan::Step;
 use profile::Tallies;
 
@@ -75,6 +77,8 @@ use profile::Tallies;
 /// - a store that a coherent load finds: on gfx90a an atomic store is compiled to an ordinary one.
 ///
 /// No races are
+/// - a plain read and an atomic operation, if the wave that read compares and swaps there before it ends: a loop of compare-and-swaps, as
+///   `atomicAdd` of floats is compiled to on gfx90a, begins with such a read;
 /// - two accesses that are both atomic (atomic operations, coherent loads, on gfx942 coherent stores; `volatile` makes
 ///   loads of global memory coherent, and counts as atomic);
 /// - on gfx90a, in global memory, a store and an atomic operation or coherent load: the store may be an atomic one;
@@ -138,6 +142,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) groups: [u32; 3],
     /// Bytes of LDS of a workgroup.
     pub(crate) lds: u32,
+    /// Address of the arguments.
+    pub(crate) kernarg: u64,
 }
 
 impl Subject<'_> {
@@ -164,6 +170,7 @@ pub(crate) struct Observer<'a> {
     init: Option<init::Dispatch>,
     barrier: bool,
     findings: Findings,
+    held: Held,
 }
 
 /// What is kept of a workgroup while it runs.
@@ -188,9 +195,15 @@ impl<'a> Observer<'a> {
         Some(Self {
             tallies: config.profile.then(|| Tallies::new(plan.len())),
             race: config.checks.race.then(|| race::Dispatch::new(config)),
-            init: config.checks.init.then(|| init::Dispatch::new(subject.gpu.memory_arc())),
+            init: config.checks.init.then(|| {
+                let mut init = init::Dispatch::new(subject.gpu.memory_arc());
+                // The host writes them, and may do so directly into device memory, which nobody sees.
+                init.given(subject.kernarg, u64::from(subject.kernel.info().kernarg_size));
+                init
+            }),
             barrier: config.checks.barrier,
             findings: Findings::default(),
+            held: Held::default(),
             plan,
             subject,
         })
@@ -242,16 +255,24 @@ impl<'a> Observer<'a> {
                     wave.pc += 1;
                     return Stop::Yield;
                 }
-                Flow::End => return Stop::End,
+                Flow::End => {
+                    let left = self.held.end(group.first.wrapping_add(wave.id));
+                    self.report(left);
+                    return Stop::End;
+                }
                 Flow::Trap => return Stop::Trap,
             }
         }
         Stop::Yield
     }
 
+    fn report(&mut self, races: Vec<Race>) {
+        races.iter().for_each(|race| raced(&self.subject, &mut self.findings, race));
+    }
+
     fn before(&mut self, group: &mut GroupState, wave: &Wave, ctx: &Ctx<'_>, pc: u32) {
         let step = self.plan[pc as usize];
-        let Self { subject, tallies, race, init, findings, .. } = self;
+        let Self { subject, tallies, race, init, findings, held, .. } = self;
         if let Some(race) = race {
             if step.waits {
                 group.race.performed(wave.id as usize);
@@ -285,9 +306,19 @@ impl<'a> Observer<'a> {
                 let memory = subject.gpu.memory();
                 let unchanged =
                     |lane: usize, address: u64| writes_the_same(wave, touch, lane, address, ctx.lds, memory);
-                race.access(group_race, touch, wave.id as usize, pc, &unchanged, &mut |found| {
-                    raced(subject, findings, touch, pc, number, &found);
+                race.access(group_race, touch, wave.id as usize, pc, &unchanged, &mut |conflict| {
+                    let reader = conflict.plain_reader(number);
+                    let race = Race { space: touch.space, pc, wave: number, conflict };
+                    match reader {
+                        Some(reader) => held.add(reader, race),
+                        None => raced(subject, findings, &race),
+                    }
                 });
+                if touch.compares {
+                    for (_, address) in touch.lanes() {
+                        held.swaps(number, touch.space, address, touch.bytes);
+                    }
+                }
             }
         });
     }
@@ -329,6 +360,8 @@ impl<'a> Observer<'a> {
 
     /// The worker has no more to do: what it has observed.
     pub(crate) fn done(mut self) -> Observations {
+        let left = self.held.end_all();
+        self.report(left);
         let most = Room::of(self.subject.gpu.config()).most();
         if self.race.as_ref().is_some_and(race::Dispatch::is_incomplete) {
             self.incomplete("race", most);
@@ -398,21 +431,22 @@ fn uninitialized(
     findings.add(subject.finding(kind, place, (space == Space::Global).then_some(address)));
 }
 
-fn raced(subject: &Subject<'_>, findings: &mut Findings, touch: &Touch, pc: u32, wave: u32, found: &race::Conflict) {
+fn raced(subject: &Subject<'_>, findings: &mut Findings, race: &Race) {
+    let Race { space, pc, wave, conflict } = race;
     let address = |pc: u32| subject.program.source_at(pc).address;
-    if findings.count(1, address(pc), address(found.other.pc)) {
+    if findings.count(1, address(*pc), address(conflict.other.pc)) {
         return;
     }
     let lane = |lane: u8| (lane != shadow::SCALAR).then_some(u32::from(lane));
     let kind = FindingKind::Race {
-        space: touch.space,
-        address: found.address,
-        access: found.kind.access(),
-        other_access: found.other.kind.access(),
-        other: Box::new(subject.place(found.other.pc, found.other.wave, lane(found.other.lane))),
+        space: *space,
+        address: conflict.address,
+        access: conflict.kind.access(),
+        other_access: conflict.other.kind.access(),
+        other: Box::new(subject.place(conflict.other.pc, conflict.other.wave, lane(conflict.other.lane))),
     };
-    let place = subject.place(pc, wave, lane(found.lane));
-    findings.add(subject.finding(kind, place, (touch.space == Space::Global).then_some(found.address)));
+    let place = subject.place(*pc, *wave, lane(conflict.lane));
+    findings.add(subject.finding(kind, place, (*space == Space::Global).then_some(conflict.address)));
 }
 
 /// Whether a lane's store would leave memory as it is.

@@ -66,6 +66,17 @@ pub(super) struct Conflict {
     pub(super) other: Entry,
 }
 
+impl Conflict {
+    /// Of a plain read against an atomic operation, the wave that read; `wave` is the one whose access found the race.
+    pub(super) fn plain_reader(&self, wave: u32) -> Option<u32> {
+        match (self.kind, self.other.kind) {
+            (Kind::Read, Kind::Update) => Some(wave),
+            (Kind::Update, Kind::Read) => Some(self.other.wave),
+            _ => None,
+        }
+    }
+}
+
 /// A wave, as far as order goes.
 struct Order {
     number: u32,

@@ -127,6 +127,36 @@ K locked(int *lock, int *sum) {
     atomicExch(lock, 0);
 }
 
+// A plain load and a loop of compare-and-swaps, on gfx90a; and by hand, in LDS.
+K add_float(float *sum) { atomicAdd(sum, 1.0f); }
+K add_double(double *sum) { atomicAdd(sum, 1.0); }
+__device__ void swap_in(unsigned *product) {
+    unsigned old = *product, seen;
+    do {
+        seen = old;
+        old = atomicCAS(product, seen, seen * 3);
+    } while (old != seen);
+}
+K triple(unsigned *product) { swap_in(product); }
+K triple_local(unsigned *out) {
+    __shared__ unsigned product;
+    if (threadIdx.x == 0) product = 1;
+    __syncthreads();
+    swap_in(&product);
+    __syncthreads();
+    if (threadIdx.x == 0) out[blockIdx.x] = product;
+}
+
+// Waves that read a sum while others add to it; half of them compare and swap, but elsewhere.
+K peek(int *sum, int *out, int *elsewhere) {
+    unsigned wave = (blockIdx.x * blockDim.x + threadIdx.x) / 64;
+    if (threadIdx.x % 64 == 0) {
+        out[wave] = *sum;
+        if (wave % 2) atomicCAS(elsewhere, 0, 1);
+        atomicAdd(sum, 1);
+    }
+}
+
 K different_barriers(int *out) {
     if (threadIdx.x < 64) {
         out[threadIdx.x] = 1;

@@ -24,7 +24,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
   hip-sim run --schedule 1 -- ./a                  the order of waves shuffled by a seed, to find races
   hip-sim run --delay 500:1 -- ./a                 slow queues, to find what is not waited for
   hip-sim run --checks race --profile p.svg -- ./a  races told of, and a flame graph
-  hip-sim trace -- ./my-program                    each kernel with its grid, instructions and time
+  hip-sim trace -- ./my-program                    each kernel with its GPU, grid, instructions and time
   hip-sim disasm kernels.hipfb --kernel saxpy      the code of a kernel"
 )]
 struct Cli {
@@ -46,7 +46,7 @@ enum Command {
     Run(run::Run),
     /// Run a program and tell of each kernel on stderr
     ///
-    /// Its name, grid, LDS, waves, instructions (counted once a wave) and time; with --calls each call of HSA and its status, too.
+    /// Its name, GPU, grid, LDS, waves, instructions (counted once a wave) and time; with --calls each call of HSA and its status, too.
     Trace(run::Trace),
     /// Show the GPUs that a program would see, and where ROCm was found
     Info(Gpu),

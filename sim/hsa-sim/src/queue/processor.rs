@@ -179,7 +179,13 @@ fn dispatch(runtime: &Runtime, queue: &Queue, index: u64, bytes: &[u8; 64]) -> R
         Ok(stats) => {
             let kernel = gpu.kernel_at(packet.kernel_object);
             let name = kernel.as_ref().map_or("", |kernel| &kernel.info().name);
-            crate::log::kernel(name, &packet, &stats, events::now() - start);
+            crate::log::kernel(
+                name,
+                (queue.agent.index().saturating_sub(1), gpu),
+                &packet,
+                &stats,
+                events::now() - start,
+            );
             Ok(())
         }
         Err(fault) if fault.kind == FaultKind::Cancelled => Err(End::Stopped),

@@ -34,6 +34,10 @@ pub(crate) use space::{Scratch, View};
 pub const SHARED_BASE: u64 = 1 << 48;
 /// Where scratch lies in the flat address space: 4 GiB from here on. `amd_queue_t` holds the high half.
 pub const PRIVATE_BASE: u64 = 2 << 48;
+/// Where a kernel is told the runtime's service for its output is: there is none. Above all that can be allocated.
+pub(crate) const NO_HOSTCALL: u64 = 3 << 48;
+/// Likewise the heap of its `malloc`.
+pub(crate) const NO_HEAP: u64 = 4 << 48;
 /// Last address of an aperture, from its base.
 pub(crate) const APERTURE_LIMIT: u64 = 0xffff_ffff;
 

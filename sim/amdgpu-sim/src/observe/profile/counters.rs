@@ -297,6 +297,7 @@ mod tests {
             bytes,
             coherent: false,
             returns: false,
+            compares: false,
             data: None,
         }
     }

@@ -1,9 +1,12 @@
 //! Profiles as flame graphs: SVG, with the instructions of each kernel by function and source line.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use super::{InstructionProfile, KernelProfile, Profile};
+
+/// Enlarges the box that is clicked on, where the SVG is opened by itself in a browser.
+const SCRIPT: &str = include_str!("flame.js");
 
 const WIDTH: f64 = 1200.0;
 const ROW: f64 = 18.0;
@@ -14,22 +17,60 @@ const NARROWEST: f64 = 0.2;
 /// Of a character.
 const LETTER: f64 = 6.6;
 
+/// What a box stands for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    #[default]
+    All,
+    Kernel,
+    Function,
+    Line,
+    Block,
+    Instruction,
+}
+
+impl Kind {
+    /// All of them, with their names in the legend and colours.
+    const LEGEND: [(Kind, &str, [u8; 3]); 6] = [
+        (Kind::All, "all", [190, 190, 190]),
+        (Kind::Kernel, "kernel", [214, 96, 77]),
+        (Kind::Function, "function", [240, 150, 80]),
+        (Kind::Line, "source line", [240, 205, 90]),
+        (Kind::Block, "basic block", [170, 195, 120]),
+        (Kind::Instruction, "instruction", [130, 175, 210]),
+    ];
+
+    /// The colour of a box of this kind, a shade that a name always has.
+    fn colour(self, name: &str) -> String {
+        let hash = name.bytes().fold(0x811c_9dc5_u32, |h, b| (h ^ u32::from(b)).wrapping_mul(0x0100_0193));
+        let shade = (hash % 30) as u8;
+        let [r, g, b] = Self::LEGEND[self as usize].2.map(|part| part - 15 + shade);
+        format!("#{r:02x}{g:02x}{b:02x}")
+    }
+}
+
+/// A box's kind and name.
+type Label = (Kind, String);
+
 /// A box, and what stands on it.
 #[derive(Default)]
 struct Node {
+    kind: Kind,
     count: u64,
     /// By where they are in the code, so that the graph reads in its order.
-    above: BTreeMap<(i64, String), Node>,
+    above: BTreeMap<(i64, Label), Node>,
     /// Where each of them is.
-    places: BTreeMap<String, i64>,
+    places: BTreeMap<Label, i64>,
 }
 
 impl Node {
-    fn add(&mut self, path: &[String], offset: i64, count: u64) {
+    fn add(&mut self, path: &[Label], offset: i64, count: u64) {
         self.count += count;
         let Some((first, rest)) = path.split_first() else { return };
         let place = *self.places.entry(first.clone()).or_insert(offset);
-        self.above.entry((place, first.clone())).or_default().add(rest, offset, count);
+        let above = self.above.entry((place, first.clone())).or_default();
+        above.kind = first.0;
+        above.add(rest, offset, count);
     }
 
     fn depth(&self) -> usize {
@@ -41,15 +82,16 @@ impl Profile {
     /// The profile as a flame graph: an SVG whose boxes are as wide as the number of instructions (once a wave) that they stand for.
     ///
     /// On the kernels stand the functions that were inlined and the lines of the source, where the code object has debug information (`-g`) and
-    /// the feature `profile` is on; otherwise basic blocks, by the offset of their first instruction. On top are the instructions.
+    /// the feature `profile` is on; otherwise basic blocks, by the offset of their first instruction. On top are the instructions. A legend names
+    /// the colours. In a browser, a click on a box enlarges it, and one on its base goes back.
     pub fn to_svg(&self) -> String {
         let mut root = Node::default();
         for kernel in &self.kernels {
             let blocks = blocks(kernel);
             for (instruction, block) in kernel.instructions.iter().zip(blocks) {
-                let mut path = vec![kernel.name.clone()];
+                let mut path = vec![(Kind::Kernel, kernel.name.clone())];
                 path.extend(stack(kernel, instruction, block));
-                path.push(format!("{:+#x} {}", instruction.offset, instruction.text));
+                path.push((Kind::Instruction, format!("{:+#x} {}", instruction.offset, instruction.text)));
                 root.add(&path, instruction.offset, instruction.count);
             }
         }
@@ -60,8 +102,9 @@ impl Profile {
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" \
              font-family=\"monospace\" font-size=\"11\">\n\
              <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n\
-             <text x=\"{MARGIN}\" y=\"24\" font-size=\"14\">Instructions by kernel, source and address (once a wave)</text>"
+             <text x=\"{MARGIN}\" y=\"24\" font-size=\"14\">Instructions by kernel, source and address (once a wave); click to enlarge</text>"
         );
+        legend(&mut svg, &root);
         let whole = root.count.max(1);
         draw(
             &mut svg,
@@ -72,15 +115,35 @@ impl Profile {
             height - MARGIN - ROW,
             whole,
         );
-        svg.push_str("</svg>\n");
+        let _ = writeln!(svg, "<script>//<![CDATA[\n{SCRIPT}//]]></script>\n</svg>");
         svg
     }
 }
 
+/// Names the colours of the kinds that there are, at the right of the title.
+fn legend(svg: &mut String, root: &Node) {
+    fn kinds(node: &Node, there: &mut BTreeSet<Kind>) {
+        there.insert(node.kind);
+        node.above.values().for_each(|node| kinds(node, there));
+    }
+    let mut there = BTreeSet::new();
+    kinds(root, &mut there);
+    let mut x = WIDTH - MARGIN;
+    for (_, name, [r, g, b]) in Kind::LEGEND.into_iter().rev().filter(|(kind, ..)| there.contains(kind)) {
+        x -= LETTER * (name.len() + 4) as f64;
+        let _ = writeln!(
+            svg,
+            "<rect x=\"{x:.1}\" y=\"14\" width=\"12\" height=\"12\" fill=\"#{r:02x}{g:02x}{b:02x}\"/>\
+             <text x=\"{:.1}\" y=\"24\">{name}</text>",
+            x + 15.0
+        );
+    }
+}
+
 /// What stands between a kernel and an instruction.
-fn stack(kernel: &KernelProfile, instruction: &InstructionProfile, block: i64) -> Vec<String> {
+fn stack(kernel: &KernelProfile, instruction: &InstructionProfile, block: i64) -> Vec<Label> {
     if instruction.source.is_empty() {
-        return vec![format!("block {block:+#x}")];
+        return vec![(Kind::Block, format!("block {block:+#x}"))];
     }
     let mut stack = Vec::new();
     // Outermost first. The kernel itself is there already.
@@ -88,11 +151,11 @@ fn stack(kernel: &KernelProfile, instruction: &InstructionProfile, block: i64) -
         if let Some(function) =
             frame.function.as_ref().filter(|f| **f != kernel.name && f.split('(').next() != Some(&kernel.name))
         {
-            stack.push(function.clone());
+            stack.push((Kind::Function, function.clone()));
         }
         if let (Some(file), Some(line)) = (&frame.file, frame.line) {
             let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
-            stack.push(format!("{name}:{line}"));
+            stack.push((Kind::Line, format!("{name}:{line}")));
         }
     }
     stack
@@ -128,7 +191,7 @@ fn draw(svg: &mut String, name: &str, node: &Node, x: f64, scale: f64, y: f64, w
          fill=\"{}\" stroke=\"#ffffff\" stroke-width=\"0.5\"/>",
         node.count,
         ROW - 1.0,
-        colour(name)
+        node.kind.colour(name)
     );
     let letters = (width / LETTER) as usize;
     if letters >= 3 {
@@ -141,7 +204,7 @@ fn draw(svg: &mut String, name: &str, node: &Node, x: f64, scale: f64, y: f64, w
     }
     svg.push_str("</g>\n");
     let mut at = x;
-    for ((_, name), above) in &node.above {
+    for ((_, (_, name)), above) in &node.above {
         draw(svg, name, above, at, scale, y - ROW, whole);
         at += above.count as f64 * scale;
     }
@@ -161,10 +224,4 @@ fn escaped(text: &str) -> String {
         }
     }
     out
-}
-
-/// A warm colour that a name always has.
-fn colour(name: &str) -> String {
-    let hash = name.bytes().fold(0x811c_9dc5_u32, |h, b| (h ^ u32::from(b)).wrapping_mul(0x0100_0193));
-    format!("#{:02x}{:02x}{:02x}", 205 + hash % 50, 110 + (hash >> 8) % 110, 60 + (hash >> 16) % 50)
 }
