@@ -49,14 +49,8 @@ impl fmt::Display for NotStarted {
     }
 }
 
-impl std::error::Error for NotStarted {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Unreadable { error, .. } => Some(error),
-            Self::NotAProgram { .. } => None,
-        }
-    }
-}
+// Its text has the system's error already.
+impl std::error::Error for NotStarted {}
 
 impl Launcher {
     /// Creates a launcher from the loader's file and the list of directories, separated by colons, that it searches for

@@ -15,7 +15,7 @@ pub(crate) struct Install {
     release: String,
 
     /// Libraries in addition to HIP and its compiler, by short name, separated by commas: rocblas, rocrand,
-    /// rccl... And hipcc, with the compiler
+    /// rccl... And hipcc, with the compiler; rocprim, rocthrust, hipcub and rocwmma, which are headers
     #[arg(long, value_name = "LIBRARIES", value_delimiter = ',')]
     with: Vec<String>,
 

@@ -1,7 +1,7 @@
 //! The ROCm releases that Debian has, and which packages they are made of.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::debian::{Apt, Contents, Package, Recipe, Selection, Wanted, numbered, replace};
 use super::error::{Error, Result, While as _};
@@ -26,6 +26,13 @@ pub struct DebianRelease {
 const PACKAGES: &str = "libamd* libhip* libhsa* libroc* librccl* libmiopen* hipcc rocm-device-libs-*";
 /// The compiler driver, which is a program and not a library.
 const COMPILER: &str = "hipcc";
+/// Libraries that are headers only, with the packages of those that they include.
+const HEADER_LIBRARIES: [(&str, &[&str]); 4] = [
+    ("rocprim", &["librocprim-dev"]),
+    ("rocthrust", &["librocthrust-dev", "librocprim-dev"]),
+    ("hipcub", &["libhipcub-dev", "librocprim-dev"]),
+    ("rocwmma", &["librocwmma-dev"]),
+];
 /// Libraries that have another one beside them, and its package.
 const COMPANIONS: [(&str, &str); 1] = [("libhipfft", "libhipfftw0")];
 /// How the files of ROCm's own libraries begin.
@@ -113,6 +120,13 @@ impl DebianRelease {
         if name == COMPILER {
             return self.compiler(apt);
         }
+        if let Some((_, packages)) = HEADER_LIBRARIES.iter().find(|(library, _)| *library == name) {
+            let known = apt.names("lib")?;
+            if packages.iter().all(|package| known.iter().any(|name| name == package)) {
+                let alone = packages.iter().map(|&package| package.to_owned()).collect();
+                return Ok(Wanted { alone, ..Wanted::default() });
+            }
+        }
         let stem = stem(name);
         let names = apt.names(&stem)?;
         let mut other = None;
@@ -145,7 +159,8 @@ impl DebianRelease {
             let (name, release) = (COMPILER.to_owned(), self.name.to_owned());
             return Err(Error::UnknownLibrary { name, release, known: self.libraries(apt)? });
         }
-        Ok(Wanted { roots: vec![COMPILER.to_owned()], ..Wanted::default() })
+        let all = apt.closure(&[COMPILER.to_owned()])?.into_iter().map(|package| package.name);
+        Ok(Wanted { alone: all.filter(|name| is_of_compiler(name)).collect(), ..Wanted::default() })
     }
 
     /// Among what a library needs, the HIP runtime of another release: two of them in a process do not get on.
@@ -194,7 +209,7 @@ impl DebianRelease {
     }
 
     /// Links the files of a tree to where clients look for them under `ROCM_PATH`: libraries in `lib`, with their names
-    /// with and without a number, and LLVM in `lib/llvm` and `llvm`. The packages have libraries in a directory of the
+    /// with and without a number, LLVM in `lib/llvm` and `llvm`, device libraries in `amdgcn`. The packages have libraries in a directory of the
     /// machine's architecture, which has the tree's C library, too: that one must not be found by other programs, so only
     /// ROCm's own libraries are linked.
     ///
@@ -222,12 +237,26 @@ impl DebianRelease {
         }
         let compilers = file_names(&lib).into_iter().filter(|name| name.starts_with("llvm-"));
         if let Some(llvm) = compilers.filter(|name| lib.join(name).join("bin/clang").exists()).max() {
-            for (target, link) in [(Path::new(&llvm), lib.join("llvm")), (Path::new("lib/llvm"), root.join("llvm"))] {
-                host::link(target, &link).while_(|| format!("linking {}", link.display()))?;
+            let mut links = vec![(PathBuf::from(&llvm), lib.join("llvm")), ("lib/llvm".into(), root.join("llvm"))];
+            // The compiler looks for the device libraries here, too; Debian has them among the compiler's own files.
+            let versions = Path::new("lib").join(&llvm).join("lib/clang");
+            let bitcode = |version| versions.join(version).join("amdgcn");
+            let found = file_names(&root.join(&versions)).into_iter().map(bitcode);
+            links.extend(found.filter(|path| root.join(path).is_dir()).map(|path| (path, root.join("amdgcn"))));
+            for (target, link) in links {
+                host::link(&target, &link).while_(|| format!("linking {}", link.display()))?;
             }
         }
         Ok(())
     }
+}
+
+/// Whether a package that the compiler depends on goes with it. The C library's and GCC's headers are the machine's own:
+/// others in the installation's `include` would be mixed with those. Python and binutils are for programs beside it.
+fn is_of_compiler(package: &str) -> bool {
+    const OTHERS: [&str; 6] = ["python3", "libpython3", "binutils", "lib32", "libc6-", "gcc-"];
+    let headers = package.ends_with("-dev") && !package.starts_with("libclang") && !package.starts_with("libamd");
+    !headers && !OTHERS.iter().any(|start| package.starts_with(start))
 }
 
 /// Names in a directory, sorted; none if there is no such directory.
@@ -308,6 +337,16 @@ mod tests {
         for candidate in [None, Some("7.20.1-1"), Some("7.3.0-1")] {
             let error = release.check_version("libamdhip64-7", candidate.map(str::to_owned)).unwrap_err().to_string();
             assert!(error.contains(super::super::debian::MIRROR_VARIABLE), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_compiler_comes_without_the_c_library() {
+        for name in ["hipcc", "clang-22", "libllvm22", "libclang-rt-22-dev", "rocm-device-libs-22", "libamdhip64-dev"] {
+            assert!(is_of_compiler(name), "{name}");
+        }
+        for name in ["libc6-dev", "libstdc++-16-dev", "linux-libc-dev", "python3.14-minimal", "binutils-common"] {
+            assert!(!is_of_compiler(name), "{name}");
         }
     }
 

@@ -154,12 +154,19 @@ fn an_installation_looks_like_rocm() {
     repository.add(Deb::new("libhipfftw0", "7.2.4-1").library("libhipfftw.so.0.1", "libhipfftw.so.0", 2));
     repository.add(Deb::new("libmiopen1", "6.4.3-1").needs("libamdhip64-6"));
     repository.add(Deb::new("libmiopen1", "7.2.4-1").library("libMIOpen.so.1.0", "libMIOpen.so.1", 3));
-    repository.add(Deb::new("hipcc", "7.2.4-1").file("usr/bin/hipcc", "").file("usr/lib/llvm-22/bin/clang", ""));
+    repository.add(
+        Deb::new("hipcc", "7.2.4-1")
+            .file("usr/bin/hipcc", "")
+            .file("usr/lib/llvm-22/bin/clang", "")
+            .file("usr/lib/llvm-22/lib/clang/22/amdgcn/bitcode/ocml.bc", ""),
+    );
     repository.add(Deb::new("hipcc", "7.0.2-1"));
+    repository.add(Deb::new("librocthrust-dev", "7.2.4-1").needs("libnowhere1").file("usr/include/thrust/sort.h", ""));
+    repository.add(Deb::new("librocprim-dev", "7.2.4-1").file("usr/include/rocprim/rocprim.hpp", ""));
     repository.publish();
     let temporary = tempfile::tempdir().unwrap();
     let request = repository.installer(temporary.path()).release("7.2").unwrap();
-    let installed = request.with(["hipfft", "miopen", "hipcc"]).run(&mut Silent).unwrap().installed;
+    let installed = request.with(["hipfft", "miopen", "hipcc", "rocthrust"]).run(&mut Silent).unwrap().installed;
     let root = installed.root();
     for name in [
         "lib/libamdhip64.so",
@@ -170,8 +177,11 @@ fn an_installation_looks_like_rocm() {
         "lib/libMIOpen.so.1",
         "lib/llvm/bin/clang",
         "llvm/bin/clang",
+        "amdgcn/bitcode/ocml.bc",
         "bin/hipcc",
         "include/hip/hip_runtime_api.h",
+        "include/thrust/sort.h",
+        "include/rocprim/rocprim.hpp",
     ] {
         assert!(root.join(name).is_file(), "{name}: {:?}", names(&root.join("lib")));
     }

@@ -195,12 +195,20 @@ impl Bench {
     fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(&self.hip_sim);
         let tree = rocm::tree(self.release);
-        command.arg("run").args(&self.settings).arg("--rocm").arg(tree.folder()).arg("--").arg(program);
+        command
+            .arg("run")
+            .args(&self.settings)
+            .arg("--rocm")
+            .arg(tree.folder())
+            .arg("--")
+            .arg(program)
+            .args(self.subject.arguments);
         crate::test::environment(&mut command);
         let libraries = std::env::join_paths(&self.fetched.libraries).unwrap_or_default();
         command.env("LD_LIBRARY_PATH", libraries).current_dir(&self.fetched.folder);
         for (variable, value) in self.subject.variables {
-            command.env(variable, value.replace("{folder}", &self.fetched.folder.display().to_string()));
+            let value = value.replace("{folder}", &self.fetched.folder.display().to_string());
+            command.env(variable, value.replace("{tree}", &self.fetched.tree.display().to_string()));
         }
         command
     }

@@ -1,10 +1,10 @@
 //! Fetching test programs: a tree of their own, with what a release's tree lacks for them.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use rocm_sdk::install::debian::{Apt, Archive, Contents, Fetch, Lock, Recipe, Tree, Wanted, usable};
+use rocm_sdk::install::debian::{Apt, Archive, Contents, Fetch, LIBRARIES, Lock, Recipe, Tree, Wanted, usable};
 use rocm_sdk::install::{self, Bars};
 
 use super::subjects::Subject;
@@ -18,21 +18,39 @@ fn tree(subject: &Subject) -> Tree {
 
 /// What is fetched: the package and what it needs, without what the release's own tree has.
 struct Programs<'a> {
-    package: &'static str,
+    subject: &'static Subject,
     release: &'a Contents,
+    /// Folder of the release's libraries.
+    libraries: &'a Path,
 }
 
 impl Recipe for Programs<'_> {
     fn wanted(&self, apt: &Apt<'_>) -> Result<Wanted, install::Error> {
-        let all = apt.closure(&[self.package.to_owned()])?;
+        let package = self.subject.package.to_owned();
+        if !self.subject.alone.is_empty() {
+            let more = self.subject.alone.iter().map(|&name| name.to_owned());
+            return Ok(Wanted { alone: [package].into_iter().chain(more).collect(), ..Wanted::default() });
+        }
+        let all = apt.closure(&[package])?;
         let missing = all.into_iter().filter(|package| self.release.package(&package.name).is_none());
         Ok(Wanted { alone: missing.map(|package| package.name).collect(), ..Wanted::default() })
+    }
+
+    fn finish(&self, folder: &Path, _: &Contents) -> Result<(), install::Error> {
+        for (name, library) in self.subject.links {
+            let link = folder.join(LIBRARIES).join(name);
+            std::os::unix::fs::symlink(self.libraries.join(library), &link)
+                .map_err(|error| install::Error::Io { what: format!("linking {}", link.display()), source: error })?;
+        }
+        Ok(())
     }
 }
 
 /// Test programs that have been fetched.
 #[derive(Debug)]
 pub(crate) struct Fetched {
+    /// The folder of the unpacked packages.
+    pub(crate) tree: PathBuf,
     /// The folder of the programs.
     pub(crate) folder: PathBuf,
     /// The programs, sorted by name.
@@ -54,7 +72,8 @@ pub(crate) fn fetch(subject: &'static Subject, release: &'static Release, offlin
         let mut progress = Bars::new();
         let lock = Lock::hold(&state.join("lock"), &mut progress)?;
         let release_contents = rocm::tree(release).contents()?;
-        let recipe = Programs { package: subject.package, release: &release_contents };
+        let libraries = rocm::tree(release).libraries();
+        let recipe = Programs { subject, release: &release_contents, libraries: &libraries };
         let archive = Archive::of_this_machine()?;
         let name = format!("rocm-{}", release.name);
         let selection = release.selection(&name);
@@ -77,10 +96,10 @@ pub(crate) fn fetch(subject: &'static Subject, release: &'static Release, offlin
     let folders = ["", "blas", "lapack", "openblas-pthread"].map(|name| libraries.join(name));
     let version = tree.contents()?.package(subject.package).map_or_else(String::new, |stamp| stamp.version.clone());
     let libraries = folders.into_iter().filter(|folder| folder.is_dir()).collect();
-    Ok(Fetched { folder, programs, libraries, version })
+    Ok(Fetched { tree: tree.folder().to_owned(), folder, programs, libraries, version })
 }
 
-fn is_program(path: &std::path::Path) -> Result<bool> {
+fn is_program(path: &Path) -> Result<bool> {
     use std::io::Read as _;
     let mut head = Vec::new();
     fs::File::open(path)?.take(4).read_to_end(&mut head)?;

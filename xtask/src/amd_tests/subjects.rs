@@ -9,14 +9,20 @@ pub(crate) struct Subject {
     pub(crate) package: &'static str,
     /// Download and size on disk, for the help.
     pub(crate) size: &'static str,
-    /// Variables that they need; `{folder}` is the folder of the programs.
+    /// Variables that they need; `{folder}` is the folder of the programs, `{tree}` that of the unpacked packages.
     pub(crate) variables: &'static [(&'static str, &'static str)],
+    /// Arguments that they need.
+    pub(crate) arguments: &'static [&'static str],
     /// GPUs that they need.
     pub(crate) devices: u32,
+    /// Packages to fetch with theirs, instead of all that it depends on, where Debian lacks a part of that.
+    pub(crate) alone: &'static [&'static str],
+    /// Libraries by another number than the release's tree has: the name, and the library there.
+    pub(crate) links: &'static [(&'static str, &'static str)],
 }
 
 const fn subject(name: &'static str, package: &'static str, size: &'static str) -> Subject {
-    Subject { name, package, size, variables: &[], devices: 1 }
+    Subject { name, package, size, variables: &[], arguments: &[], devices: 1, alone: &[], links: &[] }
 }
 
 /// Every one that can be run. The packages are those of ROCm 7.2.
@@ -27,23 +33,30 @@ pub(crate) const SUBJECTS: &[Subject] = &[
     subject("rocwmma", "librocwmma-tests", "0.5 GB"),
     subject("rocrand", "librocrand1-tests", "53 MB"),
     subject("hiprand", "libhiprand1-tests", "2 MB"),
-    subject("rocfft", "librocfft0-tests", "3 MB"),
-    subject("hipfft", "libhipfft0-tests", "3 MB"),
+    // Without a seed, each process has other cases.
+    Subject { arguments: &["--seed", "1"], ..subject("rocfft", "librocfft0-tests", "3 MB") },
+    Subject { arguments: &["--seed", "1"], ..subject("hipfft", "libhipfft0-tests", "3 MB") },
     subject("rocblas", "librocblas5-tests", "10 MB"),
     subject("hipblas", "libhipblas3-tests", "8 MB"),
     subject("hipblaslt", "libhipblaslt1-tests", "2 MB"),
-    subject("rocsparse", "librocsparse1-tests", "7 MB and its data"),
-    subject("hipsparse", "libhipsparse4-tests", "3 MB and its data"),
+    Subject {
+        variables: &[("ROCSPARSE_CLIENTS_TEST_DATA_DIR", "{tree}/usr/share/librocsparse1-tests/data/")],
+        ..subject("rocsparse", "librocsparse1-tests", "19 MB")
+    },
+    subject("hipsparse", "libhipsparse4-tests", "3 MB"),
     subject("rocsolver", "librocsolver0-tests", "5 MB"),
     subject("hipsolver", "libhipsolver1-tests", "2 MB"),
     subject("rocalution", "librocalution1-tests", "1 MB"),
     Subject {
         variables: &[("HSA_FORCE_FINE_GRAIN_PCIE", "1")],
-        devices: 4,
+        devices: 2,
         ..subject("rccl", "librccl1-tests", "0.5 MB")
     },
     Subject {
         variables: &[("ROCRTST_KERNELS_PATH", "{folder}")],
+        // It depends on libamd-smi26, which has left Debian.
+        alone: &["libhwloc15"],
+        links: &[("libamd_smi.so.26", "libamd_smi.so.27")],
         ..subject("rocrtst", "libhsa-runtime64-tests", "0.4 MB")
     },
 ];
