@@ -150,7 +150,7 @@ loops! {
         let (mut results, mut flags) = (Results::ZERO, [0; LANES]);
         let [a, b, c] = [0, 1, 2].map(|i| pair::<T>(rows, m.src[i]));
         for i in 0..LANES {
-            let [a, b, c] = [a, b, c].map(|x| T::get(x.0, x.1, i));
+            let (a, b, c) = (T::get(a.0, a.1, i), T::get(b.0, b.1, i), T::get(c.0, c.1, i));
             let (value, flag) = T::scale(a, b, c);
             value.put(&mut results.low, &mut results.high, i);
             flags[i] = if flag { u32::MAX } else { 0 };
@@ -168,7 +168,7 @@ loops! {
         let mut results = Results::ZERO;
         let [a, b, c] = [0, 1, 2].map(|i| pair::<T>(rows, m.src[i]));
         for i in 0..LANES {
-            let [a, b, c] = [a, b, c].map(|x| T::get(x.0, x.1, i));
+            let (a, b, c) = (T::get(a.0, a.1, i), T::get(b.0, b.1, i), T::get(c.0, c.1, i));
             T::fmas(a, b, c, undo[i] != 0).put(&mut results.low, &mut results.high, i);
         }
         results.write::<T>(rows, to);

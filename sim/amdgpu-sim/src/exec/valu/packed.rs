@@ -179,9 +179,9 @@ impl Singles for Add {
 
 #[inline(always)]
 fn lanes<O: Singles>(a: &Lanes, b: &Lanes, c: &Lanes, out: &mut Lanes) {
+    // Without `map` of an array, which is not inlined in every profile.
     for (i, out) in out.iter_mut().enumerate() {
-        let [a, b, c] = [a, b, c].map(|x| f32::from_bits(x[i]));
-        *out = O::f(a, b, c).to_bits();
+        *out = O::f(f32::from_bits(a[i]), f32::from_bits(b[i]), f32::from_bits(c[i])).to_bits();
     }
 }
 
