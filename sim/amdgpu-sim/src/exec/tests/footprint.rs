@@ -23,8 +23,8 @@ const SCALAR: usize = 512;
 const GENERAL: usize = SCALAR + 102;
 
 /// All that an instruction can see and change.
-#[derive(Clone)]
-struct State {
+#[derive(Clone, PartialEq)]
+pub(super) struct State {
     rows: Vec<Row>,
     slots: Vec<u32>,
     mode: Mode,
@@ -35,7 +35,7 @@ struct State {
 
 /// Which kind of numbers registers and memory hold.
 #[derive(Clone, Copy)]
-enum Style {
+pub(super) enum Style {
     /// All bits.
     Any,
     /// 0, 1 and 2: compares find equals, shifts and indices stay small.
@@ -72,7 +72,7 @@ fn value(random: &mut Random, style: Style) -> u32 {
 }
 
 impl State {
-    fn random(random: &mut Random, style: Style, all_lanes: bool) -> Self {
+    pub(super) fn random(random: &mut Random, style: Style, all_lanes: bool) -> Self {
         let rows = (0..SCALAR).map(|_| Row(std::array::from_fn(|_| value(random, style)))).collect();
         let mut slots: Vec<u32> = (0..usize::from(slot::CONSTANTS)).map(|_| value(random, style)).collect();
         slots[usize::from(slot::M0)] = 0;
@@ -115,28 +115,28 @@ impl State {
 }
 
 /// Memory that all runs share.
-struct Bench {
+pub(super) struct Bench {
     memory: Arc<Memory>,
-    base: u64,
+    pub(super) base: u64,
     private: Vec<u32>,
 }
 
 /// What came of a run: the state, and why it stopped.
-struct After {
-    state: State,
-    stop: Stop,
+pub(super) struct After {
+    pub(super) state: State,
+    pub(super) stop: Stop,
     trap: Option<Trap>,
     waits: bool,
 }
 
 impl Bench {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let memory = Arc::new(Memory::new(vec![1 << 20]));
         let base = memory.alloc(DEVICE as u64, 0, AllocKind::Device).expect("device memory");
         Self { memory, base, private: vec![0; PRIVATE / 4 * LANES] }
     }
 
-    fn program(inst_under_test: Inst, arch: Arch, avx2: bool) -> Program {
+    pub(super) fn program(inst_under_test: Inst, arch: Arch, avx2: bool) -> Program {
         let end = inst(Op::s_endpgm, Operand::None, &[imm(0)]);
         // Never reached: there are rows for all registers, and room above.
         let last =
@@ -151,7 +151,7 @@ impl Bench {
         Program { arch, ..program }
     }
 
-    fn run(&mut self, program: &Program, state: &State) -> After {
+    pub(super) fn run(&mut self, program: &Program, state: &State) -> After {
         let layout = *program.layout();
         let mut wave = Wave::new(program);
         wave.reset(program);
@@ -200,7 +200,7 @@ impl Bench {
 }
 
 /// Gives an instruction's operands registers that do not overlap. What is one register in two places stays so.
-fn apart(inst: &Inst) -> Inst {
+pub(super) fn apart(inst: &Inst) -> Inst {
     let mut apart = *inst;
     let first = |place: usize, operand: Operand| match operand {
         Operand::Vgpr(_) => Operand::Vgpr(40 * place as u16),
@@ -255,7 +255,7 @@ fn near(mut inst: Inst, n: u32) -> Inst {
 }
 
 /// Puts valid addresses where an instruction looks for them.
-fn aim(state: &mut State, inst: &Inst, base: u64) {
+pub(super) fn aim(state: &mut State, inst: &Inst, base: u64) {
     let mut lanes = |operand: Operand, value: &dyn Fn(u64) -> u64, wide: bool| {
         let Operand::Vgpr(n) = operand else { return };
         for lane in 0..LANES {

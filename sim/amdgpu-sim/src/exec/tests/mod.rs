@@ -32,6 +32,7 @@ mod liveness;
 mod local;
 mod math;
 mod matrix;
+mod memory_effects;
 mod modifiers;
 mod packed;
 mod rare;
