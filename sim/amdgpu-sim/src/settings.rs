@@ -102,7 +102,7 @@ const PROFILE: Setting = setting(
 const LOG: Setting = setting(
     "HIP_SIM_LOG",
     "`errors`, `kernels` or `calls`",
-    "hsa-sim only, on stderr: failed HSA calls, each kernel, or all calls (none)",
+    "hsa-sim only, on stderr: failed HSA calls (also those that are not supported), each kernel, or all calls (none)",
 );
 
 /// All settings.

@@ -70,7 +70,7 @@ pub(crate) fn names(library: &Library, levels: &BTreeMap<Level, Surface>) -> Res
             writeln!(text, "#[cfg(feature = \"{}\")]\n#[allow(unused_imports)]", level.feature())?;
             writeln!(text, "mod {} {{", level.module())?;
             let start = format!("    use {}::{}::{{", library.path(), level.module());
-            text += &fill(&start, surface.iter().map(|(name, _)| name.clone()), "};", "        ");
+            text += &fill(&start, surface.keys().cloned(), "};", "        ");
             text += "}\n";
         }
     }

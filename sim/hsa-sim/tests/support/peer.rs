@@ -25,7 +25,7 @@ impl Peer {
         // The loader that this process was started by, with its arguments.
         let arguments = std::fs::read("/proc/self/cmdline").unwrap();
         let arguments: Vec<_> = arguments.split(|byte| *byte == 0).map(String::from_utf8_lossy).collect();
-        let mut command = Command::new("/proc/self/exe");
+        let mut command = Command::new(arguments[0].as_ref());
         command.args(arguments[1..arguments.len() - 1].iter().map(AsRef::as_ref)).env(PEER, "1");
         // RCCL says which call failed.
         command.env("NCCL_DEBUG", "WARN");
