@@ -1,0 +1,1 @@
+//! Cursors over libclang.
