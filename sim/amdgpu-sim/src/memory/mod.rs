@@ -482,6 +482,14 @@ impl Memory {
         }
     }
 
+    /// Notes that the host may write to the allocation that `address` is in without our knowing it: all of it counts as written.
+    pub fn shared_with_host(&self, address: u64) {
+        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        if table.find(address).is_some_and(|region| region.written.is_some()) {
+            Arc::make_mut(&mut table).forget_written(address);
+        }
+    }
+
     /// Allocates the image of a code object: one block of host memory with an entry in the table for each segment.
     /// `segments` are (offset, size, writable), in order and apart. Returns the address of offset 0.
     /// All GPUs may use it: those whose own it is not reach device variables.

@@ -111,6 +111,13 @@ impl Table {
         }
     }
 
+    /// What is written of the region that `address` is in is no longer kept.
+    pub(crate) fn forget_written(&mut self, address: u64) {
+        if let Some(region) = self.after(address).checked_sub(1).and_then(|at| self.regions.get_mut(at)) {
+            region.written = None;
+        }
+    }
+
     pub(crate) fn owned_bytes(&self, agent: Agent) -> u64 {
         self.owned.get(agent.index()).copied().unwrap_or(0)
     }

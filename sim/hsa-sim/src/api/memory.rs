@@ -125,6 +125,10 @@ functions! {
             return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
         }
         let address = runtime.memory.allocate(&runtime.agents, pool, size as u64)?;
+        // The host fills it: HIP 7.2 keeps kernel arguments and its fill patterns in such memory of a gfx942.
+        if flags & HSA_AMD_MEMORY_POOL_EXECUTABLE_FLAG != 0 {
+            runtime.agents.space().shared_with_host(address);
+        }
         // SAFETY: the caller vouches for it.
         unsafe { put(result, pointer(address)) }
     }
