@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
+use super::findings::Findings;
+
 /// Cases of one process, at most.
 const BATCH: usize = 25;
 /// How long a program may take to start and to end.
@@ -112,13 +114,14 @@ pub(crate) fn run(
     cases: &[String],
     limit: Duration,
     end: Instant,
+    findings: &mut Findings,
     told: &mut dyn FnMut(&Ran),
 ) -> Result<Vec<Ran>> {
     let mut all: Vec<Ran> = Vec::new();
     for batch in cases.chunks(BATCH) {
         let mut left: Vec<String> = batch.to_vec();
         while !left.is_empty() && Instant::now() < end {
-            let ran = run_batch(program(), &left, limit, told)?;
+            let ran = run_batch(program(), &left, limit, findings, told)?;
             left.retain(|case| ran.iter().all(|ran| ran.case != *case));
             all.extend(ran);
         }
@@ -127,7 +130,13 @@ pub(crate) fn run(
 }
 
 /// Runs cases in one process, up to the first that does not end. At least one has a result.
-fn run_batch(mut command: Command, cases: &[String], limit: Duration, told: &mut dyn FnMut(&Ran)) -> Result<Vec<Ran>> {
+fn run_batch(
+    mut command: Command,
+    cases: &[String],
+    limit: Duration,
+    findings: &mut Findings,
+    told: &mut dyn FnMut(&Ran),
+) -> Result<Vec<Ran>> {
     command.arg(format!("--gtest_filter={}", cases.join(":"))).arg("--gtest_color=no");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let name = crate::process::shown(&command);
@@ -138,6 +147,7 @@ fn run_batch(mut command: Command, cases: &[String], limit: Duration, told: &mut
     let complete = loop {
         match lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
             Ok(line) => {
+                findings.read(&line, batch.current.as_ref().map_or("none", |(case, _)| case));
                 if let Some(wait) = batch.read(&line, limit, told) {
                     until = Instant::now() + wait;
                 }
@@ -274,7 +284,7 @@ mod tests {
     fn outcomes(script: &str, cases: &[&str]) -> Vec<(String, Outcome)> {
         let cases: Vec<String> = cases.iter().map(|case| (*case).to_owned()).collect();
         let end = Instant::now() + Duration::from_secs(60);
-        let ran = run(&program(script), &cases, Duration::from_secs(1), end, &mut |_| {}).unwrap();
+        let ran = run(&program(script), &cases, Duration::from_secs(1), end, &mut Findings::default(), &mut |_| {}).unwrap();
         ran.into_iter().map(|ran| (ran.case, ran.outcome)).collect()
     }
 

@@ -1,7 +1,7 @@
 //! `cargo xtask amd-tests`: AMD's own test programs on the software GPU.
 //!
 //! `subjects`: which there are. `packages`: fetching them. `gtest`: listing and running cases. `sample`: choosing them.
-//! `table`: the committed results.
+//! `findings`: what checks found. `table`: the committed results.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
+use self::findings::Findings;
 use self::gtest::Outcome;
 use self::packages::Fetched;
 use self::subjects::{Subject, subject_named};
@@ -17,6 +18,7 @@ use crate::process::messages;
 use crate::rocm::{self, Release};
 use crate::test::checked_cargo;
 
+mod findings;
 mod gtest;
 mod packages;
 mod sample;
@@ -40,6 +42,7 @@ const QUICK: &str = "hiprand";
   cargo xtask amd-tests rocprim --program device_partition --filter '*ThreeWay*'
   cargo xtask amd-tests rocwmma --arch gfx942 --threads 4 --sample 50
   cargo xtask amd-tests rocfft --sample 100 --record        writes sim/hsa-sim/AMD_TESTS.md
+  cargo xtask amd-tests rocrand --sample 20 --check all     what races and uninitialised reads it has
   cargo xtask amd-tests rocprim --list                      lists cases
   cargo xtask amd-tests rocprim --remove                    removes what was fetched")]
 pub(crate) struct Args {
@@ -70,6 +73,9 @@ pub(crate) struct Args {
     /// Start no case after so many minutes
     #[arg(long, value_name = "N", default_value_t = 600)]
     minutes: u64,
+    /// Run with these checks of the software GPU (such as `all`), and list what they find; slower
+    #[arg(long, value_name = "CHECKS", conflicts_with = "record")]
+    check: Option<String>,
     /// List the cases instead of running them
     #[arg(long)]
     list: bool,
@@ -96,7 +102,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if args.remove && args.sample.is_none() && args.filter.is_none() {
         return packages::remove(subject);
     }
-    let bench = Bench::new(subject, &args.arch, args.threads, args.offline)?;
+    let mut bench = Bench::new(subject, &args.arch, args.threads, args.offline)?;
+    if let Some(checks) = &args.check {
+        // A finding does not end the case.
+        bench.settings.extend(["--checks".to_owned(), format!("{checks},warn")]);
+    }
     let cases = bench.cases(args.program.as_deref(), args.filter.as_deref())?;
     if args.list {
         cases.iter().for_each(|(program, case)| println!("{} {case}", name(program)));
@@ -176,6 +186,7 @@ struct Results {
     failures: Vec<Failure>,
     /// What each failure wrote last.
     said: Vec<String>,
+    findings: Findings,
 }
 
 impl Bench {
@@ -242,7 +253,7 @@ impl Bench {
                     println!("{done}/{} {} {}: {} s", chosen.len(), name(file), ran.case, ran.took.as_secs());
                 }
             };
-            let ran = gtest::run(&|| self.command(file), &cases, limit, end, &mut told)?;
+            let ran = gtest::run(&|| self.command(file), &cases, limit, end, &mut results.findings, &mut told)?;
             ran.into_iter().for_each(|ran| results.add(name(file), ran));
         }
         results.totals.seconds = begun.elapsed().as_secs();
@@ -284,6 +295,10 @@ impl Results {
             if !said.is_empty() {
                 println!("    {said}");
             }
+        }
+        if self.findings.len() > 0 {
+            println!("Findings: {}", self.findings.len());
+            self.findings.lines().for_each(|line| println!("  {line}"));
         }
         let Totals { run, passed, failed, timed_out, skipped, seconds, .. } = &self.totals;
         println!(

@@ -97,7 +97,7 @@ struct Gpu {
     /// program that does not wait for what it needs fails then
     #[arg(long, env = "HIP_SIM_DELAY", value_name = "MICROSECONDS[:SEED]")]
     delay: Option<String>,
-    /// More checks, with commas between: `memory` (bounds, always checked), `init` (reads of memory that nothing has written), `race`, `barrier`, `all`; a kernel
+    /// More checks, with commas between: `memory` (reads end with the last byte of an allocation, not with its page), `init` (reads of memory that nothing has written), `race`, `barrier`, `all`; a kernel
     /// with findings fails, with `warn` it is only told of
     #[arg(long, env = "HIP_SIM_CHECK", value_name = "CHECKS")]
     checks: Option<String>,
