@@ -11,6 +11,8 @@
 //! `k` of a sparse A counts the stored elements, two of every four; the two bits that the index register has for each,
 //! in A's own lane, lowest first, say which of the four they are.
 
+use std::mem::MaybeUninit;
+
 use super::Fields;
 use crate::exec::{Flow, LANES, Micro, Row, Wave};
 
@@ -119,32 +121,37 @@ pub(super) trait Unit {
 /// Most products that make an element of D.
 const MOST: usize = 32;
 
-/// The bits of element `e` of a lane, elements of `bits` bits.
-#[inline(always)]
-fn element(rows: &[Row], bits: usize, e: usize, lane: usize) -> [u32; 2] {
-    let word = rows[e * bits / 32].0[lane];
-    match bits {
-        64 => [word, rows[e * 2 + 1].0[lane]],
-        32 => [word, 0],
-        _ => [word >> (e * bits % 32) & ((1 << bits) - 1), 0],
-    }
-}
+/// Most elements of an operand in a lane.
+const SHARE: usize = 16;
 
-/// All elements of an operand: the first ones of all lanes, then the second ones, and so on.
+/// Room for all elements of an operand.
+type Room<V> = [MaybeUninit<[V; LANES]>; SHARE];
+
+/// All elements of an operand, `share` in a lane: the first ones of all lanes, then the second ones, and so on.
 #[inline(always)]
-fn unpack<V: Copy, const E: usize>(
+fn unpack<'a, V: Copy>(
     rows: &[Row],
     bits: usize,
+    share: usize,
     zero: V,
     value: impl Fn([u32; 2]) -> V,
-) -> [[V; LANES]; E] {
-    let mut all = [[zero; LANES]; E];
-    for e in 0..E {
+    room: &'a mut Room<V>,
+) -> &'a mut [[V; LANES]] {
+    let room = &mut room[..share];
+    for (e, all) in room.iter_mut().enumerate() {
+        let low = &rows[e * bits / 32].0;
+        let high = if bits == 64 { &rows[e * 2 + 1].0 } else { low };
+        let all = all.write([zero; LANES]);
         for lane in 0..LANES {
-            all[e][lane] = value(element(rows, bits, e, lane));
+            all[lane] = value(match bits {
+                64 => [low[lane], high[lane]],
+                32 => [low[lane], 0],
+                _ => [low[lane] >> (e * bits % 32) & ((1 << bits) - 1), 0],
+            });
         }
     }
-    all
+    // SAFETY: all of them are written.
+    unsafe { std::slice::from_raw_parts_mut(room.as_mut_ptr().cast(), share) }
 }
 
 /// Lanes that `blgp` moves, in groups of 16: for each where it comes from.
@@ -171,22 +178,17 @@ fn offset(k: usize, share: usize, width: usize) -> u16 {
 
 /// For each stored element of a sparse A, arranged like them, where its k is in B.
 #[inline(always)]
-fn places<const EA: usize, const EB: usize>(
-    indices: &[u32; LANES],
-    fields: Fields,
-    width_log: u32,
-) -> [[u16; LANES]; EA] {
+fn places(all: &mut [[u16; LANES]], indices: &[u32; LANES], fields: Fields, width_log: u32) {
+    let share = all.len();
     // With `cbsz` it is always the first set.
-    let shift = if fields.cbsz == 0 { usize::from(fields.abid) * 2 * EA } else { 0 };
-    let mut all = [[0; LANES]; EA];
-    for e in 0..EA {
+    let shift = if fields.cbsz == 0 { usize::from(fields.abid) * 2 * share } else { 0 };
+    for (e, places) in all.iter_mut().enumerate() {
         for lane in 0..LANES {
             let two = (indices[lane] >> ((shift + 2 * e) & 31) & 3) as usize;
-            let p = (lane >> width_log) * EA + e;
-            all[e][lane] = offset(p / 2 * 4 + two, EB, 1 << width_log);
+            let p = (lane >> width_log) * share + e;
+            places[lane] = offset(p / 2 * 4 + two, 2 * share, 1 << width_log);
         }
     }
-    all
 }
 
 /// C into the registers of D.
@@ -203,37 +205,41 @@ fn place(w: &mut Wave, m: &Micro, fields: Fields) {
     }
 }
 
-/// D = A x B + C. `EA` and `EB` are the elements of A and B in a lane.
+/// D = A x B + C.
 #[inline(always)]
-pub(super) fn multiply<U: Unit, const EA: usize, const EB: usize, const SPARSE: bool, const FAST: bool>(
-    w: &mut Wave,
-    m: &Micro,
-) -> Flow {
+pub(super) fn multiply<U: Unit, const SPARSE: bool, const FAST: bool>(w: &mut Wave, m: &Micro) -> Flow {
     let fields = Fields::unpack(m.aux);
     let doubles = U::BITS == 64;
     let negate = |n: u8| doubles && fields.blgp >> n & 1 != 0;
     let width_log = u32::from(fields.size + fields.blocks);
 
-    let mut a: [[Value<U>; LANES]; EA] = unpack(&w.rows[usize::from(m.src[0])..], U::BITS, U::ZERO, U::a);
+    // Of a sparse A only half the elements are stored.
+    let share = 1 << fields.share;
+    let share_b = if SPARSE { 2 * share } else { share };
+    let (mut room_a, mut room_b): (Room<Value<U>>, Room<Value<U>>) =
+        ([const { MaybeUninit::uninit() }; SHARE], [const { MaybeUninit::uninit() }; SHARE]);
+    let a = unpack(&w.rows[usize::from(m.src[0])..], U::BITS, share, U::ZERO, U::a, &mut room_a).as_flattened_mut();
     if negate(0) {
-        a.as_flattened_mut().iter_mut().for_each(|x| *x = U::negated(*x));
+        a.iter_mut().for_each(|x| *x = U::negated(*x));
     }
     let rows = &w.rows[usize::from(m.src[1])..];
     let copy;
     let rows = if fields.blgp == 0 || doubles {
         rows
     } else {
-        copy = moved(&rows[..(EB * U::BITS).div_ceil(32)], usize::from(fields.blgp));
+        copy = moved(&rows[..(share_b * U::BITS).div_ceil(32)], usize::from(fields.blgp));
         &copy
     };
-    let mut b: [[Value<U>; LANES]; EB] = unpack(rows, U::BITS, U::ZERO, U::b);
+    let b = unpack(rows, U::BITS, share_b, U::ZERO, U::b, &mut room_b).as_flattened_mut();
     if negate(1) {
-        b.as_flattened_mut().iter_mut().for_each(|x| *x = U::negated(*x));
+        b.iter_mut().for_each(|x| *x = U::negated(*x));
     }
-    let places: [[u16; LANES]; EA] =
-        if SPARSE { places::<EA, EB>(&w.rows[usize::from(m.src[2])].0, fields, width_log) } else { [[0; LANES]; EA] };
-    if !U::suits(a.as_flattened(), b.as_flattened()) {
-        return careful::<U::Careful, EA, EB, SPARSE>(w, m);
+    if !U::suits(a, b) {
+        return careful::<U::Careful, SPARSE>(w, m);
+    }
+    let mut indices = [[0; LANES]; SHARE / 2];
+    if SPARSE {
+        places(&mut indices[..share], &w.rows[usize::from(m.src[2])].0, fields, width_log);
     }
     place(w, m, fields);
 
@@ -245,14 +251,14 @@ pub(super) fn multiply<U: Unit, const EA: usize, const EB: usize, const SPARSE: 
         }
     }
     let mut offsets = [0; MOST];
-    let count = EA * LANES >> width_log;
+    let count = share * LANES >> width_log;
     for (k, to) in offsets.iter_mut().enumerate().take(count) {
-        *to = offset(k, EA, 1 << width_log);
+        *to = offset(k, share, 1 << width_log);
     }
     let operands = Operands {
-        a: a.as_flattened(),
-        b: b.as_flattened(),
-        places: places.as_flattened(),
+        a,
+        b,
+        places: if SPARSE { indices.as_flattened() } else { &[] },
         offsets: &offsets[..count],
     };
     #[cfg(target_arch = "x86_64")]
@@ -267,8 +273,8 @@ pub(super) fn multiply<U: Unit, const EA: usize, const EB: usize, const SPARSE: 
 
 /// The same with the unit's careful arithmetic.
 #[inline(never)]
-fn careful<U: Unit, const EA: usize, const EB: usize, const SPARSE: bool>(w: &mut Wave, m: &Micro) -> Flow {
-    multiply::<U, EA, EB, SPARSE, false>(w, m)
+fn careful<U: Unit, const SPARSE: bool>(w: &mut Wave, m: &Micro) -> Flow {
+    multiply::<U, SPARSE, false>(w, m)
 }
 
 /// A and B, unpacked.

@@ -50,7 +50,9 @@ struct Entry {
     run: Handler,
     /// Registers of C and D.
     registers: u16,
-    /// Rows of A as a power of two.
+    /// Elements of A in a lane, as a power of two.
+    share: u8,
+    /// Rows of A, likewise.
     size: u8,
     /// Blocks, likewise.
     blocks: u8,
@@ -70,6 +72,7 @@ struct Fields {
     registers: u16,
     size: u8,
     blocks: u8,
+    share: u8,
 }
 
 impl Fields {
@@ -82,6 +85,7 @@ impl Fields {
             | u32::from(self.registers) << 12
             | u32::from(self.size) << 20
             | u32::from(self.blocks) << 24
+            | u32::from(self.share) << 28
     }
 
     #[inline(always)]
@@ -95,6 +99,7 @@ impl Fields {
             registers: (bits >> 12 & 0xff) as u16,
             size: (bits >> 20 & 15) as u8,
             blocks: (bits >> 24 & 15) as u8,
+            share: (bits >> 28 & 15) as u8,
         }
     }
 }
@@ -122,8 +127,8 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
         return Some(reserved);
     }
     m.dst = l.row(inst.dst)?;
-    let Entry { registers, size, blocks, .. } = entry;
-    let mut fields = Fields { cbsz, abid, blgp, constant: false, apart: false, registers, size, blocks };
+    let Entry { registers, share, size, blocks, .. } = entry;
+    let mut fields = Fields { cbsz, abid, blgp, constant: false, apart: false, registers, size, blocks, share };
     m.src[0] = l.row(inst.src[0])?;
     m.src[1] = l.row(inst.src[1])?;
     match l.row(inst.src[2]) {

@@ -13,24 +13,16 @@ type Fused32<F> = Fused<F, F, 10, 4, false>;
 type Fused16<F> = Fused<F, F, 10, 8, false>;
 type Fused8<A, B> = Fused<A, B, 3, 16, true>;
 
-fn plain<U: Unit, const EA: usize, const EB: usize, const SPARSE: bool>(
-    w: &mut Wave,
-    m: &Micro,
-    _: &mut Ctx<'_>,
-) -> Flow {
-    multiply::<U, EA, EB, SPARSE, false>(w, m)
+fn plain<U: Unit, const SPARSE: bool>(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
+    multiply::<U, SPARSE, false>(w, m)
 }
 
 /// # Safety
 /// The CPU has to have AVX2, FMA, F16C, BMI1, BMI2, LZCNT and POPCNT.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
-unsafe fn fast<U: Unit, const EA: usize, const EB: usize, const SPARSE: bool>(
-    w: &mut Wave,
-    m: &Micro,
-    _: &mut Ctx<'_>,
-) -> Flow {
-    multiply::<U, EA, EB, SPARSE, true>(w, m)
+unsafe fn fast<U: Unit, const SPARSE: bool>(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
+    multiply::<U, SPARSE, true>(w, m)
 }
 
 /// `blgp` moves lanes of B, negates (f64), or is not there.
@@ -53,8 +45,9 @@ macro_rules! matrices {
         pub(super) fn entry(op: Op, avx2: bool) -> Option<Entry> {
             Some(match op {
                 $($(Op::$op)|+ => Entry {
-                    run: choose!(avx2, $unit, { $m * $k * $blocks / LANES }, { $m * $k * $blocks / LANES }, false),
+                    run: choose!(avx2, $unit, false),
                     registers: registers::<$unit>($m, $blocks),
+                    share: ($m * $k * $blocks / LANES).trailing_zeros() as u8,
                     size: ($m as u32).trailing_zeros() as u8,
                     blocks: ($blocks as u32).trailing_zeros() as u8,
                     allows: Allows {
@@ -65,8 +58,9 @@ macro_rules! matrices {
                     },
                 },)*
                 $(Op::$sparse => Entry {
-                    run: choose!(avx2, $sunit, { $sm * $sk / 2 / LANES }, { $sm * $sk / LANES }, true),
+                    run: choose!(avx2, $sunit, true),
                     registers: registers::<$sunit>($sm, 1),
+                    share: ($sm * $sk / 2 / LANES).trailing_zeros() as u8,
                     size: ($sm as u32).trailing_zeros() as u8,
                     blocks: 0,
                     allows: Allows { broadcast: false, index: true, lanes: false, negate: false },

@@ -248,6 +248,30 @@ impl Results {
     }
 }
 
+/// The result of one lane, in two halves.
+#[cfg(all(debug_assertions, target_arch = "x86_64"))]
+type OneLane = fn(&[Row], &Micro, usize) -> u64;
+
+/// Carries out an operation a lane at a time: what [`cpu::has_avx2`] says of builds with assertions.
+///
+/// [`cpu::has_avx2`]: crate::exec::cpu::has_avx2
+#[cfg(all(debug_assertions, target_arch = "x86_64"))]
+#[inline(never)]
+fn lane_by_lane(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>, wide: bool, lane: OneLane) -> Flow {
+    let mask = prepared::<false>(w, m, ctx);
+    let to = usize::from(target(w, m, mask));
+    let mut results = Results::ZERO;
+    for i in 0..LANES {
+        u64::put(lane(&w.rows, m, i), &mut results.low, &mut results.high, i);
+    }
+    if wide {
+        results.write::<u64>(&mut w.rows, to);
+        return store::<u64, false>(w, m, ctx, mask);
+    }
+    results.write::<u32>(&mut w.rows, to);
+    store::<u32, false>(w, m, ctx, mask)
+}
+
 macro_rules! arity {
     ($trait:ident, $plain:ident, $fast:ident, $entry:ident, $body:ident, $lanes:ident; $($type:ident $arg:ident $n:literal),*) => {
         /// An operation of one result a lane.
@@ -275,8 +299,20 @@ macro_rules! arity {
             store::<O::R, FAST>(w, m, ctx, mask)
         }
 
+        #[cfg(not(all(debug_assertions, target_arch = "x86_64")))]
         fn $plain<O: $trait>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
             $body::<O, false>(w, m, ctx)
+        }
+
+        #[cfg(all(debug_assertions, target_arch = "x86_64"))]
+        fn $plain<O: $trait>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+            fn lane<O: $trait>(rows: &[Row], m: &Micro, i: usize) -> u64 {
+                $(let $arg = pair::<O::$type>(rows, m.src[$n]);)*
+                let (mut low, mut high) = ([0], [0]);
+                O::f($(O::$type::get($arg.0, $arg.1, i)),*).put(&mut low, &mut high, 0);
+                u64::from(low[0]) | u64::from(high[0]) << 32
+            }
+            lane_by_lane(w, m, ctx, O::R::WIDE, lane::<O>)
         }
 
         /// # Safety
