@@ -87,6 +87,7 @@ impl Layout {
     }
 
     /// How many rows a wave has.
+    #[inline]
     pub(crate) fn rows(&self) -> usize {
         usize::from(self.result()) + 2
     }
@@ -142,6 +143,7 @@ impl Program {
 
     /// The micro-operation at `pc` that carries out one instruction only, on rows that are written out: [`micros`](Self::micros) may have
     /// one for several instructions, or one that leaves runs.
+    #[inline]
     pub(crate) fn single(&self, pc: u32) -> Option<&Micro> {
         self.singles.get(&pc).or_else(|| self.micros.get(pc as usize))
     }
@@ -157,6 +159,7 @@ impl Program {
     }
 
     /// The part of the code with this number; 0 is this program, the kernel.
+    #[inline]
     pub(crate) fn part(&self, number: u32) -> &Program {
         self.parts.as_ref().and_then(|parts| parts.get(number)).unwrap_or(self)
     }
@@ -167,6 +170,7 @@ impl Program {
     }
 
     /// Where the micro-operation at `pc` comes from.
+    #[inline]
     pub(crate) fn source_at(&self, pc: u32) -> &Source {
         self.source(&self.micros[(pc as usize).min(self.micros.len() - 1)])
     }

@@ -38,26 +38,36 @@ fn part_mut<const C: usize>(row: &mut Row, lane: usize) -> &mut [u32; C] {
     row.0[lane..].first_chunk_mut().expect("a register has all its lanes")
 }
 
+/// What `f` makes of each. The arrays' own `map` is only fast where the optimiser sees the whole crate at once.
+#[inline(always)]
+pub(super) fn each<T: Copy, R: Copy, const C: usize>(from: &[T; C], zero: R, f: impl Fn(T) -> R) -> [R; C] {
+    let mut to = [zero; C];
+    for n in 0..C {
+        to[n] = f(from[n]);
+    }
+    to
+}
+
 macro_rules! sums {
-    ($($type:ty, $from:expr, $to:expr;)*) => { $(
+    ($($type:ty, $zero:expr, $from:expr, $to:expr;)*) => { $(
         impl Sum for $type {
             const REGISTERS: usize = 1;
             const HEIGHT: usize = 4;
             #[inline(always)]
             fn get<const C: usize>(rows: &[Row], lane: usize) -> [Self; C] {
-                part(&rows[0], lane).map($from)
+                each(part(&rows[0], lane), $zero, $from)
             }
             #[inline(always)]
             fn put<const C: usize>(sums: [Self; C], rows: &mut [Row], lane: usize) {
-                *part_mut(&mut rows[0], lane) = sums.map($to);
+                *part_mut(&mut rows[0], lane) = each(&sums, 0, $to);
             }
         }
     )* };
 }
 
 sums! {
-    f32, f32::from_bits, f32::to_bits;
-    i32, |x| x as i32, |x| x as u32;
+    f32, 0.0, f32::from_bits, f32::to_bits;
+    i32, 0, |x| x as i32, |x| x as u32;
 }
 
 impl Sum for f64 {
@@ -66,12 +76,16 @@ impl Sum for f64 {
     #[inline(always)]
     fn get<const C: usize>(rows: &[Row], lane: usize) -> [Self; C] {
         let (low, high): (&[u32; C], &[u32; C]) = (part(&rows[0], lane), part(&rows[1], lane));
-        std::array::from_fn(|n| f64::from_bits(u64::from(low[n]) | u64::from(high[n]) << 32))
+        let mut sums = [0.0; C];
+        for n in 0..C {
+            sums[n] = f64::from_bits(u64::from(low[n]) | u64::from(high[n]) << 32);
+        }
+        sums
     }
     #[inline(always)]
     fn put<const C: usize>(sums: [Self; C], rows: &mut [Row], lane: usize) {
-        *part_mut(&mut rows[0], lane) = sums.map(|x| x.to_bits() as u32);
-        *part_mut(&mut rows[1], lane) = sums.map(|x| (x.to_bits() >> 32) as u32);
+        *part_mut(&mut rows[0], lane) = each(&sums, 0, |x| x.to_bits() as u32);
+        *part_mut(&mut rows[1], lane) = each(&sums, 0, |x| (x.to_bits() >> 32) as u32);
     }
 }
 
@@ -317,7 +331,8 @@ fn sum<R: Arithmetic, const SPARSE: bool, const FAST: bool>(
     let span = 2 * size + side - lanes;
     let groups = lanes - size;
     let below = |x: usize, log: u32| x & ((1 << log) - 1);
-    for (r, row) in rows.chunks_exact_mut(R::Sum::REGISTERS).enumerate() {
+    for r in 0..rows.len() / R::Sum::REGISTERS {
+        let row = &mut rows[r * R::Sum::REGISTERS..][..R::Sum::REGISTERS];
         for g in 0..1 << groups {
             let block = (r >> span << side) + below(g, side);
             let i = (below(r, span) >> height << height << (groups - side)) + (g >> side << height) + below(r, height);

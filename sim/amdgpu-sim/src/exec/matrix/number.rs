@@ -48,6 +48,7 @@ macro_rules! formats {
                 }
             }
 
+            #[inline]
             fn value(bits: u32) -> f64 {
                 let (significand, exponent) = Self::split(bits);
                 if Self::is_finite(bits) {

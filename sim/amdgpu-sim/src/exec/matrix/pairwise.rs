@@ -3,7 +3,7 @@
 //! Denormals of A, B and C count as zero, without sign. Each product, each sum of a pair, their sum and that of it and C
 //! are rounded to f32, and flushed to zero, with their sign, where they are denormal.
 
-use super::layout::{Arithmetic, Unit};
+use super::layout::{Arithmetic, Unit, each};
 use super::number::{brain, half_flushed};
 
 #[inline(always)]
@@ -31,7 +31,7 @@ fn careful<'v, const GROUP: usize, const C: usize>(
     count: usize,
     term: impl Fn(usize) -> (f32, &'v [f32; C]),
 ) -> [f32; C] {
-    sums = sums.map(without_denormals);
+    sums = each(&sums, 0.0, without_denormals);
     for p in (0..count).step_by(GROUP) {
         for n in 0..C {
             let product = |q: usize| {
@@ -57,7 +57,7 @@ fn plain<'v, const GROUP: usize, const C: usize, const FAST: bool>(
     count: usize,
     term: impl Fn(usize) -> (f32, &'v [f32; C]),
 ) -> [f32; C] {
-    sums = sums.map(without_denormals);
+    sums = each(&sums, 0.0, without_denormals);
     for p in (0..count).step_by(GROUP) {
         let mut group = [0.0_f32; C];
         for q in (0..GROUP).step_by(2) {

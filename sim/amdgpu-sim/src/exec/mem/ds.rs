@@ -171,17 +171,22 @@ pub(super) unsafe fn put<const N: usize>(lds: &mut [u8], at: usize, value: [u8; 
 /// The words of all lanes are within `lds`.
 #[inline(always)]
 unsafe fn read_quads(lds: &[u8], base: &[u32; LANES], offset: u32, rows: &mut [Row]) {
-    for (q, lanes) in base.chunks_exact(4).enumerate() {
+    // Loops over indices: the optimiser has nothing to put in line.
+    for q in 0..LANES / 4 {
         let mut quads = [[0; 4]; 4];
-        for (quad, address) in quads.iter_mut().zip(lanes) {
+        for (lane, quad) in quads.iter_mut().enumerate() {
+            let at = base[4 * q + lane].wrapping_add(offset) as usize;
             // SAFETY: as the caller vouches.
-            let bytes: [u8; 16] = unsafe { get(lds, address.wrapping_add(offset) as usize) };
-            for (word, bytes) in quad.iter_mut().zip(bytes.chunks_exact(4)) {
-                *word = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+            let bytes: [u8; 16] = unsafe { get(lds, at) };
+            for (word, value) in quad.iter_mut().enumerate() {
+                let at = 4 * word;
+                *value = u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
             }
         }
-        for (w, row) in rows.iter_mut().enumerate().take(4) {
-            row.0[4 * q..][..4].copy_from_slice(&[quads[0][w], quads[1][w], quads[2][w], quads[3][w]]);
+        for (word, row) in rows.iter_mut().enumerate().take(4) {
+            for (lane, quad) in quads.iter().enumerate() {
+                row.0[4 * q + lane] = quad[word];
+            }
         }
     }
 }

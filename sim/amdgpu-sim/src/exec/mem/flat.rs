@@ -159,7 +159,10 @@ fn reach<const SPACE: u8, A: Action>(w: &mut Wave, ctx: &mut Ctx<'_>, at: &Addre
             if shared | private == 0 {
                 return action.on::<View>(w, view, at, mask);
             }
-            let offsets: Addresses = std::array::from_fn(|lane| at[lane] & 0xffff_ffff);
+            let mut offsets = *at;
+            for offset in &mut offsets {
+                *offset &= 0xffff_ffff;
+            }
             if private != 0 {
                 action.on(w, &mut scratch.wave(w.id), &offsets, private)?;
             }
@@ -247,8 +250,9 @@ unsafe fn differences_fast(row: &[u32; LANES], step: u32) -> u32 {
         );
         let next = _mm256_set1_epi32(step.wrapping_mul(8));
         let mut off = _mm256_setzero_si256();
-        for eight in row.chunks_exact(8) {
-            off = _mm256_or_si256(off, _mm256_xor_si256(_mm256_loadu_si256(eight.as_ptr().cast()), expected));
+        for eight in (0..LANES).step_by(8) {
+            let values = _mm256_loadu_si256(row.as_ptr().add(eight).cast());
+            off = _mm256_or_si256(off, _mm256_xor_si256(values, expected));
             expected = _mm256_add_epi32(expected, next);
         }
         u32::from(_mm256_testz_si256(off, off) == 0)

@@ -64,7 +64,8 @@ impl Lying {
             return unsafe { Self::find_fast(addresses) };
         }
         let mut all = Lying { highest: 0, bits: 0, ..Self::NOWHERE };
-        for (g, group) in addresses.chunks_exact(GROUP).enumerate() {
+        for g in 0..GROUPS {
+            let group = &addresses[GROUP * g..][..GROUP];
             let (mut sequence, mut same) = (0, 0);
             for (i, address) in group.iter().enumerate() {
                 sequence |= address ^ group[0].wrapping_add(4 * i as u32);
@@ -93,11 +94,12 @@ impl Lying {
             let steps =
                 [_mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28), _mm256_setr_epi32(32, 36, 40, 44, 48, 52, 56, 60)];
             let (mut highest, mut bits) = (_mm256_setzero_si256(), _mm256_setzero_si256());
-            for (g, group) in addresses.chunks_exact(GROUP).enumerate() {
+            for g in 0..GROUPS {
+                let group = &addresses[GROUP * g..][..GROUP];
                 let first = _mm256_set1_epi32(group[0] as i32);
                 let (mut sequence, mut same) = (_mm256_setzero_si256(), _mm256_setzero_si256());
-                for (half, step) in group.chunks_exact(8).zip(steps) {
-                    let half = _mm256_loadu_si256(half.as_ptr().cast());
+                for (half, step) in steps.into_iter().enumerate() {
+                    let half = _mm256_loadu_si256(group.as_ptr().add(8 * half).cast());
                     sequence = _mm256_or_si256(sequence, _mm256_xor_si256(half, _mm256_add_epi32(first, step)));
                     same = _mm256_or_si256(same, _mm256_xor_si256(half, first));
                     highest = _mm256_max_epu32(highest, half);
@@ -135,13 +137,15 @@ impl Lying {
     /// They are [`inside`](Self::inside), and none lies [`anyhow`](Self::anyhow).
     #[inline(always)]
     pub(super) unsafe fn read_row(&self, lds: &[u8], offset: u32, row: &mut [u32; LANES]) {
-        for (out, (run, first)) in row.chunks_exact_mut(GROUP).zip(self.runs.into_iter().zip(self.firsts)) {
-            let first = (first + offset) as usize;
-            if run == Run::Sequence {
+        for g in 0..GROUPS {
+            let out = &mut row[GROUP * g..][..GROUP];
+            let first = (self.firsts[g] + offset) as usize;
+            if self.runs[g] == Run::Sequence {
                 // SAFETY: the words of the group follow each other, and all are within `lds`.
                 let bytes: [u8; 4 * GROUP] = unsafe { get(lds, first) };
-                for (place, word) in out.iter_mut().zip(bytes.chunks_exact(4)) {
-                    *place = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
+                for (i, place) in out.iter_mut().enumerate() {
+                    let at = 4 * i;
+                    *place = u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
                 }
             } else {
                 // SAFETY: as the caller vouches.

@@ -10,11 +10,13 @@ pub(in crate::exec) mod bits {
     }
 
     /// The nearest half.
+    #[inline]
     pub(in crate::exec) fn narrow(x: f32) -> u16 {
         F16::from_f32(x).0
     }
 
     /// The next half toward zero; infinity stays.
+    #[inline]
     pub(in crate::exec) fn truncate(x: f32) -> u16 {
         F16::from_f32_toward_zero(x).0
     }

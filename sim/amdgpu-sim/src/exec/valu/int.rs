@@ -51,6 +51,7 @@ fn permuted(value: u64, selector: u32) -> u32 {
 
 /// The shader engines, a bit each, that draw in a rectangle of tiles: `bits` has the corners' tiles, y2, x2, y1, x1 from the lowest two bits on.
 /// The manual's table, made as the text beside it says.
+#[inline]
 fn screen_partition(bits: u32) -> u32 {
     let corner = |i: u32| bits >> (2 * i) & 3;
     let [y2, x2, y1, x1] = [0, 1, 2, 3].map(corner);

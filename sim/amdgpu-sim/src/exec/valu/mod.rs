@@ -480,9 +480,9 @@ fn gather<const FAST: bool>(flags: &[u32]) -> u64 {
 unsafe fn gather_fast(flags: &[u32]) -> u64 {
     use std::arch::x86_64::{_mm256_loadu_ps, _mm256_movemask_ps};
     let mut mask = 0;
-    for (i, eight) in flags.chunks_exact(8).enumerate() {
-        // SAFETY: the chunk has the eight values that are read; the CPU has AVX.
-        let bits = unsafe { _mm256_movemask_ps(_mm256_loadu_ps(eight.as_ptr().cast())) };
+    for i in 0..flags.len() / 8 {
+        // SAFETY: the eight values that are read are there; the CPU has AVX.
+        let bits = unsafe { _mm256_movemask_ps(_mm256_loadu_ps(flags.as_ptr().add(8 * i).cast())) };
         mask |= u64::from(bits as u32) << (8 * i);
     }
     mask

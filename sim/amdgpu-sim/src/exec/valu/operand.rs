@@ -198,6 +198,7 @@ fn move_lanes(w: &mut Wave, p: &Prepare, dpp: &Dpp, exec: u64) -> u64 {
 }
 
 /// The bits that SDWA takes of a register.
+#[inline]
 fn part(bits: u32, sel: SdwaSel, signed: bool) -> u32 {
     let (shift, width) = place(sel);
     let field = bits >> shift & (u32::MAX >> (32 - width));
@@ -355,6 +356,7 @@ fn scaled_f64(x: f64, omod: u8, clamp: bool, dx10: bool) -> f64 {
     }
 }
 
+#[inline]
 fn scaled_f16(bits: u32, omod: u8, clamp: bool, dx10: bool) -> u32 {
     if omod == 0 && !clamp {
         return bits;
