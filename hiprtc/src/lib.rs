@@ -33,23 +33,28 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod available;
+mod bitcode;
 mod bundle;
 pub mod cache;
 mod code;
 mod comgr;
 mod diagnostic;
 mod error;
+mod link;
 mod options;
 mod program;
+mod raw;
 
 pub use hip::Arch;
 pub use hiprtc_sys as sys;
 
 pub use available::available;
+pub use bitcode::Bitcode;
 pub use bundle::{Bundle, BundleWriter, Entry};
 pub use code::{Code, Origin, compile_or_bundle};
 pub use diagnostic::{Diagnostic, Severity};
-pub use error::{Error, HiprtcError, Result};
+pub use error::{Error, HiprtcError, LinkError, Result};
+pub use link::{LinkInput, Linker};
 pub use options::{CppStandard, OptLevel, Options};
 pub use program::Program;
 

@@ -8,15 +8,15 @@ use hip::Arch;
 
 use super::includes::{self, Folders};
 use crate::comgr::Comgr;
-use crate::program::Program;
+use crate::program::{Output, Program};
 
 /// The name under which code is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Key(blake3::Hash);
 
 impl Key {
-    /// The key of what `program` compiles to for `arch`; `None` if other things than these decide about it.
-    pub(crate) fn new(program: &Program, arch: &Arch, compiler: Option<&Comgr>) -> Option<Self> {
+    /// The key of the output that `program` compiles to for `arch`; `None` if other things than these decide about it.
+    pub(crate) fn new(program: &Program, arch: &Arch, output: Output, compiler: Option<&Comgr>) -> Option<Self> {
         let (name, source, headers) = program.texts();
         let texts = || std::iter::once(source).chain(headers.iter().map(|(_, text)| text.as_str()));
         if texts().any(asks_for_the_time) {
@@ -36,7 +36,8 @@ impl Key {
         hash.add(name.as_bytes());
         hash.add(source.as_bytes());
         hash.list(headers.iter().flat_map(|(name, text)| [name.as_bytes(), text.as_bytes()]));
-        hash.list(program.given_options().iter().map(String::as_bytes));
+        let options = program.given_options().iter().map(String::as_str);
+        hash.list(output.option().into_iter().chain(options).map(str::as_bytes));
         hash.list(program.expressions().iter().map(String::as_bytes));
         hash.list(included.files.iter().flat_map(|(path, bytes)| [path.as_os_str().as_encoded_bytes(), bytes]));
         hash.list(included.missing.iter().map(String::as_bytes));
@@ -183,7 +184,7 @@ mod tests {
     use crate::options::Options;
 
     fn key(program: &Program, arch: &str) -> Option<Key> {
-        Key::new(program, &arch.parse().unwrap(), None)
+        Key::new(program, &arch.parse().unwrap(), Output::Code, None)
     }
 
     #[test]
