@@ -41,6 +41,7 @@ mod comgr;
 mod diagnostic;
 mod error;
 mod link;
+mod loaded;
 mod options;
 mod program;
 mod raw;
@@ -55,6 +56,7 @@ pub use code::{Code, Origin, compile_or_bundle};
 pub use diagnostic::{Diagnostic, Severity};
 pub use error::{Error, HiprtcError, LinkError, Result};
 pub use link::{LinkInput, Linker};
+pub use loaded::Loaded;
 pub use options::{CppStandard, OptLevel, Options};
 pub use program::Program;
 

@@ -3,6 +3,7 @@
 use std::ffi::{CStr, CString, c_char};
 use std::fmt;
 use std::ptr::{null, null_mut};
+use std::sync::Arc;
 
 use hip::{Arch, Device};
 use hiprtc_sys::{
@@ -15,10 +16,11 @@ use hiprtc_sys::{
 use crate::available::compiler;
 use crate::bitcode::Bitcode;
 use crate::bundle::BundleWriter;
-use crate::cache::{self, Key, Stored};
+use crate::cache::{self, Cache, Key, Stored};
 use crate::code::{Code, Origin};
 use crate::comgr::Comgr;
 use crate::error::{Error, Result, c_string, ok};
+use crate::loaded::Loaded;
 use crate::options::Options;
 
 /// Headers whose contents HIPRTC has built in.
@@ -169,6 +171,43 @@ impl Program {
         Ok(Bitcode::new(&self.name, self.run(compiler, &arch, Output::Bitcode)?))
     }
 
+    /// Compiles and loads on `device`. The same program and device give the same module again, without loading it: the
+    /// [`cache`](crate::cache) keeps it. Its variables are then shared, too; [`compile`](Self::compile) and
+    /// [`Code::load`](crate::Code::load) give a module of one's own.
+    ///
+    /// ```no_run
+    /// use hiprtc::Program;
+    ///
+    /// let device = hip::Device::get(0)?;
+    /// let fill = Program::new("fill.hip", "template<typename T> __global__ void fill(T *x, T v) { x[threadIdx.x] = v; }")
+    ///     .name_expression("fill<float>");
+    /// for _ in 0..1000 {
+    ///     let kernel = fill.load(&device)?.kernel("fill<float>")?; // compiles and loads once
+    /// }
+    /// # Ok::<(), hiprtc::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The same as [`compile`](Self::compile), but the default architecture is that of `device`; [`Error::Hip`] if the runtime
+    /// or its checks reject the code.
+    pub fn load(&self, device: &Device) -> Result<Loaded> {
+        self.check()?;
+        let given = self.given_arch()?;
+        let compiler = compiler()?;
+        let arch = match given {
+            Some(arch) => arch,
+            None => device.properties()?.arch.clone(),
+        };
+        let Some((cache, key)) = self.entry(compiler, &arch, Output::Code) else {
+            let code = self.run_now(compiler, &arch, Output::Code)?;
+            return Ok(Loaded::new(code.load(device)?, code));
+        };
+        cache.modules().get_or_load(&key, device.index(), || {
+            let code = self.run_cached(compiler, &arch, Output::Code, &cache, &key)?;
+            Ok(Loaded::new(code.load(device)?, code))
+        })
+    }
+
     /// Compiles for several architectures, and returns the code as the bytes of a [`Bundle`](crate::Bundle).
     ///
     /// # Errors
@@ -233,10 +272,27 @@ impl Program {
 
     /// Compiles. The input has been checked, and a compiler is available.
     fn run(&self, compiler: Option<&Comgr>, arch: &Arch, output: Output) -> Result<Code> {
+        match self.entry(compiler, arch, output) {
+            Some((cache, key)) => self.run_cached(compiler, arch, output, &cache, &key),
+            None => self.run_now(compiler, arch, output),
+        }
+    }
+
+    /// The cache that is used for this, and the key in it.
+    fn entry(&self, compiler: Option<&Comgr>, arch: &Arch, output: Output) -> Option<(Arc<Cache>, Key)> {
         let cache = if self.uncached { None } else { cache::current() };
-        let keyed = cache.and_then(|cache| Some((cache, Key::new(self, arch, output, compiler)?)));
-        let Some((cache, key)) = keyed else { return self.run_now(compiler, arch, output) };
-        let made: Result<_> = cache.get_or_make(&key, || {
+        cache.and_then(|cache| Some((cache, Key::new(self, arch, output, compiler)?)))
+    }
+
+    fn run_cached(
+        &self,
+        compiler: Option<&Comgr>,
+        arch: &Arch,
+        output: Output,
+        cache: &Cache,
+        key: &Key,
+    ) -> Result<Code> {
+        let made: Result<_> = cache.get_or_make(key, || {
             let Code { bytes, log, lowered, .. } = self.run_now(compiler, arch, output)?;
             Ok(Stored { code: bytes.into_owned(), log, lowered })
         });
