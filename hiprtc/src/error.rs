@@ -109,6 +109,14 @@ pub enum Error {
     /// HIPRTC links for the current device of ROCm's HIP runtime, and the device is one of `hip`'s embedded runtime.
     EmbeddedRuntime,
 
+    /// Kernels that cannot be built ([`build`](crate::build)).
+    Build {
+        /// The source.
+        source: PathBuf,
+        /// Why.
+        reason: String,
+    },
+
     /// A file that cannot be read or written.
     File {
         /// The file.
@@ -225,6 +233,7 @@ impl fmt::Display for Error {
                 "HIPRTC links for the current device of ROCm's HIP runtime, and the device is one of the embedded runtime \
                  (hip's feature `sim`): use AMD's runtime, on a GPU or with the command hip-sim",
             ),
+            Self::Build { source, reason } => write!(f, "{}: {reason}", source.display()),
             Self::File { path, reason } => write!(f, "{}: {reason}", path.display()),
             Self::UnknownName { expression, known } => write!(
                 f,

@@ -34,18 +34,21 @@
 
 mod available;
 mod bitcode;
+pub mod build;
 mod bundle;
 pub mod cache;
 mod code;
 mod comgr;
 mod diagnostic;
 mod error;
+mod includes;
 mod link;
 mod loaded;
 mod options;
 mod program;
 mod raw;
 
+pub use hip;
 pub use hip::Arch;
 pub use hiprtc_sys as sys;
 

@@ -361,7 +361,7 @@ fn device_arch() -> Result<Arch> {
 }
 
 /// Checks an architecture's name. HIPRTC itself would accept any string until late in the compilation.
-fn check_arch(given: &str) -> Result<Arch> {
+pub(crate) fn check_arch(given: &str) -> Result<Arch> {
     let invalid = || Error::InvalidArch { given: given.to_owned() };
     let arch: Arch = given.parse().map_err(|_| invalid())?;
     let number = arch.name().strip_prefix("gfx").ok_or_else(invalid)?;

@@ -187,6 +187,15 @@ impl Module {
         image::targets(image)
     }
 
+    /// What an image says of its kernels, without loading it and without a device: those of the code that fits `arch` best,
+    /// sorted by name.
+    ///
+    /// # Errors
+    /// Those of [`load`](Self::load) that concern the image.
+    pub fn describe(image: &[u8], arch: &Arch) -> Result<Vec<KernelInfo>> {
+        Ok(image::select_inert(image, arch)?.metadata.kernels.into_values().collect())
+    }
+
     /// The offload bundle in a compressed one (`CCOB`); any other bytes as they are.
     ///
     /// # Errors

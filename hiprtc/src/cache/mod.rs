@@ -32,7 +32,6 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
-mod includes;
 mod key;
 mod lock;
 mod modules;
