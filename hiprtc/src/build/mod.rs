@@ -52,7 +52,7 @@ use clang::{Clang, file_error, first_line};
 /// Chooses the compiler.
 const VARIABLE: &str = "HIPRTC_BUILD";
 /// Variables that decide which compiler is found.
-const VARIABLES: [&str; 4] = [VARIABLE, "ROCM_PATH", "HIP_PATH", "PATH"];
+const VARIABLES: [&str; 3] = [VARIABLE, "ROCM_PATH", "HIP_PATH"];
 
 /// Includes the declarations of kernels that the build script has written with
 /// [`Build::compile`](crate::build::Build::compile), as a module.
@@ -74,7 +74,7 @@ const VARIABLES: [&str; 4] = [VARIABLE, "ROCM_PATH", "HIP_PATH", "PATH"];
 macro_rules! kernels {
     ($($(#[$attribute:meta])* $visibility:vis mod $name:ident;)*) => {$(
         $(#[$attribute])*
-        #[allow(dead_code, non_snake_case, non_camel_case_types, clippy::all, clippy::pedantic)]
+        #[allow(dead_code, unreachable_pub, non_snake_case, non_camel_case_types, clippy::all, clippy::pedantic)]
         $visibility mod $name {
             include!(concat!(env!("OUT_DIR"), "/", stringify!($name), ".rs"));
         }
@@ -244,7 +244,6 @@ impl Build {
     /// - [`Error::File`] if a file cannot be read; [`Error::InvalidArch`], [`Error::Empty`], [`Error::InvalidOption`] for invalid
     ///   input.
     pub fn make(&self, bundle: &str, folder: &Path) -> Result<Made> {
-        let stem = self.stem()?;
         let wrong = |reason: String| Error::Build { source: self.source.clone(), reason };
         let architectures = self.architectures.iter().map(|arch| check_arch(arch)).collect::<Result<Vec<_>>>()?;
         let first = architectures.first().ok_or_else(|| wrong("no architecture is given: Build::archs".to_owned()))?;
@@ -258,7 +257,8 @@ impl Build {
         }
         let described = hip::Module::describe(&code, first)?;
         let names = architectures.iter().map(Arch::to_string).collect::<Vec<_>>().join(", ");
-        let (declared, file) = (source::kernels(&text), format!("{stem}.hip"));
+        let declared = source::kernels(&text);
+        let file = self.source.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let made = declare::declarations(&declared, &described, &self.types, &file, bundle, &names)
             .map_err(|reason| wrong(format!("the code of {by} is not that of the source: {reason}")))?;
         let mut depends_on = self.files(&text);
