@@ -341,6 +341,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_image_is_described_without_a_device() {
+        let image = include_bytes!("../../tests/kernels/kernels.gfx90a.co");
+        let kernels = Module::describe(image, &"gfx90a:xnack-".parse().unwrap()).unwrap();
+        assert!(kernels.iter().any(|kernel| kernel.name == "vector_add" && kernel.parameters.len() == 4));
+        assert!(kernels.is_sorted_by(|a, b| a.name <= b.name));
+        let error = Module::describe(image, &"gfx942".parse().unwrap()).unwrap_err();
+        assert!(matches!(error, Error::Architecture { .. }), "{error}");
+        assert!(Module::describe(b"junk", &"gfx90a".parse().unwrap()).is_err());
+    }
+
+    #[test]
     fn an_image_is_copied_to_a_page_of_its_own() {
         for len in [1, 4095, 4096, 10_000] {
             let bytes: Vec<u8> = (0..len).map(|i| i as u8).collect();
