@@ -22,8 +22,12 @@
 //! | compile | [`Program`], [`Options`] | `hiprtcCreateProgram`, `hiprtcCompileProgram`, `hiprtcGetProgramLog`, `hiprtcGetCode` |
 //! | instantiate templates | [`Program::name_expression`], [`Code::lowered_name`] | `hiprtcAddNameExpression`, `hiprtcGetLoweredName` |
 //! | load the result | [`Code::load`] | `hipModuleLoadData` |
+//! | compile and load, once for each program and device | [`Program::load`], [`Loaded`] | |
+//! | compile to bitcode | [`Program::compile_bitcode`], [`Bitcode`] | `hiprtcGetBitcode` |
+//! | link bitcode, LLVM IR, bundles and archives | [`Linker`], [`LinkInput`] | `hiprtcLinkCreate`, `hiprtcLinkAddData`, `hiprtcLinkAddFile`, `hiprtcLinkComplete` |
 //! | write code for several GPUs to a file | [`Program::compile_bundle`], [`Bundle`] | clang's offload bundles |
-//! | keep compiled code on disk (on by default) | [`cache`], [`Program::uncached`] | |
+//! | compile kernels in a build script, and call them like functions | [`build`], [`kernels!`] | |
+//! | keep compiled code on disk, and modules in memory (on by default) | [`cache`], [`Program::uncached`] | |
 //! | compile if a compiler is available, otherwise use a bundle | [`compile_or_bundle`] | |
 //!
 //! Kernels are compiled for the current device, or for a named architecture, which needs no device. Invalid input is an

@@ -89,7 +89,9 @@ fn a_build_script_writes_files_and_instructions() {
     };
     let (passed, text) = run("committed");
     assert!(passed, "{text}");
-    for part in ["cargo::rerun-if-changed=", "weights.h\n", "cargo::rerun-if-env-changed=HIPRTC_BUILD", "cargo::warning="] {
+    for part in
+        ["cargo::rerun-if-changed=", "weights.h\n", "cargo::rerun-if-env-changed=HIPRTC_BUILD", "cargo::warning="]
+    {
         assert!(text.contains(part), "{part} in {text}");
     }
     assert_eq!(std::fs::read(folder.path().join("blur.hipfb")).unwrap(), std::fs::read(example("blur.hipfb")).unwrap());

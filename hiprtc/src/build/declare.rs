@@ -87,7 +87,7 @@ fn in_rust(source: &Declared, info: &KernelInfo, types: &[(String, String)]) -> 
         let is_pointer = code.kind == ParameterKind::Pointer;
         let should_point = rust.starts_with('*') || rust.starts_with('&');
         if is_pointer != should_point || size.is_some_and(|size| size != code.size) {
-            return Err(Why::Differs(format!("parameter {index}, {}, is in the code {code}", parameter.text)));
+            return Err(Why::Differs(format!("parameter {}, {}, is in the code {code}", index + 1, parameter.text)));
         }
         let mut name = if parameter.name.is_empty() { format!("arg{index}") } else { ident(&parameter.name) };
         while !used.insert(name.clone()) {
