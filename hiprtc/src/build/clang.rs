@@ -79,8 +79,14 @@ fn candidates(variable: impl Fn(&str) -> Option<OsString>) -> Vec<Clang> {
 }
 
 impl Clang {
-    /// Compiles a file for one architecture, and returns the code object.
-    pub(super) fn compile(&self, source: &Path, arch: &Arch, options: &[String], folder: &Path) -> Result<Vec<u8>> {
+    /// Compiles a file for one architecture, and returns the code object and warnings.
+    pub(super) fn compile(
+        &self,
+        source: &Path,
+        arch: &Arch,
+        options: &[String],
+        folder: &Path,
+    ) -> Result<(Vec<u8>, String)> {
         let output = folder.join(format!("hiprtc-build-{}.co", arch.to_string().replace(':', "-")));
         let mut command = Command::new(&self.path);
         if let Some(root) = &self.root {
@@ -103,15 +109,15 @@ impl Clang {
             let name = format!("{} by {}", source.display(), self.path.display());
             return Err(Error::NotCode { name, options: options.to_vec(), size: bytes.len() });
         }
-        Ok(bytes)
+        Ok((bytes, log))
     }
 
-    fn compile_text(&self, text: &str, arch: &Arch, folder: &Path) -> Result<Vec<u8>> {
+    fn compile_text(&self, text: &str, arch: &Arch, folder: &Path) -> Result<()> {
         let source = folder.join("hiprtc-build-probe.hip");
         std::fs::write(&source, text).map_err(|reason| file_error(&source, reason))?;
         let result = self.compile(&source, arch, &[], folder);
         let _ = std::fs::remove_file(&source);
-        result.map_err(|error| match error {
+        result.map(drop).map_err(|error| match error {
             Error::Compilation { log, .. } => Error::Compilation {
                 name: format!("a test program, by {},", self.path.display()),
                 arch: arch.clone(),
@@ -147,6 +153,7 @@ mod tests {
 
     const GOOD: &str = r#"echo "$@" >> "$(dirname "$0")/calls"
 while [ "$1" != -o ]; do shift; done
+echo a warning >&2
 printf '\177ELF code' > "$2""#;
 
     #[test]
@@ -166,7 +173,7 @@ printf '\177ELF code' > "$2""#;
         let clang = found.unwrap();
         assert!(clang.path.ends_with("llvm/bin/clang++"));
         let code = clang.compile(Path::new("my kernel.hip"), &arch, &["-DA=1".to_owned()], folder.path()).unwrap();
-        assert_eq!(code, b"\x7fELF code");
+        assert_eq!(code, (b"\x7fELF code".to_vec(), "a warning".to_owned()));
         let calls = std::fs::read_to_string(root.join("llvm/bin/calls")).unwrap();
         let last = calls.lines().last().unwrap();
         for part in [

@@ -39,6 +39,7 @@ mod source;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use hip::Arch;
 
@@ -57,7 +58,7 @@ const VARIABLES: [&str; 3] = [VARIABLE, "ROCM_PATH", "HIP_PATH"];
 /// Includes the declarations of kernels that the build script has written with
 /// [`Build::compile`](crate::build::Build::compile), as a module.
 ///
-/// `mod scale;` includes `scale.rs` of `OUT_DIR`, for `scale.hip`. The module has
+/// `mod scale;` includes `scale.rs` of `OUT_DIR`, for `scale.hip`; for `my-kernels.hip` it is `mod my_kernels;`. The module has
 ///
 /// - a type for each kernel, as [`hip::kernel!`] makes it: `Scale` for `scale`. The types of its arguments are those of the
 ///   source, so that an argument of another type does not compile;
@@ -277,8 +278,9 @@ impl Build {
         let mut why = Vec::new();
         if matches!(self.choice, Choice::Any | Choice::Clang) {
             let arch = architectures.first().ok_or_else(|| wrong("no architecture".to_owned()))?;
-            match clang::find(|name| std::env::var_os(name), arch, folder) {
-                Ok(clang) => return self.by_clang(&clang, architectures, folder),
+            let folder = Temporary::new(folder)?;
+            match clang::find(|name| std::env::var_os(name), arch, &folder.0) {
+                Ok(clang) => return self.by_clang(&clang, architectures, &folder.0),
                 Err(reason) => why.push(format!("ROCm's clang: {reason}")),
             }
         }
@@ -299,28 +301,26 @@ impl Build {
     }
 
     fn by_clang(&self, clang: &Clang, architectures: &[Arch], folder: &Path) -> Result<(Vec<u8>, By, String)> {
-        let mut writer = BundleWriter::new();
+        let (mut writer, mut log) = (BundleWriter::new(), Log::default());
         for arch in architectures {
-            let code = clang.compile(&self.source, arch, self.options.as_slice(), folder)?;
+            let (code, warnings) = clang.compile(&self.source, arch, self.options.as_slice(), folder)?;
+            log.add(&warnings);
             writer = writer.add(arch.clone(), code);
         }
-        Ok((writer.to_bytes(), By::Clang(clang.path.clone()), String::new()))
+        Ok((writer.to_bytes(), By::Clang(clang.path.clone()), log.0))
     }
 
     fn by_hiprtc(&self, text: &str, architectures: &[Arch]) -> Result<(Vec<u8>, By, String)> {
         // HIPRTC compiles a text, which is in no folder. The name is the path, so that messages lead there.
         let options = self.options.clone().raw(format!("-iquote{}", self.folder().display()));
         let program = Program::new(self.source.display().to_string(), text).options(options);
-        let (mut writer, mut log) = (BundleWriter::new(), String::new());
+        let (mut writer, mut log) = (BundleWriter::new(), Log::default());
         for arch in architectures {
             let code = program.compile_for(arch)?;
-            if !log.contains(code.log()) {
-                log += code.log();
-                log.push('\n');
-            }
+            log.add(code.log());
             writer = writer.add(arch.clone(), code.into_bytes());
         }
-        Ok((writer.to_bytes(), By::Hiprtc, log))
+        Ok((writer.to_bytes(), By::Hiprtc, log.0))
     }
 
     /// The source and its headers. If they cannot be followed: the folders that headers are looked for in.
@@ -348,10 +348,44 @@ impl Build {
         folder.map_or_else(|| PathBuf::from("."), Path::to_owned)
     }
 
-    /// The source's name without its folder and extension, which is the module's.
+    /// The source's name without its folder and extension, as the name of a module: `my-kernels.hip` is `my_kernels`.
     fn stem(&self) -> Result<String> {
-        let stem = self.source.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-        stem.ok_or_else(|| Error::Empty { what: "the source's path".to_owned() })
+        let stem = self.source.file_stem().ok_or_else(|| Error::Empty { what: "the source's path".to_owned() })?;
+        Ok(stem.to_string_lossy().chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect())
+    }
+}
+
+/// Messages of the compiler for several architectures: what it says of each is there once.
+#[derive(Default)]
+struct Log(String);
+
+impl Log {
+    fn add(&mut self, messages: &str) {
+        let new: Vec<&str> = messages.lines().filter(|line| !self.0.lines().any(|known| known == *line)).collect();
+        new.iter().for_each(|line| self.0 += &format!("{line}\n"));
+    }
+}
+
+/// A folder of our own for temporary files, removed with what is in it.
+struct Temporary(PathBuf);
+
+impl Temporary {
+    fn new(parent: &Path) -> Result<Self> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let name = format!("hiprtc-build-{}-{}", std::process::id(), NUMBER.fetch_add(1, Relaxed));
+        let path = parent.join(name);
+        let mut builder = std::fs::DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        // Not somebody else's: it must not be there yet.
+        builder.create(&path).map_err(|reason| file_error(&path, reason))?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
@@ -361,4 +395,36 @@ fn one_line(text: &str) -> String {
 
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     std::fs::write(path, bytes).map_err(|reason| file_error(path, reason))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files_are_names_of_modules() {
+        let stem = |path: &str| Build::new(path).stem().unwrap();
+        assert_eq!((stem("kernels/scale.hip"), stem("my-kernels.v2.cpp")), ("scale".into(), "my_kernels_v2".into()));
+        assert!(Build::new("..").stem().is_err());
+    }
+
+    #[test]
+    fn messages_are_there_once() {
+        let mut log = Log::default();
+        log.add("a.hip:1: warning: x\n1 warning generated when compiling for gfx90a.");
+        log.add("a.hip:1: warning: x\n1 warning generated when compiling for gfx942.");
+        assert_eq!(log.0.matches("warning: x").count(), 1);
+        assert_eq!(log.0.lines().count(), 3);
+    }
+
+    #[test]
+    fn temporary_folders_are_apart_and_go() {
+        let parent = tempfile::tempdir().unwrap();
+        let (one, two) = (Temporary::new(parent.path()).unwrap(), Temporary::new(parent.path()).unwrap());
+        assert_ne!(one.0, two.0);
+        std::fs::write(one.0.join("file"), "x").unwrap();
+        drop((one, two));
+        assert_eq!(std::fs::read_dir(parent.path()).unwrap().count(), 0);
+        assert!(matches!(Temporary::new(&parent.path().join("none")), Err(Error::File { .. })));
+    }
 }
