@@ -322,6 +322,8 @@ pub struct LinkError {
     pub options: Vec<String>,
     /// The linker's messages. HIPRTC up to ROCm 7.2 leaves them empty.
     pub log: String,
+    /// What is wrong with the installation, if anything.
+    pub hint: Option<String>,
 }
 
 impl fmt::Display for LinkError {
@@ -330,7 +332,9 @@ impl fmt::Display for LinkError {
         if !self.options.is_empty() {
             write!(f, " (options: {})", self.options.join(" "))?;
         }
-        if self.log.is_empty() {
+        if let (Some(hint), "") = (&self.hint, self.log.as_str()) {
+            write!(f, ": {hint}")
+        } else if self.log.is_empty() {
             f.write_str(
                 ". HIPRTC gave no reason: start the program with AMD_COMGR_REDIRECT_LOGS=stderr to see the linker's messages",
             )

@@ -210,3 +210,21 @@ fn many_threads_link_at_once() {
         }
     });
 }
+
+/// Run by the test below, where the library is hidden.
+#[test]
+#[ignore = "a part of another test"]
+fn without_the_runtimes_short_name() {
+    let Some(device) = device_or_skip("without_the_runtimes_short_name") else { return };
+    let error = link(&device, &[(LinkInput::Ir, IR.as_bytes())]).unwrap_err();
+    println!("CHILD: {error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_installation_where_hiprtc_cannot_link_is_told() {
+    let test = "an_installation_where_hiprtc_cannot_link_is_told";
+    let (Some(_), Some(library)) = (device_or_skip(test), common::library()) else { return };
+    let (passed, text) = common::Without::new(&library, &["libamdhip64.so$"]).run("without_the_runtimes_short_name");
+    assert!(passed && text.contains("development package"), "{text}");
+}

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use hip::{Arch, Device};
 use hiprtc_sys::{HIPRTC_ERROR_LINKING, HIPRTC_SUCCESS, hiprtcLinkComplete, hiprtcLinkDestroy, hiprtcLinkState};
+use rocm_loader::libraries;
 
 use crate::available::compiler;
 use crate::bitcode::Bitcode;
@@ -195,7 +196,7 @@ impl Linker {
         let names = || self.inputs.iter().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
         if status == HIPRTC_ERROR_LINKING {
             let (arch, options) = (self.arch.clone(), self.options.given.clone());
-            return Err(Error::Link(Box::new(LinkError { arch, inputs: names(), options, log })));
+            return Err(Error::Link(Box::new(LinkError { arch, inputs: names(), options, log, hint: hint() })));
         }
         ok(status, "hiprtcLinkComplete", || format!("{} inputs for {}", self.inputs.len(), self.arch))?;
         let bytes = if code.is_null() {
@@ -255,6 +256,22 @@ impl Kept {
         }
         options.into_iter().unzip()
     }
+}
+
+/// Why HIPRTC perhaps cannot link at all on this installation. To find out the device's architecture it opens the HIP runtime
+/// under the name that only development packages have, and fails without a message if there is none.
+fn hint() -> Option<String> {
+    let name = libraries::AMDHIP64.unversioned();
+    let opened = [hiprtc_sys::BINDING.opened(), hip::sys::BINDING.opened()];
+    let folders: Vec<&Path> = opened.into_iter().flatten().filter_map(|library| library.path()?.parent()).collect();
+    let is_there = folders.is_empty() || folders.iter().any(|folder| folder.join(name).exists());
+    (cfg!(unix) && !is_there).then(|| {
+        let folder = folders.first().map_or_else(String::new, |folder| folder.display().to_string());
+        format!(
+            "HIPRTC asks the library {name}, under this name, for the device, and {folder} has it with a number only: install \
+             ROCm's development package, or make a link"
+        )
+    })
 }
 
 /// The text in a log.
