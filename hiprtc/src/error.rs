@@ -20,7 +20,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// No HIPRTC library could be loaded.
-    NoHiprtc(rocm_loader::Error),
+    NoHiprtc(Box<rocm_loader::Error>),
 
     /// HIPRTC is available, but the compiler behind it is not; a call would terminate the process.
     NoComgr {
@@ -78,7 +78,7 @@ pub enum Error {
         /// The target architecture.
         arch: Arch,
         /// The options.
-        options: Vec<String>,
+        options: Box<[String]>,
         /// The compiler's messages.
         log: String,
     },
@@ -257,7 +257,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::NoHiprtc(error) => Some(error),
+            Self::NoHiprtc(error) => Some(error.as_ref()),
             Self::NoComgr { reason, .. } => Some(reason),
             Self::NoArch(error) => Some(error),
             Self::Neither { compiler, .. } => Some(compiler),
@@ -345,3 +345,14 @@ impl fmt::Display for LinkError {
 }
 
 impl std::error::Error for LinkError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Clippy warns users of functions that return larger ones, such as their build scripts.
+    #[test]
+    fn errors_are_not_large() {
+        assert!(size_of::<Error>() < 128, "{}", size_of::<Error>());
+    }
+}

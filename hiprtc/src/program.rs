@@ -341,7 +341,12 @@ impl Program {
         let status = unsafe { hiprtcCompileProgram(handle.0, count, pointers.as_mut_ptr()) };
         let log = handle.log();
         if status == HIPRTC_ERROR_COMPILATION {
-            return Err(Error::Compilation { name: self.name.clone(), arch: arch.clone(), options, log });
+            return Err(Error::Compilation {
+                name: self.name.clone(),
+                arch: arch.clone(),
+                options: options.into(),
+                log,
+            });
         }
         ok(status, "hiprtcCompileProgram", || format!("{} for {arch}: {log}", self.name))?;
         let lowered =

@@ -1,7 +1,5 @@
 //! Kernels that are compiled when a crate is built: by a real HIPRTC, where there is one, and from a committed bundle.
 
-#![allow(clippy::result_large_err)] // tests may be slow
-
 mod common;
 
 use std::path::{Path, PathBuf};

@@ -1,8 +1,6 @@
 //! The linker and bitcode, with a real HIPRTC. Linking needs a device of ROCm's HIP runtime: a GPU, or the software GPU in the
 //! place of ROCm's. Without these, each test says that it is skipped, and why.
 
-#![allow(clippy::result_large_err)] // tests may be slow
-
 mod common;
 
 use common::{compiler_or_skip, skipped};

@@ -33,7 +33,7 @@ pub(super) fn find(
     for clang in candidates(variable) {
         match clang.compile_text(PROBE, arch, folder) {
             Ok(_) => return Ok(clang),
-            Err(error) => why.push(first_line(&error.to_string())),
+            Err(error) => why.push(first_lines(&error.to_string())),
         }
     }
     Err(if why.is_empty() { "no amdclang++ is installed".to_owned() } else { why.join("; ") })
@@ -100,7 +100,7 @@ impl Clang {
         if !result.status.success() {
             let name = source.display().to_string();
             let log = if log.is_empty() { format!("{}: {}", self.path.display(), result.status) } else { log };
-            return Err(Error::Compilation { name, arch: arch.clone(), options: options.to_vec(), log });
+            return Err(Error::Compilation { name, arch: arch.clone(), options: options.into(), log });
         }
         let bytes = std::fs::read(&output).map_err(|reason| file_error(&output, reason));
         let _ = std::fs::remove_file(&output);
@@ -121,7 +121,7 @@ impl Clang {
             Error::Compilation { log, .. } => Error::Compilation {
                 name: format!("a test program, by {},", self.path.display()),
                 arch: arch.clone(),
-                options: Vec::new(),
+                options: Box::default(),
                 log,
             },
             other => other,
@@ -133,8 +133,8 @@ pub(super) fn file_error(path: &Path, reason: std::io::Error) -> Error {
     Error::File { path: path.to_owned(), reason: reason.into() }
 }
 
-/// A text's first line, and the first line of messages after it.
-pub(super) fn first_line(text: &str) -> String {
+/// An error's first line, and the first line of messages after it.
+fn first_lines(text: &str) -> String {
     text.lines().take(2).collect::<Vec<_>>().join(" ")
 }
 

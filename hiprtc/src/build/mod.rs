@@ -48,7 +48,7 @@ use crate::error::{Error, Result};
 use crate::includes::{self, Folders};
 use crate::options::Options;
 use crate::program::{Program, check_arch};
-use clang::{Clang, file_error, first_line};
+use clang::{Clang, file_error};
 
 /// Chooses the compiler.
 const VARIABLE: &str = "HIPRTC_BUILD";
@@ -135,7 +135,7 @@ impl fmt::Display for By {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Made {
-    /// The code for all architectures: a [`Bundle`](crate::Bundle).
+    /// The code for all architectures: a [`Bundle`].
     pub bundle: Vec<u8>,
     /// The declarations of the kernels in Rust, which include the bundle by the name that was given.
     pub rust: String,
@@ -287,7 +287,7 @@ impl Build {
         if matches!(self.choice, Choice::Any | Choice::Hiprtc) {
             match crate::available() {
                 Ok(()) => return self.by_hiprtc(text, architectures),
-                Err(reason) => why.push(first_line(&reason.to_string())),
+                Err(reason) => why.extend(reason.to_string().lines().next().map(str::to_owned)),
             }
         }
         let why = why.join("; ");

@@ -107,8 +107,8 @@ fn parameter(tokens: &[String]) -> Parameter {
         let behind_scope = base.len() > 2 && base[base.len() - 2] == "::";
         if last_is_name && !behind_scope { base.pop().unwrap_or_default().to_owned() } else { String::new() }
     } else {
-        let after = words[first_star..].iter().filter(|word| is_word(word) && **word != "const");
-        after.last().copied().unwrap_or_default().to_owned()
+        let mut after = words[first_star..].iter().filter(|word| is_word(word) && **word != "const");
+        after.next_back().copied().unwrap_or_default().to_owned()
     };
     Parameter { name, base: base.join(" ").replace(" :: ", "::").replace(":: ", "::"), pointer, text }
 }
