@@ -30,12 +30,12 @@ rocm_loader::bindings! { binding = hiprtc_sys::BINDING;
         name: *const c_char, count: c_uint, options: *mut c_uint, values: *mut *mut c_void) -> hiprtcResult;
 }
 
-#[cfg(test)]
+// Every level switches on 5.7.
+#[cfg(all(test, feature = "rocm-5-7"))]
 mod tests {
     use super::*;
 
     /// A wrong declaration does not compile, a wrong number fails.
-    #[cfg(feature = "rocm-5-7")]
     #[test]
     fn declarations_are_those_of_before_6_4() {
         use hiprtc_sys::rocm_5_7 as c;

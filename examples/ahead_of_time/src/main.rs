@@ -37,3 +37,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("ahead_of_time: a point after four blurs: {got:?}");
     Ok(())
 }
+
+#[cfg(all(test, feature = "sim"))]
+mod tests {
+    /// From the build script to the numbers, on the software GPU where there is no GPU.
+    #[test]
+    fn the_numbers_are_right() {
+        super::main().unwrap();
+    }
+}
