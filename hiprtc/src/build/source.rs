@@ -215,7 +215,7 @@ fn without_comments(source: &str) -> String {
         let skipped = if rest.starts_with("//") {
             rest.find('\n').unwrap_or(rest.len())
         } else if rest.starts_with("/*") {
-            rest.find("*/").map_or(rest.len(), |end| end + 2)
+            rest[2..].find("*/").map_or(rest.len(), |end| end + 4)
         } else {
             0
         };
@@ -275,7 +275,7 @@ mod tests {
     #[test]
     fn ways_of_writing_are_understood() {
         let source = "
-            /* __global__ void no(int); */ // __global__ void no(int);
+            /*/ __global__ void no(int); */ // __global__ void no(int);
             const char *text = \"__global__ void no(int) // \\\" \";
             #define KERNEL __global__ \\
                 void no(int)

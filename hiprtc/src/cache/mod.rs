@@ -17,7 +17,7 @@
 //! give the same [`Module`](hip::Module) again, without reading the entry, loading it or allocating memory on the device. Only
 //! headers that `-I` leads to are read again, to see whether they have changed. It keeps at most 1024 modules
 //! ([`Cache::module_limit`]), and frees those that are not used elsewhere with [`Cache::clear_modules`], and when the cache
-//! is turned off or another one is set.
+//! is turned off or another one is set. Without a cache, nothing is kept in memory either.
 //!
 //! ```
 //! use hiprtc::cache::{self, Cache};
