@@ -39,12 +39,12 @@ pub(crate) fn compiler() -> Result<Option<&'static Comgr>> {
 
 fn find() -> Result<Option<Comgr>> {
     if let Some(error) = hiprtc_sys::load_error() {
-        return Err(Error::NoHiprtc(error.clone()));
+        return Err(Error::NoHiprtc(Box::new(error.clone())));
     }
     // A provider needs no Comgr.
     let Some(library) = BINDING.opened() else { return Ok(None) };
     // Not the API level, which other crates of the program may raise: a missing function is a separate error.
-    library.check_level(OLDEST).map_err(Error::NoHiprtc)?;
+    library.check_level(OLDEST).map_err(|error| Error::NoHiprtc(Box::new(error)))?;
     // On Windows the names contain the release, and HIPRTC's loader reports missing libraries.
     if cfg!(windows) { Ok(None) } else { open_comgr(library).map(Some) }
 }

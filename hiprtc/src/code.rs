@@ -151,7 +151,7 @@ mod tests {
     use crate::bundle::BundleWriter;
 
     fn no_compiler() -> Error {
-        Error::NoHiprtc(rocm_loader::Error::RelativePath { path: "here".into() })
+        Error::NoHiprtc(Box::new(rocm_loader::Error::RelativePath { path: "here".into() }))
     }
 
     #[test]

@@ -1,12 +1,16 @@
 //! The error type: the cause, and the operation that was requested.
 
+use std::ffi::CString;
 use std::fmt;
+use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use hip::Arch;
-use hiprtc_sys::hiprtcResult;
+use hiprtc_sys::{HIPRTC_SUCCESS, hiprtcResult};
 
 use crate::diagnostic::Diagnostic;
+use crate::link::LinkInput;
 
 /// The result of the functions of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -16,7 +20,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// No HIPRTC library could be loaded.
-    NoHiprtc(rocm_loader::Error),
+    NoHiprtc(Box<rocm_loader::Error>),
 
     /// HIPRTC is available, but the compiler behind it is not; a call would terminate the process.
     NoComgr {
@@ -74,7 +78,7 @@ pub enum Error {
         /// The target architecture.
         arch: Arch,
         /// The options.
-        options: Vec<String>,
+        options: Box<[String]>,
         /// The compiler's messages.
         log: String,
     },
@@ -87,6 +91,38 @@ pub enum Error {
         options: Vec<String>,
         /// Size of the output in bytes.
         size: usize,
+    },
+
+    /// An input that cannot be linked: it is empty, truncated, of another kind, or for another architecture.
+    LinkInput {
+        /// Its name.
+        name: String,
+        /// The kind that was given.
+        kind: LinkInput,
+        /// Why it cannot be linked.
+        reason: String,
+    },
+
+    /// The linker failed.
+    Link(Box<LinkError>),
+
+    /// HIPRTC links for the current device of ROCm's HIP runtime, and the device is one of `hip`'s embedded runtime.
+    EmbeddedRuntime,
+
+    /// Kernels that cannot be built ([`build`](crate::build)).
+    Build {
+        /// The source.
+        source: PathBuf,
+        /// Why.
+        reason: String,
+    },
+
+    /// A file that cannot be read or written.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: Arc<io::Error>,
     },
 
     /// A name that was not requested with [`Program::name_expression`](crate::Program::name_expression) before
@@ -135,10 +171,11 @@ impl Error {
         self.log().map_or_else(Vec::new, Diagnostic::parse)
     }
 
-    /// Returns the compiler's messages if the source does not compile.
+    /// Returns the compiler's messages if the source does not compile, or the linker's.
     pub fn log(&self) -> Option<&str> {
         match self {
             Self::Compilation { log, .. } => Some(log),
+            Self::Link(error) => Some(&error.log),
             _ => None,
         }
     }
@@ -190,6 +227,14 @@ impl fmt::Display for Error {
                  (options: {})",
                 options.join(" ")
             ),
+            Self::LinkInput { name, kind, reason } => write!(f, "{name} cannot be linked as {kind:?}: {reason}"),
+            Self::Link(error) => error.fmt(f),
+            Self::EmbeddedRuntime => f.write_str(
+                "HIPRTC links for the current device of ROCm's HIP runtime, and the device is one of the embedded runtime \
+                 (hip's feature `sim`): use AMD's runtime, on a GPU or with the command hip-sim",
+            ),
+            Self::Build { source, reason } => write!(f, "{}: {reason}", source.display()),
+            Self::File { path, reason } => write!(f, "{}: {reason}", path.display()),
             Self::UnknownName { expression, known } => write!(
                 f,
                 "no lowered name for {expression:?}: request it with name_expression before compiling; requested: {}",
@@ -212,13 +257,14 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::NoHiprtc(error) => Some(error),
+            Self::NoHiprtc(error) => Some(error.as_ref()),
             Self::NoComgr { reason, .. } => Some(reason),
             Self::NoArch(error) => Some(error),
             Self::Neither { compiler, .. } => Some(compiler),
             // This error displays the text of these itself.
             Self::Hiprtc(error) => error.source(),
             Self::Hip(error) => error.source(),
+            Self::File { reason, .. } => reason.source(),
             _ => None,
         }
     }
@@ -232,6 +278,16 @@ impl From<hip::Error> for Error {
 
 fn listed(names: &[String]) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+/// An error unless the call succeeded.
+pub(crate) fn ok(status: hiprtcResult, function: &'static str, asked: impl FnOnce() -> String) -> Result<()> {
+    if status == HIPRTC_SUCCESS { Ok(()) } else { Err(Error::Hiprtc(HiprtcError { status, function, asked: asked() })) }
+}
+
+/// A text as C takes it.
+pub(crate) fn c_string(what: &str, text: &str) -> Result<CString> {
+    CString::new(text).map_err(|error| Error::Nul { what: what.to_owned(), position: error.nul_position() })
 }
 
 /// A failed call of HIPRTC.
@@ -253,3 +309,50 @@ impl fmt::Display for HiprtcError {
 }
 
 impl std::error::Error for HiprtcError {}
+
+/// What the linker failed on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LinkError {
+    /// The target architecture.
+    pub arch: Arch,
+    /// The names of the inputs.
+    pub inputs: Vec<String>,
+    /// The options.
+    pub options: Vec<String>,
+    /// The linker's messages. HIPRTC up to ROCm 7.2 leaves them empty.
+    pub log: String,
+    /// What is wrong with the installation, if anything.
+    pub hint: Option<String>,
+}
+
+impl fmt::Display for LinkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "linking {} for {} failed", self.inputs.join(", "), self.arch)?;
+        if !self.options.is_empty() {
+            write!(f, " (options: {})", self.options.join(" "))?;
+        }
+        if let (Some(hint), "") = (&self.hint, self.log.as_str()) {
+            write!(f, ": {hint}")
+        } else if self.log.is_empty() {
+            f.write_str(
+                ". HIPRTC gave no reason: start the program with AMD_COMGR_REDIRECT_LOGS=stderr to see the linker's messages",
+            )
+        } else {
+            write!(f, ":\n{}", self.log)
+        }
+    }
+}
+
+impl std::error::Error for LinkError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Clippy warns users of functions that return larger ones, such as their build scripts.
+    #[test]
+    fn errors_are_not_large() {
+        assert!(size_of::<Error>() < 128, "{}", size_of::<Error>());
+    }
+}

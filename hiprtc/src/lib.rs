@@ -22,8 +22,12 @@
 //! | compile | [`Program`], [`Options`] | `hiprtcCreateProgram`, `hiprtcCompileProgram`, `hiprtcGetProgramLog`, `hiprtcGetCode` |
 //! | instantiate templates | [`Program::name_expression`], [`Code::lowered_name`] | `hiprtcAddNameExpression`, `hiprtcGetLoweredName` |
 //! | load the result | [`Code::load`] | `hipModuleLoadData` |
+//! | compile and load, once for each program and device | [`Program::load`], [`Loaded`] | |
+//! | compile to bitcode | [`Program::compile_bitcode`], [`Bitcode`] | `hiprtcGetBitcode` |
+//! | link bitcode, LLVM IR, bundles and archives | [`Linker`], [`LinkInput`] | `hiprtcLinkCreate`, `hiprtcLinkAddData`, `hiprtcLinkAddFile`, `hiprtcLinkComplete` |
 //! | write code for several GPUs to a file | [`Program::compile_bundle`], [`Bundle`] | clang's offload bundles |
-//! | keep compiled code on disk (on by default) | [`cache`], [`Program::uncached`] | |
+//! | compile kernels in a build script, and call them like functions | [`build`], [`kernels!`] | |
+//! | keep compiled code on disk, and modules in memory (on by default) | [`cache`], [`Program::uncached`] | |
 //! | compile if a compiler is available, otherwise use a bundle | [`compile_or_bundle`] | |
 //!
 //! Kernels are compiled for the current device, or for a named architecture, which needs no device. Invalid input is an
@@ -33,23 +37,33 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod available;
+mod bitcode;
+pub mod build;
 mod bundle;
 pub mod cache;
 mod code;
 mod comgr;
 mod diagnostic;
 mod error;
+mod includes;
+mod link;
+mod loaded;
 mod options;
 mod program;
+mod raw;
 
+pub use hip;
 pub use hip::Arch;
 pub use hiprtc_sys as sys;
 
 pub use available::available;
+pub use bitcode::Bitcode;
 pub use bundle::{Bundle, BundleWriter, Entry};
 pub use code::{Code, Origin, compile_or_bundle};
 pub use diagnostic::{Diagnostic, Severity};
-pub use error::{Error, HiprtcError, Result};
+pub use error::{Error, HiprtcError, LinkError, Result};
+pub use link::{LinkInput, Linker};
+pub use loaded::Loaded;
 pub use options::{CppStandard, OptLevel, Options};
 pub use program::Program;
 

@@ -142,7 +142,7 @@ impl Options {
                 return refuse("use Options::llvm for options of LLVM");
             }
             if option == "-fgpu-rdc" {
-                return refuse("it produces bitcode for linking, not loadable code");
+                return refuse("it produces bitcode for linking: use Program::compile_bitcode");
             }
             if option.starts_with("--offload-arch") || option.starts_with("--gpu-architecture") {
                 return refuse("set the architecture with Program::arch");

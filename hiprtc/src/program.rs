@@ -3,24 +3,54 @@
 use std::ffi::{CStr, CString, c_char};
 use std::fmt;
 use std::ptr::{null, null_mut};
+use std::sync::Arc;
 
 use hip::{Arch, Device};
 use hiprtc_sys::{
     HIPRTC_ERROR_COMPILATION, HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID, HIPRTC_SUCCESS, hiprtcAddNameExpression,
-    hiprtcCompileProgram, hiprtcCreateProgram, hiprtcDestroyProgram, hiprtcGetCode, hiprtcGetCodeSize,
-    hiprtcGetLoweredName, hiprtcGetProgramLog, hiprtcGetProgramLogSize, hiprtcProgram, hiprtcResult,
+    hiprtcCompileProgram, hiprtcCreateProgram, hiprtcDestroyProgram, hiprtcGetBitcode, hiprtcGetBitcodeSize,
+    hiprtcGetCode, hiprtcGetCodeSize, hiprtcGetLoweredName, hiprtcGetProgramLog, hiprtcGetProgramLogSize,
+    hiprtcProgram,
 };
 
 use crate::available::compiler;
+use crate::bitcode::Bitcode;
 use crate::bundle::BundleWriter;
-use crate::cache::{self, Key, Stored};
+use crate::cache::{self, Cache, Key, Stored};
 use crate::code::{Code, Origin};
 use crate::comgr::Comgr;
-use crate::error::{Error, HiprtcError, Result};
+use crate::error::{Error, Result, c_string, ok};
+use crate::loaded::Loaded;
 use crate::options::Options;
 
 /// Headers whose contents HIPRTC has built in.
 const BUILT_IN: [&str; 2] = ["hip/hip_runtime.h", "hip/hip_fp16.h"];
+
+/// What a program is compiled to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Output {
+    /// A code object.
+    Code,
+    /// Bitcode, for the linker.
+    Bitcode,
+}
+
+impl Output {
+    /// The option that requests it.
+    pub(crate) fn option(self) -> Option<&'static str> {
+        match self {
+            Self::Code => None,
+            Self::Bitcode => Some("-fgpu-rdc"),
+        }
+    }
+
+    fn is_start(self, bytes: &[u8]) -> bool {
+        match self {
+            Self::Code => bytes.starts_with(b"\x7fELF"),
+            Self::Bitcode => bytes.starts_with(b"BC\xc0\xde"),
+        }
+    }
+}
 
 /// HIP C++ source with its headers, options and architecture. Creating it compiles nothing; it can be compiled
 /// repeatedly.
@@ -114,7 +144,7 @@ impl Program {
         self.check()?;
         let given = self.given_arch()?;
         let compiler = compiler()?;
-        self.run(compiler, &given.map_or_else(device_arch, Ok)?)
+        self.run(compiler, &given.map_or_else(device_arch, Ok)?, Output::Code)
     }
 
     /// Compiles for `arch`. The architecture set with [`arch`](Self::arch) is ignored.
@@ -124,7 +154,58 @@ impl Program {
     pub fn compile_for(&self, arch: &Arch) -> Result<Code> {
         self.check()?;
         check_arch(&arch.to_string())?;
-        self.run(compiler()?, arch)
+        self.run(compiler()?, arch, Output::Code)
+    }
+
+    /// Compiles to LLVM bitcode, for a [`Linker`](crate::Linker): device functions may be declared here and defined in
+    /// another program. The bitcode is for the architecture set with [`arch`](Self::arch), otherwise for the current device's.
+    ///
+    /// # Errors
+    /// The same as [`compile`](Self::compile).
+    #[doc(alias("hiprtcGetBitcode", "hiprtcGetBitcodeSize", "nvrtcGetLTOIR"))]
+    pub fn compile_bitcode(&self) -> Result<Bitcode> {
+        self.check()?;
+        let given = self.given_arch()?;
+        let compiler = compiler()?;
+        let arch = given.map_or_else(device_arch, Ok)?;
+        Ok(Bitcode::new(&self.name, self.run(compiler, &arch, Output::Bitcode)?))
+    }
+
+    /// Compiles and loads on `device`. The same program and device give the same module again, without loading it: the
+    /// [`cache`](crate::cache) keeps it. Its variables are then shared, too; [`compile`](Self::compile) and
+    /// [`Code::load`](crate::Code::load) give a module of one's own.
+    ///
+    /// ```no_run
+    /// use hiprtc::Program;
+    ///
+    /// let device = hip::Device::get(0)?;
+    /// let fill = Program::new("fill.hip", "template<typename T> __global__ void fill(T *x, T v) { x[threadIdx.x] = v; }")
+    ///     .name_expression("fill<float>");
+    /// for _ in 0..1000 {
+    ///     let kernel = fill.load(&device)?.kernel("fill<float>")?; // compiles and loads once
+    /// }
+    /// # Ok::<(), hiprtc::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The same as [`compile`](Self::compile), but the default architecture is that of `device`; [`Error::Hip`] if the runtime
+    /// or its checks reject the code.
+    pub fn load(&self, device: &Device) -> Result<Loaded> {
+        self.check()?;
+        let given = self.given_arch()?;
+        let compiler = compiler()?;
+        let arch = match given {
+            Some(arch) => arch,
+            None => device.properties()?.arch.clone(),
+        };
+        let Some((cache, key)) = self.entry(compiler, &arch, Output::Code) else {
+            let code = self.run_now(compiler, &arch, Output::Code)?;
+            return Ok(Loaded::new(code.load(device)?, code));
+        };
+        cache.modules().get_or_load(&key, device.index(), || {
+            let code = self.run_cached(compiler, &arch, Output::Code, &cache, &key)?;
+            Ok(Loaded::new(code.load(device)?, code))
+        })
     }
 
     /// Compiles for several architectures, and returns the code as the bytes of a [`Bundle`](crate::Bundle).
@@ -190,12 +271,29 @@ impl Program {
     }
 
     /// Compiles. The input has been checked, and a compiler is available.
-    fn run(&self, compiler: Option<&Comgr>, arch: &Arch) -> Result<Code> {
+    fn run(&self, compiler: Option<&Comgr>, arch: &Arch, output: Output) -> Result<Code> {
+        match self.entry(compiler, arch, output) {
+            Some((cache, key)) => self.run_cached(compiler, arch, output, &cache, &key),
+            None => self.run_now(compiler, arch, output),
+        }
+    }
+
+    /// The cache that is used for this, and the key in it.
+    fn entry(&self, compiler: Option<&Comgr>, arch: &Arch, output: Output) -> Option<(Arc<Cache>, Key)> {
         let cache = if self.uncached { None } else { cache::current() };
-        let keyed = cache.and_then(|cache| Some((cache, Key::new(self, arch, compiler)?)));
-        let Some((cache, key)) = keyed else { return self.run_now(compiler, arch) };
-        let made: Result<_> = cache.get_or_make(&key, || {
-            let Code { bytes, log, lowered, .. } = self.run_now(compiler, arch)?;
+        cache.and_then(|cache| Some((cache, Key::new(self, arch, output, compiler)?)))
+    }
+
+    fn run_cached(
+        &self,
+        compiler: Option<&Comgr>,
+        arch: &Arch,
+        output: Output,
+        cache: &Cache,
+        key: &Key,
+    ) -> Result<Code> {
+        let made: Result<_> = cache.get_or_make(key, || {
+            let Code { bytes, log, lowered, .. } = self.run_now(compiler, arch, output)?;
             Ok(Stored { code: bytes.into_owned(), log, lowered })
         });
         let (Stored { code, log, lowered }, found) = made?;
@@ -204,14 +302,14 @@ impl Program {
     }
 
     /// Compiles, if necessary once more with what HIPRTC has built in.
-    fn run_now(&self, compiler: Option<&Comgr>, arch: &Arch) -> Result<Code> {
+    fn run_now(&self, compiler: Option<&Comgr>, arch: &Arch, output: Output) -> Result<Code> {
         if let Some(comgr) = compiler.filter(|comgr| comgr.supports(arch) == Some(false)) {
             return Err(Error::UnsupportedArch { arch: arch.clone(), known: comgr.processors() });
         }
-        match self.run_once(arch) {
+        match self.run_once(arch, output) {
             Err(Error::Compilation { log, .. }) if self.lacks_built_in(&log) => {
                 let built_in = BUILT_IN.iter().filter(|name| !self.headers.iter().any(|(known, _)| known == *name));
-                built_in.fold(self.clone(), |program, name| program.header(*name, "\n")).run_once(arch)
+                built_in.fold(self.clone(), |program, name| program.header(*name, "\n")).run_once(arch, output)
             }
             other => other,
         }
@@ -225,7 +323,7 @@ impl Program {
         })
     }
 
-    fn run_once(&self, arch: &Arch) -> Result<Code> {
+    fn run_once(&self, arch: &Arch, output: Output) -> Result<Code> {
         let handle = Handle::create(self)?;
         for expression in &self.expressions {
             let c_expression = c_string("a name expression", expression)?;
@@ -234,6 +332,7 @@ impl Program {
             ok(status, "hiprtcAddNameExpression", || format!("{expression:?} in {}", self.name))?;
         }
         let mut options = vec![format!("--offload-arch={arch}")];
+        options.extend(output.option().map(str::to_owned));
         options.extend_from_slice(self.options.as_slice());
         let c_options = c_strings("an option", options.iter())?;
         let mut pointers: Vec<*const c_char> = c_options.iter().map(|option| option.as_ptr()).collect();
@@ -242,13 +341,18 @@ impl Program {
         let status = unsafe { hiprtcCompileProgram(handle.0, count, pointers.as_mut_ptr()) };
         let log = handle.log();
         if status == HIPRTC_ERROR_COMPILATION {
-            return Err(Error::Compilation { name: self.name.clone(), arch: arch.clone(), options, log });
+            return Err(Error::Compilation {
+                name: self.name.clone(),
+                arch: arch.clone(),
+                options: options.into(),
+                log,
+            });
         }
         ok(status, "hiprtcCompileProgram", || format!("{} for {arch}: {log}", self.name))?;
         let lowered =
             self.expressions.iter().map(|e| Ok((e.clone(), handle.lowered_name(e)?))).collect::<Result<_>>()?;
-        let bytes = handle.code(&self.name)?;
-        if !bytes.starts_with(b"\x7fELF") {
+        let bytes = handle.output(&self.name, output)?;
+        if !output.is_start(&bytes) {
             return Err(Error::NotCode { name: self.name.clone(), options, size: bytes.len() });
         }
         Ok(Code { bytes: bytes.into(), arch: arch.clone(), log, lowered, origin: Origin::Compiled })
@@ -262,7 +366,7 @@ fn device_arch() -> Result<Arch> {
 }
 
 /// Checks an architecture's name. HIPRTC itself would accept any string until late in the compilation.
-fn check_arch(given: &str) -> Result<Arch> {
+pub(crate) fn check_arch(given: &str) -> Result<Arch> {
     let invalid = || Error::InvalidArch { given: given.to_owned() };
     let arch: Arch = given.parse().map_err(|_| invalid())?;
     let number = arch.name().strip_prefix("gfx").ok_or_else(invalid)?;
@@ -271,14 +375,6 @@ fn check_arch(given: &str) -> Result<Arch> {
         && digits.chars().all(|c| c.is_ascii_hexdigit() && !c.is_ascii_uppercase() || c == '-');
     let known_features = arch.features().iter().all(|feature| feature.name == "xnack" || feature.name == "sramecc");
     if is_number && known_features { Ok(arch) } else { Err(invalid()) }
-}
-
-fn ok(status: hiprtcResult, function: &'static str, asked: impl FnOnce() -> String) -> Result<()> {
-    if status == HIPRTC_SUCCESS { Ok(()) } else { Err(Error::Hiprtc(HiprtcError { status, function, asked: asked() })) }
-}
-
-fn c_string(what: &str, text: &str) -> Result<CString> {
-    CString::new(text).map_err(|error| Error::Nul { what: what.to_owned(), position: error.nul_position() })
 }
 
 fn c_strings<'a>(what: &str, texts: impl Iterator<Item = &'a String>) -> Result<Vec<CString>> {
@@ -331,16 +427,26 @@ impl Handle {
         String::from_utf8_lossy(&log).trim_end_matches('\0').trim_end().to_owned()
     }
 
-    fn code(&self, name: &str) -> Result<Vec<u8>> {
+    fn output(&self, name: &str, output: Output) -> Result<Vec<u8>> {
         let mut size = 0;
         // SAFETY: a live program and a place for the size.
-        let status = unsafe { hiprtcGetCodeSize(self.0, &mut size) };
-        ok(status, "hiprtcGetCodeSize", || name.to_owned())?;
-        let mut code = vec![0_u8; size];
+        let (status, function) = unsafe {
+            match output {
+                Output::Code => (hiprtcGetCodeSize(self.0, &mut size), "hiprtcGetCodeSize"),
+                Output::Bitcode => (hiprtcGetBitcodeSize(self.0, &mut size), "hiprtcGetBitcodeSize"),
+            }
+        };
+        ok(status, function, || name.to_owned())?;
+        let mut bytes = vec![0_u8; size];
         // SAFETY: a live program and room for as much as it says.
-        let status = unsafe { hiprtcGetCode(self.0, code.as_mut_ptr().cast()) };
-        ok(status, "hiprtcGetCode", || format!("{size} bytes of {name}"))?;
-        Ok(code)
+        let (status, function) = unsafe {
+            match output {
+                Output::Code => (hiprtcGetCode(self.0, bytes.as_mut_ptr().cast()), "hiprtcGetCode"),
+                Output::Bitcode => (hiprtcGetBitcode(self.0, bytes.as_mut_ptr().cast()), "hiprtcGetBitcode"),
+            }
+        };
+        ok(status, function, || format!("{size} bytes of {name}"))?;
+        Ok(bytes)
     }
 
     fn lowered_name(&self, expression: &str) -> Result<String> {

@@ -90,6 +90,25 @@ fn what_was_compiled_is_not_compiled_again() {
     assert!(!is_cached(&program.compile().unwrap()));
 }
 
+/// The same program as code and as bitcode are two entries; each is found again, with its lowered names.
+#[test]
+fn bitcode_is_cached_beside_code() {
+    let Some((_alone, folder)) = start("bitcode_is_cached_beside_code") else { return };
+    let source = "template<typename T> __global__ void fill(T *x) { *x = 7; }";
+    let program = Program::new("fill.hip", source).name_expression("fill<float>").arch("gfx90a");
+    let (code, first) = (program.compile().unwrap(), program.compile_bitcode().unwrap());
+    assert!(matches!(first.origin(), Origin::Compiled));
+    let (again, second) = (program.compile().unwrap(), program.compile_bitcode().unwrap());
+    assert!(matches!((again.origin(), second.origin()), (Origin::Cached, Origin::Cached)));
+    assert_eq!((code.as_bytes(), first.as_bytes()), (again.as_bytes(), second.as_bytes()));
+    assert_ne!(code.as_bytes(), first.as_bytes());
+    let name = first.lowered_name("fill<float>").unwrap();
+    assert!(name.starts_with("_Z4fill"), "{name}");
+    assert_eq!(name, second.lowered_name("fill<float>").unwrap());
+    assert_eq!(name, again.lowered_name("fill<float>").unwrap());
+    assert_eq!(entries(folder.path()).len(), 2);
+}
+
 #[test]
 fn damaged_entries_are_replaced() {
     let Some((_alone, folder)) = start("damaged_entries_are_replaced") else { return };

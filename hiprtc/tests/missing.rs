@@ -56,7 +56,8 @@ fn a_missing_llvm_is_an_error_that_names_it() {
 #[test]
 fn a_missing_hiprtc_is_an_error_that_names_it() {
     // Whatever this machine has: nothing is found where nothing is looked for.
-    let error = Error::NoHiprtc(rocm_loader::Search::nowhere().open(&rocm_loader::libraries::HIPRTC).unwrap_err());
+    let error = rocm_loader::Search::nowhere().open(&rocm_loader::libraries::HIPRTC).unwrap_err();
+    let error = Error::NoHiprtc(Box::new(error));
     assert!(error.is_unavailable());
     assert!(error.to_string().contains("hiprtc"), "{error}");
 }

@@ -64,3 +64,14 @@ fn a_bundle_loads_as_it_is_and_by_selection() {
         assert_eq!(x.to_vec().unwrap(), [7; 64]);
     }
 }
+
+/// It has no linker, and HIPRTC's asks another runtime.
+#[test]
+fn the_embedded_runtime_cannot_be_linked_for() {
+    if !compiler_or_skip("the_embedded_runtime_cannot_be_linked_for") {
+        return;
+    }
+    let error = hiprtc::Linker::new(&simulator()).unwrap_err();
+    assert!(matches!(error, hiprtc::Error::EmbeddedRuntime), "{error}");
+    assert!(error.to_string().contains("hip-sim"), "{error}");
+}

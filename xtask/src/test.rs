@@ -298,7 +298,7 @@ fn real(release: &'static Release, offline: bool) -> Step {
     };
     // What HIPRTC compiles here runs on the software GPU, and only here is there both.
     let mut compiled = test(&["hiprtc"]);
-    compiled.args(["--features", "hiprtc/sim"]);
+    compiled.args(["--features", "hiprtc/sim"]).args(BUT_MISUSE);
     let mut found = test(&ON_HIP);
     found.args(BUT_MISUSE);
     // The -sys crates start the loader themselves, in the step `bindings`.
@@ -394,7 +394,20 @@ fn hsa(release: &'static Release, variant: Variant, offline: bool) -> Step {
             name.push_str(" two devices");
         }
     }
-    Step::command(name, about, command).when(hsa_ready(release))
+    let mut commands = vec![command];
+    if let Variant::Usual = variant {
+        commands.push(linked(release, &level, offline));
+    }
+    Step::commands(name, about, commands).when(hsa_ready(release))
+}
+
+/// The tests of `hiprtc` that need a device of the release's own runtime: HIPRTC asks it what to link for.
+fn linked(release: &'static Release, level: &str, offline: bool) -> Command {
+    let mut command = checked_cargo("test", offline);
+    command.args(["-p", "hiprtc", "--no-default-features", "--features", &features(&["hiprtc"], level)]);
+    command.args(["--no-fail-fast", "--test", "link", "--test", "load"]);
+    hsa_sim::run_on(&mut command, release, Profile::Dev);
+    command
 }
 
 /// Tests of ROCm 5.7 that are left out: loading rocBLAS's code for products takes it a minute for each type.

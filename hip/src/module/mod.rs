@@ -187,6 +187,15 @@ impl Module {
         image::targets(image)
     }
 
+    /// What an image says of its kernels, without loading it and without a device: those of the code that fits `arch` best,
+    /// sorted by name.
+    ///
+    /// # Errors
+    /// Those of [`load`](Self::load) that concern the image.
+    pub fn describe(image: &[u8], arch: &Arch) -> Result<Vec<KernelInfo>> {
+        Ok(image::select_inert(image, arch)?.metadata.kernels.into_values().collect())
+    }
+
     /// The offload bundle in a compressed one (`CCOB`); any other bytes as they are.
     ///
     /// # Errors
@@ -330,6 +339,17 @@ impl Image {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_image_is_described_without_a_device() {
+        let image = include_bytes!("../../tests/kernels/kernels.gfx90a.co");
+        let kernels = Module::describe(image, &"gfx90a:xnack-".parse().unwrap()).unwrap();
+        assert!(kernels.iter().any(|kernel| kernel.name == "vector_add" && kernel.parameters.len() == 4));
+        assert!(kernels.is_sorted_by(|a, b| a.name <= b.name));
+        let error = Module::describe(image, &"gfx942".parse().unwrap()).unwrap_err();
+        assert!(matches!(error, Error::Architecture { .. }), "{error}");
+        assert!(Module::describe(b"junk", &"gfx90a".parse().unwrap()).is_err());
+    }
 
     #[test]
     fn an_image_is_copied_to_a_page_of_its_own() {

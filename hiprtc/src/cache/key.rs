@@ -1,28 +1,28 @@
 //! Keys: what decides about the code that the compiler makes.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::OnceLock;
 use std::time::UNIX_EPOCH;
 
 use hip::Arch;
 
-use super::includes::{self, Folders};
 use crate::comgr::Comgr;
-use crate::program::Program;
+use crate::includes::{self, Folders};
+use crate::program::{Output, Program};
 
 /// The name under which code is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Key(blake3::Hash);
 
 impl Key {
-    /// The key of what `program` compiles to for `arch`; `None` if other things than these decide about it.
-    pub(crate) fn new(program: &Program, arch: &Arch, compiler: Option<&Comgr>) -> Option<Self> {
+    /// The key of the output that `program` compiles to for `arch`; `None` if other things than these decide about it.
+    pub(crate) fn new(program: &Program, arch: &Arch, output: Output, compiler: Option<&Comgr>) -> Option<Self> {
         let (name, source, headers) = program.texts();
         let texts = || std::iter::once(source).chain(headers.iter().map(|(_, text)| text.as_str()));
         if texts().any(asks_for_the_time) {
             return None;
         }
-        let folders = folders(program.given_options())?;
+        let folders = Folders::of_options(program.given_options())?;
         let known = |name: &str| headers.iter().any(|(known, _)| known == name);
         let included = includes::find(texts(), known, &folders)?;
         if included.files.iter().any(|(_, bytes)| asks_for_the_time(&String::from_utf8_lossy(bytes))) {
@@ -36,7 +36,8 @@ impl Key {
         hash.add(name.as_bytes());
         hash.add(source.as_bytes());
         hash.list(headers.iter().flat_map(|(name, text)| [name.as_bytes(), text.as_bytes()]));
-        hash.list(program.given_options().iter().map(String::as_bytes));
+        let options = program.given_options().iter().map(String::as_str);
+        hash.list(output.option().into_iter().chain(options).map(str::as_bytes));
         hash.list(program.expressions().iter().map(String::as_bytes));
         hash.list(included.files.iter().flat_map(|(path, bytes)| [path.as_os_str().as_encoded_bytes(), bytes]));
         hash.list(included.missing.iter().map(String::as_bytes));
@@ -79,62 +80,6 @@ impl Fields {
 fn asks_for_the_time(text: &str) -> bool {
     // And `__TIMESTAMP__`.
     ["__DATE__", "__TIME"].iter().any(|name| memchr::memmem::find(text.as_bytes(), name.as_bytes()).is_some())
-}
-
-/// Options that read files which are not followed, or write some.
-const UNFOLLOWED: [&str; 24] = [
-    "@",
-    "-include",
-    "-imacros",
-    "-iprefix",
-    "-iwithprefix",
-    "-isysroot",
-    "-ivfsoverlay",
-    "-cxx-isystem",
-    "-B",
-    "-M",
-    "-o",
-    "-X",
-    "-L",
-    "-W",
-    "--config",
-    "--sysroot",
-    "--include",
-    "--serialize",
-    "--rocm-",
-    "--hip-",
-    "-fplugin",
-    "-fprofile",
-    "-fmodule",
-    "-ftime-trace",
-];
-/// The same, of which the rest of the name is not looked at.
-const UNFOLLOWED_EXACTLY: [&str; 3] = ["-save-temps", "--save-temps", "-mlink-builtin-bitcode"];
-
-/// Where the options have headers looked for; `None` if one of them does more than can be followed.
-fn folders(options: &[String]) -> Option<Folders> {
-    let mut folders = Folders::default();
-    let mut options = options.iter();
-    while let Some(option) = options.next() {
-        let folder = ["-iquote", "-isystem", "-idirafter", "-I"]
-            .iter()
-            .find_map(|name| Some((name, option.strip_prefix(*name)?)));
-        if let Some((name, value)) = folder {
-            let value = if value.is_empty() { options.next()? } else { value };
-            let list = if *name == "-iquote" { &mut folders.quoted } else { &mut folders.all };
-            list.push(PathBuf::from(value));
-        } else if is_unfollowed(option) {
-            return None;
-        }
-    }
-    Some(folders)
-}
-
-fn is_unfollowed(option: &str) -> bool {
-    // Warnings, but for what is handed on to other programs.
-    let is_warning = option.starts_with("-W") && !option.contains(',');
-    let has = |names: &[&str]| names.iter().any(|name| option.starts_with(name));
-    !is_warning && (has(&UNFOLLOWED) || has(&UNFOLLOWED_EXACTLY))
 }
 
 /// The compiler: its libraries' paths, sizes and times.
@@ -183,7 +128,7 @@ mod tests {
     use crate::options::Options;
 
     fn key(program: &Program, arch: &str) -> Option<Key> {
-        Key::new(program, &arch.parse().unwrap(), None)
+        Key::new(program, &arch.parse().unwrap(), Output::Code, None)
     }
 
     #[test]

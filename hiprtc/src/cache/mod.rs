@@ -13,6 +13,12 @@
 //! damaged, cut off or foreign is ignored and replaced. Of several processes that want the same code at once one compiles. The
 //! least recently used entries are removed when the cache grows beyond its limit.
 //!
+//! A second layer, in memory, keeps what [`Program::load`](crate::Program::load) has loaded: the same program and device
+//! give the same [`Module`](hip::Module) again, without reading the entry, loading it or allocating memory on the device. Only
+//! headers that `-I` leads to are read again, to see whether they have changed. It keeps at most 1024 modules
+//! ([`Cache::module_limit`]), and frees those that are not used elsewhere with [`Cache::clear_modules`], and when the cache
+//! is turned off or another one is set. Without a cache, nothing is kept in memory either.
+//!
 //! ```
 //! use hiprtc::cache::{self, Cache};
 //!
@@ -26,9 +32,9 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
-mod includes;
 mod key;
 mod lock;
+mod modules;
 mod store;
 
 use std::io;
@@ -36,7 +42,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use crate::loaded::Loaded;
+
 pub(crate) use key::Key;
+pub(crate) use modules::Modules;
 pub(crate) use store::Stored;
 
 /// Bytes of a cache for which no limit is set.
@@ -51,6 +60,7 @@ pub struct Cache {
     limit: u64,
     hits: AtomicU64,
     misses: AtomicU64,
+    modules: Modules<Loaded>,
 }
 
 /// What a [`Cache`] has done for this process.
@@ -61,19 +71,34 @@ pub struct Stats {
     pub hits: u64,
     /// Compilations whose result was not there.
     pub misses: u64,
+    /// Loads that were not necessary: the module was there.
+    pub module_hits: u64,
+    /// Loads whose module was not there.
+    pub module_misses: u64,
+    /// Modules that are held.
+    pub modules: usize,
 }
 
 impl Cache {
     /// Returns the cache in `directory`, which is made when it is first used.
     pub fn at(directory: impl Into<PathBuf>) -> Self {
         let directory = directory.into();
-        Self { directory, limit: USUAL_LIMIT, hits: AtomicU64::new(0), misses: AtomicU64::new(0) }
+        let (hits, misses) = (AtomicU64::new(0), AtomicU64::new(0));
+        Self { directory, limit: USUAL_LIMIT, hits, misses, modules: Modules::default() }
     }
 
     /// Sets how many bytes it may hold; 1 GiB otherwise.
     #[must_use]
     pub fn limit(mut self, bytes: u64) -> Self {
         self.limit = bytes;
+        self
+    }
+
+    /// Sets how many modules it holds in memory at most; 1024 otherwise, and 0 turns this layer off. For a new one, it forgets
+    /// the one that was not used for longest.
+    #[must_use]
+    pub fn module_limit(mut self, modules: usize) -> Self {
+        self.modules.limit = modules;
         self
     }
 
@@ -84,14 +109,26 @@ impl Cache {
 
     /// Returns how often code was and was not found by this process.
     pub fn stats(&self) -> Stats {
-        Stats { hits: self.hits.load(Relaxed), misses: self.misses.load(Relaxed) }
+        let (module_hits, module_misses, modules) = self.modules.counts();
+        let (hits, misses) = (self.hits.load(Relaxed), self.misses.load(Relaxed));
+        Stats { hits, misses, module_hits, module_misses, modules }
     }
 
-    /// Removes all entries.
+    /// Forgets the modules in memory. Each is unloaded when nothing else uses it.
+    pub fn clear_modules(&self) {
+        self.modules.clear();
+    }
+
+    pub(crate) fn modules(&self) -> &Modules<Loaded> {
+        &self.modules
+    }
+
+    /// Removes all entries, and forgets the modules in memory.
     ///
     /// # Errors
     /// If a file cannot be removed. A directory that does not exist is empty.
     pub fn clear(&self) -> io::Result<()> {
+        self.clear_modules();
         store::clear(&self.directory)
     }
 
@@ -137,7 +174,9 @@ pub fn current() -> Option<Arc<Cache>> {
 
 /// Sets the cache that this process uses from now on; `None` for none.
 pub fn set(cache: Option<Cache>) {
-    *CURRENT.write().unwrap_or_else(PoisonError::into_inner) = Some(cache.map(Arc::new));
+    let before = CURRENT.write().unwrap_or_else(PoisonError::into_inner).replace(cache.map(Arc::new));
+    // Unloads its modules perhaps, with no lock held.
+    drop(before);
 }
 
 /// Turns the cache off for this process.
@@ -185,7 +224,7 @@ mod tests {
         assert_eq!(get(true), Err("not there"));
         assert_eq!(get(false), Ok((stored.clone(), false)));
         assert_eq!(get(true), Ok((stored.clone(), true)));
-        assert_eq!(cache.stats(), Stats { hits: 1, misses: 2 });
+        assert_eq!(cache.stats(), Stats { hits: 1, misses: 2, ..Stats::default() });
         cache.clear().unwrap();
         assert_eq!(get(true), Err("not there"));
         Cache::at(folder.path().join("nothing")).clear().unwrap();

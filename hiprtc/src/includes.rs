@@ -8,20 +8,78 @@ use std::path::{Path, PathBuf};
 
 /// What a source depends on besides its own text.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Included {
+pub(crate) struct Included {
     /// Files, by their paths, in which they were found.
-    pub(super) files: Vec<(PathBuf, Vec<u8>)>,
+    pub(crate) files: Vec<(PathBuf, Vec<u8>)>,
     /// Names that no directory has: the compiler's own, or nobody's.
-    pub(super) missing: BTreeSet<String>,
+    pub(crate) missing: BTreeSet<String>,
 }
 
 /// Where headers are looked for.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Folders {
+pub(crate) struct Folders {
     /// For names in quotes.
-    pub(super) quoted: Vec<PathBuf>,
+    pub(crate) quoted: Vec<PathBuf>,
     /// For all names.
-    pub(super) all: Vec<PathBuf>,
+    pub(crate) all: Vec<PathBuf>,
+}
+
+/// Options that read files which are not followed, or write some.
+const UNFOLLOWED: [&str; 24] = [
+    "@",
+    "-include",
+    "-imacros",
+    "-iprefix",
+    "-iwithprefix",
+    "-isysroot",
+    "-ivfsoverlay",
+    "-cxx-isystem",
+    "-B",
+    "-M",
+    "-o",
+    "-X",
+    "-L",
+    "-W",
+    "--config",
+    "--sysroot",
+    "--include",
+    "--serialize",
+    "--rocm-",
+    "--hip-",
+    "-fplugin",
+    "-fprofile",
+    "-fmodule",
+    "-ftime-trace",
+];
+/// The same, of which the rest of the name is not looked at.
+const UNFOLLOWED_EXACTLY: [&str; 3] = ["-save-temps", "--save-temps", "-mlink-builtin-bitcode"];
+
+impl Folders {
+    /// Where the options have headers looked for; `None` if one of them does more than can be followed.
+    pub(crate) fn of_options(options: &[String]) -> Option<Self> {
+        let mut folders = Self::default();
+        let mut options = options.iter();
+        while let Some(option) = options.next() {
+            let folder = ["-iquote", "-isystem", "-idirafter", "-I"]
+                .iter()
+                .find_map(|name| Some((name, option.strip_prefix(*name)?)));
+            if let Some((name, value)) = folder {
+                let value = if value.is_empty() { options.next()? } else { value };
+                let list = if *name == "-iquote" { &mut folders.quoted } else { &mut folders.all };
+                list.push(PathBuf::from(value));
+            } else if is_unfollowed(option) {
+                return None;
+            }
+        }
+        Some(folders)
+    }
+}
+
+fn is_unfollowed(option: &str) -> bool {
+    // Warnings, but for what is handed on to other programs.
+    let is_warning = option.starts_with("-W") && !option.contains(',');
+    let has = |names: &[&str]| names.iter().any(|name| option.starts_with(name));
+    !is_warning && (has(&UNFOLLOWED) || has(&UNFOLLOWED_EXACTLY))
 }
 
 /// A name that a text includes.
@@ -37,7 +95,7 @@ struct Unclear;
 
 /// Finds what `texts` include, and what that includes. `known` are names of headers that the compiler is given. `None` if it
 /// cannot be known without a preprocessor.
-pub(super) fn find<'a>(
+pub(crate) fn find<'a>(
     texts: impl Iterator<Item = &'a str>,
     known: impl Fn(&str) -> bool,
     folders: &Folders,

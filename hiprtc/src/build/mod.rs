@@ -1,0 +1,430 @@
+//! Compiles kernels when a crate is built: for a build script, or the command `hiprtc-compile` (feature `cli`).
+//!
+//! `build.rs`, with `hiprtc` in `[build-dependencies]`:
+//!
+//! ```no_run
+//! fn main() -> hiprtc::Result<()> {
+//!     hiprtc::build::Build::new("kernels/scale.hip").archs(["gfx90a", "gfx942"]).committed("kernels/scale.hipfb").compile()
+//! }
+//! ```
+//!
+//! The program, with `hiprtc` in `[dependencies]`, too:
+//!
+//! ```ignore
+//! hiprtc::kernels! { mod scale; } // extern "C" __global__ void scale(float *x, float by, unsigned n)
+//!
+//! let kernels = scale::Kernels::load(&device)?;
+//! unsafe { kernels.scale.launch(&stream, LaunchConfig::for_elements(n, 256), &mut x, 2.0, n as u32)? };
+//! ```
+//!
+//! The source is compiled by the first of these that is available on the machine that builds:
+//!
+//! 1. ROCm's clang: `amdclang++` or `clang++` in `ROCM_PATH`, `HIP_PATH` or `/opt/rocm*`, or `amdclang++` on the path,
+//! 2. HIPRTC, found as at run time,
+//! 3. neither: the committed bundle is used as it is, and a warning of Cargo says so.
+//!
+//! So a crate with a committed bundle builds everywhere. The command `hiprtc-compile` writes one. The variable
+//! `HIPRTC_BUILD=clang`, `hiprtc` or `committed` makes it one of them, and an error if that is not available.
+//!
+//! Two files are written to `OUT_DIR`: `scale.hipfb`, the code for all architectures, and `scale.rs`, with a type for each
+//! kernel as [`hip::kernel!`] makes it. The types of parameters are those of the source: an argument of another type does
+//! not compile. They are compared with the code object when they are written, and again when the code is loaded.
+//!
+//! The build script runs again when the source, a header that it includes, the committed bundle or the compiler
+//! changes.
+
+mod clang;
+mod declare;
+mod source;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use hip::Arch;
+
+use crate::bundle::{Bundle, BundleWriter};
+use crate::error::{Error, Result};
+use crate::includes::{self, Folders};
+use crate::options::Options;
+use crate::program::{Program, check_arch};
+use clang::{Clang, file_error};
+
+/// Chooses the compiler.
+const VARIABLE: &str = "HIPRTC_BUILD";
+/// Variables that decide which compiler is found.
+const VARIABLES: [&str; 3] = [VARIABLE, "ROCM_PATH", "HIP_PATH"];
+
+/// Includes the declarations of kernels that the build script has written with
+/// [`Build::compile`](crate::build::Build::compile), as a module.
+///
+/// `mod scale;` includes `scale.rs` of `OUT_DIR`, for `scale.hip`; for `my-kernels.hip` it is `mod my_kernels;`. The module has
+///
+/// - a type for each kernel, as [`hip::kernel!`] makes it: `Scale` for `scale`. The types of its arguments are those of the
+///   source, so that an argument of another type does not compile;
+/// - `struct Kernels`, with a field for each kernel, and `Kernels::load(device)`;
+/// - `static BUNDLE`, the code.
+///
+/// ```ignore
+/// hiprtc::kernels! {
+///     /// The kernels of `kernels/scale.hip`.
+///     pub mod scale;
+/// }
+/// ```
+#[macro_export]
+macro_rules! kernels {
+    ($($(#[$attribute:meta])* $visibility:vis mod $name:ident;)*) => {$(
+        $(#[$attribute])*
+        #[allow(dead_code, unreachable_pub, non_snake_case, non_camel_case_types, clippy::all, clippy::pedantic)]
+        $visibility mod $name {
+            include!(concat!(env!("OUT_DIR"), "/", stringify!($name), ".rs"));
+        }
+    )*};
+}
+
+/// One source and how it is compiled.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Build {
+    source: PathBuf,
+    architectures: Vec<String>,
+    options: Options,
+    committed: Option<PathBuf>,
+    types: Vec<(String, String)>,
+    choice: Choice,
+}
+
+/// Which compiler is used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Choice {
+    /// The first one available.
+    #[default]
+    Any,
+    /// ROCm's clang.
+    Clang,
+    /// HIPRTC.
+    Hiprtc,
+    /// None: the committed bundle.
+    Committed,
+}
+
+/// Where the code of a [`Made`] is from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum By {
+    /// ROCm's clang, at this path.
+    Clang(PathBuf),
+    /// HIPRTC.
+    Hiprtc,
+    /// The committed bundle at this path. The text says why no compiler is available.
+    Committed(PathBuf, String),
+}
+
+impl fmt::Display for By {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Clang(path) => path.display().fmt(f),
+            Self::Hiprtc => f.write_str("HIPRTC"),
+            Self::Committed(path, _) => write!(f, "the committed bundle {}", path.display()),
+        }
+    }
+}
+
+/// What [`Build::make`] made.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Made {
+    /// The code for all architectures: a [`Bundle`].
+    pub bundle: Vec<u8>,
+    /// The declarations of the kernels in Rust, which include the bundle by the name that was given.
+    pub rust: String,
+    /// Where the code is from.
+    pub by: By,
+    /// Kernels without a declaration in Rust, and why.
+    pub left_out: Vec<String>,
+    /// The compiler's warnings.
+    pub log: String,
+    /// What it depends on: the source, its headers, and folders of headers that cannot be followed.
+    pub depends_on: Vec<PathBuf>,
+}
+
+impl Build {
+    /// Compiles the HIP C++ source at `source`, a path from the crate's root.
+    pub fn new(source: impl Into<PathBuf>) -> Self {
+        Self {
+            source: source.into(),
+            architectures: Vec::new(),
+            options: Options::new(),
+            committed: None,
+            types: Vec::new(),
+            choice: Choice::Any,
+        }
+    }
+
+    /// Adds architectures to compile for, such as `"gfx90a"`. One is necessary.
+    pub fn archs<A: fmt::Display>(mut self, architectures: impl IntoIterator<Item = A>) -> Self {
+        self.architectures.extend(architectures.into_iter().map(|arch| arch.to_string()));
+        self
+    }
+
+    /// Sets the compiler's options. Headers are found beside the source (in quotes) and by [`Options::include_dir`].
+    pub fn options(mut self, options: Options) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Sets the bundle that is used if no compiler is available: a file of the crate, which `hiprtc-compile` writes.
+    pub fn committed(mut self, bundle: impl Into<PathBuf>) -> Self {
+        self.committed = Some(bundle.into());
+        self
+    }
+
+    /// Names the Rust type of a C++ type, for parameters by value and pointers: `rust_type("Params", "crate::Params")`. The
+    /// Rust type must have the same layout, and implement what [`hip::kernel!`] requires. Numbers are known already, except
+    /// those of 16 bits: `rust_type("__half", "half::f16")`.
+    pub fn rust_type(mut self, c: impl Into<String>, rust: impl Into<String>) -> Self {
+        self.types.push((c.into(), rust.into()));
+        self
+    }
+
+    /// Chooses the compiler. The variable `HIPRTC_BUILD` comes before it in [`compile`](Self::compile).
+    pub fn compiler(mut self, choice: Choice) -> Self {
+        self.choice = choice;
+        self
+    }
+
+    /// Compiles, writes the bundle and its declarations to `OUT_DIR`, and prints Cargo's instructions: for a build script.
+    ///
+    /// # Errors
+    /// Those of [`make`](Self::make); [`Error::Build`] outside of a build script, or if `HIPRTC_BUILD` has another value;
+    /// [`Error::File`] if a file cannot be written.
+    pub fn compile(&self) -> Result<()> {
+        let out = std::env::var_os("OUT_DIR").map(PathBuf::from).ok_or_else(|| Error::Build {
+            source: self.source.clone(),
+            reason: "OUT_DIR is not set: call Build::compile in a build script, or Build::make elsewhere".to_owned(),
+        })?;
+        println!("cargo::rerun-if-changed={}", self.source.display());
+        VARIABLES.iter().for_each(|name| println!("cargo::rerun-if-env-changed={name}"));
+        let choice = match std::env::var(VARIABLE).as_deref() {
+            Err(_) | Ok("") => self.choice,
+            Ok("any") => Choice::Any,
+            Ok("clang") => Choice::Clang,
+            Ok("hiprtc") => Choice::Hiprtc,
+            Ok("committed") => Choice::Committed,
+            Ok(other) => {
+                let reason = format!("{VARIABLE}={other}: expected any, clang, hiprtc or committed");
+                return Err(Error::Build { source: self.source.clone(), reason });
+            }
+        };
+        let stem = self.stem()?;
+        let bundle = format!("{stem}.hipfb");
+        let made = self.clone().compiler(choice).make(&bundle, &out)?;
+        made.depends_on.iter().for_each(|path| println!("cargo::rerun-if-changed={}", path.display()));
+        if let By::Committed(path, why) = &made.by {
+            let why = if choice == Choice::Committed { "as requested".to_owned() } else { one_line(why) };
+            println!("cargo::warning={}: taken from {} ({why})", self.source.display(), path.display());
+        }
+        for reason in &made.left_out {
+            println!("cargo::warning={}: no declaration for {}", self.source.display(), one_line(reason));
+        }
+        for line in made.log.lines().filter(|line| line.contains("warning:")) {
+            println!("cargo::warning={line}");
+        }
+        write(&out.join(&bundle), &made.bundle)?;
+        write(&out.join(format!("{stem}.rs")), made.rust.as_bytes())
+    }
+
+    /// Compiles, and returns the code and its declarations. `bundle` is the path of the bundle in the declarations, from where
+    /// these are; `folder` is for temporary files.
+    ///
+    /// # Errors
+    /// - [`Error::Compilation`] if the source does not compile. Another compiler is not tried then.
+    /// - [`Error::Build`] if no compiler is available and there is no committed bundle, or it has no code for one of the
+    ///   architectures, or the code is not that of the source: another number, size or kind of parameters.
+    /// - [`Error::File`] if a file cannot be read; [`Error::InvalidArch`], [`Error::Empty`], [`Error::InvalidOption`] for invalid
+    ///   input.
+    pub fn make(&self, bundle: &str, folder: &Path) -> Result<Made> {
+        let wrong = |reason: String| Error::Build { source: self.source.clone(), reason };
+        let architectures = self.architectures.iter().map(|arch| check_arch(arch)).collect::<Result<Vec<_>>>()?;
+        let first = architectures.first().ok_or_else(|| wrong("no architecture is given: Build::archs".to_owned()))?;
+        self.options.check()?;
+        let text = std::fs::read_to_string(&self.source).map_err(|reason| file_error(&self.source, reason))?;
+        let (code, by, log) = self.code(&text, &architectures, folder)?;
+        let parsed = Bundle::decompress(&code)?;
+        let parsed = Bundle::parse(&parsed)?;
+        for arch in &architectures {
+            parsed.select(arch).map_err(|error| wrong(format!("{by}: {error}")))?;
+        }
+        let described = hip::Module::describe(&code, first)?;
+        let names = architectures.iter().map(Arch::to_string).collect::<Vec<_>>().join(", ");
+        let declared = source::kernels(&text);
+        let file = self.source.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let made = declare::declarations(&declared, &described, &self.types, &file, bundle, &names)
+            .map_err(|reason| wrong(format!("the code of {by} is not that of the source: {reason}")))?;
+        let mut depends_on = self.files(&text);
+        match &by {
+            By::Clang(path) => depends_on.push(path.clone()),
+            By::Hiprtc => depends_on.extend(hiprtc_sys::BINDING.opened().and_then(|l| l.path()).map(Path::to_owned)),
+            By::Committed(..) => {}
+        }
+        depends_on.extend(self.committed.clone());
+        Ok(Made { bundle: code, rust: made.rust, by, left_out: made.left_out, log, depends_on })
+    }
+
+    /// The bundle by the compiler that is chosen.
+    fn code(&self, text: &str, architectures: &[Arch], folder: &Path) -> Result<(Vec<u8>, By, String)> {
+        let wrong = |reason: String| Error::Build { source: self.source.clone(), reason };
+        let mut why = Vec::new();
+        if matches!(self.choice, Choice::Any | Choice::Clang) {
+            let arch = architectures.first().ok_or_else(|| wrong("no architecture".to_owned()))?;
+            let folder = Temporary::new(folder)?;
+            match clang::find(|name| std::env::var_os(name), arch, &folder.0) {
+                Ok(clang) => return self.by_clang(&clang, architectures, &folder.0),
+                Err(reason) => why.push(format!("ROCm's clang: {reason}")),
+            }
+        }
+        if matches!(self.choice, Choice::Any | Choice::Hiprtc) {
+            match crate::available() {
+                Ok(()) => return self.by_hiprtc(text, architectures),
+                Err(reason) => why.extend(reason.to_string().lines().next().map(str::to_owned)),
+            }
+        }
+        let why = why.join("; ");
+        match &self.committed {
+            Some(path) if matches!(self.choice, Choice::Any | Choice::Committed) => {
+                let code = std::fs::read(path).map_err(|reason| file_error(path, reason))?;
+                Ok((code, By::Committed(path.clone(), why), String::new()))
+            }
+            _ => Err(wrong(format!("no compiler is available, and there is no bundle to use: {why}"))),
+        }
+    }
+
+    fn by_clang(&self, clang: &Clang, architectures: &[Arch], folder: &Path) -> Result<(Vec<u8>, By, String)> {
+        let (mut writer, mut log) = (BundleWriter::new(), Log::default());
+        for arch in architectures {
+            let (code, warnings) = clang.compile(&self.source, arch, self.options.as_slice(), folder)?;
+            log.add(&warnings);
+            writer = writer.add(arch.clone(), code);
+        }
+        Ok((writer.to_bytes(), By::Clang(clang.path.clone()), log.0))
+    }
+
+    fn by_hiprtc(&self, text: &str, architectures: &[Arch]) -> Result<(Vec<u8>, By, String)> {
+        // HIPRTC compiles a text, which is in no folder. The name is the path, so that messages lead there.
+        let options = self.options.clone().raw(format!("-iquote{}", self.folder().display()));
+        let program = Program::new(self.source.display().to_string(), text).options(options);
+        let (mut writer, mut log) = (BundleWriter::new(), Log::default());
+        for arch in architectures {
+            let code = program.compile_for(arch)?;
+            log.add(code.log());
+            writer = writer.add(arch.clone(), code.into_bytes());
+        }
+        Ok((writer.to_bytes(), By::Hiprtc, log.0))
+    }
+
+    /// The source and its headers. If they cannot be followed: the folders that headers are looked for in.
+    fn files(&self, text: &str) -> Vec<PathBuf> {
+        let folders = Folders::of_options(self.options.as_slice());
+        let mut all = vec![self.source.clone()];
+        let found = folders.and_then(|mut folders| {
+            folders.quoted.insert(0, self.folder());
+            includes::find(std::iter::once(text), |_| false, &folders)
+        });
+        match found {
+            Some(found) => all.extend(found.files.into_iter().map(|(path, _)| path)),
+            None => {
+                all.push(self.folder());
+                let given = self.options.as_slice().iter().filter_map(|option| option.strip_prefix("-I"));
+                all.extend(given.filter(|folder| !folder.is_empty()).map(PathBuf::from));
+            }
+        }
+        all
+    }
+
+    /// The source's folder.
+    fn folder(&self) -> PathBuf {
+        let folder = self.source.parent().filter(|folder| !folder.as_os_str().is_empty());
+        folder.map_or_else(|| PathBuf::from("."), Path::to_owned)
+    }
+
+    /// The source's name without its folder and extension, as the name of a module: `my-kernels.hip` is `my_kernels`.
+    fn stem(&self) -> Result<String> {
+        let stem = self.source.file_stem().ok_or_else(|| Error::Empty { what: "the source's path".to_owned() })?;
+        Ok(stem.to_string_lossy().chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect())
+    }
+}
+
+/// Messages of the compiler for several architectures: what it says of each is there once.
+#[derive(Default)]
+struct Log(String);
+
+impl Log {
+    fn add(&mut self, messages: &str) {
+        let new: Vec<&str> = messages.lines().filter(|line| !self.0.lines().any(|known| known == *line)).collect();
+        new.iter().for_each(|line| self.0 += &format!("{line}\n"));
+    }
+}
+
+/// A folder of our own for temporary files, removed with what is in it.
+struct Temporary(PathBuf);
+
+impl Temporary {
+    fn new(parent: &Path) -> Result<Self> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let name = format!("hiprtc-build-{}-{}", std::process::id(), NUMBER.fetch_add(1, Relaxed));
+        let path = parent.join(name);
+        let mut builder = std::fs::DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        // Not somebody else's: it must not be there yet.
+        builder.create(&path).map_err(|reason| file_error(&path, reason))?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.lines().map(str::trim).collect::<Vec<_>>().join(" ")
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    std::fs::write(path, bytes).map_err(|reason| file_error(path, reason))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files_are_names_of_modules() {
+        let stem = |path: &str| Build::new(path).stem().unwrap();
+        assert_eq!((stem("kernels/scale.hip"), stem("my-kernels.v2.cpp")), ("scale".into(), "my_kernels_v2".into()));
+        assert!(Build::new("..").stem().is_err());
+    }
+
+    #[test]
+    fn messages_are_there_once() {
+        let mut log = Log::default();
+        log.add("a.hip:1: warning: x\n1 warning generated when compiling for gfx90a.");
+        log.add("a.hip:1: warning: x\n1 warning generated when compiling for gfx942.");
+        assert_eq!(log.0.matches("warning: x").count(), 1);
+        assert_eq!(log.0.lines().count(), 3);
+    }
+
+    #[test]
+    fn temporary_folders_are_apart_and_go() {
+        let parent = tempfile::tempdir().unwrap();
+        let (one, two) = (Temporary::new(parent.path()).unwrap(), Temporary::new(parent.path()).unwrap());
+        assert_ne!(one.0, two.0);
+        std::fs::write(one.0.join("file"), "x").unwrap();
+        drop((one, two));
+        assert_eq!(std::fs::read_dir(parent.path()).unwrap().count(), 0);
+        assert!(matches!(Temporary::new(&parent.path().join("none")), Err(Error::File { .. })));
+    }
+}
