@@ -86,6 +86,8 @@ pub struct Config {
     pub schedule: Schedule,
     /// Checks beyond those that are always made. They take time: a dispatch runs on one thread, many times slower.
     pub checks: Checks,
+    /// How the names of kernels begin that only copy: what they read is not used yet, so [`Checks::init`] finds nothing in them.
+    pub copy_kernels: &'static [&'static str],
     /// Bytes of the host's memory that the checks of all GPUs of the process may take. A check that would need more says so in a finding
     /// ([`FindingKind::Incomplete`](crate::FindingKind::Incomplete)) and looks no further at what it has no room for. `None` for a quarter of
     /// what the host has.
@@ -151,6 +153,7 @@ impl Default for Config {
             bounds: Bounds::default(),
             schedule: Schedule::default(),
             checks: Checks::default(),
+            copy_kernels: &[],
             check_memory: None,
             profile: false,
         }

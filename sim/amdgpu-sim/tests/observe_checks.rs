@@ -231,6 +231,22 @@ fn reads_of_memory_that_nothing_has_written() {
 }
 
 #[test]
+fn a_copy_uses_nothing_and_memory_shared_with_the_host_counts_as_written() {
+    on_both(|arch| {
+        let config = Config { arch, checks: INIT, copy_kernels: &["cop"], ..Config::default() };
+        let (gpu, module) = with(config);
+        let [a, b] = [(); 2].map(|()| gpu.memory().alloc(1024, 0, AllocKind::Device).unwrap());
+        nothing(&run(&gpu, &module, "copy", 1, 256, &Args::default().value(a).value(b)));
+        // Other kernels are looked at.
+        let add = |sum: u64| run(&gpu, &module, "add_to", 1, 64, &Args::default().value(sum));
+        assert_eq!(add(a).iter().map(unwritten).collect::<Vec<_>>(), [(Space::Global, a, Access::Atomic)]);
+        let shared = gpu.memory().alloc(1024, 0, AllocKind::Device).unwrap();
+        gpu.memory().shared_with_host(shared);
+        nothing(&add(shared));
+    });
+}
+
+#[test]
 fn reads_of_local_memory_and_scratch_that_nothing_has_written() {
     on_both(|arch| {
         let (gpu, module) = checked(arch, INIT);

@@ -7,6 +7,8 @@ use amdgpu_sim::{BeyondLds, Bounds, Config, Misaligned, Settings};
 fn defaults() -> Config {
     let mut config = Config::default();
     (config.misaligned, config.beyond_lds, config.bounds) = (Misaligned::Allow, BeyondLds::Ignore, Bounds::Pages);
+    // HIP's copies. What is copied may have gaps between rows.
+    config.copy_kernels = &["__amd_rocclr_copy"];
     config
 }
 

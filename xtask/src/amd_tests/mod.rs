@@ -215,15 +215,20 @@ impl Bench {
             .arg(tree.folder())
             .arg("--")
             .arg(program)
-            .args(self.subject.arguments);
+            .args(self.subject.arguments.iter().map(|argument| self.placed(argument)));
         crate::test::environment(&mut command);
         let libraries = std::env::join_paths(&self.fetched.libraries).unwrap_or_default();
         command.env("LD_LIBRARY_PATH", libraries).current_dir(&self.fetched.folder);
         for (variable, value) in self.subject.variables {
-            let value = value.replace("{folder}", &self.fetched.folder.display().to_string());
-            command.env(variable, value.replace("{tree}", &self.fetched.tree.display().to_string()));
+            command.env(variable, self.placed(value));
         }
         command
+    }
+
+    /// `text` with the folders that it names.
+    fn placed(&self, text: &str) -> String {
+        let text = text.replace("{folder}", &self.fetched.folder.display().to_string());
+        text.replace("{tree}", &self.fetched.tree.display().to_string())
     }
 
     /// Every case of every program, with its program.

@@ -11,7 +11,7 @@ pub(crate) struct Subject {
     pub(crate) size: &'static str,
     /// Variables that they need; `{folder}` is the folder of the programs, `{tree}` that of the unpacked packages.
     pub(crate) variables: &'static [(&'static str, &'static str)],
-    /// Arguments that they need.
+    /// Arguments that they need, with the same folders.
     pub(crate) arguments: &'static [&'static str],
     /// GPUs that they need.
     pub(crate) devices: u32,
@@ -36,8 +36,15 @@ pub(crate) const SUBJECTS: &[Subject] = &[
     // Without a seed, each process has other cases.
     Subject { arguments: &["--seed", "1"], ..subject("rocfft", "librocfft0-tests", "3 MB") },
     Subject { arguments: &["--seed", "1"], ..subject("hipfft", "libhipfft0-tests", "3 MB") },
-    subject("rocblas", "librocblas5-tests", "10 MB"),
-    subject("hipblas", "libhipblas3-tests", "8 MB"),
+    // Otherwise they look for their cases where an installed package has them.
+    Subject {
+        arguments: &["--data", "{tree}/usr/share/librocblas5-tests/data/rocblas_gtest.data"],
+        ..subject("rocblas", "librocblas5-tests", "10 MB")
+    },
+    Subject {
+        arguments: &["--data", "{folder}/data/hipblas_gtest.data"],
+        ..subject("hipblas", "libhipblas3-tests", "8 MB")
+    },
     subject("hipblaslt", "libhipblaslt1-tests", "2 MB"),
     Subject {
         variables: &[("ROCSPARSE_CLIENTS_TEST_DATA_DIR", "{tree}/usr/share/librocsparse1-tests/data/")],

@@ -168,6 +168,8 @@ pub(crate) struct Observer<'a> {
     tallies: Option<Tallies>,
     race: Option<race::Dispatch>,
     init: Option<init::Dispatch>,
+    /// The kernel only copies, which is no use of what it reads.
+    copies: bool,
     barrier: bool,
     findings: Findings,
     held: Held,
@@ -201,6 +203,7 @@ impl<'a> Observer<'a> {
                 init.given(subject.kernarg, u64::from(subject.kernel.info().kernarg_size));
                 init
             }),
+            copies: config.copy_kernels.iter().any(|start| subject.kernel.info().name.starts_with(start)),
             barrier: config.checks.barrier,
             findings: Findings::default(),
             held: Held::default(),
@@ -272,7 +275,7 @@ impl<'a> Observer<'a> {
 
     fn before(&mut self, group: &mut GroupState, wave: &Wave, ctx: &Ctx<'_>, pc: u32) {
         let step = self.plan[pc as usize];
-        let Self { subject, tallies, race, init, findings, held, .. } = self;
+        let Self { subject, tallies, race, init, copies, findings, held, .. } = self;
         if let Some(race) = race {
             if step.waits {
                 group.race.performed(wave.id as usize);
@@ -299,7 +302,9 @@ impl<'a> Observer<'a> {
             }
             if let Some(init) = init {
                 init.access(group_init, touch, wave.id as usize, lane_bytes, &mut |found| {
-                    uninitialized(subject, findings, touch, pc, number, &found);
+                    if !*copies {
+                        uninitialized(subject, findings, touch, pc, number, &found);
+                    }
                 });
             }
             if let Some(race) = race {
