@@ -20,7 +20,7 @@ fn main() {
         std::fs::write("/tmp/saxpy.co", &code).unwrap();
         if let Some(m) = show("metadata", comgr::metadata(&code)) { println!("{m}"); }
         show("symbols", comgr::symbols(&code));
-        if let Some(d) = show("disassemble", comgr::disassemble(&code)) { println!("{}", d.lines().take(60).collect::<Vec<_>>().join("\n")); }
+        if let Some(d) = show("disassemble", comgr::disassemble(&code)) { println!("{}", d.to_string().lines().take(20).collect::<Vec<_>>().join("\n")); }
         show("lines", comgr::source_lines(&code));
         let d = Data::new(DataKind::CodeObject, "c", &code).unwrap();
         show("sym", d.symbol("saxpy.kd")); show("nosym", d.symbol("nothing"));

@@ -11,8 +11,8 @@
 //! | several bitcodes, and the device libraries | bitcode | [`link_bitcode`] |
 //! | assembly | object file, code object | [`assemble`], [`assembly_to_code_object`] |
 //! | several object files | code object | [`link_objects`] |
-//! | code object or object file | assembly | [`disassemble`] |
-//! | code object, object file, bitcode | metadata | [`metadata`] |
+//! | code object or object file | instructions | [`disassemble`] |
+//! | code object or object file | metadata | [`metadata`] |
 //! | code object or object file | symbols | [`symbols`] |
 //! | code object | addresses with their source lines | [`source_lines`] |
 //!
@@ -59,6 +59,7 @@ mod data;
 mod data_set;
 mod demangle;
 mod disassembler;
+mod disassembly;
 mod error;
 mod format;
 mod hip_header;
@@ -79,6 +80,7 @@ pub use data::{Data, DataKind};
 pub use data_set::DataSet;
 pub use demangle::demangle;
 pub use disassembler::{Disassembler, Instruction};
+pub use disassembly::{Disassembly, Function, disassemble};
 pub use error::{Error, Result};
 pub use hip_header::hip_header;
 pub use isa::{Isa, isa_metadata, isas};
@@ -87,7 +89,7 @@ pub use metadata::Metadata;
 pub use names::NameExpressions;
 pub use options::Options;
 pub use pipeline::{
-    Built, assemble, assembly_to_code_object, disassemble, hip_to_bitcode, hip_to_code_object, ir_to_assembly,
+    Built, assemble, assembly_to_code_object, hip_to_bitcode, hip_to_code_object, ir_to_assembly,
     ir_to_code_object, ir_to_object, link_bitcode, link_objects, metadata, symbols,
 };
 pub use source_lines::{SourceLine, SourcePlace, Symbolizer, source_lines};

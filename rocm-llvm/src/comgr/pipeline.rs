@@ -91,35 +91,36 @@ pub fn ir_to_code_object(name: &str, ir: &[u8], isa: &str, options: &Options) ->
     Ok(Built { log: object.log + &code.log, ..code })
 }
 
-/// Links bitcodes to one, given with their names.
+/// Links LLVM modules, as bitcode or text, to one bitcode. They are given with their names.
 ///
 /// With [`Options::device_libraries`], functions of the device libraries that they call are linked too. Comgr 3 has no
 /// action for that: the libraries are then linked when the result is compiled to machine code with the same option.
 ///
 /// # Errors
 /// [`Error::Action`] with the messages of the linker, such as for a function that is defined twice. [`Error::Input`] if
-/// there is no bitcode, or one is not bitcode.
+/// there are none, or one is neither bitcode nor text.
 #[doc(alias = "amd_comgr_do_action")]
 pub fn link_bitcode(bitcodes: &[(&str, &[u8])], isa: &str, options: &Options) -> Result<Built> {
-    let isa = Isa::new(isa)?;
-    let mut input = DataSet::new()?;
     if bitcodes.is_empty() {
         return Err(Error::input("the bitcodes", "there are none to link"));
     }
-    for (name, bitcode) in bitcodes {
-        if !format::is_bitcode(bitcode) {
-            return Err(Error::input(*name, "it is not LLVM bitcode"));
-        }
-        input.add(&Data::new(DataKind::Bitcode, &with_extension(name, &["bc"]), bitcode)?)?;
+    link_modules(bitcodes, &Isa::new(isa)?, options)
+}
+
+/// Links bitcodes, and device libraries if Comgr has an action for that.
+fn link_modules(modules: &[(&str, &[u8])], isa: &Isa, options: &Options) -> Result<Built> {
+    let mut input = DataSet::new()?;
+    for (name, module) in modules {
+        input.add(&Data::new(DataKind::Bitcode, &with_extension(name, &["bc", "ll"]), module)?)?;
     }
-    let info = info(&isa, options).options(options.options.clone());
+    let info = info(isa, options).options(options.options.clone());
     let mut log = String::new();
     if options.device_libraries && library()?.numbering == Numbering::Two {
         // The libraries are chosen for a language.
         let output = info.clone().language(Language::Hip).run(Action::AddDeviceLibraries, &input)?;
         (input, log) = (output.data, output.log);
     }
-    let name = bitcodes.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    let name = modules.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
     Built::of(info.run(Action::LinkBitcode, &input)?, DataKind::Bitcode, &name, log)
 }
 
@@ -166,37 +167,14 @@ pub fn link_objects(objects: &[(&str, &[u8])], isa: &str, options: &Options) -> 
     Built::of(info.run(Action::LinkToCodeObject, &input)?, DataKind::CodeObject, &name, String::new())
 }
 
-/// Disassembles a code object or an object file.
+/// Returns the metadata of a code object or an object file: the tree that LLVM's AMDGPU documentation describes as "code
+/// object metadata".
 ///
 /// # Errors
-/// [`Error::Input`] if it is neither, or truncated. [`Error::UnknownIsa`] if Comgr does not know its architecture.
-#[doc(alias = "amd_comgr_do_action")]
-pub fn disassemble(code: &[u8]) -> Result<String> {
-    let kind = format::kind_of_elf("the code object", code)?;
-    let data = Data::new(kind, "code.o", code)?;
-    let isa = Isa::new(&data.isa_name()?)?;
-    let mut input = DataSet::new()?;
-    input.add(&data)?;
-    let action = match kind {
-        DataKind::Object => Action::DisassembleObject,
-        _ => Action::DisassembleCodeObject,
-    };
-    let output = ActionInfo::new().isa(isa).run(action, &input)?;
-    Built::of(output, DataKind::Source, "code.o", String::new()).map(|built| lossy(built.bytes))
-}
-
-/// Returns the metadata of a code object, an object file or bitcode: the tree that LLVM's AMDGPU documentation describes
-/// as "code object metadata".
-///
-/// # Errors
-/// [`Error::Input`] if it is none of these, or truncated. [`Error::Call`] if it has no metadata.
+/// [`Error::Input`] if it is neither, or truncated. [`Error::Call`] if it has no metadata.
 #[doc(alias = "amd_comgr_get_data_metadata")]
 pub fn metadata(code: &[u8]) -> Result<Metadata> {
-    let kind = match format::is_bitcode(code) {
-        true => DataKind::Bitcode,
-        false => format::kind_of_elf("the code object", code)?,
-    };
-    Data::new(kind, "code", code)?.metadata()
+    Data::new(format::kind_of_elf("the code object", code)?, "code", code)?.metadata()
 }
 
 /// Returns the symbols of a code object (its dynamic symbols) or an object file.
@@ -280,7 +258,7 @@ fn generate(
         match library()?.numbering {
             // Linked before, as a bitcode among others.
             Numbering::Two => {
-                let linked = link_bitcode(&[(name, ir)], isa.name(), options)?;
+                let linked = link_modules(&[(name, ir)], &isa, options)?;
                 log = linked.log;
                 input = DataSet::new()?;
                 input.add(&Data::new(DataKind::Bitcode, name, &linked.bytes)?)?;
