@@ -85,7 +85,7 @@ fn architectures_are_known_and_described() {
         assert_eq!(comgr::isa_metadata(isa).unwrap()["Name"].as_str(), Some(&isa[..]));
     }
     let isa = comgr::isa_metadata("gfx90a:xnack+").unwrap();
-    assert_eq!(isa["TotalNumVGPRs"].as_u64(), Some(512));
+    assert_eq!(isa["LocalMemorySize"].as_u64(), Some(65536));
     assert!(isa["Features"].get("sramecc").is_some() && isa["Features"].get("nonsense").is_none());
     assert_eq!(Isa::new("amdgcn-amd-amdhsa--gfx90a").unwrap(), Isa::new("gfx90a").unwrap());
     for wrong in ["", "gfx", "gfx9999", "gfx90a:", "gfx90a:xnack", "gfx90a:xnack+:xnack-", "gfx90a:tgsplit+", "GFX90A"] {
@@ -216,7 +216,7 @@ fn metadata_and_symbols_describe_the_kernel() {
         .collect();
     assert_eq!(arguments, [(0, 4), (8, 8), (16, 8), (24, 4)]);
     assert_eq!(kernel[".args"][1][".value_kind"].as_str(), Some("global_buffer"));
-    assert_eq!(kernel[".uses_dynamic_stack"].as_bool(), Some(false));
+    assert_eq!(kernel[".wavefront_size"].as_u64(), Some(64));
     let symbols = comgr::symbols(&code).unwrap();
     let of = |name: &str| symbols.iter().find(|symbol| symbol.name == name).unwrap();
     assert_eq!((of("saxpy").kind, of("saxpy.kd").kind), (SymbolKind::Function, SymbolKind::Object));
@@ -245,7 +245,7 @@ fn instructions_are_disassembled() {
     assert!(text.contains("<saxpy>:") && text.contains("// <saxpy+0x"), "{text}");
     // The same instructions, of an object file.
     let bitcode = comgr::hip_to_bitcode("saxpy.hip", SAXPY, "gfx90a", &Options::new()).unwrap().bytes;
-    let object = comgr::ir_to_object("saxpy", &bitcode, "gfx90a", &Options::new()).unwrap().bytes;
+    let object = comgr::ir_to_object("saxpy", &bitcode, "gfx90a", &Options::new().optimize(3)).unwrap().bytes;
     let of_object = comgr::disassemble(&object).unwrap();
     assert_eq!(of_object.function("saxpy").unwrap().instructions[0].text, function.instructions[0].text);
     // Bytes that are not an instruction.
@@ -266,7 +266,9 @@ fn source_lines_are_found() {
     for line in [2, 3, 4, 5] {
         assert!(numbers.contains(&line), "{lines:?}");
     }
-    assert!(lines.iter().all(|line| line.size >= 4 && line.place.function.starts_with('k')), "{lines:?}");
+    let of_kernel = lines.iter().filter(|line| line.place.file.ends_with("k.hip"));
+    assert!(of_kernel.clone().all(|line| line.size >= 4 && line.place.function.starts_with('k')), "{lines:?}");
+    assert!(of_kernel.clone().all(|line| line.place.file == "k.hip"), "no temporary directory: {lines:?}");
     let without = saxpy("gfx90a", &Options::new());
     assert_eq!(comgr::source_lines(&without).unwrap(), []);
 }
@@ -275,8 +277,8 @@ fn names_are_found_and_demangled() {
     let source = r#"
         template<typename T> __global__ void scale(T *x, T factor) { x[threadIdx.x] *= factor; }
         template __global__ void scale<float>(float *, float);
-        extern "C" __device__ auto __amdgcn_name_expr_0 = "scale<float>";
-        extern "C" __device__ auto __amdgcn_name_expr_stub_0 = &scale<float>;
+        // As HIPRTC leaves them: the expression, and what it stands for.
+        __device__ const void *__amdgcn_name_expr_0[] = {"scale<float>", (void *)&scale<float>};
     "#;
     let bitcode = comgr::hip_to_bitcode("scale.hip", source, "gfx90a", &Options::new()).unwrap().bytes;
     let data = Data::new(DataKind::Bitcode, "scale.bc", &bitcode).unwrap();
@@ -287,12 +289,9 @@ fn names_are_found_and_demangled() {
     assert!(input_error(comgr::demangle("")).contains("empty"));
     assert!(input_error(comgr::demangle("a\0")).contains("NUL"));
     let expressions = data.name_expressions().unwrap();
-    assert_eq!(expressions.is_empty(), expressions.len() == 0);
     assert_eq!(expressions.symbol("nothing<int>").unwrap(), None);
-    // HIPRTC of 5.7 has another way to leave expressions.
-    if !expressions.is_empty() {
-        assert_eq!(expressions.symbol("scale<float>").unwrap().as_deref(), Some("_Z5scaleIfEvPT_S0_"));
-    }
+    assert_eq!(expressions.len(), 1);
+    assert_eq!(expressions.symbol("scale<float>").unwrap().as_deref(), Some("_Z5scaleIfEvPT_S0_"));
 }
 
 fn a_bundle_is_searched() {
@@ -322,7 +321,7 @@ fn actions_that_a_release_lacks_are_refused() {
     assert_eq!(matches!(ir, Err(Error::NotSupported { .. })), old, "{ir:?}");
     assert_eq!(Data::new(DataKind::Spirv, "a.spv", b"\x03\x02\x23\x07").is_err(), old);
     let memory = ActionInfo::new().files_in_memory(true).run(Action::LinkBitcode, &DataSet::new().unwrap());
-    assert_eq!(matches!(memory, Err(Error::NotSupported { .. })), !is_release("7.2"), "{memory:?}");
+    assert_eq!(matches!(memory, Err(Error::NotSupported { .. })), old, "{memory:?}");
     for info in [
         ActionInfo::new().options(["-D\0"]),
         ActionInfo::new().working_directory("a\0b"),
@@ -406,8 +405,11 @@ fn other_architectures_are_errors() {
         let error = comgr::hip_to_code_object("a.hip", "int a;", unknown, &Options::new()).unwrap_err();
         assert!(matches!(error, Error::UnknownIsa { .. }), "{error:?}");
     }
-    let object = |isa| comgr::ir_to_object("store.ll", IR.as_bytes(), isa, &Options::new()).unwrap().bytes;
-    let (mi200, rdna) = (object("gfx90a"), object("gfx1100"));
+    let object = |name, isa| {
+        let ir = IR.replace("@store", name);
+        comgr::ir_to_object("store.ll", ir.as_bytes(), isa, &Options::new()).unwrap().bytes
+    };
+    let (mi200, rdna) = (object("@one", "gfx90a"), object("@two", "gfx1100"));
     let text = log(comgr::link_objects(&[("a.o", &mi200), ("b.o", &rdna)], "gfx90a", &Options::new()));
     assert!(text.contains("incompatible"), "{text}");
 }
@@ -472,8 +474,6 @@ fn a_missing_library_is_an_error() {
 /// HIPRTC's header is missing, Comgr is not.
 #[test]
 fn a_missing_header_library_is_an_error() {
-    let folder = tempfile::tempdir().unwrap();
-    let _ = folder;
     if sys_testing::child::run(concat!(module_path!(), "::a_missing_header_library_is_an_error")) {
         return;
     }

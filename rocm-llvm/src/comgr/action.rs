@@ -42,7 +42,9 @@ pub enum Action {
     LinkToCodeObject,
     /// Assembles each source to an object file.
     Assemble,
-    /// Disassembles each object file.
+    /// Disassembles each object file. Comgr of ROCm 7.2 rejects this and the next two; [`disassemble`] works with all.
+    ///
+    /// [`disassemble`]: crate::comgr::disassemble()
     DisassembleObject,
     /// Disassembles each code object.
     DisassembleCodeObject,
@@ -194,7 +196,7 @@ impl ActionInfo {
     }
 
     /// Sets whether the compiler keeps its intermediate files in memory (`amd_comgr_action_info_set_vfs`), as far as the
-    /// action can. Since ROCm 7.0. The environment variables `AMD_COMGR_USE_VFS` and `AMD_COMGR_SAVE_TEMPS` go before it.
+    /// action can. Since ROCm 7.0, and in some builds of 6.4. The environment variables `AMD_COMGR_USE_VFS` and `AMD_COMGR_SAVE_TEMPS` go before it.
     #[doc(alias = "amd_comgr_action_info_set_vfs")]
     pub fn files_in_memory(mut self, use_memory: bool) -> Self {
         self.files_in_memory = Some(use_memory);

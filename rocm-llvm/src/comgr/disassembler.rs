@@ -135,16 +135,19 @@ struct Reader<'a> {
     addresses: Vec<u64>,
 }
 
-/// Copies up to `size` bytes from an address; returns how many.
+/// Copies `size` bytes from an address: those of the code, and zeros after its end. Comgr of ROCm 7.2 crashes if it gets
+/// a part of an instruction. One that goes on after the end is not taken, see `instruction`.
 unsafe extern "C" fn read(from: u64, to: *mut c_char, size: u64, reader: *mut c_void) -> u64 {
     // SAFETY: Comgr passes on the pointer that `instruction` gave it.
     let reader = unsafe { &*reader.cast::<Reader<'_>>() };
     let offset = from.checked_sub(reader.address).and_then(|offset| usize::try_from(offset).ok());
     let rest = offset.and_then(|offset| reader.code.get(offset..)).unwrap_or_default();
     let count = rest.len().min(usize::try_from(size).unwrap_or(usize::MAX));
-    // SAFETY: Comgr's place has room for `size` bytes, of which these are at most as many.
+    // SAFETY: Comgr's place has room for `size` bytes.
+    unsafe { to.write_bytes(0, usize::try_from(size).unwrap_or(count)) };
+    // SAFETY: likewise; these are at most as many.
     unsafe { to.cast::<u8>().copy_from_nonoverlapping(rest.as_ptr(), count) };
-    count as u64
+    size
 }
 
 unsafe extern "C" fn print(instruction: *const c_char, reader: *mut c_void) {

@@ -2,6 +2,7 @@
 
 use crate::comgr::data::DataKind;
 use crate::comgr::error::{Error, Result};
+use crate::comgr::notes;
 
 const ELF: &[u8] = b"\x7fELF";
 /// Bitcode, and bitcode behind a wrapper.
@@ -12,6 +13,9 @@ const MACHINE_AMDGPU: u16 = 224;
 /// ET_REL, ET_DYN
 const RELOCATABLE: u16 = 1;
 const SHARED: u16 = 3;
+/// PT_NOTE, SHT_NOTE
+const SEGMENT_NOTES: u32 = 4;
+const SECTION_NOTES: u32 = 7;
 
 /// Checks that bytes are of a kind that Comgr may read them as.
 pub(crate) fn check(kind: DataKind, name: &str, bytes: &[u8]) -> Result<()> {
@@ -91,19 +95,24 @@ fn elf(kind: DataKind, bytes: &[u8]) -> Result<(), String> {
         Some(SHARED) => return Err("a linked code object, not an object file".to_owned()),
         _ => return Err("neither an object file nor a linked code object".to_owned()),
     }
-    // Where the tables of segments and sections are, and what they point to.
-    let tables = [(32, 54, 56, [8, 32], None), (40, 58, 60, [24, 32], Some(8))];
-    for (at, entry, count, [offset, size], no_bits) in tables {
+    // The tables of segments and sections, and what they point to.
+    let tables = [(32, 54, 56, 0, [8, 32], SEGMENT_NOTES, None), (40, 58, 60, 4, [24, 32], SECTION_NOTES, Some(8))];
+    for (at, entry, count, kind, [offset, size], notes, no_bits) in tables {
         let start = wide(bytes, at).unwrap_or(u64::MAX);
         let (entry, count) = (number(bytes, entry).unwrap_or(0), number(bytes, count).unwrap_or(0));
         for index in 0..u64::from(count) {
             let header = part(bytes, start.saturating_add(index * u64::from(entry)), u64::from(entry))
                 .ok_or_else(|| truncated(bytes, "its headers"))?;
             // A section without bytes in the file (SHT_NOBITS).
-            let without = no_bits.is_some_and(|kind| header.get(4..8) == Some(&u32::to_le_bytes(kind)));
+            let kind = header.get(kind..).and_then(|field| field.first_chunk()).map(|kind| u32::from_le_bytes(*kind));
+            if no_bits.is_some() && kind == no_bits {
+                continue;
+            }
             let (offset, size) = (wide(header, offset).unwrap_or(u64::MAX), wide(header, size).unwrap_or(u64::MAX));
-            if !without && part(bytes, offset, size).is_none() {
-                return Err(truncated(bytes, &format!("{size} bytes at {offset}")));
+            let contents = part(bytes, offset, size)
+                .ok_or_else(|| truncated(bytes, &format!("{size} bytes at {offset}")))?;
+            if kind == Some(notes) {
+                notes::check(contents)?;
             }
         }
     }

@@ -120,8 +120,9 @@ pub fn isas() -> Result<Vec<String>> {
 }
 
 /// Returns what Comgr says of an architecture: its processor, features, registers, LDS and limits
-/// (`amd_comgr_get_isa_metadata`). The keys are those of Comgr: `Processor`, `Features`, `LDSSize`, `TotalNumVGPRs` and
-/// others. All values are strings.
+/// (`amd_comgr_get_isa_metadata`). The keys are those of Comgr: `Processor`, `Features`, `LocalMemorySize`,
+/// `TotalNumVGPRs` and others. All values are strings. Comgr is not always right: before ROCm 7.0 it says that gfx90a has
+/// 256 vector registers, not 512.
 ///
 /// # Errors
 /// [`Error::UnknownIsa`] for an architecture that Comgr does not know.
@@ -132,7 +133,7 @@ pub fn isas() -> Result<Vec<String>> {
 /// # if comgr::available().is_err() { return Ok(()) }
 /// let isa = comgr::isa_metadata("gfx90a")?;
 /// assert_eq!(isa["Processor"].as_str(), Some("gfx90a"));
-/// assert_eq!(isa["LDSSize"].as_u64(), Some(65536));
+/// assert_eq!(isa["LocalMemorySize"].as_u64(), Some(65536));
 /// # Ok::<(), comgr::Error>(())
 /// ```
 #[doc(alias = "amd_comgr_get_isa_metadata")]

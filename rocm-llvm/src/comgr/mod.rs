@@ -49,6 +49,10 @@
 //! library that it finds, and returns [`Error::Numbering`] if it does not know them. An action that the library does not
 //! have is [`Error::NotSupported`].
 //!
+//! # Trust
+//! Comgr reads files with LLVM, which is made for files that compilers write. This module refuses truncated files and
+//! damaged metadata before Comgr gets them. Do not give it bitcode or object files of an attacker's making.
+//!
 //! # Threads
 //! The functions may be called from any thread, and at the same time. Comgr's objects are not `Send`: a data object may be
 //! in several sets, and Comgr allows no two threads to use it at once.
@@ -67,6 +71,7 @@ mod isa;
 mod library;
 mod metadata;
 mod names;
+mod notes;
 mod numbering;
 mod options;
 mod paths;

@@ -169,10 +169,10 @@ pub(crate) fn set_device_libraries(info: amd_comgr_action_info_t, link: bool) ->
     Ok(unsafe { sys::amd_comgr_action_info_set_device_lib_linking(info, link) })
 }
 
-/// `amd_comgr_action_info_set_vfs`, which Comgr has since ROCm 7.0.
+/// `amd_comgr_action_info_set_vfs`, which Comgr has since ROCm 7.0, and in Debian's 6.4.
 pub(crate) fn set_vfs(info: amd_comgr_action_info_t, use_it: bool) -> Result<amd_comgr_status_t> {
     if !sys::has(c"amd_comgr_action_info_set_vfs") {
-        return Err(not_supported("files in memory", "Comgr of ROCm 7.0 and newer"));
+        return Err(not_supported("files in memory", "Comgr of ROCm 7.0"));
     }
     // SAFETY: a live action info.
     Ok(unsafe { sys::amd_comgr_action_info_set_vfs(info, use_it) })

@@ -55,7 +55,8 @@ impl Options {
         self.option(format!("-D{name}={value}"))
     }
 
-    /// Sets the optimisation level (`-O0` to `-O3`). Clang's own default is `-O3` for HIP.
+    /// Sets the optimisation level (`-O0` to `-O3`). The default is `-O3` for HIP sources, and the
+    /// compiler's own for others.
     pub fn optimize(self, level: u8) -> Self {
         self.option(format!("-O{level}"))
     }

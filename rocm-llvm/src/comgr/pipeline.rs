@@ -42,7 +42,7 @@ pub fn hip_to_bitcode(name: &str, source: &str, isa: &str, options: &Options) ->
         // What HIPRTC does: its header in the place of Clang's and the system's.
         flags.extend(["-D__HIPCC_RTC__", "-nogpuinc", "-nostdinc", "-include", hip_header::NAME, "-std=c++17"]);
     }
-    let info = info(&isa, options).language(Language::Hip).options(flags).options(options.options.clone());
+    let info = info(&isa, options).language(Language::Hip).options(flags).options(optimized(options));
     let output = info.run(Action::CompileToBitcodeWithDeviceLibraries, &headers)?;
     Built::of(output, DataKind::Bitcode, name, String::new())
 }
@@ -55,12 +55,15 @@ pub fn hip_to_bitcode(name: &str, source: &str, isa: &str, options: &Options) ->
 pub fn hip_to_code_object(name: &str, source: &str, isa: &str, options: &Options) -> Result<Built> {
     let bitcode = hip_to_bitcode(name, source, isa, options)?;
     // The device libraries are linked already, and the options are the front end's.
-    let rest = Options { options: backend_options(&options.options), device_libraries: false, ..options.clone() };
+    let rest = Options { options: backend_options(&optimized(options)), device_libraries: false, ..options.clone() };
     let code = ir_to_code_object(name, &bitcode.bytes, isa, &rest)?;
     Ok(Built { log: bitcode.log + &code.log, ..code })
 }
 
 /// Compiles LLVM IR, as text or bitcode, to an object file.
+///
+/// Bitcode of HIP source names the processor that it was compiled for in each function, and is compiled for that one: give
+/// the same architecture.
 ///
 /// # Errors
 /// [`Error::Action`] with the messages of the compiler for bad IR. [`Error::Input`] for what is neither, such as a
@@ -269,6 +272,12 @@ fn generate(
     Built::of(info.run(action, &input)?, kind, name, log)
 }
 
+/// The options for compiling HIP, with a level of optimisation: Comgr's own default differs between releases.
+fn optimized(options: &Options) -> Vec<String> {
+    let level = (!options.options.iter().any(|option| option.starts_with("-O"))).then(|| "-O3".to_owned());
+    level.into_iter().chain(options.options.iter().cloned()).collect()
+}
+
 /// Those of the options for compiling HIP that also are for compiling bitcode.
 fn backend_options(options: &[String]) -> Vec<String> {
     let mut rest = options.iter();
@@ -289,6 +298,8 @@ mod tests {
 
     #[test]
     fn options_of_the_back_end_are_those_of_code_generation() {
+        assert_eq!(optimized(&Options::new().option("-g")), ["-O3", "-g"]);
+        assert_eq!(optimized(&Options::new().optimize(1)), ["-O1"]);
         let all = ["-O2", "-Iinclude", "-mllvm", "-amdgpu-x=1", "-DA=1", "-mcumode", "-g", "-Wall"];
         let kept = backend_options(&all.map(str::to_owned));
         assert_eq!(kept, ["-O2", "-mllvm", "-amdgpu-x=1", "-mcumode"]);
