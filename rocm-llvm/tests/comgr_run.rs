@@ -115,10 +115,15 @@ fn assembly_and_linked_objects_run() {
     let assembly = comgr::ir_to_assembly("store.ll", IR.as_bytes(), "gfx90a", &Options::new()).unwrap();
     let code = comgr::assembly_to_code_object("store.s", &assembly, "gfx90a", &Options::new()).unwrap().bytes;
     assert_eq!(run(&code, "store"), sums());
-    let saxpy = comgr::hip_to_bitcode("saxpy.hip", SAXPY, "gfx90a", &Options::new()).unwrap().bytes;
-    let saxpy = comgr::ir_to_object("saxpy", &saxpy, "gfx90a", &Options::new()).unwrap().bytes;
-    let store = comgr::assemble("store.s", &assembly, "gfx90a", &Options::new()).unwrap().bytes;
-    let code = comgr::link_objects(&[("saxpy", &saxpy), ("store", &store)], "gfx90a", &Options::new()).unwrap().bytes;
-    assert_eq!(run(&code, "store"), sums());
-    check_saxpy(&code);
+    // A kernel, and a number of another object file.
+    let ir = IR.replace("define", "@shift = external hidden addrspace(1) global float\ndefine")
+        .replace("%value\n  store", "%value\n  %shift = load float, ptr addrspace(1) @shift\n  %shifted = fadd float %sum, %shift\n  store")
+        .replace("store float %sum", "store float %shifted");
+    let data = ".amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"\n.data\n.globl shift\n.hidden shift\n.p2align 2\n\
+                .type shift,@object\n.size shift,4\nshift:\n.long 0x42000000\n";
+    let kernel = comgr::ir_to_object("store.ll", ir.as_bytes(), "gfx90a", &Options::new()).unwrap().bytes;
+    let data = comgr::assemble("data.s", data, "gfx90a", &Options::new()).unwrap().bytes;
+    let code = comgr::link_objects(&[("kernel", &kernel), ("data", &data)], "gfx90a", &Options::new()).unwrap().bytes;
+    let shifted: Vec<f32> = sums().into_iter().map(|sum| sum + 32.0).collect();
+    assert_eq!(run(&code, "store"), shifted);
 }

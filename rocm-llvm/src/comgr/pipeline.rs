@@ -152,6 +152,9 @@ pub fn assembly_to_code_object(name: &str, assembly: &str, isa: &str, options: &
 
 /// Links object files to a code object, given with their names.
 ///
+/// The linker keeps the metadata of each file apart, and HIP loads code objects with one only. So one of the files has the
+/// kernels, and the others, such as data and functions in assembly, have no metadata; or [`link_bitcode`] links before.
+///
 /// # Errors
 /// [`Error::Action`] with the messages of the linker, such as for a symbol that is not defined. [`Error::Input`] if there
 /// is no object file, or one is not an object file for AMD GPUs.
