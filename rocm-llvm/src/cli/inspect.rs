@@ -12,8 +12,9 @@ use super::{Result, print};
 
 /// Show the architectures and kernels in a file: arguments, registers, LDS, scratch memory, spills, occupancy.
 ///
-/// The occupancy is the number of waves that a SIMD unit holds by the kernel's registers, its own LDS and its largest
-/// workgroup, as Clang's `-Rpass-analysis=kernel-resource-usage` prints it. LDS that a launch adds lowers it.
+/// The occupancy is the number of waves that a SIMD unit holds by the kernel's registers and its own LDS, in workgroups of
+/// the size that fills the unit best, as Clang's `-Rpass-analysis=kernel-resource-usage` prints it. LDS that a launch adds
+/// lowers it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Inspect {
     /// A code object, object file, offload bundle, host library or program
@@ -176,7 +177,7 @@ impl Inspect {
                     Limit::None => "",
                     Limit::Vgprs => ", limited by VGPRs",
                     Limit::Sgprs => ", limited by SGPRs",
-                    Limit::Lds => ", limited by LDS or the size of the workgroup",
+                    Limit::Lds => ", limited by LDS",
                 };
                 let _ = writeln!(text, ", occupancy {} of {} waves a SIMD{limit}", occupancy.waves_per_simd, occupancy.most);
             }

@@ -1,7 +1,7 @@
 //! How many waves of a kernel a SIMD unit holds, by its registers and LDS.
 //!
-//! The limits are those that LLVM's AMDGPU back end has, and the result is the one that Clang's
-//! `-Rpass-analysis=kernel-resource-usage` prints.
+//! The limits are those that LLVM's AMDGPU back end has, and the result is the one that
+//! `-Rpass-analysis=kernel-resource-usage` of Clang 20 and newer prints.
 
 use serde::Serialize;
 
@@ -28,7 +28,7 @@ pub(crate) enum Limit {
     Vgprs,
     /// Scalar registers.
     Sgprs,
-    /// LDS, or the number of workgroups of the largest size.
+    /// LDS.
     Lds,
 }
 
@@ -99,7 +99,7 @@ impl Chip {
 }
 
 impl Occupancy {
-    /// The occupancy of a kernel in its largest workgroups, with the LDS that it has itself.
+    /// The occupancy of a kernel with the LDS that it has itself, in workgroups of the size that fills the unit best.
     pub(crate) fn of(kernel: &Kernel, target: &str) -> Option<Self> {
         let chip = Chip::of(target, kernel)?;
         if kernel.wavefront_size == 0 {
@@ -111,12 +111,15 @@ impl Occupancy {
         };
         let by_sgprs = chip.sgprs.iter().find(|(most, _)| kernel.sgprs <= *most).map_or(chip.waves, |(_, waves)| *waves);
         let by_sgprs = by_sgprs.min(chip.waves);
-        // Waves of a workgroup, and workgroups of a compute unit.
-        let group = kernel.max_workgroup_size.max(1).div_ceil(kernel.wavefront_size);
+        // With workgroups of each size that a launch may have.
         let all = chip.waves * chip.simds;
-        let most_groups = if group == 1 { all } else { (all / group).min(chip.barriers) };
-        let groups = most_groups.min(chip.lds.checked_div(kernel.lds_bytes).unwrap_or(u64::MAX));
-        let by_lds = (groups * group).div_ceil(chip.simds).min(chip.waves);
+        let by_size = chip.lds.checked_div(kernel.lds_bytes).unwrap_or(u64::MAX);
+        let waves_with = |group: u64| {
+            let groups = if group == 1 { all } else { (all / group).min(chip.barriers) };
+            (groups.min(by_size) * group).div_ceil(chip.simds)
+        };
+        let largest = kernel.max_workgroup_size.max(1).div_ceil(kernel.wavefront_size);
+        let by_lds = (1..=largest.min(all)).map(waves_with).max().unwrap_or(0).min(chip.waves);
         let waves_per_simd = by_vgprs.min(by_sgprs).min(by_lds).max(1);
         let limit = match waves_per_simd {
             waves if waves == chip.waves => Limit::None,
