@@ -11,6 +11,7 @@ use serde_json::Value;
 use sys_testing::skipped;
 
 on_each_release! {
+    metadata_is_what_readelf_prints
     source_lines_are_beside_the_instructions
 }
 
@@ -392,4 +393,112 @@ fn source_lines_are_beside_the_instructions() {
     for line in [2, 3, 4, 5] {
         assert!(text.contains(&format!("k.hip:{line}")), "{text}");
     }
+}
+
+/// A tree as `llvm-readelf --notes` prints it, in YAML: maps, lists and scalars, one a line.
+fn yaml(lines: &mut std::iter::Peekable<std::slice::Iter<'_, (usize, String)>>, indent: usize) -> comgr::Metadata {
+    let scalar = |text: &str| {
+        let text = text.trim();
+        let plain = text.strip_prefix('\'').and_then(|text| text.strip_suffix('\'')).map(|text| text.replace("''", "'"));
+        let plain = plain.or_else(|| Some(text.strip_prefix('"')?.strip_suffix('"')?.to_owned()));
+        match (text, plain) {
+            ("[]" | "[  ]", _) => comgr::Metadata::List(Vec::new()),
+            (_, Some(plain)) => comgr::Metadata::String(plain),
+            _ => comgr::Metadata::String(text.to_owned()),
+        }
+    };
+    let (mut list, mut map) = (Vec::new(), Vec::new());
+    while let Some((at, text)) = lines.peek().copied().cloned() {
+        if at != indent {
+            break;
+        }
+        if let Some(value) = text.strip_prefix('-') {
+            lines.next();
+            assert!(value.is_empty(), "split before");
+            let inner = lines.peek().map_or(indent, |(at, _)| *at);
+            list.push(yaml(lines, inner));
+        } else if let Some((key, value)) = text.split_once(':').filter(|(key, value)| {
+            !key.contains(['\'', ' ']) && (value.is_empty() || value.starts_with(' '))
+        }) {
+            lines.next();
+            let inner = lines.peek().map_or(0, |(at, _)| *at);
+            let value = match value.trim() {
+                // A list may stand as far left as its key.
+                "" if inner > indent || inner == indent && lines.peek().is_some_and(|(_, text)| text == "-") => yaml(lines, inner),
+                value => scalar(value),
+            };
+            map.push((key.to_owned(), value));
+        } else {
+            lines.next();
+            return scalar(&text);
+        }
+    }
+    if list.is_empty() { comgr::Metadata::Map(map) } else { comgr::Metadata::List(list) }
+}
+
+/// Lines with their indentation; `- key: value` becomes two lines.
+fn yaml_lines(text: &str) -> Vec<(usize, String)> {
+    let mut lines = Vec::new();
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let mut rest = line.trim_start();
+        let mut at = line.len() - rest.len();
+        while let Some(after) = rest.strip_prefix("- ") {
+            lines.push((at, "-".to_owned()));
+            at += 2 + after.len() - after.trim_start().len();
+            rest = after.trim_start();
+        }
+        lines.push((at, rest.to_owned()));
+    }
+    lines
+}
+
+/// Keys in order, and numbers and truth values as Comgr writes them.
+fn normal(tree: &comgr::Metadata) -> comgr::Metadata {
+    use comgr::Metadata::{List, Map, String};
+    match tree {
+        Map(pairs) => {
+            let mut pairs: Vec<_> = pairs.iter().map(|(key, value)| (key.clone(), normal(value))).collect();
+            pairs.sort_by(|(a, _), (b, _)| a.cmp(b));
+            Map(pairs)
+        }
+        List(values) => List(values.iter().map(normal).collect()),
+        String(text) => String(match &text[..] {
+            "true" => "1".to_owned(),
+            "false" => "0".to_owned(),
+            text => text.to_owned(),
+        }),
+        other => other.clone(),
+    }
+}
+
+/// Comgr's metadata of at least 1,000 kernels of rocRAND, and what LLVM's own reader prints for the same files.
+fn metadata_is_what_readelf_prints() {
+    const KERNELS: usize = 1000;
+    let Some(readelf) = llvm_tool("llvm-readelf") else { return };
+    let tree = sys_testing::child::inside().unwrap();
+    let library = sys_testing::trees().join(&tree).join("usr/lib/x86_64-linux-gnu/librocrand.so.1");
+    if !library.exists() {
+        skipped(format_args!("no {} (`cargo xtask rocm fetch {tree} --with rocrand`)", library.display()));
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let to = folder.path().to_str().unwrap();
+    let listed = good(&["extract", library.to_str().unwrap(), "--arch", "gfx90a", "-o", to]);
+    let mut compared = 0;
+    for path in listed.lines() {
+        let ours = comgr::metadata(&std::fs::read(path).unwrap()).unwrap();
+        let output = Command::new(&readelf).args(["--notes", path]).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        // It calls metadata invalid that is newer than it is, and prints it all the same.
+        let (_, text) = text.split_once("---\n").expect("metadata");
+        let (text, _) = text.split_once("\n...").expect("the end of the metadata");
+        let lines = yaml_lines(text);
+        let theirs = yaml(&mut lines.iter().peekable(), 0);
+        assert_eq!(normal(&ours), normal(&theirs), "{path}");
+        compared += ours["amdhsa.kernels"].list().len();
+        if compared >= KERNELS {
+            break;
+        }
+    }
+    assert!(compared >= KERNELS, "{compared} kernels");
 }
