@@ -14,9 +14,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let data = Data::new(DataKind::CodeObject, "sum.co", &code)?;
     let symbol = data.symbol("sum.kd")?.ok_or("no descriptor")?;
     let file = object::File::parse(&code[..])?;
-    let section = file.sections().find(|section| {
-        (section.address()..section.address() + section.size()).contains(&symbol.value)
-    });
+    let section =
+        file.sections().find(|section| (section.address()..section.address() + section.size()).contains(&symbol.value));
     let section = section.ok_or("no section has the descriptor")?;
     let at = usize::try_from(symbol.value - section.address())?;
     let descriptor = section.data()?.get(at..at + 64).ok_or("the descriptor is cut off")?;

@@ -88,7 +88,8 @@ fn architectures_are_known_and_described() {
     assert_eq!(isa["LocalMemorySize"].as_u64(), Some(65536));
     assert!(isa["Features"].get("sramecc").is_some() && isa["Features"].get("nonsense").is_none());
     assert_eq!(Isa::new("amdgcn-amd-amdhsa--gfx90a").unwrap(), Isa::new("gfx90a").unwrap());
-    for wrong in ["", "gfx", "gfx9999", "gfx90a:", "gfx90a:xnack", "gfx90a:xnack+:xnack-", "gfx90a:tgsplit+", "GFX90A"] {
+    for wrong in ["", "gfx", "gfx9999", "gfx90a:", "gfx90a:xnack", "gfx90a:xnack+:xnack-", "gfx90a:tgsplit+", "GFX90A"]
+    {
         let error = Isa::new(wrong).unwrap_err();
         assert!(matches!(error, Error::UnknownIsa { .. }), "{error:?}");
         assert!(error.to_string().contains("gfx90a"), "{error}");
@@ -262,7 +263,8 @@ fn source_lines_are_found() {
     let source = "extern \"C\" __global__ void k(int *x) {\n    x[0] = 1;\n    __builtin_amdgcn_s_barrier();\n    x[1] = 2;\n}\n";
     let code = comgr::hip_to_code_object("k.hip", source, "gfx90a", &Options::new().debug()).unwrap().bytes;
     let lines = comgr::source_lines(&code).unwrap();
-    let numbers: Vec<u32> = lines.iter().filter(|line| line.place.file.ends_with("k.hip")).map(|line| line.place.line).collect();
+    let numbers: Vec<u32> =
+        lines.iter().filter(|line| line.place.file.ends_with("k.hip")).map(|line| line.place.line).collect();
     for line in [2, 3, 4, 5] {
         assert!(numbers.contains(&line), "{lines:?}");
     }
@@ -301,7 +303,10 @@ fn a_bundle_is_searched() {
     assert!(found[1].is_none());
     for (place, isa) in [(0, "gfx90a"), (2, "gfx1100")] {
         let code = &bundle[found[place].clone().unwrap()];
-        assert_eq!(comgr::metadata(code).unwrap()["amdhsa.target"].as_str(), Some(&format!("amdgcn-amd-amdhsa--{isa}")[..]));
+        assert_eq!(
+            comgr::metadata(code).unwrap()["amdhsa.target"].as_str(),
+            Some(&format!("amdgcn-amd-amdhsa--{isa}")[..])
+        );
     }
     assert!(input_error(comgr::find_code_objects(b"", &names)).contains("__CLANG"));
     assert!(comgr::find_code_objects(&bundle[..40], &names).is_err());
@@ -373,7 +378,9 @@ fn bad_code_objects_are_errors_before_the_call() {
         input_error(comgr::source_lines(&code[..len]));
         input_error(comgr::link_objects(&[("a.o", &code[..len])], "gfx90a", &Options::new()));
     }
-    assert!(input_error(comgr::link_objects(&[("a.o", &code)], "gfx90a", &Options::new())).contains("linked code object"));
+    assert!(
+        input_error(comgr::link_objects(&[("a.o", &code)], "gfx90a", &Options::new())).contains("linked code object")
+    );
     let host = std::fs::read(std::env::current_exe().unwrap()).unwrap();
     assert!(input_error(comgr::metadata(&host)).contains("machine 62"));
     assert!(input_error(comgr::metadata(b"CCOB\x02\0")).contains("compressed"));

@@ -116,8 +116,12 @@ fn assembly_and_linked_objects_run() {
     let code = comgr::assembly_to_code_object("store.s", &assembly, "gfx90a", &Options::new()).unwrap().bytes;
     assert_eq!(run(&code, "store"), sums());
     // A kernel, and a number of another object file.
-    let ir = IR.replace("define", "@shift = external hidden addrspace(1) global float\ndefine")
-        .replace("%value\n  store", "%value\n  %shift = load float, ptr addrspace(1) @shift\n  %shifted = fadd float %sum, %shift\n  store")
+    let ir = IR
+        .replace("define", "@shift = external hidden addrspace(1) global float\ndefine")
+        .replace(
+            "%value\n  store",
+            "%value\n  %shift = load float, ptr addrspace(1) @shift\n  %shifted = fadd float %sum, %shift\n  store",
+        )
         .replace("store float %sum", "store float %shifted");
     let data = ".amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"\n.data\n.globl shift\n.hidden shift\n.p2align 2\n\
                 .type shift,@object\n.size shift,4\nshift:\n.long 0x42000000\n";

@@ -119,7 +119,8 @@ impl Disasm {
         let mut rest = function.bytes;
         let mut address = function.address;
         while !rest.is_empty() {
-            if rest.chunks(4).all(|word| word.try_into().is_ok_and(|word| PADDING.contains(&u32::from_le_bytes(word)))) {
+            if rest.chunks(4).all(|word| word.try_into().is_ok_and(|word| PADDING.contains(&u32::from_le_bytes(word))))
+            {
                 break;
             }
             let place = lines.at(address);

@@ -25,7 +25,11 @@ impl Disassembler {
         }
         let mut why = Vec::new();
         // Comgr has no way to say that waves have 64 lanes where 32 are usual.
-        let usual = !wave64 || target.starts_with("gfx6") || target.starts_with("gfx7") || target.starts_with("gfx8") || target.starts_with("gfx9");
+        let usual = !wave64
+            || target.starts_with("gfx6")
+            || target.starts_with("gfx7")
+            || target.starts_with("gfx8")
+            || target.starts_with("gfx9");
         match comgr::Isa::new(target).and_then(|isa| comgr::Disassembler::new(&isa)) {
             Ok(found) if usual => return Ok(Self::Comgr(found)),
             Ok(_) => why.push(format!("Comgr disassembles {target} for waves of 32 lanes only")),
@@ -45,7 +49,9 @@ impl Disassembler {
     /// What it is, for the first line of the output.
     pub(crate) fn name(&self) -> String {
         match self {
-            Self::Comgr(_) => comgr::version().map_or_else(|_| "Comgr".to_owned(), |version| format!("Comgr {version}")),
+            Self::Comgr(_) => {
+                comgr::version().map_or_else(|_| "Comgr".to_owned(), |version| format!("Comgr {version}"))
+            }
             Self::Llvm(llvm) => llvm.name.clone(),
         }
     }

@@ -89,7 +89,10 @@ impl File {
             _ => {
                 let start: Vec<String> = bytes.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
                 let start = start.join(" ");
-                Err(format!("{} is neither a code object, nor an offload bundle, nor an ELF file: it starts with {start}", self.path))
+                Err(format!(
+                    "{} is neither a code object, nor an offload bundle, nor an ELF file: it starts with {start}",
+                    self.path
+                ))
             }
         }
     }
@@ -98,9 +101,7 @@ impl File {
     pub(crate) fn for_each(&self, mut visit: impl FnMut(&CodeObject<'_>) -> Result<()>) -> Result<()> {
         let named = |error: String| format!("{}: {error}", self.path);
         match self.kind()? {
-            Kind::CodeObject => {
-                visit(&CodeObject { bundle: None, compressed: false, id: None, bytes: &self.bytes })
-            }
+            Kind::CodeObject => visit(&CodeObject { bundle: None, compressed: false, id: None, bytes: &self.bytes }),
             Kind::Bundle => bundles(&self.bytes, &mut visit).map_err(named),
             Kind::Host => bundles(self.fat_binary().map_err(named)?, &mut visit).map_err(named),
         }
@@ -175,9 +176,9 @@ fn compressed_size(bundle: &[u8]) -> Option<usize> {
 /// Where the next bundle starts: at `from`, or at a multiple of [`ALIGN`] behind it.
 fn next(bytes: &[u8], from: usize) -> Option<usize> {
     let aligned = (from.next_multiple_of(ALIGN)..bytes.len()).step_by(ALIGN);
-    std::iter::once(from).chain(aligned).find(|at| {
-        bytes.get(*at..).is_some_and(|rest| rest.starts_with(BUNDLE) || rest.starts_with(COMPRESSED))
-    })
+    std::iter::once(from)
+        .chain(aligned)
+        .find(|at| bytes.get(*at..).is_some_and(|rest| rest.starts_with(BUNDLE) || rest.starts_with(COMPRESSED)))
 }
 
 /// The architecture of a bundle's entry; `None` for the host's.

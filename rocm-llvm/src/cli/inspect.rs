@@ -179,7 +179,11 @@ impl Inspect {
                     Limit::Sgprs => ", limited by SGPRs",
                     Limit::Lds => ", limited by LDS",
                 };
-                let _ = writeln!(text, ", occupancy {} of {} waves a SIMD{limit}", occupancy.waves_per_simd, occupancy.most);
+                let _ = writeln!(
+                    text,
+                    ", occupancy {} of {} waves a SIMD{limit}",
+                    occupancy.waves_per_simd, occupancy.most
+                );
             }
             None => _ = writeln!(text, ", occupancy unknown for this architecture"),
         }

@@ -1,8 +1,8 @@
 //! What a code object says of its kernels.
 
+use object::LittleEndian;
 use object::elf::FileHeader64;
 use object::read::elf::{FileHeader as _, ProgramHeader as _, SectionHeader as _};
-use object::LittleEndian;
 use rmpv::Value;
 use serde::Serialize;
 
@@ -104,7 +104,8 @@ impl Code {
         };
         let root = rmpv::decode::read_value(&mut &payload[..])
             .map_err(|error| format!("its kernel metadata is damaged: {error}"))?;
-        let target = text(&root, "amdhsa.target").map(|target| target.splitn(5, '-').nth(4).unwrap_or(&target).to_owned());
+        let target =
+            text(&root, "amdhsa.target").map(|target| target.splitn(5, '-').nth(4).unwrap_or(&target).to_owned());
         let target = target.unwrap_or_else(|| "unknown".to_owned());
         let kernels = list(&root, "amdhsa.kernels").iter().map(|kernel| Kernel::read(kernel, &target)).collect();
         Ok(Self { target, version, kernels })

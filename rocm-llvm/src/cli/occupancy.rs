@@ -109,7 +109,8 @@ impl Occupancy {
             0 => chip.waves,
             vgprs => (chip.vgprs / vgprs.next_multiple_of(chip.vgpr_granule)).min(chip.waves),
         };
-        let by_sgprs = chip.sgprs.iter().find(|(most, _)| kernel.sgprs <= *most).map_or(chip.waves, |(_, waves)| *waves);
+        let by_sgprs =
+            chip.sgprs.iter().find(|(most, _)| kernel.sgprs <= *most).map_or(chip.waves, |(_, waves)| *waves);
         let by_sgprs = by_sgprs.min(chip.waves);
         // With workgroups of each size that a launch may have.
         let all = chip.waves * chip.simds;

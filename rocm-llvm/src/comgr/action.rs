@@ -10,9 +10,9 @@ use crate::comgr::data::DataKind;
 use crate::comgr::data_set::DataSet;
 use crate::comgr::error::{Error, Result};
 use crate::comgr::isa::Isa;
-use crate::comgr::paths::without_directories;
 use crate::comgr::library::{c_string, check, library, lossy, not_supported, status_text};
 use crate::comgr::numbering;
+use crate::comgr::paths::without_directories;
 
 /// What Comgr can do (`amd_comgr_action_kind_t`). Each action reads the data objects of its kinds in the input, ignores
 /// the others, and adds its results to the output.

@@ -8,8 +8,8 @@ use rocm_llvm_sys::comgr::{self as sys, amd_comgr_data_kind_t, amd_comgr_data_t}
 use crate::comgr::error::{Error, Result};
 use crate::comgr::library::{bytes, c_string, check, library, not_supported, text};
 use crate::comgr::metadata::Metadata;
-use crate::comgr::{format, metadata, symbols};
 use crate::comgr::symbols::Symbol;
+use crate::comgr::{format, metadata, symbols};
 
 /// What a data object holds (`amd_comgr_data_kind_t`).
 #[doc(alias = "amd_comgr_data_kind_t")]
@@ -140,7 +140,11 @@ impl Data {
     #[doc(alias = "amd_comgr_get_data")]
     pub fn bytes(&self) -> Result<Vec<u8>> {
         // SAFETY: a live data object, and places that are valid for the writes.
-        bytes("amd_comgr_get_data", || self.describe(), |size, to| unsafe { sys::amd_comgr_get_data(self.raw, size, to) })
+        bytes(
+            "amd_comgr_get_data",
+            || self.describe(),
+            |size, to| unsafe { sys::amd_comgr_get_data(self.raw, size, to) },
+        )
     }
 
     /// Returns the name (`amd_comgr_get_data_name`).
@@ -150,9 +154,11 @@ impl Data {
     #[doc(alias = "amd_comgr_get_data_name")]
     pub fn name(&self) -> Result<String> {
         // SAFETY: a live data object, and places that are valid for the writes.
-        text("amd_comgr_get_data_name", || "a data object".to_owned(), |size, to| unsafe {
-            sys::amd_comgr_get_data_name(self.raw, size, to)
-        })
+        text(
+            "amd_comgr_get_data_name",
+            || "a data object".to_owned(),
+            |size, to| unsafe { sys::amd_comgr_get_data_name(self.raw, size, to) },
+        )
     }
 
     /// Returns the kind (`amd_comgr_get_data_kind`); `None` if it is one that this crate does not know.
@@ -176,9 +182,11 @@ impl Data {
     #[doc(alias = "amd_comgr_get_data_isa_name")]
     pub fn isa_name(&self) -> Result<String> {
         // SAFETY: a live data object, and places that are valid for the writes.
-        text("amd_comgr_get_data_isa_name", || self.describe(), |size, to| unsafe {
-            sys::amd_comgr_get_data_isa_name(self.raw, size, to)
-        })
+        text(
+            "amd_comgr_get_data_isa_name",
+            || self.describe(),
+            |size, to| unsafe { sys::amd_comgr_get_data_isa_name(self.raw, size, to) },
+        )
     }
 
     /// Returns the metadata of an object file, a code object or bitcode: see [`metadata`](crate::comgr::metadata()).

@@ -86,9 +86,8 @@ impl Disassembler {
         let mut reader = Reader { address, code, text: None, addresses: Vec::new() };
         let mut size = 0;
         // SAFETY: a live disassembler whose callbacks are for such a reader, which lives until the call returns.
-        let status = unsafe {
-            sys::amd_comgr_disassemble_instruction(self.raw, address, (&raw mut reader).cast(), &mut size)
-        };
+        let status =
+            unsafe { sys::amd_comgr_disassemble_instruction(self.raw, address, (&raw mut reader).cast(), &mut size) };
         let Reader { text, addresses, .. } = reader;
         let size = usize::try_from(size).unwrap_or(0);
         if status == sys::AMD_COMGR_STATUS_SUCCESS && text.is_some() && (1..=code.len()).contains(&size) {

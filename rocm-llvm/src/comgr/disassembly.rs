@@ -77,7 +77,12 @@ pub fn disassemble(code: &[u8]) -> Result<Disassembly> {
                 continue;
             }
             let instructions = disassembler.instructions(address, part)?;
-            functions.push(Function { section: section.name().unwrap_or_default().to_owned(), name, address, instructions });
+            functions.push(Function {
+                section: section.name().unwrap_or_default().to_owned(),
+                name,
+                address,
+                instructions,
+            });
         }
     }
     Ok(Disassembly { isa: isa.name().to_owned(), functions })
@@ -113,7 +118,12 @@ impl fmt::Display for Disassembly {
             }
             writeln!(f, "\n{:012x} <{}>:", function.address, function.name.as_deref().unwrap_or("no symbol"))?;
             for instruction in &function.instructions {
-                write!(f, "{:12x}:  {}", instruction.address, instruction.text.as_deref().unwrap_or("(not an instruction)"))?;
+                write!(
+                    f,
+                    "{:12x}:  {}",
+                    instruction.address,
+                    instruction.text.as_deref().unwrap_or("(not an instruction)")
+                )?;
                 for target in &instruction.addresses {
                     match self.place(&function.section, *target) {
                         Some(place) => write!(f, "  // {place}")?,

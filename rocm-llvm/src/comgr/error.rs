@@ -13,13 +13,13 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Error {
     /// Comgr, or a library that it depends on, could not be loaded.
     #[error("Comgr is not available: {0}")]
-    Unavailable(rocm_loader::Error),
+    Unavailable(Box<rocm_loader::Error>),
 
     /// The library that has HIP's device header could not be loaded.
     #[error(
         "HIP's device header is not available: {0}; install HIPRTC, or use Options::no_hip_header and include headers of your own"
     )]
-    NoHipHeader(rocm_loader::Error),
+    NoHipHeader(Box<rocm_loader::Error>),
 
     /// A Comgr whose numbers for actions and languages are not known, or do not fit its name.
     #[error(

@@ -85,7 +85,10 @@ fn elf(kind: DataKind, bytes: &[u8]) -> Result<(), String> {
     match number(bytes, 18) {
         Some(MACHINE_AMDGPU) => {}
         machine => {
-            return Err(format!("an ELF file for machine {}, not for AMD GPUs ({MACHINE_AMDGPU})", machine.unwrap_or(0)));
+            return Err(format!(
+                "an ELF file for machine {}, not for AMD GPUs ({MACHINE_AMDGPU})",
+                machine.unwrap_or(0)
+            ));
         }
     }
     let expected = if kind == DataKind::Object { RELOCATABLE } else { SHARED };
@@ -109,8 +112,8 @@ fn elf(kind: DataKind, bytes: &[u8]) -> Result<(), String> {
                 continue;
             }
             let (offset, size) = (wide(header, offset).unwrap_or(u64::MAX), wide(header, size).unwrap_or(u64::MAX));
-            let contents = part(bytes, offset, size)
-                .ok_or_else(|| truncated(bytes, &format!("{size} bytes at {offset}")))?;
+            let contents =
+                part(bytes, offset, size).ok_or_else(|| truncated(bytes, &format!("{size} bytes at {offset}")))?;
             if kind == Some(notes) {
                 notes::check(contents)?;
             }

@@ -20,8 +20,9 @@ pub fn hip_header() -> Result<&'static str> {
 }
 
 fn read() -> Result<String> {
-    let library = rocm_loader::process_search().open(&HIPRTC_BUILTINS).map_err(Error::NoHipHeader)?;
-    let symbol = |name| library.symbol(name).ok_or_else(|| Error::NoHipHeader(library.missing(name, "5.7")));
+    let missing = |error| Error::NoHipHeader(Box::new(error));
+    let library = rocm_loader::process_search().open(&HIPRTC_BUILTINS).map_err(missing)?;
+    let symbol = |name| library.symbol(name).ok_or_else(|| missing(library.missing(name, "5.7")));
     let (text, size) = (symbol(c"__hipRTC_header")?, symbol(c"__hipRTC_header_size")?);
     // SAFETY: `__hipRTC_header_size` is an `unsigned` that never changes; libraries are never closed.
     let size = unsafe { size.cast::<u32>().read_unaligned() };

@@ -57,10 +57,10 @@ pub(crate) fn library() -> Result<&'static Library> {
 
 fn load() -> Result<Library> {
     if let Some(error) = sys::load_error() {
-        return Err(Error::Unavailable(error.clone()));
+        return Err(Error::Unavailable(Box::new(error.clone())));
     }
     if let Some(error) = sys::symbol_error(c"amd_comgr_get_version") {
-        return Err(Error::Unavailable(error));
+        return Err(Error::Unavailable(Box::new(error)));
     }
     let (mut major, mut minor) = (0, 0);
     // SAFETY: the function is available, and both places are valid for its writes.

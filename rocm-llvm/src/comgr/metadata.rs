@@ -4,9 +4,7 @@ use std::ffi::c_void;
 use std::fmt;
 use std::ops::Index;
 
-use rocm_llvm_sys::comgr::{
-    self as sys, amd_comgr_metadata_kind_t, amd_comgr_metadata_node_t, amd_comgr_status_t,
-};
+use rocm_llvm_sys::comgr::{self as sys, amd_comgr_metadata_kind_t, amd_comgr_metadata_node_t, amd_comgr_status_t};
 
 use crate::comgr::data::Data;
 use crate::comgr::error::{Error, Result};
@@ -214,9 +212,11 @@ fn read(node: amd_comgr_metadata_node_t, level: usize) -> Result<Metadata> {
 
 fn string(node: amd_comgr_metadata_node_t) -> Result<String> {
     // SAFETY: a live node, and places that are valid for the writes.
-    text("amd_comgr_get_metadata_string", || "a string".to_owned(), |size, to| unsafe {
-        sys::amd_comgr_get_metadata_string(node, size, to)
-    })
+    text(
+        "amd_comgr_get_metadata_string",
+        || "a string".to_owned(),
+        |size, to| unsafe { sys::amd_comgr_get_metadata_string(node, size, to) },
+    )
 }
 
 /// The pairs of a map that was iterated over.

@@ -94,8 +94,8 @@ pub use metadata::Metadata;
 pub use names::NameExpressions;
 pub use options::Options;
 pub use pipeline::{
-    Built, assemble, assembly_to_code_object, hip_to_bitcode, hip_to_code_object, ir_to_assembly,
-    ir_to_code_object, ir_to_object, link_bitcode, link_objects, metadata, symbols,
+    Built, assemble, assembly_to_code_object, hip_to_bitcode, hip_to_code_object, ir_to_assembly, ir_to_code_object,
+    ir_to_object, link_bitcode, link_objects, metadata, symbols,
 };
 pub use source_lines::{SourceLine, SourcePlace, Symbolizer, source_lines};
 pub use symbols::{Symbol, SymbolKind};

@@ -22,9 +22,11 @@ impl Data {
         check(status, "amd_comgr_populate_mangled_names", || self.describe())?;
         let name = |index| {
             // SAFETY: a live data object with its names, an index below their number, and places that are valid.
-            text("amd_comgr_get_mangled_name", || self.describe(), |size, to| unsafe {
-                sys::amd_comgr_get_mangled_name(self.raw(), index, size, to)
-            })
+            text(
+                "amd_comgr_get_mangled_name",
+                || self.describe(),
+                |size, to| unsafe { sys::amd_comgr_get_mangled_name(self.raw(), index, size, to) },
+            )
         };
         (0..count).map(name).collect()
     }
@@ -73,9 +75,7 @@ impl NameExpressions<'_> {
         let get = |size, to| {
             // SAFETY: a live data object with its expressions, a C string, and places that are valid for the writes. Comgr
             // does not write through the expression.
-            unsafe {
-                sys::amd_comgr_map_name_expression_to_symbol_name(self.data.raw(), size, c_name.as_ptr(), to)
-            }
+            unsafe { sys::amd_comgr_map_name_expression_to_symbol_name(self.data.raw(), size, c_name.as_ptr(), to) }
         };
         let mut size = 0;
         if get(&mut size, std::ptr::null_mut()) == sys::AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT {

@@ -58,9 +58,7 @@ fn number(action: Action, library: &Library) -> Result<u32, &'static str> {
         Action::DisassembleCodeObject => Ok(two::AMD_COMGR_ACTION_DISASSEMBLE_EXECUTABLE_TO_SOURCE),
         Action::DisassembleBytes => Ok(two::AMD_COMGR_ACTION_DISASSEMBLE_BYTES_TO_SOURCE),
         Action::CompileToBundle => Ok(two::AMD_COMGR_ACTION_COMPILE_SOURCE_TO_FATBIN),
-        Action::CompileToBitcodeWithDeviceLibraries => {
-            Ok(two::AMD_COMGR_ACTION_COMPILE_SOURCE_WITH_DEVICE_LIBS_TO_BC)
-        }
+        Action::CompileToBitcodeWithDeviceLibraries => Ok(two::AMD_COMGR_ACTION_COMPILE_SOURCE_WITH_DEVICE_LIBS_TO_BC),
         Action::CompileToObject => Ok(two::AMD_COMGR_ACTION_COMPILE_SOURCE_TO_RELOCATABLE),
         Action::CompileToCodeObject if library.version.minor >= OF_6_2 => {
             Ok(two::AMD_COMGR_ACTION_COMPILE_SOURCE_TO_EXECUTABLE)
@@ -105,9 +103,7 @@ fn language_number(language: Language, library: &Library) -> Result<u32, &'stati
         (Numbering::Two, Language::OpenCl12) => Ok(two::AMD_COMGR_LANGUAGE_OPENCL_1_2.0),
         (Numbering::Two, Language::OpenCl20) => Ok(two::AMD_COMGR_LANGUAGE_OPENCL_2_0.0),
         (Numbering::Two, Language::Hip) => Ok(two::AMD_COMGR_LANGUAGE_HIP.0),
-        (Numbering::Two, Language::LlvmIr) if library.version.minor >= OF_6_2 => {
-            Ok(two::AMD_COMGR_LANGUAGE_LLVM_IR.0)
-        }
+        (Numbering::Two, Language::LlvmIr) if library.version.minor >= OF_6_2 => Ok(two::AMD_COMGR_LANGUAGE_LLVM_IR.0),
         (Numbering::Two, Language::LlvmIr) => Err("Comgr 2.8 (ROCm 6.2)"),
         (Numbering::Three, Language::None) => Ok(three::AMD_COMGR_LANGUAGE_NONE.0),
         (Numbering::Three, Language::OpenCl12) => Ok(three::AMD_COMGR_LANGUAGE_OPENCL_1_2.0),
@@ -129,9 +125,7 @@ pub(crate) fn set_language(info: amd_comgr_action_info_t, language: Language) ->
         .map_err(|wanted| not_supported(format!("the language {language:?}"), wanted))?;
     Ok(match library.numbering {
         // SAFETY: a live action info.
-        Numbering::Two => unsafe {
-            two::amd_comgr_action_info_set_language(info, two::amd_comgr_language_s(number))
-        },
+        Numbering::Two => unsafe { two::amd_comgr_action_info_set_language(info, two::amd_comgr_language_s(number)) },
         // SAFETY: likewise.
         Numbering::Three => unsafe {
             three::amd_comgr_action_info_set_language(info, three::amd_comgr_language_s(number))

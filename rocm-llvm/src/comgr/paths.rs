@@ -31,7 +31,8 @@ mod tests {
 
     #[test]
     fn messages_name_the_callers_files() {
-        let log = "/tmp/comgr-12-1-ab/input/a.hip:1:2: error: x\nIn file from '/var/t/comgr-1/include/b.h':3:\n a/comgr-x";
+        let log =
+            "/tmp/comgr-12-1-ab/input/a.hip:1:2: error: x\nIn file from '/var/t/comgr-1/include/b.h':3:\n a/comgr-x";
         assert_eq!(without_directories(log), "a.hip:1:2: error: x\nIn file from 'b.h':3:\n a/comgr-x");
         assert_eq!(without_directories(""), "");
     }

@@ -200,7 +200,10 @@ impl Built {
             [data] => Ok(Self { bytes: data.bytes()?, log }),
             others => Err(Error::input(
                 name,
-                format!("Comgr reported success but made {} results of the kind {kind:?}, not one: {log}", others.len()),
+                format!(
+                    "Comgr reported success but made {} results of the kind {kind:?}, not one: {log}",
+                    others.len()
+                ),
             )),
         }
     }
@@ -246,14 +249,7 @@ fn with_extension(name: &str, extensions: &[&str]) -> String {
 }
 
 /// Compiles IR to what an action makes of it.
-fn generate(
-    name: &str,
-    ir: &[u8],
-    isa: &str,
-    options: &Options,
-    action: Action,
-    kind: DataKind,
-) -> Result<Built> {
+fn generate(name: &str, ir: &[u8], isa: &str, options: &Options, action: Action, kind: DataKind) -> Result<Built> {
     let isa = Isa::new(isa)?;
     let name = &with_extension(name, &["bc", "ll"]);
     let mut input = DataSet::new()?;

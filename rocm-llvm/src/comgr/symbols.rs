@@ -116,9 +116,8 @@ fn read(symbol: amd_comgr_symbol_t) -> Result<Symbol> {
     check(status, FUNCTION, || "the length of a name".to_owned())?;
     let mut name = vec![0_u8; usize::try_from(length).unwrap_or(0) + 1];
     // SAFETY: a live symbol; the attribute is the name and a NUL, for which there is room.
-    let status = unsafe {
-        sys::amd_comgr_symbol_get_info(symbol, sys::AMD_COMGR_SYMBOL_INFO_NAME, name.as_mut_ptr().cast())
-    };
+    let status =
+        unsafe { sys::amd_comgr_symbol_get_info(symbol, sys::AMD_COMGR_SYMBOL_INFO_NAME, name.as_mut_ptr().cast()) };
     check(status, FUNCTION, || "a name".to_owned())?;
     name.pop();
     let (mut kind, mut size) = (amd_comgr_symbol_type_t::default(), 0_u64);
@@ -133,11 +132,7 @@ fn read(symbol: amd_comgr_symbol_t) -> Result<Symbol> {
     check(status, FUNCTION, || "a size".to_owned())?;
     // SAFETY: a live symbol; the attribute is a C `bool`, which Comgr sets to 0 or 1.
     let status = unsafe {
-        sys::amd_comgr_symbol_get_info(
-            symbol,
-            sys::AMD_COMGR_SYMBOL_INFO_IS_UNDEFINED,
-            (&raw mut is_undefined).cast(),
-        )
+        sys::amd_comgr_symbol_get_info(symbol, sys::AMD_COMGR_SYMBOL_INFO_IS_UNDEFINED, (&raw mut is_undefined).cast())
     };
     check(status, FUNCTION, || "whether it is defined".to_owned())?;
     // SAFETY: a live symbol; the attribute is a `uint64_t`.
