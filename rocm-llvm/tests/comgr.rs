@@ -241,7 +241,12 @@ fn instructions_are_disassembled() {
         assert_eq!(instruction.address, at);
         at += instruction.size as u64;
     }
-    assert!(at - function.address >= symbol.size);
+    assert_eq!(at - function.address, symbol.size);
+    assert_eq!(
+        disassembly.functions.iter().filter(|function| function.name.is_none()).count(),
+        0,
+        "only padding is left"
+    );
     let text = disassembly.to_string();
     assert!(text.contains("<saxpy>:") && text.contains("// <saxpy+0x"), "{text}");
     // The same instructions, of an object file.

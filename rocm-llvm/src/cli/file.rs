@@ -119,7 +119,8 @@ impl File {
         }
         match data(WRAPPERS)? {
             Some(wrappers) if wrappers.starts_with(PACK_WRAPPER) => {
-                Err("the code is in a kernel pack (.kpack), a file of its own, which this command does not read".to_owned())
+                Err("the code is in a kernel pack (.kpack), a file of its own, which this command does not read"
+                    .to_owned())
             }
             _ => Err(format!("a host file without a section {SECTION}: it has no code for AMD GPUs")),
         }

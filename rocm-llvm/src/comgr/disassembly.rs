@@ -29,11 +29,11 @@ pub struct Disassembly {
 pub struct Function {
     /// Its section.
     pub section: String,
-    /// Its name, mangled if the source's was; `None` for code before the first symbol of a section.
+    /// Its name, mangled if the source's was; `None` for code that belongs to no symbol.
     pub name: Option<String>,
     /// The address of its first instruction; in an object file, the offset in the section.
     pub address: u64,
-    /// Its instructions. Padding after the last one, up to the next function, is part of them.
+    /// Its instructions, without the padding after the last one.
     pub instructions: Vec<Instruction>,
 }
 
@@ -62,30 +62,41 @@ pub fn disassemble(code: &[u8]) -> Result<Disassembly> {
                 && matches!(symbol.kind(), SymbolKind::Text)
                 && (start..end).contains(&symbol.address())
         });
-        let mut starts: Vec<(u64, Option<String>)> =
-            of_section.map(|symbol| (symbol.address(), symbol.name().ok().map(str::to_owned))).collect();
+        let mut starts: Vec<(u64, u64, String)> = of_section
+            .map(|symbol| (symbol.address(), symbol.size(), symbol.name().unwrap_or_default().to_owned()))
+            .collect();
         starts.sort();
-        starts.dedup_by_key(|(address, _)| *address);
-        if starts.first().is_none_or(|(address, _)| *address > start) {
-            starts.insert(0, (start, None));
-        }
-        let ends: Vec<u64> = starts.iter().skip(1).map(|(address, _)| *address).chain([end]).collect();
-        for ((address, name), end) in starts.into_iter().zip(ends) {
+        starts.dedup_by_key(|(address, ..)| *address);
+        let section = section.name().unwrap_or_default();
+        let mut add = |name: Option<&str>, from: u64, to: u64| -> Result<()> {
             let place = |address: u64| usize::try_from(address - start).unwrap_or(usize::MAX);
-            let part = bytes.get(place(address)..place(end)).unwrap_or_default();
-            if part.is_empty() {
-                continue;
+            let part = bytes.get(place(from)..place(to)).unwrap_or_default();
+            // Between functions there is padding, or code without a symbol.
+            if part.is_empty() || name.is_none() && is_padding(part) {
+                return Ok(());
             }
-            let instructions = disassembler.instructions(address, part)?;
-            functions.push(Function {
-                section: section.name().unwrap_or_default().to_owned(),
-                name,
-                address,
-                instructions,
-            });
+            let instructions = disassembler.instructions(from, part)?;
+            let name = name.map(str::to_owned);
+            functions.push(Function { section: section.to_owned(), name, address: from, instructions });
+            Ok(())
+        };
+        let mut at = start;
+        for (index, (address, size, name)) in starts.iter().enumerate() {
+            let next = starts.get(index + 1).map_or(end, |(next, ..)| *next);
+            let to = if *size == 0 { next } else { address.saturating_add(*size).min(next) };
+            add(None, at, *address)?;
+            add(Some(name), *address, to)?;
+            at = to;
         }
+        add(None, at, end)?;
     }
     Ok(Disassembly { isa: isa.name().to_owned(), functions })
+}
+
+/// Whether there are only words that assemblers pad code with: `s_code_end`, `s_nop 0` and zero.
+fn is_padding(code: &[u8]) -> bool {
+    const PADDING: [u32; 3] = [0xbf9f_0000, 0xbf80_0000, 0];
+    code.chunks(4).all(|word| word.try_into().is_ok_and(|word| PADDING.contains(&u32::from_le_bytes(word))))
 }
 
 impl Disassembly {

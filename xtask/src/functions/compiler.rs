@@ -33,6 +33,7 @@ const LIBRARIES: &[Library] = &[Library {
     title: "Comgr",
     prefix: "amd_comgr_",
     reasons: &[
+        (r"amd_comgr_hotswap_\w+|\w+_block_sizes(_count)?", "new in 10.0: no library of that release to test with"),
         (
             r"amd_comgr_action_info_get_\w+",
             "the caller has set it: an `ActionInfo` is a value, and Comgr's object lives as long as the action",
@@ -47,7 +48,6 @@ const LIBRARIES: &[Library] = &[Library {
             r"amd_comgr_map_elf_virtual_address_to_code_object_offset",
             "since 6.2 only: the crate `object` maps addresses for every release",
         ),
-        (r"amd_comgr_hotswap_\w+|\w+_block_sizes", "new in 10.0: no library of that release to test with"),
     ],
 }];
 
