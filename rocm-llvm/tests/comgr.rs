@@ -494,3 +494,22 @@ fn a_missing_header_library_is_an_error() {
     assert!(matches!(error, Error::NoHipHeader(_)), "{error:?}");
     assert!(error.to_string().contains("/nowhere") && error.to_string().contains("no_hip_header"), "{error}");
 }
+
+/// Comgr is there, and a library that it needs is not: LLVM, or the release's C library.
+#[test]
+fn a_comgr_without_its_dependencies_is_an_error() {
+    let from = sys_testing::trees().join("7.2/usr/lib/x86_64-linux-gnu/libamd_comgr.so.3");
+    if !from.exists() {
+        sys_testing::skipped(format_args!("no {} (`cargo xtask rocm fetch 7.2`)", from.display()));
+        return;
+    }
+    if sys_testing::child::run(concat!(module_path!(), "::a_comgr_without_its_dependencies_is_an_error")) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("lib")).unwrap();
+    std::fs::copy(&from, folder.path().join("lib/libamd_comgr.so.3")).unwrap();
+    rocm_loader::set_search(rocm_loader::Search::nowhere().root(folder.path())).unwrap();
+    let error = comgr::hip_to_code_object("a.hip", "int a;", "gfx90a", &Options::new()).unwrap_err();
+    assert!(error.is_unavailable() && error.to_string().contains("libamd_comgr.so.3"), "{error}");
+}

@@ -208,6 +208,29 @@ fn one_kernel_is_disassembled() {
     assert!(bad(&["disasm", BUNDLE, "--llvm", "/nowhere/libLLVM.so"]).contains("/nowhere/libLLVM.so"));
 }
 
+/// The LLVM in the Rust toolchain disassembles, and gives the instructions that others give.
+#[test]
+fn the_toolchains_llvm_disassembles() {
+    let output = Command::new("rustc").args(["--print", "sysroot"]).output().unwrap();
+    let folder = PathBuf::from(String::from_utf8(output.stdout).unwrap().trim()).join("lib");
+    let files = std::fs::read_dir(&folder).unwrap().flatten().map(|entry| entry.path());
+    let llvm = files.filter(|path| {
+        let is_llvm = path.file_name().unwrap().to_string_lossy().starts_with("libLLVM");
+        is_llvm && std::fs::metadata(path).unwrap().len() > 1 << 20
+    });
+    let Some(llvm) = llvm.max() else {
+        skipped(format_args!("no LLVM in {}", folder.display()));
+        return;
+    };
+    for arch in ["gfx90a", "gfx1201"] {
+        let output = command(&["disasm", BUNDLE, "saxpy", "--arch", arch, "--llvm", llvm.to_str().unwrap()]);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(text.contains("libLLVM") && text.contains("s_endpgm"), "{output:?}");
+        let (ours, others) = (disassembled(&output).unwrap(), command(&["disasm", BUNDLE, "saxpy", "--arch", arch]));
+        assert_eq!(Some(ours), disassembled(&others));
+    }
+}
+
 #[test]
 fn code_objects_are_extracted_and_not_replaced() {
     let folder = tempfile::tempdir().unwrap();

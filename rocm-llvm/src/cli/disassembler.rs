@@ -81,8 +81,8 @@ fn of_toolchain() -> Option<PathBuf> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         name.starts_with("libLLVM") && name.contains(".so")
     });
-    found.sort();
-    found.pop()
+    // One of them is a script for linkers, which only names the other.
+    found.into_iter().max_by_key(|path| std::fs::metadata(path).map_or(0, |metadata| metadata.len()))
 }
 
 type Create = unsafe extern "C" fn(
