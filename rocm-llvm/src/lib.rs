@@ -13,3 +13,8 @@ pub mod comgr;
 pub mod llvm;
 
 pub use rocm_llvm_sys as sys;
+
+/// Compiles the README's examples.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -25,7 +25,7 @@ pub(crate) const LEVELS: &[&str] =
 pub(crate) const NEWEST: &str = LEVELS[LEVELS.len() - 1];
 
 /// Safe crates that have the levels as features, as every -sys crate has.
-const SAFE: [&str; 6] = ["hip", "hip-gl", "hiprtc", "hipblas", "hipblaslt", "hipsolver"];
+const SAFE: [&str; 7] = ["hip", "hip-gl", "hiprtc", "hipblas", "hipblaslt", "hipsolver", "rocm-llvm"];
 
 /// Tests of the main crates, on the software GPU and on ROCm 7.2's own HIP runtime; with `--all`, every test that this machine can run.
 ///
@@ -138,6 +138,9 @@ pub(crate) fn steps(offline: bool, releases: &[&'static Release], named: &[&'sta
     let about = "rocm-sdk as a library with its default features, and as the command";
     let sdk = [test(&packages(&["rocm-sdk"])), test(&[&packages(&["rocm-sdk"])[..], &["--features", "cli"]].concat())];
     steps.push(Step::commands("rocm-sdk", about, sdk.into()));
+    // Its tests start the releases' own loaders.
+    let about = "rocm-llvm on each release's compiler, its results on the software GPU, and its command";
+    steps.push(Step::command("rocm-llvm", about, test(&["-p", "rocm-llvm", "--features", "cli,sim"])));
     let raw = workspace::sys_crates()?;
     let raw: Vec<&str> = raw.iter().map(String::as_str).collect();
     steps.push(bindings(&raw, offline));

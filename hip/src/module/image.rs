@@ -124,6 +124,14 @@ pub(crate) fn targets(image: &[u8]) -> Result<Vec<Arch>> {
     Ok(parse(image)?.metadata.target.into_iter().collect())
 }
 
+/// Names and bytes of the entries of what must be a bundle.
+pub(crate) fn bundle_entries(bundle: &[u8]) -> Result<Vec<(&str, &[u8])>> {
+    if !bundle.starts_with(BUNDLE) {
+        return Err(bad("it does not start with __CLANG_OFFLOAD_BUNDLE__"));
+    }
+    entries(bundle)?.collect()
+}
+
 /// Names and bytes of a bundle's entries.
 fn entries(bundle: &[u8]) -> Result<impl Iterator<Item = Result<(&str, &[u8])>>> {
     let mut at = BUNDLE.len();
@@ -267,6 +275,11 @@ pub(crate) mod tests {
         assert!(*object.bytes == *VECTOR_ADD);
         let targets: Vec<String> = targets(&image).unwrap().iter().map(Arch::to_string).collect();
         assert_eq!(targets, ["gfx942", "gfx90a", "gfx90a:xnack-", "gfx90a:xnack+"]);
+        let entries = bundle_entries(&image).unwrap();
+        assert_eq!(entries[0], ("host-x86_64-unknown-linux--", &b""[..]));
+        assert_eq!(entries[3], ("hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-", VECTOR_ADD));
+        assert!(bundle_entries(VECTOR_ADD).unwrap_err().to_string().contains("does not start"));
+        assert!(bundle_entries(&image[..image.len() - 11]).is_err());
     }
 
     #[test]

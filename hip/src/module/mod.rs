@@ -196,6 +196,16 @@ impl Module {
         Ok(image::select_inert(image, arch)?.metadata.kernels.into_values().collect())
     }
 
+    /// The entries of an offload bundle, each with its name, such as `hipv4-amdgcn-amd-amdhsa--gfx90a`, and its bytes. Those
+    /// for the host are among them; they are empty. Bytes after the last entry are ignored. A compressed bundle must be
+    /// [decompressed](Self::decompress) first.
+    ///
+    /// # Errors
+    /// [`Error::Image`] if it is not a bundle, or damaged.
+    pub fn bundle_entries(bundle: &[u8]) -> Result<Vec<(&str, &[u8])>> {
+        image::bundle_entries(bundle)
+    }
+
     /// The offload bundle in a compressed one (`CCOB`); any other bytes as they are.
     ///
     /// # Errors

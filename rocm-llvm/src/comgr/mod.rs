@@ -1,1 +1,101 @@
 //! The code object manager: one-call pipelines from source to code objects and back.
+//!
+//! Comgr is the compiler behind HIPRTC: Clang, LLVM's code generator for AMD GPUs, its linker and its disassembler in one
+//! library. It needs no GPU. Each pipeline is one function:
+//!
+//! | from | to | function |
+//! |---|---|---|
+//! | HIP source | bitcode | [`hip_to_bitcode`] |
+//! | HIP source | code object | [`hip_to_code_object`] |
+//! | LLVM IR as text, or bitcode | object file, assembly, code object | [`ir_to_object`], [`ir_to_assembly`], [`ir_to_code_object`] |
+//! | several bitcodes, and the device libraries | bitcode | [`link_bitcode`] |
+//! | assembly | object file, code object | [`assemble`], [`assembly_to_code_object`] |
+//! | several object files | code object | [`link_objects`] |
+//! | code object or object file | instructions | [`disassemble`] |
+//! | code object or object file | metadata | [`metadata`] |
+//! | code object or object file | symbols | [`symbols`] |
+//! | code object | addresses with their source lines | [`source_lines`] |
+//!
+//! ```
+//! use rocm_llvm::comgr::{self, Options};
+//!
+//! const SOURCE: &str = r#"
+//! extern "C" __global__ void twice(float *x, unsigned n) {
+//!     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+//!     if (i < n) x[i] *= 2.0f;
+//! }"#;
+//!
+//! # fn main() -> comgr::Result<()> {
+//! if let Err(why) = comgr::available() {
+//!     println!("{why}"); // lists every path searched
+//!     return Ok(());
+//! }
+//! let code = comgr::hip_to_code_object("twice.hip", SOURCE, "gfx90a", &Options::new().optimize(3))?.bytes;
+//! let metadata = comgr::metadata(&code)?;
+//! let kernel = &metadata["amdhsa.kernels"][0];
+//! assert_eq!(kernel[".name"].as_str(), Some("twice"));
+//! println!("{} vector registers", kernel[".vgpr_count"].as_u64().unwrap_or_default());
+//! println!("{}", comgr::disassemble(&code)?);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! What the compiler rejects is an [`Error::Action`] with the compiler's messages. Below the pipelines are Comgr's own
+//! objects: [`Data`], [`DataSet`], [`ActionInfo`] and [`Action`].
+//!
+//! # Releases
+//! One program works with Comgr 2 (ROCm 5.7 to 6.3) and Comgr 3 (since 6.4). AMD gave the actions and languages other
+//! numbers in Comgr 3, and takes one for another without an error. This module chooses the numbers by the version of the
+//! library that it finds, and returns [`Error::Numbering`] if it does not know them. An action that the library does not
+//! have is [`Error::NotSupported`].
+//!
+//! # Trust
+//! Comgr reads files with LLVM, which is made for files that compilers write. This module refuses truncated files and
+//! damaged metadata before Comgr gets them. Do not give it bitcode or object files of an attacker's making.
+//!
+//! # Threads
+//! The functions may be called from any thread, and at the same time. Comgr's objects are not `Send`: a data object may be
+//! in several sets, and Comgr allows no two threads to use it at once.
+
+mod action;
+mod bundle;
+mod data;
+mod data_set;
+mod demangle;
+mod disassembler;
+mod disassembly;
+mod error;
+mod format;
+mod hip_header;
+mod isa;
+mod library;
+mod metadata;
+mod names;
+mod notes;
+mod numbering;
+mod options;
+mod paths;
+mod pipeline;
+mod source_lines;
+mod symbols;
+
+pub use action::{Action, ActionInfo, Language, Output};
+pub use bundle::find_code_objects;
+pub use data::{Data, DataKind};
+pub use data_set::DataSet;
+pub use demangle::demangle;
+pub use disassembler::{Disassembler, Instruction};
+pub use disassembly::{Disassembly, Function, disassemble};
+pub use error::{Error, Result};
+pub use hip_header::hip_header;
+pub use isa::{Isa, isa_metadata, isas};
+pub use library::{Version, available, version};
+pub use metadata::Metadata;
+pub use names::NameExpressions;
+pub use options::Options;
+pub use pipeline::{
+    Built, assemble, assembly_to_code_object, hip_to_bitcode, hip_to_code_object, ir_to_assembly, ir_to_code_object,
+    ir_to_object, link_bitcode, link_objects, metadata, symbols,
+};
+pub use source_lines::{SourceLine, SourcePlace, Symbolizer, source_lines};
+pub use symbols::{Symbol, SymbolKind};

@@ -64,7 +64,8 @@ mod tests {
         };
         findings.read(&line(0x1000), "A.a");
         findings.read(&line(0x2000), "A.b");
-        findings.read("hsa-sim: kernel void scan<int>: race at LDS 0x10: write in `ds_write_b32 v0, v1` at 0x10", "A.b");
+        findings
+            .read("hsa-sim: kernel void scan<int>: race at LDS 0x10: write in `ds_write_b32 v0, v1` at 0x10", "A.b");
         findings.read("hsa-sim: kernel scan on GPU 0 (gfx90a): grid 256x1x1", "A.b");
         let lines: Vec<String> = findings.lines().collect();
         assert_eq!(lines.len(), 2, "{lines:?}");

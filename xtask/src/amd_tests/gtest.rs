@@ -284,7 +284,8 @@ mod tests {
     fn outcomes(script: &str, cases: &[&str]) -> Vec<(String, Outcome)> {
         let cases: Vec<String> = cases.iter().map(|case| (*case).to_owned()).collect();
         let end = Instant::now() + Duration::from_secs(60);
-        let ran = run(&program(script), &cases, Duration::from_secs(1), end, &mut Findings::default(), &mut |_| {}).unwrap();
+        let ran =
+            run(&program(script), &cases, Duration::from_secs(1), end, &mut Findings::default(), &mut |_| {}).unwrap();
         ran.into_iter().map(|ran| (ran.case, ran.outcome)).collect()
     }
 

@@ -5,6 +5,7 @@
 //! items whose documentation names it.
 
 mod aliases;
+mod compiler;
 mod left_out;
 mod libraries;
 
@@ -19,7 +20,7 @@ use syn::{Attribute, Expr, ImplItem, Item, Lit, Meta, Type, Visibility};
 
 use crate::paths;
 
-/// Write hip/HIP_FUNCTIONS.md again, and the pages of the math libraries: each function with its counterpart in the safe crates, or why it has none.
+/// Write hip/HIP_FUNCTIONS.md again, and the pages of the math and compiler libraries: each function with its counterpart in the safe crates, or why it has none.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Write nothing: fail if the page is not what would be written, or if a function that is called is not a search alias in `hip`
@@ -41,8 +42,12 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             let is = fs::read_to_string(library.path()).unwrap_or_default();
             ensure!(is == library.page()?, "{} is not up to date (cargo xtask functions)", library.path().display());
         }
+        let is = fs::read_to_string(compiler::path()).unwrap_or_default();
+        ensure!(is == compiler::page()?, "{} is not up to date (cargo xtask functions)", compiler::path().display());
         return Ok(());
     }
+    fs::write(compiler::path(), compiler::page()?)
+        .with_context(|| format!("writing {}", compiler::path().display()))?;
     for library in libraries::LIBRARIES {
         fs::write(library.path(), library.page()?).with_context(|| format!("writing {}", library.path().display()))?;
     }

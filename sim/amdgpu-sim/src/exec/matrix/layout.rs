@@ -269,12 +269,8 @@ pub(super) fn multiply<U: Unit, const SPARSE: bool, const FAST: bool>(w: &mut Wa
     for (k, to) in offsets.iter_mut().enumerate().take(count) {
         *to = offset(k, share, 1 << width_log);
     }
-    let operands = Operands {
-        a,
-        b,
-        places: if SPARSE { indices.as_flattened() } else { &[] },
-        offsets: &offsets[..count],
-    };
+    let operands =
+        Operands { a, b, places: if SPARSE { indices.as_flattened() } else { &[] }, offsets: &offsets[..count] };
     #[cfg(target_arch = "x86_64")]
     if FAST {
         // SAFETY: `FAST` is set only in functions that are themselves called only where the CPU has AVX2 and the rest.

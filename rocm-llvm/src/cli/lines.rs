@@ -1,0 +1,44 @@
+//! Source lines of addresses, by the debug information in a code object.
+
+use std::collections::BTreeMap;
+
+use addr2line::Context;
+use addr2line::gimli::{Dwarf, EndianSlice, Error, LittleEndian, SectionId};
+use object::read::elf::ElfFile64;
+use object::{Object as _, ObjectSection as _};
+
+/// The lines of a code object.
+pub(crate) struct Lines<'a> {
+    context: Option<Context<EndianSlice<'a, LittleEndian>>>,
+    /// Sources that were read, or could not be.
+    sources: BTreeMap<String, Option<Vec<String>>>,
+}
+
+impl<'a> Lines<'a> {
+    /// Reads the debug information. What is malformed or missing gives no lines.
+    pub(crate) fn of(code: &'a [u8]) -> Self {
+        Self { context: context(code), sources: BTreeMap::new() }
+    }
+
+    /// The file and line of an address.
+    pub(crate) fn at(&self, address: u64) -> Option<(String, u32)> {
+        let location = self.context.as_ref()?.find_location(address).ok()??;
+        Some((location.file?.to_owned(), location.line.filter(|line| *line > 0)?))
+    }
+
+    /// The text of a line, if the source is on this machine.
+    pub(crate) fn text(&mut self, file: &str, line: u32) -> Option<&str> {
+        let read = || Some(std::fs::read_to_string(file).ok()?.lines().map(str::to_owned).collect());
+        let lines = self.sources.entry(file.to_owned()).or_insert_with(read).as_ref()?;
+        lines.get(usize::try_from(line).ok()?.checked_sub(1)?).map(|text| text.trim())
+    }
+}
+
+fn context(code: &[u8]) -> Option<Context<EndianSlice<'_, LittleEndian>>> {
+    let file = ElfFile64::<object::LittleEndian>::parse(code).ok()?;
+    let section = |id: SectionId| {
+        let data = file.section_by_name(id.name()).and_then(|section| section.data().ok()).unwrap_or(&[]);
+        Ok::<_, Error>(EndianSlice::new(data, LittleEndian))
+    };
+    Context::from_dwarf(Dwarf::load(section).ok()?).ok()
+}

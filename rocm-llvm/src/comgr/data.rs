@@ -1,0 +1,241 @@
+//! Data objects: bytes with a name and a kind.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use rocm_llvm_sys::comgr::{self as sys, amd_comgr_data_kind_t, amd_comgr_data_t};
+
+use crate::comgr::error::{Error, Result};
+use crate::comgr::library::{bytes, c_string, check, library, not_supported, text};
+use crate::comgr::metadata::Metadata;
+use crate::comgr::symbols::Symbol;
+use crate::comgr::{format, metadata, symbols};
+
+/// What a data object holds (`amd_comgr_data_kind_t`).
+#[doc(alias = "amd_comgr_data_kind_t")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DataKind {
+    /// Source text: HIP, OpenCL or assembly.
+    Source,
+    /// A header that sources include by the data object's name.
+    Include,
+    /// A precompiled header.
+    PrecompiledHeader,
+    /// Diagnostics of the compiler.
+    Diagnostic,
+    /// The log of an action.
+    Log,
+    /// LLVM bitcode. Comgr also takes LLVM IR as text for it.
+    Bitcode,
+    /// An object file for AMD GPUs, not linked (`RELOCATABLE`).
+    Object,
+    /// A linked code object (`EXECUTABLE`).
+    CodeObject,
+    /// Bytes, such as machine code without a file around it.
+    Bytes,
+    /// A bundle of code objects (`FATBIN`).
+    Bundle,
+    /// An archive.
+    Archive,
+    /// A bundle of bitcodes.
+    BitcodeBundle,
+    /// A bundle of archives.
+    ArchiveBundle,
+    /// A bundle of object files (since ROCm 6.2).
+    ObjectBundle,
+    /// SPIR-V (since ROCm 6.4).
+    Spirv,
+}
+
+impl DataKind {
+    /// All of them, with Comgr's numbers. They are the same in every release.
+    const ALL: [(Self, amd_comgr_data_kind_t); 15] = [
+        (Self::Source, sys::AMD_COMGR_DATA_KIND_SOURCE),
+        (Self::Include, sys::AMD_COMGR_DATA_KIND_INCLUDE),
+        (Self::PrecompiledHeader, sys::AMD_COMGR_DATA_KIND_PRECOMPILED_HEADER),
+        (Self::Diagnostic, sys::AMD_COMGR_DATA_KIND_DIAGNOSTIC),
+        (Self::Log, sys::AMD_COMGR_DATA_KIND_LOG),
+        (Self::Bitcode, sys::AMD_COMGR_DATA_KIND_BC),
+        (Self::Object, sys::AMD_COMGR_DATA_KIND_RELOCATABLE),
+        (Self::CodeObject, sys::AMD_COMGR_DATA_KIND_EXECUTABLE),
+        (Self::Bytes, sys::AMD_COMGR_DATA_KIND_BYTES),
+        (Self::Bundle, sys::AMD_COMGR_DATA_KIND_FATBIN),
+        (Self::Archive, sys::AMD_COMGR_DATA_KIND_AR),
+        (Self::BitcodeBundle, sys::AMD_COMGR_DATA_KIND_BC_BUNDLE),
+        (Self::ArchiveBundle, sys::AMD_COMGR_DATA_KIND_AR_BUNDLE),
+        (Self::ObjectBundle, sys::AMD_COMGR_DATA_KIND_OBJ_BUNDLE),
+        (Self::Spirv, sys::AMD_COMGR_DATA_KIND_SPIRV),
+    ];
+
+    pub(crate) fn raw(self) -> amd_comgr_data_kind_t {
+        Self::ALL.iter().find(|(kind, _)| *kind == self).map_or(sys::AMD_COMGR_DATA_KIND_UNDEF, |(_, raw)| *raw)
+    }
+
+    pub(crate) fn from_raw(raw: amd_comgr_data_kind_t) -> Option<Self> {
+        Self::ALL.iter().find(|(_, number)| *number == raw).map(|(kind, _)| *kind)
+    }
+}
+
+/// Bytes that Comgr holds, with a name and a kind (`amd_comgr_data_t`).
+///
+/// It cannot be changed: Comgr forbids that once it was the input of an action.
+#[doc(alias("amd_comgr_data_t", "amd_comgr_release_data"))]
+pub struct Data {
+    raw: amd_comgr_data_t,
+    /// Not `Send`: the object may be in data sets too, and Comgr allows no two threads to use it at once.
+    _thread: PhantomData<*mut ()>,
+}
+
+impl Data {
+    /// Creates a data object with a copy of `bytes` (`amd_comgr_create_data`, `amd_comgr_set_data`,
+    /// `amd_comgr_set_data_name`). Messages of the compiler, and `#include` lines, use the name.
+    ///
+    /// # Errors
+    /// [`Error::Input`] if the name is empty or has a NUL, or if the bytes are not of the kind: a code object must be a
+    /// whole ELF file for AMD GPUs. [`Error::NotSupported`] if this Comgr does not have the kind.
+    #[doc(alias("amd_comgr_create_data", "amd_comgr_set_data", "amd_comgr_set_data_name"))]
+    pub fn new(kind: DataKind, name: &str, bytes: &[u8]) -> Result<Self> {
+        if name.is_empty() {
+            return Err(Error::input(format!("a data object ({kind:?})"), "its name is empty"));
+        }
+        let c_name = c_string("the name", name)?;
+        format::check(kind, name, bytes)?;
+        let version = library()?.version;
+        let wanted = match kind {
+            DataKind::ObjectBundle if (version.major, version.minor) < (2, 8) => Some("Comgr 2.8 (ROCm 6.2)"),
+            DataKind::Spirv if version.major < 3 => Some("Comgr 3 (ROCm 6.4)"),
+            _ => None,
+        };
+        if let Some(wanted) = wanted {
+            return Err(not_supported(format!("data of the kind {kind:?}"), wanted));
+        }
+        let mut raw = amd_comgr_data_t::default();
+        // SAFETY: the place is valid for the write.
+        let status = unsafe { sys::amd_comgr_create_data(kind.raw(), &mut raw) };
+        check(status, "amd_comgr_create_data", || format!("{name} ({kind:?})"))?;
+        let data = Self { raw, _thread: PhantomData };
+        // SAFETY: a live data object that nothing else uses yet; the bytes are valid for the read and copied.
+        let status = unsafe { sys::amd_comgr_set_data(raw, bytes.len(), bytes.as_ptr().cast()) };
+        check(status, "amd_comgr_set_data", || format!("{name}, {} bytes", bytes.len()))?;
+        // SAFETY: likewise; a C string, which is copied.
+        let status = unsafe { sys::amd_comgr_set_data_name(raw, c_name.as_ptr()) };
+        check(status, "amd_comgr_set_data_name", || name.to_owned())?;
+        Ok(data)
+    }
+
+    /// Takes a handle whose reference is the caller's to release.
+    pub(crate) fn from_raw(raw: amd_comgr_data_t) -> Self {
+        Self { raw, _thread: PhantomData }
+    }
+
+    pub(crate) fn raw(&self) -> amd_comgr_data_t {
+        self.raw
+    }
+
+    /// Returns a copy of the bytes (`amd_comgr_get_data`).
+    ///
+    /// # Errors
+    /// [`Error::Call`] if Comgr fails.
+    #[doc(alias = "amd_comgr_get_data")]
+    pub fn bytes(&self) -> Result<Vec<u8>> {
+        // SAFETY: a live data object, and places that are valid for the writes.
+        bytes(
+            "amd_comgr_get_data",
+            || self.describe(),
+            |size, to| unsafe { sys::amd_comgr_get_data(self.raw, size, to) },
+        )
+    }
+
+    /// Returns the name (`amd_comgr_get_data_name`).
+    ///
+    /// # Errors
+    /// [`Error::Call`] if Comgr fails.
+    #[doc(alias = "amd_comgr_get_data_name")]
+    pub fn name(&self) -> Result<String> {
+        // SAFETY: a live data object, and places that are valid for the writes.
+        text(
+            "amd_comgr_get_data_name",
+            || "a data object".to_owned(),
+            |size, to| unsafe { sys::amd_comgr_get_data_name(self.raw, size, to) },
+        )
+    }
+
+    /// Returns the kind (`amd_comgr_get_data_kind`); `None` if it is one that this crate does not know.
+    ///
+    /// # Errors
+    /// [`Error::Call`] if Comgr fails.
+    #[doc(alias = "amd_comgr_get_data_kind")]
+    pub fn kind(&self) -> Result<Option<DataKind>> {
+        let mut kind = amd_comgr_data_kind_t::default();
+        // SAFETY: a live data object, and a place that is valid for the write.
+        let status = unsafe { sys::amd_comgr_get_data_kind(self.raw, &mut kind) };
+        check(status, "amd_comgr_get_data_kind", || self.describe())?;
+        Ok(DataKind::from_raw(kind))
+    }
+
+    /// Returns the ISA name of an object file or a code object, such as `amdgcn-amd-amdhsa--gfx90a:xnack-`
+    /// (`amd_comgr_get_data_isa_name`).
+    ///
+    /// # Errors
+    /// [`Error::Call`] for other kinds of data, and for an architecture that Comgr does not know.
+    #[doc(alias = "amd_comgr_get_data_isa_name")]
+    pub fn isa_name(&self) -> Result<String> {
+        // SAFETY: a live data object, and places that are valid for the writes.
+        text(
+            "amd_comgr_get_data_isa_name",
+            || self.describe(),
+            |size, to| unsafe { sys::amd_comgr_get_data_isa_name(self.raw, size, to) },
+        )
+    }
+
+    /// Returns the metadata of an object file, a code object or bitcode: see [`metadata`](crate::comgr::metadata()).
+    ///
+    /// # Errors
+    /// [`Error::Call`] if there is none, or for other kinds of data.
+    #[doc(alias = "amd_comgr_get_data_metadata")]
+    pub fn metadata(&self) -> Result<Metadata> {
+        metadata::of_data(self)
+    }
+
+    /// Returns the symbols of an object file or a code object: see [`symbols`](crate::comgr::symbols()).
+    ///
+    /// # Errors
+    /// [`Error::Call`] for other kinds of data.
+    #[doc(alias = "amd_comgr_iterate_symbols")]
+    pub fn symbols(&self) -> Result<Vec<Symbol>> {
+        symbols::of_data(self)
+    }
+
+    /// Returns the symbol of this name (`amd_comgr_symbol_lookup`); `None` if there is none. In a code object, only the
+    /// dynamic symbols are searched.
+    ///
+    /// # Errors
+    /// [`Error::Input`] if the name has a NUL, [`Error::Call`] for other kinds of data than object files and code objects.
+    #[doc(alias = "amd_comgr_symbol_lookup")]
+    pub fn symbol(&self, name: &str) -> Result<Option<Symbol>> {
+        symbols::lookup(self, name)
+    }
+
+    /// Name and kind, for messages.
+    pub(crate) fn describe(&self) -> String {
+        let name = self.name().unwrap_or_default();
+        match self.kind() {
+            Ok(Some(kind)) => format!("{name} ({kind:?})"),
+            _ => name,
+        }
+    }
+}
+
+impl Drop for Data {
+    fn drop(&mut self) {
+        // SAFETY: a live data object; the reference is this one's, and is released once.
+        let _ = unsafe { sys::amd_comgr_release_data(self.raw) };
+    }
+}
+
+impl fmt::Debug for Data {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Data").field("handle", &self.raw.handle).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,306 @@
+//! The pipelines: from sources to code objects and back, each in one call.
+
+use std::path::Path;
+
+use crate::comgr::action::{Action, ActionInfo, Language, Output};
+use crate::comgr::data::{Data, DataKind};
+use crate::comgr::data_set::DataSet;
+use crate::comgr::error::{Error, Result};
+use crate::comgr::format;
+use crate::comgr::hip_header;
+use crate::comgr::isa::Isa;
+use crate::comgr::library::{library, lossy};
+use crate::comgr::metadata::Metadata;
+use crate::comgr::numbering::Numbering;
+use crate::comgr::options::Options;
+use crate::comgr::symbols::Symbol;
+
+/// The result of a pipeline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Built {
+    /// The file that was made.
+    pub bytes: Vec<u8>,
+    /// The messages of the compiler, such as warnings; empty if there were none.
+    pub log: String,
+}
+
+/// Compiles HIP source to LLVM bitcode for an architecture, device libraries included. `name` is the source's name in
+/// messages.
+///
+/// # Errors
+/// [`Error::Action`] with the messages of the compiler. [`Error::UnknownIsa`], and [`Error::Input`] for an empty source or
+/// names with a NUL. [`Error::NoHipHeader`] without HIPRTC: see [`Options::no_hip_header`].
+#[doc(alias = "amd_comgr_do_action")]
+pub fn hip_to_bitcode(name: &str, source: &str, isa: &str, options: &Options) -> Result<Built> {
+    let isa = Isa::new(isa)?;
+    let input = sources(name, source, options)?;
+    let mut headers = input;
+    let mut flags = Vec::new();
+    if !options.no_hip_header {
+        headers.add(&Data::new(DataKind::Include, hip_header::NAME, hip_header::hip_header()?.as_bytes())?)?;
+        // What HIPRTC does: its header in the place of Clang's and the system's.
+        flags.extend(["-D__HIPCC_RTC__", "-nogpuinc", "-nostdinc", "-include", hip_header::NAME, "-std=c++17"]);
+    }
+    let info = info(&isa, options).language(Language::Hip).options(flags).options(optimized(options));
+    let output = info.run(Action::CompileToBitcodeWithDeviceLibraries, &headers)?;
+    Built::of(output, DataKind::Bitcode, name, String::new())
+}
+
+/// Compiles HIP source to a code object.
+///
+/// # Errors
+/// As [`hip_to_bitcode`].
+#[doc(alias = "amd_comgr_do_action")]
+pub fn hip_to_code_object(name: &str, source: &str, isa: &str, options: &Options) -> Result<Built> {
+    let bitcode = hip_to_bitcode(name, source, isa, options)?;
+    // The device libraries are linked already, and the options are the front end's.
+    let rest = Options { options: backend_options(&optimized(options)), device_libraries: false, ..options.clone() };
+    let code = ir_to_code_object(name, &bitcode.bytes, isa, &rest)?;
+    Ok(Built { log: bitcode.log + &code.log, ..code })
+}
+
+/// Compiles LLVM IR, as text or bitcode, to an object file.
+///
+/// Bitcode of HIP source names the processor that it was compiled for in each function, and is compiled for that one: give
+/// the same architecture.
+///
+/// # Errors
+/// [`Error::Action`] with the messages of the compiler for bad IR. [`Error::Input`] for what is neither, such as a
+/// truncated or empty file.
+#[doc(alias = "amd_comgr_do_action")]
+pub fn ir_to_object(name: &str, ir: &[u8], isa: &str, options: &Options) -> Result<Built> {
+    generate(name, ir, isa, options, Action::BitcodeToObject, DataKind::Object)
+}
+
+/// Compiles LLVM IR, as text or bitcode, to assembly.
+///
+/// # Errors
+/// As [`ir_to_object`].
+#[doc(alias = "amd_comgr_do_action")]
+pub fn ir_to_assembly(name: &str, ir: &[u8], isa: &str, options: &Options) -> Result<String> {
+    generate(name, ir, isa, options, Action::BitcodeToAssembly, DataKind::Source).map(|built| lossy(built.bytes))
+}
+
+/// Compiles LLVM IR, as text or bitcode, to a code object.
+///
+/// # Errors
+/// As [`ir_to_object`]; [`Error::Action`] also if a function that it calls is not there. Functions of the device libraries
+/// need [`Options::device_libraries`].
+#[doc(alias = "amd_comgr_do_action")]
+pub fn ir_to_code_object(name: &str, ir: &[u8], isa: &str, options: &Options) -> Result<Built> {
+    let object = ir_to_object(name, ir, isa, options)?;
+    let code = link_objects(&[(name, &object.bytes)], isa, options)?;
+    Ok(Built { log: object.log + &code.log, ..code })
+}
+
+/// Links LLVM modules, as bitcode or text, to one bitcode. They are given with their names.
+///
+/// With [`Options::device_libraries`], functions of the device libraries that they call are linked too. Comgr 3 has no
+/// action for that: the libraries are then linked when the result is compiled to machine code with the same option.
+///
+/// # Errors
+/// [`Error::Action`] with the messages of the linker, such as for a function that is defined twice. [`Error::Input`] if
+/// there are none, or one is neither bitcode nor text.
+#[doc(alias = "amd_comgr_do_action")]
+pub fn link_bitcode(bitcodes: &[(&str, &[u8])], isa: &str, options: &Options) -> Result<Built> {
+    if bitcodes.is_empty() {
+        return Err(Error::input("the bitcodes", "there are none to link"));
+    }
+    link_modules(bitcodes, &Isa::new(isa)?, options)
+}
+
+/// Links bitcodes, and device libraries if Comgr has an action for that.
+fn link_modules(modules: &[(&str, &[u8])], isa: &Isa, options: &Options) -> Result<Built> {
+    let mut input = DataSet::new()?;
+    for (name, module) in modules {
+        input.add(&Data::new(DataKind::Bitcode, &with_extension(name, &["bc", "ll"]), module)?)?;
+    }
+    let info = info(isa, options).options(options.options.clone());
+    let mut log = String::new();
+    if options.device_libraries && library()?.numbering == Numbering::Two {
+        // The libraries are chosen for a language.
+        let output = info.clone().language(Language::Hip).run(Action::AddDeviceLibraries, &input)?;
+        (input, log) = (output.data, output.log);
+    }
+    let name = modules.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    Built::of(info.run(Action::LinkBitcode, &input)?, DataKind::Bitcode, &name, log)
+}
+
+/// Assembles a source to an object file.
+///
+/// # Errors
+/// [`Error::Action`] with the messages of the assembler. [`Error::Input`] for an empty source.
+#[doc(alias = "amd_comgr_do_action")]
+pub fn assemble(name: &str, assembly: &str, isa: &str, options: &Options) -> Result<Built> {
+    let isa = Isa::new(isa)?;
+    let input = sources(&with_extension(name, &["s"]), assembly, options)?;
+    let info = info(&isa, options).options(options.options.clone());
+    Built::of(info.run(Action::Assemble, &input)?, DataKind::Object, name, String::new())
+}
+
+/// Assembles and links a source to a code object.
+///
+/// # Errors
+/// As [`assemble`] and [`link_objects`].
+#[doc(alias = "amd_comgr_do_action")]
+pub fn assembly_to_code_object(name: &str, assembly: &str, isa: &str, options: &Options) -> Result<Built> {
+    let object = assemble(name, assembly, isa, options)?;
+    let code = link_objects(&[(name, &object.bytes)], isa, options)?;
+    Ok(Built { log: object.log + &code.log, ..code })
+}
+
+/// Links object files to a code object, given with their names.
+///
+/// The linker keeps the metadata of each file apart, and HIP loads code objects with one only. So one of the files has the
+/// kernels, and the others, such as data and functions in assembly, have no metadata; or [`link_bitcode`] links before.
+///
+/// # Errors
+/// [`Error::Action`] with the messages of the linker, such as for a symbol that is not defined. [`Error::Input`] if there
+/// is no object file, or one is not an object file for AMD GPUs.
+#[doc(alias = "amd_comgr_do_action")]
+pub fn link_objects(objects: &[(&str, &[u8])], isa: &str, options: &Options) -> Result<Built> {
+    let isa = Isa::new(isa)?;
+    if objects.is_empty() {
+        return Err(Error::input("the object files", "there are none to link"));
+    }
+    let mut input = DataSet::new()?;
+    for (name, object) in objects {
+        input.add(&Data::new(DataKind::Object, &with_extension(name, &["o"]), object)?)?;
+    }
+    let info = info(&isa, options).options(options.link_options.clone());
+    let name = objects.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    Built::of(info.run(Action::LinkToCodeObject, &input)?, DataKind::CodeObject, &name, String::new())
+}
+
+/// Returns the metadata of a code object or an object file: the tree that LLVM's AMDGPU documentation describes as "code
+/// object metadata".
+///
+/// # Errors
+/// [`Error::Input`] if it is neither, or truncated. [`Error::Call`] if it has no metadata.
+#[doc(alias = "amd_comgr_get_data_metadata")]
+pub fn metadata(code: &[u8]) -> Result<Metadata> {
+    Data::new(format::kind_of_elf("the code object", code)?, "code", code)?.metadata()
+}
+
+/// Returns the symbols of a code object (its dynamic symbols) or an object file.
+///
+/// # Errors
+/// [`Error::Input`] if it is neither, or truncated.
+#[doc(alias = "amd_comgr_iterate_symbols")]
+pub fn symbols(code: &[u8]) -> Result<Vec<Symbol>> {
+    Data::new(format::kind_of_elf("the code object", code)?, "code", code)?.symbols()
+}
+
+impl Built {
+    /// Takes the one data object of a kind from an action's result.
+    fn of(output: Output, kind: DataKind, name: &str, log: String) -> Result<Self> {
+        let log = log + &output.log;
+        match &output.data.data(kind)?[..] {
+            [data] => Ok(Self { bytes: data.bytes()?, log }),
+            others => Err(Error::input(
+                name,
+                format!(
+                    "Comgr reported success but made {} results of the kind {kind:?}, not one: {log}",
+                    others.len()
+                ),
+            )),
+        }
+    }
+}
+
+/// The settings that all actions of a pipeline have.
+fn info(isa: &Isa, options: &Options) -> ActionInfo {
+    let mut info = ActionInfo::new().isa(isa.clone());
+    if let Some(directory) = &options.directory {
+        info = info.working_directory(directory);
+    }
+    if let Some(use_memory) = options.files_in_memory {
+        info = info.files_in_memory(use_memory);
+    }
+    info
+}
+
+/// A source and the headers from memory.
+fn sources(name: &str, source: &str, options: &Options) -> Result<DataSet> {
+    if source.trim().is_empty() {
+        return Err(Error::input(name, "the source is empty"));
+    }
+    if let Some(at) = source.find('\0') {
+        return Err(Error::input(name, format!("the source has a NUL at byte {at}")));
+    }
+    let mut input = DataSet::new()?;
+    input.add(&Data::new(DataKind::Source, name, source.as_bytes())?)?;
+    for (name, text) in &options.headers {
+        input.add(&Data::new(DataKind::Include, name, text)?)?;
+    }
+    Ok(input)
+}
+
+/// A name with one of these extensions: Comgr writes its input to files, and its tools go by their extensions. The first
+/// one is added to a name that has none of them. Directories are left out.
+fn with_extension(name: &str, extensions: &[&str]) -> String {
+    let file = Path::new(name).file_name().and_then(|file| file.to_str()).unwrap_or(name);
+    let has = Path::new(file).extension().and_then(|extension| extension.to_str());
+    match has.is_some_and(|extension| extensions.contains(&extension)) || file.is_empty() {
+        true => file.to_owned(),
+        false => format!("{file}.{}", extensions[0]),
+    }
+}
+
+/// Compiles IR to what an action makes of it.
+fn generate(name: &str, ir: &[u8], isa: &str, options: &Options, action: Action, kind: DataKind) -> Result<Built> {
+    let isa = Isa::new(isa)?;
+    let name = &with_extension(name, &["bc", "ll"]);
+    let mut input = DataSet::new()?;
+    input.add(&Data::new(DataKind::Bitcode, name, ir)?)?;
+    let mut info = info(&isa, options).options(options.options.clone());
+    let mut log = String::new();
+    if options.device_libraries {
+        match library()?.numbering {
+            // Linked before, as a bitcode among others.
+            Numbering::Two => {
+                let linked = link_modules(&[(name, ir)], &isa, options)?;
+                log = linked.log;
+                input = DataSet::new()?;
+                input.add(&Data::new(DataKind::Bitcode, name, &linked.bytes)?)?;
+            }
+            Numbering::Three => info = info.device_libraries(true),
+        }
+    }
+    Built::of(info.run(action, &input)?, kind, name, log)
+}
+
+/// The options for compiling HIP, with a level of optimisation: Comgr's own default differs between releases.
+fn optimized(options: &Options) -> Vec<String> {
+    let level = (!options.options.iter().any(|option| option.starts_with("-O"))).then(|| "-O3".to_owned());
+    level.into_iter().chain(options.options.iter().cloned()).collect()
+}
+
+/// Those of the options for compiling HIP that also are for compiling bitcode.
+fn backend_options(options: &[String]) -> Vec<String> {
+    let mut rest = options.iter();
+    let mut kept = Vec::new();
+    while let Some(option) = rest.next() {
+        match option.as_str() {
+            "-mllvm" => kept.extend([Some(option), rest.next()].into_iter().flatten().cloned()),
+            _ if option.starts_with("-O") || option.starts_with("-m") => kept.push(option.clone()),
+            _ => {}
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_of_the_back_end_are_those_of_code_generation() {
+        assert_eq!(optimized(&Options::new().option("-g")), ["-O3", "-g"]);
+        assert_eq!(optimized(&Options::new().optimize(1)), ["-O1"]);
+        let all = ["-O2", "-Iinclude", "-mllvm", "-amdgpu-x=1", "-DA=1", "-mcumode", "-g", "-Wall"];
+        let kept = backend_options(&all.map(str::to_owned));
+        assert_eq!(kept, ["-O2", "-mllvm", "-amdgpu-x=1", "-mcumode"]);
+    }
+}

@@ -1,0 +1,216 @@
+//! Which functions of the compiler libraries `rocm-llvm` reaches: `rocm-llvm/LLVM_FUNCTIONS.md`.
+//!
+//! A function is reached if the sources of its module name it after `sys::` (or another name of the raw module), or look it
+//! up. It is listed with the public items that have its name as a search alias (`#[doc(alias = "...")]`).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+use regex::Regex;
+use syn::{Attribute, ImplItem, Item, Type, Visibility};
+
+use super::rust_files;
+use crate::paths;
+
+/// A library and the module of `rocm-llvm` over it.
+struct Library {
+    /// The module, here and in `rocm-llvm-sys`.
+    module: &'static str,
+    /// As people call it.
+    title: &'static str,
+    /// The start of the functions' names.
+    prefix: &'static str,
+    /// Patterns of what is left out, and why.
+    reasons: &'static [(&'static str, &'static str)],
+}
+
+/// Those in the page. To add a library, add it here, with the reasons for what it leaves out.
+const LIBRARIES: &[Library] = &[Library {
+    module: "comgr",
+    title: "Comgr",
+    prefix: "amd_comgr_",
+    reasons: &[
+        (r"amd_comgr_hotswap_\w+|\w+_block_sizes(_count)?", "new in 10.0: no library of that release to test with"),
+        (
+            r"amd_comgr_action_info_get_\w+",
+            "the caller has set it: an `ActionInfo` is a value, and Comgr's object lives as long as the action",
+        ),
+        (r"amd_comgr_action_info_set_options", "deprecated since Comgr 1.3, and removed in 3: options are a list"),
+        (
+            r"amd_comgr_get_metadata_map_size|amd_comgr_metadata_lookup",
+            "metadata is copied whole, as a tree with `Metadata::get` and `Metadata::map`",
+        ),
+        (r"amd_comgr_set_data_from_file_slice", "`Data::new` takes bytes, which a program may map itself"),
+        (
+            r"amd_comgr_map_elf_virtual_address_to_code_object_offset",
+            "since 6.2 only: the crate `object` maps addresses for every release",
+        ),
+    ],
+}];
+
+/// Where the page is.
+pub(super) fn path() -> PathBuf {
+    paths::root().join("rocm-llvm/LLVM_FUNCTIONS.md")
+}
+
+/// The page.
+pub(super) fn page() -> Result<String> {
+    let mut page = "<!-- Written by `cargo xtask functions`; do not edit. -->\n\
+         # Functions of the compiler libraries in the crate `rocm-llvm`\n\n\
+         Every function of each library in any release from 5.7 to 10.0, with the items that reach it, or the reason why none\n\
+         does. Raw bindings of all are in [`rocm-llvm-sys`](../rocm-llvm-sys), re-exported as `rocm_llvm::sys`.\n"
+        .to_owned();
+    LIBRARIES.iter().try_for_each(|library| library.write(&mut page))?;
+    Ok(page)
+}
+
+impl Library {
+    /// All functions, with the first release that has each and the first that has it no more.
+    fn functions(&self) -> Result<Vec<(String, String, Option<String>)>> {
+        let path = paths::root().join("rocm-llvm-sys/src").join(self.module).join("generated/coverage.rs");
+        let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+        let (_, rows) = text.split_once("pub static FUNCTIONS").context("no table of functions")?;
+        let rows = rows.split_once("];").map_or(rows, |(rows, _)| rows);
+        let row = Regex::new(r#"\("(\w+)",\s*"([\d.]+)",\s*(?:None|Some\("([\d.]+)"\))\)"#)?;
+        let of = |found: regex::Captures<'_>| {
+            (found[1].to_owned(), found[2].to_owned(), found.get(3).map(|gone| gone.as_str().to_owned()))
+        };
+        let functions: Vec<_> = row.captures_iter(rows).map(of).collect();
+        ensure!(!functions.is_empty(), "{} has no functions", path.display());
+        Ok(functions)
+    }
+
+    fn write(&self, page: &mut String) -> Result<()> {
+        let sources = Sources::read(self)?;
+        let reasons = self
+            .reasons
+            .iter()
+            .map(|(pattern, reason)| Ok((Regex::new(&format!("^(?:{pattern})$"))?, *reason)))
+            .collect::<Result<Vec<_>>>()?;
+        let functions = self.functions()?;
+        let (mut rows, mut reached) = (String::new(), 0);
+        let mut served = BTreeSet::new();
+        for (name, since, gone) in &functions {
+            let releases = gone.as_ref().map_or(since.clone(), |gone| format!("{since}, before {gone}"));
+            let place = if let Some(place) = sources.place(name) {
+                reached += 1;
+                place
+            } else {
+                let found = reasons.iter().position(|(pattern, _)| pattern.is_match(name));
+                let found = found.with_context(|| format!("{name} is neither called nor left out for a reason"))?;
+                served.insert(found);
+                format!("— {}", reasons[found].1)
+            };
+            writeln!(rows, "| `{name}` | {releases} | {place} |")?;
+        }
+        for (index, (pattern, _)) in self.reasons.iter().enumerate() {
+            ensure!(served.contains(&index), "no function that is left out matches {pattern}: take it off the list");
+        }
+        write!(
+            page,
+            "\n## {}\n\nOf {} functions, {reached} are reached by `rocm_llvm::{}`.\n\n\
+             | function | since | in `{}` |\n|---|---|---|\n{rows}",
+            self.title,
+            functions.len(),
+            self.module,
+            self.module,
+        )?;
+        Ok(())
+    }
+}
+
+/// What the sources of a module say.
+#[derive(Default)]
+struct Sources {
+    /// Functions that are called, with the files that do.
+    called: BTreeMap<String, BTreeSet<String>>,
+    /// Functions that are search aliases of public items, with the items.
+    aliases: BTreeMap<String, Vec<String>>,
+}
+
+impl Sources {
+    fn read(library: &Library) -> Result<Self> {
+        let mut sources = Self::default();
+        // A call, or a look-up by name; neither a comment nor an alias.
+        let call = Regex::new(&format!(r#"(?:\w+::|c")({}\w+)(?:\s*\(|")"#, library.prefix))?;
+        let folder = paths::root().join("rocm-llvm/src").join(library.module);
+        for file in rust_files(&folder)? {
+            let text = fs::read_to_string(&file)?;
+            let module = file.strip_prefix(&folder)?.with_extension("").display().to_string().replace('/', "::");
+            for line in text.lines().filter(|line| !line.trim_start().starts_with("//")) {
+                for found in call.captures_iter(line) {
+                    sources.called.entry(found[1].to_owned()).or_default().insert(module.clone());
+                }
+            }
+            let parsed = syn::parse_file(&text).with_context(|| format!("parsing {}", file.display()))?;
+            parsed.items.iter().for_each(|item| sources.item(item));
+        }
+        Ok(sources)
+    }
+
+    fn item(&mut self, item: &Item) {
+        match item {
+            Item::Fn(item) => self.note(&item.vis, &item.attrs, &item.sig.ident.to_string()),
+            Item::Struct(item) => self.note(&item.vis, &item.attrs, &item.ident.to_string()),
+            Item::Enum(item) => {
+                self.note(&item.vis, &item.attrs, &item.ident.to_string());
+                for variant in &item.variants {
+                    self.note(&item.vis, &variant.attrs, &format!("{}::{}", item.ident, variant.ident));
+                }
+            }
+            Item::Impl(block) if block.trait_.is_none() => {
+                let Type::Path(owner) = &*block.self_ty else { return };
+                let Some(owner) = owner.path.segments.last() else { return };
+                for item in &block.items {
+                    if let ImplItem::Fn(function) = item {
+                        self.note(&function.vis, &function.attrs, &format!("{}::{}", owner.ident, function.sig.ident));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Notes the search aliases of a public item.
+    fn note(&mut self, visibility: &Visibility, attributes: &[Attribute], name: &str) {
+        if !matches!(visibility, Visibility::Public(_)) {
+            return;
+        }
+        for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("doc")) {
+            // `alias = ".."` and `alias("..", "..")`.
+            let _ = attribute.parse_nested_meta(|meta| {
+                if !meta.path.is_ident("alias") {
+                    return Ok(());
+                }
+                let mut names = Vec::new();
+                if meta.input.peek(syn::Token![=]) {
+                    names.push(meta.value()?.parse::<syn::LitStr>()?);
+                } else {
+                    let list;
+                    syn::parenthesized!(list in meta.input);
+                    names.extend(list.parse_terminated(<syn::LitStr as syn::parse::Parse>::parse, syn::Token![,])?);
+                }
+                for alias in names {
+                    self.aliases.entry(alias.value()).or_default().push(name.to_owned());
+                }
+                Ok(())
+            });
+        }
+    }
+
+    /// Where a function that is called is reached.
+    fn place(&self, function: &str) -> Option<String> {
+        const SHOWN: usize = 3;
+        let modules = self.called.get(function)?;
+        let list = |names: &mut dyn Iterator<Item = &String>| {
+            names.take(SHOWN).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+        };
+        Some(match self.aliases.get(function) {
+            Some(items) => list(&mut items.iter()),
+            None => format!("within {}", list(&mut modules.iter())),
+        })
+    }
+}
