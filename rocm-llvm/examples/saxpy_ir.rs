@@ -50,8 +50,7 @@ fn saxpy<'c>(context: &'c Context, machine: &TargetMachine) -> Result<Module<'c>
     let [n, alpha, x, y] = [0, 1, 2, 3].map(|at| kernel.parameter(at));
     let (n, alpha, x, y) = (n?, alpha?, x?, y?);
 
-    let (entry, body, end) =
-        (kernel.append_block("entry")?, kernel.append_block("body")?, kernel.append_block("end")?);
+    let (entry, body, end) = (kernel.append_block("entry")?, kernel.append_block("body")?, kernel.append_block("end")?);
     let b = entry.builder();
     let group = b.call(module.intrinsic("llvm.amdgcn.workgroup.id.x")?, &[], "group")?;
     let item = b.call(module.intrinsic("llvm.amdgcn.workitem.id.x")?, &[], "item")?;

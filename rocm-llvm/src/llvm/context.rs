@@ -93,6 +93,12 @@ impl Context {
         if input.iter().all(u8::is_ascii_whitespace) {
             return Err(Error::Parse { name: name.to_owned(), message: "the input is empty".to_owned() });
         }
+        if !is_bitcode(input) {
+            // LLVM would take it for the end of the text.
+            if let Some(at) = input.iter().position(|&byte| byte == 0) {
+                return Err(Error::Null { what: "the text", at });
+            }
+        }
         let buffer = Buffer::new(&c_name, input);
         let context = self.raw;
         let (failed, module, message) = self.guarded("parse_ir", move || {
@@ -116,8 +122,7 @@ impl Context {
     pub fn parse_bitcode(&self, name: &str, input: impl AsRef<[u8]>) -> Result<Module<'_>> {
         let input = input.as_ref();
         let c_name = raw::c_text("an input's name", name)?;
-        // The bitcode's own magic, and the one of a wrapper around it.
-        if !input.starts_with(b"BC\xc0\xde") && !input.starts_with(&0x0b17_c0de_u32.to_le_bytes()) {
+        if !is_bitcode(input) {
             return Err(Error::Parse {
                 name: name.to_owned(),
                 message: "not bitcode: it does not start like it".into(),
@@ -189,6 +194,11 @@ impl Context {
             false => Err(Error::Mixed { operation, other: Mixed::Context }),
         }
     }
+}
+
+/// Whether it starts with bitcode's own magic, or with that of a wrapper around it.
+fn is_bitcode(input: &[u8]) -> bool {
+    input.starts_with(b"BC\xc0\xde") || input.starts_with(&0x0b17_c0de_u32.to_le_bytes())
 }
 
 impl Drop for Context {

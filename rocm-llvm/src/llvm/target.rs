@@ -6,10 +6,12 @@ use std::fmt;
 
 use super::context::Context;
 use super::error::{Error, Result};
+use super::function::{BasicBlock, Function};
 use super::module::Module;
 use super::passes;
 use super::processor::{Processor, TRIPLE};
 use super::raw::{self, Buffer};
+use super::types::{AddressSpace, TypeKind};
 
 /// How much the code generator optimises. Passes over the IR are separate: [`TargetMachine::run_passes`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -144,6 +146,7 @@ impl TargetMachine {
         self.prepare(&copy)?;
         // With the data layout, other rules apply.
         copy.verify()?;
+        check_allocations(&copy)?;
         let raw = copy.raw();
         let context: &Context = module.context();
         let emitted = context.guarded("emit", move || {
@@ -189,6 +192,19 @@ impl TargetMachine {
         module.set_inline_assembly(text);
         self.emit_object(&module)
     }
+}
+
+/// Fails if something is allocated elsewhere than in private memory, which older verifiers allow.
+fn check_allocations(module: &Module<'_>) -> Result<()> {
+    let private = TypeKind::Pointer(AddressSpace::Private.number());
+    for instruction in module.functions().into_iter().flat_map(Function::blocks).flat_map(BasicBlock::instructions) {
+        // SAFETY: the instruction is live with its module.
+        if unsafe { !raw::LLVMIsAAllocaInst(instruction.raw()).is_null() } && instruction.ty().kind() != private {
+            let why = format!("`{instruction}` is not in private memory: prepare the module before alloca");
+            return Err(Error::invalid("emit", why));
+        }
+    }
+    Ok(())
 }
 
 impl fmt::Debug for TargetMachine {

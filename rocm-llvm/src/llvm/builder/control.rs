@@ -91,17 +91,17 @@ impl<'m> Builder<'m> {
     pub fn ret(&self, value: Option<Value<'m>>) -> Result<Value<'m>> {
         self.begin_terminator("ret")?;
         let expected = self.function().function_type().result();
-        let raw = match value {
+        let operand = value.map(|value| self.operand("ret", value)).transpose()?;
+        let raw = match value.zip(operand) {
             None if expected.is_void() => {
                 // SAFETY: the builder is live.
                 unsafe { raw::LLVMBuildRetVoid(self.raw) }
             }
             None => return Err(Error::of_type("ret", expected, "no value")),
-            Some(value) if expected.is_void() || value.ty() != expected => {
+            Some((value, _)) if expected.is_void() || value.ty() != expected => {
                 return Err(Error::of_type("ret", expected, value.ty()));
             }
-            Some(value) => {
-                let value = self.operand("ret", value)?;
+            Some((_, value)) => {
                 // SAFETY: both are live, and the value is of the function's result type.
                 unsafe { raw::LLVMBuildRet(self.raw, value) }
             }
