@@ -49,7 +49,8 @@ impl Source {
         self
     }
 
-    /// Adds a file that need not exist, such as a header that the source includes.
+    /// Adds a file that need not exist, such as a header that the source includes. Name both by absolute paths: a header
+    /// is searched for beside the source and in the folders of `-I`.
     pub fn with_file(mut self, name: impl Into<PathBuf>, text: impl Into<String>) -> Self {
         self.texts.push((name.into(), text.into()));
         self
@@ -193,7 +194,7 @@ impl TranslationUnit<'_> {
     }
 
     fn diagnostic(&self, at: c_uint) -> Diagnostic {
-        // The display options with place, ranges left out: the column and the option that controls a warning.
+        // Shown: the place, its column, and the option that controls a warning.
         const OPTIONS: c_uint = 0x01 | 0x02 | 0x08;
         // SAFETY: the unit is live and has as many; the texts are given away; the diagnostic is freed once, after its last use.
         unsafe {
