@@ -112,7 +112,7 @@ impl<'u> Cursor<'u> {
     #[doc(alias = "clang_getCursorKind")]
     pub fn kind(self) -> CursorKind {
         // SAFETY: the unit is live.
-        CursorKind::from_raw(unsafe { raw::clang_getCursorKind(self.raw) }.0 as u32)
+        CursorKind::from_raw(unsafe { raw::clang_getCursorKind(self.raw) }.0)
     }
 
     /// Returns libclang's name of its kind, such as `FunctionDecl`.

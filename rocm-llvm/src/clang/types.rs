@@ -85,7 +85,7 @@ impl<'u> Type<'u> {
 
     /// Returns its kind.
     pub fn kind(self) -> TypeKind {
-        TypeKind::from_raw(self.raw.kind.0 as u32)
+        TypeKind::from_raw(self.raw.kind.0)
     }
 
     /// Returns libclang's name of its kind, such as `FunctionProto`.

@@ -58,13 +58,13 @@ impl Source {
 
     /// Parses macros as cursors too: definitions, expansions, inclusions.
     pub fn with_macros(mut self) -> Self {
-        self.options |= rocm_llvm_sys::clang::CXTranslationUnit_DetailedPreprocessingRecord.0 as c_uint;
+        self.options |= rocm_llvm_sys::clang::CXTranslationUnit_DetailedPreprocessingRecord.0;
         self
     }
 
     /// Skips the bodies of functions, which makes headers quicker.
     pub fn without_bodies(mut self) -> Self {
-        self.options |= rocm_llvm_sys::clang::CXTranslationUnit_SkipFunctionBodies.0 as c_uint;
+        self.options |= rocm_llvm_sys::clang::CXTranslationUnit_SkipFunctionBodies.0;
         self
     }
 }
@@ -200,7 +200,7 @@ impl TranslationUnit<'_> {
         unsafe {
             let raw: raw::CXDiagnostic = raw::clang_getDiagnostic(self.raw, at);
             let diagnostic = Diagnostic {
-                severity: Severity::from_raw(raw::clang_getDiagnosticSeverity(raw).0 as u32),
+                severity: Severity::from_raw(raw::clang_getDiagnosticSeverity(raw).0),
                 message: raw::take(raw::clang_getDiagnosticSpelling(raw)).unwrap_or_default(),
                 location: Location::from_raw(raw::clang_getDiagnosticLocation(raw)),
                 text: raw::take(raw::clang_formatDiagnostic(raw, OPTIONS)).unwrap_or_default(),

@@ -16,9 +16,12 @@ use super::raw;
 /// LLVM's parser and code generator recurse.
 const STACK: usize = 64 << 20;
 
+/// Hands a message to the thread that waits.
+type Report = Box<dyn Fn(String)>;
+
 thread_local! {
     /// Where this thread reports a fatal error: set in threads that work for [`run`].
-    static REPORT: RefCell<Option<Box<dyn Fn(String)>>> = const { RefCell::new(None) };
+    static REPORT: RefCell<Option<Report>> = const { RefCell::new(None) };
 }
 
 unsafe extern "C" fn on_fatal_error(reason: *const c_char) {
@@ -37,8 +40,10 @@ unsafe extern "C" fn on_fatal_error(reason: *const c_char) {
             _ => false,
         })
         .unwrap_or(false);
-    while reported {
-        thread::park();
+    if reported {
+        loop {
+            thread::park();
+        }
     }
     // A thread of somebody else's: LLVM prints the message and ends the process, as without this handler.
 }

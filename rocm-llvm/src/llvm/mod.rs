@@ -61,6 +61,11 @@
 //!
 //! Not covered: a crash inside LLVM that is neither an error nor a fatal error, on input that is valid for the verifier.
 
+/// The README's examples compile and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;
+
 mod attribute;
 mod builder;
 mod context;

@@ -1,7 +1,8 @@
 //! LLVM's C functions. All that this module calls unconditionally are listed here: the library is checked for them when
 //! it is chosen. Those that not every LLVM has are looked up when they are needed.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_uint};
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
+use std::ptr::NonNull;
 
 pub(super) use rocm_llvm_sys::llvm::{
     BINDING, LLVMAttributeIndex, LLVMBasicBlockRef, LLVMBool, LLVMBuilderRef, LLVMContextRef, LLVMDIBuilderRef,
@@ -75,7 +76,7 @@ macro_rules! later {
             let name = CStr::from_bytes_with_nul(name.as_bytes()).unwrap_or_default();
             let address = BINDING.symbol(name).ok_or_else(|| missing(stringify!($name), Some($since)))?;
             // SAFETY: the function of this name has this signature in every LLVM that has it.
-            Ok(unsafe { std::mem::transmute::<_, unsafe extern "C" fn($($parameter),*) $(-> $result)?>(address) })
+            Ok(unsafe { std::mem::transmute::<NonNull<c_void>, unsafe extern "C" fn($($parameter),*) $(-> $result)?>(address) })
         }
     )*};
 }

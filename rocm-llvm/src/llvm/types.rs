@@ -334,9 +334,10 @@ impl<'c> Type<'c> {
     #[doc(alias = "LLVMGetElementType")]
     pub fn element(self) -> Option<Type<'c>> {
         match self.kind() {
-            // SAFETY: the type is live, and has elements.
             TypeKind::Array | TypeKind::Vector(_) => {
-                Some(self.context.wrap_of(unsafe { raw::LLVMGetElementType(self.raw) }))
+                // SAFETY: the type is live, and has elements.
+                let element = unsafe { raw::LLVMGetElementType(self.raw) };
+                Some(self.context.wrap_of(element))
             }
             _ => None,
         }
