@@ -1,1 +1,49 @@
-//! Cursors over libclang.
+//! Cursors over libclang: walks the syntax tree of C, C++ and HIP headers.
+//!
+//! ```
+//! use rocm_llvm::clang::{CursorKind, Index, Source};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // ROCm's libclang, or the system's.
+//! let index = match Index::new() {
+//!     Ok(index) => index,
+//!     Err(error) => {
+//!         println!("{error}");
+//!         return Ok(());
+//!     }
+//! };
+//! let source = Source::text("math.h", "/// Adds.\nfloat add(float a, float b);\nstruct vec { float x[3]; };");
+//! let unit = index.parse(&source)?;
+//! assert!(!unit.has_errors());
+//! for cursor in unit.cursor().children() {
+//!     match (cursor.kind(), cursor.ty()) {
+//!         (CursorKind::Function, Some(ty)) => {
+//!             assert_eq!((cursor.spelling(), ty.spelling()), ("add".into(), "float (float, float)".into()));
+//!             assert_eq!(cursor.brief_comment().as_deref(), Some("Adds."));
+//!             assert_eq!(cursor.arguments()[1].spelling(), "b");
+//!         }
+//!         (CursorKind::Struct, Some(ty)) => assert_eq!((ty.size(), ty.fields().len()), (Some(12), 1)),
+//!         other => println!("{other:?}"),
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Cursors and types borrow their [`TranslationUnit`], which borrows its [`Index`]: none can be used after what it is
+//! in. What the compiler reports is a list of [`Diagnostic`]s; nothing is printed.
+
+mod cursor;
+mod diagnostic;
+mod error;
+mod library;
+mod raw;
+mod types;
+mod unit;
+
+pub use cursor::{Cursor, CursorKind, Descendants};
+pub use diagnostic::{Diagnostic, Location, Severity};
+pub use error::{Error, Result};
+pub use library::Library;
+pub use types::{Type, TypeKind};
+pub use unit::{Index, Source, TranslationUnit};

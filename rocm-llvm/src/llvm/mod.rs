@@ -1,1 +1,98 @@
-//! LLVM through its C interface.
+//! LLVM through its C interface: builds, reads, optimises and emits LLVM IR for AMD GPUs.
+//!
+//! ```
+//! use rocm_llvm::llvm::{AddressSpace, Context, Library, Optimization, TargetMachine};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // ROCm's LLVM, the system's, or the one in the Rust toolchain.
+//! let llvm = match Library::load() {
+//!     Ok(llvm) => llvm,
+//!     Err(error) => {
+//!         println!("{error}");
+//!         return Ok(());
+//!     }
+//! };
+//! println!("LLVM {} at {}", llvm.version(), llvm.path());
+//!
+//! let context = Context::new()?;
+//! let mut module = context.module("store")?;
+//! let kernel = module.add_kernel("store", &[context.pointer(AddressSpace::Global), context.i32()])?;
+//! let builder = kernel.append_block("entry")?.builder();
+//! builder.store(kernel.parameter(1)?, kernel.parameter(0)?)?;
+//! builder.ret(None)?;
+//! drop(builder);
+//!
+//! // A float added to an integer is undefined behaviour in LLVM; here it is an error.
+//! let (one, half) = (context.i32().const_int(1)?, context.f32().const_float(0.5)?);
+//! let block = module.add_function("f", context.void().function(&[], false)?)?.append_block("entry")?;
+//! assert!(block.builder().add(one, half, "").is_err());
+//! block.builder().ret(None)?;
+//!
+//! let machine = TargetMachine::new("gfx90a", Optimization::Default)?;
+//! machine.run_passes(&mut module, "default<O2>")?;
+//! let object = machine.emit_object(&module)?;
+//! assert!(object.starts_with(b"\x7fELF"));
+//! assert!(machine.emit_assembly(&module)?.contains("global_store_dword"));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | to | use |
+//! |---|---|
+//! | choose the LLVM | [`Library`] |
+//! | build IR | [`Context`], [`Module`], [`Function`], [`BasicBlock`], [`Builder`] |
+//! | read and write IR | [`Context::parse_ir`], [`Context::parse_bitcode`], [`Module::to_bitcode`], `to_string` |
+//! | link modules | [`Module::link`] |
+//! | optimise | [`TargetMachine::run_passes`], [`Module::run_passes`] |
+//! | make code | [`TargetMachine::emit_object`], [`TargetMachine::emit_assembly`], [`TargetMachine::assemble`] |
+//! | make a code object for HIP | [`link()`], [`Linker`] |
+//! | decode machine code | [`Disassembler`], [`Object`] |
+//! | describe the source | [`DebugInfo`] |
+//!
+//! # What cannot go wrong
+//! - Everything borrows what it lives in: a value its module, a module its context. What could free values needs its
+//!   module by `&mut`. Memory that was freed cannot be used.
+//! - Operands are checked before LLVM sees them: types, counts, and the function, module and context that they belong to.
+//!   See [`Builder`].
+//! - A module is verified before passes, linking and code generation. These work on a copy; the module changes if they
+//!   succeed.
+//! - LLVM's errors become [`Error`]s. Where LLVM would end the process (a *fatal error*), the operation returns
+//!   [`Error::Fatal`]: the thread that called LLVM is parked, and its copy of the module is never freed.
+//!
+//! Not covered: a crash inside LLVM that is neither an error nor a fatal error, on input that is valid for the verifier.
+
+mod attribute;
+mod builder;
+mod context;
+mod debug_info;
+mod disassembler;
+mod error;
+mod function;
+mod guard;
+mod library;
+mod lld;
+mod metadata;
+mod module;
+mod object;
+mod passes;
+mod processor;
+mod raw;
+mod target;
+mod types;
+mod value;
+
+pub use attribute::{Attribute, Place};
+pub use builder::{Builder, Cast, FloatPredicate, IntPredicate, Ordering, Phi, RmwOperation, Scope};
+pub use context::Context;
+pub use debug_info::{DebugInfo, FunctionScope, Language, Location};
+pub use disassembler::{Disassembler, Instruction};
+pub use error::{Diagnostic, Error, Mixed, Result, Severity};
+pub use function::{BasicBlock, CallingConvention, Function, Linkage, Visibility};
+pub use library::{Library, Version};
+pub use lld::{Linker, link};
+pub use metadata::Metadata;
+pub use module::{Global, Module};
+pub use object::{Code, Object};
+pub use target::{Optimization, TargetMachine};
+pub use types::{AddressSpace, FunctionType, Type, TypeKind};
+pub use value::{FastMath, Value};

@@ -1,0 +1,91 @@
+//! What the compiler reports, and places in sources.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use super::raw;
+
+/// How serious a [`Diagnostic`] is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Severity {
+    /// Switched off.
+    Ignored,
+    /// A note that belongs to the diagnostic before it.
+    Note,
+    /// A warning.
+    Warning,
+    /// An error.
+    Error,
+    /// An error after which the compiler gave up, such as a header that was not found.
+    Fatal,
+}
+
+impl Severity {
+    pub(super) fn from_raw(raw: u32) -> Self {
+        match raw {
+            0 => Self::Ignored,
+            1 => Self::Note,
+            2 => Self::Warning,
+            3 => Self::Error,
+            _ => Self::Fatal,
+        }
+    }
+}
+
+/// A message of the compiler.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// How serious it is.
+    pub severity: Severity,
+    /// The message alone.
+    pub message: String,
+    /// The place in the source, if it has one.
+    pub location: Option<Location>,
+    /// All of it, as the compiler prints it: `a.h:2:10: error: ...`.
+    pub text: String,
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// A place in a source. For what a macro expands to, it is the place of the macro's use.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Location {
+    /// The file.
+    pub file: PathBuf,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, from 1, in bytes.
+    pub column: u32,
+    /// The number of bytes before it in the file.
+    pub offset: u32,
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file.display(), self.line, self.column)
+    }
+}
+
+impl Location {
+    /// `None` for places that are in no file.
+    ///
+    /// # Safety
+    /// `raw` must be a location of a unit that is live.
+    #[doc(alias = "clang_getExpansionLocation")]
+    pub(super) unsafe fn from_raw(raw: raw::CXSourceLocation) -> Option<Self> {
+        let (mut file, mut line, mut column, mut offset) = (std::ptr::null_mut(), 0, 0, 0);
+        // SAFETY: the location is live, and all places valid for the writes.
+        unsafe { raw::clang_getExpansionLocation(raw, &mut file, &mut line, &mut column, &mut offset) };
+        if file.is_null() {
+            return None;
+        }
+        // SAFETY: the file is live with its unit, and the text given away.
+        let file = unsafe { raw::take(raw::clang_getFileName(file)) }?.into();
+        Some(Self { file, line, column, offset })
+    }
+}

@@ -1,0 +1,58 @@
+//! libclang's C functions. All that this module calls are listed here: the library is checked for them when it is chosen.
+
+use std::ffi::{CStr, CString};
+
+pub(super) use rocm_llvm_sys::clang::{
+    BINDING, CXChildVisit_Continue, CXChildVisitResult, CXClientData, CXCursor, CXDiagnostic, CXFieldVisitor, CXIndex,
+    CXSourceLocation, CXString, CXTranslationUnit, CXType, CXUnsavedFile, CXVisit_Continue, CXVisitorResult,
+};
+
+use super::error::{Error, Result};
+
+macro_rules! required {
+    ($($name:ident)*) => {
+        pub(super) use rocm_llvm_sys::clang::{$($name),*};
+        pub(super) const REQUIRED: &[(&str, &CStr)] = &[$((
+            stringify!($name),
+            match CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                Ok(name) => name,
+                Err(_) => c"",
+            },
+        )),*];
+    };
+}
+
+required! {
+    clang_Cursor_getArgument clang_Cursor_getBriefCommentText clang_Cursor_getNumArguments
+    clang_Cursor_getOffsetOfField clang_Cursor_getRawCommentText clang_Cursor_isNull clang_Location_isFromMainFile
+    clang_Location_isInSystemHeader clang_Type_getAlignOf clang_Type_getSizeOf clang_Type_visitFields
+    clang_createIndex clang_disposeDiagnostic clang_disposeIndex clang_disposeString clang_disposeTranslationUnit
+    clang_equalCursors clang_equalTypes clang_formatDiagnostic clang_getArgType clang_getArraySize
+    clang_getCString clang_getCanonicalType clang_getClangVersion clang_getCursorDefinition clang_getCursorDisplayName
+    clang_getCursorKind clang_getCursorKindSpelling clang_getCursorLocation clang_getCursorReferenced
+    clang_getCursorResultType clang_getCursorSemanticParent clang_getCursorSpelling clang_getCursorType
+    clang_getCursorUSR clang_getDiagnostic clang_getDiagnosticLocation clang_getDiagnosticSeverity
+    clang_getDiagnosticSpelling clang_getElementType clang_getEnumConstantDeclValue clang_getEnumDeclIntegerType
+    clang_getExpansionLocation clang_getFileName clang_getNumArgTypes clang_getNumDiagnostics clang_getPointeeType
+    clang_getResultType clang_getTranslationUnitCursor clang_getTypeDeclaration clang_getTypeKindSpelling
+    clang_getTypeSpelling clang_getTypedefDeclUnderlyingType clang_isConstQualifiedType clang_isCursorDefinition
+    clang_isFunctionTypeVariadic clang_parseTranslationUnit2 clang_visitChildren
+}
+
+pub(super) fn c_text(what: &'static str, text: &str) -> Result<CString> {
+    CString::new(text).map_err(|error| Error::Null { what, at: error.nul_position() })
+}
+
+/// Copies a text of libclang's, and frees it.
+///
+/// # Safety
+/// `string` must be one that libclang gave away, or zero, and be used no more.
+pub(super) unsafe fn take(string: CXString) -> Option<String> {
+    // SAFETY: by the contract.
+    let text = unsafe { clang_getCString(string) };
+    // SAFETY: null, or a C string that lives until the string is disposed of.
+    let copy = (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned());
+    // SAFETY: by the contract.
+    unsafe { clang_disposeString(string) };
+    copy
+}

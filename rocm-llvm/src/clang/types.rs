@@ -1,0 +1,221 @@
+//! Types.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use super::cursor::{Cursor, kinds};
+use super::raw;
+use super::unit::TranslationUnit;
+
+/// A type in a [`TranslationUnit`], which it borrows.
+#[derive(Clone, Copy)]
+pub struct Type<'u> {
+    raw: raw::CXType,
+    _unit: PhantomData<(&'u TranslationUnit<'u>, *const ())>,
+}
+
+kinds! {
+    /// The kind of a [`Type`].
+    TypeKind, "Another, by libclang's number.":
+    /// A type that a language extension or an error hides.
+    Unexposed = 1,
+    /// `void`.
+    Void = 2,
+    /// `bool`.
+    Bool = 3,
+    /// `char` of a target where it is unsigned.
+    CharUnsigned = 4,
+    /// `unsigned char`.
+    UChar = 5,
+    /// `unsigned short`.
+    UShort = 8,
+    /// `unsigned int`.
+    UInt = 9,
+    /// `unsigned long`.
+    ULong = 10,
+    /// `unsigned long long`.
+    ULongLong = 11,
+    /// `char` of a target where it is signed.
+    CharSigned = 13,
+    /// `signed char`.
+    SChar = 14,
+    /// `short`.
+    Short = 16,
+    /// `int`.
+    Int = 17,
+    /// `long`.
+    Long = 18,
+    /// `long long`.
+    LongLong = 19,
+    /// `float`.
+    Float = 21,
+    /// `double`.
+    Double = 22,
+    /// A pointer.
+    Pointer = 101,
+    /// A reference.
+    Reference = 103,
+    /// A reference to a temporary (`&&`).
+    RvalueReference = 104,
+    /// A structure, union or class.
+    Record = 105,
+    /// An enum.
+    Enum = 106,
+    /// A name for a type.
+    Typedef = 107,
+    /// A function of C without a prototype.
+    FunctionWithoutPrototype = 110,
+    /// A function.
+    Function = 111,
+    /// An array of a constant length.
+    Array = 112,
+    /// A vector.
+    Vector = 113,
+    /// An array without a length.
+    IncompleteArray = 114,
+    /// A type with `struct`, a namespace or such before its name.
+    Elaborated = 119,
+}
+
+impl<'u> Type<'u> {
+    /// `None` for the invalid type; otherwise a type of a unit that lives as long as the result.
+    pub(super) fn some(raw: raw::CXType) -> Option<Self> {
+        (raw.kind.0 != 0).then_some(Self { raw, _unit: PhantomData })
+    }
+
+    /// Returns its kind.
+    pub fn kind(self) -> TypeKind {
+        TypeKind::from_raw(self.raw.kind.0)
+    }
+
+    /// Returns libclang's name of its kind, such as `FunctionProto`.
+    #[doc(alias = "clang_getTypeKindSpelling")]
+    pub fn kind_name(self) -> String {
+        // SAFETY: the kind is one of libclang's, and the text given away.
+        unsafe { raw::take(raw::clang_getTypeKindSpelling(self.raw.kind)) }.unwrap_or_default()
+    }
+
+    /// Returns it as text, such as `hipError_t (void **, size_t)`.
+    #[doc(alias = "clang_getTypeSpelling")]
+    pub fn spelling(self) -> String {
+        // SAFETY: the unit is live, and the text given away.
+        unsafe { raw::take(raw::clang_getTypeSpelling(self.raw)) }.unwrap_or_default()
+    }
+
+    /// Returns the type without names for types: of `size_t`, `unsigned long`.
+    #[doc(alias = "clang_getCanonicalType")]
+    pub fn canonical(self) -> Type<'u> {
+        // SAFETY: the unit is live. A valid type has a canonical one.
+        Self::some(unsafe { raw::clang_getCanonicalType(self.raw) }).unwrap_or(self)
+    }
+
+    /// Returns what a pointer or a reference leads to.
+    #[doc(alias = "clang_getPointeeType")]
+    pub fn pointee(self) -> Option<Type<'u>> {
+        // SAFETY: the unit is live.
+        Self::some(unsafe { raw::clang_getPointeeType(self.raw) })
+    }
+
+    /// Returns the type of the elements of an array or a vector.
+    #[doc(alias = "clang_getElementType")]
+    pub fn element(self) -> Option<Type<'u>> {
+        // SAFETY: the unit is live.
+        Self::some(unsafe { raw::clang_getElementType(self.raw) })
+    }
+
+    /// Returns the length of an array of a constant length.
+    #[doc(alias = "clang_getArraySize")]
+    pub fn length(self) -> Option<u64> {
+        // SAFETY: the unit is live. The result is -1 for what is not such an array.
+        u64::try_from(unsafe { raw::clang_getArraySize(self.raw) }).ok()
+    }
+
+    /// Returns its size in bytes; `None` if it is incomplete, or depends on a template's parameters.
+    #[doc(alias = "clang_Type_getSizeOf")]
+    pub fn size(self) -> Option<u64> {
+        // SAFETY: the unit is live. The result is negative for what has no size.
+        u64::try_from(unsafe { raw::clang_Type_getSizeOf(self.raw) }).ok()
+    }
+
+    /// Returns its alignment in bytes; `None` if it is incomplete, or depends on a template's parameters.
+    #[doc(alias = "clang_Type_getAlignOf")]
+    pub fn alignment(self) -> Option<u64> {
+        // SAFETY: the unit is live. The result is negative for what has no alignment.
+        u64::try_from(unsafe { raw::clang_Type_getAlignOf(self.raw) }).ok()
+    }
+
+    /// Returns the fields of a structure, union or class; none for others and for what is only declared.
+    #[doc(alias = "clang_Type_visitFields")]
+    pub fn fields(self) -> Vec<Cursor<'u>> {
+        unsafe extern "C" fn push(cursor: raw::CXCursor, fields: raw::CXClientData) -> raw::CXVisitorResult {
+            // SAFETY: called with a vector of cursors, below.
+            unsafe { (*fields.cast::<Vec<raw::CXCursor>>()).push(cursor) };
+            raw::CXVisit_Continue
+        }
+        let mut fields: Vec<raw::CXCursor> = Vec::new();
+        let visitor: raw::CXFieldVisitor = Some(push);
+        // SAFETY: the unit is live, and the visitor is for such a vector, which outlives the call.
+        unsafe { raw::clang_Type_visitFields(self.raw, visitor, (&raw mut fields).cast()) };
+        fields.into_iter().map(Cursor::from_raw).collect()
+    }
+
+    /// Returns the type of a function's result.
+    #[doc(alias = "clang_getResultType")]
+    pub fn result(self) -> Option<Type<'u>> {
+        // SAFETY: the unit is live.
+        Self::some(unsafe { raw::clang_getResultType(self.raw) })
+    }
+
+    /// Returns the types of a function's parameters; none for others.
+    #[doc(alias = "clang_getNumArgTypes")]
+    #[doc(alias = "clang_getArgType")]
+    pub fn parameters(self) -> Vec<Type<'u>> {
+        // SAFETY: the unit is live. The count is -1 for what is not a function.
+        let count = unsafe { raw::clang_getNumArgTypes(self.raw) };
+        // SAFETY: the unit is live, and it has as many.
+        (0..count).filter_map(|at| Self::some(unsafe { raw::clang_getArgType(self.raw, at.unsigned_abs()) })).collect()
+    }
+
+    /// Returns whether a function takes more arguments than it has parameters.
+    #[doc(alias = "clang_isFunctionTypeVariadic")]
+    pub fn is_variadic(self) -> bool {
+        // SAFETY: the unit is live.
+        unsafe { raw::clang_isFunctionTypeVariadic(self.raw) != 0 }
+    }
+
+    /// Returns whether it is `const` itself, not what it leads to.
+    #[doc(alias = "clang_isConstQualifiedType")]
+    pub fn is_const(self) -> bool {
+        // SAFETY: the unit is live.
+        unsafe { raw::clang_isConstQualifiedType(self.raw) != 0 }
+    }
+
+    /// Returns the declaration of a structure, enum, `typedef` or such.
+    #[doc(alias = "clang_getTypeDeclaration")]
+    pub fn declaration(self) -> Option<Cursor<'u>> {
+        // SAFETY: the unit is live.
+        Cursor::some(unsafe { raw::clang_getTypeDeclaration(self.raw) })
+    }
+}
+
+impl PartialEq for Type<'_> {
+    #[doc(alias = "clang_equalTypes")]
+    fn eq(&self, other: &Self) -> bool {
+        // SAFETY: both units are live.
+        unsafe { raw::clang_equalTypes(self.raw, other.raw) != 0 }
+    }
+}
+
+impl Eq for Type<'_> {}
+
+impl fmt::Display for Type<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.spelling())
+    }
+}
+
+impl fmt::Debug for Type<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.kind_name(), self.spelling())
+    }
+}

@@ -1,0 +1,226 @@
+//! Sources, and what they are parsed to.
+
+use std::ffi::{CString, c_int, c_uint};
+use std::fmt;
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
+
+use super::cursor::Cursor;
+use super::diagnostic::{Diagnostic, Location, Severity};
+use super::error::{Error, Result};
+use super::library::Library;
+use super::raw;
+
+/// What [`Index::parse`] parses: a file or a text, with the compiler's arguments.
+///
+/// ```
+/// use rocm_llvm::clang::Source;
+/// let source = Source::text("kernel.h", "struct vec { float x, y; };").arguments(["-x", "c++", "-std=c++17"]);
+/// ```
+#[derive(Debug, Clone)]
+pub struct Source {
+    name: PathBuf,
+    arguments: Vec<String>,
+    texts: Vec<(PathBuf, String)>,
+    options: c_uint,
+}
+
+impl Source {
+    /// A file. Its ending determines the language, unless an argument such as `-x c++` does.
+    pub fn file(path: impl Into<PathBuf>) -> Self {
+        Self { name: path.into(), arguments: Vec::new(), texts: Vec::new(), options: 0 }
+    }
+
+    /// A text, which is treated as a file of this name.
+    pub fn text(name: impl Into<PathBuf>, text: impl Into<String>) -> Self {
+        let name = name.into();
+        Self::file(name.clone()).with_file(name, text)
+    }
+
+    /// Adds an argument of the compiler, such as `-std=c++17`, `-I/opt/rocm/include`, `-D__HIP_PLATFORM_AMD__`.
+    pub fn argument(mut self, argument: impl Into<String>) -> Self {
+        self.arguments.push(argument.into());
+        self
+    }
+
+    /// Adds arguments of the compiler.
+    pub fn arguments(mut self, arguments: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.arguments.extend(arguments.into_iter().map(Into::into));
+        self
+    }
+
+    /// Adds a file that need not exist, such as a header that the source includes. Name both by absolute paths: a header
+    /// is searched for beside the source and in the folders of `-I`.
+    pub fn with_file(mut self, name: impl Into<PathBuf>, text: impl Into<String>) -> Self {
+        self.texts.push((name.into(), text.into()));
+        self
+    }
+
+    /// Parses macros as cursors too: definitions, expansions, inclusions.
+    pub fn with_macros(mut self) -> Self {
+        self.options |= rocm_llvm_sys::clang::CXTranslationUnit_DetailedPreprocessingRecord.0;
+        self
+    }
+
+    /// Skips the bodies of functions, which makes headers quicker.
+    pub fn without_bodies(mut self) -> Self {
+        self.options |= rocm_llvm_sys::clang::CXTranslationUnit_SkipFunctionBodies.0;
+        self
+    }
+}
+
+/// Owns the translation units that are parsed with it.
+pub struct Index {
+    raw: raw::CXIndex,
+}
+
+impl Index {
+    /// Creates an index. The first one of a process chooses the libclang, see [`Library`].
+    ///
+    /// # Errors
+    /// Those of [`Library::load`].
+    #[doc(alias = "clang_createIndex")]
+    pub fn new() -> Result<Self> {
+        Library::load()?;
+        // SAFETY: it takes two flags: all declarations, and nothing printed.
+        Ok(Self { raw: unsafe { raw::clang_createIndex(0, 0) } })
+    }
+
+    /// Parses a source. A source with errors is parsed too, as far as that goes:
+    /// [`diagnostics`](TranslationUnit::diagnostics) lists them.
+    ///
+    /// # Errors
+    /// [`Error::File`] if the file cannot be read; [`Error::Parse`] if libclang makes nothing of it, such as of an
+    /// unknown argument; [`Error::Null`].
+    #[doc(alias = "clang_parseTranslationUnit2")]
+    pub fn parse(&self, source: &Source) -> Result<TranslationUnit<'_>> {
+        let name = path_text("a source's name", &source.name)?;
+        if !source.texts.iter().any(|(path, _)| *path == source.name) {
+            std::fs::File::open(&source.name)
+                .and_then(|file| file.metadata())
+                .and_then(|metadata| match metadata.is_file() {
+                    true => Ok(()),
+                    false => Err(std::io::Error::other("not a file")),
+                })
+                .map_err(|error| Error::File { path: source.name.clone(), message: error.to_string() })?;
+        }
+        let text = |argument: &String| raw::c_text("an argument", argument);
+        let arguments = source.arguments.iter().map(text).collect::<Result<Vec<_>>>()?;
+        let pointers: Vec<_> = arguments.iter().map(|argument| argument.as_ptr()).collect();
+        let names =
+            source.texts.iter().map(|(path, _)| path_text("a file's name", path)).collect::<Result<Vec<_>>>()?;
+        let mut files: Vec<_> = names
+            .iter()
+            .zip(&source.texts)
+            .map(|(name, (_, text))| raw::CXUnsavedFile {
+                Filename: name.as_ptr(),
+                Contents: text.as_ptr().cast(),
+                Length: text.len() as _,
+            })
+            .collect();
+        let mut unit = std::ptr::null_mut();
+        let count = c_int::try_from(pointers.len()).unwrap_or(c_int::MAX);
+        // SAFETY: the index is live, the texts outlive the call and are copied, and the counts are at most those of the arrays. The place
+        // is valid for the write.
+        let code = unsafe {
+            raw::clang_parseTranslationUnit2(
+                self.raw,
+                name.as_ptr(),
+                pointers.as_ptr(),
+                count,
+                files.as_mut_ptr(),
+                files.len() as c_uint,
+                source.options,
+                &mut unit,
+            )
+        };
+        let why = match code.0 {
+            0 if !unit.is_null() => return Ok(TranslationUnit { raw: unit, _index: PhantomData }),
+            2 => "libclang crashed",
+            3 => "the arguments are invalid",
+            4 => "the syntax tree in the file cannot be read",
+            _ => "libclang refused the source or the arguments",
+        };
+        Err(Error::Parse { name: source.name.display().to_string(), arguments: source.arguments.clone(), why })
+    }
+}
+
+fn path_text(what: &'static str, path: &Path) -> Result<CString> {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    CString::new(bytes).map_err(|error| Error::Null { what, at: error.nul_position() })
+}
+
+impl fmt::Debug for Index {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Index").finish_non_exhaustive()
+    }
+}
+
+impl Drop for Index {
+    #[doc(alias = "clang_disposeIndex")]
+    fn drop(&mut self) {
+        // SAFETY: its units borrowed it, and are gone or forgotten.
+        unsafe { raw::clang_disposeIndex(self.raw) };
+    }
+}
+
+/// A source that was parsed. It borrows its [`Index`]; cursors and types borrow it.
+pub struct TranslationUnit<'i> {
+    raw: raw::CXTranslationUnit,
+    _index: PhantomData<&'i Index>,
+}
+
+impl TranslationUnit<'_> {
+    /// Returns the cursor of the whole unit, whose children are the declarations of the source and of all that it
+    /// includes.
+    #[doc(alias = "clang_getTranslationUnitCursor")]
+    pub fn cursor(&self) -> Cursor<'_> {
+        // SAFETY: the unit is live.
+        Cursor::from_raw(unsafe { raw::clang_getTranslationUnitCursor(self.raw) })
+    }
+
+    /// Returns what the compiler reported, in the order of the source.
+    #[doc(alias = "clang_getNumDiagnostics")]
+    #[doc(alias = "clang_getDiagnostic")]
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        // SAFETY: the unit is live.
+        let count = unsafe { raw::clang_getNumDiagnostics(self.raw) };
+        (0..count).map(|at| self.diagnostic(at)).collect()
+    }
+
+    /// Returns whether the source has errors.
+    pub fn has_errors(&self) -> bool {
+        self.diagnostics().iter().any(|diagnostic| diagnostic.severity >= Severity::Error)
+    }
+
+    fn diagnostic(&self, at: c_uint) -> Diagnostic {
+        // Shown: the place, its column, and the option that controls a warning.
+        const OPTIONS: c_uint = 0x01 | 0x02 | 0x08;
+        // SAFETY: the unit is live and has as many; the texts are given away; the diagnostic is freed once, after its last use.
+        unsafe {
+            let raw: raw::CXDiagnostic = raw::clang_getDiagnostic(self.raw, at);
+            let diagnostic = Diagnostic {
+                severity: Severity::from_raw(raw::clang_getDiagnosticSeverity(raw).0),
+                message: raw::take(raw::clang_getDiagnosticSpelling(raw)).unwrap_or_default(),
+                location: Location::from_raw(raw::clang_getDiagnosticLocation(raw)),
+                text: raw::take(raw::clang_formatDiagnostic(raw, OPTIONS)).unwrap_or_default(),
+            };
+            raw::clang_disposeDiagnostic(raw);
+            diagnostic
+        }
+    }
+}
+
+impl fmt::Debug for TranslationUnit<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TranslationUnit").field("name", &self.cursor().spelling()).finish_non_exhaustive()
+    }
+}
+
+impl Drop for TranslationUnit<'_> {
+    #[doc(alias = "clang_disposeTranslationUnit")]
+    fn drop(&mut self) {
+        // SAFETY: its index is live, and nothing borrows it.
+        unsafe { raw::clang_disposeTranslationUnit(self.raw) };
+    }
+}

@@ -1,0 +1,106 @@
+//! Calls.
+
+use super::{Builder, Error, Result, Value, raw};
+use crate::llvm::attribute::{Attribute, Place};
+use crate::llvm::function::Function;
+use crate::llvm::types::{FunctionType, TypeKind};
+
+impl<'m> Builder<'m> {
+    /// Calls a function or an intrinsic of the same module, with the function's calling convention. The result of one
+    /// without a result cannot be used.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the number of arguments differs, or the function is a kernel; [`Error::Type`] if a type
+    /// does; [`Error::Mixed`] if the function belongs to another module; see [`Builder`].
+    #[doc(alias = "LLVMBuildCall2")]
+    pub fn call(&self, function: Function<'m>, arguments: &[Value<'m>], name: &str) -> Result<Value<'m>> {
+        use crate::llvm::CallingConvention;
+        let convention = function.calling_convention();
+        if convention == CallingConvention::AmdgpuKernel {
+            return self.invalid("call", format!("{} is a kernel: the host launches it", function.name()));
+        }
+        let call = self.call_as(function.function_type(), function.value(), arguments, name)?;
+        if convention != CallingConvention::C {
+            // SAFETY: both are live, the first is a call.
+            unsafe {
+                let number = raw::LLVMGetFunctionCallConv(function.raw());
+                raw::LLVMSetInstructionCallConv(call.raw(), number);
+            }
+        }
+        Ok(call)
+    }
+
+    /// Calls the function of this type that a pointer leads to.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the number of arguments differs; [`Error::Type`] if `pointer` is not one, or a type
+    /// differs; see [`Builder`].
+    pub fn call_pointer(
+        &self,
+        ty: FunctionType<'m>,
+        pointer: Value<'m>,
+        arguments: &[Value<'m>],
+        name: &str,
+    ) -> Result<Value<'m>> {
+        let TypeKind::Pointer(_) = pointer.ty().kind() else {
+            return Err(Error::of_type("call", "a pointer to a function", pointer.ty()));
+        };
+        self.call_as(ty, pointer, arguments, name)
+    }
+
+    fn call_as(
+        &self,
+        ty: FunctionType<'m>,
+        pointer: Value<'m>,
+        arguments: &[Value<'m>],
+        name: &str,
+    ) -> Result<Value<'m>> {
+        let operation = "call";
+        let name = self.begin(operation, if ty.result().is_void() { "" } else { name })?;
+        self.function().module().context().same(operation, ty.context())?;
+        let callee = self.operand(operation, pointer)?;
+        let parameters = ty.parameters();
+        let (given, wanted) = (arguments.len(), parameters.len());
+        if given < wanted || (given > wanted && !ty.is_variadic()) {
+            return self.invalid(operation, format!("{given} arguments for {wanted} parameters of {ty}"));
+        }
+        let mut raws = Vec::with_capacity(given);
+        for (at, argument) in arguments.iter().enumerate() {
+            raws.push(self.operand(operation, *argument)?);
+            match parameters.get(at) {
+                Some(parameter) if *parameter != argument.ty() => {
+                    return Err(Error::of_type(operation, format!("{parameter} as argument {at}"), argument.ty()));
+                }
+                Some(_) => {}
+                None => argument.ty().check_element(operation)?,
+            }
+        }
+        // SAFETY: all are live and of one module, and the arguments are those that the type has.
+        let raw = unsafe {
+            let count = raws.len() as u32;
+            raw::LLVMBuildCall2(self.raw, ty.raw(), callee, raws.as_mut_ptr(), count, name.as_ptr())
+        };
+        Ok(self.result(raw))
+    }
+
+    /// Adds an attribute to a call, its result or an argument.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if `call` is not one, or the attribute not possible; [`Error::Mixed`].
+    #[doc(alias = "LLVMAddCallSiteAttribute")]
+    pub fn add_call_attribute(&self, call: Value<'m>, place: Place, attribute: Attribute<'m>) -> Result<()> {
+        let operation = "add_call_attribute";
+        let raw = self.operand(operation, call)?;
+        // SAFETY: the value is live.
+        if unsafe { raw::LLVMIsACallInst(raw).is_null() } {
+            return self.invalid(operation, format!("`{call}` is not a call"));
+        }
+        // SAFETY: a call, which is live.
+        let arguments = unsafe { raw::LLVMGetNumArgOperands(raw) } as usize;
+        let index = place.index(arguments)?;
+        let attribute = attribute.to_raw(call.context())?;
+        // SAFETY: both are live and of one context, and the place exists.
+        unsafe { raw::LLVMAddCallSiteAttribute(raw, index, attribute) };
+        Ok(())
+    }
+}

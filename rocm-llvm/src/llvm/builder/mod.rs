@@ -1,0 +1,178 @@
+//! Instructions, made one after another.
+
+mod arithmetic;
+mod calls;
+mod control;
+mod memory;
+mod vectors;
+
+use std::cell::Cell;
+use std::ffi::CString;
+use std::fmt;
+
+pub use arithmetic::{Cast, FloatPredicate, IntPredicate};
+pub use control::Phi;
+pub use memory::{Ordering, RmwOperation, Scope};
+
+use super::debug_info::Location;
+use super::error::{Error, Result};
+use super::function::{BasicBlock, Function};
+use super::raw;
+use super::types::Type;
+use super::value::{Owner, Value};
+
+/// Appends instructions to a block of a function.
+///
+/// LLVM's own functions assume that operands fit: types that do not match are undefined behaviour there. Each method
+/// checks its operands first, and returns an error: [`Error::Type`] for a type that does not fit, [`Error::Mixed`] for
+/// a value of another function, module or context, [`Error::Invalid`] for anything else, such as a block that has
+/// ended. What no single instruction shows, such as a value that is used before it is computed, is found by
+/// [`Module::verify`](super::Module::verify).
+///
+/// The last parameter of most methods is the name of the result, for people who read the IR. It may be empty. Instead
+/// of an instruction, LLVM returns a constant if all operands are.
+pub struct Builder<'m> {
+    raw: raw::LLVMBuilderRef,
+    block: Cell<BasicBlock<'m>>,
+    /// Before the block's last instruction, which ends it.
+    before_terminator: Cell<bool>,
+}
+
+impl<'m> BasicBlock<'m> {
+    /// Returns a builder that appends to this block.
+    #[doc(alias = "LLVMCreateBuilderInContext")]
+    pub fn builder(self) -> Builder<'m> {
+        // SAFETY: the context is live.
+        let raw = unsafe { raw::LLVMCreateBuilderInContext(self.function().module().context().raw()) };
+        let builder = Builder { raw, block: Cell::new(self), before_terminator: Cell::new(false) };
+        // SAFETY: both are live, and of one context.
+        unsafe { raw::LLVMPositionBuilderAtEnd(builder.raw, self.raw()) };
+        builder
+    }
+}
+
+impl<'m> Builder<'m> {
+    /// Continues at the end of another block of the same function.
+    ///
+    /// # Errors
+    /// [`Error::Mixed`] if the block belongs to another function.
+    #[doc(alias = "LLVMPositionBuilderAtEnd")]
+    pub fn position_at_end(&self, block: BasicBlock<'m>) -> Result<()> {
+        let raw = block.check_in("position_at_end", self.function())?;
+        // SAFETY: both are live, and of one context.
+        unsafe { raw::LLVMPositionBuilderAtEnd(self.raw, raw) };
+        self.block.set(block);
+        self.before_terminator.set(false);
+        Ok(())
+    }
+
+    /// Continues before the instruction that ends a block of the same function.
+    ///
+    /// # Errors
+    /// [`Error::Mixed`] if the block belongs to another function; [`Error::Invalid`] if it has not ended.
+    #[doc(alias = "LLVMPositionBuilderBefore")]
+    pub fn position_before_terminator(&self, block: BasicBlock<'m>) -> Result<()> {
+        let operation = "position_before_terminator";
+        block.check_in(operation, self.function())?;
+        let Some(terminator) = block.terminator() else {
+            return Err(Error::invalid(operation, format!("block {} has not ended", block.name())));
+        };
+        // SAFETY: both are live, and the instruction is in a block.
+        unsafe { raw::LLVMPositionBuilderBefore(self.raw, terminator.raw()) };
+        self.block.set(block);
+        self.before_terminator.set(true);
+        Ok(())
+    }
+
+    /// Returns the block that it appends to.
+    pub fn block(&self) -> BasicBlock<'m> {
+        self.block.get()
+    }
+
+    /// Returns the function of its block.
+    pub fn function(&self) -> Function<'m> {
+        self.block.get().function()
+    }
+
+    /// Sets the place in the source of the instructions that follow; `None` for none.
+    ///
+    /// # Errors
+    /// [`Error::Mixed`] if the place belongs to another module.
+    #[doc(alias = "LLVMSetCurrentDebugLocation2")]
+    pub fn set_location(&self, location: Option<Location<'m>>) -> Result<()> {
+        let raw = match location {
+            Some(location) => location.check_in("set_location", self.function().module())?,
+            None => std::ptr::null_mut(),
+        };
+        // SAFETY: the builder is live, and the place null or live, and of the same context.
+        unsafe { raw::LLVMSetCurrentDebugLocation2(self.raw, raw) };
+        Ok(())
+    }
+
+    fn invalid<T>(&self, operation: &'static str, why: impl Into<String>) -> Result<T> {
+        Err(Error::invalid(operation, why))
+    }
+
+    /// Checks that an instruction can be added here, and prepares its name.
+    fn begin(&self, operation: &'static str, name: &str) -> Result<CString> {
+        let block = self.block.get();
+        if !self.before_terminator.get() && block.terminator().is_some() {
+            return self.invalid(operation, format!("block {} has ended", block.name()));
+        }
+        raw::c_text("a value's name", name)
+    }
+
+    /// The same for an instruction that ends the block.
+    fn begin_terminator(&self, operation: &'static str) -> Result<()> {
+        match self.before_terminator.get() {
+            true => self.invalid(operation, format!("block {} has ended", self.block.get().name())),
+            false => self.begin(operation, "").map(|_| ()),
+        }
+    }
+
+    fn operand(&self, operation: &'static str, value: Value<'m>) -> Result<raw::LLVMValueRef> {
+        self.function().check_operand(operation, value)
+    }
+
+    /// Two operands of one type.
+    fn pair(
+        &self,
+        operation: &'static str,
+        left: Value<'m>,
+        right: Value<'m>,
+    ) -> Result<(raw::LLVMValueRef, raw::LLVMValueRef, Type<'m>)> {
+        let raws = (self.operand(operation, left)?, self.operand(operation, right)?);
+        let ty = left.ty();
+        match ty == right.ty() {
+            true => Ok((raws.0, raws.1, ty)),
+            false => Err(Error::of_type(operation, ty, right.ty())),
+        }
+    }
+
+    fn check_type(&self, operation: &'static str, ty: Type<'m>) -> Result<()> {
+        self.function().module().context().same(operation, ty.context())
+    }
+
+    /// The result: of this function, or a constant if LLVM made one.
+    fn result(&self, raw: raw::LLVMValueRef) -> Value<'m> {
+        let value = self.block.get().own(raw);
+        match value.is_constant() {
+            true => Value::new(raw, Owner::Module(self.function().module().raw()), value.context()),
+            false => value,
+        }
+    }
+}
+
+impl fmt::Debug for Builder<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder").field("block", &self.block.get()).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Builder<'_> {
+    #[doc(alias = "LLVMDisposeBuilder")]
+    fn drop(&mut self) {
+        // SAFETY: its context is live, and it is used no more.
+        unsafe { raw::LLVMDisposeBuilder(self.raw) };
+    }
+}

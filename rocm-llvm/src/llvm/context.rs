@@ -1,0 +1,222 @@
+//! Contexts, and the diagnostics that LLVM reports to them.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+use super::error::{Diagnostic, Error, Mixed, Result, Severity};
+use super::guard;
+use super::library::Library;
+use super::module::Module;
+use super::raw::{self, Buffer};
+use super::types::Extent;
+
+/// Owns types, constants and metadata. Everything that is made in a context borrows it.
+///
+/// Values of two contexts cannot be mixed: an operation with both is an [`Error::Mixed`]. A context and all in it can
+/// be used by one thread at a time; other threads can use other contexts.
+///
+/// LLVM ends the process on an error that nobody handles. Every context has a handler, which turns errors into the
+/// [`Error`] of the operation that reports them. Warnings are kept until [`take_diagnostics`](Self::take_diagnostics).
+pub struct Context {
+    raw: raw::LLVMContextRef,
+    /// Where the handler writes. LLVM has its address: it is freed after the context, or never.
+    reports: *mut Reports,
+    /// A fatal error left work of a parked thread in it: it is never freed.
+    leaked: Cell<bool>,
+    /// Sizes of the types made here.
+    pub(super) extents: RefCell<HashMap<usize, Extent>>,
+}
+
+#[derive(Default)]
+struct Reports(Mutex<Vec<Diagnostic>>);
+
+// SAFETY: LLVM's contexts are not bound to a thread. All that borrows the context cannot be sent (`Context` is not `Sync`), so it moves
+// only if nothing else uses it.
+unsafe impl Send for Context {}
+
+unsafe extern "C" fn on_diagnostic(diagnostic: raw::LLVMDiagnosticInfoRef, reports: *mut c_void) {
+    // SAFETY: LLVM calls with a live diagnostic.
+    let severity = match unsafe { raw::LLVMGetDiagInfoSeverity(diagnostic) }.0 {
+        0 => Severity::Error,
+        1 => Severity::Warning,
+        2 => Severity::Remark,
+        _ => Severity::Note,
+    };
+    // SAFETY: as above, and the text is given away.
+    let message = unsafe { raw::take_message(raw::LLVMGetDiagInfoDescription(diagnostic)) };
+    // SAFETY: what the handler was installed with, which lives as long as the context.
+    let reports = unsafe { &*reports.cast::<Reports>() };
+    reports.0.lock().unwrap_or_else(PoisonError::into_inner).push(Diagnostic { severity, message });
+}
+
+impl Context {
+    /// Creates a context. The first one of a process chooses the LLVM, see [`Library`].
+    ///
+    /// # Errors
+    /// Those of [`Library::load`].
+    #[doc(alias = "LLVMContextCreate")]
+    #[doc(alias = "LLVMContextSetDiagnosticHandler")]
+    pub fn new() -> Result<Self> {
+        Library::load()?;
+        let reports = Box::into_raw(Box::<Reports>::default());
+        // SAFETY: the handler fits, and what it gets lives as long as the context.
+        let raw = unsafe {
+            let raw = raw::LLVMContextCreate();
+            raw::LLVMContextSetDiagnosticHandler(raw, Some(on_diagnostic), reports.cast());
+            raw
+        };
+        Ok(Self { raw, reports, leaked: Cell::new(false), extents: RefCell::default() })
+    }
+
+    /// Creates an empty module.
+    ///
+    /// # Errors
+    /// [`Error::Null`] if the name contains a null byte.
+    #[doc(alias = "LLVMModuleCreateWithNameInContext")]
+    pub fn module(&self, name: &str) -> Result<Module<'_>> {
+        let name = raw::c_text("a module's name", name)?;
+        // SAFETY: the context is live, and the name copied.
+        Ok(Module::from_raw(unsafe { raw::LLVMModuleCreateWithNameInContext(name.as_ptr(), self.raw) }, self))
+    }
+
+    /// Reads a module in LLVM's text form or in bitcode, and verifies it. `name` is for messages.
+    ///
+    /// # Errors
+    /// [`Error::Parse`] with LLVM's message, which has the line and column for text; [`Error::Verify`].
+    #[doc(alias = "LLVMParseIRInContext")]
+    pub fn parse_ir(&self, name: &str, input: impl AsRef<[u8]>) -> Result<Module<'_>> {
+        let input = input.as_ref();
+        let c_name = raw::c_text("an input's name", name)?;
+        if input.iter().all(u8::is_ascii_whitespace) {
+            return Err(Error::Parse { name: name.to_owned(), message: "the input is empty".to_owned() });
+        }
+        if !is_bitcode(input) {
+            // LLVM would take it for the end of the text.
+            if let Some(at) = input.iter().position(|&byte| byte == 0) {
+                return Err(Error::Null { what: "the text", at });
+            }
+        }
+        let buffer = Buffer::new(&c_name, input);
+        let context = self.raw;
+        let (failed, module, message) = self.guarded("parse_ir", move || {
+            let (mut module, mut message) = (std::ptr::null_mut(), std::ptr::null_mut());
+            // SAFETY: the context is live while the caller waits; the parser takes the buffer, which nobody else frees; both places are
+            // valid for the writes, and the message is given away.
+            unsafe {
+                let buffer = std::mem::ManuallyDrop::new(buffer);
+                let failed = raw::LLVMParseIRInContext(context, buffer.0, &mut module, &mut message) != 0;
+                (failed, module, raw::take_message(message))
+            }
+        })?;
+        self.parsed(name, failed, module, message)
+    }
+
+    /// Reads a module in bitcode, and verifies it. `name` is for messages.
+    ///
+    /// # Errors
+    /// [`Error::Parse`] if the input is not bitcode, is truncated, or is of a newer LLVM; [`Error::Verify`].
+    #[doc(alias = "LLVMParseBitcodeInContext2")]
+    pub fn parse_bitcode(&self, name: &str, input: impl AsRef<[u8]>) -> Result<Module<'_>> {
+        let input = input.as_ref();
+        let c_name = raw::c_text("an input's name", name)?;
+        if !is_bitcode(input) {
+            return Err(Error::Parse {
+                name: name.to_owned(),
+                message: "not bitcode: it does not start like it".into(),
+            });
+        }
+        let buffer = Buffer::new(&c_name, input);
+        let context = self.raw;
+        let (failed, module) = self.guarded("parse_bitcode", move || {
+            let mut module = std::ptr::null_mut();
+            // SAFETY: the context is live while the caller waits, the buffer is live, and the place valid for the write.
+            let failed = unsafe { raw::LLVMParseBitcodeInContext2(context, buffer.0, &mut module) } != 0;
+            drop(buffer);
+            (failed, module)
+        })?;
+        self.parsed(name, failed, module, String::new())
+    }
+
+    fn parsed(&self, name: &str, failed: bool, module: raw::LLVMModuleRef, message: String) -> Result<Module<'_>> {
+        if failed || module.is_null() {
+            let mut lines = self.take_errors().into_iter().map(|d| d.message).collect::<Vec<_>>();
+            if !message.is_empty() {
+                lines.insert(0, message);
+            }
+            return Err(Error::Parse { name: name.to_owned(), message: lines.join("\n") });
+        }
+        let module = Module::from_raw(module, self);
+        module.verify()?;
+        Ok(module)
+    }
+
+    /// Returns what LLVM reported since the last call without failing an operation: warnings and notes.
+    #[doc(alias = "LLVMGetDiagInfoDescription")]
+    #[doc(alias = "LLVMGetDiagInfoSeverity")]
+    pub fn take_diagnostics(&self) -> Vec<Diagnostic> {
+        std::mem::take(&mut *self.reports().lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Takes the errors, and leaves the rest.
+    pub(super) fn take_errors(&self) -> Vec<Diagnostic> {
+        let mut reports = self.reports().lock().unwrap_or_else(PoisonError::into_inner);
+        let (errors, others) = reports.drain(..).partition(|d| d.severity == Severity::Error);
+        *reports = others;
+        errors
+    }
+
+    fn reports(&self) -> &Mutex<Vec<Diagnostic>> {
+        // SAFETY: freed after the context only.
+        unsafe { &(*self.reports).0 }
+    }
+
+    /// Runs work on what is in this context, see [`guard::run`].
+    pub(super) fn guarded<R: 'static>(&self, operation: &'static str, work: impl FnOnce() -> R + 'static) -> Result<R> {
+        self.take_errors();
+        let result = guard::run(operation, work);
+        if matches!(result, Err(Error::Fatal { .. })) {
+            self.leaked.set(true);
+        }
+        result
+    }
+
+    pub(super) fn raw(&self) -> raw::LLVMContextRef {
+        self.raw
+    }
+
+    /// Fails if `other` is another context.
+    pub(super) fn same(&self, operation: &'static str, other: &Context) -> Result<()> {
+        match std::ptr::eq(self, other) {
+            true => Ok(()),
+            false => Err(Error::Mixed { operation, other: Mixed::Context }),
+        }
+    }
+}
+
+/// Whether it starts with bitcode's own magic, or with that of a wrapper around it.
+fn is_bitcode(input: &[u8]) -> bool {
+    input.starts_with(b"BC\xc0\xde") || input.starts_with(&0x0b17_c0de_u32.to_le_bytes())
+}
+
+impl Drop for Context {
+    #[doc(alias = "LLVMContextDispose")]
+    fn drop(&mut self) {
+        if self.leaked.get() {
+            return;
+        }
+        // SAFETY: all that was made in it borrowed it, and is gone or forgotten. The handler's place is freed after the last call of it.
+        unsafe {
+            raw::LLVMContextDispose(self.raw);
+            drop(Box::from_raw(self.reports));
+        }
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,348 @@
+//! Functions, their attributes and their blocks.
+
+use std::fmt;
+
+use super::attribute::{Attribute, Place};
+use super::context::Context;
+use super::error::{Error, Mixed, Result};
+use super::module::Module;
+use super::raw;
+use super::types::{FunctionType, Type};
+use super::value::{Owner, Value};
+
+/// A function of a [`Module`].
+#[derive(Clone, Copy)]
+pub struct Function<'m> {
+    value: Value<'m>,
+    module: &'m Module<'m>,
+}
+
+/// How a function is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CallingConvention {
+    /// As C functions: the default. Device functions have it.
+    C,
+    /// As one kernel calls functions that no other language calls.
+    Fast,
+    /// By the host: a kernel.
+    AmdgpuKernel,
+    /// One that this crate does not know, by LLVM's number.
+    Other(u32),
+}
+
+/// Who sees a function or a global variable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Linkage {
+    /// Everybody.
+    External,
+    /// The module, as C's `static`.
+    Internal,
+    /// The module; without a symbol in objects.
+    Private,
+    /// Everybody; another definition replaces it, and it goes if nothing uses it.
+    LinkOnceOdr,
+    /// Everybody; another definition replaces it.
+    WeakOdr,
+}
+
+impl Linkage {
+    pub(super) fn raw(self) -> rocm_llvm_sys::llvm::LLVMLinkage {
+        use rocm_llvm_sys::llvm::*;
+        match self {
+            Self::External => LLVMExternalLinkage,
+            Self::Internal => LLVMInternalLinkage,
+            Self::Private => LLVMPrivateLinkage,
+            Self::LinkOnceOdr => LLVMLinkOnceODRLinkage,
+            Self::WeakOdr => LLVMWeakODRLinkage,
+        }
+    }
+}
+
+/// Whether the dynamic linker sees a function: kernels are protected in the code that Clang makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Visibility {
+    /// It does, and may replace it.
+    Default,
+    /// It does not.
+    Hidden,
+    /// It does, and does not replace it.
+    Protected,
+}
+
+impl<'m> Function<'m> {
+    pub(super) fn new(value: Value<'m>, module: &'m Module<'m>) -> Self {
+        Self { value, module }
+    }
+
+    pub(super) fn raw(self) -> raw::LLVMValueRef {
+        self.value.raw()
+    }
+
+    pub(super) fn module(self) -> &'m Module<'m> {
+        self.module
+    }
+
+    fn context(self) -> &'m Context {
+        self.value.context()
+    }
+
+    /// Fails if the value cannot be used in this function.
+    pub(super) fn check_operand(self, operation: &'static str, value: Value<'m>) -> Result<raw::LLVMValueRef> {
+        self.context().same(operation, value.context())?;
+        value.owner().join(operation, Owner::Function(self.module.raw(), self.raw()))?;
+        Ok(value.raw())
+    }
+
+    /// Returns its address as a value.
+    pub fn value(self) -> Value<'m> {
+        self.value
+    }
+
+    /// Returns its name.
+    pub fn name(self) -> String {
+        self.value.name()
+    }
+
+    /// Returns its type.
+    #[doc(alias = "LLVMGlobalGetValueType")]
+    pub fn function_type(self) -> FunctionType<'m> {
+        // SAFETY: the function is live with its module, and its content's type a function type.
+        FunctionType::from_raw(unsafe { raw::LLVMGlobalGetValueType(self.raw()) }, self.context())
+    }
+
+    /// Returns the parameter at `index`, from 0.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if it has fewer.
+    #[doc(alias = "LLVMGetParam")]
+    pub fn parameter(self, index: usize) -> Result<Value<'m>> {
+        // SAFETY: the function is live with its module.
+        let count = unsafe { raw::LLVMCountParams(self.raw()) };
+        match u32::try_from(index) {
+            Ok(index) if index < count => {
+                // SAFETY: as above, and it has as many.
+                let raw = unsafe { raw::LLVMGetParam(self.raw(), index) };
+                Ok(self.own(raw))
+            }
+            _ => {
+                Err(Error::invalid("parameter", format!("{} has {count} parameters, not {index} and one", self.name())))
+            }
+        }
+    }
+
+    /// Returns all parameters.
+    #[doc(alias = "LLVMCountParams")]
+    pub fn parameters(self) -> Vec<Value<'m>> {
+        // SAFETY: the function is live with its module, and it has as many.
+        unsafe { (0..raw::LLVMCountParams(self.raw())).map(|at| self.own(raw::LLVMGetParam(self.raw(), at))).collect() }
+    }
+
+    /// A value that belongs to this function.
+    fn own(self, raw: raw::LLVMValueRef) -> Value<'m> {
+        Value::new(raw, Owner::Function(self.module.raw(), self.raw()), self.context())
+    }
+
+    /// Returns whether it has no body.
+    #[doc(alias = "LLVMIsDeclaration")]
+    pub fn is_declaration(self) -> bool {
+        // SAFETY: the function is live with its module.
+        unsafe { raw::LLVMIsDeclaration(self.raw()) != 0 }
+    }
+
+    /// Returns how it is called.
+    #[doc(alias = "LLVMGetFunctionCallConv")]
+    pub fn calling_convention(self) -> CallingConvention {
+        // SAFETY: the function is live with its module.
+        match unsafe { raw::LLVMGetFunctionCallConv(self.raw()) } {
+            0 => CallingConvention::C,
+            8 => CallingConvention::Fast,
+            91 => CallingConvention::AmdgpuKernel,
+            other => CallingConvention::Other(other),
+        }
+    }
+
+    /// Sets how it is called. Numbers above 1023, which LLVM does not have, become the largest it has.
+    #[doc(alias = "LLVMSetFunctionCallConv")]
+    pub fn set_calling_convention(self, convention: CallingConvention) {
+        let number = match convention {
+            CallingConvention::C => 0,
+            CallingConvention::Fast => 8,
+            CallingConvention::AmdgpuKernel => 91,
+            CallingConvention::Other(number) => number.min(1023),
+        };
+        // SAFETY: the function is live with its module, and the number fits.
+        unsafe { raw::LLVMSetFunctionCallConv(self.raw(), number) };
+    }
+
+    /// Sets who sees it.
+    #[doc(alias = "LLVMSetLinkage")]
+    pub fn set_linkage(self, linkage: Linkage) {
+        // SAFETY: the function is live with its module.
+        unsafe { raw::LLVMSetLinkage(self.raw(), linkage.raw()) };
+    }
+
+    /// Sets whether the dynamic linker sees it. For [`Linkage::Internal`] and [`Linkage::Private`], nothing but
+    /// [`Visibility::Default`] is valid.
+    #[doc(alias = "LLVMSetVisibility")]
+    pub fn set_visibility(self, visibility: Visibility) {
+        use rocm_llvm_sys::llvm::*;
+        // SAFETY: the function is live with its module.
+        let linkage = unsafe { raw::LLVMGetLinkage(self.raw()) };
+        let local = linkage == LLVMInternalLinkage || linkage == LLVMPrivateLinkage;
+        let visibility = match visibility {
+            Visibility::Hidden if !local => LLVMHiddenVisibility,
+            Visibility::Protected if !local => LLVMProtectedVisibility,
+            _ => LLVMDefaultVisibility,
+        };
+        // SAFETY: as above.
+        unsafe { raw::LLVMSetVisibility(self.raw(), visibility) };
+    }
+
+    /// Adds an attribute to the function, its result, or a parameter.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if LLVM does not know the attribute, its number is not possible, or there is no such
+    /// parameter; [`Error::Mixed`]. [`Module::verify`] reports one that does not fit its place.
+    #[doc(alias = "LLVMAddAttributeAtIndex")]
+    pub fn add_attribute(self, place: Place, attribute: Attribute<'m>) -> Result<()> {
+        let parameters = self.function_type().parameters().len();
+        let index = place.index(parameters)?;
+        let attribute = attribute.to_raw(self.context())?;
+        // SAFETY: the function and the attribute are live, of one context, and the place exists.
+        unsafe { raw::LLVMAddAttributeAtIndex(self.raw(), index, attribute) };
+        Ok(())
+    }
+
+    /// Adds a block at the end. The first block is where the function starts.
+    ///
+    /// # Errors
+    /// [`Error::Null`]; [`Error::Invalid`] for an intrinsic, which has no body.
+    #[doc(alias = "LLVMAppendBasicBlockInContext")]
+    pub fn append_block(self, name: &str) -> Result<BasicBlock<'m>> {
+        let text = raw::c_text("a block's name", name)?;
+        if self.name().starts_with("llvm.") {
+            return Err(Error::invalid("append_block", format!("{} is an intrinsic", self.name())));
+        }
+        // SAFETY: the context and the function are live, and the name copied.
+        let raw = unsafe { raw::LLVMAppendBasicBlockInContext(self.context().raw(), self.raw(), text.as_ptr()) };
+        Ok(BasicBlock { raw, function: self })
+    }
+
+    /// Returns its blocks.
+    #[doc(alias = "LLVMGetBasicBlocks")]
+    pub fn blocks(self) -> Vec<BasicBlock<'m>> {
+        // SAFETY: the function is live, and there is room for as many as LLVM writes.
+        let raws = unsafe {
+            let mut raws = vec![std::ptr::null_mut(); raw::LLVMCountBasicBlocks(self.raw()) as usize];
+            raw::LLVMGetBasicBlocks(self.raw(), raws.as_mut_ptr());
+            raws
+        };
+        raws.into_iter().map(|raw| BasicBlock { raw, function: self }).collect()
+    }
+}
+
+impl PartialEq for Function<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.value == other.value
+    }
+}
+
+impl Eq for Function<'_> {}
+
+/// Prints it in LLVM's text form.
+impl fmt::Display for Function<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.value.fmt(f)
+    }
+}
+
+impl fmt::Debug for Function<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Function({})", self.name())
+    }
+}
+
+/// A block of a [`Function`]: instructions that run one after another, the last of which says where to continue.
+#[derive(Clone, Copy)]
+pub struct BasicBlock<'m> {
+    raw: raw::LLVMBasicBlockRef,
+    function: Function<'m>,
+}
+
+impl<'m> BasicBlock<'m> {
+    pub(super) fn raw(self) -> raw::LLVMBasicBlockRef {
+        self.raw
+    }
+
+    /// Returns its function.
+    pub fn function(self) -> Function<'m> {
+        self.function
+    }
+
+    /// Returns its name.
+    #[doc(alias = "LLVMGetBasicBlockName")]
+    pub fn name(self) -> String {
+        // SAFETY: the block is live with its module, and its name a C string.
+        unsafe { std::ffi::CStr::from_ptr(raw::LLVMGetBasicBlockName(self.raw)) }.to_string_lossy().into_owned()
+    }
+
+    /// Returns its instructions.
+    #[doc(alias = "LLVMGetFirstInstruction")]
+    pub fn instructions(self) -> Vec<Value<'m>> {
+        // SAFETY: the block is live with its module.
+        let mut raw = unsafe { raw::LLVMGetFirstInstruction(self.raw) };
+        let mut all = Vec::new();
+        while !raw.is_null() {
+            all.push(self.function.own(raw));
+            // SAFETY: an instruction of the block.
+            raw = unsafe { raw::LLVMGetNextInstruction(raw) };
+        }
+        all
+    }
+
+    /// Returns its last instruction if that ends the block: a branch, return or such.
+    #[doc(alias = "LLVMGetBasicBlockTerminator")]
+    pub fn terminator(self) -> Option<Value<'m>> {
+        // SAFETY: the block is live with its module.
+        let raw = unsafe { raw::LLVMGetBasicBlockTerminator(self.raw) };
+        (!raw.is_null()).then(|| self.function.own(raw))
+    }
+
+    /// Fails if a branch of `function` cannot lead here.
+    pub(super) fn check_in(self, operation: &'static str, function: Function<'m>) -> Result<raw::LLVMBasicBlockRef> {
+        function.context().same(operation, self.function.context())?;
+        match (std::ptr::eq(function.module, self.function.module), function == self.function) {
+            (_, true) => Ok(self.raw),
+            (true, false) => Err(Error::Mixed { operation, other: Mixed::Function }),
+            (false, false) => Err(Error::Mixed { operation, other: Mixed::Module }),
+        }
+    }
+
+    pub(super) fn own(self, raw: raw::LLVMValueRef) -> Value<'m> {
+        self.function.own(raw)
+    }
+}
+
+impl PartialEq for BasicBlock<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.raw == other.raw
+    }
+}
+
+impl Eq for BasicBlock<'_> {}
+
+impl fmt::Debug for BasicBlock<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "BasicBlock({} of {})", self.name(), self.function.name())
+    }
+}
+
+impl<'m> Type<'m> {
+    /// Whether a function without this result type returns it.
+    pub(super) fn is_void(self) -> bool {
+        self.kind() == super::TypeKind::Void
+    }
+}

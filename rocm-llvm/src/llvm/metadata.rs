@@ -1,0 +1,91 @@
+//! Metadata: notes for passes and for the runtime.
+
+use super::context::Context;
+use super::error::{Error, Result};
+use super::raw;
+use super::value::{Owner, Value};
+
+/// A string, a node, or a constant, as metadata.
+#[derive(Debug, Clone, Copy)]
+pub struct Metadata<'m> {
+    raw: raw::LLVMMetadataRef,
+    kind: Kind,
+    owner: Owner,
+    context: &'m Context,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Node,
+    Value,
+}
+
+impl<'m> Metadata<'m> {
+    pub(super) fn raw(self) -> raw::LLVMMetadataRef {
+        self.raw
+    }
+
+    pub(super) fn context(self) -> &'m Context {
+        self.context
+    }
+
+    pub(super) fn owner(self) -> Owner {
+        self.owner
+    }
+
+    pub(super) fn is_node(self) -> bool {
+        self.kind == Kind::Node
+    }
+
+    /// Returns it as a value, for the arguments of intrinsics that take metadata.
+    #[doc(alias = "LLVMMetadataAsValue")]
+    pub fn to_value(self) -> Value<'m> {
+        // SAFETY: the context and the metadata are live.
+        Value::new(unsafe { raw::LLVMMetadataAsValue(self.context.raw(), self.raw) }, self.owner, self.context)
+    }
+}
+
+impl Context {
+    /// Returns a string as metadata.
+    #[doc(alias = "LLVMMDStringInContext2")]
+    pub fn metadata_text(&self, text: &str) -> Metadata<'_> {
+        // SAFETY: the context is live, and the text valid for its length and copied.
+        let raw = unsafe { raw::LLVMMDStringInContext2(self.raw(), text.as_ptr().cast(), text.len()) };
+        Metadata { raw, kind: Kind::Text, owner: Owner::Context, context: self }
+    }
+
+    /// Returns a node with these operands.
+    ///
+    /// # Errors
+    /// [`Error::Mixed`] if operands belong to another context, or to two modules.
+    #[doc(alias = "LLVMMDNodeInContext2")]
+    pub fn metadata_node<'m>(&'m self, operands: &[Metadata<'m>]) -> Result<Metadata<'m>> {
+        let mut owner = Owner::Context;
+        let mut raws = Vec::with_capacity(operands.len());
+        for operand in operands {
+            self.same("metadata_node", operand.context)?;
+            owner = owner.join("metadata_node", operand.owner)?;
+            raws.push(operand.raw);
+        }
+        // SAFETY: the context is live, and there are as many operands of it.
+        let raw = unsafe { raw::LLVMMDNodeInContext2(self.raw(), raws.as_mut_ptr(), raws.len()) };
+        Ok(Metadata { raw, kind: Kind::Node, owner, context: self })
+    }
+}
+
+impl<'m> Value<'m> {
+    /// Returns a constant as metadata.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if it is not a constant.
+    #[doc(alias = "LLVMValueAsMetadata")]
+    pub fn to_metadata(self) -> Result<Metadata<'m>> {
+        if !self.is_constant() {
+            return Err(Error::invalid("to_metadata", format!("`{self}` is not a constant")));
+        }
+        // SAFETY: the value is live, and a constant.
+        let raw = unsafe { raw::LLVMValueAsMetadata(self.raw()) };
+        Ok(Metadata { raw, kind: Kind::Value, owner: self.owner(), context: self.context() })
+    }
+}

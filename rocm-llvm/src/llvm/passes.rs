@@ -1,0 +1,50 @@
+//! Passes over the IR.
+
+use super::error::{Error, Result};
+use super::module::Module;
+use super::raw;
+use super::target::TargetMachine;
+
+/// Passes of LLVM's own tests, which end the process.
+const CRASHING: &[&str] = &["trigger-crash", "trigger-verifier-error"];
+
+pub(super) fn run(module: &mut Module<'_>, passes: &str, machine: Option<&TargetMachine>) -> Result<()> {
+    let text = raw::c_text("passes", passes)?;
+    let error = |message: String| Error::Passes { passes: passes.to_owned(), message };
+    if passes.trim().is_empty() {
+        return Err(error("no pass is named".to_owned()));
+    }
+    if let Some(pass) = CRASHING.iter().find(|pass| passes.contains(**pass)) {
+        return Err(error(format!("{pass} ends the process")));
+    }
+    let target = machine.map_or(Ok(std::ptr::null_mut()), TargetMachine::raw)?;
+    let copy = module.verified_copy()?;
+    let ran = module.context().guarded("run_passes", move || {
+        // SAFETY: the module, the machine (or none) and the options are live and used by nobody else while the caller waits. The error's
+        // text is given away.
+        unsafe {
+            let options = raw::LLVMCreatePassBuilderOptions();
+            let error = raw::LLVMRunPasses(copy, text.as_ptr(), target, options);
+            raw::LLVMDisposePassBuilderOptions(options);
+            (!error.is_null()).then(|| {
+                let message = raw::LLVMGetErrorMessage(error);
+                let copied = std::ffi::CStr::from_ptr(message).to_string_lossy().into_owned();
+                raw::LLVMDisposeErrorMessage(message);
+                copied
+            })
+        }
+    });
+    let failed = match machine {
+        Some(machine) => machine.after(ran)?,
+        None => ran?,
+    };
+    let mut messages: Vec<String> = failed.into_iter().collect();
+    messages.extend(module.context().take_errors().into_iter().map(|error| error.message));
+    if messages.is_empty() {
+        module.replace(copy);
+        return Ok(());
+    }
+    // SAFETY: the copy is this function's alone.
+    unsafe { raw::LLVMDisposeModule(copy) };
+    Err(error(messages.join("\n")))
+}

@@ -1,0 +1,175 @@
+//! LLVM's C functions. All that this module calls unconditionally are listed here: the library is checked for them when
+//! it is chosen. Those that not every LLVM has are looked up when they are needed.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
+use std::ptr::NonNull;
+
+pub(super) use rocm_llvm_sys::llvm::{
+    BINDING, LLVMAttributeIndex, LLVMBasicBlockRef, LLVMBool, LLVMBuilderRef, LLVMContextRef, LLVMDIBuilderRef,
+    LLVMDiagnosticInfoRef, LLVMDisasmContextRef, LLVMMemoryBufferRef, LLVMMetadataRef, LLVMModuleRef,
+    LLVMTargetMachineRef, LLVMTypeRef, LLVMValueRef,
+};
+
+use super::error::{Error, Result};
+use super::library::Library;
+
+macro_rules! required {
+    ($list:ident: $($name:ident)*) => {
+        pub(super) use rocm_llvm_sys::llvm::{$($name),*};
+        pub(super) const $list: &[&str] = &[$(stringify!($name)),*];
+    };
+}
+
+required! { CORE:
+    LLVMAddAttributeAtIndex LLVMAddCallSiteAttribute LLVMAddCase LLVMAddFunction LLVMAddGlobalInAddressSpace
+    LLVMAddIncoming LLVMAddModuleFlag LLVMAddNamedMetadataOperand LLVMAppendBasicBlockInContext LLVMArrayType2
+    LLVMBFloatTypeInContext LLVMBuildAlloca LLVMBuildAtomicCmpXchg LLVMBuildAtomicRMW LLVMBuildBinOp LLVMBuildBr
+    LLVMBuildCall2 LLVMBuildCast LLVMBuildCondBr LLVMBuildExtractElement LLVMBuildExtractValue LLVMBuildFCmp
+    LLVMBuildFNeg LLVMBuildFence LLVMBuildFreeze LLVMBuildGEP2 LLVMBuildICmp LLVMBuildInBoundsGEP2
+    LLVMBuildInsertElement LLVMBuildInsertValue LLVMBuildLoad2 LLVMBuildNeg LLVMBuildNot LLVMBuildPhi LLVMBuildRet
+    LLVMBuildRetVoid LLVMBuildSelect LLVMBuildShuffleVector LLVMBuildStore LLVMBuildSwitch LLVMBuildUnreachable
+    LLVMCloneModule LLVMConstArray2 LLVMConstInt LLVMConstIntGetSExtValue LLVMConstIntGetZExtValue LLVMConstNull
+    LLVMConstReal LLVMConstStringInContext LLVMConstStructInContext LLVMConstVector LLVMContextCreate
+    LLVMContextDispose LLVMContextSetDiagnosticHandler LLVMCountBasicBlocks LLVMCountParamTypes LLVMCountParams
+    LLVMCountStructElementTypes LLVMCreateBuilderInContext LLVMCreateDIBuilder LLVMCreateEnumAttribute
+    LLVMCreateMemoryBufferWithMemoryRangeCopy LLVMCreatePassBuilderOptions LLVMCreateStringAttribute
+    LLVMCreateTypeAttribute LLVMDIBuilderCreateDebugLocation LLVMDIBuilderCreateFile
+    LLVMDIBuilderCreateFunction     LLVMDIBuilderCreateSubroutineType LLVMDIBuilderFinalize LLVMDebugMetadataVersion LLVMDisposeBuilder
+    LLVMDisposeDIBuilder LLVMDisposeErrorMessage LLVMDisposeMemoryBuffer LLVMDisposeMessage LLVMDisposeModule
+    LLVMDisposePassBuilderOptions LLVMDoubleTypeInContext LLVMFloatTypeInContext LLVMFunctionType
+    LLVMGetArrayLength2 LLVMGetBasicBlockName LLVMGetBasicBlockTerminator LLVMGetBasicBlocks LLVMGetBufferSize
+    LLVMGetBufferStart LLVMGetDataLayoutStr LLVMGetDiagInfoDescription LLVMGetDiagInfoSeverity LLVMGetElementType
+    LLVMGetEnumAttributeKindForName LLVMGetErrorMessage LLVMGetFirstFunction LLVMGetFirstGlobal
+    LLVMGetFirstInstruction LLVMGetFunctionCallConv LLVMGetInstructionOpcode LLVMGetIntTypeWidth LLVMGetIntrinsicDeclaration
+    LLVMGetLinkage LLVMGetMDKindIDInContext LLVMGetModuleFlag LLVMGetModuleIdentifier
+    LLVMGetNamedFunction LLVMGetNamedGlobal LLVMGetNextFunction LLVMGetNextGlobal LLVMGetNextInstruction
+    LLVMGetNumArgOperands LLVMGetOperand LLVMGetParam LLVMGetParamTypes LLVMGetPointerAddressSpace LLVMGetPoison LLVMGetReturnType LLVMGetSubprogram
+    LLVMGetStructElementTypes LLVMGetTarget LLVMGetTypeKind LLVMGetUndef LLVMGetValueName2 LLVMGetVectorSize
+    LLVMGlobalGetValueType LLVMHalfTypeInContext LLVMInstallFatalErrorHandler LLVMIntTypeInContext
+    LLVMIntrinsicIsOverloaded LLVMIsAAllocaInst LLVMIsAAtomicCmpXchgInst LLVMIsAAtomicRMWInst LLVMIsACallInst
+    LLVMIsAConstantInt LLVMIsAFunction LLVMIsAGlobalVariable LLVMIsAInstruction LLVMIsALoadInst LLVMIsAPHINode
+    LLVMIsAStoreInst LLVMIsConstant LLVMIsDeclaration LLVMIsFunctionVarArg LLVMIsOpaqueStruct     LLVMLinkModules2 LLVMLookupIntrinsicID LLVMMDNodeInContext2 LLVMMDStringInContext2 LLVMMetadataAsValue
+    LLVMModuleCreateWithNameInContext LLVMParseBitcodeInContext2 LLVMParseIRInContext LLVMPointerTypeInContext
+    LLVMPositionBuilderAtEnd LLVMPositionBuilderBefore LLVMPrintModuleToString LLVMPrintTypeToString
+    LLVMPrintValueToString LLVMRunPasses LLVMSetAlignment LLVMSetCurrentDebugLocation2 LLVMSetDataLayout
+    LLVMSetFunctionCallConv LLVMSetGlobalConstant LLVMSetInitializer LLVMSetInstructionCallConv LLVMSetLinkage LLVMSetMetadata
+    LLVMSetModuleInlineAsm2 LLVMSetNSW LLVMSetNUW LLVMSetOrdering LLVMSetSubprogram LLVMSetTarget
+    LLVMSetValueName2 LLVMSetVisibility LLVMSetVolatile LLVMStructTypeInContext LLVMTypeIsSized
+    LLVMTypeOf LLVMValueAsMetadata LLVMVectorType LLVMVerifyModule LLVMVoidTypeInContext
+    LLVMWriteBitcodeToMemoryBuffer
+}
+
+required! { TARGET:
+    LLVMCopyStringRepOfTargetData LLVMCreateDisasmCPUFeatures LLVMCreateTargetDataLayout LLVMCreateTargetMachine
+    LLVMDisasmDispose LLVMDisasmInstruction LLVMDisposeTargetData LLVMDisposeTargetMachine LLVMGetTargetFromTriple
+    LLVMInitializeAMDGPUAsmParser LLVMInitializeAMDGPUAsmPrinter LLVMInitializeAMDGPUDisassembler
+    LLVMInitializeAMDGPUTarget LLVMInitializeAMDGPUTargetInfo LLVMInitializeAMDGPUTargetMC
+    LLVMTargetMachineEmitToMemoryBuffer
+}
+
+macro_rules! later {
+    ($($(#[$attribute:meta])* $since:literal fn $name:ident($($parameter:ty),* $(,)?) $(-> $result:ty)?;)*) => {$(
+        $(#[$attribute])*
+        #[allow(non_snake_case)]
+        pub(super) fn $name() -> Result<unsafe extern "C" fn($($parameter),*) $(-> $result)?> {
+            let name = concat!(stringify!($name), "\0");
+            let name = CStr::from_bytes_with_nul(name.as_bytes()).unwrap_or_default();
+            let address = BINDING.symbol(name).ok_or_else(|| missing(stringify!($name), Some($since)))?;
+            // SAFETY: the function of this name has this signature in every LLVM that has it.
+            Ok(unsafe { std::mem::transmute::<NonNull<c_void>, unsafe extern "C" fn($($parameter),*) $(-> $result)?>(address) })
+        }
+    )*};
+}
+
+later! {
+    18 fn LLVMSetFastMathFlags(LLVMValueRef, c_uint);
+    18 fn LLVMCanValueUseFastMathFlags(LLVMValueRef) -> LLVMBool;
+    20 fn LLVMGetSyncScopeID(LLVMContextRef, *const c_char, usize) -> c_uint;
+    20 fn LLVMBuildAtomicRMWSyncScope(
+        LLVMBuilderRef, c_uint, LLVMValueRef, LLVMValueRef, c_uint, c_uint,
+    ) -> LLVMValueRef;
+    20 fn LLVMBuildFenceSyncScope(LLVMBuilderRef, c_uint, c_uint, *const c_char) -> LLVMValueRef;
+    /// The type of the language differs between releases. The numbers of those that this crate has do not.
+    17 fn LLVMDIBuilderCreateCompileUnit(
+        LLVMDIBuilderRef, c_uint, LLVMMetadataRef, *const c_char, usize, LLVMBool, *const c_char, usize, c_uint,
+        *const c_char, usize, c_uint, c_uint, LLVMBool, LLVMBool, *const c_char, usize, *const c_char, usize,
+    ) -> LLVMMetadataRef;
+}
+
+/// The error for a function that the library in use lacks.
+pub(super) fn missing(function: &str, since: Option<u32>) -> Error {
+    match Library::load() {
+        Ok(library) => Error::MissingFunction {
+            function: function.to_owned(),
+            library: library.path(),
+            found: library.version(),
+            since,
+        },
+        Err(error) => error,
+    }
+}
+
+/// A text for C.
+pub(super) fn c_text(what: &'static str, text: &str) -> Result<CString> {
+    CString::new(text).map_err(|error| Error::Null { what, at: error.nul_position() })
+}
+
+/// Copies a text that LLVM gave away, and frees it.
+///
+/// # Safety
+/// `text` must be null, or a message of LLVM's that nobody else uses.
+pub(super) unsafe fn take_message(text: *mut c_char) -> String {
+    if text.is_null() {
+        return String::new();
+    }
+    // SAFETY: a C string, by the contract.
+    let message = unsafe { CStr::from_ptr(text) }.to_string_lossy().trim_end().to_owned();
+    // SAFETY: LLVM gave it away, and it is used no more.
+    unsafe { LLVMDisposeMessage(text) };
+    message
+}
+
+/// Copies a text that LLVM keeps.
+///
+/// # Safety
+/// `text` must be null, or valid for `length` bytes.
+pub(super) unsafe fn copy_text(text: *const c_char, length: usize) -> String {
+    if text.is_null() {
+        return String::new();
+    }
+    // SAFETY: by the contract.
+    String::from_utf8_lossy(unsafe { std::slice::from_raw_parts(text.cast::<u8>(), length) }).into_owned()
+}
+
+/// A memory buffer of LLVM's.
+pub(super) struct Buffer(pub(super) LLVMMemoryBufferRef);
+
+impl Buffer {
+    /// A copy of `bytes`, with a null byte behind it.
+    pub(super) fn new(name: &CStr, bytes: &[u8]) -> Self {
+        // SAFETY: the bytes and the name are valid for the reads, and copied.
+        Self(unsafe { LLVMCreateMemoryBufferWithMemoryRangeCopy(bytes.as_ptr().cast(), bytes.len(), name.as_ptr()) })
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        if self.0.is_null() {
+            return &[];
+        }
+        // SAFETY: the buffer is live, its memory is unchanged as long as it is, and has this size.
+        unsafe { std::slice::from_raw_parts(LLVMGetBufferStart(self.0).cast(), LLVMGetBufferSize(self.0)) }
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        if !self.0.is_null() {
+            // SAFETY: ours alone, and used no more.
+            unsafe { LLVMDisposeMemoryBuffer(self.0) };
+        }
+    }
+}
+
+/// C's boolean.
+pub(super) fn flag(value: bool) -> LLVMBool {
+    c_int::from(value)
+}

@@ -1,0 +1,246 @@
+//! `rocm_llvm::clang` on the system's libclang, and on those of ROCm releases.
+
+use std::path::Path;
+
+use rocm_llvm::clang::{Cursor, CursorKind, Error, Index, Library, Severity, Source, TranslationUnit, TypeKind};
+use sys_testing::child::run_with_libraries;
+
+const SOURCE: &str = "\
+enum color { RED = -1, GREEN = 7 };
+/// A point.
+/// It has more.
+struct point { int x; float y[3]; const char *name; };
+typedef struct point Point;
+/** Adds two numbers. */
+extern \"C\" int add(int a, const Point *b, ...);
+int add(int a, const Point *b, ...) { return a + b->x; }
+struct opaque;
+template <typename T> T twice(T x) { return x + x; }
+namespace inner { struct nested { struct opaque *next; }; }
+int call() { return add(1, nullptr); }
+";
+
+fn parse<'i>(index: &'i Index, text: &str) -> TranslationUnit<'i> {
+    index.parse(&Source::text("source.cpp", text).arguments(["-std=c++17"])).unwrap()
+}
+
+fn index() -> Option<Index> {
+    match Index::new() {
+        Ok(index) => Some(index),
+        Err(error) => {
+            println!("SKIPPED: {error}");
+            None
+        }
+    }
+}
+
+fn named<'u>(unit: &'u TranslationUnit<'_>, kind: CursorKind, name: &str) -> Cursor<'u> {
+    let found = unit.cursor().descendants().find(|cursor| cursor.kind() == kind && cursor.spelling() == name);
+    found.unwrap_or_else(|| panic!("no {kind:?} {name}"))
+}
+
+fn everything(index: &Index) {
+    let unit = parse(index, SOURCE);
+    assert_eq!(unit.diagnostics(), []);
+    assert_eq!((unit.cursor().kind(), unit.cursor().spelling().as_str()), (CursorKind::TranslationUnit, "source.cpp"));
+
+    let red = named(&unit, CursorKind::EnumConstant, "RED");
+    assert_eq!((red.enum_value(), named(&unit, CursorKind::EnumConstant, "GREEN").enum_value()), (Some(-1), Some(7)));
+    let color = named(&unit, CursorKind::Enum, "color");
+    assert_eq!((color.children().len(), color.enum_type().unwrap().kind()), (2, TypeKind::Int));
+    assert_eq!((color.enum_value(), red.parent()), (None, Some(color)));
+
+    let point = named(&unit, CursorKind::Struct, "point");
+    let ty = point.ty().unwrap();
+    assert_eq!((ty.kind(), ty.size(), ty.alignment()), (TypeKind::Record, Some(24), Some(8)));
+    let fields: Vec<_> =
+        ty.fields().into_iter().map(|f| (f.spelling(), f.ty().unwrap().spelling(), f.field_offset())).collect();
+    let expected = [("x", "int", 0), ("y", "float[3]", 32), ("name", "const char *", 128)];
+    assert_eq!(fields, expected.map(|(name, ty, at)| (name.to_owned(), ty.to_owned(), Some(at))));
+    let y = ty.fields()[1].ty().unwrap();
+    assert_eq!((y.kind(), y.length(), y.element().unwrap().kind()), (TypeKind::Array, Some(3), TypeKind::Float));
+    let name = ty.fields()[2].ty().unwrap();
+    let pointee = name.pointee().unwrap();
+    assert!(name.kind() == TypeKind::Pointer && !name.is_const() && pointee.is_const() && pointee.pointee().is_none());
+    assert_eq!(point.brief_comment().unwrap(), "A point. It has more.");
+    assert!(point.comment().unwrap().starts_with("/// A point.\n"));
+    assert!(point.is_definition() && point.is_in_main_file() && !point.is_in_system_header());
+
+    let opaque = named(&unit, CursorKind::Struct, "opaque");
+    let of = opaque.ty().unwrap();
+    assert_eq!((of.size(), of.alignment(), of.fields().len(), opaque.definition()), (None, None, 0, None));
+
+    let alias = named(&unit, CursorKind::Typedef, "Point");
+    assert_eq!(alias.underlying_type().unwrap().canonical(), ty);
+    assert_eq!(alias.ty().unwrap().declaration(), Some(alias));
+    assert_eq!(ty.declaration(), Some(point));
+
+    let add = named(&unit, CursorKind::Function, "add");
+    let signature = add.ty().unwrap();
+    assert_eq!(signature.spelling(), "int (int, const Point *, ...)");
+    assert!(signature.is_variadic() && signature.kind() == TypeKind::Function && !add.is_definition());
+    assert_eq!(signature.parameters().len(), 2);
+    assert_eq!((signature.result(), add.result_type()), (Some(signature.parameters()[0]), signature.result()));
+    let arguments = add.arguments();
+    assert_eq!(arguments.iter().map(|a| a.spelling()).collect::<Vec<_>>(), ["a", "b"]);
+    assert_eq!(arguments[1].ty().unwrap().pointee().unwrap().canonical().declaration(), Some(point));
+    assert_eq!(add.brief_comment().unwrap(), "Adds two numbers.");
+    let place = add.location().unwrap();
+    assert_eq!((place.file.as_path(), place.line, place.column), (Path::new("source.cpp"), 7, 16));
+    assert_eq!(&SOURCE[place.offset as usize..][..3], "add");
+    let definition = add.definition().unwrap();
+    assert!(definition != add && definition.is_definition() && definition.usr() == add.usr());
+    let call = named(&unit, CursorKind::Call, "add");
+    assert_eq!((call.referenced().unwrap().usr(), call.arguments().len()), (add.usr(), 2));
+
+    let template = named(&unit, CursorKind::FunctionTemplate, "twice");
+    assert_eq!((template.display_name().as_str(), template.kind_name().as_str()), ("twice(T)", "FunctionTemplate"));
+    let dependent = template.ty().unwrap().result().unwrap();
+    assert_eq!((dependent.size(), dependent.alignment()), (None, None));
+    let nested = named(&unit, CursorKind::Struct, "nested");
+    assert_eq!(nested.parent().unwrap().spelling(), "inner");
+    // What has none of it.
+    assert!(unit.cursor().ty().is_none() && unit.cursor().location().is_none() && unit.cursor().arguments().is_empty());
+    assert!(
+        point.result_type().is_none() && ty.result().is_none() && ty.parameters().is_empty() && ty.length().is_none()
+    );
+    // Every cursor answers every question.
+    for cursor in unit.cursor().descendants() {
+        let _ = (cursor.usr(), cursor.definition(), cursor.referenced(), cursor.parent(), cursor.comment());
+        let _ = (cursor.underlying_type(), cursor.enum_type(), cursor.field_offset(), format!("{cursor:?}"));
+        if let Some(ty) = cursor.ty() {
+            let _ = (ty.size(), ty.fields(), ty.canonical(), ty.declaration(), ty.parameters(), format!("{ty:?}"));
+        }
+    }
+}
+
+#[test]
+fn a_source_is_walked() {
+    if let Some(index) = index() {
+        everything(&index);
+    }
+}
+
+macro_rules! on_release {
+    ($name:ident, $release:literal, $library:literal) => {
+        #[test]
+        fn $name() {
+            if run_with_libraries(concat!(module_path!(), "::", stringify!($name)), $release, &[$library]) {
+                return;
+            }
+            everything(&Index::new().unwrap());
+            let path = Library::load().unwrap().path();
+            assert!(path.contains(concat!("/", $release, "/")), "{path}");
+        }
+    };
+}
+on_release!(a_source_is_walked_with_rocm_5_7, "5.7", "libclang-17.so.1");
+on_release!(a_source_is_walked_with_rocm_6_4, "6.4", "libclang-19.so.1");
+on_release!(a_source_is_walked_with_rocm_7_2, "7.2", "libclang-22.so.1");
+
+#[test]
+fn diagnostics_are_values() {
+    let Some(index) = index() else { return };
+    let unit = parse(&index, "int f() {\n  int unused;\n  return undeclared;\n}\n#include \"no_such.h\"\n");
+    assert!(unit.has_errors());
+    let found = unit.diagnostics();
+    let errors: Vec<_> = found.iter().map(|d| (d.severity, d.location.as_ref().unwrap().line)).collect();
+    assert!(errors.contains(&(Severity::Error, 3)) && errors.contains(&(Severity::Fatal, 5)), "{found:?}");
+    let error = found.iter().find(|d| d.severity == Severity::Error).unwrap();
+    assert!(error.message.contains("undeclared identifier 'undeclared'"), "{error}");
+    assert!(error.to_string().starts_with("source.cpp:3:10: error: "), "{error}");
+    let unit = index.parse(&Source::text("w.c", "int f() { int unused; return 0; }").argument("-Wall")).unwrap();
+    let warnings = unit.diagnostics();
+    assert!(!unit.has_errors() && warnings[0].severity == Severity::Warning, "{warnings:?}");
+    assert!(warnings[0].text.contains("[-Wunused-variable]"), "{warnings:?}");
+}
+
+#[test]
+fn bad_input_is_an_error() {
+    let Some(index) = index() else { return };
+    assert!(matches!(index.parse(&Source::file("/nonexistent/a.h")), Err(Error::File { .. })));
+    assert!(matches!(index.parse(&Source::file("/")), Err(Error::File { .. })));
+    assert!(matches!(index.parse(&Source::text("a\0.h", "")), Err(Error::Null { at: 1, .. })));
+    assert!(matches!(index.parse(&Source::text("a.h", "").argument("-D\0")), Err(Error::Null { at: 2, .. })));
+    // An unknown argument is a diagnostic or no unit at all.
+    match index.parse(&Source::text("a.h", "int x;").argument("--no-such-argument")) {
+        Ok(unit) => assert!(unit.has_errors(), "{:?}", unit.diagnostics()),
+        Err(error) => assert!(error.to_string().contains("--no-such-argument"), "{error}"),
+    }
+    // No text, and texts that are no program.
+    for text in ["", "\0\0", "{{{{", "template <", "#include", "\"", "/*", "struct s { struct s x; };"] {
+        let unit = parse(&index, text);
+        for cursor in unit.cursor().descendants() {
+            let _ = (cursor.ty().map(|ty| (ty.size(), ty.alignment(), ty.fields())), cursor.field_offset());
+        }
+    }
+}
+
+#[test]
+fn headers_macros_and_bodies() {
+    let Some(index) = index() else { return };
+    let source = Source::text("/nowhere/main.cpp", "#include \"lib.h\"\nint f() { return SIZE; }\n")
+        .with_file("/nowhere/lib.h", "#define SIZE 4\n")
+        .with_macros();
+    let unit = index.parse(&source).unwrap();
+    assert!(!unit.has_errors(), "{:?}", unit.diagnostics());
+    let size = named(&unit, CursorKind::MacroDefinition, "SIZE");
+    assert!(!size.is_in_main_file() && size.location().unwrap().file.ends_with("lib.h"));
+    named(&unit, CursorKind::MacroExpansion, "SIZE");
+    named(&unit, CursorKind::Inclusion, "lib.h");
+    let bodies = |source: &Source| {
+        let unit = index.parse(source).unwrap();
+        unit.cursor().descendants().filter(|cursor| cursor.kind_name() == "ReturnStmt").count()
+    };
+    let source = Source::text("b.cpp", "int f() { return 1; }");
+    assert_eq!((bodies(&source), bodies(&source.clone().without_bodies())), (1, 0));
+}
+
+/// The functions of HIP's header, which are those that `hip-sys` declares.
+#[test]
+fn hips_header_is_walked() {
+    let Some(index) = index() else { return };
+    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/rocm/7.2/usr/include");
+    if !include.join("hip/hip_runtime_api.h").exists() {
+        println!("SKIPPED: no HIP headers in {} (`cargo xtask rocm fetch 7.2`)", include.display());
+        return;
+    }
+    let source = Source::file(include.join("hip/hip_runtime_api.h"))
+        .arguments(["-x", "c++", "-std=c++17", "-D__HIP_PLATFORM_AMD__"])
+        .argument(format!("-I{}", include.display()))
+        .without_bodies();
+    let unit = index.parse(&source).unwrap();
+    if unit.has_errors() {
+        println!("SKIPPED: the compiler's own headers are missing: {:?}", unit.diagnostics());
+        return;
+    }
+    let malloc = named(&unit, CursorKind::Function, "hipMalloc");
+    assert_eq!(malloc.ty().unwrap().spelling(), "hipError_t (void **, size_t)");
+    assert!(malloc.comment().is_some_and(|comment| comment.contains("@param[out] ptr")));
+    let names: Vec<_> =
+        unit.cursor().descendants().filter(|c| c.kind() == CursorKind::Function).map(|c| c.spelling()).collect();
+    for name in ["hipMemcpyAsync", "hipModuleLaunchKernel", "hipGraphLaunch", "hipGetDeviceCount", "hipStreamCreate"] {
+        assert!(names.iter().any(|other| other == name), "no {name}");
+    }
+    assert!(names.iter().filter(|name| name.starts_with("hip")).count() > 450, "{}", names.len());
+    let dim3 = named(&unit, CursorKind::Struct, "dim3").ty().unwrap();
+    assert_eq!((dim3.size(), dim3.fields().len()), (Some(12), 3));
+}
+
+#[test]
+fn other_libraries_are_refused() {
+    if !sys_testing::child::run(concat!(module_path!(), "::other_libraries_are_refused")) {
+        assert!(matches!(Library::open("libclang.so"), Err(Error::Open(rocm_loader::Error::RelativePath { .. }))));
+        assert!(matches!(Library::open("/nonexistent/libclang.so"), Err(Error::Open(_))));
+        if Path::new("/lib/x86_64-linux-gnu/libm.so.6").exists() {
+            let error = Library::open("/lib/x86_64-linux-gnu/libm.so.6").unwrap_err();
+            assert!(matches!(error, Error::MissingFunction { .. }), "{error}");
+        }
+        // None of these counts as chosen.
+        if let Ok(library) = Library::load() {
+            assert!(library.version().contains("clang version"), "{}", library.version());
+            assert_eq!(Library::open(library.path()).unwrap().path(), library.path());
+            assert!(matches!(Library::open("/nonexistent/libclang.so"), Err(Error::InUse { .. })));
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Contexts that are dropped leave nothing behind.
+
+use rocm_llvm::llvm::Context;
+
+use crate::support::{llvm, scratch};
+
+/// The memory of this process, in KiB.
+fn resident() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse().ok()
+}
+
+/// In a process of its own: the other tests use memory too.
+#[test]
+fn ten_thousand_contexts_do_not_grow() {
+    if llvm().is_none() || resident().is_none() {
+        return;
+    }
+    if std::env::var_os("ROCM_LLVM_TEST_GROWTH").is_none() {
+        let mut command = crate::libraries::again();
+        command.args(["--exact", "growth::ten_thousand_contexts_do_not_grow", "--nocapture"]);
+        let output = command.env("ROCM_LLVM_TEST_GROWTH", "1").output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(
+            output.status.success() && text.contains("1 passed"),
+            "{text}{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        text.lines().filter(|line| line.contains("contexts: ")).for_each(skip_capture);
+        return;
+    }
+    let make = |count: usize| {
+        for at in 0..count {
+            let context = Context::new().unwrap();
+            let module = scratch(&context);
+            let b = crate::support::builder(&module);
+            let i = b.function().parameter(0).unwrap();
+            b.ret(Some(b.add(i, context.i32().const_int(at as i128).unwrap(), "").unwrap())).unwrap();
+            drop(b);
+            let mut copy = context.parse_ir("copy.ll", module.to_string()).unwrap();
+            copy.run_passes("instsimplify").unwrap();
+            assert!(context.parse_ir("bad.ll", "define").is_err());
+        }
+    };
+    make(1000);
+    let before = resident().unwrap();
+    make(10_000);
+    let after = resident().unwrap();
+    println!("10000 contexts: {before} KiB before, {after} KiB after");
+    assert!(after < before + 4096, "{before} KiB before, {after} KiB after 10000 contexts");
+}
+
+fn skip_capture(line: &str) {
+    use std::io::Write as _;
+    let _ = writeln!(std::io::stdout(), "{line}");
+}

@@ -1,0 +1,11 @@
+//! `rocm_llvm::llvm` on the LLVM that is found: the system's, ROCm's or the Rust toolchain's. `libraries` runs all of this again on each.
+
+mod building;
+mod code;
+mod fatal;
+mod growth;
+mod launch;
+mod libraries;
+mod reading;
+mod support;
+mod wrong_operands;

@@ -1,0 +1,130 @@
+//! IR and bitcode in and out, and linking of modules.
+
+use rocm_llvm::llvm::{Context, Error};
+
+use crate::support::{llvm, machine, saxpy, scratch};
+
+const ADD: &str = "define i32 @add(i32 %a, i32 %b) {\n  %sum = add i32 %a, %b\n  ret i32 %sum\n}\n";
+const USE: &str = "declare i32 @add(i32, i32)\n\
+    define i32 @twice(i32 %a) {\n  %sum = call i32 @add(i32 %a, i32 %a)\n  ret i32 %sum\n}\n";
+
+fn parse_error(result: rocm_llvm::llvm::Result<rocm_llvm::llvm::Module<'_>>) -> String {
+    match result {
+        Err(Error::Parse { name, message }) => format!("{name}: {message}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn bad_text_is_an_error_with_its_line() {
+    if llvm().is_none() {
+        return;
+    }
+    let context = Context::new().unwrap();
+    let wrong = "define i32 @f() {\n  ret i33 0\n}\n";
+    let error = parse_error(context.parse_ir("wrong.ll", wrong));
+    assert!(error.contains("wrong.ll:2:") && error.contains("i33"), "{error}");
+    for text in ["", "  \n", "define", "@x = global", "\u{1}\u{2}", "define void @f() { call void @g() ret void }", "{"]
+    {
+        parse_error(context.parse_ir(text, text));
+    }
+    // Valid text, invalid IR: the parser's own checks or the verifier's.
+    let undominated = "define i32 @f() {\n  %a = add i32 %b, 1\n  %b = add i32 %a, 1\n  ret i32 %b\n}\n";
+    assert!(matches!(context.parse_ir("loop.ll", undominated), Err(Error::Verify { .. } | Error::Parse { .. })));
+    assert!(context.parse_ir("bad layout.ll", "target datalayout = \"nonsense\"\n").is_err());
+    assert!(matches!(context.parse_ir("a\0b", ADD), Err(Error::Null { at: 1, .. })));
+    assert!(matches!(context.parse_ir("null.ll", "\0\0\0"), Err(Error::Null { at: 0, .. })));
+    // The context is as good as before.
+    assert_eq!(context.parse_ir("add.ll", ADD).unwrap().functions().len(), 1);
+}
+
+#[test]
+fn bitcode_is_read_back() {
+    if llvm().is_none() {
+        return;
+    }
+    let context = Context::new().unwrap();
+    let module = saxpy(&context, &machine("gfx90a"));
+    let bitcode = module.to_bitcode().unwrap();
+    let other = Context::new().unwrap();
+    for again in [other.parse_bitcode("saxpy.bc", &bitcode).unwrap(), other.parse_ir("saxpy.bc", &bitcode).unwrap()] {
+        let body = |text: String| text.split_once("source_filename").unwrap().1.to_owned();
+        assert_eq!(body(again.to_string()), body(module.to_string()));
+        let kernel = again.function("saxpy").unwrap().unwrap();
+        let names: Vec<_> = kernel.blocks().iter().map(|block| block.name()).collect();
+        assert_eq!(names, ["entry", "body", "end"]);
+        assert!(kernel.blocks()[0].instructions()[0].to_string().contains("@llvm.amdgcn.workgroup.id.x()"));
+    }
+}
+
+#[test]
+fn bad_and_truncated_bitcode_is_an_error() {
+    if llvm().is_none() {
+        return;
+    }
+    let context = Context::new().unwrap();
+    let bitcode = saxpy(&context, &machine("gfx90a")).to_bitcode().unwrap();
+    for bytes in
+        [&b""[..], b"BC", b"not bitcode at all", b"\x7fELF", ADD.as_bytes(), b"BC\xc0\xde", b"BC\xc0\xde\0\0\0\0"]
+    {
+        parse_error(context.parse_bitcode("bad.bc", bytes));
+    }
+    // Every length that is a multiple of bitcode's words, some others, and none crashes.
+    let lengths = (4..bitcode.len()).filter(|at| at % 4 == 0 || at % 53 == 0);
+    let (mut refused, mut read) = (0, 0);
+    for length in lengths {
+        match context.parse_bitcode("truncated.bc", &bitcode[..length]) {
+            Ok(_) => read += 1,
+            Err(Error::Parse { .. } | Error::Verify { .. } | Error::Fatal { .. }) => refused += 1,
+            Err(other) => panic!("{length} bytes: {other}"),
+        }
+    }
+    // The last blocks are tables of symbols and strings, without which LLVM can read a module.
+    assert!(refused > 100 && read < refused / 4, "{refused} refused, {read} read of {}", bitcode.len());
+    context.parse_bitcode("whole.bc", &bitcode).unwrap();
+}
+
+#[test]
+fn modules_are_linked() {
+    if llvm().is_none() {
+        return;
+    }
+    let context = Context::new().unwrap();
+    let mut module = context.parse_ir("use.ll", USE).unwrap();
+    module.link(context.parse_ir("add.ll", ADD).unwrap()).unwrap();
+    assert!(!module.function("add").unwrap().unwrap().is_declaration());
+    assert_eq!(module.functions().len(), 2);
+    // A second definition.
+    let before = module.to_string();
+    let error = module.link(context.parse_ir("again.ll", ADD).unwrap()).unwrap_err();
+    assert!(matches!(&error, Error::LinkModules { message, .. } if message.contains("add")), "{error}");
+    assert_eq!(module.to_string(), before, "a link that failed changed the module");
+    // Flags that differ.
+    let flagged = |value| {
+        let module = context.module("flags").unwrap();
+        module.add_flag("amdhsa_code_object_version", value).unwrap();
+        module
+    };
+    module.link(flagged(500)).unwrap();
+    let error = module.link(flagged(600)).unwrap_err();
+    assert!(error.to_string().contains("amdhsa_code_object_version"), "{error}");
+    // One that is not valid.
+    assert!(matches!(module.link(scratch(&context)), Err(Error::Verify { .. })));
+    module.verify().unwrap();
+}
+
+#[test]
+fn warnings_are_kept() {
+    if llvm().is_none() {
+        return;
+    }
+    let context = Context::new().unwrap();
+    let with =
+        |layout: &str| context.parse_ir("layout.ll", format!("target datalayout = \"{layout}\"\n{USE}")).unwrap();
+    let mut module = with("e-p:64:64");
+    let other = format!("target datalayout = \"e-p:32:32\"\n{ADD}");
+    module.link(context.parse_ir("other.ll", other).unwrap()).unwrap();
+    let warnings = context.take_diagnostics();
+    assert!(warnings.iter().any(|d| d.message.contains("data layout")), "{warnings:?}");
+    assert!(context.take_diagnostics().is_empty());
+}
