@@ -27,6 +27,9 @@ pub(crate) const NEWEST: &str = LEVELS[LEVELS.len() - 1];
 /// Safe crates that have the levels as features, as every -sys crate has.
 const SAFE: [&str; 7] = ["hip", "hip-gl", "hiprtc", "hipblas", "hipblaslt", "hipsolver", "rocm-llvm"];
 
+/// The one of them that has nothing to do with GPUs.
+const COMPILER: &str = "rocm-llvm";
+
 /// Tests of the main crates, on the software GPU and on ROCm 7.2's own HIP runtime; with `--all`, every test that this machine can run.
 ///
 /// The quick set is for every change: unit and integration tests of the crates that users meet, `hip`'s tests on AMD's own HIP
@@ -122,25 +125,27 @@ pub(crate) fn steps(offline: bool, releases: &[&'static Release], named: &[&'sta
         command.arg("--no-fail-fast").args(words);
         command
     };
-    steps.push(Step::command("workspace", "unit, integration and doc tests of every crate", test(&["--workspace"])));
+    let all = test(&["--workspace", "--exclude", COMPILER]);
+    steps.push(Step::command("workspace", "unit, integration and doc tests of every crate but one that has a step", all));
     steps.push(leaks::step(offline));
     // The workspace has the software GPU on, for the examples use it.
-    let crates = [&["--lib", "--tests"][..], &packages(&SAFE)].concat();
+    let on_gpus: Vec<&str> = SAFE.into_iter().filter(|name| *name != COMPILER).collect();
+    let crates = [&["--lib", "--tests"][..], &packages(&on_gpus)].concat();
     let about = "the safe crates with neither ROCm nor the software GPU";
-    steps.push(Step::command("no backend", about, test(&crates)));
+    steps.push(Step::command("no backend", about, test(&[&crates[..], &BUT_MISUSE].concat())));
     // No library of the newest level is at hand: here is where its functions run. The step `workspace` is at the default one.
     let about = "the safe crates on the software GPU at the newest API level, with nothing else on";
     let features = format!("hip/sim,hiprtc/sim,hip/{NEWEST}");
     let with = ["--features", &features];
     let doc = ["--doc", "-p", "hip", "--features", &format!("sim,{NEWEST}")];
-    let newest = [test(&[&crates[..], &with].concat()), test(&doc)];
+    let newest = [test(&[&crates[..], &with, &BUT_MISUSE].concat()), test(&doc)];
     steps.push(Step::commands("sim", about, newest.into()));
     let about = "rocm-sdk as a library with its default features, and as the command";
     let sdk = [test(&packages(&["rocm-sdk"])), test(&[&packages(&["rocm-sdk"])[..], &["--features", "cli"]].concat())];
     steps.push(Step::commands("rocm-sdk", about, sdk.into()));
     // Its tests start the releases' own loaders.
     let about = "rocm-llvm on each release's compiler, its results on the software GPU, and its command";
-    steps.push(Step::command("rocm-llvm", about, test(&["-p", "rocm-llvm", "--features", "cli,sim"])));
+    steps.push(Step::command("rocm-llvm", about, test(&["-p", COMPILER, "--features", "cli,sim"])));
     let raw = workspace::sys_crates()?;
     let raw: Vec<&str> = raw.iter().map(String::as_str).collect();
     steps.push(bindings(&raw, offline));
@@ -280,7 +285,7 @@ pub(crate) fn fetched(release: &'static Release) -> impl Fn() -> Result<(), Stri
 /// Features of `hip` that lead to other crates, and have tests of their own.
 const INTEROP: &[&str] = &["half", "complex", "ndarray", "bytes", "tracing"];
 
-/// What does not compile does not run on any runtime either: it is tried in the steps without one.
+/// What does not compile does not run anywhere: it is tried in the step `workspace`.
 const BUT_MISUSE: [&str; 3] = ["--", "--skip", "misuse_does_not_compile"];
 
 /// Tests on a release's own libraries, through its loader.
