@@ -126,7 +126,11 @@ pub(crate) fn steps(offline: bool, releases: &[&'static Release], named: &[&'sta
         command
     };
     let all = test(&["--workspace", "--exclude", COMPILER]);
-    steps.push(Step::command("workspace", "unit, integration and doc tests of every crate but one that has a step", all));
+    steps.push(Step::command(
+        "workspace",
+        "unit, integration and doc tests of every crate but one that has a step",
+        all,
+    ));
     steps.push(leaks::step(offline));
     // The workspace has the software GPU on, for the examples use it.
     let on_gpus: Vec<&str> = SAFE.into_iter().filter(|name| *name != COMPILER).collect();
