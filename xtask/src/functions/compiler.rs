@@ -21,17 +21,19 @@ struct Library {
     module: &'static str,
     /// As people call it.
     title: &'static str,
-    /// The start of the functions' names.
-    prefix: &'static str,
+    /// What a call, or a look-up by name, looks like: neither a comment nor an alias.
+    call: &'static str,
     /// Patterns of what is left out, and why.
     reasons: &'static [(&'static str, &'static str)],
 }
 
 /// Those in the page. To add a library, add it here, with the reasons for what it leaves out.
-const LIBRARIES: &[Library] = &[Library {
+const LIBRARIES: &[Library] = &[COMGR, LLVM];
+
+const COMGR: Library = Library {
     module: "comgr",
     title: "Comgr",
-    prefix: "amd_comgr_",
+    call: r#"(?:\w+::|c")(amd_comgr_\w+)(?:\s*\(|")"#,
     reasons: &[
         (r"amd_comgr_hotswap_\w+|\w+_block_sizes(_count)?", "new in 10.0: no library of that release to test with"),
         (
@@ -49,7 +51,89 @@ const LIBRARIES: &[Library] = &[Library {
             "since 6.2 only: the crate `object` maps addresses for every release",
         ),
     ],
-}];
+};
+
+const LLVM: Library = Library {
+    module: "llvm",
+    title: "LLVM-C",
+    call: r"\b(LLVM[A-Z]\w*)\b",
+    reasons: &[
+        (r"LLVMInitialize\w+|LLVM\w*X86\w+|LLVM\w*PPC\w+|LLVM\w*FP128\w*", "targets other than AMD GPUs"),
+        (
+            r"LLVMOrc\w+|LLVM\w*ExecutionEngine\w*|LLVM\w*JIT\w*|LLVM\w*Interpreter\w*|LLVM\w*GenericValue\w*|LLVMRunFunction(AsMain)?|LLVMRunStatic\w+|LLVMCreate\w+Listener|LLVMAddGlobalMapping|LLVM(Add|Remove)Module|LLVMFindFunction|LLVMFreeMachineCodeForFunction|LLVMGetFunctionAddress|LLVMGetGlobalValueAddress|LLVMGetPointerToGlobal|LLVMRecompileAndRelinkFunction|LLVMAddSymbol|LLVMSearchForAddressOfSymbol|LLVMLoadLibraryPermanently",
+            "runs code on the host; `hip` runs kernels",
+        ),
+        (r"LLVMRemark\w+", "files of remarks"),
+        (r"(thin)?lto_\w+", "link-time optimisation of files; `Module::link` links modules"),
+        (r"llvm_blake3_\w+", "a hash; the crate `blake3` has it"),
+        (
+            r"LLVM(Create|Dispose)?(Binary|ObjectFile|MachO)\w*|LLVMCreate(Binary|ObjectFile)|LLVMGet(Section|Symbol|Relocation)\w*|LLVMMoveTo\w+|LLVMDispose(Section|Symbol|Relocation)\w+|LLVMIs(Section|Symbol|Relocation)\w+",
+            "reads object files; the crate `object` does",
+        ),
+        (r"LLVMIsA[A-Z]\w+", "asks for the class of a value that has no counterpart here"),
+        (
+            r"LLVM(Int\d+|Int|Half|Float|Double|BFloat|Label|Void|Pointer|Struct|Array)Type|LLVM(MDNode|MDString|ConstString|ConstStruct|AppendBasicBlock|InsertBasicBlock|CreateBuilder|ModuleCreateWithName|ParseBitcode2?|GetBitcodeModule2?|GetMDKindID|GetTypeByName|GetGlobalContext|IntPtrType|IntPtrTypeForAS)|LLVMConstArray|LLVMGetArrayLength",
+            "the form for LLVM's global context, or with smaller numbers: a `Context` is a value",
+        ),
+        (
+            r"LLVMInt\d+TypeInContext|LLVM(GetValueName|SetValueName|CreateDisasm|CreateDisasmCPU|BuildIntCast|ParseBitcodeInContext|GetBitcodeModuleInContext2?|MDNodeInContext|MDStringInContext|ConstStringInContext2|ParseIRInContext2|SetCurrentDebugLocation|GetCurrentDebugLocation|SetInstDebugLocation|SetModuleInlineAsm|AppendModuleInlineAsm|AddGlobal|SetDisasmOptions|IntrinsicCopyOverloadedName2?)",
+            "another form of a function that is reached",
+        ),
+        (
+            r"LLVMBuild(A?Shr|LShr|Shl|[FSU]?(Add|Sub|Mul|Div|Rem)|Exact[SU]Div|N[SU]W\w+|And|Or|Xor|ZExt\w*|SExt\w*|Trunc\w*|FP\w+|[SU]IToFP|PtrToInt|IntToPtr|BitCast|AddrSpaceCast|PointerCast|IntCast2)",
+            "`Builder` reaches it as an operator of `LLVMBuildBinOp` or `LLVMBuildCast`",
+        ),
+        (
+            r"LLVMBuild(Array(Alloca|Malloc)|Malloc|Free|Mem(Cpy|Move|Set)|Global\w+|Aggregate\w+|IsN\w+|PtrDiff2|StructGEP2|VAArg|GEPWithNoWrapFlags|AtomicCmpXchgSyncScope)|LLVMConst(FCmp|ICmp|AllOnes|Byte\w*|DataArray|NamedStruct|PointerNull|\w*Of(String|Arbitrary)\w*|FPFromBits|RealGetDouble)",
+            "made of others: an intrinsic, a load or store, or another constant",
+        ),
+        (
+            r"LLVMBuild(Invoke\w*|CallBr|CallWithOperandBundles|Catch\w+|Cleanup\w+|LandingPad|Resume|IndirectBr)|LLVM(Get|Set)?(\w*(Clause|Handler|UnwindDest|NormalDest|CatchSwitch|Cleanup|Personality\w*|Clauses|Handlers|CallBr\w+))|LLVMBlockAddress|LLVMGetBlockAddress\w+|LLVMAddDestination|LLVMIsCleanup|LLVMHasPersonalityFn",
+            "exceptions and computed jumps, which GPUs have not",
+        ),
+        (r"LLVMConst\w+", "folds constants: the builder and the passes do"),
+        (r"LLVM\w*InlineAsm\w*", "assembly within functions"),
+        (
+            r"LLVMDI\w+|LLVM\w*(Dbg|Debug)\w*|LLVM\w*DINode\w*|LLVMGlobalAddDebugInfo|LLVMStripModuleDebugInfo",
+            "debug information of variables and types, and reading it back",
+        ),
+        (
+            r"LLVM\w*(Alias|IFunc|Comdat|DLLStorage|ThreadLocal|Section|UnnamedAddr\w*|GC|PrefixData|PrologueData|Weak|ExternallyInitialized|PtrAuth)\w*",
+            "properties of symbols that code objects do not use",
+        ),
+        (
+            r"LLVM\w*(PassManager|PassBuilderOptions|AnalysisPasses|TargetLibraryInfo|ModuleProvider)\w*|LLVMRunPassesOnFunction",
+            "the passes' names take options; the old pass manager is gone",
+        ),
+        (r"LLVM\w*(Metadata|MDNode|MDString|ModuleFlag|NamedMD)\w*", "reading metadata back, or changing it"),
+        (r"LLVM\w*OperandBundle\w*", "operand bundles"),
+        (
+            r"LLVM(Dump|View)\w+|LLVM\w*(ToFile|ToFD|FileHandle|WithSTDIN|ContentsOfFile)\w*",
+            "writes to files or the screen: results are bytes and text",
+        ),
+        (
+            r"LLVM(\w*TargetData|\w*DataLayout|\w*(Size|Alignment)Of\w+|OffsetOfElement|ElementAtOffset|PointerSize\w*|ByteOrder|SizeOf\w*|AlignOf|IntPtrType\w*|PreferredAlignment\w+)",
+            "layouts of types in memory",
+        ),
+        (
+            r"LLVM\w*(Target)\w*|LLVMGetHost\w+|LLVMNormalizeTargetTriple",
+            "other ways to find a target, or to ask one; `TargetMachine::new` takes a processor",
+        ),
+        (
+            r"LLVM(Shutdown|EnablePrettyStackTrace|ParseCommandLineOptions|ResetFatalErrorHandler|StartMultithreaded|StopMultithreaded|IsMultithreaded|CantFail|ConsumeError|CreateMessage|CreateStringError|Get(String)?Error\w+|Context(Get|Set|Should)\w+|\w*MemoryBufferWithMemoryRange|Context\w*Yield\w*)",
+            "settings and errors of the whole library, which the module keeps to itself",
+        ),
+        (
+            r"LLVM(Delete|Remove|Erase|Move|Insert|Replace|Instruction|Position|Clear)\w+|LLVMSet(Operand|ArgOperand|Successor|Condition|AtomicRMW\w*|AtomicSingleThread|CmpXchg\w+|SwitchCaseValue|ModuleIdentifier|SourceFileName)|LLVMAppendExistingBasicBlock",
+            "changes code that is there: functions are built once, then passes change them",
+        ),
+        (
+            r"LLVM(Get|Is|Has|Count|GEP|Builder|Value|BasicBlock|Struct|Pointer|Scalable|Set|Add|Create|Verify|Intrinsic|Label|Byte|Token|Metadata)\w*",
+            "asks for, or sets, a detail that nothing here needs yet",
+        ),
+    ],
+};
+
 
 /// Where the page is.
 pub(super) fn path() -> PathBuf {
@@ -134,13 +218,14 @@ struct Sources {
 impl Sources {
     fn read(library: &Library) -> Result<Self> {
         let mut sources = Self::default();
-        // A call, or a look-up by name; neither a comment nor an alias.
-        let call = Regex::new(&format!(r#"(?:\w+::|c")({}\w+)(?:\s*\(|")"#, library.prefix))?;
+        let call = Regex::new(library.call)?;
         let folder = paths::root().join("rocm-llvm/src").join(library.module);
         for file in rust_files(&folder)? {
             let text = fs::read_to_string(&file)?;
             let module = file.strip_prefix(&folder)?.with_extension("").display().to_string().replace('/', "::");
-            for line in text.lines().filter(|line| !line.trim_start().starts_with("//")) {
+            // An alias is no call.
+            let code = text.lines().filter(|line| !["//", "#["].iter().any(|no| line.trim_start().starts_with(no)));
+            for line in code {
                 for found in call.captures_iter(line) {
                     sources.called.entry(found[1].to_owned()).or_default().insert(module.clone());
                 }
@@ -210,7 +295,8 @@ impl Sources {
         };
         Some(match self.aliases.get(function) {
             Some(items) => list(&mut items.iter()),
-            None => format!("within {}", list(&mut modules.iter())),
+            // `raw` only names them.
+            None => format!("within {}", list(&mut modules.iter().filter(|module| *module != "raw"))),
         })
     }
 }
