@@ -134,7 +134,6 @@ const LLVM: Library = Library {
     ],
 };
 
-
 /// Where the page is.
 pub(super) fn path() -> PathBuf {
     paths::root().join("rocm-llvm/LLVM_FUNCTIONS.md")
