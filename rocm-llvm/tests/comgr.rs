@@ -410,6 +410,28 @@ fn damaged_code_objects_never_crash() {
         let _ = comgr::metadata(&damaged);
         let _ = comgr::symbols(&damaged);
     }
+    for round in 0..60 {
+        let mut damaged = code.clone();
+        // Of the headers and the tables, or of the machine code.
+        let at = if round % 2 == 0 { next(512) } else { next(code.len()) };
+        damaged[at] = next(256) as u8;
+        let _ = comgr::disassemble(&damaged);
+    }
+    let mut bundle = b"__CLANG_OFFLOAD_BUNDLE__".to_vec();
+    let id = b"hipv4-amdgcn-amd-amdhsa--gfx90a";
+    [1, 24 + 8 + 24 + id.len(), code.len(), id.len()]
+        .iter()
+        .for_each(|number| bundle.extend((*number as u64).to_le_bytes()));
+    bundle.extend(id);
+    bundle.extend(&code);
+    for _ in 0..300 {
+        let mut damaged = bundle.clone();
+        damaged[24 + next(63)] = next(256) as u8;
+        for range in comgr::find_code_objects(&damaged, &["amdgcn-amd-amdhsa--gfx90a"]).into_iter().flatten().flatten()
+        {
+            assert!(range.end <= damaged.len());
+        }
+    }
 }
 
 fn other_architectures_are_errors() {
@@ -481,6 +503,52 @@ fn a_missing_library_is_an_error() {
         assert!(known || error.is_unavailable() && error.to_string().contains("/nowhere"), "{error}");
     }
     assert!(!Action::LinkBitcode.is_supported());
+}
+
+/// Whatever its name says, a Comgr that counts actions in another way is not called with numbers.
+#[test]
+fn a_comgr_with_other_numbers_is_refused() {
+    for (version, name, expected) in [
+        (
+            "2, 8",
+            "libamd_comgr.so.3",
+            ["libamd_comgr.so.3 is Comgr 2.8 (ROCm 5.7 to 6.3)", "not Comgr 3 (ROCm 6.4 and newer)"],
+        ),
+        (
+            "3, 0",
+            "libamd_comgr.so.2",
+            ["libamd_comgr.so.2 is Comgr 3.0 (ROCm 6.4 and newer)", "not Comgr 2 (ROCm 5.7 to 6.3)"],
+        ),
+        ("4, 1", "libamd_comgr.so.3", ["Comgr 4.1 (of no known release)", "not Comgr 3 (ROCm 6.4 and newer)"]),
+    ] {
+        let path = concat!(module_path!(), "::a_comgr_with_other_numbers_is_refused");
+        // One library a process.
+        if std::env::var("ROCM_LLVM_TEST_NUMBERS").is_ok_and(|of| of != version) {
+            continue;
+        }
+        if std::env::var_os("ROCM_LLVM_TEST_NUMBERS").is_none() {
+            let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+            child
+                .args(["--exact", path.split_once("::").unwrap().1, "--nocapture"])
+                .env("ROCM_LLVM_TEST_NUMBERS", version);
+            let output = child.output().unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            continue;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("lib")).unwrap();
+        let source = format!(
+            "#include <stdlib.h>\n\
+             void amd_comgr_get_version(size_t *a, size_t *b) {{ size_t v[] = {{ {version} }}; *a = v[0]; *b = v[1]; }}\n\
+             int amd_comgr_do_action(void) {{ abort(); }}\nint amd_comgr_create_data_set(void *set) {{ abort(); }}\n"
+        );
+        sys_testing::missing::compile(&source, &folder.path().join("lib").join(name));
+        rocm_loader::set_search(rocm_loader::Search::nowhere().root(folder.path())).unwrap();
+        let error = comgr::link_bitcode(&[("a", b"BC\xc0\xde")], "gfx90a", &Options::new()).unwrap_err();
+        assert!(matches!(error, Error::Numbering { .. }) && !error.is_unavailable(), "{error:?}");
+        assert!(expected.iter().all(|part| error.to_string().contains(part)), "{error}");
+        assert!(matches!(DataSet::new(), Err(Error::Numbering { .. })) && !Action::LinkBitcode.is_supported());
+    }
 }
 
 /// HIPRTC's header is missing, Comgr is not.

@@ -30,10 +30,10 @@ pub(crate) struct Disasm {
 }
 
 /// Code with a name.
-struct Function<'a> {
+pub(super) struct Function<'a> {
     name: String,
-    address: u64,
-    bytes: &'a [u8],
+    pub(super) address: u64,
+    pub(super) bytes: &'a [u8],
 }
 
 /// A word that the assembler pads code with: `s_code_end` and zero.
@@ -148,7 +148,7 @@ impl Disasm {
                 }
             }
             text.push('\n');
-            (rest, address) = (after, address + size as u64);
+            (rest, address) = (after, address.wrapping_add(size as u64));
         }
         Ok(text)
     }
@@ -174,7 +174,7 @@ fn branch_target(instruction: &str, address: u64) -> Option<u64> {
 }
 
 /// The functions of a code object or an object file, by section and address.
-fn functions(code: &[u8]) -> Result<Vec<Function<'_>>> {
+pub(super) fn functions(code: &[u8]) -> Result<Vec<Function<'_>>> {
     let damaged = |error: object::Error| format!("the code object is damaged: {error}");
     let file = ElfFile64::<LittleEndian>::parse(code).map_err(damaged)?;
     let mut functions = Vec::new();

@@ -68,6 +68,11 @@ impl File {
         Ok(Self { path: shown, bytes })
     }
 
+    #[cfg(test)]
+    pub(crate) fn of(bytes: Vec<u8>) -> Self {
+        Self { path: "file".to_owned(), bytes }
+    }
+
     pub(crate) fn size(&self) -> usize {
         self.bytes.len()
     }
@@ -155,7 +160,8 @@ fn bundles(bytes: &[u8], visit: &mut impl FnMut(&CodeObject<'_>) -> Result<()>) 
                 entries.iter().map(|(_, bytes)| end(bytes)).max()
             }
         };
-        let Some(next) = size.and_then(|size| next(bytes, at + size.max(1))) else { return Ok(()) };
+        let next = size.and_then(|size| next(bytes, at.checked_add(size.max(1))?));
+        let Some(next) = next else { return Ok(()) };
         (at, number) = (next, number + 1);
     }
 }
@@ -176,7 +182,7 @@ fn compressed_size(bundle: &[u8]) -> Option<usize> {
 
 /// Where the next bundle starts: at `from`, or at a multiple of [`ALIGN`] behind it.
 fn next(bytes: &[u8], from: usize) -> Option<usize> {
-    let aligned = (from.next_multiple_of(ALIGN)..bytes.len()).step_by(ALIGN);
+    let aligned = (from.checked_next_multiple_of(ALIGN)?..bytes.len()).step_by(ALIGN);
     std::iter::once(from)
         .chain(aligned)
         .find(|at| bytes.get(*at..).is_some_and(|rest| rest.starts_with(BUNDLE) || rest.starts_with(COMPRESSED)))

@@ -15,7 +15,7 @@ use super::{Result, print};
 /// The occupancy is the number of waves that a SIMD unit holds by the kernel's registers and its own LDS, in workgroups of
 /// the size that fills the unit best, as Clang's `-Rpass-analysis=kernel-resource-usage` prints it. LDS that a launch adds
 /// lowers it.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(crate) struct Inspect {
     /// A code object, object file, offload bundle, host library or program
     file: PathBuf,
@@ -148,7 +148,7 @@ impl Inspect {
         text
     }
 
-    fn kernel(&self, text: &mut String, kernel: &Kernel) {
+    pub(super) fn kernel(&self, text: &mut String, kernel: &Kernel) {
         let _ = writeln!(text, "\n  {}", kernel.name);
         if let Some(demangled) = &kernel.demangled {
             let _ = writeln!(text, "    {demangled}");
@@ -163,7 +163,7 @@ impl Inspect {
             kernel.scratch_bytes,
             if kernel.uses_dynamic_stack { " and a dynamic stack" } else { "" }
         );
-        if kernel.vgpr_spills + kernel.sgpr_spills > 0 {
+        if kernel.vgpr_spills > 0 || kernel.sgpr_spills > 0 {
             let _ = writeln!(text, "    spills: VGPRs {}, SGPRs {}", kernel.vgpr_spills, kernel.sgpr_spills);
         }
         let _ = write!(text, "    wave{}, workgroups up to {}", kernel.wavefront_size, kernel.max_workgroup_size);

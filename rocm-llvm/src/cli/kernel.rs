@@ -77,7 +77,7 @@ impl Code {
         let mut payload = None;
         let mut old = false;
         let mut look = |owner: &[u8], kind: u32, bytes: &[u8]| match kind {
-            METADATA if owner.starts_with(b"AMDGPU") => payload = payload.take().or(Some(bytes.to_vec())),
+            METADATA if owner.starts_with(b"AMDGPU") => payload = payload.take().or_else(|| Some(bytes.to_vec())),
             OLD_METADATA if owner.starts_with(b"AMD") => old = true,
             _ => {}
         };
@@ -113,7 +113,7 @@ impl Code {
 }
 
 impl Kernel {
-    fn read(map: &Value, target: &str) -> Self {
+    pub(super) fn read(map: &Value, target: &str) -> Self {
         let name = text(map, ".name").or_else(|| text(map, ".symbol")).unwrap_or_default();
         let demangled = addr2line::demangle_auto(name.as_str().into(), None).into_owned();
         let argument = |map: &Value| Argument {

@@ -1,6 +1,7 @@
 //! Source lines of addresses, by the debug information in a code object.
 
 use std::collections::BTreeMap;
+use std::io::Read as _;
 
 use addr2line::Context;
 use addr2line::gimli::{Dwarf, EndianSlice, Error, LittleEndian, SectionId};
@@ -28,10 +29,19 @@ impl<'a> Lines<'a> {
 
     /// The text of a line, if the source is on this machine.
     pub(crate) fn text(&mut self, file: &str, line: u32) -> Option<&str> {
-        let read = || Some(std::fs::read_to_string(file).ok()?.lines().map(str::to_owned).collect());
+        let read = || Some(source(file)?.lines().map(str::to_owned).collect());
         let lines = self.sources.entry(file.to_owned()).or_insert_with(read).as_ref()?;
         lines.get(usize::try_from(line).ok()?.checked_sub(1)?).map(|text| text.trim())
     }
+}
+
+/// A source, if it is one: its name is the code object's own word, and may be that of a device without an end.
+fn source(file: &str) -> Option<String> {
+    const LARGEST: u64 = 64 << 20;
+    let data = std::fs::metadata(file).ok().filter(|data| data.is_file() && data.len() <= LARGEST)?;
+    let mut text = String::new();
+    std::fs::File::open(file).ok()?.take(data.len()).read_to_string(&mut text).ok()?;
+    Some(text)
 }
 
 fn context(code: &[u8]) -> Option<Context<EndianSlice<'_, LittleEndian>>> {

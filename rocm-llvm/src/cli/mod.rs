@@ -4,6 +4,8 @@ mod disasm;
 mod disassembler;
 mod extract;
 mod file;
+#[cfg(test)]
+mod fuzz;
 mod inspect;
 mod kernel;
 mod lines;

@@ -107,8 +107,10 @@ impl Occupancy {
         }
         let by_vgprs = match kernel.vgprs {
             0 => chip.waves,
-            vgprs => (chip.vgprs / vgprs.next_multiple_of(chip.vgpr_granule)).min(chip.waves),
+            // More than there are: a damaged number, of which no wave fits.
+            vgprs => chip.vgprs / vgprs.checked_next_multiple_of(chip.vgpr_granule).unwrap_or(u64::MAX),
         };
+        let by_vgprs = by_vgprs.min(chip.waves);
         let by_sgprs =
             chip.sgprs.iter().find(|(most, _)| kernel.sgprs <= *most).map_or(chip.waves, |(_, waves)| *waves);
         let by_sgprs = by_sgprs.min(chip.waves);

@@ -21,16 +21,15 @@ pub enum Error {
     )]
     NoHipHeader(Box<rocm_loader::Error>),
 
-    /// A Comgr whose numbers for actions and languages are not known, or do not fit its name.
-    #[error(
-        "Comgr {found} ({library}) numbers actions and languages in a way that is not known: this crate knows Comgr 2 \
-         (libamd_comgr.so.2, ROCm 5.7 to 6.3) and Comgr 3 (libamd_comgr.so.3, since ROCm 6.4)"
-    )]
+    /// A Comgr whose numbers for actions and languages are not known, or are not those of its name.
+    #[error("{library} is Comgr {found} ({}), not {wanted}: these number actions and languages differently", releases(*found))]
     Numbering {
         /// The library's version.
         found: Version,
         /// The library.
         library: String,
+        /// The versions with the library's name, and their releases.
+        wanted: &'static str,
     },
 
     /// This Comgr lacks an action, a language, a kind of data or a function.
@@ -111,6 +110,15 @@ impl Error {
 
     pub(crate) fn input(what: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::Input { what: what.into(), reason: reason.into() }
+    }
+}
+
+/// The releases that have a version.
+fn releases(version: Version) -> &'static str {
+    match version.major {
+        2 => "ROCm 5.7 to 6.3",
+        3 => "ROCm 6.4 and newer",
+        _ => "of no known release",
     }
 }
 

@@ -98,6 +98,12 @@ fn elf(kind: DataKind, bytes: &[u8]) -> Result<(), String> {
         Some(SHARED) => return Err("a linked code object, not an object file".to_owned()),
         _ => return Err("neither an object file nor a linked code object".to_owned()),
     }
+    // Files with more sections than these fields can tell, whose number is elsewhere. No compiler for GPUs makes such.
+    if wide(bytes, 40) != Some(0) && number(bytes, 60) == Some(0) || number(bytes, 56) == Some(u16::MAX) {
+        return Err("the ELF file has too many sections or segments".to_owned());
+    }
+    // Bytes of notes that are read: they are in a segment and in a section.
+    let mut notes_left = bytes.len().saturating_mul(2);
     // The tables of segments and sections, and what they point to.
     let tables = [(32, 54, 56, 0, [8, 32], SEGMENT_NOTES, None), (40, 58, 60, 4, [24, 32], SECTION_NOTES, Some(8))];
     for (at, entry, count, kind, [offset, size], notes, no_bits) in tables {
@@ -115,6 +121,7 @@ fn elf(kind: DataKind, bytes: &[u8]) -> Result<(), String> {
             let contents =
                 part(bytes, offset, size).ok_or_else(|| truncated(bytes, &format!("{size} bytes at {offset}")))?;
             if kind == Some(notes) {
+                notes_left = notes_left.checked_sub(contents.len()).ok_or("the ELF file's notes overlap")?;
                 notes::check(contents)?;
             }
         }
@@ -177,5 +184,33 @@ mod tests {
         host[18] = 62;
         assert!(reason(DataKind::CodeObject, &host).contains("machine 62"));
         check(DataKind::Bitcode, "input", b"define void @f() { ret void }").unwrap();
+    }
+
+    /// Thousands of sections that are the whole file, each to be read; and a number of sections that is elsewhere.
+    #[test]
+    fn files_that_take_long_are_refused() {
+        let mut many = CODE[..64].to_vec();
+        many[32..40].fill(0);
+        many[56..58].fill(0);
+        many[40..48].copy_from_slice(&64_u64.to_le_bytes());
+        many[60..62].copy_from_slice(&60_000_u16.to_le_bytes());
+        let mut section = [0; 64];
+        section[4] = 7;
+        section[24..32].copy_from_slice(&64_u64.to_le_bytes());
+        section[32..40].copy_from_slice(&(60_000 * 64_u64).to_le_bytes());
+        (0..60_000).for_each(|_| many.extend(section));
+        let start = std::time::Instant::now();
+        assert!(!reason(DataKind::CodeObject, &many).is_empty());
+        // Zeros are well-formed notes.
+        section[24..32].copy_from_slice(&0_u64.to_le_bytes());
+        many.resize(64 + 60_000 * 64 + 4096, 0);
+        section[24..32].copy_from_slice(&(64 + 60_000 * 64_u64).to_le_bytes());
+        section[32..40].copy_from_slice(&4096_u64.to_le_bytes());
+        (0..60_000).for_each(|at| many[64 + at * 64..][..64].copy_from_slice(&section));
+        assert!(reason(DataKind::CodeObject, &many).contains("overlap"));
+        assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+        let mut hidden = CODE.to_vec();
+        hidden[60..62].fill(0);
+        assert!(reason(DataKind::CodeObject, &hidden).contains("too many"));
     }
 }

@@ -67,7 +67,8 @@ fn load() -> Result<Library> {
     unsafe { sys::amd_comgr_get_version(&mut major, &mut minor) };
     let version = Version { major, minor };
     let abi = BINDING.abi();
-    let numbering = Numbering::of(version, abi).ok_or_else(|| Error::Numbering { found: version, library: name() })?;
+    let wrong = |()| Error::Numbering { found: version, library: name(), wanted: Numbering::wanted(abi) };
+    let numbering = Numbering::of(version, abi).ok_or(()).map_err(wrong)?;
     Ok(Library { version, numbering })
 }
 

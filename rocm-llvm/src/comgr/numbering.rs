@@ -35,6 +35,15 @@ impl Numbering {
         };
         releases.contain(abi?).then_some(numbering)
     }
+
+    /// The versions with a library's name.
+    pub(crate) fn wanted(abi: Option<Abi>) -> &'static str {
+        match abi {
+            Some(abi) if RELEASES_OF_TWO.contain(abi) => "Comgr 2 (ROCm 5.7 to 6.3)",
+            Some(abi) if RELEASES_OF_THREE.contain(abi) => "Comgr 3 (ROCm 6.4 and newer)",
+            _ => "Comgr 2 (ROCm 5.7 to 6.3) or Comgr 3 (ROCm 6.4 and newer)",
+        }
+    }
 }
 
 /// The number of an action, or the versions of Comgr that have it.
@@ -191,6 +200,9 @@ mod tests {
         assert_eq!(of(4, (6, 4), (10, u32::MAX)), None);
         assert_eq!(of(1, (5, 7), (6, 3)), None);
         assert_eq!(Numbering::of(Version { major: 3, minor: 0 }, None), None);
+        let wanted = |first, last| Numbering::wanted(Some(Abi { first, last }));
+        assert!(wanted((5, 7), (6, 3)).starts_with("Comgr 2 ") && wanted((6, 4), (10, 0)).starts_with("Comgr 3 "));
+        assert!(Numbering::wanted(None).contains("Comgr 2") && Numbering::wanted(None).contains("Comgr 3"));
     }
 
     #[test]

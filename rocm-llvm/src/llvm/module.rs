@@ -88,9 +88,27 @@ impl<'c> Module<'c> {
 
     fn has(&self, name: &CStr) -> bool {
         // SAFETY: the module is live, and the name a C string.
+        let is_function = unsafe { !raw::LLVMGetNamedFunction(self.raw, name.as_ptr()).is_null() };
+        is_function || self.has_other(name)
+    }
+
+    /// Whether the name is that of a variable, an alias or an indirect function, which a module that was read may have.
+    fn has_other(&self, name: &CStr) -> bool {
+        let (name, length) = (name.as_ptr(), name.count_bytes());
+        // SAFETY: the module is live, and the name a C string of this length.
         unsafe {
-            !raw::LLVMGetNamedFunction(self.raw, name.as_ptr()).is_null()
-                || !raw::LLVMGetNamedGlobal(self.raw, name.as_ptr()).is_null()
+            !raw::LLVMGetNamedGlobal(self.raw, name).is_null()
+                || !raw::LLVMGetNamedGlobalAlias(self.raw, name, length).is_null()
+                || !raw::LLVMGetNamedGlobalIFunc(self.raw, name, length).is_null()
+        }
+    }
+
+    /// Fails if an intrinsic's name is that of something else in this module: LLVM would take it for a function.
+    fn check_intrinsic(&self, operation: &'static str, name: &str) -> Result<std::ffi::CString> {
+        let text = raw::c_text("an intrinsic's name", name)?;
+        match self.has_other(&text) {
+            false => Ok(text),
+            true => Err(Error::invalid(operation, format!("{name} is not a function in this module"))),
         }
     }
 
@@ -135,6 +153,7 @@ impl<'c> Module<'c> {
             let why = format!("{name} exists for several types: use intrinsic_of with the full name and the type");
             return Err(Error::invalid("intrinsic", why));
         }
+        self.check_intrinsic("intrinsic", name)?;
         // SAFETY: the module is live, and an intrinsic that is not overloaded takes no types.
         let raw = unsafe { raw::LLVMGetIntrinsicDeclaration(self.raw, id, std::ptr::null_mut(), 0) };
         Ok(self.function_of(raw))
@@ -155,7 +174,7 @@ impl<'c> Module<'c> {
                 false => Err(Error::of_type(operation, function.function_type(), ty)),
             };
         }
-        let text = raw::c_text("an intrinsic's name", name)?;
+        let text = self.check_intrinsic(operation, name)?;
         // SAFETY: the module and the type are live, of one context, and the name copied.
         Ok(self.function_of(unsafe { raw::LLVMAddFunction(self.raw, text.as_ptr(), ty.raw()) }))
     }

@@ -103,8 +103,13 @@ impl<'a> Object<'a> {
     /// # Errors
     /// [`Error::Object`] if a symbol is outside of its section.
     pub fn functions(&self) -> Result<Vec<Code<'a>>> {
-        let mut all = Vec::new();
-        for table in self.sections.iter().filter(|section| SYMBOLS.contains(&section.kind)) {
+        let mut all: Vec<Code<'a>> = Vec::new();
+        for kind in SYMBOLS {
+            let mut tables = self.sections.iter().filter(|section| section.kind == kind);
+            let Some(table) = tables.next() else { continue };
+            if tables.next().is_some() {
+                return Err(bad("it has two symbol tables of one kind"));
+            }
             let names = self.sections.get(table.link).ok_or_else(|| bad("symbols without names"))?;
             let names = &self.file[names.data.clone()];
             for symbol in self.file[table.data.clone()].chunks_exact(24) {
@@ -117,13 +122,13 @@ impl<'a> Object<'a> {
                 let start = address.checked_sub(section.address);
                 let bytes = start.and_then(|start| range(&self.file[section.data.clone()], start, size).ok());
                 let Some(bytes) = bytes else { return Err(bad(format!("{name} is outside of its section"))) };
-                let code = Code { name, address, bytes: &self.file[section.data.clone()][bytes] };
-                if !all.contains(&code) {
-                    all.push(code);
-                }
+                all.push(Code { name, address, bytes: &self.file[section.data.clone()][bytes] });
             }
         }
-        all.sort_by_key(|code| code.address);
+        // A code object has them in both tables.
+        let place = |code: &Code<'a>| (code.address, code.bytes.as_ptr().addr(), code.bytes.len());
+        all.sort_by(|a, b| place(a).cmp(&place(b)).then_with(|| a.name.cmp(&b.name)));
+        all.dedup_by(|a, b| place(a) == place(b) && a.name == b.name);
         Ok(all)
     }
 }

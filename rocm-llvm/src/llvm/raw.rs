@@ -42,7 +42,7 @@ required! { CORE:
     LLVMGetEnumAttributeKindForName LLVMGetErrorMessage LLVMGetFirstFunction LLVMGetFirstGlobal
     LLVMGetFirstInstruction LLVMGetFunctionCallConv LLVMGetInstructionOpcode LLVMGetIntTypeWidth LLVMGetIntrinsicDeclaration
     LLVMGetLinkage LLVMGetMDKindIDInContext LLVMGetModuleFlag LLVMGetModuleIdentifier
-    LLVMGetNamedFunction LLVMGetNamedGlobal LLVMGetNextFunction LLVMGetNextGlobal LLVMGetNextInstruction
+    LLVMGetNamedFunction LLVMGetNamedGlobal LLVMGetNamedGlobalAlias LLVMGetNamedGlobalIFunc LLVMGetNextFunction LLVMGetNextGlobal LLVMGetNextInstruction
     LLVMGetNumArgOperands LLVMGetOperand LLVMGetParam LLVMGetParamTypes LLVMGetPointerAddressSpace LLVMGetPoison LLVMGetReturnType LLVMGetSubprogram
     LLVMGetStructElementTypes LLVMGetTarget LLVMGetTypeKind LLVMGetUndef LLVMGetValueName2 LLVMGetVectorSize
     LLVMGlobalGetValueType LLVMHalfTypeInContext LLVMInstallFatalErrorHandler LLVMIntTypeInContext

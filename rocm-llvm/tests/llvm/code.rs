@@ -187,6 +187,12 @@ fn objects_are_read_with_care() {
         }
         noise[at] = byte;
     }
+    // Two symbol tables of one kind: the first section's kind is 2, as that of the symbols.
+    let mut two = object.clone();
+    let at = |place: usize| u64::from_le_bytes(object[place..place + 8].try_into().unwrap()) as usize;
+    two[at(40) + 64 + 4] = 2;
+    let error = Object::parse(&two).unwrap().functions().unwrap_err();
+    assert!(error.to_string().contains("two symbol tables"), "{error}");
     let mut host = object;
     host[18] = 62;
     assert!(Object::parse(&host).unwrap_err().to_string().contains("machine 62"));

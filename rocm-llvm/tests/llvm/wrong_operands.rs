@@ -261,6 +261,32 @@ fn values_of_other_functions_modules_and_contexts() {
     assert!(matches!(error, Error::Mixed { other: Mixed::Context, .. }), "{error}");
 }
 
+/// A module that was read may have other things under the names that functions are looked up by.
+#[test]
+fn names_of_other_things() {
+    if llvm().is_none() {
+        return;
+    }
+    let context = Context::new().unwrap();
+    let name = "llvm.amdgcn.workitem.id.x";
+    let (mut refused, none) = (0, context.void().function(&[], false).unwrap());
+    for text in [
+        format!("@{name} = external global i32\n"),
+        format!("@v = global i32 0\n@{name} = alias i32, ptr @v\n"),
+        format!("define ptr @r() {{\n  ret ptr null\n}}\n@{name} = ifunc void (), ptr @r\n"),
+    ] {
+        // Some are refused by LLVM itself.
+        let Ok(module) = context.parse_ir("names.ll", text) else { continue };
+        is_invalid(module.intrinsic(name));
+        is_invalid(module.intrinsic_of(name, context.i32().function(&[], false).unwrap()));
+        refused += 1;
+    }
+    assert!(refused > 0);
+    let module = context.parse_ir("alias.ll", "@v = global i32 0\n@a = alias i32, ptr @v\n").unwrap();
+    is_invalid(module.add_function("a", none));
+    is_invalid(module.add_global("a", context.i32(), AddressSpace::Global));
+}
+
 #[test]
 fn places_names_and_sizes() {
     if llvm().is_none() {
