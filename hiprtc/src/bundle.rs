@@ -245,6 +245,12 @@ mod tests {
                 for len in [4, 30, image.len() / 2, image.len() - 1] {
                     assert!(matches!(Bundle::decompress(&image[..len]), Err(Error::InvalidBundle(_))), "{len}");
                 }
+                // Its header has the sizes; what follows is too little for any.
+                let mut random = crate::damage::Random(7);
+                for _ in 0..3000 {
+                    let bytes = [random.bytes(&image[..40]), image[40..200].to_vec()].concat();
+                    assert!(Bundle::decompress(&bytes).and_then(|bytes| Bundle::parse(&bytes).map(drop)).is_err());
+                }
             }
             Err(error) if cfg!(feature = "compressed") => panic!("{error}"),
             Err(error) => assert!(error.to_string().contains("feature `compressed`"), "{error}"),

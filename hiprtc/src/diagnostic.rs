@@ -222,6 +222,18 @@ error: cannot find ROCm device library
     }
 
     #[test]
+    fn whatever_a_log_has_does_no_harm() {
+        let log = "/tmp/comgr-1f/include/a.h:2:5: warning: unused 'x' [-Wunused]\n    2 | int x;\n      |     ^\n\
+                   ld.lld: error: undefined symbol: f\nb.hip:4294967296:3: fatal error: too far\n1 error generated.\n";
+        let mut random = crate::damage::Random(1);
+        for _ in 0..5000 {
+            for diagnostic in Diagnostic::parse(&random.text(log)) {
+                assert!(!diagnostic.to_string().is_empty());
+            }
+        }
+    }
+
+    #[test]
     fn what_is_no_message_is_none() {
         for log in [
             "",

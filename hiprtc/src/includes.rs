@@ -4,6 +4,7 @@
 //! which does no harm; that a file that is used is overlooked must not happen, and where it could, nothing is cached.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// What a source depends on besides its own text.
@@ -25,34 +26,66 @@ pub(crate) struct Folders {
 }
 
 /// Options that read files which are not followed, or write some.
-const UNFOLLOWED: [&str; 24] = [
+const UNFOLLOWED: [&str; 54] = [
     "@",
     "-include",
     "-imacros",
     "-iprefix",
-    "-iwithprefix",
+    "-iwith",
     "-isysroot",
+    "-isystem-after",
+    "-iframework",
     "-ivfsoverlay",
     "-cxx-isystem",
+    "-stdlib++",
+    "-resource-dir",
+    "-working-directory",
+    "-specs",
     "-B",
+    "-F",
     "-M",
     "-o",
     "-X",
     "-L",
     "-W",
     "--config",
+    "--coverage",
     "--sysroot",
+    "--specs",
     "--include",
     "--serialize",
     "--rocm-",
     "--hip-",
-    "-fplugin",
-    "-fprofile",
+    "-coverage",
+    "-dependency",
+    "-fauto-profile",
+    "-fbasic-block-sections",
+    "-fcoverage",
+    "-fcrash",
+    "-fcs-profile",
+    "-fembed",
     "-fmodule",
+    "-fopenmp",
+    "-foptimization-record",
+    "-fpass-plugin",
+    "-fplugin",
+    "-fprebuilt",
+    "-fproc-stat",
+    "-fprofile",
+    "-fsanitize",
+    "-fsave-",
+    "-ftest-coverage",
+    "-fthinlto",
     "-ftime-trace",
+    "-fxray",
+    "-gen-",
+    "-gsplit",
+    "-load",
 ];
-/// The same, of which the rest of the name is not looked at.
-const UNFOLLOWED_EXACTLY: [&str; 3] = ["-save-temps", "--save-temps", "-mlink-builtin-bitcode"];
+/// The same, which other options begin like.
+const UNFOLLOWED_TOO: [&str; 3] = ["-save-", "--save-", "-mlink-"];
+/// Variables of clang with further folders for headers.
+const VARIABLES: [&str; 3] = ["CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"];
 
 impl Folders {
     /// Where the options have headers looked for; `None` if one of them does more than can be followed.
@@ -60,6 +93,14 @@ impl Folders {
         let mut folders = Self::default();
         let mut options = options.iter();
         while let Some(option) = options.next() {
+            if option == "-mllvm" {
+                options.next()?;
+                continue;
+            }
+            // A file, or an argument of an option that is not known here.
+            if !option.starts_with('-') || is_unfollowed(option) {
+                return None;
+            }
             let folder = ["-iquote", "-isystem", "-idirafter", "-I"]
                 .iter()
                 .find_map(|name| Some((name, option.strip_prefix(*name)?)));
@@ -67,11 +108,18 @@ impl Folders {
                 let value = if value.is_empty() { options.next()? } else { value };
                 let list = if *name == "-iquote" { &mut folders.quoted } else { &mut folders.all };
                 list.push(PathBuf::from(value));
-            } else if is_unfollowed(option) {
-                return None;
             }
         }
         Some(folders)
+    }
+
+    /// Adds the folders that clang's variables name. An empty name is the current directory.
+    pub(crate) fn with_variables(mut self, variable: impl Fn(&str) -> Option<OsString>) -> Self {
+        for value in VARIABLES.iter().filter_map(|name| variable(name)).filter(|value| !value.is_empty()) {
+            let named = std::env::split_paths(&value);
+            self.all.extend(named.map(|path| if path.as_os_str().is_empty() { PathBuf::from(".") } else { path }));
+        }
+        self
     }
 }
 
@@ -79,7 +127,7 @@ fn is_unfollowed(option: &str) -> bool {
     // Warnings, but for what is handed on to other programs.
     let is_warning = option.starts_with("-W") && !option.contains(',');
     let has = |names: &[&str]| names.iter().any(|name| option.starts_with(name));
-    !is_warning && (has(&UNFOLLOWED) || has(&UNFOLLOWED_EXACTLY))
+    !is_warning && (has(&UNFOLLOWED) || has(&UNFOLLOWED_TOO))
 }
 
 /// A name that a text includes.
@@ -123,19 +171,17 @@ fn follow(
     found: &mut Included,
 ) -> Result<(), Unclear> {
     for name in names(text)? {
-        if known(name.text) {
-            continue;
-        }
         let absolute = Path::new(name.text).is_absolute().then(|| PathBuf::from(name.text));
         let quoted = beside.into_iter().chain(folders.quoted.iter().map(PathBuf::as_path)).filter(|_| name.quoted);
         let candidates = quoted.chain(folders.all.iter().map(PathBuf::as_path)).map(|folder| folder.join(name.text));
-        // `#include_next` finds a later one: all that there are.
-        let mut any = false;
+        // `#include_next` finds a later one: all that there are. A header that the compiler is given does not come before a
+        // file beside the one that includes it.
+        let mut any = known(name.text);
         for path in absolute.into_iter().chain(candidates) {
             let seen = found.files.iter().any(|(known, _)| *known == path);
             if seen {
                 any = true;
-            } else if let Ok(bytes) = std::fs::read(&path) {
+            } else if let Some(bytes) = read(&path)? {
                 any = true;
                 found.files.push((path, bytes));
             }
@@ -147,24 +193,67 @@ fn follow(
     Ok(())
 }
 
+/// The bytes of a file; `None` if there is none, or it cannot be read.
+fn read(path: &Path) -> Result<Option<Vec<u8>>, Unclear> {
+    match std::fs::metadata(path) {
+        Ok(data) if data.is_file() => Ok(std::fs::read(path).ok()),
+        Ok(data) if data.is_dir() => Ok(None),
+        // A device or a pipe, which may have other bytes the next time, or no end.
+        Ok(_) => Err(Unclear),
+        Err(_) => Ok(None),
+    }
+}
+
+/// Whether a text may read files by other means than names in directives: assembly reads some, and `??=` is another `#`, `??/`
+/// another backslash, for some standards.
+fn has_other_means(bytes: &[u8]) -> bool {
+    let rest = |at: usize| bytes.get(at..).unwrap_or_default();
+    let reads = |at: usize| [&b"bin"[..], b"lude"].iter().any(|end| rest(at + 4).starts_with(end));
+    memchr::memmem::find_iter(bytes, "??").any(|at| matches!(rest(at + 2).first(), Some(b'=' | b'/')))
+        || memchr::memmem::find_iter(bytes, ".inc").any(reads)
+}
+
+/// Whether a directive can begin behind this part of a line: there are only spaces and comments, as far as this shows.
+fn may_precede(before: &str) -> bool {
+    let before = before.trim();
+    before.is_empty() || before.ends_with("*/")
+}
+
+/// What is behind spaces and comments.
+fn behind_comments(mut text: &str) -> Result<&str, Unclear> {
+    loop {
+        text = text.trim_start();
+        match text.strip_prefix("/*") {
+            // One that ends in another line is too rare to be followed.
+            Some(inside) => text = inside.split_once("*/").ok_or(Unclear)?.1,
+            None => return Ok(text),
+        }
+    }
+}
+
 /// The names that a text includes, or asks for by `__has_include`.
 fn names(text: &str) -> Result<Vec<Name<'_>>, Unclear> {
+    const DIRECTIVES: [&str; 4] = ["include", "include_next", "import", "embed"];
     let bytes = text.as_bytes();
+    if has_other_means(bytes) {
+        return Err(Unclear);
+    }
     let mut names = Vec::new();
-    // Lines that go on in the next, and `??=` for `#`, are too rare to be followed.
     let hashes = memchr::memchr_iter(b'#', bytes).map(|at| (at, 1));
     let digraphs = memchr::memmem::find_iter(bytes, "%:").map(|at| (at, 2));
     for (at, length) in hashes.chain(digraphs) {
         let start = memchr::memrchr(b'\n', &bytes[..at]).map_or(0, |end| end + 1);
-        if !bytes[start..at].iter().all(u8::is_ascii_whitespace) {
+        if !may_precede(&text[start..at]) {
             continue;
         }
-        let directive = line_at(text, at + length).trim_start();
+        let directive = behind_comments(line_at(text, at + length))?;
         let word = directive.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
-        if directive.ends_with('\\') && "include".starts_with(&directive[..word]) {
+        // Lines that go on in the next are too rare to be followed.
+        let begins_one = DIRECTIVES.iter().any(|name| name.starts_with(&directive[..word]));
+        if directive.trim_end().ends_with('\\') && begins_one {
             return Err(Unclear);
         }
-        if ["include", "include_next", "import", "embed"].contains(&&directive[..word]) {
+        if DIRECTIVES.contains(&&directive[..word]) {
             names.push(name(&directive[word..]).ok_or(Unclear)?);
         }
     }
@@ -220,11 +309,39 @@ mod tests {
                 quoted("g.h")
             ]
         );
-        for unclear in
-            ["#include HEADER\n", "#include\n", "#include \\\n\"a.h\"\n", "#if __has_include(X)\n", "#include \"a\n"]
-        {
+        let commented =
+            "/* a */ #include <a.h>\n   and so on */#/**/ include/**/\n# /* b */ /* c */ embed \"d\" // e\n";
+        assert_eq!(names(commented), Err(Unclear), "a comment behind the word");
+        let commented = commented.replace("include/**/", "include <b.h>");
+        assert_eq!(
+            names(&commented).unwrap(),
+            [angles("a.h"), angles("b.h"), quoted("d")].map(|(text, quoted)| Name { text, quoted })
+        );
+        for unclear in [
+            "#include HEADER\n",
+            "#include\n",
+            "#include \\\n\"a.h\"\n",
+            "#im\\  \r\nport <a.h>\n",
+            "#\\\ninclude <a.h>\n",
+            "# /* from here\n to here */ include <a.h>\n",
+            "#if __has_include(X)\n",
+            "#include \"a\n",
+            "??=include <a.h>\n",
+            "// does it go on??/\n",
+            "asm(\".incbin \\\"a.bin\\\"\");\n",
+            "asm(\".include \\\"a.s\\\"\");\n",
+        ] {
             assert_eq!(names(unclear), Err(Unclear), "{unclear:?}");
         }
+    }
+
+    #[test]
+    fn any_text_is_read() {
+        let text =
+            "#include \"a.h\"\n/* x */ # include <b>\n#if __has_include(<c>) //\n%:include_next <d>\n#embed \"e\"\n";
+        let mut random = crate::damage::Random(6);
+        let clear = (0..5000).filter(|_| names(&random.text(text)).is_ok()).count();
+        assert!((1..5000).contains(&clear), "{clear}");
     }
 
     #[test]
@@ -247,5 +364,58 @@ mod tests {
         assert_eq!(find("#include <q.h>\n").unwrap().missing.len(), 1, "not for names in angles");
         std::fs::write(at("two/b.h"), "#include MACRO\n").unwrap();
         assert_eq!(find("#include <a.h>\n"), None);
+        // One that the compiler is given, and another beside the file that includes it: the compiler takes that one.
+        std::fs::write(at("one/a.h"), "#include \"given.h\"\n").unwrap();
+        assert_eq!(find("#include <a.h>\n").unwrap().files.len(), 1);
+        std::fs::write(at("one/given.h"), "").unwrap();
+        let found = find("#include <a.h>\n").unwrap();
+        assert_eq!((found.files.len(), found.missing.len()), (2, 0));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_has_no_end_is_not_read() {
+        for text in ["#include \"/dev/zero\"\n", "#if __has_include(</dev/null>)\n"] {
+            assert_eq!(find([text].into_iter(), |_| false, &Folders::default()), None);
+        }
+        assert_eq!(find(["#include \"/tmp\"\n"].into_iter(), |_| false, &Folders::default()).unwrap().missing.len(), 1);
+    }
+
+    #[test]
+    fn options_that_read_or_write_files_are_told_from_others() {
+        let of = |options: &[&str]| {
+            Folders::of_options(&options.iter().map(|&option| option.to_owned()).collect::<Vec<_>>())
+        };
+        let found =
+            of(&["-Ione", "-I", "two", "-iquotethree", "-isystem", "four", "-O3", "-mllvm", "x", "-Wall"]).unwrap();
+        assert_eq!(found.all, ["one", "two", "four"].map(PathBuf::from));
+        assert_eq!(found.quoted, [PathBuf::from("three")]);
+        for option in [
+            "other.hip",
+            "-isystem-after",
+            "-iwithsysroot",
+            "-stdlib++-isystem",
+            "-fpass-plugin=x.so",
+            "-resource-dir=x",
+            "-working-directory=x",
+            "-save-stats",
+            "-fsanitize-ignorelist=x",
+            "-Wp,-include,x",
+            "-mlink-builtin-bitcode",
+            "--coverage",
+        ] {
+            assert_eq!(of(&[option, "x"]), None, "{option}");
+        }
+        assert_eq!(of(&["-I"]), None, "without a folder");
+    }
+
+    #[test]
+    fn variables_have_folders() {
+        let folders = Folders::default().with_variables(|name| match name {
+            "CPATH" => Some(std::env::join_paths(["/one", "", "/two"]).unwrap()),
+            "C_INCLUDE_PATH" => Some(OsString::new()),
+            _ => None,
+        });
+        assert_eq!(folders.all, ["/one", ".", "/two"].map(PathBuf::from));
     }
 }

@@ -43,6 +43,8 @@ mod bundle;
 pub mod cache;
 mod code;
 mod comgr;
+#[cfg(test)]
+mod damage;
 mod diagnostic;
 mod error;
 mod includes;

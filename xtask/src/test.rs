@@ -310,7 +310,7 @@ fn real(release: &'static Release, offline: bool) -> Step {
     };
     // What HIPRTC compiles here runs on the software GPU, and only here is there both.
     let mut compiled = test(&["hiprtc"]);
-    compiled.args(["--features", "hiprtc/sim"]).args(BUT_MISUSE);
+    compiled.args(["--features", "hiprtc/sim,hiprtc/cli"]).args(BUT_MISUSE);
     let mut found = test(&ON_HIP);
     found.args(BUT_MISUSE);
     // The -sys crates start the loader themselves, in the step `bindings`.

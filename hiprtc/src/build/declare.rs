@@ -267,6 +267,18 @@ mod tests {
         }
     }
 
+    /// A source that is damaged is another one, or has other kernels.
+    #[test]
+    fn any_source_is_declared_or_an_error() {
+        let mut random = crate::damage::Random(4);
+        for _ in 0..1000 {
+            match generate(&random.text(SOURCE), &[]) {
+                Ok(made) => assert!(made.rust.contains("pub struct Kernels")),
+                Err(error) => assert!(!error.is_empty()),
+            }
+        }
+    }
+
     #[test]
     fn types_without_a_counterpart_are_left_out_or_given() {
         let changed = SOURCE.replace("float factor", "my::Real factor");

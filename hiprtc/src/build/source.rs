@@ -323,6 +323,12 @@ mod tests {
         ] {
             let _ = kernels(text);
         }
+        let source = "extern \"C\" __global__ void __launch_bounds__(64) f(const float *x, Pair<int, 2> p[3]) { /* c */ } // d\n\
+                      #define K __global__ \\\n void g(int)\ntemplate<typename T> __global__ void h(T &t);\n";
+        let mut random = crate::damage::Random(2);
+        for _ in 0..3000 {
+            let _ = kernels(&random.text(source));
+        }
         for length in 0..60 {
             let _ = kernels(&"extern \"C\" __global__ void f(const float *x, Pair<int, 2> é)"[..length.min(55)]);
         }

@@ -1,5 +1,6 @@
 //! Keys: what decides about the code that the compiler makes.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::time::UNIX_EPOCH;
@@ -22,7 +23,7 @@ impl Key {
         if texts().any(asks_for_the_time) {
             return None;
         }
-        let folders = Folders::of_options(program.given_options())?;
+        let folders = Folders::of_options(program.given_options())?.with_variables(|name| std::env::var_os(name));
         let known = |name: &str| headers.iter().any(|(known, _)| known == name);
         let included = includes::find(texts(), known, &folders)?;
         if included.files.iter().any(|(_, bytes)| asks_for_the_time(&String::from_utf8_lossy(bytes))) {
@@ -93,8 +94,20 @@ fn identity(compiler: Option<&Comgr>) -> &'static [String] {
         let status = unsafe { hiprtc_sys::hiprtcVersion(&mut major, &mut minor) };
         let version = format!("{status:?} {major}.{minor} {}", env!("CARGO_PKG_VERSION"));
         let files = libraries.into_iter().flatten().filter_map(|library| library.path()).map(file);
-        files.chain([version]).collect()
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+        files.chain(llvms(&maps).into_iter().map(file)).chain([version]).collect()
     })
+}
+
+/// The libraries of LLVM and Clang among the files that are mapped into the process: where Comgr does not contain them, they are
+/// upgraded without it. There are such tables on Linux.
+fn llvms(maps: &str) -> BTreeSet<&Path> {
+    let paths = maps.lines().filter_map(|line| line.find('/').map(|at| Path::new(&line[at..])));
+    let is_part = |path: &&Path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        ["libLLVM", "libclang", "liblld"].iter().any(|start| name.starts_with(start))
+    };
+    paths.filter(is_part).collect()
 }
 
 /// A file as it is now.
@@ -110,8 +123,17 @@ fn variables() -> Vec<String> {
         ["AMD_COMGR_", "HIPRTC_", "CCC_", "CLANG_"]
             .iter()
             .any(|start| name.starts_with(start) && name != super::VARIABLE)
-            || ["CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "ROCM_PATH", "HIP_PATH", "HIP_CLANG_PATH"]
-                .contains(&name)
+            || [
+                "CPATH",
+                "C_INCLUDE_PATH",
+                "CPLUS_INCLUDE_PATH",
+                "COMPILER_PATH",
+                "ROCM_PATH",
+                "HIP_PATH",
+                "HIP_CLANG_PATH",
+                "HIP_DEVICE_LIB_PATH",
+            ]
+            .contains(&name)
     };
     let all = std::env::vars_os().map(|(name, value)| (name.to_string_lossy().into_owned(), value));
     let mut read: Vec<String> = all
@@ -145,10 +167,11 @@ mod tests {
             (plain.clone().header("h", "x"), "gfx90a"),
             (plain.clone().header("hx", ""), "gfx90a"),
             (plain.clone().name_expression("f"), "gfx90a"),
-            (plain.clone().options(Options::new().raw("f")), "gfx90a"),
+            (plain.clone().options(Options::new().raw("-f")), "gfx90a"),
             (plain.clone().options(Options::new().fast_math()), "gfx90a"),
             (plain.clone().options(Options::new().include_dir("/nowhere")), "gfx90a"),
         ];
+        assert_ne!(Key::new(&plain, &"gfx90a".parse().unwrap(), Output::Bitcode, None), Some(usual.clone()));
         let mut all: Vec<Key> = others.iter().map(|(program, arch)| key(program, arch).unwrap()).collect();
         all.push(usual);
         for (n, key) in all.iter().enumerate() {
@@ -172,6 +195,22 @@ mod tests {
         // Not included any more.
         std::fs::write(folder.path().join("b.h"), "3").unwrap();
         assert_eq!(seen.last(), Some(&now()));
+    }
+
+    #[test]
+    fn the_llvm_behind_comgr_is_found() {
+        let maps = "7f00-7f01 r-xp 00000000 fe:00 12  /usr/lib/libLLVM.so.22.1\n7f01-7f02 r--p 00000000 fe:00 12 /usr/lib/libLLVM.so.22.1\n\
+                    7f02-7f03 rw-p 00000000 00:00 0\n7f03-7f04 r-xp 00000000 fe:00 13 /opt/a b/libclang-cpp.so.22.1\n\
+                    7f04-7f05 r-xp 00000000 fe:00 14 /usr/lib/libc.so.6\n7f05-7f06 r-xp 00000000 00:00 0 [vdso]\n";
+        let found: Vec<_> = llvms(maps).into_iter().collect();
+        assert_eq!(found, [Path::new("/opt/a b/libclang-cpp.so.22.1"), Path::new("/usr/lib/libLLVM.so.22.1")]);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("libLLVM.so");
+        std::fs::write(&path, "1").unwrap();
+        let before = file(&path);
+        assert_eq!(before, file(&path));
+        std::fs::write(&path, "another").unwrap();
+        assert_ne!(before, file(&path));
     }
 
     #[test]

@@ -6,14 +6,6 @@ use std::path::Path;
 pub(super) struct Lock {
     #[cfg(unix)]
     file: (std::fs::File, std::path::PathBuf),
-    waited: bool,
-}
-
-impl Lock {
-    /// Whether another process had it, and may have made the entry.
-    pub(super) fn was_waited_for(&self) -> bool {
-        self.waited
-    }
 }
 
 #[cfg(unix)]
@@ -25,25 +17,25 @@ impl Lock {
     pub(super) fn take(place: &Path) -> Option<Self> {
         use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 
-        use rustix::fs::{FlockOperation, flock};
+        use rustix::fs::{FlockOperation, OFlags, flock};
 
         super::store::make_folder(place.parent()?).ok()?;
         let path = place.with_extension("lock");
         let end = std::time::Instant::now() + Self::PATIENCE;
-        let mut waited = false;
+        let mut options = std::fs::OpenOptions::new();
+        options.create(true).truncate(false).write(true).mode(0o600);
+        // A foreign pipe of this name would be waited for.
+        options.custom_flags(OFlags::NONBLOCK.bits() as i32);
         loop {
-            let open = std::fs::OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
-            let file = open.ok()?;
+            let file = options.open(&path).ok()?;
             if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
                 // Its last holder has removed it: what others open is another file.
                 let same = |there: std::fs::Metadata| file.metadata().is_ok_and(|ours| ours.ino() == there.ino());
                 if std::fs::metadata(&path).is_ok_and(same) {
-                    return Some(Self { file: (file, path), waited });
+                    return Some(Self { file: (file, path) });
                 }
-                waited = true;
                 continue;
             }
-            waited = true;
             if std::time::Instant::now() > end {
                 return None;
             }
@@ -64,6 +56,6 @@ impl Drop for Lock {
 impl Lock {
     /// There are none: each process compiles by itself, and the last one's entry stays.
     pub(super) fn take(_: &Path) -> Option<Self> {
-        Some(Self { waited: false })
+        Some(Self {})
     }
 }

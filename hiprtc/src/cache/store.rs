@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use super::key::Key;
 
@@ -72,8 +72,14 @@ pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
 
 /// The entry at `place`, if it is whole and of this key. It counts as used.
 pub(super) fn read(place: &Path, key: &Key) -> Option<Stored> {
-    let file = fs::File::open(place).ok()?;
-    if !is_own(&file.metadata().ok()?) {
+    let mut options = fs::OpenOptions::new();
+    options.read(true);
+    // A foreign pipe of this name would be waited for.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits() as i32);
+    let file = options.open(place).ok()?;
+    let data = file.metadata().ok()?;
+    if !data.is_file() || !is_own(&data) {
         return None;
     }
     let mut bytes = Vec::new();
@@ -112,25 +118,34 @@ pub(super) fn write(place: &Path, key: &Key, stored: &Stored) -> io::Result<()> 
     let folder = place.parent().unwrap_or(place);
     make_folder(folder)?;
     let fields = stored.fields();
-    // A name that no other process or thread uses.
-    static NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
-    let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-    let beside = place.with_extension(format!("{}-{number}.new", std::process::id()));
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let written = options.open(&beside).and_then(|mut file| {
-        for part in [&MAGIC[..], key.bytes(), blake3::hash(&fields).as_bytes(), &fields] {
-            file.write_all(part)?;
-        }
-        drop(file);
-        fs::rename(&beside, place)
-    });
+    let (mut file, beside) = new_file(place)?;
+    let hash = blake3::hash(&fields);
+    let parts = [&MAGIC[..], key.bytes(), hash.as_bytes(), &fields];
+    let written = parts.into_iter().try_for_each(|part| file.write_all(part));
+    drop(file);
+    let written = written.and_then(|()| fs::rename(&beside, place));
     if written.is_err() {
         let _ = fs::remove_file(&beside);
     }
     written
+}
+
+/// A new file beside an entry. The cache may be shared with processes that have the same number in other containers, and one may
+/// have left its file when it was killed: the name must not be there yet.
+fn new_file(place: &Path) -> io::Result<(fs::File, PathBuf)> {
+    static NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    loop {
+        let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let beside = place.with_extension(format!("{}-{number}.new", std::process::id()));
+        match options.open(&beside) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            opened => return opened.map(|file| (file, beside)),
+        }
+    }
 }
 
 /// Files of a cache, with what they are called, their bytes and when they were used. Others' files are not looked at.
@@ -153,20 +168,32 @@ fn files(directory: &Path) -> Vec<(PathBuf, u64, SystemTime)> {
         .collect()
 }
 
-/// Removes the entries that were not used for longest, until nine tenths of the limit are left; not the one at `keep`.
+/// What is left of a process that was killed while it wrote an entry, after so long. Times that lie further ahead are of a clock
+/// that was wrong.
+const PATIENCE: Duration = Duration::from_secs(3600);
+
+/// Removes what killed processes have left, and, beyond the limit, the entries that were not used for longest, until nine tenths
+/// of it are left; not the one at `keep`.
 pub(super) fn evict(directory: &Path, limit: u64, keep: &Path) {
-    let mut files = files(directory);
-    let mut total: u64 = files.iter().map(|(_, bytes, _)| bytes).sum();
+    let now = SystemTime::now();
+    let is_entry = |path: &Path| path.extension().is_some_and(|extension| extension == EXTENSION);
+    let (mut entries, others): (Vec<_>, Vec<_>) = files(directory).into_iter().partition(|(path, ..)| is_entry(path));
+    for (path, _, written) in others {
+        if now.duration_since(written).is_ok_and(|age| age > PATIENCE) {
+            let _ = fs::remove_file(path);
+        }
+    }
+    let mut total: u64 = entries.iter().map(|(_, bytes, _)| bytes).sum();
     if total <= limit {
         return;
     }
-    files.sort_by_key(|(_, _, used)| *used);
-    for (path, bytes, _) in files {
+    // Entries of the future would stay until then, and what is written now would go first.
+    entries.sort_by_key(|(_, _, used)| if *used > now + PATIENCE { SystemTime::UNIX_EPOCH } else { *used });
+    for (path, bytes, _) in entries {
         if total <= limit / 10 * 9 {
             return;
         }
-        let is_entry = path.extension().is_some_and(|extension| extension == EXTENSION);
-        if is_entry && path != keep && fs::remove_file(&path).is_ok() {
+        if path != keep && fs::remove_file(&path).is_ok() {
             total -= bytes;
         }
     }
@@ -185,8 +212,6 @@ pub(super) fn clear(directory: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     fn sample() -> Stored {
@@ -249,5 +274,111 @@ mod tests {
         let left: Vec<bool> = places.iter().map(|place| place.exists()).collect();
         assert_eq!(left, [true, false, false, true, true]);
         assert!(other.exists());
+    }
+
+    fn set_used(path: &Path, used: SystemTime) {
+        let file = fs::File::options().append(true).open(path).unwrap();
+        file.set_times(fs::FileTimes::new().set_modified(used)).unwrap();
+    }
+
+    /// The clock was a day ahead when the first entry was used.
+    #[test]
+    fn a_clock_that_goes_backwards_does_no_harm() {
+        let folder = tempfile::tempdir().unwrap();
+        let keys = [b"a", b"b", b"c"].map(|name| Key::of_bytes(name));
+        let places = [0, 1, 2].map(|n| place(folder.path(), &keys[n]));
+        (0..3).for_each(|n| write(&places[n], &keys[n], &sample()).unwrap());
+        set_used(&places[0], SystemTime::now() + Duration::from_secs(86_400));
+        let bytes = fs::metadata(&places[0]).unwrap().len();
+        evict(folder.path(), 3 * bytes - 1, &places[2]);
+        assert_eq!([0, 1, 2].map(|n| places[n].exists()), [false, true, true]);
+        set_used(&places[1], SystemTime::now() + Duration::from_secs(86_400));
+        set_used(&places[2], SystemTime::now() - Duration::from_secs(5));
+        assert_eq!(read(&places[1], &keys[1]), Some(sample()), "and it has a time of now");
+        evict(folder.path(), 2 * bytes - 1, Path::new("none"));
+        assert_eq!([1, 2].map(|n| places[n].exists()), [true, false]);
+    }
+
+    #[test]
+    fn what_killed_processes_left_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let key = Key::of_bytes(b"x");
+        let place = place(folder.path(), &key);
+        write(&place, &key, &sample()).unwrap();
+        let left = ["new", "lock"].map(|extension| place.with_extension(format!("1-0.{extension}")));
+        left.iter().for_each(|path| fs::write(path, vec![0; 1000]).unwrap());
+        // They do not count as entries, which would have to go instead.
+        evict(folder.path(), fs::metadata(&place).unwrap().len(), Path::new("none"));
+        assert!(left.iter().all(|path| path.exists()) && place.exists(), "in use, perhaps");
+        left.iter().for_each(|path| set_used(path, SystemTime::now() - 2 * PATIENCE));
+        evict(folder.path(), u64::MAX, Path::new("none"));
+        assert!(!left.iter().any(|path| path.exists()) && place.exists());
+    }
+
+    /// One process of the same number has left the file that this one would write next.
+    #[test]
+    fn files_of_others_are_not_written_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("x.code");
+        let (_, first) = new_file(&place).unwrap();
+        let number: u64 =
+            first.to_str().unwrap().rsplit_once('-').unwrap().1.strip_suffix(".new").unwrap().parse().unwrap();
+        let others: Vec<PathBuf> =
+            (1..20).map(|n| place.with_extension(format!("{}-{}.new", std::process::id(), number + n))).collect();
+        others.iter().for_each(|path| fs::write(path, "other").unwrap());
+        let (_, second) = new_file(&place).unwrap();
+        assert!(!others.contains(&second), "{second:?}");
+        assert!(others.iter().all(|path| fs::read(path).unwrap() == b"other"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn pipes_and_folders_in_the_place_of_an_entry_are_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let key = Key::of_bytes(b"x");
+        let place = place(folder.path(), &key);
+        make_folder(place.parent().unwrap()).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(&place).status();
+        if made.is_ok_and(|status| status.success()) {
+            assert_eq!(read(&place, &key), None);
+            write(&place, &key, &sample()).unwrap();
+            assert_eq!(read(&place, &key), Some(sample()), "replaced");
+            fs::remove_file(&place).unwrap();
+        }
+        // A folder that is not empty cannot be replaced: there is no entry, and nothing is left beside.
+        fs::create_dir(&place).unwrap();
+        fs::write(place.join("file"), "").unwrap();
+        assert_eq!(read(&place, &key), None);
+        assert!(write(&place, &key, &sample()).is_err());
+        assert_eq!(fs::read_dir(place.parent().unwrap()).unwrap().count(), 1);
+    }
+
+    /// In a process whose files may have 512 bytes: as on a full disk, a part is written, then no more.
+    #[cfg(unix)]
+    #[test]
+    fn a_full_disk_leaves_nothing_behind() {
+        const INSIDE: &str = "HIPRTC_TEST_FULL";
+        let Some(folder) = std::env::var_os(INSIDE) else {
+            let folder = tempfile::tempdir().unwrap();
+            let program = std::env::args_os().next().unwrap();
+            let mut shell = std::process::Command::new("sh");
+            shell.args(["-c", "trap '' XFSZ; ulimit -f 1; exec \"$0\" \"$@\""]).arg(program);
+            shell.args(["--exact", "cache::store::tests::a_full_disk_leaves_nothing_behind", "--nocapture"]);
+            let output = shell.env(INSIDE, folder.path()).output().unwrap();
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert!(output.status.success() && text.contains("refused"), "{text}");
+            return;
+        };
+        let key = Key::of_bytes(b"x");
+        let place = place(Path::new(&folder), &key);
+        let large = Stored { code: vec![7; 100_000], ..sample() };
+        let error = write(&place, &key, &large).unwrap_err();
+        println!("refused: {error}");
+        assert_eq!(read(&place, &key), None);
+        assert_eq!(fs::read_dir(place.parent().unwrap()).unwrap().count(), 0);
+        // A compilation has its result all the same.
+        let cache = crate::cache::Cache::at(folder);
+        assert_eq!(cache.get_or_make(&key, || Ok::<_, ()>(large.clone())), Ok((large, false)));
+        write(&place, &key, &Stored::default()).unwrap();
     }
 }

@@ -181,6 +181,42 @@ mod tests {
         assert_eq!(names(LinkInput::Ir, b"target triple = \"amdgcn-amd-amdhsa\"\n"), ["in"]);
     }
 
+    /// An error, or pieces that are bitcode: whatever bytes are changed.
+    #[test]
+    fn damaged_input_does_no_harm() {
+        let bundle = BundleWriter::new().add("gfx942".parse().unwrap(), b"x").add("gfx90a".parse().unwrap(), BITCODE);
+        let bundle = bundle.to_bytes();
+        // Without the padding, so that a change meets something.
+        let small = bundle.iter().rposition(|byte| *byte != 0).map_or(&bundle[..], |end| &bundle[..end + 1]);
+        let both = archive(&[("a name that is long.bc", BITCODE), ("b.bc", small)]);
+        let ir = b"target triple = \"amdgcn-amd-amdhsa\"\nattributes #0 = { \"target-cpu\"=\"gfx90a\" }\n";
+        let mut random = crate::damage::Random(3);
+        let (mut good, mut bad) = (0, 0);
+        for _ in 0..4000 {
+            for (kind, bytes) in [
+                (LinkInput::BitcodeBundle, small),
+                (LinkInput::BitcodeArchive, &both),
+                (LinkInput::Bitcode, BITCODE),
+                (LinkInput::Ir, ir),
+            ] {
+                match pieces(kind, &random.bytes(bytes), "in", &device()) {
+                    Ok(pieces) => {
+                        let is_good = |piece: &Piece| {
+                            kind == LinkInput::Ir || check_bitcode(&piece.bytes[..piece.size()]).is_ok()
+                        };
+                        assert!(pieces.iter().all(is_good), "{pieces:?}");
+                        good += 1;
+                    }
+                    Err(error) => {
+                        assert!(matches!(error, Error::LinkInput { .. }), "{error}");
+                        bad += 1;
+                    }
+                }
+            }
+        }
+        assert!(good > 100 && bad > 1000, "{good} good, {bad} bad");
+    }
+
     #[test]
     fn what_is_something_else_is_an_error_that_says_what() {
         let bundle = BundleWriter::new().add("gfx942".parse().unwrap(), BITCODE).to_bytes();
