@@ -43,12 +43,16 @@ fn ten_thousand_contexts_do_not_grow() {
             assert!(context.parse_ir("bad.ll", "define").is_err());
         }
     };
+    // All of them with one LLVM; fewer where all tests are run again with others.
+    let count = if crate::libraries::is_again() { 2000 } else { 10_000 };
     make(1000);
     let before = resident().unwrap();
-    make(10_000);
+    make(count);
     let after = resident().unwrap();
-    println!("10000 contexts: {before} KiB before, {after} KiB after");
-    assert!(after < before + 4096, "{before} KiB before, {after} KiB after 10000 contexts");
+    println!("{count} contexts: {before} KiB before, {after} KiB after");
+    // A context takes more than 10 KiB.
+    let most = before + 4096.min(count as u64);
+    assert!(after < most, "{before} KiB before, {after} KiB after {count} contexts");
 }
 
 fn skip_capture(line: &str) {

@@ -12,6 +12,11 @@ const INSIDE: &str = "ROCM_LLVM_TEST_INSIDE";
 /// The loader that this program was started with, and its folders.
 const LOADER: &str = "ROCM_LLVM_TEST_LOADER";
 
+/// Whether this process runs all tests on another LLVM than the first.
+pub(crate) fn is_again() -> bool {
+    std::env::var_os(INSIDE).is_some()
+}
+
 /// This program again, in the way that it was started.
 pub(crate) fn again() -> Command {
     let program = std::env::current_exe().unwrap();
@@ -116,6 +121,58 @@ fn without_rocm_the_toolchains_llvm_is_found() {
     let library = Library::load().unwrap();
     assert_eq!(Path::new(&library.path()), Library::in_rust_toolchain().unwrap());
     Context::new().unwrap();
+}
+
+/// The file that the program names, ROCm's, the system's, the toolchain's: each comes before the next.
+#[cfg(unix)]
+#[test]
+fn the_order_of_the_search_is_kept() {
+    const MARK: &str = "ROCM_LLVM_TEST_ORDER";
+    if is_again() {
+        return;
+    }
+    let toolchain = match Library::in_rust_toolchain() {
+        Ok(path) => path,
+        Err(error) => return skipped(error),
+    };
+    let Ok(case) = std::env::var(MARK) else {
+        for case in ["named", "rocm", "system"] {
+            let mut command = Command::new(std::env::current_exe().unwrap());
+            command.args(["--exact", "libraries::the_order_of_the_search_is_kept", "--nocapture"]).env(MARK, case);
+            let output = command.output().unwrap();
+            let text = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+            assert!(output.status.success(), "{case}: {text}");
+            text.lines().filter(|line| line.contains("SKIPPED")).for_each(note);
+        }
+        return;
+    };
+    // An installation whose LLVM is the toolchain's by another name.
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("lib/llvm/lib");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::os::unix::fs::symlink(&toolchain, folder.join("libLLVM.so.22.0git")).unwrap();
+    let everywhere = rocm_loader::Search::nowhere().root(root.path()).system(true);
+    match &case[..] {
+        "named" => {
+            rocm_loader::set_search(everywhere).unwrap();
+            assert_eq!(Path::new(&Library::open(&toolchain).unwrap().path()), toolchain);
+            assert_eq!(Path::new(&Library::load().unwrap().path()), toolchain);
+        }
+        "rocm" => {
+            rocm_loader::set_search(everywhere).unwrap();
+            let library = Library::load().unwrap();
+            assert!(library.library().path().unwrap().starts_with(root.path()), "{}", library.path());
+        }
+        _ => {
+            rocm_loader::set_search(rocm_loader::Search::nowhere().system(true)).unwrap();
+            if rocm_loader::process_search().open(&rocm_loader::libraries::LLVM).is_err() {
+                return skipped("the system has no LLVM");
+            }
+            let library = Library::load().unwrap();
+            assert_ne!(Path::new(&library.path()), toolchain);
+            assert!(!library.path().starts_with("/opt"), "{}", library.path());
+        }
+    }
 }
 
 /// LLVM 14 and 15 do not tell their version; they lack what this crate calls. Other libraries have nothing of LLVM.
