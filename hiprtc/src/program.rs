@@ -202,10 +202,12 @@ impl Program {
             let code = self.run_now(compiler, &arch, Output::Code)?;
             return Ok(Loaded::new(code.load(device)?, code));
         };
-        cache.modules().get_or_load(&key, device.index(), || {
+        let load = || {
             let code = self.run_cached(compiler, &arch, Output::Code, &cache, &key)?;
             Ok(Loaded::new(code.load(device)?, code))
-        })
+        };
+        let is_current = || Key::new(self, &arch, Output::Code, compiler).as_ref() == Some(&key);
+        cache.modules().get_or_load(&key, device.index(), load, is_current)
     }
 
     /// Compiles for several architectures, and returns the code as the bytes of a [`Bundle`](crate::Bundle).
@@ -292,10 +294,12 @@ impl Program {
         cache: &Cache,
         key: &Key,
     ) -> Result<Code> {
-        let made: Result<_> = cache.get_or_make(key, || {
+        let make = || {
             let Code { bytes, log, lowered, .. } = self.run_now(compiler, arch, output)?;
             Ok(Stored { code: bytes.into_owned(), log, lowered })
-        });
+        };
+        let is_current = || Key::new(self, arch, output, compiler).as_ref() == Some(key);
+        let made: Result<_> = cache.get_or_make(key, make, is_current);
         let (Stored { code, log, lowered }, found) = made?;
         let origin = if found { Origin::Cached } else { Origin::Compiled };
         Ok(Code { bytes: code.into(), arch: arch.clone(), log, lowered, origin })

@@ -1,4 +1,4 @@
-//! Misuse of `llvm` and `clang` that must not compile. The expected messages are those of one compiler.
+//! Misuse of `llvm`, `clang` and `comgr` that must not compile. The expected messages are those of one compiler.
 
 use std::io::Write as _;
 use std::process::Command;
@@ -21,4 +21,5 @@ fn misuse_does_not_compile() {
     let cases = trybuild::TestCases::new();
     cases.compile_fail("tests/misuse/llvm_*.rs");
     cases.compile_fail("tests/misuse/clang_*.rs");
+    cases.compile_fail("tests/misuse/comgr_*.rs");
 }

@@ -133,12 +133,14 @@ impl Cache {
         store::clear(&self.directory)
     }
 
-    /// Returns what is stored under a key, otherwise makes and stores it; true if it was stored already. What cannot be
-    /// stored, on a full disk for example, is returned all the same.
+    /// Returns what is stored under a key, otherwise makes and stores it; true if it was stored already. It is stored if the key
+    /// `is_current` then: a header may have changed since. What cannot be stored, on a full disk for example, is returned all
+    /// the same.
     pub(crate) fn get_or_make<E>(
         &self,
         key: &Key,
         make: impl FnOnce() -> Result<Stored, E>,
+        is_current: impl FnOnce() -> bool,
     ) -> Result<(Stored, bool), E> {
         let place = store::place(&self.directory, key);
         if let Some(found) = store::read(&place, key) {
@@ -153,7 +155,7 @@ impl Cache {
         }
         self.misses.fetch_add(1, Relaxed);
         let made = make()?;
-        if store::write(&place, key, &made).is_ok() {
+        if is_current() && store::write(&place, key, &made).is_ok() {
             store::evict(&self.directory, self.limit, &place);
         }
         drop(lock);
@@ -221,12 +223,17 @@ mod tests {
             log: "warning".to_owned(),
             lowered: vec![("f<int>".into(), "_Zf".into())],
         };
-        let get = |fail: bool| cache.get_or_make(&key, || if fail { Err("not there") } else { Ok(stored.clone()) });
+        let get =
+            |fail: bool| cache.get_or_make(&key, || if fail { Err("not there") } else { Ok(stored.clone()) }, || true);
         assert_eq!(get(true), Err("not there"));
         assert_eq!(get(false), Ok((stored.clone(), false)));
         assert_eq!(get(true), Ok((stored.clone(), true)));
         assert_eq!(cache.stats(), Stats { hits: 1, misses: 2, ..Stats::default() });
         cache.clear().unwrap();
+        assert_eq!(get(true), Err("not there"));
+        // A header has changed while it was compiled.
+        let changed = cache.get_or_make(&key, || Ok::<_, ()>(stored.clone()), || false);
+        assert_eq!(changed, Ok((stored.clone(), false)));
         assert_eq!(get(true), Err("not there"));
         Cache::at(folder.path().join("nothing")).clear().unwrap();
     }
@@ -241,11 +248,15 @@ mod tests {
             for _ in 0..16 {
                 scope.spawn(|| {
                     let cache = Cache::at(folder.path());
-                    let result = cache.get_or_make(&key, || {
-                        made.fetch_add(1, Relaxed);
-                        std::thread::sleep(std::time::Duration::from_millis(50));
-                        Ok::<_, ()>(Stored { code: b"code".to_vec(), ..Stored::default() })
-                    });
+                    let result = cache.get_or_make(
+                        &key,
+                        || {
+                            made.fetch_add(1, Relaxed);
+                            std::thread::sleep(std::time::Duration::from_millis(50));
+                            Ok::<_, ()>(Stored { code: b"code".to_vec(), ..Stored::default() })
+                        },
+                        || true,
+                    );
                     assert_eq!(result.unwrap().0.code, b"code");
                 });
             }
@@ -267,7 +278,7 @@ mod tests {
                 for _ in 0..8 {
                     scope.spawn(|| {
                         start.wait();
-                        cache.get_or_make(&key, || Ok::<_, ()>(Stored::default())).unwrap();
+                        cache.get_or_make(&key, || Ok::<_, ()>(Stored::default()), || true).unwrap();
                     });
                 }
             });
@@ -284,7 +295,7 @@ mod tests {
         let cache = Cache::at(file.join("cache"));
         let stored = Stored { code: b"code".to_vec(), ..Stored::default() };
         for _ in 0..2 {
-            let result = cache.get_or_make(&Key::of_bytes(b"x"), || Ok::<_, ()>(stored.clone()));
+            let result = cache.get_or_make(&Key::of_bytes(b"x"), || Ok::<_, ()>(stored.clone()), || true);
             assert_eq!(result, Ok((stored.clone(), false)));
         }
     }

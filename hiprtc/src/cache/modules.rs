@@ -45,8 +45,14 @@ impl<T> Default for Modules<T> {
 
 impl<T: Clone> Modules<T> {
     /// Returns what is loaded already, otherwise loads it. Of several threads that want the same one loads, and the others wait
-    /// for it. What fails is not kept.
-    pub(crate) fn get_or_load<E>(&self, key: &Key, device: usize, load: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    /// for it. What fails is not kept, nor what was loaded when the key no longer `is_current`.
+    pub(crate) fn get_or_load<E>(
+        &self,
+        key: &Key,
+        device: usize,
+        load: impl FnOnce() -> Result<T, E>,
+        is_current: impl FnOnce() -> bool,
+    ) -> Result<T, E> {
         let key = (*key.bytes(), device);
         let place = self.place(key);
         let mut loaded = lock(&place);
@@ -57,8 +63,8 @@ impl<T: Clone> Modules<T> {
         self.misses.fetch_add(1, Relaxed);
         let result = load();
         match &result {
-            Ok(made) => *loaded = Some(made.clone()),
-            Err(_) => {
+            Ok(made) if is_current() => *loaded = Some(made.clone()),
+            _ => {
                 let slots = &mut lock(&self.state).slots;
                 if slots.get(&key).is_some_and(|slot| Arc::ptr_eq(&slot.place, &place)) {
                     slots.remove(&key);
@@ -114,7 +120,7 @@ mod tests {
     }
 
     fn get(modules: &Modules<Arc<u8>>, n: u8, device: usize) -> Arc<u8> {
-        modules.get_or_load(&key(n), device, || Ok::<_, ()>(Arc::new(n))).unwrap()
+        modules.get_or_load(&key(n), device, || Ok::<_, ()>(Arc::new(n)), || true).unwrap()
     }
 
     #[test]
@@ -135,10 +141,13 @@ mod tests {
     #[test]
     fn what_fails_is_not_kept() {
         let modules = Modules::default();
-        assert_eq!(modules.get_or_load(&key(1), 0, || Err::<Arc<u8>, _>("no")), Err("no"));
+        assert_eq!(modules.get_or_load(&key(1), 0, || Err::<Arc<u8>, _>("no"), || true), Err("no"));
         assert_eq!(modules.counts(), (0, 1, 0));
-        get(&modules, 1, 0);
-        assert_eq!(modules.counts(), (0, 2, 1));
+        // A header has changed while it was compiled.
+        let other = modules.get_or_load(&key(1), 0, || Ok::<_, ()>(Arc::new(9)), || false).unwrap();
+        assert_eq!((*other, Arc::strong_count(&other), modules.counts()), (9, 1, (0, 2, 0)));
+        assert_eq!(*get(&modules, 1, 0), 1);
+        assert_eq!(modules.counts(), (0, 3, 1));
     }
 
     #[test]
@@ -159,11 +168,16 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..16 {
                 scope.spawn(|| {
-                    let made = modules.get_or_load(&key(1), 0, || {
-                        loads.fetch_add(1, Relaxed);
-                        std::thread::sleep(std::time::Duration::from_millis(30));
-                        Ok::<_, ()>(Arc::new(7))
-                    });
+                    let made = modules.get_or_load(
+                        &key(1),
+                        0,
+                        || {
+                            loads.fetch_add(1, Relaxed);
+                            std::thread::sleep(std::time::Duration::from_millis(30));
+                            Ok::<_, ()>(Arc::new(7))
+                        },
+                        || true,
+                    );
                     assert_eq!(*made.unwrap(), 7);
                 });
             }

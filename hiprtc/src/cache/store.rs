@@ -378,7 +378,7 @@ mod tests {
         assert_eq!(fs::read_dir(place.parent().unwrap()).unwrap().count(), 0);
         // A compilation has its result all the same.
         let cache = crate::cache::Cache::at(folder);
-        assert_eq!(cache.get_or_make(&key, || Ok::<_, ()>(large.clone())), Ok((large, false)));
+        assert_eq!(cache.get_or_make(&key, || Ok::<_, ()>(large.clone()), || true), Ok((large, false)));
         write(&place, &key, &Stored::default()).unwrap();
     }
 }

@@ -1,7 +1,7 @@
 //! The GPUs that code is made for.
 
 use std::collections::HashMap;
-use std::ffi::CString;
+use std::ffi::{CString, c_void};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::error::{Error, Result};
@@ -77,6 +77,8 @@ impl Processor {
             // too. All places are valid for the writes.
             unsafe {
                 let context = raw::LLVMContextCreate();
+                // LLVM's own handler ends the process. An error leaves no object.
+                raw::LLVMContextSetDiagnosticHandler(context, Some(ignore), std::ptr::null_mut());
                 let module = raw::LLVMModuleCreateWithNameInContext(c"".as_ptr(), context);
                 raw::LLVMSetTarget(module, TRIPLE.as_ptr());
                 let (mut message, mut buffer) = (std::ptr::null_mut(), std::ptr::null_mut());
@@ -117,6 +119,8 @@ impl Processor {
         }
     }
 }
+
+unsafe extern "C" fn ignore(_: raw::LLVMDiagnosticInfoRef, _: *mut c_void) {}
 
 /// Registers the target AMDGPU, once.
 #[doc(alias = "LLVMInitializeAMDGPUTarget")]
