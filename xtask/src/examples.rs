@@ -35,7 +35,13 @@ pub(crate) fn simulated(offline: bool) -> Result<Step> {
         command.args(["--example", name]).env("HIP_RS_BACKEND", "sim");
         command
     };
-    let commands = names()?.iter().map(run).collect();
+    // README's own program under all checks, for both processors.
+    let checked = ["gfx90a", "gfx942"].map(|arch| {
+        let mut command = run(&"vector_add".to_owned());
+        command.envs([("HIP_SIM_CHECK", "all"), ("HIP_SIM_ARCH", arch)]);
+        command
+    });
+    let commands = names()?.iter().map(run).chain(checked).collect();
     Ok(Step::commands("examples", "every example on the software GPU, by README's command", commands))
 }
 

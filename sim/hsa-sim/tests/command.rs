@@ -54,6 +54,35 @@ fn a_traced_program_tells_of_its_kernels() {
     );
 }
 
+/// What is run in [`a_release_without_roctracer_has_one`].
+#[test]
+fn traces_nothing() {
+    if std::env::var_os("HSA_SIM_TEST_TRACER").is_none() {
+        return;
+    }
+    // SAFETY: functions without arguments, with the types of roctracer.h.
+    unsafe {
+        let library = libloading::Library::new("libroctracer64.so.4").unwrap();
+        library.get::<unsafe extern "C" fn()>(b"roctracer_start\0").unwrap()();
+        library.get::<unsafe extern "C" fn()>(b"roctracer_stop\0").unwrap()();
+        assert_eq!(library.get::<unsafe extern "C" fn() -> u32>(b"roctracer_version_major\0").unwrap()(), 4);
+    }
+}
+
+/// Debian's ROCm has no rocTracer, which `CuPy` links.
+#[test]
+fn a_release_without_roctracer_has_one() {
+    if support::libraries("7.2", &["libamdhip64.so.7"]).is_none() {
+        return;
+    }
+    let tree = support::trees().join("7.2");
+    let program = std::env::current_exe().unwrap();
+    let arguments = ["run", "--rocm", tree.to_str().unwrap(), "--", program.to_str().unwrap(), "--exact"];
+    let arguments = [&arguments[..], &["traces_nothing", "--nocapture"]].concat();
+    let (success, out, err) = hip_sim(&arguments, &[("HSA_SIM_TEST_TRACER", "1")]);
+    assert!(success && out.contains("1 passed"), "{out}{err}");
+}
+
 /// What is run in [`a_call_that_is_not_supported_is_told`].
 #[test]
 fn unsupported() {

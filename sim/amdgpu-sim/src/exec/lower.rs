@@ -340,6 +340,9 @@ fn why_not(inst: &Inst) -> &'static str {
             "the end of a pixel shader's ordered section: its message is not one that compute waves can send"
         }
         _ if inst.mods.gds => "the global data share",
+        Op::v_dot2c_f32_f16 | Op::v_pk_fmac_f16 => {
+            "the sign or the absolute value of a pair of halves in this encoding: no manual says what they mean"
+        }
         _ => "the software GPU does not carry this instruction out",
     }
 }

@@ -80,13 +80,6 @@ impl Dispatch {
         Some((allocation.base, written.as_deref()?))
     }
 
-    /// `bytes` bytes at `address` count as written.
-    pub(super) fn given(&mut self, address: u64, bytes: u64) {
-        if let Some((base, written)) = self.written(address) {
-            written.write(address - base, bytes);
-        }
-    }
-
     /// Looks at what wave `id` of `group` is about to do; `lane_bytes` of scratch belong to each of its lanes.
     pub(super) fn access(
         &mut self,

@@ -198,10 +198,12 @@ impl<'a> Observer<'a> {
             tallies: config.profile.then(|| Tallies::new(plan.len())),
             race: config.checks.race.then(|| race::Dispatch::new(config)),
             init: config.checks.init.then(|| {
-                let mut init = init::Dispatch::new(subject.gpu.memory_arc());
-                // The host writes them, and may do so directly into device memory, which nobody sees.
-                init.given(subject.kernarg, u64::from(subject.kernel.info().kernarg_size));
-                init
+                // Arguments are written by the host, and may be directly into device memory, which nobody sees. So may what else is in
+                // that memory: the runtime of ROCm 6.4 keeps its fill patterns with them.
+                if subject.kernel.info().kernarg_size > 0 {
+                    subject.gpu.memory().shared_with_host(subject.kernarg);
+                }
+                init::Dispatch::new(subject.gpu.memory_arc())
             }),
             copies: config.copy_kernels.iter().any(|start| subject.kernel.info().name.starts_with(start)),
             barrier: config.checks.barrier,

@@ -8,7 +8,9 @@
 //! The layout is that of AMD's instruction set manuals of MI200 and MI300 (chapter on matrix arithmetic) and of AMD's
 //! Matrix Instruction Calculator. The manuals don't say how intermediate sums are rounded. What is here is what has been
 //! measured: Xie and others, "MMA-Sim: Bit-Accurate Reference Model of Tensor Cores and Matrix Cores"
-//! (arXiv 2511.10909), compared its models with CDNA2 and CDNA3 bit by bit. In short:
+//! (arXiv 2511.10909), compared its models with CDNA2 and CDNA3 bit by bit. That xf32 is cut off and not rounded is also what
+//! AMD's hipBLASLt says, which rounds before the instruction for that reason (pull request 9176 of ROCm/rocm-libraries).
+//! In short:
 //!
 //! | type | gfx90a | gfx942 |
 //! |---|---|---|

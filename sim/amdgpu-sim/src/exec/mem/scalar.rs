@@ -96,9 +96,25 @@ fn words<const N: usize>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>, address: u6
     let Some(slots) = w.slots.get_mut(dst..dst + N) else {
         return Ok(());
     };
-    for (i, slot) in slots.iter_mut().enumerate() {
-        // SAFETY: checked just now for all the words, and to be aligned.
-        *slot = if i < words { unsafe { atomic::load_aligned_u32(address + 4 * i as u64) } } else { 0 };
+    let at = |i: usize| address + 4 * i as u64;
+    if words < N || N == 1 || address % 8 != 0 {
+        for (i, slot) in slots.iter_mut().enumerate() {
+            // SAFETY: checked just now for all the words, and to be aligned.
+            *slot = if i < words { unsafe { atomic::load_aligned_u32(at(i)) } } else { 0 };
+        }
+    } else if N == 2 || address % 16 != 0 {
+        // As much as others see whole.
+        for (i, pair) in slots.chunks_exact_mut(2).enumerate() {
+            // SAFETY: checked just now for all the words.
+            let value = unsafe { atomic::load_u64(at(2 * i)) };
+            pair.copy_from_slice(&[value as u32, (value >> 32) as u32]);
+        }
+    } else {
+        for (i, four) in slots.chunks_exact_mut(4).enumerate() {
+            // SAFETY: checked just now for all the words.
+            let value = unsafe { atomic::load_u128(at(4 * i)) };
+            four.copy_from_slice(&[0, 32, 64, 96].map(|shift| (value >> shift) as u32));
+        }
     }
     Ok(())
 }
@@ -196,9 +212,20 @@ fn put_words<const N: usize>(w: &Wave, m: &Micro, ctx: &mut Ctx<'_>, address: u6
     if words > 0 {
         ctx.env.view.check_scalar(address, 4 * words as u32, 3, Access::Write)?;
     }
-    for i in 0..words.min(N) {
+    let word = |i: usize| w.slot(m.src[2] + i as u16);
+    // As much as others see whole, if it is aligned to that.
+    let together = [4, 2].into_iter().find(|n| words == N && N % n == 0 && address % (4 * *n as u64) == 0);
+    for i in (0..words.min(N)).step_by(together.unwrap_or(1)) {
+        let (view, address) = (&mut ctx.env.view, address + 4 * i as u64);
+        let pair = |i: usize| u64::from(word(i)) | u64::from(word(i + 1)) << 32;
         // SAFETY: checked just now for all the words, aligned to words.
-        unsafe { ctx.env.view.store32(NO_LANE, address + 4 * i as u64, w.slot(m.src[2] + i as u16)) };
+        unsafe {
+            match together {
+                Some(4) => view.store128(NO_LANE, address, u128::from(pair(i)) | u128::from(pair(i + 2)) << 64),
+                Some(_) => view.store64(NO_LANE, address, pair(i)),
+                None => view.store32(NO_LANE, address, word(i)),
+            }
+        }
     }
     Ok(())
 }

@@ -87,6 +87,51 @@ pub(super) trait Space {
     unsafe fn update64(&mut self, lane: usize, address: u64, f: impl Fn(u64) -> u64) -> u64;
 }
 
+/// Loads an element of 1, 2, 4, 8, 12 or 16 bytes, as much of it at once as others see whole.
+///
+/// # Safety
+/// See [`Space`].
+#[inline(always)]
+pub(super) unsafe fn load_element<S: Space>(space: &S, lane: usize, address: u64, bytes: u32) -> [u32; 4] {
+    // SAFETY: as the caller vouches, for all bytes of the element.
+    let element = unsafe {
+        match bytes {
+            1 => u128::from(space.load8(lane, address)),
+            2 => u128::from(space.load16(lane, address)),
+            4 => u128::from(space.load32(lane, address)),
+            8 => u128::from(space.load64(lane, address)),
+            12 => u128::from(space.load64(lane, address)) | u128::from(space.load32(lane, address + 8)) << 64,
+            16 => space.load128(lane, address),
+            other => unreachable!("an element of {other} bytes"),
+        }
+    };
+    std::array::from_fn(|word| (element >> (32 * word)) as u32)
+}
+
+/// Stores an element of 1, 2, 4, 8, 12 or 16 bytes, as much of it at once as others see whole.
+///
+/// # Safety
+/// See [`Space`].
+#[inline(always)]
+pub(super) unsafe fn store_element<S: Space>(space: &mut S, lane: usize, address: u64, bytes: u32, element: [u32; 4]) {
+    let pair = |low: usize| u64::from(element[low]) | u64::from(element[low + 1]) << 32;
+    // SAFETY: as the caller vouches, for all bytes of the element.
+    unsafe {
+        match bytes {
+            1 => space.store8(lane, address, element[0] as u8),
+            2 => space.store16(lane, address, element[0] as u16),
+            4 => space.store32(lane, address, element[0]),
+            8 => space.store64(lane, address, pair(0)),
+            12 => {
+                space.store64(lane, address, pair(0));
+                space.store32(lane, address + 8, element[2]);
+            }
+            16 => space.store128(lane, address, u128::from(pair(0)) | u128::from(pair(2)) << 64),
+            other => unreachable!("an element of {other} bytes"),
+        }
+    }
+}
+
 /// A part of a live allocation that has just been used.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Hot {

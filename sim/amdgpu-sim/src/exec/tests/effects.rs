@@ -75,11 +75,6 @@ const WITHOUT_EFFECT: &[(&[&str], &[&str], &str)] = &[
         "a product with zero leaves the sum as it is",
     ),
     (
-        &["v_dot2c_f32_f16", "v_pk_fmac_f16"],
-        &["abs", "src0_abs", "src1_abs"],
-        "not known: the manuals name no absolute value for pairs of halves",
-    ),
-    (
         &["v_pk_lshlrev_b16", "v_pk_lshrrev_b16", "v_pk_ashrrev_i16"],
         &["neg[0]", "neg_hi[0]"],
         "four bits of the distance count",

@@ -728,6 +728,32 @@ fn modifiers_that_the_manual_does_not_define_trap() {
     }
 }
 
+/// As AMD says of gfx942 (the pull request 9176 of ROCm/rocm-libraries): what is below 10 bits of fraction is dropped, not rounded.
+#[test]
+fn inputs_of_xf32_are_cut_off() {
+    for (op, k) in [(Op::v_mfma_f32_32x32x4_xf32, 4.0_f32), (Op::v_mfma_f32_16x16x8_xf32, 8.0)] {
+        let product = |a: u32| {
+            let mut code = inst(op, v(D), &[v(A), v(B), v(D)]);
+            code.mods.op_sel_hi = 0;
+            let w = machine(&[code], DEFAULT_MODE, &|w| {
+                (0..32).for_each(|n| w.row_mut(D + n).fill(0));
+                (0..2).for_each(|n| w.row_mut(A + n).fill(a));
+                (0..2).for_each(|n| w.row_mut(B + n).fill(1_f32.to_bits()));
+            });
+            f32::from_bits(w.row(D)[5])
+        };
+        // All that is cut off, the half that rounds to even, and a negative number: no bit of them counts.
+        for low in [0x1fff, 0x1000, 1] {
+            assert_eq!(product(1_f32.to_bits() | low), k, "{op} {low:#x}");
+            assert_eq!(product((-1.5_f32).to_bits() | low), -1.5 * k, "{op} {low:#x}");
+        }
+        assert_eq!(product(1_f32.to_bits() | 0x2000), k * (1.0 + 1.0 / 1024.0), "{op}");
+        // What makes this one a NaN is cut off, too.
+        assert_eq!(product(0x7f80_0001), f32::INFINITY, "{op}");
+        assert!(product(0x7fc0_0000).is_nan(), "{op}");
+    }
+}
+
 /// Elements of 8 bits of exponent: `low` or one more, now and then zero.
 fn with_exponent(r: &mut Random, ty: Type, low: i32) -> Registers {
     let mut all = random_registers(r, ty, Taste::Any);

@@ -16,7 +16,7 @@ const WITHOUT_EFFECT: &[(&[&str], &[&str], &str)] = &[
     (
         &["global_load_*", "flat_load_*", "scratch_load_*", "buffer_load_*", "tbuffer_load_*", "s_*load_*"],
         &["glc", "slc", "scc"],
-        "how far an access is coherent: there are no caches, all are",
+        "the scope (sc0, nt and sc1 on gfx942): how far an access is coherent. There are no caches, so all are in all scopes",
     ),
     (
         &["global_store_*", "flat_store_*", "scratch_store_*", "buffer_store_*", "tbuffer_store_*", "s_*store_*"],
@@ -138,7 +138,8 @@ fn every_modifier_bit_of_memory_instructions_changes_something() {
             info.format,
             Format::Smem | Format::Ds | Format::Flat | Format::Global | Format::Scratch | Format::Mubuf | Format::Mtbuf
         );
-        // Cache control and clocks have no address; what waits for other waves is not alone.
+        // Cache control (also by scopes) and clocks have no address: without caches, the former does nothing. What waits for other waves
+        // is not alone.
         accesses && info.src[0] != crate::isa::Type::None && !info.is(Flags::gds)
     };
     let mut bench = Bench::new();

@@ -239,6 +239,24 @@ fn dot_products_of_halves() {
     });
 }
 
+/// Nobody says what they mean, so they do not silently mean something.
+#[test]
+fn signs_of_pairs_of_halves_outside_vop3p_trap() {
+    for op in [Op::v_dot2c_f32_f16, Op::v_pk_fmac_f16] {
+        for n in 0..2 {
+            for (neg, abs) in [(1 << n, 0), (0, 1 << n)] {
+                let plain = inst(op, v(0), &[v(1), v(2)]);
+                let code = Inst { mods: Mods { neg, abs, ..plain.mods }, ..plain };
+                let trap = trap(&[code], DEFAULT_MODE, &|_| ());
+                assert!(
+                    matches!(trap, Trap::Unsupported(text) if text.contains("a pair of halves")),
+                    "{op} {n}: {trap:?}"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn conversions() {
     let norm = |x: f64, low: f64, scale: f64| {

@@ -1,5 +1,5 @@
 //! Two threads see whole values where a chip shows whole ones: 2, 4, 8 and 16 bytes that are aligned to their size, by every way to
-//! device memory.
+//! device memory. (Local memory and scratch are one thread's: the waves of a workgroup take turns.)
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
@@ -61,47 +61,90 @@ impl Worker {
     }
 }
 
-/// The ways to device memory: an instruction that loads to a register, or stores from it, the elements at v[0:1], or at v2 from s[8:11].
-type Way = fn(load: bool, words: usize, data: Operand) -> Inst;
+/// The ways to device memory: an instruction that loads to a register, or stores from it, elements of so many bytes. They are at v[0:1], at
+/// s[12:13] and v3, or at v2 from s[8:11]. `None` where there is no such instruction.
+type Way = fn(load: bool, bytes: usize, data: Operand) -> Option<Inst>;
 
-fn global(load: bool, words: usize, data: Operand) -> Inst {
+/// The instruction for 1, 2, 4, 8 or 16 bytes.
+fn of_width(ops: [(Op, Op); 5], load: bool, bytes: usize) -> Op {
+    let (get, put) = ops[bytes.trailing_zeros() as usize];
+    if load { get } else { put }
+}
+
+fn global_op(load: bool, bytes: usize) -> Op {
     let ops = [
+        (Op::global_load_ubyte, Op::global_store_byte),
+        (Op::global_load_ushort, Op::global_store_short),
         (Op::global_load_dword, Op::global_store_dword),
         (Op::global_load_dwordx2, Op::global_store_dwordx2),
         (Op::global_load_dwordx4, Op::global_store_dwordx4),
     ];
-    let (get, put) = ops[words / 2];
-    if load {
-        inst(get, data, &[v(0), Operand::None, Operand::None])
-    } else {
-        inst(put, Operand::None, &[v(0), data, Operand::None])
-    }
+    of_width(ops, load, bytes)
 }
 
-fn flat(load: bool, words: usize, data: Operand) -> Inst {
+fn global(load: bool, bytes: usize, data: Operand) -> Option<Inst> {
+    let op = global_op(load, bytes);
+    Some(if load {
+        inst(op, data, &[v(0), Operand::None, Operand::None])
+    } else {
+        inst(op, Operand::None, &[v(0), data, Operand::None])
+    })
+}
+
+fn global_from_base(load: bool, bytes: usize, data: Operand) -> Option<Inst> {
+    let op = global_op(load, bytes);
+    Some(if load {
+        inst(op, data, &[v(3), Operand::None, s(12)])
+    } else {
+        inst(op, Operand::None, &[v(3), data, s(12)])
+    })
+}
+
+fn flat(load: bool, bytes: usize, data: Operand) -> Option<Inst> {
     let ops = [
+        (Op::flat_load_ubyte, Op::flat_store_byte),
+        (Op::flat_load_ushort, Op::flat_store_short),
         (Op::flat_load_dword, Op::flat_store_dword),
         (Op::flat_load_dwordx2, Op::flat_store_dwordx2),
         (Op::flat_load_dwordx4, Op::flat_store_dwordx4),
     ];
-    let (get, put) = ops[words / 2];
-    if load { inst(get, data, &[v(0)]) } else { inst(put, Operand::None, &[v(0), data]) }
+    let op = of_width(ops, load, bytes);
+    Some(if load { inst(op, data, &[v(0)]) } else { inst(op, Operand::None, &[v(0), data]) })
 }
 
-fn by_descriptor(load: bool, words: usize, data: Operand) -> Inst {
+fn by_descriptor(load: bool, bytes: usize, data: Operand) -> Option<Inst> {
     let ops = [
+        (Op::buffer_load_ubyte, Op::buffer_store_byte),
+        (Op::buffer_load_ushort, Op::buffer_store_short),
         (Op::buffer_load_dword, Op::buffer_store_dword),
         (Op::buffer_load_dwordx2, Op::buffer_store_dwordx2),
         (Op::buffer_load_dwordx4, Op::buffer_store_dwordx4),
     ];
-    let (get, put) = ops[words / 2];
-    let mods = Mods { offen: true, ..Mods::default() };
-    if load { buffer(get, data, v(2), Operand::None, mods) } else { buffer(put, Operand::None, v(2), data, mods) }
+    Some(at_descriptor(of_width(ops, load, bytes), load, data, 0))
+}
+
+/// Elements of whole words, by the format that the instruction names.
+fn by_format(load: bool, bytes: usize, data: Operand) -> Option<Inst> {
+    let (get, put, format) = match bytes {
+        // Data formats 4 (32 bits), 11 (twice) and 14 (four times), number format 4 (unsigned).
+        4 => (Op::tbuffer_load_format_x, Op::tbuffer_store_format_x, 4 | 4 << 4),
+        8 => (Op::tbuffer_load_format_xy, Op::tbuffer_store_format_xy, 11 | 4 << 4),
+        16 => (Op::tbuffer_load_format_xyzw, Op::tbuffer_store_format_xyzw, 14 | 4 << 4),
+        _ => return None,
+    };
+    Some(at_descriptor(if load { get } else { put }, load, data, format))
+}
+
+fn at_descriptor(op: Op, load: bool, data: Operand, format: u8) -> Inst {
+    let mods = Mods { offen: true, format, ..Mods::default() };
+    if load { buffer(op, data, v(2), Operand::None, mods) } else { buffer(op, Operand::None, v(2), data, mods) }
 }
 
 /// Registers with the addresses of all lanes' elements.
 fn addresses(w: &mut Wave, base: u64, order: Order, step: usize) {
     descriptor(w, base, 0, (LANES * STEP) as u32, 0);
+    w.set_slot(12, base as u32);
+    w.set_slot(13, (base >> 32) as u32);
     for lane in 0..LANES {
         let place = match order {
             Order::Up => lane,
@@ -111,69 +154,120 @@ fn addresses(w: &mut Wave, base: u64, order: Order, step: usize) {
         w.row_mut(0)[lane] = (base + offset) as u32;
         w.row_mut(1)[lane] = ((base + offset) >> 32) as u32;
         w.row_mut(2)[lane] = offset as u32;
+        w.row_mut(3)[lane] = offset as u32;
     }
+}
+
+/// Loads of a program.
+const LOADS: usize = 8;
+
+/// One thread stores one value and another to all elements, again and again, and one loads them. `element` is what load `n` has put where for
+/// the element of a lane.
+fn meet(
+    what: &str,
+    [stores, loads]: [&[Inst]; 2],
+    (order, bytes): (Order, usize),
+    fast: bool,
+    element: fn(&Wave, usize, usize) -> [u32; 4],
+) {
+    let memory = Arc::new(Memory::new(vec![1 << 20]));
+    let base = memory.alloc((LANES * STEP) as u64, 0, AllocKind::Device).expect("device memory");
+    assert_eq!(base % 16, 0);
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut writer = Worker::new(stores, &memory, fast);
+            let mut random = Random::new(bytes as u64);
+            while !over.load(Relaxed) {
+                // All bytes of a value are the same.
+                let value = u32::from_le_bytes([random.next() as u8; 4]);
+                writer.run(|w| {
+                    addresses(w, base, order, bytes);
+                    for row in 4..12 {
+                        w.row_mut(row).fill(if row < 8 { value } else { !value });
+                    }
+                });
+            }
+        });
+        let mut reader = Worker::new(loads, &memory, fast);
+        let mut last = [0; LOADS];
+        let mut torn = None;
+        // Until the other thread has been at work for a while.
+        let (mut runs, mut changes, end) = (0, 0, Instant::now() + Duration::from_secs(60));
+        while runs < 200 || changes < 50 && Instant::now() < end {
+            runs += 1;
+            let wave = reader.run(|w| addresses(w, base, order, bytes));
+            for n in 0..LOADS {
+                for lane in 0..LANES {
+                    let words = element(wave, n, lane);
+                    let all = words.map(u32::to_le_bytes);
+                    let first = all[0][0];
+                    if all.iter().flatten().take(bytes).any(|byte| *byte != first) {
+                        torn = Some((lane, words));
+                    }
+                    if lane == 0 {
+                        changes += u32::from(first != last[n]);
+                        last[n] = first;
+                    }
+                }
+            }
+        }
+        over.store(true, Relaxed);
+        assert_eq!(torn, None, "{what}: lane and words");
+        assert!(changes >= 50, "{what}: the threads hardly met");
+    });
+}
+
+/// With and without AVX2, where there is any.
+fn kinds() -> impl Iterator<Item = bool> {
+    [false, true].into_iter().filter(|fast| !fast || cpu::has_avx2())
 }
 
 #[test]
 fn two_threads_see_whole_values() {
-    const LOADS: usize = 8;
-    let ways: [(&str, Way); 3] = [("global", global), ("flat", flat), ("buffer", by_descriptor)];
+    let ways: [(&str, Way); 5] = [
+        ("global", global),
+        ("global from a base", global_from_base),
+        ("flat", flat),
+        ("buffer", by_descriptor),
+        ("typed buffer", by_format),
+    ];
     for (name, way) in ways {
-        for words in [1, 2, 4] {
+        for bytes in [2, 4, 8, 16] {
+            // v4 and on has one value, v8 and on another.
+            let stores: Vec<Inst> = (0..8).filter_map(|n| way(false, bytes, v(4 + 4 * (n % 2)))).collect();
+            let loads: Vec<Inst> = (0..LOADS).filter_map(|n| way(true, bytes, v(16 + 4 * n as u16))).collect();
+            if loads.is_empty() {
+                continue;
+            }
+            // Elements of their own size, one after the other, which is also what is moved as one block.
             for order in [Order::Up, Order::Down] {
-                for fast in [false, true] {
-                    if fast && !cpu::has_avx2() {
-                        continue;
-                    }
-                    let what = format!("{name}, {words} words, {order:?}, AVX2 {fast}");
-                    let memory = Arc::new(Memory::new(vec![1 << 20]));
-                    let base = memory.alloc((LANES * STEP) as u64, 0, AllocKind::Device).expect("device memory");
-                    assert_eq!(base % 16, 0);
-                    // Elements of their own size, one after the other, which is also what is moved as one block.
-                    let step = 4 * words;
-                    // v4 and on has one value, v8 and on another.
-                    let stores: Vec<Inst> = (0..8).map(|n| way(false, words, v(4 + 4 * (n % 2)))).collect();
-                    let loads: Vec<Inst> = (0..LOADS).map(|n| way(true, words, v(16 + 4 * n as u16))).collect();
-                    let over = AtomicBool::new(false);
-                    std::thread::scope(|scope| {
-                        scope.spawn(|| {
-                            let mut writer = Worker::new(&stores, &memory, fast);
-                            let mut value = 1_u32;
-                            while !over.load(Relaxed) {
-                                writer.run(|w| {
-                                    addresses(w, base, order, step);
-                                    for row in 4..12 {
-                                        w.row_mut(row).fill(if row < 8 { value } else { !value });
-                                    }
-                                });
-                                value = value.wrapping_mul(0x9e37_79b1) | 1;
-                            }
-                        });
-                        let mut reader = Worker::new(&loads, &memory, fast);
-                        let mut last = [0; LOADS];
-                        let mut torn = None;
-                        // Until the other thread has been at work for a while.
-                        let (mut runs, mut changes, end) = (0, 0, Instant::now() + Duration::from_secs(60));
-                        while runs < 200 || changes < 50 && Instant::now() < end {
-                            runs += 1;
-                            let wave = reader.run(|w| addresses(w, base, order, step));
-                            for n in 0..LOADS {
-                                let row = |word: usize| wave.row((16 + 4 * n + word) as u16);
-                                for lane in 0..LANES {
-                                    if (1..words).any(|word| row(word)[lane] != row(0)[lane]) {
-                                        torn = Some((lane, [0, 1, 2, 3].map(|word| row(word)[lane])));
-                                    }
-                                }
-                                changes += u32::from(row(0)[0] != last[n]);
-                                last[n] = row(0)[0];
-                            }
-                        }
-                        over.store(true, Relaxed);
-                        assert_eq!(torn, None, "{what}: lane and words");
-                        assert!(changes >= 50, "{what}: the threads hardly met");
+                for fast in kinds() {
+                    let what = format!("{name}, {bytes} bytes, {order:?}, AVX2 {fast}");
+                    meet(&what, [&stores, &loads], (order, bytes), fast, |wave, n, lane| {
+                        [0, 1, 2, 3].map(|word| wave.row((16 + 4 * n + word) as u16)[lane])
                     });
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn scalar_loads_see_whole_values() {
+    for (op, bytes) in [(Op::s_load_dword, 4), (Op::s_load_dwordx2, 8), (Op::s_load_dwordx4, 16)] {
+        let stores: Vec<Inst> = (0..8).filter_map(|n| global(false, bytes, v(4 + 4 * (n % 2)))).collect();
+        let load = |n: usize| {
+            let offset = (n * bytes) as i32;
+            let plain = inst(op, s(16 + 4 * n as u16), &[s(12), imm(offset)]);
+            Inst { mods: Mods { offset, ..plain.mods }, ..plain }
+        };
+        let loads: Vec<Inst> = (0..LOADS).map(load).collect();
+        for fast in kinds() {
+            let what = format!("{op}, AVX2 {fast}");
+            meet(&what, [&stores, &loads], (Order::Up, bytes), fast, |wave, n, _| {
+                [0, 1, 2, 3].map(|word| wave.slot((16 + 4 * n + word) as u16))
+            });
         }
     }
 }

@@ -131,7 +131,8 @@ fn source(
             abs = bit(mods.abs);
             neg.0 = bit(mods.neg);
             changed |= select.0 || abs || neg.0;
-            if (abs || neg.0) && !float && kind != Kind::B16 {
+            // Of pairs outside VOP3P nobody says what they mean (LLVM assembles them, and never generates them).
+            if (abs || neg.0) && (!float && kind != Kind::B16 || kind == Kind::PF16) {
                 return None;
             }
         }

@@ -2,7 +2,7 @@
 
 use super::{Action, TFE, reach, residency};
 use crate::exec::mem::format::Format;
-use crate::exec::mem::space::{Addresses, Space};
+use crate::exec::mem::space::{Addresses, Space, load_element, store_element};
 use crate::exec::mem::{Checked, done, lanes};
 use crate::exec::{Ctx, Flow, LANES, Micro, Trap, Wave};
 use crate::fault::Access;
@@ -72,16 +72,12 @@ impl Action for Elements {
         space.check(at, mask, bytes, 0, self.access)?;
         self.inside = mask;
         for lane in lanes(mask) {
-            for i in 0..bytes {
-                let (word, shift) = ((i / 4) as usize, 8 * (i % 4));
-                let address = at[lane] + u64::from(i);
-                // SAFETY: checked just now, all bytes of the element.
-                unsafe {
-                    if self.access == Access::Read {
-                        self.data[lane][word] |= u32::from(space.load8(lane, address)) << shift;
-                    } else {
-                        space.store8(lane, address, (self.data[lane][word] >> shift) as u8);
-                    }
+            // SAFETY: checked just now, all bytes of the element.
+            unsafe {
+                if self.access == Access::Read {
+                    self.data[lane] = load_element(space, lane, at[lane], bytes);
+                } else {
+                    store_element(space, lane, at[lane], bytes, self.data[lane]);
                 }
             }
         }

@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 
 use super::atomic::{self, Operation, Rows};
 use super::format::Format as Texels;
-use super::space::{Addresses, Space};
+use super::space::{Addresses, Space, load_element, store_element};
 use super::transfer::NOWHERE;
 use super::{Checked, Env, done, lanes};
 use crate::exec::valu::half_bits;
@@ -170,11 +170,8 @@ fn fetch<S: Space>(space: &mut S, at: &Addresses, mask: u64, bytes: u32) -> Chec
     space.check(at, mask, bytes, 0, Access::Read)?;
     let mut data = [[0; 4]; LANES];
     for lane in lanes(mask) {
-        for i in 0..bytes {
-            // SAFETY: checked just now, all bytes of the texel.
-            let byte = unsafe { space.load8(lane, at[lane] + u64::from(i)) };
-            data[lane][(i / 4) as usize] |= u32::from(byte) << (8 * (i % 4));
-        }
+        // SAFETY: checked just now, all bytes of the texel.
+        data[lane] = unsafe { load_element(space, lane, at[lane], bytes) };
     }
     Ok(data)
 }
@@ -182,11 +179,8 @@ fn fetch<S: Space>(space: &mut S, at: &Addresses, mask: u64, bytes: u32) -> Chec
 fn put<S: Space>(space: &mut S, at: &Addresses, mask: u64, bytes: u32, data: &Bits) -> Checked {
     space.check(at, mask, bytes, 0, Access::Write)?;
     for lane in lanes(mask) {
-        for i in 0..bytes {
-            let byte = data[lane][(i / 4) as usize] >> (8 * (i % 4));
-            // SAFETY: checked just now, all bytes of the texel, for writing.
-            unsafe { space.store8(lane, at[lane] + u64::from(i), byte as u8) };
-        }
+        // SAFETY: checked just now, all bytes of the texel, for writing.
+        unsafe { store_element(space, lane, at[lane], bytes, data[lane]) };
     }
     Ok(())
 }
