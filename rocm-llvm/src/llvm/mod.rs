@@ -60,6 +60,11 @@
 //!   [`Error::Fatal`]: the thread that called LLVM is parked, and its copy of the module is never freed.
 //!
 //! Not covered: a crash inside LLVM that is neither an error nor a fatal error, on input that is valid for the verifier.
+//!
+//! # Trust
+//! LLVM's reader of bitcode is made for files that compilers write. Truncated ones are errors, but on bytes that were changed it
+//! can read memory that is not the file's, or crash. Do not give [`Context::parse_bitcode`] and [`Context::parse_ir`] bitcode
+//! of an attacker's making.
 
 mod attribute;
 mod builder;
