@@ -91,11 +91,12 @@ pub(crate) fn fetch(subject: &'static Subject, release: &'static Release, offlin
     }
     programs.sort();
     ensure!(!programs.is_empty(), "{} has no programs in {}", subject.package, folder.display());
-    // BLAS and LAPACK have folders of their own, for Debian's alternatives.
+    // BLAS and LAPACK have folders of their own, for Debian's alternatives; some programs have libraries beside them.
     let libraries = tree.libraries();
     let folders = ["", "blas", "lapack", "openblas-pthread"].map(|name| libraries.join(name));
+    let folders = folders.into_iter().chain([folder.clone()]);
     let version = tree.contents()?.package(subject.package).map_or_else(String::new, |stamp| stamp.version.clone());
-    let libraries = folders.into_iter().filter(|folder| folder.is_dir()).collect();
+    let libraries = folders.filter(|folder| folder.is_dir()).collect();
     Ok(Fetched { tree: tree.folder().to_owned(), folder, programs, libraries, version })
 }
 
