@@ -119,15 +119,17 @@ macro_rules! by_layout {
             }
             (Some(kind), Some(narrow)) => {
                 let [x, y, z] = narrow.n;
-                // SAFETY: of all: the caller's plan, a kind that the library has, and room for a size.
                 match (narrow.rank, narrow.sides.is_none(), narrow.batch) {
+                    // SAFETY: the caller's plan, a kind that the library has, and room for a size.
                     (1, true, batch) => (unsafe { raw::$one($($before,)* x, kind, batch $(, $after)*) }, stringify!($one)),
+                    // SAFETY: the caller's plan, a kind that the library has, and room for a size.
                     (2, true, 1) => (unsafe { raw::$two($($before,)* x, y, kind $(, $after)*) }, stringify!($two)),
+                    // SAFETY: the caller's plan, a kind that the library has, and room for a size.
                     (3, true, 1) => (unsafe { raw::$three($($before,)* x, y, z, kind $(, $after)*) }, stringify!($three)),
                     _ => {
                         let (mut n, mut sides) = (narrow.n, Sides::of(&narrow));
                         let [input, output] = &mut sides.embeds;
-                        // SAFETY: as above; arrays of as many lengths as there are dimensions.
+                        // SAFETY: as in the arms above; arrays of as many lengths as there are dimensions.
                         let status = unsafe {
                             raw::$many($($before,)* narrow.rank, n.as_mut_ptr(), embed(input.as_mut()), sides.stride[0],
                                 sides.distance[0], embed(output.as_mut()), sides.stride[1], sides.distance[1], kind,

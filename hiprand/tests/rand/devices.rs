@@ -15,12 +15,11 @@ fn each_device_generates_the_same_numbers_at_the_same_time() {
     let generate = |index: usize| {
         let device = Device::get(index).unwrap();
         let stream = Stream::new(&device).unwrap();
-        let numbers = PSEUDO.map(|kind| {
+        PSEUDO.map(|kind| {
             let mut numbers = DeviceBuffer::<u32>::zeroed(&device, 1000).unwrap();
             seeded(&stream, kind, 4).generate(&mut numbers).unwrap();
             numbers.to_vec().unwrap()
-        });
-        numbers
+        })
     };
     let (first, second) = std::thread::scope(|scope| {
         let (first, second) = (scope.spawn(|| generate(0)), scope.spawn(|| generate(1)));

@@ -19,7 +19,7 @@ fn philox_is_random123s() {
     let (counter, key) = ([0x243f_6a88, 0x85a3_08d3, 0x1319_8a2e, 0x0370_7344], [0xa409_3822, 0x299f_31d0]);
     assert_eq!(philox(counter, key), [0xd16c_fe09, 0x94fd_cceb, 0x5001_e420, 0x2412_6ea1]);
     for (seed, offset) in [(0x299f_31d0_a409_3822_u64, 0_u64), (1, 4 * 77), (u64::MAX, 4 * 0x1_0000_0003)] {
-        let counter = [(offset / 4) as u32, (offset / 4 >> 32) as u32, 0, 0];
+        let counter = [(offset / 4) as u32, ((offset / 4) >> 32) as u32, 0, 0];
         assert_eq!(block(seed, offset), philox(counter, [seed as u32, (seed >> 32) as u32]), "{seed:x} {offset}");
     }
     // An offset in the middle of a block.
