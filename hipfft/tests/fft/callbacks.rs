@@ -35,7 +35,7 @@ const SOURCE: &str = r#"
 /// The module, which has to stay, and the functions' addresses.
 fn functions() -> Option<(Device, Stream, Module, [u64; 4])> {
     let (device, stream) = device()?;
-    let arch = device.properties().unwrap().arch;
+    let arch = device.properties().unwrap().arch.clone();
     let code = match hiprtc::Program::new("callbacks.hip", SOURCE).arch(arch.name()).compile() {
         Ok(code) => code,
         Err(error) if error.is_unavailable() => {

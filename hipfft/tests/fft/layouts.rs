@@ -120,9 +120,9 @@ where
     }
 }
 
-fn real<T: Number>(device: &Device, stream: &Stream, case: &Case)
+fn real<T>(device: &Device, stream: &Stream, case: &Case)
 where
-    T: PartialEq,
+    T: Number + PartialEq,
     T::Complex: PartialEq,
 {
     let (layout, half) = (case.layout(), case.half());
