@@ -56,7 +56,7 @@ fn layouts_that_are_none() {
     refused(Layout::new([1 << 50]).unwrap().workspace_len::<C2C<f32>>(&device), "at most the device's memory");
     // Points in one place.
     let two = || Layout::new([8]).unwrap().batch(2).unwrap();
-    let (good, close) = (Spacing::new([8], 1, 8), Spacing::new([8], 1, 7));
+    let (good, close) = (Spacing::new([8], 1, 8), Spacing::new([8], 1, 4));
     refused(Plan::<C2C<f32>>::new(&stream, &two().spaced(good, close).unwrap()), "no two points have one place");
     refused(Plan::<C2R<f32>>::new(&stream, &two().spaced(close, good).unwrap()), "no two points have one place");
     // Not in one place.
