@@ -189,7 +189,8 @@ pub(crate) fn describe<F: Generic, T: Value, I: Index>(
 /// What was asked of a matrix, for errors.
 pub(crate) fn asked<F: Format, I: Index>(pattern: &Pattern<'_, F, I>) -> String {
     let (rows, cols, entries) = (pattern.rows, pattern.cols, pattern.entries());
-    format!("{} of {rows} x {cols} with {entries} entries", F::NAME)
+    let bits = size_of::<I>() * 8;
+    format!("{} of {rows} x {cols} with {entries} entries, {bits}-bit indices from {:?}", F::NAME, pattern.base)
 }
 
 /// A vector without gaps.

@@ -2,9 +2,12 @@
 
 use std::fmt::Debug;
 
+use hip_linalg::Op;
+
+use crate::call::{as_stored, invalid};
 use crate::raw::{self, Ptr, Returned};
 use crate::structure::{self, Defect};
-use crate::{Base, Index};
+use crate::{Base, Index, Result};
 
 mod sealed {
     pub trait Sealed {}
@@ -34,6 +37,12 @@ pub trait Format: Copy + Debug + PartialEq + Send + Sync + sealed::Sealed + 'sta
     fn second_len(&self, rows: usize) -> Option<usize> {
         let _ = rows;
         None
+    }
+    /// An error if this crate has no products with it: with what is done to the matrix, or at all with the library that was found.
+    #[doc(hidden)]
+    fn supported(&self, op: Op) -> Result<()> {
+        let _ = op;
+        Ok(())
     }
     /// Finds the first defect.
     #[doc(hidden)]
@@ -119,8 +128,10 @@ impl Bsr {
     }
 }
 
-/// Rows of square dense blocks, the same number in each: for each block its column of blocks, or −1 where there is none. The values are those
-/// of a dense matrix of `rows` x `width`, column after column.
+/// Rows of square dense blocks, the same number in each. First come the columns of the first blocks of all rows, then those of the second ones,
+/// and so on, with −1 where there is none. The blocks come in the same order, each column after column.
+///
+/// This is the layout of ROCm up to 7.2. That of cuSPARSE, which newer releases have, is row after row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[doc(alias("HIPSPARSE_FORMAT_BLOCKED_ELL", "CUSPARSE_FORMAT_BLOCKED_ELL"))]
 pub struct BlockedEll {
@@ -225,8 +236,17 @@ impl Format for BlockedEll {
         self.block.checked_mul(self.block)?.checked_mul(second)
     }
 
+    fn supported(&self, op: Op) -> Result<()> {
+        as_stored("a matrix of blocked ELL", op)?;
+        if raw::BINDING.has(c"hipsparseBlockedEllSetPointers") {
+            let allowed = "used on ROCm 7.2 or older: later releases have another layout, which is not tested";
+            return Err(invalid("a matrix of blocked ELL", "on ROCm 10.0 or newer", allowed));
+        }
+        Ok(())
+    }
+
     fn check<I: Index>(&self, size: (usize, usize), base: i64, _: &[I], second: &[I]) -> Result<(), Defect> {
-        structure::ell(second, self.width / self.block, size.1 / self.block, base)
+        structure::ell(second, size.0 / self.block, size.1 / self.block, base)
     }
 }
 

@@ -2,30 +2,41 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod banded;
 mod call;
+mod convert;
 pub mod format;
+mod incomplete;
 mod matrix;
+mod older;
 mod product;
 #[allow(missing_docs, reason = "not every parameter of C's has a sentence")]
 mod raw;
+mod solve;
 mod sparse;
+mod spgemm;
 mod structure;
 mod value;
 mod vector;
 
 use std::fmt;
 
+pub use banded::{Pentadiagonals, Tridiagonal, TridiagonalMethod, Tridiagonals};
+pub use convert::{FromDense, Prune, Sortable};
 pub use format::BlockOrder;
 pub use hip_linalg::{
     self as linalg, Batch, Matrix, MatrixBuffer, MatrixMut, MatrixRef, Op, Scalar, ScalarRef, Uplo, VectorMut,
     VectorRef,
 };
+pub use incomplete::{Analyzed, Factorization, Factors, kind};
 pub use matrix::{
     BlockedEll, Bsr, BsrMut, BsrRef, Coo, CooRef, Csc, CscRef, Csr, CsrMut, CsrRef, Pattern, SpMat, SpMatMut, SpMatRef,
     SpTriangle,
 };
 pub use product::{SpMm, SpMv};
+pub use solve::{Solvable, SpSm, SpSv, Triangular};
 pub use sparse::Sparse;
+pub use spgemm::SpGemm;
 pub use structure::Defect;
 pub use value::{Base, Index, RealValue, Value};
 pub use vector::{SpVec, SpVecMut, SpVecRef};

@@ -572,6 +572,19 @@ impl<'a, F: Format, T, I: Index> SpMatRef<'a, F, T, I> {
         self.values
     }
 
+    /// The same pattern with other values.
+    ///
+    /// # Errors
+    /// [`CallError::Invalid`](crate::CallError::Invalid) for another number of values.
+    pub fn with_values<U>(self, values: impl Into<DeviceSlice<'a, U>>) -> Result<SpMatRef<'a, F, U, I>> {
+        let values = values.into();
+        if values.len() != self.values.len() {
+            let needed = format!("{}, as the pattern has", self.values.len());
+            return Err(invalid("the number of values", values.len().to_string(), needed));
+        }
+        Ok(SpMatRef { pattern: self.pattern, values, op: self.op })
+    }
+
     /// Rows.
     #[must_use]
     pub fn rows(&self) -> usize {

@@ -10,7 +10,7 @@ use crate::call::{
 };
 use crate::format::Generic;
 use crate::matrix::{SpMatMut, SpMatRef};
-use crate::raw;
+use crate::raw::{self, Ptr};
 use crate::vector::{SpVecMut, SpVecRef, unique};
 use crate::{Index, Result, Sparse, Value};
 
@@ -18,7 +18,7 @@ use crate::{Index, Result, Sparse, Value};
 const DEFAULT: u32 = 0;
 
 fn shape<F: Generic, T, I: Index>(a: &SpMatRef<'_, F, T, I>) -> String {
-    format!("op(A) of {} x {}, {}", a.rows(), a.cols(), call::asked(&a.pattern))
+    format!("A of {} x {}, {:?}, {}", a.rows(), a.cols(), a.op, call::asked(&a.pattern))
 }
 
 /// Products of a sparse matrix and vectors that are prepared once. Of [`Sparse::spmv_plan`].
@@ -32,6 +32,13 @@ pub struct SpMv<'a, F: Generic, T: Value, I: Index> {
     /// There until it is dropped.
     prepared: Option<(Owned, Tracked)>,
     work: DeviceBuffer<u8>,
+    /// As the library told it.
+    bytes: usize,
+}
+
+/// The workspace, or null where the library asks for none: rocSPARSE of 7.2 refuses another one for products with vectors.
+fn or_null(work: Ptr, bytes: usize) -> Ptr {
+    if bytes == 0 { std::ptr::null_mut() } else { work }
 }
 
 impl std::fmt::Debug for Owned {
@@ -65,7 +72,7 @@ impl<F: Generic, T: Value, I: Index> SpMv<'_, F, T, I> {
         let y = dense_vector::<T>(y_len, vector_mut(&mut operands, "y", y)?)?;
         let work = operands.slice_mut("the workspace", self.work.as_slice_mut())?;
         operands.form()?;
-        let (op, kind, a) = (self.op, data_type::<T>(), descr.raw());
+        let (op, kind, a, work) = (self.op, data_type::<T>(), descr.raw(), or_null(work, self.bytes));
         let asked = || shape(&self.matrix);
         // SAFETY: the matrix and its description are those of the preparation; the vectors have the lengths that its shape asks for.
         unsafe {
@@ -208,6 +215,7 @@ impl Sparse {
         // SAFETY: the pattern was checked, and the vectors have the lengths that it asks for.
         unsafe {
             self.run(operands, &factors, bytes, |handle, [alpha, beta], work| {
+                let work = or_null(work, bytes);
                 raw::hipsparseSpMV(handle, op, alpha, a_raw, x, beta, y, kind, DEFAULT, work).ok(asked)
             })
         }
@@ -231,7 +239,7 @@ impl Sparse {
         let descr = describe::<F, T, I>(&a.pattern, arrays)?;
         let kind = data_type::<T>();
         // Their elements are not read.
-        let (x, y) = (dense_vector::<T>(a.cols(), arrays.values)?, dense_vector::<T>(a.rows(), arrays.values)?);
+        let (x, y) = (dense_vector::<T>(a.cols(), any_scalar())?, dense_vector::<T>(a.rows(), any_scalar())?);
         let (a_raw, x, y) = (descr.raw(), x.raw(), y.raw());
         let asked = || shape(&a);
         let any = any_scalar();
@@ -245,10 +253,11 @@ impl Sparse {
         // SAFETY: the pattern was checked; the vectors are not used, and α and β are zero.
         unsafe {
             self.handle.call_blocking(operands, |handle| {
+                let place = or_null(place, bytes);
                 raw::hipsparseSpMV_preprocess(handle, op, any, a_raw, x, any, y, kind, DEFAULT, place).ok(asked)
             })?;
         }
-        Ok(SpMv { sparse: self, matrix: a, op, prepared: Some((descr, Tracked::new())), work })
+        Ok(SpMv { sparse: self, matrix: a, op, prepared: Some((descr, Tracked::new())), work, bytes })
     }
 
     /// C = α A B + β C, with a sparse A and dense B and C. `b.t()`, `b.h()` and `c.t()` are allowed.
@@ -269,6 +278,7 @@ impl Sparse {
         let (a, b, c) = (a.into(), b.into(), c.into());
         let row_major = fits_spmm(&a, &b, &c)?;
         let op = operation::<T>("A", a.op)?;
+        a.pattern.format.supported(a.op)?;
         let mut operands = Operands::on(self.stream());
         let factors = [factor(&mut operands, "α", alpha)?, factor(&mut operands, "β", beta)?];
         let arrays = matrix(&mut operands, "A", &a)?;
@@ -319,12 +329,13 @@ impl Sparse {
         alone("B", b.batch_size())?;
         alone("C", c.batch_size())?;
         let op = operation::<T>("A", a.op)?;
+        a.pattern.format.supported(a.op)?;
         let mut operands = Operands::on(self.stream());
         let arrays = matrix(&mut operands, "A", &a)?;
         let descr = describe::<F, T, I>(&a.pattern, arrays)?;
         // Their elements are not read.
         let stand_in = |rows, cols, ld: usize, op| Dense {
-            pointer: arrays.values,
+            pointer: any_scalar(),
             rows,
             cols,
             ld: ld as i64,

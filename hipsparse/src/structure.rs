@@ -112,9 +112,9 @@ pub(crate) fn coordinates<I: Index>(rows: &[I], cols: &[I], size: (usize, usize)
     (1..rows.len()).try_for_each(|position| follows(at(position).cmp(&at(position - 1)), position))
 }
 
-/// As [`compressed`], for blocks of rows that have the same number of blocks, with −1 where there is none. Behind the first −1 of a row,
-/// there are only such.
-pub(crate) fn ell<I: Index>(indices: &[I], width: usize, size: usize, base: i64) -> Result<(), Defect> {
+/// As [`compressed`], for so many rows of blocks that have the same number of blocks, with −1 where there is none: the first blocks of all
+/// rows, then the second ones. Behind the first −1 of a row, there are only such.
+pub(crate) fn ell<I: Index>(indices: &[I], rows: usize, size: usize, base: i64) -> Result<(), Defect> {
     let padding = |index: &I| index.wide() == -1;
     for (position, index) in indices.iter().enumerate() {
         let found = index.wide().wrapping_sub(base);
@@ -122,11 +122,12 @@ pub(crate) fn ell<I: Index>(indices: &[I], width: usize, size: usize, base: i64)
             return Err(Defect::OutOfRange { position, found, size });
         }
     }
-    for position in (0..indices.len()).filter(|position| position % width.max(1) != 0) {
-        match (padding(&indices[position - 1]), padding(&indices[position])) {
+    for position in rows..indices.len() {
+        let before = position - rows;
+        match (padding(&indices[before]), padding(&indices[position])) {
             (_, true) => {}
             (true, false) => return Err(Defect::Unsorted { position }),
-            (false, false) => follows(indices[position].cmp(&indices[position - 1]), position)?,
+            (false, false) => follows(indices[position].cmp(&indices[before]), position)?,
         }
     }
     Ok(())
@@ -198,11 +199,11 @@ mod tests {
 
     #[test]
     fn padding_is_behind_the_blocks_of_a_row() {
-        assert_eq!(ell(&[0, 2, 1, -1], 2, 3, 0), Ok(()));
-        assert_eq!(ell(&[-1, -1, 1, -1], 2, 3, 0), Ok(()));
-        assert_eq!(ell(&[-1, 2], 2, 3, 0), Err(Defect::Unsorted { position: 1 }));
-        assert_eq!(ell(&[0, 3], 2, 3, 0), Err(Defect::OutOfRange { position: 1, found: 3, size: 3 }));
-        assert_eq!(ell(&[0, -2], 2, 3, 0), Err(Defect::OutOfRange { position: 1, found: -2, size: 3 }));
-        assert_eq!(ell(&[1, 1], 2, 3, 0), Err(Defect::Duplicate { position: 1 }));
+        assert_eq!(ell(&[0, 1, 2, -1], 2, 3, 0), Ok(()));
+        assert_eq!(ell(&[-1, 1, -1, -1], 2, 3, 0), Ok(()));
+        assert_eq!(ell(&[-1, 0, 2, 1], 2, 3, 0), Err(Defect::Unsorted { position: 2 }));
+        assert_eq!(ell(&[0, 3], 1, 3, 0), Err(Defect::OutOfRange { position: 1, found: 3, size: 3 }));
+        assert_eq!(ell(&[0, -2], 1, 3, 0), Err(Defect::OutOfRange { position: 1, found: -2, size: 3 }));
+        assert_eq!(ell(&[1, 1], 1, 3, 0), Err(Defect::Duplicate { position: 1 }));
     }
 }

@@ -142,17 +142,13 @@ impl<T: Number + Value> Entries<T> {
         let blocks = self.blocks(square);
         let lines = self.rows / size;
         let most = (0..lines).map(|line| blocks.keys().filter(|place| place.0 == line).count()).max().unwrap_or(0);
-        let padding = I::of(0, Base::Zero) .min(I::of(0, Base::Zero));
-        let padding: I = hip::bytemuck::cast_slice::<u8, I>(&vec![0xff_u8; size_of_val(&padding)])[0];
+        let padding: I = hip::bytemuck::pod_read_unaligned(&vec![0xff_u8; size_of::<I>()]);
         let mut cols = vec![padding; lines * most];
         let mut values = vec![T::ZERO; lines * size * most * size];
         for line in 0..lines {
             for (at, (place, elements)) in blocks.iter().filter(|(place, _)| place.0 == line).enumerate() {
-                cols[line * most + at] = I::of(place.1, base);
-                for (index, &element) in elements.iter().enumerate() {
-                    let (row, col) = (line * size + index % size, at * size + index / size);
-                    values[col * self.rows + row] = element;
-                }
+                cols[at * lines + line] = I::of(place.1, base);
+                values[(at * lines + line) * size * size..][..size * size].copy_from_slice(elements);
             }
         }
         let format = format::BlockedEll { block: size, width: most * size };
