@@ -5,7 +5,7 @@ use std::ptr;
 
 use hip::{DeviceBuffer, DeviceSlice, DeviceSliceMut};
 use hip_linalg::{
-    Batch, Factor, Form, MatrixMut, MatrixRef, Op, Operands, Place, Scalar, ScalarRef, Uplo, VectorMut, VectorRef,
+    Batch, Factor, MatrixMut, MatrixRef, Op, Operands, Place, Scalar, ScalarRef, Uplo, VectorMut, VectorRef,
 };
 
 use crate::format::{Format, Generic, RawMatrix};
@@ -387,9 +387,4 @@ pub(crate) fn factor<'a, T: Value>(
     scalar: impl Into<ScalarRef<'a, T>>,
 ) -> Result<Factor> {
     Ok(operands.factor(what, scalar)?)
-}
-
-/// The form is only looked at for overlaps.
-pub(crate) fn no_overlaps(operands: &Operands<'_>) -> Result<Form> {
-    Ok(operands.form()?)
 }

@@ -261,7 +261,6 @@ functions! {
     fn hipsparseGetGitRevision(handle: ptr, rev: ptr);
     fn hipsparseCreateMatDescr(descr_a: ptr);
     fn hipsparseDestroyMatDescr(descr_a: ptr);
-    fn hipsparseSetMatType(descr_a: ptr, kind: flag);
     fn hipsparseSetMatFillMode(descr_a: ptr, fill_mode: flag);
     fn hipsparseSetMatDiagType(descr_a: ptr, diag_type: flag);
     fn hipsparseSetMatIndexBase(descr_a: ptr, base: flag);

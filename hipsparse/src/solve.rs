@@ -452,9 +452,9 @@ pub(crate) fn square(format: &Bsr) -> Result<(usize, u32)> {
 }
 
 /// The position that the library wrote, counted from zero.
-pub(crate) fn pivot(
-    sparse: &Sparse,
-    operands: Operands<'_>,
+pub(crate) fn pivot<'a>(
+    sparse: &'a Sparse,
+    operands: Operands<'a>,
     (routine, base): (&'static str, i32),
     ask: impl FnOnce(Ptr, Ptr) -> Returned,
 ) -> Result<()> {

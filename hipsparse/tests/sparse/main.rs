@@ -2,8 +2,13 @@
 //! host in 64-bit floats, with the error bounds of theory, over structures that are generated here.
 
 mod bad_input;
+mod banded;
+mod conversions;
+mod older;
 mod products;
+mod solves;
 mod structures;
+mod sums;
 
 use std::collections::BTreeMap;
 
@@ -279,4 +284,19 @@ macro_rules! for_all_types {
         $function::<num_complex::Complex32>(&device, &sparse, &mut rng $(, $argument)*);
         $function::<num_complex::Complex64>(&device, &sparse, &mut rng $(, $argument)*);
     }};
+}
+
+/// A matrix whose diagonal is larger than the sum of the others: it is well conditioned.
+pub(crate) fn dominant<T: Number + Value>(order: usize, places: impl IntoIterator<Item = (usize, usize)>, rng: &mut Rng) -> Entries<T> {
+    let diagonal = (0..order).map(|at| (at, at));
+    let mut made: Entries<T> = Entries::new(order, order, places.into_iter().chain(diagonal), rng);
+    for entry in made.entries.iter_mut().filter(|entry| entry.0 == entry.1) {
+        entry.2 = T::narrow((2.0 * order as f64 + 1.0).into());
+    }
+    made
+}
+
+/// Random places in a square.
+pub(crate) fn places(order: usize, count: usize, rng: &mut Rng) -> Vec<(usize, usize)> {
+    (0..count).map(|_| (rng.below(order), rng.below(order))).collect()
 }
