@@ -161,10 +161,8 @@ impl Sparse {
         let asked = || format!("{count} of order {m}");
         let bytes = self.size(|handle, bytes| {
             // SAFETY: diagonals of this order; it writes the size.
-            unsafe {
-                raw::gtsv2StridedBatch_bufferSizeExt::<T>(handle, m, lower, main, upper, x, count, m, bytes)
-            }
-            .ok(asked)
+            unsafe { raw::gtsv2StridedBatch_bufferSizeExt::<T>(handle, m, lower, main, upper, x, count, m, bytes) }
+                .ok(asked)
         })?;
         // SAFETY: as above.
         unsafe {
@@ -206,9 +204,7 @@ impl Sparse {
         let bytes = self.size(|handle, bytes| {
             // SAFETY: diagonals of this order; it writes the size.
             unsafe {
-                raw::gtsvInterleavedBatch_bufferSizeExt::<T>(
-                    handle, algorithm, m, lower, main, upper, x, count, bytes,
-                )
+                raw::gtsvInterleavedBatch_bufferSizeExt::<T>(handle, algorithm, m, lower, main, upper, x, count, bytes)
             }
             .ok(asked)
         })?;
@@ -220,7 +216,8 @@ impl Sparse {
         }
     }
 
-    /// Solves `count` pentadiagonal systems that lie side by side, as [`gtsv_interleaved`](Self::gtsv_interleaved), by QR.
+    /// Solves `count` pentadiagonal systems that lie side by side, as [`gtsv_interleaved`](Self::gtsv_interleaved), by QR. They have four rows or
+    /// more.
     ///
     /// # Errors
     /// [`CallError::Invalid`](crate::CallError::Invalid) for lengths that do not fit.
@@ -235,7 +232,8 @@ impl Sparse {
         let x = x.into();
         let len = x.len();
         let (m, count) = batch(len, count)?;
-        long_enough(m as usize, 3)?;
+        // With three rows, the kernel of rocSPARSE reads and writes the row before the first one.
+        long_enough(m as usize, 4)?;
         let mut operands = Operands::on(self.stream());
         let mut named = |what: &'static str, slice: DeviceSliceMut<'a, T>| -> Result<Ptr> {
             fits("the length of a diagonal", slice.len(), len, "as x")?;

@@ -332,7 +332,8 @@ impl Sparse {
         let work = unsafe { operands.lend("the workspace", memory.as_slice_mut())? };
         // SAFETY: the caller's call.
         let done = unsafe {
-            self.handle.call(operands, scalars, |handle, scalars| call(handle, scalars.map(<*const c_void>::cast_mut), work))
+            self.handle
+                .call(operands, scalars, |handle, scalars| call(handle, scalars.map(<*const c_void>::cast_mut), work))
         };
         self.put_work(memory);
         Ok(done?)

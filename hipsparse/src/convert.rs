@@ -6,8 +6,8 @@ use hip::DeviceBuffer;
 use hip_linalg::{MatrixMut, MatrixRef, Op, Operands};
 
 use crate::call::{
-    self, alone, any_scalar, as_stored, data_type, dense, dense_mut, dense_vector, describe, int, invalid, lend, lend_mut,
-    mat_descr, matrix, sorted,
+    self, alone, any_scalar, as_stored, data_type, dense, dense_mut, dense_vector, describe, int, invalid, lend,
+    lend_mut, mat_descr, matrix, sorted,
 };
 use crate::format::{self, BlockOrder, Format, Generic};
 use crate::matrix::{Bsr, BsrRef, Coo, CooRef, Csc, CscRef, Csr, CsrRef, SpMat, SpMatRef};
@@ -126,6 +126,24 @@ impl Sparse {
         if b.op() != (Op { transposed: row_major, conjugated: false }) && T::COMPLEX {
             return Err(invalid("B", format!("{:?}", b.op()), "not conjugated in memory"));
         }
+        if a.entries() == 0 && F::NAME != "CSR" {
+            // The library of 7.2 fails for CSC without entries.
+            let (pattern, device) = (&a.pattern, self.stream().device());
+            let first = self.first_offsets::<I>(pattern.rows, pattern.base)?;
+            let (second, values) = (DeviceBuffer::uninit(&device, 0)?, DeviceBuffer::<T>::uninit(&device, 0)?);
+            let empty = Csr::made((format::Csr, pattern.base), (pattern.rows, pattern.cols), (first, second, values));
+            let mut b = b;
+            return self.to_dense(empty.view(), (&mut b).into());
+        }
+        self.to_dense(a, b)
+    }
+
+    fn to_dense<'a, F: FromDense, T: Value, I: Index>(
+        &'a self,
+        a: SpMatRef<'a, F, T, I>,
+        b: MatrixMut<'a, T>,
+    ) -> Result<()> {
+        let row_major = b.op().transposed;
         let mut operands = Operands::on(self.stream());
         let arrays = matrix(&mut operands, "A", &a)?;
         let b = dense_mut(&mut operands, "B", b)?;
@@ -289,8 +307,8 @@ impl Sparse {
             // SAFETY: a matrix that was checked, and places for its transpose; it writes the size.
             unsafe {
                 raw::hipsparseCsr2cscEx2_bufferSize(
-                    handle, m, n, entries, of_values, of_first, of_second, to_values, to_first, to_second, kind, NUMERIC,
-                    base, DEFAULT, bytes,
+                    handle, m, n, entries, of_values, of_first, of_second, to_values, to_first, to_second, kind,
+                    NUMERIC, base, DEFAULT, bytes,
                 )
             }
             .ok(asked)
@@ -299,8 +317,8 @@ impl Sparse {
         unsafe {
             self.run(operands, &[], bytes, |handle, [], work| {
                 raw::hipsparseCsr2cscEx2(
-                    handle, m, n, entries, of_values, of_first, of_second, to_values, to_first, to_second, kind, NUMERIC,
-                    base, DEFAULT, work,
+                    handle, m, n, entries, of_values, of_first, of_second, to_values, to_first, to_second, kind,
+                    NUMERIC, base, DEFAULT, work,
                 )
                 .ok(asked)
             })?;
@@ -431,7 +449,8 @@ impl Sparse {
                         )
                     } else {
                         raw::csr2gebsr::<T>(
-                            handle, direction, m, n, of_a, values, first, second, of_c, to_values, at, to, rows, cols, work,
+                            handle, direction, m, n, of_a, values, first, second, of_c, to_values, at, to, rows, cols,
+                            work,
                         )
                     }
                     .ok(asked)
@@ -480,8 +499,8 @@ impl Sparse {
                         )
                     } else {
                         raw::gebsr2csr::<T>(
-                            handle, order, mb, nb, of_a, of.values, of.first, of.second, rows, cols, of_c, to_values, at,
-                            to,
+                            handle, order, mb, nb, of_a, of.values, of.first, of.second, rows, cols, of_c, to_values,
+                            at, to,
                         )
                     }
                     .ok(asked)
@@ -546,8 +565,8 @@ impl Sparse {
                 },
                 &|handle, at, to, to_values, work| {
                     raw::gebsr2gebsr::<T>(
-                        handle, order, mb, nb, blocks, of_a, values, first, second, ra, ca, of_c, to_values, at, to, rc,
-                        cc, work,
+                        handle, order, mb, nb, blocks, of_a, values, first, second, ra, ca, of_c, to_values, at, to,
+                        rc, cc, work,
                     )
                     .ok(asked)
                 },
@@ -603,8 +622,8 @@ impl Sparse {
             unsafe {
                 self.run(operands, &[], bytes, |handle, [], work| {
                     raw::gebsr2gebsc::<T>(
-                        handle, mb, nb, blocks, of.values, of.first, of.second, rows, cols, to_values, into, at, NUMERIC,
-                        code, work,
+                        handle, mb, nb, blocks, of.values, of.first, of.second, rows, cols, to_values, into, at,
+                        NUMERIC, code, work,
                     )
                     .ok(asked)
                 })?;
@@ -671,7 +690,12 @@ impl Sparse {
     ///
     /// # Errors
     /// Those of allocations and the library.
-    #[doc(alias("hipsparseXcsrsort", "hipsparseXcscsort", "hipsparseXcoosortByRow", "hipsparseCreateIdentityPermutation"))]
+    #[doc(alias(
+        "hipsparseXcsrsort",
+        "hipsparseXcscsort",
+        "hipsparseXcoosortByRow",
+        "hipsparseCreateIdentityPermutation"
+    ))]
     #[doc(alias("cusparseXcsrsort", "cusparseXcscsort", "cusparseXcoosortByRow"))]
     pub fn sort<F: Sortable, T: Value>(&self, a: SpMat<F, T>) -> Result<SpMat<F, T>> {
         self.sort_with(a, F::sort)
@@ -841,8 +865,8 @@ impl Sparse {
                         },
                         &|handle, at, to, to_values, work| {
                             raw::pruneCsr2csrByPercentage::<T>(
-                                handle, m, n, entries, of_a, values, first, second, percentage, of_c, to_values, at, to,
-                                info, work,
+                                handle, m, n, entries, of_a, values, first, second, percentage, of_c, to_values, at,
+                                to, info, work,
                             )
                             .ok(asked)
                         },
@@ -860,16 +884,13 @@ impl Sparse {
     /// [`CallError::Invalid`] for batches and transposes.
     #[doc(alias("hipsparseDpruneDense2csr", "hipsparseDpruneDense2csrNnz", "hipsparseDpruneDense2csrByPercentage"))]
     #[doc(alias("cusparseDpruneDense2csr", "cusparseDpruneDense2csrNnz", "cusparseDpruneDense2csrByPercentage"))]
-    pub fn prune_dense<'a, T: RealValue>(
-        &'a self,
-        a: impl Into<MatrixRef<'a, T>>,
-        what: Prune<T>,
-    ) -> Result<Csr<T>> {
+    pub fn prune_dense<'a, T: RealValue>(&'a self, a: impl Into<MatrixRef<'a, T>>, what: Prune<T>) -> Result<Csr<T>> {
         let a = a.into();
         as_stored("A", a.op())?;
         alone("A", a.batch_size())?;
         let (rows, cols, base) = (a.rows(), a.cols(), crate::Base::Zero);
-        let (m, n, ld) = (int("rows", rows)?, int("columns", cols)?, int("the leading dimension", a.leading_dimension())?);
+        let (m, n, ld) =
+            (int("rows", rows)?, int("columns", cols)?, int("the leading dimension", a.leading_dimension())?);
         let descr = mat_descr(base, None)?;
         let (descr_raw, any) = (descr.raw(), any_scalar());
         let asked = || format!("{rows} x {cols}, {what:?}");

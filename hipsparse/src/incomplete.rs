@@ -156,9 +156,9 @@ impl<K: Factorization<F>, F: Format, T: Value> State<'_, K, F, T> {
         let raw = &self.raw;
         // SAFETY: the matrix and the workspace are those of the analysis.
         unsafe {
-            self.sparse.handle.call(operands, &[], |handle, []| {
-                K::factorise::<T>(handle, raw, work).ok(|| call::asked(&pattern))
-            })?;
+            self.sparse
+                .handle
+                .call(operands, &[], |handle, []| K::factorise::<T>(handle, raw, work).ok(|| call::asked(&pattern)))?;
         }
         Ok(())
     }
@@ -238,8 +238,10 @@ impl<T: Value> Analyzed<'_, kind::Ilu, Csr, T> {
         let (info, tolerance, value) = (self.state.raw.info, (&raw const boost.0), (&raw const boost.1));
         self.state.sparse.handle.configure(|handle| {
             // SAFETY: information that is alive, and numbers that live as long as it: the library keeps their addresses.
-            unsafe { raw::csrilu02_numericBoost::<T>(handle, info, 1, tolerance.cast_mut().cast(), value.cast_mut().cast()) }
-                .ok(|| self.state.asked())
+            unsafe {
+                raw::csrilu02_numericBoost::<T>(handle, info, 1, tolerance.cast_mut().cast(), value.cast_mut().cast())
+            }
+            .ok(|| self.state.asked())
         })?;
         self.boost = Some(boost);
         Ok(self)
@@ -257,8 +259,10 @@ impl<T: Value> Analyzed<'_, kind::Ilu, Bsr, T> {
         let (info, tolerance, value) = (self.state.raw.info, (&raw const boost.0), (&raw const boost.1));
         self.state.sparse.handle.configure(|handle| {
             // SAFETY: information that is alive, and numbers that live as long as it: the library keeps their addresses.
-            unsafe { raw::bsrilu02_numericBoost::<T>(handle, info, 1, tolerance.cast_mut().cast(), value.cast_mut().cast()) }
-                .ok(|| self.state.asked())
+            unsafe {
+                raw::bsrilu02_numericBoost::<T>(handle, info, 1, tolerance.cast_mut().cast(), value.cast_mut().cast())
+            }
+            .ok(|| self.state.asked())
         })?;
         self.boost = Some(boost);
         Ok(self)

@@ -334,10 +334,7 @@ impl<F: Format, T: Pod, I: Index> SpMat<F, T, I> {
     pub fn view_mut(&mut self) -> SpMatMut<'_, F, T, I> {
         let Self { format, rows, cols, base, sorted, ref first, ref second, ref mut values } = *self;
         let (first, second) = (first.as_slice(), second.as_slice());
-        SpMatMut {
-            pattern: Pattern { format, rows, cols, base, sorted, first, second },
-            values: values.as_slice_mut(),
-        }
+        SpMatMut { pattern: Pattern { format, rows, cols, base, sorted, first, second }, values: values.as_slice_mut() }
     }
 
     /// Where the entries are.

@@ -46,8 +46,21 @@ impl Sparse {
         unsafe {
             self.handle.call(operands, &factors, |handle, [alpha, beta]| {
                 raw::bsrmv::<T>(
-                    handle, order, 0, mb, nb, blocks, alpha.cast_mut(), descr.raw(), of.values, of.first, of.second, block,
-                    x, beta.cast_mut(), y,
+                    handle,
+                    order,
+                    0,
+                    mb,
+                    nb,
+                    blocks,
+                    alpha.cast_mut(),
+                    descr.raw(),
+                    of.values,
+                    of.first,
+                    of.second,
+                    block,
+                    x,
+                    beta.cast_mut(),
+                    y,
                 )
                 .ok(|| call::asked(&a.pattern))
             })?;
@@ -97,8 +110,25 @@ impl Sparse {
         unsafe {
             self.handle.call(operands, &factors, |handle, [alpha, beta]| {
                 raw::bsrmm::<T>(
-                    handle, order, 0, op, mb, n, kb, blocks, alpha.cast_mut(), descr.raw(), of.values, of.first, of.second,
-                    block, b, ldb, beta.cast_mut(), c, ldc,
+                    handle,
+                    order,
+                    0,
+                    op,
+                    mb,
+                    n,
+                    kb,
+                    blocks,
+                    alpha.cast_mut(),
+                    descr.raw(),
+                    of.values,
+                    of.first,
+                    of.second,
+                    block,
+                    b,
+                    ldb,
+                    beta.cast_mut(),
+                    c,
+                    ldc,
                 )
                 .ok(|| call::asked(&a.pattern))
             })?;
@@ -188,10 +218,7 @@ impl Sparse {
         // SAFETY: the indices were checked, and the lengths fit.
         unsafe {
             self.run(operands, &factors, bytes, |handle, [alpha, beta], work| {
-                raw::gemvi::<T>(
-                    handle, 0, m, n, alpha, a, lda, entries, values, indices, beta, y, base, work,
-                )
-                .ok(asked)
+                raw::gemvi::<T>(handle, 0, m, n, alpha, a, lda, entries, values, indices, beta, y, base, work).ok(asked)
             })
         }
     }
@@ -249,8 +276,18 @@ impl Sparse {
         unsafe {
             self.handle.call_blocking(operands, |handle| {
                 raw::csrcolor::<T>(
-                    handle, m, entries, descr.raw(), of.values, of.first, of.second, fraction.cast_mut(), place, to,
-                    to_order, info.raw(),
+                    handle,
+                    m,
+                    entries,
+                    descr.raw(),
+                    of.values,
+                    of.first,
+                    of.second,
+                    fraction.cast_mut(),
+                    place,
+                    to,
+                    to_order,
+                    info.raw(),
                 )
                 .ok(|| call::asked(&a.pattern))
             })?;

@@ -5,8 +5,8 @@ use hip::interop::Tracked;
 use hip_linalg::{Batch, MatrixMut, MatrixRef, Op, Operands, ScalarRef, VectorMut, VectorRef};
 
 use crate::call::{
-    self, Dense, Owned, alone, any_scalar, data_type, dense, dense_mut, dense_vector, describe, factor, fits,
-    int, invalid, matrix, matrix_mut, operation, vector, vector_mut,
+    self, Dense, Owned, alone, any_scalar, data_type, dense, dense_mut, dense_vector, describe, factor, fits, int,
+    invalid, matrix, matrix_mut, operation, vector, vector_mut,
 };
 use crate::format::Generic;
 use crate::matrix::{SpMatMut, SpMatRef};
@@ -16,6 +16,16 @@ use crate::{Index, Result, Sparse, Value};
 
 /// HIPSPARSE_SPMV_ALG_DEFAULT, _SPMM_, _SDDMM_: the number under its first name in 5.7, too.
 const DEFAULT: u32 = 0;
+
+/// The algorithm for products with vectors: the default one has none with transposes of CSR in 7.2. HIPSPARSE_SPMV_CSR_ALG2, which has the
+/// number in 5.7 as HIPSPARSE_CSRMV_ALG2, has.
+fn algorithm<F: Generic>(op: u32) -> u32 {
+    const ROWS: u32 = 3;
+    match (F::NAME, op) {
+        ("CSR", 1 | 2) | ("CSC", 0) => ROWS,
+        _ => DEFAULT,
+    }
+}
 
 fn shape<F: Generic, T, I: Index>(a: &SpMatRef<'_, F, T, I>) -> String {
     format!("A of {} x {}, {:?}, {}", a.rows(), a.cols(), a.op, call::asked(&a.pattern))
@@ -73,12 +83,13 @@ impl<F: Generic, T: Value, I: Index> SpMv<'_, F, T, I> {
         let work = operands.slice_mut("the workspace", self.work.as_slice_mut())?;
         operands.form()?;
         let (op, kind, a, work) = (self.op, data_type::<T>(), descr.raw(), or_null(work, self.bytes));
+        let alg = algorithm::<F>(op);
         let asked = || shape(&self.matrix);
         // SAFETY: the matrix and its description are those of the preparation; the vectors have the lengths that its shape asks for.
         unsafe {
             self.sparse.handle.call(operands, &factors, |handle, [alpha, beta]| {
                 let (alpha, beta) = (alpha.cast_mut(), beta.cast_mut());
-                raw::hipsparseSpMV(handle, op, alpha, a, x.raw(), beta, y.raw(), kind, DEFAULT, work).ok(asked)
+                raw::hipsparseSpMV(handle, op, alpha, a, x.raw(), beta, y.raw(), kind, alg, work).ok(asked)
             })?;
         }
         Ok(())
@@ -210,13 +221,14 @@ impl Sparse {
         let bytes = self.size(|handle, bytes| {
             let any = any_scalar();
             // SAFETY: descriptions of operands that fit; it writes the size.
-            unsafe { raw::hipsparseSpMV_bufferSize(handle, op, any, a_raw, x, any, y, kind, DEFAULT, bytes) }.ok(asked)
+            unsafe { raw::hipsparseSpMV_bufferSize(handle, op, any, a_raw, x, any, y, kind, algorithm::<F>(op), bytes) }
+                .ok(asked)
         })?;
         // SAFETY: the pattern was checked, and the vectors have the lengths that it asks for.
         unsafe {
             self.run(operands, &factors, bytes, |handle, [alpha, beta], work| {
                 let work = or_null(work, bytes);
-                raw::hipsparseSpMV(handle, op, alpha, a_raw, x, beta, y, kind, DEFAULT, work).ok(asked)
+                raw::hipsparseSpMV(handle, op, alpha, a_raw, x, beta, y, kind, algorithm::<F>(op), work).ok(asked)
             })
         }
     }
@@ -245,7 +257,8 @@ impl Sparse {
         let any = any_scalar();
         let bytes = self.size(|handle, bytes| {
             // SAFETY: descriptions of operands that fit; it writes the size.
-            unsafe { raw::hipsparseSpMV_bufferSize(handle, op, any, a_raw, x, any, y, kind, DEFAULT, bytes) }.ok(asked)
+            unsafe { raw::hipsparseSpMV_bufferSize(handle, op, any, a_raw, x, any, y, kind, algorithm::<F>(op), bytes) }
+                .ok(asked)
         })?;
         let mut work = self.new_work(bytes)?;
         // SAFETY: the operands are gone when the call has returned.
@@ -254,7 +267,8 @@ impl Sparse {
         unsafe {
             self.handle.call_blocking(operands, |handle| {
                 let place = or_null(place, bytes);
-                raw::hipsparseSpMV_preprocess(handle, op, any, a_raw, x, any, y, kind, DEFAULT, place).ok(asked)
+                raw::hipsparseSpMV_preprocess(handle, op, any, a_raw, x, any, y, kind, algorithm::<F>(op), place)
+                    .ok(asked)
             })?;
         }
         Ok(SpMv { sparse: self, matrix: a, op, prepared: Some((descr, Tracked::new())), work, bytes })
@@ -589,11 +603,7 @@ impl Sparse {
 }
 
 /// Has each matrix of a batch multiplied with A.
-fn set_batch<F: Generic, T: Value, I: Index>(
-    a: &SpMatRef<'_, F, T, I>,
-    descr: &Owned,
-    count: usize,
-) -> Result<()> {
+fn set_batch<F: Generic, T: Value, I: Index>(a: &SpMatRef<'_, F, T, I>, descr: &Owned, count: usize) -> Result<()> {
     let count = int("the number of matrices", count)?;
     let asked = || format!("{count} matrices, {}", shape(a));
     // SAFETY: a description that was just made, whose arrays every member of the batch uses.

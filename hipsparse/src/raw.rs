@@ -48,12 +48,24 @@ pub struct Routine {
 }
 
 macro_rules! parameter {
-    (int, $T:ty) => { i32 };
-    (long, $T:ty) => { i64 };
-    (size, $T:ty) => { usize };
-    (flag, $T:ty) => { u32 };
-    (ptr, $T:ty) => { Ptr };
-    (value, $T:ty) => { $T };
+    (int, $T:ty) => {
+        i32
+    };
+    (long, $T:ty) => {
+        i64
+    };
+    (size, $T:ty) => {
+        usize
+    };
+    (flag, $T:ty) => {
+        u32
+    };
+    (ptr, $T:ty) => {
+        Ptr
+    };
+    (value, $T:ty) => {
+        $T
+    };
 }
 
 macro_rules! typed {

@@ -5,8 +5,8 @@ use hip::interop::Tracked;
 use hip_linalg::{Batch, MatrixMut, MatrixRef, Op, Operands, ScalarRef, VectorMut, VectorRef};
 
 use crate::call::{
-    self, Dense, Owned, alone, any_scalar, data_type, dense, dense_mut, dense_vector, describe, factor, fill_mode, fits,
-    int, invalid, mat_descr, matrix, operation, sorted, vector, vector_mut,
+    self, Dense, Owned, alone, any_scalar, data_type, dense, dense_mut, dense_vector, describe, factor, fill_mode,
+    fits, int, invalid, mat_descr, matrix, operation, sorted, vector, vector_mut,
 };
 use crate::format::{Bsr, Csr, Format, Generic};
 use crate::matrix::SpTriangle;
@@ -207,10 +207,7 @@ impl Sparse {
     /// [`CallError::Invalid`](crate::CallError::Invalid) for entries that are not sorted; what the library does not support is its own error.
     #[doc(alias("hipsparseSpSV_analysis", "hipsparseSpSV_bufferSize", "hipsparseSpSV_createDescr"))]
     #[doc(alias("cusparseSpSV_analysis", "cusparseSpSV_bufferSize", "cusparseSpSV_createDescr"))]
-    pub fn spsv<'a, F: Generic, T: Value, I: Index>(
-        &'a self,
-        a: SpTriangle<'a, F, T, I>,
-    ) -> Result<SpSv<'a, F, T, I>> {
+    pub fn spsv<'a, F: Generic, T: Value, I: Index>(&'a self, a: SpTriangle<'a, F, T, I>) -> Result<SpSv<'a, F, T, I>> {
         sorted("A", &a.matrix.pattern)?;
         let op = operation::<T>("A", a.matrix.op)?;
         let mut operands = Operands::on(self.stream());
@@ -362,9 +359,7 @@ impl Solvable for Csr {
     unsafe fn size<T: Value>(handle: Ptr, a: &Legacy, bytes: Ptr) -> Returned {
         let Legacy { op, rows, entries, descr, values, first, second, info, .. } = *a;
         // SAFETY: the caller's matrix.
-        unsafe {
-            raw::csrsv2_bufferSizeExt::<T>(handle, op, rows, entries, descr, values, first, second, info, bytes)
-        }
+        unsafe { raw::csrsv2_bufferSizeExt::<T>(handle, op, rows, entries, descr, values, first, second, info, bytes) }
     }
 
     unsafe fn analyse<T: Value>(handle: Ptr, a: &Legacy, work: Ptr) -> Returned {
@@ -561,10 +556,7 @@ impl Sparse {
     /// [`Error::ZeroPivot`] if an entry of the diagonal is not stored; [`CallError::Invalid`](crate::CallError::Invalid) for entries that are not
     /// sorted, and blocks that are not square.
     #[doc(alias("hipsparseDcsrsv2_analysis", "hipsparseDbsrsv2_analysis", "cusparseDcsrsv2_analysis"))]
-    pub fn triangular<'a, F: Solvable, T: Value>(
-        &'a self,
-        a: SpTriangle<'a, F, T>,
-    ) -> Result<Triangular<'a, F, T>> {
+    pub fn triangular<'a, F: Solvable, T: Value>(&'a self, a: SpTriangle<'a, F, T>) -> Result<Triangular<'a, F, T>> {
         sorted("A", &a.matrix.pattern)?;
         let op = operation::<T>("A", a.matrix.op)?;
         let (block, direction) = a.matrix.pattern.format.block()?;

@@ -6,8 +6,7 @@ use hip::{DeviceBuffer, DeviceSlice};
 use hip_linalg::Operands;
 
 use crate::call::{
-    self, Arrays, Owned, any_scalar, as_stored, data_type, describe, fits, int, invalid, mat_descr, matrix, matrix_mut,
-    sorted,
+    self, Owned, any_scalar, as_stored, data_type, describe, fits, int, invalid, mat_descr, matrix, matrix_mut, sorted,
 };
 use crate::format::{self, Csr as CsrFormat};
 use crate::matrix::{Csr, CsrRef, Pattern};
@@ -36,7 +35,9 @@ fn size_of_matrix(descr: &Owned) -> Result<(usize, usize, usize), CallError> {
 /// The description of products.
 fn product_descr() -> Result<Owned, CallError> {
     // SAFETY: it writes a description there.
-    unsafe { Owned::new(|place| raw::hipsparseSpGEMM_createDescr(place), raw::hipsparseSpGEMM_destroyDescr, String::new) }
+    unsafe {
+        Owned::new(|place| raw::hipsparseSpGEMM_createDescr(place), raw::hipsparseSpGEMM_destroyDescr, String::new)
+    }
 }
 
 /// The description of a matrix of which only the offsets are there.
@@ -74,13 +75,19 @@ pub struct SpGemm<'a, T: Value, I: Index> {
     /// Of the product, with zeros.
     pattern: Csr<T, I>,
     product: Owned,
+    /// The description of the product, with which the library keeps what it has found.
+    described: Owned,
     /// The offsets and the library's own, the entries and the values.
     kept: [DeviceBuffer<u8>; 3],
 }
 
 impl<T: Value, I: Index> std::fmt::Debug for SpGemm<'_, T, I> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SpGemm").field("a", &self.a).field("b", &self.b).field("c", &self.pattern).finish_non_exhaustive()
+        f.debug_struct("SpGemm")
+            .field("a", &self.a)
+            .field("b", &self.b)
+            .field("c", &self.pattern)
+            .finish_non_exhaustive()
     }
 }
 
@@ -123,22 +130,19 @@ impl<T: Value, I: Index> SpGemm<'_, T, I> {
         // The library computes into the pattern of its own: whoever made this one, its offsets are not trusted.
         let in_c = matrix_mut(&mut operands, "C", c)?;
         let own = self.pattern.pattern();
-        let arrays = Arrays {
-            first: operands.slice("the pattern of C", own.first)?.cast_mut(),
-            second: operands.slice("the pattern of C", own.second)?.cast_mut(),
-            values: in_c.values,
-        };
-        let described = describe::<_, T, I>(&own, arrays)?;
+        let first = operands.slice("the pattern of C", own.first)?.cast_mut();
+        let second = operands.slice("the pattern of C", own.second)?.cast_mut();
         for kept in &mut self.kept {
             operands.slice_mut("the workspace", kept.as_slice_mut())?;
         }
         operands.form()?;
-        let (a, b, c, product, kind) = (a.raw(), b.raw(), described.raw(), self.product.raw(), data_type::<T>());
+        let (a, b, c, product, kind) = (a.raw(), b.raw(), self.described.raw(), self.product.raw(), data_type::<T>());
         let asked = || call::asked(&pattern);
         let (alpha, beta) = ((&raw const alpha).cast_mut().cast(), (&raw const beta).cast_mut().cast());
         // SAFETY: matrices of the patterns that the library has seen, and the workspaces that it has asked for.
         unsafe {
             self.sparse.handle.call_blocking(operands, |handle| {
+                raw::hipsparseCsrSetPointers(c, first, second, in_c.values).ok(asked)?;
                 raw::hipsparseSpGEMMreuse_compute(handle, 0, 0, alpha, a, b, beta, c, kind, DEFAULT, product).ok(asked)
             })?;
         }
@@ -288,10 +292,8 @@ impl Sparse {
         unsafe {
             self.handle.call_blocking(operands, |handle| {
                 let bytes = (&raw mut bytes).cast();
-                raw::hipsparseSpGEMMreuse_workEstimation(
-                    handle, 0, 0, a_raw, b_raw, c_raw, DEFAULT, p, bytes, place_1,
-                )
-                .ok(asked)
+                raw::hipsparseSpGEMMreuse_workEstimation(handle, 0, 0, a_raw, b_raw, c_raw, DEFAULT, p, bytes, place_1)
+                    .ok(asked)
             })?;
         }
         let mut sizes = [0_usize; 3];
@@ -362,7 +364,7 @@ impl Sparse {
             })?;
         }
         let pattern = Csr::made((CsrFormat, base), (rows, cols), (offsets, second, values));
-        Ok(SpGemm { sparse: self, a, b, pattern, product, kept: [work_3, work_4, work_5] })
+        Ok(SpGemm { sparse: self, a, b, pattern, product, described: c, kept: [work_3, work_4, work_5] })
     }
 
     /// α A + β B, a new matrix. The entries of both must be sorted. The call waits.
@@ -426,8 +428,8 @@ impl Sparse {
                 },
                 &|handle, at, to, to_values, work| {
                     raw::csrgeam2::<T>(
-                        handle, m, n, alpha, of_a, a_entries, a_values, a_first, a_second, beta, of_b, b_entries, b_values,
-                        b_first, b_second, of_c, to_values, at, to, work,
+                        handle, m, n, alpha, of_a, a_entries, a_values, a_first, a_second, beta, of_b, b_entries,
+                        b_values, b_first, b_second, of_c, to_values, at, to, work,
                     )
                     .ok(asked)
                 },

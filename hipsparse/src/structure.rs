@@ -60,7 +60,9 @@ impl Defect {
 impl fmt::Display for Defect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::FirstOffset { found } => write!(f, "the first offset is {found} above the base, but must be the base"),
+            Self::FirstOffset { found } => {
+                write!(f, "the first offset is {found} above the base, but must be the base")
+            }
             Self::LastOffset { found, entries } => {
                 write!(f, "the last offset is {found} above the base, but there are {entries} entries")
             }
@@ -68,7 +70,9 @@ impl fmt::Display for Defect {
             Self::OutOfRange { position, found, size } => {
                 write!(f, "index {found} at position {position} is not in 0..{size}")
             }
-            Self::Unsorted { position } => write!(f, "the entry at position {position} belongs before the one before it"),
+            Self::Unsorted { position } => {
+                write!(f, "the entry at position {position} belongs before the one before it")
+            }
             Self::Duplicate { position } => write!(f, "the entry at position {position} is there twice"),
         }
     }

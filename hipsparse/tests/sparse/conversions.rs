@@ -1,7 +1,9 @@
 //! Conversions, there and back; sorts; matrices without small entries.
 
 use hip::Device;
-use hipsparse::{Base, BlockOrder, Coo, Csc, Csr, Defect, Error, MatrixBuffer, Prune, RealValue, Sparse, Value, format};
+use hipsparse::{
+    Base, BlockOrder, Coo, Csc, Csr, Defect, Error, MatrixBuffer, Prune, RealValue, Sparse, Value, format,
+};
 use linalg_testing::{Number, Rng};
 
 use crate::bad_input::refused;

@@ -28,11 +28,6 @@ pub(crate) fn sparse() -> Option<(Device, Sparse)> {
     Some((device, sparse))
 }
 
-/// The release that the tests run on, if it is known.
-pub(crate) fn release() -> String {
-    std::env::var("ROCM_RS_RELEASE").unwrap_or_default()
-}
-
 /// An index that tests count with.
 pub(crate) trait Narrow: Index {
     fn of(value: usize, base: Base) -> Self;
@@ -63,7 +58,12 @@ pub(crate) struct Entries<T> {
 }
 
 impl<T: Number + Value> Entries<T> {
-    pub(crate) fn new(rows: usize, cols: usize, places: impl IntoIterator<Item = (usize, usize)>, rng: &mut Rng) -> Self {
+    pub(crate) fn new(
+        rows: usize,
+        cols: usize,
+        places: impl IntoIterator<Item = (usize, usize)>,
+        rng: &mut Rng,
+    ) -> Self {
         let places: BTreeMap<(usize, usize), ()> = places.into_iter().map(|place| (place, ())).collect();
         let entries = places.into_keys().map(|(row, col)| (row, col, rng.number())).collect();
         Self { rows, cols, entries }
@@ -92,7 +92,13 @@ impl<T: Number + Value> Entries<T> {
         let mut counts = vec![0; lines + 1];
         line.for_each(|line| counts[line + 1] += 1);
         let mut sum = 0;
-        counts.iter().map(|count| { sum += count; I::of(sum, base) }).collect()
+        counts
+            .iter()
+            .map(|count| {
+                sum += count;
+                I::of(sum, base)
+            })
+            .collect()
     }
 
     pub(crate) fn csr<I: Narrow>(&self, device: &Device, base: Base) -> Csr<T, I> {
@@ -122,8 +128,9 @@ impl<T: Number + Value> Entries<T> {
     fn blocks(&self, block: format::Bsr) -> BTreeMap<(usize, usize), Vec<T>> {
         let mut blocks: BTreeMap<(usize, usize), Vec<T>> = BTreeMap::new();
         for &(row, col, value) in &self.entries {
-            let elements =
-                blocks.entry((row / block.rows, col / block.cols)).or_insert_with(|| vec![T::ZERO; block.rows * block.cols]);
+            let elements = blocks
+                .entry((row / block.rows, col / block.cols))
+                .or_insert_with(|| vec![T::ZERO; block.rows * block.cols]);
             let (row, col) = (row % block.rows, col % block.cols);
             let at = match block.order {
                 hipsparse::BlockOrder::Rows => row * block.cols + col,
@@ -213,10 +220,18 @@ pub(crate) fn laplacian_2d<T: Number + Value>(width: usize, height: usize) -> En
     let near = move |at: usize| {
         let (x, y) = (at % width, at / width);
         let mut near = Vec::new();
-        if x > 0 { near.push(at - 1) }
-        if x + 1 < width { near.push(at + 1) }
-        if y > 0 { near.push(at - width) }
-        if y + 1 < height { near.push(at + width) }
+        if x > 0 {
+            near.push(at - 1)
+        }
+        if x + 1 < width {
+            near.push(at + 1)
+        }
+        if y > 0 {
+            near.push(at - width)
+        }
+        if y + 1 < height {
+            near.push(at + width)
+        }
         near
     };
     laplacian(width * height, near, 4.0)
@@ -228,12 +243,24 @@ pub(crate) fn laplacian_3d<T: Number + Value>(width: usize, height: usize, depth
     let near = move |at: usize| {
         let (x, y, z) = (at % width, at / width % height, at / layer);
         let mut near = Vec::new();
-        if x > 0 { near.push(at - 1) }
-        if x + 1 < width { near.push(at + 1) }
-        if y > 0 { near.push(at - width) }
-        if y + 1 < height { near.push(at + width) }
-        if z > 0 { near.push(at - layer) }
-        if z + 1 < depth { near.push(at + layer) }
+        if x > 0 {
+            near.push(at - 1)
+        }
+        if x + 1 < width {
+            near.push(at + 1)
+        }
+        if y > 0 {
+            near.push(at - width)
+        }
+        if y + 1 < height {
+            near.push(at + width)
+        }
+        if z > 0 {
+            near.push(at - layer)
+        }
+        if z + 1 < depth {
+            near.push(at + layer)
+        }
         near
     };
     laplacian(layer * depth, near, 6.0)
@@ -287,7 +314,11 @@ macro_rules! for_all_types {
 }
 
 /// A matrix whose diagonal is larger than the sum of the others: it is well conditioned.
-pub(crate) fn dominant<T: Number + Value>(order: usize, places: impl IntoIterator<Item = (usize, usize)>, rng: &mut Rng) -> Entries<T> {
+pub(crate) fn dominant<T: Number + Value>(
+    order: usize,
+    places: impl IntoIterator<Item = (usize, usize)>,
+    rng: &mut Rng,
+) -> Entries<T> {
     let diagonal = (0..order).map(|at| (at, at));
     let mut made: Entries<T> = Entries::new(order, order, places.into_iter().chain(diagonal), rng);
     for entry in made.entries.iter_mut().filter(|entry| entry.0 == entry.1) {

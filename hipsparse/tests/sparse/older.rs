@@ -13,7 +13,9 @@ fn blocks<T: Number + Value>(device: &Device, sparse: &Sparse, rng: &mut Rng) {
     let places: Vec<_> = (0..60).map(|_| (rng.below(24), rng.below(36))).collect();
     let entries: Entries<T> = Entries::new(24, 36, places, rng);
     let host = entries.host();
-    for (size, order, base) in [(2, BlockOrder::Rows, Base::Zero), (3, BlockOrder::Columns, Base::One), (12, BlockOrder::Rows, Base::One)] {
+    for (size, order, base) in
+        [(2, BlockOrder::Rows, Base::Zero), (3, BlockOrder::Columns, Base::One), (12, BlockOrder::Rows, Base::One)]
+    {
         let a = entries.bsr(device, base, format::Bsr { rows: size, cols: size, order });
         let ((x, x_host), (mut y, y_host)) = (column::<T>(device, rng, 36), column::<T>(device, rng, 24));
         let (alpha, beta): (T, T) = (rng.number(), rng.number());
@@ -22,7 +24,8 @@ fn blocks<T: Number + Value>(device: &Device, sparse: &Sparse, rng: &mut Rng) {
         let bound = host.abs().mul(&x_host.abs()).add(&y_host.abs());
         assert_close::<T>("bsrmv", &column_of(&y), &want, &bound, 38);
         for transposed in [false, true] {
-            let (b, b_host) = if transposed { random::<T>(device, rng, 5, 36) } else { random::<T>(device, rng, 36, 5) };
+            let (b, b_host) =
+                if transposed { random::<T>(device, rng, 5, 36) } else { random::<T>(device, rng, 36, 5) };
             let (b_view, b_host) = if transposed { (b.t(), b_host.t()) } else { (b.view(), b_host) };
             let (mut c, c_host) = random::<T>(device, rng, 24, 5);
             sparse.bsrmm(alpha, &a, b_view, beta, &mut c).unwrap();

@@ -1,12 +1,10 @@
 //! Products, against dense references.
 
 use hip::{Device, DeviceBuffer};
-use hipsparse::{Base, MatrixMut, MatrixRef, Sparse, SpMatRef, SpVec, Value, format::Generic};
+use hipsparse::{Base, MatrixMut, MatrixRef, SpMatRef, SpVec, Sparse, Value, format::Generic};
 use linalg_testing::{Host, Number, Rng, assert_close};
 
-use crate::{
-    Entries, Narrow, STRUCTURES, column, column_of, dense_of, download, for_all_types, random, structure,
-};
+use crate::{Entries, Narrow, STRUCTURES, column, column_of, dense_of, download, for_all_types, random, structure};
 
 /// A, Aᵀ or Aᴴ.
 fn viewed<'a, F: Generic, T: Value, I: Narrow>(

@@ -19,9 +19,8 @@ fn what_is_unsafe_is_refused_and_the_rest_is_found() {
     let Some((device, _)) = sparse() else { return };
     let upload = |numbers: &[i32]| DeviceBuffer::from_slice(&device, numbers).unwrap();
     let values = |len: usize| DeviceBuffer::<f32>::zeroed(&device, len).unwrap();
-    let csr = |offsets: &[i32], cols: &[i32]| {
-        Csr::new((2, 3), Base::Zero, upload(offsets), upload(cols), values(cols.len()))
-    };
+    let csr =
+        |offsets: &[i32], cols: &[i32]| Csr::new((2, 3), Base::Zero, upload(offsets), upload(cols), values(cols.len()));
     assert_eq!(defect(csr(&[1, 2, 3], &[0, 1, 2])), Defect::FirstOffset { found: 1 });
     assert_eq!(defect(csr(&[0, 2, 4], &[0, 1, 2])), Defect::LastOffset { found: 4, entries: 3 });
     assert_eq!(defect(csr(&[0, 4, 3], &[0, 1, 2])), Defect::OffsetDecreases { line: 1 });
