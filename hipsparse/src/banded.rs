@@ -245,12 +245,13 @@ impl Sparse {
         let upper = named("the upper diagonals", a.upper)?;
         let uppermost = named("the uppermost diagonals", a.uppermost)?;
         let x = named("x", x)?;
+        let algorithm = i32::from(raw::is_5());
         let asked = || format!("{count} of order {m}");
         let bytes = self.size(|handle, bytes| {
             // SAFETY: diagonals of this order; it writes the size.
             unsafe {
                 raw::gpsvInterleavedBatch_bufferSizeExt::<T>(
-                    handle, 0, m, lowest, lower, main, upper, uppermost, x, count, bytes,
+                    handle, algorithm, m, lowest, lower, main, upper, uppermost, x, count, bytes,
                 )
             }
             .ok(asked)
@@ -258,7 +259,7 @@ impl Sparse {
         // SAFETY: as above.
         unsafe {
             self.run(operands, &[], bytes, |handle, [], work| {
-                raw::gpsvInterleavedBatch::<T>(handle, 0, m, lowest, lower, main, upper, uppermost, x, count, work)
+                raw::gpsvInterleavedBatch::<T>(handle, algorithm, m, lowest, lower, main, upper, uppermost, x, count, work)
                     .ok(asked)
             })
         }

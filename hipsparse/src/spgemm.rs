@@ -122,6 +122,9 @@ impl<T: Value, I: Index> SpGemm<'_, T, I> {
         if found != (self.pattern.rows(), self.pattern.cols(), self.pattern.entries()) {
             return Err(invalid("C", format!("{found:?}"), "a matrix of `output`"));
         }
+        if c.entries() == 0 {
+            return Ok(());
+        }
         let mut operands = Operands::on(self.sparse.stream());
         let (in_a, in_b) = (matrix(&mut operands, "A", &a)?, matrix(&mut operands, "B", &b)?);
         let (a, b) = (describe::<_, T, I>(&a.pattern, in_a)?, describe::<_, T, I>(&b.pattern, in_b)?);
@@ -208,6 +211,10 @@ impl Sparse {
             })?;
         }
         let (.., entries) = size_of_matrix(&c)?;
+        if entries == 0 {
+            let empty = (offsets, DeviceBuffer::uninit(&device, 0)?, DeviceBuffer::uninit(&device, 0)?);
+            return Ok(Csr::made((CsrFormat, base), (rows, cols), empty));
+        }
         let mut second = DeviceBuffer::<I>::uninit(&device, entries)?;
         let mut values = DeviceBuffer::<T>::zeroed(&device, entries)?;
         let bytes_2 = self.size(|handle, bytes| {
@@ -355,6 +362,8 @@ impl Sparse {
                 operands.lend("the fifth workspace", work_5.as_slice_mut())?,
             )
         };
+        // Null is refused by the library of 5.7, where there are no entries.
+        let (second_at, values_at) = if entries == 0 { (p5, p5) } else { (second_at, values_at) };
         // SAFETY: as above; C has room for as many entries as the library has counted.
         unsafe {
             self.handle.call_blocking(operands, |handle| {
