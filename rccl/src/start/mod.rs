@@ -1,0 +1,5 @@
+//! Starting.
+
+mod error;
+
+pub use error::Error;
