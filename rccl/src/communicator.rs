@@ -5,7 +5,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -291,8 +291,9 @@ impl Communicator {
         }
         let parents: Vec<&Self> = ranks.iter().map(|(parent, ..)| *parent).collect();
         let kept = |parent: &Self| Kept { _parent: Some(Arc::clone(&parent.handle)), ..Kept::default() };
-        let made = derive("split", "ncclCommSplit", &parents, kept, |index, parent, child| {
-            let (color, key) = numbers[index];
+        let given = numbers.clone();
+        let made = derive("split", "ncclCommSplit", &parents, kept, move |index, parent, child| {
+            let (color, key) = given[index];
             // SAFETY: the communicator is alive; the place lives as long as the new one. It has the configuration of the old one.
             unsafe { raw::ncclCommSplit(parent, color, key, child.place(), std::ptr::null_mut()) }
         })?;
@@ -347,7 +348,7 @@ impl Communicator {
             excluded: list.clone(),
             ..Kept::default()
         };
-        let made = derive("shrink", "ncclCommShrink", ranks, kept, |_, parent, child| {
+        let made = derive("shrink", "ncclCommShrink", ranks, kept, move |_, parent, child| {
             let (list, count) = (child.excluded().as_ptr().cast_mut(), child.excluded().len() as c_int);
             // SAFETY: the communicator is alive; the place and the list, which is only read, live as long as the new one.
             unsafe { raw::ncclCommShrink(parent, list, count, child.place(), std::ptr::null_mut(), abort.into()) }
@@ -457,7 +458,7 @@ pub(crate) fn init(ranks: &[(Option<Device>, usize)], size: usize, id: UniqueId,
     let handles: Vec<(Option<Device>, Arc<Handle>)> =
         pending.iter().filter_map(|p| p.made.as_ref().map(|made| (made.device, Arc::clone(&made.handle)))).collect();
     let call = move || {
-        grouped(handles.len() > 1, || {
+        grouped(true, || {
             for (device, handle) in &handles {
                 let (rank, place) = (handle.rank() as c_int, handle.place());
                 // SAFETY: the place lives as long as the communicator, and so does the configuration.
@@ -479,25 +480,13 @@ pub(crate) fn init(ranks: &[(Option<Device>, usize)], size: usize, id: UniqueId,
         })
     };
     // Where other code has made a device current, that is so in this thread alone.
-    if !blocking || ranks.iter().any(|(device, _)| device.is_none()) {
+    if ranks.iter().any(|(device, _)| device.is_none()) {
         call()?;
         return Ok(pending);
     }
-    // A call that blocks has a thread of its own, which is left to itself at the deadline.
-    let (done, wait) = mpsc::channel();
-    let thread = std::thread::Builder::new().name("rccl init".to_owned());
-    let begin = Instant::now();
-    if thread.spawn(move || done.send(call())).is_err() {
-        return Err(Error::invalid("the number of threads", "too large", "so that one more can be started"));
-    }
-    match wait.recv_timeout(config.timeout) {
-        Ok(result) => result.map(|()| pending),
-        Err(_) => {
-            let context = pending.first().and_then(|p| p.made.as_ref()).map(|made| made.handle.last());
-            pending.iter_mut().for_each(|pending| pending.made = None);
-            Err(Error::Timeout { waited: begin.elapsed(), context: Box::new(context.unwrap_or_default()) })
-        }
-    }
+    let handles: Vec<_> = pending.iter().filter_map(|p| p.made.as_ref().map(|made| Arc::clone(&made.handle))).collect();
+    Handle::enter(&handles, call)?;
+    Ok(pending)
 }
 
 /// Runs calls in a group, if they are several, which is closed in any case.
@@ -519,7 +508,7 @@ fn derive(
     function: &'static str,
     parents: &[&Communicator],
     kept: impl Fn(&Communicator) -> Kept,
-    call: impl Fn(usize, raw::ncclComm_t, &Handle) -> raw::ncclResult_t,
+    call: impl Fn(usize, raw::ncclComm_t, &Handle) -> raw::ncclResult_t + Send + 'static,
 ) -> Result<Vec<Made>> {
     for parent in parents {
         parent.refuse_in_group(what)?;
@@ -534,16 +523,21 @@ fn derive(
         .collect();
     {
         let _calls: Vec<_> = parents.iter().map(|parent| parent.handle.calls()).collect();
-        grouped(parents.len() > 1, || {
-            for (index, (parent, child)) in parents.iter().zip(&made).enumerate() {
-                let live = parent.handle.live()?;
-                let status = parent.device.with_current(|| call(index, live.comm, &child.handle))?;
-                check(status, function, || format!("rank {} of {}", parent.rank(), parent.size()))?;
-            }
-            Ok(())
+        let parents: Vec<_> = parents.iter().map(|parent| (parent.device, Arc::clone(&parent.handle))).collect();
+        let handles: Vec<_> = parents.iter().map(|(_, handle)| Arc::clone(handle)).collect();
+        let children: Vec<_> = made.iter().map(|child| Arc::clone(&child.handle)).collect();
+        Handle::enter(&handles, move || {
+            grouped(parents.len() > 1, || {
+                for (index, ((device, parent), child)) in parents.iter().zip(&children).enumerate() {
+                    let comm = parent.live()?.comm;
+                    let status = device.with_current(|| call(index, comm, child))?;
+                    check(status, function, || format!("rank {} of {}", parent.rank(), parent.size()))?;
+                }
+                Ok(())
+            })
         })?;
-        for parent in parents {
-            parent.handle.wait_ready()?;
+        for handle in &handles {
+            handle.wait_ready()?;
         }
     }
     for child in &made {

@@ -4,7 +4,7 @@ use std::cell::UnsafeCell;
 use std::ffi::c_int;
 use std::fmt;
 use std::ptr;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
@@ -27,6 +27,10 @@ pub(crate) struct Handle {
     pub(crate) timeout: Duration,
     pub(crate) blocking: bool,
     last: Mutex<Context>,
+    /// A call that waits for other ranks in the library.
+    inside: Mutex<Inside>,
+    /// Whether the library was told to abort it, which is done once.
+    abort_begun: AtomicBool,
     /// Kept for the library.
     kept: Kept,
 }
@@ -46,6 +50,14 @@ struct Place(UnsafeCell<ncclComm_t>);
 unsafe impl Send for Place {}
 // SAFETY: as above.
 unsafe impl Sync for Place {}
+
+/// Making a communicator waits in the library for all ranks, whatever the configuration says (RCCL of ROCm 7.2): it has a thread of its own, which nothing
+/// can end. The communicator is not touched meanwhile.
+enum Inside {
+    Nothing,
+    Waiting,
+    Failed(Error),
+}
 
 /// What may be done with the C communicator. Locked during calls of the library, which don't block unless the communicator is a blocking one.
 enum State {
@@ -71,6 +83,8 @@ impl Handle {
             timeout,
             blocking,
             last: Mutex::default(),
+            inside: Mutex::new(Inside::Nothing),
+            abort_begun: AtomicBool::new(false),
             kept,
         })
     }
@@ -133,6 +147,11 @@ impl Handle {
 
     /// Whether the library is done with what it was told to do, on threads of its own.
     pub(crate) fn poll(&self) -> Result<bool> {
+        match &*self.inside() {
+            Inside::Nothing => {}
+            Inside::Waiting => return self.live().map(|_| false),
+            Inside::Failed(error) => return Err(error.clone()),
+        }
         let live = self.live()?;
         if live.comm.is_null() {
             return Ok(false);
@@ -187,8 +206,46 @@ impl Handle {
         }
         *state = State::Aborted(reason.into());
         drop(state);
+        if matches!(*self.inside(), Inside::Waiting) {
+            // The thread that is inside does it when it comes out.
+            return;
+        }
+        self.abort_in_library();
+    }
+
+    fn inside(&self) -> MutexGuard<'_, Inside> {
+        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes a call that may wait for other ranks, on a thread of its own, which is left to itself if it never returns. [`poll`](Self::poll) tells when it has.
+    pub(crate) fn enter(handles: &[Arc<Self>], call: impl FnOnce() -> Result<()> + Send + 'static) -> Result<()> {
+        handles.iter().for_each(|handle| *handle.inside() = Inside::Waiting);
+        let theirs = handles.to_vec();
+        let thread = std::thread::Builder::new().name("rccl ranks".to_owned());
+        let started = thread.spawn(move || {
+            let result = call();
+            for handle in theirs {
+                *handle.inside() = match &result {
+                    Ok(()) => Inside::Nothing,
+                    Err(error) => Inside::Failed(error.clone()),
+                };
+                // Given up meanwhile.
+                if handle.is_aborted() {
+                    handle.abort_in_library();
+                }
+            }
+        });
+        if started.is_err() {
+            handles.iter().for_each(|handle| *handle.inside() = Inside::Nothing);
+            return Err(Error::invalid("the number of threads", "too large", "so that one more can be started"));
+        }
+        Ok(())
+    }
+
+    /// The part of [`abort`](Self::abort) that the library does.
+    fn abort_in_library(self: &Arc<Self>) {
         let comm = self.comm();
-        if comm.is_null() {
+        if comm.is_null() || self.abort_begun.swap(true, Ordering::AcqRel) {
             return;
         }
         // The library may wait for threads of its own. What it writes to stays, however long it takes.
