@@ -244,8 +244,8 @@ mod tests {
     fn types_have_the_numbers_that_hip_knows() {
         use hip::interop::Element;
         fn same<T: Reduce + Element>() {
-            assert_eq!(T::NCCL_DATA_TYPE, Some(T::DATA_TYPE.as_raw().0));
-            assert_eq!(T::DATA_TYPE.size(), size_of::<T>());
+            assert_eq!(T::NCCL_DATA_TYPE, Some(<T as Reduce>::DATA_TYPE.as_raw().0));
+            assert_eq!(<T as Reduce>::DATA_TYPE.size(), size_of::<T>());
         }
         same::<i8>();
         same::<u8>();

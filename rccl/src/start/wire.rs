@@ -286,7 +286,7 @@ pub(super) fn encode_response(response: &Response) -> Vec<u8> {
 
 fn decode_response(bytes: &[u8]) -> Option<Response> {
     let (kind, mut rest) = bytes.split_first()?;
-    let mut word = |rest: &mut &[u8]| {
+    let word = |rest: &mut &[u8]| {
         let (word, after) = rest.split_at_checked(4)?;
         *rest = after;
         Some(u32::from_le_bytes(word.try_into().ok()?) as usize)
