@@ -92,8 +92,9 @@ fn all_reductions<T: Number>(world: &World, count: usize) {
         for rank in 0..size {
             let got = receive[rank].to_vec().unwrap();
             check(&format!("all-reduce ({name}) on rank {rank}"), &got, &inputs, 0, reference);
-            // The same order of additions: the same bits.
-            assert_eq!(in_place[rank].to_vec().unwrap(), got, "in place: {name} on rank {rank}");
+            // Among other calls, perhaps by another algorithm.
+            let got = in_place[rank].to_vec().unwrap();
+            check(&format!("all-reduce in place ({name}) on rank {rank}"), &got, &inputs, 0, reference);
             let got = scattered[rank].to_vec().unwrap();
             check(&format!("reduce-scatter ({name}) on rank {rank}"), &got, &inputs, rank * count, reference);
         }
