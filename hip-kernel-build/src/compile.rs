@@ -22,6 +22,9 @@ pub(crate) struct Prepared<'a> {
     sources: &'a Sources,
     arch: &'a str,
     panics: Panics,
+    /// `core` and `libm`: the compiler's sysroot.
+    sysroot: PathBuf,
+    /// The device library and its macros.
     folder: PathBuf,
 }
 
@@ -93,6 +96,27 @@ fn run(command: &mut Command, source: &Path, arch: &str) -> Result<String> {
     }
 }
 
+/// Makes a folder unless another build has done so. It is made aside and renamed: two builds may do it at a time.
+fn once(folder: &Path, make: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+    let complete = folder.join("complete");
+    if complete.is_file() {
+        return Ok(());
+    }
+    let mut aside = folder.as_os_str().to_owned();
+    aside.push(format!(".{}", std::process::id()));
+    let aside = PathBuf::from(aside);
+    let _ = fs::remove_dir_all(&aside);
+    create(&aside)?;
+    let made = make(&aside).and_then(|()| write(&aside.join("complete"), ""));
+    if made.is_ok() && fs::rename(&aside, folder).is_err() && !complete.is_file() {
+        // What is left of a build that was interrupted.
+        let _ = fs::remove_dir_all(folder);
+        fs::rename(&aside, folder).map_err(file_error(folder))?;
+    }
+    let _ = fs::remove_dir_all(&aside);
+    made
+}
+
 impl<'a> Prepared<'a> {
     /// Compiles what kernels are compiled against, unless another build has done so: in `cache`, by the versions of all that it
     /// is made of.
@@ -103,39 +127,36 @@ impl<'a> Prepared<'a> {
         panics: Panics,
         cache: &Path,
     ) -> Result<Self> {
-        let mut hasher = DefaultHasher::new();
-        (env!("CARGO_PKG_VERSION"), &toolchain.version, &toolchain.library, arch, panics, sources.hash()?)
-            .hash(&mut hasher);
-        let folder = cache.join(format!("{arch}-{:016x}", hasher.finish()));
-        let prepared = Self { toolchain, sources, arch, panics, folder };
-        if prepared.folder.join("complete").is_file() {
-            return Ok(prepared);
-        }
-        // Built aside and renamed: two builds may do it at a time.
-        let own = cache.join(format!(".{arch}-{:016x}-{}", hasher.finish(), std::process::id()));
-        let _ = fs::remove_dir_all(&own);
-        let aside = Self { folder: own, ..prepared };
-        let made = aside.make();
-        let folder = cache.join(format!("{arch}-{:016x}", hasher.finish()));
-        if made.is_ok() && fs::rename(&aside.folder, &folder).is_err() {
-            // Another was first, or has left a part of it.
-            if !folder.join("complete").is_file() {
-                let _ = fs::remove_dir_all(&folder);
-                fs::rename(&aside.folder, &folder).map_err(file_error(&folder))?;
-            }
-        }
-        let _ = fs::remove_dir_all(&aside.folder);
-        made.map(|()| Self { folder, ..aside })
+        let name = |what: &dyn Fn(&mut DefaultHasher)| {
+            let mut hasher = DefaultHasher::new();
+            (env!("CARGO_PKG_VERSION"), &toolchain.version, &toolchain.library, arch, panics).hash(&mut hasher);
+            what(&mut hasher);
+            cache.join(format!("{arch}-{:016x}", hasher.finish()))
+        };
+        let sources_hash = sources.hash()?;
+        let sysroot = name(&|_| {});
+        let folder = name(&|hasher| sources_hash.hash(hasher));
+        let of = |sysroot: &Path, folder: &Path| Self {
+            toolchain,
+            sources,
+            arch,
+            panics,
+            sysroot: sysroot.to_owned(),
+            folder: folder.to_owned(),
+        };
+        once(&sysroot, |aside| of(aside, aside).core())?;
+        once(&folder, |aside| of(&sysroot, aside).device_library())?;
+        Ok(of(&sysroot, &folder))
     }
 
     fn libraries(&self) -> PathBuf {
-        self.folder.join("lib/rustlib").join(TARGET).join("lib")
+        self.sysroot.join("lib/rustlib").join(TARGET).join("lib")
     }
 
     /// The compiler for the device.
     fn device(&self, edition: &str) -> Command {
         let mut command = rustc(self.toolchain);
-        command.args(["--target", TARGET, "--edition", edition]).arg("--sysroot").arg(&self.folder);
+        command.args(["--target", TARGET, "--edition", edition]).arg("--sysroot").arg(&self.sysroot);
         command.arg(format!("-Ctarget-cpu={}", self.arch));
         // Without optimisation LLVM's code generator stops. `rust-lld` links bitcode: the device library has some.
         command.args(["-Copt-level=3", "-Ccodegen-units=1", "-Clinker-plugin-lto", "-Zunstable-options"]);
@@ -146,48 +167,39 @@ impl<'a> Prepared<'a> {
         command
     }
 
-    fn library(&self, name: &str, edition: &str, source: &Path, flags: &[&OsStr]) -> Result<()> {
+    fn library(&self, name: &str, edition: &str, source: &Path, folder: &Path, flags: &[&OsStr]) -> Result<()> {
         let mut command = self.device(edition);
         command.args(["--crate-type", "rlib", "--cap-lints", "allow", "-Zcross-crate-inline-threshold=always"]);
-        command.arg("--crate-name").arg(name).arg(source).arg("--out-dir").arg(self.libraries()).args(flags);
+        command.arg("--crate-name").arg(name).arg(source).arg("--out-dir").arg(folder).args(flags);
         run(&mut command, source, self.arch).map(drop)
     }
 
-    fn make(&self) -> Result<()> {
-        create(&self.libraries())?;
+    fn core(&self) -> Result<()> {
+        let folder = self.libraries();
+        create(&folder)?;
         let library = &self.toolchain.library;
         let unstable = [OsStr::new("-Zforce-unstable-if-unmarked")];
-        self.library("core", "2024", &library.join("core/src/lib.rs"), &unstable)?;
-        let builtins = self.folder.join("builtins.rs");
+        self.library("core", "2024", &library.join("core/src/lib.rs"), &folder, &unstable)?;
+        let builtins = self.sysroot.join("builtins.rs");
         write(&builtins, BUILTINS)?;
-        self.library("compiler_builtins", "2024", &builtins, &unstable)?;
+        self.library("compiler_builtins", "2024", &builtins, &folder, &unstable)?;
         let libm = library.join("compiler-builtins/libm/src/lib.rs");
-        self.library("libm", "2021", &libm, &[OsStr::new("--cfg=feature=\"arch\"")])?;
-        let macros = self.sources.macros.join("src/lib.rs");
-        let mut command = rustc(self.toolchain);
-        command.args([
-            "--crate-name",
-            "hip_kernel_macros",
-            "--edition",
-            "2024",
-            "--crate-type",
-            "proc-macro",
-            "--cap-lints",
-            "allow",
-        ]);
-        command.arg(&macros).arg("--out-dir").arg(&self.folder).args(["--extern", "proc_macro"]);
-        run(&mut command, &macros, &self.toolchain.host)?;
-        self.device_library()?;
-        write(&self.folder.join("complete"), "")
+        self.library("libm", "2021", &libm, &folder, &[OsStr::new("--cfg=feature=\"arch\"")])
     }
 
     fn device_library(&self) -> Result<()> {
+        create(&self.folder)?;
+        let macros = self.sources.macros.join("src/lib.rs");
+        let mut command = rustc(self.toolchain);
+        command.args(["--crate-name", "hip_kernel_macros", "--edition", "2024", "--crate-type", "proc-macro", "--cap-lints", "allow"]);
+        command.arg(&macros).arg("--out-dir").arg(&self.folder).args(["--extern", "proc_macro"]);
+        run(&mut command, &macros, &self.toolchain.host)?;
         let source = self.sources.device.join("src/lib.rs");
         let [mut macros, mut libm] = [std::ffi::OsString::from("hip_kernel_macros="), "libm=".into()];
         macros.push(self.macros());
         libm.push(self.libraries().join("liblibm.rlib"));
         let flags = [OsStr::new("--extern"), &macros, OsStr::new("--extern"), &libm];
-        self.library("hip_kernel", "2024", &source, &flags)
+        self.library("hip_kernel", "2024", &source, &self.folder, &flags)
     }
 
     fn macros(&self) -> PathBuf {
@@ -202,7 +214,7 @@ impl<'a> Prepared<'a> {
         let mut command = self.device("2024");
         command.args(["--crate-type", "cdylib", "--crate-name", "kernels"]).arg(root);
         let mut device = std::ffi::OsString::from("hip_kernel=");
-        device.push(self.libraries().join("libhip_kernel.rlib"));
+        device.push(self.folder.join("libhip_kernel.rlib"));
         command.arg("--extern").arg(device).arg("-L").arg(&self.folder).arg("-L").arg(self.libraries());
         let mut bitcode = std::ffi::OsString::from("-Clink-arg=");
         bitcode.push(self.sources.device.join("ir/device.bc"));
@@ -226,7 +238,7 @@ impl<'a> Prepared<'a> {
         if !dropped.is_empty() {
             return Err(Error::Missing { source: source.to_owned(), functions: dropped });
         }
-        let _ = fs::remove_file(&ir);
+        if std::env::var_os("HK_KEEP").is_none() { let _ = fs::remove_file(&ir); }
         let code = fs::read(&output).map_err(file_error(&output))?;
         let dependencies = fs::read_to_string(folder.join("kernels.d")).unwrap_or_default();
         Ok(Compiled { code, warnings, read: read_files(&dependencies) })

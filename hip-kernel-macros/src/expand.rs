@@ -84,13 +84,13 @@ fn device(function: &Function, instance: &Instance<'_>) -> String {
         let (p, n) = (format!("p{index}"), format!("n{index}"));
         match kind {
             Kind::Slice(element) => {
-                abi += &format!("{p}: *const {element}, {n}: usize, ");
+                abi += &format!("{p}: ::core::ptr::NonNull<{element}>, {n}: usize, ");
                 make += &format!("let {p} = ::hip_kernel::launched::slice({p}, {n});\n");
             }
             Kind::Const(element) => abi += &format!("{p}: *const {element}, "),
             Kind::Mut(element) => abi += &format!("{p}: *mut {element}, "),
             Kind::Output { path, element, form } => {
-                abi += &format!("{p}: *mut {element}, {n}: usize, ");
+                abi += &format!("{p}: ::core::ptr::NonNull<{element}>, {n}: usize, ");
                 let path = path.replacen('<', "::<", 1);
                 let width = if *form == Output::Grid {
                     abi += &format!("w{index}: usize, ");
@@ -213,7 +213,9 @@ fn host_instance(function: &Function, instance: &Instance<'_>, type_name: &str) 
                     &format!("let {p} = {typed}::Const::<{element}>::convert({p});\nlet {n} = {p}.len() as u64;\n");
                 shapes += &format!("<{typed}::Const<{element}> as {typed}::Parameter>::SHAPE, ");
                 shapes += &value("u64");
-                held += &format!("{typed}::Const::<{element}>::hold(&{p}), {typed}::Value::<u64>::hold(&{n}), ");
+                held += &format!(
+                    "{typed}::Const::<{element}>::hold(&{p}).not_null(::core::mem::align_of::<{element}>() as u64), {typed}::Value::<u64>::hold(&{n}), "
+                );
             }
             Kind::Const(element) => {
                 taken += &format!("{p}: impl ::core::convert::Into<::hip_kernel::hip::DeviceSlice<'a, {element}>>, ");
@@ -235,7 +237,9 @@ fn host_instance(function: &Function, instance: &Instance<'_>, type_name: &str) 
                     &format!("let {p} = {typed}::Mut::<{element}>::convert({p});\nlet {n} = {p}.len() as u64;\n");
                 shapes += &format!("<{typed}::Mut<{element}> as {typed}::Parameter>::SHAPE, ");
                 shapes += &value("u64");
-                held += &format!("{typed}::Mut::<{element}>::hold(&{p}), {typed}::Value::<u64>::hold(&{n}), ");
+                held += &format!(
+                    "{typed}::Mut::<{element}>::hold(&{p}).not_null(::core::mem::align_of::<{element}>() as u64), {typed}::Value::<u64>::hold(&{n}), "
+                );
                 match form {
                     Output::Slice | Output::Chunks => needs += &format!("needs.one_dimension({name:?});\n"),
                     Output::Grid => {

@@ -6,6 +6,7 @@
 use core::cell::UnsafeCell;
 use core::marker::PhantomData;
 use core::ops::Deref;
+use core::ptr::NonNull;
 
 use crate::raw;
 
@@ -312,7 +313,7 @@ impl<T: AtomicFloat> Atomic<T> {
 /// The host passes a `&mut DeviceBuffer<T>` or another `DeviceSliceMut<T>`.
 #[derive(Debug)]
 pub struct AtomicSlice<'a, T> {
-    pointer: *mut Atomic<T>,
+    pointer: NonNull<Atomic<T>>,
     len: usize,
     marker: PhantomData<&'a [Atomic<T>]>,
 }
@@ -331,7 +332,7 @@ impl<T: AtomicElement> AtomicSlice<'_, T> {
     #[doc(hidden)]
     #[inline(always)]
     #[must_use]
-    pub unsafe fn from_launch(pointer: *mut T, len: usize) -> Self {
+    pub unsafe fn from_launch(pointer: NonNull<T>, len: usize) -> Self {
         Self { pointer: pointer.cast(), len, marker: PhantomData }
     }
 }
@@ -342,6 +343,6 @@ impl<T: AtomicElement> Deref for AtomicSlice<'_, T> {
     #[inline(always)]
     fn deref(&self) -> &[Atomic<T>] {
         // SAFETY: `from_launch`.
-        unsafe { core::slice::from_raw_parts(self.pointer, self.len) }
+        unsafe { core::slice::from_raw_parts(self.pointer.as_ptr(), self.len) }
     }
 }

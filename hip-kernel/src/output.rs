@@ -1,6 +1,7 @@
 //! Memory that a kernel writes, so that no two threads write the same element.
 
 use core::marker::PhantomData;
+use core::ptr::NonNull;
 use core::slice;
 
 use crate::index::{global_dim, global_idx};
@@ -11,7 +12,7 @@ use crate::index::{global_dim, global_idx};
 /// The host passes a `&mut DeviceBuffer<T>` or another `DeviceSliceMut<T>`.
 #[derive(Debug)]
 pub struct DisjointSlice<'a, T> {
-    pointer: *mut T,
+    pointer: NonNull<T>,
     len: usize,
     marker: PhantomData<&'a mut [T]>,
 }
@@ -20,7 +21,7 @@ pub struct DisjointSlice<'a, T> {
 /// on. The last chunk may be shorter.
 #[derive(Debug)]
 pub struct DisjointChunks<'a, T, const N: usize> {
-    pointer: *mut T,
+    pointer: NonNull<T>,
     len: usize,
     marker: PhantomData<&'a mut [T]>,
 }
@@ -30,7 +31,7 @@ pub struct DisjointChunks<'a, T, const N: usize> {
 /// The host passes the memory and the width of a row, in elements.
 #[derive(Debug)]
 pub struct DisjointGrid<'a, T> {
-    pointer: *mut T,
+    pointer: NonNull<T>,
     len: usize,
     width: usize,
     marker: PhantomData<&'a mut [T]>,
@@ -59,7 +60,7 @@ impl<T> DisjointSlice<'_, T> {
     /// The memory has `len` elements, every thread of a one-dimensional launch makes one of these, and nothing else uses the memory.
     #[doc(hidden)]
     #[inline(always)]
-    pub unsafe fn from_launch(pointer: *mut T, len: usize) -> Self {
+    pub unsafe fn from_launch(pointer: NonNull<T>, len: usize) -> Self {
         Self { pointer, len, marker: PhantomData }
     }
 
@@ -69,8 +70,36 @@ impl<T> DisjointSlice<'_, T> {
     #[inline(always)]
     pub fn mine(&mut self) -> Option<(usize, &mut T)> {
         let index = global_idx().x as usize;
-        // SAFETY: within the memory, and no other thread has this index: the host has checked that the grid has one dimension.
-        (index < self.len).then(|| (index, unsafe { &mut *self.pointer.add(index) }))
+        if index >= self.len {
+            return None;
+        }
+        // SAFETY: within the memory, which is then there, and no other thread has this index: the host has checked that the grid has
+        // one dimension.
+        unsafe {
+            Some((index, self.pointer.add(index).as_mut()))
+        }
+    }
+
+    /// Sets this thread's element to what `value` gives for its index. Threads behind the end do nothing. It takes fewer instructions than
+    /// [`mine`](Self::mine).
+    #[inline(always)]
+    pub fn set(&mut self, value: impl FnOnce(usize) -> T) {
+        let index = global_idx().x as usize;
+        if index < self.len {
+            // SAFETY: as for `mine`. What was there has no destructor: the host takes plain data only.
+            unsafe { self.pointer.add(index).write(value(index)) };
+        }
+    }
+
+    /// Calls `each` with the index and the element of all elements of this thread, as [`strided`](Self::strided) gives them.
+    #[inline(always)]
+    pub fn for_each(&mut self, mut each: impl FnMut(usize, &mut T)) {
+        let (mut index, step) = (global_idx().x as usize, global_dim().x as usize);
+        while index < self.len {
+            // SAFETY: as for `strided`.
+            each(index, unsafe { self.pointer.add(index).as_mut() });
+            index += step;
+        }
     }
 
     /// All elements of this thread, with their indices: every `n`-th, where `n` is the number of threads. For a grid that is smaller
@@ -90,7 +119,7 @@ impl<T> DisjointSlice<'_, T> {
 /// The elements of a thread: [`DisjointSlice::strided`].
 #[derive(Debug)]
 pub struct Strided<'a, T> {
-    pointer: *mut T,
+    pointer: NonNull<T>,
     next: usize,
     len: usize,
     step: usize,
@@ -108,7 +137,9 @@ impl<'a, T> Iterator for Strided<'a, T> {
         }
         self.next += self.step;
         // SAFETY: within the memory; the indices differ by the number of threads, so that no other thread has them.
-        Some((index, unsafe { &mut *self.pointer.add(index) }))
+        unsafe {
+            Some((index, self.pointer.add(index).as_mut()))
+        }
     }
 }
 
@@ -117,7 +148,7 @@ impl<T, const N: usize> DisjointChunks<'_, T, N> {
     /// As for [`DisjointSlice`].
     #[doc(hidden)]
     #[inline(always)]
-    pub unsafe fn from_launch(pointer: *mut T, len: usize) -> Self {
+    pub unsafe fn from_launch(pointer: NonNull<T>, len: usize) -> Self {
         Self { pointer, len, marker: PhantomData }
     }
 
@@ -129,7 +160,7 @@ impl<T, const N: usize> DisjointChunks<'_, T, N> {
         let first = (global_idx().x as usize * N).min(self.len);
         let count = N.min(self.len - first);
         // SAFETY: within the memory; chunks of other threads begin `N` elements apart.
-        (first, unsafe { slice::from_raw_parts_mut(self.pointer.add(first), count) })
+        (first, unsafe { slice::from_raw_parts_mut(self.pointer.add(first).as_ptr(), count) })
     }
 }
 
@@ -138,7 +169,7 @@ impl<T> DisjointGrid<'_, T> {
     /// As for [`DisjointSlice`], with a launch of two dimensions.
     #[doc(hidden)]
     #[inline(always)]
-    pub unsafe fn from_launch(pointer: *mut T, len: usize, width: usize) -> Self {
+    pub unsafe fn from_launch(pointer: NonNull<T>, len: usize, width: usize) -> Self {
         Self { pointer, len, width, marker: PhantomData }
     }
 
@@ -158,12 +189,28 @@ impl<T> DisjointGrid<'_, T> {
         self.len.checked_div(self.width).unwrap_or(0)
     }
 
+    /// Sets this thread's element to what `value` gives for its column and row. Threads outside do nothing.
+    #[inline(always)]
+    pub fn set(&mut self, value: impl FnOnce(usize, usize) -> T) {
+        let (x, y) = (global_idx().x as usize, global_idx().y as usize);
+        let index = y * self.width + x;
+        if x < self.width && index < self.len {
+            // SAFETY: as for `mine`.
+            unsafe { self.pointer.add(index).write(value(x, y)) };
+        }
+    }
+
     /// This thread's column, row and element; `None` for threads outside.
     #[inline(always)]
     pub fn mine(&mut self) -> Option<(usize, usize, &mut T)> {
         let (x, y) = (global_idx().x as usize, global_idx().y as usize);
         let index = y * self.width + x;
+        if x >= self.width || index >= self.len {
+            return None;
+        }
         // SAFETY: within the memory; for columns within the width, no other thread has this index.
-        (x < self.width && index < self.len).then(|| (x, y, unsafe { &mut *self.pointer.add(index) }))
+        unsafe {
+            Some((x, y, self.pointer.add(index).as_mut()))
+        }
     }
 }

@@ -218,7 +218,7 @@ impl Print for char {
 }
 
 macro_rules! numbers {
-    (unsigned $($unsigned:ty)*; signed $($signed:ty as $bits:ty;)* floats $($float:ty: $digits:literal)*) => {
+    ([$($unsigned:ty)*] [$($signed:ident as $bits:ident)*] [$($float:ident: $digits:literal)*]) => {
         $(
             impl Print for $unsigned {
                 #[inline]
@@ -268,9 +268,9 @@ macro_rules! numbers {
 }
 
 numbers! {
-    unsigned u8 u16 u32 u64 usize;
-    signed i8 as u8; i16 as u16; i32 as u32; i64 as u64; isize as usize;
-    floats f32: 6 f64: 6
+    [u8 u16 u32 u64 usize]
+    [i8 as u8 i16 as u16 i32 as u32 i64 as u64 isize as usize]
+    [f32: 6 f64: 6]
 }
 
 #[cfg(all(test, not(target_arch = "amdgpu")))]

@@ -147,6 +147,29 @@ impl<T: Copy, const N: usize, const M: usize> Shared<'_, [[T; N]; M]> {
     }
 }
 
+impl<T: Copy, const N: usize> Shared<'_, [T; N]> {
+    /// As [`get`](Self::get), without a check of the index.
+    ///
+    /// # Safety
+    /// That of [`get`](Self::get), and `index` is below `N`.
+    #[inline(always)]
+    #[must_use]
+    pub unsafe fn get_unchecked(self, index: usize) -> T {
+        // SAFETY: the caller ensures it.
+        unsafe { self.pointer.cast::<T>().add(index).read() }
+    }
+
+    /// As [`set`](Self::set), without a check of the index.
+    ///
+    /// # Safety
+    /// That of [`set`](Self::set), and `index` is below `N`.
+    #[inline(always)]
+    pub unsafe fn set_unchecked(self, index: usize, value: T) {
+        // SAFETY: the caller ensures it.
+        unsafe { self.pointer.cast::<T>().add(index).write(value) };
+    }
+}
+
 impl<T: AtomicElement> Deref for Shared<'_, Atomic<T>> {
     type Target = Atomic<T>;
 

@@ -83,7 +83,8 @@ macro_rules! words {
     ($($name:ident $count:literal $align:literal)*) => {$(
         // A structure arrives as a pointer, a vector does not.
         #[doc(hidden)]
-        #[derive(Clone, Copy, Debug)]
+        #[derive(Clone, Copy)]
+        #[allow(missing_debug_implementations)]
         #[cfg_attr(target_arch = "amdgpu", repr(simd))]
         #[cfg_attr(not(target_arch = "amdgpu"), repr(C, align($align)))]
         pub struct $name([u32; $count]);
