@@ -191,7 +191,16 @@ impl<'a> Prepared<'a> {
         create(&self.folder)?;
         let macros = self.sources.macros.join("src/lib.rs");
         let mut command = rustc(self.toolchain);
-        command.args(["--crate-name", "hip_kernel_macros", "--edition", "2024", "--crate-type", "proc-macro", "--cap-lints", "allow"]);
+        command.args([
+            "--crate-name",
+            "hip_kernel_macros",
+            "--edition",
+            "2024",
+            "--crate-type",
+            "proc-macro",
+            "--cap-lints",
+            "allow",
+        ]);
         command.arg(&macros).arg("--out-dir").arg(&self.folder).args(["--extern", "proc_macro"]);
         run(&mut command, &macros, &self.toolchain.host)?;
         let source = self.sources.device.join("src/lib.rs");
@@ -238,7 +247,9 @@ impl<'a> Prepared<'a> {
         if !dropped.is_empty() {
             return Err(Error::Missing { source: source.to_owned(), functions: dropped });
         }
-        if std::env::var_os("HK_KEEP").is_none() { let _ = fs::remove_file(&ir); }
+        if std::env::var_os("HK_KEEP").is_none() {
+            let _ = fs::remove_file(&ir);
+        }
         let code = fs::read(&output).map_err(file_error(&output))?;
         let dependencies = fs::read_to_string(folder.join("kernels.d")).unwrap_or_default();
         Ok(Compiled { code, warnings, read: read_files(&dependencies) })

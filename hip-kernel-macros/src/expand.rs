@@ -78,19 +78,22 @@ fn shared(parameters: &[Parameter]) -> (String, usize) {
 }
 
 fn device(function: &Function, instance: &Instance<'_>) -> String {
-    let (mut abi, mut make, mut pass) = (String::new(), String::new(), String::new());
+    // Pointers first: what kernels read of their arguments is then together, and loaded at once.
+    let (mut first, mut abi, mut make, mut pass) = (String::new(), String::new(), String::new(), String::new());
     let mut shared_index = 0;
     for (index, Parameter { name, kind, .. }) in function.parameters.iter().enumerate() {
         let (p, n) = (format!("p{index}"), format!("n{index}"));
         match kind {
             Kind::Slice(element) => {
-                abi += &format!("{p}: ::core::ptr::NonNull<{element}>, {n}: usize, ");
+                first += &format!("{p}: ::core::ptr::NonNull<{element}>, ");
+                abi += &format!("{n}: usize, ");
                 make += &format!("let {p} = ::hip_kernel::launched::slice({p}, {n});\n");
             }
-            Kind::Const(element) => abi += &format!("{p}: *const {element}, "),
-            Kind::Mut(element) => abi += &format!("{p}: *mut {element}, "),
+            Kind::Const(element) => first += &format!("{p}: *const {element}, "),
+            Kind::Mut(element) => first += &format!("{p}: *mut {element}, "),
             Kind::Output { path, element, form } => {
-                abi += &format!("{p}: ::core::ptr::NonNull<{element}>, {n}: usize, ");
+                first += &format!("{p}: ::core::ptr::NonNull<{element}>, ");
+                abi += &format!("{n}: usize, ");
                 let path = path.replacen('<', "::<", 1);
                 let width = if *form == Output::Grid {
                     abi += &format!("w{index}: usize, ");
@@ -111,7 +114,8 @@ fn device(function: &Function, instance: &Instance<'_>) -> String {
                 );
             }
             Kind::Printer => {
-                abi += &format!("{p}: *mut u32, {n}: usize, ");
+                first += &format!("{p}: *mut u32, ");
+                abi += &format!("{n}: usize, ");
                 make += &format!("let {p} = ::hip_kernel::print::Printer::from_launch({p}, {n});\n");
             }
             Kind::Value(value) => {
@@ -137,7 +141,7 @@ fn device(function: &Function, instance: &Instance<'_>) -> String {
     format!(
         "{attributes} #[cfg(target_arch = \"amdgpu\")]\nconst _: () = {{\n{aliases}\n#[allow(dead_code)] {constants}\n\
          #[unsafe(export_name = {symbol:?})]\n\
-         unsafe extern \"gpu-kernel\" fn start({abi}) {{\n\
+         unsafe extern \"gpu-kernel\" fn start({first}{abi}) {{\n\
          // SAFETY: the host passes what the signature says, and has checked the lengths.\n\
          #[allow(unused_unsafe)] unsafe {{ {contract} {make} {name}{turbofish}({pass}) }}\n}}\n}};\n"
     )
@@ -198,8 +202,9 @@ fn host(function: &Function, instances: &[Instance<'_>]) -> String {
 
 fn host_instance(function: &Function, instance: &Instance<'_>, type_name: &str) -> String {
     let Function { visibility, is_unsafe, name, .. } = function;
-    let (mut taken, mut convert, mut shapes, mut held, mut needs) =
-        (String::new(), String::new(), String::new(), String::new(), String::new());
+    let (mut taken, mut convert, mut needs) = (String::new(), String::new(), String::new());
+    let (mut shapes, mut held, mut pointer_shapes, mut pointers) =
+        (String::new(), String::new(), String::new(), String::new());
     let (constants, shared_count) = shared(&function.parameters);
     let mut bytes = format!("::core::result::Result::Ok(SHARED_{shared_count})");
     let typed = "::hip_kernel::host::typed";
@@ -211,35 +216,37 @@ fn host_instance(function: &Function, instance: &Instance<'_>, type_name: &str) 
                 taken += &format!("{p}: impl ::core::convert::Into<::hip_kernel::hip::DeviceSlice<'a, {element}>>, ");
                 convert +=
                     &format!("let {p} = {typed}::Const::<{element}>::convert({p});\nlet {n} = {p}.len() as u64;\n");
-                shapes += &format!("<{typed}::Const<{element}> as {typed}::Parameter>::SHAPE, ");
+                pointer_shapes += &format!("<{typed}::Const<{element}> as {typed}::Parameter>::SHAPE, ");
                 shapes += &value("u64");
-                held += &format!(
-                    "{typed}::Const::<{element}>::hold(&{p}).not_null(::core::mem::align_of::<{element}>() as u64), {typed}::Value::<u64>::hold(&{n}), "
+                pointers += &format!(
+                    "{typed}::Const::<{element}>::hold(&{p}).not_null(::core::mem::align_of::<{element}>() as u64), "
                 );
+                held += &format!("{typed}::Value::<u64>::hold(&{n}), ");
             }
             Kind::Const(element) => {
                 taken += &format!("{p}: impl ::core::convert::Into<::hip_kernel::hip::DeviceSlice<'a, {element}>>, ");
                 convert += &format!("let {p} = {typed}::Const::<{element}>::convert({p});\n");
-                shapes += &format!("<{typed}::Const<{element}> as {typed}::Parameter>::SHAPE, ");
-                held += &format!("{typed}::Const::<{element}>::hold(&{p}), ");
+                pointer_shapes += &format!("<{typed}::Const<{element}> as {typed}::Parameter>::SHAPE, ");
+                pointers += &format!("{typed}::Const::<{element}>::hold(&{p}), ");
             }
             Kind::Mut(element) => {
                 taken +=
                     &format!("{p}: impl ::core::convert::Into<::hip_kernel::hip::DeviceSliceMut<'a, {element}>>, ");
                 convert += &format!("let {p} = {typed}::Mut::<{element}>::convert({p});\n");
-                shapes += &format!("<{typed}::Mut<{element}> as {typed}::Parameter>::SHAPE, ");
-                held += &format!("{typed}::Mut::<{element}>::hold(&{p}), ");
+                pointer_shapes += &format!("<{typed}::Mut<{element}> as {typed}::Parameter>::SHAPE, ");
+                pointers += &format!("{typed}::Mut::<{element}>::hold(&{p}), ");
             }
             Kind::Output { element, form, .. } => {
                 taken +=
                     &format!("{p}: impl ::core::convert::Into<::hip_kernel::hip::DeviceSliceMut<'a, {element}>>, ");
                 convert +=
                     &format!("let {p} = {typed}::Mut::<{element}>::convert({p});\nlet {n} = {p}.len() as u64;\n");
-                shapes += &format!("<{typed}::Mut<{element}> as {typed}::Parameter>::SHAPE, ");
+                pointer_shapes += &format!("<{typed}::Mut<{element}> as {typed}::Parameter>::SHAPE, ");
                 shapes += &value("u64");
-                held += &format!(
-                    "{typed}::Mut::<{element}>::hold(&{p}).not_null(::core::mem::align_of::<{element}>() as u64), {typed}::Value::<u64>::hold(&{n}), "
+                pointers += &format!(
+                    "{typed}::Mut::<{element}>::hold(&{p}).not_null(::core::mem::align_of::<{element}>() as u64), "
                 );
+                held += &format!("{typed}::Value::<u64>::hold(&{n}), ");
                 match form {
                     Output::Slice | Output::Chunks => needs += &format!("needs.one_dimension({name:?});\n"),
                     Output::Grid => {
@@ -265,9 +272,10 @@ fn host_instance(function: &Function, instance: &Instance<'_>, type_name: &str) 
                 convert += &format!(
                     "let {p} = {typed}::Mut::<u32>::convert({p}.as_slice_mut());\nlet {n} = {p}.len() as u64;\n"
                 );
-                shapes += &format!("<{typed}::Mut<u32> as {typed}::Parameter>::SHAPE, ");
+                pointer_shapes += &format!("<{typed}::Mut<u32> as {typed}::Parameter>::SHAPE, ");
                 shapes += &value("u64");
-                held += &format!("{typed}::Mut::<u32>::hold(&{p}), {typed}::Value::<u64>::hold(&{n}), ");
+                pointers += &format!("{typed}::Mut::<u32>::hold(&{p}), ");
+                held += &format!("{typed}::Value::<u64>::hold(&{n}), ");
             }
             Kind::Value(ty) => {
                 taken += &format!("{p}: {ty}, ");
@@ -308,7 +316,7 @@ fn host_instance(function: &Function, instance: &Instance<'_>, type_name: &str) 
          /// Finds the kernel in a module and compares this signature with what the code object says of it.\n///\n\
          /// # Errors\n/// `Error::KernelNotFound`; `Error::ArgumentCount` and `Error::Argument` if the code is of another source.\n\
          {visibility} fn load(module: &::hip_kernel::hip::Module) -> ::hip_kernel::hip::Result<Self> {{\n\
-         let kernel = ::hip_kernel::host::Launcher::load(module, Self::NAME, &[{shapes}])?;\n\
+         let kernel = ::hip_kernel::host::Launcher::load(module, Self::NAME, &[{pointer_shapes}{shapes}])?;\n\
          ::core::result::Result::Ok(Self {{ kernel, marker: ::core::marker::PhantomData }})\n}}\n\
          /// Queues a launch and returns at once.\n///\n\
          /// # Errors\n/// Those of `hip::Kernel::launch`, and `Error::Geometry` if the grid or the lengths are not what the kernel needs.\n{safety}\
@@ -318,7 +326,7 @@ fn host_instance(function: &Function, instance: &Instance<'_>, type_name: &str) 
          let config = needs.finish({bytes})?;\n\
          // SAFETY: the arguments are of the kinds that `load` has compared. The kernel reads slices and writes outputs within\n\
          // their lengths, each thread its own elements; for a kernel with pointers the caller answers.\n\
-         unsafe {{ self.kernel.launch(stream, config, [{held}]) }}\n}}\n\
+         unsafe {{ self.kernel.launch(stream, config, [{pointers}{held}]) }}\n}}\n\
          /// The kernel, without its signature.\n#[must_use]\n\
          {visibility} fn kernel(&self) -> &::hip_kernel::hip::Kernel {{\n self.kernel.kernel()\n}}\n\
          }}\n}};\n"

@@ -10,6 +10,7 @@
 //! LLVM would drop a call of `exp` in double precision in silence, for AMD GPUs have no library to call: `hip-kernel-build` refuses code
 //! objects with calls of functions that are not there.
 
+#[cfg(target_arch = "amdgpu")]
 use crate::raw;
 
 /// Functions of floats. In the prelude, so that `x.sqrt()` works on the device as on the host.

@@ -75,9 +75,7 @@ impl<T> DisjointSlice<'_, T> {
         }
         // SAFETY: within the memory, which is then there, and no other thread has this index: the host has checked that the grid has
         // one dimension.
-        unsafe {
-            Some((index, self.pointer.add(index).as_mut()))
-        }
+        unsafe { Some((index, self.pointer.add(index).as_mut())) }
     }
 
     /// Sets this thread's element to what `value` gives for its index. Threads behind the end do nothing. It takes fewer instructions than
@@ -137,9 +135,7 @@ impl<'a, T> Iterator for Strided<'a, T> {
         }
         self.next += self.step;
         // SAFETY: within the memory; the indices differ by the number of threads, so that no other thread has them.
-        unsafe {
-            Some((index, self.pointer.add(index).as_mut()))
-        }
+        unsafe { Some((index, self.pointer.add(index).as_mut())) }
     }
 }
 
@@ -209,8 +205,6 @@ impl<T> DisjointGrid<'_, T> {
             return None;
         }
         // SAFETY: within the memory; for columns within the width, no other thread has this index.
-        unsafe {
-            Some((x, y, self.pointer.add(index).as_mut()))
-        }
+        unsafe { Some((x, y, self.pointer.add(index).as_mut())) }
     }
 }

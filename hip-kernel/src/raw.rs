@@ -11,7 +11,9 @@ macro_rules! raw {
         }
 
         $(
+            // Some are for the device's half of a function only.
             #[cfg(not(target_arch = "amdgpu"))]
+            #[allow(dead_code)]
             #[track_caller]
             pub(crate) unsafe fn $name($(_: $type),*) $(-> $result)? {
                 crate::on_the_host()

@@ -8,7 +8,16 @@ use hip_kernel::sync::{Order, fence, wave_barrier};
 #[kernel]
 pub fn indices(mut out: DisjointChunks<u32, 8>) {
     let (first, out) = out.mine();
-    let me = [global_idx().x, thread_idx().x, block_idx().x, block_dim().x, grid_dim().x, global_dim().x, wave::lane(), first as u32];
+    let me = [
+        global_idx().x,
+        thread_idx().x,
+        block_idx().x,
+        block_dim().x,
+        grid_dim().x,
+        global_dim().x,
+        wave::lane(),
+        first as u32,
+    ];
     if out.len() == 8 {
         out.copy_from_slice(&me);
     }
@@ -42,14 +51,26 @@ pub enum Mode {
 
 /// Structures, enumerations and arrays by value, and elements that are structures.
 #[kernel]
-pub fn by_value(p: Parameters, mode: Mode, flag: bool, small: u8, matrix: [f32; 9], xs: &[Parameters], mut y: DisjointSlice<f64>) {
+pub fn by_value(
+    p: Parameters,
+    mode: Mode,
+    flag: bool,
+    small: u8,
+    matrix: [f32; 9],
+    xs: &[Parameters],
+    mut y: DisjointSlice<f64>,
+) {
     if let Some((i, y)) = y.mine() {
         let x = xs[i];
         let both = match mode {
             Mode::Add => f64::from(p.scale) + f64::from(x.scale),
             Mode::Multiply => f64::from(p.scale) * f64::from(x.scale),
         };
-        *y = both + f64::from(p.offset[1]) + f64::from(p.count) + f64::from(p.flags) + p.large * x.large
+        *y = both
+            + f64::from(p.offset[1])
+            + f64::from(p.count)
+            + f64::from(p.flags)
+            + p.large * x.large
             + if flag { f64::from(small) } else { 0.0 }
             + f64::from(matrix[i % 9]);
     }
@@ -82,7 +103,13 @@ pub unsafe fn pointers(x: *const u32, y: *mut u32, n: u32) {
 
 /// Static shared memory of two types, and as much as the launch says.
 #[kernel]
-pub fn shared(x: &[u32], mut y: DisjointSlice<u32>, bytes: Shared<[u8; 3]>, sum: Shared<[u64; 1]>, tile: SharedSlice<u32>) {
+pub fn shared_memory(
+    x: &[u32],
+    mut y: DisjointSlice<u32>,
+    bytes: Shared<[u8; 3]>,
+    sum: Shared<[u64; 1]>,
+    tile: SharedSlice<u32>,
+) {
     let (i, n) = (thread_idx().x as usize, block_dim().x as usize);
     // SAFETY: each thread writes its own element; one thread writes the others.
     unsafe {
@@ -170,7 +197,11 @@ atomic_test!(u32 i32 u64 i64);
 
 /// Sums, maxima and minima of floats, in memory and in shared memory.
 #[kernel(<f32>, <f64>)]
-pub fn atomic_floats<T: hip_kernel::atomic::AtomicFloat + Float>(x: &[T], out: AtomicSlice<T>, tile: Shared<[Atomic<T>; 3]>) {
+pub fn atomic_floats<T: hip_kernel::atomic::AtomicFloat + Float>(
+    x: &[T],
+    out: AtomicSlice<T>,
+    tile: Shared<[Atomic<T>; 3]>,
+) {
     if thread_idx().x < 3 {
         tile[thread_idx().x as usize].store_in(T::of(0.0), Scope::Block);
     }
@@ -238,7 +269,9 @@ pub fn lanes(x: &[u32], mut out: DisjointChunks<u32, 16>) {
         wave::max(x),
         wave::min(x),
         wave::scan(x, |a, b| a + b),
-        wave::sum(u64::from(x) << 33) .wrapping_shr(33) as u32 ^ wave::sum(x as f64) as u32 ^ wave::shuffle_xor(x as i16, 1) as u32,
+        wave::sum(u64::from(x) << 33).wrapping_shr(33) as u32
+            ^ wave::sum(x as f64) as u32
+            ^ wave::shuffle_xor(x as i16, 1) as u32,
     ];
     if out.len() == 16 {
         out.copy_from_slice(&results);
@@ -325,11 +358,11 @@ pub fn special(x: &[f64], mut out: DisjointChunks<f64, 12>) {
     let x = x[first / 12];
     let f = x as f32;
     let results = [
-        x.erf(),
-        x.erfc(),
+        Float::erf(x),
+        Float::erfc(x),
         x.lgamma(),
         x.tgamma(),
-        f.erf().into(),
+        Float::erf(f).into(),
         f.tgamma().into(),
         fast::recip(f).into(),
         fast::rsqrt(f).into(),
@@ -380,7 +413,15 @@ pub fn clocks(mut out: DisjointChunks<u64, 2>) {
 pub fn hello(n: u32, x: f32, out: Printer) {
     let i = global_idx().x;
     if i < n {
-        printf!(out, "thread {} of {n}: x = {:.2}, {:x}, {{{}}} {}\n", i, x * i as f32, 255 - i, -(i as i32), i % 2 == 0);
+        printf!(
+            out,
+            "thread {} of {n}: x = {:.2}, {:x}, {{{}}} {}\n",
+            i,
+            x * i as f32,
+            255 - i,
+            -(i as i32),
+            i % 2 == 0
+        );
     }
 }
 

@@ -296,7 +296,15 @@ pub fn iterators(x: u32) -> u32 {
     let few = (0..x).step_by(3).take_while(|v| v * v < x).count() as u32;
     let most = values.iter().skip(1).chain([&9]).copied().max().unwrap_or(0);
     let at = values.iter().position(|v| v % 5 == 0).map_or(99, |at| at as u32);
-    let flat: u32 = [[1, 2], [3, x]].iter().flatten().scan(0, |state, v| { *state += v; Some(*state) }).last().unwrap_or(0);
+    let flat: u32 = [[1, 2], [3, x]]
+        .iter()
+        .flatten()
+        .scan(0, |state, v| {
+            *state += v;
+            Some(*state)
+        })
+        .last()
+        .unwrap_or(0);
     evens ^ pairs ^ few ^ most ^ (at << 8) ^ flat
 }
 
@@ -353,7 +361,8 @@ pub fn strings(x: u32) -> u32 {
     let word = words[(x % 5) as usize];
     let vowels = word.chars().filter(|c| matches!(c, 'a' | 'e' | 'i' | 'o' | 'u' | 'ü')).count() as u32;
     let bytes = word.bytes().fold(0u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
-    let parsed = "12a".split('a').next().map_or(0, |text| text.bytes().fold(0, |n, digit| n * 10 + u32::from(digit - b'0')));
+    let parsed =
+        "12a".split('a').next().map_or(0, |text| text.bytes().fold(0, |n, digit| n * 10 + u32::from(digit - b'0')));
     bytes ^ vowels << 8 ^ word.len() as u32 ^ u32::from(word == "two") << 20 ^ parsed
 }
 
@@ -527,7 +536,14 @@ pub fn integers(x: u32) -> u32 {
     let checked = big.checked_sub(0x7000_0000).unwrap_or(1);
     let saturated = big.saturating_mul(3);
     let bits = big.count_ones() + big.leading_zeros() * 32 + big.trailing_zeros() * 1024;
-    sum ^ u32::from(carried) ^ checked.rotate_left(x % 32) ^ saturated ^ bits ^ big.reverse_bits() ^ big.swap_bytes() ^ x.isqrt() ^ (x + 1).ilog2()
+    sum ^ u32::from(carried)
+        ^ checked.rotate_left(x % 32)
+        ^ saturated
+        ^ bits
+        ^ big.reverse_bits()
+        ^ big.swap_bytes()
+        ^ x.isqrt()
+        ^ (x + 1).ilog2()
 }
 
 pub fn wide_integers(x: u32) -> u32 {
@@ -549,7 +565,13 @@ pub fn conversions(x: u32) -> u32 {
     let float = x as f32 / 3.0;
     let small = u8::try_from(x).map_or(1, u32::from);
     let signed = i32::try_from(x).unwrap_or(-1) as i64 as u64;
-    float.to_bits() ^ f32::from_bits(x << 10 | 0x3f80_0000) as u32 ^ small ^ signed as u32 ^ (-1.5f32) as u32 ^ f64::from(float) as u16 as u32 ^ u32::from(char::from_u32(x).is_some())
+    float.to_bits()
+        ^ f32::from_bits(x << 10 | 0x3f80_0000) as u32
+        ^ small
+        ^ signed as u32
+        ^ (-1.5f32) as u32
+        ^ f64::from(float) as u16 as u32
+        ^ u32::from(char::from_u32(x).is_some())
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -562,14 +584,22 @@ pub fn comparisons(x: u32) -> u32 {
         core::cmp::Ordering::Equal => 2,
         core::cmp::Ordering::Greater => 3,
     };
-    order + a.max(b).1 * 10 + (x as i32 - 50).clamp(-10, 10) as u32 + u32::from(1.0f32.total_cmp(&(x as f32)).is_lt()) * 7
+    order
+        + a.max(b).1 * 10
+        + ((x as i32 - 50).clamp(-10, 10) + 10) as u32
+        + u32::from(1.0f32.total_cmp(&(x as f32)).is_lt()) * 7
 }
 
 pub fn floats(x: u32) -> u32 {
     let a = x as f32 * 0.37 - 20.0;
     let b = a.max(1.5).min(40.0) / 3.0;
     let c = f64::from(a) * 1.0e-3 + f64::from(b);
-    a.abs().to_bits() ^ b.to_bits() ^ c.to_bits() as u32 ^ (a % 7.0).to_bits() ^ a.signum().to_bits() ^ u32::from((a / 0.0).is_infinite())
+    a.abs().to_bits()
+        ^ b.to_bits()
+        ^ c.to_bits() as u32
+        ^ (a % 7.0).to_bits()
+        ^ a.signum().to_bits()
+        ^ u32::from((a / 0.0).is_infinite())
 }
 
 #[derive(Clone, Copy)]
