@@ -158,6 +158,19 @@ impl<'a> Prepared<'a> {
         let mut command = rustc(self.toolchain);
         command.args(["--target", TARGET, "--edition", edition]).arg("--sysroot").arg(&self.sysroot);
         command.arg(format!("-Ctarget-cpu={}", self.arch));
+        // The places of panics name files as the crate does, and no folder of the machine that builds.
+        let here = std::env::current_dir().unwrap_or_default();
+        for (from, to) in [
+            (self.toolchain.library.as_path(), "library"),
+            (self.sources.device.as_path(), "hip-kernel"),
+            (self.sysroot.as_path(), "sysroot"),
+            (here.as_path(), "."),
+        ] {
+            let mut flag = std::ffi::OsString::from("--remap-path-prefix=");
+            flag.push(from);
+            flag.push(format!("={to}"));
+            command.arg(flag);
+        }
         // Without optimisation LLVM's code generator stops. `rust-lld` links bitcode: the device library has some.
         command.args(["-Copt-level=3", "-Ccodegen-units=1", "-Clinker-plugin-lto", "-Zunstable-options"]);
         command.arg(match self.panics {

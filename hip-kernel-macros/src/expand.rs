@@ -134,6 +134,9 @@ fn device(function: &Function, instance: &Instance<'_>) -> String {
             contract += &format!("::core::hint::assert_unchecked(n{} == n{});\n", pair[0], pair[1]);
         }
     }
+    if let Some(threads) = function.max_threads {
+        contract += &format!("::hip_kernel::launched::max_threads::<{threads}>();\n");
+    }
     let name = &function.name;
     let (aliases, turbofish) = (aliases(function, instance.arguments), turbofish(instance.arguments));
     let (constants, _) = shared(&function.parameters);

@@ -2,6 +2,7 @@
 
 #![allow(missing_docs, clippy::all, clippy::pedantic)]
 
+pub mod compare;
 pub mod instinct;
 pub mod kernels;
 

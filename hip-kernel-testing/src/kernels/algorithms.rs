@@ -57,10 +57,17 @@ pub fn matmul(
 ) {
     let (x, y) = (thread_idx().x as usize, thread_idx().y as usize);
     let (column, row) = (global_idx().x, global_idx().y);
-    let tiles = n / TILE as u32;
-    assert!(block_dim().x == TILE as u32 && block_dim().y == TILE as u32 && block_dim().z == 1);
-    assert!(n < 1 << 16 && n % TILE as u32 == 0 && grid_dim().x == tiles && grid_dim().y == tiles);
-    assert!(a.len() == n as usize * n as usize);
+    let (block, grid) = (block_dim(), global_dim());
+    assert!(
+        block.x == TILE as u32
+            && block.y == TILE as u32
+            && block.z == 1
+            && n < 1 << 16
+            && n % TILE as u32 == 0
+            && grid.x == n
+            && grid.y == n
+            && a.len() == n as usize * n as usize
+    );
     let mut sum = 0.0f32;
     let mut tile = 0;
     while tile < n {
@@ -104,7 +111,7 @@ pub fn histogram(x: &[u8], counts: AtomicSlice<u32>, local: Shared<[Atomic<u32>;
 }
 
 /// The sums of all elements of a block up to each (Hillis and Steele), and of each block.
-#[kernel(same_len(x, y))]
+#[kernel(same_len(x, y), max_threads(256))]
 pub fn scan(x: &[u32], mut y: DisjointSlice<u32>, sums: AtomicSlice<u32>, tile: Shared<[u32; BLOCK]>) {
     let (t, i) = (thread_idx().x as usize, global_idx().x as usize);
     let mut value = if i < x.len() { x[i] } else { 0 };
@@ -139,7 +146,7 @@ pub struct Body {
 }
 
 /// The acceleration of each body; `bodies` is a multiple of the block.
-#[kernel(same_len(bodies, out))]
+#[kernel(same_len(bodies, out), max_threads(256))]
 pub fn nbody(bodies: &[Body], mut out: DisjointSlice<Body>, softening: f32, tile: Shared<[Body; BLOCK]>) {
     let Some((i, out)) = out.mine() else { return };
     let me = bodies[i];
