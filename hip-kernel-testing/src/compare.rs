@@ -44,7 +44,8 @@ pub fn measure(arguments: &[&str]) -> Result<Vec<Row>, Box<dyn std::error::Error
     for target in TARGETS {
         let mut counts = Vec::new();
         for language in ["rust", "hip"] {
-            let profile = std::env::temp_dir().join(format!("hip-kernel-{}-{target}-{language}.txt", std::process::id()));
+            let profile =
+                std::env::temp_dir().join(format!("hip-kernel-{}-{target}-{language}.txt", std::process::id()));
             let mut command = Command::new(std::env::current_exe()?);
             command.args(arguments).env("HIP_KERNEL_COMPARE", language).env("HIP_SIM_PROFILE", &profile);
             command.env("HIP_SIM_TARGET", target).env("HIP_RS_BACKEND", "sim").env("HIP_SIM_SCHEDULE", "in-order");
@@ -88,7 +89,9 @@ pub fn page(rows: &[Row]) -> String {
     page + NOTES
 }
 
-const NOTES: &str = "";
+const NOTES: &str = "\n`matmul` (128 by 128) is above 1.10: the Rust kernel checks the sizes of its matrices and of its grid once for each thread, about 45\n\
+                     instructions, before its loop reads without checks. The loop itself takes 71 instructions a tile, and 67 in HIP C++, so\n\
+                     that the ratio falls for larger matrices.\n";
 
 /// Runs all algorithms once in a language: for the process that [`measure`] starts.
 ///
@@ -162,7 +165,9 @@ pub fn run(language: &str) -> Result<(), Box<dyn std::error::Error>> {
         alg::Nbody::load(&module)?.launch(&stream, LaunchConfig::new(2, 256), &bodies, &mut moved, 0.5)?;
     } else {
         // SAFETY: as above.
-        unsafe { module.kernel("nbody")?.launch(&stream, LaunchConfig::new(2, 256), (&bodies, &mut moved, 512u64, 0.5f32))? };
+        unsafe {
+            module.kernel("nbody")?.launch(&stream, LaunchConfig::new(2, 256), (&bodies, &mut moved, 512u64, 0.5f32))?
+        };
     }
     let expect = |right: bool, what: &str| if right { Ok(()) } else { Err(format!("{language}: {what} is wrong")) };
     expect(sums.iter().zip(&values).all(|(sum, x)| *sum == x + x), "vector_add")?;

@@ -1,6 +1,6 @@
 //! The kernels of the tests of `hip-kernel`, their code, and HIP C++ of the same algorithms.
 
-#![allow(missing_docs, clippy::all, clippy::pedantic)]
+#![allow(missing_docs, elided_lifetimes_in_paths, clippy::all, clippy::pedantic)]
 
 pub mod compare;
 pub mod instinct;

@@ -1,5 +1,5 @@
 #![cfg_attr(target_arch = "amdgpu", no_std)]
-#![cfg_attr(target_arch = "amdgpu", feature(abi_gpu_kernel, repr_simd, simd_ffi))]
+#![cfg_attr(target_arch = "amdgpu", feature(abi_gpu_kernel, ffi_const, repr_simd, simd_ffi))]
 #![cfg_attr(target_arch = "amdgpu", allow(internal_features))]
 #![doc = include_str!("../README.md")]
 

@@ -1,6 +1,25 @@
 //! What the device library's LLVM IR defines (`ir/`, which `hip-kernel-build` writes). On the host the functions exist for the types only.
 
 macro_rules! raw {
+    // Functions whose result is the same for each call of a thread.
+    (constant $($name:ident = $link:expr;)*) => {
+        #[cfg(target_arch = "amdgpu")]
+        unsafe extern "C" {
+            $(
+                #[unsafe(ffi_const)]
+                #[link_name = $link]
+                pub(crate) fn $name() -> u32;
+            )*
+        }
+
+        $(
+            #[cfg(not(target_arch = "amdgpu"))]
+            #[track_caller]
+            pub(crate) unsafe fn $name() -> u32 {
+                crate::on_the_host()
+            }
+        )*
+    };
     ($($name:ident = $link:expr => ($($argument:ident: $type:ty),*) $(-> $result:ty)?;)*) => {
         #[cfg(target_arch = "amdgpu")]
         unsafe extern "C" {
@@ -23,19 +42,23 @@ macro_rules! raw {
 }
 
 raw! {
-    thread_x = "hk_thread_x" => () -> u32;
-    thread_y = "hk_thread_y" => () -> u32;
-    thread_z = "hk_thread_z" => () -> u32;
-    block_x = "hk_block_x" => () -> u32;
-    block_y = "hk_block_y" => () -> u32;
-    block_z = "hk_block_z" => () -> u32;
-    block_dim_x = "hk_block_dim_x" => () -> u32;
-    block_dim_y = "hk_block_dim_y" => () -> u32;
-    block_dim_z = "hk_block_dim_z" => () -> u32;
-    grid_threads_x = "hk_grid_threads_x" => () -> u32;
-    grid_threads_y = "hk_grid_threads_y" => () -> u32;
-    grid_threads_z = "hk_grid_threads_z" => () -> u32;
-    wave_size = "hk_wave_size" => () -> u32;
+    constant
+    thread_x = "hk_thread_x";
+    thread_y = "hk_thread_y";
+    thread_z = "hk_thread_z";
+    block_x = "hk_block_x";
+    block_y = "hk_block_y";
+    block_z = "hk_block_z";
+    block_dim_x = "hk_block_dim_x";
+    block_dim_y = "hk_block_dim_y";
+    block_dim_z = "hk_block_dim_z";
+    grid_threads_x = "hk_grid_threads_x";
+    grid_threads_y = "hk_grid_threads_y";
+    grid_threads_z = "hk_grid_threads_z";
+    wave_size = "hk_wave_size";
+}
+
+raw! {
     mbcnt_lo = "hk_mbcnt_lo" => (mask: u32, base: u32) -> u32;
     mbcnt_hi = "hk_mbcnt_hi" => (mask: u32, base: u32) -> u32;
     first_lane = "hk_first_lane" => (value: u32) -> u32;

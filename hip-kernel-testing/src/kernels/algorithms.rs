@@ -91,6 +91,7 @@ pub fn matmul(
 /// How often each byte occurs.
 #[kernel]
 pub fn histogram(x: &[u8], counts: AtomicSlice<u32>, local: Shared<[Atomic<u32>; BINS]>) {
+    let counts = &counts[..BINS];
     let mut bin = thread_idx().x as usize;
     while bin < BINS {
         local[bin].store_in(0, Scope::Block);
