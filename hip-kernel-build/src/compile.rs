@@ -10,6 +10,7 @@ use std::fs;
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use crate::error::{Error, Result};
 use crate::sources::Sources;
@@ -103,7 +104,9 @@ fn once(folder: &Path, make: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
         return Ok(());
     }
     let mut aside = folder.as_os_str().to_owned();
-    aside.push(format!(".{}", std::process::id()));
+    // Threads of one process may do it at a time, too.
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    aside.push(format!(".{}-{}", std::process::id(), NEXT.fetch_add(1, Relaxed)));
     let aside = PathBuf::from(aside);
     let _ = fs::remove_dir_all(&aside);
     create(&aside)?;

@@ -402,7 +402,7 @@ pub fn const_functions(x: u32) -> u32 {
 
 mod outer {
     pub(super) mod inner {
-        pub fn deep(x: u32) -> u32 {
+        pub(crate) fn deep(x: u32) -> u32 {
             super::shallow(x) + 1
         }
     }
