@@ -238,6 +238,8 @@ impl<'a> Prepared<'a> {
         let output = folder.join("kernels.elf");
         let mut command = self.device("2024");
         command.args(["--crate-type", "cdylib", "--crate-name", "kernels"]).arg(root);
+        // Where temporary files are, too.
+        command.arg("--out-dir").arg(folder);
         let mut device = std::ffi::OsString::from("hip_kernel=");
         device.push(self.folder.join("libhip_kernel.rlib"));
         command.arg("--extern").arg(device).arg("-L").arg(&self.folder).arg("-L").arg(self.libraries());

@@ -99,7 +99,7 @@ impl Build {
         let cache = out.ancestors().nth(3).unwrap_or(&out).join("hip-kernel");
         let made = match choice.as_str() {
             "" | "compile" | "update" => self.make_with(&out, &cache, choice.is_empty()),
-            "committed" => self.from_committed("as requested".to_owned(), Vec::new()),
+            "committed" => self.committed_bundle("as requested".to_owned(), Vec::new()),
             other => Err(Error::Invalid(format!("{VARIABLE}={other}: expected committed, compile or update"))),
         }?;
         made.read.iter().for_each(|path| println!("cargo::rerun-if-changed={}", path.display()));
@@ -134,7 +134,7 @@ impl Build {
         self.check()?;
         let toolchain = match Toolchain::find() {
             Ok(toolchain) => toolchain,
-            Err(why) if or_committed && self.committed.is_some() => return self.from_committed(why, Vec::new()),
+            Err(why) if or_committed && self.committed.is_some() => return self.committed_bundle(why, Vec::new()),
             Err(why) => return Err(Error::Unavailable(why)),
         };
         let sources = sources::Sources::find()?;
@@ -174,7 +174,7 @@ impl Build {
         Err(Error::File { path: self.source.clone(), reason: std::io::ErrorKind::NotFound.into() })
     }
 
-    fn from_committed(&self, why: String, read: Vec<PathBuf>) -> Result<Made> {
+    fn committed_bundle(&self, why: String, read: Vec<PathBuf>) -> Result<Made> {
         self.check()?;
         let path =
             self.committed.as_ref().ok_or_else(|| Error::Unavailable(format!("{why}; no bundle is committed")))?;
