@@ -109,6 +109,8 @@ pub(crate) const ADDED: &[(&str, &str, &str)] = &[
     ("nvtx", "nvtxRangeEnd", "roctxRangeStop"),
     ("nvtx", "nvtxRangeId_t", "roctx_range_id_t"),
     ("driver", "cuGetProcAddress_v2", "hipGetProcAddress"),
+    ("runtime", "cudaError_t", "hipError_t"),
+    ("runtime", "cudaError", "hipError_t"),
     ("driver", "CU_STREAM_PER_THREAD", "hipStreamPerThread"),
     ("driver", "CU_STREAM_LEGACY", "hipStreamLegacy"),
     ("runtime", "cudaStreamPerThread", "hipStreamPerThread"),
