@@ -207,7 +207,8 @@ impl<T: Transform, N: Normalization> Plan<T, N> {
     /// side. Not in half precision, for which C has no kind of callback.
     ///
     /// # Errors
-    /// [`Error::Invalid`](crate::Error::Invalid) in half precision; [`Error::Library`](crate::Error::Library) if the library does not support it.
+    /// [`Error::Invalid`](crate::Error::Invalid) in half precision; [`Error::Library`](crate::Error::Library) if the library does not support it,
+    /// as AMD's does not support shared memory: pass 0. No callback of the kind is set then.
     ///
     /// # Safety
     /// The function has the parameters that [`CallbackKind`] says, for the element type of that side, and its module stays loaded while transforms are queued. It accesses no
@@ -225,7 +226,12 @@ impl<T: Transform, N: Normalization> Plan<T, N> {
                 if shared != 0 {
                     // SAFETY: a plan that is alive, and has the callback.
                     let status = unsafe { raw::hipfftXtSetCallbackSharedSize(plan, code, shared) };
-                    check(status, "hipfftXtSetCallbackSharedSize", || format!("{shared} bytes for {kind:?}"))?;
+                    let set = check(status, "hipfftXtSetCallbackSharedSize", || format!("{shared} bytes for {kind:?}"));
+                    if set.is_err() {
+                        // SAFETY: a plan that is alive. What cannot be called as asked is not called.
+                        let _ = unsafe { raw::hipfftXtClearCallback(plan, code) };
+                    }
+                    set?;
                 }
                 Ok(())
             });

@@ -119,8 +119,9 @@ pub(crate) fn shape<T: Real>(mean: T, deviation: T) -> Result<[T; 2]> {
     Ok([mean, deviation])
 }
 
-/// The largest λ whose counts fit into 32 bits, nine standard deviations up.
-const LARGEST: f64 = 4.294e9;
+/// The largest λ whose counts fit into 31 bits, with the width of the library's tables above: it computes them in `int`, and for a larger λ the kernels of 5.7 read
+/// from a null pointer.
+const LARGEST: f64 = 2.146e9;
 
 /// An error unless this is the parameter of a Poisson distribution.
 pub(crate) fn lambda(lambda: f64) -> Result<f64> {

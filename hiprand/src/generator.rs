@@ -320,7 +320,7 @@ impl<K: Kind> Generator<K> {
     /// A call with another λ than the one before makes new tables, and waits for the generator's work. During a capture, λ must be that of the last call.
     ///
     /// # Errors
-    /// [`Error::Invalid`] unless λ is more than 0 and its counts fit into 32 bits, and as for [`uniform`](Self::uniform); [`Error::Hip`] for another λ
+    /// [`Error::Invalid`] unless λ is more than 0 and at most 2.146·10⁹, and as for [`uniform`](Self::uniform); [`Error::Hip`] for another λ
     /// while the stream is captured.
     #[doc(alias("hiprandGeneratePoisson", "curandGeneratePoisson"))]
     pub fn poisson<'a>(&mut self, counts: impl Into<DeviceSliceMut<'a, u32>>, lambda: f64) -> Result<()> {

@@ -24,7 +24,7 @@ impl PoissonDistribution {
     /// The tables for λ, on a device.
     ///
     /// # Errors
-    /// [`Error::Invalid`] unless λ is more than 0 and at most 2000, for larger ones need more memory than the library can index;
+    /// [`Error::Invalid`] unless λ is more than 0 and at most 2.146·10⁹;
     /// [`Error::NoLibrary`], with every path that was tried.
     #[doc(alias("hiprandCreatePoissonDistribution", "curandCreatePoissonDistribution"))]
     pub fn new(device: &Device, lambda: f64) -> Result<Self> {

@@ -59,7 +59,7 @@ fn parameters_that_are_none() {
         refused(generator.log_normal(&mut numbers, mean, deviation), "finite");
     }
     refused(generator.normal(&mut halves, f16::ZERO, f16::INFINITY), "finite");
-    for lambda in [0.0, -1.0, f64::NAN, f64::INFINITY, 4.295e9] {
+    for lambda in [0.0, -1.0, f64::NAN, f64::INFINITY, 2.147e9] {
         refused(generator.poisson(&mut counts, lambda), "more than 0");
         refused(PoissonDistribution::new(&device, lambda), "more than 0");
     }
