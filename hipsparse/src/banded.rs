@@ -3,7 +3,7 @@
 use hip::{DeviceSlice, DeviceSliceMut};
 use hip_linalg::{MatrixMut, Operands};
 
-use crate::call::{alone, as_stored, dense_mut, fits, int, invalid};
+use crate::call::{alone, as_stored, dense_mut, fits, int, invalid, not_on_5};
 use crate::raw::{self, Ptr};
 use crate::{Result, Sparse, Value};
 
@@ -220,7 +220,7 @@ impl Sparse {
     /// more.
     ///
     /// # Errors
-    /// [`CallError::Invalid`](crate::CallError::Invalid) for lengths that do not fit.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) for lengths that do not fit, and on ROCm 5.7, whose library refuses every matrix.
     #[doc(alias("hipsparseDgpsvInterleavedBatch", "hipsparseDgpsvInterleavedBatch_bufferSizeExt"))]
     #[doc(alias("cusparseDgpsvInterleavedBatch", "cusparseDgpsvInterleavedBatch_bufferSizeExt"))]
     pub fn gpsv_interleaved<'a, T: Value>(
@@ -229,6 +229,7 @@ impl Sparse {
         x: impl Into<DeviceSliceMut<'a, T>>,
         count: usize,
     ) -> Result<()> {
+        not_on_5("a pentadiagonal solve", "the library refuses every matrix")?;
         let x = x.into();
         let len = x.len();
         let (m, count) = batch(len, count)?;
@@ -245,13 +246,12 @@ impl Sparse {
         let upper = named("the upper diagonals", a.upper)?;
         let uppermost = named("the uppermost diagonals", a.uppermost)?;
         let x = named("x", x)?;
-        let algorithm = i32::from(raw::is_5());
         let asked = || format!("{count} of order {m}");
         let bytes = self.size(|handle, bytes| {
             // SAFETY: diagonals of this order; it writes the size.
             unsafe {
                 raw::gpsvInterleavedBatch_bufferSizeExt::<T>(
-                    handle, algorithm, m, lowest, lower, main, upper, uppermost, x, count, bytes,
+                    handle, 0, m, lowest, lower, main, upper, uppermost, x, count, bytes,
                 )
             }
             .ok(asked)
@@ -259,7 +259,7 @@ impl Sparse {
         // SAFETY: as above.
         unsafe {
             self.run(operands, &[], bytes, |handle, [], work| {
-                raw::gpsvInterleavedBatch::<T>(handle, algorithm, m, lowest, lower, main, upper, uppermost, x, count, work)
+                raw::gpsvInterleavedBatch::<T>(handle, 0, m, lowest, lower, main, upper, uppermost, x, count, work)
                     .ok(asked)
             })
         }

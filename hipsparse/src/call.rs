@@ -389,3 +389,8 @@ pub(crate) fn factor<'a, T: Value>(
 ) -> Result<Factor> {
     Ok(operands.factor(what, scalar)?)
 }
+
+/// An error on ROCm 5, where the library does not do what it says.
+pub(crate) fn not_on_5(what: &'static str, why: &'static str) -> Result<()> {
+    if raw::is_5() { Err(invalid(what, "on ROCm 5", format!("on ROCm 6 or newer: in 5.7, {why}"))) } else { Ok(()) }
+}

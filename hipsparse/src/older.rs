@@ -4,8 +4,8 @@ use hip::DeviceBuffer;
 use hip_linalg::{MatrixMut, MatrixRef, Operands, ScalarRef, VectorMut, VectorRef};
 
 use crate::call::{
-    self, Owned, alone, as_stored, dense, dense_mut, factor, fits, int, invalid, mat_descr, matrix, operation, vector,
-    vector_mut,
+    self, Owned, alone, as_stored, dense, dense_mut, factor, fits, int, invalid, mat_descr, matrix, not_on_5,
+    operation, vector, vector_mut,
 };
 use crate::matrix::{BsrRef, CscRef, CsrRef};
 use crate::raw;
@@ -185,7 +185,8 @@ impl Sparse {
     /// y = α A x + β y, with a dense column-major A and a sparse x.
     ///
     /// # Errors
-    /// [`CallError::Invalid`](crate::CallError::Invalid) for lengths that do not fit, and for transposes, which the library does not support.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) for lengths that do not fit, for transposes, which the library does not support,
+    /// and on ROCm 5.7, whose results are wrong for 64-bit numbers.
     #[doc(alias("hipsparseDgemvi", "hipsparseDgemvi_bufferSize", "cusparseDgemvi"))]
     pub fn gemvi<'a, T: Value>(
         &'a self,
@@ -195,6 +196,7 @@ impl Sparse {
         beta: impl Into<ScalarRef<'a, T>>,
         y: impl Into<VectorMut<'a, T>>,
     ) -> Result<()> {
+        not_on_5("a product of a dense matrix and a sparse vector", "results of 64-bit numbers are wrong")?;
         let (a, x, y) = (a.into(), x.into(), y.into());
         as_stored("A", a.op())?;
         alone("A", a.batch_size())?;

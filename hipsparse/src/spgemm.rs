@@ -210,13 +210,6 @@ impl Sparse {
                 .ok(asked)
             })?;
         }
-        let (.., entries) = size_of_matrix(&c)?;
-        if entries == 0 {
-            let empty = (offsets, DeviceBuffer::uninit(&device, 0)?, DeviceBuffer::uninit(&device, 0)?);
-            return Ok(Csr::made((CsrFormat, base), (rows, cols), empty));
-        }
-        let mut second = DeviceBuffer::<I>::uninit(&device, entries)?;
-        let mut values = DeviceBuffer::<T>::zeroed(&device, entries)?;
         let bytes_2 = self.size(|handle, bytes| {
             // SAFETY: as above.
             unsafe {
@@ -232,23 +225,44 @@ impl Sparse {
         matrix(&mut operands, "A", &a)?;
         matrix(&mut operands, "B", &b)?;
         // SAFETY: the operands are gone when the call has returned.
-        let (second_at, values_at, place_2) = unsafe {
+        let place_2 = unsafe {
             operands.lend("the offsets of C", offsets.as_slice_mut())?;
             operands.lend("the workspace", work_1.as_slice_mut())?;
-            (
-                operands.lend("the entries of C", second.as_slice_mut())?,
-                operands.lend("the values of C", values.as_slice_mut())?,
-                operands.lend("the second workspace", work_2.as_slice_mut())?,
-            )
+            operands.lend("the second workspace", work_2.as_slice_mut())?
         };
-        // SAFETY: as above; C has room for as many entries as the library has counted.
+        // SAFETY: as above.
         unsafe {
             self.handle.call_blocking(operands, |handle| {
                 let bytes = (&raw mut bytes).cast();
                 raw::hipsparseSpGEMM_compute(
                     handle, 0, 0, alpha, a_raw, b_raw, beta, c_raw, kind, DEFAULT, p, bytes, place_2,
                 )
-                .ok(asked)?;
+                .ok(asked)
+            })?;
+        }
+        let (.., entries) = size_of_matrix(&c)?;
+        if entries == 0 {
+            let empty = (offsets, DeviceBuffer::uninit(&device, 0)?, DeviceBuffer::uninit(&device, 0)?);
+            return Ok(Csr::made((CsrFormat, base), (rows, cols), empty));
+        }
+        let mut second = DeviceBuffer::<I>::uninit(&device, entries)?;
+        let mut values = DeviceBuffer::<T>::zeroed(&device, entries)?;
+        let mut operands = Operands::on(self.stream());
+        matrix(&mut operands, "A", &a)?;
+        matrix(&mut operands, "B", &b)?;
+        // SAFETY: the operands are gone when the call has returned.
+        let (second_at, values_at) = unsafe {
+            operands.lend("the offsets of C", offsets.as_slice_mut())?;
+            operands.lend("the workspace", work_1.as_slice_mut())?;
+            operands.lend("the second workspace", work_2.as_slice_mut())?;
+            (
+                operands.lend("the entries of C", second.as_slice_mut())?,
+                operands.lend("the values of C", values.as_slice_mut())?,
+            )
+        };
+        // SAFETY: as above; C has room for as many entries as the library has counted.
+        unsafe {
+            self.handle.call_blocking(operands, |handle| {
                 raw::hipsparseCsrSetPointers(c_raw, at, second_at, values_at).ok(asked)?;
                 raw::hipsparseSpGEMM_copy(handle, 0, 0, alpha, a_raw, b_raw, beta, c_raw, kind, DEFAULT, p).ok(asked)
             })?;

@@ -5,7 +5,7 @@ use hipsparse::{Pentadiagonals, Sparse, Tridiagonal, TridiagonalMethod, Tridiago
 use linalg_testing::{Host, Number, Rng, assert_close};
 
 use crate::bad_input::refused;
-use crate::{download, for_all_types, random, sparse};
+use crate::{download, for_all_types, is_5, random, sparse};
 
 /// The diagonals from the lowest to the uppermost, of one matrix: dominant, with zeros outside of the matrix.
 fn diagonals<T: Number>(rng: &mut Rng, order: usize, reach: usize) -> (Vec<Vec<T>>, Host) {
@@ -99,7 +99,11 @@ fn pentadiagonal<T: Number + Value>(device: &Device, sparse: &Sparse, rng: &mut 
         };
         let right = rng.numbers::<T>(2 * order);
         let mut x = DeviceBuffer::from_slice(device, &right).unwrap();
-        sparse.gpsv_interleaved(a, &mut x, 2).unwrap();
+        let done = sparse.gpsv_interleaved(a, &mut x, 2);
+        if is_5() {
+            return refused(done, "on ROCm 6");
+        }
+        done.unwrap();
         let got = x.to_vec().unwrap();
         for (member, (_, host)) in made.iter().enumerate() {
             let part = |all: &[T]| Host::from_fn(order, 1, |row, _| all[row * 2 + member].wide());
@@ -130,5 +134,5 @@ fn lengths_of_diagonals_that_do_not_fit() {
     let mut memory = [3; 5].map(|len| vector(len));
     let [lowest, lower, main, upper, uppermost] = memory.each_mut().map(DeviceBuffer::as_slice_mut);
     let a = Pentadiagonals { lowest, lower, main, upper, uppermost };
-    refused(sparse.gpsv_interleaved(a, &mut vector(3), 1), "at least 4");
+    refused(sparse.gpsv_interleaved(a, &mut vector(3), 1), if is_5() { "on ROCm 6" } else { "at least 4" });
 }

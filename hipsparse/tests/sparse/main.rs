@@ -28,6 +28,11 @@ pub(crate) fn sparse() -> Option<(Device, Sparse)> {
     Some((device, sparse))
 }
 
+/// Whether the library is of ROCm 5.
+pub(crate) fn is_5() -> bool {
+    hipsparse_sys::BINDING.symbol(c"hipsparseCreateConstCsr").is_none()
+}
+
 /// An index that tests count with.
 pub(crate) trait Narrow: Index {
     fn of(value: usize, base: Base) -> Self;

@@ -6,7 +6,8 @@ use linalg_testing::{Number, Rng, assert_close};
 
 use crate::bad_input::refused;
 use crate::{
-    Entries, Narrow, STRUCTURES, column, column_of, download, for_all_types, laplacian_2d, random, sparse, structure,
+    Entries, Narrow, STRUCTURES, column, column_of, download, for_all_types, is_5, laplacian_2d, random, sparse,
+    structure,
 };
 
 fn blocks<T: Number + Value>(device: &Device, sparse: &Sparse, rng: &mut Rng) {
@@ -65,7 +66,11 @@ fn from_the_right<T: Number + Value>(device: &Device, sparse: &Sparse, rng: &mut
         places.iter().zip(&values).for_each(|(&place, value)| x_host.data[place] = value.wide());
         let (mut y, y_host) = column::<T>(device, rng, 12);
         let (alpha, beta): (T, T) = (rng.number(), rng.number());
-        sparse.gemvi(alpha, &a, &x, beta, &mut y).unwrap();
+        let done = sparse.gemvi(alpha, &a, &x, beta, &mut y);
+        if is_5() {
+            return refused(done, "on ROCm 6");
+        }
+        done.unwrap();
         let want = a_host.mul(&x_host).scale(alpha.wide()).add(&y_host.scale(beta.wide()));
         let bound = a_host.abs().mul(&x_host.abs()).add(&y_host.abs());
         assert_close::<T>("gemvi", &column_of(&y), &want, &bound, 42);
