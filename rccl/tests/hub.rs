@@ -190,13 +190,16 @@ fn a_rank_comes_back_in_a_new_process() {
         drop(join(&address, 1, 2, LONG).unwrap());
         first = Some(zero.join().unwrap());
     });
-    let mut first = first.unwrap();
+    let first = first.unwrap();
     // Whether it is known by now that rank 1 is gone, or only at the end of the window.
     assert!(matches!(first.exchange(b"a"), Err(Error::Missing { .. })));
     std::thread::scope(|scope| {
         let again = scope.spawn(|| join(&address, 1, 2, LONG).unwrap());
-        // Its coming is an exchange, which needs both.
-        first.exchange(b"").unwrap();
+        // Its coming is an exchange, which needs both: an error as long as it is gone.
+        let begin = Instant::now();
+        while let Err(error) = first.exchange(b"") {
+            assert!(matches!(error, Error::Missing { .. }) && begin.elapsed() < LONG, "{error}");
+        }
         let again = again.join().unwrap();
         scope.spawn(move || assert_eq!(again.exchange(b"b").unwrap(), [b"c", b"b"]));
         assert_eq!(first.exchange(b"c").unwrap(), [b"c", b"b"]);
