@@ -21,7 +21,7 @@ use std::process::Command;
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
-use rccl::foreign::{Calls, Communicator, Op};
+use rccl::foreign::{Calls, Communicator, On, Op};
 use rccl::{Config, DataType, UniqueId};
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -233,11 +233,11 @@ fn expect(
     what: &str,
     (send, receive): (&[u8], &[u8]),
     expected: &[u8],
-    call: impl Fn(&mut Calls<'_>, *const c_void, *mut c_void),
+    call: impl Fn(On<'_, '_>, *const c_void, *mut c_void),
 ) -> Result<usize> {
     let (from, to) = (rank.memory_of(send)?, rank.memory_of(receive)?);
     let mut calls = Calls::new();
-    call(&mut calls, from.pointer(), to.pointer());
+    call(calls.on(&rank.communicator, rank.stream), from.pointer(), to.pointer());
     // SAFETY: the memory is as large as the call says, and kept until the stream was waited for.
     unsafe { calls.end()? };
     let got = rank.bytes(&to, expected.len())?;
@@ -269,9 +269,7 @@ fn check_all(rank: &Rank<'_>) -> Result<usize> {
             let what = |name: &str| format!("{name} of {count} {ty:?}");
             macro_rules! run {
                 ($name:literal, $buffers:expr, $expected:expr, |$on:ident, $send:ident, $receive:ident| $call:expr) => {
-                    compared += expect(rank, &what($name), $buffers, $expected, |calls, $send, $receive| {
-                        // The calls must outlive this closure no longer than the rank.
-                        let $on = calls.on(unsafe { &*(&raw const rank.communicator) }, rank.stream);
+                    compared += expect(rank, &what($name), $buffers, $expected, |$on, $send, $receive| {
                         let _ = $call;
                     })?;
                 };
