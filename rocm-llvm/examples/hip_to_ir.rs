@@ -14,7 +14,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for name in Data::new(DataKind::Bitcode, "scale.bc", &built.bytes)?.mangled_names()? {
         println!(";   {name}: {}", comgr::demangle(&name)?);
     }
-    println!("{}", Context::new()?.parse_bitcode("scale.bc", &built.bytes)?);
+    let context = Context::new()?;
+    // SAFETY: Comgr's compiler wrote it.
+    let module = unsafe { context.parse_bitcode("scale.bc", &built.bytes) }?;
+    println!("{module}");
     if let Some(path) = std::env::args_os().nth(1) {
         std::fs::write(path, built.bytes)?;
     }

@@ -27,8 +27,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let library = context.parse_ir("library.ll", LIBRARY)?.to_bitcode()?;
     let kernel = context.parse_ir("kernel.ll", KERNEL)?.to_bitcode()?;
 
-    let mut module = context.parse_bitcode("kernel.bc", kernel)?;
-    module.link(context.parse_bitcode("library.bc", library)?)?;
+    // SAFETY: LLVM wrote both above.
+    let (mut module, library) =
+        unsafe { (context.parse_bitcode("kernel.bc", kernel)?, context.parse_bitcode("library.bc", library)?) };
+    module.link(library)?;
     machine.run_passes(&mut module, "default<O2>")?;
     println!("{module}");
     let assembly = machine.emit_assembly(&module)?;

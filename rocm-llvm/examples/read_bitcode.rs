@@ -20,7 +20,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Some(path) => (path.clone(), std::fs::read(path)?),
         None => ("twice.bc".to_owned(), context.parse_ir("twice.ll", TEXT)?.to_bitcode()?),
     };
-    let module = context.parse_ir(&name, bytes)?;
+    let module = if bytes.starts_with(b"BC") {
+        // SAFETY: whoever names a file says that a compiler wrote it.
+        unsafe { context.parse_bitcode(&name, bytes) }?
+    } else {
+        context.parse_ir(&name, bytes)?
+    };
     println!("{} for {:?}", module.name(), module.triple());
     for function in module.functions() {
         println!("{} of {}", function.name(), function.function_type());

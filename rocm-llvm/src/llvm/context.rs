@@ -82,10 +82,11 @@ impl Context {
         Ok(Module::from_raw(unsafe { raw::LLVMModuleCreateWithNameInContext(name.as_ptr(), self.raw) }, self))
     }
 
-    /// Reads a module in LLVM's text form or in bitcode, and verifies it. `name` is for messages.
+    /// Reads a module in LLVM's text form, and verifies it. `name` is for messages.
     ///
     /// # Errors
-    /// [`Error::Parse`] with LLVM's message, which has the line and column for text; [`Error::Verify`].
+    /// [`Error::Parse`] with LLVM's message, which has the line and column, or if the input is bitcode, which
+    /// [`parse_bitcode`](Self::parse_bitcode) reads; [`Error::Verify`].
     #[doc(alias = "LLVMParseIRInContext")]
     pub fn parse_ir(&self, name: &str, input: impl AsRef<[u8]>) -> Result<Module<'_>> {
         let input = input.as_ref();
@@ -93,11 +94,14 @@ impl Context {
         if input.iter().all(u8::is_ascii_whitespace) {
             return Err(Error::Parse { name: name.to_owned(), message: "the input is empty".to_owned() });
         }
-        if !is_bitcode(input) {
-            // LLVM would take it for the end of the text.
-            if let Some(at) = input.iter().position(|&byte| byte == 0) {
-                return Err(Error::Null { what: "the text", at });
-            }
+        // LLVM would read it, and its reader of bitcode is not safe for any input.
+        if is_bitcode(input) {
+            let message = "this is bitcode, not text: read it with Context::parse_bitcode".to_owned();
+            return Err(Error::Parse { name: name.to_owned(), message });
+        }
+        // LLVM would take it for the end of the text.
+        if let Some(at) = input.iter().position(|&byte| byte == 0) {
+            return Err(Error::Null { what: "the text", at });
         }
         let buffer = Buffer::new(&c_name, input);
         let context = self.raw;
@@ -118,8 +122,12 @@ impl Context {
     ///
     /// # Errors
     /// [`Error::Parse`] if the input is not bitcode, is truncated, or is of a newer LLVM; [`Error::Verify`].
+    ///
+    /// # Safety
+    /// The input must not be bitcode that was damaged or crafted: it is bytes that an LLVM wrote, whole or truncated, or not
+    /// bitcode at all. LLVM's reader trusts what is inside, and can access memory that is not the input's.
     #[doc(alias = "LLVMParseBitcodeInContext2")]
-    pub fn parse_bitcode(&self, name: &str, input: impl AsRef<[u8]>) -> Result<Module<'_>> {
+    pub unsafe fn parse_bitcode(&self, name: &str, input: impl AsRef<[u8]>) -> Result<Module<'_>> {
         let input = input.as_ref();
         let c_name = raw::c_text("an input's name", name)?;
         if !is_bitcode(input) {
@@ -132,7 +140,8 @@ impl Context {
         let context = self.raw;
         let (failed, module) = self.guarded("parse_bitcode", move || {
             let mut module = std::ptr::null_mut();
-            // SAFETY: the context is live while the caller waits, the buffer is live, and the place valid for the write.
+            // SAFETY: the context is live while the caller waits, the buffer is live, the place valid for the write, and the caller
+            // ensures that the reader can be given the input.
             let failed = unsafe { raw::LLVMParseBitcodeInContext2(context, buffer.0, &mut module) } != 0;
             drop(buffer);
             (failed, module)

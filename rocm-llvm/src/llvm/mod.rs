@@ -62,9 +62,9 @@
 //! Not covered: a crash inside LLVM that is neither an error nor a fatal error, on input that is valid for the verifier.
 //!
 //! # Trust
-//! LLVM's reader of bitcode is made for files that compilers write. Truncated ones are errors, but on bytes that were changed it
-//! can read memory that is not the file's, or crash. Do not give [`Context::parse_bitcode`] and [`Context::parse_ir`] bitcode
-//! of an attacker's making.
+//! LLVM's reader of bitcode is made for files that compilers write. Truncated files are errors, but on bytes that were changed
+//! it can access memory that is not the file's, or crash. [`Context::parse_bitcode`] is `unsafe` for that reason.
+//! [`Context::parse_ir`] reads text only, and refuses bitcode.
 
 mod attribute;
 mod builder;

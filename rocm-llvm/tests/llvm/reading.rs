@@ -47,14 +47,16 @@ fn bitcode_is_read_back() {
     let module = saxpy(&context, &machine("gfx90a"));
     let bitcode = module.to_bitcode().unwrap();
     let other = Context::new().unwrap();
-    for again in [other.parse_bitcode("saxpy.bc", &bitcode).unwrap(), other.parse_ir("saxpy.bc", &bitcode).unwrap()] {
-        let body = |text: String| text.split_once("source_filename").unwrap().1.to_owned();
-        assert_eq!(body(again.to_string()), body(module.to_string()));
-        let kernel = again.function("saxpy").unwrap().unwrap();
-        let names: Vec<_> = kernel.blocks().iter().map(|block| block.name()).collect();
-        assert_eq!(names, ["entry", "body", "end"]);
-        assert!(kernel.blocks()[0].instructions()[0].to_string().contains("@llvm.amdgcn.workgroup.id.x()"));
-    }
+    // SAFETY: LLVM wrote it.
+    let again = unsafe { other.parse_bitcode("saxpy.bc", &bitcode) }.unwrap();
+    let body = |text: String| text.split_once("source_filename").unwrap().1.to_owned();
+    assert_eq!(body(again.to_string()), body(module.to_string()));
+    let kernel = again.function("saxpy").unwrap().unwrap();
+    let names: Vec<_> = kernel.blocks().iter().map(|block| block.name()).collect();
+    assert_eq!(names, ["entry", "body", "end"]);
+    assert!(kernel.blocks()[0].instructions()[0].to_string().contains("@llvm.amdgcn.workgroup.id.x()"));
+    // What reads text does not read it.
+    assert!(parse_error(other.parse_ir("saxpy.bc", &bitcode)).contains("parse_bitcode"));
 }
 
 #[test]
@@ -67,13 +69,15 @@ fn bad_and_truncated_bitcode_is_an_error() {
     for bytes in
         [&b""[..], b"BC", b"not bitcode at all", b"\x7fELF", ADD.as_bytes(), b"BC\xc0\xde", b"BC\xc0\xde\0\0\0\0"]
     {
-        parse_error(context.parse_bitcode("bad.bc", bytes));
+        // SAFETY: not bitcode, or no more than its first word.
+        parse_error(unsafe { context.parse_bitcode("bad.bc", bytes) });
     }
     // Every length that is a multiple of bitcode's words, some others, and none crashes.
     let lengths = (4..bitcode.len()).filter(|at| at % 4 == 0 || at % 53 == 0);
     let (mut refused, mut read) = (0, 0);
     for length in lengths {
-        match context.parse_bitcode("truncated.bc", &bitcode[..length]) {
+        // SAFETY: LLVM wrote it; it is truncated.
+        match unsafe { context.parse_bitcode("truncated.bc", &bitcode[..length]) } {
             Ok(_) => read += 1,
             Err(Error::Parse { .. } | Error::Verify { .. } | Error::Fatal { .. }) => refused += 1,
             Err(other) => panic!("{length} bytes: {other}"),
@@ -81,7 +85,41 @@ fn bad_and_truncated_bitcode_is_an_error() {
     }
     // The last blocks are tables of symbols and strings, without which LLVM can read a module.
     assert!(refused > 100 && read < refused / 4, "{refused} refused, {read} read of {}", bitcode.len());
-    context.parse_bitcode("whole.bc", &bitcode).unwrap();
+    // SAFETY: LLVM wrote it.
+    unsafe { context.parse_bitcode("whole.bc", &bitcode) }.unwrap();
+}
+
+/// Text that was changed is an error, or another module: LLVM's reader of text is given anything by safe code.
+#[test]
+fn changed_text_is_an_error_or_a_module() {
+    if llvm().is_none() {
+        return;
+    }
+    let context = Context::new().unwrap();
+    let text = saxpy(&context, &machine("gfx90a")).to_string().into_bytes();
+    // A generator of Lehmer's, so that each run tries the same.
+    let mut state = 48_271_u64;
+    let mut random = |below: usize| {
+        state = state * 48_271 % 0x7fff_ffff;
+        state as usize % below
+    };
+    let (mut refused, mut read) = (0, 0);
+    for _ in 0..3000 {
+        let mut changed = text.clone();
+        for _ in 0..=random(3) {
+            let (at, from) = (random(changed.len()), random(text.len()));
+            match random(3) {
+                0 => changed[at] ^= 1 << random(7),
+                1 => drop(changed.splice(at..(at + random(12)).min(changed.len()), [])),
+                _ => drop(changed.splice(at..at, text[from..(from + random(24)).min(text.len())].to_vec())),
+            }
+        }
+        match context.parse_ir("changed.ll", &changed) {
+            Ok(_) => read += 1,
+            Err(_) => refused += 1,
+        }
+    }
+    assert!(refused > 500 && read > 100, "{refused} refused, {read} read");
 }
 
 #[test]
