@@ -120,6 +120,19 @@ fn atomics_locks_and_flags_are_no_races() {
         nothing(&run(&gpu, &module, "locked", 6, 256, &Args::default().pointer(&lock).pointer(&sum)));
         assert_eq!(sum.get(), [24]);
 
+        // A flag in LDS, which is found set and not set.
+        for first in [0_u32, 64] {
+            let out = zeros::<u32>(&gpu, 64);
+            let args = Args::default().value(first).pointer(&out);
+            nothing(&run(&gpu, &module, "local_flag", 1, 128, &args));
+            assert_eq!(out.get(), [42; 64]);
+            // What is stored after the flag is not published by it; a loop that sums what another wave stores does not poll.
+            for racy in ["local_flag_late", "local_sum"] {
+                let found = run(&gpu, &module, racy, 1, 128, &args);
+                assert!(found.iter().any(|f| matches!(f.kind, FindingKind::Race { space: Space::Lds, .. })), "{racy}");
+            }
+        }
+
         let next = zeros::<u32>(&gpu, 1);
         let out = zeros::<u32>(&gpu, 12);
         nothing(&run(&gpu, &module, "tickets", 3, 256, &Args::default().pointer(&next).pointer(&out)));
@@ -276,11 +289,8 @@ fn barriers_that_not_all_waves_come_to() {
         assert!(found[0].to_string().contains("wait at different barriers"), "{}", found[0]);
         let early = |n: u32| run(&gpu, &module, "early_end", 1, 256, &Args::default().pointer(&out).value(n));
         nothing(&early(256));
-        let found = early(130);
-        let [Finding { kind: FindingKind::MissedBarrier { ended: 3 }, .. }] = &found[..] else {
-            panic!("{found:?}");
-        };
-        assert!(found[0].to_string().contains("wave 3 has ended without coming to the barrier"), "{}", found[0]);
+        // A wave that has ended counts as having come.
+        nothing(&early(130));
         nothing(&run(
             &gpu,
             &module,

@@ -125,6 +125,11 @@ fn access(inst: &Inst) -> Asks {
     }
 }
 
+/// Whether memory may be another after an instruction of this wave.
+pub(super) fn may_change_memory(inst: &Inst) -> bool {
+    matches!(access(inst), Asks::Change) || inst.op.info().is(Flags::atomic)
+}
+
 /// A hash of the registers that a memory instruction reads, and of the lanes that do it.
 fn inputs(inst: &Inst, wave: &Wave, ctx: &Ctx<'_>) -> u64 {
     let layout = ctx.program.layout();

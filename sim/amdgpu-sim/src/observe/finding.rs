@@ -54,11 +54,6 @@ pub enum FindingKind {
         /// Where another wave waited.
         other: Box<FaultPlace>,
     },
-    /// A barrier that a wave of the workgroup will never come to, as it has ended.
-    MissedBarrier {
-        /// The wave that has ended.
-        ended: u32,
-    },
     /// A check has run out of [its memory](crate::Config::check_memory): what it looks for may have been missed.
     Incomplete {
         /// `race` or `init`.
@@ -112,9 +107,6 @@ impl fmt::Display for Finding {
             FindingKind::DifferentBarriers { other } => {
                 write!(f, "barrier divergence: waves of a workgroup wait at different barriers, {place} and {other}")?;
             }
-            FindingKind::MissedBarrier { ended } => {
-                write!(f, "barrier divergence: wave {ended} has ended without coming to the barrier in {place}")?;
-            }
             FindingKind::Incomplete { check, most } => {
                 let missed = match *check {
                     "race" => "races may have been missed",
@@ -155,7 +147,6 @@ impl Finding {
             FindingKind::Uninitialized { .. } => (0, 0),
             FindingKind::Race { other, .. } => (1, other.pc),
             FindingKind::DifferentBarriers { other } => (2, other.pc),
-            FindingKind::MissedBarrier { .. } => (3, 0),
             FindingKind::Incomplete { check, .. } => (4, u64::from(*check == "init")),
         };
         (kind, self.place.pc, other)

@@ -79,14 +79,16 @@ use profile::Tallies;
 /// No races are
 /// - a plain read and an atomic operation, if the wave that read compares and swaps there before it ends: a loop of compare-and-swaps, as
 ///   `atomicAdd` of floats is compiled to on gfx90a, begins with such a read;
+/// - a store to LDS and a load that polls it: a load in a loop that keeps its address and stores nothing. A compiler leaves it
+///   there only if it is atomic or volatile. Such a load learns what the store that it finds has published;
 /// - two accesses that are both atomic (atomic operations, coherent loads, on gfx942 coherent stores; `volatile` makes
 ///   loads of global memory coherent, and counts as atomic);
 /// - on gfx90a, in global memory, a store and an atomic operation or coherent load: the store may be an atomic one;
 /// - two stores of the same value.
 ///
 /// Not found are races between dispatches and with the host, between lanes of one wave, a forgotten acquire, and those with a third or
-/// later wave that reads what two others have read. Found where there is none: a flag that waves of a workgroup pass with an atomic load
-/// or store of workgroup scope (not `atomicAdd`, `atomicExch` and so on), as these are ordinary instructions in machine code.
+/// later wave that reads what two others have read. Found where there is none: an atomic load or store of LDS (not
+/// `atomicAdd`, `atomicExch` and so on) that no wave polls in a loop, as these are ordinary instructions in machine code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Checks {
     /// Reads of device memory, LDS and scratch that nothing has written. Has to be on before the memory is allocated. A word of
@@ -94,7 +96,7 @@ pub struct Checks {
     pub init: bool,
     /// Races in LDS and in global memory, between waves of a workgroup and between workgroups of a dispatch.
     pub race: bool,
-    /// Waves of a workgroup that wait for each other at different barriers, or end while others still have barriers to pass.
+    /// Waves of a workgroup that wait for each other at different barriers. A wave that has ended counts as having come, as on a GPU.
     pub barrier: bool,
     /// A dispatch with findings ends in [`FaultKind::Checks`](crate::FaultKind::Checks) (once it has run to its end) instead of success. The findings
     /// are in it, and can be [taken](Gpu::take_findings) all the same.
@@ -180,8 +182,8 @@ pub(crate) struct Observer<'a> {
 pub(crate) struct GroupState {
     /// Number of its first wave in the dispatch.
     first: u32,
-    /// Barriers that each wave has come to, and where the last one was.
-    barriers: Vec<(u32, u32)>,
+    /// The barrier that each wave has come to last.
+    barriers: Vec<u32>,
     race: race::Group,
     init: init::Group,
 }
@@ -196,7 +198,7 @@ impl<'a> Observer<'a> {
         let plan = plan::plan(subject.program);
         Some(Self {
             tallies: config.profile.then(|| Tallies::new(plan.len())),
-            race: config.checks.race.then(|| race::Dispatch::new(config)),
+            race: config.checks.race.then(|| race::Dispatch::new(config, plan.iter().any(|step| step.polls))),
             init: config.checks.init.then(|| {
                 // Arguments are written by the host, and may be directly into device memory, which nobody sees. So may what else is in
                 // that memory: the runtime of ROCm 6.4 keeps its fill patterns with them.
@@ -218,7 +220,7 @@ impl<'a> Observer<'a> {
     pub(crate) fn begin(&mut self, group: &mut GroupState, index: u64, waves: usize) {
         group.first = (index as u32).wrapping_mul(self.subject.waves());
         group.barriers.clear();
-        group.barriers.resize(waves, (0, 0));
+        group.barriers.resize(waves, 0);
         if let Some(tallies) = &mut self.tallies {
             tallies.workgroup(waves);
         }
@@ -252,7 +254,7 @@ impl<'a> Observer<'a> {
                 Flow::Barrier => {
                     wave.pc += 1;
                     if let Some(place) = group.barriers.get_mut(wave.id as usize) {
-                        *place = (place.0 + 1, pc);
+                        *place = pc;
                     }
                     return Stop::Barrier;
                 }
@@ -313,7 +315,8 @@ impl<'a> Observer<'a> {
                 let memory = subject.gpu.memory();
                 let unchanged =
                     |lane: usize, address: u64| writes_the_same(wave, touch, lane, address, ctx.lds, memory);
-                race.access(group_race, touch, wave.id as usize, pc, &unchanged, &mut |conflict| {
+                let at = race::At { pc, polls: step.polls };
+                race.access(group_race, touch, wave.id as usize, at, &unchanged, &mut |conflict| {
                     let reader = conflict.plain_reader(number);
                     let race = Race { space: touch.space, pc, wave: number, conflict };
                     match reader {
@@ -336,10 +339,10 @@ impl<'a> Observer<'a> {
             let wave = |id: usize| group.first.wrapping_add(id as u32);
             let mut waiting = (0..group.barriers.len()).filter(|id| !ended(*id));
             let Some(first) = waiting.next() else { return };
-            let (count, pc) = group.barriers[first];
+            let pc = group.barriers[first];
             let address = |pc: u32| self.subject.program.source_at(pc).address;
             for other in waiting {
-                let other_pc = group.barriers[other].1;
+                let other_pc = group.barriers[other];
                 if other_pc != pc && !self.findings.count(2, address(pc), address(other_pc)) {
                     let kind = FindingKind::DifferentBarriers {
                         other: Box::new(self.subject.place(other_pc, wave(other), None)),
@@ -347,12 +350,6 @@ impl<'a> Observer<'a> {
                     let place = self.subject.place(pc, wave(first), None);
                     self.findings.add(self.subject.finding(kind, place, None));
                 }
-            }
-            let missing = (0..group.barriers.len()).find(|id| ended(*id) && group.barriers[*id].0 < count);
-            if let Some(missing) = missing.filter(|_| !self.findings.count(3, address(pc), 0)) {
-                let kind = FindingKind::MissedBarrier { ended: missing as u32 };
-                let place = self.subject.place(pc, wave(first), None);
-                self.findings.add(self.subject.finding(kind, place, None));
             }
         }
         if let Some(race) = &mut self.race {

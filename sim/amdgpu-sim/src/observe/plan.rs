@@ -1,7 +1,7 @@
 //! What the observer has to do at each micro-operation of a program.
 
 use super::access::touches_memory;
-use crate::exec::Program;
+use crate::exec::{Program, polling_loads};
 use crate::isa::inst::{Format, Inst, Operand, Special};
 use crate::isa::{Flags, Op};
 
@@ -120,12 +120,15 @@ pub(super) struct Step {
     pub(super) waits: bool,
     /// Whether it is one of global wave sync, which waves of all workgroups wait for each other with.
     pub(super) syncs: bool,
+    /// Whether it is a load from LDS that polls a flag.
+    pub(super) polls: bool,
 }
 
 /// What there is to do before every micro-operation of a program.
 pub(super) fn plan(program: &Program) -> Vec<Step> {
-    let helper = Step { class: None, touches: false, waits: false, syncs: false };
+    let helper = Step { class: None, touches: false, waits: false, syncs: false, polls: false };
     let mut steps = vec![helper; program.micros().len()];
+    let polls = polling_loads(program);
     let (mut waits, mut next_source) = (false, 0);
     let mut at = 0;
     while at < steps.len() {
@@ -148,6 +151,7 @@ pub(super) fn plan(program: &Program) -> Vec<Step> {
             let real = (at + usize::from(reads_flags)).min(end - 1);
             steps[real].class = Some(Class::of(inst));
             steps[real].touches = touches_memory(inst);
+            steps[real].polls = polls[source];
             steps[real].syncs = inst.format == Format::Ds && inst.op.info().is(Flags::gds);
         }
         at = end;

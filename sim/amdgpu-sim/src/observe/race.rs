@@ -27,9 +27,9 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    fn of(touch: &Touch, arch: Arch) -> Self {
+    fn of(touch: &Touch, arch: Arch, polls: bool) -> Self {
         // For LDS the bits mean nothing: they are there where the compiler did not know which memory it is.
-        match (touch.kind, touch.coherent && touch.space != Space::Lds) {
+        match (touch.kind, if touch.space == Space::Lds { polls } else { touch.coherent }) {
             (access::Kind::Read, false) => Self::Read,
             (access::Kind::Read, true) => Self::CoherentRead,
             (access::Kind::Write, true) if arch != Arch::Gfx90a => Self::CoherentWrite,
@@ -52,9 +52,21 @@ fn conflict(arch: Arch, space: Space, a: Kind, b: Kind) -> bool {
     if a.reads_only() && b.reads_only() || a.is_atomic() && b.is_atomic() {
         return false;
     }
-    let store_and_atomic = |a: Kind, b: Kind| a == Kind::Write && b.is_atomic();
-    let hidden_store = arch == Arch::Gfx90a && space == Space::Global;
-    !(hidden_store && (store_and_atomic(a, b) || store_and_atomic(b, a)))
+    // A store that may be atomic: that cannot be seen.
+    let atomic_store = |a: Kind, b: Kind| match space {
+        Space::Lds => a == Kind::Write && b == Kind::CoherentRead,
+        Space::Global => arch == Arch::Gfx90a && a == Kind::Write && b.is_atomic(),
+        Space::Private => false,
+    };
+    !atomic_store(a, b) && !atomic_store(b, a)
+}
+
+/// Which instruction accesses memory.
+#[derive(Clone, Copy)]
+pub(super) struct At {
+    pub(super) pc: u32,
+    /// It polls a flag in LDS.
+    pub(super) polls: bool,
 }
 
 /// A race that has just been found.
@@ -157,13 +169,16 @@ pub(super) struct Dispatch {
     /// What the two maps take beside the clocks.
     kept: Kept,
     room: Room,
+    /// Some loads poll flags in LDS, so that a store to LDS may publish.
+    polls: bool,
 }
 
 /// Bytes of an entry of a map beside what it holds.
 const ENTRY: u64 = 64;
 
 impl Dispatch {
-    pub(super) fn new(config: &Config) -> Self {
+    /// For a program some of whose loads poll flags in LDS (`polls`), or none.
+    pub(super) fn new(config: &Config, polls: bool) -> Self {
         Self {
             arch: config.arch,
             memory: Shadow::default(),
@@ -172,6 +187,7 @@ impl Dispatch {
             history: HashMap::new(),
             kept: Kept::default(),
             room: Room::of(config),
+            polls,
         }
     }
 
@@ -210,8 +226,8 @@ impl Dispatch {
         history.push((wave.epoch, Arc::clone(&wave.seen)));
     }
 
-    /// What a store published.
-    fn published_by(&self, store: &Entry) -> Clock {
+    /// What a store published. To LDS, whose stores are in order: all that its wave had done.
+    fn published_by(&self, store: &Entry, local: bool) -> Clock {
         let mut clock = Clock::default();
         if let Some(history) = self.history.get(&store.wave) {
             let next = history.partition_point(|(epoch, _)| *epoch <= store.epoch);
@@ -221,17 +237,18 @@ impl Dispatch {
         }
         // A number too large to be kept is taken for all there was.
         let lag = if store.lag == u16::MAX { 0 } else { u32::from(store.lag) };
-        clock.learn(store.wave, store.epoch.saturating_sub(1 + lag));
+        clock.learn(store.wave, if local { store.epoch } else { store.epoch.saturating_sub(1 + lag) });
         clock
     }
 
-    /// Looks at what wave `id` of `group` is about to do. `unchanged` answers whether a lane's store would leave memory as it is.
+    /// Looks at what wave `id` of `group` is about to do `at` an instruction. `unchanged` answers whether a lane's store would leave
+    /// memory as it is.
     pub(super) fn access(
         &mut self,
         group: &mut Group,
         touch: &Touch,
         id: usize,
-        pc: u32,
+        at: At,
         unchanged: &dyn Fn(usize, u64) -> bool,
         report: &mut dyn FnMut(Conflict),
     ) {
@@ -243,8 +260,8 @@ impl Dispatch {
             self.give_up();
             return;
         }
-        let kind = Kind::of(touch, self.arch);
-        if kind == Kind::Update && touch.returns || kind == Kind::CoherentRead && !local {
+        let kind = Kind::of(touch, self.arch, at.polls);
+        if kind == Kind::Update && touch.returns || kind == Kind::CoherentRead {
             self.acquire(group, touch, id);
         }
         let wave = &mut group.waves[id];
@@ -254,7 +271,7 @@ impl Dispatch {
         let entry = Entry {
             wave: wave.number,
             epoch: wave.epoch,
-            pc,
+            pc: at.pc,
             lane: SCALAR,
             kind,
             lag: u16::try_from(wave.epoch - 1 - wave.performed.min(wave.epoch - 1)).unwrap_or(u16::MAX),
@@ -279,6 +296,9 @@ impl Dispatch {
         }
         if kind == Kind::Update {
             self.release(group, touch, id);
+        } else if local && self.polls && !kind.reads_only() {
+            // What comes after has not been published.
+            group.waves[id].epoch += 1;
         }
         if self.memory.incomplete || group.lds.incomplete {
             self.give_up();
@@ -318,7 +338,7 @@ impl Dispatch {
             });
         }
         for store in stores {
-            learn(&Arc::new(self.published_by(&store)));
+            learn(&Arc::new(self.published_by(&store, local)));
         }
         if !Arc::ptr_eq(&seen, &wave.seen) {
             wave.seen = seen;

@@ -118,6 +118,41 @@ K chain(int *flags, int *values) {
     __hip_atomic_store(&flags[blockIdx.x], 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
 }
 
+// A wave waits for a flag in LDS that another sets; the waves' order is the arguments'.
+#define LOCAL_FLAG(NAME, BEFORE, AFTER) \
+    K NAME(unsigned first, unsigned *out) { \
+        __shared__ unsigned flag, value; \
+        if (threadIdx.x == 0) flag = value = 0; \
+        __syncthreads(); \
+        if ((threadIdx.x & 64) == first) { \
+            if (threadIdx.x % 64 == 0) { \
+                BEFORE; \
+                __hip_atomic_store(&flag, 1u, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_WORKGROUP); \
+                AFTER; \
+            } \
+        } else { \
+            while (__hip_atomic_load(&flag, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_WORKGROUP) == 0) {} \
+            out[threadIdx.x % 64] = value; \
+        } \
+    }
+LOCAL_FLAG(local_flag, value = 42, )
+LOCAL_FLAG(local_flag_late, , value = 42)
+
+// One wave sums in a loop what the other stores.
+K local_sum(unsigned first, unsigned *out) {
+    __shared__ unsigned values[64];
+    if (threadIdx.x < 64) values[threadIdx.x] = 0;
+    __syncthreads();
+    if ((threadIdx.x & 64) == first) {
+        values[threadIdx.x % 64] = threadIdx.x;
+    } else {
+        unsigned sum = 0;
+#pragma nounroll
+        for (unsigned i = 0; i < 64; i++) sum += values[i];
+        out[threadIdx.x % 64] = sum;
+    }
+}
+
 K locked(int *lock, int *sum) {
     if (threadIdx.x % 64 != 0) return;
     while (atomicCAS(lock, 0, 1) != 0) __builtin_amdgcn_s_sleep(1);

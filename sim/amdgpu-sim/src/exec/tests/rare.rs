@@ -2,6 +2,7 @@
 
 use super::float::{check_single, f, singles};
 use super::*;
+use crate::isa::Sdwa;
 use ::half::f16;
 
 fn h(x: u64) -> f64 {
@@ -246,12 +247,15 @@ fn signs_of_pairs_of_halves_outside_vop3p_trap() {
         for n in 0..2 {
             for (neg, abs) in [(1 << n, 0), (0, 1 << n)] {
                 let plain = inst(op, v(0), &[v(1), v(2)]);
-                let code = Inst { mods: Mods { neg, abs, ..plain.mods }, ..plain };
-                let trap = trap(&[code], DEFAULT_MODE, &|_| ());
-                assert!(
-                    matches!(trap, Trap::Unsupported(text) if text.contains("a pair of halves")),
-                    "{op} {n}: {trap:?}"
-                );
+                let sdwa = (Format::Sdwa, Some(Sdwa::default()));
+                for (format, sdwa) in [(plain.format, None), sdwa] {
+                    let code = Inst { format, mods: Mods { neg, abs, sdwa, ..plain.mods }, ..plain };
+                    let trap = trap(&[code], DEFAULT_MODE, &|_| ());
+                    assert!(
+                        matches!(trap, Trap::Unsupported(text) if text.contains("a pair of halves")),
+                        "{op} {n}: {trap:?}"
+                    );
+                }
             }
         }
     }

@@ -185,11 +185,8 @@ impl Fields<'_> {
             let (neg, abs) = (bits(half, 4, 1), bits(half, 5, 1));
             if self.float_source(i) {
                 self.zero("sext", bits(half, 3, 1))?;
-                // v_pk_fmac_f16 has the fields, but no use for them.
-                if self.op != Op::v_pk_fmac_f16 {
-                    inst.mods.neg |= (neg << i) as u8;
-                    inst.mods.abs |= (abs << i) as u8;
-                }
+                inst.mods.neg |= (neg << i) as u8;
+                inst.mods.abs |= (abs << i) as u8;
             } else {
                 self.zero("neg", neg)?;
                 self.zero("abs", abs)?;

@@ -204,7 +204,9 @@ impl Printer<'_> {
         let mods: &Mods = &inst.mods;
         let bit = |mask: u8| mask >> i & 1 == 1;
         let inline = inst.format != Format::Vop3p || info.src[i].kind() == Kind::Mix;
-        let (neg, abs) = (inline && bit(mods.neg), bit(mods.abs));
+        // LLVM does not print them: nobody says what they mean there.
+        let silent = inst.format == Format::Sdwa && inst.op == Op::v_pk_fmac_f16;
+        let (neg, abs) = (inline && !silent && bit(mods.neg), !silent && bit(mods.abs));
         let sext = i < 2 && mods.sdwa.is_some_and(|sdwa| sdwa.sext[i]);
         let constant = matches!(inst.src[i], Operand::Int(_) | Operand::Float(_));
         // `-1` would be another constant than the negation of 1.
