@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use super::device::{buffer, descriptor};
+use super::image::{Description, LINE, UINT};
 use super::*;
+use crate::isa::Image;
 use crate::memory::AllocKind;
 
 /// Bytes of a lane's element.
@@ -29,7 +31,10 @@ impl Worker {
     fn new(code: &[Inst], memory: &Arc<Memory>, fast: bool) -> Self {
         let mut map = BTreeMap::new();
         let mut at = 0;
-        for inst in code.iter().copied().chain([inst(Op::s_endpgm, Operand::None, &[imm(0)])]) {
+        // Programs that do not use all registers that are set have them all the same.
+        let first = inst(Op::v_mov_b32, v(12), &[v(12)]);
+        let last = inst(Op::s_endpgm, Operand::None, &[imm(0)]);
+        for inst in [first].into_iter().chain(code.iter().copied()).chain([last]) {
             map.insert(at, Some(inst));
             at += u32::from(inst.size) / 4;
         }
@@ -62,7 +67,7 @@ impl Worker {
 }
 
 /// The ways to device memory: an instruction that loads to a register, or stores from it, elements of so many bytes. They are at v[0:1], at
-/// s[12:13] and v3, or at v2 from s[8:11]. `None` where there is no such instruction.
+/// s[12:13] and v3, at v2 from s[8:11], or at v12 of the image s[24:31]. `None` where there is no such instruction.
 type Way = fn(load: bool, bytes: usize, data: Operand) -> Option<Inst>;
 
 /// The instruction for 1, 2, 4, 8 or 16 bytes.
@@ -125,14 +130,14 @@ fn by_descriptor(load: bool, bytes: usize, data: Operand) -> Option<Inst> {
 
 /// Elements of whole words, by the format that the instruction names.
 fn by_format(load: bool, bytes: usize, data: Operand) -> Option<Inst> {
-    let (get, put, format) = match bytes {
-        // Data formats 4 (32 bits), 11 (twice) and 14 (four times), number format 4 (unsigned).
-        4 => (Op::tbuffer_load_format_x, Op::tbuffer_store_format_x, 4 | 4 << 4),
-        8 => (Op::tbuffer_load_format_xy, Op::tbuffer_store_format_xy, 11 | 4 << 4),
-        16 => (Op::tbuffer_load_format_xyzw, Op::tbuffer_store_format_xyzw, 14 | 4 << 4),
+    let (get, put) = match bytes {
+        4 => (Op::tbuffer_load_format_x, Op::tbuffer_store_format_x),
+        8 => (Op::tbuffer_load_format_xy, Op::tbuffer_store_format_xy),
+        16 => (Op::tbuffer_load_format_xyzw, Op::tbuffer_store_format_xyzw),
         _ => return None,
     };
-    Some(at_descriptor(if load { get } else { put }, load, data, format))
+    let format = words_format(bytes)? | UINT << 4;
+    Some(at_descriptor(if load { get } else { put }, load, data, format as u8))
 }
 
 fn at_descriptor(op: Op, load: bool, data: Operand, format: u8) -> Inst {
@@ -140,8 +145,34 @@ fn at_descriptor(op: Op, load: bool, data: Operand, format: u8) -> Inst {
     if load { buffer(op, data, v(2), Operand::None, mods) } else { buffer(op, Operand::None, v(2), data, mods) }
 }
 
+/// The data format of elements of whole words: 32 bits, twice, four times.
+fn words_format(bytes: usize) -> Option<u32> {
+    match bytes {
+        4 => Some(4),
+        8 => Some(11),
+        16 => Some(14),
+        _ => None,
+    }
+}
+
+/// Texels of whole words.
+fn by_image(load: bool, bytes: usize, data: Operand) -> Option<Inst> {
+    words_format(bytes)?;
+    let image = Image { dmask: (1 << (bytes / 4)) - 1, unorm: true, ..Image::default() };
+    let (dst, stored, op) = match load {
+        true => (data, Operand::None, Op::image_load),
+        false => (Operand::None, data, Op::image_store),
+    };
+    let plain = inst(op, dst, &[v(12), stored, s(24), Operand::None]);
+    Some(Inst { mods: Mods { image: Some(image), ..plain.mods }, ..plain })
+}
+
 /// Registers with the addresses of all lanes' elements.
 fn addresses(w: &mut Wave, base: u64, order: Order, step: usize) {
+    if let Some(data) = words_format(step) {
+        let words = Description::new(LINE, [LANES as u32, 1, 1], data, UINT).words(base);
+        words.into_iter().enumerate().for_each(|(i, word)| w.set_slot(24 + i as u16, word));
+    }
     descriptor(w, base, 0, (LANES * STEP) as u32, 0);
     w.set_slot(12, base as u32);
     w.set_slot(13, (base >> 32) as u32);
@@ -155,8 +186,12 @@ fn addresses(w: &mut Wave, base: u64, order: Order, step: usize) {
         w.row_mut(1)[lane] = ((base + offset) >> 32) as u32;
         w.row_mut(2)[lane] = offset as u32;
         w.row_mut(3)[lane] = offset as u32;
+        w.row_mut(12)[lane] = place as u32;
     }
 }
+
+/// The scalar registers with what v0 and on have.
+const SCALAR: u16 = 40;
 
 /// Loads of a program.
 const LOADS: usize = 8;
@@ -172,10 +207,10 @@ fn meet(
 ) {
     let memory = Arc::new(Memory::new(vec![1 << 20]));
     let base = memory.alloc((LANES * STEP) as u64, 0, AllocKind::Device).expect("device memory");
-    assert_eq!(base % 16, 0);
+    assert_eq!(base % 256, 0);
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        scope.spawn(|| {
+        let other = scope.spawn(|| {
             let mut writer = Worker::new(stores, &memory, fast);
             let mut random = Random::new(bytes as u64);
             while !over.load(Relaxed) {
@@ -185,6 +220,7 @@ fn meet(
                     addresses(w, base, order, bytes);
                     for row in 4..12 {
                         w.row_mut(row).fill(if row < 8 { value } else { !value });
+                        w.set_slot(SCALAR + row, if row < 8 { value } else { !value });
                     }
                 });
             }
@@ -194,7 +230,7 @@ fn meet(
         let mut torn = None;
         // Until the other thread has been at work for a while.
         let (mut runs, mut changes, end) = (0, 0, Instant::now() + Duration::from_secs(60));
-        while runs < 200 || changes < 50 && Instant::now() < end {
+        while runs < 200 || changes < 50 && Instant::now() < end && !other.is_finished() {
             runs += 1;
             let wave = reader.run(|w| addresses(w, base, order, bytes));
             for n in 0..LOADS {
@@ -225,12 +261,13 @@ fn kinds() -> impl Iterator<Item = bool> {
 
 #[test]
 fn two_threads_see_whole_values() {
-    let ways: [(&str, Way); 5] = [
+    let ways: [(&str, Way); 6] = [
         ("global", global),
         ("global from a base", global_from_base),
         ("flat", flat),
         ("buffer", by_descriptor),
         ("typed buffer", by_format),
+        ("image", by_image),
     ];
     for (name, way) in ways {
         for bytes in [2, 4, 8, 16] {
@@ -249,6 +286,26 @@ fn two_threads_see_whole_values() {
                     });
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn scalar_stores_show_whole_values() {
+    for (op, bytes) in [(Op::s_store_dword, 4), (Op::s_store_dwordx2, 8), (Op::s_store_dwordx4, 16)] {
+        // One value to the first elements, and then the other.
+        let store = |n: usize| {
+            let offset = (n % LOADS * bytes) as i32;
+            let plain = inst(op, Operand::None, &[s(12), imm(offset), s(SCALAR + if n < LOADS { 4 } else { 8 })]);
+            Inst { mods: Mods { offset, ..plain.mods }, ..plain }
+        };
+        let stores: Vec<Inst> = (0..2 * LOADS).map(store).collect();
+        let loads: Vec<Inst> = (0..LOADS).filter_map(|n| global(true, bytes, v(16 + 4 * n as u16))).collect();
+        for fast in kinds() {
+            let what = format!("{op}, AVX2 {fast}");
+            meet(&what, [&stores, &loads], (Order::Up, bytes), fast, |wave, n, lane| {
+                [0, 1, 2, 3].map(|word| wave.row((16 + 4 * n + word) as u16)[lane])
+            });
         }
     }
 }

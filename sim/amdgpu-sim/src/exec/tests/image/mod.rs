@@ -18,7 +18,7 @@ const DATA: u16 = 4;
 
 /// An image descriptor in the making.
 #[derive(Clone, Copy)]
-struct Description {
+pub(super) struct Description {
     kind: u32,
     size: [u32; 3],
     pitch: u32,
@@ -31,7 +31,7 @@ struct Description {
     compressed: bool,
 }
 
-const LINE: u32 = 8;
+pub(super) const LINE: u32 = 8;
 const PLANE: u32 = 9;
 const VOLUME: u32 = 10;
 const CUBE: u32 = 11;
@@ -40,13 +40,13 @@ const PLANES: u32 = 13;
 /// Four words.
 const WORDS4: u32 = 14;
 const UNORM: u32 = 0;
-const UINT: u32 = 4;
+pub(super) const UINT: u32 = 4;
 const SINT: u32 = 5;
 const FLOAT: u32 = 7;
 const SRGB: u32 = 9;
 
 impl Description {
-    fn new(kind: u32, size: [u32; 3], data: u32, number: u32) -> Self {
+    pub(super) fn new(kind: u32, size: [u32; 3], data: u32, number: u32) -> Self {
         let select = [4, 5, 6, 7];
         Self {
             kind,
@@ -62,7 +62,7 @@ impl Description {
         }
     }
 
-    fn words(&self, base: u64) -> [u32; 8] {
+    pub(super) fn words(&self, base: u64) -> [u32; 8] {
         let [width, height, depth] = self.size.map(|s| s - 1);
         let select: u32 = self.select.iter().enumerate().map(|(i, s)| s << (3 * i)).sum();
         [
