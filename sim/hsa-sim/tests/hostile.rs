@@ -460,6 +460,27 @@ fn wrong_packets(hsa: &Hsa, gpu: hsa_agent_t) {
     submit(hsa, queue, [3, signal.handle, 0, 0, 0, 0, 0, 0]);
     assert_eq!(call!(hsa.hsa_queue_destroy(*mut hsa_queue_t = queue)), HSA_STATUS_SUCCESS);
     assert_eq!(call!(hsa.hsa_signal_destroy(hsa_signal_t = signal)), HSA_STATUS_SUCCESS);
+    // A signal that has ended before the packet is looked at holds nobody up, and is completed by nothing.
+    let ended = signal.handle;
+    let status = call!(hsa.hsa_signal_create(i64 = 1, u32 = 0, *const c_void = null(), *mut hsa_signal_t = place));
+    assert_eq!(status, HSA_STATUS_SUCCESS);
+    assert_ne!(signal.handle, ended);
+    for completion in [signal.handle, ended] {
+        let (queue, heard) = self::queue(hsa, gpu);
+        submit(hsa, queue, [3, ended, 0, 0, 0, 0, 0, completion]);
+        type ReadIndex = unsafe extern "C" fn(*const hsa_queue_t) -> u64;
+        // SAFETY: types as in hsa.h, and a live queue.
+        let read = || unsafe { hsa.get::<ReadIndex>("hsa_queue_load_read_index_scacquire")(queue) };
+        while read() == 0 {
+            assert_eq!(heard.try_recv(), Err(std::sync::mpsc::TryRecvError::Empty));
+            std::thread::yield_now();
+        }
+        assert_eq!(call!(hsa.hsa_queue_destroy(*mut hsa_queue_t = queue)), HSA_STATUS_SUCCESS);
+    }
+    type Load = unsafe extern "C" fn(hsa_signal_t) -> i64;
+    // SAFETY: types as in hsa.h.
+    assert_eq!(unsafe { hsa.get::<Load>("hsa_signal_load_scacquire")(signal) }, 0);
+    assert_eq!(call!(hsa.hsa_signal_destroy(hsa_signal_t = signal)), HSA_STATUS_SUCCESS);
 }
 
 /// Run by the test below in a process of its own.

@@ -143,8 +143,12 @@ fn copy(queue: &Queue, index: u64) -> [u8; 64] {
     bytes
 }
 
-/// The signal of a handle; none for 0.
+/// The signal of a handle; none for 0, and for one that was destroyed after the packet was written. A chip finds the last value in
+/// its memory, and who waits for it already is let go when it is destroyed: HIP destroys signals that barriers in other streams name.
 fn find(runtime: &'static Runtime, handle: hsa_signal_t) -> Result<Option<Signal>, End> {
+    if runtime.signals.has_ended(handle) {
+        return Ok(None);
+    }
     runtime.maybe_signal(handle).map_err(|_| {
         eprintln!("hsa-sim: a packet names {:#x}, which is no signal", handle.handle);
         End::Failed(HSA_STATUS_ERROR_INVALID_SIGNAL)

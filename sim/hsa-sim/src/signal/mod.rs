@@ -121,13 +121,24 @@ impl Signals {
 
     /// The signal of a handle, if it is one.
     pub(crate) fn get(&'static self, handle: hsa_signal_t) -> Option<Signal> {
+        let (index, turn) = self.place(handle)?;
+        (turn % 2 == 1).then_some(Signal { all: self, index, turn })
+    }
+
+    /// Whether a handle is that of a signal which has ended, and whose place no other has taken.
+    pub(crate) fn has_ended(&self, handle: hsa_signal_t) -> bool {
+        self.place(handle).is_some_and(|(_, turn)| turn > 0 && turn % 2 == 0)
+    }
+
+    /// The place at a handle's address, and how often it has changed hands.
+    fn place(&self, handle: hsa_signal_t) -> Option<(usize, u32)> {
         let offset = handle.handle.checked_sub(self.base.as_ptr() as u64)? as usize;
         let (index, rest) = match offset.checked_sub(CAPACITY * SIZE) {
             None => (offset / SIZE, offset % SIZE),
             Some(offset) => (CAPACITY + offset / PAGE, offset % PAGE),
         };
         let turn = self.turns.get(index)?.load(Ordering::Acquire);
-        (rest == 0 && turn % 2 == 1).then_some(Signal { all: self, index, turn })
+        (rest == 0).then_some((index, turn))
     }
 
     /// Ends all signals.
