@@ -162,6 +162,41 @@ fn run_batch(
     Ok(batch.ran)
 }
 
+/// Runs a program of another kind as one case: it passes if its exit status says so.
+pub(crate) fn run_whole(
+    mut command: Command,
+    case: &str,
+    limit: Duration,
+    findings: &mut Findings,
+    told: &mut dyn FnMut(&Ran),
+) -> Result<Ran> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    let name = crate::process::shown(&command);
+    let mut child = command.spawn().with_context(|| format!("could not start `{name}`"))?;
+    let lines = lines(&mut child);
+    let begun = Instant::now();
+    let mut batch = Batch { ran: Vec::new(), current: Some((case.to_owned(), begun)), last: Vec::new() };
+    let complete = loop {
+        match lines.recv_timeout((begun + limit).saturating_duration_since(Instant::now())) {
+            Ok(line) => {
+                findings.read(&line, case);
+                batch.keep(&line);
+            }
+            Err(RecvTimeoutError::Timeout) => break false,
+            Err(RecvTimeoutError::Disconnected) => break true,
+        }
+    };
+    end_group(&child);
+    let status = child.wait()?;
+    if complete && status.success() {
+        let ran = Ran { case: case.to_owned(), outcome: Outcome::Passed, took: begun.elapsed() };
+        told(&ran);
+        return Ok(ran);
+    }
+    batch.finish(&[], complete.then_some(status), told);
+    batch.ran.pop().context("a case without a result")
+}
+
 struct Batch {
     ran: Vec<Ran>,
     current: Option<(String, Instant)>,
@@ -188,14 +223,19 @@ impl Batch {
                 Some(AROUND)
             }
             Line::Other => {
-                if !line.trim().is_empty() {
-                    if self.last.len() == KEPT {
-                        self.last.remove(0);
-                    }
-                    self.last.push(line.trim().chars().take(300).collect());
-                }
+                self.keep(line);
                 None
             }
+        }
+    }
+
+    /// Keeps a line as one of the last.
+    fn keep(&mut self, line: &str) {
+        if !line.trim().is_empty() {
+            if self.last.len() == KEPT {
+                self.last.remove(0);
+            }
+            self.last.push(line.trim().chars().take(300).collect());
         }
     }
 
@@ -315,6 +355,18 @@ mod tests {
         ];
         assert_eq!(found, expected.map(|(case, outcome)| (case.to_owned(), outcome)));
         assert!(begun.elapsed() < Duration::from_secs(30), "the process that slept was ended");
+    }
+
+    #[test]
+    fn a_program_of_another_kind_is_one_case() {
+        let outcome = |script: &str| {
+            let limit = Duration::from_secs(1);
+            run_whole(program(script)(), "all", limit, &mut Findings::default(), &mut |_| {}).unwrap().outcome
+        };
+        assert_eq!(outcome("echo 3 tests"), Outcome::Passed);
+        let Outcome::Failed(why) = outcome("echo 1 is not 2; exit 3") else { panic!() };
+        assert!(why.contains("ended with 3: 1 is not 2"), "{why}");
+        assert_eq!(outcome("sleep 60"), Outcome::TimedOut);
     }
 
     #[test]

@@ -233,9 +233,16 @@ impl Bench {
 
     /// Every case of every program, with its program.
     fn cases(&self, program: Option<&str>, filter: Option<&str>) -> Result<Vec<(PathBuf, String)>> {
+        if self.subject.whole && filter.is_some() {
+            bail!("{}'s programs are one case each: choose with --program", self.subject.name);
+        }
         let mut all = Vec::new();
         for file in &self.fetched.programs {
             if program.is_some_and(|part| !name(file).contains(part)) {
+                continue;
+            }
+            if self.subject.whole {
+                all.push((file.clone(), name(file)));
                 continue;
             }
             match gtest::list(self.command(file), filter) {
@@ -258,7 +265,15 @@ impl Bench {
                     println!("{done}/{} {} {}: {} s", chosen.len(), name(file), ran.case, ran.took.as_secs());
                 }
             };
-            let ran = gtest::run(&|| self.command(file), &cases, limit, end, &mut results.findings, &mut told)?;
+            let findings = &mut results.findings;
+            let ran = if self.subject.whole {
+                if Instant::now() >= end {
+                    break;
+                }
+                vec![gtest::run_whole(self.command(file), &cases[0], limit, findings, &mut told)?]
+            } else {
+                gtest::run(&|| self.command(file), &cases, limit, end, findings, &mut told)?
+            };
             ran.into_iter().for_each(|ran| results.add(name(file), ran));
         }
         results.totals.seconds = begun.elapsed().as_secs();

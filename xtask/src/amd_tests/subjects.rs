@@ -17,19 +17,21 @@ pub(crate) struct Subject {
     pub(crate) devices: u32,
     /// Packages to fetch with theirs, instead of all that it depends on, where Debian lacks a part of that.
     pub(crate) alone: &'static [&'static str],
+    /// They are not made with GoogleTest: each program is one case.
+    pub(crate) whole: bool,
     /// Libraries by another number than the release's tree has: the name, and the library there.
     pub(crate) links: &'static [(&'static str, &'static str)],
 }
 
 const fn subject(name: &'static str, package: &'static str, size: &'static str) -> Subject {
-    Subject { name, package, size, variables: &[], arguments: &[], devices: 1, alone: &[], links: &[] }
+    Subject { name, package, size, variables: &[], arguments: &[], devices: 1, alone: &[], whole: false, links: &[] }
 }
 
 /// Every one that can be run. The packages are those of ROCm 7.2.
 pub(crate) const SUBJECTS: &[Subject] = &[
     subject("rocprim", "librocprim-tests", "1.6 GB"),
     subject("hipcub", "libhipcub-tests", "0.9 GB"),
-    subject("rocthrust", "librocthrust-tests", "1.4 GB"),
+    Subject { arguments: &["--sizes=tiny"], whole: true, ..subject("rocthrust", "librocthrust-tests", "1.4 GB") },
     subject("rocwmma", "librocwmma-tests", "0.5 GB"),
     subject("rocrand", "librocrand1-tests", "53 MB"),
     subject("hiprand", "libhiprand1-tests", "2 MB"),
