@@ -25,7 +25,8 @@ pub(crate) const LEVELS: &[&str] =
 pub(crate) const NEWEST: &str = LEVELS[LEVELS.len() - 1];
 
 /// Safe crates that have the levels as features, as every -sys crate has.
-const SAFE: [&str; 7] = ["hip", "hip-gl", "hiprtc", "hipblas", "hipblaslt", "hipsolver", "rocm-llvm"];
+const SAFE: [&str; 9] =
+    ["hip", "hip-gl", "hiprtc", "hipblas", "hipblaslt", "hipsolver", "hiprand", "hipfft", "rocm-llvm"];
 
 /// The one of them that has nothing to do with GPUs.
 const COMPILER: &str = "rocm-llvm";
@@ -430,16 +431,19 @@ const BUT_SLOW: [&str; 6] =
 const WITH_DEVICES: [&str; 4] = ["devices::", "another_device", "elsewhere", "foreign"];
 
 /// Crates with tests on real libraries that have their names.
-pub(crate) const LIBRARIES: [&str; 3] = ["hipblas", "hipblaslt", "hipsolver"];
+pub(crate) const LIBRARIES: [&str; 5] = ["hipblas", "hipblaslt", "hipsolver", "hiprand", "hipfft"];
 
 /// Their examples.
-const EXAMPLES: [(&str, &str); 6] = [
+const EXAMPLES: [(&str, &str); 9] = [
     ("hipblas", "blas_saxpy"),
     ("hipblas", "gemm_ndarray"),
     ("hipblas", "batched_gemm"),
     ("hipblaslt", "training_step"),
     ("hipsolver", "least_squares"),
     ("hipsolver", "eigenvalues"),
+    ("hiprand", "monte_carlo_pi"),
+    ("hipfft", "spectrum"),
+    ("hipfft", "image_blur"),
 ];
 
 /// The tests of the safe crate of a library, on a release's own library and HIP runtime, over the software GPU.
@@ -449,10 +453,15 @@ fn library(release: &'static Release, name: &'static str, offline: bool) -> Step
     if name == "hipblas" {
         features.push_str(",hipblas/ndarray");
     }
+    if name == "hiprand" {
+        features.push_str(",hiprand/rand_core");
+    }
     let mut command = checked_cargo("test", offline);
     command.args(["-p", name, "--no-default-features", "--features", &features, "--no-fail-fast"]);
     command.args(["--lib", "--tests"]);
     hsa_sim::run_on(&mut command, release, Profile::Dev);
+    // Its compiler in a process of its own does not find the release's libraries.
+    command.env("ROCFFT_RTC_PROCESS", "0");
     if release.name == "5.7" {
         command.arg("--").args(BUT_SLOW);
     }
