@@ -430,6 +430,12 @@ const BUT_SLOW: [&str; 6] =
 /// Their tests that use a second device where there is one.
 const WITH_DEVICES: [&str; 4] = ["devices::", "another_device", "elsewhere", "foreign"];
 
+/// Crates whose tests of streams and order are run with slow queues as well.
+const WITH_DELAYS: [&str; 2] = ["hiprand", "hipfft"];
+
+/// Waits of up to 300 microseconds, the same in each run.
+const DELAY: &str = "300:18";
+
 /// Crates with tests on real libraries that have their names.
 pub(crate) const LIBRARIES: [&str; 5] = ["hipblas", "hipblaslt", "hipsolver", "hiprand", "hipfft"];
 
@@ -460,8 +466,6 @@ fn library(release: &'static Release, name: &'static str, offline: bool) -> Step
     command.args(["-p", name, "--no-default-features", "--features", &features, "--no-fail-fast"]);
     command.args(["--lib", "--tests"]);
     hsa_sim::run_on(&mut command, release, Profile::Dev);
-    // Its compiler in a process of its own does not find the release's libraries.
-    command.env("ROCFFT_RTC_PROCESS", "0");
     if release.name == "5.7" {
         command.arg("--").args(BUT_SLOW);
     }
@@ -473,6 +477,13 @@ fn library(release: &'static Release, name: &'static str, offline: bool) -> Step
         hsa_sim::run_on(&mut command, release, Profile::Dev);
         command.env("HIP_SIM_DEVICES", "2").arg("--").args(WITH_DEVICES);
         commands.push(command);
+        if WITH_DELAYS.contains(&name) {
+            let mut command = checked_cargo("test", offline);
+            command.args(["-p", name, "--no-default-features", "--features", &features, "--tests"]);
+            hsa_sim::run_on(&mut command, release, Profile::Dev);
+            command.env("HIP_SIM_DELAY", DELAY).args(["--", "running::"]);
+            commands.push(command);
+        }
     }
     for (_, example) in EXAMPLES.iter().filter(|(of, _)| *of == name && release.name == "7.2") {
         let mut command = checked_cargo("run", offline);

@@ -3,7 +3,7 @@
 use hip::{Device, DeviceBuffer, Stream};
 use hipfft::{C2C, Complex32, Complex64, Error, Layout, MultiPlan, Normalized, Plan, Side, Unitary};
 
-use crate::before;
+use linalg_testing::before;
 use crate::reference::{Number, assert_close, transform};
 
 fn two() -> Option<[Device; 2]> {
@@ -38,7 +38,7 @@ fn two_devices_share_a_transform() {
     let lengths = [8, 16];
     let layout = Layout::new(lengths).unwrap();
     let plan = MultiPlan::<C2C<f32>, Unitary>::new(&devices, &layout);
-    if before("6.2") {
+    if before((6, 2)) {
         assert!(matches!(plan, Err(Error::NoSymbol { .. })), "{plan:?}");
         return;
     }

@@ -23,8 +23,3 @@ pub(crate) fn device() -> Option<(Device, Stream)> {
     let stream = Stream::new(&device).unwrap();
     Some((device, stream))
 }
-
-/// Whether the release is older than this one.
-pub(crate) fn before(release: &str) -> bool {
-    std::env::var("ROCM_RS_RELEASE").is_ok_and(|found| found.as_str() < release)
-}

@@ -4,7 +4,9 @@ use hip::{DeviceBuffer, Stream};
 use hiprand::half::f16;
 use hiprand::{Error, Generator, Ordering, PoissonDistribution, Pseudo, Quasi};
 
-use crate::{PSEUDO, QUASI, before, device, filled};
+use linalg_testing::before;
+
+use crate::{PSEUDO, QUASI, device, filled};
 
 #[track_caller]
 pub(crate) fn refused<T>(result: hiprand::Result<T>, words: &str) {
@@ -82,7 +84,7 @@ fn nothing_is_filled_with_nothing() {
 #[test]
 fn orderings_are_those_of_the_generator() {
     let Some((_device, stream)) = device() else { return };
-    if before("6.2") {
+    if before((6, 2)) {
         let error = Generator::new(&stream, Pseudo::Xorwow).unwrap().set_ordering(Ordering::Legacy).unwrap_err();
         assert!(matches!(error, Error::NoSymbol { .. }), "{error}");
         return;

@@ -5,12 +5,14 @@ use hiprand::half::f16;
 use hiprand::{Error, Generator, HostGenerator, Kind, Ordering, Pseudo, Quasi};
 
 use crate::bad_input::refused;
-use crate::{before, device, filled};
+use linalg_testing::before;
+
+use crate::{device, filled};
 
 /// The device, unless the library has no host generators.
 fn host() -> Option<(Device, Stream)> {
     let (device, stream) = device()?;
-    if before("6.2") {
+    if before((6, 2)) {
         let error = HostGenerator::new(&device, Pseudo::Xorwow).unwrap_err();
         assert!(error.to_string().contains("HIPRAND_STATUS_NOT_IMPLEMENTED"), "{error}");
         return None;

@@ -26,11 +26,6 @@ pub(crate) fn device() -> Option<(Device, Stream)> {
     Some((device, stream))
 }
 
-/// Whether the release is older than this one.
-pub(crate) fn before(release: &str) -> bool {
-    std::env::var("ROCM_RS_RELEASE").is_ok_and(|found| found.as_str() < release)
-}
-
 /// All but MT19937: setting up its 8192 generators takes the software GPU many minutes.
 pub(crate) const PSEUDO: [Pseudo; 5] =
     [Pseudo::Default, Pseudo::Xorwow, Pseudo::Mrg32k3a, Pseudo::Mtgp32, Pseudo::Philox4x32_10];
