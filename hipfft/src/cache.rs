@@ -102,13 +102,13 @@ impl PlanCache {
         kept.used = self.calls;
         let Some(plan) = kept.plan.downcast_mut::<Plan<T, N>>() else { unreachable!("the key has the type") };
         let needed = plan.workspace_len();
-        let mut workspace = match self.workspace.take() {
+        let workspace = match self.workspace.take() {
             Some(workspace) if workspace.len() >= needed => workspace,
             // Work that uses the old one keeps it.
             _ => DeviceBuffer::uninit(&self.stream.device(), needed)?,
         };
-        let result = plan.run_in(&mut workspace, transform);
-        self.workspace = Some(workspace);
+        let (workspace, result) = plan.run_in(workspace, transform);
+        self.workspace = workspace;
         result
     }
 }

@@ -280,20 +280,18 @@ impl<T: Transform, N: Normalization> Plan<T, N> {
         }
     }
 
-    /// Lets calls take their workspace from `lent` for a while.
+    /// Runs calls whose workspace is `lent`, and returns it.
     pub(crate) fn run_in(
         &mut self,
-        lent: &mut DeviceBuffer<u8>,
+        lent: DeviceBuffer<u8>,
         run: impl FnOnce(&mut Self) -> Result<()>,
-    ) -> Result<()> {
-        let device = lent.device();
-        let nothing = DeviceBuffer::uninit(&device, 0)?;
-        let before = std::mem::replace(&mut self.workspace, Workspace::Ours(std::mem::replace(lent, nothing)));
+    ) -> (Option<DeviceBuffer<u8>>, Result<()>) {
+        let before = std::mem::replace(&mut self.workspace, Workspace::Ours(lent));
         let result = run(self);
-        if let Workspace::Ours(workspace) = std::mem::replace(&mut self.workspace, before) {
-            *lent = workspace;
+        match std::mem::replace(&mut self.workspace, before) {
+            Workspace::Ours(workspace) => (Some(workspace), result),
+            Workspace::Library | Workspace::Lent => (None, result),
         }
-        result
     }
 
     fn execute(&mut self, direction: i32, data: Data<'_, T>) -> Result<()> {
