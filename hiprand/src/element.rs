@@ -53,7 +53,7 @@ bits! {
     u64: hiprandGenerateLongLong, true;
 }
 
-/// Real numbers that a generator distributes: [`f16`], `f32` and `f64`.
+/// Real numbers that a generator distributes: `f16`, `f32` and `f64`.
 pub trait Real: Pod + sealed::Sealed {
     /// The C functions: uniform, normal, log-normal.
     #[doc(hidden)]

@@ -3,8 +3,8 @@
 use hip::{Device, DeviceBuffer, Stream};
 use hipfft::{C2C, Complex32, Complex64, Error, Layout, MultiPlan, Normalized, Plan, Side, Unitary};
 
-use linalg_testing::before;
 use crate::reference::{Number, assert_close, transform};
+use linalg_testing::before;
 
 fn two() -> Option<[Device; 2]> {
     super::device()?;

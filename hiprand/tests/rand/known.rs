@@ -88,7 +88,7 @@ fn first_of_mt19937(seed: u32) -> Vec<u32> {
 }
 
 #[test]
-#[ignore = "many minutes on the software GPU, for 8192 generators are set up: run it after a change to generators"]
+#[ignore = "many minutes on the software GPU, which sets up 8192 generators: `cargo test -p hiprand --test rand mt19937 -- --ignored`"]
 fn mt19937_is_the_published_one() {
     let Some((_device, stream)) = device() else { return };
     let mut generator = seeded(&stream, hiprand::Pseudo::Mt19937, 5489);
@@ -97,7 +97,7 @@ fn mt19937_is_the_published_one() {
 }
 
 #[test]
-#[ignore = "minutes: see above"]
+#[ignore = "minutes on the host, which sets up 8192 generators: the same command"]
 fn mt19937_on_the_host_is_the_published_one() {
     let Some((device, _stream)) = device() else { return };
     let Ok(mut generator) = hiprand::HostGenerator::new(&device, hiprand::Pseudo::Mt19937) else { return };
