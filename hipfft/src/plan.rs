@@ -203,7 +203,7 @@ impl<T: Transform, N: Normalization> Plan<T, N> {
     /// Has the transforms to come call a device function for each element that they load or store, with an address of the caller's and `shared` bytes of memory
     /// that a workgroup shares.
     ///
-    /// `function` is the value of a `__device__` variable that points to the function ([`Global`](hip::Global) of a module), which takes the element type of that
+    /// `function` is the value of a `__device__` variable that points to the function ([`Module::global`](hip::Module::global)), which takes the element type of that
     /// side. Not in half precision, for which C has no kind of callback.
     ///
     /// # Errors

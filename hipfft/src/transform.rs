@@ -10,7 +10,7 @@ use num_complex::Complex;
 
 use crate::raw::{self, hipfftResult_t};
 
-/// Real numbers that hipFFT transforms: [`f16`], `f32`, `f64`.
+/// Real numbers that hipFFT transforms: `f16`, `f32`, `f64`.
 pub trait FftReal: Pod + Debug + Send + Sync + sealed::Sealed + 'static {
     /// Complex numbers of it.
     type Complex: Pod + Debug + Send + Sync + 'static;
