@@ -42,7 +42,7 @@
 //! - **In place**, rows of real numbers are padded to `2 (n / 2 + 1)`: see [`Plan::forward_in_place`].
 //!
 //! # Order, capture
-//! Transforms only queue work. Making a plan compiles kernels, which takes seconds for a new length; the library keeps them in a file (`ROCFFT_RTC_CACHE_PATH`).
+//! Transforms only queue work. Making a plan compiles kernels, which takes seconds for a new length; the library keeps them in the file that `ROCFFT_RTC_CACHE_PATH` names.
 //! [`PlanCache`] keeps plans. Transforms can be captured in graphs; plans are made before.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
