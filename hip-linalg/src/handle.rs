@@ -16,6 +16,8 @@ use crate::{Operands, Scalar, ScalarRef};
 pub trait Library: 'static {
     /// The library's error.
     type Error: From<Error>;
+    /// Whether its calls take scalars, on the host or on the device. Without, handles keep no memory for them.
+    const SCALARS: bool = true;
 
     /// Creates a handle on the current device.
     ///
@@ -38,14 +40,16 @@ pub trait Library: 'static {
     /// The handle is alive, and the stream is of its device.
     unsafe fn set_stream(raw: *mut c_void, stream: hipStream_t) -> Result<(), Self::Error>;
 
-    /// Has the library take scalars from device memory, or from the host. The handle is new: from the host.
+    /// Has the library take scalars from device memory, or from the host. The handle is new: from the host. Does nothing for a library without.
     ///
     /// # Errors
     /// The library's.
     ///
     /// # Safety
     /// The handle is alive.
-    unsafe fn set_pointer_mode(raw: *mut c_void, device: bool) -> Result<(), Self::Error>;
+    unsafe fn set_pointer_mode(_raw: *mut c_void, _device: bool) -> Result<(), Self::Error> {
+        Ok(())
+    }
 }
 
 /// A handle of a library whose work follows a stream. For crates that wrap libraries.
@@ -121,14 +125,22 @@ impl<L: Library> Handle<L> {
     /// # Errors
     /// The library's, and those of an allocation.
     pub fn new(stream: &Stream) -> Result<Self, L::Error> {
+        Self::with(stream, L::create)
+    }
+
+    /// As [`new`](Self::new), for a handle that is made from more than the device: `create` is called with the stream's device current.
+    ///
+    /// # Errors
+    /// Those of `create`, and of an allocation.
+    pub fn with(stream: &Stream, create: impl FnOnce() -> Result<*mut c_void, L::Error>) -> Result<Self, L::Error> {
         if hip::backend()? != Backend::Rocm {
             let reason =
                 "the embedded software GPU has no libraries; ROCm's own run on it under `hip-sim run`".to_owned();
             return Err(Error::Unsupported { what: "a library of ROCm on this backend", reason }.into());
         }
         let device = stream.device();
-        let scratch = DeviceBuffer::zeroed(&device, 8)?;
-        let raw = device.with_current(L::create)??;
+        let scratch = DeviceBuffer::zeroed(&device, if L::SCALARS { 8 } else { 0 })?;
+        let raw = device.with_current(create)??;
         let state = Mutex::new(State { raw, stream: None, device_pointers: false, scratch });
         Ok(Self { stream: stream.clone(), tracked: Some(Tracked::new()), state, library: PhantomData })
     }
@@ -150,6 +162,14 @@ impl<L: Library> Handle<L> {
         }
         self.stream = stream.clone();
         Ok(())
+    }
+
+    /// Blocks until no queued work uses the handle.
+    ///
+    /// # Errors
+    /// An error of that work comes back here.
+    pub fn wait(&self) -> Result<()> {
+        self.tracked.as_ref().map_or(Ok(()), Tracked::synchronize)
     }
 
     /// Makes a call that queues work. `call` gets the handle and the addresses of the scalars.

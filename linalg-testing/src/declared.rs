@@ -15,6 +15,8 @@ pub enum ParameterKind {
     I64,
     /// `uint64_t`
     U64,
+    /// `unsigned short`, as the bits of a `half`.
+    U16,
     /// `size_t`
     Size,
     /// An enum.
@@ -38,11 +40,11 @@ pub type Declared = BTreeMap<String, Vec<Vec<ParameterKind>>>;
 /// If the crate is not there, or has a parameter of a kind that is not known.
 #[must_use]
 pub fn declared(library: &str) -> Declared {
-    use ParameterKind::{F32, F64, Flag, I32, I64, Letter, Pointer, Size, U64};
+    use ParameterKind::{F32, F64, Flag, I32, I64, Letter, Pointer, Size, U16, U64};
     let generated = format!("../{library}-sys/src/generated");
     let mut files = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(generated)];
     // hipBLASLt's functions begin with `hipblasLt`, and its statuses are hipBLAS's.
-    let declaration = r#"(?s)"[0-9.]+" pub fn (\w+)\(([^)]*)\) -> hip\w+Status_t;"#;
+    let declaration = r#"(?s)"[0-9.]+" pub fn (\w+)\(([^)]*)\) -> hip(?:\w+Status_t|fftResult);"#;
     let declaration = Regex::new(declaration).expect("a pattern");
     let mut found = Declared::new();
     while let Some(path) = files.pop() {
@@ -59,7 +61,10 @@ pub fn declared(library: &str) -> Declared {
                 match ty {
                     "c_int" | "i32" => I32,
                     "i64" | "c_longlong" | "hipblasStride" => I64,
-                    "u64" => U64,
+                    "u64" | "c_ulonglong" => U64,
+                    "half" => U16,
+                    "c_uint" => Flag,
+                    "hiprandGenerator_t" | "hiprandDiscreteDistribution_t" | "hipfftHandle" => Pointer,
                     "usize" => Size,
                     "c_schar" | "c_char" => Letter,
                     "f32" => F32,

@@ -4,6 +4,7 @@
 mod counting;
 mod declared;
 mod memory;
+mod turns;
 
 use half::{bf16, f16};
 use hip_linalg::Scalar;
@@ -14,6 +15,7 @@ pub use declared::{Declared, ParameterKind, declared};
 pub use memory::{
     Held, HeldMut, Kind, Layout, Memory, TestMatrix, TestVector, packed, packed_mut, unpacked, vector_mut,
 };
+pub use turns::Turns;
 
 /// A number that tests convert to the reference's and back.
 pub trait Number: Scalar {
@@ -220,6 +222,18 @@ pub fn skipped(why: &dyn std::fmt::Display) {
     use std::io::Write as _;
     let why = why.to_string();
     let _ = writeln!(std::io::stdout(), "SKIPPED: {}", why.lines().next().unwrap_or_default());
+}
+
+/// Whether the tests run on a release of ROCm older than this one, such as `(6, 2)`.
+///
+/// # Panics
+/// If `ROCM_RS_RELEASE` is no release.
+#[must_use]
+pub fn before(release: (u32, u32)) -> bool {
+    std::env::var("ROCM_RS_RELEASE").is_ok_and(|found| {
+        let (major, minor) = found.split_once('.').expect("two numbers");
+        (major.parse().expect("a number"), minor.parse().expect("a number")) < release
+    })
 }
 
 /// The device to test on: a real HIP runtime on whatever GPU, for libraries of ROCm. `None` says why not.

@@ -105,4 +105,6 @@ pub(crate) fn program_on(program: &Path, release: &'static Release, profile: Pro
 /// Which release it is, for the tests and for `rocm-sdk`.
 fn environment(command: &mut Command, release: &'static Release) {
     command.env("ROCM_PATH", rocm::tree(release).folder().join("usr")).env("ROCM_RS_RELEASE", release.name);
+    // rocFFT's compiler in a process of its own, without this loader, does not find the release's libraries.
+    command.env("ROCFFT_RTC_PROCESS", "0");
 }

@@ -25,7 +25,8 @@ pub(crate) const LEVELS: &[&str] =
 pub(crate) const NEWEST: &str = LEVELS[LEVELS.len() - 1];
 
 /// Safe crates that have the levels as features, as every -sys crate has.
-const SAFE: [&str; 7] = ["hip", "hip-gl", "hiprtc", "hipblas", "hipblaslt", "hipsolver", "rocm-llvm"];
+const SAFE: [&str; 9] =
+    ["hip", "hip-gl", "hiprtc", "hipblas", "hipblaslt", "hipsolver", "hiprand", "hipfft", "rocm-llvm"];
 
 /// The one of them that has nothing to do with GPUs.
 const COMPILER: &str = "rocm-llvm";
@@ -429,17 +430,26 @@ const BUT_SLOW: [&str; 6] =
 /// Their tests that use a second device where there is one.
 const WITH_DEVICES: [&str; 4] = ["devices::", "another_device", "elsewhere", "foreign"];
 
+/// Crates whose tests of streams and order are run with slow queues as well.
+const WITH_DELAYS: [&str; 2] = ["hiprand", "hipfft"];
+
+/// Waits of up to 300 microseconds, the same in each run.
+const DELAY: &str = "300:18";
+
 /// Crates with tests on real libraries that have their names.
-pub(crate) const LIBRARIES: [&str; 3] = ["hipblas", "hipblaslt", "hipsolver"];
+pub(crate) const LIBRARIES: [&str; 5] = ["hipblas", "hipblaslt", "hipsolver", "hiprand", "hipfft"];
 
 /// Their examples.
-const EXAMPLES: [(&str, &str); 6] = [
+const EXAMPLES: [(&str, &str); 9] = [
     ("hipblas", "blas_saxpy"),
     ("hipblas", "gemm_ndarray"),
     ("hipblas", "batched_gemm"),
     ("hipblaslt", "training_step"),
     ("hipsolver", "least_squares"),
     ("hipsolver", "eigenvalues"),
+    ("hiprand", "monte_carlo_pi"),
+    ("hipfft", "spectrum"),
+    ("hipfft", "image_blur"),
 ];
 
 /// The tests of the safe crate of a library, on a release's own library and HIP runtime, over the software GPU.
@@ -448,6 +458,9 @@ fn library(release: &'static Release, name: &'static str, offline: bool) -> Step
     let mut features = features(&[name], NEWEST);
     if name == "hipblas" {
         features.push_str(",hipblas/ndarray");
+    }
+    if name == "hiprand" {
+        features.push_str(",hiprand/rand_core");
     }
     let mut command = checked_cargo("test", offline);
     command.args(["-p", name, "--no-default-features", "--features", &features, "--no-fail-fast"]);
@@ -464,6 +477,13 @@ fn library(release: &'static Release, name: &'static str, offline: bool) -> Step
         hsa_sim::run_on(&mut command, release, Profile::Dev);
         command.env("HIP_SIM_DEVICES", "2").arg("--").args(WITH_DEVICES);
         commands.push(command);
+        if WITH_DELAYS.contains(&name) {
+            let mut command = checked_cargo("test", offline);
+            command.args(["-p", name, "--no-default-features", "--features", &features, "--tests"]);
+            hsa_sim::run_on(&mut command, release, Profile::Dev);
+            command.env("HIP_SIM_DELAY", DELAY).args(["--", "running::"]);
+            commands.push(command);
+        }
     }
     for (_, example) in EXAMPLES.iter().filter(|(of, _)| *of == name && release.name == "7.2") {
         let mut command = checked_cargo("run", offline);

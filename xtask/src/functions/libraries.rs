@@ -28,7 +28,7 @@ pub(super) struct Library {
 }
 
 /// All of them.
-pub(super) const LIBRARIES: [Library; 3] = [
+pub(super) const LIBRARIES: [Library; 5] = [
     Library {
         name: "hipblas",
         title: "hipBLAS",
@@ -72,7 +72,39 @@ pub(super) const LIBRARIES: [Library; 3] = [
             (r"hipsolverGetStream", "the `Solver` knows it"),
         ],
     },
+    Library { name: "hiprand", title: "hipRAND", file: "HIPRAND_FUNCTIONS.md", same: None, reasons: &[] },
+    Library { name: "hipfft", title: "hipFFT", file: "HIPFFT_FUNCTIONS.md", same: None, reasons: &[] },
 ];
+
+/// What functions are about in crates whose tables have no routines: patterns, in their order.
+const TOPICS: [(&str, &str); 14] = [
+    (r"hiprandGenerate(Char|Short|LongLong)?", "random bits: `generate`"),
+    (r"hiprandGenerateUniform\w*", "`uniform`"),
+    (r"hiprandGenerateNormal\w*", "`normal`"),
+    (r"hiprandGenerateLogNormal\w*", "`log_normal`"),
+    (r"hiprand\w*(Poisson|DestroyDistribution)\w*", "`poisson`, `PoissonDistribution`"),
+    (
+        r"hiprandGet(Direction|Scramble)\w*",
+        "tables of Sobol's sequences: `sobol32_vectors`, `scramble_constants32`, ...",
+    ),
+    (r"hiprand\w*", "generators and their settings: `Generator`, `HostGenerator`"),
+    (r"hipfftXt\w*Callback\w*", "callbacks: `Plan::set_callback`"),
+    (r"hipfftXt(SetGPUs|Malloc|Free|Memcpy|ExecDescriptor\w*)", "several devices: `MultiPlan`, `MultiBuffer`"),
+    (r"hipfft(Exec|XtExec)\w*", "transforms: `Plan::forward`, `Plan::inverse`, and in place"),
+    (r"hipfft(Get|XtGet)(Size\w*)|hipfftEstimate\w*|hipfftSet(AutoAllocation|WorkArea)", "workspaces"),
+    (r"hipfft(Xt)?(Make)?Plan\w*|hipfftExtPlan\w*", "plans of a `Layout`: `Plan::new`, `Plan::with_library_workspace`"),
+    (r"hipfftGet(Version|Property)", "`version`"),
+    (r"hipfft\w*", "the handle of a plan"),
+];
+
+fn topic(function: &str) -> Result<&'static str> {
+    for (pattern, topic) in TOPICS {
+        if Regex::new(&format!("^(?:{pattern})$"))?.is_match(function) {
+            return Ok(topic);
+        }
+    }
+    Ok("the handle and descriptions")
+}
 
 impl Library {
     /// Where the page is.
@@ -118,7 +150,7 @@ impl Library {
         }
         let plain = Regex::new(r"(?m)^    fn (hip\w+)\(")?;
         for found in plain.captures_iter(&text) {
-            called.insert(found[1].to_owned(), "the handle and descriptions".to_owned());
+            called.insert(found[1].to_owned(), topic(&found[1])?.to_owned());
         }
         Ok(called)
     }

@@ -1,0 +1,126 @@
+//! Plans that are kept.
+
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
+use std::fmt;
+
+use hip::{DeviceBuffer, Stream};
+
+use crate::{Layout, Normalization, Plan, Result, Transform};
+
+/// Plans of one stream, by what they transform: each is made once, and all share one workspace.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # if hip::sim_if_no_gpu().is_err() || !hipfft::is_available() || hip::backend()? == hip::Backend::Sim { return Ok(()) }
+/// use hip::{Device, DeviceBuffer, Stream};
+/// use hipfft::{C2C, Complex32, Layout, PlanCache, Unitary};
+/// let device = Device::get(0)?;
+/// let mut plans = PlanCache::new(&Stream::new(&device)?, 16);
+/// let mut data = DeviceBuffer::<Complex32>::zeroed(&device, 4)?;
+/// for _ in 0..3 {
+///     plans.run::<C2C<f32>, Unitary>(&Layout::new([4])?, |plan| plan.forward_in_place(&mut data))?; // plans once
+/// }
+/// assert_eq!((plans.len(), plans.hits()), (1, 2));
+/// # Ok(()) }
+/// ```
+pub struct PlanCache {
+    stream: Stream,
+    capacity: usize,
+    plans: HashMap<(TypeId, Layout), Kept>,
+    workspace: Option<DeviceBuffer<u8>>,
+    /// Calls so far: the plan with the oldest one goes first.
+    calls: u64,
+    hits: u64,
+}
+
+struct Kept {
+    plan: Box<dyn Any + Send>,
+    used: u64,
+}
+
+impl PlanCache {
+    /// No plans yet. At most `capacity` are kept, and at least one: the one that was not used for the longest time is dropped for a new one.
+    #[must_use]
+    pub fn new(stream: &Stream, capacity: usize) -> Self {
+        let capacity = capacity.max(1);
+        Self { stream: stream.clone(), capacity, plans: HashMap::new(), workspace: None, calls: 0, hits: 0 }
+    }
+
+    /// The stream of all of them.
+    #[must_use]
+    pub fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    /// Plans that are kept.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.plans.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.plans.is_empty()
+    }
+
+    /// How often a plan was there already.
+    #[must_use]
+    pub fn hits(&self) -> u64 {
+        self.hits
+    }
+
+    /// Drops all plans, and their workspace.
+    pub fn clear(&mut self) {
+        self.plans.clear();
+        self.workspace = None;
+    }
+
+    /// Calls `transform` with the plan of a layout, which is made if it is not there.
+    ///
+    /// # Errors
+    /// Those of [`Plan::new`] and of `transform`.
+    pub fn run<T: Transform, N: Normalization>(
+        &mut self,
+        layout: &Layout,
+        transform: impl FnOnce(&mut Plan<T, N>) -> Result<()>,
+    ) -> Result<()> {
+        let key = (TypeId::of::<Plan<T, N>>(), layout.clone());
+        self.calls += 1;
+        if self.plans.contains_key(&key) {
+            self.hits += 1;
+        } else {
+            let plan = Plan::<T, N>::without_workspace(&self.stream, layout)?;
+            if self.plans.len() >= self.capacity {
+                let oldest = self.plans.iter().min_by_key(|(_, kept)| kept.used).map(|(key, _)| key.clone());
+                oldest.and_then(|oldest| self.plans.remove(&oldest));
+            }
+            self.plans.insert(key.clone(), Kept { plan: Box::new(plan), used: 0 });
+        }
+        let Some(kept) = self.plans.get_mut(&key) else { unreachable!("it has just been put there") };
+        kept.used = self.calls;
+        let Some(plan) = kept.plan.downcast_mut::<Plan<T, N>>() else { unreachable!("the key has the type") };
+        let needed = plan.workspace_len();
+        let workspace = match self.workspace.take() {
+            Some(workspace) if workspace.len() >= needed => workspace,
+            // Work that uses the old one keeps it.
+            _ => DeviceBuffer::uninit(&self.stream.device(), needed)?,
+        };
+        let (workspace, result) = plan.run_in(workspace, transform);
+        self.workspace = workspace;
+        result
+    }
+}
+
+impl fmt::Debug for PlanCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { stream, capacity, plans, hits, .. } = self;
+        f.debug_struct("PlanCache")
+            .field("stream", stream)
+            .field("capacity", capacity)
+            .field("plans", &plans.len())
+            .field("hits", hits)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,100 @@
+//! Safe Rust for hipFFT on AMD GPUs: fast Fourier transforms in 1, 2 and 3 dimensions, of one array or of batches, in place or not, on one device or on several.
+//!
+//! A [`Plan`] queues transforms on a stream of [`hip`]. Its types say what is transformed to what ([`C2C`], [`R2C`], [`C2R`] of `f16`, `f32`, `f64`) and what is
+//! scaled ([`Unnormalized`], [`Normalized`], [`Unitary`]). Layouts are checked when the plan is made, lengths of memory before each call: all calls are safe.
+//! Nothing is linked: hipFFT of ROCm 5.7 to 10.0 is loaded on first use, and the same program runs with each.
+//!
+//! ```
+//! use hip::{Device, DeviceBuffer, Stream};
+//! use hipfft::{C2C, Complex32, Layout, Normalized, Plan};
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     if hip::sim_if_no_gpu().is_err() || !hipfft::is_available() {
+//!         return Ok(()); // no GPU or no hipFFT is available
+//!     }
+//!     # if hip::backend()? == hip::Backend::Sim { return Ok(()) }
+//!     let device = Device::get(0)?;
+//!     let signal: Vec<Complex32> = [1.0, 2.0, 3.0, 4.0].map(|x| Complex32::new(x, 0.0)).into();
+//!     let mut data = DeviceBuffer::from_slice(&device, &signal)?;
+//!     let mut plan = Plan::<C2C<f32>, Normalized>::new(&Stream::new(&device)?, &Layout::new([4])?)?;
+//!     plan.forward_in_place(&mut data)?;
+//!     assert!((data.to_vec()?[0].re - 10.0).abs() < 1e-5); // the sum
+//!     plan.inverse_in_place(&mut data)?; // divides by 4
+//!     assert!((data.to_vec()?[3].re - 4.0).abs() < 1e-5);
+//!     Ok(())
+//! }
+//! ```
+//!
+//! | hipFFT, cuFFT | here |
+//! |---|---|
+//! | `HIPFFT_C2C`, `HIPFFT_Z2Z`, ... | [`C2C<f32>`](C2C), [`C2C<f64>`](C2C), ... |
+//! | `hipfftPlan1d`, `2d`, `3d` and `Many`, `hipfftMakePlan...` | [`Plan::new`] with a [`Layout`] |
+//! | `inembed`, `istride`, `idist` | [`Layout::spaced`] with [`Spacing`] |
+//! | `hipfftExecC2C(..., HIPFFT_FORWARD)` | [`forward`](Plan::forward), [`inverse`](Plan::inverse), and `_in_place` |
+//! | `hipfftSetAutoAllocation`, `hipfftSetWorkArea` | [`Plan::workspace_len`], [`Plan::set_workspace`] |
+//! | `hipfftExtPlanScaleFactor` | the plan's second type |
+//! | `hipfftXtSetCallback` | [`Plan::set_callback`] |
+//! | `hipfftXtSetGPUs`, `hipfftXtMalloc`, ... | [`MultiPlan`], [`MultiBuffer`] |
+//!
+//! # Layouts
+//! - **Dimensions** are those of a row-major array: the last one is contiguous.
+//! - **Real transforms** have `n / 2 + 1` complex numbers in the last dimension: the others follow from them.
+//! - **In place**, rows of real numbers are padded to `2 (n / 2 + 1)`: see [`Plan::forward_in_place`].
+//!
+//! # Order, capture
+//! Transforms only queue work. Making a plan compiles kernels, which takes seconds for a new length; the library keeps them in the file that `ROCFFT_RTC_CACHE_PATH` names.
+//! [`PlanCache`] keeps plans. Transforms can be captured in graphs; plans are made before.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod cache;
+mod layout;
+mod library;
+mod multi;
+mod plan;
+#[allow(missing_docs, reason = "not every parameter of C's has a sentence")]
+mod raw;
+mod transform;
+
+pub use cache::PlanCache;
+pub use half;
+pub use layout::{Layout, Spacing};
+pub use library::{Version, version};
+pub use multi::{MultiBuffer, MultiPlan, Side};
+pub use num_complex::{self, Complex, Complex32, Complex64};
+pub use plan::{CallbackKind, Plan};
+pub use transform::{
+    C2C, C2R, FftReal, Forward, Inverse, Normalization, Normalized, R2C, Transform, Unitary, Unnormalized,
+};
+
+/// The table of C functions, for the tests of this workspace; not part of the public interface.
+#[doc(hidden)]
+pub mod table {
+    pub use crate::raw::FUNCTIONS;
+}
+
+hip::library_error! {
+    library: "hipFFT",
+    status: raw::hipfftResult_t,
+    success: raw::HIPFFT_SUCCESS,
+    no_library: raw::HIPFFT_INTERNAL_ERROR,
+    no_symbol: raw::HIPFFT_NOT_IMPLEMENTED,
+    load_error: raw::load_error,
+    symbol_error: raw::symbol_error,
+}
+
+/// Whether hipFFT can be loaded. [`Plan::new`] returns the reason if not.
+#[must_use]
+pub fn is_available() -> bool {
+    raw::load_error().is_none()
+}
+
+/// The error for an argument that does not fit.
+pub(crate) fn invalid(what: &'static str, value: impl Into<String>, allowed: impl Into<String>) -> Error {
+    Error::Invalid { what, value: value.into(), allowed: allowed.into() }
+}
+
+/// Compiles the README's example.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

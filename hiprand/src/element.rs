@@ -1,0 +1,132 @@
+//! The types of numbers, and what is asked of a generator.
+
+use half::f16;
+use hip::Pod;
+
+use crate::raw::{self, Opaque, hiprandStatus_t};
+use crate::{Result, invalid};
+
+/// What is asked of a generator, for its checks and for errors.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// Numbers.
+    pub count: usize,
+    /// Whether they are integers of 64 bits.
+    pub wide: bool,
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// Integers whose bits a generator fills: `u8`, `u16`, `u32`, and `u64` of the 64-bit quasi-random generators.
+pub trait Bits: Pod + sealed::Sealed {
+    #[doc(hidden)]
+    const FUNCTION: &'static str;
+    #[doc(hidden)]
+    const WIDE: bool = false;
+    /// # Safety
+    /// The generator is alive, and has so many numbers to write to.
+    #[doc(hidden)]
+    unsafe fn generate(generator: Opaque, numbers: *mut Self, count: usize) -> hiprandStatus_t;
+}
+
+macro_rules! bits {
+    ($($t:ty: $function:ident $(, $wide:literal)?;)*) => {$(
+        impl sealed::Sealed for $t {}
+        impl Bits for $t {
+            const FUNCTION: &'static str = stringify!($function);
+            $(const WIDE: bool = $wide;)?
+            unsafe fn generate(generator: Opaque, numbers: *mut Self, count: usize) -> hiprandStatus_t {
+                // SAFETY: the caller's generator and numbers.
+                unsafe { raw::$function(generator, numbers, count) }
+            }
+        }
+    )*};
+}
+
+bits! {
+    u8: hiprandGenerateChar;
+    u16: hiprandGenerateShort;
+    u32: hiprandGenerate;
+    u64: hiprandGenerateLongLong, true;
+}
+
+/// Real numbers that a generator distributes: `f16`, `f32` and `f64`.
+pub trait Real: Pod + sealed::Sealed {
+    /// The C functions: uniform, normal, log-normal.
+    #[doc(hidden)]
+    const FUNCTIONS: [&'static str; 3];
+    #[doc(hidden)]
+    fn wide(self) -> f64;
+    /// # Safety
+    /// The generator is alive, and has so many numbers to write to.
+    #[doc(hidden)]
+    unsafe fn uniform(generator: Opaque, numbers: *mut Self, count: usize) -> hiprandStatus_t;
+    /// # Safety
+    /// As of [`uniform`](Self::uniform).
+    #[doc(hidden)]
+    unsafe fn normal(generator: Opaque, numbers: *mut Self, count: usize, shape: [Self; 2]) -> hiprandStatus_t;
+    /// # Safety
+    /// As of [`uniform`](Self::uniform).
+    #[doc(hidden)]
+    unsafe fn log_normal(generator: Opaque, numbers: *mut Self, count: usize, shape: [Self; 2]) -> hiprandStatus_t;
+}
+
+macro_rules! reals {
+    ($($t:ty: |$x:ident| $wide:expr, |$p:ident| $parameter:expr, $uniform:ident, $normal:ident, $log:ident;)*) => {$(
+        impl sealed::Sealed for $t {}
+        impl Real for $t {
+            const FUNCTIONS: [&'static str; 3] = [stringify!($uniform), stringify!($normal), stringify!($log)];
+            fn wide(self) -> f64 {
+                let $x = self;
+                $wide
+            }
+            unsafe fn uniform(generator: Opaque, numbers: *mut Self, count: usize) -> hiprandStatus_t {
+                // SAFETY: the caller's generator and numbers.
+                unsafe { raw::$uniform(generator, numbers, count) }
+            }
+            unsafe fn normal(generator: Opaque, numbers: *mut Self, count: usize, shape: [Self; 2]) -> hiprandStatus_t {
+                let [mean, deviation] = shape.map(|$p| $parameter);
+                // SAFETY: the caller's generator and numbers.
+                unsafe { raw::$normal(generator, numbers, count, mean, deviation) }
+            }
+            unsafe fn log_normal(generator: Opaque, numbers: *mut Self, count: usize, shape: [Self; 2]) -> hiprandStatus_t {
+                let [mean, deviation] = shape.map(|$p| $parameter);
+                // SAFETY: the caller's generator and numbers.
+                unsafe { raw::$log(generator, numbers, count, mean, deviation) }
+            }
+        }
+    )*};
+}
+
+reals! {
+    f16: |x| x.to_f64(), |p| p.to_bits(),
+        hiprandGenerateUniformHalf, hiprandGenerateNormalHalf, hiprandGenerateLogNormalHalf;
+    f32: |x| x.into(), |p| p, hiprandGenerateUniform, hiprandGenerateNormal, hiprandGenerateLogNormal;
+    f64: |x| x, |p| p, hiprandGenerateUniformDouble, hiprandGenerateNormalDouble, hiprandGenerateLogNormalDouble;
+}
+
+/// An error unless these are a mean and a standard deviation.
+pub(crate) fn shape<T: Real>(mean: T, deviation: T) -> Result<[T; 2]> {
+    if !mean.wide().is_finite() {
+        return Err(invalid("the mean", mean.wide().to_string(), "finite"));
+    }
+    if !(deviation.wide().is_finite() && deviation.wide() >= 0.0) {
+        return Err(invalid("the standard deviation", deviation.wide().to_string(), "finite, and not negative"));
+    }
+    Ok([mean, deviation])
+}
+
+/// The largest λ whose counts fit into 31 bits, with the width of the library's tables above: it computes them in `int`, and for a larger λ the kernels of 5.7 read
+/// from a null pointer.
+const LARGEST: f64 = 2.146e9;
+
+/// An error unless this is the parameter of a Poisson distribution.
+pub(crate) fn lambda(lambda: f64) -> Result<f64> {
+    if lambda > 0.0 && lambda <= LARGEST {
+        return Ok(lambda);
+    }
+    Err(invalid("λ of a Poisson distribution", lambda.to_string(), format!("more than 0 and at most {LARGEST:e}")))
+}

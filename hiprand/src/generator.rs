@@ -1,0 +1,399 @@
+//! Generators on the device.
+
+use std::ffi::c_void;
+use std::ptr;
+
+use hip::sys::{self, hipStream_t};
+use hip::{DeviceSliceMut, Pod, Stream};
+use hip_linalg::{Handle, Library, Operands};
+
+use crate::element::{self, Request};
+use crate::kind::DIMENSIONS;
+use crate::raw::{self, hiprandStatus_t};
+use crate::{Bits, Error, Kind, Ordering, Pseudo, Quasi, Real, Result, check, invalid};
+
+pub(crate) struct HipRand;
+
+impl HipRand {
+    /// A generator on the current device.
+    pub(crate) fn of(kind: impl Kind) -> Result<*mut c_void> {
+        let mut generator = ptr::null_mut();
+        // SAFETY: it writes a generator there.
+        let status = unsafe { raw::hiprandCreateGenerator(&mut generator, kind.code()) };
+        check(status, "hiprandCreateGenerator", || format!("a generator {kind:?} on the current device"))?;
+        Ok(generator)
+    }
+}
+
+impl Library for HipRand {
+    type Error = Error;
+    const SCALARS: bool = false;
+
+    fn create() -> Result<*mut c_void> {
+        Self::of(Pseudo::Default)
+    }
+
+    unsafe fn destroy(generator: *mut c_void) {
+        // SAFETY: the caller's generator, on the current device.
+        unsafe { destroy(generator) }
+    }
+
+    unsafe fn set_stream(generator: *mut c_void, stream: hipStream_t) -> Result<()> {
+        // SAFETY: a generator that is alive, and a stream of its device.
+        check(unsafe { raw::hiprandSetStream(generator, stream) }, "hiprandSetStream", || "a stream".to_owned())
+    }
+}
+
+/// Destroys a generator whose device is current. The library ends the process if HIP does not answer then, as after the loss of a device: such
+/// a generator is leaked.
+///
+/// # Safety
+/// The library made it, and nothing uses it any more.
+pub(crate) unsafe fn destroy(generator: *mut c_void) {
+    // SAFETY: no arguments.
+    if unsafe { sys::hipDeviceSynchronize() } == sys::hipSuccess {
+        // SAFETY: the caller's generator.
+        let _ = unsafe { raw::hiprandDestroyGenerator(generator) };
+    }
+}
+
+/// What both kinds of generators remember.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settings<K> {
+    pub(crate) kind: K,
+    pub(crate) dimensions: u32,
+    /// Whether the library has made its state for what was set.
+    pub(crate) ready: bool,
+}
+
+impl<K: Kind> Settings<K> {
+    pub(crate) fn new(kind: K) -> Self {
+        Self { kind, dimensions: 1, ready: false }
+    }
+
+    pub(crate) fn asked(&self, count: usize) -> String {
+        let Self { kind, dimensions, .. } = self;
+        if *dimensions == 1 {
+            format!("{count} numbers of {kind:?}")
+        } else {
+            format!("{count} numbers of {kind:?} in {dimensions} dimensions")
+        }
+    }
+
+    /// # Safety
+    /// The generator is alive, and nobody else calls it.
+    pub(crate) unsafe fn set_offset(&mut self, generator: *mut c_void, offset: u64) -> Result<()> {
+        self.kind.starts_at(offset)?;
+        self.ready = false;
+        // SAFETY: the caller's generator.
+        let status = unsafe { raw::hiprandSetGeneratorOffset(generator, offset) };
+        check(status, "hiprandSetGeneratorOffset", || format!("{offset}, of {:?}", self.kind))
+    }
+}
+
+impl Settings<Pseudo> {
+    /// # Safety
+    /// The generator is alive, and nobody else calls it.
+    pub(crate) unsafe fn set_seed(&mut self, generator: *mut c_void, seed: u64) -> Result<()> {
+        self.ready = false;
+        // SAFETY: the caller's generator.
+        let status = unsafe { raw::hiprandSetPseudoRandomGeneratorSeed(generator, seed) };
+        check(status, "hiprandSetPseudoRandomGeneratorSeed", || format!("{seed}, of {:?}", self.kind))
+    }
+
+    /// # Safety
+    /// The generator is alive, and nobody else calls it.
+    pub(crate) unsafe fn set_ordering(&mut self, generator: *mut c_void, ordering: Ordering) -> Result<()> {
+        // SAFETY: the caller's generator.
+        let status = unsafe { raw::hiprandSetGeneratorOrdering(generator, ordering.code()) };
+        check(status, "hiprandSetGeneratorOrdering", || format!("{ordering:?}, of {:?}", self.kind))?;
+        self.ready = false;
+        Ok(())
+    }
+}
+
+impl Settings<Quasi> {
+    /// # Safety
+    /// The generator is alive, and nobody else calls it.
+    pub(crate) unsafe fn set_dimensions(&mut self, generator: *mut c_void, dimensions: u32) -> Result<()> {
+        if !(1..=DIMENSIONS).contains(&dimensions) {
+            let allowed = format!("1 to {DIMENSIONS}");
+            return Err(invalid("the dimensions of a quasi-random generator", dimensions.to_string(), allowed));
+        }
+        // SAFETY: the caller's generator.
+        let status = unsafe { raw::hiprandSetQuasiRandomGeneratorDimensions(generator, dimensions) };
+        check(status, "hiprandSetQuasiRandomGeneratorDimensions", || format!("{dimensions}, of {:?}", self.kind))?;
+        (self.dimensions, self.ready) = (dimensions, false);
+        Ok(())
+    }
+}
+
+/// A generator that fills device memory, in the order of a stream.
+///
+/// Its numbers are those of the C library for the same kind, seed, offset, ordering and sequence of calls: a generator that fills 10 numbers and then
+/// 10 more may write others than one that fills 20. Where a slice begins in memory can matter as well; a whole buffer is always aligned.
+#[derive(Debug)]
+#[doc(alias("hiprandGenerator_t", "curandGenerator_t", "rocrand_generator"))]
+pub struct Generator<K: Kind = Pseudo> {
+    handle: Handle<HipRand>,
+    settings: Settings<K>,
+    /// That of the tables for Poisson distributions.
+    lambda: Option<f64>,
+}
+
+impl<K: Kind> Generator<K> {
+    /// A generator on the stream's device, which queues its work on the stream. Its seed and its offset are the library's.
+    ///
+    /// # Errors
+    /// [`Error::NoLibrary`], with every path that was tried.
+    #[doc(alias("hiprandCreateGenerator", "curandCreateGenerator"))]
+    pub fn new(stream: &Stream, kind: K) -> Result<Self> {
+        let handle = Handle::with(stream, || HipRand::of(kind))?;
+        Ok(Self { handle, settings: Settings::new(kind), lambda: None })
+    }
+
+    /// What kind of generator it is.
+    #[must_use]
+    pub fn kind(&self) -> K {
+        self.settings.kind
+    }
+
+    /// The stream of the calls to come.
+    #[must_use]
+    pub fn stream(&self) -> &Stream {
+        self.handle.stream()
+    }
+
+    /// Has the calls to come queue their work on another stream of the device.
+    ///
+    /// # Errors
+    /// [`Error::Hip`] for a stream of another device.
+    #[doc(alias("hiprandSetStream", "curandSetStream"))]
+    pub fn set_stream(&mut self, stream: &Stream) -> Result<()> {
+        Ok(self.handle.set_stream(stream)?)
+    }
+
+    /// Starts again at `offset` numbers into the sequence; for a quasi-random generator, points. The seed stays.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for [`Pseudo::Mtgp32`] and [`Pseudo::Mt19937`], which have no offsets, and for more than 32 bits with a quasi-random
+    /// generator.
+    #[doc(alias("hiprandSetGeneratorOffset", "curandSetGeneratorOffset"))]
+    pub fn set_offset(&mut self, offset: u64) -> Result<()> {
+        let settings = &mut self.settings;
+        // SAFETY: a generator that is alive, and locked.
+        self.handle.configure(|generator| unsafe { settings.set_offset(generator, offset) })
+    }
+
+    /// Makes the generator's state for what was set, which the first call does otherwise. It can wait for the device. Call it before a capture.
+    ///
+    /// # Errors
+    /// Those of the library; [`Error::Hip`] while the stream is captured.
+    #[doc(alias("hiprandGenerateSeeds", "curandGenerateSeeds"))]
+    pub fn prepare(&mut self) -> Result<()> {
+        if self.settings.ready {
+            return Ok(());
+        }
+        // The library frees the state that is there, and its own device memory with it.
+        self.handle.wait()?;
+        let settings = &self.settings;
+        // SAFETY: the generator's work, on its own memory, which it gets on its device.
+        unsafe {
+            self.handle.call_blocking(Operands::on(self.handle.stream()), |generator| {
+                let status = raw::hiprandGenerateSeeds(generator);
+                check(status, "hiprandGenerateSeeds", || format!("the state of {:?}", settings.kind))
+            })?;
+        }
+        self.settings.ready = true;
+        Ok(())
+    }
+
+    /// Queues a call that fills `numbers`.
+    fn fill<'a, T: Pod>(
+        &mut self,
+        numbers: impl Into<DeviceSliceMut<'a, T>>,
+        function: &'static str,
+        wide: bool,
+        call: impl FnOnce(*mut c_void, *mut T, usize) -> hiprandStatus_t,
+    ) -> Result<()> {
+        let numbers = numbers.into();
+        let count = numbers.len();
+        self.settings.kind.takes(self.settings.dimensions, &Request { count, wide })?;
+        if count == 0 {
+            return Ok(());
+        }
+        self.prepare()?;
+        let settings = &self.settings;
+        let mut operands = Operands::on(self.handle.stream());
+        let to = operands.slice_mut("the numbers", numbers)?.cast::<T>();
+        // SAFETY: the library queues its work on the handle's stream, on its own state and on these numbers alone.
+        unsafe {
+            self.handle.call(operands, &[], |generator, []| {
+                check(call(generator, to, count), function, || settings.asked(count))
+            })
+        }
+    }
+
+    /// Fills device memory with random bits: every value of the type is equally likely. For a quasi-random generator, the upper bits of its points.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for `u64`, unless of a 64-bit quasi-random generator, and for a length that is not a multiple of the dimensions.
+    #[doc(alias(
+        "hiprandGenerate",
+        "hiprandGenerateChar",
+        "hiprandGenerateShort",
+        "hiprandGenerateLongLong",
+        "curandGenerate",
+        "curandGenerateLongLong"
+    ))]
+    pub fn generate<'a, T: Bits>(&mut self, numbers: impl Into<DeviceSliceMut<'a, T>>) -> Result<()> {
+        // SAFETY: a generator that is alive, and the numbers that it may write.
+        self.fill(numbers, T::FUNCTION, T::WIDE, |generator, to, count| unsafe { T::generate(generator, to, count) })
+    }
+
+    /// Fills device memory with numbers that are distributed evenly over (0, 1]: never 0, perhaps 1.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a length that is not a multiple of the dimensions of a quasi-random generator.
+    #[doc(alias(
+        "hiprandGenerateUniform",
+        "hiprandGenerateUniformDouble",
+        "hiprandGenerateUniformHalf",
+        "curandGenerateUniform",
+        "curandGenerateUniformDouble"
+    ))]
+    pub fn uniform<'a, T: Real>(&mut self, numbers: impl Into<DeviceSliceMut<'a, T>>) -> Result<()> {
+        // SAFETY: as in `generate`.
+        self.fill(numbers, T::FUNCTIONS[0], false, |generator, to, count| unsafe { T::uniform(generator, to, count) })
+    }
+
+    /// Fills device memory with normally distributed numbers.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a mean that is not finite, for a deviation that is not or is negative, and as for [`uniform`](Self::uniform).
+    #[doc(alias(
+        "hiprandGenerateNormal",
+        "hiprandGenerateNormalDouble",
+        "hiprandGenerateNormalHalf",
+        "curandGenerateNormal",
+        "curandGenerateNormalDouble"
+    ))]
+    pub fn normal<'a, T: Real>(
+        &mut self,
+        numbers: impl Into<DeviceSliceMut<'a, T>>,
+        mean: T,
+        deviation: T,
+    ) -> Result<()> {
+        let shape = element::shape(mean, deviation)?;
+        self.fill(numbers, T::FUNCTIONS[1], false, |generator, to, count| {
+            // SAFETY: as in `generate`.
+            unsafe { T::normal(generator, to, count, shape) }
+        })
+    }
+
+    /// Fills device memory with numbers whose logarithms are normally distributed, with this mean and deviation of the logarithms.
+    ///
+    /// # Errors
+    /// As for [`normal`](Self::normal).
+    #[doc(alias(
+        "hiprandGenerateLogNormal",
+        "hiprandGenerateLogNormalDouble",
+        "hiprandGenerateLogNormalHalf",
+        "curandGenerateLogNormal",
+        "curandGenerateLogNormalDouble"
+    ))]
+    pub fn log_normal<'a, T: Real>(
+        &mut self,
+        numbers: impl Into<DeviceSliceMut<'a, T>>,
+        mean: T,
+        deviation: T,
+    ) -> Result<()> {
+        let shape = element::shape(mean, deviation)?;
+        self.fill(numbers, T::FUNCTIONS[2], false, |generator, to, count| {
+            // SAFETY: as in `generate`.
+            unsafe { T::log_normal(generator, to, count, shape) }
+        })
+    }
+
+    /// Fills device memory with counts of a Poisson distribution whose mean is λ. From λ = 4000 on, the library rounds normal numbers.
+    ///
+    /// A call with another λ than the one before makes new tables, and waits for the generator's work. During a capture, λ must be that of the last call.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] unless λ is more than 0 and at most 2.146·10⁹, and as for [`uniform`](Self::uniform); [`Error::Hip`] for another λ
+    /// while the stream is captured.
+    #[doc(alias("hiprandGeneratePoisson", "curandGeneratePoisson"))]
+    pub fn poisson<'a>(&mut self, counts: impl Into<DeviceSliceMut<'a, u32>>, lambda: f64) -> Result<()> {
+        let lambda = element::lambda(lambda)?;
+        let counts = counts.into();
+        if self.lambda == Some(lambda) || counts.is_empty() {
+            return self.fill(counts, "hiprandGeneratePoisson", false, |generator, to, count| {
+                // SAFETY: as in `generate`.
+                unsafe { raw::hiprandGeneratePoisson(generator, to, count, lambda) }
+            });
+        }
+        let count = counts.len();
+        self.settings.kind.takes(self.settings.dimensions, &Request { count, wide: false })?;
+        self.prepare()?;
+        // The library fills the tables in the stream's order, and compares λ with what they have at the time of the call: with work in flight, it would
+        // take those of one λ for those of another.
+        self.lambda = None;
+        self.handle.wait()?;
+        let settings = &self.settings;
+        let mut operands = Operands::on(self.handle.stream());
+        let to = operands.slice_mut("the counts", counts)?.cast::<u32>();
+        // SAFETY: as in `fill`; it may allocate, and wait.
+        unsafe {
+            self.handle.call_blocking(operands, |generator| {
+                let status = raw::hiprandGeneratePoisson(generator, to, count, lambda);
+                check(status, "hiprandGeneratePoisson", || format!("{}, λ {lambda}", settings.asked(count)))
+            })?;
+        }
+        self.handle.wait()?;
+        self.lambda = Some(lambda);
+        Ok(())
+    }
+}
+
+impl Generator<Pseudo> {
+    /// Starts again with a seed. The offset stays.
+    ///
+    /// # Errors
+    /// Those of the library.
+    #[doc(alias("hiprandSetPseudoRandomGeneratorSeed", "curandSetPseudoRandomGeneratorSeed"))]
+    pub fn set_seed(&mut self, seed: u64) -> Result<()> {
+        let settings = &mut self.settings;
+        // SAFETY: a generator that is alive, and locked.
+        self.handle.configure(|generator| unsafe { settings.set_seed(generator, seed) })
+    }
+
+    /// Starts again with another ordering. Since ROCm 6.2.
+    ///
+    /// # Errors
+    /// [`Error::NoSymbol`] before ROCm 6.2; [`Error::Library`] for an ordering that the generator does not have.
+    #[doc(alias("hiprandSetGeneratorOrdering", "curandSetGeneratorOrdering"))]
+    pub fn set_ordering(&mut self, ordering: Ordering) -> Result<()> {
+        let settings = &mut self.settings;
+        // SAFETY: a generator that is alive, and locked.
+        self.handle.configure(|generator| unsafe { settings.set_ordering(generator, ordering) })
+    }
+}
+
+impl Generator<Quasi> {
+    /// Starts again with points of so many dimensions, 1 to 20 000. The offset stays.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for any other number.
+    #[doc(alias("hiprandSetQuasiRandomGeneratorDimensions", "curandSetQuasiRandomGeneratorDimensions"))]
+    pub fn set_dimensions(&mut self, dimensions: u32) -> Result<()> {
+        let settings = &mut self.settings;
+        // SAFETY: a generator that is alive, and locked.
+        self.handle.configure(|generator| unsafe { settings.set_dimensions(generator, dimensions) })
+    }
+
+    /// The dimensions of its points.
+    #[must_use]
+    pub fn dimensions(&self) -> u32 {
+        self.settings.dimensions
+    }
+}

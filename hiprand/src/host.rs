@@ -1,0 +1,214 @@
+//! Generators on the host.
+
+use std::ffi::c_void;
+use std::ptr;
+
+use hip::interop::Tracked;
+use hip::{Backend, Device};
+
+use crate::element::{self, Request};
+use crate::generator::{self, Settings};
+use crate::raw::{self, hiprandStatus_t};
+use crate::{Bits, Error, Kind, Ordering, Pseudo, Quasi, Real, Result, check};
+
+/// A generator that fills slices on the host, with the numbers that a [`Generator`](crate::Generator) of the same kind and seed writes. Since ROCm 6.2.
+///
+/// Its calls return when the numbers are there. The library asks HIP for memory, and waits for the device's queued work when it makes its state.
+#[derive(Debug)]
+#[doc(alias("hiprandGenerator_t", "curandGenerator_t", "rocrand_generator"))]
+pub struct HostGenerator<K: Kind = Pseudo> {
+    device: Device,
+    raw: Raw,
+    settings: Settings<K>,
+}
+
+#[derive(Debug)]
+struct Raw(*mut c_void);
+
+// SAFETY: a generator is of no thread; calls are made by who owns it.
+unsafe impl Send for Raw {}
+// SAFETY: nothing is called with a shared reference.
+unsafe impl Sync for Raw {}
+
+impl<K: Kind> HostGenerator<K> {
+    /// A generator on the host. The device is the one whose HIP runtime the library uses.
+    ///
+    /// # Errors
+    /// [`Error::NoLibrary`], with every path that was tried; [`Error::Library`] with `HIPRAND_STATUS_NOT_IMPLEMENTED` before ROCm 6.2.
+    #[doc(alias("hiprandCreateGeneratorHost", "curandCreateGeneratorHost"))]
+    pub fn new(device: &Device, kind: K) -> Result<Self> {
+        if hip::backend()? != Backend::Rocm {
+            let reason =
+                "the embedded software GPU has no libraries; ROCm's own run on it under `hip-sim run`".to_owned();
+            return Err(hip::Error::Unsupported { what: "a library of ROCm on this backend", reason }.into());
+        }
+        let raw = device.with_current(|| {
+            let mut generator = ptr::null_mut();
+            // SAFETY: it writes a generator there.
+            let status = unsafe { raw::hiprandCreateGeneratorHost(&mut generator, kind.code()) };
+            check(status, "hiprandCreateGeneratorHost", || format!("a generator {kind:?} on the host"))?;
+            Ok::<_, Error>(Raw(generator))
+        })??;
+        Ok(Self { device: *device, raw, settings: Settings::new(kind) })
+    }
+
+    /// What kind of generator it is.
+    #[must_use]
+    pub fn kind(&self) -> K {
+        self.settings.kind
+    }
+
+    /// Starts again at `offset` numbers into the sequence; for a quasi-random generator, points. The seed stays.
+    ///
+    /// # Errors
+    /// As of [`Generator::set_offset`](crate::Generator::set_offset).
+    #[doc(alias("hiprandSetGeneratorOffset", "curandSetGeneratorOffset"))]
+    pub fn set_offset(&mut self, offset: u64) -> Result<()> {
+        // SAFETY: a generator that is alive, and borrowed.
+        unsafe { self.settings.set_offset(self.raw.0, offset) }
+    }
+
+    /// Makes the generator's state for what was set, which the first call does otherwise.
+    ///
+    /// # Errors
+    /// Those of the library.
+    #[doc(alias("hiprandGenerateSeeds", "curandGenerateSeeds"))]
+    pub fn prepare(&mut self) -> Result<()> {
+        if self.settings.ready {
+            return Ok(());
+        }
+        let generator = self.raw.0;
+        // SAFETY: a generator that is alive, and borrowed.
+        let status = self.device.with_current(|| unsafe { raw::hiprandGenerateSeeds(generator) })?;
+        check(status, "hiprandGenerateSeeds", || format!("the state of {:?} on the host", self.settings.kind))?;
+        self.settings.ready = true;
+        Ok(())
+    }
+
+    fn fill<T>(
+        &mut self,
+        numbers: &mut [T],
+        function: &'static str,
+        wide: bool,
+        call: impl FnOnce(*mut c_void, *mut T, usize) -> hiprandStatus_t,
+    ) -> Result<()> {
+        let count = numbers.len();
+        self.settings.kind.takes(self.settings.dimensions, &Request { count, wide })?;
+        if count == 0 {
+            return Ok(());
+        }
+        self.prepare()?;
+        let (generator, to) = (self.raw.0, numbers.as_mut_ptr());
+        let status = self.device.with_current(|| call(generator, to, count))?;
+        check(status, function, || format!("{}, on the host", self.settings.asked(count)))
+    }
+
+    /// Fills a slice with random bits, as [`Generator::generate`](crate::Generator::generate) does device memory.
+    ///
+    /// # Errors
+    /// As there.
+    #[doc(alias("hiprandGenerate", "curandGenerate"))]
+    pub fn generate<T: Bits>(&mut self, numbers: &mut [T]) -> Result<()> {
+        // SAFETY: a generator that is alive, and the numbers that it may write.
+        self.fill(numbers, T::FUNCTION, T::WIDE, |generator, to, count| unsafe { T::generate(generator, to, count) })
+    }
+
+    /// Fills a slice with numbers that are distributed evenly over (0, 1].
+    ///
+    /// # Errors
+    /// As of [`Generator::uniform`](crate::Generator::uniform).
+    #[doc(alias("hiprandGenerateUniform", "curandGenerateUniform"))]
+    pub fn uniform<T: Real>(&mut self, numbers: &mut [T]) -> Result<()> {
+        // SAFETY: as in `generate`.
+        self.fill(numbers, T::FUNCTIONS[0], false, |generator, to, count| unsafe { T::uniform(generator, to, count) })
+    }
+
+    /// Fills a slice with normally distributed numbers.
+    ///
+    /// # Errors
+    /// As of [`Generator::normal`](crate::Generator::normal).
+    #[doc(alias("hiprandGenerateNormal", "curandGenerateNormal"))]
+    pub fn normal<T: Real>(&mut self, numbers: &mut [T], mean: T, deviation: T) -> Result<()> {
+        let shape = element::shape(mean, deviation)?;
+        self.fill(numbers, T::FUNCTIONS[1], false, |generator, to, count| {
+            // SAFETY: as in `generate`.
+            unsafe { T::normal(generator, to, count, shape) }
+        })
+    }
+
+    /// Fills a slice with numbers whose logarithms are normally distributed.
+    ///
+    /// # Errors
+    /// As of [`Generator::normal`](crate::Generator::normal).
+    #[doc(alias("hiprandGenerateLogNormal", "curandGenerateLogNormal"))]
+    pub fn log_normal<T: Real>(&mut self, numbers: &mut [T], mean: T, deviation: T) -> Result<()> {
+        let shape = element::shape(mean, deviation)?;
+        self.fill(numbers, T::FUNCTIONS[2], false, |generator, to, count| {
+            // SAFETY: as in `generate`.
+            unsafe { T::log_normal(generator, to, count, shape) }
+        })
+    }
+
+    /// Fills a slice with counts of a Poisson distribution whose mean is λ.
+    ///
+    /// # Errors
+    /// As of [`Generator::poisson`](crate::Generator::poisson).
+    #[doc(alias("hiprandGeneratePoisson", "curandGeneratePoisson"))]
+    pub fn poisson(&mut self, counts: &mut [u32], lambda: f64) -> Result<()> {
+        let lambda = element::lambda(lambda)?;
+        self.fill(counts, "hiprandGeneratePoisson", false, |generator, to, count| {
+            // SAFETY: as in `generate`.
+            unsafe { raw::hiprandGeneratePoisson(generator, to, count, lambda) }
+        })
+    }
+}
+
+impl HostGenerator<Pseudo> {
+    /// Starts again with a seed. The offset stays.
+    ///
+    /// # Errors
+    /// Those of the library.
+    #[doc(alias("hiprandSetPseudoRandomGeneratorSeed", "curandSetPseudoRandomGeneratorSeed"))]
+    pub fn set_seed(&mut self, seed: u64) -> Result<()> {
+        // SAFETY: a generator that is alive, and borrowed.
+        unsafe { self.settings.set_seed(self.raw.0, seed) }
+    }
+
+    /// Starts again with another ordering.
+    ///
+    /// # Errors
+    /// As of [`Generator::set_ordering`](crate::Generator::set_ordering).
+    #[doc(alias("hiprandSetGeneratorOrdering", "curandSetGeneratorOrdering"))]
+    pub fn set_ordering(&mut self, ordering: Ordering) -> Result<()> {
+        // SAFETY: a generator that is alive, and borrowed.
+        unsafe { self.settings.set_ordering(self.raw.0, ordering) }
+    }
+}
+
+impl HostGenerator<Quasi> {
+    /// Starts again with points of so many dimensions, 1 to 20 000. The offset stays.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for any other number.
+    #[doc(alias("hiprandSetQuasiRandomGeneratorDimensions", "curandSetQuasiRandomGeneratorDimensions"))]
+    pub fn set_dimensions(&mut self, dimensions: u32) -> Result<()> {
+        // SAFETY: a generator that is alive, and borrowed.
+        unsafe { self.settings.set_dimensions(self.raw.0, dimensions) }
+    }
+
+    /// The dimensions of its points.
+    #[must_use]
+    pub fn dimensions(&self) -> u32 {
+        self.settings.dimensions
+    }
+}
+
+impl<K: Kind> Drop for HostGenerator<K> {
+    fn drop(&mut self) {
+        let (device, raw) = (self.device, self.raw.0 as usize);
+        Tracked::new().release_when_idle(&device, move || {
+            // SAFETY: the library made it, and nothing uses it any more.
+            let _ = device.with_current(|| unsafe { generator::destroy(raw as *mut c_void) });
+        });
+    }
+}

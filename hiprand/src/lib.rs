@@ -1,0 +1,122 @@
+//! Safe Rust for hipRAND on AMD GPUs: pseudo-random and quasi-random numbers, on the device and on the host.
+//!
+//! A [`Generator`] queues work on a stream of [`hip`], which fills device memory; a [`HostGenerator`] fills slices on the host with the same numbers.
+//! Lengths and parameters are checked before the call: all calls are safe. The same seed gives the same numbers as in C. Nothing is linked: hipRAND of
+//! ROCm 5.7 to 10.0 is loaded on first use, and the same program runs with each.
+//!
+//! ```
+//! use hip::{Device, DeviceBuffer, Stream};
+//! use hiprand::{Generator, Pseudo, Quasi};
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     if hip::sim_if_no_gpu().is_err() || !hiprand::is_available() {
+//!         return Ok(()); // no GPU or no hipRAND is available
+//!     }
+//!     # if hip::backend()? == hip::Backend::Sim { return Ok(()) }
+//!     let device = Device::get(0)?;
+//!     let stream = Stream::new(&device)?;
+//!     let mut pseudo = Generator::new(&stream, Pseudo::Philox4x32_10)?;
+//!     pseudo.set_seed(0)?;
+//!     let mut bits = DeviceBuffer::<u32>::zeroed(&device, 4)?;
+//!     pseudo.generate(&mut bits)?;
+//!     assert_eq!(bits.to_vec()?[0], 0x6627_e8d5); // the published first number for a key of 0
+//!
+//!     let mut quasi = Generator::new(&stream, Quasi::Sobol32)?;
+//!     quasi.set_dimensions(2)?;
+//!     let mut points = DeviceBuffer::<f64>::zeroed(&device, 2 * 1000)?; // 1000 x, then 1000 y
+//!     quasi.uniform(&mut points)?;
+//!     Ok(())
+//! }
+//! ```
+//!
+//! | hipRAND, cuRAND | here |
+//! |---|---|
+//! | `hiprandCreateGenerator`, `hiprandCreateGeneratorHost` | [`Generator::new`], [`HostGenerator::new`] with [`Pseudo`] or [`Quasi`] |
+//! | `hiprandGenerate`, `...Char`, `...Short`, `...LongLong` | [`generate`](Generator::generate): the element type decides |
+//! | `hiprandGenerateUniform`, `...Double`, `...Half` | [`uniform`](Generator::uniform), likewise |
+//! | `hiprandGenerateNormal`, `hiprandGenerateLogNormal` | [`normal`](Generator::normal), [`log_normal`](Generator::log_normal) |
+//! | `hiprandGeneratePoisson` | [`poisson`](Generator::poisson) |
+//! | the offset, the ordering | [`set_offset`](Generator::set_offset), [`set_ordering`](Generator::set_ordering) |
+//!
+//! # Lengths
+//! AMD's library takes odd lengths for normal numbers, which cuRAND refuses. The length for a quasi-random generator must be a multiple of its
+//! dimensions: all numbers of the first dimension come first, then those of the second.
+//!
+//! # Order, capture
+//! - **Streams.** Work follows the generator's stream. Buffers know of it: reading one waits for its numbers.
+//! - **Waits.** The first call after a seed, an offset, dimensions or an ordering was set allocates memory, and can wait for the device. So does a call of
+//!   `poisson` with another λ than before. All other calls only queue work.
+//! - **Graphs.** Call [`prepare`](Generator::prepare) before a capture. What a graph generates is fixed when it is captured, for `Philox4x32_10`
+//!   and the quasi-random generators: each launch writes the same numbers. The other generators have their state in device memory, and go on
+//!   with each launch.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod element;
+mod generator;
+mod host;
+mod kind;
+mod poisson;
+#[allow(missing_docs, reason = "not every parameter of C's has a sentence")]
+mod raw;
+#[cfg(feature = "rand_core")]
+mod rng;
+mod tables;
+
+pub use element::{Bits, Real};
+pub use generator::Generator;
+pub use half;
+pub use host::HostGenerator;
+pub use kind::{Kind, Ordering, Pseudo, Quasi};
+pub use poisson::PoissonDistribution;
+#[cfg(feature = "rand_core")]
+#[cfg_attr(docsrs, doc(cfg(feature = "rand_core")))]
+pub use rand_core;
+#[cfg(feature = "rand_core")]
+#[cfg_attr(docsrs, doc(cfg(feature = "rand_core")))]
+pub use rng::HostRng;
+pub use tables::{scramble_constants32, scramble_constants64, sobol32_vectors, sobol64_vectors};
+
+/// The table of C functions, for the tests of this workspace; not part of the public interface.
+#[doc(hidden)]
+pub mod table {
+    pub use crate::raw::FUNCTIONS;
+}
+
+hip::library_error! {
+    library: "hipRAND",
+    status: raw::hiprandStatus_t,
+    success: raw::HIPRAND_STATUS_SUCCESS,
+    no_library: raw::HIPRAND_STATUS_INITIALIZATION_FAILED,
+    no_symbol: raw::HIPRAND_STATUS_NOT_IMPLEMENTED,
+    load_error: raw::load_error,
+    symbol_error: raw::symbol_error,
+}
+
+/// Whether hipRAND can be loaded. [`Generator::new`] returns the reason if not.
+#[must_use]
+pub fn is_available() -> bool {
+    raw::load_error().is_none()
+}
+
+/// The version of the library underneath, rocRAND: 100 000 times the major, 100 times the minor number, and the patch.
+///
+/// # Errors
+/// [`Error::NoLibrary`], with every path that was tried.
+#[doc(alias("hiprandGetVersion", "curandGetVersion"))]
+pub fn version() -> Result<i32> {
+    let mut version = 0;
+    // SAFETY: it writes the number there.
+    check(unsafe { raw::hiprandGetVersion(&mut version) }, "hiprandGetVersion", || "the version".to_owned())?;
+    Ok(version)
+}
+
+/// The error for an argument that does not fit.
+pub(crate) fn invalid(what: &'static str, value: impl Into<String>, allowed: impl Into<String>) -> Error {
+    Error::Invalid { what, value: value.into(), allowed: allowed.into() }
+}
+
+/// Compiles the README's example.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

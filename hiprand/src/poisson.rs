@@ -1,0 +1,80 @@
+//! Tables of Poisson distributions, for kernels.
+
+use std::ffi::c_void;
+use std::ptr;
+
+use hip::interop::Tracked;
+use hip::{Backend, Device};
+
+use crate::{Error, Result, check, element, raw};
+
+/// The tables of a Poisson distribution in device memory, for the device functions of hipRAND (`hiprand_discrete`) in kernels of your own.
+///
+/// [`Generator::poisson`](crate::Generator::poisson) needs none.
+#[derive(Debug)]
+#[doc(alias("hiprandDiscreteDistribution_t", "curandDiscreteDistribution_t"))]
+pub struct PoissonDistribution {
+    device: Device,
+    lambda: f64,
+    raw: usize,
+    tracked: Option<Tracked>,
+}
+
+impl PoissonDistribution {
+    /// The tables for λ, on a device.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] unless λ is more than 0 and at most 2.146·10⁹;
+    /// [`Error::NoLibrary`], with every path that was tried.
+    #[doc(alias("hiprandCreatePoissonDistribution", "curandCreatePoissonDistribution"))]
+    pub fn new(device: &Device, lambda: f64) -> Result<Self> {
+        let lambda = element::lambda(lambda)?;
+        if hip::backend()? != Backend::Rocm {
+            let reason =
+                "the embedded software GPU has no libraries; ROCm's own run on it under `hip-sim run`".to_owned();
+            return Err(hip::Error::Unsupported { what: "a library of ROCm on this backend", reason }.into());
+        }
+        let raw = device.with_current(|| {
+            let mut distribution = ptr::null_mut();
+            // SAFETY: it writes the address of the tables there.
+            let status = unsafe { raw::hiprandCreatePoissonDistribution(lambda, &mut distribution) };
+            check(status, "hiprandCreatePoissonDistribution", || format!("λ {lambda}"))?;
+            Ok::<_, Error>(distribution as usize)
+        })??;
+        Ok(Self { device: *device, lambda, raw, tracked: Some(Tracked::new()) })
+    }
+
+    /// λ.
+    #[must_use]
+    pub fn lambda(&self) -> f64 {
+        self.lambda
+    }
+
+    /// The address of the `rocrand_discrete_distribution_st` in device memory: an argument for kernels. Work that uses it names
+    /// [`tracked`](Self::tracked), or is over before this is dropped.
+    #[must_use]
+    pub fn as_raw(&self) -> *mut c_void {
+        self.raw as *mut c_void
+    }
+
+    /// What calls name for which `as_raw` is an argument: [`Uses::tracked_shared`](hip::interop::Uses::tracked_shared).
+    ///
+    /// # Panics
+    /// Never: it is there until this is dropped.
+    #[must_use]
+    pub fn tracked(&self) -> &Tracked {
+        self.tracked.as_ref().expect("until it is dropped")
+    }
+}
+
+impl Drop for PoissonDistribution {
+    #[doc(alias("hiprandDestroyDistribution", "curandDestroyDistribution"))]
+    fn drop(&mut self) {
+        let Some(tracked) = self.tracked.take() else { return };
+        let (device, raw) = (self.device, self.raw);
+        tracked.release_when_idle(&device, move || {
+            // SAFETY: the library made it, and nothing uses it any more.
+            let _ = device.with_current(|| unsafe { raw::hiprandDestroyDistribution(raw as *mut c_void) });
+        });
+    }
+}

@@ -1,0 +1,173 @@
+//! Streams, threads, graphs, generators that are dropped.
+
+use hip::{DeviceBuffer, Stream};
+use hiprand::{Error, Generator, Pseudo};
+
+use crate::{PSEUDO, device, filled, seeded};
+
+#[test]
+fn work_follows_the_stream_and_the_buffers_know_it() {
+    let Some((device, stream)) = device() else { return };
+    let other = Stream::new(&device).unwrap();
+    let mut generator = seeded(&stream, Pseudo::Philox4x32_10, 3);
+    let all: Vec<u32> = filled(&mut generator, 1 << 14, |generator, to| generator.generate(to));
+    generator.set_seed(3).unwrap();
+    let mut numbers = DeviceBuffer::<u32>::zeroed(&device, 1 << 10).unwrap();
+    for (round, expected) in all.chunks(1 << 10).enumerate() {
+        numbers.fill_async(if round % 3 == 0 { &other } else { &stream }, 0).unwrap();
+        generator.set_stream(if round % 2 == 0 { &stream } else { &other }).unwrap();
+        generator.generate(&mut numbers).unwrap();
+        assert_eq!(numbers.to_vec().unwrap(), expected, "round {round}");
+    }
+}
+
+/// The state of a generator in device memory is used by one call at a time, whatever their streams.
+#[test]
+fn a_generator_goes_on_across_streams() {
+    let Some((device, stream)) = device() else { return };
+    let other = Stream::new(&device).unwrap();
+    for kind in [Pseudo::Xorwow, Pseudo::Mrg32k3a] {
+        let mut expected = Vec::new();
+        let mut generator = seeded(&stream, kind, 8);
+        for _ in 0..6 {
+            expected.push(filled::<_, u32>(&mut generator, 3000, |generator, to| generator.generate(to)));
+        }
+        generator.set_seed(8).unwrap();
+        let mut parts: Vec<_> = (0..6).map(|_| DeviceBuffer::<u32>::zeroed(&device, 3000).unwrap()).collect();
+        for (round, part) in parts.iter_mut().enumerate() {
+            generator.set_stream(if round % 2 == 0 { &stream } else { &other }).unwrap();
+            generator.generate(part).unwrap();
+        }
+        let found: Vec<_> = parts.iter().map(|part| part.to_vec().unwrap()).collect();
+        assert!(found == expected, "{kind:?}");
+    }
+}
+
+/// While the stream is held, the library has filled no table yet: λ is not what its last call said.
+#[test]
+fn each_call_has_the_tables_of_its_lambda() {
+    let Some((device, stream)) = device() else { return };
+    let lambdas = [1.0, 50.0, 1.0, 1.0, 200.0, 50.0];
+    let mut generator = seeded(&stream, Pseudo::Philox4x32_10, 12);
+    let mut parts: Vec<_> = lambdas.iter().map(|_| DeviceBuffer::<u32>::zeroed(&device, 2000).unwrap()).collect();
+    generator.prepare().unwrap();
+    stream.launch_host_function(|| std::thread::sleep(std::time::Duration::from_millis(30))).unwrap();
+    for (part, lambda) in parts.iter_mut().zip(lambdas) {
+        generator.poisson(part, lambda).unwrap();
+    }
+    for (part, lambda) in parts.iter().zip(lambdas) {
+        let mean = part.to_vec().unwrap().iter().map(|count| f64::from(*count)).sum::<f64>() / 2000.0;
+        assert!((mean - lambda).abs() < 6.0 * (lambda / 2000.0).sqrt(), "{lambda}: {mean}");
+    }
+}
+
+#[test]
+fn a_generator_outlives_its_work() {
+    let Some((device, stream)) = device() else { return };
+    for kind in PSEUDO {
+        let expected: Vec<u32> = filled(&mut seeded(&stream, kind, 77), 500, |generator, to| generator.generate(to));
+        let mut numbers = DeviceBuffer::<u32>::zeroed(&device, 500).unwrap();
+        let mut generator = seeded(&stream, kind, 77);
+        generator.prepare().unwrap();
+        let (go, held) = std::sync::mpsc::channel::<()>();
+        stream.launch_host_function(move || held.recv().unwrap()).unwrap();
+        generator.generate(&mut numbers).unwrap();
+        drop(generator);
+        go.send(()).unwrap();
+        assert_eq!(numbers.to_vec().unwrap(), expected, "{kind:?}");
+    }
+}
+
+#[test]
+fn memory_is_dropped_while_it_is_filled() {
+    let Some((device, stream)) = device() else { return };
+    let mut generator = seeded(&stream, Pseudo::Xorwow, 77);
+    for round in 0..20 {
+        let mut numbers = DeviceBuffer::<u32>::zeroed(&device, 5000).unwrap();
+        generator.generate(&mut numbers).unwrap();
+        drop(numbers);
+        // What gets the memory next has only what it was told.
+        let next = DeviceBuffer::<u32>::zeroed(&device, 5000).unwrap();
+        assert_eq!(next.to_vec().unwrap(), [0; 5000], "round {round}");
+    }
+}
+
+#[test]
+fn generators_move_between_threads() {
+    let Some((device, _stream)) = device() else { return };
+    let expected: Vec<u32> = {
+        let stream = Stream::new(&device).unwrap();
+        filled(&mut seeded(&stream, Pseudo::Mrg32k3a, 5), 3000, |generator, to| generator.generate(to))
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let stream = Stream::new(&device).unwrap();
+                let mut generator = seeded(&stream, Pseudo::Mrg32k3a, 5);
+                let numbers: Vec<u32> = std::thread::scope(|inner| {
+                    inner
+                        .spawn(move || filled(&mut generator, 3000, |generator, to| generator.generate(to)))
+                        .join()
+                        .unwrap()
+                });
+                assert!(numbers == expected);
+            });
+        }
+    });
+}
+
+#[test]
+fn calls_are_captured_in_graphs() {
+    let Some((device, stream)) = device() else { return };
+    let mut generator = seeded(&stream, Pseudo::Philox4x32_10, 6);
+    let mut numbers = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
+    let mut counts = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
+    // Its code is loaded, and its tables are made.
+    generator.generate(&mut numbers).unwrap();
+    generator.poisson(&mut counts, 9.0).unwrap();
+    let expected: Vec<u32> = filled(&mut generator, 64, |generator, to| generator.generate(to));
+    generator.set_seed(6).unwrap();
+    // Not ready: making the state waits.
+    let refused = stream.capture(|_| {
+        let error = generator.generate(&mut numbers).unwrap_err();
+        assert!(matches!(error, Error::Hip(hip::Error::Capture { .. })), "{error}");
+        Ok(())
+    });
+    drop(refused);
+    generator.generate(&mut numbers).unwrap();
+    generator.poisson(&mut counts, 9.0).unwrap();
+    numbers.fill(0).unwrap();
+    counts.fill(0).unwrap();
+    let captured = stream.capture(|_| {
+        generator.generate(&mut numbers).expect("captured");
+        let error = generator.poisson(&mut counts, 10.0).expect_err("other tables");
+        assert!(matches!(error, Error::Hip(hip::Error::Capture { .. })), "{error}");
+        Ok(())
+    });
+    let graph = captured.unwrap().instantiate().unwrap();
+    drop(generator); // the graph keeps it
+    assert_eq!(numbers.to_vec().unwrap(), [0; 64]);
+    for _ in 0..3 {
+        numbers.fill(0).unwrap();
+        graph.launch(&stream).unwrap();
+        assert_eq!(numbers.to_vec().unwrap(), expected);
+    }
+}
+
+/// A seed that is set while work is queued is the next call's, not that work's.
+#[test]
+fn settings_are_for_the_calls_to_come() {
+    let Some((device, stream)) = device() else { return };
+    for kind in PSEUDO {
+        let with =
+            |seed| filled::<_, u32>(&mut seeded(&stream, kind, seed), 300, |generator, to| generator.generate(to));
+        let expected = [with(1), with(2)];
+        let mut parts = [1, 2].map(|_| DeviceBuffer::<u32>::zeroed(&device, 300).unwrap());
+        let mut generator = Generator::new(&stream, kind).unwrap();
+        for (seed, part) in [1, 2].into_iter().zip(&mut parts) {
+            generator.set_seed(seed).unwrap();
+            generator.generate(part).unwrap();
+        }
+        assert!(parts.each_ref().map(|part| part.to_vec().unwrap()) == expected, "{kind:?}");
+    }
+}
