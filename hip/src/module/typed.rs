@@ -55,6 +55,16 @@ pub struct Held<'a> {
 pub struct Object<'a>(Device, [Access<'a>; 2]);
 
 impl Held<'_> {
+    /// The same, with another address in place of null, for a kernel that takes memory of no elements by an address that is not null.
+    #[inline]
+    #[must_use]
+    pub fn not_null(mut self, dangling: u64) -> Self {
+        if self.value.is_null() && self.address == 0 {
+            self.address = dangling;
+        }
+        self
+    }
+
     #[inline]
     fn pointer(&self) -> *mut c_void {
         // It is read only.
