@@ -132,7 +132,16 @@ impl<'a> Prepared<'a> {
     ) -> Result<Self> {
         let name = |what: &dyn Fn(&mut DefaultHasher)| {
             let mut hasher = DefaultHasher::new();
-            (env!("CARGO_PKG_VERSION"), &toolchain.version, &toolchain.library, arch, panics).hash(&mut hasher);
+            // The flags are those of this source.
+            (
+                env!("CARGO_PKG_VERSION"),
+                include_str!("compile.rs"),
+                &toolchain.version,
+                &toolchain.library,
+                arch,
+                panics,
+            )
+                .hash(&mut hasher);
             what(&mut hasher);
             cache.join(format!("{arch}-{:016x}", hasher.finish()))
         };
@@ -247,6 +256,8 @@ impl<'a> Prepared<'a> {
         bitcode.push(self.sources.device.join("ir/device.bc"));
         // The descriptors of kernels are named as exported before the linker has compiled them.
         command.arg(bitcode).args(["-Clink-arg=--undefined-version", "-Clink-arg=--no-undefined"]);
+        // HIP 5.7 loads nothing newer than version 5 of code objects.
+        command.args(["-Clink-arg=-mllvm", "-Clink-arg=--amdhsa-code-object-version=5"]);
         let emitted =
             [("link", &output), ("dep-info", &folder.join("kernels.d")), ("llvm-ir", &folder.join("kernels.ll"))];
         for (kind, path) in emitted {
@@ -265,9 +276,7 @@ impl<'a> Prepared<'a> {
         if !dropped.is_empty() {
             return Err(Error::Missing { source: source.to_owned(), functions: dropped });
         }
-        if std::env::var_os("HK_KEEP").is_none() {
-            let _ = fs::remove_file(&ir);
-        }
+        let _ = fs::remove_file(&ir);
         let code = fs::read(&output).map_err(file_error(&output))?;
         let dependencies = fs::read_to_string(folder.join("kernels.d")).unwrap_or_default();
         Ok(Compiled { code, warnings, read: read_files(&dependencies) })

@@ -6,7 +6,9 @@ use hip_kernel_build::{Build, Error, Made, Toolchain};
 
 fn make(build: Build) -> Result<Made, Error> {
     let folder = tempfile::tempdir().unwrap();
-    build.make(&folder.path().join("out"), Path::new(concat!(env!("CARGO_TARGET_TMPDIR"), "/cache")))
+    // That of this workspace's build scripts: this program is `target/debug/deps/build-HASH`.
+    let program = std::env::current_exe().unwrap();
+    build.make(&folder.path().join("out"), &program.ancestors().nth(2).unwrap().join("hip-kernel"))
 }
 
 fn source(folder: &Path, text: &str) -> Build {

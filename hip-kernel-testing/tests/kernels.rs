@@ -10,6 +10,9 @@ use hip_kernel_testing::{instinct, instinct_code, kernels_code};
 
 type Result<T = (), E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
+/// A part of the test.
+type Test = fn(&Gpu) -> Result;
+
 struct Gpu {
     device: Device,
     stream: Stream,
@@ -44,7 +47,7 @@ fn each_kernel() {
     assert_eq!(std::env::var("HIP_SIM_CHECK").as_deref(), Ok("memory,race"));
     let (stream, module) = (Stream::new(&device).unwrap(), Module::load(&device, kernels_code()).unwrap());
     let gpu = Gpu { device, stream, module };
-    let tests: &[(&str, fn(&Gpu) -> Result)] = &[
+    let tests: &[(&str, Test)] = &[
         ("language", language),
         ("indices", indices),
         ("by value", by_value),

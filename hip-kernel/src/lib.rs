@@ -1,3 +1,4 @@
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(target_arch = "amdgpu", no_std)]
 #![cfg_attr(target_arch = "amdgpu", feature(abi_gpu_kernel, ffi_const, repr_simd, simd_ffi))]
 #![cfg_attr(target_arch = "amdgpu", allow(internal_features))]
