@@ -79,8 +79,7 @@ fn rustc(toolchain: &Toolchain) -> Command {
     let mut command = Command::new(&toolchain.rustc);
     // The target is not one of the stable compiler's.
     command.env("RUSTC_BOOTSTRAP", "1");
-    for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER", "RUSTUP_TOOLCHAIN"]
-    {
+    for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"] {
         command.env_remove(name);
     }
     command
