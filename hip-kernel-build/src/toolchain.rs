@@ -41,7 +41,11 @@ impl Toolchain {
         Self::find_with(|name| env::var_os(name))
     }
 
-    pub(crate) fn find_with(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, String> {
+    /// Finds it with variables that `variable` returns, instead of those of the process.
+    ///
+    /// # Errors
+    /// As for [`find`](Self::find).
+    pub fn find_with(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, String> {
         let given = variable(VARIABLES[0]).filter(|path| !path.is_empty());
         let source = variable(VARIABLES[1]).filter(|path| !path.is_empty()).map(PathBuf::from);
         let mut candidates: Vec<PathBuf> = Vec::new();
