@@ -1,4 +1,4 @@
-//! Floats of 16 bits: [`f16`] and [`bf16`]. Their bits are those of the crate `half`.
+//! Floats of 16 bits: [`struct@f16`] and [`bf16`]. Their bits are those of the crate `half`.
 
 use crate::value::Value;
 
