@@ -35,6 +35,8 @@ pub(crate) struct Compiled {
     pub(crate) warnings: String,
     /// The files that it read.
     pub(crate) read: Vec<PathBuf>,
+    /// LLVM IR.
+    pub(crate) ir: String,
 }
 
 /// The compiler runtime that `rustc` asks for: the functions that LLVM calls by name.
@@ -184,6 +186,9 @@ impl<'a> Prepared<'a> {
         }
         // Without optimisation LLVM's code generator stops. `rust-lld` links bitcode: the device library has some.
         command.args(["-Copt-level=3", "-Ccodegen-units=1", "-Clinker-plugin-lto", "-Zunstable-options"]);
+        // Rust does not say that a barrier or a shuffle must not be moved into a branch or copied to both of its sides. Without this LLVM
+        // copies `if lane == 0 { .. } barrier();` into two paths, and threads no longer meet.
+        command.arg("-Cllvm-args=-force-attribute=convergent");
         command.arg(match self.panics {
             Panics::Report => "-Cpanic=abort",
             Panics::Trap => "-Cpanic=immediate-abort",
@@ -241,7 +246,7 @@ impl<'a> Prepared<'a> {
     }
 
     /// Compiles the program's kernels, in `folder`.
-    pub(crate) fn kernels(&self, source: &Path, root: &Path, folder: &Path) -> Result<Compiled> {
+    pub(crate) fn kernels(&self, source: &Path, root: &Path, linked: &[PathBuf], folder: &Path) -> Result<Compiled> {
         create(folder)?;
         let output = folder.join("kernels.elf");
         let mut command = self.device("2024");
@@ -251,10 +256,13 @@ impl<'a> Prepared<'a> {
         let mut device = std::ffi::OsString::from("hip_kernel=");
         device.push(self.folder.join("libhip_kernel.rlib"));
         command.arg("--extern").arg(device).arg("-L").arg(&self.folder).arg("-L").arg(self.libraries());
-        let mut bitcode = std::ffi::OsString::from("-Clink-arg=");
-        bitcode.push(self.sources.device.join("ir/device.bc"));
+        for path in linked.iter().chain([&self.sources.device.join("ir/device.bc")]) {
+            let mut bitcode = std::ffi::OsString::from("-Clink-arg=");
+            bitcode.push(std::path::absolute(path).map_err(file_error(path))?);
+            command.arg(bitcode);
+        }
         // The descriptors of kernels are named as exported before the linker has compiled them.
-        command.arg(bitcode).args(["-Clink-arg=--undefined-version", "-Clink-arg=--no-undefined"]);
+        command.args(["-Clink-arg=--undefined-version", "-Clink-arg=--no-undefined"]);
         // HIP 5.7 loads nothing newer than version 5 of code objects.
         command.args(["-Clink-arg=-mllvm", "-Clink-arg=--amdhsa-code-object-version=5"]);
         let emitted =
@@ -270,15 +278,16 @@ impl<'a> Prepared<'a> {
             }
             other => other?,
         };
-        let ir = folder.join("kernels.ll");
-        let dropped = dropped(&fs::read_to_string(&ir).map_err(file_error(&ir))?);
+        let path = folder.join("kernels.ll");
+        let ir = fs::read_to_string(&path).map_err(file_error(&path))?;
+        let _ = fs::remove_file(&path);
+        let dropped = dropped(&ir);
         if !dropped.is_empty() {
             return Err(Error::Missing { source: source.to_owned(), functions: dropped });
         }
-        let _ = fs::remove_file(&ir);
         let code = fs::read(&output).map_err(file_error(&output))?;
         let dependencies = fs::read_to_string(folder.join("kernels.d")).unwrap_or_default();
-        Ok(Compiled { code, warnings, read: read_files(&dependencies) })
+        Ok(Compiled { code, warnings, read: read_files(&dependencies), ir })
     }
 }
 

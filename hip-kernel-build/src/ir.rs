@@ -44,9 +44,7 @@ const PLAIN: &[(&str, &str, &[&str], &str)] = &[
     ("mbcnt_lo", "i32", &["i32", "i32"], "llvm.amdgcn.mbcnt.lo"),
     ("mbcnt_hi", "i32", &["i32", "i32"], "llvm.amdgcn.mbcnt.hi"),
     ("first_lane", "i32", &["i32"], "llvm.amdgcn.readfirstlane.i32"),
-    ("read_lane", "i32", &["i32", "i32"], "llvm.amdgcn.readlane.i32"),
     ("bpermute", "i32", &["i32", "i32"], "llvm.amdgcn.ds.bpermute"),
-    ("permute", "i32", &["i32", "i32"], "llvm.amdgcn.ds.permute"),
     ("byte_perm", "i32", &["i32", "i32", "i32"], "llvm.amdgcn.perm"),
     ("sad_u8", "i32", &["i32", "i32", "i32"], "llvm.amdgcn.sad.u8"),
     ("cycles", "i64", &[], "llvm.readcyclecounter"),
@@ -81,7 +79,7 @@ const PLAIN: &[(&str, &str, &[&str], &str)] = &[
 ];
 
 /// Those that depend on which lanes are active.
-const CONVERGENT: [&str; 4] = ["first_lane", "read_lane", "bpermute", "permute"];
+const CONVERGENT: [&str; 2] = ["first_lane", "bpermute"];
 
 /// Products of matrices: name, the type of a and b, the type of c, LLVM's name.
 const MATRIX: &[(&str, &str, &str, &str)] = &[
@@ -140,12 +138,12 @@ pub fn device_ir() -> String {
         );
     }
     ir += BY_HAND;
-    for (offset, ty, name) in [(4, "i16", "block_dim_x"), (6, "i16", "block_dim_y"), (8, "i16", "block_dim_z")] {
+    for (offset, align, name) in [(4, 4, "block_dim_x"), (8, 8, "block_dim_z")] {
         let _ = write!(
             ir,
             "define hidden i32 @hk_{name}() #0 {{\n  %p = call ptr addrspace(4) @llvm.amdgcn.dispatch.ptr()\n  \
              %q = getelementptr i8, ptr addrspace(4) %p, i64 {offset}\n  \
-             %v = load {ty}, ptr addrspace(4) %q, align 2, !range !1, !invariant.load !0\n  %r = zext {ty} %v to i32\n  ret i32 %r\n}}\n"
+             %v = load i16, ptr addrspace(4) %q, align {align}, !range !1, !invariant.load !0\n  %r = zext i16 %v to i32\n  ret i32 %r\n}}\n"
         );
     }
     for (offset, name) in [(12, "grid_threads_x"), (16, "grid_threads_y"), (20, "grid_threads_z")] {
@@ -178,7 +176,7 @@ pub fn device_ir() -> String {
         }
     }
     ir + &declared
-        + "declare ptr addrspace(4) @llvm.amdgcn.dispatch.ptr()\ndeclare ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()\n\
+        + "declare ptr addrspace(4) @llvm.amdgcn.dispatch.ptr()\n\
            declare void @llvm.amdgcn.s.barrier()\ndeclare void @llvm.amdgcn.wave.barrier()\ndeclare void @llvm.amdgcn.s.sleep(i32 immarg)\n\
            declare i64 @llvm.amdgcn.ballot.i64(i1)\n\n\
            attributes #0 = { alwaysinline nounwind }\nattributes #1 = { alwaysinline convergent nounwind }\n\n\
@@ -222,15 +220,13 @@ const BY_HAND: &str = r#"
 define hidden ptr @hk_shared_memory() #0 {
   ret ptr addrspacecast (ptr addrspace(3) @hk_shared to ptr)
 }
-define hidden ptr @hk_dispatch_packet() #0 {
+; The word at 4 has x and y. By itself, y would be loaded together with z, by a word that is not aligned.
+define hidden i32 @hk_block_dim_y() #0 {
   %p = call ptr addrspace(4) @llvm.amdgcn.dispatch.ptr()
-  %r = addrspacecast ptr addrspace(4) %p to ptr
-  ret ptr %r
-}
-define hidden ptr @hk_implicit_arguments() #0 {
-  %p = call ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()
-  %r = addrspacecast ptr addrspace(4) %p to ptr
-  ret ptr %r
+  %q = getelementptr i8, ptr addrspace(4) %p, i64 4
+  %v = load i32, ptr addrspace(4) %q, align 4, !invariant.load !0
+  %r = lshr i32 %v, 16
+  ret i32 %r
 }
 define hidden void @hk_barrier() #1 {
   fence syncscope("workgroup") release

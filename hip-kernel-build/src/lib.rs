@@ -38,6 +38,7 @@ pub struct Build {
     architectures: Vec<String>,
     committed: Option<PathBuf>,
     panics: Panics,
+    linked: Vec<PathBuf>,
 }
 
 /// What was made.
@@ -52,13 +53,21 @@ pub struct Made {
     pub warnings: String,
     /// The files that were read.
     pub read: Vec<PathBuf>,
+    /// For each architecture that was compiled, the kernels as LLVM IR, before the device library is linked with them.
+    pub ir: Vec<(String, String)>,
 }
 
 impl Build {
     /// Compiles the module at `source`, a path from the crate's root: `src/kernels.rs`, or `src/kernels/mod.rs`. The program has it as a
     /// module, too.
     pub fn new(source: impl Into<PathBuf>) -> Self {
-        Self { source: source.into(), architectures: Vec::new(), committed: None, panics: Panics::Report }
+        Self {
+            source: source.into(),
+            architectures: Vec::new(),
+            committed: None,
+            panics: Panics::Report,
+            linked: Vec::new(),
+        }
     }
 
     /// Adds architectures to compile for, such as `"gfx90a"`. One is necessary.
@@ -77,6 +86,15 @@ impl Build {
     /// Sets what a panic does.
     pub fn panics(mut self, panics: Panics) -> Self {
         self.panics = panics;
+        self
+    }
+
+    /// Links a file of LLVM bitcode with the kernels, such as functions in HIP C++:
+    /// `hipcc -c -emit-llvm --offload-device-only --offload-arch=gfx90a -fgpu-rdc functions.hip -o functions.bc`. Kernels declare what
+    /// they call: `unsafe extern "C" { fn twice(x: f32) -> f32; }`. The compiler of the file must not be of a newer LLVM than Rust's, and
+    /// its architecture must be one that the kernels are compiled for, or `--offload-arch` of a generic one.
+    pub fn link(mut self, bitcode: impl Into<PathBuf>) -> Self {
+        self.linked.push(bitcode.into());
         self
     }
 
@@ -100,7 +118,7 @@ impl Build {
         let cache = out.ancestors().nth(3).unwrap_or(&out).join("hip-kernel");
         let made = match choice.as_str() {
             "" | "compile" | "update" => self.make_with(&out, &cache, choice.is_empty()),
-            "committed" => self.committed_bundle("as requested".to_owned(), Vec::new()),
+            "committed" => self.committed_bundle("as requested".to_owned()),
             other => Err(Error::Invalid(format!("{VARIABLE}={other}: expected committed, compile or update"))),
         }?;
         made.read.iter().for_each(|path| println!("cargo::rerun-if-changed={}", path.display()));
@@ -113,6 +131,9 @@ impl Build {
                 None if choice == "update" => compile::write(path, &made.bundle)?,
                 None => {}
             }
+        }
+        for (arch, ir) in &made.ir {
+            compile::write(&out.join(format!("{}.{arch}.ll", self.stem()?)), ir)?;
         }
         for line in made.warnings.lines().filter(|line| line.starts_with("warning: ")) {
             println!("cargo::warning={}: {line}", self.source.display());
@@ -135,7 +156,7 @@ impl Build {
         self.check()?;
         let toolchain = match Toolchain::find() {
             Ok(toolchain) => toolchain,
-            Err(why) if or_committed && self.committed.is_some() => return self.committed_bundle(why, Vec::new()),
+            Err(why) if or_committed && self.committed.is_some() => return self.committed_bundle(why),
             Err(why) => return Err(Error::Unavailable(why)),
         };
         let sources = sources::Sources::find()?;
@@ -143,11 +164,13 @@ impl Build {
         compile::create(&work)?;
         compile::create(cache)?;
         let root = self.root(&work)?;
-        let (mut code, mut warnings, mut read) = (Vec::new(), String::new(), vec![toolchain.rustc.clone()]);
+        let (mut code, mut warnings, mut ir) = (Vec::new(), String::new(), Vec::new());
+        let mut read: Vec<PathBuf> = self.linked.iter().chain([&toolchain.rustc]).cloned().collect();
         for arch in &self.architectures {
             let prepared = compile::Prepared::new(&toolchain, &sources, arch, self.panics, cache)?;
-            let compiled = prepared.kernels(&self.source, &root, &work.join(arch))?;
+            let compiled = prepared.kernels(&self.source, &root, &self.linked, &work.join(arch))?;
             code.push((arch.clone(), compiled.code));
+            ir.push((arch.clone(), compiled.ir));
             if warnings.is_empty() {
                 warnings = compiled.warnings;
             }
@@ -157,7 +180,7 @@ impl Build {
         read.retain(|path| path.components().count() > 1);
         read.sort();
         read.dedup();
-        Ok(Made { bundle: bundle::bundle(&code), committed: None, warnings, read })
+        Ok(Made { bundle: bundle::bundle(&code), committed: None, warnings, read, ir })
     }
 
     fn check(&self) -> Result<()> {
@@ -169,13 +192,13 @@ impl Build {
         if let Some(other) = self.architectures.iter().find(|arch| !is_name(arch)) {
             return Err(Error::Invalid(format!("{other:?} is not an architecture, such as gfx90a")));
         }
-        if self.source.is_file() {
-            return Ok(());
+        match self.linked.iter().chain([&self.source]).find(|path| !path.is_file()) {
+            None => Ok(()),
+            Some(path) => Err(Error::File { path: path.clone(), reason: std::io::ErrorKind::NotFound.into() }),
         }
-        Err(Error::File { path: self.source.clone(), reason: std::io::ErrorKind::NotFound.into() })
     }
 
-    fn committed_bundle(&self, why: String, read: Vec<PathBuf>) -> Result<Made> {
+    fn committed_bundle(&self, why: String) -> Result<Made> {
         self.check()?;
         let path =
             self.committed.as_ref().ok_or_else(|| Error::Unavailable(format!("{why}; no bundle is committed")))?;
@@ -185,7 +208,7 @@ impl Build {
         if let Some(missing) = self.architectures.iter().find(|arch| !has.contains(arch)) {
             return Err(Error::Unavailable(format!("{why}; {} has no code for {missing}", path.display())));
         }
-        Ok(Made { bundle, committed: Some(why), warnings: String::new(), read })
+        Ok(Made { bundle, committed: Some(why), warnings: String::new(), read: Vec::new(), ir: Vec::new() })
     }
 
     /// The module's name.

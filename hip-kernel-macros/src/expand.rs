@@ -118,6 +118,10 @@ fn device(function: &Function, instance: &Instance<'_>) -> String {
                 abi += &format!("{n}: usize, ");
                 make += &format!("let {p} = ::hip_kernel::print::Printer::from_launch({p}, {n});\n");
             }
+            Kind::GridBarrier => {
+                first += &format!("{p}: *mut u32, ");
+                make += &format!("let {p} = ::hip_kernel::group::GridBarrier::from_launch({p});\n");
+            }
             Kind::Value(value) => {
                 abi += &format!("{p}: <{value} as ::hip_kernel::Value>::Abi, ");
                 make += &format!("let {p} = <{value} as ::hip_kernel::Value>::from_abi({p});\n");
@@ -280,6 +284,12 @@ fn host_instance(function: &Function, instance: &Instance<'_>, type_name: &str) 
                 pointers += &format!("{typed}::Mut::<u32>::hold(&{p}), ");
                 held += &format!("{typed}::Value::<u64>::hold(&{n}), ");
             }
+            Kind::GridBarrier => {
+                taken += &format!("{p}: &'a mut ::hip_kernel::host::GridState, ");
+                convert += &format!("let {p} = {typed}::Mut::<u32>::convert({p}.as_slice_mut());\n");
+                pointer_shapes += &format!("<{typed}::Mut<u32> as {typed}::Parameter>::SHAPE, ");
+                pointers += &format!("{typed}::Mut::<u32>::hold(&{p}), ");
+            }
             Kind::Value(ty) => {
                 taken += &format!("{p}: {ty}, ");
                 convert += &format!("let {p} = <{ty} as ::hip_kernel::Value>::to_abi({p});\n");
@@ -311,6 +321,8 @@ fn host_instance(function: &Function, instance: &Instance<'_>, type_name: &str) 
     // Inside of a constant, `self` and `super` are those of the module, too; what is private to it stays so.
     let visibility = if visibility.is_empty() { "pub(self)" } else { visibility };
     let symbol = &instance.symbol;
+    let waits = function.parameters.iter().any(|parameter| matches!(parameter.kind, Kind::GridBarrier));
+    let launch = if waits { "launch_cooperative" } else { "launch" };
     format!(
         "{attributes} #[cfg(not(target_arch = \"amdgpu\"))]\n#[allow(dead_code, unused_mut, unused_variables, \
          unreachable_pub, clippy::too_many_arguments, clippy::extra_unused_lifetimes, clippy::needless_pub_self)]\nconst _: () = {{\n{aliases}\n{constants}\n\
@@ -329,7 +341,7 @@ fn host_instance(function: &Function, instance: &Instance<'_>, type_name: &str) 
          let config = needs.finish({bytes})?;\n\
          // SAFETY: the arguments are of the kinds that `load` has compared. The kernel reads slices and writes outputs within\n\
          // their lengths, each thread its own elements; for a kernel with pointers the caller answers.\n\
-         unsafe {{ self.kernel.launch(stream, config, [{pointers}{held}]) }}\n}}\n\
+         unsafe {{ self.kernel.{launch}(stream, config, [{pointers}{held}]) }}\n}}\n\
          /// The kernel, without its signature.\n#[must_use]\n\
          {visibility} fn kernel(&self) -> &::hip_kernel::hip::Kernel {{\n self.kernel.kernel()\n}}\n\
          }}\n}};\n"

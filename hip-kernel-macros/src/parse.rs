@@ -57,6 +57,8 @@ pub(crate) enum Kind {
     SharedSlice(String),
     /// `Printer`
     Printer,
+    /// `GridBarrier`
+    GridBarrier,
     /// Anything else.
     Value(String),
 }
@@ -332,6 +334,7 @@ fn kind_of(tokens: &[TokenTree]) -> Result<Kind> {
         "Shared" => Ok(Kind::Shared(element()?)),
         "SharedSlice" => Ok(Kind::SharedSlice(element()?)),
         "Printer" => Ok(Kind::Printer),
+        "GridBarrier" => Ok(Kind::GridBarrier),
         _ => Ok(Kind::Value(text(tokens))),
     }
 }

@@ -4,7 +4,8 @@ use std::process::Command;
 
 use hip::{Backend, Device, DeviceBuffer, LaunchConfig, Module, Stream};
 use hip_kernel::half::{bf16, f16};
-use hip_kernel::host::{Printed, take_panic};
+use hip_kernel::host::{GridState, Printed, take_panic};
+use hip_kernel::vector::{F32x3, F32x4, F64x4, I32x2};
 use hip_kernel_testing::kernels::{LANGUAGE, algorithms as alg, device as dev};
 use hip_kernel_testing::{instinct, instinct_code, kernels_code};
 
@@ -58,6 +59,9 @@ fn each_kernel() {
         ("atomic floats", atomic_floats),
         ("atomic fields", atomic_fields),
         ("lanes", lanes),
+        ("grid barrier", grid_barrier),
+        ("tiles", tiles),
+        ("vectors", vectors),
         ("halves", halves),
         ("functions", functions),
         ("special", special),
@@ -473,6 +477,55 @@ fn panics(gpu: &Gpu) -> Result {
         assert!(take_panic(&gpu.module, &gpu.stream)?.is_none(), "it is told once");
     }
     Ok(())
+}
+
+fn grid_barrier(gpu: &Gpu) -> Result {
+    let kernel = dev::WholeGrid::load(&gpu.module)?;
+    let mut state = GridState::new(&gpu.device)?;
+    for blocks in [1, 4, 3] {
+        let n = blocks * 64;
+        let mut cells = DeviceBuffer::<u32>::zeroed(&gpu.device, n)?;
+        let mut out = DeviceBuffer::<u32>::zeroed(&gpu.device, n)?;
+        kernel.launch(&gpu.stream, LaunchConfig::new(blocks as u32, 64), &mut cells, &mut out, &mut state)?;
+        // Twice the mirrored cell, read in the mirror.
+        same("grid barrier", &out.to_vec()?, &(0..n as u32).map(|i| 2 * (i + 1)).collect::<Vec<_>>())?;
+    }
+    let most = kernel.kernel().max_cooperative_blocks(64, 0)?;
+    let mut none = DeviceBuffer::<u32>::zeroed(&gpu.device, 1)?;
+    let mut out = DeviceBuffer::<u32>::zeroed(&gpu.device, 1)?;
+    let config = LaunchConfig::new(most + 1, 64);
+    let error = kernel.launch(&gpu.stream, config, &mut none, &mut out, &mut state).unwrap_err();
+    assert!(matches!(error, hip::Error::Geometry { .. }), "{error}");
+    Ok(())
+}
+
+fn tiles(gpu: &Gpu) -> Result {
+    let x: Vec<u32> = (0..128).map(|i| i * 37 % 1001).collect();
+    let mut out = DeviceBuffer::<u32>::zeroed(&gpu.device, 128 * 8)?;
+    let buffer = DeviceBuffer::from_slice(&gpu.device, &x)?;
+    dev::Tiles::load(&gpu.module)?.launch(&gpu.stream, LaunchConfig::new(2, 64), &buffer, &mut out)?;
+    let want = (0..128).flat_map(|i| {
+        let tile = &x[i / 8 * 8..][..8];
+        let bits = tile.iter().enumerate().map(|(k, x)| u32::from(x % 3 == 0) << k).sum();
+        let votes = u32::from(tile.iter().any(|x| x % 5 == 0)) + 2 * u32::from(tile.iter().all(|x| *x < 900));
+        let (sum, max, part) = (tile.iter().sum(), *tile.iter().max().unwrap(), tile[..=i % 8].iter().sum());
+        [i as u32 % 8, i as u32 % 64 / 8, bits, votes, tile[3], sum, max, part]
+    });
+    same("tiles", &out.to_vec()?, &want.collect::<Vec<u32>>())
+}
+
+fn vectors(gpu: &Gpu) -> Result {
+    let x: Vec<F32x4> = (0..100).map(|i| F32x4::new(i as f32, 1.0, -2.0, 0.5 * i as f32)).collect();
+    let buffer = DeviceBuffer::from_slice(&gpu.device, &x)?;
+    let mut y = DeviceBuffer::<F32x3>::zeroed(&gpu.device, 100)?;
+    let (by, plus) = (F64x4::new(0.0, 0.0, 0.25, 4.0), I32x2::new(-7, 9));
+    let config = LaunchConfig::for_elements(100, 64);
+    dev::Vectors::load(&gpu.module)?.launch(&gpu.stream, config, &buffer, &mut y, by, plus)?;
+    let want = x.iter().map(|x| {
+        let x = *x * 2.0 + *x / 4.0;
+        F32x3::from([x.x - 7.0, x.y + 9.0, x.dot(x) * 0.25])
+    });
+    same("vectors", &y.to_vec()?, &want.collect::<Vec<_>>())
 }
 
 /// Launches that a safe kernel must not have.

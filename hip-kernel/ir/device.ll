@@ -44,16 +44,8 @@ define hidden i32 @hk_first_lane(i32 %0) #1 {
   %r = call i32 @llvm.amdgcn.readfirstlane.i32(i32 %0)
   ret i32 %r
 }
-define hidden i32 @hk_read_lane(i32 %0, i32 %1) #1 {
-  %r = call i32 @llvm.amdgcn.readlane.i32(i32 %0, i32 %1)
-  ret i32 %r
-}
 define hidden i32 @hk_bpermute(i32 %0, i32 %1) #1 {
   %r = call i32 @llvm.amdgcn.ds.bpermute(i32 %0, i32 %1)
-  ret i32 %r
-}
-define hidden i32 @hk_permute(i32 %0, i32 %1) #1 {
-  %r = call i32 @llvm.amdgcn.ds.permute(i32 %0, i32 %1)
   ret i32 %r
 }
 define hidden i32 @hk_byte_perm(i32 %0, i32 %1, i32 %2) #0 {
@@ -206,15 +198,13 @@ define hidden <4 x float> @hk_mfma_16x16x16_bf16(<4 x i16> %a, <4 x i16> %b, <4 
 define hidden ptr @hk_shared_memory() #0 {
   ret ptr addrspacecast (ptr addrspace(3) @hk_shared to ptr)
 }
-define hidden ptr @hk_dispatch_packet() #0 {
+; The word at 4 has x and y. By itself, y would be loaded together with z, by a word that is not aligned.
+define hidden i32 @hk_block_dim_y() #0 {
   %p = call ptr addrspace(4) @llvm.amdgcn.dispatch.ptr()
-  %r = addrspacecast ptr addrspace(4) %p to ptr
-  ret ptr %r
-}
-define hidden ptr @hk_implicit_arguments() #0 {
-  %p = call ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()
-  %r = addrspacecast ptr addrspace(4) %p to ptr
-  ret ptr %r
+  %q = getelementptr i8, ptr addrspace(4) %p, i64 4
+  %v = load i32, ptr addrspace(4) %q, align 4, !invariant.load !0
+  %r = lshr i32 %v, 16
+  ret i32 %r
 }
 define hidden void @hk_barrier() #1 {
   fence syncscope("workgroup") release
@@ -250,21 +240,14 @@ define hidden i16 @hk_f32_to_f16(float %0) #0 {
 define hidden i32 @hk_block_dim_x() #0 {
   %p = call ptr addrspace(4) @llvm.amdgcn.dispatch.ptr()
   %q = getelementptr i8, ptr addrspace(4) %p, i64 4
-  %v = load i16, ptr addrspace(4) %q, align 2, !range !1, !invariant.load !0
-  %r = zext i16 %v to i32
-  ret i32 %r
-}
-define hidden i32 @hk_block_dim_y() #0 {
-  %p = call ptr addrspace(4) @llvm.amdgcn.dispatch.ptr()
-  %q = getelementptr i8, ptr addrspace(4) %p, i64 6
-  %v = load i16, ptr addrspace(4) %q, align 2, !range !1, !invariant.load !0
+  %v = load i16, ptr addrspace(4) %q, align 4, !range !1, !invariant.load !0
   %r = zext i16 %v to i32
   ret i32 %r
 }
 define hidden i32 @hk_block_dim_z() #0 {
   %p = call ptr addrspace(4) @llvm.amdgcn.dispatch.ptr()
   %q = getelementptr i8, ptr addrspace(4) %p, i64 8
-  %v = load i16, ptr addrspace(4) %q, align 2, !range !1, !invariant.load !0
+  %v = load i16, ptr addrspace(4) %q, align 8, !range !1, !invariant.load !0
   %r = zext i16 %v to i32
   ret i32 %r
 }
@@ -1068,9 +1051,7 @@ declare i32 @llvm.amdgcn.wavefrontsize()
 declare i32 @llvm.amdgcn.mbcnt.lo(i32, i32)
 declare i32 @llvm.amdgcn.mbcnt.hi(i32, i32)
 declare i32 @llvm.amdgcn.readfirstlane.i32(i32)
-declare i32 @llvm.amdgcn.readlane.i32(i32, i32)
 declare i32 @llvm.amdgcn.ds.bpermute(i32, i32)
-declare i32 @llvm.amdgcn.ds.permute(i32, i32)
 declare i32 @llvm.amdgcn.perm(i32, i32, i32)
 declare i32 @llvm.amdgcn.sad.u8(i32, i32, i32)
 declare i64 @llvm.readcyclecounter()
@@ -1108,7 +1089,6 @@ declare <4 x double> @llvm.amdgcn.mfma.f64.16x16x4f64(double, double, <4 x doubl
 declare <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half>, <4 x half>, <4 x float>, i32 immarg, i32 immarg, i32 immarg)
 declare <4 x float> @llvm.amdgcn.mfma.f32.16x16x16bf16.1k(<4 x i16>, <4 x i16>, <4 x float>, i32 immarg, i32 immarg, i32 immarg)
 declare ptr addrspace(4) @llvm.amdgcn.dispatch.ptr()
-declare ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()
 declare void @llvm.amdgcn.s.barrier()
 declare void @llvm.amdgcn.wave.barrier()
 declare void @llvm.amdgcn.s.sleep(i32 immarg)

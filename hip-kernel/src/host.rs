@@ -42,6 +42,41 @@ impl Launcher {
         // SAFETY: the caller ensures it; no textures or surfaces are among the arguments.
         unsafe { self.kernel.launch(stream, config, arguments, &[]) }
     }
+
+    /// For kernels that wait for all blocks of the grid.
+    ///
+    /// # Safety
+    /// That of [`launch`](Self::launch).
+    pub unsafe fn launch_cooperative<const N: usize>(
+        &self,
+        stream: &Stream,
+        config: LaunchConfig,
+        arguments: [typed::Held<'_>; N],
+    ) -> Result<()> {
+        // SAFETY: as above.
+        unsafe { self.kernel.launch_cooperative(stream, config, arguments, &[]) }
+    }
+}
+
+/// The state of a grid's barrier: the argument for a `GridBarrier`. It serves any number of launches.
+#[derive(Debug)]
+pub struct GridState {
+    words: DeviceBuffer<u32>,
+}
+
+impl GridState {
+    /// The state of a barrier that no thread has come to.
+    ///
+    /// # Errors
+    /// Those of [`DeviceBuffer::zeroed`].
+    pub fn new(device: &Device) -> Result<Self> {
+        Ok(Self { words: DeviceBuffer::zeroed(device, 2)? })
+    }
+
+    #[doc(hidden)]
+    pub fn as_slice_mut(&mut self) -> DeviceSliceMut<'_, u32> {
+        self.words.as_slice_mut()
+    }
 }
 
 /// What a kernel needs of its launch.

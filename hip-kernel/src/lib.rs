@@ -9,6 +9,7 @@ mod raw;
 
 pub mod atomic;
 mod clock;
+pub mod group;
 pub mod half;
 #[cfg(not(target_arch = "amdgpu"))]
 pub mod host;
@@ -25,6 +26,7 @@ pub mod shared;
 pub mod sync;
 #[doc(hidden)]
 pub mod value;
+pub mod vector;
 pub mod wave;
 
 pub use clock::{clock, wall_clock};
@@ -38,6 +40,7 @@ pub use value::Value;
 /// What most kernels use.
 pub mod prelude {
     pub use crate::atomic::{Atomic, AtomicSlice, Scope};
+    pub use crate::group::{GridBarrier, Tile};
     pub use crate::half::{bf16, f16};
     pub use crate::math::Float;
     pub use crate::print::Printer;

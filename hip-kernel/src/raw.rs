@@ -62,9 +62,7 @@ raw! {
     mbcnt_lo = "hk_mbcnt_lo" => (mask: u32, base: u32) -> u32;
     mbcnt_hi = "hk_mbcnt_hi" => (mask: u32, base: u32) -> u32;
     first_lane = "hk_first_lane" => (value: u32) -> u32;
-    read_lane = "hk_read_lane" => (value: u32, lane: u32) -> u32;
     bpermute = "hk_bpermute" => (address: u32, value: u32) -> u32;
-    permute = "hk_permute" => (address: u32, value: u32) -> u32;
     byte_perm = "hk_byte_perm" => (a: u32, b: u32, selector: u32) -> u32;
     sad_u8 = "hk_sad_u8" => (a: u32, b: u32, sum: u32) -> u32;
     ballot = "hk_ballot" => (value: u32) -> u64;
@@ -76,8 +74,6 @@ raw! {
     endpgm = "hk_endpgm" => ();
     trap = "hk_trap" => ();
     shared_memory = "hk_shared_memory" => () -> *mut u8;
-    dispatch_packet = "hk_dispatch_packet" => () -> *const u8;
-    implicit_arguments = "hk_implicit_arguments" => () -> *const u8;
     sqrt_f32 = "hk_sqrt_f32" => (x: f32) -> f32;
     sqrt_f64 = "hk_sqrt_f64" => (x: f64) -> f64;
     fma_f32 = "hk_fma_f32" => (x: f32, y: f32, z: f32) -> f32;

@@ -457,3 +457,51 @@ pub(crate) fn add_private(a: &[i64], b: &[i64], mut c: DisjointSlice<i64>) {
         *c = a[i] + b[i];
     }
 }
+
+/// All threads of the grid wait for each other, twice: each reads what threads of other blocks wrote.
+#[kernel]
+pub fn whole_grid(cells: AtomicSlice<u32>, mut out: DisjointSlice<u32>, grid: GridBarrier) {
+    let (i, n) = (global_idx().x as usize, global_dim().x as usize);
+    cells[i].store(i as u32 + 1);
+    grid.wait();
+    let other = cells[n - 1 - i].load();
+    grid.wait();
+    cells[i].store(other * 2);
+    grid.wait();
+    out.set(|i| cells[n - 1 - i].load());
+}
+
+/// Tiles of 8 lanes: 8 numbers for each thread.
+#[kernel]
+pub fn tiles(x: &[u32], mut out: DisjointChunks<u32, 8>) {
+    let (_, out) = out.mine();
+    let x = x[global_idx().x as usize];
+    let tile = Tile::<8>::of_this_thread();
+    let results = [
+        tile.rank(),
+        tile.number(),
+        tile.ballot(x % 3 == 0),
+        u32::from(tile.any(x % 5 == 0)) + 2 * u32::from(tile.all(x < 900)),
+        tile.shuffle(x, 11),
+        tile.reduce(x, |a, b| a + b),
+        tile.reduce(x, u32::max),
+        tile.scan(x, |a, b| a + b),
+    ];
+    if out.len() == 8 {
+        out.copy_from_slice(&results);
+    }
+}
+
+/// Vectors as elements and by value.
+#[kernel(same_len(x, y))]
+pub fn vectors(
+    x: &[hip_kernel::vector::F32x4],
+    mut y: DisjointSlice<hip_kernel::vector::F32x3>,
+    by: hip_kernel::vector::F64x4,
+    plus: hip_kernel::vector::I32x2,
+) {
+    y.set(|i| {
+        let x = x[i] * 2.0 + x[i] / hip_kernel::vector::F32x4::splat(by.w as f32);
+        hip_kernel::vector::F32x3::new(x.x + plus.x as f32, x.y + plus.y as f32, x.dot(x) * by.z as f32)
+    });
+}
