@@ -12,6 +12,7 @@
 
 mod driver;
 mod gpus;
+mod kernels;
 mod libraries;
 pub(crate) mod loader;
 mod machine;
@@ -28,6 +29,7 @@ use serde::Serialize;
 
 pub use driver::{Driver, Node, PciDevice, Permissions, User};
 pub use gpus::Gpu;
+pub use kernels::RustKernels;
 pub use places::Place;
 pub use problem::{Problem, Severity};
 pub use variables::Variable;
@@ -68,6 +70,8 @@ pub struct Diagnosis {
     pub gpus: Vec<Gpu>,
     /// The relevant variables that are set.
     pub variables: Vec<Variable>,
+    /// Whether kernels in Rust can be built; `None` if another system than this one was examined.
+    pub rust_kernels: Option<RustKernels>,
     /// The problems, errors first.
     pub problems: Vec<Problem>,
 }
@@ -139,6 +143,7 @@ impl Doctor {
             driver,
             gpus,
             variables,
+            rust_kernels: RustKernels::examine(&self.machine),
             problems,
         }
     }

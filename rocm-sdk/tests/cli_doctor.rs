@@ -602,8 +602,60 @@ fn the_names_in_its_json() {
         driver.nodes[].usable driver.nodes[].permissions.mode driver.nodes[].permissions.owner \
         driver.nodes[].permissions.group driver.user driver.user.name driver.user.uid driver.user.groups gpus \
         gpus[].node gpus[].target gpus[].pci gpus[].device gpus[].product gpus[].compute_units gpus[].memory \
-        gpus[].render_node variables variables[].name variables[].value variables[].meaning problems \
+        gpus[].render_node variables variables[].name variables[].value variables[].meaning rust_kernels \
+        problems \
         problems[].severity problems[].problem problems[].todo";
     let expected = expected.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(cli_common::keys(&text), expected, "{text}");
+}
+
+/// A compiler as far as it is asked, and what it says of itself.
+fn rust(tree: &Tree, release: &str, targets: &str) -> std::path::PathBuf {
+    let said = format!("rustc {release}\nrelease: {release}\nhost: x86_64-unknown-linux-gnu");
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in\n-vV) echo '{said}';;\n*list) echo {targets};;\n*sysroot) echo {};;\nesac\n",
+        tree.path("rust").display()
+    );
+    let rustc = tree.write("rust/bin/rustc", script);
+    mode(tree, "rust/bin/rustc", 0o755);
+    rustc
+}
+
+/// What it says of kernels in Rust, as text and as JSON, with the tree's path as T.
+fn kernels(tree: &Tree, rustc: &std::path::Path) -> (String, Value) {
+    let run = |arguments: &str| {
+        let run = rocm_sdk(arguments).env("HIP_KERNEL_RUSTC", rustc).env("ROCM_PATH", tree.path("none"));
+        run.end().stdout.replace(&tree.root().display().to_string(), "T")
+    };
+    let text = run("doctor");
+    let (_, text) = text.split_once("\nKernels in Rust\n  ").unwrap_or_else(|| panic!("{text}"));
+    (text.lines().next().unwrap().to_owned(), json(&run("doctor --json"))["rust_kernels"].clone())
+}
+
+#[test]
+fn what_kernels_in_rust_need() {
+    let tree = Tree::new();
+    let (said, _) = kernels(&tree, &tree.path("nowhere/rustc"));
+    assert!(said.starts_with("cannot be built, only taken from bundles: T/nowhere/rustc: "), "{said}");
+    let target = "amdgcn-amd-amdhsa";
+    let (said, _) = kernels(&tree, &rust(&tree, "1.94.1", target));
+    assert!(said.ends_with("Rust 1.94.1 is too old: 1.95 or newer is needed (`rustup update`)"), "{said}");
+    let (said, _) = kernels(&tree, &rust(&tree, "1.96.0", "x86_64-unknown-linux-gnu"));
+    assert!(said.ends_with("Rust 1.96.0 (T/rust/bin/rustc) has no target amdgcn-amd-amdhsa"), "{said}");
+    let rustc = rust(&tree, "1.96.0", target);
+    tree.write("rust/lib/rustlib/x86_64-unknown-linux-gnu/bin/rust-lld", "");
+    let (said, diagnosis) = kernels(&tree, &rustc);
+    assert!(said.contains("Rust 1.96.0 without the source of `core`: `rustup component add rust-src`, or"), "{said}");
+    assert_eq!((&diagnosis["available"], &diagnosis["compiler"]), (&Value::from(false), &Value::Null));
+    tree.write("rust/lib/rustlib/src/rust/library/core/src/lib.rs", "");
+    let (said, diagnosis) = kernels(&tree, &rustc);
+    let source = "T/rust/lib/rustlib/src/rust/library";
+    let expected = format!("can be built: Rust 1.96.0 (T/rust/bin/rustc), with the source of `core` in {source}");
+    assert_eq!(said, expected);
+    let expected = serde_json::json!({
+        "available": true, "compiler": "T/rust/bin/rustc", "release": "1.96.0", "source": source, "missing": null,
+    });
+    assert_eq!(diagnosis, expected);
+    // Another system's compiler is not asked.
+    assert_eq!(json(&on(tree.root(), "doctor --json").end().stdout)["rust_kernels"], Value::Null);
 }

@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 
+use crate::examples;
 use crate::hsa::{self, Profile};
 use crate::rocm::{self, Release};
 use crate::test::{LIBRARIES, checked_cargo};
@@ -53,5 +54,5 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 
 /// The examples for users; those of the tools have commands of their own.
 fn has_examples(package: &Package) -> bool {
-    package.name == "rocm-examples" || LIBRARIES.contains(&package.name.as_str())
+    examples::PACKAGES.contains(&package.name.as_str()) || LIBRARIES.contains(&package.name.as_str())
 }

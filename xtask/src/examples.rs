@@ -22,10 +22,15 @@ const REFUSED: [(&str, &str, &str); 1] = [
 /// What an example says that found no device but the software GPU that it has in it, and no compiler.
 const NOT_REAL: [&str; 2] = ["running on the software GPU", "No run-time compiler here"];
 
+/// The packages of the examples: kernels in HIP C++ and in Rust.
+pub(crate) const PACKAGES: [&str; 2] = ["rocm-examples", "rust-kernels"];
+
 /// The names of all examples.
 fn names() -> Result<Vec<String>> {
-    let package = workspace::packages()?.into_iter().find(|package| package.name == "rocm-examples");
-    Ok(package.context("the workspace has no rocm-examples")?.examples)
+    let packages = workspace::packages()?;
+    let named = |name: &&str| packages.iter().find(|package| package.name == *name);
+    let all = PACKAGES.iter().map(|name| named(name).with_context(|| format!("the workspace has no {name}")));
+    Ok(all.collect::<Result<Vec<_>>>()?.into_iter().flat_map(|package| package.examples.clone()).collect())
 }
 
 /// Each example runs to its end on the software GPU and finds its result right.

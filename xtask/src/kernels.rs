@@ -120,6 +120,14 @@ fn jobs() -> Result<Vec<Job>> {
         let words = words(&format!("{} -mcode-object-version=5", ARCHITECTURES.join(" ")));
         jobs.push(Job { source, output, release: RELEASE, words });
     }
+    // What kernels in Rust are compared with.
+    let testing = paths::root().join("hip-kernel-testing");
+    jobs.push(Job {
+        source: testing.join("src/algorithms.hip"),
+        output: testing.join("bundles/algorithms.hipfb"),
+        release: RELEASE,
+        words: words("gfx90a gfx942"),
+    });
     let folder = paths::root().join(HIP_TESTS);
     for (file, source, release, options) in HIP {
         jobs.push(Job { source: folder.join(source), output: folder.join(file), release, words: words(options) });

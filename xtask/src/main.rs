@@ -27,6 +27,7 @@ mod probes;
 mod process;
 mod repeat;
 mod rocm;
+mod rust_kernels;
 mod steps;
 mod stress;
 mod test;

@@ -15,7 +15,7 @@ use crate::hsa::{self as hsa_sim, Profile};
 use crate::process::cargo;
 use crate::rocm::{self, RELEASES, Release};
 use crate::steps::{self, Got, Step};
-use crate::{leaks, paths, probes, repeat, workspace};
+use crate::{leaks, paths, probes, repeat, rust_kernels, workspace};
 
 /// API levels of the crates, as their features name them, with none first (which is 5.7).
 pub(crate) const LEVELS: &[&str] =
@@ -92,7 +92,16 @@ fn quick_steps(offline: bool) -> Result<Vec<Step>> {
     let mut crates = checked_cargo("test", offline);
     // The feature is the examples' own: what they are built with again below is the same.
     crates.args(["--no-fail-fast", "--lib", "--tests", "--features", "hip/sim"]);
-    crates.args(packages(&["rocm-sdk", "hip", "hip-gl", "hiprtc", "hip-sim", "rocm-examples"]));
+    crates.args(packages(&[
+        "rocm-sdk",
+        "hip",
+        "hip-gl",
+        "hiprtc",
+        "hip-sim",
+        "hip-kernel",
+        "rocm-examples",
+        "rust-kernels",
+    ]));
     Ok(vec![
         fetch(release, &[], false, fetched_here(offline)),
         Step::command("crates", "unit and integration tests of the main crates, on the software GPU", crates),
@@ -126,12 +135,15 @@ pub(crate) fn steps(offline: bool, releases: &[&'static Release], named: &[&'sta
         command.arg("--no-fail-fast").args(words);
         command
     };
-    let all = test(&["--workspace", "--exclude", COMPILER]);
+    let apart = rust_kernels::PACKAGES.iter().chain([&COMPILER]).flat_map(|name| ["--exclude", name]);
+    let all = test(&["--workspace"].into_iter().chain(apart).collect::<Vec<_>>());
+    steps.push(rust_kernels::source(offline));
     steps.push(Step::command(
         "workspace",
-        "unit, integration and doc tests of every crate but one that has a step",
+        "unit, integration and doc tests of every crate but those that have a step",
         all,
     ));
+    steps.push(rust_kernels::tests(offline));
     steps.push(leaks::step(offline));
     // The workspace has the software GPU on, for the examples use it.
     let on_gpus: Vec<&str> = SAFE.into_iter().filter(|name| *name != COMPILER).collect();

@@ -12,6 +12,7 @@ use crate::core::error::{Error, Result};
 use crate::core::releases::one_at_a_time;
 use crate::stream::Stream;
 use crate::stream::event::{Event, Recorded};
+use crate::stream::usage::Accesses;
 
 /// `hipExtModuleLaunchKernel`, which the headers leave to `hip_ext.h`. It counts threads where others count blocks.
 type ExtLaunch = unsafe extern "C" fn(
@@ -51,28 +52,50 @@ impl Kernel {
     ) -> Result<()> {
         self.device().expect(stream.device(), "the stream")?;
         let mut arguments = self.arguments(config, &args)?;
-        self.check_cooperative(config)?;
         let mut pointers = arguments.pointers();
+        // SAFETY: `arguments` has checked the arguments and laid them out. The caller answers for the kernel.
+        unsafe { self.queue_cooperative(stream, config, &mut pointers, arguments.accesses()) }
+    }
+
+    /// Queues a cooperative launch whose arguments have been checked: checks its size.
+    ///
+    /// # Safety
+    /// That of `queue`.
+    pub(super) unsafe fn queue_cooperative<'a>(
+        &self,
+        stream: &Stream,
+        config: LaunchConfig,
+        pointers: &mut [*mut c_void],
+        accesses: impl Accesses<'a>,
+    ) -> Result<()> {
+        config.check(self.info(), self.device().properties()?)?;
+        self.check_cooperative(config)?;
         let LaunchConfig { grid, block, shared_bytes } = config;
-        stream.inner.submit(arguments.accesses(), Some(self.named(&config)), |raw| {
-            let _one = one_at_a_time();
-            // SAFETY: as in `launch`.
-            let status = unsafe {
-                hip_sys::hipModuleLaunchCooperativeKernel(
-                    self.as_raw(),
-                    grid.x,
-                    grid.y,
-                    grid.z,
-                    block.x,
-                    block.y,
-                    block.z,
-                    shared_bytes as c_uint,
-                    raw,
-                    pointers.as_mut_ptr(),
-                )
-            };
-            check(status, "hipModuleLaunchCooperativeKernel", || self.describe(config))
-        })
+        let queued = stream.inner.submit_checked(
+            accesses,
+            Some(self.named(&config)),
+            || Ok(()),
+            |raw| {
+                let _one = one_at_a_time();
+                // SAFETY: as in `queue`.
+                let status = unsafe {
+                    hip_sys::hipModuleLaunchCooperativeKernel(
+                        self.as_raw(),
+                        grid.x,
+                        grid.y,
+                        grid.z,
+                        block.x,
+                        block.y,
+                        block.z,
+                        shared_bytes as c_uint,
+                        raw,
+                        pointers.as_mut_ptr(),
+                    )
+                };
+                check(status, "hipModuleLaunchCooperativeKernel", || self.describe(config))
+            },
+        );
+        queued.map(drop)
     }
 
     /// The largest grid of such blocks that [`launch_cooperative`](Self::launch_cooperative) takes.

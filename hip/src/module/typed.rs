@@ -55,6 +55,16 @@ pub struct Held<'a> {
 pub struct Object<'a>(Device, [Access<'a>; 2]);
 
 impl Held<'_> {
+    /// The same, with another address in place of null, for a kernel that takes memory of no elements by an address that is not null.
+    #[inline]
+    #[must_use]
+    pub fn not_null(mut self, dangling: u64) -> Self {
+        if self.value.is_null() && self.address == 0 {
+            self.address = dangling;
+        }
+        self
+    }
+
     #[inline]
     fn pointer(&self) -> *mut c_void {
         // It is read only.
@@ -235,6 +245,36 @@ impl TypedKernel {
         arguments: [Held<'_>; N],
         objects: &[Object<'_>],
     ) -> Result<()> {
+        // SAFETY: the caller ensures it.
+        unsafe { self.queue::<N, false>(stream, config, arguments, objects) }
+    }
+
+    /// Queues a cooperative launch.
+    ///
+    /// # Errors
+    /// Those of [`Kernel::launch_cooperative`].
+    ///
+    /// # Safety
+    /// That of [`launch`](Self::launch).
+    pub unsafe fn launch_cooperative<const N: usize>(
+        &self,
+        stream: &Stream,
+        config: LaunchConfig,
+        arguments: [Held<'_>; N],
+        objects: &[Object<'_>],
+    ) -> Result<()> {
+        // SAFETY: the caller ensures it.
+        unsafe { self.queue::<N, true>(stream, config, arguments, objects) }
+    }
+
+    #[inline]
+    unsafe fn queue<const N: usize, const COOPERATIVE: bool>(
+        &self,
+        stream: &Stream,
+        config: LaunchConfig,
+        arguments: [Held<'_>; N],
+        objects: &[Object<'_>],
+    ) -> Result<()> {
         let kernel = &self.kernel;
         let device = kernel.device();
         device.expect(stream.device(), "the stream")?;
@@ -255,15 +295,23 @@ impl TypedKernel {
         let mut pointers = arguments.each_ref().map(Held::pointer);
         let late_hidden = kernel.info().late_hidden;
         let accesses = Touched { arguments: &arguments, objects, module: kernel.access() };
-        if late_hidden == 0 {
+        if late_hidden == 0 && !COOPERATIVE {
             // SAFETY: there is a pointer a parameter, to as many bytes as it has, which `load` has compared; the list of what is
             // touched has all buffers and the module. The caller answers for the kernel.
             return unsafe { kernel.queue(stream, config, &mut pointers, accesses) };
         }
         let mut pointers: SmallVec<[*mut c_void; 16]> = pointers.into_iter().collect();
-        point_to_hidden(&mut pointers, late_hidden);
+        if late_hidden != 0 {
+            point_to_hidden(&mut pointers, late_hidden);
+        }
         // SAFETY: as above; what is behind the parameters is for hidden arguments.
-        unsafe { kernel.queue(stream, config, &mut pointers, accesses) }
+        unsafe {
+            if COOPERATIVE {
+                kernel.queue_cooperative(stream, config, &mut pointers, accesses)
+            } else {
+                kernel.queue(stream, config, &mut pointers, accesses)
+            }
+        }
     }
 }
 

@@ -24,8 +24,8 @@ pub(crate) struct Doctor {
 
 const AFTER: &str = "\
 Examines the places of the search and their contents, every library (each opened in a separate process), the libraries'
-dependencies, the kernel driver, the device nodes and their permissions, the GPUs, and the relevant variables. It
-changes nothing, and calls no function of ROCm.
+dependencies, the kernel driver, the device nodes and their permissions, the GPUs, the relevant variables, and the Rust
+compiler for kernels in Rust. It changes nothing, and calls no function of ROCm.
 
 Exit codes:
   0  programs can use a GPU; there may be warnings

@@ -53,6 +53,10 @@ impl fmt::Display for Diagnosis {
             writeln!(f, "  none is set")?;
         }
 
+        if let Some(kernels) = &self.rust_kernels {
+            writeln!(f, "\nKernels in Rust\n  {kernels}")?;
+        }
+
         writeln!(f, "\nProblems")?;
         for problem in &self.problems {
             writeln!(f, "  {}: {}\n    to do: {}", problem.severity, problem.problem, problem.todo)?;

@@ -1,0 +1,10 @@
+//! A module for each example. `hip-kernel-build` compiles this folder for the GPU; the program has it as a module.
+
+pub mod black_scholes;
+pub mod histogram;
+pub mod mandelbrot;
+pub mod matmul;
+pub mod nbody;
+pub mod reduce;
+pub mod scan;
+pub mod vector_add;

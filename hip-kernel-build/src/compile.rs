@@ -1,0 +1,361 @@
+//! Runs the compiler: once for `core`, `libm` and the device library, then for the program's kernels.
+//!
+//! `core` is compiled by `rustc` itself, not by Cargo's `-Zbuild-std`: that would ask a registry for crates that no kernel needs, and
+//! take several times as long. All functions of these crates are inlined across crates, so that they are compiled for the
+//! kernel's architecture with the kernel.
+
+use std::collections::hash_map::DefaultHasher;
+use std::ffi::OsStr;
+use std::fs;
+use std::hash::{Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use crate::error::{Error, Result};
+use crate::sources::Sources;
+use crate::toolchain::Toolchain;
+use crate::{Panics, TARGET};
+
+/// What kernels of one architecture are compiled against.
+pub(crate) struct Prepared<'a> {
+    toolchain: &'a Toolchain,
+    sources: &'a Sources,
+    arch: &'a str,
+    panics: Panics,
+    /// `core` and `libm`: the compiler's sysroot.
+    sysroot: PathBuf,
+    /// The device library and its macros.
+    folder: PathBuf,
+}
+
+/// What the compiler made of the kernels.
+pub(crate) struct Compiled {
+    pub(crate) code: Vec<u8>,
+    pub(crate) warnings: String,
+    /// The files that it read.
+    pub(crate) read: Vec<PathBuf>,
+    /// LLVM IR.
+    pub(crate) ir: String,
+}
+
+/// The compiler runtime that `rustc` asks for: the functions that LLVM calls by name.
+const BUILTINS: &str = r#"#![no_std]
+#![feature(compiler_builtins)]
+#![compiler_builtins]
+#![allow(internal_features)]
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn memcmp(a: *const u8, b: *const u8, n: usize) -> i32 {
+    let mut i = 0;
+    while i < n {
+        let (x, y) = unsafe { (*a.add(i), *b.add(i)) };
+        if x != y {
+            return x as i32 - y as i32;
+        }
+        i += 1;
+    }
+    0
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bcmp(a: *const u8, b: *const u8, n: usize) -> i32 {
+    unsafe { memcmp(a, b, n) }
+}
+"#;
+
+fn file_error(path: &Path) -> impl FnOnce(std::io::Error) -> Error + '_ {
+    |reason| Error::File { path: path.to_owned(), reason }
+}
+
+pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<()> {
+    fs::write(path, bytes).map_err(file_error(path))
+}
+
+pub(crate) fn create(path: &Path) -> Result<()> {
+    fs::create_dir_all(path).map_err(file_error(path))
+}
+
+/// A compiler without the flags of the build that it is part of.
+fn rustc(toolchain: &Toolchain) -> Command {
+    let mut command = Command::new(&toolchain.rustc);
+    // The target is not one of the stable compiler's.
+    command.env("RUSTC_BOOTSTRAP", "1");
+    for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+fn run(command: &mut Command, source: &Path, arch: &str) -> Result<String> {
+    let program = PathBuf::from(command.get_program());
+    let output = command.output().map_err(file_error(&program))?;
+    let log = String::from_utf8_lossy(&output.stderr).into_owned();
+    if output.status.success() {
+        Ok(log)
+    } else {
+        Err(Error::Compilation { source: source.to_owned(), arch: arch.to_owned(), log })
+    }
+}
+
+/// Makes a folder unless another build has done so. It is made aside and renamed: two builds may do it at a time.
+fn once(folder: &Path, make: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+    let complete = folder.join("complete");
+    if complete.is_file() {
+        return Ok(());
+    }
+    let mut aside = folder.as_os_str().to_owned();
+    // Threads of one process may do it at a time, too.
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    aside.push(format!(".{}-{}", std::process::id(), NEXT.fetch_add(1, Relaxed)));
+    let aside = PathBuf::from(aside);
+    let _ = fs::remove_dir_all(&aside);
+    create(&aside)?;
+    let made = make(&aside).and_then(|()| write(&aside.join("complete"), ""));
+    if made.is_ok() && fs::rename(&aside, folder).is_err() && !complete.is_file() {
+        // What is left of a build that was interrupted.
+        let _ = fs::remove_dir_all(folder);
+        fs::rename(&aside, folder).map_err(file_error(folder))?;
+    }
+    let _ = fs::remove_dir_all(&aside);
+    made
+}
+
+impl<'a> Prepared<'a> {
+    /// Compiles what kernels are compiled against, unless another build has done so: in `cache`, by the versions of all that it
+    /// is made of.
+    pub(crate) fn new(
+        toolchain: &'a Toolchain,
+        sources: &'a Sources,
+        arch: &'a str,
+        panics: Panics,
+        cache: &Path,
+    ) -> Result<Self> {
+        let name = |what: &dyn Fn(&mut DefaultHasher)| {
+            let mut hasher = DefaultHasher::new();
+            // The flags are those of this source.
+            (
+                env!("CARGO_PKG_VERSION"),
+                include_str!("compile.rs"),
+                &toolchain.version,
+                &toolchain.library,
+                arch,
+                panics,
+            )
+                .hash(&mut hasher);
+            what(&mut hasher);
+            cache.join(format!("{arch}-{:016x}", hasher.finish()))
+        };
+        let sources_hash = sources.hash()?;
+        let sysroot = name(&|_| {});
+        let folder = name(&|hasher| sources_hash.hash(hasher));
+        let of = |sysroot: &Path, folder: &Path| Self {
+            toolchain,
+            sources,
+            arch,
+            panics,
+            sysroot: sysroot.to_owned(),
+            folder: folder.to_owned(),
+        };
+        once(&sysroot, |aside| of(aside, aside).core())?;
+        once(&folder, |aside| of(&sysroot, aside).device_library())?;
+        Ok(of(&sysroot, &folder))
+    }
+
+    fn libraries(&self) -> PathBuf {
+        self.sysroot.join("lib/rustlib").join(TARGET).join("lib")
+    }
+
+    /// The compiler for the device.
+    fn device(&self, edition: &str) -> Command {
+        let mut command = rustc(self.toolchain);
+        command.args(["--target", TARGET, "--edition", edition]).arg("--sysroot").arg(&self.sysroot);
+        command.arg(format!("-Ctarget-cpu={}", self.arch));
+        // The places of panics name files as the crate does, and no folder of the machine that builds.
+        let here = std::env::current_dir().unwrap_or_default();
+        for (from, to) in [
+            (self.toolchain.library.as_path(), "library"),
+            (self.sources.device.as_path(), "hip-kernel"),
+            (self.sysroot.as_path(), "sysroot"),
+            (here.as_path(), "."),
+        ] {
+            let mut flag = std::ffi::OsString::from("--remap-path-prefix=");
+            flag.push(from);
+            flag.push(format!("={to}"));
+            command.arg(flag);
+        }
+        // Without optimisation LLVM's code generator stops. `rust-lld` links bitcode: the device library has some.
+        command.args(["-Copt-level=3", "-Ccodegen-units=1", "-Clinker-plugin-lto", "-Zunstable-options"]);
+        // Rust does not say that a barrier or a shuffle must not be moved into a branch or copied to both of its sides. Without this LLVM
+        // copies `if lane == 0 { .. } barrier();` into two paths, and threads no longer meet.
+        command.arg("-Cllvm-args=-force-attribute=convergent");
+        command.arg(match self.panics {
+            Panics::Report => "-Cpanic=abort",
+            Panics::Trap => "-Cpanic=immediate-abort",
+        });
+        command
+    }
+
+    fn library(&self, name: &str, edition: &str, source: &Path, folder: &Path, flags: &[&OsStr]) -> Result<()> {
+        let mut command = self.device(edition);
+        command.args(["--crate-type", "rlib", "--cap-lints", "allow", "-Zcross-crate-inline-threshold=always"]);
+        command.arg("--crate-name").arg(name).arg(source).arg("--out-dir").arg(folder).args(flags);
+        run(&mut command, source, self.arch).map(drop)
+    }
+
+    fn core(&self) -> Result<()> {
+        let folder = self.libraries();
+        create(&folder)?;
+        let library = &self.toolchain.library;
+        let unstable = [OsStr::new("-Zforce-unstable-if-unmarked")];
+        self.library("core", "2024", &library.join("core/src/lib.rs"), &folder, &unstable)?;
+        let builtins = self.sysroot.join("builtins.rs");
+        write(&builtins, BUILTINS)?;
+        self.library("compiler_builtins", "2024", &builtins, &folder, &unstable)?;
+        let libm = library.join("compiler-builtins/libm/src/lib.rs");
+        self.library("libm", "2021", &libm, &folder, &[OsStr::new("--cfg=feature=\"arch\"")])
+    }
+
+    fn device_library(&self) -> Result<()> {
+        create(&self.folder)?;
+        let macros = self.sources.macros.join("src/lib.rs");
+        let mut command = rustc(self.toolchain);
+        command.args([
+            "--crate-name",
+            "hip_kernel_macros",
+            "--edition",
+            "2024",
+            "--crate-type",
+            "proc-macro",
+            "--cap-lints",
+            "allow",
+        ]);
+        command.arg(&macros).arg("--out-dir").arg(&self.folder).args(["--extern", "proc_macro"]);
+        run(&mut command, &macros, &self.toolchain.host)?;
+        let source = self.sources.device.join("src/lib.rs");
+        let [mut macros, mut libm] = [std::ffi::OsString::from("hip_kernel_macros="), "libm=".into()];
+        macros.push(self.macros());
+        libm.push(self.libraries().join("liblibm.rlib"));
+        let flags = [OsStr::new("--extern"), &macros, OsStr::new("--extern"), &libm];
+        self.library("hip_kernel", "2024", &source, &self.folder, &flags)
+    }
+
+    fn macros(&self) -> PathBuf {
+        let (prefix, suffix) = (std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+        self.folder.join(format!("{prefix}hip_kernel_macros{suffix}"))
+    }
+
+    /// Compiles the program's kernels, in `folder`.
+    pub(crate) fn kernels(&self, source: &Path, root: &Path, linked: &[PathBuf], folder: &Path) -> Result<Compiled> {
+        create(folder)?;
+        let output = folder.join("kernels.elf");
+        let mut command = self.device("2024");
+        command.args(["--crate-type", "cdylib", "--crate-name", "kernels"]).arg(root);
+        // Where temporary files are, too.
+        command.arg("--out-dir").arg(folder);
+        let mut device = std::ffi::OsString::from("hip_kernel=");
+        device.push(self.folder.join("libhip_kernel.rlib"));
+        command.arg("--extern").arg(device).arg("-L").arg(&self.folder).arg("-L").arg(self.libraries());
+        for path in linked.iter().chain([&self.sources.device.join("ir/device.bc")]) {
+            let mut bitcode = std::ffi::OsString::from("-Clink-arg=");
+            bitcode.push(std::path::absolute(path).map_err(file_error(path))?);
+            command.arg(bitcode);
+        }
+        // The descriptors of kernels are named as exported before the linker has compiled them.
+        command.args(["-Clink-arg=--undefined-version", "-Clink-arg=--no-undefined"]);
+        // HIP 5.7 loads nothing newer than version 5 of code objects.
+        command.args(["-Clink-arg=-mllvm", "-Clink-arg=--amdhsa-code-object-version=5"]);
+        let emitted =
+            [("link", &output), ("dep-info", &folder.join("kernels.d")), ("llvm-ir", &folder.join("kernels.ll"))];
+        for (kind, path) in emitted {
+            let mut flag = std::ffi::OsString::from(format!("--emit={kind}="));
+            flag.push(path);
+            command.arg(flag);
+        }
+        let warnings = match run(&mut command, source, self.arch) {
+            Err(Error::Compilation { log, .. }) if log.contains("undefined symbol: ") => {
+                return Err(Error::Missing { source: source.to_owned(), functions: undefined(&log) });
+            }
+            other => other?,
+        };
+        let path = folder.join("kernels.ll");
+        let ir = fs::read_to_string(&path).map_err(file_error(&path))?;
+        let _ = fs::remove_file(&path);
+        let dropped = dropped(&ir);
+        if !dropped.is_empty() {
+            return Err(Error::Missing { source: source.to_owned(), functions: dropped });
+        }
+        let code = fs::read(&output).map_err(file_error(&output))?;
+        let dependencies = fs::read_to_string(folder.join("kernels.d")).unwrap_or_default();
+        Ok(Compiled { code, warnings, read: read_files(&dependencies), ir })
+    }
+}
+
+/// What the linker does not find.
+fn undefined(log: &str) -> Vec<String> {
+    let mut names: Vec<_> = log
+        .lines()
+        .filter_map(|line| Some(line.split_once("undefined symbol: ")?.1.trim().trim_end_matches('`').to_owned()))
+        .collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// LLVM's intrinsics for which AMD GPUs have neither an instruction nor a function: their calls would vanish.
+fn dropped(ir: &str) -> Vec<String> {
+    const ALWAYS: [&str; 11] =
+        ["pow", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "frem", "sincos"];
+    const DOUBLE: [&str; 8] = ["exp", "exp2", "exp10", "log", "log2", "log10", "sin", "cos"];
+    let mut found: Vec<String> = ir
+        .lines()
+        .filter(|line| line.starts_with("declare"))
+        .filter_map(|line| line.split_once("@llvm.")?.1.split_once('('))
+        .filter(|(name, _)| {
+            let (function, kind) = name.split_once('.').unwrap_or((name, ""));
+            ALWAYS.contains(&function) || (DOUBLE.contains(&function) && kind == "f64")
+        })
+        .map(|(name, _)| format!("`{name}`"))
+        .collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// The files of a make rule.
+fn read_files(rule: &str) -> Vec<PathBuf> {
+    let Some((_, list)) = rule.lines().find_map(|line| line.split_once(": ")) else { return Vec::new() };
+    let (mut files, mut name, mut letters) = (Vec::new(), String::new(), list.chars());
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' => name.extend(letters.next()),
+            ' ' => files.extend(Some(std::mem::take(&mut name)).filter(|name| !name.is_empty()).map(PathBuf::from)),
+            other => name.push(other),
+        }
+    }
+    files.extend(Some(name).filter(|name| !name.is_empty()).map(PathBuf::from));
+    files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_that_are_not_there_are_named() {
+        let ir = "declare double @llvm.exp.f64(double) #1\ndeclare float @llvm.exp.f32(float)\ndeclare float @llvm.pow.f32(float, float)\n";
+        assert_eq!(dropped(ir), ["`exp.f64`", "`pow.f32`"]);
+        let log =
+            "rust-lld: error: undefined symbol: sinf\n>>> referenced by x\nrust-lld: error: undefined symbol: sinf\n";
+        assert_eq!(undefined(log), ["sinf"]);
+    }
+
+    #[test]
+    fn rules_of_make_are_read() {
+        assert_eq!(
+            read_files("a/kernels.elf: src/a.rs src/b\\ c.rs\n\nsrc/a.rs:\n"),
+            [Path::new("src/a.rs"), Path::new("src/b c.rs")]
+        );
+        assert_eq!(read_files(""), [""; 0].map(PathBuf::from));
+    }
+}

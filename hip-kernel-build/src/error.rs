@@ -1,0 +1,74 @@
+//! What can go wrong.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// The result of a build.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why kernels could not be built. `Debug` prints the same as `Display`, for build scripts whose `main` returns it.
+#[non_exhaustive]
+pub enum Error {
+    /// The compiler or what it needs is missing, and there is no committed bundle. The text says what, and what to do.
+    Unavailable(String),
+    /// The source does not compile. What the compiler says has been printed to the standard error.
+    Compilation {
+        /// The source.
+        source: PathBuf,
+        /// The architecture.
+        arch: String,
+        /// What the compiler says.
+        log: String,
+    },
+    /// The code calls functions that the device does not have.
+    Missing {
+        /// The source.
+        source: PathBuf,
+        /// The functions.
+        functions: Vec<String>,
+    },
+    /// A file cannot be read or written.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: std::io::Error,
+    },
+    /// A call that makes no sense, such as one without architectures.
+    Invalid(String),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unavailable(why) => write!(f, "kernels in Rust cannot be built here: {why}"),
+            Self::Compilation { source, arch, log } => {
+                write!(f, "{} does not compile for {arch}:\n{log}", source.display())
+            }
+            Self::Missing { source, functions } => write!(
+                f,
+                "{}: the device has no function {}. LLVM would drop the calls. Use the methods of `hip_kernel::math::Float`, and functions of \
+                 crates that are compiled with the kernel",
+                source.display(),
+                functions.join(", ")
+            ),
+            Self::File { path, reason } => write!(f, "{}: {reason}", path.display()),
+            Self::Invalid(why) => f.write_str(why),
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::File { reason, .. } => Some(reason),
+            _ => None,
+        }
+    }
+}

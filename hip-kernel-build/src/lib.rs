@@ -1,0 +1,237 @@
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![doc = include_str!("../README.md")]
+
+mod bundle;
+mod compile;
+mod error;
+#[doc(hidden)]
+pub mod ir;
+mod sources;
+mod toolchain;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+pub use error::{Error, Result};
+pub use toolchain::Toolchain;
+
+/// Rust's target for AMD GPUs.
+const TARGET: &str = "amdgcn-amd-amdhsa";
+/// `committed` takes the committed bundle; `compile` makes it an error if there is no compiler.
+const VARIABLE: &str = "HIP_KERNEL_BUILD";
+
+/// What a panic of a kernel does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Panics {
+    /// The first panic's place, message and thread are kept for `hip_kernel::host::take_panic`, and the wave ends.
+    #[default]
+    Report,
+    /// The device stops with a trap, which ROCm's runtime answers by ending the process. The code is smaller.
+    Trap,
+}
+
+/// Kernels of a program: a module of its source.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Build {
+    source: PathBuf,
+    architectures: Vec<String>,
+    committed: Option<PathBuf>,
+    panics: Panics,
+    linked: Vec<PathBuf>,
+}
+
+/// What was made.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Made {
+    /// The code for all architectures.
+    pub bundle: Vec<u8>,
+    /// Why it is the committed bundle's; `None` if it was compiled.
+    pub committed: Option<String>,
+    /// The compiler's warnings.
+    pub warnings: String,
+    /// The files that were read.
+    pub read: Vec<PathBuf>,
+    /// For each architecture that was compiled, the kernels as LLVM IR, before the device library is linked with them.
+    pub ir: Vec<(String, String)>,
+}
+
+impl Build {
+    /// Compiles the module at `source`, a path from the crate's root: `src/kernels.rs`, or `src/kernels/mod.rs`. The program has it as a
+    /// module, too.
+    pub fn new(source: impl Into<PathBuf>) -> Self {
+        Self {
+            source: source.into(),
+            architectures: Vec::new(),
+            committed: None,
+            panics: Panics::Report,
+            linked: Vec::new(),
+        }
+    }
+
+    /// Adds architectures to compile for, such as `"gfx90a"`. One is necessary.
+    pub fn archs<A: fmt::Display>(mut self, architectures: impl IntoIterator<Item = A>) -> Self {
+        self.architectures.extend(architectures.into_iter().map(|arch| arch.to_string()));
+        self
+    }
+
+    /// Sets the bundle that is used where kernels in Rust cannot be built: a file of the crate. Where they can be built, the file is
+    /// written if the variable `HIP_KERNEL_BUILD` is `update`.
+    pub fn committed(mut self, bundle: impl Into<PathBuf>) -> Self {
+        self.committed = Some(bundle.into());
+        self
+    }
+
+    /// Sets what a panic does.
+    pub fn panics(mut self, panics: Panics) -> Self {
+        self.panics = panics;
+        self
+    }
+
+    /// Links a file of LLVM bitcode with the kernels, such as functions in HIP C++:
+    /// `hipcc -c -emit-llvm --offload-device-only --offload-arch=gfx90a -fgpu-rdc functions.hip -o functions.bc`. Kernels declare what
+    /// they call: `unsafe extern "C" { fn twice(x: f32) -> f32; }`. The compiler of the file must not be of a newer LLVM than Rust's, and
+    /// its architecture must be one that the kernels are compiled for, or `--offload-arch` of a generic one.
+    pub fn link(mut self, bitcode: impl Into<PathBuf>) -> Self {
+        self.linked.push(bitcode.into());
+        self
+    }
+
+    /// Compiles, writes the bundle to `OUT_DIR`, and prints Cargo's instructions: for a build script.
+    ///
+    /// # Errors
+    /// Those of [`make`](Self::make); [`Error::Invalid`] outside of a build script, or if `HIP_KERNEL_BUILD` has another value;
+    /// [`Error::File`] if a file cannot be written.
+    pub fn compile(&self) -> Result<()> {
+        let out = std::env::var_os("OUT_DIR").map(PathBuf::from).ok_or_else(|| {
+            Error::Invalid(
+                "OUT_DIR is not set: call Build::compile in a build script, or Build::make elsewhere".to_owned(),
+            )
+        })?;
+        println!("cargo::rerun-if-changed={}", self.source.display());
+        for name in toolchain::VARIABLES.iter().chain([&VARIABLE]) {
+            println!("cargo::rerun-if-env-changed={name}");
+        }
+        let choice = std::env::var(VARIABLE).unwrap_or_default();
+        // `target/debug/build/NAME-HASH/out`: one cache for all crates of a build.
+        let cache = out.ancestors().nth(3).unwrap_or(&out).join("hip-kernel");
+        let made = match choice.as_str() {
+            "" | "compile" | "update" => self.make_with(&out, &cache, choice.is_empty()),
+            "committed" => self.committed_bundle("as requested".to_owned()),
+            other => Err(Error::Invalid(format!("{VARIABLE}={other}: expected committed, compile or update"))),
+        }?;
+        made.read.iter().for_each(|path| println!("cargo::rerun-if-changed={}", path.display()));
+        if let Some(path) = &self.committed {
+            println!("cargo::rerun-if-changed={}", path.display());
+            match &made.committed {
+                Some(why) => {
+                    println!("cargo::warning={}: taken from {} ({why})", self.source.display(), path.display())
+                }
+                None if choice == "update" => compile::write(path, &made.bundle)?,
+                None => {}
+            }
+        }
+        for (arch, ir) in &made.ir {
+            compile::write(&out.join(format!("{}.{arch}.ll", self.stem()?)), ir)?;
+        }
+        for line in made.warnings.lines().filter(|line| line.starts_with("warning: ")) {
+            println!("cargo::warning={}: {line}", self.source.display());
+        }
+        compile::write(&out.join(format!("{}.hipfb", self.stem()?)), &made.bundle)
+    }
+
+    /// Compiles, and returns the code. `folder` is for temporary files; `cache` keeps what all builds share.
+    ///
+    /// # Errors
+    /// - [`Error::Unavailable`] if kernels in Rust cannot be built and there is no committed bundle for the architectures.
+    /// - [`Error::Compilation`] if the source does not compile, [`Error::Missing`] if it calls a function that the device lacks. The
+    ///   committed bundle is not taken then.
+    /// - [`Error::File`] if a file cannot be read, [`Error::Invalid`] without architectures.
+    pub fn make(&self, folder: &Path, cache: &Path) -> Result<Made> {
+        self.make_with(folder, cache, true)
+    }
+
+    fn make_with(&self, folder: &Path, cache: &Path, or_committed: bool) -> Result<Made> {
+        self.check()?;
+        let toolchain = match Toolchain::find() {
+            Ok(toolchain) => toolchain,
+            Err(why) if or_committed && self.committed.is_some() => return self.committed_bundle(why),
+            Err(why) => return Err(Error::Unavailable(why)),
+        };
+        let sources = sources::Sources::find()?;
+        let work = folder.join(format!("{}-device", self.stem()?));
+        compile::create(&work)?;
+        compile::create(cache)?;
+        let root = self.root(&work)?;
+        let (mut code, mut warnings, mut ir) = (Vec::new(), String::new(), Vec::new());
+        let mut read: Vec<PathBuf> = self.linked.iter().chain([&toolchain.rustc]).cloned().collect();
+        for arch in &self.architectures {
+            let prepared = compile::Prepared::new(&toolchain, &sources, arch, self.panics, cache)?;
+            let compiled = prepared.kernels(&self.source, &root, &self.linked, &work.join(arch))?;
+            code.push((arch.clone(), compiled.code));
+            ir.push((arch.clone(), compiled.ir));
+            if warnings.is_empty() {
+                warnings = compiled.warnings;
+            }
+            read.extend(compiled.read.into_iter().filter(|path| !path.starts_with(&work)));
+        }
+        // A path by its name alone is a compiler on the path.
+        read.retain(|path| path.components().count() > 1);
+        read.sort();
+        read.dedup();
+        Ok(Made { bundle: bundle::bundle(&code), committed: None, warnings, read, ir })
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.architectures.is_empty() {
+            return Err(Error::Invalid("no architecture is given: Build::archs".to_owned()));
+        }
+        let is_name =
+            |arch: &String| arch.starts_with("gfx") && arch.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+        if let Some(other) = self.architectures.iter().find(|arch| !is_name(arch)) {
+            return Err(Error::Invalid(format!("{other:?} is not an architecture, such as gfx90a")));
+        }
+        match self.linked.iter().chain([&self.source]).find(|path| !path.is_file()) {
+            None => Ok(()),
+            Some(path) => Err(Error::File { path: path.clone(), reason: std::io::ErrorKind::NotFound.into() }),
+        }
+    }
+
+    fn committed_bundle(&self, why: String) -> Result<Made> {
+        self.check()?;
+        let path =
+            self.committed.as_ref().ok_or_else(|| Error::Unavailable(format!("{why}; no bundle is committed")))?;
+        let bundle = std::fs::read(path).map_err(|reason| Error::File { path: path.clone(), reason })?;
+        let has = bundle::architectures(&bundle)
+            .ok_or_else(|| Error::Invalid(format!("{} is not an offload bundle", path.display())))?;
+        if let Some(missing) = self.architectures.iter().find(|arch| !has.contains(arch)) {
+            return Err(Error::Unavailable(format!("{why}; {} has no code for {missing}", path.display())));
+        }
+        Ok(Made { bundle, committed: Some(why), warnings: String::new(), read: Vec::new(), ir: Vec::new() })
+    }
+
+    /// The module's name.
+    fn stem(&self) -> Result<String> {
+        let name = |path: &Path| path.file_stem().and_then(|stem| stem.to_str()).map(str::to_owned);
+        let stem = match name(&self.source) {
+            Some(stem) if stem == "mod" => self.source.parent().and_then(name),
+            other => other,
+        };
+        stem.filter(|stem| stem.chars().all(|c| c.is_alphanumeric() || c == '_'))
+            .ok_or_else(|| Error::Invalid(format!("{} is not the file of a module", self.source.display())))
+    }
+
+    /// Writes the crate whose only module is the program's.
+    fn root(&self, work: &Path) -> Result<PathBuf> {
+        let full =
+            std::path::absolute(&self.source).map_err(|reason| Error::File { path: self.source.clone(), reason })?;
+        let root = work.join("lib.rs");
+        let text = format!(
+            "#![no_std]\n#![feature(abi_gpu_kernel)]\n#![allow(internal_features, dead_code)]\n#[path = {full:?}]\npub mod {};\n",
+            self.stem()?
+        );
+        compile::write(&root, text)?;
+        Ok(root)
+    }
+}

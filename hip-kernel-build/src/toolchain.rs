@@ -1,0 +1,179 @@
+//! Finds a Rust that compiles for AMD GPUs.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A compiler, and what it needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Toolchain {
+    /// `rustc`
+    pub rustc: PathBuf,
+    /// The source of `core` (`rust-src`): the folder `library`.
+    pub library: PathBuf,
+    /// What `rustc -vV` prints.
+    pub version: String,
+    /// Its release: `1.95.0`.
+    pub release: String,
+    /// The host's target.
+    pub host: String,
+    /// Where the compiler's own libraries are.
+    pub sysroot: PathBuf,
+}
+
+/// The oldest release that was tested, as the minor number.
+const OLDEST: u32 = 95;
+/// The path of `rustc`; of the source of `core`.
+pub(crate) const VARIABLES: [&str; 2] = ["HIP_KERNEL_RUSTC", "HIP_KERNEL_RUST_SRC"];
+
+impl Toolchain {
+    /// Finds the first of these that is complete: `HIP_KERNEL_RUSTC`; the compiler of this build (`RUSTC`) or on the path; rustup's
+    /// `nightly`.
+    ///
+    /// The source of `core` is that of `HIP_KERNEL_RUST_SRC`, of rustup (`rustup component add rust-src`), or of Debian (the package
+    /// `rust-src`), whose release must be the compiler's.
+    ///
+    /// # Errors
+    /// What is missing, with what to do, for each compiler that there is.
+    pub fn find() -> Result<Self, String> {
+        Self::find_with(|name| env::var_os(name))
+    }
+
+    /// Finds it with variables that `variable` returns, instead of those of the process.
+    ///
+    /// # Errors
+    /// As for [`find`](Self::find).
+    pub fn find_with(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, String> {
+        let given = variable(VARIABLES[0]).filter(|path| !path.is_empty());
+        let source = variable(VARIABLES[1]).filter(|path| !path.is_empty()).map(PathBuf::from);
+        let mut candidates: Vec<PathBuf> = Vec::new();
+        if let Some(given) = &given {
+            candidates.push(given.into());
+        } else {
+            candidates.push(variable("RUSTC").filter(|path| !path.is_empty()).unwrap_or_else(|| "rustc".into()).into());
+            candidates.extend(nightly());
+        }
+        let mut why = Vec::new();
+        for rustc in candidates {
+            match Self::of(&rustc, source.as_deref()) {
+                Ok(toolchain) => return Ok(toolchain),
+                Err(reason) => why.push(reason),
+            }
+        }
+        Err(why.join("; "))
+    }
+
+    /// The toolchain of a compiler.
+    ///
+    /// # Errors
+    /// What is missing.
+    pub fn of(rustc: &Path, source: Option<&Path>) -> Result<Self, String> {
+        let version = ask(rustc, &["-vV"])?;
+        let field = |name: &str| {
+            let line = version.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+            line.map(str::to_owned).ok_or_else(|| format!("{}: no {name} in {version:?}", rustc.display()))
+        };
+        let (release, host) = (field("release")?, field("host")?);
+        let minor = minor(&release).ok_or_else(|| format!("{}: the release {release:?}", rustc.display()))?;
+        if minor < OLDEST {
+            return Err(format!("Rust {release} is too old: 1.{OLDEST} or newer is needed (`rustup update`)"));
+        }
+        let targets = ask(rustc, &["--print", "target-list"])?;
+        if !targets.lines().any(|target| target == crate::TARGET) {
+            return Err(format!("Rust {release} ({}) has no target {}", rustc.display(), crate::TARGET));
+        }
+        let sysroot = PathBuf::from(ask(rustc, &["--print", "sysroot"])?.trim());
+        let linker =
+            sysroot.join("lib/rustlib").join(&host).join("bin").join(format!("rust-lld{}", env::consts::EXE_SUFFIX));
+        if !linker.is_file() && !on_path("rust-lld") {
+            return Err(format!("Rust {release} has no rust-lld: {} is not there", linker.display()));
+        }
+        let library = library(source, &sysroot, minor).ok_or_else(|| {
+            let version = release.split('-').next().unwrap_or_default();
+            format!(
+                "Rust {release} without the source of `core`: `rustup component add rust-src`, or Debian's package rust-src {version} unpacked and \
+                 its folder `library` in {}",
+                VARIABLES[1]
+            )
+        })?;
+        Ok(Self { rustc: rustc.to_owned(), library, version, release, host, sysroot })
+    }
+}
+
+/// `95` for `1.95.0-nightly`.
+fn minor(release: &str) -> Option<u32> {
+    let mut numbers = release.split(['.', '-']);
+    (numbers.next()? == "1").then_some(())?;
+    numbers.next()?.parse().ok()
+}
+
+/// The source of `core`.
+fn library(source: Option<&Path>, sysroot: &Path, minor: u32) -> Option<PathBuf> {
+    let is_library = |path: &PathBuf| path.join("core/src/lib.rs").is_file();
+    if let Some(source) = source {
+        // The folder itself, or one above.
+        let all = [source.to_owned(), source.join("library"), source.join("lib/rustlib/src/rust/library")];
+        return all.into_iter().find(is_library);
+    }
+    let own = sysroot.join("lib/rustlib/src/rust/library");
+    if is_library(&own) {
+        return Some(own);
+    }
+    let entries = std::fs::read_dir("/usr/src").ok()?;
+    let fits = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()?.strip_prefix("rustc-").map(str::to_owned));
+        name.is_some_and(|release| self::minor(&release) == Some(minor))
+    };
+    let mut all: Vec<_> =
+        entries.flatten().map(|entry| entry.path()).filter(fits).map(|path| path.join("library")).collect();
+    all.retain(is_library);
+    all.sort();
+    all.pop()
+}
+
+/// rustup's nightly compiler.
+fn nightly() -> Option<PathBuf> {
+    let output = Command::new("rustup").args(["which", "rustc", "--toolchain", "nightly"]).output().ok()?;
+    let path = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
+    (output.status.success() && path.is_file()).then_some(path)
+}
+
+fn on_path(name: &str) -> bool {
+    env::var_os("PATH").is_some_and(|path| env::split_paths(&path).any(|folder| folder.join(name).is_file()))
+}
+
+fn ask(rustc: &Path, arguments: &[&str]) -> Result<String, String> {
+    // A wrapper of the build (`RUSTC_WRAPPER`) and its flags are for the host's crates.
+    let output =
+        Command::new(rustc).args(arguments).output().map_err(|reason| format!("{}: {reason}", rustc.display()))?;
+    if !output.status.success() {
+        let first = String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or_default().to_owned();
+        return Err(format!("{} {}: {first}", rustc.display(), arguments.join(" ")));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_are_read() {
+        assert_eq!(minor("1.95.0"), Some(95));
+        assert_eq!(minor("1.97.0-nightly"), Some(97));
+        assert_eq!(minor("2.0.0"), None);
+        assert_eq!(minor("1"), None);
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let error = Toolchain::of(Path::new("/nowhere/rustc"), None).unwrap_err();
+        assert!(error.contains("/nowhere/rustc"), "{error}");
+        let empty = tempfile::tempdir().unwrap();
+        let rustc = PathBuf::from(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+        let error = Toolchain::of(&rustc, Some(empty.path())).unwrap_err();
+        assert!(error.contains("rust-src") || error.contains("too old"), "{error}");
+    }
+}

@@ -1,0 +1,98 @@
+//! `#[derive(DeviceCopy)]`.
+
+use proc_macro::{Delimiter, TokenStream, TokenTree};
+
+use crate::parse::{self, Error, Result, Tokens, is_punct, split, text};
+
+/// Implements `Value`, and on the host what buffers and launches need.
+pub(crate) fn derive(item: TokenStream) -> Result<TokenStream> {
+    let mut representation = String::new();
+    let mut tokens: Tokens = item.into_iter().peekable();
+    while is_punct(tokens.peek(), '#') {
+        tokens.next();
+        if let Some(TokenTree::Group(group)) = tokens.next() {
+            let mut inside = group.stream().into_iter();
+            if let (Some(TokenTree::Ident(name)), Some(TokenTree::Group(list))) = (inside.next(), inside.next()) {
+                if name.to_string() == "repr" {
+                    representation += &list.stream().to_string();
+                }
+            }
+        }
+    }
+    parse::visibility(&mut tokens);
+    let (Some(kind), Some(TokenTree::Ident(name))) = (tokens.next(), tokens.next()) else {
+        return Err(Error::new(proc_macro::Span::call_site(), "`DeviceCopy` is for a structure or an enumeration"));
+    };
+    if is_punct(tokens.peek(), '<') {
+        return Err(Error::new(
+            name.span(),
+            "`DeviceCopy` is not for a generic type: implement it for each type by hand",
+        ));
+    }
+    let body = tokens.find_map(|token| match token {
+        TokenTree::Group(group) => Some(group),
+        _ => None,
+    });
+    let value = format!(
+        "// SAFETY: the words have room for the type, and are made from a valid value of it.\n\
+         unsafe impl ::hip_kernel::Value for {name} {{\n\
+         type Abi = <::hip_kernel::value::Size<{{ ::hip_kernel::value::words(::core::mem::size_of::<Self>()) }}> as ::hip_kernel::value::HasWords>::Words;\n\
+         #[inline(always)] fn from_abi(abi: Self::Abi) -> Self {{ unsafe {{ ::hip_kernel::value::from_words(abi) }} }}\n\
+         #[inline(always)] fn to_abi(self) -> Self::Abi {{ unsafe {{ ::hip_kernel::value::to_words(self) }} }}\n}}\n"
+    );
+    let output = match kind.to_string().as_str() {
+        "struct" => {
+            if !["C", "transparent"].iter().any(|layout| representation.contains(layout)) {
+                let message = "the host and the device need the same layout: add `#[repr(C)]`";
+                return Err(Error::new(name.span(), message));
+            }
+            let types = body.map(|body| fields(&body)).unwrap_or_default();
+            let checks: String = types.iter().map(|ty| format!("let _ = pod::<{ty}>;\n")).collect();
+            let sizes: Vec<_> = types.iter().map(|ty| format!("::core::mem::size_of::<{ty}>()")).collect();
+            let sum = if sizes.is_empty() { "0".to_owned() } else { sizes.join(" + ") };
+            format!(
+                "{value}\n#[cfg(not(target_arch = \"amdgpu\"))]\nconst _: () = {{\n\
+                 #[allow(dead_code)] fn fields() {{ fn pod<T: ::hip_kernel::hip::bytemuck::Pod>() {{}}\n{checks} }}\n\
+                 assert!(::core::mem::size_of::<{name}>() == {sum}, \"the type has padding, whose bytes have no value: add fields for it\");\n\
+                 // SAFETY: every field is of such a type, and there are no other bytes.\n\
+                 unsafe impl ::hip_kernel::hip::bytemuck::Zeroable for {name} {{}}\n\
+                 // SAFETY: as above.\n\
+                 unsafe impl ::hip_kernel::hip::bytemuck::Pod for {name} {{}}\n}};\n"
+            )
+        }
+        "enum" => {
+            let body = body.ok_or_else(|| Error::new(name.span(), "an enumeration without variants"))?;
+            let has_fields = split(body.stream()).iter().any(|variant| {
+                variant.iter().any(|token| {
+                    matches!(token, TokenTree::Group(group) if matches!(group.delimiter(), Delimiter::Parenthesis | Delimiter::Brace))
+                })
+            });
+            if has_fields {
+                return Err(Error::new(
+                    name.span(),
+                    "variants with fields have bytes without a value: pass a structure",
+                ));
+            }
+            if !["u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64"].iter().any(|int| representation.contains(int)) {
+                let message = "the host and the device need the same layout: add `#[repr(u32)]`";
+                return Err(Error::new(name.span(), message));
+            }
+            value
+        }
+        _ => return Err(Error::new(name.span(), "`DeviceCopy` is for a structure or an enumeration")),
+    };
+    output.parse().map_err(|_| Error::new(name.span(), "`DeviceCopy` does not understand this type"))
+}
+
+/// The types of the fields.
+fn fields(body: &proc_macro::Group) -> Vec<String> {
+    let named = body.delimiter() == Delimiter::Brace;
+    let one = |field: Vec<TokenTree>| {
+        let mut tokens: Tokens = field.into_iter().collect::<TokenStream>().into_iter().peekable();
+        parse::attributes(&mut tokens);
+        parse::visibility(&mut tokens);
+        let rest: Vec<_> = tokens.skip(if named { 2 } else { 0 }).collect();
+        text(&rest)
+    };
+    split(body.stream()).into_iter().map(one).collect()
+}

@@ -1,0 +1,417 @@
+//! Reads the function under `#[kernel]`.
+
+use std::iter::Peekable;
+
+use proc_macro::{Delimiter, Group, Ident, Span, TokenStream, TokenTree, token_stream::IntoIter};
+
+/// What is wrong, and where.
+#[derive(Debug)]
+pub(crate) struct Error {
+    span: Span,
+    message: String,
+}
+
+pub(crate) type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    pub(crate) fn new(span: Span, message: impl Into<String>) -> Self {
+        Self { span, message: message.into() }
+    }
+
+    /// `compile_error!` at the place.
+    pub(crate) fn tokens(&self) -> TokenStream {
+        let text: TokenStream = format!("::core::compile_error! {{ {:?} }}", self.message).parse().unwrap_or_default();
+        text.into_iter()
+            .map(|mut token| {
+                token.set_span(self.span);
+                if let TokenTree::Group(group) = &token {
+                    let inner = group.stream().into_iter().map(|mut token| {
+                        token.set_span(self.span);
+                        token
+                    });
+                    let mut group = Group::new(group.delimiter(), inner.collect());
+                    group.set_span(self.span);
+                    return TokenTree::Group(group);
+                }
+                token
+            })
+            .collect()
+    }
+}
+
+/// A parameter by how it is passed.
+#[derive(Clone, Debug)]
+pub(crate) enum Kind {
+    /// `&[T]`: a pointer and a length.
+    Slice(String),
+    /// `*const T`
+    Const(String),
+    /// `*mut T`
+    Mut(String),
+    /// `DisjointSlice<T>`, `DisjointChunks<T, N>`, `DisjointGrid<T>`, `AtomicSlice<T>`: the type as it was written without
+    /// lifetimes, and its element.
+    Output { path: String, element: String, form: Output },
+    /// `Shared<T>`
+    Shared(String),
+    /// `SharedSlice<T>`
+    SharedSlice(String),
+    /// `Printer`
+    Printer,
+    /// `GridBarrier`
+    GridBarrier,
+    /// Anything else.
+    Value(String),
+}
+
+/// A type of memory that a kernel writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Output {
+    Slice,
+    Chunks,
+    Grid,
+    Atomic,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Parameter {
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+    pub(crate) span: Span,
+}
+
+/// A generic parameter that is no lifetime.
+#[derive(Clone, Debug)]
+pub(crate) struct Generic {
+    pub(crate) name: String,
+    /// The type of a constant.
+    pub(crate) constant: Option<String>,
+}
+
+/// A function and what the attribute says.
+#[derive(Debug)]
+pub(crate) struct Function {
+    /// The function as it was.
+    pub(crate) item: TokenStream,
+    /// Doc comments and `cfg`.
+    pub(crate) attributes: String,
+    pub(crate) visibility: String,
+    pub(crate) is_unsafe: bool,
+    pub(crate) name: Ident,
+    pub(crate) generics: Vec<Generic>,
+    pub(crate) parameters: Vec<Parameter>,
+    /// What the generic parameters are, for each instance.
+    pub(crate) instances: Vec<Vec<String>>,
+    /// Parameters whose lengths are the same.
+    pub(crate) same_len: Vec<Vec<String>>,
+    /// The most threads of a block.
+    pub(crate) max_threads: Option<u32>,
+}
+
+pub(crate) type Tokens = Peekable<IntoIter>;
+
+pub(crate) fn is_punct(token: Option<&TokenTree>, what: char) -> bool {
+    matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == what)
+}
+
+pub(crate) fn is_ident(token: Option<&TokenTree>, what: &str) -> bool {
+    matches!(token, Some(TokenTree::Ident(ident)) if ident.to_string() == what)
+}
+
+pub(crate) fn text(tokens: &[TokenTree]) -> String {
+    tokens.iter().cloned().collect::<TokenStream>().to_string()
+}
+
+/// Parts between commas that are in no brackets.
+pub(crate) fn split(stream: TokenStream) -> Vec<Vec<TokenTree>> {
+    let mut parts = vec![Vec::new()];
+    let (mut depth, mut before) = (0i32, ' ');
+    for token in stream {
+        let mut now = ' ';
+        if let TokenTree::Punct(punct) = &token {
+            now = punct.as_char();
+            match now {
+                '<' => depth += 1,
+                '>' if before != '-' && before != '=' => depth -= 1,
+                ',' if depth == 0 => {
+                    parts.push(Vec::new());
+                    continue;
+                }
+                _ => {}
+            }
+        }
+        before = now;
+        parts.last_mut().expect("there is one").push(token);
+    }
+    if parts.last().is_some_and(Vec::is_empty) {
+        parts.pop();
+    }
+    parts
+}
+
+/// Attributes before an item: those that are to be repeated.
+pub(crate) fn attributes(tokens: &mut Tokens) -> String {
+    let mut kept = String::new();
+    while is_punct(tokens.peek(), '#') {
+        tokens.next();
+        if let Some(TokenTree::Group(group)) = tokens.next() {
+            let name = group.stream().into_iter().next().map(|name| name.to_string()).unwrap_or_default();
+            if ["doc", "cfg", "deprecated"].contains(&name.as_str()) {
+                kept += &format!("#{group}\n");
+            }
+        }
+    }
+    kept
+}
+
+pub(crate) fn visibility(tokens: &mut Tokens) -> String {
+    if !is_ident(tokens.peek(), "pub") {
+        return String::new();
+    }
+    let mut visibility = "pub".to_owned();
+    tokens.next();
+    if let Some(TokenTree::Group(group)) = tokens.peek() {
+        if group.delimiter() == Delimiter::Parenthesis {
+            visibility += &group.to_string();
+            tokens.next();
+        }
+    }
+    visibility
+}
+
+/// What is between `<` and its `>`, after the `<`.
+fn angles(tokens: &mut Tokens) -> TokenStream {
+    let (mut depth, mut before, mut inside) = (1, ' ', Vec::new());
+    for token in tokens.by_ref() {
+        let mut now = ' ';
+        if let TokenTree::Punct(punct) = &token {
+            now = punct.as_char();
+            match now {
+                '<' => depth += 1,
+                '>' if before != '-' => depth -= 1,
+                _ => {}
+            }
+        }
+        before = now;
+        if depth == 0 {
+            break;
+        }
+        inside.push(token);
+    }
+    inside.into_iter().collect()
+}
+
+/// Reads a function with the attribute's content.
+pub(crate) fn function(attribute: TokenStream, item: TokenStream) -> Result<Function> {
+    let mut tokens: Tokens = item.clone().into_iter().peekable();
+    let attributes = attributes(&mut tokens);
+    let visibility = visibility(&mut tokens);
+    let mut is_unsafe = false;
+    let mut last = Span::call_site();
+    loop {
+        match tokens.next() {
+            Some(TokenTree::Ident(word)) if word.to_string() == "fn" => break,
+            Some(TokenTree::Ident(word)) if word.to_string() == "unsafe" => is_unsafe = true,
+            Some(other) => {
+                let message = format!("a kernel is `fn` or `unsafe fn`; found `{other}`");
+                return Err(Error::new(other.span(), message));
+            }
+            None => return Err(Error::new(last, "`#[kernel]` is for a function")),
+        }
+        last = Span::call_site();
+    }
+    let Some(TokenTree::Ident(name)) = tokens.next() else {
+        return Err(Error::new(last, "the function has no name"));
+    };
+    let mut generics = Vec::new();
+    if is_punct(tokens.peek(), '<') {
+        tokens.next();
+        for part in split(angles(&mut tokens)) {
+            match &part[..] {
+                [TokenTree::Punct(quote), ..] if quote.as_char() == '\'' => {}
+                [TokenTree::Ident(word), TokenTree::Ident(name), _, kind @ ..] if word.to_string() == "const" => {
+                    generics.push(Generic { name: name.to_string(), constant: Some(text(kind)) });
+                }
+                [TokenTree::Ident(name), ..] => generics.push(Generic { name: name.to_string(), constant: None }),
+                _ => return Err(Error::new(name.span(), "a generic parameter that is not understood")),
+            }
+        }
+    }
+    let Some(TokenTree::Group(list)) = tokens.next() else {
+        return Err(Error::new(name.span(), "the function has no parameters: `()`"));
+    };
+    if is_punct(tokens.peek(), '-') {
+        let message = "a kernel returns nothing: write results to a `DisjointSlice`";
+        return Err(Error::new(tokens.peek().map_or(name.span(), TokenTree::span), message));
+    }
+    let parameters =
+        split(list.stream()).into_iter().map(|part| parameter(&part, list.span())).collect::<Result<Vec<_>>>()?;
+    let mut function = Function {
+        item,
+        attributes,
+        visibility,
+        is_unsafe,
+        name,
+        generics,
+        parameters,
+        instances: Vec::new(),
+        same_len: Vec::new(),
+        max_threads: None,
+    };
+    options(&mut function, attribute)?;
+    check(&function)?;
+    Ok(function)
+}
+
+fn parameter(tokens: &[TokenTree], span: Span) -> Result<Parameter> {
+    let tokens = match tokens {
+        [TokenTree::Ident(word), rest @ ..] if word.to_string() == "mut" => rest,
+        other => other,
+    };
+    let [TokenTree::Ident(name), colon, kind @ ..] = tokens else {
+        let span = tokens.first().map_or(span, TokenTree::span);
+        return Err(Error::new(span, "a kernel's parameter is `name: type`"));
+    };
+    if !is_punct(Some(colon), ':') || kind.is_empty() {
+        return Err(Error::new(name.span(), "a kernel's parameter is `name: type`"));
+    }
+    let span = kind[0].span();
+    Ok(Parameter { name: name.to_string(), kind: kind_of(kind)?, span })
+}
+
+fn kind_of(tokens: &[TokenTree]) -> Result<Kind> {
+    let span = tokens[0].span();
+    if is_punct(tokens.first(), '*') {
+        return match tokens.get(1) {
+            Some(TokenTree::Ident(word)) if word.to_string() == "const" => Ok(Kind::Const(text(&tokens[2..]))),
+            Some(TokenTree::Ident(word)) if word.to_string() == "mut" => Ok(Kind::Mut(text(&tokens[2..]))),
+            _ => Err(Error::new(span, "a pointer is `*const T` or `*mut T`")),
+        };
+    }
+    if is_punct(tokens.first(), '&') {
+        let mut rest = &tokens[1..];
+        if is_punct(rest.first(), '\'') {
+            rest = rest.get(2..).unwrap_or_default();
+        }
+        return match rest {
+            [TokenTree::Group(group)]
+                if group.delimiter() == Delimiter::Bracket
+                    && !group.stream().into_iter().any(|token| is_punct(Some(&token), ';')) =>
+            {
+                Ok(Kind::Slice(group.stream().to_string()))
+            }
+            [TokenTree::Ident(word), ..] if word.to_string() == "mut" => Err(Error::new(
+                span,
+                "all threads would have this `&mut`: use `DisjointSlice<T>`, which gives each thread its own elements, or `AtomicSlice<T>`",
+            )),
+            _ => Err(Error::new(span, "memory that a kernel reads is a slice: `&[T]`")),
+        };
+    }
+    // A path: its last name, and what is in its angle brackets.
+    let open = tokens.iter().position(|token| is_punct(Some(token), '<'));
+    let path = &tokens[..open.unwrap_or(tokens.len())];
+    let Some(TokenTree::Ident(last)) = path.last() else { return Ok(Kind::Value(text(tokens))) };
+    let arguments = match open {
+        Some(open) => {
+            let inside: TokenStream = tokens[open + 1..tokens.len() - 1].iter().cloned().collect();
+            let all = split(inside).into_iter().filter(|part| !is_punct(part.first(), '\''));
+            all.map(|part| text(&part)).collect::<Vec<_>>()
+        }
+        None => Vec::new(),
+    };
+    let element = || {
+        let message = format!("`{last}` without the type of its elements: `{last}<T>`");
+        arguments.first().cloned().ok_or_else(|| Error::new(last.span(), message))
+    };
+    let output = |form| {
+        let path = format!("{}<{}>", text(path), arguments.join(", "));
+        Ok(Kind::Output { path, element: element()?, form })
+    };
+    match last.to_string().as_str() {
+        "DisjointSlice" => output(Output::Slice),
+        "DisjointChunks" => output(Output::Chunks),
+        "DisjointGrid" => output(Output::Grid),
+        "AtomicSlice" => output(Output::Atomic),
+        "Shared" => Ok(Kind::Shared(element()?)),
+        "SharedSlice" => Ok(Kind::SharedSlice(element()?)),
+        "Printer" => Ok(Kind::Printer),
+        "GridBarrier" => Ok(Kind::GridBarrier),
+        _ => Ok(Kind::Value(text(tokens))),
+    }
+}
+
+/// What the attribute says: `<f32>, <f64>`, `same_len(a, b)`, `max_threads(256)`.
+fn options(function: &mut Function, attribute: TokenStream) -> Result<()> {
+    for part in split(attribute) {
+        match &part[..] {
+            [TokenTree::Punct(open), inside @ .., TokenTree::Punct(close)]
+                if open.as_char() == '<' && close.as_char() == '>' =>
+            {
+                let types = split(inside.iter().cloned().collect());
+                function.instances.push(types.iter().map(|part| text(part)).collect());
+            }
+            [TokenTree::Ident(word), TokenTree::Group(group)] if word.to_string() == "same_len" => {
+                let mut names = Vec::new();
+                for name in split(group.stream()) {
+                    let name_text = text(&name);
+                    let known = function.parameters.iter().find(|parameter| parameter.name == name_text);
+                    if !known.is_some_and(|p| matches!(p.kind, Kind::Slice(_) | Kind::Output { .. })) {
+                        let span = name.first().map_or(word.span(), TokenTree::span);
+                        return Err(Error::new(span, format!("`{name_text}` is not a parameter that has a length")));
+                    }
+                    names.push(name_text);
+                }
+                if names.len() < 2 {
+                    return Err(Error::new(word.span(), "`same_len` is for two parameters or more"));
+                }
+                function.same_len.push(names);
+            }
+            [TokenTree::Ident(word), TokenTree::Group(group)] if word.to_string() == "max_threads" => {
+                let threads = group.stream().to_string().parse().ok().filter(|threads| (1..=1024).contains(threads));
+                let error = || Error::new(group.span(), "`max_threads` is a number of threads from 1 to 1024");
+                function.max_threads = Some(threads.ok_or_else(error)?);
+            }
+            [first, ..] => {
+                let message = "expected `<f32>` (an instance), `same_len(a, b)` or `max_threads(256)`";
+                return Err(Error::new(first.span(), message));
+            }
+            [] => {}
+        }
+    }
+    Ok(())
+}
+
+fn check(function: &Function) -> Result<()> {
+    let name = &function.name;
+    if function.generics.is_empty() {
+        if !function.instances.is_empty() {
+            return Err(Error::new(name.span(), "instances of a kernel that is not generic"));
+        }
+    } else if function.instances.is_empty() {
+        let names: Vec<_> = function.generics.iter().map(|generic| &*generic.name).collect();
+        let message = format!(
+            "name the instances of this generic kernel, for example `#[kernel(<f32>, <f64>)]`: one type for each of {}",
+            names.join(", ")
+        );
+        return Err(Error::new(name.span(), message));
+    }
+    if let Some(instance) = function.instances.iter().find(|i| i.len() != function.generics.len()) {
+        let message = format!("`<{}>` is not one type for each generic parameter", instance.join(", "));
+        return Err(Error::new(name.span(), message));
+    }
+    let mut dynamic = false;
+    for parameter in &function.parameters {
+        match &parameter.kind {
+            Kind::Const(_) | Kind::Mut(_) if !function.is_unsafe => {
+                let message =
+                    "a kernel that takes pointers is an `unsafe fn`; safe ones take `&[T]` and `DisjointSlice<T>`";
+                return Err(Error::new(parameter.span, message));
+            }
+            Kind::Shared(_) | Kind::SharedSlice(_) if dynamic => {
+                return Err(Error::new(parameter.span, "a `SharedSlice` is the last of the shared parameters"));
+            }
+            Kind::SharedSlice(_) => dynamic = true,
+            _ => {}
+        }
+    }
+    Ok(())
+}

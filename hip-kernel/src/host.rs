@@ -1,0 +1,283 @@
+//! The host's side: what the `launch` of a kernel does, panics and output of kernels.
+
+use hip::{Device, DeviceBuffer, DeviceSliceMut, Error, Kernel, LaunchConfig, Module, Result, Stream};
+
+#[doc(hidden)]
+pub use hip::typed;
+
+/// A kernel whose parameters were compared with its signature.
+#[doc(hidden)]
+#[derive(Clone, Debug)]
+pub struct Launcher {
+    kernel: typed::TypedKernel,
+}
+
+#[doc(hidden)]
+#[allow(missing_docs)]
+impl Launcher {
+    pub fn load(module: &Module, name: &str, parameters: &[typed::Shape]) -> Result<Self> {
+        Ok(Self { kernel: typed::TypedKernel::load(module, name, parameters)? })
+    }
+
+    #[must_use]
+    pub fn kernel(&self) -> &Kernel {
+        self.kernel.kernel()
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn needs(&self, config: LaunchConfig) -> Needs<'_> {
+        Needs { kernel: self.kernel(), config, wrong: None }
+    }
+
+    /// # Safety
+    /// The arguments are of the kinds that `load` has compared, and the kernel does nothing that is not allowed.
+    #[inline]
+    pub unsafe fn launch<const N: usize>(
+        &self,
+        stream: &Stream,
+        config: LaunchConfig,
+        arguments: [typed::Held<'_>; N],
+    ) -> Result<()> {
+        // SAFETY: the caller ensures it; no textures or surfaces are among the arguments.
+        unsafe { self.kernel.launch(stream, config, arguments, &[]) }
+    }
+
+    /// For kernels that wait for all blocks of the grid.
+    ///
+    /// # Safety
+    /// That of [`launch`](Self::launch).
+    pub unsafe fn launch_cooperative<const N: usize>(
+        &self,
+        stream: &Stream,
+        config: LaunchConfig,
+        arguments: [typed::Held<'_>; N],
+    ) -> Result<()> {
+        // SAFETY: as above.
+        unsafe { self.kernel.launch_cooperative(stream, config, arguments, &[]) }
+    }
+}
+
+/// The state of a grid's barrier: the argument for a `GridBarrier`. It serves any number of launches.
+#[derive(Debug)]
+pub struct GridState {
+    words: DeviceBuffer<u32>,
+}
+
+impl GridState {
+    /// The state of a barrier that no thread has come to.
+    ///
+    /// # Errors
+    /// Those of [`DeviceBuffer::zeroed`].
+    pub fn new(device: &Device) -> Result<Self> {
+        Ok(Self { words: DeviceBuffer::zeroed(device, 2)? })
+    }
+
+    #[doc(hidden)]
+    pub fn as_slice_mut(&mut self) -> DeviceSliceMut<'_, u32> {
+        self.words.as_slice_mut()
+    }
+}
+
+/// What a kernel needs of its launch.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Needs<'k> {
+    kernel: &'k Kernel,
+    config: LaunchConfig,
+    wrong: Option<String>,
+}
+
+#[doc(hidden)]
+#[allow(missing_docs)]
+impl Needs<'_> {
+    #[cold]
+    fn is_wrong(&mut self, reason: String) {
+        self.wrong.get_or_insert(reason);
+    }
+
+    /// Threads of one dimension, so that each has its own number.
+    #[inline]
+    pub fn one_dimension(&mut self, name: &str) {
+        let LaunchConfig { grid, block, .. } = self.config;
+        if [grid.y, grid.z, block.y, block.z] != [1; 4] {
+            self.is_wrong(format!(
+                "`{name}` gives each thread of a grid with one dimension its own elements; this grid is {grid} blocks of {block}"
+            ));
+        }
+    }
+
+    /// Threads of two dimensions and complete rows.
+    #[inline]
+    pub fn width(&mut self, name: &str, width: u64, len: u64) {
+        let LaunchConfig { grid, block, .. } = self.config;
+        if [grid.z, block.z] != [1; 2] {
+            self.is_wrong(format!(
+                "`{name}` gives each thread of a grid with two dimensions its own element; this grid is {grid} blocks of {block}"
+            ));
+        }
+        if width == 0 || len % width != 0 {
+            self.is_wrong(format!("`{name}` has {len} elements, which are not complete rows of {width}"));
+        }
+    }
+
+    #[inline]
+    pub fn same_len(&mut self, one: &str, len: u64, other: &str, other_len: u64) {
+        if len != other_len {
+            self.is_wrong(format!(
+                "`{one}` has {len} elements and `{other}` {other_len}: the kernel needs the same number of both"
+            ));
+        }
+    }
+
+    #[inline]
+    pub fn max_threads(&mut self, most: u32) {
+        if self.config.block.count() > u128::from(most) {
+            let block = self.config.block;
+            self.is_wrong(format!("a block has {most} threads at most (`max_threads`); this one is {block}"));
+        }
+    }
+
+    /// The configuration with shared memory of so many bytes added.
+    #[inline]
+    pub fn finish(mut self, bytes: std::result::Result<usize, usize>) -> Result<LaunchConfig> {
+        let sum = bytes.map(|bytes| bytes.saturating_add(self.config.shared_bytes as usize));
+        match sum.map(u32::try_from) {
+            Ok(Ok(bytes)) => self.config.shared_bytes = bytes,
+            Ok(Err(_)) => self.is_wrong(format!("{sum:?} bytes of shared memory")),
+            Err(count) => self.is_wrong(format!("{count} elements of shared memory")),
+        }
+        match self.wrong {
+            None => Ok(self.config),
+            Some(reason) => Err(Error::Geometry { kernel: self.kernel.name().to_owned(), reason }),
+        }
+    }
+}
+
+/// Where a kernel has panicked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Panic {
+    /// The source file, as it was given to the compiler.
+    pub file: String,
+    /// The line.
+    pub line: u32,
+    /// The column.
+    pub column: u32,
+    /// The message, if it is one without values.
+    pub message: Option<String>,
+    /// The block.
+    pub block: [u32; 3],
+    /// The thread in the block.
+    pub thread: [u32; 3],
+}
+
+impl std::fmt::Display for Panic {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { file, line, column, message, block, thread } = self;
+        write!(f, "a kernel panicked at {file}:{line}:{column} in thread {thread:?} of block {block:?}")?;
+        message.as_ref().map_or(Ok(()), |message| write!(f, ": {message}"))
+    }
+}
+
+impl std::error::Error for Panic {}
+
+/// The words of the record (`panic.rs`).
+const RECORD: usize = 16;
+
+/// Returns the first panic of the module's kernels since the last call, and forgets it. Waits for the launches before.
+///
+/// A kernel's thread that panics ends its wave; the rest of the launch goes on. Its results are those of the threads that did
+/// not panic.
+///
+/// # Errors
+/// [`Error::InvalidValue`] if the module is not of `hip-kernel-build`; those of copies.
+pub fn take_panic(module: &Module, stream: &Stream) -> Result<Option<Panic>> {
+    let mut record = module.global::<u32>("hip_kernel_panic")?;
+    let mut words = [0u32; RECORD];
+    record.copy_to_slice_on(stream, &mut words)?;
+    let [state, line, column, b0, b1, b2, t0, t1, t2, message_len, file_len, ..] = words;
+    if state == 0 {
+        return Ok(None);
+    }
+    let bytes = (message_len as usize + file_len as usize).min(4096);
+    let mut text = DeviceBuffer::<u8>::zeroed(&module.device(), bytes.max(1))?;
+    let len = text.len() as u64;
+    // SAFETY: the kernel writes up to `len` bytes, of the two texts that the record names.
+    unsafe { module.kernel("hip_kernel_panic_text")?.launch(stream, LaunchConfig::new(1, 1), (&mut text, len))? };
+    let text = text.to_vec()?;
+    record.copy_from_slice_on(stream, &[0; RECORD])?;
+    let (file, message) = text.split_at((file_len as usize).min(text.len()));
+    let message = &message[..(message_len as usize).min(message.len())];
+    let message = Some(String::from_utf8_lossy(message).into_owned()).filter(|message| !message.is_empty());
+    let file = String::from_utf8_lossy(file).into_owned();
+    Ok(Some(Panic { file, line, column, message, block: [b0, b1, b2], thread: [t0, t1, t2] }))
+}
+
+/// The output of kernels: the argument for a `Printer`.
+#[derive(Debug)]
+pub struct Printed {
+    words: DeviceBuffer<u32>,
+}
+
+/// What kernels have printed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Text {
+    /// One string for each call of `printf!`, in the order of the calls as far as there is one.
+    pub lines: Vec<String>,
+    /// Bytes, rounded up to words, that had no room.
+    pub dropped: u64,
+}
+
+impl Printed {
+    /// Room for so many bytes, of which each call of `printf!` takes four more than its text.
+    ///
+    /// # Errors
+    /// Those of [`DeviceBuffer::zeroed`].
+    pub fn new(device: &Device, bytes: usize) -> Result<Self> {
+        Ok(Self { words: DeviceBuffer::zeroed(device, bytes.div_ceil(4) + 1)? })
+    }
+
+    #[doc(hidden)]
+    pub fn as_slice_mut(&mut self) -> DeviceSliceMut<'_, u32> {
+        self.words.as_slice_mut()
+    }
+
+    /// Waits for the kernels that were launched with it, and takes their output.
+    ///
+    /// # Errors
+    /// Those of copies.
+    pub fn take(&mut self) -> Result<Text> {
+        let words = self.words.to_vec()?;
+        self.words.fill(0)?;
+        let (asked, mut rest) = words.split_first().map_or((0, &[][..]), |(asked, rest)| (*asked as usize, rest));
+        let dropped = (asked.saturating_sub(rest.len()) * 4) as u64;
+        rest = &rest[..asked.min(rest.len())];
+        let mut lines = Vec::new();
+        while let [len, tail @ ..] = rest {
+            let count = (*len as usize).div_ceil(4);
+            // A call that had no room has left nothing; all behind it had none, either.
+            if *len == 0 || count > tail.len() {
+                break;
+            }
+            let bytes: &[u8] = hip::bytemuck::cast_slice(&tail[..count]);
+            lines.push(String::from_utf8_lossy(&bytes[..*len as usize]).into_owned());
+            rest = &tail[count..];
+        }
+        Ok(Text { lines, dropped })
+    }
+
+    /// Prints the output to the standard output.
+    ///
+    /// # Errors
+    /// As for [`take`](Self::take).
+    pub fn print(&mut self) -> Result<()> {
+        let text = self.take()?;
+        text.lines.iter().for_each(|line| print!("{line}"));
+        if text.dropped > 0 {
+            println!("({} bytes of output had no room)", text.dropped);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,44 @@
+//! Which thread this is.
+
+use crate::raw;
+
+/// Three extents or indices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dim3 {
+    /// First, fastest.
+    pub x: u32,
+    /// Second.
+    pub y: u32,
+    /// Third.
+    pub z: u32,
+}
+
+macro_rules! dim3 {
+    ($($(#[$attribute:meta])* $name:ident: $x:expr, $y:expr, $z:expr;)*) => {$(
+        $(#[$attribute])*
+        #[inline(always)]
+        #[must_use]
+        pub fn $name() -> Dim3 {
+            // SAFETY: they read registers and the dispatch packet, which every launch has.
+            unsafe { Dim3 { x: $x, y: $y, z: $z } }
+        }
+    )*};
+}
+
+dim3! {
+    /// The thread in its block: `threadIdx`.
+    thread_idx: raw::thread_x(), raw::thread_y(), raw::thread_z();
+    /// The block in the grid: `blockIdx`.
+    block_idx: raw::block_x(), raw::block_y(), raw::block_z();
+    /// Threads of a block: `blockDim`.
+    block_dim: raw::block_dim_x(), raw::block_dim_y(), raw::block_dim_z();
+    /// Threads of the grid, in each direction: `gridDim * blockDim`.
+    global_dim: raw::grid_threads_x(), raw::grid_threads_y(), raw::grid_threads_z();
+    /// Blocks of the grid: `gridDim`.
+    grid_dim: raw::grid_threads_x() / raw::block_dim_x(), raw::grid_threads_y() / raw::block_dim_y(), raw::grid_threads_z() / raw::block_dim_z();
+    /// The thread in the grid: `blockIdx * blockDim + threadIdx`.
+    global_idx:
+        raw::block_x() * raw::block_dim_x() + raw::thread_x(),
+        raw::block_y() * raw::block_dim_y() + raw::thread_y(),
+        raw::block_z() * raw::block_dim_z() + raw::thread_z();
+}

@@ -1,0 +1,28 @@
+//! For the code that `#[kernel]` writes.
+
+use core::ptr::NonNull;
+
+/// A slice by its pointer and length.
+///
+/// # Safety
+/// As for [`core::slice::from_raw_parts`].
+#[inline(always)]
+#[must_use]
+pub unsafe fn slice<'a, T>(pointer: NonNull<T>, len: usize) -> &'a [T] {
+    // SAFETY: the caller ensures it.
+    unsafe { core::slice::from_raw_parts(pointer.as_ptr(), len) }
+}
+
+/// Tells the compiler that a block has `N` threads at most.
+///
+/// # Safety
+/// It has.
+#[inline(always)]
+pub unsafe fn max_threads<const N: u32>() {
+    let (thread, block) = (crate::thread_idx(), crate::block_dim());
+    // SAFETY: the caller ensures it; a thread's index is below the block's size.
+    unsafe {
+        core::hint::assert_unchecked(thread.x < N && thread.y < N && thread.z < N);
+        core::hint::assert_unchecked(block.x <= N && block.y <= N && block.z <= N);
+    }
+}

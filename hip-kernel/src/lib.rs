@@ -1,0 +1,83 @@
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(target_arch = "amdgpu", no_std)]
+#![cfg_attr(target_arch = "amdgpu", feature(abi_gpu_kernel, ffi_const, repr_simd, simd_ffi))]
+#![cfg_attr(target_arch = "amdgpu", allow(internal_features))]
+#![doc = include_str!("../README.md")]
+
+#[macro_use]
+mod raw;
+
+pub mod atomic;
+mod clock;
+pub mod group;
+pub mod half;
+#[cfg(not(target_arch = "amdgpu"))]
+pub mod host;
+mod index;
+#[doc(hidden)]
+pub mod launched;
+pub mod math;
+pub mod matrix;
+mod output;
+#[cfg(target_arch = "amdgpu")]
+mod panic;
+pub mod print;
+pub mod shared;
+pub mod sync;
+#[doc(hidden)]
+pub mod value;
+pub mod vector;
+pub mod wave;
+
+pub use clock::{clock, wall_clock};
+#[cfg(not(target_arch = "amdgpu"))]
+pub use hip;
+pub use hip_kernel_macros::{DeviceCopy, kernel, printf};
+pub use index::{Dim3, block_dim, block_idx, global_dim, global_idx, grid_dim, thread_idx};
+pub use output::{DisjointChunks, DisjointGrid, DisjointSlice};
+pub use value::Value;
+
+/// What most kernels use.
+pub mod prelude {
+    pub use crate::atomic::{Atomic, AtomicSlice, Scope};
+    pub use crate::group::{GridBarrier, Tile};
+    pub use crate::half::{bf16, f16};
+    pub use crate::math::Float;
+    pub use crate::print::Printer;
+    pub use crate::shared::{Shared, SharedSlice};
+    pub use crate::sync::barrier;
+    pub use crate::{
+        DeviceCopy, Dim3, DisjointChunks, DisjointGrid, DisjointSlice, block_dim, block_idx, clock, global_dim,
+        global_idx, grid_dim, kernel, printf, thread_idx, wave,
+    };
+}
+
+/// The folder of this crate's source: `hip-kernel-build` compiles it for the device.
+#[doc(hidden)]
+pub const SOURCE: &str = {
+    #[cfg(not(target_arch = "amdgpu"))]
+    {
+        env!("CARGO_MANIFEST_DIR")
+    }
+    #[cfg(target_arch = "amdgpu")]
+    {
+        ""
+    }
+};
+
+/// The code that the build script wrote with `hip_kernel_build::Build::compile`, by the name of the source: `code!("kernels")` for
+/// `src/kernels.rs`. It is a `&'static [u8]` for [`hip::Module::load`].
+#[cfg(not(target_arch = "amdgpu"))]
+#[macro_export]
+macro_rules! code {
+    ($name:literal) => {{
+        static CODE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".hipfb"));
+        CODE
+    }};
+}
+
+#[cfg(not(target_arch = "amdgpu"))]
+#[track_caller]
+fn on_the_host() -> ! {
+    panic!("a function of the device library was called on the host: it exists in kernels only")
+}

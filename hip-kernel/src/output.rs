@@ -1,0 +1,210 @@
+//! Memory that a kernel writes, so that no two threads write the same element.
+
+use core::marker::PhantomData;
+use core::ptr::NonNull;
+use core::slice;
+
+use crate::index::{global_dim, global_idx};
+
+/// Elements of which each thread has its own: thread `i` of a one-dimensional grid has element `i`, and with
+/// [`strided`](Self::strided) `i + n`, `i + 2 n`, ... for `n` threads.
+///
+/// The host passes a `&mut DeviceBuffer<T>` or another `DeviceSliceMut<T>`.
+#[derive(Debug)]
+pub struct DisjointSlice<'a, T> {
+    pointer: NonNull<T>,
+    len: usize,
+    marker: PhantomData<&'a mut [T]>,
+}
+
+/// Chunks of `N` elements of which each thread has its own: thread `i` of a one-dimensional grid has the elements from `i * N`
+/// on. The last chunk may be shorter.
+#[derive(Debug)]
+pub struct DisjointChunks<'a, T, const N: usize> {
+    pointer: NonNull<T>,
+    len: usize,
+    marker: PhantomData<&'a mut [T]>,
+}
+
+/// Rows of elements: thread `(x, y)` of a two-dimensional grid has the element at column `x` of row `y`.
+///
+/// The host passes the memory and the width of a row, in elements.
+#[derive(Debug)]
+pub struct DisjointGrid<'a, T> {
+    pointer: NonNull<T>,
+    len: usize,
+    width: usize,
+    marker: PhantomData<&'a mut [T]>,
+}
+
+macro_rules! length {
+    () => {
+        /// All elements, those of other threads included.
+        #[inline(always)]
+        #[must_use]
+        pub fn len(&self) -> usize {
+            self.len
+        }
+
+        /// Whether there are no elements.
+        #[inline(always)]
+        #[must_use]
+        pub fn is_empty(&self) -> bool {
+            self.len == 0
+        }
+    };
+}
+
+impl<T> DisjointSlice<'_, T> {
+    /// # Safety
+    /// The memory has `len` elements, every thread of a one-dimensional launch makes one of these, and nothing else uses the memory.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub unsafe fn from_launch(pointer: NonNull<T>, len: usize) -> Self {
+        Self { pointer, len, marker: PhantomData }
+    }
+
+    length!();
+
+    /// This thread's index and its element; `None` for threads behind the end.
+    #[inline(always)]
+    pub fn mine(&mut self) -> Option<(usize, &mut T)> {
+        let index = global_idx().x as usize;
+        if index >= self.len {
+            return None;
+        }
+        // SAFETY: within the memory, which is then there, and no other thread has this index: the host has checked that the grid has
+        // one dimension.
+        unsafe { Some((index, self.pointer.add(index).as_mut())) }
+    }
+
+    /// Sets this thread's element to what `value` gives for its index. Threads behind the end do nothing. It takes fewer instructions than
+    /// [`mine`](Self::mine).
+    #[inline(always)]
+    pub fn set(&mut self, value: impl FnOnce(usize) -> T) {
+        let index = global_idx().x as usize;
+        if index < self.len {
+            // SAFETY: as for `mine`. What was there has no destructor: the host takes plain data only.
+            unsafe { self.pointer.add(index).write(value(index)) };
+        }
+    }
+
+    /// Calls `each` with the index and the element of all elements of this thread, as [`strided`](Self::strided) gives them.
+    #[inline(always)]
+    pub fn for_each(&mut self, mut each: impl FnMut(usize, &mut T)) {
+        let (mut index, step) = (global_idx().x as usize, global_dim().x as usize);
+        while index < self.len {
+            // SAFETY: as for `strided`.
+            each(index, unsafe { self.pointer.add(index).as_mut() });
+            index += step;
+        }
+    }
+
+    /// All elements of this thread, with their indices: every `n`-th, where `n` is the number of threads. For a grid that is smaller
+    /// than the memory (a grid-stride loop).
+    #[inline(always)]
+    pub fn strided(&mut self) -> Strided<'_, T> {
+        Strided {
+            pointer: self.pointer,
+            next: global_idx().x as usize,
+            len: self.len,
+            step: global_dim().x as usize,
+            marker: PhantomData,
+        }
+    }
+}
+
+/// The elements of a thread: [`DisjointSlice::strided`].
+#[derive(Debug)]
+pub struct Strided<'a, T> {
+    pointer: NonNull<T>,
+    next: usize,
+    len: usize,
+    step: usize,
+    marker: PhantomData<&'a mut [T]>,
+}
+
+impl<'a, T> Iterator for Strided<'a, T> {
+    type Item = (usize, &'a mut T);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Self::Item> {
+        let index = self.next;
+        if index >= self.len {
+            return None;
+        }
+        self.next += self.step;
+        // SAFETY: within the memory; the indices differ by the number of threads, so that no other thread has them.
+        unsafe { Some((index, self.pointer.add(index).as_mut())) }
+    }
+}
+
+impl<T, const N: usize> DisjointChunks<'_, T, N> {
+    /// # Safety
+    /// As for [`DisjointSlice`].
+    #[doc(hidden)]
+    #[inline(always)]
+    pub unsafe fn from_launch(pointer: NonNull<T>, len: usize) -> Self {
+        Self { pointer, len, marker: PhantomData }
+    }
+
+    length!();
+
+    /// The index of this thread's first element, and its elements: `N`, fewer at the end, none behind it.
+    #[inline(always)]
+    pub fn mine(&mut self) -> (usize, &mut [T]) {
+        let first = (global_idx().x as usize * N).min(self.len);
+        let count = N.min(self.len - first);
+        // SAFETY: within the memory; chunks of other threads begin `N` elements apart.
+        (first, unsafe { slice::from_raw_parts_mut(self.pointer.add(first).as_ptr(), count) })
+    }
+}
+
+impl<T> DisjointGrid<'_, T> {
+    /// # Safety
+    /// As for [`DisjointSlice`], with a launch of two dimensions.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub unsafe fn from_launch(pointer: NonNull<T>, len: usize, width: usize) -> Self {
+        Self { pointer, len, width, marker: PhantomData }
+    }
+
+    length!();
+
+    /// Elements of a row.
+    #[inline(always)]
+    #[must_use]
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Rows. The host has checked that all are complete.
+    #[inline(always)]
+    #[must_use]
+    pub fn height(&self) -> usize {
+        self.len.checked_div(self.width).unwrap_or(0)
+    }
+
+    /// Sets this thread's element to what `value` gives for its column and row. Threads outside do nothing.
+    #[inline(always)]
+    pub fn set(&mut self, value: impl FnOnce(usize, usize) -> T) {
+        let (x, y) = (global_idx().x as usize, global_idx().y as usize);
+        let index = y * self.width + x;
+        if x < self.width && index < self.len {
+            // SAFETY: as for `mine`.
+            unsafe { self.pointer.add(index).write(value(x, y)) };
+        }
+    }
+
+    /// This thread's column, row and element; `None` for threads outside.
+    #[inline(always)]
+    pub fn mine(&mut self) -> Option<(usize, usize, &mut T)> {
+        let (x, y) = (global_idx().x as usize, global_idx().y as usize);
+        let index = y * self.width + x;
+        if x >= self.width || index >= self.len {
+            return None;
+        }
+        // SAFETY: within the memory; for columns within the width, no other thread has this index.
+        unsafe { Some((x, y, self.pointer.add(index).as_mut())) }
+    }
+}

@@ -1,0 +1,65 @@
+//! Barriers and fences.
+
+use crate::atomic::Scope;
+use crate::raw;
+
+/// Waits for all threads of the block, and makes what each wrote before visible to all: `__syncthreads()`.
+///
+/// All threads of the block must reach the same barrier, or have ended.
+#[inline(always)]
+pub fn barrier() {
+    // SAFETY: it touches no memory. What relies on its order is unsafe itself.
+    unsafe { raw::barrier() };
+}
+
+/// Keeps what the lanes of a wave write before it, before what they read after it: `__syncwarp()`.
+#[inline(always)]
+pub fn wave_barrier() {
+    // SAFETY: as above.
+    unsafe { raw::wave_barrier() };
+}
+
+/// How a fence orders memory accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// What comes after stays after.
+    Acquire,
+    /// What comes before stays before.
+    Release,
+    /// Both.
+    AcqRel,
+    /// Both, and in one order for all threads.
+    SeqCst,
+}
+
+/// Orders memory accesses for the threads of a scope: `__threadfence_block()` is `fence(Scope::Block, Order::SeqCst)`,
+/// `__threadfence()` has `Scope::Device`, `__threadfence_system()` has `Scope::System`.
+#[inline(always)]
+pub fn fence(scope: Scope, order: Order) {
+    macro_rules! by_order {
+        ($module:ident) => {
+            match order {
+                Order::Acquire => raw::$module::fence_acquire(),
+                Order::Release => raw::$module::fence_release(),
+                Order::AcqRel => raw::$module::fence_acq_rel(),
+                Order::SeqCst => raw::$module::fence_seq_cst(),
+            }
+        };
+    }
+    // SAFETY: a fence touches no memory.
+    unsafe {
+        match scope {
+            Scope::Wave => by_order!(wave),
+            Scope::Block => by_order!(block),
+            Scope::Device => by_order!(device),
+            Scope::System => by_order!(system),
+        }
+    }
+}
+
+/// Lets other waves run for some cycles (`__builtin_amdgcn_s_sleep`): for loops that wait.
+#[inline(always)]
+pub fn sleep() {
+    // SAFETY: it does nothing else.
+    unsafe { raw::sleep() };
+}

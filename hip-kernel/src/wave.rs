@@ -1,0 +1,210 @@
+//! Operations between the lanes of a wave: votes, shuffles, reductions.
+//!
+//! A wave has 64 lanes on AMD Instinct (gfx90a, gfx942) and 32 on Radeon RX 7000 and 9000 ([`size`]). A lane that is not active, for
+//! it is in another branch or has ended, gives no value: what is read from it is any number. Call these where all lanes come by.
+
+use crate::raw;
+
+/// Lanes of a wave: 64 or 32.
+#[inline(always)]
+#[must_use]
+pub fn size() -> u32 {
+    // SAFETY: a constant of the architecture.
+    unsafe { raw::wave_size() }
+}
+
+/// This thread's lane.
+#[inline(always)]
+#[must_use]
+pub fn lane() -> u32 {
+    // SAFETY: they count bits.
+    unsafe { raw::mbcnt_hi(u32::MAX, raw::mbcnt_lo(u32::MAX, 0)) }
+}
+
+/// A bit for each active lane for which `condition` holds: `__ballot`.
+#[inline(always)]
+#[must_use]
+pub fn ballot(condition: bool) -> u64 {
+    // SAFETY: it reads other lanes' registers.
+    unsafe { raw::ballot(condition.into()) }
+}
+
+/// A bit for each active lane: `__activemask`.
+#[inline(always)]
+#[must_use]
+pub fn active() -> u64 {
+    ballot(true)
+}
+
+/// Whether `condition` holds for an active lane: `__any`.
+#[inline(always)]
+#[must_use]
+pub fn any(condition: bool) -> bool {
+    ballot(condition) != 0
+}
+
+/// Whether `condition` holds for all active lanes: `__all`.
+#[inline(always)]
+#[must_use]
+pub fn all(condition: bool) -> bool {
+    ballot(condition) == active()
+}
+
+/// How many lanes below this one have their bit in `mask`: `__lanemask_lt` and a count.
+#[inline(always)]
+#[must_use]
+pub fn count_below(mask: u64) -> u32 {
+    // SAFETY: they count bits.
+    unsafe { raw::mbcnt_hi((mask >> 32) as u32, raw::mbcnt_lo(mask as u32, 0)) }
+}
+
+/// A type that lanes exchange.
+///
+/// # Safety
+/// Any bits are a value.
+pub unsafe trait Lane: Copy {
+    /// Applies a function of 32 bits to each word.
+    #[doc(hidden)]
+    fn words(self, each: impl Fn(u32) -> u32) -> Self;
+}
+
+macro_rules! lanes {
+    ($($type:ty: |$value:ident, $each:ident| $words:expr;)*) => {$(
+        // SAFETY: a number.
+        unsafe impl Lane for $type {
+            #[inline(always)]
+            fn words(self, $each: impl Fn(u32) -> u32) -> Self {
+                let $value = self;
+                $words
+            }
+        }
+    )*};
+}
+
+#[inline(always)]
+fn both(value: u64, each: impl Fn(u32) -> u32) -> u64 {
+    u64::from(each(value as u32)) | u64::from(each((value >> 32) as u32)) << 32
+}
+
+lanes! {
+    u32: |value, each| each(value);
+    i32: |value, each| each(value as u32) as i32;
+    f32: |value, each| f32::from_bits(each(value.to_bits()));
+    u64: |value, each| both(value, each);
+    i64: |value, each| both(value as u64, each) as i64;
+    usize: |value, each| both(value as u64, each) as usize;
+    f64: |value, each| f64::from_bits(both(value.to_bits(), each));
+    u16: |value, each| each(value.into()) as u16;
+    i16: |value, each| each(value as u16 as u32) as i16;
+    u8: |value, each| each(value.into()) as u8;
+    i8: |value, each| each(value as u8 as u32) as i8;
+}
+
+/// The value of lane `from`, modulo the wave's size: `__shfl`.
+#[inline(always)]
+#[must_use]
+pub fn shuffle<T: Lane>(value: T, from: u32) -> T {
+    // SAFETY: it reads other lanes' registers.
+    value.words(|word| unsafe { raw::bpermute(from * 4, word) })
+}
+
+/// The value of the lane whose number differs by `mask`: `__shfl_xor`.
+#[inline(always)]
+#[must_use]
+pub fn shuffle_xor<T: Lane>(value: T, mask: u32) -> T {
+    shuffle(value, lane() ^ mask)
+}
+
+/// The value of the lane `by` further; the last lanes keep their own: `__shfl_down`.
+#[inline(always)]
+#[must_use]
+pub fn shuffle_down<T: Lane>(value: T, by: u32) -> T {
+    let from = lane() + by;
+    shuffle(value, if from < size() { from } else { lane() })
+}
+
+/// The value of the lane `by` before; the first lanes keep their own: `__shfl_up`.
+#[inline(always)]
+#[must_use]
+pub fn shuffle_up<T: Lane>(value: T, by: u32) -> T {
+    let lane = lane();
+    shuffle(value, if lane >= by { lane - by } else { lane })
+}
+
+/// The value of the first active lane, the same for all: `__builtin_amdgcn_readfirstlane`.
+#[inline(always)]
+#[must_use]
+pub fn first<T: Lane>(value: T) -> T {
+    // SAFETY: it reads another lane's register.
+    value.words(|word| unsafe { raw::first_lane(word) })
+}
+
+/// Combines the values of all lanes; all get the result. The operation must be associative and commutative.
+///
+/// All lanes of the wave must be active.
+#[inline(always)]
+#[must_use]
+pub fn reduce<T: Lane>(value: T, combine: impl Fn(T, T) -> T) -> T {
+    let mut value = value;
+    let mut mask = size() / 2;
+    while mask > 0 {
+        value = combine(value, shuffle_xor(value, mask));
+        mask /= 2;
+    }
+    value
+}
+
+/// The sum over all lanes.
+#[inline(always)]
+#[must_use]
+pub fn sum<T: Lane + core::ops::Add<Output = T>>(value: T) -> T {
+    reduce(value, |a, b| a + b)
+}
+
+/// The largest value of all lanes.
+#[inline(always)]
+#[must_use]
+pub fn max<T: Lane + PartialOrd>(value: T) -> T {
+    reduce(value, |a, b| if b > a { b } else { a })
+}
+
+/// The smallest value of all lanes.
+#[inline(always)]
+#[must_use]
+pub fn min<T: Lane + PartialOrd>(value: T) -> T {
+    reduce(value, |a, b| if b < a { b } else { a })
+}
+
+/// Combines the values of all lanes up to this one, this one included. The operation must be associative.
+///
+/// All lanes of the wave must be active.
+#[inline(always)]
+#[must_use]
+pub fn scan<T: Lane>(value: T, combine: impl Fn(T, T) -> T) -> T {
+    let (mut value, lane) = (value, lane());
+    let mut by = 1;
+    while by < size() {
+        let before = shuffle_up(value, by);
+        if lane >= by {
+            value = combine(before, value);
+        }
+        by *= 2;
+    }
+    value
+}
+
+/// Bytes of `a` (4 to 7) and `b` (0 to 3), chosen by the selector's bytes: `__byte_perm` with other numbers (`v_perm_b32`).
+#[inline(always)]
+#[must_use]
+pub fn byte_perm(a: u32, b: u32, selector: u32) -> u32 {
+    // SAFETY: it moves bits.
+    unsafe { raw::byte_perm(a, b, selector) }
+}
+
+/// The sum of the differences of four bytes, added to `sum`: `__usad4`.
+#[inline(always)]
+#[must_use]
+pub fn sad_u8(a: u32, b: u32, sum: u32) -> u32 {
+    // SAFETY: arithmetic.
+    unsafe { raw::sad_u8(a, b, sum) }
+}

@@ -1,0 +1,43 @@
+//! The steps `rust-src` and `kernels in Rust`.
+
+use std::process::Command;
+
+use hip_kernel_build::Toolchain;
+
+use crate::process::find;
+use crate::steps::{Got, Step};
+use crate::test::{checked_cargo, packages};
+
+/// The packages of which a step of its own builds and tests the kernels.
+pub(crate) const PACKAGES: [&str; 3] = ["hip-kernel-build", "hip-kernel-testing", "rust-kernels"];
+
+/// Gets the source of `core` for this Rust, by rustup. Without it the kernels are the committed ones.
+pub(crate) fn source(offline: bool) -> Step {
+    let about = "the source of Rust's `core`, by `rustup component add rust-src`: kernels in Rust are compiled with it";
+    Step::fetch("rust-src", about, move || {
+        let Err(why) = Toolchain::find() else { return Ok(Got::All) };
+        let without =
+            |why: String| Ok(Got::Nothing(format!("{why}; kernels in Rust are taken from the committed code")));
+        if offline || find("rustup").is_none() {
+            return without(why);
+        }
+        let status = Command::new("rustup").args(["component", "add", "rust-src"]).status()?;
+        match Toolchain::find() {
+            Ok(_) => Ok(Got::All),
+            Err(why) => without(format!("rustup: {status}; {why}")),
+        }
+    })
+}
+
+/// Compiles all kernels in Rust and runs them on the software GPU, then the committed ones.
+pub(crate) fn tests(offline: bool) -> Step {
+    let about = "kernels in Rust: compiled where that is possible, and the committed code, on the software GPU";
+    let test = |names: &[&str]| {
+        let mut command = checked_cargo("test", offline);
+        command.arg("--no-fail-fast").args(packages(names));
+        command
+    };
+    let mut committed = test(&PACKAGES[1..]);
+    committed.args(["--tests"]).env("HIP_KERNEL_BUILD", "committed");
+    Step::commands("kernels in Rust", about, vec![test(&PACKAGES), committed])
+}
