@@ -1,7 +1,68 @@
 //! Safe Rust for hipSPARSE on AMD GPUs: sparse matrices, their products, triangular solves, incomplete factorisations and conversions.
+//!
+//! A [`Sparse`] queues work on a stream of [`hip`]. Sparse matrices are checked when they are made: an index that is out of range would
+//! make a kernel leave the memory of the matrix. Nothing is linked: hipSPARSE of ROCm 5.7 to 10.0 is loaded on first use, and the same
+//! program runs with each.
+//!
+//! ```
+//! use hip::{Device, DeviceBuffer, Stream};
+//! use hipsparse::{Base, Csr, Sparse};
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     if hip::sim_if_no_gpu().is_err() || !hipsparse::is_available() {
+//!         return Ok(()); // no GPU or no hipSPARSE is available
+//!     }
+//!     # if hip::backend()? == hip::Backend::Sim { return Ok(()) }
+//!     let device = Device::get(0)?;
+//!     let sparse = Sparse::new(&Stream::new(&device)?)?;
+//!     // 4 0 1
+//!     // 0 3 0
+//!     // 0 0 2
+//!     let a = Csr::from_host(&device, (3, 3), Base::Zero, &[0, 2, 3, 4], &[0, 2, 1, 2], &[4.0f64, 1.0, 3.0, 2.0])?;
+//!     let x = DeviceBuffer::from_slice(&device, &[1.0, 2.0, 3.0])?;
+//!     let mut y = DeviceBuffer::<f64>::zeroed(&device, 3)?;
+//!     sparse.spmv(1.0, &a, &x, 0.0, &mut y)?; // y ← A x
+//!     assert_eq!(y.to_vec()?, [7.0, 6.0, 6.0]); // waits for it
+//!
+//!     let mut z = DeviceBuffer::<f64>::zeroed(&device, 3)?;
+//!     sparse.spsv(a.view().upper()?)?.solve(1.0, &y, &mut z)?; // A z = y
+//!     assert_eq!(z.to_vec()?, [1.0, 2.0, 3.0]);
+//!     Ok(())
+//! }
+//! ```
+//!
+//! # From hipSPARSE to this crate
+//!
+//! | hipSPARSE | here |
+//! |---|---|
+//! | `S`, `D`, `C`, `Z` in a name; compute types | the element type: `sparse.spmv::<_, f64, _>(...)`, mostly inferred |
+//! | `hipsparseCreateCsr`, ... | [`Csr`], [`Csc`], [`Coo`], [`Bsr`], [`BlockedEll`], which own memory; views of them borrow it |
+//! | index types, index base | `i32` or `i64`, by the arrays; [`Base`] |
+//! | `hipsparseOperation_t` | `a`, [`a.t()`](SpMat::t), [`a.h()`](SpMat::h) |
+//! | fill mode, diagonal type | [`a.view().lower()`](SpMatRef::lower), [`upper()`](SpMatRef::upper), [`unit()`](SpTriangle::unit) |
+//! | `bufferSize`, external buffers | the [`Sparse`] keeps one |
+//! | `preprocess`, `analysis` | types: [`SpMv`], [`SpMm`], [`SpSv`], [`SpSm`], [`Triangular`], [`SpGemm`], [`Analyzed`] then [`Factors`] |
+//! | `zeroPivot` | [`Error::ZeroPivot`] |
+//! | pointer mode | [`ScalarRef`]: a number or device memory |
+//!
+//! # Rules
+//!
+//! - **Waiting.** What returns a new matrix or a number waits for it; the other calls queue work and return. Reading a buffer waits for its
+//!   work.
+//! - **Structure.** Unsorted and duplicate entries are found when a matrix is made. Calls that need sorted entries refuse it:
+//!   [`Sparse::sort`] sorts.
+//! - **Overlap.** What a call writes must not overlap its other operands.
+//! - **Releases.** What the library lacks, or does wrong in one release, is an error that says so.
+//!
+//! # Features
+//!
+//! `sprs`: matrices and vectors from and to those of [sprs](https://docs.rs/sprs). `ndarray`: dense arrays from and to sparse matrices.
+//! `rocm-5-7` to `rocm-10-0` choose the API level of the crates below.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg(feature = "ndarray")]
+mod arrays;
 mod banded;
 mod call;
 mod convert;
@@ -15,6 +76,8 @@ mod raw;
 mod solve;
 mod sparse;
 mod spgemm;
+#[cfg(feature = "sprs")]
+mod sprs;
 mod structure;
 mod value;
 mod vector;

@@ -1,7 +1,7 @@
 //! Products of sparse and dense operands.
 
-use hip::DeviceBuffer;
 use hip::interop::Tracked;
+use hip::{Device, DeviceBuffer};
 use hip_linalg::{Batch, MatrixMut, MatrixRef, Op, Operands, ScalarRef, VectorMut, VectorRef};
 
 use crate::call::{
@@ -40,10 +40,37 @@ pub struct SpMv<'a, F: Generic, T: Value, I: Index> {
     matrix: SpMatRef<'a, F, T, I>,
     op: u32,
     /// There until it is dropped.
-    prepared: Option<(Owned, Tracked)>,
-    work: DeviceBuffer<u8>,
+    prepared: Option<Prepared>,
     /// As the library told it.
     bytes: usize,
+}
+
+/// What a preparation has made. The workspace is used with the description only, in the order of `tracked`: it needs no name of its own.
+#[derive(Debug)]
+struct Prepared {
+    descr: Owned,
+    tracked: Tracked,
+    work: DeviceBuffer<u8>,
+}
+
+impl Prepared {
+    fn new(descr: Owned, work: DeviceBuffer<u8>) -> Self {
+        Self { descr, tracked: Tracked::new(), work }
+    }
+
+    /// Where the workspace is.
+    fn work(&self) -> Ptr {
+        self.work.as_device_ptr().address() as Ptr
+    }
+
+    fn destroy_when_idle(self, device: Device) {
+        let Self { descr, tracked, work } = self;
+        // It may free device memory.
+        tracked.release_when_idle(&device.clone(), move || {
+            drop(device.with_current(descr.into_destroy()));
+            drop(work);
+        });
+    }
 }
 
 /// The workspace, or null where the library asks for none: rocSPARSE of 7.2 refuses another one for products with vectors.
@@ -69,20 +96,20 @@ impl<F: Generic, T: Value, I: Index> SpMv<'_, F, T, I> {
         beta: impl Into<ScalarRef<'b, T>>,
         y: impl Into<VectorMut<'b, T>>,
     ) -> Result<()> {
-        let Some((descr, tracked)) = &self.prepared else { return Ok(()) };
+        let Some(prepared) = &self.prepared else { return Ok(()) };
         let (x, y) = (x.into(), y.into());
         fits("the length of x", x.len(), self.matrix.cols(), "columns of A")?;
         fits("the length of y", y.len(), self.matrix.rows(), "rows of A")?;
         let mut operands = Operands::on(self.sparse.stream());
         let factors = [factor(&mut operands, "α", alpha)?, factor(&mut operands, "β", beta)?];
         matrix(&mut operands, "A", &self.matrix)?;
-        operands.uses().tracked(tracked);
+        operands.uses().tracked(&prepared.tracked);
         let (x_len, y_len) = (x.len(), y.len());
         let x = dense_vector::<T>(x_len, vector(&mut operands, "x", &x)?)?;
         let y = dense_vector::<T>(y_len, vector_mut(&mut operands, "y", y)?)?;
-        let work = operands.slice_mut("the workspace", self.work.as_slice_mut())?;
         operands.form()?;
-        let (op, kind, a, work) = (self.op, data_type::<T>(), descr.raw(), or_null(work, self.bytes));
+        let (op, kind, a) = (self.op, data_type::<T>(), prepared.descr.raw());
+        let work = or_null(prepared.work(), self.bytes);
         let alg = algorithm::<F>(op);
         let asked = || shape(&self.matrix);
         // SAFETY: the matrix and its description are those of the preparation; the vectors have the lengths that its shape asks for.
@@ -98,8 +125,8 @@ impl<F: Generic, T: Value, I: Index> SpMv<'_, F, T, I> {
 
 impl<F: Generic, T: Value, I: Index> Drop for SpMv<'_, F, T, I> {
     fn drop(&mut self) {
-        if let Some((descr, tracked)) = self.prepared.take() {
-            self.sparse.destroy_when_idle(tracked, descr);
+        if let Some(prepared) = self.prepared.take() {
+            prepared.destroy_when_idle(self.sparse.stream().device());
         }
     }
 }
@@ -113,8 +140,7 @@ pub struct SpMm<'a, F: Generic, T: Value, I: Index> {
     /// Of B in memory, and whether B and C are row-major.
     layout: (Op, bool),
     cols: usize,
-    prepared: Option<(Owned, Tracked)>,
-    work: DeviceBuffer<u8>,
+    prepared: Option<Prepared>,
 }
 
 impl<F: Generic, T: Value, I: Index> SpMm<'_, F, T, I> {
@@ -129,7 +155,7 @@ impl<F: Generic, T: Value, I: Index> SpMm<'_, F, T, I> {
         beta: impl Into<ScalarRef<'b, T>>,
         c: impl Into<MatrixMut<'b, T>>,
     ) -> Result<()> {
-        let Some((descr, tracked)) = &self.prepared else { return Ok(()) };
+        let Some(prepared) = &self.prepared else { return Ok(()) };
         let (b, c) = (b.into(), c.into());
         if (b.op(), c.op().transposed) != self.layout || b.cols() != self.cols || b.batch_size() != Batch::One {
             let found = format!("{} columns, B {:?}, C {:?}", b.cols(), b.op(), c.op());
@@ -140,13 +166,12 @@ impl<F: Generic, T: Value, I: Index> SpMm<'_, F, T, I> {
         let mut operands = Operands::on(self.sparse.stream());
         let factors = [factor(&mut operands, "α", alpha)?, factor(&mut operands, "β", beta)?];
         matrix(&mut operands, "A", &self.matrix)?;
-        operands.uses().tracked(tracked);
+        operands.uses().tracked(&prepared.tracked);
         let b = dense(&mut operands, "B", &b)?;
         let c = dense_mut(&mut operands, "C", c)?;
-        let work = operands.slice_mut("the workspace", self.work.as_slice_mut())?;
         operands.form()?;
         let ((b, op_b), (c, _)) = (b.describe::<T>("B", row_major)?, c.describe::<T>("C", row_major)?);
-        let (op, kind, a) = (self.op, data_type::<T>(), descr.raw());
+        let (op, kind, a, work) = (self.op, data_type::<T>(), prepared.descr.raw(), prepared.work());
         let asked = || shape(&self.matrix);
         // SAFETY: as in `SpMv::run`.
         unsafe {
@@ -161,8 +186,8 @@ impl<F: Generic, T: Value, I: Index> SpMm<'_, F, T, I> {
 
 impl<F: Generic, T: Value, I: Index> Drop for SpMm<'_, F, T, I> {
     fn drop(&mut self) {
-        if let Some((descr, tracked)) = self.prepared.take() {
-            self.sparse.destroy_when_idle(tracked, descr);
+        if let Some(prepared) = self.prepared.take() {
+            prepared.destroy_when_idle(self.sparse.stream().device());
         }
     }
 }
@@ -271,7 +296,7 @@ impl Sparse {
                     .ok(asked)
             })?;
         }
-        Ok(SpMv { sparse: self, matrix: a, op, prepared: Some((descr, Tracked::new())), work, bytes })
+        Ok(SpMv { sparse: self, matrix: a, op, prepared: Some(Prepared::new(descr, work)), bytes })
     }
 
     /// C = α A B + β C, with a sparse A and dense B and C. `b.t()`, `b.h()` and `c.t()` are allowed.
@@ -381,7 +406,7 @@ impl Sparse {
             })?;
         }
         let (layout, cols) = ((b.op(), row_major), b.cols());
-        Ok(SpMm { sparse: self, matrix: a, op, layout, cols, prepared: Some((descr, Tracked::new())), work })
+        Ok(SpMm { sparse: self, matrix: a, op, layout, cols, prepared: Some(Prepared::new(descr, work)) })
     }
 
     /// C = α (A B) ∘ P + β C: the elements of a product of dense matrices at the places of the entries of a sparse C.
@@ -606,9 +631,10 @@ impl Sparse {
 fn set_batch<F: Generic, T: Value, I: Index>(a: &SpMatRef<'_, F, T, I>, descr: &Owned, count: usize) -> Result<()> {
     let count = int("the number of matrices", count)?;
     let asked = || format!("{count} matrices, {}", shape(a));
-    // SAFETY: a description that was just made, whose arrays every member of the batch uses.
     match F::NAME {
+        // SAFETY: a description that was just made, whose arrays every member of the batch uses.
         "CSR" => Ok(unsafe { raw::hipsparseCsrSetStridedBatch(descr.raw(), count, 0, 0) }.ok(asked)?),
+        // SAFETY: as above.
         "COO" => Ok(unsafe { raw::hipsparseCooSetStridedBatch(descr.raw(), count, 0) }.ok(asked)?),
         other => Err(invalid("a matrix that is multiplied with batches", other, "CSR or COO")),
     }

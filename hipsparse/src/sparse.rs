@@ -114,6 +114,10 @@ impl Sparse {
 
     /// At least so many bytes, for who keeps them. Never none: the library takes null for a question.
     pub(crate) fn new_work(&self, bytes: usize) -> Result<DeviceBuffer<u8>> {
+        if self.stream().is_capturing()? {
+            let reason = "the call allocates a workspace: make it once before the capture, or with a plan".to_owned();
+            return Err(hip::Error::Capture { reason }.into());
+        }
         Ok(DeviceBuffer::uninit(&self.stream().device(), bytes.max(256))?)
     }
 

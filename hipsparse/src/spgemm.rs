@@ -6,7 +6,8 @@ use hip::{DeviceBuffer, DeviceSlice};
 use hip_linalg::Operands;
 
 use crate::call::{
-    self, Owned, any_scalar, as_stored, data_type, describe, fits, int, invalid, mat_descr, matrix, matrix_mut, sorted,
+    self, Owned, any_scalar, as_stored, data_type, describe, fits, int, invalid, mat_descr, matrix, matrix_mut,
+    not_on_5, sorted,
 };
 use crate::format::{self, Csr as CsrFormat};
 use crate::matrix::{Csr, CsrRef, Pattern};
@@ -103,7 +104,7 @@ impl<T: Value, I: Index> SpGemm<'_, T, I> {
     /// C = α A B + β C, with matrices of the patterns that the plan was made for; C is one of [`output`](Self::output). The call waits.
     ///
     /// # Errors
-    /// [`CallError::Invalid`] for matrices of other patterns.
+    /// [`CallError::Invalid`] for matrices of other patterns, and on ROCm 5.7 for a β that is not zero: its library ignores it.
     #[doc(alias("hipsparseSpGEMMreuse_compute", "cusparseSpGEMMreuse_compute"))]
     pub fn run<'b>(
         &'b mut self,
@@ -113,6 +114,9 @@ impl<T: Value, I: Index> SpGemm<'_, T, I> {
         beta: T,
         c: &'b mut Csr<T, I>,
     ) -> Result<()> {
+        if beta != T::ZERO {
+            not_on_5("a product that adds to C", "β is ignored")?;
+        }
         let (a, b) = (a.into(), b.into());
         same("A", &a.pattern, &self.a.pattern)?;
         same("B", &b.pattern, &self.b.pattern)?;

@@ -166,6 +166,12 @@ impl<T: Pod, I> SpVec<T, I> {
         self.indices.len()
     }
 
+    /// Where indices begin.
+    #[must_use]
+    pub fn base(&self) -> Base {
+        self.base
+    }
+
     /// The values.
     #[must_use]
     pub fn values(&self) -> &DeviceBuffer<T> {

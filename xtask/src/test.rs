@@ -25,7 +25,7 @@ pub(crate) const LEVELS: &[&str] =
 pub(crate) const NEWEST: &str = LEVELS[LEVELS.len() - 1];
 
 /// Safe crates that have the levels as features, as every -sys crate has.
-const SAFE: [&str; 7] = ["hip", "hip-gl", "hiprtc", "hipblas", "hipblaslt", "hipsolver", "rocm-llvm"];
+const SAFE: [&str; 8] = ["hip", "hip-gl", "hiprtc", "hipblas", "hipblaslt", "hipsolver", "hipsparse", "rocm-llvm"];
 
 /// The one of them that has nothing to do with GPUs.
 const COMPILER: &str = "rocm-llvm";
@@ -430,16 +430,18 @@ const BUT_SLOW: [&str; 6] =
 const WITH_DEVICES: [&str; 4] = ["devices::", "another_device", "elsewhere", "foreign"];
 
 /// Crates with tests on real libraries that have their names.
-pub(crate) const LIBRARIES: [&str; 3] = ["hipblas", "hipblaslt", "hipsolver"];
+pub(crate) const LIBRARIES: [&str; 4] = ["hipblas", "hipblaslt", "hipsolver", "hipsparse"];
 
 /// Their examples.
-const EXAMPLES: [(&str, &str); 6] = [
+const EXAMPLES: [(&str, &str); 8] = [
     ("hipblas", "blas_saxpy"),
     ("hipblas", "gemm_ndarray"),
     ("hipblas", "batched_gemm"),
     ("hipblaslt", "training_step"),
     ("hipsolver", "least_squares"),
     ("hipsolver", "eigenvalues"),
+    ("hipsparse", "conjugate_gradient"),
+    ("hipsparse", "page_rank"),
 ];
 
 /// The tests of the safe crate of a library, on a release's own library and HIP runtime, over the software GPU.
@@ -448,6 +450,9 @@ fn library(release: &'static Release, name: &'static str, offline: bool) -> Step
     let mut features = features(&[name], NEWEST);
     if name == "hipblas" {
         features.push_str(",hipblas/ndarray");
+    }
+    if name == "hipsparse" {
+        features.push_str(",hipsparse/ndarray,hipsparse/sprs");
     }
     let mut command = checked_cargo("test", offline);
     command.args(["-p", name, "--no-default-features", "--features", &features, "--no-fail-fast"]);

@@ -83,13 +83,11 @@ fn tridiagonal_systems() {
 fn pentadiagonal<T: Number + Value>(device: &Device, sparse: &Sparse, rng: &mut Rng) {
     for order in [4, 5, 20] {
         let made = [diagonals::<T>(rng, order, 2), diagonals::<T>(rng, order, 2)];
-        let mut memory: Vec<DeviceBuffer<T>> = (0..5)
-            .map(|at| {
-                let woven: Vec<T> = (0..order).flat_map(|row| [made[0].0[at][row], made[1].0[at][row]]).collect();
-                DeviceBuffer::from_slice(device, &woven).unwrap()
-            })
-            .collect();
-        let [lowest, lower, main, upper, uppermost] = memory.get_disjoint_mut([0, 1, 2, 3, 4]).unwrap();
+        let mut memory: [DeviceBuffer<T>; 5] = std::array::from_fn(|at| {
+            let woven: Vec<T> = (0..order).flat_map(|row| [made[0].0[at][row], made[1].0[at][row]]).collect();
+            DeviceBuffer::from_slice(device, &woven).unwrap()
+        });
+        let [lowest, lower, main, upper, uppermost] = &mut memory;
         let a = Pentadiagonals {
             lowest: lowest.as_slice_mut(),
             lower: lower.as_slice_mut(),
@@ -131,7 +129,7 @@ fn lengths_of_diagonals_that_do_not_fit() {
     refused(sparse.gtsv(true, small, &mut matrix(2)), "at least 3");
     let a = Tridiagonal { lower: four.as_slice(), main: four.as_slice(), upper: four.as_slice() };
     refused(sparse.gtsv_batch(a, &mut vector(4), 3), "divisor");
-    let mut memory = [3; 5].map(|len| vector(len));
+    let mut memory = [3; 5].map(&vector);
     let [lowest, lower, main, upper, uppermost] = memory.each_mut().map(DeviceBuffer::as_slice_mut);
     let a = Pentadiagonals { lowest, lower, main, upper, uppermost };
     refused(sparse.gpsv_interleaved(a, &mut vector(3), 1), if is_5() { "on ROCm 6" } else { "at least 4" });

@@ -4,8 +4,11 @@
 mod bad_input;
 mod banded;
 mod conversions;
+mod devices;
+mod interop;
 mod older;
 mod products;
+mod running;
 mod solves;
 mod structures;
 mod sums;

@@ -35,6 +35,9 @@ pub(crate) enum Figure {
     /// What `hipblas` adds to raw hipblas-sys calls: small calls, and sgemm of 512×512×512. Needs ROCm 7.2 (`cargo xtask rocm fetch
     /// 7.2 --with hipblas`).
     Blas,
+    /// What `hipsparse` adds to raw calls: products with vectors and matrices. Needs ROCm 7.2 (`cargo xtask rocm fetch 7.2 --with
+    /// hipsparse`).
+    Sparse,
     /// What `hiprtc`'s cache of compiled code saves, and what a lookup costs. Needs ROCm 7.2 (`cargo xtask rocm fetch 7.2`).
     Cache,
     /// AMD's own HIP runtime on the software GPU: the start, an empty launch, rocBLAS sgemm. Needs ROCm 7.2 (`cargo xtask rocm
@@ -67,6 +70,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     for (figure, package, bench) in [
         (Figure::Overhead, "hip", "overhead"),
         (Figure::Blas, "hipblas", "overhead"),
+        (Figure::Sparse, "hipsparse", "overhead"),
         (Figure::Cache, "hiprtc", "cache"),
     ] {
         if wants(figure) {

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, ensure};
 use regex::Regex;
 
+use super::sparse;
 use crate::paths;
 
 /// A crate with its library's functions.
@@ -28,7 +29,7 @@ pub(super) struct Library {
 }
 
 /// All of them.
-pub(super) const LIBRARIES: [Library; 3] = [
+pub(super) const LIBRARIES: [Library; 4] = [
     Library {
         name: "hipblas",
         title: "hipBLAS",
@@ -71,6 +72,13 @@ pub(super) const LIBRARIES: [Library; 3] = [
             (r"hipsolverSetAdvOptions", "AMD's library returns `HIPSOLVER_STATUS_NOT_SUPPORTED` for every option"),
             (r"hipsolverGetStream", "the `Solver` knows it"),
         ],
+    },
+    Library {
+        name: "hipsparse",
+        title: "hipSPARSE",
+        file: "HIPSPARSE_FUNCTIONS.md",
+        same: None,
+        reasons: sparse::REASONS,
     },
 ];
 
@@ -119,6 +127,9 @@ impl Library {
         let plain = Regex::new(r"(?m)^    fn (hip\w+)\(")?;
         for found in plain.captures_iter(&text) {
             called.insert(found[1].to_owned(), "the handle and descriptions".to_owned());
+        }
+        if self.name == "hipsparse" {
+            sparse::called(&text, &mut called)?;
         }
         Ok(called)
     }
