@@ -5,7 +5,7 @@ use hipsparse::{Base, Csr, Sparse, Value};
 use linalg_testing::{Number, Rng, assert_close};
 
 use crate::bad_input::refused;
-use crate::{Entries, Narrow, STRUCTURES, dense_of, for_all_types, sparse, structure};
+use crate::{Entries, Narrow, STRUCTURES, dense_of, for_all_types, is_5, sparse, structure};
 
 fn product<T: Number + Value, I: Narrow>(device: &Device, sparse: &Sparse, rng: &mut Rng, index: usize, base: Base) {
     let left: Entries<T> = structure(index, rng);
@@ -29,7 +29,11 @@ fn product<T: Number + Value, I: Narrow>(device: &Device, sparse: &Sparse, rng: 
     // Other values of A, added.
     let values: Vec<T> = left.entries.iter().map(|entry| T::narrow(entry.2.wide() * 2.0)).collect();
     let values = DeviceBuffer::from_slice(device, &values).unwrap();
-    plan.run(T::ONE, a.view().with_values(&values).unwrap(), &b, T::ONE, &mut c).unwrap();
+    let again = plan.run(T::ONE, a.view().with_values(&values).unwrap(), &b, T::ONE, &mut c);
+    if is_5() {
+        return refused(again, "on ROCm 6");
+    }
+    again.unwrap();
     let want = a_host.mul(&b_host).scale(alpha.wide() + 2.0);
     assert_close::<T>("reuse again", &dense_of(&c), &want, &size.scale(4.0.into()), left.cols);
 }
