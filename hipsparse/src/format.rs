@@ -6,8 +6,8 @@ use hip_linalg::Op;
 
 use crate::call::{as_stored, invalid};
 use crate::raw::{self, Ptr, Returned};
-use crate::structure::{self, Defect};
-use crate::{Base, Index, Result};
+use crate::structure::Layout;
+use crate::{Base, Result};
 
 mod sealed {
     pub trait Sealed {}
@@ -44,9 +44,9 @@ pub trait Format: Copy + Debug + PartialEq + Send + Sync + sealed::Sealed + 'sta
         let _ = op;
         Ok(())
     }
-    /// Finds the first defect.
+    /// What its index arrays must be, for a matrix of so many rows and columns.
     #[doc(hidden)]
-    fn check<I: Index>(&self, size: (usize, usize), base: i64, first: &[I], second: &[I]) -> Result<(), Defect>;
+    fn layout(&self, size: (usize, usize)) -> Layout;
 }
 
 /// A format that the generic functions of hipSPARSE take.
@@ -154,8 +154,8 @@ impl Format for Csr {
         rows.checked_add(1)
     }
 
-    fn check<I: Index>(&self, size: (usize, usize), base: i64, first: &[I], second: &[I]) -> Result<(), Defect> {
-        structure::compressed(first, second, size.1, base)
+    fn layout(&self, size: (usize, usize)) -> Layout {
+        Layout::Compressed { size: size.1 }
     }
 }
 
@@ -166,8 +166,8 @@ impl Format for Csc {
         cols.checked_add(1)
     }
 
-    fn check<I: Index>(&self, size: (usize, usize), base: i64, first: &[I], second: &[I]) -> Result<(), Defect> {
-        structure::compressed(first, second, size.0, base)
+    fn layout(&self, size: (usize, usize)) -> Layout {
+        Layout::Compressed { size: size.0 }
     }
 }
 
@@ -178,8 +178,8 @@ impl Format for Coo {
         Some(second)
     }
 
-    fn check<I: Index>(&self, size: (usize, usize), base: i64, first: &[I], second: &[I]) -> Result<(), Defect> {
-        structure::coordinates(first, second, size, base)
+    fn layout(&self, size: (usize, usize)) -> Layout {
+        Layout::Coordinates { rows: size.0, cols: size.1 }
     }
 }
 
@@ -207,8 +207,8 @@ impl Format for Bsr {
         self.rows.checked_mul(self.cols)?.checked_mul(second)
     }
 
-    fn check<I: Index>(&self, size: (usize, usize), base: i64, first: &[I], second: &[I]) -> Result<(), Defect> {
-        structure::compressed(first, second, size.1 / self.cols, base)
+    fn layout(&self, size: (usize, usize)) -> Layout {
+        Layout::Compressed { size: size.1 / self.cols }
     }
 }
 
@@ -245,8 +245,8 @@ impl Format for BlockedEll {
         Ok(())
     }
 
-    fn check<I: Index>(&self, size: (usize, usize), base: i64, _: &[I], second: &[I]) -> Result<(), Defect> {
-        structure::ell(second, size.0 / self.block, size.1 / self.block, base)
+    fn layout(&self, size: (usize, usize)) -> Layout {
+        Layout::Ell { rows: size.0 / self.block, size: size.1 / self.block }
     }
 }
 

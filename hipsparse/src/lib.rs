@@ -70,6 +70,7 @@ pub mod format;
 mod incomplete;
 mod matrix;
 mod older;
+mod on_device;
 mod product;
 #[allow(missing_docs, reason = "not every parameter of C's has a sentence")]
 mod raw;

@@ -7,7 +7,8 @@ use hip_linalg::{Op, Uplo};
 
 use crate::call::invalid;
 use crate::format::{self, Format};
-use crate::structure::Defect;
+use crate::on_device;
+use crate::structure::{Defect, sorted};
 use crate::{Base, Error, Index, Result, Value};
 
 /// Where the entries of a sparse matrix are: its format, shape and index arrays, without the values. Of [`SpMat::pattern`].
@@ -76,15 +77,6 @@ fn fits<F: Format, I: Index>(
     Ok(())
 }
 
-/// Whether the entries are sorted; an error for a defect that is unsafe.
-fn sorted(found: Result<(), Defect>) -> Result<bool> {
-    match found {
-        Ok(()) => Ok(true),
-        Err(defect) if defect.is_unsafe() => Err(Error::Structure(defect)),
-        Err(_) => Ok(false),
-    }
-}
-
 impl<'a, F: Format, I: Index> Pattern<'a, F, I> {
     fn checked(
         format: F,
@@ -113,16 +105,16 @@ impl<'a, F: Format, I: Index> Pattern<'a, F, I> {
     }
 
     fn find(&self) -> Result<Result<(), Defect>> {
-        let (first, second) = (self.first.to_vec()?, self.second.to_vec()?);
-        Ok(self.format.check((self.rows, self.cols), self.base.first(), &first, &second))
+        on_device::find(self.format.layout((self.rows, self.cols)), self.base.first(), self.first, self.second)
     }
 
     /// Finds the first defect of the index arrays: first those that are unsafe, then entries that are not sorted or are there twice.
     ///
-    /// It copies the index arrays to the host and reads them there: their size over the bus's speed, and about a nanosecond an entry.
+    /// The device looks for them, and the call waits for it. A device that the crate has no code for (it has for gfx90a, gfx942, gfx1100 and
+    /// gfx1201) copies the index arrays to the host, which looks.
     ///
     /// # Errors
-    /// [`Error::Structure`], with the defect; those of the copy.
+    /// [`Error::Structure`], with the defect; those of the launch and of copies.
     pub fn validate(&self) -> Result<()> {
         self.find()?.map_err(Error::Structure)
     }
@@ -298,7 +290,7 @@ impl<F: Format, T: Pod, I: Index> SpMat<F, T, I> {
         values: &[T],
     ) -> Result<Self> {
         fits::<F, I>(&format, size, base, (first.len(), second.len(), values.len()))?;
-        let sorted = sorted(format.check(size, base.first(), first, second))?;
+        let sorted = sorted(format.layout(size).check(base.first(), first, second))?;
         let (first, second) = (DeviceBuffer::from_slice(device, first)?, DeviceBuffer::from_slice(device, second)?);
         let values = DeviceBuffer::from_slice(device, values)?;
         Ok(Self { format, rows: size.0, cols: size.1, base, sorted, first, second, values })
@@ -347,7 +339,7 @@ impl<F: Format, T: Pod, I: Index> SpMat<F, T, I> {
     /// Finds the first defect of the index arrays, unsorted and duplicate entries included. See [`Pattern::validate`].
     ///
     /// # Errors
-    /// [`Error::Structure`], with the defect; those of the copy.
+    /// [`Error::Structure`], with the defect; those of the launch and of copies.
     pub fn validate(&self) -> Result<()> {
         self.pattern().validate()
     }

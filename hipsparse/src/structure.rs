@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::Index;
+use crate::{Error, Index};
 
 /// What is wrong with the index arrays of a sparse matrix or vector. Positions and indices count from zero, whatever the base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,8 +80,43 @@ impl fmt::Display for Defect {
 
 impl std::error::Error for Defect {}
 
+/// Whether the entries are sorted; an error for a defect that is unsafe.
+pub(crate) fn sorted(found: Result<(), Defect>) -> crate::Result<bool> {
+    match found {
+        Ok(()) => Ok(true),
+        Err(defect) if defect.is_unsafe() => Err(Error::Structure(defect)),
+        Err(_) => Ok(false),
+    }
+}
+
+/// How the entries of an operand lie in its index arrays.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub enum Layout {
+    /// Offsets of lines, then indices that are less than `size`.
+    Compressed { size: usize },
+    /// A row and a column for each entry.
+    Coordinates { rows: usize, cols: usize },
+    /// The first blocks of all `rows`, then the second ones, less than `size` or −1.
+    Ell { rows: usize, size: usize },
+    /// Indices that are less than `size`.
+    Vector { size: usize },
+}
+
+impl Layout {
+    /// Finds the first defect that is unsafe, or else the first one of the others, on the host.
+    pub(crate) fn check<I: Index>(self, base: i64, first: &[I], second: &[I]) -> Result<(), Defect> {
+        match self {
+            Self::Compressed { size } => compressed(first, second, size, base),
+            Self::Coordinates { rows, cols } => coordinates(first, second, (rows, cols), base),
+            Self::Ell { rows, size } => ell(second, rows, size, base),
+            Self::Vector { size } => vector(second, size, base),
+        }
+    }
+}
+
 /// Finds the first defect that is unsafe, or else the first one of the others.
-pub(crate) fn compressed<I: Index>(offsets: &[I], indices: &[I], size: usize, base: i64) -> Result<(), Defect> {
+fn compressed<I: Index>(offsets: &[I], indices: &[I], size: usize, base: i64) -> Result<(), Defect> {
     let entries = indices.len();
     let at = |line: usize| offsets[line].wide().wrapping_sub(base);
     if let Some(first) = offsets.first() {
@@ -109,7 +144,7 @@ pub(crate) fn compressed<I: Index>(offsets: &[I], indices: &[I], size: usize, ba
 }
 
 /// As [`compressed`], for entries with a row and a column each. Sorted is row after row.
-pub(crate) fn coordinates<I: Index>(rows: &[I], cols: &[I], size: (usize, usize), base: i64) -> Result<(), Defect> {
+fn coordinates<I: Index>(rows: &[I], cols: &[I], size: (usize, usize), base: i64) -> Result<(), Defect> {
     in_range(rows, size.0, base)?;
     in_range(cols, size.1, base)?;
     let at = |position: usize| (rows[position], cols[position]);
@@ -118,7 +153,7 @@ pub(crate) fn coordinates<I: Index>(rows: &[I], cols: &[I], size: (usize, usize)
 
 /// As [`compressed`], for so many rows of blocks that have the same number of blocks, with −1 where there is none: the first blocks of all
 /// rows, then the second ones. Behind the first −1 of a row, there are only such.
-pub(crate) fn ell<I: Index>(indices: &[I], rows: usize, size: usize, base: i64) -> Result<(), Defect> {
+fn ell<I: Index>(indices: &[I], rows: usize, size: usize, base: i64) -> Result<(), Defect> {
     let padding = |index: &I| index.wide() == -1;
     for (position, index) in indices.iter().enumerate() {
         let found = index.wide().wrapping_sub(base);
@@ -138,7 +173,7 @@ pub(crate) fn ell<I: Index>(indices: &[I], rows: usize, size: usize, base: i64) 
 }
 
 /// As [`compressed`], for the indices of a vector.
-pub(crate) fn vector<I: Index>(indices: &[I], size: usize, base: i64) -> Result<(), Defect> {
+fn vector<I: Index>(indices: &[I], size: usize, base: i64) -> Result<(), Defect> {
     in_range(indices, size, base)?;
     (1..indices.len()).try_for_each(|position| follows(indices[position].cmp(&indices[position - 1]), position))
 }

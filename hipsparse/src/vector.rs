@@ -6,8 +6,9 @@ use hip::{Device, DeviceBuffer, DeviceSlice, DeviceSliceMut, Pod};
 use hip_linalg::Operands;
 
 use crate::call::{Owned, data_type, fits, invalid};
+use crate::on_device;
 use crate::raw::{self, Ptr};
-use crate::structure::{self, Defect};
+use crate::structure::{Defect, Layout, sorted};
 use crate::{Base, CallError, Error, Index, Result, Value};
 
 /// A sparse vector in device memory that owns its arrays: indices, and a value for each.
@@ -82,26 +83,21 @@ fn sized<I: Index>(len: usize, base: Base, indices: usize, values: usize) -> Res
     Ok(())
 }
 
-/// Whether the indices are sorted; an error for a defect that is unsafe.
-fn sorted(found: Result<(), Defect>) -> Result<bool> {
-    match found {
-        Ok(()) => Ok(true),
-        Err(defect) if defect.is_unsafe() => Err(Error::Structure(defect)),
-        Err(_) => Ok(false),
-    }
+fn find<I: Index>(len: usize, base: Base, indices: DeviceSlice<'_, I>) -> Result<Result<(), Defect>> {
+    on_device::find(Layout::Vector { size: len }, base.first(), indices, indices)
 }
 
 impl<T: Pod, I: Index> SpVec<T, I> {
     /// A vector of `len` elements, of which those with these indices have these values.
     ///
-    /// The indices are copied to the host and checked there.
+    /// The indices are checked, as by [`validate`](Self::validate).
     ///
     /// # Errors
     /// [`Error::Structure`] for an index that is out of range; an error if there are not as many values as indices.
     #[doc(alias("hipsparseCreateSpVec", "cusparseCreateSpVec"))]
     pub fn new(len: usize, base: Base, indices: DeviceBuffer<I>, values: DeviceBuffer<T>) -> Result<Self> {
         sized::<I>(len, base, indices.len(), values.len())?;
-        let sorted = sorted(structure::vector(&indices.to_vec()?, len, base.first()))?;
+        let sorted = sorted(find(len, base, indices.as_slice())?)?;
         Ok(Self { len, base, sorted, indices, values })
     }
 
@@ -111,17 +107,18 @@ impl<T: Pod, I: Index> SpVec<T, I> {
     /// As [`new`](Self::new); those of the copies.
     pub fn from_host(device: &Device, len: usize, base: Base, indices: &[I], values: &[T]) -> Result<Self> {
         sized::<I>(len, base, indices.len(), values.len())?;
-        let sorted = sorted(structure::vector(indices, len, base.first()))?;
+        let sorted = sorted(Layout::Vector { size: len }.check(base.first(), &[], indices))?;
         let (indices, values) = (DeviceBuffer::from_slice(device, indices)?, DeviceBuffer::from_slice(device, values)?);
         Ok(Self { len, base, sorted, indices, values })
     }
 
-    /// Finds the first defect of the indices, those that are not sorted or are there twice included.
+    /// Finds the first defect of the indices, those that are not sorted or are there twice included. The device looks for them, as in
+    /// [`Pattern::validate`](crate::Pattern::validate).
     ///
     /// # Errors
-    /// [`Error::Structure`], with the defect; those of the copy to the host.
+    /// [`Error::Structure`], with the defect; those of the launch and of copies.
     pub fn validate(&self) -> Result<()> {
-        structure::vector(&self.indices.to_vec()?, self.len, self.base.first()).map_err(Error::Structure)
+        find(self.len, self.base, self.indices.as_slice())?.map_err(Error::Structure)
     }
 
     /// The vector, to read from.

@@ -8,6 +8,7 @@ mod devices;
 mod interop;
 mod older;
 mod products;
+mod properties;
 mod running;
 mod solves;
 mod structures;
