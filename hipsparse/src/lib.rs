@@ -66,6 +66,7 @@ mod arrays;
 mod banded;
 mod call;
 mod convert;
+pub mod descr;
 pub mod format;
 mod incomplete;
 mod matrix;
@@ -97,12 +98,13 @@ pub use matrix::{
     BlockedEll, Bsr, BsrMut, BsrRef, Coo, CooRef, Csc, CscRef, Csr, CsrMut, CsrRef, Pattern, SpMat, SpMatMut, SpMatRef,
     SpTriangle,
 };
+pub use older::{Hyb, HybPartition, Sorted};
 pub use product::{SpMm, SpMv};
 pub use solve::{Solvable, SpSm, SpSv, Triangular};
 pub use sparse::Sparse;
 pub use spgemm::SpGemm;
 pub use structure::Defect;
-pub use value::{Base, Index, RealValue, Value};
+pub use value::{Base, ComplexValue, Index, RealValue, Value};
 pub use vector::{SpVec, SpVecMut, SpVecRef};
 
 /// The table of C functions, for the tests and tools of this workspace; not part of the public interface.

@@ -1,5 +1,15 @@
 //! What only the older functions have: products with BSR, products of a dense matrix with a sparse one or a sparse vector, colours.
 
+mod convert;
+mod hyb;
+mod products;
+mod solves;
+mod sums;
+mod vectors;
+
+pub use convert::Sorted;
+pub use hyb::{Hyb, HybPartition};
+
 use hip::DeviceBuffer;
 use hip_linalg::{MatrixMut, MatrixRef, Operands, ScalarRef, VectorMut, VectorRef};
 

@@ -1,6 +1,7 @@
 //! The C functions: their names, the types that they are for, their parameters. All names of hipSPARSE that this crate calls are here.
 //!
-//! A function whose name has a letter for the type of the values is declared once: `Value` for S, D, C and Z, `RealValue` for S and D. The letter comes
+//! A function whose name has a letter for the type of the values is declared once: `Value` for S, D, C and Z, `RealValue` for S and D,
+//! `ComplexValue` for C and Z. The letter comes
 //! from the type parameter, and the handle comes first. Kinds of parameters: `int` (`int`), `long` (`int64_t`), `size` (`size_t`), `flag` (an enum),
 //! `ptr` (a pointer), `value` (a number of the values' type). The functions are looked up by name in what [`hipsparse_sys`] has opened: their C ABI
 //! is the same in all releases, but for `hipsparseSpSV_solve`, which has two entries, and for the numbers of the orders of dense matrices ([`order`]).
@@ -14,7 +15,7 @@ use std::sync::OnceLock;
 use hip_linalg::__private::Slot;
 use rocm_loader::Releases;
 
-use crate::value::{RealValue, Value};
+use crate::value::{ComplexValue, RealValue, Value};
 use crate::{CallError, check};
 
 pub(crate) use hipsparse_sys::{
@@ -43,7 +44,7 @@ impl Returned {
 /// The names of a function by the letters of the types.
 pub struct Routine {
     slots: [Slot; 4],
-    /// The names, S, D, C, Z; of `RealValue` ones, only the first two exist.
+    /// The names, S, D, C, Z; of `RealValue` ones, only the first two exist, of `ComplexValue` ones the others.
     pub names: [&'static str; 4],
 }
 
@@ -261,6 +262,38 @@ typed! {
     Value gemmi(m: int, n: int, k: int, nnz: int, alpha: ptr, a: ptr, lda: int, csc_val_b: ptr, csc_col_ptr_b: ptr, csc_row_ind_b: ptr, beta: ptr, c: ptr, ldc: int);
     Value gemvi_bufferSize(trans_a: flag, m: int, n: int, nnz: int, bytes: ptr);
     Value gemvi(trans_a: flag, m: int, n: int, alpha: ptr, a: ptr, lda: int, nnz: int, x: ptr, x_ind: ptr, beta: ptr, y: ptr, idx_base: flag, buffer: ptr);
+    Value bsrsm2_analysis(dir_a: flag, trans_a: flag, trans_x: flag, mb: int, nrhs: int, nnzb: int, descr_a: ptr, bsr_sorted_val_a: ptr, bsr_sorted_row_ptr_a: ptr, bsr_sorted_col_ind_a: ptr, block_dim: int, info: ptr, policy: flag, buffer: ptr);
+    Value bsrsm2_bufferSize(dir_a: flag, trans_a: flag, trans_x: flag, mb: int, nrhs: int, nnzb: int, descr_a: ptr, bsr_sorted_val_a: ptr, bsr_sorted_row_ptr_a: ptr, bsr_sorted_col_ind_a: ptr, block_dim: int, info: ptr, bytes: ptr);
+    Value bsrsm2_solve(dir_a: flag, trans_a: flag, trans_x: flag, mb: int, nrhs: int, nnzb: int, alpha: ptr, descr_a: ptr, bsr_sorted_val_a: ptr, bsr_sorted_row_ptr_a: ptr, bsr_sorted_col_ind_a: ptr, block_dim: int, info: ptr, b: ptr, ldb: int, x: ptr, ldx: int, policy: flag, buffer: ptr);
+    Value bsrxmv(dir: flag, trans: flag, size_of_mask: int, mb: int, nb: int, nnzb: int, alpha: ptr, descr: ptr, bsr_val: ptr, bsr_mask_ptr: ptr, bsr_row_ptr: ptr, bsr_end_ptr: ptr, bsr_col_ind: ptr, block_dim: int, x: ptr, beta: ptr, y: ptr);
+    Value csru2csr(m: int, n: int, nnz: int, descr_a: ptr, csr_val: ptr, csr_row_ptr: ptr, csr_col_ind: ptr, info: ptr, buffer: ptr);
+    Value csru2csr_bufferSizeExt(m: int, n: int, nnz: int, csr_val: ptr, csr_row_ptr: ptr, csr_col_ind: ptr, info: ptr, bytes: ptr);
+    Value csr2csru(m: int, n: int, nnz: int, descr_a: ptr, csr_val: ptr, csr_row_ptr: ptr, csr_col_ind: ptr, info: ptr, buffer: ptr);
+    Value gthrz(nnz: int, y: ptr, x_val: ptr, x_ind: ptr, idx_base: flag);
+    Value csrgemm2(m: int, n: int, k: int, alpha: ptr, descr_a: ptr, nnz_a: int, csr_val_a: ptr, csr_row_ptr_a: ptr, csr_col_ind_a: ptr, descr_b: ptr, nnz_b: int, csr_val_b: ptr, csr_row_ptr_b: ptr, csr_col_ind_b: ptr, beta: ptr, descr_d: ptr, nnz_d: int, csr_val_d: ptr, csr_row_ptr_d: ptr, csr_col_ind_d: ptr, descr_c: ptr, csr_val_c: ptr, csr_row_ptr_c: ptr, csr_col_ind_c: ptr, info: ptr, buffer: ptr);
+    Value csrgemm2_bufferSizeExt(m: int, n: int, k: int, alpha: ptr, descr_a: ptr, nnz_a: int, csr_row_ptr_a: ptr, csr_col_ind_a: ptr, descr_b: ptr, nnz_b: int, csr_row_ptr_b: ptr, csr_col_ind_b: ptr, beta: ptr, descr_d: ptr, nnz_d: int, csr_row_ptr_d: ptr, csr_col_ind_d: ptr, info: ptr, bytes: ptr);
+    Value axpyi(nnz: int, alpha: ptr, x_val: ptr, x_ind: ptr, y: ptr, idx_base: flag);
+    Value doti(nnz: int, x_val: ptr, x_ind: ptr, y: ptr, result: ptr, idx_base: flag);
+    ComplexValue dotci(nnz: int, x_val: ptr, x_ind: ptr, y: ptr, result: ptr, idx_base: flag);
+    Value gthr(nnz: int, y: ptr, x_val: ptr, x_ind: ptr, idx_base: flag);
+    RealValue roti(nnz: int, x_val: ptr, x_ind: ptr, y: ptr, c: ptr, s: ptr, idx_base: flag);
+    Value sctr(nnz: int, x_val: ptr, x_ind: ptr, y: ptr, idx_base: flag);
+    Value csrmv(trans_a: flag, m: int, n: int, nnz: int, alpha: ptr, descr_a: ptr, csr_sorted_val_a: ptr, csr_sorted_row_ptr_a: ptr, csr_sorted_col_ind_a: ptr, x: ptr, beta: ptr, y: ptr);
+    Value csrmm(trans_a: flag, m: int, n: int, k: int, nnz: int, alpha: ptr, descr_a: ptr, csr_sorted_val_a: ptr, csr_sorted_row_ptr_a: ptr, csr_sorted_col_ind_a: ptr, b: ptr, ldb: int, beta: ptr, c: ptr, ldc: int);
+    Value csrmm2(trans_a: flag, trans_b: flag, m: int, n: int, k: int, nnz: int, alpha: ptr, descr_a: ptr, csr_sorted_val_a: ptr, csr_sorted_row_ptr_a: ptr, csr_sorted_col_ind_a: ptr, b: ptr, ldb: int, beta: ptr, c: ptr, ldc: int);
+    Value csrsm2_analysis(algo: int, trans_a: flag, trans_b: flag, m: int, nrhs: int, nnz: int, alpha: ptr, descr_a: ptr, csr_sorted_val_a: ptr, csr_sorted_row_ptr_a: ptr, csr_sorted_col_ind_a: ptr, b: ptr, ldb: int, info: ptr, policy: flag, buffer: ptr);
+    Value csrsm2_bufferSizeExt(algo: int, trans_a: flag, trans_b: flag, m: int, nrhs: int, nnz: int, alpha: ptr, descr_a: ptr, csr_sorted_val_a: ptr, csr_sorted_row_ptr_a: ptr, csr_sorted_col_ind_a: ptr, b: ptr, ldb: int, info: ptr, policy: flag, bytes: ptr);
+    Value csrsm2_solve(algo: int, trans_a: flag, trans_b: flag, m: int, nrhs: int, nnz: int, alpha: ptr, descr_a: ptr, csr_sorted_val_a: ptr, csr_sorted_row_ptr_a: ptr, csr_sorted_col_ind_a: ptr, b: ptr, ldb: int, info: ptr, policy: flag, buffer: ptr);
+    Value csr2csc(m: int, n: int, nnz: int, csr_sorted_val: ptr, csr_sorted_row_ptr: ptr, csr_sorted_col_ind: ptr, csc_sorted_val: ptr, csc_sorted_row_ind: ptr, csc_sorted_col_ptr: ptr, copy_values: flag, idx_base: flag);
+    Value csr2dense(m: int, n: int, descr: ptr, csr_val: ptr, csr_row_ptr: ptr, csr_col_ind: ptr, a: ptr, ld: int);
+    Value csc2dense(m: int, n: int, descr: ptr, csc_val: ptr, csc_row_ind: ptr, csc_col_ptr: ptr, a: ptr, ld: int);
+    Value dense2csr(m: int, n: int, descr: ptr, a: ptr, ld: int, nnz_per_row: ptr, csr_val: ptr, csr_row_ptr: ptr, csr_col_ind: ptr);
+    Value dense2csc(m: int, n: int, descr: ptr, a: ptr, ld: int, nnz_per_column: ptr, csc_val: ptr, csc_row_ind: ptr, csc_col_ptr: ptr);
+    Value csrgemm(trans_a: flag, trans_b: flag, m: int, n: int, k: int, descr_a: ptr, nnz_a: int, csr_val_a: ptr, csr_row_ptr_a: ptr, csr_col_ind_a: ptr, descr_b: ptr, nnz_b: int, csr_val_b: ptr, csr_row_ptr_b: ptr, csr_col_ind_b: ptr, descr_c: ptr, csr_val_c: ptr, csr_row_ptr_c: ptr, csr_col_ind_c: ptr);
+    Value csrgeam(m: int, n: int, alpha: ptr, descr_a: ptr, nnz_a: int, csr_val_a: ptr, csr_row_ptr_a: ptr, csr_col_ind_a: ptr, beta: ptr, descr_b: ptr, nnz_b: int, csr_val_b: ptr, csr_row_ptr_b: ptr, csr_col_ind_b: ptr, descr_c: ptr, csr_val_c: ptr, csr_row_ptr_c: ptr, csr_col_ind_c: ptr);
+    Value csr2hyb(m: int, n: int, descr_a: ptr, csr_sorted_val_a: ptr, csr_sorted_row_ptr_a: ptr, csr_sorted_col_ind_a: ptr, hyb_a: ptr, user_ell_width: int, partition_type: flag);
+    Value hyb2csr(descr_a: ptr, hyb_a: ptr, csr_sorted_val_a: ptr, csr_sorted_row_ptr_a: ptr, csr_sorted_col_ind_a: ptr);
+    Value hybmv(trans_a: flag, alpha: ptr, descr_a: ptr, hyb_a: ptr, x: ptr, beta: ptr, y: ptr);
     Value csrcolor(m: int, nnz: int, descr_a: ptr, csr_val_a: ptr, csr_row_ptr_a: ptr, csr_col_ind_a: ptr, fraction_to_color: ptr, ncolors: ptr, coloring: ptr, reordering: ptr, info: ptr);
 }
 
@@ -371,6 +404,89 @@ functions! {
     fn hipsparseCreateBsrsv2Info(info: ptr);
     fn hipsparseDestroyBsrsv2Info(info: ptr);
     fn hipsparseXbsrsv2_zeroPivot(handle: ptr, info: ptr, position: ptr);
+    fn hipsparseXbsrsm2_zeroPivot(handle: ptr, info: ptr, position: ptr);
+    fn hipsparseCreateBsrsm2Info(info: ptr);
+    fn hipsparseDestroyBsrsm2Info(info: ptr);
+    fn hipsparseCreateCsru2csrInfo(info: ptr);
+    fn hipsparseDestroyCsru2csrInfo(info: ptr);
+    fn hipsparseXcsrgemm2Nnz(handle: ptr, m: int, n: int, k: int, descr_a: ptr, nnz_a: int, csr_row_ptr_a: ptr, csr_col_ind_a: ptr, descr_b: ptr, nnz_b: int, csr_row_ptr_b: ptr, csr_col_ind_b: ptr, descr_d: ptr, nnz_d: int, csr_row_ptr_d: ptr, csr_col_ind_d: ptr, descr_c: ptr, csr_row_ptr_c: ptr, nnz_total_dev_host_ptr: ptr, info: ptr, buffer: ptr);
+    fn hipsparseCreateCsrgemm2Info(info: ptr);
+    fn hipsparseDestroyCsrgemm2Info(info: ptr);
+    fn hipsparseXcsrsm2_zeroPivot(handle: ptr, info: ptr, position: ptr);
+    fn hipsparseCreateCsrsm2Info(info: ptr);
+    fn hipsparseDestroyCsrsm2Info(info: ptr);
+    fn hipsparseXcsrgemmNnz(handle: ptr, trans_a: flag, trans_b: flag, m: int, n: int, k: int, descr_a: ptr, nnz_a: int, csr_row_ptr_a: ptr, csr_col_ind_a: ptr, descr_b: ptr, nnz_b: int, csr_row_ptr_b: ptr, csr_col_ind_b: ptr, descr_c: ptr, csr_row_ptr_c: ptr, nnz_total_dev_host_ptr: ptr);
+    fn hipsparseXcsrgeamNnz(handle: ptr, m: int, n: int, descr_a: ptr, nnz_a: int, csr_row_ptr_a: ptr, csr_col_ind_a: ptr, descr_b: ptr, nnz_b: int, csr_row_ptr_b: ptr, csr_col_ind_b: ptr, descr_c: ptr, csr_row_ptr_c: ptr, nnz_total_dev_host_ptr: ptr);
+    fn hipsparseCreateHybMat(hyb_a: ptr);
+    fn hipsparseDestroyHybMat(hyb_a: ptr);
+    fn hipsparseCooGet(sp_mat_descr: ptr, rows: ptr, cols: ptr, nnz: ptr, coo_row_ind: ptr, coo_col_ind: ptr, coo_values: ptr, idx_type: ptr, idx_base: ptr, value_type: ptr);
+    fn hipsparseCscGet(sp_mat_descr: ptr, rows: ptr, cols: ptr, nnz: ptr, csc_col_offsets: ptr, csc_row_ind: ptr, csc_values: ptr, csc_col_offsets_type: ptr, csc_row_ind_type: ptr, idx_base: ptr, value_type: ptr) since "6.2";
+    fn hipsparseCsrGet(sp_mat_descr: ptr, rows: ptr, cols: ptr, nnz: ptr, csr_row_offsets: ptr, csr_col_ind: ptr, csr_values: ptr, csr_row_offsets_type: ptr, csr_col_ind_type: ptr, idx_base: ptr, value_type: ptr);
+    fn hipsparseBlockedEllGet(sp_mat_descr: ptr, rows: ptr, cols: ptr, ell_block_size: ptr, ell_cols: ptr, ell_col_ind: ptr, ell_value: ptr, ell_idx_type: ptr, idx_base: ptr, value_type: ptr);
+    fn hipsparseDnMatGet(dn_mat_descr: ptr, rows: ptr, cols: ptr, ld: ptr, values: ptr, value_type: ptr, order: ptr);
+    fn hipsparseDnMatGetStridedBatch(dn_mat_descr: ptr, batch_count: ptr, batch_stride: ptr);
+    fn hipsparseDnMatGetValues(dn_mat_descr: ptr, values: ptr);
+    fn hipsparseDnMatSetValues(dn_mat_descr: ptr, values: ptr);
+    fn hipsparseDnVecGet(dn_vec_descr: ptr, size: ptr, values: ptr, value_type: ptr);
+    fn hipsparseDnVecGetValues(dn_vec_descr: ptr, values: ptr);
+    fn hipsparseDnVecSetValues(dn_vec_descr: ptr, values: ptr);
+    fn hipsparseSpMatGetAttribute(sp_mat_descr: ptr, attribute: flag, data: ptr, data_size: size);
+    fn hipsparseSpMatGetFormat(sp_mat_descr: ptr, format: ptr);
+    fn hipsparseSpMatGetIndexBase(sp_mat_descr: ptr, idx_base: ptr);
+    fn hipsparseSpMatGetStridedBatch(sp_mat_descr: ptr, batch_count: ptr);
+    fn hipsparseSpMatGetValues(sp_mat_descr: ptr, values: ptr);
+    fn hipsparseSpMatSetStridedBatch(sp_mat_descr: ptr, batch_count: int);
+    fn hipsparseSpMatSetValues(sp_mat_descr: ptr, values: ptr);
+    fn hipsparseSpVecGet(sp_vec_descr: ptr, size: ptr, nnz: ptr, indices: ptr, values: ptr, idx_type: ptr, idx_base: ptr, value_type: ptr);
+    fn hipsparseSpVecGetIndexBase(sp_vec_descr: ptr, idx_base: ptr);
+    fn hipsparseSpVecGetValues(sp_vec_descr: ptr, values: ptr);
+    fn hipsparseSpVecSetValues(sp_vec_descr: ptr, values: ptr);
+    fn hipsparseCreateConstCsr(sp_mat_descr: ptr, rows: long, cols: long, nnz: long, csr_row_offsets: ptr, csr_col_ind: ptr, csr_values: ptr, csr_row_offsets_type: flag, csr_col_ind_type: flag, idx_base: flag, value_type: flag) since "6.2";
+    fn hipsparseCreateConstCsc(sp_mat_descr: ptr, rows: long, cols: long, nnz: long, csc_col_offsets: ptr, csc_row_ind: ptr, csc_values: ptr, csc_col_offsets_type: flag, csc_row_ind_type: flag, idx_base: flag, value_type: flag) since "6.2";
+    fn hipsparseCreateConstCoo(sp_mat_descr: ptr, rows: long, cols: long, nnz: long, coo_row_ind: ptr, coo_col_ind: ptr, coo_values: ptr, coo_idx_type: flag, idx_base: flag, value_type: flag) since "6.2";
+    fn hipsparseCreateConstBlockedEll(sp_mat_descr: ptr, rows: long, cols: long, ell_block_size: long, ell_cols: long, ell_col_ind: ptr, ell_value: ptr, ell_idx_type: flag, idx_base: flag, value_type: flag) since "6.2";
+    fn hipsparseCreateConstDnMat(dn_mat_descr: ptr, rows: long, cols: long, ld: long, values: ptr, value_type: flag, order: flag) since "6.2";
+    fn hipsparseCreateConstDnVec(dn_vec_descr: ptr, size: long, values: ptr, value_type: flag) since "6.2";
+    fn hipsparseCreateConstSpVec(sp_vec_descr: ptr, size: long, nnz: long, indices: ptr, values: ptr, idx_type: flag, idx_base: flag, value_type: flag) since "6.2";
+    fn hipsparseConstCsrGet(sp_mat_descr: ptr, rows: ptr, cols: ptr, nnz: ptr, csr_row_offsets: ptr, csr_col_ind: ptr, csr_values: ptr, csr_row_offsets_type: ptr, csr_col_ind_type: ptr, idx_base: ptr, value_type: ptr) since "6.2";
+    fn hipsparseConstCscGet(sp_mat_descr: ptr, rows: ptr, cols: ptr, nnz: ptr, csc_col_offsets: ptr, csc_row_ind: ptr, csc_values: ptr, csc_col_offsets_type: ptr, csc_row_ind_type: ptr, idx_base: ptr, value_type: ptr) since "6.2";
+    fn hipsparseConstCooGet(sp_mat_descr: ptr, rows: ptr, cols: ptr, nnz: ptr, coo_row_ind: ptr, coo_col_ind: ptr, coo_values: ptr, idx_type: ptr, idx_base: ptr, value_type: ptr) since "6.2";
+    fn hipsparseConstBlockedEllGet(sp_mat_descr: ptr, rows: ptr, cols: ptr, ell_block_size: ptr, ell_cols: ptr, ell_col_ind: ptr, ell_value: ptr, ell_idx_type: ptr, idx_base: ptr, value_type: ptr) since "6.2";
+    fn hipsparseConstDnMatGet(dn_mat_descr: ptr, rows: ptr, cols: ptr, ld: ptr, values: ptr, value_type: ptr, order: ptr) since "6.2";
+    fn hipsparseConstDnMatGetValues(dn_mat_descr: ptr, values: ptr) since "6.2";
+    fn hipsparseConstDnVecGet(dn_vec_descr: ptr, size: ptr, values: ptr, value_type: ptr) since "6.2";
+    fn hipsparseConstDnVecGetValues(dn_vec_descr: ptr, values: ptr) since "6.2";
+    fn hipsparseConstSpMatGetValues(sp_mat_descr: ptr, values: ptr) since "6.2";
+    fn hipsparseConstSpVecGet(sp_vec_descr: ptr, size: ptr, nnz: ptr, indices: ptr, values: ptr, idx_type: ptr, idx_base: ptr, value_type: ptr) since "6.2";
+    fn hipsparseConstSpVecGetValues(sp_vec_descr: ptr, values: ptr) since "6.2";
+    fn hipsparseCopyMatDescr(dest: ptr, src: ptr);
+    fn hipsparseSetMatType(descr_a: ptr, type_: flag);
     fn hipsparseCreateColorInfo(info: ptr);
     fn hipsparseDestroyColorInfo(info: ptr);
+}
+
+macro_rules! getters {
+    ($(fn $name:ident;)*) => {$(
+        /// As in C: what a description holds.
+        #[allow(non_snake_case, reason = "names are C's")]
+        pub(crate) unsafe fn $name(descr: Ptr) -> Result<u32, CallError> {
+            static SLOT: Slot = Slot::new(concat!(stringify!($name), "\0"), "5.7");
+            match SLOT.get(&BINDING) {
+                Ok(address) => {
+                    // SAFETY: the library has it under this name: it takes a description and returns an enum.
+                    let function = unsafe { transmute::<NonNull<c_void>, unsafe extern "C" fn(Ptr) -> u32>(address) };
+                    // SAFETY: the caller's description.
+                    Ok(unsafe { function(descr) })
+                }
+                Err(why) => check(Status::missing(why), stringify!($name), String::new).map(|()| 0),
+            }
+        }
+    )*};
+}
+
+getters! {
+    fn hipsparseGetMatType;
+    fn hipsparseGetMatIndexBase;
+    fn hipsparseGetMatFillMode;
+    fn hipsparseGetMatDiagType;
 }

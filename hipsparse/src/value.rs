@@ -17,6 +17,12 @@ pub trait Value: Scalar + sealed::Sealed {
     const LETTER: usize;
 }
 
+/// A complex number: [`Complex32`] or [`Complex64`].
+pub trait ComplexValue: Value {}
+
+impl ComplexValue for Complex32 {}
+impl ComplexValue for Complex64 {}
+
 /// A real number: `f32` or `f64`.
 pub trait RealValue: Value + PartialOrd {}
 

@@ -24,8 +24,13 @@ fn each_function_has_the_parameters_that_c_has() {
     let declared = declared("hipsparse");
     let mut compared = 0;
     for (set, routine, parameters) in ROUTINES {
-        let letters = if *set == "RealValue" { 2 } else { 4 };
-        for (letter, name) in routine.names.iter().enumerate().take(letters) {
+        let letters = match *set {
+            "RealValue" => 0..2,
+            "ComplexValue" => 2..4,
+            _ => 0..4,
+        };
+        for letter in letters {
+            let name = &routine.names[letter];
             let expected: Vec<_> =
                 std::iter::once(Some(Pointer)).chain(parameters.iter().map(|name| kind(name, letter))).collect();
             for kinds in declared.get(*name).unwrap_or_else(|| panic!("{name} is not declared")) {

@@ -4,9 +4,11 @@
 mod bad_input;
 mod banded;
 mod conversions;
+mod descriptions;
 mod devices;
 mod interop;
 mod older;
+mod older_functions;
 mod products;
 mod properties;
 mod running;
