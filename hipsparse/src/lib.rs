@@ -187,3 +187,19 @@ impl From<hip::Error> for Error {
 pub fn is_available() -> bool {
     raw::load_error().is_none()
 }
+
+/// What the library itself says of a status of hipSPARSE: the name of its own status, and a description. `None` if it has no such function:
+/// before ROCm 6.2.
+///
+/// ```
+/// # if hip::sim_if_no_gpu().is_err() || hip::backend().ok() == Some(hip::Backend::Sim) || !hipsparse::is_available() { return }
+/// if let Some((name, text)) = hipsparse::status_text(3) {
+///     println!("{name}: {text}"); // what HIPSPARSE_STATUS_INVALID_VALUE is
+/// }
+/// ```
+#[must_use]
+#[doc(alias("hipsparseGetErrorName", "hipsparseGetErrorString", "cusparseGetErrorName", "cusparseGetErrorString"))]
+pub fn status_text(status: u32) -> Option<(String, String)> {
+    let status = raw::hipsparseStatus_t(status);
+    Some((raw::hipsparseGetErrorName(status)?, raw::hipsparseGetErrorString(status)?))
+}

@@ -7,7 +7,7 @@
 //! is the same in all releases, but for `hipsparseSpSV_solve`, which has two entries, and for the numbers of the orders of dense matrices ([`order`]).
 //! A test compares each declaration with the one in `hipsparse-sys`.
 
-use std::ffi::c_void;
+use std::ffi::{CStr, c_char, c_void};
 use std::mem::transmute;
 use std::ptr::NonNull;
 use std::sync::OnceLock;
@@ -466,7 +466,7 @@ functions! {
 }
 
 macro_rules! getters {
-    ($(fn $name:ident;)*) => {$(
+    ($(fn $name:ident(descr);)*) => {$(
         /// As in C: what a description holds.
         #[allow(non_snake_case, reason = "names are C's")]
         pub(crate) unsafe fn $name(descr: Ptr) -> Result<u32, CallError> {
@@ -485,8 +485,30 @@ macro_rules! getters {
 }
 
 getters! {
-    fn hipsparseGetMatType;
-    fn hipsparseGetMatIndexBase;
-    fn hipsparseGetMatFillMode;
-    fn hipsparseGetMatDiagType;
+    fn hipsparseGetMatType(descr);
+    fn hipsparseGetMatIndexBase(descr);
+    fn hipsparseGetMatFillMode(descr);
+    fn hipsparseGetMatDiagType(descr);
+}
+
+macro_rules! texts {
+    ($(fn $name:ident(status);)*) => {$(
+        /// As in C: what the library says of a status; `None` if it cannot be asked.
+        #[allow(non_snake_case, reason = "names are C's")]
+        pub(crate) fn $name(status: hipsparseStatus_t) -> Option<String> {
+            static SLOT: Slot = Slot::new(concat!(stringify!($name), "\0"), "6.2");
+            let address = SLOT.get(&BINDING).ok()?;
+            // SAFETY: the library has it under this name: it takes a status, and returns a string that it keeps.
+            let text = unsafe {
+                transmute::<NonNull<c_void>, unsafe extern "C" fn(hipsparseStatus_t) -> *const c_char>(address)(status)
+            };
+            // SAFETY: null, or a string that ends.
+            (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
+        }
+    )*};
+}
+
+texts! {
+    fn hipsparseGetErrorName(status);
+    fn hipsparseGetErrorString(status);
 }

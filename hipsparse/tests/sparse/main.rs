@@ -7,6 +7,7 @@ mod conversions;
 mod descriptions;
 mod devices;
 mod interop;
+mod names;
 mod older;
 mod older_functions;
 mod products;

@@ -6,7 +6,10 @@ use anyhow::Result;
 use regex::Regex;
 
 /// Patterns of functions that the crate's table has without a routine, in their order, and what they are about.
-const TOPICS: [(&str, &str); 12] = [
+const TOPICS: [(&str, &str); 15] = [
+    (r"hipsparseGetError\w*", "`status_text`"),
+    (r"hipsparse(Create|Destroy)HybMat", "`csr_to_hyb`"),
+    (r"hipsparseXcsrge\w*", "`csrgemm`, `csrgemm_add`, `geam`, `csrgeam`"),
     (r"hipsparseSpMV\w*", "`spmv`, `spmv_plan`"),
     (r"hipsparseSpMM\w*", "`spmm`, `spmm_plan`"),
     (r"hipsparseSpGEMM\w*", "`spgemm`, `spgemm_plan`"),
@@ -22,10 +25,13 @@ const TOPICS: [(&str, &str); 12] = [
         r"hipsparse(Create|Destroy|Set|Get|X)\w*(Info|Color|zeroPivot)\w*",
         "analyses of the older functions, and zero pivots",
     ),
-    (r"hipsparse(Create|Destroy|Set|Get|Copy)Mat\w*", "descriptions of matrices of the older functions"),
+    (
+        r"hipsparse(Create|Destroy|Set|Get|Copy)Mat\w*",
+        "descriptions of matrices of the older functions: `descr::MatDescr`",
+    ),
     (
         r"hipsparse(Create|Destroy)?\w*(Sp|Dn)(Mat|Vec)\w*|hipsparse\w*(Csr|Csc|Coo|Ell|Bsr)\w*",
-        "descriptions of sparse and dense operands",
+        "descriptions of sparse and dense operands: the module `descr`",
     ),
     (r"hipsparse\w*", "the handle"),
 ];
@@ -36,45 +42,15 @@ pub(super) const REASONS: &[(&str, &str)] = &[
         r"hipsparse(BlockedEllSetPointers|Create(Const)?(Bsr|SlicedEll)|SpSM_solve_ex)",
         "new in 10.0: no library of that release to test with",
     ),
-    (r"hipsparse[SDCZ]\w+_bufferSize", "sizes as `int`, or other names: the crate calls `..._bufferSizeExt`"),
     (
-        r"hipsparse[SDCZ](axpyi|doti|dotci|gthrz?|roti|sctr)",
-        "deprecated: `axpby`, `spvv`, `gather`, `rot` and `scatter` call the generic functions",
-    ),
-    (r"hipsparse[SDCZ]csrm[vm]2?", "deprecated: `spmv` and `spmm` call the generic functions"),
-    (
-        r"hipsparse([SDCZ]csrgemm2?\w*|Xcsrgemm2?Nnz|\w+Csrgemm2Info)",
-        "deprecated: `spgemm` calls the generic functions",
-    ),
-    (r"hipsparse([SDCZ]csrsm2_\w+|Xcsrsm2_zeroPivot|\w+Csrsm2Info)", "deprecated: `spsm` calls the generic functions"),
-    (r"hipsparse([SDCZ]csrgeam|XcsrgeamNnz)", "deprecated: `geam` calls `csrgeam2`"),
-    (r"hipsparse[SDCZ]csr2csc", "deprecated: `csr_to_csc` calls `hipsparseCsr2cscEx2`"),
-    (
-        r"hipsparse[SDCZ](csr2dense|csc2dense|dense2csr|dense2csc)",
-        "deprecated: `sparse_to_dense` and `dense_to_sparse` call the generic functions",
+        r"hipsparse[SDCZ](csrsv2|bsrsv2|csrilu02|csric02)_bufferSize",
+        "sizes as `int`: the crate calls `..._bufferSizeExt`, which has `size_t`",
     ),
     (
-        r"hipsparse([SDCZ](csr2hyb|hyb2csr|hybmv)|\w+HybMat)",
-        "deprecated: a format of which neither size nor entries are told",
+        r"hipsparse\w*CooAoS\w*",
+        "deprecated: `Coo` has an array of rows and one of columns, which the generic functions take, too",
     ),
-    (r"hipsparse([SDCZ](csru2csr\w*|csr2csru)|\w+Csru2csrInfo)", "sorts that can be undone: `sort` sorts"),
-    (
-        r"hipsparse([SDCZ]bsrsm2_\w+|Xbsrsm2_zeroPivot|\w+Bsrsm2Info)",
-        "triangular solves with blocks for several right-hand sides: `triangular` has one",
-    ),
-    (r"hipsparse[SDCZ]bsrxmv", "products with some rows of blocks only"),
-    (r"hipsparse\w+CooAoS\w*|hipsparseCooAoS\w+", "deprecated: `Coo` has an array of rows and one of columns"),
-    (
-        r"hipsparseCreateConst\w+|hipsparseConst\w+",
-        "the functions that all releases have describe operands that are read, too",
-    ),
-    (r"hipsparseGetError\w+", "errors carry the status's name"),
     (r"hipsparseGet(Stream|PointerMode)", "the `Sparse` knows what it has set"),
-    (
-        r"hipsparse(GetMat|SetMatType|CopyMat)\w*",
-        "matrices know what was set; types other than general have no function",
-    ),
-    (r"hipsparse(Sp|Dn|Csr|Csc|Coo|BlockedEll)\w*(Get|Set)\w*", "matrices and vectors know what they consist of"),
 ];
 
 /// Functions of the crate's table: those with letters of `Value` and `RealValue`, and the others.
@@ -87,6 +63,10 @@ pub(super) fn called(text: &str, called: &mut BTreeMap<String, String>) -> Resul
         };
         for letter in letters.chars() {
             called.insert(format!("hipsparse{letter}{}", &found[2]), format!("`{}`", &found[2]));
+            // Sizes of prunings have two names, of one function: a test compares what both say.
+            if let Some(other) = found[2].strip_suffix("Ext").filter(|_| found[2].starts_with("prune")) {
+                called.insert(format!("hipsparse{letter}{other}"), format!("`{}`, under its other name", &found[2]));
+            }
         }
     }
     let topics: Vec<(Regex, &str)> = TOPICS
