@@ -1,4 +1,4 @@
-//! What the crate adds to hipSPARSE: products through it and through the raw functions on the same library, with descriptions that are made once.
+//! What the crate adds to hipSPARSE: products through it and through the raw functions on the same library.
 //!
 //! `cargo bench -p hipsparse`, with an AMD GPU and hipSPARSE. A small matrix shows what a call costs, a large one the whole. Both
 //! take turns within one run, `ROUNDS` times.
@@ -13,6 +13,7 @@ use hipsparse::{Base, Csr, Sparse};
 
 type Ptr = *mut c_void;
 type Create = unsafe extern "C" fn(*mut Ptr) -> u32;
+type Destroy = unsafe extern "C" fn(Ptr) -> u32;
 type SetStream = unsafe extern "C" fn(Ptr, Ptr) -> u32;
 type CreateCsr = unsafe extern "C" fn(*mut Ptr, i64, i64, i64, Ptr, Ptr, Ptr, u32, u32, u32, u32) -> u32;
 type CreateDnVec = unsafe extern "C" fn(*mut Ptr, i64, Ptr, u32) -> u32;
@@ -110,6 +111,8 @@ fn main() {
     let (create_csr, create_vec): (CreateCsr, CreateDnVec) =
         (function(c"hipsparseCreateCsr"), function(c"hipsparseCreateDnVec"));
     let (buffer_size, spmv): (BufferSize, SpMv) = (function(c"hipsparseSpMV_bufferSize"), function(c"hipsparseSpMV"));
+    let (destroy_mat, destroy_vec): (Destroy, Destroy) =
+        (function(c"hipsparseDestroySpMat"), function(c"hipsparseDestroyDnVec"));
     let mut handle = ptr::null_mut();
     // SAFETY: a handle is written, and set to a stream that is alive.
     assert_eq!(unsafe { create(&mut handle) | set_stream(handle, stream.as_raw().cast()) }, 0);
@@ -119,37 +122,49 @@ fn main() {
         let a = matrix(&device, order);
         let x = DeviceBuffer::<f32>::zeroed(&device, order).expect("memory");
         let mut y = DeviceBuffer::<f32>::zeroed(&device, order).expect("memory");
+        let (at_x, at_y) = (address(&x), address(&y));
         let (first, second, values) = (a.pattern().first(), a.pattern().second(), a.values());
         let [first, second] = [first, second].map(|slice| slice.as_device_ptr().address() as Ptr);
-        let (mut raw_a, mut raw_x, mut raw_y) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
-        let (n, entries, mut bytes) = (order as i64, a.entries() as i64, 0_usize);
-        // SAFETY: a matrix and vectors that live to the end of the loop.
-        unsafe {
-            let made = create_csr(&mut raw_a, n, n, entries, first, second, address(values), I32, I32, 0, F32)
-                | create_vec(&mut raw_x, n, address(&x), F32)
-                | create_vec(&mut raw_y, n, address(&y), F32);
-            assert_eq!(made, 0);
-            let sized = buffer_size(handle, 0, &one, raw_a, raw_x, &zero, raw_y, F32, DEFAULT, &mut bytes);
-            assert_eq!(sized, 0);
-        }
-        let work = DeviceBuffer::<u8>::zeroed(&device, bytes.max(1)).expect("memory");
-        let work = if bytes == 0 { ptr::null_mut() } else { address(&work) };
+        let (n, entries) = (order as i64, a.entries() as i64);
+        let describe = |to: &mut [Ptr; 3]| {
+            let [to_a, to_x, to_y] = to;
+            let mut bytes = 0_usize;
+            // SAFETY: a matrix and vectors that live to the end of the loop, and places for descriptions and a size.
+            unsafe {
+                let made = create_csr(to_a, n, n, entries, first, second, address(values), I32, I32, 0, F32)
+                    | create_vec(to_x, n, at_x, F32)
+                    | create_vec(to_y, n, at_y, F32)
+                    | buffer_size(handle, 0, &one, *to_a, *to_x, &zero, *to_y, F32, DEFAULT, &mut bytes);
+                assert_eq!(made, 0);
+            }
+            bytes
+        };
+        let mut kept = [ptr::null_mut(); 3];
+        let work = DeviceBuffer::<u8>::zeroed(&device, describe(&mut kept).max(1)).expect("memory");
+        let multiply = |[of_a, of_x, of_y]: [Ptr; 3], bytes: usize| {
+            let work = if bytes == 0 { ptr::null_mut() } else { address(&work) };
+            // SAFETY: descriptions of operands that are alive, and the workspace that was asked for.
+            assert_eq!(unsafe { spmv(handle, 0, &one, of_a, of_x, &zero, of_y, F32, DEFAULT, work) }, 0);
+        };
         let rounds = rounds.unwrap_or(if whole { 200 } else { 3000 / calls as usize });
         let turns = Turns { stream: &stream, rounds, whole, calls };
-        let raw = || {
-            // SAFETY: descriptions of operands that are alive, and the workspace that was asked for.
-            unsafe { spmv(handle, 0, &one, raw_a, raw_x, &zero, raw_y, F32, DEFAULT, work) }
-        };
+        // Both describe the operands for each product.
         let what = format!("spmv of order {order}, {calls} at once");
         turns.compare(
             &what,
             || sparse.spmv(1.0, &a, &x, 0.0, black_box(&mut y)).expect("spmv"),
             || {
-                assert_eq!(raw(), 0);
+                let mut new = [ptr::null_mut(); 3];
+                let bytes = describe(&mut new);
+                multiply(new, bytes);
+                // SAFETY: descriptions that were just made.
+                unsafe { assert_eq!(destroy_mat(new[0]) | destroy_vec(new[1]) | destroy_vec(new[2]), 0) };
             },
         );
+        // The matrix is described and prepared once.
         let mut plan = sparse.spmv_plan(&a).expect("a plan");
         let what = format!("spmv with a plan, of order {order}, {calls} at once");
-        turns.compare(&what, || plan.run(1.0, &x, 0.0, black_box(&mut y)).expect("spmv"), || assert_eq!(raw(), 0));
+        let bytes = work.len() - usize::from(work.len() == 1);
+        turns.compare(&what, || plan.run(1.0, &x, 0.0, black_box(&mut y)).expect("spmv"), || multiply(kept, bytes));
     }
 }

@@ -218,6 +218,9 @@ impl Sparse {
 
     /// y = α A x + β y, with a sparse A. `a.t()` and `a.h()` are its transposes.
     ///
+    /// Each call describes the matrix anew, and the library prepares what it needs to multiply with it. [`spmv_plan`](Self::spmv_plan) does both
+    /// once, for several products.
+    ///
     /// # Errors
     /// [`CallError::Invalid`](crate::CallError::Invalid) for lengths that do not fit, and for vectors with increments; what the library does not
     /// support, such as blocked ELL, is its own error.
