@@ -11,7 +11,8 @@ use crate::workspace::{self, Package};
 /// Runs an example on AMD's own libraries and the software GPU. No GPU, no ROCm and no root is needed.
 ///
 /// What is missing is fetched first, with progress shown: ROCm's HIP runtime (70 MB), and the library that the example is
-/// about (hipblas and hipsolver 1 GB, hipblaslt 260 MB, hiprand 60 MB, hipfft 10 MB). It goes to target/rocm and is kept there.
+/// about (hipblas and hipsolver 1 GB, hipblaslt 260 MB, hiprand 60 MB, hipfft 10 MB, hipsparse 350 MB). It goes to target/rocm and
+/// is kept there.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   cargo xtask example                 what there is

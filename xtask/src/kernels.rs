@@ -1,5 +1,5 @@
 //! `cargo xtask kernels`: the code that is kept in the repository, compiled ahead of time from the sources beside it: the
-//! examples' kernels for the architectures that ship, and those of the tests of `hip` and of the software GPU.
+//! kernels of the examples and of hipsparse for the architectures that ship, and those of the tests of `hip` and of the software GPU.
 //!
 //! The compiler is the real HIPRTC, fetched under `target/rocm`; the work is done by hiprtc's own example `bundle`, which
 //! runs through that tree's loader. Assembly and LLVM IR go through the Comgr beside it likewise, by rocm-llvm-sys's example `assemble`.
@@ -114,7 +114,8 @@ struct Job {
 fn jobs() -> Result<Vec<Job>> {
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     let mut jobs = Vec::new();
-    for source in sources(&paths::root().join("examples/kernels"))? {
+    let shipped = ["examples/kernels", "hipsparse/src/kernels"].map(|folder| sources(&paths::root().join(folder)));
+    for source in shipped.into_iter().collect::<Result<Vec<_>>>()?.concat() {
         let output = source.with_extension("hipfb");
         // HIP 5.7 loads nothing newer than version 5.
         let words = words(&format!("{} -mcode-object-version=5", ARCHITECTURES.join(" ")));

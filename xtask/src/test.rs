@@ -25,8 +25,8 @@ pub(crate) const LEVELS: &[&str] =
 pub(crate) const NEWEST: &str = LEVELS[LEVELS.len() - 1];
 
 /// Safe crates that have the levels as features, as every -sys crate has.
-const SAFE: [&str; 9] =
-    ["hip", "hip-gl", "hiprtc", "hipblas", "hipblaslt", "hipsolver", "hiprand", "hipfft", "rocm-llvm"];
+const SAFE: [&str; 10] =
+    ["hip", "hip-gl", "hiprtc", "hipblas", "hipblaslt", "hipsolver", "hiprand", "hipfft", "hipsparse", "rocm-llvm"];
 
 /// The one of them that has nothing to do with GPUs.
 const COMPILER: &str = "rocm-llvm";
@@ -442,17 +442,18 @@ const BUT_SLOW: [&str; 6] =
 /// Their tests that use a second device where there is one.
 const WITH_DEVICES: [&str; 4] = ["devices::", "another_device", "elsewhere", "foreign"];
 
-/// Crates whose tests of streams and order are run with slow queues as well.
-const WITH_DELAYS: [&str; 2] = ["hiprand", "hipfft"];
+/// Crates whose tests of streams and order are run with slow queues as well: what does not wait for its work fails there.
+const WITH_DELAYS: [(&str, &[&str]); 3] =
+    [("hiprand", &["running::"]), ("hipfft", &["running::"]), ("hipsparse", &["running::", "devices::", "solves::"])];
 
 /// Waits of up to 300 microseconds, the same in each run.
 const DELAY: &str = "300:18";
 
 /// Crates with tests on real libraries that have their names.
-pub(crate) const LIBRARIES: [&str; 5] = ["hipblas", "hipblaslt", "hipsolver", "hiprand", "hipfft"];
+pub(crate) const LIBRARIES: [&str; 6] = ["hipblas", "hipblaslt", "hipsolver", "hiprand", "hipfft", "hipsparse"];
 
 /// Their examples.
-const EXAMPLES: [(&str, &str); 9] = [
+const EXAMPLES: [(&str, &str); 11] = [
     ("hipblas", "blas_saxpy"),
     ("hipblas", "gemm_ndarray"),
     ("hipblas", "batched_gemm"),
@@ -462,6 +463,8 @@ const EXAMPLES: [(&str, &str); 9] = [
     ("hiprand", "monte_carlo_pi"),
     ("hipfft", "spectrum"),
     ("hipfft", "image_blur"),
+    ("hipsparse", "conjugate_gradient"),
+    ("hipsparse", "page_rank"),
 ];
 
 /// The tests of the safe crate of a library, on a release's own library and HIP runtime, over the software GPU.
@@ -473,6 +476,9 @@ fn library(release: &'static Release, name: &'static str, offline: bool) -> Step
     }
     if name == "hiprand" {
         features.push_str(",hiprand/rand_core");
+    }
+    if name == "hipsparse" {
+        features.push_str(",hipsparse/ndarray,hipsparse/sprs");
     }
     let mut command = checked_cargo("test", offline);
     command.args(["-p", name, "--no-default-features", "--features", &features, "--no-fail-fast"]);
@@ -489,11 +495,11 @@ fn library(release: &'static Release, name: &'static str, offline: bool) -> Step
         hsa_sim::run_on(&mut command, release, Profile::Dev);
         command.env("HIP_SIM_DEVICES", "2").arg("--").args(WITH_DEVICES);
         commands.push(command);
-        if WITH_DELAYS.contains(&name) {
+        if let Some((_, tests)) = WITH_DELAYS.iter().find(|(of, _)| *of == name) {
             let mut command = checked_cargo("test", offline);
             command.args(["-p", name, "--no-default-features", "--features", &features, "--tests"]);
             hsa_sim::run_on(&mut command, release, Profile::Dev);
-            command.env("HIP_SIM_DELAY", DELAY).args(["--", "running::"]);
+            command.env("HIP_SIM_DELAY", DELAY).arg("--").args(*tests);
             commands.push(command);
         }
     }

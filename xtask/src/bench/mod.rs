@@ -37,6 +37,9 @@ pub(crate) enum Figure {
     Blas,
     /// What `hiprand` and `hipfft` add to raw calls. Needs ROCm 7.2 (`cargo xtask rocm fetch 7.2 --with hiprand,hipfft`).
     RandFft,
+    /// What `hipsparse` adds to raw calls: products with vectors and matrices. Needs ROCm 7.2 (`cargo xtask rocm fetch 7.2 --with
+    /// hipsparse`).
+    Sparse,
     /// What `hiprtc`'s cache of compiled code saves, and what a lookup costs. Needs ROCm 7.2 (`cargo xtask rocm fetch 7.2`).
     Cache,
     /// AMD's own HIP runtime on the software GPU: the start, an empty launch, rocBLAS sgemm. Needs ROCm 7.2 (`cargo xtask rocm
@@ -71,6 +74,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         (Figure::Blas, "hipblas", "overhead"),
         (Figure::RandFft, "hiprand", "overhead"),
         (Figure::RandFft, "hipfft", "overhead"),
+        (Figure::Sparse, "hipsparse", "overhead"),
         (Figure::Cache, "hiprtc", "cache"),
     ] {
         if wants(figure) {

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, ensure};
 use regex::Regex;
 
+use super::sparse;
 use crate::paths;
 
 /// A crate with its library's functions.
@@ -28,7 +29,7 @@ pub(super) struct Library {
 }
 
 /// All of them.
-pub(super) const LIBRARIES: [Library; 5] = [
+pub(super) const LIBRARIES: [Library; 6] = [
     Library {
         name: "hipblas",
         title: "hipBLAS",
@@ -74,6 +75,13 @@ pub(super) const LIBRARIES: [Library; 5] = [
     },
     Library { name: "hiprand", title: "hipRAND", file: "HIPRAND_FUNCTIONS.md", same: None, reasons: &[] },
     Library { name: "hipfft", title: "hipFFT", file: "HIPFFT_FUNCTIONS.md", same: None, reasons: &[] },
+    Library {
+        name: "hipsparse",
+        title: "hipSPARSE",
+        file: "HIPSPARSE_FUNCTIONS.md",
+        same: None,
+        reasons: sparse::REASONS,
+    },
 ];
 
 /// What functions are about in crates whose tables have no routines: patterns, in their order.
@@ -151,6 +159,9 @@ impl Library {
         let plain = Regex::new(r"(?m)^    fn (hip\w+)\(")?;
         for found in plain.captures_iter(&text) {
             called.insert(found[1].to_owned(), topic(&found[1])?.to_owned());
+        }
+        if self.name == "hipsparse" {
+            sparse::called(&text, &mut called)?;
         }
         Ok(called)
     }

@@ -8,6 +8,7 @@ mod aliases;
 mod compiler;
 mod left_out;
 mod libraries;
+mod sparse;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

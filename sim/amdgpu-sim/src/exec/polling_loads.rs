@@ -58,7 +58,8 @@ fn jump_back(sources: &[Source], at: usize, inst: &Inst) -> Option<usize> {
 
 /// A load from LDS, and the register that has its address.
 fn local_load(inst: &Inst) -> Option<(&Inst, usize)> {
-    let loads = inst.format == Format::Ds && inst.op.mnemonic().starts_with("ds_read") && !inst.op.info().is(Flags::gds);
+    let loads =
+        inst.format == Format::Ds && inst.op.mnemonic().starts_with("ds_read") && !inst.op.info().is(Flags::gds);
     if loads { Some((inst, first_register(inst.src[0])?)) } else { None }
 }
 

@@ -1,0 +1,170 @@
+//! What the crate adds to hipSPARSE: products through it and through the raw functions on the same library.
+//!
+//! `cargo bench -p hipsparse`, with an AMD GPU and hipSPARSE. A small matrix shows what a call costs, a large one the whole. Both
+//! take turns within one run, `ROUNDS` times.
+
+use std::ffi::c_void;
+use std::hint::black_box;
+use std::ptr;
+use std::time::{Duration, Instant};
+
+use hip::{Device, DeviceBuffer, Stream};
+use hipsparse::{Base, Csr, Sparse};
+
+type Ptr = *mut c_void;
+type Create = unsafe extern "C" fn(*mut Ptr) -> u32;
+type Destroy = unsafe extern "C" fn(Ptr) -> u32;
+type SetStream = unsafe extern "C" fn(Ptr, Ptr) -> u32;
+type CreateCsr = unsafe extern "C" fn(*mut Ptr, i64, i64, i64, Ptr, Ptr, Ptr, u32, u32, u32, u32) -> u32;
+type CreateDnVec = unsafe extern "C" fn(*mut Ptr, i64, Ptr, u32) -> u32;
+type BufferSize = unsafe extern "C" fn(Ptr, u32, *const f32, Ptr, Ptr, *const f32, Ptr, u32, u32, *mut usize) -> u32;
+type SpMv = unsafe extern "C" fn(Ptr, u32, *const f32, Ptr, Ptr, *const f32, Ptr, u32, u32, Ptr) -> u32;
+
+/// HIPSPARSE_INDEX_32I, HIP_R_32F, HIPSPARSE_SPMV_CSR_ALG1.
+const I32: u32 = 2;
+const F32: u32 = 0;
+const DEFAULT: u32 = 0;
+
+/// A function of the library that the crate has opened.
+fn function<F: Copy>(name: &std::ffi::CStr) -> F {
+    let address = hipsparse_sys::BINDING.symbol(name).expect("hipSPARSE has it");
+    // SAFETY: a function pointer of the type that the caller names.
+    unsafe { std::mem::transmute_copy(&address) }
+}
+
+/// The address of a buffer's memory.
+fn address<T: hip::Pod>(buffer: &DeviceBuffer<T>) -> Ptr {
+    buffer.as_device_ptr().address() as Ptr
+}
+
+/// Rounds in which two calls take turns.
+struct Turns<'a> {
+    stream: &'a Stream,
+    rounds: usize,
+    /// The work is waited for within the time, not after it.
+    whole: bool,
+    /// How many calls are timed at once. The software GPU's work between two calls leaves caches cold, as a GPU's does not.
+    calls: u32,
+}
+
+impl Turns<'_> {
+    fn time(&self, call: &mut impl FnMut()) -> Duration {
+        let start = Instant::now();
+        (0..self.calls).for_each(|_| call());
+        if self.whole {
+            self.stream.synchronize().expect("the work");
+        }
+        let time = start.elapsed() / self.calls;
+        if !self.whole {
+            self.stream.synchronize().expect("the work");
+        }
+        time
+    }
+
+    /// Prints the medians of both, of the differences and of the ratios within a round.
+    fn compare(&self, what: &str, mut ours: impl FnMut(), mut raw: impl FnMut()) {
+        (0..3).for_each(|_| ours());
+        (0..3).for_each(|_| raw());
+        self.stream.synchronize().expect("the work");
+        let both = |round| {
+            // Who comes first takes turns, too.
+            if round % 2 == 0 {
+                let ours = self.time(&mut ours);
+                (ours.as_secs_f64(), self.time(&mut raw).as_secs_f64())
+            } else {
+                let raw = self.time(&mut raw);
+                (self.time(&mut ours).as_secs_f64(), raw.as_secs_f64())
+            }
+        };
+        let times: Vec<(f64, f64)> = (0..self.rounds).map(both).collect();
+        let median = |of: fn(&(f64, f64)) -> f64| {
+            let mut found: Vec<f64> = times.iter().map(of).collect();
+            found.sort_by(f64::total_cmp);
+            found[found.len() / 2]
+        };
+        let (ours, raw) = (median(|x| x.0) * 1e6, median(|x| x.1) * 1e6);
+        let (added, ratio) = (median(|x| x.0 - x.1) * 1e6, median(|x| x.0 / x.1));
+        let rounds = self.rounds;
+        println!("{what}: {ours:.2} µs, raw {raw:.2} µs, added {added:.2} µs, ratio {ratio:.4}, {rounds} rounds");
+    }
+}
+
+/// A tridiagonal matrix.
+fn matrix(device: &Device, order: usize) -> Csr<f32> {
+    let (mut offsets, mut cols) = (vec![0_i32], Vec::new());
+    for row in 0..order {
+        cols.extend((row.saturating_sub(1)..(row + 2).min(order)).map(|col| col as i32));
+        offsets.push(cols.len() as i32);
+    }
+    let values = vec![1.0_f32; cols.len()];
+    Csr::from_host(device, (order, order), Base::Zero, &offsets, &cols, &values).expect("a matrix")
+}
+
+fn main() {
+    let Ok(device) = Device::get(0) else { return println!("no GPU is available") };
+    if !hipsparse::is_available() {
+        return println!("hipSPARSE is not available");
+    }
+    let stream = Stream::new(&device).expect("a stream");
+    let sparse = Sparse::new(&stream).expect("a handle");
+    let (create, set_stream): (Create, SetStream) = (function(c"hipsparseCreate"), function(c"hipsparseSetStream"));
+    let (create_csr, create_vec): (CreateCsr, CreateDnVec) =
+        (function(c"hipsparseCreateCsr"), function(c"hipsparseCreateDnVec"));
+    let (buffer_size, spmv): (BufferSize, SpMv) = (function(c"hipsparseSpMV_bufferSize"), function(c"hipsparseSpMV"));
+    let (destroy_mat, destroy_vec): (Destroy, Destroy) =
+        (function(c"hipsparseDestroySpMat"), function(c"hipsparseDestroyDnVec"));
+    let mut handle = ptr::null_mut();
+    // SAFETY: a handle is written, and set to a stream that is alive.
+    assert_eq!(unsafe { create(&mut handle) | set_stream(handle, stream.as_raw().cast()) }, 0);
+    let rounds: Option<usize> = std::env::var("ROUNDS").ok().and_then(|rounds| rounds.parse().ok());
+    let (one, zero) = (1.0_f32, 0.0_f32);
+    for (order, calls, whole) in [(4, 1, false), (4, 32, false), (20_000, 1, true)] {
+        let a = matrix(&device, order);
+        let x = DeviceBuffer::<f32>::zeroed(&device, order).expect("memory");
+        let mut y = DeviceBuffer::<f32>::zeroed(&device, order).expect("memory");
+        let (at_x, at_y) = (address(&x), address(&y));
+        let (first, second, values) = (a.pattern().first(), a.pattern().second(), a.values());
+        let [first, second] = [first, second].map(|slice| slice.as_device_ptr().address() as Ptr);
+        let (n, entries) = (order as i64, a.entries() as i64);
+        let describe = |to: &mut [Ptr; 3]| {
+            let [to_a, to_x, to_y] = to;
+            let mut bytes = 0_usize;
+            // SAFETY: a matrix and vectors that live to the end of the loop, and places for descriptions and a size.
+            unsafe {
+                let made = create_csr(to_a, n, n, entries, first, second, address(values), I32, I32, 0, F32)
+                    | create_vec(to_x, n, at_x, F32)
+                    | create_vec(to_y, n, at_y, F32)
+                    | buffer_size(handle, 0, &one, *to_a, *to_x, &zero, *to_y, F32, DEFAULT, &mut bytes);
+                assert_eq!(made, 0);
+            }
+            bytes
+        };
+        let mut kept = [ptr::null_mut(); 3];
+        let work = DeviceBuffer::<u8>::zeroed(&device, describe(&mut kept).max(1)).expect("memory");
+        let multiply = |[of_a, of_x, of_y]: [Ptr; 3], bytes: usize| {
+            let work = if bytes == 0 { ptr::null_mut() } else { address(&work) };
+            // SAFETY: descriptions of operands that are alive, and the workspace that was asked for.
+            assert_eq!(unsafe { spmv(handle, 0, &one, of_a, of_x, &zero, of_y, F32, DEFAULT, work) }, 0);
+        };
+        let rounds = rounds.unwrap_or(if whole { 200 } else { 3000 / calls as usize });
+        let turns = Turns { stream: &stream, rounds, whole, calls };
+        // Both describe the operands for each product.
+        let what = format!("spmv of order {order}, {calls} at once");
+        turns.compare(
+            &what,
+            || sparse.spmv(1.0, &a, &x, 0.0, black_box(&mut y)).expect("spmv"),
+            || {
+                let mut new = [ptr::null_mut(); 3];
+                let bytes = describe(&mut new);
+                multiply(new, bytes);
+                // SAFETY: descriptions that were just made.
+                unsafe { assert_eq!(destroy_mat(new[0]) | destroy_vec(new[1]) | destroy_vec(new[2]), 0) };
+            },
+        );
+        // The matrix is described and prepared once.
+        let mut plan = sparse.spmv_plan(&a).expect("a plan");
+        let what = format!("spmv with a plan, of order {order}, {calls} at once");
+        let bytes = work.len() - usize::from(work.len() == 1);
+        turns.compare(&what, || plan.run(1.0, &x, 0.0, black_box(&mut y)).expect("spmv"), || multiply(kept, bytes));
+    }
+}

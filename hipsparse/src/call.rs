@@ -1,0 +1,396 @@
+//! What calls have in common: errors, descriptions, workspaces.
+
+use std::ffi::c_void;
+use std::ptr;
+
+use hip::{DeviceBuffer, DeviceSlice, DeviceSliceMut};
+use hip_linalg::{
+    Batch, Factor, MatrixMut, MatrixRef, Op, Operands, Place, Scalar, ScalarRef, Uplo, VectorMut, VectorRef,
+};
+
+use crate::format::{Format, Generic, RawMatrix};
+use crate::matrix::{Pattern, SpMatMut, SpMatRef};
+use crate::raw::{self, Ptr, Returned};
+use crate::{Base, CallError, Error, Index, Result, Sparse, Value};
+
+pub(crate) fn invalid(what: &'static str, value: impl Into<String>, allowed: impl Into<String>) -> Error {
+    Error::Call(CallError::Invalid { what, value: value.into(), allowed: allowed.into() })
+}
+
+/// An error unless the sizes are the same.
+pub(crate) fn fits(what: &'static str, found: usize, needed: usize, of: &str) -> Result<()> {
+    if found == needed { Ok(()) } else { Err(invalid(what, found.to_string(), format!("{needed}, {of}"))) }
+}
+
+/// A size as functions with 32-bit sizes have it.
+pub(crate) fn int(what: &'static str, size: usize) -> Result<i32> {
+    i32::try_from(size).map_err(|_| invalid(what, size.to_string(), "less than 2^31"))
+}
+
+/// HIPSPARSE_OPERATION_NON_TRANSPOSE, _TRANSPOSE or _CONJUGATE_TRANSPOSE.
+pub(crate) fn operation<T: Scalar>(what: &'static str, op: Op) -> Result<u32> {
+    match (op.transposed, op.conjugated && T::COMPLEX) {
+        (false, false) => Ok(0),
+        (true, false) => Ok(1),
+        (true, true) => Ok(2),
+        (false, true) => Err(invalid(what, "conjugated, but not transposed", "as it is, transposed, or both")),
+    }
+}
+
+/// HIPSPARSE_FILL_MODE_LOWER or _UPPER.
+pub(crate) fn fill_mode(uplo: Uplo) -> u32 {
+    (uplo == Uplo::Upper).into()
+}
+
+/// The number of a type.
+pub(crate) fn data_type<T: Scalar>() -> u32 {
+    T::HIP_DATA_TYPE.0
+}
+
+/// An error unless the matrix is as it is in memory.
+pub(crate) fn as_stored(what: &'static str, op: Op) -> Result<()> {
+    if op == Op::default() { Ok(()) } else { Err(invalid(what, format!("{op:?}"), "as it is in memory")) }
+}
+
+/// An error unless the entries are sorted.
+pub(crate) fn sorted<F: Format, I>(what: &'static str, pattern: &Pattern<'_, F, I>) -> Result<()> {
+    if pattern.sorted {
+        return Ok(());
+    }
+    Err(invalid(what, "not sorted, or has entries twice", "sorted, with each entry once: `Sparse::sort` sorts"))
+}
+
+/// What is destroyed at the end of a call, or with what owns it.
+pub(crate) struct Owned {
+    raw: Ptr,
+    destroy: unsafe fn(Ptr) -> Returned,
+}
+
+// SAFETY: descriptions are of no thread; who has one uses it alone.
+unsafe impl Send for Owned {}
+// SAFETY: shared ones are only read.
+unsafe impl Sync for Owned {}
+
+impl Owned {
+    /// What `create` makes at the place that it gets.
+    ///
+    /// # Safety
+    /// `create` writes there what `destroy` destroys, unless it fails.
+    pub(crate) unsafe fn new(
+        create: impl FnOnce(Ptr) -> Returned,
+        destroy: unsafe fn(Ptr) -> Returned,
+        asked: impl FnOnce() -> String,
+    ) -> Result<Self, CallError> {
+        let mut raw = ptr::null_mut::<c_void>();
+        create((&raw mut raw).cast()).ok(asked)?;
+        Ok(Self { raw, destroy })
+    }
+
+    pub(crate) fn raw(&self) -> Ptr {
+        self.raw
+    }
+
+    /// What is left to do to destroy it.
+    pub(crate) fn into_destroy(self) -> impl FnOnce() + Send {
+        let this = self;
+        move || drop(this)
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        // SAFETY: `create` made it, and nobody has it any more.
+        let _ = unsafe { (self.destroy)(self.raw) };
+    }
+}
+
+/// A description of a matrix for the older functions.
+pub(crate) fn mat_descr(base: Base, triangle: Option<(Uplo, bool)>) -> Result<Owned, CallError> {
+    // SAFETY: it writes a description there.
+    let descr = unsafe {
+        let create = |place| raw::hipsparseCreateMatDescr(place);
+        Owned::new(create, raw::hipsparseDestroyMatDescr, String::new)?
+    };
+    let raw = descr.raw();
+    let asked = || format!("{base:?}, {triangle:?}");
+    // SAFETY: a description that was just made.
+    unsafe {
+        raw::hipsparseSetMatIndexBase(raw, base.code()).ok(asked)?;
+        if let Some((uplo, unit)) = triangle {
+            raw::hipsparseSetMatFillMode(raw, fill_mode(uplo)).ok(asked)?;
+            raw::hipsparseSetMatDiagType(raw, unit.into()).ok(asked)?;
+        }
+    }
+    Ok(descr)
+}
+
+/// The addresses of a matrix of which only the memory is used, and no number is read on the host.
+#[derive(Clone, Copy)]
+pub(crate) struct Arrays {
+    pub(crate) first: Ptr,
+    pub(crate) second: Ptr,
+    pub(crate) values: Ptr,
+}
+
+/// Names the index arrays of a pattern, which the call reads.
+pub(crate) fn pattern<'a, F: Format, I: Index>(
+    operands: &mut Operands<'a>,
+    what: &'static str,
+    pattern: &Pattern<'a, F, I>,
+) -> Result<(Ptr, Ptr)> {
+    let first = operands.slice(what, pattern.first)?.cast_mut();
+    Ok((first, operands.slice(what, pattern.second)?.cast_mut()))
+}
+
+/// Names the arrays of a matrix that the call reads.
+pub(crate) fn matrix<'a, F: Format, T: Value, I: Index>(
+    operands: &mut Operands<'a>,
+    what: &'static str,
+    matrix: &SpMatRef<'a, F, T, I>,
+) -> Result<Arrays> {
+    let (first, second) = pattern(operands, what, &matrix.pattern)?;
+    Ok(Arrays { first, second, values: operands.slice(what, matrix.values)?.cast_mut() })
+}
+
+/// Names the arrays of a matrix whose values the call writes.
+pub(crate) fn matrix_mut<'a, F: Format, T: Value, I: Index>(
+    operands: &mut Operands<'a>,
+    what: &'static str,
+    matrix: SpMatMut<'a, F, T, I>,
+) -> Result<Arrays> {
+    let (first, second) = pattern(operands, what, &matrix.pattern)?;
+    Ok(Arrays { first, second, values: operands.slice_mut(what, matrix.values)? })
+}
+
+/// The description of a matrix for the generic functions.
+pub(crate) fn describe<F: Generic, T: Value, I: Index>(
+    pattern: &Pattern<'_, F, I>,
+    arrays: Arrays,
+) -> Result<Owned, CallError> {
+    let Arrays { first, second, values } = arrays;
+    let raw = RawMatrix {
+        rows: pattern.rows as i64,
+        cols: pattern.cols as i64,
+        entries: pattern.entries() as i64,
+        first,
+        second,
+        values,
+        index: I::TYPE,
+        base: pattern.base.code(),
+        data: data_type::<T>(),
+    };
+    // SAFETY: the pattern was checked, and the arrays are its own.
+    unsafe {
+        let create = |place| pattern.format.describe(place, &raw);
+        Owned::new(create, raw::hipsparseDestroySpMat, || asked(pattern))
+    }
+}
+
+/// What was asked of a matrix, for errors.
+pub(crate) fn asked<F: Format, I: Index>(pattern: &Pattern<'_, F, I>) -> String {
+    let (rows, cols, entries) = (pattern.rows, pattern.cols, pattern.entries());
+    let bits = size_of::<I>() * 8;
+    format!("{} of {rows} x {cols} with {entries} entries, {bits}-bit indices from {:?}", F::NAME, pattern.base)
+}
+
+/// A vector without gaps.
+pub(crate) fn side_by_side<P: Place>(what: &'static str, vector: &hip_linalg::Vector<P>) -> Result<()> {
+    if vector.batch_size() != Batch::One {
+        return Err(invalid(what, format!("{:?}", vector.batch_size()), "one vector"));
+    }
+    if vector.increment() != 1 && vector.len() > 1 {
+        return Err(invalid(what, format!("with increment {}", vector.increment()), "with increment 1"));
+    }
+    Ok(())
+}
+
+/// The description of a dense vector.
+pub(crate) fn dense_vector<T: Value>(len: usize, values: Ptr) -> Result<Owned, CallError> {
+    // SAFETY: the memory has so many elements.
+    unsafe {
+        let create = |place| raw::hipsparseCreateDnVec(place, len as i64, values, data_type::<T>());
+        Owned::new(create, raw::hipsparseDestroyDnVec, || format!("{len} elements"))
+    }
+}
+
+/// Names a dense vector that the call reads.
+pub(crate) fn vector<'a, T: Value>(
+    operands: &mut Operands<'a>,
+    what: &'static str,
+    vector: &VectorRef<'a, T>,
+) -> Result<Ptr> {
+    side_by_side(what, vector)?;
+    Ok(operands.vector(what, vector)?.pointer)
+}
+
+/// Names a dense vector that the call writes.
+pub(crate) fn vector_mut<'a, T: Value>(
+    operands: &mut Operands<'a>,
+    what: &'static str,
+    vector: VectorMut<'a, T>,
+) -> Result<Ptr> {
+    side_by_side(what, &vector)?;
+    Ok(operands.vector_mut(what, vector)?.pointer)
+}
+
+/// A dense matrix: its shape in memory, where its columns begin there, and whether that is the transpose of what is viewed.
+#[derive(Clone, Copy)]
+pub(crate) struct Dense {
+    pub(crate) pointer: Ptr,
+    /// As viewed.
+    pub(crate) rows: usize,
+    pub(crate) cols: usize,
+    pub(crate) ld: i64,
+    pub(crate) op: Op,
+    pub(crate) batch: Batch,
+    pub(crate) stride: i64,
+}
+
+impl Dense {
+    /// The description of the matrix, row-major or column-major, and the operation that makes what is viewed of it.
+    pub(crate) fn describe<T: Value>(&self, what: &'static str, row_major: bool) -> Result<(Owned, u32)> {
+        // As described, row-major memory is the transpose of column-major memory.
+        let transposed = self.op.transposed != row_major;
+        let op = operation::<T>(what, Op { transposed, conjugated: self.op.conjugated })?;
+        let (rows, cols) = if transposed { (self.cols, self.rows) } else { (self.rows, self.cols) };
+        let order = raw::order(row_major);
+        let asked = || format!("{what} of {rows} x {cols}");
+        // SAFETY: the view was checked when it was made.
+        let descr = unsafe {
+            let (rows, cols, ld) = (rows as i64, cols as i64, self.ld.max(1));
+            let create =
+                |place| raw::hipsparseCreateDnMat(place, rows, cols, ld, self.pointer, data_type::<T>(), order);
+            Owned::new(create, raw::hipsparseDestroyDnMat, asked)?
+        };
+        if let Batch::Strided(count) = self.batch {
+            let count = int("the number of matrices", count)?;
+            // SAFETY: a description that was just made.
+            unsafe { raw::hipsparseDnMatSetStridedBatch(descr.raw(), count, self.stride) }.ok(asked)?;
+        }
+        Ok((descr, op))
+    }
+}
+
+/// Names a dense matrix that the call reads.
+pub(crate) fn dense<'a, T: Value>(
+    operands: &mut Operands<'a>,
+    what: &'static str,
+    matrix: &MatrixRef<'a, T>,
+) -> Result<Dense> {
+    let lowered = operands.matrix(what, matrix)?;
+    let (rows, cols, op, batch) = (matrix.rows(), matrix.cols(), matrix.op(), matrix.batch_size());
+    Ok(Dense { pointer: lowered.pointer, rows, cols, ld: lowered.step, op, batch, stride: lowered.stride })
+}
+
+/// Names a dense matrix that the call writes.
+pub(crate) fn dense_mut<'a, T: Value>(
+    operands: &mut Operands<'a>,
+    what: &'static str,
+    matrix: MatrixMut<'a, T>,
+) -> Result<Dense> {
+    let (rows, cols, op, batch) = (matrix.rows(), matrix.cols(), matrix.op(), matrix.batch_size());
+    let lowered = operands.matrix_mut(what, matrix)?;
+    Ok(Dense { pointer: lowered.pointer, rows, cols, ld: lowered.step, op, batch, stride: lowered.stride })
+}
+
+/// An error for a batch where the library has none.
+pub(crate) fn alone(what: &'static str, batch: Batch) -> Result<()> {
+    if batch == Batch::One { Ok(()) } else { Err(invalid(what, format!("{batch:?}"), "one matrix")) }
+}
+
+/// A number on the host that stands for a scalar where only its place is looked at.
+pub(crate) static ANY_SCALAR: [u64; 2] = [0; 2];
+
+pub(crate) fn any_scalar() -> Ptr {
+    ANY_SCALAR.as_ptr().cast_mut().cast()
+}
+
+impl Sparse {
+    /// Asks the library for a size. `ask` gets the handle and the place for it.
+    pub(crate) fn size(&self, ask: impl FnOnce(Ptr, Ptr) -> Result<(), CallError>) -> Result<usize> {
+        let mut bytes = 0_usize;
+        let place = (&raw mut bytes).cast();
+        let device = self.stream().device();
+        device.with_current(|| self.handle.configure(|handle| ask(handle, place)))??;
+        Ok(bytes)
+    }
+
+    /// Queues a call that has a workspace of so many bytes. `call` gets the handle, the scalars' addresses and the workspace's.
+    ///
+    /// # Safety
+    /// That of [`hip_linalg::Handle::call`].
+    pub(crate) unsafe fn run<'a, const N: usize>(
+        &'a self,
+        mut operands: Operands<'a>,
+        scalars: &[Factor; N],
+        bytes: usize,
+        call: impl FnOnce(Ptr, [Ptr; N], Ptr) -> Result<(), CallError>,
+    ) -> Result<()> {
+        operands.form()?;
+        let mut memory = self.take_work(bytes)?;
+        // SAFETY: the operands are gone when the call has returned, before the memory.
+        let work = unsafe { operands.lend("the workspace", memory.as_slice_mut())? };
+        // SAFETY: the caller's call.
+        let done = unsafe {
+            self.handle
+                .call(operands, scalars, |handle, scalars| call(handle, scalars.map(<*const c_void>::cast_mut), work))
+        };
+        self.put_work(memory);
+        Ok(done?)
+    }
+
+    /// As [`run`](Self::run), for a call that waits. Scalars and results are the host's.
+    ///
+    /// # Safety
+    /// That of [`hip_linalg::Handle::call_blocking`].
+    pub(crate) unsafe fn run_blocking<'a, R>(
+        &'a self,
+        mut operands: Operands<'a>,
+        bytes: usize,
+        call: impl FnOnce(Ptr, Ptr) -> Result<R, CallError>,
+    ) -> Result<R> {
+        operands.form()?;
+        let mut memory = self.take_work(bytes)?;
+        // SAFETY: the operands are gone when the call has returned, before the memory.
+        let work = unsafe { operands.lend("the workspace", memory.as_slice_mut())? };
+        // SAFETY: the caller's call.
+        let done = unsafe { self.handle.call_blocking(operands, |handle| call(handle, work)) };
+        self.put_work(memory);
+        Ok(done?)
+    }
+}
+
+/// A slice that lives as long as this call.
+///
+/// # Safety
+/// The operands that the result is made into are gone before the memory is.
+pub(crate) unsafe fn lend_mut<'a, T>(buffer: &mut DeviceBuffer<T>) -> DeviceSliceMut<'a, T>
+where
+    T: hip::Pod,
+{
+    // SAFETY: types that differ in the lifetime only; the caller's promise.
+    unsafe { std::mem::transmute::<DeviceSliceMut<'_, T>, DeviceSliceMut<'a, T>>(buffer.as_slice_mut()) }
+}
+
+/// As [`lend_mut`], to read from.
+///
+/// # Safety
+/// That of [`lend_mut`].
+pub(crate) unsafe fn lend<'a, T: hip::Pod>(buffer: &DeviceBuffer<T>) -> DeviceSlice<'a, T> {
+    // SAFETY: types that differ in the lifetime only; the caller's promise.
+    unsafe { std::mem::transmute::<DeviceSlice<'_, T>, DeviceSlice<'a, T>>(buffer.as_slice()) }
+}
+
+/// A factor of one operand that is a scalar of the host or the device.
+pub(crate) fn factor<'a, T: Value>(
+    operands: &mut Operands<'a>,
+    what: &'static str,
+    scalar: impl Into<ScalarRef<'a, T>>,
+) -> Result<Factor> {
+    Ok(operands.factor(what, scalar)?)
+}
+
+/// An error on ROCm 5, where the library does not do what it says.
+pub(crate) fn not_on_5(what: &'static str, why: &'static str) -> Result<()> {
+    if raw::is_5() { Err(invalid(what, "on ROCm 5", format!("on ROCm 6 or newer: in 5.7, {why}"))) } else { Ok(()) }
+}

@@ -1,0 +1,1057 @@
+//! Conversions between formats, sorts, and matrices without small entries.
+
+use std::ptr;
+
+use hip::DeviceBuffer;
+use hip_linalg::{MatrixMut, MatrixRef, Op, Operands};
+
+use crate::call::{
+    self, alone, any_scalar, as_stored, data_type, dense, dense_mut, dense_vector, describe, int, invalid, lend,
+    lend_mut, mat_descr, matrix, sorted,
+};
+use crate::format::{self, BlockOrder, Format, Generic};
+use crate::matrix::{Bsr, BsrRef, Coo, CooRef, Csc, CscRef, Csr, CsrRef, SpMat, SpMatRef};
+use crate::raw::{self, Ptr, Returned};
+use crate::{CallError, Index, RealValue, Result, Sparse, Value};
+
+/// HIPSPARSE_ACTION_NUMERIC.
+const NUMERIC: u32 = 1;
+/// HIPSPARSE_CSR2CSC_ALG_DEFAULT, HIPSPARSE_SPARSETODENSE_ALG_DEFAULT, HIPSPARSE_DENSETOSPARSE_ALG_DEFAULT.
+const DEFAULT: u32 = 0;
+
+/// The arrays of a matrix: both index arrays, and the values.
+type Arrays<T, I = i32> = (DeviceBuffer<I>, DeviceBuffer<I>, DeviceBuffer<T>);
+
+/// A format that dense matrices become: CSR, CSC, COO.
+pub trait FromDense: Generic + Default {
+    #[doc(hidden)]
+    unsafe fn set_pointers(descr: Ptr, first: Ptr, second: Ptr, values: Ptr) -> Returned;
+}
+
+macro_rules! from_dense {
+    ($($format:ident: $set:ident;)*) => {$(
+        impl FromDense for format::$format {
+            unsafe fn set_pointers(descr: Ptr, first: Ptr, second: Ptr, values: Ptr) -> Returned {
+                // SAFETY: the caller's description and arrays.
+                unsafe { raw::$set(descr, first, second, values) }
+            }
+        }
+    )*};
+}
+
+from_dense! {
+    Csr: hipsparseCsrSetPointers;
+    Csc: hipsparseCscSetPointers;
+    Coo: hipsparseCooSetPointers;
+}
+
+/// A step that counts the entries of a result: it gets the handle, places for the offsets and the number, and the workspace.
+type Count<'c> = &'c dyn Fn(Ptr, Ptr, Ptr, Ptr) -> Result<(), CallError>;
+/// A step that writes a result: it gets the handle, places for the offsets, the entries and the values, and the workspace.
+type Fill<'c> = &'c dyn Fn(Ptr, Ptr, Ptr, Ptr, Ptr) -> Result<(), CallError>;
+
+impl Sparse {
+    /// Makes a matrix of so many lines whose entries are counted first. Each has `unit` values. `inputs` names what both steps read.
+    ///
+    /// # Safety
+    /// The steps queue work that reads the inputs, and writes the offsets and as many entries as were counted.
+    pub(crate) unsafe fn grow<'a, T: Value>(
+        &'a self,
+        (lines, base, unit): (usize, crate::Base, usize),
+        inputs: &dyn Fn(&mut Operands<'a>) -> Result<()>,
+        bytes: usize,
+        count: Count<'_>,
+        fill: Fill<'_>,
+    ) -> Result<Arrays<T>> {
+        let device = self.stream().device();
+        let mut first = self.first_offsets::<i32>(lines, base)?;
+        let mut entries = 0_i32;
+        let place = (&raw mut entries).cast();
+        let mut operands = Operands::on(self.stream());
+        inputs(&mut operands)?;
+        // SAFETY: the operands are gone when the call has returned.
+        let at = unsafe { operands.lend("the offsets of the result", first.as_slice_mut())? };
+        // SAFETY: the caller's step.
+        unsafe { self.run_blocking(operands, bytes, |handle, work| count(handle, at, place, work))? };
+        let entries = usize::try_from(entries).unwrap_or(0);
+        let mut second = DeviceBuffer::<i32>::uninit(&device, entries)?;
+        let mut values = DeviceBuffer::<T>::zeroed(&device, entries.saturating_mul(unit))?;
+        if entries != 0 {
+            let mut operands = Operands::on(self.stream());
+            inputs(&mut operands)?;
+            // SAFETY: the operands are gone when the call has returned.
+            let (at, second, values) = unsafe {
+                (
+                    operands.lend("the offsets of the result", first.as_slice_mut())?,
+                    operands.lend("the entries of the result", second.as_slice_mut())?,
+                    operands.lend("the values of the result", values.as_slice_mut())?,
+                )
+            };
+            // SAFETY: the caller's step.
+            unsafe { self.run_blocking(operands, bytes, |handle, work| fill(handle, at, second, values, work))? };
+        }
+        Ok((first, second, values))
+    }
+}
+
+/// The sizes of a matrix, in 32 bits: rows, columns, entries.
+fn ints<F: Format, T, I: Index>(a: &SpMatRef<'_, F, T, I>) -> Result<(i32, i32, i32)> {
+    let pattern = &a.pattern;
+    Ok((int("rows of A", pattern.rows)?, int("columns of A", pattern.cols)?, int("entries of A", pattern.entries())?))
+}
+
+/// The address of memory that is named elsewhere.
+fn address<T>(slice: hip::DeviceSlice<'_, T>) -> Ptr {
+    slice.as_device_ptr().address() as Ptr
+}
+
+/// Conversions between sparse and dense matrices.
+impl Sparse {
+    /// All elements of a matrix of CSR, CSC or COO, zeros included.
+    ///
+    /// # Errors
+    /// [`CallError::Invalid`] for shapes that do not fit.
+    #[doc(alias("hipsparseSparseToDense", "hipsparseSparseToDense_bufferSize", "cusparseSparseToDense", "csr2dense"))]
+    pub fn sparse_to_dense<'a, F: FromDense, T: Value, I: Index>(
+        &'a self,
+        a: impl Into<SpMatRef<'a, F, T, I>>,
+        b: impl Into<MatrixMut<'a, T>>,
+    ) -> Result<()> {
+        let (a, b) = (a.into(), b.into());
+        as_stored("A", a.op)?;
+        call::fits("rows of B", b.rows(), a.rows(), "rows of A")?;
+        call::fits("columns of B", b.cols(), a.cols(), "columns of A")?;
+        alone("B", b.batch_size())?;
+        let row_major = b.op().transposed;
+        if b.op() != (Op { transposed: row_major, conjugated: false }) && T::COMPLEX {
+            return Err(invalid("B", format!("{:?}", b.op()), "not conjugated in memory"));
+        }
+        if a.entries() == 0 && F::NAME != "CSR" {
+            // The library of 7.2 fails for CSC without entries.
+            let (pattern, device) = (&a.pattern, self.stream().device());
+            let first = self.first_offsets::<I>(pattern.rows, pattern.base)?;
+            let (second, values) = (DeviceBuffer::uninit(&device, 0)?, DeviceBuffer::<T>::uninit(&device, 0)?);
+            let empty = Csr::made((format::Csr, pattern.base), (pattern.rows, pattern.cols), (first, second, values));
+            let mut b = b;
+            return self.to_dense(empty.view(), (&mut b).into());
+        }
+        self.to_dense(a, b)
+    }
+
+    fn to_dense<'a, F: FromDense, T: Value, I: Index>(
+        &'a self,
+        a: SpMatRef<'a, F, T, I>,
+        b: MatrixMut<'a, T>,
+    ) -> Result<()> {
+        let row_major = b.op().transposed;
+        let mut operands = Operands::on(self.stream());
+        let arrays = matrix(&mut operands, "A", &a)?;
+        let b = dense_mut(&mut operands, "B", b)?;
+        let descr = describe::<F, T, I>(&a.pattern, arrays)?;
+        let (b, _) = b.describe::<T>("B", row_major)?;
+        let (a_raw, b) = (descr.raw(), b.raw());
+        let asked = || call::asked(&a.pattern);
+        let bytes = self.size(|handle, bytes| {
+            // SAFETY: descriptions of operands that fit; it writes the size.
+            unsafe { raw::hipsparseSparseToDense_bufferSize(handle, a_raw, b, DEFAULT, bytes) }.ok(asked)
+        })?;
+        // SAFETY: the pattern was checked, and the shapes fit.
+        unsafe {
+            self.run(operands, &[], bytes, |handle, [], work| {
+                raw::hipsparseSparseToDense(handle, a_raw, b, DEFAULT, work).ok(asked)
+            })
+        }
+    }
+
+    /// The elements of a dense matrix that are not zero, as CSR, CSC or COO with indices from zero. The call waits.
+    ///
+    /// # Errors
+    /// [`CallError::Invalid`] for batches and conjugates.
+    #[doc(alias("hipsparseDenseToSparse_analysis", "hipsparseDenseToSparse_convert", "dense2csr"))]
+    #[doc(alias("hipsparseDenseToSparse_bufferSize", "cusparseDenseToSparse_analysis"))]
+    pub fn dense_to_sparse<'a, F: FromDense, T: Value, I: Index>(
+        &'a self,
+        a: impl Into<MatrixRef<'a, T>>,
+    ) -> Result<SpMat<F, T, I>> {
+        let a = a.into();
+        alone("A", a.batch_size())?;
+        let row_major = a.op().transposed;
+        if a.op().conjugated && T::COMPLEX {
+            return Err(invalid("A", format!("{:?}", a.op()), "not conjugated in memory"));
+        }
+        let device = self.stream().device();
+        let (rows, cols, base) = (a.rows(), a.cols(), crate::Base::Zero);
+        let format = F::default();
+        let lines = format.first_len(rows, cols, 0).unwrap_or(0);
+        let mut first = self.first_offsets::<I>(lines.max(1) - 1, base)?;
+        let mut operands = Operands::on(self.stream());
+        let in_a = dense(&mut operands, "A", &a)?;
+        // SAFETY: the operands are gone when the call has returned.
+        let at = unsafe { operands.lend("the offsets of the result", first.as_slice_mut())? };
+        let (a_descr, _) = in_a.describe::<T>("A", row_major)?;
+        let raw = format::RawMatrix {
+            rows: rows as i64,
+            cols: cols as i64,
+            entries: 0,
+            first: if lines == 0 { ptr::null_mut() } else { at },
+            second: ptr::null_mut(),
+            values: ptr::null_mut(),
+            index: I::TYPE,
+            base: base.code(),
+            data: data_type::<T>(),
+        };
+        let asked = || format!("{} of {rows} x {cols}", F::NAME);
+        // SAFETY: a matrix without entries yet.
+        let descr =
+            unsafe { call::Owned::new(|place| format.describe(place, &raw), raw::hipsparseDestroySpMat, asked)? };
+        let (a_raw, b_raw) = (a_descr.raw(), descr.raw());
+        let bytes = self.size(|handle, bytes| {
+            // SAFETY: descriptions of operands that fit; it writes the size.
+            unsafe { raw::hipsparseDenseToSparse_bufferSize(handle, a_raw, b_raw, DEFAULT, bytes) }.ok(asked)
+        })?;
+        let mut sizes = [0_i64; 3];
+        let places = sizes.as_mut_ptr();
+        // SAFETY: it counts entries, and writes the offsets, for which there is room.
+        unsafe {
+            self.run_blocking(operands, bytes, |handle, work| {
+                raw::hipsparseDenseToSparse_analysis(handle, a_raw, b_raw, DEFAULT, work).ok(asked)?;
+                let place = |index: usize| places.wrapping_add(index).cast();
+                raw::hipsparseSpMatGetSize(b_raw, place(0), place(1), place(2)).ok(asked)
+            })?;
+        }
+        let entries = usize::try_from(sizes[2]).unwrap_or(0);
+        if lines == 0 {
+            first = DeviceBuffer::uninit(&device, entries)?;
+        }
+        let mut second = DeviceBuffer::<I>::uninit(&device, entries)?;
+        let mut values = DeviceBuffer::<T>::zeroed(&device, entries)?;
+        if entries != 0 {
+            let mut operands = Operands::on(self.stream());
+            dense(&mut operands, "A", &a)?;
+            // SAFETY: the operands are gone when the call has returned.
+            let (at, second, values) = unsafe {
+                (
+                    operands.lend("the first index array", first.as_slice_mut())?,
+                    operands.lend("the second index array", second.as_slice_mut())?,
+                    operands.lend("the values", values.as_slice_mut())?,
+                )
+            };
+            // SAFETY: there is room for as many entries as the library has counted.
+            unsafe {
+                self.run_blocking(operands, bytes, |handle, work| {
+                    F::set_pointers(b_raw, at, second, values).ok(asked)?;
+                    raw::hipsparseDenseToSparse_convert(handle, a_raw, b_raw, DEFAULT, work).ok(asked)
+                })?;
+            }
+        }
+        Ok(SpMat::made((format, base), (rows, cols), (first, second, values)))
+    }
+}
+
+/// Conversions between sparse formats.
+impl Sparse {
+    /// The same matrix in compressed columns.
+    ///
+    /// # Errors
+    /// Those of allocations and the library.
+    #[doc(alias("hipsparseCsr2cscEx2", "hipsparseCsr2cscEx2_bufferSize", "cusparseCsr2cscEx2", "csr2csc"))]
+    pub fn csr_to_csc<'a, T: Value>(&'a self, a: impl Into<CsrRef<'a, T>>) -> Result<Csc<T>> {
+        let a = a.into();
+        as_stored("A", a.op)?;
+        let size = (a.rows(), a.cols());
+        let made = SpMat::made((format::Csc, a.pattern.base), size, self.turn(&a, size)?);
+        Ok(if a.pattern.sorted { made } else { made.unsorted() })
+    }
+
+    /// The same matrix in compressed rows.
+    ///
+    /// # Errors
+    /// Those of allocations and the library.
+    #[doc(alias("hipsparseCsr2cscEx2", "cusparseCsr2cscEx2", "csc2csr"))]
+    pub fn csc_to_csr<'a, T: Value>(&'a self, a: impl Into<CscRef<'a, T>>) -> Result<Csr<T>> {
+        let a = a.into();
+        as_stored("A", a.op)?;
+        let size = (a.rows(), a.cols());
+        let made = SpMat::made((format::Csr, a.pattern.base), size, self.turn(&a, (size.1, size.0))?);
+        Ok(if a.pattern.sorted { made } else { made.unsorted() })
+    }
+
+    /// Offsets and indices of the other direction. `lines`: those that are compressed, and the others.
+    fn turn<'a, F: Format, T: Value>(
+        &'a self,
+        a: &SpMatRef<'a, F, T>,
+        (lines, others): (usize, usize),
+    ) -> Result<Arrays<T>> {
+        let device = self.stream().device();
+        let (m, n, entries) = (int("rows", lines)?, int("columns", others)?, int("entries of A", a.entries())?);
+        let mut first = self.first_offsets::<i32>(others, a.pattern.base)?;
+        let mut second = DeviceBuffer::<i32>::uninit(&device, a.entries())?;
+        let mut values = DeviceBuffer::<T>::uninit(&device, a.entries())?;
+        if entries == 0 {
+            return Ok((first, second, values));
+        }
+        let mut operands = Operands::on(self.stream());
+        let arrays = matrix(&mut operands, "A", a)?;
+        // SAFETY: the operands are gone when the call has returned.
+        let [to_first, to_second, to_values] = unsafe {
+            [
+                operands.lend("the offsets of the result", first.as_slice_mut())?,
+                operands.lend("the entries of the result", second.as_slice_mut())?,
+                operands.lend("the values of the result", values.as_slice_mut())?,
+            ]
+        };
+        let call::Arrays { first: of_first, second: of_second, values: of_values } = arrays;
+        let (kind, base) = (data_type::<T>(), a.pattern.base.code());
+        let asked = || call::asked(&a.pattern);
+        let bytes = self.size(|handle, bytes| {
+            // SAFETY: a matrix that was checked, and places for its transpose; it writes the size.
+            unsafe {
+                raw::hipsparseCsr2cscEx2_bufferSize(
+                    handle, m, n, entries, of_values, of_first, of_second, to_values, to_first, to_second, kind,
+                    NUMERIC, base, DEFAULT, bytes,
+                )
+            }
+            .ok(asked)
+        })?;
+        // SAFETY: as above.
+        unsafe {
+            self.run(operands, &[], bytes, |handle, [], work| {
+                raw::hipsparseCsr2cscEx2(
+                    handle, m, n, entries, of_values, of_first, of_second, to_values, to_first, to_second, kind,
+                    NUMERIC, base, DEFAULT, work,
+                )
+                .ok(asked)
+            })?;
+        }
+        Ok((first, second, values))
+    }
+
+    /// The same matrix as coordinates.
+    ///
+    /// # Errors
+    /// Those of allocations and the library.
+    #[doc(alias("hipsparseXcsr2coo", "cusparseXcsr2coo"))]
+    pub fn csr_to_coo<'a, T: Value>(&'a self, a: impl Into<CsrRef<'a, T>>) -> Result<Coo<T>> {
+        let a = a.into();
+        as_stored("A", a.op)?;
+        let (m, _, entries) = ints(&a)?;
+        let device = self.stream().device();
+        let mut first = DeviceBuffer::<i32>::uninit(&device, a.entries())?;
+        let mut second = DeviceBuffer::<i32>::uninit(&device, a.entries())?;
+        let mut values = DeviceBuffer::<T>::uninit(&device, a.entries())?;
+        if entries != 0 {
+            second.copy_from_device_async(self.stream(), a.pattern.second)?;
+            values.copy_from_device_async(self.stream(), a.values)?;
+            let mut operands = Operands::on(self.stream());
+            let offsets = operands.slice("A", a.pattern.first)?.cast_mut();
+            // SAFETY: the operands are gone when the call has returned.
+            let to = unsafe { operands.lend("the rows of the result", first.as_slice_mut())? };
+            let base = a.pattern.base.code();
+            // SAFETY: offsets that were checked, and room for as many rows as entries.
+            unsafe {
+                self.handle.call(operands, &[], |handle, []| {
+                    raw::hipsparseXcsr2coo(handle, offsets, entries, m, to, base).ok(|| call::asked(&a.pattern))
+                })?;
+            }
+        }
+        let made = SpMat::made((format::Coo, a.pattern.base), (a.rows(), a.cols()), (first, second, values));
+        Ok(if a.pattern.sorted { made } else { made.unsorted() })
+    }
+
+    /// The same matrix in compressed rows. The entries must be sorted.
+    ///
+    /// # Errors
+    /// [`CallError::Invalid`] for entries that are not sorted.
+    #[doc(alias("hipsparseXcoo2csr", "cusparseXcoo2csr"))]
+    pub fn coo_to_csr<'a, T: Value>(&'a self, a: impl Into<CooRef<'a, T>>) -> Result<Csr<T>> {
+        let a = a.into();
+        as_stored("A", a.op)?;
+        sorted("A", &a.pattern)?;
+        let (m, _, entries) = ints(&a)?;
+        let device = self.stream().device();
+        let mut first = self.first_offsets::<i32>(a.rows(), a.pattern.base)?;
+        let mut second = DeviceBuffer::<i32>::uninit(&device, a.entries())?;
+        let mut values = DeviceBuffer::<T>::uninit(&device, a.entries())?;
+        if entries != 0 {
+            second.copy_from_device_async(self.stream(), a.pattern.second)?;
+            values.copy_from_device_async(self.stream(), a.values)?;
+            let mut operands = Operands::on(self.stream());
+            let rows = operands.slice("A", a.pattern.first)?.cast_mut();
+            // SAFETY: the operands are gone when the call has returned.
+            let to = unsafe { operands.lend("the offsets of the result", first.as_slice_mut())? };
+            let base = a.pattern.base.code();
+            // SAFETY: rows that were checked and are sorted, and room for the offsets.
+            unsafe {
+                self.handle.call(operands, &[], |handle, []| {
+                    raw::hipsparseXcoo2csr(handle, rows, entries, m, to, base).ok(|| call::asked(&a.pattern))
+                })?;
+            }
+        }
+        Ok(SpMat::made((format::Csr, a.pattern.base), (a.rows(), a.cols()), (first, second, values)))
+    }
+
+    /// The same matrix in dense blocks, of which those without entries are left out. The entries must be sorted. The call waits.
+    ///
+    /// # Errors
+    /// [`CallError::Invalid`] for entries that are not sorted, and for rows or columns that are no multiples of those of a block.
+    #[doc(alias("hipsparseDcsr2bsr", "hipsparseXcsr2bsrNnz", "hipsparseDcsr2gebsr", "hipsparseXcsr2gebsrNnz"))]
+    #[doc(alias("cusparseDcsr2bsr", "cusparseXcsr2bsrNnz", "cusparseDcsr2gebsr", "cusparseXcsr2gebsrNnz"))]
+    pub fn csr_to_bsr<'a, T: Value>(&'a self, a: impl Into<CsrRef<'a, T>>, block: format::Bsr) -> Result<Bsr<T>> {
+        let a = a.into();
+        as_stored("A", a.op)?;
+        sorted("A", &a.pattern)?;
+        if let Err((found, allowed)) = block.shape(a.rows(), a.cols()) {
+            return Err(invalid("A", found, allowed));
+        }
+        let (m, n, _) = ints(&a)?;
+        let (rows, cols) = (int("rows of a block", block.rows)?, int("columns of a block", block.cols)?);
+        let descrs = (mat_descr(a.pattern.base, None)?, mat_descr(a.pattern.base, None)?);
+        let (of_a, of_c, direction) = (descrs.0.raw(), descrs.1.raw(), block.order.code());
+        let (values, first, second) = (address(a.values), address(a.pattern.first), address(a.pattern.second));
+        let asked = || format!("{}, blocks of {rows} x {cols}", call::asked(&a.pattern));
+        let square = rows == cols;
+        let bytes = match square {
+            true => 0,
+            false => self.size(|handle, bytes| {
+                // SAFETY: a matrix that was checked; it writes the size.
+                unsafe {
+                    raw::csr2gebsr_bufferSize::<T>(
+                        handle, direction, m, n, of_a, values, first, second, rows, cols, bytes,
+                    )
+                }
+                .ok(asked)
+            })?,
+        };
+        let inputs = |operands: &mut Operands<'a>| {
+            matrix(operands, "A", &a)?;
+            Ok(())
+        };
+        // SAFETY: the steps are one function's, of a matrix that was checked and is sorted.
+        let arrays = unsafe {
+            self.grow::<T>(
+                (a.rows() / block.rows, a.pattern.base, block.rows * block.cols),
+                &inputs,
+                bytes,
+                &|handle, at, place, work| {
+                    if square {
+                        raw::hipsparseXcsr2bsrNnz(handle, direction, m, n, of_a, first, second, rows, of_c, at, place)
+                    } else {
+                        raw::hipsparseXcsr2gebsrNnz(
+                            handle, direction, m, n, of_a, first, second, of_c, at, rows, cols, place, work,
+                        )
+                    }
+                    .ok(asked)
+                },
+                &|handle, at, to, to_values, work| {
+                    if square {
+                        raw::csr2bsr::<T>(
+                            handle, direction, m, n, of_a, values, first, second, rows, of_c, to_values, at, to,
+                        )
+                    } else {
+                        raw::csr2gebsr::<T>(
+                            handle, direction, m, n, of_a, values, first, second, of_c, to_values, at, to, rows, cols,
+                            work,
+                        )
+                    }
+                    .ok(asked)
+                },
+            )?
+        };
+        Ok(SpMat::made((block, a.pattern.base), (a.rows(), a.cols()), arrays))
+    }
+
+    /// The same matrix in compressed rows, with all elements of the blocks, zeros included.
+    ///
+    /// # Errors
+    /// Those of allocations and the library.
+    #[doc(alias("hipsparseDbsr2csr", "hipsparseDgebsr2csr", "cusparseDbsr2csr", "cusparseDgebsr2csr"))]
+    pub fn bsr_to_csr<'a, T: Value>(&'a self, a: impl Into<BsrRef<'a, T>>) -> Result<Csr<T>> {
+        let a = a.into();
+        as_stored("A", a.op)?;
+        let (block, base, device) = (a.pattern.format, a.pattern.base, self.stream().device());
+        let entries = a.values.len();
+        int("entries of the result", entries)?;
+        let mut first = self.first_offsets::<i32>(a.rows(), base)?;
+        let mut second = DeviceBuffer::<i32>::uninit(&device, entries)?;
+        let mut values = DeviceBuffer::<T>::uninit(&device, entries)?;
+        if entries != 0 {
+            let mut operands = Operands::on(self.stream());
+            let of = matrix(&mut operands, "A", &a)?;
+            // SAFETY: the operands are gone when the call has returned.
+            let [at, to, to_values] = unsafe {
+                [
+                    operands.lend("the offsets of the result", first.as_slice_mut())?,
+                    operands.lend("the entries of the result", second.as_slice_mut())?,
+                    operands.lend("the values of the result", values.as_slice_mut())?,
+                ]
+            };
+            let (rows, cols) = (int("rows of a block", block.rows)?, int("columns of a block", block.cols)?);
+            let (mb, nb) = (int("rows", a.rows() / block.rows)?, int("columns", a.cols() / block.cols)?);
+            let descrs = (mat_descr(base, None)?, mat_descr(base, None)?);
+            let (of_a, of_c, order) = (descrs.0.raw(), descrs.1.raw(), block.order.code());
+            let asked = || call::asked(&a.pattern);
+            // SAFETY: a matrix that was checked, and room for all elements of its blocks.
+            unsafe {
+                self.handle.call(operands, &[], |handle, []| {
+                    if rows == cols {
+                        raw::bsr2csr::<T>(
+                            handle, order, mb, nb, of_a, of.values, of.first, of.second, rows, of_c, to_values, at, to,
+                        )
+                    } else {
+                        raw::gebsr2csr::<T>(
+                            handle, order, mb, nb, of_a, of.values, of.first, of.second, rows, cols, of_c, to_values,
+                            at, to,
+                        )
+                    }
+                    .ok(asked)
+                })?;
+            }
+        }
+        let made = SpMat::made((format::Csr, base), (a.rows(), a.cols()), (first, second, values));
+        Ok(if a.pattern.sorted { made } else { made.unsorted() })
+    }
+
+    /// The same matrix in blocks of other sizes, in the same order of elements. The blocks must be sorted. The call waits.
+    ///
+    /// # Errors
+    /// As [`csr_to_bsr`](Self::csr_to_bsr).
+    #[doc(alias("hipsparseDgebsr2gebsr", "hipsparseXgebsr2gebsrNnz", "cusparseDgebsr2gebsr"))]
+    pub fn change_blocks<'a, T: Value>(
+        &'a self,
+        a: impl Into<BsrRef<'a, T>>,
+        rows: usize,
+        cols: usize,
+    ) -> Result<Bsr<T>> {
+        let a = a.into();
+        as_stored("A", a.op)?;
+        sorted("A", &a.pattern)?;
+        let (from, to) = (a.pattern.format, format::Bsr { rows, cols, order: a.pattern.format.order });
+        if let Err((found, allowed)) = to.shape(a.rows(), a.cols()) {
+            return Err(invalid("A", found, allowed));
+        }
+        let base = a.pattern.base;
+        let [ra, ca] = [int("rows of a block", from.rows)?, int("columns of a block", from.cols)?];
+        let [rc, cc] = [int("rows of a block", to.rows)?, int("columns of a block", to.cols)?];
+        let (mb, nb) = (int("rows", a.rows() / from.rows)?, int("columns", a.cols() / from.cols)?);
+        let blocks = int("blocks of A", a.entries())?;
+        let descrs = (mat_descr(base, None)?, mat_descr(base, None)?);
+        let (of_a, of_c, order) = (descrs.0.raw(), descrs.1.raw(), from.order.code());
+        let (values, first, second) = (address(a.values), address(a.pattern.first), address(a.pattern.second));
+        let asked = || format!("{}, to blocks of {rc} x {cc}", call::asked(&a.pattern));
+        let bytes = self.size(|handle, bytes| {
+            // SAFETY: a matrix that was checked; it writes the size, in 32 bits.
+            unsafe {
+                raw::gebsr2gebsr_bufferSize::<T>(
+                    handle, order, mb, nb, blocks, of_a, values, first, second, ra, ca, rc, cc, bytes,
+                )
+            }
+            .ok(asked)
+        })?;
+        let inputs = |operands: &mut Operands<'a>| {
+            matrix(operands, "A", &a)?;
+            Ok(())
+        };
+        // SAFETY: the steps are one function's, of a matrix that was checked and is sorted.
+        let arrays = unsafe {
+            self.grow::<T>(
+                (a.rows() / rows, base, rows * cols),
+                &inputs,
+                bytes,
+                &|handle, at, place, work| {
+                    raw::hipsparseXgebsr2gebsrNnz(
+                        handle, order, mb, nb, blocks, of_a, first, second, ra, ca, of_c, at, rc, cc, place, work,
+                    )
+                    .ok(asked)
+                },
+                &|handle, at, to, to_values, work| {
+                    raw::gebsr2gebsr::<T>(
+                        handle, order, mb, nb, blocks, of_a, values, first, second, ra, ca, of_c, to_values, at, to,
+                        rc, cc, work,
+                    )
+                    .ok(asked)
+                },
+            )?
+        };
+        Ok(SpMat::made((to, base), (a.rows(), a.cols()), arrays))
+    }
+
+    /// The transpose of a matrix of blocks whose elements lie row after row. The blocks of the result lie column after column.
+    ///
+    /// # Errors
+    /// [`CallError::Invalid`] for elements that lie column after column.
+    #[doc(alias("hipsparseDgebsr2gebsc", "hipsparseDgebsr2gebsc_bufferSize", "cusparseDgebsr2gebsc"))]
+    pub fn transpose_blocks<'a, T: Value>(&'a self, a: impl Into<BsrRef<'a, T>>) -> Result<Bsr<T>> {
+        let a = a.into();
+        as_stored("A", a.op)?;
+        let from = a.pattern.format;
+        if from.order != BlockOrder::Rows {
+            return Err(invalid("the order of blocks", format!("{:?}", from.order), "row after row"));
+        }
+        // The library moves blocks as they are: what was row after row is column after column of the transpose.
+        let to = format::Bsr { rows: from.cols, cols: from.rows, order: BlockOrder::Columns };
+        let (base, device) = (a.pattern.base, self.stream().device());
+        let (rows, cols) = (int("rows of a block", from.rows)?, int("columns of a block", from.cols)?);
+        let (mb, nb) = (int("rows", a.rows() / from.rows)?, int("columns", a.cols() / from.cols)?);
+        let blocks = int("blocks of A", a.entries())?;
+        let mut first = self.first_offsets::<i32>(a.cols() / from.cols, base)?;
+        let mut second = DeviceBuffer::<i32>::uninit(&device, a.entries())?;
+        let mut values = DeviceBuffer::<T>::uninit(&device, a.values.len())?;
+        if blocks != 0 {
+            let mut operands = Operands::on(self.stream());
+            let of = matrix(&mut operands, "A", &a)?;
+            // SAFETY: the operands are gone when the call has returned.
+            let [at, into, to_values] = unsafe {
+                [
+                    operands.lend("the offsets of the result", first.as_slice_mut())?,
+                    operands.lend("the entries of the result", second.as_slice_mut())?,
+                    operands.lend("the values of the result", values.as_slice_mut())?,
+                ]
+            };
+            let asked = || call::asked(&a.pattern);
+            let bytes = self.size(|handle, bytes| {
+                // SAFETY: a matrix that was checked; it writes the size.
+                unsafe {
+                    raw::gebsr2gebsc_bufferSize::<T>(
+                        handle, mb, nb, blocks, of.values, of.first, of.second, rows, cols, bytes,
+                    )
+                }
+                .ok(asked)
+            })?;
+            let code = base.code();
+            // SAFETY: as above, and room for as many blocks.
+            unsafe {
+                self.run(operands, &[], bytes, |handle, [], work| {
+                    raw::gebsr2gebsc::<T>(
+                        handle, mb, nb, blocks, of.values, of.first, of.second, rows, cols, to_values, into, at,
+                        NUMERIC, code, work,
+                    )
+                    .ok(asked)
+                })?;
+            }
+        }
+        let made = SpMat::made((to, base), (a.cols(), a.rows()), (first, second, values));
+        Ok(if a.pattern.sorted { made } else { made.unsorted() })
+    }
+}
+
+/// A format whose entries can be sorted: CSR, CSC, COO.
+pub trait Sortable: Format {
+    #[doc(hidden)]
+    unsafe fn size(handle: Ptr, sizes: [i32; 3], first: Ptr, second: Ptr, bytes: Ptr) -> Returned;
+    /// Sorts the indices, and numbers with them.
+    #[doc(hidden)]
+    unsafe fn sort(handle: Ptr, sizes: [i32; 3], descr: Ptr, arrays: [Ptr; 4]) -> Returned;
+}
+
+impl Sortable for format::Csr {
+    unsafe fn size(handle: Ptr, [m, n, entries]: [i32; 3], first: Ptr, second: Ptr, bytes: Ptr) -> Returned {
+        // SAFETY: the caller's arrays.
+        unsafe { raw::hipsparseXcsrsort_bufferSizeExt(handle, m, n, entries, first, second, bytes) }
+    }
+
+    unsafe fn sort(handle: Ptr, [m, n, entries]: [i32; 3], descr: Ptr, arrays: [Ptr; 4]) -> Returned {
+        let [first, second, numbers, work] = arrays;
+        // SAFETY: the caller's arrays.
+        unsafe { raw::hipsparseXcsrsort(handle, m, n, entries, descr, first, second, numbers, work) }
+    }
+}
+
+impl Sortable for format::Csc {
+    unsafe fn size(handle: Ptr, [m, n, entries]: [i32; 3], first: Ptr, second: Ptr, bytes: Ptr) -> Returned {
+        // SAFETY: the caller's arrays.
+        unsafe { raw::hipsparseXcscsort_bufferSizeExt(handle, m, n, entries, first, second, bytes) }
+    }
+
+    unsafe fn sort(handle: Ptr, [m, n, entries]: [i32; 3], descr: Ptr, arrays: [Ptr; 4]) -> Returned {
+        let [first, second, numbers, work] = arrays;
+        // SAFETY: the caller's arrays.
+        unsafe { raw::hipsparseXcscsort(handle, m, n, entries, descr, first, second, numbers, work) }
+    }
+}
+
+impl Sortable for format::Coo {
+    unsafe fn size(handle: Ptr, [m, n, entries]: [i32; 3], first: Ptr, second: Ptr, bytes: Ptr) -> Returned {
+        // SAFETY: the caller's arrays.
+        unsafe { raw::hipsparseXcoosort_bufferSizeExt(handle, m, n, entries, first, second, bytes) }
+    }
+
+    unsafe fn sort(handle: Ptr, [m, n, entries]: [i32; 3], _: Ptr, arrays: [Ptr; 4]) -> Returned {
+        let [first, second, numbers, work] = arrays;
+        // SAFETY: the caller's arrays.
+        unsafe { raw::hipsparseXcoosortByRow(handle, m, n, entries, first, second, numbers, work) }
+    }
+}
+
+/// Sorts.
+impl Sparse {
+    /// Sorts the entries: by column within each row, by row within each column of CSC, by row and column of COO. The call waits.
+    ///
+    /// Entries that are there twice stay: [`SpMat::is_sorted`] is then still false.
+    ///
+    /// # Errors
+    /// Those of allocations and the library.
+    #[doc(alias(
+        "hipsparseXcsrsort",
+        "hipsparseXcscsort",
+        "hipsparseXcoosortByRow",
+        "hipsparseCreateIdentityPermutation"
+    ))]
+    #[doc(alias("cusparseXcsrsort", "cusparseXcscsort", "cusparseXcoosortByRow"))]
+    pub fn sort<F: Sortable, T: Value>(&self, a: SpMat<F, T>) -> Result<SpMat<F, T>> {
+        self.sort_with(a, F::sort)
+    }
+
+    /// Sorts the entries by column, and by row within each column. The result counts as unsorted: sorted is row after row. The call waits.
+    ///
+    /// # Errors
+    /// Those of allocations and the library.
+    #[doc(alias("hipsparseXcoosortByColumn", "cusparseXcoosortByColumn"))]
+    pub fn sort_by_column<T: Value>(&self, a: Coo<T>) -> Result<Coo<T>> {
+        self.sort_with(a, |handle, [m, n, entries], _, [first, second, numbers, work]| {
+            // SAFETY: arrays of as many entries as there are, and a workspace as large as asked for.
+            unsafe { raw::hipsparseXcoosortByColumn(handle, m, n, entries, first, second, numbers, work) }
+        })
+    }
+
+    fn sort_with<F: Sortable, T: Value>(
+        &self,
+        mut a: SpMat<F, T>,
+        sort: unsafe fn(Ptr, [i32; 3], Ptr, [Ptr; 4]) -> Returned,
+    ) -> Result<SpMat<F, T>> {
+        let (rows, cols, base, format) = (a.rows(), a.cols(), a.base(), a.format());
+        let entries = a.entries();
+        if entries == 0 {
+            return Ok(a);
+        }
+        let sizes = [int("rows", rows)?, int("columns", cols)?, int("entries", entries)?];
+        let device = self.stream().device();
+        let mut numbers = DeviceBuffer::<i32>::uninit(&device, entries)?;
+        let mut sorted_values = DeviceBuffer::<T>::uninit(&device, entries)?;
+        let descr = mat_descr(base, None)?;
+        let asked = || format!("{} of {rows} x {cols} with {entries} entries", F::NAME);
+        let (first, second, values) = a.parts_mut();
+        let mut operands = Operands::on(self.stream());
+        // SAFETY: the operands are gone when the call has returned.
+        let [at, to, at_numbers] = unsafe {
+            [
+                operands.slice_mut("A", lend_mut(first))?,
+                operands.slice_mut("A", lend_mut(second))?,
+                operands.slice_mut("the numbers of the entries", lend_mut(&mut numbers))?,
+            ]
+        };
+        let bytes = self.size(|handle, bytes| {
+            // SAFETY: arrays of so many entries; it writes the size.
+            unsafe { F::size(handle, sizes, at, to, bytes) }.ok(asked)
+        })?;
+        let raw_descr = descr.raw();
+        // SAFETY: as above; it changes the order of the entries within the arrays.
+        unsafe {
+            self.run_blocking(operands, bytes, |handle, work| {
+                raw::hipsparseCreateIdentityPermutation(handle, sizes[2], at_numbers).ok(asked)?;
+                sort(handle, sizes, raw_descr, [at, to, at_numbers, work]).ok(asked)
+            })?;
+        }
+        let mut operands = Operands::on(self.stream());
+        // SAFETY: the operands are gone when the call has returned.
+        let [at_numbers, from, into] = unsafe {
+            [
+                operands.slice("the numbers of the entries", lend(&numbers))?.cast_mut(),
+                operands.slice("the values", lend(values))?.cast_mut(),
+                operands.slice_mut("the sorted values", lend_mut(&mut sorted_values))?,
+            ]
+        };
+        let y = dense_vector::<T>(entries, from)?;
+        let x = crate::vector::describe::<T, i32>((entries, entries, crate::Base::Zero), at_numbers, into)?;
+        // SAFETY: the numbers are a permutation of those of the entries.
+        unsafe {
+            self.handle.call(operands, &[], |handle, []| raw::hipsparseGather(handle, y.raw(), x.raw()).ok(asked))?;
+        }
+        let (first, second, _) = a.into_buffers();
+        SpMat::with_format(format, (rows, cols), base, first, second, sorted_values)
+    }
+}
+
+/// What [`Sparse::prune`] and [`Sparse::prune_dense`] leave out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Prune<T> {
+    /// Entries whose absolute value is at most this.
+    Threshold(T),
+    /// So many percent of the entries: those whose absolute values are the smallest.
+    Percentage(T),
+}
+
+/// Matrices without small entries.
+impl Sparse {
+    /// The entries of a matrix but for the small ones. The call waits.
+    ///
+    /// # Errors
+    /// [`CallError::Invalid`] for a percentage that is none.
+    #[doc(alias("hipsparseDpruneCsr2csr", "hipsparseDpruneCsr2csrNnz", "hipsparseDpruneCsr2csrByPercentage"))]
+    #[doc(alias("cusparseDpruneCsr2csr", "cusparseDpruneCsr2csrNnz", "cusparseDpruneCsr2csrByPercentage"))]
+    pub fn prune<'a, T: RealValue>(&'a self, a: impl Into<CsrRef<'a, T>>, what: Prune<T>) -> Result<Csr<T>> {
+        let a = a.into();
+        as_stored("A", a.op)?;
+        let (m, n, entries) = ints(&a)?;
+        let base = a.pattern.base;
+        let descrs = (mat_descr(base, None)?, mat_descr(base, None)?);
+        let (of_a, of_c) = (descrs.0.raw(), descrs.1.raw());
+        let (values, first, second) = (address(a.values), address(a.pattern.first), address(a.pattern.second));
+        let any = any_scalar();
+        let asked = || format!("{}, {what:?}", call::asked(&a.pattern));
+        let inputs = |operands: &mut Operands<'a>| {
+            matrix(operands, "A", &a)?;
+            Ok(())
+        };
+        let lines = (a.rows(), base, 1);
+        let arrays = match what {
+            Prune::Threshold(threshold) => {
+                let threshold: Ptr = (&raw const threshold).cast_mut().cast();
+                let bytes = self.size(|handle, bytes| {
+                    // SAFETY: a matrix that was checked; it writes the size.
+                    unsafe {
+                        raw::pruneCsr2csr_bufferSizeExt::<T>(
+                            handle, m, n, entries, of_a, values, first, second, threshold, of_c, any, any, any, bytes,
+                        )
+                    }
+                    .ok(asked)
+                })?;
+                // SAFETY: the steps are one function's, of a matrix that was checked.
+                unsafe {
+                    self.grow::<T>(
+                        lines,
+                        &inputs,
+                        bytes,
+                        &|handle, at, place, work| {
+                            raw::pruneCsr2csrNnz::<T>(
+                                handle, m, n, entries, of_a, values, first, second, threshold, of_c, at, place, work,
+                            )
+                            .ok(asked)
+                        },
+                        &|handle, at, to, to_values, work| {
+                            raw::pruneCsr2csr::<T>(
+                                handle, m, n, entries, of_a, values, first, second, threshold, of_c, to_values, at, to,
+                                work,
+                            )
+                            .ok(asked)
+                        },
+                    )?
+                }
+            }
+            Prune::Percentage(percentage) => {
+                let kept = self.prune_info()?;
+                let info = kept.raw();
+                let bytes = self.size(|handle, bytes| {
+                    // SAFETY: as above.
+                    unsafe {
+                        raw::pruneCsr2csrByPercentage_bufferSizeExt::<T>(
+                            handle, m, n, entries, of_a, values, first, second, percentage, of_c, any, any, any, info,
+                            bytes,
+                        )
+                    }
+                    .ok(asked)
+                })?;
+                // SAFETY: as above.
+                unsafe {
+                    self.grow::<T>(
+                        lines,
+                        &inputs,
+                        bytes,
+                        &|handle, at, place, work| {
+                            raw::pruneCsr2csrNnzByPercentage::<T>(
+                                handle, m, n, entries, of_a, values, first, second, percentage, of_c, at, place, info,
+                                work,
+                            )
+                            .ok(asked)
+                        },
+                        &|handle, at, to, to_values, work| {
+                            raw::pruneCsr2csrByPercentage::<T>(
+                                handle, m, n, entries, of_a, values, first, second, percentage, of_c, to_values, at,
+                                to, info, work,
+                            )
+                            .ok(asked)
+                        },
+                    )?
+                }
+            }
+        };
+        let made = SpMat::made((format::Csr, base), (a.rows(), a.cols()), arrays);
+        Ok(if a.pattern.sorted { made } else { made.unsorted() })
+    }
+
+    /// The elements of a dense column-major matrix but for the small ones, with indices from zero. The call waits.
+    ///
+    /// # Errors
+    /// [`CallError::Invalid`] for batches and transposes.
+    #[doc(alias("hipsparseDpruneDense2csr", "hipsparseDpruneDense2csrNnz", "hipsparseDpruneDense2csrByPercentage"))]
+    #[doc(alias("cusparseDpruneDense2csr", "cusparseDpruneDense2csrNnz", "cusparseDpruneDense2csrByPercentage"))]
+    pub fn prune_dense<'a, T: RealValue>(&'a self, a: impl Into<MatrixRef<'a, T>>, what: Prune<T>) -> Result<Csr<T>> {
+        let a = a.into();
+        as_stored("A", a.op())?;
+        alone("A", a.batch_size())?;
+        let (rows, cols, base) = (a.rows(), a.cols(), crate::Base::Zero);
+        let (m, n, ld) =
+            (int("rows", rows)?, int("columns", cols)?, int("the leading dimension", a.leading_dimension())?);
+        let descr = mat_descr(base, None)?;
+        let (descr_raw, any) = (descr.raw(), any_scalar());
+        let asked = || format!("{rows} x {cols}, {what:?}");
+        let elements = {
+            let mut operands = Operands::on(self.stream());
+            dense(&mut operands, "A", &a)?.pointer
+        };
+        let inputs = |operands: &mut Operands<'a>| {
+            dense(operands, "A", &a)?;
+            Ok(())
+        };
+        let lines = (rows, base, 1);
+        let arrays = match what {
+            Prune::Threshold(threshold) => {
+                let threshold: Ptr = (&raw const threshold).cast_mut().cast();
+                let bytes = self.size(|handle, bytes| {
+                    // SAFETY: a matrix of this shape; it writes the size.
+                    unsafe {
+                        raw::pruneDense2csr_bufferSizeExt::<T>(
+                            handle, m, n, elements, ld, threshold, descr_raw, any, any, any, bytes,
+                        )
+                    }
+                    .ok(asked)
+                })?;
+                // SAFETY: the steps are one function's, of a matrix of this shape.
+                unsafe {
+                    self.grow::<T>(
+                        lines,
+                        &inputs,
+                        bytes,
+                        &|handle, at, place, work| {
+                            raw::pruneDense2csrNnz::<T>(
+                                handle, m, n, elements, ld, threshold, descr_raw, at, place, work,
+                            )
+                            .ok(asked)
+                        },
+                        &|handle, at, to, to_values, work| {
+                            raw::pruneDense2csr::<T>(
+                                handle, m, n, elements, ld, threshold, descr_raw, to_values, at, to, work,
+                            )
+                            .ok(asked)
+                        },
+                    )?
+                }
+            }
+            Prune::Percentage(percentage) => {
+                let kept = self.prune_info()?;
+                let info = kept.raw();
+                let bytes = self.size(|handle, bytes| {
+                    // SAFETY: as above.
+                    unsafe {
+                        raw::pruneDense2csrByPercentage_bufferSizeExt::<T>(
+                            handle, m, n, elements, ld, percentage, descr_raw, any, any, any, info, bytes,
+                        )
+                    }
+                    .ok(asked)
+                })?;
+                // SAFETY: as above.
+                unsafe {
+                    self.grow::<T>(
+                        lines,
+                        &inputs,
+                        bytes,
+                        &|handle, at, place, work| {
+                            raw::pruneDense2csrNnzByPercentage::<T>(
+                                handle, m, n, elements, ld, percentage, descr_raw, at, place, info, work,
+                            )
+                            .ok(asked)
+                        },
+                        &|handle, at, to, to_values, work| {
+                            raw::pruneDense2csrByPercentage::<T>(
+                                handle, m, n, elements, ld, percentage, descr_raw, to_values, at, to, info, work,
+                            )
+                            .ok(asked)
+                        },
+                    )?
+                }
+            }
+        };
+        Ok(SpMat::made((format::Csr, base), (rows, cols), arrays))
+    }
+
+    fn prune_info(&self) -> Result<call::Owned> {
+        // SAFETY: it writes information there, which is of the host.
+        Ok(unsafe {
+            call::Owned::new(|place| raw::hipsparseCreatePruneInfo(place), raw::hipsparseDestroyPruneInfo, String::new)?
+        })
+    }
+
+    /// The entries of a matrix whose absolute values are above that of `tolerance`. The call waits.
+    ///
+    /// # Errors
+    /// Those of the library.
+    #[doc(alias("hipsparseDcsr2csr_compress", "hipsparseDnnz_compress", "cusparseDcsr2csr_compress"))]
+    pub fn compress<'a, T: Value>(&'a self, a: impl Into<CsrRef<'a, T>>, tolerance: T) -> Result<Csr<T>> {
+        let a = a.into();
+        as_stored("A", a.op)?;
+        let (m, n, entries) = ints(&a)?;
+        let base = a.pattern.base;
+        let descr = mat_descr(base, None)?;
+        let of_a = descr.raw();
+        let (values, first, second) = (address(a.values), address(a.pattern.first), address(a.pattern.second));
+        let mut each = DeviceBuffer::<i32>::zeroed(&self.stream().device(), a.rows())?;
+        let counts = address(each.as_slice());
+        let lent = std::cell::RefCell::new(&mut each);
+        let inputs = |operands: &mut Operands<'a>| {
+            matrix(operands, "A", &a)?;
+            // SAFETY: the operands are gone when the call has returned.
+            unsafe { operands.slice_mut("the numbers of the rows", lend_mut(&mut lent.borrow_mut()))? };
+            Ok(())
+        };
+        let asked = || format!("{}, tolerance {tolerance:?}", call::asked(&a.pattern));
+        // SAFETY: the steps are one function's, of a matrix that was checked.
+        let arrays = unsafe {
+            self.grow::<T>(
+                (a.rows(), base, 1),
+                &inputs,
+                0,
+                &|handle, _, place, _| {
+                    raw::nnz_compress::<T>(handle, m, of_a, values, first, counts, place, tolerance).ok(asked)
+                },
+                &|handle, at, to, to_values, _| {
+                    raw::csr2csr_compress::<T>(
+                        handle, m, n, of_a, values, second, first, entries, counts, to_values, to, at, tolerance,
+                    )
+                    .ok(asked)
+                },
+            )?
+        };
+        let made = SpMat::made((format::Csr, base), (a.rows(), a.cols()), arrays);
+        Ok(if a.pattern.sorted { made } else { made.unsorted() })
+    }
+
+    /// The number of elements of a dense column-major matrix that are not zero, of each row. The call waits.
+    ///
+    /// # Errors
+    /// [`CallError::Invalid`] for batches and transposes.
+    #[doc(alias("hipsparseDnnz", "cusparseDnnz"))]
+    pub fn count_nonzeros<'a, T: Value>(&'a self, a: impl Into<MatrixRef<'a, T>>) -> Result<Vec<usize>> {
+        let a = a.into();
+        as_stored("A", a.op())?;
+        alone("A", a.batch_size())?;
+        let (m, n) = (int("rows", a.rows())?, int("columns", a.cols())?);
+        let ld = int("the leading dimension", a.leading_dimension())?;
+        let descr = mat_descr(crate::Base::Zero, None)?;
+        let mut each = DeviceBuffer::<i32>::zeroed(&self.stream().device(), a.rows())?;
+        if a.rows() == 0 || a.cols() == 0 {
+            return Ok(vec![0; a.rows()]);
+        }
+        let mut total = 0_i32;
+        let place = (&raw mut total).cast();
+        let mut operands = Operands::on(self.stream());
+        let elements = dense(&mut operands, "A", &a)?.pointer;
+        // SAFETY: the operands are gone when the call has returned.
+        let to = unsafe { operands.lend("the numbers of the rows", each.as_slice_mut())? };
+        // SAFETY: a matrix of this shape, and room for a number for each row.
+        unsafe {
+            self.handle.call_blocking(operands, |handle| {
+                raw::nnz::<T>(handle, 0, m, n, descr.raw(), elements, ld, to, place).ok(|| format!("{m} x {n}"))
+            })?;
+        }
+        Ok(each.to_vec()?.into_iter().map(|count| usize::try_from(count).unwrap_or(0)).collect())
+    }
+}

@@ -1,0 +1,417 @@
+//! Incomplete factorisations, ILU(0) and IC(0), of CSR and BSR.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use hip::interop::Tracked;
+use hip::{DeviceBuffer, DeviceSlice, DeviceSliceMut};
+use hip_linalg::Operands;
+
+use crate::call::{self, Owned, int, invalid, mat_descr, matrix_mut, sorted};
+use crate::format::{Bsr, Csr, Format};
+use crate::matrix::{SpMatMut, SpMatRef, SpTriangle};
+use crate::raw::{self, Ptr, Returned};
+use crate::solve::{Legacy, POLICY, pivot, square};
+use crate::{Result, Sparse, Value};
+
+/// Kinds of factorisations.
+pub mod kind {
+    /// A ≈ L U with ones on the diagonal of L.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Ilu;
+    /// A ≈ L Lᴴ, of a Hermitian matrix that is positive definite.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Ic;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::kind::Ilu {}
+    impl Sealed for super::kind::Ic {}
+}
+
+/// A kind of factorisation of matrices of a format: ILU(0) and IC(0) of CSR, and of BSR with square blocks.
+pub trait Factorization<F: Format>: sealed::Sealed + Send + Sync + 'static {
+    #[doc(hidden)]
+    const NAME: &'static str;
+    #[doc(hidden)]
+    fn block(format: &F) -> Result<(usize, u32)>;
+    #[doc(hidden)]
+    unsafe fn create(place: Ptr) -> Returned;
+    #[doc(hidden)]
+    unsafe fn destroy(info: Ptr) -> Returned;
+    #[doc(hidden)]
+    unsafe fn size<T: Value>(handle: Ptr, a: &Legacy, bytes: Ptr) -> Returned;
+    #[doc(hidden)]
+    unsafe fn analyse<T: Value>(handle: Ptr, a: &Legacy, work: Ptr) -> Returned;
+    #[doc(hidden)]
+    unsafe fn factorise<T: Value>(handle: Ptr, a: &Legacy, work: Ptr) -> Returned;
+    #[doc(hidden)]
+    unsafe fn zero_pivot(handle: Ptr, info: Ptr, place: Ptr) -> Returned;
+}
+
+macro_rules! factorizations {
+    ($($kind:ident, $format:ident, $name:literal, $create:ident, $destroy:ident, $pivot:ident,
+        $size:ident, $analysis:ident, $factor:ident, [$($front:ident)*], [$($behind:ident)*];)*) => {$(
+        impl Factorization<$format> for kind::$kind {
+            const NAME: &'static str = $name;
+
+            fn block(format: &$format) -> Result<(usize, u32)> {
+                factorizations!(@block $format format)
+            }
+
+            unsafe fn create(place: Ptr) -> Returned {
+                // SAFETY: the caller's place.
+                unsafe { raw::$create(place) }
+            }
+
+            unsafe fn destroy(info: Ptr) -> Returned {
+                // SAFETY: the caller's information.
+                unsafe { raw::$destroy(info) }
+            }
+
+            unsafe fn size<T: Value>(handle: Ptr, a: &Legacy, bytes: Ptr) -> Returned {
+                // SAFETY: the caller's matrix.
+                unsafe {
+                    raw::$size::<T>(
+                        handle, $(a.$front,)* a.rows, a.entries, a.descr, a.values, a.first, a.second, $(a.$behind,)* a.info,
+                        bytes,
+                    )
+                }
+            }
+
+            unsafe fn analyse<T: Value>(handle: Ptr, a: &Legacy, work: Ptr) -> Returned {
+                // SAFETY: the caller's matrix.
+                unsafe {
+                    raw::$analysis::<T>(
+                        handle, $(a.$front,)* a.rows, a.entries, a.descr, a.values, a.first, a.second, $(a.$behind,)* a.info,
+                        POLICY, work,
+                    )
+                }
+            }
+
+            unsafe fn factorise<T: Value>(handle: Ptr, a: &Legacy, work: Ptr) -> Returned {
+                // SAFETY: the caller's matrix.
+                unsafe {
+                    raw::$factor::<T>(
+                        handle, $(a.$front,)* a.rows, a.entries, a.descr, a.values, a.first, a.second, $(a.$behind,)* a.info,
+                        POLICY, work,
+                    )
+                }
+            }
+
+            unsafe fn zero_pivot(handle: Ptr, info: Ptr, place: Ptr) -> Returned {
+                // SAFETY: the caller's information and place.
+                unsafe { raw::$pivot(handle, info, place) }
+            }
+        }
+    )*};
+    (@block Csr $format:ident) => {{
+        let _ = $format;
+        Ok((1, 0))
+    }};
+    (@block Bsr $format:ident) => { square($format) };
+}
+
+factorizations! {
+    Ilu, Csr, "ILU(0)", hipsparseCreateCsrilu02Info, hipsparseDestroyCsrilu02Info, hipsparseXcsrilu02_zeroPivot,
+        csrilu02_bufferSizeExt, csrilu02_analysis, csrilu02, [], [];
+    Ic, Csr, "IC(0)", hipsparseCreateCsric02Info, hipsparseDestroyCsric02Info, hipsparseXcsric02_zeroPivot,
+        csric02_bufferSizeExt, csric02_analysis, csric02, [], [];
+    Ilu, Bsr, "ILU(0) of blocks", hipsparseCreateBsrilu02Info, hipsparseDestroyBsrilu02Info, hipsparseXbsrilu02_zeroPivot,
+        bsrilu02_bufferSize, bsrilu02_analysis, bsrilu02, [direction], [block];
+    Ic, Bsr, "IC(0) of blocks", hipsparseCreateBsric02Info, hipsparseDestroyBsric02Info, hipsparseXbsric02_zeroPivot,
+        bsric02_bufferSize, bsric02_analysis, bsric02, [direction], [block];
+}
+
+/// What both states have.
+struct State<'a, K: Factorization<F>, F: Format, T> {
+    sparse: &'a Sparse,
+    matrix: SpMatMut<'a, F, T>,
+    raw: Legacy,
+    owned: Option<(Owned, Owned, Tracked)>,
+    work: DeviceBuffer<u8>,
+    kind: PhantomData<fn() -> K>,
+}
+
+// SAFETY: the addresses in `raw` are of what is borrowed or owned beside them, all of which may be sent.
+unsafe impl<K: Factorization<F>, F: Format, T: Send> Send for State<'_, K, F, T> {}
+
+impl<K: Factorization<F>, F: Format, T: Value> State<'_, K, F, T> {
+    fn asked(&self) -> String {
+        call::asked(&self.matrix.pattern)
+    }
+
+    /// Queues the factorisation.
+    fn factorise(&mut self) -> Result<()> {
+        let Some((_, _, tracked)) = &self.owned else { return Ok(()) };
+        let mut operands = Operands::on(self.sparse.stream());
+        let pattern = self.matrix.pattern;
+        operands.slice("A", pattern.first)?;
+        operands.slice("A", pattern.second)?;
+        operands.slice_mut("A", self.matrix.values.slice_mut(..)?)?;
+        operands.uses().tracked(tracked);
+        let work = operands.slice_mut("the workspace", self.work.as_slice_mut())?;
+        operands.form()?;
+        let raw = &self.raw;
+        // SAFETY: the matrix and the workspace are those of the analysis.
+        unsafe {
+            self.sparse
+                .handle
+                .call(operands, &[], |handle, []| K::factorise::<T>(handle, raw, work).ok(|| call::asked(&pattern)))?;
+        }
+        Ok(())
+    }
+
+    fn pivot(&self) -> Result<()> {
+        let Some((_, _, tracked)) = &self.owned else { return Ok(()) };
+        let mut operands = Operands::on(self.sparse.stream());
+        operands.uses().tracked(tracked);
+        let base = self.matrix.pattern.base.code() as i32;
+        pivot(self.sparse, operands, (K::NAME, base), |handle, place| {
+            // SAFETY: information that is alive, and a place for the position.
+            unsafe { K::zero_pivot(handle, self.raw.info, place) }
+        })
+    }
+}
+
+impl<K: Factorization<F>, F: Format, T> Drop for State<'_, K, F, T> {
+    fn drop(&mut self) {
+        let Some((info, descr, tracked)) = self.owned.take() else { return };
+        self.sparse.destroy_when_idle(tracked, info);
+        drop(descr);
+    }
+}
+
+/// A matrix that was analysed for an incomplete factorisation. Of [`Sparse::ilu0`] and [`Sparse::ic0`].
+pub struct Analyzed<'a, K: Factorization<F>, F: Format, T> {
+    state: State<'a, K, F, T>,
+    boost: Option<Box<(f64, T)>>,
+}
+
+/// A matrix that became its incomplete factors. Of [`Analyzed::factorize`].
+pub struct Factors<'a, K: Factorization<F>, F: Format, T> {
+    state: State<'a, K, F, T>,
+    /// The library keeps its address.
+    _boost: Option<Box<(f64, T)>>,
+}
+
+impl<K: Factorization<F>, F: Format, T: Value> fmt::Debug for Analyzed<'_, K, F, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Analyzed").field("kind", &K::NAME).field("matrix", &self.state.matrix).finish_non_exhaustive()
+    }
+}
+
+impl<K: Factorization<F>, F: Format, T: Value> fmt::Debug for Factors<'_, K, F, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Factors").field("kind", &K::NAME).field("matrix", &self.state.matrix).finish_non_exhaustive()
+    }
+}
+
+impl<'a, K: Factorization<F>, F: Format, T: Value> Analyzed<'a, K, F, T> {
+    /// The values of the matrix, to write to.
+    #[must_use]
+    pub fn values_mut(&mut self) -> DeviceSliceMut<'_, T> {
+        self.state.matrix.values_mut()
+    }
+
+    /// Queues the factorisation: the values of the matrix become those of the factors. [`Factors::wait`] says whether it was possible.
+    ///
+    /// # Errors
+    /// Those of the library.
+    #[doc(alias("hipsparseDcsrilu02", "hipsparseDcsric02", "hipsparseDbsrilu02", "hipsparseDbsric02"))]
+    #[doc(alias("cusparseDcsrilu02", "cusparseDcsric02", "cusparseDbsrilu02", "cusparseDbsric02"))]
+    pub fn factorize(mut self) -> Result<Factors<'a, K, F, T>> {
+        self.state.factorise()?;
+        Ok(Factors { state: self.state, _boost: self.boost })
+    }
+}
+
+impl<T: Value> Analyzed<'_, kind::Ilu, Csr, T> {
+    /// Has pivots whose absolute value is at most `tolerance` replaced with `value`.
+    ///
+    /// # Errors
+    /// Those of the library.
+    #[doc(alias("hipsparseDcsrilu02_numericBoost", "cusparseDcsrilu02_numericBoost"))]
+    pub fn boost(mut self, tolerance: f64, value: T) -> Result<Self> {
+        let boost = Box::new((tolerance, value));
+        let (info, tolerance, value) = (self.state.raw.info, (&raw const boost.0), (&raw const boost.1));
+        self.state.sparse.handle.configure(|handle| {
+            // SAFETY: information that is alive, and numbers that live as long as it: the library keeps their addresses.
+            unsafe {
+                raw::csrilu02_numericBoost::<T>(handle, info, 1, tolerance.cast_mut().cast(), value.cast_mut().cast())
+            }
+            .ok(|| self.state.asked())
+        })?;
+        self.boost = Some(boost);
+        Ok(self)
+    }
+}
+
+impl<T: Value> Analyzed<'_, kind::Ilu, Bsr, T> {
+    /// Has pivots whose absolute value is at most `tolerance` replaced with `value`.
+    ///
+    /// # Errors
+    /// Those of the library.
+    #[doc(alias("hipsparseDbsrilu02_numericBoost", "cusparseDbsrilu02_numericBoost"))]
+    pub fn boost(mut self, tolerance: f64, value: T) -> Result<Self> {
+        let boost = Box::new((tolerance, value));
+        let (info, tolerance, value) = (self.state.raw.info, (&raw const boost.0), (&raw const boost.1));
+        self.state.sparse.handle.configure(|handle| {
+            // SAFETY: information that is alive, and numbers that live as long as it: the library keeps their addresses.
+            unsafe {
+                raw::bsrilu02_numericBoost::<T>(handle, info, 1, tolerance.cast_mut().cast(), value.cast_mut().cast())
+            }
+            .ok(|| self.state.asked())
+        })?;
+        self.boost = Some(boost);
+        Ok(self)
+    }
+}
+
+impl<K: Factorization<F>, F: Format, T: Value> Factors<'_, K, F, T> {
+    /// Waits for the factorisation.
+    ///
+    /// # Errors
+    /// [`Error::ZeroPivot`](crate::Error::ZeroPivot) for the first row whose pivot became zero, or, for IC(0), not positive.
+    #[doc(alias("hipsparseXcsrilu02_zeroPivot", "hipsparseXcsric02_zeroPivot", "hipsparseXbsrilu02_zeroPivot"))]
+    #[doc(alias("hipsparseXbsric02_zeroPivot", "cusparseXcsrilu02_zeroPivot", "cusparseXcsric02_zeroPivot"))]
+    pub fn wait(&self) -> Result<()> {
+        self.state.pivot()
+    }
+
+    /// Both factors, in the places of the matrix.
+    #[must_use]
+    pub fn view(&self) -> SpMatRef<'_, F, T> {
+        self.state.matrix.view()
+    }
+
+    /// Copies other values of the same pattern, and queues their factorisation. The analysis is used again.
+    ///
+    /// # Errors
+    /// An error for another number of values; those of the library.
+    pub fn refactorize<'s>(&mut self, values: impl Into<DeviceSlice<'s, T>>) -> Result<()> {
+        let (values, needed) = (values.into(), self.state.matrix.values.len());
+        if values.len() != needed {
+            let allowed = format!("{needed}, as the pattern has");
+            return Err(invalid("the number of values", values.len().to_string(), allowed));
+        }
+        self.state.matrix.values.copy_from_device_async(self.state.sparse.stream(), values)?;
+        self.state.factorise()
+    }
+}
+
+impl<F: Format, T: Value> Factors<'_, kind::Ilu, F, T>
+where
+    kind::Ilu: Factorization<F>,
+{
+    /// L, with ones on the diagonal.
+    ///
+    /// # Errors
+    /// As of now, none.
+    pub fn lower(&self) -> Result<SpTriangle<'_, F, T>> {
+        Ok(self.view().lower()?.unit())
+    }
+
+    /// U.
+    ///
+    /// # Errors
+    /// As of now, none.
+    pub fn upper(&self) -> Result<SpTriangle<'_, F, T>> {
+        self.view().upper()
+    }
+}
+
+impl<F: Format, T: Value> Factors<'_, kind::Ic, F, T>
+where
+    kind::Ic: Factorization<F>,
+{
+    /// L. The other factor is `lower()?.h()`.
+    ///
+    /// # Errors
+    /// As of now, none.
+    pub fn lower(&self) -> Result<SpTriangle<'_, F, T>> {
+        self.view().lower()
+    }
+}
+
+/// Incomplete factorisations.
+impl Sparse {
+    /// Analyses a square matrix of CSR or BSR for ILU(0): A ≈ L U, with no entries but those of A. The entries must be sorted. The call waits.
+    ///
+    /// # Errors
+    /// [`Error::ZeroPivot`](crate::Error::ZeroPivot) if an entry of the diagonal is not stored; [`CallError::Invalid`](crate::CallError::Invalid)
+    /// for a matrix that is not square, entries that are not sorted, and blocks that are not square.
+    #[doc(alias("hipsparseDcsrilu02_analysis", "hipsparseDbsrilu02_analysis", "cusparseDcsrilu02_analysis"))]
+    pub fn ilu0<'a, F: Format, T: Value>(
+        &'a self,
+        a: impl Into<SpMatMut<'a, F, T>>,
+    ) -> Result<Analyzed<'a, kind::Ilu, F, T>>
+    where
+        kind::Ilu: Factorization<F>,
+    {
+        self.incomplete(a.into())
+    }
+
+    /// Analyses a Hermitian matrix of CSR or BSR for IC(0): A ≈ L Lᴴ, with no entries but those of A. Its lower triangle is used. The entries must
+    /// be sorted. The call waits.
+    ///
+    /// # Errors
+    /// As [`ilu0`](Self::ilu0).
+    #[doc(alias("hipsparseDcsric02_analysis", "hipsparseDbsric02_analysis", "cusparseDcsric02_analysis"))]
+    pub fn ic0<'a, F: Format, T: Value>(
+        &'a self,
+        a: impl Into<SpMatMut<'a, F, T>>,
+    ) -> Result<Analyzed<'a, kind::Ic, F, T>>
+    where
+        kind::Ic: Factorization<F>,
+    {
+        self.incomplete(a.into())
+    }
+
+    fn incomplete<'a, K: Factorization<F>, F: Format, T: Value>(
+        &'a self,
+        mut a: SpMatMut<'a, F, T>,
+    ) -> Result<Analyzed<'a, K, F, T>> {
+        let pattern = a.pattern;
+        if pattern.rows != pattern.cols {
+            let found = format!("of {} x {}", pattern.rows, pattern.cols);
+            return Err(invalid("a matrix that is factorised", found, "square"));
+        }
+        sorted("A", &pattern)?;
+        let (block, direction) = K::block(&pattern.format)?;
+        let descr = mat_descr(pattern.base, None)?;
+        // SAFETY: it writes information there.
+        let info = unsafe { Owned::new(|place| K::create(place), K::destroy, String::new)? };
+        let mut operands = Operands::on(self.stream());
+        let arrays = matrix_mut(&mut operands, "A", a.reborrow())?;
+        let raw = Legacy {
+            direction,
+            op: 0,
+            rows: int("rows of A", pattern.rows / block)?,
+            entries: int("entries of A", pattern.entries())?,
+            descr: descr.raw(),
+            values: arrays.values,
+            first: arrays.first,
+            second: arrays.second,
+            block: int("the size of a block", block)?,
+            info: info.raw(),
+        };
+        let asked = || call::asked(&pattern);
+        let bytes = self.size(|handle, bytes| {
+            // SAFETY: a matrix that was checked; it writes the size, in 32 or 64 bits.
+            unsafe { K::size::<T>(handle, &raw, bytes) }.ok(asked)
+        })?;
+        let mut work = self.new_work(bytes)?;
+        // SAFETY: the operands are gone when the call has returned.
+        let place = unsafe { operands.lend("the workspace", work.as_slice_mut())? };
+        // SAFETY: the pattern was checked, and is sorted.
+        unsafe {
+            self.handle.call_blocking(operands, |handle| K::analyse::<T>(handle, &raw, place).ok(asked))?;
+        }
+        let owned = Some((info, descr, Tracked::new()));
+        let state = State { sparse: self, matrix: a, raw, owned, work, kind: PhantomData };
+        state.pivot()?;
+        Ok(Analyzed { state, boost: None })
+    }
+}

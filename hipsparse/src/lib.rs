@@ -1,0 +1,205 @@
+//! Safe Rust for hipSPARSE on AMD GPUs: sparse matrices, their products, triangular solves, incomplete factorisations and conversions.
+//!
+//! A [`Sparse`] queues work on a stream of [`hip`]. Sparse matrices are checked when they are made: an index that is out of range would
+//! make a kernel leave the memory of the matrix. Nothing is linked: hipSPARSE of ROCm 5.7 to 10.0 is loaded on first use, and the same
+//! program runs with each.
+//!
+//! ```
+//! use hip::{Device, DeviceBuffer, Stream};
+//! use hipsparse::{Base, Csr, Sparse};
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     if hip::sim_if_no_gpu().is_err() || !hipsparse::is_available() {
+//!         return Ok(()); // no GPU or no hipSPARSE is available
+//!     }
+//!     # if hip::backend()? == hip::Backend::Sim { return Ok(()) }
+//!     let device = Device::get(0)?;
+//!     let sparse = Sparse::new(&Stream::new(&device)?)?;
+//!     // 4 0 1
+//!     // 0 3 0
+//!     // 0 0 2
+//!     let a = Csr::from_host(&device, (3, 3), Base::Zero, &[0, 2, 3, 4], &[0, 2, 1, 2], &[4.0f64, 1.0, 3.0, 2.0])?;
+//!     let x = DeviceBuffer::from_slice(&device, &[1.0, 2.0, 3.0])?;
+//!     let mut y = DeviceBuffer::<f64>::zeroed(&device, 3)?;
+//!     sparse.spmv(1.0, &a, &x, 0.0, &mut y)?; // y ← A x
+//!     assert_eq!(y.to_vec()?, [7.0, 6.0, 6.0]); // waits for it
+//!
+//!     let mut z = DeviceBuffer::<f64>::zeroed(&device, 3)?;
+//!     sparse.spsv(a.view().upper()?)?.solve(1.0, &y, &mut z)?; // A z = y
+//!     assert_eq!(z.to_vec()?, [1.0, 2.0, 3.0]);
+//!     Ok(())
+//! }
+//! ```
+//!
+//! # From hipSPARSE to this crate
+//!
+//! | hipSPARSE | here |
+//! |---|---|
+//! | `S`, `D`, `C`, `Z` in a name; compute types | the element type: `sparse.spmv::<_, f64, _>(...)`, mostly inferred |
+//! | `hipsparseCreateCsr`, ... | [`Csr`], [`Csc`], [`Coo`], [`Bsr`], [`BlockedEll`], which own memory; views of them borrow it |
+//! | index types, index base | `i32` or `i64`, by the arrays; [`Base`] |
+//! | `hipsparseOperation_t` | `a`, [`a.t()`](SpMat::t), [`a.h()`](SpMat::h) |
+//! | fill mode, diagonal type | [`a.view().lower()`](SpMatRef::lower), [`upper()`](SpMatRef::upper), [`unit()`](SpTriangle::unit) |
+//! | `bufferSize`, external buffers | the [`Sparse`] keeps one |
+//! | `preprocess`, `analysis` | types: [`SpMv`], [`SpMm`], [`SpSv`], [`SpSm`], [`Triangular`], [`SpGemm`], [`Analyzed`] then [`Factors`] |
+//! | `zeroPivot` | [`Error::ZeroPivot`] |
+//! | pointer mode | [`ScalarRef`]: a number or device memory |
+//!
+//! # Rules
+//!
+//! - **Waiting.** What returns a new matrix or a number waits for it; the other calls queue work and return. Reading a buffer waits for its
+//!   work.
+//! - **Structure.** Unsorted and duplicate entries are found when a matrix is made. Calls that need sorted entries refuse it:
+//!   [`Sparse::sort`] sorts.
+//! - **Overlap.** What a call writes must not overlap its other operands.
+//! - **Releases.** What the library lacks, or does wrong in one release, is an error that says so.
+//!
+//! # Features
+//!
+//! `sprs`: matrices and vectors from and to those of [sprs](https://docs.rs/sprs). `ndarray`: dense arrays from and to sparse matrices.
+//! `rocm-5-7` to `rocm-10-0` choose the API level of the crates below.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+#[cfg(feature = "ndarray")]
+mod arrays;
+mod banded;
+mod call;
+mod convert;
+pub mod descr;
+pub mod format;
+mod incomplete;
+mod matrix;
+mod older;
+mod on_device;
+mod product;
+#[allow(missing_docs, reason = "not every parameter of C's has a sentence")]
+mod raw;
+mod solve;
+mod sparse;
+mod spgemm;
+#[cfg(feature = "sprs")]
+mod sprs;
+mod structure;
+mod value;
+mod vector;
+
+use std::fmt;
+
+pub use banded::{Pentadiagonals, Tridiagonal, TridiagonalMethod, Tridiagonals};
+pub use convert::{FromDense, Prune, Sortable};
+pub use format::BlockOrder;
+pub use hip_linalg::{
+    self as linalg, Batch, Matrix, MatrixBuffer, MatrixMut, MatrixRef, Op, Scalar, ScalarRef, Uplo, VectorMut,
+    VectorRef,
+};
+pub use incomplete::{Analyzed, Factorization, Factors, kind};
+pub use matrix::{
+    BlockedEll, Bsr, BsrMut, BsrRef, Coo, CooRef, Csc, CscRef, Csr, CsrMut, CsrRef, Pattern, SpMat, SpMatMut, SpMatRef,
+    SpTriangle,
+};
+pub use older::{Hyb, HybPartition, Sorted};
+pub use product::{SpMm, SpMv};
+pub use solve::{Solvable, SpSm, SpSv, Triangular};
+pub use sparse::Sparse;
+pub use spgemm::SpGemm;
+pub use structure::Defect;
+pub use value::{Base, ComplexValue, Index, RealValue, Value};
+pub use vector::{SpVec, SpVecMut, SpVecRef};
+
+/// The table of C functions, for the tests and tools of this workspace; not part of the public interface.
+#[doc(hidden)]
+pub mod table {
+    pub use crate::raw::{FUNCTIONS, ROUTINES, Routine};
+}
+
+mod call_error {
+    hip::library_error! {
+        library: "hipSPARSE",
+        status: crate::raw::hipsparseStatus_t,
+        success: crate::raw::HIPSPARSE_STATUS_SUCCESS,
+        no_library: crate::raw::HIPSPARSE_STATUS_NOT_INITIALIZED,
+        no_symbol: crate::raw::HIPSPARSE_STATUS_NOT_SUPPORTED,
+        load_error: crate::raw::load_error,
+        symbol_error: crate::raw::symbol_error,
+    }
+}
+
+pub use call_error::Error as CallError;
+pub(crate) use call_error::check;
+
+/// Why a method failed.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The call failed, or was not made.
+    Call(CallError),
+    /// The index arrays of a sparse matrix or vector are not what they must be.
+    Structure(Defect),
+    /// A row has a zero on the diagonal, or none: it cannot be divided by.
+    ZeroPivot {
+        /// What was computed.
+        routine: &'static str,
+        /// The row, or row of blocks, counted from zero.
+        row: usize,
+    },
+}
+
+/// The result of nearly every function of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Call(error) => error.fmt(f),
+            Self::Structure(defect) => write!(f, "the index arrays of a sparse operand: {defect}"),
+            Self::ZeroPivot { routine, row } => {
+                write!(f, "{routine}: the diagonal of row {row} is zero, or is not stored")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Call(error) => Some(error),
+            Self::Structure(defect) => Some(defect),
+            Self::ZeroPivot { .. } => None,
+        }
+    }
+}
+
+impl From<CallError> for Error {
+    fn from(error: CallError) -> Self {
+        Self::Call(error)
+    }
+}
+
+impl From<hip::Error> for Error {
+    fn from(error: hip::Error) -> Self {
+        Self::Call(error.into())
+    }
+}
+
+/// Whether hipSPARSE can be loaded. [`Sparse::new`] returns the reason if not.
+#[must_use]
+pub fn is_available() -> bool {
+    raw::load_error().is_none()
+}
+
+/// What the library itself says of a status of hipSPARSE: the name of its own status, and a description. `None` if it has no such function:
+/// before ROCm 6.2.
+///
+/// ```
+/// # if hip::sim_if_no_gpu().is_err() || hip::backend().ok() == Some(hip::Backend::Sim) || !hipsparse::is_available() { return }
+/// if let Some((name, text)) = hipsparse::status_text(3) {
+///     println!("{name}: {text}"); // what HIPSPARSE_STATUS_INVALID_VALUE is
+/// }
+/// ```
+#[must_use]
+#[doc(alias("hipsparseGetErrorName", "hipsparseGetErrorString", "cusparseGetErrorName", "cusparseGetErrorString"))]
+pub fn status_text(status: u32) -> Option<(String, String)> {
+    let status = raw::hipsparseStatus_t(status);
+    Some((raw::hipsparseGetErrorName(status)?, raw::hipsparseGetErrorString(status)?))
+}

@@ -1,0 +1,294 @@
+//! Triangular solves and incomplete factorisations: what was computed is put into the equation that it solves.
+
+use hip::{Device, DeviceBuffer};
+use hipsparse::{Base, Csr, Error, MatrixBuffer, Solvable, SpTriangle, Sparse, Value, format};
+use linalg_testing::{Host, Number, Rng, assert_close};
+
+use crate::bad_input::refused;
+use crate::{
+    Entries, Narrow, banded, column, column_of, dominant, download, for_all_types, laplacian_2d, places, random, sparse,
+};
+
+/// A triangle of the reference.
+fn part(host: &Host, lower: bool, unit: bool) -> Host {
+    host.triangle(lower, unit)
+}
+
+/// A X = α B, up to c·n·ε·(|A||X| + |B|).
+#[track_caller]
+fn solves<T: Number>(what: &str, a: &Host, x: &Host, b: &Host, alpha: T) {
+    let want = b.scale(alpha.wide());
+    let size = a.abs().mul(&x.abs()).add(&want.abs());
+    assert_close::<T>(what, &a.mul(x), &want, &size, a.rows + 2);
+}
+
+fn generic<T: Number + Value, I: Narrow>(device: &Device, sparse: &Sparse, rng: &mut Rng, base: Base) {
+    let order = 1 + rng.below(60);
+    let places = places(order, order * 3, rng);
+    let entries: Entries<T> = dominant(order, places, rng);
+    let (csr, coo, host) = (entries.csr::<I>(device, base), entries.coo::<I>(device, base), entries.host());
+    for case in 0..8 {
+        let (lower, unit, transposed) = (case % 2 == 0, case / 2 % 2 == 0, case / 4 == 0);
+        let stored = part(&host, lower, unit);
+        let a = if transposed { stored.t() } else { stored };
+        let alpha: T = T::narrow(0.5.into());
+        let (x, x_host) = column::<T>(device, rng, order);
+        let (b, b_host) = random::<T>(device, rng, order, 3);
+        let mut y = DeviceBuffer::<T>::zeroed(device, order).unwrap();
+        let mut z = MatrixBuffer::<T>::zeroed(device, order, 3).unwrap();
+        let what = format!("order {order}, lower {lower}, unit {unit}, transposed {transposed}, {base:?}");
+        let view = csr.view();
+        let triangle = if lower { view.lower().unwrap() } else { view.upper().unwrap() };
+        let triangle = if unit { triangle.unit() } else { triangle };
+        let triangle = if transposed { triangle.t() } else { triangle };
+        let mut solver = sparse.spsv(triangle).unwrap();
+        for _ in 0..2 {
+            solver.solve(alpha, &x, &mut y).unwrap();
+            solves(&format!("spsv {what}"), &a, &column_of(&y), &x_host, alpha);
+        }
+        drop(solver);
+        let mut solver = sparse.spsm(triangle, &b.view(), &z.view_mut()).unwrap();
+        solver.solve(alpha, &b, &mut z).unwrap();
+        solves(&format!("spsm {what}"), &a, &download(&z), &b_host, alpha);
+        drop(solver);
+        if !transposed {
+            let view = coo.view();
+            let triangle = if lower { view.lower().unwrap() } else { view.upper().unwrap() };
+            let mut solver = sparse.spsv(if unit { triangle.unit() } else { triangle }).unwrap();
+            solver.solve(alpha, &x, &mut y).unwrap();
+            solves(&format!("spsv of COO {what}"), &a, &column_of(&y), &x_host, alpha);
+        }
+    }
+}
+
+fn all_generic<T: Number + Value>(device: &Device, sparse: &Sparse, rng: &mut Rng) {
+    generic::<T, i32>(device, sparse, rng, Base::Zero);
+    generic::<T, i32>(device, sparse, rng, Base::One);
+    generic::<T, i64>(device, sparse, rng, Base::Zero);
+}
+
+#[test]
+fn triangular_systems() {
+    for_all_types!(all_generic);
+}
+
+fn legacy<F: Solvable, T: Number + Value>(
+    device: &Device,
+    sparse: &Sparse,
+    rng: &mut Rng,
+    triangle: SpTriangle<'_, F, T>,
+    a: &Host,
+) {
+    let (x, x_host) = column::<T>(device, rng, a.rows);
+    let mut y = DeviceBuffer::<T>::zeroed(device, a.rows).unwrap();
+    let mut solver = sparse.triangular(triangle).unwrap();
+    let alpha: T = T::narrow(0.5.into());
+    solver.solve(alpha, &x, &mut y).unwrap();
+    solver.wait().unwrap();
+    solves(&format!("{triangle:?}"), a, &column_of(&y), &x_host, alpha);
+}
+
+fn older<T: Number + Value>(device: &Device, sparse: &Sparse, rng: &mut Rng) {
+    for base in [Base::Zero, Base::One] {
+        let some = places(24, 70, rng);
+        let entries: Entries<T> = dominant(24, some, rng);
+        let host = entries.host();
+        let csr = entries.csr::<i32>(device, base);
+        legacy(device, sparse, rng, csr.view().lower().unwrap(), &part(&host, true, false));
+        legacy(device, sparse, rng, csr.view().upper().unwrap().unit(), &part(&host, false, true));
+        legacy(device, sparse, rng, csr.t().upper().unwrap(), &part(&host, true, false).t());
+        for order in [hipsparse::BlockOrder::Rows, hipsparse::BlockOrder::Columns] {
+            let block = format::Bsr { rows: 3, cols: 3, order };
+            let bsr = entries.bsr(device, base, block);
+            legacy(device, sparse, rng, bsr.view().lower().unwrap(), &part(&host, true, false));
+            legacy(device, sparse, rng, bsr.view().upper().unwrap(), &part(&host, false, false));
+        }
+    }
+}
+
+#[test]
+fn triangular_systems_of_blocks() {
+    for_all_types!(older);
+}
+
+#[test]
+fn zero_pivots_are_errors_with_the_row() {
+    let Some((device, sparse)) = sparse() else { return };
+    for base in [Base::Zero, Base::One] {
+        let shift = i32::from(base == Base::One);
+        let csr = |values: &[f64]| {
+            let offsets = [0, 1, 3, 5].map(|at| at + shift);
+            let cols = [0, 0, 1, 1, 2].map(|at| at + shift);
+            Csr::from_host(&device, (3, 3), base, &offsets, &cols, values).unwrap()
+        };
+        let zero_in = |error: &Error, wanted: usize| matches!(error, Error::ZeroPivot { row, .. } if *row == wanted);
+        let a = csr(&[1.0, 2.0, 0.0, 3.0, 4.0]);
+        let x = DeviceBuffer::from_slice(&device, &[1.0; 3]).unwrap();
+        let mut y = DeviceBuffer::<f64>::zeroed(&device, 3).unwrap();
+        let mut solver = sparse.triangular(a.view().lower().unwrap()).unwrap();
+        solver.solve(1.0, &x, &mut y).unwrap();
+        let error = solver.wait().unwrap_err();
+        assert!(zero_in(&error, 1), "{error}");
+        drop(solver);
+        let mut a = a;
+        let factors = sparse.ilu0(&mut a).unwrap().factorize().unwrap();
+        let error = factors.wait().unwrap_err();
+        assert!(zero_in(&error, 1), "{error}");
+        drop(factors);
+        // Replaced by a number of the caller's.
+        let factors = sparse.ilu0(&mut a).unwrap().boost(1e-3, 5.0).unwrap().factorize().unwrap();
+        let values = factors.view().values().to_vec().unwrap();
+        assert!((values[2] - 5.0).abs() < 1e-12, "{values:?}");
+        drop(factors);
+        // The diagonal of the last row is not stored.
+        let (offsets, cols) = ([0, 1, 3, 4].map(|at| at + shift), [0, 0, 1, 1].map(|at| at + shift));
+        let mut holes = Csr::from_host(&device, (3, 3), base, &offsets, &cols, &[1.0_f64; 4]).unwrap();
+        let error = sparse.ilu0(&mut holes).unwrap_err();
+        assert!(zero_in(&error, 2), "{error}");
+        let error = sparse.triangular(holes.view().lower().unwrap()).unwrap_err();
+        assert!(zero_in(&error, 2), "{error}");
+        let error = sparse.ic0(&mut holes).unwrap_err();
+        assert!(zero_in(&error, 2), "{error}");
+    }
+}
+
+/// ILU(0) on the host: no entries but those of A.
+fn ilu_of(entries: &Host, at: impl Fn(usize, usize) -> bool) -> Host {
+    let mut a = entries.clone();
+    let n = a.rows;
+    for i in 1..n {
+        for k in (0..i).filter(|&k| at(i, k)) {
+            let factor = a.at(i, k) / a.at(k, k);
+            a.data[k * n + i] = factor;
+            for j in (k + 1..n).filter(|&j| at(i, j) && at(k, j)) {
+                let less = factor * a.at(k, j);
+                a.data[j * n + i] -= less;
+            }
+        }
+    }
+    a
+}
+
+fn incomplete<T: Number + Value>(device: &Device, sparse: &Sparse, rng: &mut Rng) {
+    for base in [Base::Zero, Base::One] {
+        let some = places(30, 120, rng);
+        let entries: Entries<T> = dominant(30, some, rng);
+        let host = entries.host();
+        let stored = |row: usize, col: usize| entries.entries.iter().any(|entry| (entry.0, entry.1) == (row, col));
+        let want = ilu_of(&host, stored);
+        let size = host.map(|_| (4.0 * 30.0).into());
+        let mut a = entries.csr::<i32>(device, base);
+        let mut factors = sparse.ilu0(&mut a).unwrap().factorize().unwrap();
+        factors.wait().unwrap();
+        let got = |values: Vec<T>| {
+            let mut got = Host::from_fn(30, 30, |_, _| 0.0.into());
+            entries
+                .entries
+                .iter()
+                .zip(values)
+                .for_each(|(entry, value)| got.data[entry.1 * 30 + entry.0] = value.wide());
+            got
+        };
+        assert_close::<T>("ilu0", &got(factors.view().values().to_vec().unwrap()), &want, &size, 30);
+        // Solves with the factors undo their product.
+        let (x, x_host) = column::<T>(device, rng, 30);
+        let (mut half, mut y) =
+            (DeviceBuffer::<T>::zeroed(device, 30).unwrap(), DeviceBuffer::<T>::zeroed(device, 30).unwrap());
+        {
+            let mut lower = sparse.spsv(factors.lower().unwrap()).unwrap();
+            let mut upper = sparse.spsv(factors.upper().unwrap()).unwrap();
+            lower.solve(T::ONE, &x, &mut half).unwrap();
+            upper.solve(T::ONE, &half, &mut y).unwrap();
+        }
+        let product = part(&want, true, true).mul(&part(&want, false, false));
+        let size = product.abs().mul(&column_of(&y).abs()).add(&x_host.abs());
+        assert_close::<T>("both solves", &product.mul(&column_of(&y)), &x_host, &size, 60);
+        // Other values of the same pattern.
+        let twice: Vec<T> = entries.entries.iter().map(|entry| T::narrow(entry.2.wide() * 2.0)).collect();
+        let twice = DeviceBuffer::from_slice(device, &twice).unwrap();
+        factors.refactorize(&twice).unwrap();
+        factors.wait().unwrap();
+        let doubled = ilu_of(&host.scale(2.0.into()), stored);
+        let size = host.map(|_| (8.0 * 30.0).into());
+        assert_close::<T>("again", &got(factors.view().values().to_vec().unwrap()), &doubled, &size, 30);
+    }
+}
+
+#[test]
+fn incomplete_lu() {
+    for_all_types!(incomplete);
+}
+
+/// Of a band, there is no fill-in: the factors are complete.
+fn complete<T: Number + Value>(device: &Device, sparse: &Sparse, rng: &mut Rng) {
+    let n = 24;
+    let mut entries: Entries<T> = dominant(n, banded(n, 1), rng);
+    let host = entries.host();
+    let hermitian = host.add(&host.h());
+    entries = Entries::of(&hermitian);
+    let hermitian = entries.host();
+    let size = hermitian.map(|_| (8.0 * n as f64).into());
+    for base in [Base::Zero, Base::One] {
+        let mut a = entries.csr::<i32>(device, base);
+        let factors = sparse.ic0(&mut a).unwrap().factorize().unwrap();
+        factors.wait().unwrap();
+        let values = factors.view().values().to_vec().unwrap();
+        let mut l = Host::from_fn(n, n, |_, _| 0.0.into());
+        entries.entries.iter().zip(values).for_each(|(entry, value)| l.data[entry.1 * n + entry.0] = value.wide());
+        let l = part(&l, true, false);
+        assert_close::<T>("ic0", &l.mul(&l.h()), &hermitian, &size, n);
+        drop(factors);
+        // Blocks hold the band with zeros beside it: complete, too.
+        let block = format::Bsr::square(2);
+        for ic in [false, true] {
+            let mut a = entries.bsr(device, base, block);
+            let dense = if ic {
+                let factors = sparse.ic0(&mut a).unwrap().factorize().unwrap();
+                factors.wait().unwrap();
+                drop(factors);
+                crate::dense_of(&sparse.bsr_to_csr(&a).unwrap())
+            } else {
+                let factors = sparse.ilu0(&mut a).unwrap().factorize().unwrap();
+                factors.wait().unwrap();
+                drop(factors);
+                crate::dense_of(&sparse.bsr_to_csr(&a).unwrap())
+            };
+            let lower = part(&dense, true, !ic);
+            let upper = if ic { lower.h() } else { part(&dense, false, false) };
+            assert_close::<T>(&format!("of blocks, ic {ic}"), &lower.mul(&upper), &hermitian, &size, n);
+        }
+    }
+}
+
+#[test]
+fn factors_of_bands_are_complete() {
+    for_all_types!(complete);
+}
+
+#[test]
+fn what_cannot_be_factorised_or_solved_is_refused() {
+    let Some((device, sparse)) = sparse() else { return };
+    let csr = |size, offsets: &[i32], cols: &[i32]| {
+        Csr::from_host(&device, size, Base::Zero, offsets, cols, &vec![1.0_f32; cols.len()]).unwrap()
+    };
+    let mut wide = csr((2, 3), &[0, 1, 2], &[0, 1]);
+    refused(wide.view().lower(), "square");
+    refused(sparse.ilu0(&mut wide), "square");
+    let mut unsorted = csr((2, 2), &[0, 1, 3], &[0, 1, 0]);
+    refused(sparse.ilu0(&mut unsorted), "not sorted");
+    refused(sparse.spsv(unsorted.view().lower().unwrap()), "not sorted");
+    let lower = csr((2, 2), &[0, 1, 3], &[0, 0, 1]);
+    let mut solver = sparse.spsv(lower.view().lower().unwrap()).unwrap();
+    let vector = |len| DeviceBuffer::<f32>::zeroed(&device, len).unwrap();
+    refused(solver.solve(1.0, &vector(3), &mut vector(2)), "length of x");
+    refused(solver.solve(1.0, &vector(2), &mut vector(1)), "length of y");
+    let matrix = |rows, cols| MatrixBuffer::<f32>::zeroed(&device, rows, cols).unwrap();
+    let mut x = matrix(2, 2);
+    let mut solver = sparse.spsm(lower.view().lower().unwrap(), &matrix(2, 2).view(), &x.view_mut()).unwrap();
+    refused(solver.solve(1.0, &matrix(2, 3), &mut matrix(2, 3)), "layout");
+    refused(solver.solve(1.0, &matrix(3, 2), &mut x), "rows of B");
+    let blocks = format::Bsr { rows: 1, cols: 2, order: hipsparse::BlockOrder::Rows };
+    let entries: Entries<f32> = laplacian_2d(2, 2);
+    let mut bsr = entries.bsr(&device, Base::Zero, blocks);
+    refused(sparse.ilu0(&mut bsr), "square");
+}
