@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use crate::element::{DataType, RawOp};
 use crate::error::{Context, Error, Result, check};
-use crate::handle::{Handle, Live};
+use crate::handle::{Handle, Last, Live};
 use crate::raw::{self, RawStream, ncclComm_t, ncclRedOp_t, ncclResult_t};
 
 /// Which collective.
@@ -93,6 +93,36 @@ pub(crate) struct Parts {
     pub(crate) receive_offsets: Vec<usize>,
 }
 
+/// The description of a call, without text.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Summary {
+    kind: Kind,
+    count: usize,
+    data_type: DataType,
+    op: &'static str,
+    peer: Option<usize>,
+}
+
+impl Summary {
+    fn asked(&self, parts: Option<&Parts>) -> String {
+        let mut text = match parts {
+            Some(parts) => {
+                format!("{:?} sent, {:?} received, of {:?}", parts.send_counts, parts.receive_counts, self.data_type)
+            }
+            None => format!("{} {:?}", self.count, self.data_type),
+        };
+        if self.kind.reduces() {
+            text.push_str(", ");
+            text.push_str(self.op);
+        }
+        text
+    }
+
+    pub(crate) fn context(&self, parts: Option<&Parts>) -> Context {
+        Context { call: self.kind.names().0, peer: self.peer, asked: self.asked(parts), ..Context::default() }
+    }
+}
+
 /// The function that failed, and how.
 type Failed = (ncclResult_t, &'static str);
 
@@ -112,21 +142,21 @@ impl Call {
     }
 
     pub(crate) fn asked(&self) -> String {
-        let mut text = match &self.parts {
-            Some(parts) => {
-                format!("{:?} sent, {:?} received, of {:?}", parts.send_counts, parts.receive_counts, self.data_type)
-            }
-            None => format!("{} {:?}", self.count, self.data_type),
-        };
-        if self.kind.reduces() {
-            text.push_str(", ");
-            text.push_str(self.op.name());
-        }
-        text
+        self.summary().asked(self.parts.as_deref())
     }
 
-    pub(crate) fn context(&self) -> Context {
-        Context { call: self.kind.names().0, peer: self.peer, asked: self.asked(), ..Context::default() }
+    fn summary(&self) -> Summary {
+        let Self { kind, count, data_type, op, peer, .. } = *self;
+        Summary { kind, count, data_type, op: op.name(), peer }
+    }
+
+    /// What errors that come later say of it. Text is made only for a call with parts.
+    fn last(&self) -> Last {
+        let summary = self.summary();
+        match &self.parts {
+            Some(parts) => Last::Other(summary.context(Some(parts))),
+            None => Last::Call(summary),
+        }
     }
 
     /// Whether there is nothing to do, on any rank.
@@ -321,7 +351,7 @@ pub(crate) unsafe fn submit(parts: &[Submission<'_>]) -> Result<()> {
     let _calls: SmallVec<[_; 2]> = handles.iter().map(|handle| handle.calls()).collect();
     for part in parts {
         if let Some(call) = part.calls.last() {
-            part.handle.note(call.context());
+            part.handle.note(call.last());
         }
     }
     let made = {
@@ -386,7 +416,7 @@ mod tests {
         let call = Call { op: RawOp::Plain(raw::ncclMax), ..Call::new(Kind::AllReduce, 7, DataType::F16) };
         assert_eq!(call.asked(), "7 F16, maximum");
         let call = Call { peer: Some(3), ..Call::new(Kind::Send, 5, DataType::U8) };
-        assert_eq!(call.context().to_string(), "send on rank 0 of 0, with rank 3 (5 U8)");
+        assert_eq!(call.summary().context(None).to_string(), "send on rank 0 of 0, with rank 3 (5 U8)");
         assert!(Call::new(Kind::Broadcast, 0, DataType::F32).is_nothing());
     }
 

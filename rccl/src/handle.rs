@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
+use crate::call::Summary;
 use crate::config::OwnedConfig;
 use crate::error::{Context, Error, Result, check, library_error};
 use crate::raw::{self, ncclComm_t};
@@ -26,13 +27,31 @@ pub(crate) struct Handle {
     size: AtomicUsize,
     pub(crate) timeout: Duration,
     pub(crate) blocking: bool,
-    last: Mutex<Context>,
+    last: Mutex<Last>,
     /// A call that waits for other ranks in the library.
     inside: Mutex<Inside>,
     /// Whether the library was told to abort it, which is done once.
     abort_begun: AtomicBool,
     /// Kept for the library.
     kept: Kept,
+}
+
+/// The call that was made last. A collective's text is made when an error needs it.
+pub(crate) enum Last {
+    Call(Summary),
+    Other(Context),
+}
+
+impl Default for Last {
+    fn default() -> Self {
+        Self::Other(Context::default())
+    }
+}
+
+impl From<Context> for Last {
+    fn from(context: Context) -> Self {
+        Self::Other(context)
+    }
 }
 
 /// What the library keeps uncopied.
@@ -135,13 +154,16 @@ impl Handle {
     }
 
     /// Notes what is called, for errors that come later.
-    pub(crate) fn note(&self, context: Context) {
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = context;
+    pub(crate) fn note(&self, last: impl Into<Last>) {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = last.into();
     }
 
     /// What was called last.
     pub(crate) fn last(&self) -> Context {
-        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let last = match &*self.last.lock().unwrap_or_else(PoisonError::into_inner) {
+            Last::Call(summary) => summary.context(None),
+            Last::Other(context) => context.clone(),
+        };
         Context { rank: self.rank(), size: self.size(), ..last }
     }
 

@@ -185,6 +185,30 @@ fn a_collective_that_others_do_not_call_is_a_timeout_and_all_begins_anew() {
 }
 
 #[test]
+fn connections_that_the_other_side_does_not_make_are_a_timeout() {
+    let Some(_world) = world() else { return };
+    let Some(devices) = devices() else { return };
+    if !has_deadlines() {
+        return;
+    }
+    let ranks = Communicator::init_all(&devices[..2], &Config::new().timeout(Duration::from_secs(8))).unwrap();
+    let [first, second] = <[Communicator; 2]>::try_from(ranks).unwrap();
+    // The first call between two ranks: the library connects them, and waits for the other one to do the same.
+    let mut memory = DeviceBuffer::from_slice(&devices[0], &[1.0_f32; 500]).unwrap();
+    let begin = Instant::now();
+    let result = first.receive(&mut memory, 1).and_then(|()| first.synchronize());
+    match result {
+        Err(Error::Timeout { context, .. }) => {
+            assert_eq!((context.call, context.rank, context.peer), ("receive", 0, Some(1)));
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(begin.elapsed() < Duration::from_secs(40), "{:?}", begin.elapsed());
+    assert!(first.is_aborted());
+    second.abort();
+}
+
+#[test]
 fn blocking_communicators_work_too() {
     let Some(_world) = world() else { return };
     let Some(devices) = devices() else { return };
