@@ -8,7 +8,7 @@
 //! cc -O2 -o bandwidth_c rccl/nvidia/bandwidth.c -ldl -lpthread # there
 //! export NCCL_NVLS_ENABLE=0
 //! ./nccl_bandwidth check                       # all collectives, on all GPUs
-//! ./nccl_bandwidth compare ./bandwidth_c       # both in turns, five times; a table in Markdown
+//! ./nccl_bandwidth compare ./bandwidth_c       # both in turns, 21 times; a table in Markdown
 //! ./nccl_bandwidth bandwidth                   # with the columns of nccl-tests
 //! ```
 //!
@@ -323,7 +323,7 @@ type Line = (usize, [f64; 2]);
 
 fn iterations(bytes: usize) -> usize {
     match bytes {
-        ..=0x10_0000 => 500,
+        ..=0x10_0000 => 5000,
         ..=0x400_0000 => 100,
         _ => 20,
     }
@@ -478,7 +478,7 @@ struct Options {
 }
 
 fn main() -> Result<()> {
-    let mut options = Options { ranks: None, nccl: None, from: 1 << 10, to: 1 << 30, rounds: 5 };
+    let mut options = Options { ranks: None, nccl: None, from: 1 << 10, to: 1 << 30, rounds: 21 };
     let mut words = Vec::new();
     let mut arguments = std::env::args_os().skip(1);
     while let Some(argument) = arguments.next() {

@@ -1,5 +1,5 @@
 //! Data-parallel training over processes: each rank has a part of the data, and the gradients of all are averaged by an all-reduce in each step. Rank 0
-//! prints the loss and draws it, as `training.svg`.
+//! prints the loss and draws it, as `training.svg` or under the name that is given.
 //!
 //! The model is small, and its arithmetic is the host's: what this shows is how ranks start, share parameters and sum gradients.
 //!
@@ -107,8 +107,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     assert_eq!(checksum.to_vec()?, parameters);
     assert!(losses[STEPS - 1] < losses[0] / 10.0, "it learns: {} to {}", losses[0], losses[STEPS - 1]);
     if rank == 0 {
-        plot(&losses, "training.svg")?;
-        println!("{size} ranks; the curve of the loss is in training.svg");
+        let path = std::env::args().nth(1).unwrap_or_else(|| "training.svg".to_owned());
+        plot(&losses, &path)?;
+        println!("{size} ranks; the curve of the loss is in {path}");
     }
     world.barrier()?;
     communicator.finalize()?;

@@ -54,7 +54,7 @@ static double now(void) {
     return time.tv_sec * 1e6 + time.tv_nsec / 1e3;
 }
 
-static int iterations(size_t bytes) { return bytes <= 0x100000 ? 500 : bytes <= 0x4000000 ? 100 : 20; }
+static int iterations(size_t bytes) { return bytes <= 0x100000 ? 5000 : bytes <= 0x4000000 ? 100 : 20; }
 
 static double measure(ncclComm_t comm, CUstream stream, CUdeviceptr send, CUdeviceptr receive, size_t bytes) {
     int count = iterations(bytes);

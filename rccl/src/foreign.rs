@@ -143,8 +143,10 @@ impl fmt::Debug for Communicator {
 #[must_use = "no call is made unless it is ended"]
 #[derive(Debug, Default)]
 pub struct Calls<'a> {
-    parts: SmallVec<[(&'a Arc<Handle>, RawStream, SmallVec<[Call; 1]>); 1]>,
+    parts: SmallVec<[OfRank<'a>; 1]>,
 }
+
+type OfRank<'a> = (&'a Arc<Handle>, RawStream, SmallVec<[Call; 1]>);
 
 impl<'a> Calls<'a> {
     /// No calls yet.
@@ -167,13 +169,16 @@ impl<'a> Calls<'a> {
     /// The streams are alive, and of the communicators' devices. The memory is as large as the calls say, and on these devices. It stays so, and is not used
     /// otherwise, until the streams' work is done.
     pub unsafe fn end(self) -> Result<()> {
-        let parts: SmallVec<[Submission<'_>; 1]> =
-            self.parts.iter().map(|(handle, stream, calls)| Submission { handle, stream: *stream, calls }).collect();
-        if parts.is_empty() {
-            return Ok(());
+        fn submission<'s>((handle, stream, calls): &'s OfRank<'_>) -> Submission<'s> {
+            Submission { handle, stream: *stream, calls }
         }
-        // SAFETY: the caller's.
-        unsafe { submit(&parts) }
+        match &self.parts[..] {
+            [] => Ok(()),
+            // SAFETY: the caller's.
+            [one] => unsafe { submit(&[submission(one)]) },
+            // SAFETY: the caller's.
+            several => unsafe { submit(&several.iter().map(submission).collect::<Vec<_>>()) },
+        }
     }
 }
 

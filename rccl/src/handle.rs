@@ -219,8 +219,11 @@ impl Handle {
         }
     }
 
-    /// Waits until the library is done.
+    /// Waits until the library is done. Where calls block, it is when they return.
     pub(crate) fn wait_ready(self: &Arc<Self>) -> Result<()> {
+        if self.blocking && matches!(*self.inside(), Inside::Nothing) {
+            return Ok(());
+        }
         self.wait_until(self.timeout, || self.poll())
     }
 

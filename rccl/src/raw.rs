@@ -29,14 +29,12 @@ rocm_loader::bindings! { binding = BINDING;
 
     // Communicators
     "5.7" pub fn ncclGetUniqueId(uniqueId: *mut ncclUniqueId) -> ncclResult_t;
-    "5.7" pub fn ncclCommInitAll(comm: *mut ncclComm_t, ndev: c_int, devlist: *const c_int) -> ncclResult_t;
     "5.7" pub fn ncclCommInitRank(comm: *mut ncclComm_t, nranks: c_int, commId: ncclUniqueId, rank: c_int) -> ncclResult_t;
     "6.2" pub fn ncclCommInitRankConfig(comm: *mut ncclComm_t, nranks: c_int, commId: ncclUniqueId, rank: c_int, config: *mut RawConfig) -> ncclResult_t;
     "6.2" pub fn ncclCommSplit(comm: ncclComm_t, color: c_int, key: c_int, newcomm: *mut ncclComm_t, config: *mut RawConfig) -> ncclResult_t;
     "7.1" pub fn ncclCommShrink(comm: ncclComm_t, excludeRanksList: *mut c_int, excludeRanksCount: c_int, newcomm: *mut ncclComm_t, config: *mut RawConfig, shrinkFlags: c_int) -> ncclResult_t;
     "5.7" pub fn ncclCommCount(comm: ncclComm_t, count: *mut c_int) -> ncclResult_t;
     "5.7" pub fn ncclCommUserRank(comm: ncclComm_t, rank: *mut c_int) -> ncclResult_t;
-    "5.7" pub fn ncclCommCuDevice(comm: ncclComm_t, device: *mut c_int) -> ncclResult_t;
     "6.2" pub fn ncclCommFinalize(comm: ncclComm_t) -> ncclResult_t;
     "5.7" pub fn ncclCommDestroy(comm: ncclComm_t) -> ncclResult_t;
     "5.7" pub fn ncclCommAbort(comm: ncclComm_t) -> ncclResult_t;
@@ -61,8 +59,4 @@ rocm_loader::bindings! { binding = BINDING;
     "5.7" pub fn ncclAllToAllv(sendbuff: *const c_void, sendcounts: *const usize, sdispls: *const usize, recvbuff: *mut c_void, recvcounts: *const usize, rdispls: *const usize, datatype: ncclDataType_t, comm: ncclComm_t, stream: RawStream) -> ncclResult_t;
     "5.7" pub fn ncclSend(sendbuff: *const c_void, count: usize, datatype: ncclDataType_t, peer: c_int, comm: ncclComm_t, stream: RawStream) -> ncclResult_t;
     "5.7" pub fn ncclRecv(recvbuff: *mut c_void, count: usize, datatype: ncclDataType_t, peer: c_int, comm: ncclComm_t, stream: RawStream) -> ncclResult_t;
-
-    // Registered memory
-    "6.2" pub fn ncclCommRegister(comm: ncclComm_t, buff: *mut c_void, size: usize, handle: *mut *mut c_void) -> ncclResult_t;
-    "6.2" pub fn ncclCommDeregister(comm: ncclComm_t, handle: *mut c_void) -> ncclResult_t;
 }
