@@ -5,7 +5,7 @@
 //!
 //! ```sh
 //! cargo build -p rccl --example training
-//! rccl-run --sim 4 -- target/debug/examples/training    # or -n 4, on GPUs; or srun, mpirun, torchrun
+//! rccl-run --sim 4 -- target/debug/examples/training    # or -n 4, on GPUs; or srun, mpirun
 //! ```
 
 use hip::DeviceBuffer;

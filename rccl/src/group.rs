@@ -138,7 +138,7 @@ impl<'a> Group<'a> {
             return Ok(());
         }
         let mut uses: SmallVec<[Uses<'a>; 1]> = SmallVec::new();
-        let mut rest: SmallVec<[(&Communicator, SmallVec<[Call; 1]>, InGroup<'_>); 1]> = SmallVec::new();
+        let mut rest: SmallVec<[OfRank<'_>; 1]> = SmallVec::new();
         for part in parts {
             let (communicator, part_uses, calls) = part.into_parts();
             uses.push(part_uses);
@@ -536,6 +536,9 @@ fn equal_parts(len: usize, size: usize) -> Result<usize> {
     }
     Err(Error::invalid("the number of elements", len.to_string(), format!("a multiple of {size}, the number of ranks")))
 }
+
+/// The calls of one rank, which are being made.
+type OfRank<'a> = (&'a Communicator, SmallVec<[Call; 1]>, InGroup<'a>);
 
 /// Keeps a communicator's management calls out until the calls of the group are made.
 struct InGroup<'a>(&'a Communicator);

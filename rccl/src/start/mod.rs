@@ -1,6 +1,6 @@
 //! Starting: how ranks that are processes find each other, on one host or on many.
 //!
-//! A launcher tells each process its rank by variables: `rccl-run`, Slurm's `srun`, Open MPI's or MPICH's `mpirun`, torchrun. [`World::from_environment`] reads
+//! A launcher tells each process its rank by variables: `rccl-run`, Slurm's `srun`, Open MPI's or MPICH's `mpirun`. [`World::from_environment`] reads
 //! them, meets the other ranks at a [`Hub`], which rank 0 or `rccl-run` runs, and makes a [`Communicator`] with them.
 //!
 //! ```no_run
@@ -23,7 +23,7 @@
 //!
 //! | variable | what it says |
 //! |---|---|
-//! | `RANK`, `WORLD_SIZE`, `LOCAL_RANK` | rank, number of ranks, rank on this host (`rccl-run`, torchrun) |
+//! | `RANK`, `WORLD_SIZE`, `LOCAL_RANK` | rank, number of ranks, rank on this host (`rccl-run`) |
 //! | `SLURM_PROCID`, `SLURM_NTASKS`, `SLURM_LOCALID` | the same, from Slurm |
 //! | `OMPI_COMM_WORLD_RANK`, `..._SIZE`, `..._LOCAL_RANK` | the same, from Open MPI |
 //! | `PMI_RANK`, `PMI_SIZE`, `MPI_LOCALRANKID` | the same, from MPICH and Intel MPI |

@@ -15,7 +15,7 @@ pub struct Placement {
     pub hub: String,
 }
 
-/// The port of torchrun, if nothing says another.
+/// The usual port of distributed programs, if nothing says another.
 const PORT: u16 = 29500;
 
 /// A launcher's variables: rank, number of ranks, rank on the host.
@@ -132,7 +132,7 @@ mod tests {
             ("SLURM_JOB_ID", "4000123"),
         ];
         assert_eq!(of(&slurm).unwrap(), placement(7, 3, "gpu003:20123"));
-        assert_eq!(of(&[&slurm[..], &torch].concat()).unwrap_err().to_string().contains("MASTER_ADDR"), true);
+        assert!(of(&[&slurm[..], &torch].concat()).unwrap_err().to_string().contains("MASTER_ADDR"));
         assert_eq!(of(&[("RANK", "0"), ("WORLD_SIZE", "1")]).unwrap().hub, "127.0.0.1:29500");
         let six = of(&[("RANK", "0"), ("WORLD_SIZE", "2"), ("MASTER_ADDR", "fe80::1")]).unwrap();
         assert_eq!(six.hub, "[fe80::1]:29500");
