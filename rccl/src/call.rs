@@ -167,6 +167,11 @@ impl Call {
         }
     }
 
+    /// Whether the library has a function of its own for it, which has something to do.
+    pub(crate) fn is_one(&self) -> bool {
+        !self.is_nothing() && has(self.kind)
+    }
+
     /// Makes the call, or several in its place: within a group then.
     ///
     /// # Safety
@@ -336,7 +341,7 @@ pub(crate) struct Submission<'a> {
 /// The pointers of the calls are valid until their work on the streams is done; the streams are of the communicators' devices.
 pub(crate) unsafe fn submit(parts: &[Submission<'_>]) -> Result<()> {
     if let [Submission { handle, stream, calls: [call] }] = parts {
-        if !call.is_nothing() && has(call.kind) {
+        if call.is_one() {
             // SAFETY: the caller's.
             return unsafe { submit_one(handle, *stream, call) };
         }
@@ -373,19 +378,28 @@ pub(crate) unsafe fn submit(parts: &[Submission<'_>]) -> Result<()> {
     queued(made, handles.iter().map(|handle| handle.wait_ready()).fold(Ok(()), Result::and))
 }
 
-/// Makes the call that most programs make: one, with a function of its own. It costs the library some microseconds, and this crate a tenth of one.
+/// Makes the call that most programs make: one, with a function of its own. The library needs about ten microseconds for it, and small messages are as fast
+/// as calls are made: so this is short.
 ///
 /// # Safety
 /// That of [`submit`].
-unsafe fn submit_one(handle: &Arc<Handle>, stream: RawStream, call: &Call) -> Result<()> {
-    let _calls = handle.calls();
-    handle.note(call.last());
-    let made = {
-        let live = handle.live()?;
-        // SAFETY: the caller's; the communicator stays alive as long as `live` does.
-        unsafe { make(live.comm, handle, stream, call) }
-    };
-    queued(made, handle.wait_ready())
+pub(crate) unsafe fn submit_one(handle: &Arc<Handle>, stream: RawStream, call: &Call) -> Result<()> {
+    // Where the library is done when it returns, one lock is enough.
+    let _calls = if handle.blocking { None } else { Some(handle.calls()) };
+    let mut live = handle.live()?;
+    live.note(call.last());
+    // SAFETY: the caller's; the communicator stays alive as long as `live` does.
+    let made = unsafe { call.make(live.comm, handle.rank(), handle.size(), stream) };
+    drop(live);
+    if made.is_ok() && handle.blocking {
+        return Ok(());
+    }
+    queued(made.or_else(|failed| error_of(failed, handle, call)), handle.wait_ready())
+}
+
+#[cold]
+fn error_of((status, function): Failed, handle: &Handle, call: &Call) -> Result<()> {
+    check(status, function, || format!("rank {} of {}: {}", handle.rank(), handle.size(), call.asked()))
 }
 
 /// What comes of calls that were made and waited for: where waiting fails, too, that says more.
@@ -399,10 +413,8 @@ fn queued(made: Result<()>, waited: Result<()>) -> Result<()> {
 /// # Safety
 /// That of [`submit`]; the communicator is the handle's, and alive.
 unsafe fn make(comm: ncclComm_t, handle: &Handle, stream: RawStream, call: &Call) -> Result<()> {
-    let (rank, size) = (handle.rank(), handle.size());
     // SAFETY: the caller's.
-    let made = unsafe { call.make(comm, rank, size, stream) };
-    made.or_else(|(status, function)| check(status, function, || format!("rank {rank} of {size}: {}", call.asked())))
+    unsafe { call.make(comm, handle.rank(), handle.size(), stream) }.or_else(|failed| error_of(failed, handle, call))
 }
 
 /// Makes calls in a group.

@@ -1,7 +1,7 @@
 //! Communicators over memory and streams of other code: CUDA's, with NVIDIA's NCCL, or HIP's by its C functions.
 //!
-//! Nothing is tracked here: who calls keeps memory and streams alive. All else is as in the safe [`Communicator`](crate::Communicator): states, deadlines,
-//! errors, one abort. [`use_nccl`](crate::use_nccl) chooses NCCL.
+//! Nothing is tracked: the caller must keep memory and streams alive. States, deadlines, errors and the one abort are as in the safe
+//! [`Communicator`](crate::Communicator). [`use_nccl`](crate::use_nccl) chooses NCCL.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 
-use crate::call::{Call, Kind, Parts, Submission, submit};
+use crate::call::{self, Kind, Parts, Submission, submit, submit_one};
 use crate::communicator::{UniqueId, check_rank, init};
 use crate::config::Config;
 use crate::element::{DataType, RawOp};
@@ -107,6 +107,25 @@ impl Communicator {
         })
     }
 
+    /// Makes a call on a stream (`hipStream_t`, `cudaStream_t`), and returns when the library has queued its work. Several calls that
+    /// belong together are made by [`Calls`].
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a root or peer that is not a rank, and for lists that do not have a number for each rank; those of the safe
+    /// [`Group::end`](crate::Group::end).
+    ///
+    /// # Safety
+    /// That of [`Calls::end`].
+    pub unsafe fn submit(&self, stream: *mut c_void, call: &Call) -> Result<()> {
+        call.check(self.size())?;
+        if call.0.is_one() {
+            // SAFETY: the caller's.
+            return unsafe { submit_one(&self.handle, stream, &call.0) };
+        }
+        // SAFETY: the caller's.
+        unsafe { submit(&[Submission { handle: &self.handle, stream, calls: std::slice::from_ref(&call.0) }]) }
+    }
+
     /// Aborts it, once.
     pub fn abort(self) {
         self.handle.abort("the program asked for it");
@@ -138,15 +157,11 @@ impl fmt::Debug for Communicator {
 }
 
 /// Calls that are made together, by [`end`](Self::end): one, or a group.
-///
-/// Counts are of elements of the type, as the C functions count.
 #[must_use = "no call is made unless it is ended"]
 #[derive(Debug, Default)]
 pub struct Calls<'a> {
-    parts: SmallVec<[OfRank<'a>; 1]>,
+    calls: SmallVec<[(&'a Communicator, RawStream, Call); 2]>,
 }
-
-type OfRank<'a> = (&'a Arc<Handle>, RawStream, SmallVec<[Call; 1]>);
 
 impl<'a> Calls<'a> {
     /// No calls yet.
@@ -154,60 +169,80 @@ impl<'a> Calls<'a> {
         Self::default()
     }
 
-    /// Those of a rank, on a stream (`hipStream_t`, `cudaStream_t`).
-    pub fn on<'b>(&'b mut self, communicator: &'a Communicator, stream: *mut c_void) -> On<'b, 'a> {
-        self.parts.push((&communicator.handle, stream, SmallVec::new()));
-        On { calls: self }
+    /// Adds a call of a rank, on a stream (`hipStream_t`, `cudaStream_t`).
+    pub fn add(&mut self, communicator: &'a Communicator, stream: *mut c_void, call: Call) {
+        self.calls.push((communicator, stream, call));
     }
 
     /// Makes the calls, and returns when the library has queued their work.
     ///
     /// # Errors
-    /// Those of the safe [`Group::end`](crate::Group::end).
+    /// Those of [`Communicator::submit`].
     ///
     /// # Safety
     /// The streams are alive, and of the communicators' devices. The memory is as large as the calls say, and on these devices. It stays so, and is not used
     /// otherwise, until the streams' work is done.
     pub unsafe fn end(self) -> Result<()> {
-        fn submission<'s>((handle, stream, calls): &'s OfRank<'_>) -> Submission<'s> {
-            Submission { handle, stream: *stream, calls }
-        }
-        match &self.parts[..] {
-            [] => Ok(()),
-            // SAFETY: the caller's.
-            [one] => unsafe { submit(&[submission(one)]) },
-            // SAFETY: the caller's.
-            several => unsafe { submit(&several.iter().map(submission).collect::<Vec<_>>()) },
-        }
+        self.calls.iter().try_for_each(|(communicator, _, call)| call.check(communicator.size()))?;
+        let submissions: Vec<Submission<'_>> = self
+            .calls
+            .iter()
+            .map(|(communicator, stream, call)| Submission {
+                handle: &communicator.handle,
+                stream: *stream,
+                calls: std::slice::from_ref(&call.0),
+            })
+            .collect();
+        // SAFETY: the caller's.
+        unsafe { submit(&submissions) }
     }
 }
 
-/// The calls of one rank: of [`Calls::on`].
-#[derive(Debug)]
-pub struct On<'b, 'a> {
-    calls: &'b mut Calls<'a>,
-}
+/// A call of one rank. Counts are of elements of the type, as the C functions count.
+#[derive(Clone, Debug)]
+pub struct Call(call::Call);
 
-impl On<'_, '_> {
-    fn add(self, call: Call, send: *const c_void, receive: Memory, peer: Option<usize>) -> Self {
-        if let Some((.., calls)) = self.calls.parts.last_mut() {
-            calls.push(Call { send, receive, peer, ..call });
-        }
-        self
+impl Call {
+    fn new(
+        kind: Kind,
+        memory: (*const c_void, Memory),
+        count: usize,
+        data_type: DataType,
+        peer: Option<usize>,
+    ) -> Self {
+        let (send, receive) = memory;
+        Self(call::Call { send, receive, peer, ..call::Call::new(kind, count, data_type) })
     }
 
-    fn reduction(kind: Kind, count: usize, data_type: DataType, op: Op) -> Call {
-        Call { op: op.to_raw(), ..Call::new(kind, count, data_type) }
+    fn reducing(self, op: Op) -> Self {
+        Self(call::Call { op: op.to_raw(), ..self.0 })
+    }
+
+    /// An error for numbers that do not fit so many ranks.
+    fn check(&self, size: usize) -> Result<()> {
+        if self.0.peer.is_some_and(|peer| peer >= size) {
+            return check_rank(self.0.peer.unwrap_or(0), size);
+        }
+        let Some(parts) = &self.0.parts else { return Ok(()) };
+        let lists = [&parts.send_counts, &parts.send_offsets, &parts.receive_counts, &parts.receive_offsets];
+        match lists.iter().find(|list| list.len() != size) {
+            Some(list) => {
+                let allowed = format!("{size}, one for each rank");
+                Err(Error::invalid("the number of counts or offsets", list.len().to_string(), allowed))
+            }
+            None => Ok(()),
+        }
     }
 
     /// `ncclAllReduce` of `count` elements.
-    pub fn all_reduce(self, send: *const c_void, receive: Memory, count: usize, data_type: DataType, op: Op) -> Self {
-        self.add(Self::reduction(Kind::AllReduce, count, data_type, op), send, receive, None)
+    #[must_use]
+    pub fn all_reduce(send: *const c_void, receive: Memory, count: usize, data_type: DataType, op: Op) -> Self {
+        Self::new(Kind::AllReduce, (send, receive), count, data_type, None).reducing(op)
     }
 
     /// `ncclReduce` of `count` elements.
+    #[must_use]
     pub fn reduce(
-        self,
         send: *const c_void,
         receive: Memory,
         count: usize,
@@ -215,84 +250,85 @@ impl On<'_, '_> {
         op: Op,
         root: usize,
     ) -> Self {
-        self.add(Self::reduction(Kind::Reduce, count, data_type, op), send, receive, Some(root))
+        Self::new(Kind::Reduce, (send, receive), count, data_type, Some(root)).reducing(op)
     }
 
     /// `ncclBroadcast` of `count` elements.
-    pub fn broadcast(
-        self,
-        send: *const c_void,
-        receive: Memory,
-        count: usize,
-        data_type: DataType,
-        root: usize,
-    ) -> Self {
-        self.add(Call::new(Kind::Broadcast, count, data_type), send, receive, Some(root))
+    #[must_use]
+    pub fn broadcast(send: *const c_void, receive: Memory, count: usize, data_type: DataType, root: usize) -> Self {
+        Self::new(Kind::Broadcast, (send, receive), count, data_type, Some(root))
     }
 
     /// `ncclAllGather`, of `count` elements from each rank.
-    pub fn all_gather(self, send: *const c_void, receive: Memory, count: usize, data_type: DataType) -> Self {
-        self.add(Call::new(Kind::AllGather, count, data_type), send, receive, None)
+    #[must_use]
+    pub fn all_gather(send: *const c_void, receive: Memory, count: usize, data_type: DataType) -> Self {
+        Self::new(Kind::AllGather, (send, receive), count, data_type, None)
     }
 
     /// `ncclReduceScatter`, of `count` elements to each rank.
-    pub fn reduce_scatter(
-        self,
-        send: *const c_void,
-        receive: Memory,
-        count: usize,
-        data_type: DataType,
-        op: Op,
-    ) -> Self {
-        self.add(Self::reduction(Kind::ReduceScatter, count, data_type, op), send, receive, None)
+    #[must_use]
+    pub fn reduce_scatter(send: *const c_void, receive: Memory, count: usize, data_type: DataType, op: Op) -> Self {
+        Self::new(Kind::ReduceScatter, (send, receive), count, data_type, None).reducing(op)
     }
 
     /// `ncclGather`, of `count` elements from each rank.
-    pub fn gather(self, send: *const c_void, receive: Memory, count: usize, data_type: DataType, root: usize) -> Self {
-        self.add(Call::new(Kind::Gather, count, data_type), send, receive, Some(root))
+    #[must_use]
+    pub fn gather(send: *const c_void, receive: Memory, count: usize, data_type: DataType, root: usize) -> Self {
+        Self::new(Kind::Gather, (send, receive), count, data_type, Some(root))
     }
 
     /// `ncclScatter`, of `count` elements to each rank.
-    pub fn scatter(self, send: *const c_void, receive: Memory, count: usize, data_type: DataType, root: usize) -> Self {
-        self.add(Call::new(Kind::Scatter, count, data_type), send, receive, Some(root))
+    #[must_use]
+    pub fn scatter(send: *const c_void, receive: Memory, count: usize, data_type: DataType, root: usize) -> Self {
+        Self::new(Kind::Scatter, (send, receive), count, data_type, Some(root))
     }
 
     /// `ncclAllToAll`, of `count` elements from each rank to each.
-    pub fn all_to_all(self, send: *const c_void, receive: Memory, count: usize, data_type: DataType) -> Self {
-        self.add(Call::new(Kind::AllToAll, count, data_type), send, receive, None)
+    #[must_use]
+    pub fn all_to_all(send: *const c_void, receive: Memory, count: usize, data_type: DataType) -> Self {
+        Self::new(Kind::AllToAll, (send, receive), count, data_type, None)
     }
 
     /// `ncclAllToAllv`: for each rank, counts and offsets of elements to send and to receive.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] unless each list has a number for each rank.
+    #[must_use]
     pub fn all_to_all_v(
-        self,
         (send, send_counts, send_offsets): (*const c_void, &[usize], &[usize]),
         (receive, receive_counts, receive_offsets): (Memory, &[usize], &[usize]),
         data_type: DataType,
-    ) -> Result<Self> {
-        let size = self.calls.parts.last().map_or(0, |(handle, ..)| handle.size());
-        for list in [send_counts, send_offsets, receive_counts, receive_offsets] {
-            if list.len() != size {
-                let allowed = format!("{size}, one for each rank");
-                return Err(Error::invalid("the number of counts or offsets", list.len().to_string(), allowed));
-            }
-        }
+    ) -> Self {
         let [send_counts, send_offsets, receive_counts, receive_offsets] =
             [send_counts, send_offsets, receive_counts, receive_offsets].map(<[usize]>::to_vec);
         let parts = Parts { send_counts, send_offsets, receive_counts, receive_offsets };
-        let call = Call { parts: Some(Box::new(parts)), ..Call::new(Kind::AllToAllV, 0, data_type) };
-        Ok(self.add(call, send, receive, None))
+        let call = Self::new(Kind::AllToAllV, (send, receive), 0, data_type, None);
+        Self(call::Call { parts: Some(Box::new(parts)), ..call.0 })
     }
 
     /// `ncclSend` of `count` elements.
-    pub fn send(self, send: *const c_void, count: usize, data_type: DataType, peer: usize) -> Self {
-        self.add(Call::new(Kind::Send, count, data_type), send, std::ptr::null_mut(), Some(peer))
+    #[must_use]
+    pub fn send(send: *const c_void, count: usize, data_type: DataType, peer: usize) -> Self {
+        Self::new(Kind::Send, (send, std::ptr::null_mut()), count, data_type, Some(peer))
     }
 
     /// `ncclRecv` of `count` elements.
-    pub fn receive(self, receive: Memory, count: usize, data_type: DataType, peer: usize) -> Self {
-        self.add(Call::new(Kind::Receive, count, data_type), std::ptr::null(), receive, Some(peer))
+    #[must_use]
+    pub fn receive(receive: Memory, count: usize, data_type: DataType, peer: usize) -> Self {
+        Self::new(Kind::Receive, (std::ptr::null(), receive), count, data_type, Some(peer))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_that_are_not_there_and_short_lists_are_refused() {
+        let none = std::ptr::null_mut();
+        assert!(Call::send(none, 1, DataType::U8, 2).check(2).is_err());
+        assert!(Call::broadcast(none, none, 1, DataType::U8, 1).check(2).is_ok());
+        let parts = |receive: &[usize]| {
+            Call::all_to_all_v((none, &[1, 1], &[0, 1]), (none, receive, &[0, 1]), DataType::U8).check(2)
+        };
+        assert!(parts(&[1, 1]).is_ok());
+        assert!(parts(&[1]).unwrap_err().to_string().contains("one for each rank"));
     }
 }

@@ -20,14 +20,13 @@ const ABORT_PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) struct Handle {
     /// The library writes to it when a communicator is made, perhaps after the call has returned: it never moves.
     place: Box<Place>,
-    state: Mutex<State>,
+    state: Mutex<Inner>,
     /// Held by the one that makes calls, until the library has queued them.
     calls: Mutex<()>,
     rank: AtomicUsize,
     size: AtomicUsize,
     pub(crate) timeout: Duration,
     pub(crate) blocking: bool,
-    last: Mutex<Last>,
     /// A call that waits for other ranks in the library.
     inside: Mutex<Inside>,
     /// Whether the library was told to abort it, which is done once.
@@ -85,23 +84,34 @@ enum State {
     Destroyed,
 }
 
+struct Inner {
+    state: State,
+    last: Last,
+}
+
 /// The C communicator while nobody aborts it.
 pub(crate) struct Live<'a> {
-    _state: MutexGuard<'a, State>,
+    inner: MutexGuard<'a, Inner>,
     pub(crate) comm: ncclComm_t,
+}
+
+impl Live<'_> {
+    /// Notes what is called, for errors that come later.
+    pub(crate) fn note(&mut self, last: Last) {
+        self.inner.last = last;
+    }
 }
 
 impl Handle {
     pub(crate) fn new(rank: usize, size: usize, timeout: Duration, blocking: bool, kept: Kept) -> Arc<Self> {
         Arc::new(Self {
             place: Box::new(Place(UnsafeCell::new(ptr::null_mut()))),
-            state: Mutex::new(State::Live),
+            state: Mutex::new(Inner { state: State::Live, last: Last::default() }),
             calls: Mutex::new(()),
             rank: AtomicUsize::new(rank),
             size: AtomicUsize::new(size),
             timeout,
             blocking,
-            last: Mutex::default(),
             inside: Mutex::new(Inside::Nothing),
             abort_begun: AtomicBool::new(false),
             kept,
@@ -134,7 +144,7 @@ impl Handle {
         self.size.load(Ordering::Relaxed)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -145,9 +155,9 @@ impl Handle {
 
     /// For calls of the library.
     pub(crate) fn live(&self) -> Result<Live<'_>> {
-        let state = self.lock();
-        match &*state {
-            State::Live => Ok(Live { comm: self.comm(), _state: state }),
+        let inner = self.lock();
+        match &inner.state {
+            State::Live => Ok(Live { comm: self.comm(), inner }),
             State::Aborted(reason) => Err(Error::Aborted { reason: Arc::clone(reason) }),
             State::Destroyed => Err(Error::Aborted { reason: "it was destroyed".into() }),
         }
@@ -155,12 +165,16 @@ impl Handle {
 
     /// Notes what is called, for errors that come later.
     pub(crate) fn note(&self, last: impl Into<Last>) {
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = last.into();
+        self.lock().last = last.into();
     }
 
     /// What was called last.
     pub(crate) fn last(&self) -> Context {
-        let last = match &*self.last.lock().unwrap_or_else(PoisonError::into_inner) {
+        self.context(&self.lock().last)
+    }
+
+    fn context(&self, last: &Last) -> Context {
+        let last = match last {
             Last::Call(summary) => summary.context(None),
             Last::Other(context) => context.clone(),
         };
@@ -186,7 +200,8 @@ impl Handle {
             Some(failed) => {
                 let asked = format!("rank {} of {}", self.rank(), self.size());
                 let error = library_error(failed, "ncclCommGetAsyncError", asked, live.comm);
-                Err(Error::Asynchronous { error: Box::new(error), context: Box::new(self.last()) })
+                let context = self.context(&live.inner.last);
+                Err(Error::Asynchronous { error: Box::new(error), context: Box::new(context) })
             }
             None => Ok(status == raw::ncclSuccess && result == raw::ncclSuccess),
         }
@@ -229,12 +244,12 @@ impl Handle {
 
     /// Aborts it, once: whoever comes later does nothing. What is queued ends soon.
     pub(crate) fn abort(self: &Arc<Self>, reason: &str) {
-        let mut state = self.lock();
-        if !matches!(*state, State::Live) {
+        let mut inner = self.lock();
+        if !matches!(inner.state, State::Live) {
             return;
         }
-        *state = State::Aborted(reason.into());
-        drop(state);
+        inner.state = State::Aborted(reason.into());
+        drop(inner);
         if matches!(*self.inside(), Inside::Waiting) {
             // The thread that is inside does it when it comes out.
             return;
@@ -297,11 +312,11 @@ impl Handle {
     /// Nothing that is queued uses it any more.
     pub(crate) unsafe fn destroy(&self) -> Result<()> {
         let _calls = self.calls();
-        let mut state = self.lock();
-        if !matches!(*state, State::Live) {
+        let mut inner = self.lock();
+        if !matches!(inner.state, State::Live) {
             return Ok(());
         }
-        *state = State::Destroyed;
+        inner.state = State::Destroyed;
         let comm = self.comm();
         if comm.is_null() {
             return Ok(());
@@ -312,7 +327,7 @@ impl Handle {
 
     /// Whether it was aborted.
     pub(crate) fn is_aborted(&self) -> bool {
-        matches!(*self.lock(), State::Aborted(_))
+        matches!(self.lock().state, State::Aborted(_))
     }
 
     /// Asks the library for rank and size: of a communicator that was made of another one.

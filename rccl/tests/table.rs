@@ -58,7 +58,7 @@ fn each_function_has_the_parameters_that_c_has() {
     for (name, types) in &ours {
         let declared = theirs.get(name).unwrap_or_else(|| panic!("{name} is not declared"));
         for other in declared {
-            assert_eq!(types, &[other.clone()], "{name}");
+            assert_eq!(types, std::slice::from_ref(other), "{name}");
             compared += 1;
         }
     }

@@ -20,8 +20,8 @@ fn two(run: impl Fn(&Communicator) + Sync) {
     let config = Config::new().timeout(Duration::from_secs(60)).check_calls(true).name("checked");
     let done = Barrier::new(2);
     std::thread::scope(|scope| {
-        for rank in 0..2 {
-            let (device, config, run, done) = (&devices[rank], &config, &run, &done);
+        for (rank, device) in devices.iter().enumerate().take(2) {
+            let (config, run, done) = (&config, &run, &done);
             scope.spawn(move || {
                 let communicator = Communicator::init_rank(device, id, rank, 2, config).unwrap();
                 run(&communicator);
@@ -87,7 +87,7 @@ fn sends_that_do_not_fit_are_errors_on_both_sides() {
         let mut receive = DeviceBuffer::from_slice(&communicator.device(), &vec![9_u8; 100 + rank]).unwrap();
         // Rank 0 sends 90 and rank 1 expects 41.
         mismatch(communicator.all_to_all_v(&memory, &counts, &mut receive, &counts), ["[10, 90]", "[41, 60]"]);
-        let half = if rank == 0 { memory.slice_mut(..50).unwrap() } else { memory.slice_mut(..50).unwrap() };
+        let half = memory.slice_mut(..50).unwrap();
         if rank == 0 {
             communicator.send(half, 1).unwrap();
         } else {
