@@ -5,20 +5,19 @@
 //!
 //! ```sh
 //! cargo build --release -p rccl --example nccl_bandwidth       # target/release/examples/nccl_bandwidth
-//! cc -O2 -o bandwidth_c rccl/nvidia/bandwidth.c -ldl -lpthread # there
+//! cc -O2 -shared -fPIC -o bandwidth_c.so rccl/nvidia/bandwidth.c -ldl -lpthread # there
 //! export NCCL_NVLS_ENABLE=0
 //! ./nccl_bandwidth check                       # all collectives, on all GPUs
-//! ./nccl_bandwidth compare ./bandwidth_c       # both in turns, 21 times; a table in Markdown
+//! ./nccl_bandwidth compare ./bandwidth_c.so    # both in turns, 21 times; a table in Markdown
 //! ./nccl_bandwidth bandwidth                   # with the columns of nccl-tests
 //! ```
 //!
 //! `--ranks N` uses fewer GPUs, `--nccl FILE` another library, `--from BYTES`, `--to BYTES` other sizes, `--rounds N` more turns.
 
-use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::fmt::Write as _;
-use std::path::PathBuf;
-use std::process::Command;
-use std::sync::Barrier;
+use std::path::{Path, PathBuf};
+use std::sync::{Barrier, OnceLock};
 use std::time::{Duration, Instant};
 
 use rccl::foreign::{Call, Calls, Communicator, Op};
@@ -329,7 +328,7 @@ type Line = (usize, [f64; 2]);
 
 fn iterations(bytes: usize) -> usize {
     match bytes {
-        ..=0x10_0000 => 5000,
+        ..=0x10_0000 => 2000,
         0x10_0001..=0x400_0000 => 100,
         _ => 20,
     }
@@ -352,9 +351,7 @@ fn time(rank: &Rank<'_>, from: &Memory<'_>, to: &Memory<'_>, bytes: usize) -> Re
 }
 
 fn bandwidth(options: &Options) -> Result<Vec<Line>> {
-    let sizes: Vec<usize> = std::iter::successors(Some(options.from), |bytes| Some(bytes * 2))
-        .take_while(|bytes| *bytes <= options.to)
-        .collect();
+    let sizes = options.sizes();
     // As the C program: calls go straight through.
     let config = Config::new().blocking(true);
     let times = ranks(options, &config, |rank| {
@@ -386,37 +383,73 @@ fn print(lines: &[Line], size: usize) {
     }
 }
 
-/// Lines as either program writes them.
-fn parse(text: &str) -> Vec<Line> {
-    let line = |line: &str| {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let number = |at: usize| words.get(at)?.parse::<f64>().ok();
-        Some((words.first()?.parse().ok()?, [number(4)?, number(7)?]))
-    };
-    text.lines().filter_map(line).collect()
+/// The C program as a library.
+struct C {
+    load: unsafe extern "C" fn(nccl: *const c_char, id: *mut c_char),
+    start: unsafe extern "C" fn(rank: c_int, size: c_int, id: *const c_char, most: usize) -> *mut c_void,
+    time: unsafe extern "C" fn(rank: *mut c_void, bytes: usize, in_place: c_int, wait: extern "C" fn()) -> f64,
+    end: unsafe extern "C" fn(rank: *mut c_void),
+    _library: libloading::Library,
 }
 
-/// Runs a program for one turn.
-fn turn(program: &PathBuf, options: &Options, own: bool) -> Result<Vec<Line>> {
-    let mut command = Command::new(program);
-    if own {
-        command.arg("bandwidth");
+impl C {
+    fn open(path: &PathBuf) -> Result<Self> {
+        // SAFETY: the library that `nvidia/bandwidth.c` makes, whose functions have these types.
+        unsafe {
+            let library = libloading::Library::new(path)?;
+            Ok(Self {
+                load: *library.get(b"c_load\0")?,
+                start: *library.get(b"c_start\0")?,
+                time: *library.get(b"c_time\0")?,
+                end: *library.get(b"c_end\0")?,
+                _library: library,
+            })
+        }
     }
-    command.args(["--from", &options.from.to_string(), "--to", &options.to.to_string()]);
-    if let Some(ranks) = options.ranks {
-        command.args(["--ranks", &ranks.to_string()]);
-    }
-    if let Some(nccl) = &options.nccl {
-        command.arg("--nccl").arg(nccl);
-    }
-    let output = command.stderr(std::process::Stdio::inherit()).output()?;
-    if !output.status.success() {
-        return Err(format!("{} ended with {}", program.display(), output.status).into());
-    }
-    Ok(parse(&String::from_utf8(output.stdout)?))
 }
 
-/// The two programs in turns, and a table.
+/// Where the ranks of C wait for each other.
+static ALL: OnceLock<Barrier> = OnceLock::new();
+
+extern "C" fn wait_for_all() {
+    if let Some(all) = ALL.get() {
+        all.wait();
+    }
+}
+
+/// Times of all turns of both: by size, then by memory (two, one), then by turn.
+type Turns = Vec<[[Vec<f64>; 2]; 2]>;
+
+/// Both on one thread, in turns: this crate's calls and those of C, with a communicator, a stream and memory of their own.
+fn turns(rank: &Rank<'_>, c: &C, id: &[u8; 128], options: &Options, sizes: &[usize]) -> Result<Turns> {
+    let (from, to) = (rank.memory(options.to)?, rank.memory(options.to)?);
+    let (number, size) = (c_int::try_from(rank.communicator.rank())?, c_int::try_from(rank.communicator.size())?);
+    // SAFETY: the id has 128 bytes. The functions end the program where they fail.
+    let theirs = unsafe { (c.start)(number, size, id.as_ptr().cast(), options.to) };
+    let mut turns: Turns = sizes.iter().map(|_| Default::default()).collect();
+    for turn in 0..options.rounds {
+        for (&bytes, line) in sizes.iter().zip(&mut turns) {
+            for (place, sides) in line.iter_mut().enumerate() {
+                // Each goes first in every other turn.
+                for side in [turn % 2, 1 - turn % 2] {
+                    let time = if side == 0 {
+                        time(rank, if place == 0 { &from } else { &to }, &to, bytes)?
+                    } else {
+                        // SAFETY: the rank that was started above, on this thread.
+                        unsafe { (c.time)(theirs, bytes, place as c_int, wait_for_all) }
+                    };
+                    sides[side].push(time);
+                }
+            }
+        }
+    }
+    rank.all.wait();
+    // SAFETY: as above; nothing is queued any more.
+    unsafe { (c.end)(theirs) };
+    Ok(turns)
+}
+
+/// This crate and C in turns, and a table of medians.
 fn compare(options: &Options, other: &PathBuf) -> Result<()> {
     let cuda = Cuda::load()?;
     cuda.init(0)?;
@@ -424,23 +457,22 @@ fn compare(options: &Options, other: &PathBuf) -> Result<()> {
     let mut driver = 0;
     cuda.driver_version(&mut driver)?;
     let version = rccl::version()?;
-    let own = std::env::current_exe()?;
-    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-    for round in 0..options.rounds {
-        eprintln!("turn {} of {}", round + 1, options.rounds);
-        // Each goes first in every other turn.
-        if round % 2 == 0 {
-            ours.push(turn(&own, options, true)?);
-            theirs.push(turn(other, options, false)?);
-        } else {
-            theirs.push(turn(other, options, false)?);
-            ours.push(turn(&own, options, true)?);
-        }
-    }
-    let median = |runs: &[Vec<Line>], line: usize, place: usize| {
-        let mut times: Vec<f64> = runs.iter().filter_map(|run| Some(run.get(line)?.1[place])).collect();
+    let c = C::open(other)?;
+    let nccl = options.nccl.as_deref().unwrap_or_else(|| Path::new("libnccl.so.2"));
+    let (nccl, mut id) = (CString::new(nccl.as_os_str().as_encoded_bytes())?, [0; 128]);
+    // SAFETY: a string, and room for an id.
+    unsafe { (c.load)(nccl.as_ptr(), id.as_mut_ptr().cast()) };
+    ALL.get_or_init(|| Barrier::new(size));
+    let sizes = options.sizes();
+    // As in the C program: calls go straight through.
+    let config = Config::new().blocking(true);
+    let times = ranks(options, &config, |rank| turns(rank, &c, &id, options, &sizes))?;
+    let median = |line: usize, place: usize, side: usize| {
+        // The mean over the ranks, as nccl-tests has it.
+        let of = |turn: usize| times.iter().map(|rank| rank[line][place][side][turn]).sum::<f64>() / size as f64;
+        let mut times: Vec<f64> = (0..options.rounds).map(of).collect();
         times.sort_by(f64::total_cmp);
-        times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
+        times[times.len() / 2]
     };
     let factor = 2.0 * (size as f64 - 1.0) / size as f64;
     let (factor, column) = if size == 1 { (1.0, "algbw") } else { (factor, "busbw") };
@@ -460,11 +492,10 @@ fn compare(options: &Options, other: &PathBuf) -> Result<()> {
     writeln!(page, "| bytes | {column} in GB/s, this crate | C | ratio | in place, this crate | C | ratio |")?;
     writeln!(page, "|---:|---:|---:|---:|---:|---:|---:|")?;
     let mut least = f64::INFINITY;
-    let sizes: Vec<usize> = ours.first().map_or(Vec::new(), |run| run.iter().map(|line| line.0).collect());
     for (line, bytes) in sizes.iter().enumerate() {
         write!(page, "| {bytes} |")?;
         for place in 0..2 {
-            let (our, their) = (median(&ours, line, place), median(&theirs, line, place));
+            let (our, their) = (median(line, place, 0), median(line, place, 1));
             least = least.min(their / our);
             let speed = |time| gigabytes(*bytes, time, factor);
             write!(page, " {:.3} | {:.3} | {:.1} % |", speed(our), speed(their), 100.0 * their / our)?;
@@ -481,6 +512,12 @@ struct Options {
     from: usize,
     to: usize,
     rounds: usize,
+}
+
+impl Options {
+    fn sizes(&self) -> Vec<usize> {
+        std::iter::successors(Some(self.from), |bytes| Some(bytes * 2)).take_while(|bytes| *bytes <= self.to).collect()
+    }
 }
 
 fn main() -> Result<()> {
@@ -522,7 +559,7 @@ fn main() -> Result<()> {
             Ok(())
         }
         Some("compare") => {
-            let other = words.get(1).ok_or("compare needs the C program's path")?;
+            let other = words.get(1).ok_or("compare needs the path of the C program as a library")?;
             compare(&options, &std::path::absolute(other)?)
         }
         Some(other) => Err(format!("unknown: {other}; there are check, bandwidth and compare").into()),

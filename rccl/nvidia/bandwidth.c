@@ -3,6 +3,10 @@
  *   cc -O2 -o bandwidth_c bandwidth.c -ldl -lpthread
  *   NCCL_NVLS_ENABLE=0 ./bandwidth_c [--ranks N] [--from BYTES] [--to BYTES] [--nccl FILE]
  *
+ * Or as a library, for `nccl_bandwidth compare`, which takes turns with it in one process:
+ *
+ *   cc -O2 -shared -fPIC -o bandwidth_c.so bandwidth.c -ldl -lpthread
+ *
  * Needs no headers of CUDA or NCCL: both libraries are opened at run time.
  */
 #include <dlfcn.h>
@@ -54,59 +58,21 @@ static double now(void) {
     return time.tv_sec * 1e6 + time.tv_nsec / 1e3;
 }
 
-static int iterations(size_t bytes) { return bytes <= 0x100000 ? 5000 : bytes <= 0x4000000 ? 100 : 20; }
+static int iterations(size_t bytes) { return bytes <= 0x100000 ? 2000 : bytes <= 0x4000000 ? 100 : 20; }
 
-static double measure(ncclComm_t comm, CUstream stream, CUdeviceptr send, CUdeviceptr receive, size_t bytes) {
-    int count = iterations(bytes);
-    const int float32 = 7, sum = 0;
-    for (int i = 0; i < (count < 20 ? count : 20); i++)
-        CHECK(ncclAllReduce((void *)send, (void *)receive, bytes / 4, float32, sum, comm, stream));
-    CHECK(cuStreamSynchronize(stream));
-    pthread_barrier_wait(&all);
-    double begin = now();
-    for (int i = 0; i < count; i++)
-        CHECK(ncclAllReduce((void *)send, (void *)receive, bytes / 4, float32, sum, comm, stream));
-    CHECK(cuStreamSynchronize(stream));
-    return (now() - begin) / count;
-}
-
-static void *run(void *argument) {
-    int rank = (int)(size_t)argument, device, line = 0;
-    CUcontext context;
-    CUstream stream;
+/* One rank, on the thread that made it. */
+typedef struct {
     ncclComm_t comm;
+    CUstream stream;
     CUdeviceptr send, receive;
-    CHECK(cuDeviceGet(&device, rank));
-    CHECK(cuDevicePrimaryCtxRetain(&context, device));
-    CHECK(cuCtxSetCurrent(context));
-    CHECK(cuStreamCreate(&stream, 1));
-    CHECK(ncclCommInitRank(&comm, ranks, id, rank));
-    CHECK(cuMemAlloc(&send, to));
-    CHECK(cuMemAlloc(&receive, to));
-    for (size_t bytes = from; bytes <= to && line < MOST_SIZES; bytes *= 2, line++) {
-        times[rank][line][0] = measure(comm, stream, send, receive, bytes);
-        times[rank][line][1] = measure(comm, stream, receive, receive, bytes);
-    }
-    pthread_barrier_wait(&all);
-    CHECK(ncclCommDestroy(comm));
-    CHECK(cuMemFree(send));
-    CHECK(cuMemFree(receive));
-    return NULL;
-}
+} Rank;
 
-int main(int count, char **arguments) {
-    const char *nccl_name = "libnccl.so.2";
-    int wanted = 0;
-    for (int i = 1; i + 1 < count; i += 2) {
-        if (!strcmp(arguments[i], "--ranks")) wanted = atoi(arguments[i + 1]);
-        else if (!strcmp(arguments[i], "--from")) from = strtoull(arguments[i + 1], NULL, 10);
-        else if (!strcmp(arguments[i], "--to")) to = strtoull(arguments[i + 1], NULL, 10);
-        else if (!strcmp(arguments[i], "--nccl")) nccl_name = arguments[i + 1];
-    }
+/* Opens the libraries, and gives the id of the ranks to come. */
+void c_load(const char *nccl_name, char *bytes) {
     void *cuda = dlopen("libcuda.so.1", RTLD_NOW), *nccl = dlopen(nccl_name, RTLD_NOW);
     if (!cuda || !nccl) {
         fprintf(stderr, "%s\n", dlerror());
-        return 1;
+        exit(1);
     }
     cuInit = symbol(cuda, "cuInit");
     cuDeviceGetCount = symbol(cuda, "cuDeviceGetCount");
@@ -122,10 +88,73 @@ int main(int count, char **arguments) {
     ncclAllReduce = symbol(nccl, "ncclAllReduce");
     ncclCommDestroy = symbol(nccl, "ncclCommDestroy");
     CHECK(cuInit(0));
+    CHECK(ncclGetUniqueId((ncclUniqueId *)bytes));
+}
+
+/* Makes a rank, with memory for `most` bytes. */
+Rank *c_start(int rank, int size, const char *bytes, size_t most) {
+    Rank *of = calloc(1, sizeof(Rank));
+    int device;
+    CUcontext context;
+    CHECK(cuDeviceGet(&device, rank));
+    CHECK(cuDevicePrimaryCtxRetain(&context, device));
+    CHECK(cuCtxSetCurrent(context));
+    CHECK(cuStreamCreate(&of->stream, 1));
+    CHECK(ncclCommInitRank(&of->comm, size, *(const ncclUniqueId *)bytes, rank));
+    CHECK(cuMemAlloc(&of->send, most));
+    CHECK(cuMemAlloc(&of->receive, most));
+    return of;
+}
+
+/* Microseconds of a call of so many bytes, in two memories or in one; `wait` waits for all ranks. */
+double c_time(Rank *of, size_t bytes, int in_place, void (*wait)(void)) {
+    int count = iterations(bytes);
+    const int float32 = 7, sum = 0;
+    void *send = (void *)(in_place ? of->receive : of->send), *receive = (void *)of->receive;
+    for (int i = 0; i < (count < 20 ? count : 20); i++)
+        CHECK(ncclAllReduce(send, receive, bytes / 4, float32, sum, of->comm, of->stream));
+    CHECK(cuStreamSynchronize(of->stream));
+    wait();
+    double begin = now();
+    for (int i = 0; i < count; i++)
+        CHECK(ncclAllReduce(send, receive, bytes / 4, float32, sum, of->comm, of->stream));
+    CHECK(cuStreamSynchronize(of->stream));
+    return (now() - begin) / count;
+}
+
+void c_end(Rank *of) {
+    CHECK(ncclCommDestroy(of->comm));
+    CHECK(cuMemFree(of->send));
+    CHECK(cuMemFree(of->receive));
+    free(of);
+}
+
+static void wait_for_all(void) { pthread_barrier_wait(&all); }
+
+static void *run(void *argument) {
+    int rank = (int)(size_t)argument, line = 0;
+    Rank *of = c_start(rank, ranks, id.internal, to);
+    for (size_t bytes = from; bytes <= to && line < MOST_SIZES; bytes *= 2, line++)
+        for (int in_place = 0; in_place < 2; in_place++)
+            times[rank][line][in_place] = c_time(of, bytes, in_place, wait_for_all);
+    wait_for_all();
+    c_end(of);
+    return NULL;
+}
+
+int main(int count, char **arguments) {
+    const char *nccl_name = "libnccl.so.2";
+    int wanted = 0;
+    for (int i = 1; i + 1 < count; i += 2) {
+        if (!strcmp(arguments[i], "--ranks")) wanted = atoi(arguments[i + 1]);
+        else if (!strcmp(arguments[i], "--from")) from = strtoull(arguments[i + 1], NULL, 10);
+        else if (!strcmp(arguments[i], "--to")) to = strtoull(arguments[i + 1], NULL, 10);
+        else if (!strcmp(arguments[i], "--nccl")) nccl_name = arguments[i + 1];
+    }
+    c_load(nccl_name, id.internal);
     CHECK(cuDeviceGetCount(&ranks));
     if (wanted > 0) ranks = wanted;
     if (ranks > 64 || from < 4) return 1;
-    CHECK(ncclGetUniqueId(&id));
     pthread_barrier_init(&all, NULL, ranks);
     pthread_t threads[64];
     for (int rank = 0; rank < ranks; rank++) pthread_create(&threads[rank], NULL, run, (void *)(size_t)rank);

@@ -124,7 +124,7 @@ impl Summary {
 }
 
 /// The function that failed, and how.
-type Failed = (ncclResult_t, &'static str);
+pub(crate) type Failed = (ncclResult_t, &'static str);
 
 impl Call {
     /// A call of nothing yet.
@@ -145,7 +145,7 @@ impl Call {
         self.summary().asked(self.parts.as_deref())
     }
 
-    fn summary(&self) -> Summary {
+    pub(crate) fn summary(&self) -> Summary {
         let Self { kind, count, data_type, op, peer, .. } = *self;
         Summary { kind, count, data_type, op: op.name(), peer }
     }
@@ -176,7 +176,13 @@ impl Call {
     ///
     /// # Safety
     /// The communicator is alive; the pointers are valid for the call, until its work on the stream is done.
-    unsafe fn make(&self, comm: ncclComm_t, rank: usize, size: usize, stream: RawStream) -> Result<(), Failed> {
+    pub(crate) unsafe fn make(
+        &self,
+        comm: ncclComm_t,
+        rank: usize,
+        size: usize,
+        stream: RawStream,
+    ) -> Result<(), Failed> {
         let (op, made) = match self.op {
             RawOp::Plain(op) => (op, false),
             RawOp::Host(mut bytes) => {
@@ -383,7 +389,7 @@ pub(crate) unsafe fn submit(parts: &[Submission<'_>]) -> Result<()> {
 ///
 /// # Safety
 /// That of [`submit`].
-pub(crate) unsafe fn submit_one(handle: &Arc<Handle>, stream: RawStream, call: &Call) -> Result<()> {
+unsafe fn submit_one(handle: &Arc<Handle>, stream: RawStream, call: &Call) -> Result<()> {
     // Where the library is done when it returns, one lock is enough.
     let _calls = if handle.blocking { None } else { Some(handle.calls()) };
     let mut live = handle.live()?;
@@ -398,7 +404,7 @@ pub(crate) unsafe fn submit_one(handle: &Arc<Handle>, stream: RawStream, call: &
 }
 
 #[cold]
-fn error_of((status, function): Failed, handle: &Handle, call: &Call) -> Result<()> {
+pub(crate) fn error_of((status, function): Failed, handle: &Handle, call: &Call) -> Result<()> {
     check(status, function, || format!("rank {} of {}: {}", handle.rank(), handle.size(), call.asked()))
 }
 

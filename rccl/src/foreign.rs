@@ -3,6 +3,7 @@
 //! Nothing is tracked: the caller must keep memory and streams alive. States, deadlines, errors and the one abort are as in the safe
 //! [`Communicator`](crate::Communicator). [`use_nccl`](crate::use_nccl) chooses NCCL.
 
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::fmt;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 
-use crate::call::{self, Kind, Parts, Submission, submit, submit_one};
+use crate::call::{self, Kind, Parts, Submission, Summary, error_of, submit};
 use crate::communicator::{UniqueId, check_rank, init};
 use crate::config::Config;
 use crate::element::{DataType, RawOp};
@@ -52,9 +53,12 @@ impl Op {
 
 /// One rank, with memory and streams of other code.
 ///
-/// It is aborted when it is dropped, unless it was [destroyed](Self::destroy).
+/// It is aborted when it is dropped, unless it was [destroyed](Self::destroy). It is used by one thread at a time (it is `Send`, not `Sync`), so that a call takes
+/// no lock.
 pub struct Communicator {
     handle: Arc<Handle>,
+    /// What was called last, for errors that come later.
+    last: Cell<Option<Summary>>,
 }
 
 /// Elements to send or to receive: an address in device memory.
@@ -71,7 +75,7 @@ impl Communicator {
         check_rank(rank, size)?;
         let mut pending = init(&[(None, rank)], size, id, config)?;
         let pending = pending.pop().ok_or_else(|| Error::invalid("the list of ranks", "empty", "one rank"))?;
-        Ok(Self { handle: pending.wait_for_handle()? })
+        Ok(Self { handle: pending.wait_for_handle()?, last: Cell::new(None) })
     }
 
     /// This rank.
@@ -91,6 +95,7 @@ impl Communicator {
     /// # Errors
     /// [`Error::Asynchronous`]; the communicator is aborted then. [`Error::Aborted`].
     pub fn poll_error(&self) -> Result<()> {
+        self.note();
         self.handle.poll().map(drop).inspect_err(|error| self.handle.abort(&error.to_string()))
     }
 
@@ -99,12 +104,20 @@ impl Communicator {
     /// # Errors
     /// [`Error::Timeout`] and [`Error::Asynchronous`], after which it is aborted; those of `done`.
     pub fn wait_until(&self, timeout: Duration, mut done: impl FnMut() -> Result<bool>) -> Result<()> {
+        self.note();
         self.handle.wait_until(timeout, || {
             if done()? {
                 return Ok(true);
             }
             self.handle.poll().map(|_| false)
         })
+    }
+
+    /// Lets errors say what was called last.
+    fn note(&self) {
+        if let Some(summary) = self.last.take() {
+            self.handle.note(summary);
+        }
     }
 
     /// Makes a call on a stream (`hipStream_t`, `cudaStream_t`), and returns when the library has queued its work. Several calls that
@@ -118,10 +131,14 @@ impl Communicator {
     /// That of [`Calls::end`].
     pub unsafe fn submit(&self, stream: *mut c_void, call: &Call) -> Result<()> {
         call.check(self.size())?;
-        if call.0.is_one() {
-            // SAFETY: the caller's.
-            return unsafe { submit_one(&self.handle, stream, &call.0) };
+        if self.handle.blocking && call.0.is_one() {
+            let comm = self.handle.comm_of_one_thread()?;
+            self.last.set(Some(call.0.summary()));
+            // SAFETY: the caller's; the communicator is alive, and this thread alone uses it.
+            let made = unsafe { call.0.make(comm, self.handle.rank(), self.handle.size(), stream) };
+            return made.or_else(|failed| error_of(failed, &self.handle, &call.0));
         }
+        self.last.set(None);
         // SAFETY: the caller's.
         unsafe { submit(&[Submission { handle: &self.handle, stream, calls: std::slice::from_ref(&call.0) }]) }
     }
@@ -183,7 +200,10 @@ impl<'a> Calls<'a> {
     /// The streams are alive, and of the communicators' devices. The memory is as large as the calls say, and on these devices. It stays so, and is not used
     /// otherwise, until the streams' work is done.
     pub unsafe fn end(self) -> Result<()> {
-        self.calls.iter().try_for_each(|(communicator, _, call)| call.check(communicator.size()))?;
+        for (communicator, _, call) in &self.calls {
+            call.check(communicator.size())?;
+            communicator.last.set(None);
+        }
         let submissions: Vec<Submission<'_>> = self
             .calls
             .iter()

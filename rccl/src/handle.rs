@@ -29,6 +29,8 @@ pub(crate) struct Handle {
     pub(crate) blocking: bool,
     /// A call that waits for other ranks in the library.
     inside: Mutex<Inside>,
+    /// Whether its state is another than `Live`.
+    ended: AtomicBool,
     /// Whether the library was told to abort it, which is done once.
     abort_begun: AtomicBool,
     /// Kept for the library.
@@ -44,6 +46,12 @@ pub(crate) enum Last {
 impl Default for Last {
     fn default() -> Self {
         Self::Other(Context::default())
+    }
+}
+
+impl From<Summary> for Last {
+    fn from(summary: Summary) -> Self {
+        Self::Call(summary)
     }
 }
 
@@ -113,6 +121,7 @@ impl Handle {
             timeout,
             blocking,
             inside: Mutex::new(Inside::Nothing),
+            ended: AtomicBool::new(false),
             abort_begun: AtomicBool::new(false),
             kept,
         })
@@ -161,6 +170,14 @@ impl Handle {
             State::Aborted(reason) => Err(Error::Aborted { reason: Arc::clone(reason) }),
             State::Destroyed => Err(Error::Aborted { reason: "it was destroyed".into() }),
         }
+    }
+
+    /// For calls of the library where no other thread ends the communicator meanwhile.
+    pub(crate) fn comm_of_one_thread(&self) -> Result<ncclComm_t> {
+        if self.ended.load(Ordering::Acquire) {
+            return self.live().map(|live| live.comm);
+        }
+        Ok(self.comm())
     }
 
     /// Notes what is called, for errors that come later.
@@ -249,6 +266,7 @@ impl Handle {
             return;
         }
         inner.state = State::Aborted(reason.into());
+        self.ended.store(true, Ordering::Release);
         drop(inner);
         if matches!(*self.inside(), Inside::Waiting) {
             // The thread that is inside does it when it comes out.
@@ -317,6 +335,7 @@ impl Handle {
             return Ok(());
         }
         inner.state = State::Destroyed;
+        self.ended.store(true, Ordering::Release);
         let comm = self.comm();
         if comm.is_null() {
             return Ok(());

@@ -192,7 +192,7 @@ impl Ranks {
 
     fn signal(&self, rank: usize, signal: libc::c_int) {
         // SAFETY: a child of this process that was not waited for.
-        unsafe { libc::kill(self.children[rank].id().cast_signed(), signal) };
+        unsafe { libc::kill(self.children[rank].id().try_into().unwrap(), signal) };
     }
 
     /// Waits for a rank's end; `None` where a signal ended it.

@@ -67,7 +67,7 @@ fn a_signal_ends_all() {
         std::io::BufRead::read_line(&mut out, &mut String::new()).unwrap();
     }
     // SAFETY: a child of this process that was not waited for.
-    unsafe { libc::kill(child.id().cast_signed(), libc::SIGTERM) };
+    unsafe { libc::kill(child.id().try_into().unwrap(), libc::SIGTERM) };
     assert_eq!(child.wait().unwrap().code(), Some(128 + libc::SIGTERM));
     // Whoever held the pipe is gone.
     assert_eq!(std::io::Read::read(&mut out, &mut [0; 16]).unwrap(), 0);
