@@ -8,7 +8,7 @@
 //! cc -O2 -shared -fPIC -o bandwidth_c.so rccl/nvidia/bandwidth.c -ldl -lpthread # there
 //! export NCCL_NVLS_ENABLE=0
 //! ./nccl_bandwidth check                       # all collectives, on all GPUs
-//! ./nccl_bandwidth compare ./bandwidth_c.so    # both in turns, 21 times; a table in Markdown
+//! ./nccl_bandwidth compare ./bandwidth_c.so    # both in turns, 121 times; a table in Markdown
 //! ./nccl_bandwidth bandwidth                   # with the columns of nccl-tests
 //! ```
 //!
@@ -328,7 +328,7 @@ type Line = (usize, [f64; 2]);
 
 fn iterations(bytes: usize) -> usize {
     match bytes {
-        ..=0x10_0000 => 2000,
+        ..=0x10_0000 => 500,
         0x10_0001..=0x400_0000 => 100,
         _ => 20,
     }
@@ -449,7 +449,7 @@ fn turns(rank: &Rank<'_>, c: &C, id: &[u8; 128], options: &Options, sizes: &[usi
     Ok(turns)
 }
 
-/// This crate and C in turns, and a table of medians.
+/// This crate and C in turns, and a table of medians: of times, and of the ratios of each turn.
 fn compare(options: &Options, other: &PathBuf) -> Result<()> {
     let cuda = Cuda::load()?;
     cuda.init(0)?;
@@ -467,12 +467,14 @@ fn compare(options: &Options, other: &PathBuf) -> Result<()> {
     // As in the C program: calls go straight through.
     let config = Config::new().blocking(true);
     let times = ranks(options, &config, |rank| turns(rank, &c, &id, options, &sizes))?;
-    let median = |line: usize, place: usize, side: usize| {
-        // The mean over the ranks, as nccl-tests has it.
-        let of = |turn: usize| times.iter().map(|rank| rank[line][place][side][turn]).sum::<f64>() / size as f64;
-        let mut times: Vec<f64> = (0..options.rounds).map(of).collect();
-        times.sort_by(f64::total_cmp);
-        times[times.len() / 2]
+    // The mean over the ranks, as nccl-tests has it.
+    let of = |line: usize, place: usize, side: usize, turn: usize| {
+        times.iter().map(|rank| rank[line][place][side][turn]).sum::<f64>() / size as f64
+    };
+    let median = |value: &dyn Fn(usize) -> f64| {
+        let mut values: Vec<f64> = (0..options.rounds).map(value).collect();
+        values.sort_by(f64::total_cmp);
+        values[values.len() / 2]
     };
     let factor = 2.0 * (size as f64 - 1.0) / size as f64;
     let (factor, column) = if size == 1 { (1.0, "algbw") } else { (factor, "busbw") };
@@ -495,10 +497,12 @@ fn compare(options: &Options, other: &PathBuf) -> Result<()> {
     for (line, bytes) in sizes.iter().enumerate() {
         write!(page, "| {bytes} |")?;
         for place in 0..2 {
-            let (our, their) = (median(line, place, 0), median(line, place, 1));
-            least = least.min(their / our);
+            let [our, their] = [0, 1].map(|side| median(&|turn| of(line, place, side, turn)));
+            // Of what was measured one after the other: a GPU's and a driver's moods last longer than a turn.
+            let ratio = median(&|turn| of(line, place, 1, turn) / of(line, place, 0, turn));
+            least = least.min(ratio);
             let speed = |time| gigabytes(*bytes, time, factor);
-            write!(page, " {:.3} | {:.3} | {:.1} % |", speed(our), speed(their), 100.0 * their / our)?;
+            write!(page, " {:.3} | {:.3} | {:.1} % |", speed(our), speed(their), 100.0 * ratio)?;
         }
         writeln!(page)?;
     }
@@ -521,7 +525,7 @@ impl Options {
 }
 
 fn main() -> Result<()> {
-    let mut options = Options { ranks: None, nccl: None, from: 1 << 10, to: 1 << 30, rounds: 21 };
+    let mut options = Options { ranks: None, nccl: None, from: 1 << 10, to: 1 << 30, rounds: 121 };
     let mut words = Vec::new();
     let mut arguments = std::env::args_os().skip(1);
     while let Some(argument) = arguments.next() {

@@ -58,7 +58,7 @@ static double now(void) {
     return time.tv_sec * 1e6 + time.tv_nsec / 1e3;
 }
 
-static int iterations(size_t bytes) { return bytes <= 0x100000 ? 2000 : bytes <= 0x4000000 ? 100 : 20; }
+static int iterations(size_t bytes) { return bytes <= 0x100000 ? 500 : bytes <= 0x4000000 ? 100 : 20; }
 
 /* One rank, on the thread that made it. */
 typedef struct {
