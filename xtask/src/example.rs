@@ -1,23 +1,27 @@
 //! `cargo xtask example`: an example on ROCm's own libraries, fetched if they are not there, and on the software GPU.
 
+use std::process::Command;
+
 use anyhow::{Context, Result, ensure};
 
 use crate::examples;
 use crate::hsa::{self, Profile};
+use crate::paths;
 use crate::rocm::{self, Release};
-use crate::test::{LIBRARIES, checked_cargo};
+use crate::test::{LIBRARIES, RCCL, checked_cargo};
 use crate::workspace::{self, Package};
 
 /// Runs an example on AMD's own libraries and the software GPU. No GPU, no ROCm and no root is needed.
 ///
 /// What is missing is fetched first, with progress shown: ROCm's HIP runtime (70 MB), and the library that the example is
-/// about (hipblas and hipsolver 1 GB, hipblaslt 260 MB, hiprand 60 MB, hipfft 10 MB, hipsparse 350 MB). It goes to target/rocm and
-/// is kept there.
+/// about (hipblas and hipsolver 1 GB, hipblaslt 260 MB, hiprand 60 MB, hipfft 10 MB, hipsparse 350 MB, rccl 370 MB). It goes to
+/// target/rocm and is kept there.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   cargo xtask example                 what there is
   cargo xtask example blas_saxpy
-  cargo xtask example eigenvalues --rocm 6.4")]
+  cargo xtask example eigenvalues --rocm 6.4
+  cargo xtask example training        four processes, by rccl-run, on four simulated GPUs")]
 pub(crate) struct Args {
     /// Which example; all are listed if none is named
     #[arg(value_name = "NAME")]
@@ -39,8 +43,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     };
     let package = packages.iter().find(|package| package.examples.contains(name));
     let package = package.with_context(|| format!("there is no example {name}; `cargo xtask example` lists all"))?;
-    let library = LIBRARIES.iter().filter(|library| **library == package.name).map(|library| (*library).to_owned());
-    rocm::fetch(args.rocm, &library.collect::<Vec<_>>(), false)?;
+    let library = LIBRARIES.iter().chain([&RCCL]).filter(|library| **library == package.name);
+    rocm::fetch(args.rocm, &library.map(|library| (*library).to_owned()).collect::<Vec<_>>(), false)?;
+    if package.name == RCCL {
+        return on_several(name, args);
+    }
     hsa::build(false, Profile::Dev)?;
     let mut command = checked_cargo("run", false);
     command.args(["-p", &package.name, "--example", name]);
@@ -48,12 +55,39 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         command.args(["--features", "ndarray"]);
     }
     hsa::run_on(&mut command, args.rocm, Profile::Dev);
-    let status = command.arg("--").args(&args.arguments).status().context("starting cargo")?;
+    succeed(name, command.arg("--").args(&args.arguments))
+}
+
+fn succeed(name: &str, command: &mut Command) -> Result<()> {
+    let status = command.status().context("starting cargo")?;
     ensure!(status.success(), "{name}: {status}");
     Ok(())
 }
 
+/// An example that is one process for all devices, or one for each.
+fn on_several(name: &str, args: &Args) -> Result<()> {
+    succeed("hip-sim", &mut hsa::build_command(false))?;
+    let with = ["-p", RCCL, "--features", "cli"];
+    let mut command = checked_cargo("run", false);
+    if name == RANKS {
+        succeed(name, checked_cargo("build", false).args(with).args(["--example", name]))?;
+        command.args(with).args(["--bin", "rccl-run", "--"]);
+        hsa::start_ranks(&mut command, args.rocm, DEVICES);
+        return succeed(name, command.arg(paths::fetched("debug/examples").join(name)).args(&args.arguments));
+    }
+    command.args(with).args(["--example", name]);
+    hsa::run_on_several(&mut command, args.rocm, DEVICES);
+    succeed(name, command.arg("--").args(&args.arguments))
+}
+
+/// Simulated GPUs of the examples with several.
+const DEVICES: usize = 4;
+
+/// The example whose ranks are processes.
+const RANKS: &str = "training";
+
 /// The examples for users; those of the tools have commands of their own.
 fn has_examples(package: &Package) -> bool {
-    examples::PACKAGES.contains(&package.name.as_str()) || LIBRARIES.contains(&package.name.as_str())
+    let name = package.name.as_str();
+    examples::PACKAGES.contains(&name) || name == RCCL || LIBRARIES.contains(&name)
 }

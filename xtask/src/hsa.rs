@@ -102,6 +102,32 @@ pub(crate) fn program_on(program: &Path, release: &'static Release, profile: Pro
     command
 }
 
+/// Builds the command `hip-sim`, which shows programs the kernel driver's files of the GPUs: RCCL reads these.
+pub(crate) fn build_command(offline: bool) -> Command {
+    let mut command = checked_cargo("build", offline);
+    command.args(["-p", "hsa-sim", "--features", "cli"]);
+    command
+}
+
+/// As few connections as RCCL can do with, which it sets up for a real machine's links otherwise, and no others than this machine's own.
+const FEW_CONNECTIONS: [(&str, &str); 3] =
+    [("NCCL_MAX_NCHANNELS", "2"), ("NCCL_RAS_ENABLE", "0"), ("NCCL_SOCKET_IFNAME", "lo")];
+
+/// Has cargo run its programs with a release's HIP runtime, on several software GPUs, by `hip-sim`.
+pub(crate) fn run_on_several(cargo: &mut Command, release: &'static Release, devices: usize) {
+    let command = paths::fetched("debug").join("hip-sim").display().to_string();
+    let (devices, rocm) = (devices.to_string(), rocm::tree(release).folder().display().to_string());
+    let runner = [&command, "run", "--devices", &devices, "--rocm", &rocm, "--"].map(|word| format!("{word:?}"));
+    cargo.args(["--config", &format!("target.'cfg(all())'.runner=[{}]", runner.join(","))]);
+    cargo.env("ROCM_RS_RELEASE", release.name).envs(FEW_CONNECTIONS);
+}
+
+/// The arguments of `rccl-run` for as many ranks as simulated GPUs; the program is to follow.
+pub(crate) fn start_ranks(command: &mut Command, release: &'static Release, devices: usize) {
+    command.arg("--sim").arg(devices.to_string()).arg("--rocm").arg(rocm::tree(release).folder()).arg("--");
+    command.env("HIP_SIM_COMMAND", paths::fetched("debug").join("hip-sim")).envs(FEW_CONNECTIONS);
+}
+
 /// Which release it is, for the tests and for `rocm-sdk`.
 fn environment(command: &mut Command, release: &'static Release) {
     command.env("ROCM_PATH", rocm::tree(release).folder().join("usr")).env("ROCM_RS_RELEASE", release.name);

@@ -25,8 +25,19 @@ pub(crate) const LEVELS: &[&str] =
 pub(crate) const NEWEST: &str = LEVELS[LEVELS.len() - 1];
 
 /// Safe crates that have the levels as features, as every -sys crate has.
-const SAFE: [&str; 10] =
-    ["hip", "hip-gl", "hiprtc", "hipblas", "hipblaslt", "hipsolver", "hiprand", "hipfft", "hipsparse", "rocm-llvm"];
+const SAFE: [&str; 11] = [
+    "hip",
+    "hip-gl",
+    "hiprtc",
+    "hipblas",
+    "hipblaslt",
+    "hipsolver",
+    "hiprand",
+    "hipfft",
+    "hipsparse",
+    "rccl",
+    "rocm-llvm",
+];
 
 /// The one of them that has nothing to do with GPUs.
 const COMPILER: &str = "rocm-llvm";
@@ -187,6 +198,8 @@ pub(crate) fn steps(offline: bool, releases: &[&'static Release], named: &[&'sta
             steps.push(library(release, name, offline));
         }
     }
+    // Debian has no RCCL of 6.4, and that of 5.7 is one of 5.4.
+    steps.extend(releases.iter().filter(|release| release.name == "7.2").map(|release| rccl(release, offline)));
     steps.extend(releases.iter().map(|release| repeated(release, offline)));
     // Of the newest only: what differs is the code, not HIP.
     steps.extend(
@@ -513,14 +526,63 @@ fn library(release: &'static Release, name: &'static str, offline: bool) -> Step
         format!("tests and examples of {name} on the real library of ROCm {}, over the software GPU", release.name);
     Step::commands(format!("{name} {}", release.name), about, commands).when(move || {
         hsa_ready(release)()?;
-        let folder = rocm::tree(release).libraries();
-        let file = format!("lib{name}.so.");
-        let there = std::fs::read_dir(folder).is_ok_and(|mut files| {
-            files.any(|entry| entry.is_ok_and(|entry| entry.file_name().to_string_lossy().starts_with(&file)))
-        });
-        let hint = || format!("it is not there (cargo xtask rocm fetch {} --with {name})", release.name);
-        if there { Ok(()) } else { Err(hint()) }
+        library_ready(release, name)
     })
+}
+
+/// The condition that a release has a library.
+fn library_ready(release: &Release, name: &str) -> Result<(), String> {
+    let folder = rocm::tree(release).libraries();
+    let file = format!("lib{name}.so.");
+    let there = std::fs::read_dir(folder).is_ok_and(|mut files| {
+        files.any(|entry| entry.is_ok_and(|entry| entry.file_name().to_string_lossy().starts_with(&file)))
+    });
+    let hint = || format!("it is not there (cargo xtask rocm fetch {} --with {name})", release.name);
+    if there { Ok(()) } else { Err(hint()) }
+}
+
+/// The tests of `rccl` on a release's own RCCL over several software GPUs: ranks in one process and in several, the examples, and the command
+/// `rccl-run`.
+fn rccl(release: &'static Release, offline: bool) -> Step {
+    let features = features(&["rccl"], NEWEST);
+    let with = ["-p", RCCL, "--no-default-features", "--features", &features, "--features", "rccl/cli"];
+    let cargo_on = |task: &str, devices: usize, words: &[&str]| {
+        let mut command = checked_cargo(task, offline);
+        command.args(with);
+        hsa_sim::run_on_several(&mut command, release, devices);
+        command.args(words);
+        command
+    };
+    let mut commands = vec![hsa_sim::build_command(offline)];
+    let all = ["--no-fail-fast", "--lib", "--bins", "--tests"];
+    commands.push(cargo_on("test", 2, &all));
+    commands.push(cargo_on("test", 4, &["--no-fail-fast", "--test", "world"]));
+    let some = ["--no-fail-fast", "--test", "world", "--", "f32_is_reduced", "parts_of_different", "split", "groups::"];
+    commands.push(cargo_on("test", 8, &some));
+    for example in ["broadcast", "ring", "bandwidth"] {
+        commands.push(cargo_on("run", 2, &["--example", example]));
+    }
+    let mut build = checked_cargo("build", offline);
+    build.args(with).args(["--example", "training"]);
+    let mut start = checked_cargo("run", offline);
+    start.args(with).args(["--bin", "rccl-run", "--"]);
+    hsa_sim::start_ranks(&mut start, release, 4);
+    let program = paths::fetched("debug").join("examples/training");
+    commands.extend([build, started(start, &[program, paths::fetched("training.svg")])]);
+    let about = format!("tests and examples of rccl on RCCL of ROCm {}, over 2, 4 and 8 software GPUs", release.name);
+    Step::commands(format!("rccl {}", release.name), about, commands).when(move || {
+        fetched(release)()?;
+        library_ready(release, RCCL)?;
+        library_ready(release, "rocm_smi64")
+    })
+}
+
+/// The crate whose tests need several devices, and the kernel driver's files of them.
+pub(crate) const RCCL: &str = "rccl";
+
+fn started(mut command: Command, words: &[std::path::PathBuf]) -> Command {
+    command.args(words);
+    command
 }
 
 /// The safe and the raw crates compile without warnings at every API level alone, and all with several at once.

@@ -1,4 +1,5 @@
-//! Which functions of the compiler libraries `rocm-llvm` reaches: `rocm-llvm/LLVM_FUNCTIONS.md`.
+//! Which functions of the compiler libraries `rocm-llvm` reaches, in `rocm-llvm/LLVM_FUNCTIONS.md`, and which of RCCL's `rccl` does, in
+//! `rccl/RCCL_FUNCTIONS.md`: in all releases.
 //!
 //! A function is reached if the sources of its module name it after `sys::` (or another name of the raw module), or look it
 //! up. It is listed with the public items that have its name as a search alias (`#[doc(alias = "...")]`).
@@ -15,10 +16,14 @@ use syn::{Attribute, ImplItem, Item, Type, Visibility};
 use super::rust_files;
 use crate::paths;
 
-/// A library and the module of `rocm-llvm` over it.
+/// A library and what is over it.
 struct Library {
-    /// The module, here and in `rocm-llvm-sys`.
+    /// The module, or the crate.
     module: &'static str,
+    /// Where its sources are.
+    sources: &'static str,
+    /// Where the raw bindings have their table.
+    coverage: &'static str,
     /// As people call it.
     title: &'static str,
     /// What a call, or a look-up by name, looks like: neither a comment nor an alias.
@@ -27,15 +32,75 @@ struct Library {
     reasons: &'static [(&'static str, &'static str)],
 }
 
-/// Those in the page. To add a library, add it here, with the reasons for what it leaves out.
-const LIBRARIES: &[Library] = &[COMGR, LLVM];
+/// A page of libraries.
+pub(super) struct Page {
+    path: &'static str,
+    head: &'static str,
+    libraries: &'static [Library],
+}
+
+/// The pages. To add a library, add it here, with the reasons for what it leaves out.
+pub(super) const PAGES: [Page; 2] = [
+    Page {
+        path: "rocm-llvm/LLVM_FUNCTIONS.md",
+        head: "# Functions of the compiler libraries in the crate `rocm-llvm`\n\n\
+             Every function of each library in any release from 5.7 to 10.0, with the items that reach it, or the reason why none\n\
+             does. Raw bindings of all are in [`rocm-llvm-sys`](../rocm-llvm-sys), re-exported as `rocm_llvm::sys`.\n",
+        libraries: &[COMGR, LLVM],
+    },
+    Page {
+        path: "rccl/RCCL_FUNCTIONS.md",
+        head: "# RCCL functions in the crate `rccl`\n\n\
+             Every function of RCCL in any release from 5.7 to 10.0, with the items that reach it, or the reason why none does. The\n\
+             column *since* says at which API levels the function exists. Raw bindings of all are in [`rccl-sys`](../rccl-sys).\n",
+        libraries: &[RCCL],
+    },
+];
+
+const NEW_IN_10: &str = "new in 10.0: no library of that release to test with";
+
+const RCCL: Library = Library {
+    module: "rccl",
+    sources: "rccl/src",
+    coverage: "rccl-sys/src/generated",
+    title: "RCCL",
+    call: r"\braw::(nccl\w+)\(",
+    reasons: &[
+        (r"pnccl\w+", "the same function under a name for profilers, which AMD's library does not export"),
+        (
+            r"ncclCommInitAll",
+            "takes no configuration: `Communicator::init_all` calls `ncclCommInitRankConfig` for each device",
+        ),
+        (r"ncclCommInitRankMulti", "in 5.4 only: for several ranks on one device"),
+        (r"ncclCommInitRankScalable", "several ids, for starts of thousands of ranks; `init_rank` takes one"),
+        (r"ncclCommCuDevice", "the `Communicator` knows its device"),
+        (r"ncclBcast", "`Communicator::broadcast` calls `ncclBroadcast` with the same memory twice"),
+        (
+            r"ncclAlltoAllv?",
+            "another name of `ncclAllToAll` and `ncclAllToAllv`, which is called where NCCL has no other",
+        ),
+        (r"ncclAllReduceWithBias", "crashes in the library of 7.2.4 on the software GPU: it was not tested"),
+        (
+            r"ncclComm(Window)?(Register|Deregister)|ncclMem(Alloc|Free)",
+            "registered memory saves copies on real links, which the software GPU does not have: it was not tested",
+        ),
+        (r"ncclGroupSimulateEnd", "estimates the time of a group by the library's model"),
+        (r"ncclResetDebugInit", "reads `NCCL_DEBUG` again"),
+        (
+            r"ncclParam\w+|nccl(Put|Wait)?Signal|ncclWinGetUserPtr|ncclComm(GetUniqueId|Grow|MemStats|Resume|Revoke|Suspend)",
+            NEW_IN_10,
+        ),
+    ],
+};
 
 const COMGR: Library = Library {
     module: "comgr",
+    sources: "rocm-llvm/src/comgr",
+    coverage: "rocm-llvm-sys/src/comgr/generated",
     title: "Comgr",
     call: r#"(?:\w+::|c")(amd_comgr_\w+)(?:\s*\(|")"#,
     reasons: &[
-        (r"amd_comgr_hotswap_\w+|\w+_block_sizes(_count)?", "new in 10.0: no library of that release to test with"),
+        (r"amd_comgr_hotswap_\w+|\w+_block_sizes(_count)?", NEW_IN_10),
         (
             r"amd_comgr_action_info_get_\w+",
             "the caller has set it: an `ActionInfo` is a value, and Comgr's object lives as long as the action",
@@ -55,6 +120,8 @@ const COMGR: Library = Library {
 
 const LLVM: Library = Library {
     module: "llvm",
+    sources: "rocm-llvm/src/llvm",
+    coverage: "rocm-llvm-sys/src/llvm/generated",
     title: "LLVM-C",
     call: r"\b(LLVM[A-Z]\w*)\b",
     reasons: &[
@@ -134,26 +201,24 @@ const LLVM: Library = Library {
     ],
 };
 
-/// Where the page is.
-pub(super) fn path() -> PathBuf {
-    paths::root().join("rocm-llvm/LLVM_FUNCTIONS.md")
-}
+impl Page {
+    /// Where it is.
+    pub(super) fn path(&self) -> PathBuf {
+        paths::root().join(self.path)
+    }
 
-/// The page.
-pub(super) fn page() -> Result<String> {
-    let mut page = "<!-- Written by `cargo xtask functions`; do not edit. -->\n\
-         # Functions of the compiler libraries in the crate `rocm-llvm`\n\n\
-         Every function of each library in any release from 5.7 to 10.0, with the items that reach it, or the reason why none\n\
-         does. Raw bindings of all are in [`rocm-llvm-sys`](../rocm-llvm-sys), re-exported as `rocm_llvm::sys`.\n"
-        .to_owned();
-    LIBRARIES.iter().try_for_each(|library| library.write(&mut page))?;
-    Ok(page)
+    /// What it says.
+    pub(super) fn text(&self) -> Result<String> {
+        let mut page = format!("<!-- Written by `cargo xtask functions`; do not edit. -->\n{}", self.head);
+        self.libraries.iter().try_for_each(|library| library.write(&mut page))?;
+        Ok(page)
+    }
 }
 
 impl Library {
     /// All functions, with the first release that has each and the first that has it no more.
     fn functions(&self) -> Result<Vec<(String, String, Option<String>)>> {
-        let path = paths::root().join("rocm-llvm-sys/src").join(self.module).join("generated/coverage.rs");
+        let path = paths::root().join(self.coverage).join("coverage.rs");
         let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
         let (_, rows) = text.split_once("pub static FUNCTIONS").context("no table of functions")?;
         let rows = rows.split_once("];").map_or(rows, |(rows, _)| rows);
@@ -194,11 +259,11 @@ impl Library {
         }
         write!(
             page,
-            "\n## {}\n\nOf {} functions, {reached} are reached by `rocm_llvm::{}`.\n\n\
+            "\n## {}\n\nOf {} functions, {reached} are reached by `{}`.\n\n\
              | function | since | in `{}` |\n|---|---|---|\n{rows}",
             self.title,
             functions.len(),
-            self.module,
+            self.sources.trim_end_matches("/src").replace("/src/", "::").replace('-', "_"),
             self.module,
         )?;
         Ok(())
@@ -218,7 +283,7 @@ impl Sources {
     fn read(library: &Library) -> Result<Self> {
         let mut sources = Self::default();
         let call = Regex::new(library.call)?;
-        let folder = paths::root().join("rocm-llvm/src").join(library.module);
+        let folder = paths::root().join(library.sources);
         for file in rust_files(&folder)? {
             let text = fs::read_to_string(&file)?;
             let module = file.strip_prefix(&folder)?.with_extension("").display().to_string().replace('/', "::");

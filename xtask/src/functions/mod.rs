@@ -43,12 +43,15 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             let is = fs::read_to_string(library.path()).unwrap_or_default();
             ensure!(is == library.page()?, "{} is not up to date (cargo xtask functions)", library.path().display());
         }
-        let is = fs::read_to_string(compiler::path()).unwrap_or_default();
-        ensure!(is == compiler::page()?, "{} is not up to date (cargo xtask functions)", compiler::path().display());
+        for page in compiler::PAGES {
+            let is = fs::read_to_string(page.path()).unwrap_or_default();
+            ensure!(is == page.text()?, "{} is not up to date (cargo xtask functions)", page.path().display());
+        }
         return Ok(());
     }
-    fs::write(compiler::path(), compiler::page()?)
-        .with_context(|| format!("writing {}", compiler::path().display()))?;
+    for page in compiler::PAGES {
+        fs::write(page.path(), page.text()?).with_context(|| format!("writing {}", page.path().display()))?;
+    }
     for library in libraries::LIBRARIES {
         fs::write(library.path(), library.page()?).with_context(|| format!("writing {}", library.path().display()))?;
     }

@@ -1,0 +1,571 @@
+//! NVIDIA's NCCL through this crate: every collective checked, and the bandwidth of all-reduce beside that of a C program (`nvidia/bandwidth.c`).
+//!
+//! Memory and streams come straight from libcuda: `hip` has no backend for NVIDIA. The binary needs a driver, `libnccl.so.2` and the C library, and no Rust
+//! toolchain. Build it on one machine, carry it to another:
+//!
+//! ```sh
+//! cargo build --release -p rccl --example nccl_bandwidth       # target/release/examples/nccl_bandwidth
+//! cc -O2 -shared -fPIC -o bandwidth_c.so rccl/nvidia/bandwidth.c -ldl -lpthread # there
+//! export NCCL_NVLS_ENABLE=0
+//! ./nccl_bandwidth check                       # all collectives, on all GPUs
+//! ./nccl_bandwidth compare ./bandwidth_c.so    # both in turns, 121 times; a table in Markdown
+//! ./nccl_bandwidth bandwidth                   # with the columns of nccl-tests
+//! ```
+//!
+//! `--ranks N` uses fewer GPUs, `--nccl FILE` another library, `--from BYTES`, `--to BYTES` other sizes, `--rounds N` more turns.
+
+use std::ffi::{CString, c_char, c_int, c_uint, c_void};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Barrier, OnceLock};
+use std::time::{Duration, Instant};
+
+use rccl::foreign::{Call, Calls, Communicator, Op};
+use rccl::{Config, DataType, UniqueId};
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+type Result<T, E = Failure> = std::result::Result<T, E>;
+
+/// The functions of libcuda that are needed.
+macro_rules! cuda {
+    ($($name:ident = $symbol:literal($($argument:ident: $type:ty),*);)*) => {
+        struct Cuda {
+            _library: libloading::Library,
+            $($name: unsafe extern "C" fn($($type),*) -> c_int,)*
+        }
+
+        impl Cuda {
+            fn load() -> Result<Self> {
+                // SAFETY: the driver's library; the functions have these types in CUDA 12 and 13.
+                unsafe {
+                    let library = libloading::Library::new("libcuda.so.1")?;
+                    Ok(Self { $($name: *library.get(concat!($symbol, "\0").as_bytes())?,)* _library: library })
+                }
+            }
+
+            $(fn $name(&self, $($argument: $type),*) -> Result<()> {
+                // SAFETY: the callers below pass pointers that are valid, to memory and streams that are alive.
+                match unsafe { (self.$name)($($argument),*) } {
+                    0 => Ok(()),
+                    status => Err(format!(concat!($symbol, " failed: CUDA error {}"), status).into()),
+                }
+            })*
+        }
+    };
+}
+
+cuda! {
+    init = "cuInit"(flags: c_uint);
+    device_count = "cuDeviceGetCount"(count: *mut c_int);
+    device = "cuDeviceGet"(device: *mut c_int, ordinal: c_int);
+    device_name = "cuDeviceGetName"(name: *mut c_char, len: c_int, device: c_int);
+    driver_version = "cuDriverGetVersion"(version: *mut c_int);
+    retain = "cuDevicePrimaryCtxRetain"(context: *mut *mut c_void, device: c_int);
+    set_current = "cuCtxSetCurrent"(context: *mut c_void);
+    allocate = "cuMemAlloc_v2"(pointer: *mut u64, bytes: usize);
+    free = "cuMemFree_v2"(pointer: u64);
+    to_device = "cuMemcpyHtoD_v2"(to: u64, from: *const c_void, bytes: usize);
+    to_host = "cuMemcpyDtoH_v2"(to: *mut c_void, from: u64, bytes: usize);
+    stream = "cuStreamCreate"(stream: *mut *mut c_void, flags: c_uint);
+    synchronize = "cuStreamSynchronize"(stream: *mut c_void);
+}
+
+impl Cuda {
+    fn count(&self) -> Result<usize> {
+        let mut count = 0;
+        self.device_count(&mut count)?;
+        Ok(usize::try_from(count)?)
+    }
+
+    fn name(&self, ordinal: usize) -> Result<String> {
+        let (mut device, mut name) = (0, [0_u8; 128]);
+        self.device(&mut device, c_int::try_from(ordinal)?)?;
+        self.device_name(name.as_mut_ptr().cast(), 127, device)?;
+        Ok(String::from_utf8_lossy(name.split(|byte| *byte == 0).next().unwrap_or(&[])).into_owned())
+    }
+}
+
+/// One rank: a GPU whose context is current in this thread.
+struct Rank<'a> {
+    cuda: &'a Cuda,
+    communicator: Communicator,
+    stream: *mut c_void,
+    all: &'a Barrier,
+}
+
+/// Memory of the current GPU.
+struct Memory<'a> {
+    cuda: &'a Cuda,
+    address: u64,
+}
+
+impl Memory<'_> {
+    fn pointer(&self) -> *mut c_void {
+        self.address as *mut c_void
+    }
+}
+
+impl Drop for Memory<'_> {
+    fn drop(&mut self) {
+        let _ = self.cuda.free(self.address);
+    }
+}
+
+impl<'a> Rank<'a> {
+    fn new(cuda: &'a Cuda, id: UniqueId, rank: usize, size: usize, config: &Config, all: &'a Barrier) -> Result<Self> {
+        let (mut device, mut context, mut stream) = (0, std::ptr::null_mut(), std::ptr::null_mut());
+        cuda.device(&mut device, c_int::try_from(rank)?)?;
+        cuda.retain(&mut context, device)?;
+        cuda.set_current(context)?;
+        // CU_STREAM_NON_BLOCKING
+        cuda.stream(&mut stream, 1)?;
+        let communicator = Communicator::init_rank(id, rank, size, config)?;
+        Ok(Self { cuda, communicator, stream, all })
+    }
+
+    fn memory(&self, bytes: usize) -> Result<Memory<'a>> {
+        let mut address = 0;
+        self.cuda.allocate(&mut address, bytes.max(1))?;
+        Ok(Memory { cuda: self.cuda, address })
+    }
+
+    fn memory_of(&self, bytes: &[u8]) -> Result<Memory<'a>> {
+        let memory = self.memory(bytes.len())?;
+        if !bytes.is_empty() {
+            self.cuda.to_device(memory.address, bytes.as_ptr().cast(), bytes.len())?;
+        }
+        Ok(memory)
+    }
+
+    fn bytes(&self, memory: &Memory<'_>, count: usize) -> Result<Vec<u8>> {
+        self.cuda.synchronize(self.stream)?;
+        let mut bytes = vec![0; count];
+        if count != 0 {
+            self.cuda.to_host(bytes.as_mut_ptr().cast(), memory.address, count)?;
+        }
+        Ok(bytes)
+    }
+
+    fn all_reduce(&self, send: &Memory<'_>, receive: &Memory<'_>, count: usize) -> Result<()> {
+        let call = Call::all_reduce(send.pointer(), receive.pointer(), count, DataType::F32, Op::Sum);
+        // SAFETY: memory of as many numbers, which is kept until the stream was waited for.
+        Ok(unsafe { self.communicator.submit(self.stream, &call) }?)
+    }
+}
+
+/// Runs a thread for each rank. The first error ends the program: the others would wait.
+fn ranks<T: Send>(options: &Options, config: &Config, run: impl Fn(&Rank<'_>) -> Result<T> + Sync) -> Result<Vec<T>> {
+    let cuda = Cuda::load()?;
+    cuda.init(0)?;
+    let size = options.ranks.map_or_else(|| cuda.count(), Ok)?;
+    let id = UniqueId::new()?;
+    let all = Barrier::new(size);
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..size)
+            .map(|rank| {
+                let (cuda, all, run) = (&cuda, &all, &run);
+                scope.spawn(move || {
+                    let result = Rank::new(cuda, id, rank, size, config, all).and_then(|rank| {
+                        let result = run(&rank)?;
+                        rank.cuda.synchronize(rank.stream)?;
+                        all.wait();
+                        // SAFETY: its stream was waited for.
+                        unsafe { rank.communicator.destroy()? };
+                        Ok(result)
+                    });
+                    result.unwrap_or_else(|error| {
+                        eprintln!("rank {rank}: {error}");
+                        std::process::exit(1);
+                    })
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().map_err(|_| "a rank has panicked".into())).collect()
+    })
+}
+
+// ---- all collectives ----
+
+/// A type, and how a small number is written in it.
+struct Type {
+    data_type: DataType,
+    encode: fn(i64) -> Vec<u8>,
+}
+
+macro_rules! types {
+    ($($name:ident: |$x:ident| $bytes:expr;)*) => {
+        [$(Type { data_type: DataType::$name, encode: |$x| $bytes.to_le_bytes().to_vec() }),*]
+    };
+}
+
+const TYPES: [Type; 10] = types! {
+    I8: |x| x as i8;
+    U8: |x| x as u8;
+    I32: |x| x as i32;
+    U32: |x| x as u32;
+    I64: |x| x;
+    U64: |x| x as u64;
+    F16: |x| half::f16::from_f64(x as f64);
+    Bf16: |x| half::bf16::from_f64(x as f64);
+    F32: |x| x as f32;
+    F64: |x| x as f64;
+};
+
+/// An operator, and what it makes of two numbers.
+type Operator = (Op, fn(i64, i64) -> i64);
+
+/// Numbers that every type has, with their sums and products.
+fn number(rank: usize, index: usize) -> i64 {
+    ((index * (rank + 1) + index / 7 + rank) % 3 + 1) as i64
+}
+
+fn encode(of: &Type, numbers: impl IntoIterator<Item = i64>) -> Vec<u8> {
+    numbers.into_iter().flat_map(|x| (of.encode)(x)).collect()
+}
+
+/// Makes calls together, in one memory or in two, and compares what comes of them; how many comparisons.
+fn expect(
+    rank: &Rank<'_>,
+    what: &str,
+    (send, receive): (&[u8], &[u8]),
+    expected: &[u8],
+    calls: impl Fn(*const c_void, *mut c_void) -> Vec<Call>,
+) -> Result<usize> {
+    let (from, to) = (rank.memory_of(send)?, rank.memory_of(receive)?);
+    let mut together = Calls::new();
+    calls(from.pointer(), to.pointer())
+        .into_iter()
+        .for_each(|call| together.add(&rank.communicator, rank.stream, call));
+    // SAFETY: the memory is as large as the calls say, and kept until the stream was waited for.
+    unsafe { together.end()? };
+    let got = rank.bytes(&to, expected.len())?;
+    match got.iter().zip(expected).position(|(got, expected)| got != expected) {
+        None => Ok(1),
+        Some(at) => {
+            let number = rank.communicator.rank();
+            Err(format!("{what} on rank {number}: byte {at} is {}, not {}", got[at], expected[at]).into())
+        }
+    }
+}
+
+fn check_all(rank: &Rank<'_>) -> Result<usize> {
+    let (own, size) = (rank.communicator.rank(), rank.communicator.size());
+    let mut compared = 0;
+    for of in &TYPES {
+        let ty = of.data_type;
+        for count in [0, 1, 1001, 65_537] {
+            let input = encode(of, (0..count).map(|index| number(own, index)));
+            let whole = encode(of, (0..count * size).map(|index| number(own, index)));
+            let gathered = encode(of, (0..count * size).map(|index| number(index / count, index % count)));
+            let (empty, empty_whole) = (vec![0; input.len()], vec![0; whole.len()]);
+            let root = size - 1;
+            let at_root = |bytes: &[u8]| if own == root { bytes.to_vec() } else { Vec::new() };
+            let reduced = |reduce: fn(i64, i64) -> i64, first: usize| {
+                let numbers =
+                    |index| (0..size).map(move |rank| number(rank, first + index)).reduce(reduce).unwrap_or(0);
+                encode(of, (0..count).map(numbers))
+            };
+            let what = |name: &str| format!("{name} of {count} {ty:?}");
+            macro_rules! run {
+                ($name:literal, $buffers:expr, $expected:expr, |$send:ident, $receive:ident| $($call:expr),*) => {
+                    compared += expect(rank, &what($name), $buffers, $expected, |$send, $receive| vec![$($call),*])?;
+                };
+            }
+            let operators: [Operator; 4] =
+                [(Op::Sum, |a, b| a + b), (Op::Product, |a, b| a * b), (Op::Min, i64::min), (Op::Max, i64::max)];
+            for (op, reduce) in operators {
+                let expected = reduced(reduce, 0);
+                run!("all-reduce", (&input, &empty), &expected, |s, r| Call::all_reduce(s, r, count, ty, op));
+                run!("all-reduce in place", (&empty, &input), &expected, |_s, r| Call::all_reduce(r, r, count, ty, op));
+                run!("reduce", (&input, &empty), &at_root(&expected), |s, r| Call::reduce(s, r, count, ty, op, root));
+                let scattered = reduced(reduce, own * count);
+                run!("reduce-scatter", (&whole, &empty), &scattered, |s, r| Call::reduce_scatter(s, r, count, ty, op));
+            }
+            let mut factor = [0; 8];
+            factor[..ty.size()].copy_from_slice(&(of.encode)(2));
+            let doubled = reduced(|a, b| a + b, 0);
+            let doubled: Vec<u8> = if count == 0 {
+                doubled
+            } else {
+                encode(of, (0..count).map(|index| 2 * (0..size).map(|rank| number(rank, index)).sum::<i64>()))
+            };
+            let scaled = Op::Scaled(factor);
+            run!("scaled sum", (&input, &empty), &doubled, |s, r| Call::all_reduce(s, r, count, ty, scaled));
+            let of_root = encode(of, (0..count).map(|index| number(root, index)));
+            run!("broadcast", (&input, &empty), &of_root, |s, r| Call::broadcast(s, r, count, ty, root));
+            run!("all-gather", (&input, &empty_whole), &gathered, |s, r| Call::all_gather(s, r, count, ty));
+            run!("gather", (&input, &empty_whole), &at_root(&gathered), |s, r| Call::gather(s, r, count, ty, root));
+            let part = encode(of, (0..count).map(|index| number(root, own * count + index)));
+            run!("scatter", (&whole, &empty), &part, |s, r| Call::scatter(s, r, count, ty, root));
+            let exchanged =
+                encode(of, (0..count * size).map(|index| number(index / count, own * count + index % count)));
+            run!("all-to-all", (&whole, &empty_whole), &exchanged, |s, r| Call::all_to_all(s, r, count, ty));
+            let (counts, offsets) = (vec![count; size], (0..size).map(|rank| rank * count).collect::<Vec<_>>());
+            run!("all-to-all-v", (&whole, &empty_whole), &exchanged, |s, r| Call::all_to_all_v(
+                (s, &counts, &offsets),
+                (r, &counts, &offsets),
+                ty
+            ));
+            let (next, before) = ((own + 1) % size, (own + size - 1) % size);
+            let from_before = encode(of, (0..count).map(|index| number(before, index)));
+            run!(
+                "send and receive",
+                (&input, &empty),
+                &from_before,
+                |s, r| Call::send(s, count, ty, next),
+                Call::receive(r, count, ty, before)
+            );
+        }
+    }
+    rank.all.wait();
+    Ok(compared)
+}
+
+// ---- bandwidth ----
+
+/// Of one size: microseconds of a call, in two memories and in one.
+type Line = (usize, [f64; 2]);
+
+fn iterations(bytes: usize) -> usize {
+    match bytes {
+        ..=0x10_0000 => 500,
+        0x10_0001..=0x400_0000 => 100,
+        _ => 20,
+    }
+}
+
+/// The time of a call on this rank: from the first one of many to the end of the last.
+fn time(rank: &Rank<'_>, from: &Memory<'_>, to: &Memory<'_>, bytes: usize) -> Result<f64> {
+    let (count, iterations) = (bytes / 4, iterations(bytes));
+    for _ in 0..iterations.min(20) {
+        rank.all_reduce(from, to, count)?;
+    }
+    rank.cuda.synchronize(rank.stream)?;
+    rank.all.wait();
+    let begin = Instant::now();
+    for _ in 0..iterations {
+        rank.all_reduce(from, to, count)?;
+    }
+    rank.cuda.synchronize(rank.stream)?;
+    Ok(begin.elapsed().as_secs_f64() * 1e6 / iterations as f64)
+}
+
+fn bandwidth(options: &Options) -> Result<Vec<Line>> {
+    let sizes = options.sizes();
+    // As the C program: calls go straight through.
+    let config = Config::new().blocking(true);
+    let times = ranks(options, &config, |rank| {
+        let (from, to) = (rank.memory(options.to)?, rank.memory(options.to)?);
+        let each = |bytes: &usize| Ok([time(rank, &from, &to, *bytes)?, time(rank, &to, &to, *bytes)?]);
+        sizes.iter().map(each).collect::<Result<Vec<_>>>()
+    })?;
+    // The mean over the ranks, as nccl-tests has it.
+    let mean = |line: usize, place: usize| times.iter().map(|of| of[line][place]).sum::<f64>() / times.len() as f64;
+    Ok(sizes.iter().enumerate().map(|(line, bytes)| (*bytes, [mean(line, 0), mean(line, 1)])).collect())
+}
+
+/// Bytes a microsecond are megabytes a second.
+fn gigabytes(bytes: usize, microseconds: f64, factor: f64) -> f64 {
+    bytes as f64 / microseconds / 1e3 * factor
+}
+
+fn print(lines: &[Line], size: usize) {
+    let factor = 2.0 * (size as f64 - 1.0) / size as f64;
+    println!("#                                    out-of-place                in-place");
+    println!("#     size       count  type redop   time  algbw  busbw     time  algbw  busbw");
+    println!("#      (B)  (elements)               (us) (GB/s) (GB/s)     (us) (GB/s) (GB/s)");
+    for (bytes, times) in lines {
+        print!("{bytes:>10} {:>11} float   sum", bytes / 4);
+        for time in times {
+            print!(" {time:>8.2} {:>6.2} {:>6.2}", gigabytes(*bytes, *time, 1.0), gigabytes(*bytes, *time, factor));
+        }
+        println!();
+    }
+}
+
+/// The C program as a library.
+struct C {
+    load: unsafe extern "C" fn(nccl: *const c_char, id: *mut c_char),
+    start: unsafe extern "C" fn(rank: c_int, size: c_int, id: *const c_char, most: usize) -> *mut c_void,
+    time: unsafe extern "C" fn(rank: *mut c_void, bytes: usize, in_place: c_int, wait: extern "C" fn()) -> f64,
+    end: unsafe extern "C" fn(rank: *mut c_void),
+    _library: libloading::Library,
+}
+
+impl C {
+    fn open(path: &PathBuf) -> Result<Self> {
+        // SAFETY: the library that `nvidia/bandwidth.c` makes, whose functions have these types.
+        unsafe {
+            let library = libloading::Library::new(path)?;
+            Ok(Self {
+                load: *library.get(b"c_load\0")?,
+                start: *library.get(b"c_start\0")?,
+                time: *library.get(b"c_time\0")?,
+                end: *library.get(b"c_end\0")?,
+                _library: library,
+            })
+        }
+    }
+}
+
+/// Where the ranks of C wait for each other.
+static ALL: OnceLock<Barrier> = OnceLock::new();
+
+extern "C" fn wait_for_all() {
+    if let Some(all) = ALL.get() {
+        all.wait();
+    }
+}
+
+/// Times of all turns of both: by size, then by memory (two, one), then by turn.
+type Turns = Vec<[[Vec<f64>; 2]; 2]>;
+
+/// Both on one thread, in turns: this crate's calls and those of C, with a communicator, a stream and memory of their own.
+fn turns(rank: &Rank<'_>, c: &C, id: &[u8; 128], options: &Options, sizes: &[usize]) -> Result<Turns> {
+    let (from, to) = (rank.memory(options.to)?, rank.memory(options.to)?);
+    let (number, size) = (c_int::try_from(rank.communicator.rank())?, c_int::try_from(rank.communicator.size())?);
+    // SAFETY: the id has 128 bytes. The functions end the program where they fail.
+    let theirs = unsafe { (c.start)(number, size, id.as_ptr().cast(), options.to) };
+    let mut turns: Turns = sizes.iter().map(|_| Default::default()).collect();
+    for turn in 0..options.rounds {
+        for (&bytes, line) in sizes.iter().zip(&mut turns) {
+            for (place, sides) in line.iter_mut().enumerate() {
+                // Each goes first in every other turn.
+                for side in [turn % 2, 1 - turn % 2] {
+                    let time = if side == 0 {
+                        time(rank, if place == 0 { &from } else { &to }, &to, bytes)?
+                    } else {
+                        // SAFETY: the rank that was started above, on this thread.
+                        unsafe { (c.time)(theirs, bytes, place as c_int, wait_for_all) }
+                    };
+                    sides[side].push(time);
+                }
+            }
+        }
+    }
+    rank.all.wait();
+    // SAFETY: as above; nothing is queued any more.
+    unsafe { (c.end)(theirs) };
+    Ok(turns)
+}
+
+/// This crate and C in turns, and a table of medians: of times, and of the ratios of each turn.
+fn compare(options: &Options, other: &PathBuf) -> Result<()> {
+    let cuda = Cuda::load()?;
+    cuda.init(0)?;
+    let size = options.ranks.map_or_else(|| cuda.count(), Ok)?;
+    let mut driver = 0;
+    cuda.driver_version(&mut driver)?;
+    let version = rccl::version()?;
+    let c = C::open(other)?;
+    let nccl = options.nccl.as_deref().unwrap_or_else(|| Path::new("libnccl.so.2"));
+    let (nccl, mut id) = (CString::new(nccl.as_os_str().as_encoded_bytes())?, [0; 128]);
+    // SAFETY: a string, and room for an id.
+    unsafe { (c.load)(nccl.as_ptr(), id.as_mut_ptr().cast()) };
+    ALL.get_or_init(|| Barrier::new(size));
+    let sizes = options.sizes();
+    // As in the C program: calls go straight through.
+    let config = Config::new().blocking(true);
+    let times = ranks(options, &config, |rank| turns(rank, &c, &id, options, &sizes))?;
+    // The mean over the ranks, as nccl-tests has it.
+    let of = |line: usize, place: usize, side: usize, turn: usize| {
+        times.iter().map(|rank| rank[line][place][side][turn]).sum::<f64>() / size as f64
+    };
+    let median = |value: &dyn Fn(usize) -> f64| {
+        let mut values: Vec<f64> = (0..options.rounds).map(value).collect();
+        values.sort_by(f64::total_cmp);
+        values[values.len() / 2]
+    };
+    let factor = 2.0 * (size as f64 - 1.0) / size as f64;
+    let (factor, column) = if size == 1 { (1.0, "algbw") } else { (factor, "busbw") };
+    let mut page = String::new();
+    writeln!(
+        page,
+        "All-reduce (f32, sum) on {size} x {}, NCCL {}.{}.{}, driver for CUDA {}.{}, NCCL_NVLS_ENABLE={}; medians of {} turns.\n",
+        cuda.name(0)?,
+        version.0,
+        version.1,
+        version.2,
+        driver / 1000,
+        driver % 1000 / 10,
+        std::env::var("NCCL_NVLS_ENABLE").unwrap_or_else(|_| "(not set)".to_owned()),
+        options.rounds,
+    )?;
+    writeln!(page, "| bytes | {column} in GB/s, this crate | C | ratio | in place, this crate | C | ratio |")?;
+    writeln!(page, "|---:|---:|---:|---:|---:|---:|---:|")?;
+    let mut least = f64::INFINITY;
+    for (line, bytes) in sizes.iter().enumerate() {
+        write!(page, "| {bytes} |")?;
+        for place in 0..2 {
+            let [our, their] = [0, 1].map(|side| median(&|turn| of(line, place, side, turn)));
+            // Of what was measured one after the other: a GPU's and a driver's moods last longer than a turn.
+            let ratio = median(&|turn| of(line, place, 1, turn) / of(line, place, 0, turn));
+            least = least.min(ratio);
+            let speed = |time| gigabytes(*bytes, time, factor);
+            write!(page, " {:.3} | {:.3} | {:.1} % |", speed(our), speed(their), 100.0 * ratio)?;
+        }
+        writeln!(page)?;
+    }
+    println!("{page}\nThe least ratio is {:.1} %.", 100.0 * least);
+    Ok(())
+}
+
+struct Options {
+    ranks: Option<usize>,
+    nccl: Option<PathBuf>,
+    from: usize,
+    to: usize,
+    rounds: usize,
+}
+
+impl Options {
+    fn sizes(&self) -> Vec<usize> {
+        std::iter::successors(Some(self.from), |bytes| Some(bytes * 2)).take_while(|bytes| *bytes <= self.to).collect()
+    }
+}
+
+fn main() -> Result<()> {
+    let mut options = Options { ranks: None, nccl: None, from: 1 << 10, to: 1 << 30, rounds: 121 };
+    let mut words = Vec::new();
+    let mut arguments = std::env::args_os().skip(1);
+    while let Some(argument) = arguments.next() {
+        let text = argument.to_string_lossy().into_owned();
+        let mut value = || arguments.next().ok_or_else(|| format!("{text} needs a value"));
+        let number = |value: std::ffi::OsString| value.to_string_lossy().parse::<usize>();
+        match text.as_str() {
+            "--ranks" => options.ranks = Some(number(value()?)?),
+            "--nccl" => options.nccl = Some(value()?.into()),
+            "--from" => options.from = number(value()?)?.max(4),
+            "--to" => options.to = number(value()?)?,
+            "--rounds" => options.rounds = number(value()?)?.max(1),
+            _ => words.push(argument),
+        }
+    }
+    let library = options.nccl.as_deref().map(std::path::absolute).transpose()?;
+    if let Err(error) = rccl::use_nccl(library.as_deref()) {
+        // Also on the machines that build this.
+        println!("there is no NCCL to measure: {error}");
+        return Ok(());
+    }
+    match words.first().map(|word| word.to_string_lossy().into_owned()).as_deref() {
+        Some("check") => {
+            for blocking in [true, false] {
+                let config = Config::new().blocking(blocking).timeout(Duration::from_secs(120));
+                let compared = ranks(&options, &config, check_all)?;
+                println!("blocking {blocking}: {compared:?} results of ranks are right");
+            }
+            Ok(())
+        }
+        Some("bandwidth") | None => {
+            let lines = bandwidth(&options)?;
+            let cuda = Cuda::load()?;
+            print(&lines, options.ranks.map_or_else(|| cuda.count(), Ok)?);
+            Ok(())
+        }
+        Some("compare") => {
+            let other = words.get(1).ok_or("compare needs the path of the C program as a library")?;
+            compare(&options, &std::path::absolute(other)?)
+        }
+        Some(other) => Err(format!("unknown: {other}; there are check, bandwidth and compare").into()),
+    }
+}

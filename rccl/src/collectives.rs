@@ -1,0 +1,252 @@
+//! Collectives of one rank: groups of one call.
+
+use hip::{DeviceSlice, DeviceSliceMut, Pod};
+
+use crate::communicator::Communicator;
+use crate::element::{Op, Reduce};
+use crate::error::Result;
+use crate::group::Group;
+
+/// # Collectives
+///
+/// All ranks call the same collective with the same sizes, type, operator and root, each on a thread or process of its own; where one thread has several
+/// ranks, their calls are put into a [`Group`].
+///
+/// Those that reduce take the types of [`Reduce`], all others any type without pointers ([`Pod`]). Counts of zero do nothing.
+/// Each returns [`Error::Invalid`](crate::Error::Invalid) for sizes that do not fit, and the errors of [`Group::end`].
+impl Communicator {
+    /// Reduces the elements of all ranks, one by one; every rank gets the results (`ncclAllReduce`).
+    ///
+    /// # Errors
+    /// As said [above](Self#collectives).
+    #[doc(alias = "ncclAllReduce")]
+    pub fn all_reduce<'a, T: Reduce>(
+        &'a self,
+        send: impl Into<DeviceSlice<'a, T>>,
+        receive: impl Into<DeviceSliceMut<'a, T>>,
+        op: Op<'a, T>,
+    ) -> Result<()> {
+        let mut group = Group::new();
+        group.all_reduce(self, send, receive, op)?;
+        group.end()
+    }
+
+    /// [`all_reduce`](Self::all_reduce) with the results in place of the elements.
+    ///
+    /// # Errors
+    /// As said [above](Self#collectives).
+    #[doc(alias = "ncclAllReduce")]
+    pub fn all_reduce_in_place<'a, T: Reduce>(
+        &'a self,
+        memory: impl Into<DeviceSliceMut<'a, T>>,
+        op: Op<'a, T>,
+    ) -> Result<()> {
+        let mut group = Group::new();
+        group.all_reduce_in_place(self, memory, op)?;
+        group.end()
+    }
+
+    /// Reduces the elements of all ranks; the root gets the results (`ncclReduce`). Only the root needs memory to receive in.
+    ///
+    /// # Errors
+    /// As said [above](Self#collectives).
+    #[doc(alias = "ncclReduce")]
+    pub fn reduce<'a, T: Reduce>(
+        &'a self,
+        send: impl Into<DeviceSlice<'a, T>>,
+        receive: Option<DeviceSliceMut<'a, T>>,
+        op: Op<'a, T>,
+        root: usize,
+    ) -> Result<()> {
+        let mut group = Group::new();
+        group.reduce(self, send, receive, op, root)?;
+        group.end()
+    }
+
+    /// [`reduce`](Self::reduce) with the results in place of the root's elements. What the memory of the others holds afterwards is not defined.
+    ///
+    /// # Errors
+    /// As said [above](Self#collectives).
+    #[doc(alias = "ncclReduce")]
+    pub fn reduce_in_place<'a, T: Reduce>(
+        &'a self,
+        memory: impl Into<DeviceSliceMut<'a, T>>,
+        op: Op<'a, T>,
+        root: usize,
+    ) -> Result<()> {
+        let mut group = Group::new();
+        group.reduce_in_place(self, memory, op, root)?;
+        group.end()
+    }
+
+    /// Gives all ranks the root's elements, in the same memory (`ncclBroadcast`, `ncclBcast`).
+    ///
+    /// # Errors
+    /// As said [above](Self#collectives).
+    #[doc(alias("ncclBroadcast", "ncclBcast"))]
+    pub fn broadcast<'a, T: Pod>(&'a self, memory: impl Into<DeviceSliceMut<'a, T>>, root: usize) -> Result<()> {
+        let mut group = Group::new();
+        group.broadcast(self, memory, root)?;
+        group.end()
+    }
+
+    /// Gives all ranks the root's elements, the root too (`ncclBroadcast`). Only the root needs memory to send.
+    ///
+    /// # Errors
+    /// As said [above](Self#collectives).
+    #[doc(alias = "ncclBroadcast")]
+    pub fn broadcast_to<'a, T: Pod>(
+        &'a self,
+        send: Option<DeviceSlice<'a, T>>,
+        receive: impl Into<DeviceSliceMut<'a, T>>,
+        root: usize,
+    ) -> Result<()> {
+        let mut group = Group::new();
+        group.broadcast_to(self, send, receive, root)?;
+        group.end()
+    }
+
+    /// Gives all ranks the elements of all, rank after rank (`ncclAllGather`). `receive` is as long as all `send` together.
+    ///
+    /// # Errors
+    /// As said [above](Self#collectives).
+    #[doc(alias = "ncclAllGather")]
+    pub fn all_gather<'a, T: Pod>(
+        &'a self,
+        send: impl Into<DeviceSlice<'a, T>>,
+        receive: impl Into<DeviceSliceMut<'a, T>>,
+    ) -> Result<()> {
+        let mut group = Group::new();
+        group.all_gather(self, send, receive)?;
+        group.end()
+    }
+
+    /// [`all_gather`](Self::all_gather) in place: each rank's elements are in its part of the memory, which has one for each rank.
+    ///
+    /// # Errors
+    /// As said [above](Self#collectives).
+    #[doc(alias = "ncclAllGather")]
+    pub fn all_gather_in_place<'a, T: Pod>(&'a self, memory: impl Into<DeviceSliceMut<'a, T>>) -> Result<()> {
+        let mut group = Group::new();
+        group.all_gather_in_place(self, memory)?;
+        group.end()
+    }
+
+    /// Reduces the elements of all ranks; each rank gets its part of the results (`ncclReduceScatter`). `send` has a part for each rank.
+    ///
+    /// # Errors
+    /// As said [above](Self#collectives).
+    #[doc(alias = "ncclReduceScatter")]
+    pub fn reduce_scatter<'a, T: Reduce>(
+        &'a self,
+        send: impl Into<DeviceSlice<'a, T>>,
+        receive: impl Into<DeviceSliceMut<'a, T>>,
+        op: Op<'a, T>,
+    ) -> Result<()> {
+        let mut group = Group::new();
+        group.reduce_scatter(self, send, receive, op)?;
+        group.end()
+    }
+
+    /// [`reduce_scatter`](Self::reduce_scatter) in place: the results are in the rank's own part. What the other parts hold afterwards is not defined.
+    ///
+    /// # Errors
+    /// As said [above](Self#collectives).
+    #[doc(alias = "ncclReduceScatter")]
+    pub fn reduce_scatter_in_place<'a, T: Reduce>(
+        &'a self,
+        memory: impl Into<DeviceSliceMut<'a, T>>,
+        op: Op<'a, T>,
+    ) -> Result<()> {
+        let mut group = Group::new();
+        group.reduce_scatter_in_place(self, memory, op)?;
+        group.end()
+    }
+
+    /// Gives the root the elements of all ranks, rank after rank (`ncclGather`). Only the root needs memory to receive in.
+    ///
+    /// # Errors
+    /// As said [above](Self#collectives).
+    #[doc(alias = "ncclGather")]
+    pub fn gather<'a, T: Pod>(
+        &'a self,
+        send: impl Into<DeviceSlice<'a, T>>,
+        receive: Option<DeviceSliceMut<'a, T>>,
+        root: usize,
+    ) -> Result<()> {
+        let mut group = Group::new();
+        group.gather(self, send, receive, root)?;
+        group.end()
+    }
+
+    /// Gives each rank its part of the root's elements (`ncclScatter`). Only the root needs memory to send.
+    ///
+    /// # Errors
+    /// As said [above](Self#collectives).
+    #[doc(alias = "ncclScatter")]
+    pub fn scatter<'a, T: Pod>(
+        &'a self,
+        send: Option<DeviceSlice<'a, T>>,
+        receive: impl Into<DeviceSliceMut<'a, T>>,
+        root: usize,
+    ) -> Result<()> {
+        let mut group = Group::new();
+        group.scatter(self, send, receive, root)?;
+        group.end()
+    }
+
+    /// Gives each rank the parts that all ranks have for it, rank after rank (`ncclAllToAll`). Both memories have a part for each rank.
+    ///
+    /// # Errors
+    /// As said [above](Self#collectives).
+    #[doc(alias("ncclAllToAll", "ncclAlltoAll"))]
+    pub fn all_to_all<'a, T: Pod>(
+        &'a self,
+        send: impl Into<DeviceSlice<'a, T>>,
+        receive: impl Into<DeviceSliceMut<'a, T>>,
+    ) -> Result<()> {
+        let mut group = Group::new();
+        group.all_to_all(self, send, receive)?;
+        group.end()
+    }
+
+    /// [`all_to_all`](Self::all_to_all) with parts of different sizes (`ncclAllToAllv`): so many elements to and from each rank, one part after the other,
+    /// all of the memory.
+    ///
+    /// # Errors
+    /// As said [above](Self#collectives).
+    #[doc(alias("ncclAllToAllv", "ncclAlltoAllv"))]
+    pub fn all_to_all_v<'a, T: Pod>(
+        &'a self,
+        send: impl Into<DeviceSlice<'a, T>>,
+        send_counts: &[usize],
+        receive: impl Into<DeviceSliceMut<'a, T>>,
+        receive_counts: &[usize],
+    ) -> Result<()> {
+        let mut group = Group::new();
+        group.all_to_all_v(self, send, send_counts, receive, receive_counts)?;
+        group.end()
+    }
+
+    /// Sends elements to a rank, which [receives](Self::receive) as many (`ncclSend`). A rank that sends and receives does both in a [`Group`].
+    ///
+    /// # Errors
+    /// As said [above](Self#collectives).
+    #[doc(alias = "ncclSend")]
+    pub fn send<'a, T: Pod>(&'a self, send: impl Into<DeviceSlice<'a, T>>, peer: usize) -> Result<()> {
+        let mut group = Group::new();
+        group.send(self, send, peer)?;
+        group.end()
+    }
+
+    /// Receives elements that a rank [sends](Self::send) (`ncclRecv`).
+    ///
+    /// # Errors
+    /// As said [above](Self#collectives).
+    #[doc(alias = "ncclRecv")]
+    pub fn receive<'a, T: Pod>(&'a self, receive: impl Into<DeviceSliceMut<'a, T>>, peer: usize) -> Result<()> {
+        let mut group = Group::new();
+        group.receive(self, receive, peer)?;
+        group.end()
+    }
+}

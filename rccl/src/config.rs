@@ -1,0 +1,298 @@
+//! What a communicator is to be like.
+
+use std::ffi::{CString, c_char, c_int};
+use std::ptr;
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::library;
+
+/// How long a communicator waits if nothing is said.
+const TIMEOUT: Duration = Duration::from_secs(300);
+
+/// Options of a communicator (`ncclConfig_t`). What is not set is the library's choice.
+///
+/// ```
+/// use std::time::Duration;
+/// let config = rccl::Config::new().timeout(Duration::from_secs(20)).name("gradients").max_ctas(8);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[doc(alias = "ncclConfig_t")]
+pub struct Config {
+    pub(crate) timeout: Duration,
+    pub(crate) blocking: bool,
+    pub(crate) check_calls: bool,
+    name: Option<String>,
+    network: Option<String>,
+    numbers: [(Field, Option<i32>); 6],
+}
+
+/// A number of the configuration, and the version of the interface that brought it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Field {
+    MinCtas,
+    MaxCtas,
+    ClusterSize,
+    SplitShare,
+    TrafficClass,
+    ShrinkShare,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Config {
+    /// Waits end after five minutes; calls do not block in the library.
+    #[must_use]
+    pub fn new() -> Self {
+        use Field::{ClusterSize, MaxCtas, MinCtas, ShrinkShare, SplitShare, TrafficClass};
+        let numbers = [MinCtas, MaxCtas, ClusterSize, SplitShare, TrafficClass, ShrinkShare].map(|field| (field, None));
+        Self { timeout: TIMEOUT, blocking: false, check_calls: false, name: None, network: None, numbers }
+    }
+
+    /// How long a wait may take: for the other ranks when the communicator is made, for connections when a call needs new ones, and for queued
+    /// work in [`Communicator::synchronize`](crate::Communicator::synchronize).
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Whether calls block in the library until they are done (`blocking` of `ncclConfig_t`). The default is false: the library works on
+    /// a thread of its own, and this crate waits for it with a deadline. Blocking calls save that thread, some microseconds a call, but no deadline
+    /// ends a call that waits for a rank that is gone. Queued work is waited for with a deadline in both cases.
+    #[must_use]
+    pub fn blocking(mut self, blocking: bool) -> Self {
+        self.blocking = blocking;
+        self
+    }
+
+    /// Whether all ranks compare what they call before each call: the collective, number of elements, type, operator and root. A call that does not fit
+    /// is an [`Error::Mismatch`] on every rank that takes part, where the library would hang or give wrong numbers. Each call waits for all ranks then.
+    #[must_use]
+    pub fn check_calls(mut self, check: bool) -> Self {
+        self.check_calls = check;
+        self
+    }
+
+    /// A name, for the library's log (`commName`).
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// The network to use (`netName`): `IB`, `Socket`, or that of a plugin.
+    #[must_use]
+    pub fn network(mut self, network: impl Into<String>) -> Self {
+        self.network = Some(network.into());
+        self
+    }
+
+    fn with(mut self, field: Field, value: i32) -> Self {
+        self.numbers.iter_mut().filter(|(other, _)| *other == field).for_each(|(_, place)| *place = Some(value));
+        self
+    }
+
+    /// Workgroups (channels) that a collective uses at least (`minCTAs`).
+    #[must_use]
+    pub fn min_ctas(self, count: i32) -> Self {
+        self.with(Field::MinCtas, count)
+    }
+
+    /// Workgroups (channels) that a collective uses at most (`maxCTAs`).
+    #[must_use]
+    pub fn max_ctas(self, count: i32) -> Self {
+        self.with(Field::MaxCtas, count)
+    }
+
+    /// Size of clusters of workgroups (`cgaClusterSize`), on NVIDIA GPUs.
+    #[must_use]
+    pub fn cluster_size(self, size: i32) -> Self {
+        self.with(Field::ClusterSize, size)
+    }
+
+    /// Whether the communicators that are split from this one share its resources (`splitShare`).
+    #[must_use]
+    pub fn split_share(self, share: bool) -> Self {
+        self.with(Field::SplitShare, share.into())
+    }
+
+    /// Traffic class of the network (`trafficClass`). Since ROCm 7.0.
+    #[must_use]
+    pub fn traffic_class(self, class: i32) -> Self {
+        self.with(Field::TrafficClass, class)
+    }
+
+    /// Whether the communicators that are shrunk from this one share its resources (`shrinkShare`). Since ROCm 7.1.
+    #[must_use]
+    pub fn shrink_share(self, share: bool) -> Self {
+        self.with(Field::ShrinkShare, share.into())
+    }
+
+    /// The C form for the library that is loaded, with all that it points to.
+    pub(crate) fn to_raw(&self) -> Result<OwnedConfig> {
+        let version = library::version_number()?;
+        let mut raw = RawConfig::new(version);
+        raw.blocking = self.blocking.into();
+        let c_string = |what, text: &Option<String>| match text {
+            Some(text) => CString::new(text.as_str())
+                .map(Some)
+                .map_err(|_| Error::invalid(what, format!("{text:?}"), "without zero bytes")),
+            None => Ok(None),
+        };
+        let name = c_string("a communicator's name", &self.name)?;
+        let network = c_string("a network's name", &self.network)?;
+        let pointer = |text: &Option<CString>| text.as_ref().map_or(ptr::null(), |text| text.as_ptr());
+        raw.net_name = pointer(&network);
+        // A name is for the log. Where the library has no place for it, it is left out.
+        raw.comm_name = pointer(&name);
+        for (field, value) in self.numbers {
+            let Some(value) = value else { continue };
+            let (place, since) = raw.field(field);
+            if version < since {
+                let allowed = format!("left out: the library is of {version}, and has it since {since}");
+                return Err(Error::invalid("an option", format!("{field:?}"), allowed));
+            }
+            let least = if matches!(field, Field::MinCtas | Field::MaxCtas) { 1 } else { 0 };
+            if value < least {
+                return Err(Error::invalid("an option", format!("{field:?} of {value}"), format!("{least} or more")));
+            }
+            *place = value;
+        }
+        Ok(OwnedConfig { raw: Box::new(raw), _texts: [name, network] })
+    }
+}
+
+/// `ncclConfig_t` of the newest version. Those of older ones are its beginning; `size` says how much of it counts.
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct RawConfig {
+    size: usize,
+    magic: u32,
+    version: u32,
+    pub(crate) blocking: c_int,
+    cga_cluster_size: c_int,
+    min_ctas: c_int,
+    max_ctas: c_int,
+    net_name: *const c_char,
+    split_share: c_int,
+    traffic_class: c_int,
+    comm_name: *const c_char,
+    collnet_enable: c_int,
+    cta_policy: c_int,
+    shrink_share: c_int,
+    nvls_ctas: c_int,
+    channels_per_net_peer: c_int,
+    nvlink_centric_sched: c_int,
+    graph_usage_mode: c_int,
+    num_rma_ctx: c_int,
+    max_p2p_peers: c_int,
+}
+
+/// `NCCL_CONFIG_UNDEF_INT`
+const UNDEFINED: c_int = c_int::MIN;
+
+impl RawConfig {
+    /// `NCCL_CONFIG_INITIALIZER` of a version.
+    fn new(version: u32) -> Self {
+        let size = match version {
+            ..22600 => std::mem::offset_of!(Self, traffic_class),
+            22600..22700 => std::mem::offset_of!(Self, comm_name),
+            22700..22800 => std::mem::offset_of!(Self, channels_per_net_peer),
+            22800..22900 => std::mem::offset_of!(Self, graph_usage_mode),
+            22900.. => size_of::<Self>(),
+        };
+        Self {
+            // Of a struct whose alignment is 8.
+            size: size.next_multiple_of(align_of::<Self>()),
+            magic: 0xcafe_beef,
+            version,
+            blocking: UNDEFINED,
+            cga_cluster_size: UNDEFINED,
+            min_ctas: UNDEFINED,
+            max_ctas: UNDEFINED,
+            net_name: ptr::null(),
+            split_share: UNDEFINED,
+            traffic_class: UNDEFINED,
+            comm_name: ptr::null(),
+            collnet_enable: UNDEFINED,
+            cta_policy: UNDEFINED,
+            shrink_share: UNDEFINED,
+            nvls_ctas: UNDEFINED,
+            channels_per_net_peer: UNDEFINED,
+            nvlink_centric_sched: UNDEFINED,
+            graph_usage_mode: UNDEFINED,
+            num_rma_ctx: UNDEFINED,
+            max_p2p_peers: UNDEFINED,
+        }
+    }
+
+    /// Where a number is, and the version that brought it.
+    fn field(&mut self, field: Field) -> (&mut c_int, u32) {
+        match field {
+            Field::MinCtas => (&mut self.min_ctas, 21700),
+            Field::MaxCtas => (&mut self.max_ctas, 21700),
+            Field::ClusterSize => (&mut self.cga_cluster_size, 21700),
+            Field::SplitShare => (&mut self.split_share, 21800),
+            Field::TrafficClass => (&mut self.traffic_class, 22600),
+            Field::ShrinkShare => (&mut self.shrink_share, 22700),
+        }
+    }
+}
+
+/// A configuration with its texts, which the library keeps uncopied: it lives as long as the communicator.
+#[derive(Debug)]
+pub(crate) struct OwnedConfig {
+    pub(crate) raw: Box<RawConfig>,
+    _texts: [Option<CString>; 2],
+}
+
+// SAFETY: the pointers are to the texts that are moved along.
+unsafe impl Send for OwnedConfig {}
+// SAFETY: nothing is changed through a shared reference.
+unsafe impl Sync for OwnedConfig {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_config_is_as_large_as_that_of_its_version() {
+        let size = |version| RawConfig::new(version).size;
+        assert_eq!([22005, 22606, 22707, 22809, 23004].map(size), [48, 48, 72, 80, 96]);
+    }
+
+    #[cfg(feature = "rocm-10-0")]
+    #[test]
+    fn a_config_has_the_layout_of_each_release() {
+        macro_rules! same {
+            ($($level:ident: $($ours:ident = $theirs:ident),*;)*) => {$(
+                let raw = RawConfig::new(rccl_sys::$level::NCCL_VERSION_CODE);
+                assert_eq!(raw.size, size_of::<rccl_sys::$level::ncclConfig_t>(), stringify!($level));
+                $(assert_eq!(
+                    std::mem::offset_of!(RawConfig, $ours),
+                    std::mem::offset_of!(rccl_sys::$level::ncclConfig_t, $theirs),
+                    concat!(stringify!($level), " ", stringify!($theirs))
+                );)*
+            )*};
+        }
+        same! {
+            rocm_6_2: blocking = blocking, net_name = netName, split_share = splitShare;
+            rocm_6_4: min_ctas = minCTAs, max_ctas = maxCTAs, cga_cluster_size = cgaClusterSize;
+            rocm_7_0: traffic_class = trafficClass;
+            rocm_7_2: comm_name = commName, shrink_share = shrinkShare, nvls_ctas = nvlsCTAs;
+            rocm_10_0: channels_per_net_peer = nChannelsPerNetPeer, max_p2p_peers = maxP2pPeers;
+        }
+    }
+
+    #[test]
+    fn options_set_one_number_each() {
+        let config = Config::new().min_ctas(2).max_ctas(4).split_share(true);
+        let set: Vec<_> = config.numbers.iter().filter_map(|(field, value)| Some((*field, (*value)?))).collect();
+        assert_eq!(set, [(Field::MinCtas, 2), (Field::MaxCtas, 4), (Field::SplitShare, 1)]);
+    }
+}

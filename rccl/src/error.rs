@@ -1,0 +1,230 @@
+//! What can go wrong.
+
+use std::ffi::{CStr, CString};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hip::interop::LibraryError;
+
+use crate::raw::{self, ncclComm_t, ncclResult_t};
+
+/// The result of nearly every function of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a function of this crate failed. Whatever can be checked is checked before the C call.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The library returned a status other than success.
+    Library(Box<LibraryError>),
+    /// The library could not be loaded.
+    NoLibrary {
+        /// Every path tried and what happened there.
+        report: String,
+    },
+    /// The library that was loaded lacks a function that was called.
+    NoSymbol {
+        /// The C function.
+        function: &'static str,
+        /// Which library was loaded, and the release that brought the function.
+        report: String,
+    },
+    /// Bad input, met before the call.
+    Invalid {
+        /// What is wrong.
+        what: &'static str,
+        /// Its value.
+        value: String,
+        /// What is allowed.
+        allowed: String,
+    },
+    /// An error of `hip`: memory, streams, devices.
+    Hip(hip::Error),
+    /// Something did not happen before its deadline. The communicator was aborted.
+    Timeout {
+        /// How long it was waited for.
+        waited: Duration,
+        /// Which rank waited for what.
+        context: Box<Context>,
+    },
+    /// Work that was queued failed: a peer is gone, or a connection broke. The communicator was aborted.
+    Asynchronous {
+        /// What the library says of it.
+        error: Box<LibraryError>,
+        /// Which rank, and the call that it made last.
+        context: Box<Context>,
+    },
+    /// The communicator was aborted before.
+    Aborted {
+        /// Why.
+        reason: Arc<str>,
+    },
+    /// A call that is refused while a [`Group`](crate::Group) uses the communicator.
+    InGroup {
+        /// The call.
+        what: &'static str,
+    },
+    /// Ranks made calls that do not fit together, found by [`Config::check_calls`](crate::Config::check_calls).
+    Mismatch {
+        /// The rank that found it.
+        rank: usize,
+        /// What each rank called.
+        calls: Vec<String>,
+    },
+    /// The ranks of a program did not find together.
+    Start(crate::start::Error),
+}
+
+/// The rank that an error came to, and what it had called.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Context {
+    /// This rank.
+    pub rank: usize,
+    /// Number of ranks.
+    pub size: usize,
+    /// The collective or the other call: `all_reduce`, `init_rank`.
+    pub call: &'static str,
+    /// The rank that it was made with: the root, or the one sent to or received from.
+    pub peer: Option<usize>,
+    /// Elements, type, operator.
+    pub asked: String,
+}
+
+impl fmt::Display for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { rank, size, call, peer, asked } = self;
+        write!(f, "{call} on rank {rank} of {size}")?;
+        if let Some(peer) = peer {
+            write!(f, ", with rank {peer}")?;
+        }
+        if asked.is_empty() { Ok(()) } else { write!(f, " ({asked})") }
+    }
+}
+
+impl Error {
+    pub(crate) fn invalid(what: &'static str, value: impl Into<String>, allowed: impl Into<String>) -> Self {
+        Self::Invalid { what, value: value.into(), allowed: allowed.into() }
+    }
+
+    /// The library's status, if it returned one.
+    #[must_use]
+    pub fn status(&self) -> Option<ncclResult_t> {
+        match self {
+            Self::Library(error) | Self::Asynchronous { error, .. } => {
+                u32::try_from(error.status).ok().map(ncclResult_t)
+            }
+            Self::NoLibrary { .. } => Some(raw::ncclSystemError),
+            Self::NoSymbol { .. } => Some(raw::ncclInvalidUsage),
+            _ => None,
+        }
+    }
+
+    /// Whether the communicator cannot be used any more. It can be made anew, with the ranks that are left.
+    #[must_use]
+    pub fn ends_communicator(&self) -> bool {
+        matches!(self, Self::Timeout { .. } | Self::Asynchronous { .. } | Self::Aborted { .. })
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Library(error) => error.fmt(f),
+            Self::NoLibrary { report } => write!(f, "RCCL could not be loaded: {report}"),
+            Self::NoSymbol { function, report } => {
+                write!(f, "{function} is not in the RCCL that was loaded: {report}")
+            }
+            Self::Invalid { what, value, allowed } => write!(f, "{what} is {value}, but must be {allowed}"),
+            Self::Hip(error) => error.fmt(f),
+            Self::Timeout { waited, context } => write!(
+                f,
+                "{context} was not done after {waited:?}: a rank is missing, has stopped, or made another call; the \
+                 communicator was aborted"
+            ),
+            Self::Asynchronous { error, context } => {
+                write!(f, "{context} failed, and the communicator was aborted: {error}")
+            }
+            Self::Aborted { reason } => write!(f, "the communicator was aborted before: {reason}"),
+            Self::InGroup { what } => {
+                write!(f, "{what} is refused while a group uses the communicator: end or drop the group first")
+            }
+            Self::Mismatch { rank, calls } => {
+                write!(f, "the ranks' calls do not fit together (found by rank {rank}): ")?;
+                for (other, call) in calls.iter().enumerate() {
+                    write!(f, "{}rank {other}: {call}", if other == 0 { "" } else { "; " })?;
+                }
+                Ok(())
+            }
+            Self::Start(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Library(error) | Self::Asynchronous { error, .. } => Some(&**error),
+            Self::Hip(error) => Some(error),
+            Self::Start(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<hip::Error> for Error {
+    fn from(error: hip::Error) -> Self {
+        Self::Hip(error)
+    }
+}
+
+impl From<crate::start::Error> for Error {
+    fn from(error: crate::start::Error) -> Self {
+        Self::Start(error)
+    }
+}
+
+/// `Ok` on success, and where work is under way; else an error with what was asked.
+pub(crate) fn check(status: ncclResult_t, function: &'static str, asked: impl FnOnce() -> String) -> Result<()> {
+    if status == raw::ncclSuccess || status == raw::IN_PROGRESS {
+        return Ok(());
+    }
+    if status == raw::ncclSystemError {
+        if let Some(report) = raw::load_error() {
+            return Err(Error::NoLibrary { report: report.to_string() });
+        }
+    }
+    if status == raw::ncclInvalidUsage {
+        let name = CString::new(function).unwrap_or_default();
+        if !raw::BINDING.has(&name) {
+            if let Some(report) = raw::symbol_error(&name) {
+                return Err(Error::NoSymbol { function, report: report.to_string() });
+            }
+        }
+    }
+    Err(Error::Library(Box::new(library_error(status, function, asked(), std::ptr::null_mut()))))
+}
+
+/// A status with the library's own description, and what it said last.
+pub(crate) fn library_error(
+    status: ncclResult_t,
+    function: &'static str,
+    asked: String,
+    communicator: ncclComm_t,
+) -> LibraryError {
+    // SAFETY: takes no pointer, and returns a static string or null.
+    let what = text(unsafe { raw::ncclGetErrorString(status) });
+    // SAFETY: the communicator is alive or null; the text is copied at once.
+    let last = text(unsafe { raw::ncclGetLastError(communicator) });
+    let description = if last.is_empty() { what } else { format!("{what}; {}", last.trim()) };
+    LibraryError::new("RCCL", i64::from(status.0), format!("{status:?}"), function, asked).described(description)
+}
+
+fn text(pointer: *const std::ffi::c_char) -> String {
+    if pointer.is_null() {
+        return String::new();
+    }
+    // SAFETY: a string of the library's.
+    unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned()
+}

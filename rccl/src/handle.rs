@@ -1,0 +1,385 @@
+//! The C communicator: alive, aborted once, or destroyed; what waits for it has a deadline.
+
+use std::cell::UnsafeCell;
+use std::ffi::c_int;
+use std::fmt;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::time::{Duration, Instant};
+
+use crate::call::Summary;
+use crate::config::OwnedConfig;
+use crate::error::{Context, Error, Result, check, library_error};
+use crate::raw::{self, ncclComm_t};
+
+/// How long the library may take to abort a communicator before the thread that does it is left to itself.
+const ABORT_PATIENCE: Duration = Duration::from_secs(30);
+
+/// A C communicator and all that the library may use of ours as long as it lives.
+pub(crate) struct Handle {
+    /// The library writes to it when a communicator is made, perhaps after the call has returned: it never moves.
+    place: Box<Place>,
+    state: Mutex<Inner>,
+    /// Held by the one that makes calls, until the library has queued them.
+    calls: Mutex<()>,
+    rank: AtomicUsize,
+    size: AtomicUsize,
+    pub(crate) timeout: Duration,
+    pub(crate) blocking: bool,
+    /// A call that waits for other ranks in the library.
+    inside: Mutex<Inside>,
+    /// Whether its state is another than `Live`.
+    ended: AtomicBool,
+    /// Whether the library was told to abort it, which is done once.
+    abort_begun: AtomicBool,
+    /// Kept for the library.
+    kept: Kept,
+}
+
+/// The call that was made last. A collective's text is made when an error needs it.
+pub(crate) enum Last {
+    Call(Summary),
+    Other(Context),
+}
+
+impl Default for Last {
+    fn default() -> Self {
+        Self::Other(Context::default())
+    }
+}
+
+impl From<Summary> for Last {
+    fn from(summary: Summary) -> Self {
+        Self::Call(summary)
+    }
+}
+
+impl From<Context> for Last {
+    fn from(context: Context) -> Self {
+        Self::Other(context)
+    }
+}
+
+/// What the library keeps uncopied.
+#[derive(Default)]
+pub(crate) struct Kept {
+    pub(crate) config: Option<OwnedConfig>,
+    pub(crate) excluded: Vec<c_int>,
+    /// Whose configuration is used by this one.
+    pub(crate) _parent: Option<Arc<Handle>>,
+}
+
+struct Place(UnsafeCell<ncclComm_t>);
+
+// SAFETY: a communicator is of no thread. The library writes to the place from threads of its own; it is read as a whole word.
+unsafe impl Send for Place {}
+// SAFETY: as above.
+unsafe impl Sync for Place {}
+
+/// Making a communicator waits in the library for all ranks, whatever the configuration says (RCCL of ROCm 7.2): it has a thread of its own, which nothing
+/// can end. The communicator is not touched meanwhile.
+enum Inside {
+    Nothing,
+    Waiting,
+    Failed(Error),
+}
+
+/// What may be done with the C communicator. Locked during calls of the library, which don't block unless the communicator is a blocking one.
+enum State {
+    Live,
+    Aborted(Arc<str>),
+    Destroyed,
+}
+
+struct Inner {
+    state: State,
+    last: Last,
+}
+
+/// The C communicator while nobody aborts it.
+pub(crate) struct Live<'a> {
+    inner: MutexGuard<'a, Inner>,
+    pub(crate) comm: ncclComm_t,
+}
+
+impl Live<'_> {
+    /// Notes what is called, for errors that come later.
+    pub(crate) fn note(&mut self, last: Last) {
+        self.inner.last = last;
+    }
+}
+
+impl Handle {
+    pub(crate) fn new(rank: usize, size: usize, timeout: Duration, blocking: bool, kept: Kept) -> Arc<Self> {
+        Arc::new(Self {
+            place: Box::new(Place(UnsafeCell::new(ptr::null_mut()))),
+            state: Mutex::new(Inner { state: State::Live, last: Last::default() }),
+            calls: Mutex::new(()),
+            rank: AtomicUsize::new(rank),
+            size: AtomicUsize::new(size),
+            timeout,
+            blocking,
+            inside: Mutex::new(Inside::Nothing),
+            ended: AtomicBool::new(false),
+            abort_begun: AtomicBool::new(false),
+            kept,
+        })
+    }
+
+    /// Where the library writes the communicator.
+    pub(crate) fn place(&self) -> *mut ncclComm_t {
+        self.place.0.get()
+    }
+
+    pub(crate) fn config(&self) -> *mut crate::config::RawConfig {
+        self.kept.config.as_ref().map_or(ptr::null_mut(), |config| ptr::from_ref(&*config.raw).cast_mut())
+    }
+
+    pub(crate) fn excluded(&self) -> &[c_int] {
+        &self.kept.excluded
+    }
+
+    fn comm(&self) -> ncclComm_t {
+        // SAFETY: a word that the library writes as a whole.
+        unsafe { self.place().read_volatile() }
+    }
+
+    pub(crate) fn rank(&self) -> usize {
+        self.rank.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        self.size.load(Ordering::Relaxed)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps other threads from making calls with the communicator.
+    pub(crate) fn calls(&self) -> MutexGuard<'_, ()> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// For calls of the library.
+    pub(crate) fn live(&self) -> Result<Live<'_>> {
+        let inner = self.lock();
+        match &inner.state {
+            State::Live => Ok(Live { comm: self.comm(), inner }),
+            State::Aborted(reason) => Err(Error::Aborted { reason: Arc::clone(reason) }),
+            State::Destroyed => Err(Error::Aborted { reason: "it was destroyed".into() }),
+        }
+    }
+
+    /// For calls of the library where no other thread ends the communicator meanwhile.
+    pub(crate) fn comm_of_one_thread(&self) -> Result<ncclComm_t> {
+        if self.ended.load(Ordering::Acquire) {
+            return self.live().map(|live| live.comm);
+        }
+        Ok(self.comm())
+    }
+
+    /// Notes what is called, for errors that come later.
+    pub(crate) fn note(&self, last: impl Into<Last>) {
+        self.lock().last = last.into();
+    }
+
+    /// What was called last.
+    pub(crate) fn last(&self) -> Context {
+        self.context(&self.lock().last)
+    }
+
+    fn context(&self, last: &Last) -> Context {
+        let last = match last {
+            Last::Call(summary) => summary.context(None),
+            Last::Other(context) => context.clone(),
+        };
+        Context { rank: self.rank(), size: self.size(), ..last }
+    }
+
+    /// Whether the library is done with what it was told to do, on threads of its own.
+    pub(crate) fn poll(&self) -> Result<bool> {
+        match &*self.inside() {
+            Inside::Nothing => {}
+            Inside::Waiting => return self.live().map(|_| false),
+            Inside::Failed(error) => return Err(error.clone()),
+        }
+        let live = self.live()?;
+        if live.comm.is_null() {
+            return Ok(false);
+        }
+        let mut result = raw::ncclSuccess;
+        // SAFETY: the communicator is alive as long as its state is locked.
+        let status = unsafe { raw::ncclCommGetAsyncError(live.comm, &mut result) };
+        let failed = [status, result].into_iter().find(|of| *of != raw::ncclSuccess && *of != raw::IN_PROGRESS);
+        match failed {
+            Some(failed) => {
+                let asked = format!("rank {} of {}", self.rank(), self.size());
+                let error = library_error(failed, "ncclCommGetAsyncError", asked, live.comm);
+                let context = self.context(&live.inner.last);
+                Err(Error::Asynchronous { error: Box::new(error), context: Box::new(context) })
+            }
+            None => Ok(status == raw::ncclSuccess && result == raw::ncclSuccess),
+        }
+    }
+
+    /// Waits until `done` or an error. At the deadline, and after an error, the communicator is aborted.
+    pub(crate) fn wait_until(
+        self: &Arc<Self>,
+        timeout: Duration,
+        mut done: impl FnMut() -> Result<bool>,
+    ) -> Result<()> {
+        let begin = Instant::now();
+        let mut pause = Pause::default();
+        loop {
+            match done() {
+                Ok(true) => return Ok(()),
+                Ok(false) if begin.elapsed() < timeout => pause.wait(),
+                Ok(false) => {
+                    let error = Error::Timeout { waited: begin.elapsed(), context: Box::new(self.last()) };
+                    self.abort(&error.to_string());
+                    return Err(error);
+                }
+                Err(error) => {
+                    if matches!(error, Error::Asynchronous { .. }) {
+                        self.abort(&error.to_string());
+                    }
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    /// Waits until the library is done. Where calls block, it is when they return.
+    pub(crate) fn wait_ready(self: &Arc<Self>) -> Result<()> {
+        if self.blocking && matches!(*self.inside(), Inside::Nothing) {
+            return Ok(());
+        }
+        self.wait_until(self.timeout, || self.poll())
+    }
+
+    /// Aborts it, once: whoever comes later does nothing. What is queued ends soon.
+    pub(crate) fn abort(self: &Arc<Self>, reason: &str) {
+        let mut inner = self.lock();
+        if !matches!(inner.state, State::Live) {
+            return;
+        }
+        inner.state = State::Aborted(reason.into());
+        self.ended.store(true, Ordering::Release);
+        drop(inner);
+        if matches!(*self.inside(), Inside::Waiting) {
+            // The thread that is inside does it when it comes out.
+            return;
+        }
+        self.abort_in_library();
+    }
+
+    fn inside(&self) -> MutexGuard<'_, Inside> {
+        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes a call that may wait for other ranks, on a thread of its own, which is left to itself if it never returns. [`poll`](Self::poll) tells when it has.
+    pub(crate) fn enter(handles: &[Arc<Self>], call: impl FnOnce() -> Result<()> + Send + 'static) -> Result<()> {
+        handles.iter().for_each(|handle| *handle.inside() = Inside::Waiting);
+        let theirs = handles.to_vec();
+        let thread = std::thread::Builder::new().name("rccl ranks".to_owned());
+        let started = thread.spawn(move || {
+            let result = call();
+            for handle in theirs {
+                *handle.inside() = match &result {
+                    Ok(()) => Inside::Nothing,
+                    Err(error) => Inside::Failed(error.clone()),
+                };
+                // Given up meanwhile.
+                if handle.is_aborted() {
+                    handle.abort_in_library();
+                }
+            }
+        });
+        if started.is_err() {
+            handles.iter().for_each(|handle| *handle.inside() = Inside::Nothing);
+            return Err(Error::invalid("the number of threads", "too large", "so that one more can be started"));
+        }
+        Ok(())
+    }
+
+    /// The part of [`abort`](Self::abort) that the library does.
+    fn abort_in_library(self: &Arc<Self>) {
+        let comm = self.comm();
+        if comm.is_null() || self.abort_begun.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        // The library may wait for threads of its own. What it writes to stays, however long it takes.
+        let (handle, comm) = (Arc::clone(self), comm.expose_provenance());
+        let (done, wait) = mpsc::channel();
+        let aborting = std::thread::Builder::new().name("rccl abort".to_owned()).spawn(move || {
+            // SAFETY: the communicator is alive, and only who changes the state from `Live` ends it.
+            let _ = unsafe { raw::ncclCommAbort(ptr::with_exposed_provenance_mut(comm)) };
+            drop(handle);
+            let _ = done.send(());
+        });
+        if aborting.is_ok() {
+            let _ = wait.recv_timeout(ABORT_PATIENCE);
+        }
+    }
+
+    /// Destroys it, unless it was aborted or destroyed before.
+    ///
+    /// # Safety
+    /// Nothing that is queued uses it any more.
+    pub(crate) unsafe fn destroy(&self) -> Result<()> {
+        let _calls = self.calls();
+        let mut inner = self.lock();
+        if !matches!(inner.state, State::Live) {
+            return Ok(());
+        }
+        inner.state = State::Destroyed;
+        self.ended.store(true, Ordering::Release);
+        let comm = self.comm();
+        if comm.is_null() {
+            return Ok(());
+        }
+        // SAFETY: alive until now, and nobody gets at it any more.
+        check(unsafe { raw::ncclCommDestroy(comm) }, "ncclCommDestroy", || format!("rank {}", self.rank()))
+    }
+
+    /// Whether it was aborted.
+    pub(crate) fn is_aborted(&self) -> bool {
+        matches!(self.lock().state, State::Aborted(_))
+    }
+
+    /// Asks the library for rank and size: of a communicator that was made of another one.
+    pub(crate) fn ask_rank_and_size(&self) -> Result<()> {
+        let live = self.live()?;
+        let (mut rank, mut size): (c_int, c_int) = (0, 0);
+        // SAFETY: the communicator is alive; both are valid for writes.
+        unsafe {
+            check(raw::ncclCommUserRank(live.comm, &mut rank), "ncclCommUserRank", String::new)?;
+            check(raw::ncclCommCount(live.comm, &mut size), "ncclCommCount", String::new)?;
+        }
+        self.rank.store(rank.unsigned_abs() as usize, Ordering::Relaxed);
+        self.size.store(size.unsigned_abs() as usize, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handle").field("rank", &self.rank()).field("size", &self.size()).finish_non_exhaustive()
+    }
+}
+
+/// Waits between looks, the longer the more.
+#[derive(Default)]
+pub(crate) struct Pause(u32);
+
+impl Pause {
+    pub(crate) fn wait(&mut self) {
+        self.0 = self.0.saturating_add(1);
+        match self.0 {
+            ..50 => std::thread::yield_now(),
+            looks => std::thread::sleep(Duration::from_micros((u64::from(looks - 49) * 10).min(1000))),
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Safe Rust for RCCL on AMD GPUs: collectives over the GPUs of a process, over processes and over hosts.
+//!
+//! A [`Communicator`] is one rank: a device, and a stream that its collectives are queued on. Operands are buffers and slices of [`hip`], which
+//! track the work that uses them. Nothing is linked: RCCL of ROCm 5.7 to 10.0 is loaded on first use, or NVIDIA's NCCL on request ([`use_nccl`]).
+//!
+//! ```
+//! use hip::{Device, DeviceBuffer};
+//! use rccl::{Communicator, Config, Op};
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     if hip::sim_if_no_gpu().is_err() || !rccl::is_available() {
+//!         return Ok(()); // no GPU or no RCCL is available
+//!     }
+//!     # if hip::backend()? == hip::Backend::Sim { return Ok(()) }
+//!     let devices = Device::all()?;
+//!     let ranks = Communicator::init_all(&devices, &Config::new())?;
+//!     let mut buffers = Vec::new();
+//!     for (rank, device) in devices.iter().enumerate() {
+//!         buffers.push(DeviceBuffer::from_slice(device, &[rank as f32; 4])?);
+//!     }
+//!     // The calls of several ranks of one thread are made together, in a group.
+//!     rccl::group(|group| {
+//!         for (rank, buffer) in ranks.iter().zip(&mut buffers) {
+//!             group.all_reduce_in_place(rank, buffer, Op::Sum)?;
+//!         }
+//!         Ok(())
+//!     })?;
+//!     let sum = (0..devices.len()).sum::<usize>() as f32;
+//!     assert_eq!(buffers[0].to_vec()?, [sum; 4]); // waits for the sum
+//!     Ok(())
+//! }
+//! ```
+//!
+//! # Ranks
+//!
+//! | ranks are | they are made by | calls are made |
+//! |---|---|---|
+//! | all devices of a process | [`Communicator::init_all`] | in a [`Group`] |
+//! | threads, one a device | [`UniqueId::new`], [`Communicator::init_rank`] | by each thread |
+//! | processes, on one host or many | [`start::World::from_environment`], [`start::World::communicator`] | by each process |
+//!
+//! # Deadlines and errors
+//! Calls are non-blocking in the library, unless [`Config::blocking`] says otherwise. Making a communicator, queueing a collective and
+//! [`Communicator::synchronize`] wait at most for [`Config::timeout`]. At the deadline, and if the library reports an error, the communicator is aborted, once:
+//! queued work ends, and every later call is [`Error::Aborted`]. The error names the rank, the collective and its peer. The ranks that are left make a new
+//! communicator, with [`start::World::regroup`] or [`Communicator::shrink_after_error`].
+//!
+//! Kernels of an aborted rank run on without waiting, and what they write can reach other ranks. So a rank can see a collective end without an error, and with
+//! wrong results, at the moment when another rank aborts it. If a program goes on after an abort, it must use only results of calls that all
+//! ranks have finished: [`start::World::barrier`] returns an error if one has not.
+//!
+//! A rank that calls another collective, type or size than the others is a hang in the library. [`Config::check_calls`] makes it an [`Error::Mismatch`].
+//!
+//! # Safety of memory
+//! A group borrows its operands until [`Group::end`]. From then on, buffers know of the collective, as of any work that [`hip`] queues: reading,
+//! overwriting or dropping one waits for it. Such a wait has no deadline. Call [`Communicator::synchronize`] first where a rank may be gone.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod call;
+mod checks;
+mod collectives;
+mod communicator;
+mod config;
+mod element;
+mod error;
+pub mod foreign;
+mod group;
+mod handle;
+mod library;
+#[allow(missing_docs, unreachable_pub, clippy::missing_safety_doc, reason = "the functions are C's")]
+mod raw;
+pub mod start;
+mod ticker;
+
+pub use communicator::{Communicator, Completion, Pending, UniqueId};
+pub use config::Config;
+pub use element::{DataType, Op, Reduce};
+pub use error::{Context, Error, Result};
+pub use group::{Group, group};
+pub use library::{is_available, other_library, use_nccl, version};
+pub use rccl_sys::ncclResult_t as Status;

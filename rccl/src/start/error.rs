@@ -1,0 +1,73 @@
+//! What can go wrong when ranks are to find together.
+
+use std::fmt;
+use std::time::Duration;
+
+/// Why the ranks of a program did not find together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// A variable that a launcher sets is missing, or says something that cannot be.
+    Environment {
+        /// The variable.
+        variable: String,
+        /// What it is set to, if it is set.
+        value: Option<String>,
+        /// What is needed.
+        needed: String,
+    },
+    /// Ranks did not come before the deadline.
+    Missing {
+        /// Those ranks.
+        ranks: Vec<usize>,
+        /// How many there are to be.
+        size: usize,
+        /// How long they were waited for.
+        waited: Duration,
+    },
+    /// The hub could not be reached, or the connection with it broke.
+    Connection {
+        /// Its address.
+        address: String,
+        /// What happened.
+        reason: String,
+    },
+    /// The hub refused this rank.
+    Refused {
+        /// Its address.
+        address: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+impl Error {
+    pub(crate) fn environment(variable: &str, value: Option<String>, needed: impl Into<String>) -> Self {
+        Self::Environment { variable: variable.to_owned(), value, needed: needed.into() }
+    }
+
+    pub(crate) fn connection(address: &str, reason: impl fmt::Display) -> Self {
+        Self::Connection { address: address.to_owned(), reason: reason.to_string() }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Environment { variable, value: Some(value), needed } => {
+                write!(f, "the variable {variable} is {value:?}, but must be {needed}")
+            }
+            Self::Environment { variable, value: None, needed } => {
+                write!(f, "the variable {variable} is not set: {needed}")
+            }
+            Self::Missing { ranks, size, waited } => {
+                let ranks: Vec<String> = ranks.iter().map(usize::to_string).collect();
+                write!(f, "of {size} ranks, these did not come within {waited:?}: {}", ranks.join(", "))
+            }
+            Self::Connection { address, reason } => write!(f, "no connection with the hub at {address}: {reason}"),
+            Self::Refused { address, reason } => write!(f, "the hub at {address} refused this rank: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

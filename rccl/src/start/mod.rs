@@ -1,0 +1,289 @@
+//! Starting: how ranks that are processes find each other, on one host or on many.
+//!
+//! A launcher tells each process its rank by variables: `rccl-run`, Slurm's `srun`, Open MPI's or MPICH's `mpirun`. [`World::from_environment`] reads
+//! them, meets the other ranks at a [`Hub`], which rank 0 or `rccl-run` runs, and makes a [`Communicator`] with them.
+//!
+//! ```no_run
+//! use hip::DeviceBuffer;
+//! use rccl::start::World;
+//! use rccl::{Config, Op};
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let world = World::from_environment()?;
+//!     let device = world.device()?;
+//!     let communicator = world.communicator(&device, &Config::new())?;
+//!     let mut numbers = DeviceBuffer::from_slice(&device, &[world.rank() as f32; 1000])?;
+//!     communicator.all_reduce_in_place(&mut numbers, Op::Sum)?;
+//!     communicator.synchronize()?;
+//!     Ok(())
+//! }
+//! ```
+//!
+//! # Variables
+//!
+//! | variable | what it says |
+//! |---|---|
+//! | `RANK`, `WORLD_SIZE`, `LOCAL_RANK` | rank, number of ranks, rank on this host (`rccl-run`) |
+//! | `SLURM_PROCID`, `SLURM_NTASKS`, `SLURM_LOCALID` | the same, from Slurm |
+//! | `OMPI_COMM_WORLD_RANK`, `..._SIZE`, `..._LOCAL_RANK` | the same, from Open MPI |
+//! | `PMI_RANK`, `PMI_SIZE`, `MPI_LOCALRANKID` | the same, from MPICH and Intel MPI |
+//! | `MASTER_ADDR`, `MASTER_PORT` | where rank 0 is. With Slurm, its first node and a port made of the job's number if they are not set |
+//! | `RCCL_RS_SECRET`, `RCCL_RS_SECRET_FILE` | the secret that all ranks share, or a file with it: any text of at least 16 bytes |
+//! | `RCCL_RS_HUB` | `launcher` if the launcher runs the hub, not rank 0 |
+//!
+//! # Security
+//! Each side proves that it knows the secret (keyed BLAKE3 over fresh random numbers), and each message is authenticated. Who does not know it is
+//! refused and logged. Messages are not encrypted. The library's own connections between ranks are not authenticated: use a network
+//! that you trust.
+
+mod error;
+mod hub;
+mod placement;
+mod wire;
+
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use hip::Device;
+
+pub use error::Error;
+pub use hub::Hub;
+pub use placement::Placement;
+
+use crate::communicator::{Communicator, UniqueId};
+use crate::config::Config;
+use wire::{Channel, Request, Response};
+
+/// How long ranks are waited for if nothing is said.
+const TIMEOUT: Duration = Duration::from_secs(300);
+
+/// The secret that ranks of a program share.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(pub(crate) [u8; 32]);
+
+impl Secret {
+    /// From any text.
+    ///
+    /// # Errors
+    /// [`Error::Environment`] for one of less than 16 bytes.
+    pub fn new(text: &str) -> Result<Self, Error> {
+        let text = text.trim();
+        if text.len() < 16 {
+            return Err(Error::environment("RCCL_RS_SECRET", None, "a secret of at least 16 bytes is needed"));
+        }
+        Ok(Self(blake3::derive_key("rccl 2026-11 ranks of one program", text.as_bytes())))
+    }
+
+    /// A new one, as text.
+    ///
+    /// # Errors
+    /// [`Error::Connection`] if the system has no random numbers.
+    pub fn generate() -> Result<String, Error> {
+        let random: [u8; 32] = wire::random().map_err(|error| Error::connection("/dev/urandom", error))?;
+        Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    fn from_environment(variable: &dyn Fn(&str) -> Option<String>) -> Result<Self, Error> {
+        if let Some(text) = variable("RCCL_RS_SECRET") {
+            return Self::new(&text);
+        }
+        let Some(path) = variable("RCCL_RS_SECRET_FILE") else {
+            let needed = "set it, or RCCL_RS_SECRET_FILE, to the same text on all ranks: it keeps strangers out";
+            return Err(Error::environment("RCCL_RS_SECRET", None, needed));
+        };
+        let text = std::fs::read_to_string(&path).map_err(|error| {
+            Error::environment("RCCL_RS_SECRET_FILE", Some(path.clone()), format!("a file that can be read ({error})"))
+        })?;
+        Self::new(&text)
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+/// The ranks of a program, seen by one of them: a connection with the hub.
+#[derive(Debug)]
+pub struct World {
+    placement: Placement,
+    address: String,
+    timeout: Duration,
+    channel: Mutex<Channel>,
+    /// On rank 0, unless the launcher has it.
+    _hub: Option<Hub>,
+}
+
+impl World {
+    /// The world that the launcher's variables describe. Waits for all ranks, for up to five minutes.
+    ///
+    /// # Errors
+    /// [`Error::Environment`] for variables that are missing or wrong; [`Error::Missing`] names the ranks that did not come; [`Error::Connection`];
+    /// [`Error::Refused`].
+    pub fn from_environment() -> Result<Self, Error> {
+        Self::from_environment_with(TIMEOUT)
+    }
+
+    /// As [`from_environment`](Self::from_environment), with another deadline: for the start, and for each wait later.
+    ///
+    /// # Errors
+    /// Those of [`from_environment`](Self::from_environment).
+    pub fn from_environment_with(timeout: Duration) -> Result<Self, Error> {
+        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let placement = Placement::from_variables(&variable)?;
+        let secret = Secret::from_environment(&variable)?;
+        let hub = match variable("RCCL_RS_HUB").as_deref() {
+            Some("launcher") => None,
+            Some(other) => {
+                return Err(Error::environment("RCCL_RS_HUB", Some(other.to_owned()), "`launcher`, or not set"));
+            }
+            None if placement.rank == 0 => Some(Hub::listen(&placement.hub, placement.size, &secret)?),
+            None => None,
+        };
+        Self::join(placement, &secret, timeout, hub)
+    }
+
+    /// Meets the other ranks at the hub at [`Placement::hub`]. `hub` is kept as long as the world, if it is given.
+    ///
+    /// # Errors
+    /// Those of [`from_environment`](Self::from_environment).
+    pub fn join(placement: Placement, secret: &Secret, timeout: Duration, hub: Option<Hub>) -> Result<Self, Error> {
+        let address = placement.hub.clone();
+        let deadline = Instant::now() + timeout;
+        let stream = connect(&address, deadline)?;
+        let channel = Channel::knock(stream, &address, secret, placement.rank, placement.size, deadline)?;
+        let world = Self { placement, address, timeout, channel: Mutex::new(channel), _hub: hub };
+        world.exchange_until(&[], deadline, timeout)?;
+        Ok(world)
+    }
+
+    /// This rank.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.placement.rank
+    }
+
+    /// Number of ranks.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.placement.size
+    }
+
+    /// The rank among those of this host.
+    #[must_use]
+    pub fn local_rank(&self) -> usize {
+        self.placement.local_rank
+    }
+
+    /// The device for this rank: that of its number on this host.
+    ///
+    /// # Errors
+    /// Those of [`Device::get`]; an error if there are fewer devices than ranks on this host.
+    pub fn device(&self) -> crate::Result<Device> {
+        let count = Device::count()?;
+        if self.local_rank() < count {
+            return Ok(Device::get(self.local_rank())?);
+        }
+        // A launcher may show each rank one device.
+        if count == 1 {
+            return Ok(Device::get(0)?);
+        }
+        let allowed = format!("less than {count}, the number of devices");
+        Err(crate::Error::invalid("the rank on this host", self.local_rank().to_string(), allowed))
+    }
+
+    /// Gives all ranks the bytes of all, in their order. At most 64 KB each.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] names the ranks that did not come, or are gone; [`Error::Connection`].
+    pub fn exchange(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+        self.exchange_until(bytes, Instant::now() + self.timeout, self.timeout)
+    }
+
+    fn exchange_until(&self, bytes: &[u8], deadline: Instant, whole: Duration) -> Result<Vec<Vec<u8>>, Error> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let request = Request::Exchange { timeout: left, bytes: bytes.to_vec() };
+        match self.ask(&request, left)? {
+            Response::All(all) => Ok(all),
+            Response::Missing(ranks) => Err(Error::Missing { ranks, size: self.size(), waited: whole }),
+            other => Err(Error::connection(&self.address, format!("an answer out of place: {other:?}"))),
+        }
+    }
+
+    fn ask(&self, request: &Request, timeout: Duration) -> Result<Response, Error> {
+        let mut channel = self.channel.lock().unwrap_or_else(PoisonError::into_inner);
+        // The hub answers at the deadline; a hub that is gone does not.
+        channel.ask(request, timeout + Duration::from_secs(5)).map_err(|error| Error::connection(&self.address, error))
+    }
+
+    /// Waits for all ranks.
+    ///
+    /// # Errors
+    /// Those of [`exchange`](Self::exchange).
+    pub fn barrier(&self) -> Result<(), Error> {
+        self.exchange(&[]).map(drop)
+    }
+
+    /// A communicator of all ranks, each on its device: rank 0 makes an id, and all get it.
+    ///
+    /// # Errors
+    /// Those of [`exchange`](Self::exchange) and of [`Communicator::init_rank`].
+    pub fn communicator(&self, device: &Device, config: &Config) -> crate::Result<Communicator> {
+        // An error is passed on, too: the others are not to wait for an id that never comes.
+        let own = (self.rank() == 0).then(UniqueId::new);
+        let bytes = match &own {
+            Some(Ok(id)) => id.to_bytes().to_vec(),
+            _ => Vec::new(),
+        };
+        let all = self.exchange(&bytes)?;
+        let id = match own {
+            Some(id) => id?,
+            None => {
+                let bytes = all.first().and_then(|bytes| <[u8; 128]>::try_from(bytes.as_slice()).ok());
+                let bytes = bytes.ok_or_else(|| Error::connection(&self.address, "rank 0 could not make an id"))?;
+                UniqueId::from_bytes(bytes)
+            }
+        };
+        Communicator::init_rank(device, id, self.rank(), self.size(), config)
+    }
+
+    /// The world of the ranks that are left: all that call this before `window` is over, counted from the first. Those whose process is gone are not waited for.
+    /// They get new ranks, in the order of the old ones. A process that was started anew can [`join`](Self::join) in, under a rank that is free.
+    ///
+    /// # Errors
+    /// [`Error::Connection`] if the hub is gone, or has gone on without this rank.
+    pub fn regroup(&mut self, window: Duration) -> Result<(), Error> {
+        match self.ask(&Request::Regroup { window }, window.max(self.timeout))? {
+            Response::Regrouped { rank, size } => {
+                (self.placement.rank, self.placement.size) = (rank, size);
+                Ok(())
+            }
+            other => Err(Error::connection(&self.address, format!("an answer out of place: {other:?}"))),
+        }
+    }
+}
+
+/// A connection with the hub, which may not be there yet.
+fn connect(address: &str, deadline: Instant) -> Result<TcpStream, Error> {
+    loop {
+        let resolved: Result<Vec<SocketAddr>, _> = address.to_socket_addrs().map(Iterator::collect);
+        let mut reason = match &resolved {
+            Ok(addresses) if addresses.is_empty() => "the name has no address".to_owned(),
+            Ok(_) => String::new(),
+            Err(error) => error.to_string(),
+        };
+        for address in resolved.unwrap_or_default() {
+            let left = deadline.saturating_duration_since(Instant::now()).min(Duration::from_secs(5));
+            match TcpStream::connect_timeout(&address, left.max(Duration::from_millis(1))) {
+                Ok(stream) => return Ok(stream),
+                Err(error) => reason = error.to_string(),
+            }
+        }
+        if Instant::now() >= deadline {
+            return Err(Error::connection(address, reason));
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}

@@ -1,0 +1,226 @@
+//! Ranks find each other over TCP, without any GPU; strangers, garbage and a second rank 3 don't get in.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use rccl::start::{Error, Hub, Placement, Secret, World};
+
+const TEXT: &str = "a secret of the tests";
+
+fn secret() -> Secret {
+    Secret::new(TEXT).unwrap()
+}
+
+fn hub(size: usize) -> (Hub, String) {
+    let hub = Hub::listen("127.0.0.1:0", size, &secret()).unwrap();
+    let address = hub.address().to_string();
+    (hub, address)
+}
+
+fn join(address: &str, rank: usize, size: usize, timeout: Duration) -> Result<World, Error> {
+    let placement = Placement { rank, size, local_rank: rank, hub: address.to_owned() };
+    World::join(placement, &secret(), timeout, None)
+}
+
+const LONG: Duration = Duration::from_secs(60);
+
+/// All ranks, each on a thread.
+fn ranks(address: &str, size: usize, run: impl Fn(World) + Sync) {
+    std::thread::scope(|scope| {
+        for rank in 0..size {
+            let run = &run;
+            scope.spawn(move || run(join(address, rank, size, LONG).unwrap()));
+        }
+    });
+}
+
+/// What the hub refused, when it has refused something.
+fn refused(hub: &Hub, number: usize) -> Vec<String> {
+    let begin = Instant::now();
+    while hub.refused().len() < number && begin.elapsed() < LONG {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    hub.refused()
+}
+
+#[test]
+fn all_ranks_get_what_all_say() {
+    let (hub, address) = hub(5);
+    ranks(&address, 5, |world| {
+        for round in 0..20_u8 {
+            let own = vec![world.rank() as u8 + round; world.rank() * 1000];
+            let all = world.exchange(&own).unwrap();
+            let expected: Vec<_> = (0..5).map(|rank| vec![rank as u8 + round; rank * 1000]).collect();
+            assert_eq!(all, expected);
+        }
+        world.barrier().unwrap();
+    });
+    assert_eq!(hub.refused(), [""; 0]);
+}
+
+#[test]
+fn ranks_that_do_not_come_are_named() {
+    let (_hub, address) = hub(4);
+    let errors: Vec<Error> = std::thread::scope(|scope| {
+        let come = |rank| {
+            scope.spawn({
+                let address = &address;
+                move || join(address, rank, 4, Duration::from_secs(1))
+            })
+        };
+        let threads = [come(0), come(2)];
+        threads.into_iter().map(|thread| thread.join().unwrap().unwrap_err()).collect()
+    });
+    for error in errors {
+        assert_eq!(error, Error::Missing { ranks: vec![1, 3], size: 4, waited: Duration::from_secs(1) });
+        assert!(error.to_string().ends_with("1, 3"), "{error}");
+    }
+}
+
+#[test]
+fn a_hub_that_is_not_there_is_an_error_at_the_deadline() {
+    let begin = Instant::now();
+    // A port that was free a moment ago.
+    let address = hub(2).1;
+    let error = join(&address, 1, 2, Duration::from_millis(300)).unwrap_err();
+    assert!(matches!(&error, Error::Connection { address: of, .. } if *of == address), "{error}");
+    assert!(begin.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn a_rank_that_comes_first_waits_for_the_hub() {
+    let address = hub(1).1;
+    std::thread::scope(|scope| {
+        let early = scope.spawn(|| join(&address, 0, 1, LONG));
+        std::thread::sleep(Duration::from_millis(200));
+        let _hub = Hub::listen(&address, 1, &secret()).unwrap();
+        assert_eq!(early.join().unwrap().unwrap().size(), 1);
+    });
+}
+
+#[test]
+fn strangers_and_garbage_are_refused_and_do_no_harm() {
+    let (hub, address) = hub(2);
+    // Garbage of the right length, of another protocol, and nothing at all.
+    let say = |bytes: &[u8]| {
+        let mut stream = TcpStream::connect(&address).unwrap();
+        let mut greeting = [0; 40];
+        stream.read_exact(&mut greeting).unwrap();
+        stream.write_all(bytes).unwrap();
+        stream
+    };
+    let _kept = [say(&[7; 72]), say(b"")];
+    drop(say(b"GET / HTTP/1.0\r\n\r\n"));
+    // One who knows all but the secret.
+    let placement = Placement { rank: 1, size: 2, local_rank: 1, hub: address.clone() };
+    let other = Secret::new("another secret of the same size").unwrap();
+    let error = World::join(placement, &other, LONG, None).unwrap_err();
+    assert!(error.to_string().contains("another secret"), "{error}");
+    // What one rank has said is of no use to another.
+    let lines = refused(&hub, 3);
+    assert_eq!(lines.iter().filter(|line| line.contains("does not know the secret")).count(), 2, "{lines:?}");
+    assert!(lines.iter().any(|line| line.contains("ended after 18 bytes")), "{lines:?}");
+    ranks(&address, 2, |world| assert_eq!(world.exchange(b"x").unwrap(), [b"x"; 2]));
+}
+
+#[test]
+fn a_hub_that_does_not_know_the_secret_is_found_out() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let (mut stream, _) = listener.accept().unwrap();
+            stream.write_all(b"RCCLRS1\n").unwrap();
+            stream.write_all(&[1; 32]).unwrap();
+            stream.read_exact(&mut [0; 72]).unwrap();
+            // "You are in", without a proof.
+            stream.write_all(&[0; 35]).unwrap();
+        });
+        let error = join(&address, 0, 1, LONG).unwrap_err();
+        assert!(error.to_string().contains("does not know the secret"), "{error}");
+    });
+}
+
+#[test]
+fn a_second_rank_3_is_refused() {
+    let (hub, address) = hub(4);
+    ranks(&address, 4, |world| {
+        if world.rank() == 0 {
+            let error = join(&address, 3, 4, LONG).unwrap_err();
+            assert!(
+                matches!(&error, Error::Refused { reason, .. } if reason == "there is a rank 3 already"),
+                "{error}"
+            );
+            let error = join(&address, 4, 4, LONG).unwrap_err();
+            assert!(matches!(&error, Error::Refused { reason, .. } if reason == "rank 4 of 4"), "{error}");
+            let error = join(&address, 1, 3, LONG).unwrap_err();
+            assert!(
+                matches!(&error, Error::Refused { reason, .. } if reason.contains("3 ranks, and there are 4")),
+                "{error}"
+            );
+        }
+        world.barrier().unwrap();
+    });
+    assert_eq!(hub.refused().len(), 3);
+}
+
+#[test]
+fn those_that_are_left_make_a_new_world() {
+    let (hub, address) = hub(4);
+    ranks(&address, 4, |mut world| {
+        let rank = world.rank();
+        world.barrier().unwrap();
+        match rank {
+            // Its process dies.
+            1 => drop(world),
+            // It has stopped, and comes back when the others have gone on.
+            2 => {
+                std::thread::sleep(Duration::from_secs(2));
+                assert!(matches!(world.exchange(b""), Err(Error::Connection { .. })));
+            }
+            _ => {
+                let error = world.exchange(b"").unwrap_err();
+                assert!(matches!(&error, Error::Missing { ranks, .. } if ranks.contains(&1)), "{error}");
+                world.regroup(Duration::from_secs(1)).unwrap();
+                assert_eq!((world.rank(), world.size()), (usize::from(rank == 3), 2));
+                let all = world.exchange(&[rank as u8]).unwrap();
+                assert_eq!(all, [[0], [3]]);
+            }
+        }
+    });
+    assert!(hub.refused().iter().any(|line| line.contains("rank 2 was refused: the others have gone on")));
+}
+
+#[test]
+fn a_rank_comes_back_in_a_new_process() {
+    let (_hub, address) = hub(2);
+    let mut first = None;
+    std::thread::scope(|scope| {
+        let zero = scope.spawn(|| join(&address, 0, 2, LONG).unwrap());
+        drop(join(&address, 1, 2, LONG).unwrap());
+        first = Some(zero.join().unwrap());
+    });
+    let first = first.unwrap();
+    // Whether it is known by now that rank 1 is gone, or only at the end of the window.
+    assert!(matches!(first.exchange(b"a"), Err(Error::Missing { .. })));
+    std::thread::scope(|scope| {
+        let again = scope.spawn(|| join(&address, 1, 2, LONG).unwrap());
+        // Its coming is an exchange, which needs both: an error as long as it is gone.
+        let begin = Instant::now();
+        while let Err(error) = first.exchange(b"") {
+            assert!(matches!(error, Error::Missing { .. }) && begin.elapsed() < LONG, "{error}");
+        }
+        let again = again.join().unwrap();
+        scope.spawn(move || assert_eq!(again.exchange(b"b").unwrap(), [b"c", b"b"]));
+        assert_eq!(first.exchange(b"c").unwrap(), [b"c", b"b"]);
+    });
+}
+
+#[test]
+fn a_secret_is_long_enough() {
+    let error = Secret::new("short").unwrap_err().to_string();
+    assert!(error.contains("16 bytes"), "{error}");
+    assert_ne!(Secret::generate().unwrap(), Secret::generate().unwrap());
+    assert_eq!(format!("{:?}", secret()), "Secret");
+}
