@@ -6,10 +6,10 @@
 use std::ffi::c_void;
 use std::hint::black_box;
 use std::ptr;
-use std::time::{Duration, Instant};
 
 use hip::{Device, DeviceBuffer, Stream};
 use hipsparse::{Base, Csr, Sparse};
+use linalg_testing::Turns;
 
 type Ptr = *mut c_void;
 type Create = unsafe extern "C" fn(*mut Ptr) -> u32;
@@ -35,58 +35,6 @@ fn function<F: Copy>(name: &std::ffi::CStr) -> F {
 /// The address of a buffer's memory.
 fn address<T: hip::Pod>(buffer: &DeviceBuffer<T>) -> Ptr {
     buffer.as_device_ptr().address() as Ptr
-}
-
-/// Rounds in which two calls take turns.
-struct Turns<'a> {
-    stream: &'a Stream,
-    rounds: usize,
-    /// The work is waited for within the time, not after it.
-    whole: bool,
-    /// How many calls are timed at once. The software GPU's work between two calls leaves caches cold, as a GPU's does not.
-    calls: u32,
-}
-
-impl Turns<'_> {
-    fn time(&self, call: &mut impl FnMut()) -> Duration {
-        let start = Instant::now();
-        (0..self.calls).for_each(|_| call());
-        if self.whole {
-            self.stream.synchronize().expect("the work");
-        }
-        let time = start.elapsed() / self.calls;
-        if !self.whole {
-            self.stream.synchronize().expect("the work");
-        }
-        time
-    }
-
-    /// Prints the medians of both, of the differences and of the ratios within a round.
-    fn compare(&self, what: &str, mut ours: impl FnMut(), mut raw: impl FnMut()) {
-        (0..3).for_each(|_| ours());
-        (0..3).for_each(|_| raw());
-        self.stream.synchronize().expect("the work");
-        let both = |round| {
-            // Who comes first takes turns, too.
-            if round % 2 == 0 {
-                let ours = self.time(&mut ours);
-                (ours.as_secs_f64(), self.time(&mut raw).as_secs_f64())
-            } else {
-                let raw = self.time(&mut raw);
-                (self.time(&mut ours).as_secs_f64(), raw.as_secs_f64())
-            }
-        };
-        let times: Vec<(f64, f64)> = (0..self.rounds).map(both).collect();
-        let median = |of: fn(&(f64, f64)) -> f64| {
-            let mut found: Vec<f64> = times.iter().map(of).collect();
-            found.sort_by(f64::total_cmp);
-            found[found.len() / 2]
-        };
-        let (ours, raw) = (median(|x| x.0) * 1e6, median(|x| x.1) * 1e6);
-        let (added, ratio) = (median(|x| x.0 - x.1) * 1e6, median(|x| x.0 / x.1));
-        let rounds = self.rounds;
-        println!("{what}: {ours:.2} µs, raw {raw:.2} µs, added {added:.2} µs, ratio {ratio:.4}, {rounds} rounds");
-    }
 }
 
 /// A tridiagonal matrix.
