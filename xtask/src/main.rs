@@ -9,6 +9,7 @@ mod bench;
 mod bindgen;
 mod ci;
 mod coverage;
+mod cuda;
 mod example;
 mod examples;
 mod functions;
@@ -70,6 +71,7 @@ enum Task {
     Kernels(kernels::Args),
     Isa(isa::Args),
     Coverage(coverage::Args),
+    Cuda(cuda::Args),
     Functions(functions::Args),
     Example(example::Args),
     Bench(bench::Args),
@@ -93,6 +95,7 @@ fn main() -> ExitCode {
         Task::Kernels(args) => kernels::run(&args),
         Task::Isa(args) => isa::run(&args),
         Task::Coverage(args) => coverage::run(&args),
+        Task::Cuda(args) => cuda::run(&args),
         Task::Functions(args) => functions::run(&args),
         Task::Example(args) => example::run(&args),
         Task::Bench(args) => bench::run(&args),

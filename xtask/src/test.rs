@@ -25,7 +25,7 @@ pub(crate) const LEVELS: &[&str] =
 pub(crate) const NEWEST: &str = LEVELS[LEVELS.len() - 1];
 
 /// Safe crates that have the levels as features, as every -sys crate has.
-const SAFE: [&str; 11] = [
+const SAFE: [&str; 12] = [
     "hip",
     "hip-gl",
     "hiprtc",
@@ -37,6 +37,7 @@ const SAFE: [&str; 11] = [
     "hipsparse",
     "rccl",
     "rocm-llvm",
+    "cuda-compat",
 ];
 
 /// The one of them that has nothing to do with GPUs.
@@ -187,7 +188,12 @@ pub(crate) fn steps(offline: bool, releases: &[&'static Release], named: &[&'sta
         let call = move || amd_tests::check(offline);
         steps.push(Step::call("amd-tests", amd_tests::about(), call).when(fetched(release)));
     }
+    let about = "CUDA's names: all of them, and those that differ from HIP's on the embedded software GPU";
+    steps.push(Step::command("cuda-compat", about, test(&["-p", "cuda-compat", "--all-features"])));
     steps.push(hsa_library(offline));
+    for release in releases.iter().filter(|release| release.name == "7.2") {
+        steps.push(cuda(release, offline));
+    }
     for release in releases {
         steps.push(hsa(release, Variant::Usual, offline));
         steps.push(hsa(release, Variant::TwoDevices, offline));
@@ -583,6 +589,20 @@ pub(crate) const RCCL: &str = "rccl";
 fn started(mut command: Command, words: &[std::path::PathBuf]) -> Command {
     command.args(words);
     command
+}
+
+/// CUDA's names on a release's own HIP runtime and compiler, over the software GPU.
+fn cuda(release: &'static Release, offline: bool) -> Step {
+    let features = format!("sim,{}", feature(release));
+    let on = |task: &str, words: &[&str]| {
+        let mut command = checked_cargo(task, offline);
+        command.args(["-p", "cuda-compat", "--no-default-features", "--features", &features]).args(words);
+        hsa_sim::run_on(&mut command, release, Profile::Dev);
+        command
+    };
+    let commands = vec![on("test", &["--tests", "--no-fail-fast"]), on("run", &["--example", "vector_add"])];
+    let about = format!("CUDA's names on ROCm {}, over the software GPU", release.name);
+    Step::commands(format!("cuda-compat {}", release.name), about, commands).when(hsa_ready(release))
 }
 
 /// The safe and the raw crates compile without warnings at every API level alone, and all with several at once.

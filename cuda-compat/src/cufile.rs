@@ -1,0 +1,27 @@
+//! hipFile (ROCm 10.0) under CUDA's names.
+
+/// The names of CUDA's C header.
+pub mod sys {
+    #[allow(unused_imports, unreachable_pub, reason = "there is nothing before ROCm 10.0")]
+    pub use crate::generated::cufile::*;
+    #[doc(no_inline)]
+    pub use hipfile_sys::{has, load_error, symbol_error};
+
+    /// Writes the version of the library: 1000 times the major version plus 10 times the minor one.
+    ///
+    /// # Safety
+    /// `version` must be valid for the write.
+    #[doc(alias("hipFileGetVersion"))]
+    #[cfg(feature = "rocm-10-0")]
+    #[allow(non_snake_case, reason = "the name is C's")]
+    #[inline]
+    pub unsafe extern "C" fn cuFileGetVersion(version: *mut core::ffi::c_int) -> hipfile_sys::hipFileError_t {
+        let (mut major, mut minor, mut patch) = (0, 0, 0);
+        // SAFETY: three places for the results.
+        let status = unsafe { hipfile_sys::hipFileGetVersion(&mut major, &mut minor, &mut patch) };
+        // SAFETY: the caller ensures that it is valid.
+        unsafe { version.write((1000 * major + 10 * minor).try_into().unwrap_or(core::ffi::c_int::MAX)) };
+        status
+    }
+}
+pub use sys::*;

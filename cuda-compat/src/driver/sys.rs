@@ -1,0 +1,260 @@
+//! The names of `cuda.h`.
+
+#![allow(non_camel_case_types, non_snake_case, reason = "names are C's")]
+
+use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
+
+#[doc(no_inline)]
+pub use hip_sys::{has, load_error, symbol_error};
+
+pub use crate::generated::driver::*;
+
+use hip_sys::{
+    hipDrvGetErrorName, hipDrvGetErrorString, hipError_t, hipErrorInvalidValue, hipErrorNotSupported, hipFunction_t,
+    hipGraph_t, hipGraphExec_t, hipGraphExecUpdate, hipGraphExecUpdateResult, hipGraphNode_t, hipMemcpy,
+    hipMemcpyAsync, hipMemcpyDefault, hipModuleOccupancyMaxPotentialBlockSize,
+    hipModuleOccupancyMaxPotentialBlockSizeWithFlags, hipStream_t, hipStreamWaitValue32, hipStreamWaitValue64,
+    hipSuccess,
+};
+
+use crate::CudaName;
+
+/// An address on a device: an integer, as in CUDA. HIP's [`hipDeviceptr_t`](hip_sys::hipDeviceptr_t) is a pointer.
+pub type CUdeviceptr = u64;
+
+/// The same as [`CUdeviceptr`].
+pub type CUdeviceptr_v2 = CUdeviceptr;
+
+/// A function that returns the bytes of shared memory for a size of block.
+pub type CUoccupancyB2DSize = Option<unsafe extern "C" fn(block_size: c_int) -> usize>;
+
+/// What [`cuGraphExecUpdate`] found.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUgraphExecUpdateResultInfo {
+    /// Whether the graph was updated, or why not.
+    pub result: hipGraphExecUpdateResult,
+    /// The node that prevented it; null if it is none.
+    pub errorNode: hipGraphNode_t,
+    /// Always null: HIP names no edge.
+    pub errorFromNode: hipGraphNode_t,
+}
+
+impl Default for CUgraphExecUpdateResultInfo {
+    fn default() -> Self {
+        Self {
+            result: hipGraphExecUpdateResult::default(),
+            errorNode: core::ptr::null_mut(),
+            errorFromNode: core::ptr::null_mut(),
+        }
+    }
+}
+
+/// The name of a status that HIP lacks, if it is one.
+pub(crate) fn name_of(error: hipError_t) -> Option<&'static CStr> {
+    error.cuda_name()
+}
+
+/// What is said of a status that HIP lacks.
+pub(crate) const LACKING: &CStr = c"a status of CUDA that no function of HIP returns";
+
+/// Writes the address of the name of a status: HIP's name, or CUDA's where HIP lacks the status.
+///
+/// # Safety
+/// `pStr` must be valid for the write, or null, which is an error.
+#[doc(alias("hipDrvGetErrorName"))]
+pub unsafe extern "C" fn cuGetErrorName(error: hipError_t, pStr: *mut *const c_char) -> hipError_t {
+    if pStr.is_null() {
+        return hipErrorInvalidValue;
+    }
+    match name_of(error) {
+        Some(name) => {
+            // SAFETY: the caller ensures that it is valid.
+            unsafe { pStr.write(name.as_ptr()) };
+            hipSuccess
+        }
+        // SAFETY: the caller's contract is that of the function called.
+        None => unsafe { hipDrvGetErrorName(error, pStr) },
+    }
+}
+
+/// Writes the address of the description of a status.
+///
+/// # Safety
+/// `pStr` must be valid for the write, or null, which is an error.
+#[doc(alias("hipDrvGetErrorString"))]
+pub unsafe extern "C" fn cuGetErrorString(error: hipError_t, pStr: *mut *const c_char) -> hipError_t {
+    if pStr.is_null() {
+        return hipErrorInvalidValue;
+    }
+    match name_of(error) {
+        Some(_) => {
+            // SAFETY: the caller ensures that it is valid.
+            unsafe { pStr.write(LACKING.as_ptr()) };
+            hipSuccess
+        }
+        // SAFETY: the caller's contract is that of the function called.
+        None => unsafe { hipDrvGetErrorString(error, pStr) },
+    }
+}
+
+/// Writes the address of a function of HIP; `symbol` is HIP's name, such as `hipMalloc`.
+///
+/// # Safety
+/// `symbol` must be a C string, and `pfn` valid for the write.
+#[doc(alias("hipGetProcAddress"))]
+#[cfg(feature = "rocm-6-2")]
+#[inline]
+pub unsafe extern "C" fn cuGetProcAddress(
+    symbol: *const c_char,
+    pfn: *mut *mut c_void,
+    cudaVersion: c_int,
+    flags: u64,
+) -> hipError_t {
+    let mut status = hip_sys::hipDriverProcAddressQueryResult::default();
+    // SAFETY: the caller's contract, and a place for the result.
+    unsafe { hip_sys::hipGetProcAddress(symbol, pfn, cudaVersion, flags, &mut status) }
+}
+
+/// Updates an executable graph from a graph of the same shape; writes what it found to `resultInfo`.
+///
+/// # Safety
+/// The handles must be alive, and `resultInfo` valid for the write.
+#[doc(alias("hipGraphExecUpdate"))]
+#[inline]
+pub unsafe extern "C" fn cuGraphExecUpdate(
+    hGraphExec: hipGraphExec_t,
+    hGraph: hipGraph_t,
+    resultInfo: *mut CUgraphExecUpdateResultInfo,
+) -> hipError_t {
+    if resultInfo.is_null() {
+        return hipErrorInvalidValue;
+    }
+    let mut info = CUgraphExecUpdateResultInfo::default();
+    // SAFETY: the caller's contract, and two places for the results.
+    let status = unsafe { hipGraphExecUpdate(hGraphExec, hGraph, &mut info.errorNode, &mut info.result) };
+    // SAFETY: the caller ensures that it is valid.
+    unsafe { resultInfo.write(info) };
+    status
+}
+
+pub use cuGraphExecUpdate as cuGraphExecUpdate_v2;
+
+/// Writes the sizes of grid and block that keep a device busiest.
+///
+/// `blockSizeToDynamicSMemSize` must be null: HIP takes one size of shared memory for all blocks, and a function is
+/// `hipErrorNotSupported`.
+///
+/// # Safety
+/// The function must be alive, and the results valid for the writes.
+#[doc(alias("hipModuleOccupancyMaxPotentialBlockSize"))]
+#[inline]
+pub unsafe extern "C" fn cuOccupancyMaxPotentialBlockSize(
+    minGridSize: *mut c_int,
+    blockSize: *mut c_int,
+    func: hipFunction_t,
+    blockSizeToDynamicSMemSize: CUoccupancyB2DSize,
+    dynamicSMemSize: usize,
+    blockSizeLimit: c_int,
+) -> hipError_t {
+    if blockSizeToDynamicSMemSize.is_some() {
+        return hipErrorNotSupported;
+    }
+    // SAFETY: the caller's contract is that of the function called.
+    unsafe { hipModuleOccupancyMaxPotentialBlockSize(minGridSize, blockSize, func, dynamicSMemSize, blockSizeLimit) }
+}
+
+/// [`cuOccupancyMaxPotentialBlockSize`] with flags.
+///
+/// # Safety
+/// The same as of [`cuOccupancyMaxPotentialBlockSize`].
+#[doc(alias("hipModuleOccupancyMaxPotentialBlockSizeWithFlags"))]
+#[inline]
+pub unsafe extern "C" fn cuOccupancyMaxPotentialBlockSizeWithFlags(
+    minGridSize: *mut c_int,
+    blockSize: *mut c_int,
+    func: hipFunction_t,
+    blockSizeToDynamicSMemSize: CUoccupancyB2DSize,
+    dynamicSMemSize: usize,
+    blockSizeLimit: c_int,
+    flags: c_uint,
+) -> hipError_t {
+    if blockSizeToDynamicSMemSize.is_some() {
+        return hipErrorNotSupported;
+    }
+    // SAFETY: the caller's contract is that of the function called.
+    unsafe {
+        hipModuleOccupancyMaxPotentialBlockSizeWithFlags(
+            minGridSize,
+            blockSize,
+            func,
+            dynamicSMemSize,
+            blockSizeLimit,
+            flags,
+        )
+    }
+}
+
+/// Copies bytes between any two addresses, of the host or of a device, and blocks until it is done.
+///
+/// # Safety
+/// Both must be valid for so many bytes.
+#[doc(alias("hipMemcpy"))]
+#[inline]
+pub unsafe extern "C" fn cuMemcpy(dst: CUdeviceptr, src: CUdeviceptr, ByteCount: usize) -> hipError_t {
+    // SAFETY: the caller's contract is that of the function called.
+    unsafe { hipMemcpy(dst as usize as *mut c_void, src as usize as *const c_void, ByteCount, hipMemcpyDefault) }
+}
+
+/// Queues a copy of bytes between any two addresses, of the host or of a device.
+///
+/// # Safety
+/// Both must be valid for so many bytes until the copy is done, and the stream must be alive.
+#[doc(alias("hipMemcpyAsync"))]
+#[inline]
+pub unsafe extern "C" fn cuMemcpyAsync(
+    dst: CUdeviceptr,
+    src: CUdeviceptr,
+    ByteCount: usize,
+    hStream: hipStream_t,
+) -> hipError_t {
+    let (dst, src) = (dst as usize as *mut c_void, src as usize as *const c_void);
+    // SAFETY: the caller's contract is that of the function called.
+    unsafe { hipMemcpyAsync(dst, src, ByteCount, hipMemcpyDefault, hStream) }
+}
+
+/// Makes a stream wait for a value of 32 bits in memory. All bits are compared.
+///
+/// # Safety
+/// The stream must be alive, and the memory valid until the wait is over.
+#[doc(alias("hipStreamWaitValue32"))]
+#[inline]
+pub unsafe extern "C" fn cuStreamWaitValue32(
+    stream: hipStream_t,
+    addr: CUdeviceptr,
+    value: u32,
+    flags: c_uint,
+) -> hipError_t {
+    // SAFETY: the caller's contract is that of the function called.
+    unsafe { hipStreamWaitValue32(stream, addr as usize as *mut c_void, value, flags, u32::MAX) }
+}
+
+pub use cuStreamWaitValue32 as cuStreamWaitValue32_v2;
+
+/// Makes a stream wait for a value of 64 bits in memory. All bits are compared.
+///
+/// # Safety
+/// The stream must be alive, and the memory valid until the wait is over.
+#[doc(alias("hipStreamWaitValue64"))]
+#[inline]
+pub unsafe extern "C" fn cuStreamWaitValue64(
+    stream: hipStream_t,
+    addr: CUdeviceptr,
+    value: u64,
+    flags: c_uint,
+) -> hipError_t {
+    // SAFETY: the caller's contract is that of the function called.
+    unsafe { hipStreamWaitValue64(stream, addr as usize as *mut c_void, value, flags, u64::MAX) }
+}
+
+pub use cuStreamWaitValue64 as cuStreamWaitValue64_v2;

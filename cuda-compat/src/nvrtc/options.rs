@@ -1,0 +1,204 @@
+//! Options of NVRTC, as options of HIPRTC, which are clang's.
+
+/// What [`translate_options`] returns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Translated {
+    /// Options of HIPRTC, in the order of those that they came from.
+    pub options: Vec<String>,
+    /// Options of NVRTC that have no meaning on AMD GPUs, as they were written.
+    pub ignored: Vec<String>,
+}
+
+/// What becomes of an option of NVRTC.
+enum Rule {
+    /// It becomes one option: this, followed by the value.
+    Value(&'static str),
+    /// It becomes two options: this, and the value.
+    Pair(&'static str),
+    /// It becomes this.
+    Flag(&'static str),
+    /// It is true or false, and becomes one or the other; an empty one is none.
+    Choice(&'static str, &'static str),
+    /// An architecture: one of AMD stays.
+    Architecture,
+    /// It has a value, and no meaning here.
+    IgnoredValue,
+    /// The same, and the value starts with a dash.
+    IgnoredOption,
+    /// It has no meaning here.
+    Ignored,
+}
+
+/// Long name, short name (or none), rule.
+const RULES: &[(&str, &str, Rule)] = &[
+    ("gpu-architecture", "arch", Rule::Architecture),
+    ("include-path", "I", Rule::Value("-I")),
+    ("define-macro", "D", Rule::Value("-D")),
+    ("undefine-macro", "U", Rule::Value("-U")),
+    ("pre-include", "include", Rule::Pair("-include")),
+    ("std", "std", Rule::Value("-std=")),
+    ("use_fast_math", "use_fast_math", Rule::Flag("-ffast-math")),
+    ("fmad", "fmad", Rule::Choice("-ffp-contract=fast", "-ffp-contract=off")),
+    ("ftz", "ftz", Rule::Choice("-fgpu-flush-denormals-to-zero", "")),
+    ("relocatable-device-code", "rdc", Rule::Choice("-fgpu-rdc", "")),
+    ("device-c", "dc", Rule::Flag("-fgpu-rdc")),
+    ("device-w", "dw", Rule::Ignored),
+    ("device-debug", "G", Rule::Flag("-g")),
+    ("generate-line-info", "lineinfo", Rule::Flag("-gline-tables-only")),
+    ("disable-warnings", "w", Rule::Flag("-w")),
+    ("maxrregcount", "maxrregcount", Rule::IgnoredValue),
+    ("prec-sqrt", "prec-sqrt", Rule::IgnoredValue),
+    ("prec-div", "prec-div", Rule::IgnoredValue),
+    ("dopt", "dopt", Rule::IgnoredValue),
+    ("Ofast-compile", "Ofc", Rule::IgnoredValue),
+    ("ptxas-options", "Xptxas", Rule::IgnoredOption),
+    ("dlink-time-opt", "dlto", Rule::Ignored),
+    ("gen-opt-lto", "", Rule::Ignored),
+    ("extra-device-vectorization", "extra-device-vectorization", Rule::Ignored),
+    ("modify-stack-limit", "modify-stack-limit", Rule::IgnoredValue),
+    ("builtin-move-forward", "builtin-move-forward", Rule::IgnoredValue),
+    ("builtin-initializer-list", "builtin-initializer-list", Rule::IgnoredValue),
+    ("split-compile", "split-compile", Rule::IgnoredValue),
+    ("time", "time", Rule::IgnoredValue),
+    ("fdevice-time-trace", "fdevice-time-trace", Rule::IgnoredValue),
+    ("version-ident", "dQ", Rule::IgnoredValue),
+    ("default-device", "default-device", Rule::Ignored),
+    ("device-as-default-execution-space", "default-device", Rule::Ignored),
+    ("device-int128", "device-int128", Rule::Ignored),
+    ("no-source-include", "no-source-include", Rule::Ignored),
+    ("restrict", "restrict", Rule::Ignored),
+    ("minimal", "minimal", Rule::Ignored),
+    ("display-error-number", "err-no", Rule::Ignored),
+    ("no-display-error-number", "no-err-no", Rule::Ignored),
+    ("diag-error", "diag-error", Rule::IgnoredValue),
+    ("diag-suppress", "diag-suppress", Rule::IgnoredValue),
+    ("diag-warn", "diag-warn", Rule::IgnoredValue),
+];
+
+/// How an option is written.
+enum Written<'a> {
+    /// With its value.
+    With(&'a str),
+    /// Without: the next one may be its value.
+    Alone,
+}
+
+/// The rule of an option.
+fn rule(option: &str) -> Option<(&'static Rule, Written<'_>)> {
+    for (long, short, rule) in RULES {
+        let names =
+            [option.strip_prefix("--").map(|rest| (rest, *long)), option.strip_prefix('-').map(|rest| (rest, *short))];
+        for (rest, name) in names.into_iter().flatten().filter(|(_, name)| !name.is_empty()) {
+            match rest.strip_prefix(name) {
+                Some("") => return Some((rule, Written::Alone)),
+                // `-Ifolder` has no sign of equality.
+                Some(value) if matches!(name, "I" | "D" | "U") => {
+                    return Some((rule, Written::With(value.strip_prefix('=').unwrap_or(value))));
+                }
+                Some(value) => match value.strip_prefix('=') {
+                    Some(value) => return Some((rule, Written::With(value))),
+                    None => continue,
+                },
+                None => continue,
+            }
+        }
+    }
+    None
+}
+
+/// Translates options of NVRTC to those of HIPRTC. An option that is not NVRTC's stays as it is: clang's own can be passed.
+///
+/// ```
+/// use cuda_compat::nvrtc::translate_options;
+///
+/// let translated = translate_options(["--gpu-architecture=compute_80", "--use_fast_math", "-D", "TILE=16", "-munsafe-fp-atomics"]);
+/// assert_eq!(translated.options, ["-ffast-math", "-DTILE=16", "-munsafe-fp-atomics"]);
+/// assert_eq!(translated.ignored, ["--gpu-architecture=compute_80"]);
+/// ```
+pub fn translate_options<'a>(options: impl IntoIterator<Item = &'a str>) -> Translated {
+    let mut translated = Translated::default();
+    let mut options = options.into_iter().peekable();
+    while let Some(option) = options.next() {
+        let Some((rule, written)) = rule(option) else {
+            translated.options.push(option.to_owned());
+            continue;
+        };
+        let takes_value = !matches!(rule, Rule::Flag(_) | Rule::Ignored);
+        let (value, as_written) = match written {
+            Written::With(value) => (value, option.to_owned()),
+            Written::Alone if takes_value => {
+                match options.next_if(|next| matches!(rule, Rule::IgnoredOption) || !next.starts_with('-')) {
+                    Some(value) => (value, format!("{option} {value}")),
+                    None => ("", option.to_owned()),
+                }
+            }
+            Written::Alone => ("", option.to_owned()),
+        };
+        let new = match rule {
+            Rule::Value(name) => vec![format!("{name}{value}")],
+            Rule::Pair(name) => vec![(*name).to_owned(), value.to_owned()],
+            Rule::Flag(flag) => vec![(*flag).to_owned()],
+            Rule::Choice(yes, no) => vec![if value == "true" { (*yes).to_owned() } else { (*no).to_owned() }],
+            Rule::Architecture if value.starts_with("gfx") => vec![format!("--offload-arch={value}")],
+            Rule::Architecture | Rule::IgnoredValue | Rule::IgnoredOption | Rule::Ignored => {
+                translated.ignored.push(as_written);
+                continue;
+            }
+        };
+        translated.options.extend(new.into_iter().filter(|option| !option.is_empty()));
+    }
+    translated
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What options become: theirs, ours, what is ignored.
+    fn becomes(options: &[&str], expected: &[&str], ignored: &[&str]) {
+        let translated = translate_options(options.iter().copied());
+        assert_eq!(translated.options, expected, "{options:?}");
+        assert_eq!(translated.ignored, ignored, "{options:?}");
+    }
+
+    #[test]
+    fn architectures_of_nvidia_are_ignored_and_those_of_amd_stay() {
+        becomes(&["--gpu-architecture=compute_80"], &[], &["--gpu-architecture=compute_80"]);
+        becomes(&["-arch=sm_90a", "-arch", "sm_75"], &[], &["-arch=sm_90a", "-arch sm_75"]);
+        becomes(&["--gpu-architecture", "gfx90a"], &["--offload-arch=gfx90a"], &[]);
+        becomes(&["-arch=gfx942:xnack-"], &["--offload-arch=gfx942:xnack-"], &[]);
+        becomes(&["--offload-arch=gfx90a"], &["--offload-arch=gfx90a"], &[]);
+    }
+
+    #[test]
+    fn options_with_values_are_read_in_all_forms() {
+        becomes(
+            &["-DA", "-D", "B=2", "--define-macro=C", "--define-macro", "D=x=y"],
+            &["-DA", "-DB=2", "-DC", "-DD=x=y"],
+            &[],
+        );
+        becomes(&["-Iinclude", "-I", "a b", "--include-path=/c"], &["-Iinclude", "-Ia b", "-I/c"], &[]);
+        becomes(&["-UX", "--undefine-macro=Y"], &["-UX", "-UY"], &[]);
+        becomes(&["--std=c++17", "-std=c++20", "-std", "c++14"], &["-std=c++17", "-std=c++20", "-std=c++14"], &[]);
+        becomes(&["--pre-include=a.h", "-include", "b.h"], &["-include", "a.h", "-include", "b.h"], &[]);
+    }
+
+    #[test]
+    fn switches_have_clangs_names() {
+        becomes(&["--use_fast_math", "-use_fast_math"], &["-ffast-math", "-ffast-math"], &[]);
+        becomes(&["--fmad=false", "-fmad=true"], &["-ffp-contract=off", "-ffp-contract=fast"], &[]);
+        becomes(&["--ftz=true", "--ftz=false"], &["-fgpu-flush-denormals-to-zero"], &[]);
+        becomes(&["-rdc=true", "--relocatable-device-code=false", "-dc"], &["-fgpu-rdc", "-fgpu-rdc"], &[]);
+        becomes(&["-G", "-lineinfo", "-w"], &["-g", "-gline-tables-only", "-w"], &[]);
+    }
+
+    #[test]
+    fn what_has_no_meaning_is_named_and_what_is_clangs_stays() {
+        let ignored = ["--maxrregcount=32", "-default-device", "--prec-div=false", "--restrict"];
+        becomes(&ignored, &[], &ignored);
+        becomes(&["-Xptxas", "-v", "-O3", "--ptxas-options=-v"], &["-O3"], &["-Xptxas -v", "--ptxas-options=-v"]);
+        let clang = ["-O3", "-mllvm", "-amdgpu-early-inline-all=true", "-Wall", "-ffast-math", "-include-pch"];
+        becomes(&clang, &clang, &[]);
+        becomes(&[], &[], &[]);
+    }
+}

@@ -1,0 +1,92 @@
+//! CUDA's names on the software GPU: each function that differs from HIP's, and what ports trip over. On AMD's own HIP runtime where
+//! one is promised (`ROCM_RS_RELEASE`), else on the embedded one; tests of functions that the latter lacks say that they were skipped.
+
+mod arguments;
+mod context;
+mod copies;
+mod graphs;
+mod memory;
+mod traps;
+
+use std::ffi::CString;
+use std::ptr::null_mut;
+
+use cuda_compat::driver::*;
+
+/// Whether AMD's own HIP runtime is there.
+pub(crate) fn is_amds() -> bool {
+    std::env::var_os("ROCM_RS_RELEASE").is_some()
+}
+
+/// Whether the runtime in use has these functions of HIP; says which it lacks.
+pub(crate) fn has(functions: &[&str]) -> bool {
+    use std::io::Write as _;
+    let lacks = functions.iter().find(|name| !is_amds() && !hip_sim::is_supported(name));
+    if let Some(name) = lacks {
+        // Past libtest's capture, which shows nothing of tests that pass; `cargo xtask test` counts it.
+        let _ = writeln!(std::io::stdout(), "SKIPPED: the embedded runtime has no {name}");
+    }
+    lacks.is_none()
+}
+
+/// Selects a runtime on the software GPU, and makes its primary context current.
+pub(crate) fn start() {
+    hip::select_backend(if is_amds() { hip::Backend::Rocm } else { hip::Backend::Sim }).unwrap();
+    let mut context = null_mut();
+    // SAFETY: a place for the result; the device is there.
+    unsafe {
+        ok(cuInit(0));
+        ok(cuDevicePrimaryCtxRetain(&mut context, 0));
+        ok(cuCtxSetCurrent(context));
+    }
+}
+
+#[track_caller]
+pub(crate) fn ok(status: CUresult) {
+    assert_eq!(status, CUDA_SUCCESS);
+}
+
+/// A buffer with these words.
+pub(crate) fn upload(words: &[u32]) -> CUdeviceptr {
+    let mut pointer: CUdeviceptr = 0;
+    // SAFETY: a place for the result, and a source of the size.
+    unsafe {
+        ok(cuMemAlloc_v2(&mut pointer, size_of_val(words)));
+        ok(cuMemcpyHtoD_v2(pointer, words.as_ptr().cast(), size_of_val(words)));
+    }
+    pointer
+}
+
+/// So many words at an address.
+pub(crate) fn download(pointer: CUdeviceptr, count: usize) -> Vec<u32> {
+    let mut words = vec![0; count];
+    // SAFETY: a destination of the size.
+    unsafe { ok(cuMemcpyDtoH_v2(words.as_mut_ptr().cast(), pointer, 4 * count)) };
+    words
+}
+
+pub(crate) fn free(pointer: CUdeviceptr) {
+    // SAFETY: it was allocated, and nothing uses it.
+    unsafe { ok(cuMemFree_v2(pointer)) };
+}
+
+/// A stream of its own.
+pub(crate) fn stream() -> CUstream {
+    let mut stream = null_mut();
+    // SAFETY: a place for the result.
+    unsafe { ok(cuStreamCreate(&mut stream, CU_STREAM_NON_BLOCKING)) };
+    stream
+}
+
+/// The kernel of the examples: `vector_add(a, b, c, n)`.
+pub(crate) fn vector_add() -> (CUmodule, CUfunction) {
+    let (mut module, mut function) = (null_mut(), null_mut());
+    let image = include_bytes!("../../../examples/kernels/vector_add.hipfb");
+    let name = CString::new("vector_add").unwrap();
+    // SAFETY: a whole bundle, a C string, and places for the results.
+    unsafe {
+        ok(cuModuleLoadData(&mut module, image.as_ptr().cast()));
+        ok(cuModuleGetFunction(&mut function, module, name.as_ptr()));
+    }
+    (module, function)
+}

@@ -1,0 +1,380 @@
+//! What the tables of names do not say: modules, where a name leads elsewhere, where a call differs, why a name is absent.
+
+/// A module of `cuda-compat`, and what its names lead to.
+pub(crate) struct Module {
+    pub(crate) name: &'static str,
+    /// What it is called in prose: CUDA's, and ROCm's counterpart.
+    pub(crate) title: (&'static str, &'static str),
+    /// The `-sys` crate, without `-sys`.
+    pub(crate) library: &'static str,
+    /// Starts of names: CUDA's, ROCm's.
+    pub(crate) prefixes: &'static [(&'static str, &'static str)],
+    /// Whether AMD's Python layer maps the module's names.
+    pub(crate) is_interop: bool,
+    /// Whether the data types of the runtime are used by its functions.
+    pub(crate) has_data_types: bool,
+}
+
+const fn library(
+    name: &'static str,
+    title: (&'static str, &'static str),
+    library: &'static str,
+    prefixes: &'static [(&'static str, &'static str)],
+) -> Module {
+    Module { name, title, library, prefixes, is_interop: false, has_data_types: true }
+}
+
+/// The modules, in the order of the page.
+pub(crate) const MODULES: &[Module] = &[
+    Module {
+        is_interop: true,
+        has_data_types: false,
+        ..library("driver", ("the driver API", "HIP"), "hip", &[("cu", "hip"), ("CU_", "HIP_")])
+    },
+    Module {
+        is_interop: true,
+        has_data_types: false,
+        ..library("runtime", ("the runtime API", "HIP"), "hip", &[("cuda", "hip"), ("CUDA_", "HIP_")])
+    },
+    Module {
+        is_interop: true,
+        has_data_types: false,
+        ..library("nvrtc", ("NVRTC", "HIPRTC"), "hiprtc", &[("nvrtc", "hiprtc"), ("NVRTC_", "HIPRTC_")])
+    },
+    library("cublas", ("cuBLAS", "hipBLAS"), "hipblas", &[("cublas", "hipblas"), ("CUBLAS_", "HIPBLAS_")]),
+    library(
+        "cublaslt",
+        ("cuBLASLt", "hipBLASLt"),
+        "hipblaslt",
+        &[("cublasLt", "hipblasLt"), ("CUBLASLT_", "HIPBLASLT_")],
+    ),
+    library("curand", ("cuRAND", "hipRAND"), "hiprand", &[("curand", "hiprand"), ("CURAND_", "HIPRAND_")]),
+    library(
+        "cusparse",
+        ("cuSPARSE", "hipSPARSE"),
+        "hipsparse",
+        &[("cusparse", "hipsparse"), ("CUSPARSE_", "HIPSPARSE_")],
+    ),
+    library("cufft", ("cuFFT", "hipFFT"), "hipfft", &[("cufft", "hipfft"), ("CUFFT_", "HIPFFT_")]),
+    library(
+        "cusolver",
+        ("cuSOLVER", "hipSOLVER"),
+        "hipsolver",
+        &[("cusolver", "hipsolver"), ("CUSOLVER_", "HIPSOLVER_")],
+    ),
+    Module { has_data_types: false, ..library("nccl", ("NCCL", "RCCL"), "rccl", &[]) },
+    Module {
+        has_data_types: false,
+        ..library(
+            "cufile",
+            ("cuFile", "hipFile"),
+            "hipfile",
+            &[("cuFile", "hipFile"), ("CU_FILE_", "hipFile"), ("CUfile", "hipFile")],
+        )
+    },
+    Module { has_data_types: false, ..library("nvtx", ("NVTX", "rocTX"), "roctx", &[("nvtx", "roctx")]) },
+];
+
+const OF_THE_LINKER: &str =
+    "hiprtcLink functions return a hiprtcResult; those of HIP (ROCm 6.4) return a status of the driver, as CUDA's do";
+const TAKES_A_LOCATION: &str = "it takes a location; so does HIP's _v2 function (ROCm 7.1)";
+
+/// Names that lead to another item than the tables say: module, CUDA, ROCm, why.
+pub(crate) const CORRECTED: &[(&str, &str, &str, &str)] = &[
+    (
+        "runtime",
+        "cudaMallocHost",
+        "hipMallocHost",
+        "cudaMallocHost takes two arguments; hipHostMalloc takes flags as a third",
+    ),
+    (
+        "runtime",
+        "cudaGraphInstantiate",
+        "hipGraphInstantiateWithFlags",
+        "since CUDA 12 it takes a graph and flags; hipGraphInstantiate has the five arguments of CUDA 11",
+    ),
+    (
+        "driver",
+        "cuGraphInstantiate",
+        "hipGraphInstantiateWithFlags",
+        "since CUDA 12 it is cuGraphInstantiateWithFlags; hipGraphInstantiate has the five arguments of cuGraphInstantiate_v2",
+    ),
+    (
+        "runtime",
+        "cudaStreamGetCaptureInfo",
+        "hipStreamGetCaptureInfo_v2",
+        "since CUDA 12 it is cudaStreamGetCaptureInfo_v2, with six arguments",
+    ),
+    (
+        "driver",
+        "cuStreamGetCaptureInfo",
+        "hipStreamGetCaptureInfo_v2",
+        "since CUDA 12 it is cuStreamGetCaptureInfo_v2, with six arguments",
+    ),
+    (
+        "driver",
+        "cuCtxSynchronize",
+        "hipDeviceSynchronize",
+        "AMD's hipCtxSynchronize returns hipErrorNotSupported; a device has one context",
+    ),
+    ("driver", "CUlinkState", "hipLinkState_t", OF_THE_LINKER),
+    ("driver", "CUlinkState_st", "ihipLinkState_t", OF_THE_LINKER),
+    ("driver", "cuLinkAddData", "hipLinkAddData", OF_THE_LINKER),
+    ("driver", "cuLinkAddData_v2", "hipLinkAddData", OF_THE_LINKER),
+    ("driver", "cuLinkAddFile", "hipLinkAddFile", OF_THE_LINKER),
+    ("driver", "cuLinkAddFile_v2", "hipLinkAddFile", OF_THE_LINKER),
+    ("driver", "cuLinkComplete", "hipLinkComplete", OF_THE_LINKER),
+    ("driver", "cuLinkCreate", "hipLinkCreate", OF_THE_LINKER),
+    ("driver", "cuLinkCreate_v2", "hipLinkCreate", OF_THE_LINKER),
+    ("driver", "cuLinkDestroy", "hipLinkDestroy", OF_THE_LINKER),
+    ("driver", "cuMemPrefetchAsync_v2", "hipMemPrefetchAsync_v2", TAKES_A_LOCATION),
+    ("driver", "cuMemAdvise_v2", "hipMemAdvise_v2", TAKES_A_LOCATION),
+    ("runtime", "cudaMemPrefetchAsync_v2", "hipMemPrefetchAsync_v2", TAKES_A_LOCATION),
+    ("runtime", "cudaMemAdvise_v2", "hipMemAdvise_v2", TAKES_A_LOCATION),
+    ("runtime", "cudaStreamGetCaptureInfo_v2", "hipStreamGetCaptureInfo_v2", "it has six arguments"),
+    (
+        "nvrtc",
+        "nvrtcGetCUBIN",
+        "hiprtcGetCode",
+        "a cubin is machine code, as hiprtcGetCode returns it; hiprtcGetBitcode returns LLVM bitcode, and needs -fgpu-rdc",
+    ),
+    ("nvrtc", "nvrtcGetCUBINSize", "hiprtcGetCodeSize", "the size of what nvrtcGetCUBIN returns"),
+];
+
+/// Names that the tables lack: module, CUDA, ROCm.
+pub(crate) const ADDED: &[(&str, &str, &str)] = &[
+    ("nvrtc", "nvrtcGetLTOIR", "hiprtcGetBitcode"),
+    ("nvrtc", "nvrtcGetLTOIRSize", "hiprtcGetBitcodeSize"),
+    ("cublas", "cublasGetStatusString", "hipblasStatusToString"),
+    ("nvtx", "nvtxRangeEnd", "roctxRangeStop"),
+    ("nvtx", "nvtxRangeId_t", "roctx_range_id_t"),
+    ("driver", "cuGetProcAddress_v2", "hipGetProcAddress"),
+    ("runtime", "cudaError_t", "hipError_t"),
+    ("runtime", "cudaError", "hipError_t"),
+    ("driver", "CU_STREAM_PER_THREAD", "hipStreamPerThread"),
+    ("driver", "CU_STREAM_LEGACY", "hipStreamLegacy"),
+    ("runtime", "cudaStreamPerThread", "hipStreamPerThread"),
+    ("runtime", "cudaStreamLegacy", "hipStreamLegacy"),
+    ("runtime", "dim3", "dim3"),
+    ("cublas", "cuComplex", "hipComplex"),
+    ("cublas", "cuDoubleComplex", "hipDoubleComplex"),
+    ("cublas", "cublasDataType_t", "hipDataType"),
+    ("cufft", "cufftComplex", "hipfftComplex"),
+    ("cufft", "cufftDoubleComplex", "hipfftDoubleComplex"),
+    ("cufft", "cufftReal", "hipfftReal"),
+    ("cufft", "cufftDoubleReal", "hipfftDoubleReal"),
+    ("cusolver", "cuComplex", "hipFloatComplex"),
+    ("cusolver", "cuDoubleComplex", "hipDoubleComplex"),
+    ("cusparse", "cuComplex", "hipComplex"),
+    ("cusparse", "cuDoubleComplex", "hipDoubleComplex"),
+    ("cusolver", "cublasOperation_t", "hipblasOperation_t"),
+    ("cusolver", "cublasFillMode_t", "hipblasFillMode_t"),
+    ("cusolver", "cublasSideMode_t", "hipblasSideMode_t"),
+    ("cusolver", "CUBLAS_OP_N", "HIPBLAS_OP_N"),
+    ("cusolver", "CUBLAS_OP_T", "HIPBLAS_OP_T"),
+    ("cusolver", "CUBLAS_OP_C", "HIPBLAS_OP_C"),
+    ("cusolver", "CUBLAS_FILL_MODE_LOWER", "HIPBLAS_FILL_MODE_LOWER"),
+    ("cusolver", "CUBLAS_FILL_MODE_UPPER", "HIPBLAS_FILL_MODE_UPPER"),
+    ("cusolver", "CUBLAS_SIDE_LEFT", "HIPBLAS_SIDE_LEFT"),
+    ("cusolver", "CUBLAS_SIDE_RIGHT", "HIPBLAS_SIDE_RIGHT"),
+];
+
+/// Names that are mapped by AMD's table, or would be by their names, and must not be: pattern, why. The first that fits.
+pub(crate) const WRONG: &[(&str, &str)] = &[
+    (r"^hip|^HIP", "not a name of CUDA: it is HIP's own"),
+    (
+        r"^getLocalRuntimeVersion$",
+        "not a name of CUDA's C interface: it is one of NVIDIA's Python package; call cudaRuntimeGetVersion",
+    ),
+    (
+        r"^CUDA_(ARRAY_DESCRIPTOR|ARRAY3D_DESCRIPTOR|MEMCPY2D|MEMCPY3D)_v1(_st)?$|^CUdeviceptr_v1$",
+        "the form of CUDA 3.1, with addresses and sizes of 32 bits: HIP's struct has another layout; use the name without _v1",
+    ),
+    (
+        r"^cuOccupancyAvailableDynamicSMemPerBlock$",
+        "it takes a CUfunction; hipOccupancyAvailableDynamicSMemPerBlock takes the address of a host function",
+    ),
+    (
+        r"^cublasLtGetVersion$",
+        "it takes no argument; hipblasLtGetVersion takes a handle and the address of the result: call that",
+    ),
+    (
+        r"^cusparseSp(SV|SM)_solve$",
+        "it has no buffer: cuSPARSE keeps the one of the analysis; hipsparseSpSV_solve and hipsparseSpSM_solve take it: call them",
+    ),
+    (
+        r"^cu(da)?(Graph(AddDependencies|AddNode|GetEdges|NodeGetDependencies|NodeGetDependentNodes|RemoveDependencies)|StreamUpdateCaptureDependencies)_v2$",
+        "it takes data of edges, which HIP's graphs lack: call the name without _v2",
+    ),
+    (r"^cu(da)?StreamGetCaptureInfo_v3$", "it takes data of edges, which HIP's graphs lack: call the name with _v2"),
+    (r"^cuCtxCreate_v[34]$", "it takes parameters of execution affinity, which HIP lacks: call cuCtxCreate"),
+    (
+        r"^cuCtx(GetDevice|Synchronize)_v2$",
+        "it takes a context; HIP has these for the current one: call the name without _v2",
+    ),
+    (r"^cu(da)?LaunchHostFunc_v2$", "it takes a mode of waiting, which HIP lacks: call the name without _v2"),
+    (r"^cuMemcpy(3D)?BatchAsync_v2$", "it has no failIdx; HIP's function does: call the name without _v2"),
+    (
+        r"^cuda(CreateTextureObject|GetTextureObjectTextureDesc|TextureDesc)_v2$",
+        "its struct has seamlessCubemap, which HIP's lacks: use the name without _v2",
+    ),
+    (r"^CU(DA)?_VERSION$", "the version of CUDA: nothing here has it"),
+];
+
+/// Functions and types that are written by hand in the module: module, name, how it differs.
+pub(crate) const BY_HAND: &[(&str, &str, &str)] = &[
+    ("driver", "CUdeviceptr", "an integer of 64 bits, as in CUDA; HIP's is a pointer"),
+    ("driver", "CUdeviceptr_v2", "an integer of 64 bits, as in CUDA; HIP's is a pointer"),
+    ("driver", "cuGetErrorName", "also knows the statuses that HIP lacks"),
+    ("driver", "cuGetErrorString", "also knows the statuses that HIP lacks"),
+    ("driver", "cuGetProcAddress", "without the fifth argument of HIP's"),
+    ("driver", "cuGraphExecUpdate", "one struct for the results, as since CUDA 12"),
+    ("driver", "cuGraphExecUpdate_v2", "one struct for the results, as since CUDA 12"),
+    ("driver", "CUgraphExecUpdateResultInfo", "the struct of cuGraphExecUpdate"),
+    ("driver", "cuMemcpy", "`hipMemcpy`, which finds the direction by the addresses"),
+    ("driver", "cuMemcpyAsync", "`hipMemcpyAsync`, which finds the direction by the addresses"),
+    ("driver", "cuOccupancyMaxPotentialBlockSize", "a function for the size of shared memory is refused"),
+    ("driver", "cuOccupancyMaxPotentialBlockSizeWithFlags", "a function for the size of shared memory is refused"),
+    ("driver", "CUoccupancyB2DSize", "the function pointer of cuOccupancyMaxPotentialBlockSize"),
+    ("driver", "cuStreamWaitValue32", "all bits are compared: HIP takes a mask"),
+    ("driver", "cuStreamWaitValue32_v2", "all bits are compared: HIP takes a mask"),
+    ("driver", "cuStreamWaitValue64", "all bits are compared: HIP takes a mask"),
+    ("driver", "cuStreamWaitValue64_v2", "all bits are compared: HIP takes a mask"),
+    ("nvrtc", "nvrtcCompileProgram", "options of NVRTC are translated to those of clang"),
+    ("runtime", "cudaGetErrorName", "also knows the statuses that HIP lacks"),
+    ("runtime", "cudaGetErrorString", "also knows the statuses that HIP lacks"),
+    ("runtime", "cudaGraphExecUpdate", "one struct for the results, as since CUDA 12"),
+    ("runtime", "cudaGraphExecUpdateResultInfo", "the struct of cudaGraphExecUpdate"),
+    ("cufile", "cuFileGetVersion", "one number for the version: 1000 for the major one, 10 for the minor one"),
+];
+
+/// Parameters of driver functions that are a `CUdeviceptr` in CUDA and a `void *` in HIP, by position. (A `hipDeviceptr_t` is known
+/// by its type.) The name is without `_v2`.
+pub(crate) const DEVICE_POINTERS: &[(&str, &[usize])] = &[
+    ("cuExternalMemoryGetMappedBuffer", &[0]),
+    ("cuGraphAddMemFreeNode", &[4]),
+    ("cuGraphMemFreeNodeGetParams", &[1]),
+    ("cuGraphicsResourceGetMappedPointer", &[0]),
+    ("cuIpcCloseMemHandle", &[0]),
+    ("cuIpcGetMemHandle", &[1]),
+    ("cuIpcOpenMemHandle", &[0]),
+    ("cuMemAddressFree", &[0]),
+    ("cuMemAddressReserve", &[0, 3]),
+    ("cuMemAdvise", &[0]),
+    ("cuMemAlloc", &[0]),
+    ("cuMemAllocAsync", &[0]),
+    ("cuMemAllocFromPoolAsync", &[0]),
+    ("cuMemAllocManaged", &[0]),
+    ("cuMemAllocPitch", &[0]),
+    ("cuMemFree", &[0]),
+    ("cuMemFreeAsync", &[0]),
+    ("cuMemGetAccess", &[2]),
+    ("cuMemHostGetDevicePointer", &[0]),
+    ("cuMemMap", &[0]),
+    ("cuMemPoolExportPointer", &[1]),
+    ("cuMemPoolImportPointer", &[0]),
+    ("cuMemPrefetchAsync", &[0]),
+    ("cuMemRangeGetAttribute", &[3]),
+    ("cuMemRangeGetAttributes", &[4]),
+    ("cuMemSetAccess", &[0]),
+    ("cuMemUnmap", &[0]),
+    ("cuMemcpyBatchAsync", &[0, 1]),
+    ("cuStreamAttachMemAsync", &[1]),
+    ("cuStreamWriteValue32", &[1]),
+    ("cuStreamWriteValue64", &[1]),
+];
+
+/// Parameters whose integer type is another in CUDA: name without `_v2`, position, CUDA's type.
+pub(crate) const INTEGERS: &[(&str, usize, &str)] = &[
+    ("cuGraphicsMapResources", 0, "::core::ffi::c_uint"),
+    ("cuGraphicsUnmapResources", 0, "::core::ffi::c_uint"),
+    ("cuMemsetD32", 1, "::core::ffi::c_uint"),
+    ("cuMemsetD32Async", 1, "::core::ffi::c_uint"),
+    ("cuMemPoolExportToShareableHandle", 3, "::core::ffi::c_ulonglong"),
+    ("cuMemPoolImportFromShareableHandle", 3, "::core::ffi::c_ulonglong"),
+    ("cudaLaunchCooperativeKernel", 4, "usize"),
+    ("cudaLaunchCooperativeKernelMultiDevice", 1, "::core::ffi::c_uint"),
+];
+
+/// Structs of the driver that have a `CUdeviceptr` where HIP's have a pointer: CUDA, HIP, and fields that HIP declares as `void *`.
+pub(crate) const STRUCTS: &[(&str, &str, &[&str])] = &[
+    ("CUDA_MEMCPY2D", "hip_Memcpy2D", &[]),
+    ("CUDA_MEMCPY3D", "HIP_MEMCPY3D", &[]),
+    ("CUDA_MEMSET_NODE_PARAMS", "hipMemsetParams", &["dst"]),
+    ("CUDA_MEM_ALLOC_NODE_PARAMS", "hipMemAllocNodeParams", &["dptr"]),
+];
+
+/// Why functions are absent, and what to do: pattern, text. The first that fits; the last fits all.
+pub(crate) const ABSENT: &[(&str, &str)] = &[
+    (
+        r"^(cu|cuda)(EGL|VDPAU|D3D|GraphicsEGL|GraphicsVDPAU|GraphicsD3D|EventCreateFromEGL)",
+        "HIP shares memory with OpenGL alone: the crate `hip-gl`",
+    ),
+    (r"^(cu|cuda)(GL|WGL)", "of OpenGL, HIP has buffers and images: the crate `hip-gl`"),
+    (r"^cuTensorMap", "descriptors of NVIDIA's tensor memory accelerator: load tiles by ordinary loads"),
+    (r"^cuMulticast", "NVLink multicast: use RCCL's collectives"),
+    (r"^cu(da)?(Coredump|Logs?[A-Z])", "of NVIDIA's driver: set AMD_LOG_LEVEL for HIP's log, and use rocgdb"),
+    (r"^cuCheckpoint", "checkpoints of processes are the driver's of NVIDIA"),
+    (
+        r"^cu(da)?(GreenCtx|DevResource|DevSm|DeviceGetDevResource|ExecutionCtx|StreamGetGreenCtx|CtxFromGreenCtx|CtxGetDevResource)",
+        "green contexts: limit a stream's compute units by hipExtStreamCreateWithCUMask",
+    ),
+    (
+        r"^cu(da)?Ctx(Create|SetFlags|Record|Wait|GetId|GetExecAffinity|ResetPersisting|Attach|Detach)|^cuCtx",
+        "HIP has the primary context of each device alone: cudaSetDevice, cuDevicePrimaryCtxRetain",
+    ),
+    (
+        r"^cu(da)?User|^cu(da)?Graph.*Conditional|^cu(da)?Graph.*NodeSetEnabled$",
+        "HIP's graphs lack it: build two graphs, and choose on the host",
+    ),
+    (
+        r"^cu(da)?Graph",
+        "HIP's graphs lack it: see the functions that are mapped, and the module `graph` of the crate `hip`",
+    ),
+    (r"^cu(Kernel|Library)|^cudaLibrary|^cudaKernel", "load by cuModuleLoadData and cuModuleGetFunction"),
+    (r"^cu(da)?Mem.*(Decompress|Discard)", "HIP lacks it: prefetch by cuMemPrefetchAsync"),
+    (r"^cu(da)?Func|^cuModule", "HIP lacks it: attributes of a kernel are in cuFuncGetAttribute"),
+    (
+        r"^cu(da)?Array|^cu(da)?Mipmapped|^cu(da)?Surf|^cu(da)?Tex",
+        "HIP lacks it: create textures and surfaces by cuTexObjectCreate and cuSurfObjectCreate",
+    ),
+    (r"^cu(da)?(Launch|Occupancy).*(Cluster|Ex)", "clusters of blocks are NVIDIA's: launch by cuLaunchKernel"),
+    (r"^cu(da)?.*_pt(sz|ds)$", "pass CU_STREAM_PER_THREAD as the stream"),
+    (
+        r"^(cu|cuda)Device.*(RegisterAsync|UnregisterAsync|TexturePitch|NvSci|ExecAffinity|FlushGPUDirect)",
+        "of NVIDIA's driver",
+    ),
+    (
+        r"^nvrtc.*(PCH|NVVM|OptiX|Flow|Supported|NumSupported)",
+        "of NVIDIA's compiler: the crate `hiprtc` caches compiled code, and knows the architectures",
+    ),
+    (
+        r"^cublas.*(3m|Herk3m|Cherk3m|Csyrk3m)",
+        "products of complex numbers in three multiplications: call the function without 3m",
+    ),
+    (r"^cublas.*(matinv|tpttr|trttp)", "use getrfBatched and getriBatched, or hipSOLVER"),
+    (r"^cublas(S|C)(gemmEx|syrkEx|herkEx)", "call cublasGemmEx with the types of the matrices"),
+    (r"^cublas.*(GroupedBatched)", "the crate `hipblaslt` has grouped products"),
+    (
+        r"^cublas.*(Logger|LogCallback|GetCudart|Emulation|SmCount)",
+        "of NVIDIA's library: set HIPBLASLT_LOG_LEVEL or ROCBLAS_LAYER",
+    ),
+    (r"^cublas(Set|Get)(Vector|Matrix)", "call the form without _64"),
+    (r"^cublasLt.*(Logger|Heuristics|Disable)", "of NVIDIA's library: set HIPBLASLT_LOG_LEVEL"),
+    (r"^cublasLt", "hipBLASLt lacks it: take the algorithms of cublasLtMatmulAlgoGetHeuristic"),
+    (r"^curand", "hipRAND lacks it"),
+    (r"^cusparseLogger|^cusparseGetProperty", "of NVIDIA's library: set ROCSPARSE_LAYER"),
+    (r"^cusolver(Sp|Rf)", "hipSOLVER has a part of the sparse solvers alone: see hipsolverSp and hipsolverRf"),
+    (r"^cusolverMg", "for several GPUs: distribute by RCCL, and solve by hipSOLVER on each"),
+    (
+        r"^cusolverDn.*(IRS|[SDCZ][SDCZHBXEKY]ge(sv|ls)|Xgesv)",
+        "iterative refinement: hipSOLVER has part of it under hipsolverDn..gesv",
+    ),
+    (r"^cusolverDn", "hipSOLVER lacks it: rocSOLVER, which it stands on, has more"),
+    (r"^cufft", "hipFFT lacks it"),
+    (r"^cuFile", "hipFile lacks it"),
+    (r"^nvtxDomain|^nvtx.*Ex$", "rocTX has no domains and no attributes: nvtxRangePushA, nvtxMarkA"),
+    (r"^nvtx.*W$", "rocTX takes bytes: the function that ends with A"),
+    (r"^nvtx", "rocTX lacks it"),
+    (r"", "HIP has no such function"),
+];
