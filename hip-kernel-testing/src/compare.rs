@@ -173,7 +173,7 @@ pub fn run(language: &str) -> Result<(), Box<dyn std::error::Error>> {
     expect((0..N).all(|i| c.len() == N && sums[i] == values[i] * 2.0), "saxpy")?;
     expect((total.to_vec()?[0] - values.iter().sum::<f32>()).abs() < 64.0, "reduce")?;
     expect(counts.to_vec()?.iter().sum::<u32>() == N as u32, "histogram")?;
-    expect(blocks.to_vec()?.iter().sum::<u32>() == (0..N as u32).map(|i| i * 13 % 29).sum(), "scan")?;
+    expect(blocks.to_vec()?.iter().sum::<u32>() == (0..N as u32).map(|i| i * 13 % 29).sum::<u32>(), "scan")?;
     let entry: f32 = (0..side).map(|k| values[k] * values[k * side]).sum();
     expect((product.to_vec()?[0] - entry).abs() < 1e-2, "matmul")?;
     expect(moved.to_vec()?.iter().all(|body| body.x.is_finite() && body.x != 0.0), "nbody")?;

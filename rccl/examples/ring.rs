@@ -38,6 +38,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("after step {step}: {sums:?}");
         tokens = received;
     }
-    assert!(sums.iter().all(|sum| *sum == (0..size as i32).sum()));
+    assert!(sums.iter().all(|sum| *sum == (0..size as i32).sum::<i32>()));
     Ok(())
 }

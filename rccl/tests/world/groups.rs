@@ -15,7 +15,7 @@ fn all_is_well(world: &World) {
         group.all_reduce_in_place(rank, memory, Op::Sum).unwrap();
     }
     group.end().unwrap();
-    let sum = (1..=world.size() as i32).sum();
+    let sum: i32 = (1..=world.size() as i32).sum();
     for memory in &memory {
         assert_eq!(memory.to_vec().unwrap(), [sum; 100]);
     }

@@ -72,9 +72,9 @@ fn a_communicator_is_split_by_colors_and_keys() {
         assert_eq!(found, color(rank).map(|_| (size - 2 - rank, size - 1)));
     }
     let made: Vec<Communicator> = made.into_iter().flatten().collect();
-    assert_eq!(sum(&made.iter().collect::<Vec<_>>()), (1..size as i32).sum());
+    assert_eq!(sum(&made.iter().collect::<Vec<_>>()), (1..size as i32).sum::<i32>());
     Communicator::finalize_all(made).unwrap();
-    assert_eq!(sum(&world.ranks.iter().collect::<Vec<_>>()), (1..=size as i32).sum(), "the whole is as it was");
+    assert_eq!(sum(&world.ranks.iter().collect::<Vec<_>>()), (1..=size as i32).sum::<i32>(), "the whole is as it was");
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn a_communicator_is_shrunk() {
     for (index, made) in made.iter().enumerate() {
         assert_eq!((made.rank(), made.size(), made.device()), (index, size - 1, world.devices[index + 1]));
     }
-    assert_eq!(sum(&made.iter().collect::<Vec<_>>()), (1..size as i32).sum());
+    assert_eq!(sum(&made.iter().collect::<Vec<_>>()), (1..size as i32).sum::<i32>());
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn threads_have_a_rank_each() {
             scope.spawn(move || {
                 let pending = Communicator::begin_init_rank(device, id, rank, size, config).unwrap();
                 let communicator = block_on(pending).unwrap();
-                assert_eq!(sum(&[&communicator]), (1..=size as i32).sum());
+                assert_eq!(sum(&[&communicator]), (1..=size as i32).sum::<i32>());
                 let mut memory = DeviceBuffer::from_slice(device, &[rank as f32; 1000]).unwrap();
                 communicator.broadcast(&mut memory, size - 1).unwrap();
                 block_on(communicator.completion()).unwrap();
