@@ -1,3 +1,4 @@
+#![cfg_attr(docsrs, feature(doc_cfg))]
 //! The macros of the crate `hip-kernel`, which documents them. It has no dependencies, so that the build of a kernel can compile it
 //! with the compiler alone.
 
