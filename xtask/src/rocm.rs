@@ -332,8 +332,8 @@ pub(crate) const LARGE: &str = "bindings-large";
 const PROGRAMS: &str = "programs";
 
 /// What the tests need beside HIP, so that none of them is skipped: what is generated from, libraries to open, and programs to run.
-pub(crate) const FOR_TESTS: [&str; 8] =
-    [BINDINGS, LARGE, PROGRAMS, "rocrand", "hiprand", "rocfft", "hipfft", "hipblas"];
+pub(crate) const FOR_TESTS: [&str; 9] =
+    [BINDINGS, LARGE, PROGRAMS, "rocrand", "hiprand", "rocfft", "hipfft", "hipblas", "hipsparse"];
 
 /// Which of `sets` are not in the release's tree, or not with all packages that they have by now.
 pub(crate) fn missing(release: &Release, sets: &[&str]) -> Vec<String> {

@@ -51,7 +51,7 @@ const COMPILER: &str = "rocm-llvm";
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   cargo xtask test                     the quick set: minutes
-  cargo xtask test --all               everything: hours, 3.5 GB fetched, 35 GB on disk
+  cargo xtask test --all               everything: hours, 4 GB fetched, 35 GB on disk
   cargo xtask test --offline           without the network
   cargo xtask test --all --list        what there is
   cargo xtask test hsa real            of all, steps with these words in their name
@@ -92,7 +92,7 @@ once, 7 GB on disk under target/.";
 
 /// What all of it costs.
 const COSTS: &str = "\
-All steps, or those that were named. From nothing, on two idle cores, all of them: an hour and more, 3.5 GB of ROCm 5.7, 6.4 and 7.2 to download
+All steps, or those that were named. From nothing, on two idle cores, all of them: an hour and more, 4 GB of ROCm 5.7, 6.4 and 7.2 to download
 once, 35 GB on disk under target/.";
 
 /// The release that the quick set runs on.
