@@ -49,6 +49,7 @@ const BUILTINS: &str = r#"#![no_std]
 pub unsafe extern "C" fn memcmp(a: *const u8, b: *const u8, n: usize) -> i32 {
     let mut i = 0;
     while i < n {
+        // SAFETY: the caller ensures that both have n bytes.
         let (x, y) = unsafe { (*a.add(i), *b.add(i)) };
         if x != y {
             return x as i32 - y as i32;
@@ -60,6 +61,7 @@ pub unsafe extern "C" fn memcmp(a: *const u8, b: *const u8, n: usize) -> i32 {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bcmp(a: *const u8, b: *const u8, n: usize) -> i32 {
+    // SAFETY: the contract is the same.
     unsafe { memcmp(a, b, n) }
 }
 "#;
