@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crate::code_object::{CodeObject, Feature, LoadError, TargetId};
 use crate::dispatch::{Schedule, Spares};
-use crate::exec::Outside;
+use crate::exec::{Outside, WHOLE};
 use crate::isa::Arch;
 use crate::loss::Loss;
 use crate::memory::{Agent, MAX_AGENTS, Memory};
@@ -177,6 +177,8 @@ pub struct Gpu {
     /// Threads of its own, if their number was asked for.
     pool: OnceLock<Pool>,
     spares: Spares,
+    /// Words of code up to which all of it is lowered before a kernel runs that calls functions by address.
+    whole: usize,
 }
 
 /// Threads where their number was not asked for. Asked of the system once: it reads files to answer, which would cost a launch
@@ -231,7 +233,18 @@ impl Gpu {
             started: Instant::now(),
             pool: OnceLock::new(),
             spares: Spares::default(),
+            whole: WHOLE,
         }
+    }
+
+    pub(crate) fn whole(&self) -> usize {
+        self.whole
+    }
+
+    /// The same GPU, with another limit of code that is lowered whole.
+    #[cfg(test)]
+    pub(crate) fn with_whole(self, whole: usize) -> Self {
+        Self { whole, ..self }
     }
 
     /// What it was made from.

@@ -106,7 +106,7 @@ impl KernelInner {
                 self.entry_address(),
                 Resources::of(&self.info.descriptor),
                 gpu.config().arch,
-                !gpu.config().checks.any() && !gpu.config().profile,
+                gpu.whole(),
             )
         });
         program.as_ref().map_err(Clone::clone)

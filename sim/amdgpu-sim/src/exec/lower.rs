@@ -28,8 +28,8 @@ pub(crate) enum Wide {
 /// Most broadcast constants that get rows of their own; the rest is broadcast when used.
 const MAX_CONSTANT_ROWS: usize = 48;
 
-/// Words of text up to which code with indirect calls is lowered whole.
-const WHOLE: usize = 1 << 18;
+/// Words of text up to which code with indirect calls is lowered whole as a rule.
+pub(crate) const WHOLE: usize = 1 << 18;
 
 /// What lowering one instruction may ask for.
 pub(crate) struct Lowering {
@@ -538,21 +538,21 @@ impl Program {
     ///
     /// `resources` are what the kernel's descriptor says. Words that are no instruction, instructions that are not supported, and those that
     /// name registers beyond the kernel's trap when (and only when) they are reached. An entry outside the text is an error.
-    /// `in_parts`: if there is very much code, what is called is lowered only when it is.
+    /// If there is more code than `whole` words, what is called is lowered only when it is.
     pub(crate) fn lower(
         text: &[u32],
         text_address: u64,
         entry: u64,
         resources: impl Into<Resources>,
         arch: isa::Arch,
-        in_parts: bool,
+        whole: usize,
     ) -> Result<Program, Trap> {
         let resources = resources.into();
         let wild = Trap::WildJump(entry);
         let offset = entry.checked_sub(text_address).filter(|o| o % 4 == 0).ok_or(wild.clone())?;
         let start = u32::try_from(offset / 4).ok().filter(|s| (*s as usize) < text.len()).ok_or(wild)?;
         let (mut code, indirect) = reachable(text, start, arch);
-        if indirect && in_parts && text.len() > WHOLE {
+        if indirect && text.len() > whole {
             return Ok(Parts::root(text, text_address, &code, start, resources, arch));
         }
         if indirect {

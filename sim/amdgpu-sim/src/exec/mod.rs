@@ -69,12 +69,12 @@ mod wave;
 
 pub(crate) use allocation::Resources;
 pub(crate) use gws::GwsWait;
-pub(crate) use lower::Lowering;
+pub(crate) use lower::{Lowering, WHOLE};
 pub(crate) use outside::Outside;
 pub(crate) use poll::{Seen, Watch};
 pub(crate) use polling_loads::polling_loads;
 pub use probe::unsupported;
-pub(crate) use program::{Handler, Micro, Program};
+pub(crate) use program::{Handler, Micro, Program, Source};
 pub(crate) use run::{Stop, run, run_exactly, run_to_store};
 pub(crate) use trap::Trap;
 pub(crate) use wave::{Mode, Row, Start, Wave, slot};

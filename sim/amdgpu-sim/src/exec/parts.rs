@@ -119,6 +119,19 @@ fn common(text: &[u32], arch: Arch) -> Common {
     Common { registers: REGISTERS, changes, skips }
 }
 
+impl Program {
+    /// The kernel's own code, then its parts in the order in which they were lowered, which they keep: there are more later, all at the end.
+    pub(crate) fn with_parts(&self) -> impl Iterator<Item = &Program> {
+        let parts = self.parts.iter().flat_map(|parts| parts.iter().map(|(_, program)| program));
+        std::iter::once(self).chain(parts)
+    }
+
+    /// Whether code may be lowered later, when it is jumped to.
+    pub(crate) fn may_grow(&self) -> bool {
+        self.parts.is_some()
+    }
+}
+
 impl<'a> Ctx<'a> {
     /// Goes to the part of the code that a wave is in.
     #[inline(always)]

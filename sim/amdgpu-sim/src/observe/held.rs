@@ -13,7 +13,7 @@ use crate::fault::Space;
 /// A race, and where its second access was: by which wave, in which micro-operation.
 pub(super) struct Race {
     pub(super) space: Space,
-    pub(super) pc: u32,
+    pub(super) position: u32,
     pub(super) wave: u32,
     pub(super) conflict: Conflict,
 }
@@ -21,7 +21,7 @@ pub(super) struct Race {
 impl Race {
     /// What makes two races of a place the same.
     fn accesses(&self) -> (u32, u32, bool) {
-        (self.pc, self.conflict.other.pc, self.wave == self.conflict.other.wave)
+        (self.position, self.conflict.other.position, self.wave == self.conflict.other.wave)
     }
 }
 
@@ -77,10 +77,10 @@ mod tests {
     use super::super::shadow::Entry;
     use super::*;
 
-    /// A read by wave 1 at `pc`, against an atomic operation of wave 2.
-    fn race(pc: u32, space: Space, address: u64) -> Race {
-        let other = Entry { wave: 2, epoch: 1, pc: 9, lane: 0, kind: Kind::Update, lag: 0 };
-        Race { space, pc, wave: 1, conflict: Conflict { lane: 0, address, kind: Kind::Read, other } }
+    /// A read by wave 1 at `position`, against an atomic operation of wave 2.
+    fn race(position: u32, space: Space, address: u64) -> Race {
+        let other = Entry { wave: 2, epoch: 1, position: 9, lane: 0, kind: Kind::Update, lag: 0 };
+        Race { space, position, wave: 1, conflict: Conflict { lane: 0, address, kind: Kind::Read, other } }
     }
 
     #[test]
@@ -93,7 +93,7 @@ mod tests {
         held.add(5, race(1, global, 64));
         held.swaps(1, global, 60, 8);
         held.swaps(3, global, 68, 4);
-        let left: Vec<_> = held.end(1).iter().map(|race| (race.space, race.pc, race.conflict.address)).collect();
+        let left: Vec<_> = held.end(1).iter().map(|race| (race.space, race.position, race.conflict.address)).collect();
         assert_eq!(left, [(global, 2, 68), (Space::Lds, 1, 64)]);
         assert!(held.end(1).is_empty());
         assert_eq!(held.end_all().len(), 1);

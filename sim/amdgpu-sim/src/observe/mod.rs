@@ -32,7 +32,7 @@ pub use settings::{ProfileFormat, SettingsError};
 use std::sync::{Mutex, PoisonError};
 
 use crate::dispatch::Dispatch;
-use crate::exec::{Ctx, Flow, LANES, Program, Stop, Trap, Wave};
+use crate::exec::{Ctx, Flow, LANES, Program, Source, Stop, Trap, Wave};
 use crate::fault::{Access, FaultPlace, Space};
 use crate::gpu::Gpu;
 use crate::memory::Memory;
@@ -40,7 +40,7 @@ use crate::module::Kernel;
 use access::Touch;
 use finding::Findings;
 use held::{Held, Race};
-use plan::Step;
+use plan::Plan;
 use profile::Tallies;
 
 /// Which checks to make beyond those that are always made. All are off by default: they take time.
@@ -154,19 +154,39 @@ impl Subject<'_> {
         self.dispatch.workgroup.iter().product::<u32>().div_ceil(LANES as u32)
     }
 
-    /// Where the micro-operation `pc` is, for the wave of that number in the dispatch.
-    fn place(&self, pc: u32, wave: u32, lane: Option<u32>) -> FaultPlace {
+    /// The part that the micro-operation at a [position](Plan) is in, and its number there.
+    fn locate(&self, position: u32) -> (&Program, u32) {
+        let mut pc = position;
+        for part in self.program.with_parts() {
+            let count = part.micros().len() as u32;
+            if pc < count {
+                return (part, pc);
+            }
+            pc -= count;
+        }
+        (self.program, 0)
+    }
+
+    /// The instruction at a position.
+    fn source_at(&self, position: u32) -> &Source {
+        let (part, pc) = self.locate(position);
+        part.source_at(pc)
+    }
+
+    /// Where the micro-operation at a position is, for the wave of that number in the dispatch.
+    fn place(&self, position: u32, wave: u32, lane: Option<u32>) -> FaultPlace {
         let (group, id) = (wave / self.waves(), wave % self.waves());
         let [nx, ny, _] = self.groups;
-        let position = [group % nx, group / nx % ny, group / nx / ny];
-        FaultPlace::of(self.kernel, self.program, pc, position, id, lane)
+        let workgroup = [group % nx, group / nx % ny, group / nx / ny];
+        let (part, pc) = self.locate(position);
+        FaultPlace::of(self.kernel, part, pc, workgroup, id, lane)
     }
 }
 
 /// One worker's observations of a dispatch.
 pub(crate) struct Observer<'a> {
     subject: Subject<'a>,
-    plan: Vec<Step>,
+    plan: Plan,
     tallies: Option<Tallies>,
     race: Option<race::Dispatch>,
     init: Option<init::Dispatch>,
@@ -195,10 +215,12 @@ impl<'a> Observer<'a> {
         if !config.checks.any() && !config.profile {
             return None;
         }
-        let plan = plan::plan(subject.program);
+        let plan = Plan::of(subject.program);
+        // Of code that is still to be lowered nobody knows.
+        let polls = subject.program.may_grow() || plan.steps().iter().any(|step| step.polls);
         Some(Self {
-            tallies: config.profile.then(|| Tallies::new(plan.len())),
-            race: config.checks.race.then(|| race::Dispatch::new(config, plan.iter().any(|step| step.polls))),
+            tallies: config.profile.then(|| Tallies::new(plan.steps().len())),
+            race: config.checks.race.then(|| race::Dispatch::new(config, polls)),
             init: config.checks.init.then(|| {
                 // Arguments are written by the host, and may be directly into device memory, which nobody sees. So may what else is in
                 // that memory: the runtime of ROCm 6.4 keeps its fill patterns with them.
@@ -234,27 +256,28 @@ impl<'a> Observer<'a> {
 
     /// Runs `wave` as [`run`](crate::exec::run) does, for `turn` instructions at most, and looks at each of them before.
     pub(crate) fn run(&mut self, group: &mut GroupState, wave: &mut Wave, ctx: &mut Ctx<'_>, turn: u64) -> Stop {
-        let program = ctx.program;
+        ctx.enter(wave);
         wave.settle_all();
+        let mut first = self.first(wave.part());
         for _ in 0..turn {
-            let pc = wave.pc;
-            let Some(m) = program.single(pc) else {
+            let Some(m) = ctx.program.single(wave.pc) else {
                 wave.trap = Some(Trap::WildJump(0));
                 return Stop::Trap;
             };
-            self.before(group, wave, ctx, pc);
+            let position = first + wave.pc;
+            self.before(group, wave, ctx, position);
             wave.instructions += 1;
             // SAFETY: handlers are chosen by `lower` for the CPU that it ran on, and `m` was lowered for the program
             // that `wave` was made for.
             match unsafe { (m.run)(wave, m, ctx) } {
                 Flow::Next => wave.pc += 1,
                 Flow::Skip => wave.pc += m.aux,
-                // Code that is observed is lowered whole.
-                Flow::Jump | Flow::Elsewhere => {}
+                Flow::Jump => {}
+                Flow::Elsewhere => first = self.first(wave.part()),
                 Flow::Barrier => {
                     wave.pc += 1;
                     if let Some(place) = group.barriers.get_mut(wave.id as usize) {
-                        *place = pc;
+                        *place = position;
                     }
                     return Stop::Barrier;
                 }
@@ -273,12 +296,21 @@ impl<'a> Observer<'a> {
         Stop::Yield
     }
 
+    /// The position of the first micro-operation of a part.
+    fn first(&mut self, part: u32) -> u32 {
+        let first = self.plan.first(self.subject.program, part);
+        if let Some(tallies) = &mut self.tallies {
+            tallies.grow(self.plan.steps().len());
+        }
+        first
+    }
+
     fn report(&mut self, races: Vec<Race>) {
         races.iter().for_each(|race| raced(&self.subject, &mut self.findings, race));
     }
 
-    fn before(&mut self, group: &mut GroupState, wave: &Wave, ctx: &Ctx<'_>, pc: u32) {
-        let step = self.plan[pc as usize];
+    fn before(&mut self, group: &mut GroupState, wave: &Wave, ctx: &Ctx<'_>, position: u32) {
+        let step = self.plan.steps()[position as usize];
         let Self { subject, tallies, race, init, copies, findings, held, .. } = self;
         if let Some(race) = race {
             if step.waits {
@@ -288,26 +320,26 @@ impl<'a> Observer<'a> {
         }
         let Some(class) = step.class else { return };
         if let Some(tallies) = tallies {
-            tallies.instruction(pc, class, wave.exec());
+            tallies.instruction(position, class, wave.exec());
         }
         if !step.touches {
             return;
         }
-        let Some(inst) = subject.program.source_at(pc).inst.as_ref() else { return };
+        let Some(inst) = ctx.program.source_at(wave.pc).inst.as_ref() else { return };
         let GroupState { first, race: group_race, init: group_init, .. } = group;
         let number = first.wrapping_add(wave.id);
         let lane_bytes = ctx.env.scratch.wave_bytes() / LANES as u64;
-        access::touches(inst, wave, subject.program, &ctx.env, &mut |touch| {
+        access::touches(inst, wave, ctx.program, &ctx.env, &mut |touch| {
             if touch.mask == 0 {
                 return;
             }
             if let Some(tallies) = tallies {
-                tallies.touch(pc, touch);
+                tallies.touch(position, touch);
             }
             if let Some(init) = init {
                 init.access(group_init, touch, wave.id as usize, lane_bytes, &mut |found| {
                     if !*copies {
-                        uninitialized(subject, findings, touch, pc, number, &found);
+                        uninitialized(subject, findings, touch, position, number, &found);
                     }
                 });
             }
@@ -315,10 +347,10 @@ impl<'a> Observer<'a> {
                 let memory = subject.gpu.memory();
                 let unchanged =
                     |lane: usize, address: u64| writes_the_same(wave, touch, lane, address, ctx.lds, memory);
-                let at = race::At { pc, polls: step.polls };
+                let at = race::At { position, polls: step.polls };
                 race.access(group_race, touch, wave.id as usize, at, &unchanged, &mut |conflict| {
                     let reader = conflict.plain_reader(number);
-                    let race = Race { space: touch.space, pc, wave: number, conflict };
+                    let race = Race { space: touch.space, position, wave: number, conflict };
                     match reader {
                         Some(reader) => held.add(reader, race),
                         None => raced(subject, findings, &race),
@@ -339,15 +371,15 @@ impl<'a> Observer<'a> {
             let wave = |id: usize| group.first.wrapping_add(id as u32);
             let mut waiting = (0..group.barriers.len()).filter(|id| !ended(*id));
             let Some(first) = waiting.next() else { return };
-            let pc = group.barriers[first];
-            let address = |pc: u32| self.subject.program.source_at(pc).address;
+            let here = group.barriers[first];
+            let address = |position: u32| self.subject.source_at(position).address;
             for other in waiting {
-                let other_pc = group.barriers[other];
-                if other_pc != pc && !self.findings.count(2, address(pc), address(other_pc)) {
+                let there = group.barriers[other];
+                if there != here && !self.findings.count(2, address(here), address(there)) {
                     let kind = FindingKind::DifferentBarriers {
-                        other: Box::new(self.subject.place(other_pc, wave(other), None)),
+                        other: Box::new(self.subject.place(there, wave(other), None)),
                     };
-                    let place = self.subject.place(pc, wave(first), None);
+                    let place = self.subject.place(here, wave(first), None);
                     self.findings.add(self.subject.finding(kind, place, None));
                 }
             }
@@ -379,7 +411,7 @@ impl<'a> Observer<'a> {
 
 /// What was observed of a dispatch.
 pub(crate) struct Observations {
-    plan: Vec<Step>,
+    plan: Plan,
     tallies: Option<Tallies>,
     findings: Findings,
 }
@@ -398,7 +430,9 @@ impl Observations {
         let records = subject.gpu.records();
         if let Some(tallies) = self.tallies {
             let mut profile = records.profile.lock().unwrap_or_else(PoisonError::into_inner);
-            profile.add(subject, &self.plan, &tallies);
+            // With the lock held: another dispatch of the kernel may find more parts, and comes later then.
+            self.plan.grow(subject.program);
+            profile.add(subject, self.plan.steps(), &tallies);
         }
         let found = self.findings.take();
         if found.is_empty() {
@@ -421,24 +455,24 @@ fn uninitialized(
     subject: &Subject<'_>,
     findings: &mut Findings,
     touch: &Touch,
-    pc: u32,
+    position: u32,
     wave: u32,
     found: &init::Unwritten,
 ) {
-    if findings.count(0, subject.program.source_at(pc).address, 0) {
+    if findings.count(0, subject.source_at(position).address, 0) {
         return;
     }
     let access = if touch.kind == access::Kind::Update { Access::Atomic } else { Access::Read };
     let (space, address, bytes) = (touch.space, found.address, touch.bytes);
     let kind = FindingKind::Uninitialized { space, address, bytes, access };
-    let place = subject.place(pc, wave, found.lane);
+    let place = subject.place(position, wave, found.lane);
     findings.add(subject.finding(kind, place, (space == Space::Global).then_some(address)));
 }
 
 fn raced(subject: &Subject<'_>, findings: &mut Findings, race: &Race) {
-    let Race { space, pc, wave, conflict } = race;
-    let address = |pc: u32| subject.program.source_at(pc).address;
-    if findings.count(1, address(*pc), address(conflict.other.pc)) {
+    let Race { space, position, wave, conflict } = race;
+    let address = |position: u32| subject.source_at(position).address;
+    if findings.count(1, address(*position), address(conflict.other.position)) {
         return;
     }
     let lane = |lane: u8| (lane != shadow::SCALAR).then_some(u32::from(lane));
@@ -447,9 +481,9 @@ fn raced(subject: &Subject<'_>, findings: &mut Findings, race: &Race) {
         address: conflict.address,
         access: conflict.kind.access(),
         other_access: conflict.other.kind.access(),
-        other: Box::new(subject.place(conflict.other.pc, conflict.other.wave, lane(conflict.other.lane))),
+        other: Box::new(subject.place(conflict.other.position, conflict.other.wave, lane(conflict.other.lane))),
     };
-    let place = subject.place(*pc, *wave, lane(conflict.lane));
+    let place = subject.place(*position, *wave, lane(conflict.lane));
     findings.add(subject.finding(kind, place, (*space == Space::Global).then_some(conflict.address)));
 }
 
@@ -466,4 +500,45 @@ fn writes_the_same(wave: &Wave, touch: &Touch, lane: usize, address: u64, lds: &
     };
     let byte = |i: usize| (wave.row(row + (i / 4) as u16)[lane] >> (8 * (i % 4) as u32 + shift)) as u8;
     known && there.iter().enumerate().all(|(i, value)| *value == byte(i))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{AllocKind, CodeObject, Config};
+
+    /// Code that is lowered as it is called is observed as it is when all of it is there before.
+    #[test]
+    fn code_in_parts_is_observed() {
+        let code = CodeObject::parse(include_bytes!("../../tests/kernels/functions-O0.co")).unwrap();
+        let observed = |whole: usize| {
+            let checks = Checks { init: true, race: true, barrier: true, fail: false };
+            let gpu = Gpu::new(Config { checks, profile: true, ..Config::default() }).with_whole(whole);
+            let module = gpu.load(&code).unwrap();
+            let kernel = module.kernel("single").unwrap();
+            // One of the inputs is not written.
+            let buffers: Vec<u64> =
+                (0..3).map(|_| gpu.memory().alloc(1024, 0, AllocKind::Device).unwrap()).collect();
+            gpu.memory().write(buffers[0], &1.5_f32.to_le_bytes().repeat(256)).unwrap();
+            // pow, atan2, sin, pow again: what was lowered for one dispatch is there for the next.
+            for which in [4_u32, 9, 0, 4] {
+                let mut arguments: Vec<u8> = buffers.iter().flat_map(|buffer| buffer.to_le_bytes()).collect();
+                arguments.extend([which, 256].into_iter().flat_map(u32::to_le_bytes));
+                gpu.launch(&kernel, &arguments, &Dispatch::of_blocks([4, 1, 1], [64, 1, 1]).unwrap()).unwrap();
+            }
+            let findings: Vec<_> = gpu.take_findings().iter().map(|found| (found.place.pc, found.count)).collect();
+            let profile = gpu.profile();
+            assert_eq!(profile.kernels.len(), 1);
+            let of_kernel = &profile.kernels[0];
+            let mut instructions: Vec<_> =
+                of_kernel.instructions.iter().map(|i| (i.offset, i.count, i.active_lanes, i.bytes)).collect();
+            instructions.sort_unstable();
+            let micros = kernel.inner.program(&gpu).unwrap().micros().len();
+            (micros, findings, of_kernel.counters.clone(), instructions)
+        };
+        let (parts, all) = (observed(0), observed(usize::MAX));
+        assert!(parts.0 < all.0, "{} micro-operations of {}", parts.0, all.0);
+        assert!(!all.1.is_empty() && all.3.len() > 100);
+        assert_eq!((parts.1, parts.2, parts.3), (all.1, all.2, all.3));
+    }
 }

@@ -124,8 +124,48 @@ pub(super) struct Step {
     pub(super) polls: bool,
 }
 
-/// What there is to do before every micro-operation of a program.
-pub(super) fn plan(program: &Program) -> Vec<Step> {
+/// What there is to do before every micro-operation of a kernel.
+///
+/// A *position* is the number of a micro-operation in the kernel's code and its [parts](Program::with_parts), one after the other. It stays
+/// the same as there are more parts.
+pub(super) struct Plan {
+    steps: Vec<Step>,
+    /// The position of the first micro-operation of each part.
+    firsts: Vec<u32>,
+}
+
+impl Plan {
+    /// For the code that is there now.
+    pub(super) fn of(program: &Program) -> Self {
+        let mut plan = Self { steps: Vec::new(), firsts: Vec::new() };
+        plan.grow(program);
+        plan
+    }
+
+    /// Adds the parts of `program` that it lacks.
+    pub(super) fn grow(&mut self, program: &Program) {
+        for part in program.with_parts().skip(self.firsts.len()) {
+            self.firsts.push(self.steps.len() as u32);
+            self.steps.extend(steps(part));
+        }
+    }
+
+    /// The position of the first micro-operation of a part of `program`.
+    pub(super) fn first(&mut self, program: &Program, part: u32) -> u32 {
+        if self.firsts.len() <= part as usize {
+            self.grow(program);
+        }
+        self.firsts[part as usize]
+    }
+
+    /// By position.
+    pub(super) fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+}
+
+/// What there is to do before every micro-operation of one part.
+fn steps(program: &Program) -> Vec<Step> {
     let helper = Step { class: None, touches: false, waits: false, syncs: false, polls: false };
     let mut steps = vec![helper; program.micros().len()];
     let polls = polling_loads(program);

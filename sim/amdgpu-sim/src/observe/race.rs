@@ -64,7 +64,7 @@ fn conflict(arch: Arch, space: Space, a: Kind, b: Kind) -> bool {
 /// Which instruction accesses memory.
 #[derive(Clone, Copy)]
 pub(super) struct At {
-    pub(super) pc: u32,
+    pub(super) position: u32,
     /// It polls a flag in LDS.
     pub(super) polls: bool,
 }
@@ -271,7 +271,7 @@ impl Dispatch {
         let entry = Entry {
             wave: wave.number,
             epoch: wave.epoch,
-            pc: at.pc,
+            position: at.position,
             lane: SCALAR,
             kind,
             lag: u16::try_from(wave.epoch - 1 - wave.performed.min(wave.epoch - 1)).unwrap_or(u16::MAX),

@@ -12,7 +12,7 @@ pub(super) struct Entry {
     /// The wave's epoch.
     pub(super) epoch: u32,
     /// Index of the micro-operation.
-    pub(super) pc: u32,
+    pub(super) position: u32,
     /// The lane, or [`SCALAR`].
     pub(super) lane: u8,
     pub(super) kind: super::race::Kind,
@@ -26,7 +26,7 @@ pub(super) const NOBODY: u32 = u32::MAX;
 pub(super) const SCALAR: u8 = 64;
 
 impl Entry {
-    const NONE: Entry = Entry { wave: NOBODY, epoch: 0, pc: 0, lane: 0, kind: super::race::Kind::Read, lag: 0 };
+    const NONE: Entry = Entry { wave: NOBODY, epoch: 0, position: 0, lane: 0, kind: super::race::Kind::Read, lag: 0 };
 }
 
 /// The accesses to a word, or to a byte.

@@ -1,7 +1,7 @@
 //! Branches, calls, ends, traps.
 
 use super::*;
-use crate::exec::mem;
+use crate::exec::{WHOLE, mem};
 
 fn branch(op: Op, words: i32) -> Inst {
     Inst { size: 4, ..inst(op, Operand::None, &[imm(words)]) }
@@ -112,8 +112,8 @@ fn called_code_is_lowered_when_it_is_called() {
     put(FAR, &[0x7e00_02ff, 0x2222, 0xbe84_00ff, other, 0xbe85_0080, 0xbe9c_1e04, 0xbe80_1d1e]);
     // v_add_u32 v0, 0x3333, v0; s_setpc_b64 s[28:29]
     put(2 * FAR, &[0x6800_00ff, 0x3333, 0xbe80_1d1c]);
-    for in_parts in [true, false] {
-        let program = Program::lower(&text, 0x2000, 0x2000, DEFAULT_MODE, crate::isa::Arch::Gfx90a, in_parts).unwrap();
+    for (whole, in_parts) in [(WHOLE, true), (usize::MAX, false)] {
+        let program = Program::lower(&text, 0x2000, 0x2000, DEFAULT_MODE, crate::isa::Arch::Gfx90a, whole).unwrap();
         assert_eq!(program.parts.is_some(), in_parts);
         assert_eq!(program.micros().len() < 20, in_parts);
         for _ in 0..2 {
@@ -125,7 +125,7 @@ fn called_code_is_lowered_when_it_is_called() {
     }
     // A wild jump is one, wherever code is lowered.
     text[1] = 0x1000;
-    let program = Program::lower(&text, 0x2000, 0x2000, DEFAULT_MODE, crate::isa::Arch::Gfx90a, true).unwrap();
+    let program = Program::lower(&text, 0x2000, 0x2000, DEFAULT_MODE, crate::isa::Arch::Gfx90a, WHOLE).unwrap();
     assert_eq!(run_to_end(&program).1, Stop::Trap);
 }
 
@@ -137,7 +137,7 @@ fn undecodable_words_trap_only_when_reached() {
     let nothing = 0xffff_ffff;
     let arch = crate::isa::Arch::Gfx90a;
     let lower =
-        |text: &[u32]| Program::lower(text, 0x2000, 0x2000, DEFAULT_MODE, arch, true).expect("the entry is inside");
+        |text: &[u32]| Program::lower(text, 0x2000, 0x2000, DEFAULT_MODE, arch, WHOLE).expect("the entry is inside");
     let finish = |program: Program| {
         let (wave, stop) = run_to_end(&program);
         (stop, wave.trap)
@@ -145,8 +145,8 @@ fn undecodable_words_trap_only_when_reached() {
     assert_eq!(finish(lower(&[skip, nothing, end])), (Stop::End, None));
     assert_eq!(finish(lower(&[0xbf80_0000, nothing, end])), (Stop::Trap, Some(Trap::Undecodable(nothing))));
     assert!(matches!(finish(lower(&[0xbf80_0000])), (Stop::Trap, Some(Trap::WildJump(_)))), "ran off the end");
-    assert!(Program::lower(&[end], 0x2000, 0x2004, DEFAULT_MODE, arch, true).is_err());
-    assert!(Program::lower(&[end], 0x2000, 0x1ffc, DEFAULT_MODE, arch, true).is_err());
+    assert!(Program::lower(&[end], 0x2000, 0x2004, DEFAULT_MODE, arch, WHOLE).is_err());
+    assert!(Program::lower(&[end], 0x2000, 0x1ffc, DEFAULT_MODE, arch, WHOLE).is_err());
 }
 
 /// Of a kernel among many, no more is kept than its own code needs; where it runs to is told by the whole text.
@@ -158,7 +158,7 @@ fn a_kernel_in_much_code_keeps_little() {
     // s_cbranch_scc1 over what follows; v_mov_b32 v0, 0x2222; s_endpgm
     text[BEFORE..BEFORE + 4].copy_from_slice(&[0xbf85_0002, 0x7e00_02ff, 0x2222, 0xbf81_0000]);
     let lower = |text: &[u32], at: usize| {
-        Program::lower(text, base, base + 4 * at as u64, DEFAULT_MODE, arch, true).expect("the entry is inside")
+        Program::lower(text, base, base + 4 * at as u64, DEFAULT_MODE, arch, WHOLE).expect("the entry is inside")
     };
     let program = lower(&text, BEFORE);
     assert_eq!(program.index.len(), 4);

@@ -157,8 +157,16 @@ impl Tallies {
         Self { each: vec![Tally::default(); micros], all: Counters::default() }
     }
 
+    /// The program has so many micro-operations by now.
+    pub(in crate::observe) fn grow(&mut self, micros: usize) {
+        if micros > self.each.len() {
+            self.each.resize(micros, Tally::default());
+        }
+    }
+
     /// Adds another worker's counts for the same dispatch.
     pub(in crate::observe) fn merge(&mut self, other: &Tallies) {
+        self.grow(other.each.len());
         self.each.iter_mut().zip(&other.each).for_each(|(a, b)| a.add(b));
         self.all.add(&other.all);
     }

@@ -184,21 +184,26 @@ impl Store {
         entry.recent.push_back(DispatchProfile { grid, workgroup, lds, counters, occupancy, hints });
     }
 
-    /// Where the entry of a kernel is, which is made if it is not there.
+    /// Where the entry of a kernel is, which is made if it is not there, and gets the lines of code that was lowered since.
     fn place(&mut self, subject: &Subject<'_>, plan: &[Step]) -> usize {
         let (descriptor, name) = (subject.kernel.descriptor_address(), &subject.kernel.info().name);
         let count = plan.iter().filter(|step| step.class.is_some()).count();
+        let known = |e: &Entry| e.name == *name && e.descriptors.contains(&descriptor);
         // Another code object may have taken the place of one that was unloaded.
-        let alike = |e: &Entry| e.name == *name && e.lines.len() == count;
-        if let Some(at) = self.0.iter().position(|e| e.descriptors.contains(&descriptor) && alike(e)) {
+        if let Some(at) = self.0.iter().position(|e| known(e) && e.lines.len() == count) {
             return at;
         }
-        let lines = lines(subject, plan);
-        let same = |a: &Line, b: &Line| a.micro == b.micro && a.profile.text == b.profile.text;
-        let known = self.0.iter().position(|e| alike(e) && e.lines.iter().zip(&lines).all(|(a, b)| same(a, b)));
+        let mut lines = lines(subject, plan);
+        let same = |(a, b): (&Line, &Line)| a.micro == b.micro && a.profile.text == b.profile.text;
+        let begins = |e: &Entry| e.lines.len() <= count && e.lines.iter().zip(&lines).all(same);
+        let grows = subject.program.may_grow();
+        let alike = |e: &Entry| e.name == *name && (grows || e.lines.len() == count) && begins(e);
+        let at = self.0.iter().position(alike);
         self.0.iter_mut().for_each(|e| e.descriptors.retain(|d| *d != descriptor));
-        if let Some(at) = known {
-            self.0[at].descriptors.push(descriptor);
+        if let Some(at) = at {
+            let entry = &mut self.0[at];
+            entry.descriptors.push(descriptor);
+            entry.lines.extend(lines.drain(entry.lines.len()..));
             return at;
         }
         let (counters, recent) = (Counters::default(), VecDeque::new());
@@ -221,7 +226,7 @@ impl Store {
 /// The instructions of a program, nothing counted yet.
 fn lines(subject: &Subject<'_>, plan: &[Step]) -> Vec<Line> {
     let entry = subject.kernel.inner.entry_address();
-    let at = |micro: usize| subject.program.source_at(micro as u32);
+    let at = |micro: usize| subject.source_at(micro as u32);
     let real: Vec<(usize, Class)> = plan.iter().enumerate().filter_map(|(i, s)| Some((i, s.class?))).collect();
     let addresses: Vec<u64> = real.iter().map(|(micro, _)| at(*micro).address).collect();
     let sources = subject.kernel.source_of(&addresses);
