@@ -79,8 +79,8 @@ use profile::Tallies;
 /// No races are
 /// - a plain read and an atomic operation, if the wave that read compares and swaps there before it ends: a loop of compare-and-swaps, as
 ///   `atomicAdd` of floats is compiled to on gfx90a, begins with such a read;
-/// - a store to LDS and a load that polls it: a load in a loop that keeps its address and stores nothing. A compiler leaves it
-///   there only if it is atomic or volatile. Such a load learns what the store that it finds has published;
+/// - a store to LDS and a load that polls it: a load that a loop can come back to with the same address, without a store on the way.
+///   Only another wave can end such a loop. Such a load learns what the store that it finds has published;
 /// - two accesses that are both atomic (atomic operations, coherent loads, on gfx942 coherent stores; `volatile` makes
 ///   loads of global memory coherent, and counts as atomic);
 /// - on gfx90a, in global memory, a store and an atomic operation or coherent load: the store may be an atomic one;
@@ -517,8 +517,7 @@ mod tests {
             let module = gpu.load(&code).unwrap();
             let kernel = module.kernel("single").unwrap();
             // One of the inputs is not written.
-            let buffers: Vec<u64> =
-                (0..3).map(|_| gpu.memory().alloc(1024, 0, AllocKind::Device).unwrap()).collect();
+            let buffers: Vec<u64> = (0..3).map(|_| gpu.memory().alloc(1024, 0, AllocKind::Device).unwrap()).collect();
             gpu.memory().write(buffers[0], &1.5_f32.to_le_bytes().repeat(256)).unwrap();
             // pow, atan2, sin, pow again: what was lowered for one dispatch is there for the next.
             for which in [4_u32, 9, 0, 4] {
