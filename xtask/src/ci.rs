@@ -54,7 +54,6 @@ fn steps(tasks: &[String], named: &[&'static Release]) -> Result<Vec<Step>> {
     steps.push(Step::call("layers", "imports of `hip` run down, layer by layer", layers::check));
     let about = "each layer of `hip` compiles with those below it alone";
     steps.push(Step::call("layers alone", about, layers::check_alone));
-    steps.extend(test::fetches(&RELEASES.iter().collect::<Vec<_>>(), named, test::FETCHED));
     let clippy = |words: &[&str]| {
         let mut command = checked_cargo("clippy", false);
         command.args(words).args(["--all-targets", "--keep-going", "--", "-D", "warnings"]);
@@ -73,6 +72,8 @@ fn steps(tasks: &[String], named: &[&'static Release]) -> Result<Vec<Step>> {
     };
     let about = "documentation without warnings, with the default features and with all";
     steps.push(Step::commands("doc", about, vec![doc(&[]), doc(&["--all-features"])]));
+    // As late as may be: `.ci/run` fetches beside the steps before.
+    steps.extend(test::fetches(&RELEASES.iter().collect::<Vec<_>>(), named, test::FETCHED));
     if has("bindgen") {
         steps.push(Step::command("bindgen", "the bindings are what is generated now", own(&["bindgen", "--check"])?));
     }

@@ -3,6 +3,8 @@
 
 mod support;
 
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::process::Command;
 
 const KERNELS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../hip/tests/kernels/kernels.gfx90a.co");
@@ -317,6 +319,12 @@ fn kernels_are_disassembled() {
     assert!(success && out.starts_with("empty: 1 instructions") && out.contains("0:  s_endpgm"), "{out}{err}");
     let (success, _, err) = hip_sim(&["disasm", KERNELS, "--kernel", "none"], &[]);
     assert!(!success && err.contains("vector_add"), "{err}");
+    // Whoever reads may stop at once, as `head` does.
+    let (read, write) = UnixStream::pair().unwrap();
+    drop(read);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hip-sim"));
+    let output = command.args(["disasm", KERNELS]).stdout(OwnedFd::from(write)).output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Showing the code of kernels.
 
+use std::io::{self, ErrorKind, Write as _};
 use std::path::PathBuf;
 
 use amdgpu_sim::bundle::{Bundle, is_bundle};
@@ -71,19 +72,28 @@ impl Disasm {
             gpu.memory().read(start, &mut bytes)?;
             let words: Vec<u32> = bytes.chunks_exact(4).map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]])).collect();
             let lines = lines(&words, arch);
-            println!(
-                "{}: {} instructions; {} VGPRs, {} AGPRs, {} SGPRs, {} bytes of LDS, {} of scratch, {} of arguments",
-                info.name,
-                lines.len(),
-                info.vgpr_count,
-                info.agpr_count,
-                info.sgpr_count,
-                info.lds_size,
-                info.private_size,
-                info.kernarg_size,
-            );
-            if !self.list {
-                lines.iter().for_each(|(offset, text)| println!("  {offset:6x}:  {text}"));
+            let mut out = io::BufWriter::new(io::stdout().lock());
+            let mut write = || {
+                writeln!(
+                    out,
+                    "{}: {} instructions; {} VGPRs, {} AGPRs, {} SGPRs, {} bytes of LDS, {} of scratch, {} of arguments",
+                    info.name,
+                    lines.len(),
+                    info.vgpr_count,
+                    info.agpr_count,
+                    info.sgpr_count,
+                    info.lds_size,
+                    info.private_size,
+                    info.kernarg_size,
+                )?;
+                let shown = if self.list { &[] } else { &lines[..] };
+                shown.iter().try_for_each(|(offset, text)| writeln!(out, "  {offset:6x}:  {text}"))?;
+                out.flush()
+            };
+            match write() {
+                // Whoever reads may stop in the middle, as `head` does.
+                Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
+                written => written.context("writing to stdout")?,
             }
         }
         Ok(())
