@@ -29,6 +29,18 @@ pub(crate) struct Prepared<'a> {
     folder: PathBuf,
 }
 
+/// Kernels to compile.
+pub(crate) struct Source<'a> {
+    /// The program's module.
+    pub(crate) module: &'a Path,
+    /// The crate whose only module that is.
+    pub(crate) root: &'a Path,
+    /// Bitcode to link.
+    pub(crate) linked: &'a [PathBuf],
+    /// With line tables.
+    pub(crate) lines: bool,
+}
+
 /// What the compiler made of the kernels.
 pub(crate) struct Compiled {
     pub(crate) code: Vec<u8>,
@@ -248,11 +260,15 @@ impl<'a> Prepared<'a> {
     }
 
     /// Compiles the program's kernels, in `folder`.
-    pub(crate) fn kernels(&self, source: &Path, root: &Path, linked: &[PathBuf], folder: &Path) -> Result<Compiled> {
+    pub(crate) fn kernels(&self, source: &Source<'_>, folder: &Path) -> Result<Compiled> {
+        let Source { module: source, root, linked, lines } = source;
         create(folder)?;
         let output = folder.join("kernels.elf");
         let mut command = self.device("2024");
         command.args(["--crate-type", "cdylib", "--crate-name", "kernels"]).arg(root);
+        if *lines {
+            command.arg("-Cdebuginfo=line-tables-only");
+        }
         // Where temporary files are, too.
         command.arg("--out-dir").arg(folder);
         let mut device = std::ffi::OsString::from("hip_kernel=");
@@ -276,7 +292,7 @@ impl<'a> Prepared<'a> {
         }
         let warnings = match run(&mut command, source, self.arch) {
             Err(Error::Compilation { log, .. }) if log.contains("undefined symbol: ") => {
-                return Err(Error::Missing { source: source.to_owned(), functions: undefined(&log) });
+                return Err(Error::Missing { source: source.to_path_buf(), functions: undefined(&log) });
             }
             other => other?,
         };
@@ -285,7 +301,7 @@ impl<'a> Prepared<'a> {
         let _ = fs::remove_file(&path);
         let dropped = dropped(&ir);
         if !dropped.is_empty() {
-            return Err(Error::Missing { source: source.to_owned(), functions: dropped });
+            return Err(Error::Missing { source: source.to_path_buf(), functions: dropped });
         }
         let code = fs::read(&output).map_err(file_error(&output))?;
         let dependencies = fs::read_to_string(folder.join("kernels.d")).unwrap_or_default();

@@ -38,6 +38,7 @@ pub struct Build {
     architectures: Vec<String>,
     committed: Option<PathBuf>,
     panics: Panics,
+    debug_lines: Option<bool>,
     linked: Vec<PathBuf>,
 }
 
@@ -66,6 +67,7 @@ impl Build {
             architectures: Vec::new(),
             committed: None,
             panics: Panics::Report,
+            debug_lines: None,
             linked: Vec::new(),
         }
     }
@@ -86,6 +88,13 @@ impl Build {
     /// Sets what a panic does.
     pub fn panics(mut self, panics: Panics) -> Self {
         self.panics = panics;
+        self
+    }
+
+    /// Sets whether the code has line tables: debuggers, profiles and faults of the software GPU then name lines of the source. In a build
+    /// script the default is what the program's profile says (`debug`), elsewhere, and for a bundle to commit, none.
+    pub fn debug_lines(mut self, lines: bool) -> Self {
+        self.debug_lines = Some(lines);
         self
     }
 
@@ -116,8 +125,11 @@ impl Build {
         let choice = std::env::var(VARIABLE).unwrap_or_default();
         // `target/debug/build/NAME-HASH/out`: one cache for all crates of a build.
         let cache = out.ancestors().nth(3).unwrap_or(&out).join("hip-kernel");
+        // Cargo sets it for build scripts, to the profile's `debug`.
+        let profile = std::env::var("DEBUG").is_ok_and(|level| !matches!(level.as_str(), "" | "0" | "false" | "none"));
+        let lines = profile && choice != "update";
         let made = match choice.as_str() {
-            "" | "compile" | "update" => self.make_with(&out, &cache, choice.is_empty()),
+            "" | "compile" | "update" => self.make_with(&out, &cache, choice.is_empty(), lines),
             "committed" => self.committed_bundle("as requested".to_owned()),
             other => Err(Error::Invalid(format!("{VARIABLE}={other}: expected committed, compile or update"))),
         }?;
@@ -149,10 +161,10 @@ impl Build {
     ///   committed bundle is not taken then.
     /// - [`Error::File`] if a file cannot be read, [`Error::Invalid`] without architectures.
     pub fn make(&self, folder: &Path, cache: &Path) -> Result<Made> {
-        self.make_with(folder, cache, true)
+        self.make_with(folder, cache, true, false)
     }
 
-    fn make_with(&self, folder: &Path, cache: &Path, or_committed: bool) -> Result<Made> {
+    fn make_with(&self, folder: &Path, cache: &Path, or_committed: bool, lines: bool) -> Result<Made> {
         self.check()?;
         let toolchain = match Toolchain::find() {
             Ok(toolchain) => toolchain,
@@ -163,12 +175,17 @@ impl Build {
         let work = folder.join(format!("{}-device", self.stem()?));
         compile::create(&work)?;
         compile::create(cache)?;
-        let root = self.root(&work)?;
+        let source = compile::Source {
+            module: &self.source,
+            root: &self.root(&work)?,
+            linked: &self.linked,
+            lines: self.debug_lines.unwrap_or(lines),
+        };
         let (mut code, mut warnings, mut ir) = (Vec::new(), String::new(), Vec::new());
         let mut read: Vec<PathBuf> = self.linked.iter().chain([&toolchain.rustc]).cloned().collect();
         for arch in &self.architectures {
             let prepared = compile::Prepared::new(&toolchain, &sources, arch, self.panics, cache)?;
-            let compiled = prepared.kernels(&self.source, &root, &self.linked, &work.join(arch))?;
+            let compiled = prepared.kernels(&source, &work.join(arch))?;
             code.push((arch.clone(), compiled.code));
             ir.push((arch.clone(), compiled.ir));
             if warnings.is_empty() {

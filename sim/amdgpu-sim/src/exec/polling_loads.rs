@@ -4,6 +4,8 @@
 //! address and no change of memory on the way, is not plain, though: only another wave can end such a loop. So is the same load
 //! before the loop, which the compiler has peeled off.
 
+use std::collections::{HashSet, VecDeque};
+
 use super::liveness::{first_register, is_opaque, may_write};
 use super::lower::{branch_target, ends_flow};
 use super::poll::may_change_memory;
@@ -12,7 +14,7 @@ use crate::isa::inst::{Format, Inst};
 use crate::isa::{Flags, Op};
 
 /// Instructions that are followed from a load, on all ways together.
-const MOST: usize = 96;
+const MOST: usize = 256;
 
 /// Which of the [`sources`](Program::sources) are such loads.
 pub(crate) fn polling_loads(program: &Program) -> Vec<bool> {
@@ -36,13 +38,13 @@ pub(crate) fn polling_loads(program: &Program) -> Vec<bool> {
 
 /// The loads like `load`, number `at`, that can be reached from there while its address, in `register`, and memory stay as they are.
 fn same_loads(sources: &[Source], at: usize, load: &Inst, register: usize) -> Vec<usize> {
-    let (mut seen, mut found) = (Vec::new(), Vec::new());
-    let mut open = following(sources, at, load);
-    while let Some(next) = open.pop() {
-        if seen.len() == MOST || seen.contains(&next) {
+    let (mut seen, mut found) = (HashSet::new(), Vec::new());
+    // The nearest first.
+    let mut open = VecDeque::from(following(sources, at, load));
+    while let Some(next) = open.pop_front() {
+        if seen.len() == MOST || !seen.insert(next) {
             continue;
         }
-        seen.push(next);
         let Some(inst) = &sources[next].inst else { continue };
         if is_same(inst, load) {
             found.push(next);
