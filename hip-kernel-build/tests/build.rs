@@ -85,6 +85,26 @@ fn kernels_are_built_for_all_architectures() {
     assert!(!made.bundle.windows(library.len()).any(|part| part == library.as_bytes()));
 }
 
+/// With line tables the code says which lines it is from, by names without this machine's folders; by default it says nothing.
+#[test]
+fn line_tables_name_the_source() {
+    if let Err(why) = Toolchain::find() {
+        println!("SKIPPED: kernels in Rust cannot be built here: {why}");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let text = "#[kernel]\npub unsafe fn store(x: *mut u32) {\n    unsafe { *x = 1 };\n}";
+    let has = |made: &Made, part: &str| made.bundle.windows(part.len()).any(|bytes| bytes == part.as_bytes());
+    let plain = make(source(folder.path(), text)).unwrap();
+    assert!(!has(&plain, ".debug_line"));
+    let made = make(source(folder.path(), text).debug_lines(true)).unwrap();
+    assert!(has(&made, ".debug_line") && has(&made, "kernels.rs"));
+    // The line of the store, after the one that `source` adds.
+    assert!(made.ir[0].1.contains("!DILocation(line: 4,"), "{}", made.ir[0].1);
+    let library = Toolchain::find().unwrap().library;
+    assert!(!has(&made, &library.to_string_lossy()));
+}
+
 /// `printf!` and messages without values do not link `core::fmt`, nor do messages with values where panics trap.
 #[test]
 fn text_takes_little_code() {
