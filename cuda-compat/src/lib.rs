@@ -22,6 +22,7 @@
 //! | `curand`, `cufft`, `cusparse`, `cusolver` | cuRAND, cuFFT, cuSPARSE, cuSOLVER | hipRAND, hipFFT, hipSPARSE, hipSOLVER |
 //! | `nccl` | NCCL | RCCL |
 //! | `cufile`, `nvtx` | cuFile, NVTX | hipFile (ROCm 10.0), rocTX |
+//! | `nvml` | NVML | AMD SMI (ROCm 6.2 and newer) |
 //!
 //! Each library is a feature of its name. Nothing is linked: a library is loaded on the first call, and a missing library or function is a
 //! status, never a panic.
@@ -117,6 +118,8 @@ libraries! {
 
 #[cfg(feature = "cufile")]
 pub mod cufile;
+#[cfg(feature = "nvml")]
+pub mod nvml;
 
 /// CUDA's name of a constant that ROCm lacks.
 ///

@@ -6,6 +6,8 @@
 mod found;
 mod page;
 mod rules;
+mod safe;
+mod table;
 mod wrapper;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,10 +28,18 @@ pub(crate) struct Args {
     /// Write nothing: fail if a file is not what would be written
     #[arg(long)]
     check: bool,
+
+    /// First write `api/cudarc-api.tsv` from this folder, the source of a published `cudarc`
+    #[arg(long, value_name = "FOLDER", conflicts_with = "check")]
+    cudarc: Option<PathBuf>,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
+    if let Some(folder) = &args.cudarc {
+        let path = paths::root().join("api/cudarc-api.tsv");
+        fs::write(&path, safe::api(folder)?).with_context(|| format!("writing {}", path.display()))?;
+    }
     for (path, text) in files()? {
         if args.check {
             let is = fs::read_to_string(&path).unwrap_or_default();
@@ -47,10 +57,12 @@ fn files() -> Result<Vec<(PathBuf, String)>> {
     let names = Names::read()?;
     let mut files = vec![(folder.join("CUDA_NAMES.md"), page::page(&names)?)];
     let generated = folder.join("src/generated");
-    for module in &names.modules {
+    for module in names.modules.iter().filter(|of| !of.module.is_written) {
         files.push((generated.join(format!("{}.rs", module.module.name)), module.code(&names)?));
     }
     files.push((generated.join("lacking.rs"), names.lacking()?));
+    files.push((generated.join("names.tsv"), table::table(&names)?));
+    files.push((generated.join("cudarc.tsv"), safe::table()?));
     files.push((folder.join("tests/interop/names.rs"), names.of_amd()?));
     Ok(files)
 }
@@ -80,6 +92,8 @@ pub(crate) enum Fate {
     ByHand(&'static str),
     /// A constant that HIP lacks: its value, and HIP's type.
     Invented(u32, String),
+    /// Written by hand in a module that is: the functions of ROCm underneath, if it is a function.
+    Written(String),
     /// Absent: why.
     Absent(String),
 }
@@ -162,6 +176,34 @@ fn module_of(name: &str) -> &'static str {
     }
 }
 
+/// The public names of a module that is written by hand, each with the functions of ROCm in its `doc(alias)`.
+fn written(module: &str) -> Result<BTreeMap<String, String>> {
+    let item = Regex::new(concat!(
+        r#"(?:#\[doc\(alias\(([^)]*)\)\)\]\s*)?pub (?:unsafe extern "C" )?(?:fn|type|struct|const) (\w+)"#,
+        r"|pub use (\w+) as (\w+);|(?m:^\s+([A-Z]\w+) = \d+,)|(?m:^    (\w+_t) \{)",
+    ))?;
+    let folder = paths::root().join("cuda-compat/src").join(module);
+    let mut names: BTreeMap<String, String> = BTreeMap::new();
+    let mut others = Vec::new();
+    for file in ["types.rs", "sys.rs"] {
+        let path = folder.join(file);
+        let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+        for found in item.captures_iter(&text) {
+            let group = |index: usize| found.get(index).map(|group| group.as_str().to_owned());
+            match (group(2), group(3).zip(group(4)), group(5).or_else(|| group(6))) {
+                (Some(name), ..) => drop(names.insert(name, group(1).unwrap_or_default().replace('"', ""))),
+                (_, Some((of, name)), _) => others.push((of, name)),
+                (.., name) => drop(names.insert(name.unwrap_or_default(), String::new())),
+            }
+        }
+    }
+    for (of, name) in others {
+        let beneath = names.get(&of).with_context(|| format!("{of} is not a name of {module}"))?.clone();
+        names.insert(name, beneath);
+    }
+    Ok(names)
+}
+
 /// Constants that count others, or fill up an enum: their values change with each release.
 fn is_a_limit(name: &str) -> bool {
     ["_MAX", "Max", "_COUNT", "Count", "_NUM", "_FORCE", "NUM_OPTIONS", "NUM_INPUT_TYPES", "_FORCE_INT", "Force32"]
@@ -206,6 +248,7 @@ impl Names {
             let reader = Reader { module, found: &names.found[module.library], interop: &interop, hipified: &hipified };
             let mut entries: BTreeMap<String, Entry> = BTreeMap::new();
             let is_wrong = |name: &str| wrong.iter().find(|(pattern, _)| pattern.is_match(name)).map(|(_, why)| *why);
+            let written = if module.is_written { written(module.name)? } else { BTreeMap::new() };
             let of_module: Vec<&Declared> = declared.iter().filter(|row| row.module == module.name).collect();
             let mut all: Vec<(&str, Sort)> = of_module.iter().map(|row| (row.name.as_str(), row.sort)).collect();
             let known: BTreeSet<&str> = all.iter().map(|(name, _)| *name).collect();
@@ -233,7 +276,9 @@ impl Names {
                     continue;
                 }
                 let by_hand = BY_HAND.iter().find(|(of, by_hand, _)| (*of, *by_hand) == (module.name, name));
-                let fate = if let Some((.., how)) = by_hand {
+                let fate = if let Some(beneath) = written.get(name) {
+                    Fate::Written(beneath.clone())
+                } else if let Some((.., how)) = by_hand {
                     Fate::ByHand(how)
                 } else if let Some(why) = is_wrong(name) {
                     Fate::Absent(why.to_owned())
@@ -506,7 +551,7 @@ impl NamesOf {
                         "/// HIP has no such constant, and no function of HIP returns it.\npub const {name}: {path} = {path}({value:#x});"
                     )?;
                 }
-                Fate::ByHand(_) | Fate::Absent(_) => {}
+                Fate::ByHand(_) | Fate::Written(_) | Fate::Absent(_) => {}
             }
         }
         let mut text = format!("{HEAD}\n");
@@ -559,7 +604,7 @@ mod tests {
 
     #[test]
     fn what_is_committed_is_up_to_date() {
-        run(&Args { check: true }).unwrap();
+        run(&Args { check: true, cudarc: None }).unwrap();
     }
 
     #[test]

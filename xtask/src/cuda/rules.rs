@@ -13,6 +13,8 @@ pub(crate) struct Module {
     pub(crate) is_interop: bool,
     /// Whether the data types of the runtime are used by its functions.
     pub(crate) has_data_types: bool,
+    /// Whether the module is written by hand: its names are read from its source.
+    pub(crate) is_written: bool,
 }
 
 const fn library(
@@ -21,7 +23,7 @@ const fn library(
     library: &'static str,
     prefixes: &'static [(&'static str, &'static str)],
 ) -> Module {
-    Module { name, title, library, prefixes, is_interop: false, has_data_types: true }
+    Module { name, title, library, prefixes, is_interop: false, has_data_types: true, is_written: false }
 }
 
 /// The modules, in the order of the page.
@@ -73,6 +75,7 @@ pub(crate) const MODULES: &[Module] = &[
         )
     },
     Module { has_data_types: false, ..library("nvtx", ("NVTX", "rocTX"), "roctx", &[("nvtx", "roctx")]) },
+    Module { has_data_types: false, is_written: true, ..library("nvml", ("NVML", "AMD SMI"), "amdsmi", &[]) },
 ];
 
 const OF_THE_LINKER: &str =
@@ -376,5 +379,52 @@ pub(crate) const ABSENT: &[(&str, &str)] = &[
     (r"^nvtxDomain|^nvtx.*Ex$", "rocTX has no domains and no attributes: nvtxRangePushA, nvtxMarkA"),
     (r"^nvtx.*W$", "rocTX takes bytes: the function that ends with A"),
     (r"^nvtx", "rocTX lacks it"),
+    (r"^nvmlSystemGetCudaDriverVersion", "call cudaDriverGetVersion: HIP's version"),
+    (
+        r"^nvml.*(Vgpu|VGPU|GridLicens|Virtualization|HostVgpu)",
+        "virtual GPUs of NVIDIA: on a host, AMD's GPU-IOV module has its own tools",
+    ),
+    (
+        r"^nvml.*(Mig|GpuInstance|ComputeInstance)",
+        "partitions: an MI300 in CPX mode shows each as a GPU; amdsmi_get_gpu_compute_partition has the mode",
+    ),
+    (
+        r"^nvml.*(NvLink|Nvlink|NVLink|C2c|GpuFabric)",
+        "links between GPUs: amdsmi_topo_get_link_type, amdsmi_topo_get_link_weight",
+    ),
+    (
+        r"^nvml.*Topology|^nvml.*P2P|^nvml.*(Cpu|Memory)Affinity",
+        "amdsmi_topo_get_link_type, amdsmi_topo_get_numa_node_number",
+    ),
+    (
+        r"^nvml.*(RunningProcesses|ProcessUtilization|Accounting|ProcessName)",
+        "amdsmi_get_gpu_process_list of the crate `amdsmi-sys`",
+    ),
+    (
+        r"^nvml.*(Ecc|Retired|Remapped|Repair|Violation|Throttle|EventReasons)",
+        "amdsmi_get_gpu_total_ecc_count, amdsmi_get_gpu_bad_page_info",
+    ),
+    (
+        r"^nvml.*(EventSet|RegisterEvents|SupportedEventTypes)",
+        "amdsmi_init_gpu_event_notification, amdsmi_get_gpu_event_notification",
+    ),
+    (
+        r"^nvml.*(Pcie|GpuMaxPcie|PcieSpeed)",
+        "amdsmi_get_pcie_info of the crate `amdsmi-sys`, in the module of the installed release",
+    ),
+    (
+        r"^nvmlDeviceSet|^nvmlDeviceReset|^nvmlDeviceClear",
+        "settings: the functions amdsmi_set_... of the crate `amdsmi-sys`, as root",
+    ),
+    (
+        r"^nvmlDeviceGet(Cuda|Multi|Architecture|Attributes|NumGpuCores|MemoryBusWidth)",
+        "properties: cuDeviceGetAttribute, cudaGetDeviceProperties",
+    ),
+    (r"^nvml.*(Encoder|Decoder|Fbc|Jpg|Ofa)", "video engines: mm_activity of amdsmi_get_gpu_activity"),
+    (
+        r"^nvml(Unit|Gpm|ConfComputing|SystemGetConfCompute|DeviceGetConfCompute)",
+        "NVIDIA's own: AMD SMI has no counterpart",
+    ),
+    (r"^nvml", "not wrapped: see the functions of the crate `amdsmi-sys`"),
     (r"", "HIP has no such function"),
 ];
