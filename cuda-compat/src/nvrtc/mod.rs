@@ -7,6 +7,7 @@
 //! - [`nvrtcCompileProgram`] translates NVRTC's options; [`translate_options`] shows how, and which are ignored.
 //! - [`nvrtcVersion`] returns HIPRTC's version.
 
+pub mod lanes;
 mod options;
 pub mod sys;
 
