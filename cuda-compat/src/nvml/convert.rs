@@ -107,13 +107,16 @@ pub(super) unsafe fn argument<'a>(pointer: *const c_char) -> Result<&'a str> {
 /// Calls the form of a function that fits the library: the first of these releases that has it. A form of another release
 /// is `AMDSMI_STATUS_FAIL_LOAD_SYMBOL`, before any call.
 macro_rules! form {
-    ($function:ident($($argument:expr),*) -> $info:ident in $($release:ident),*; |$name:ident| $value:expr) => {{
+    (@call $release:ident $function:ident ($($argument:expr),*) $place:expr) => {
+        // SAFETY: a place for the result; AMD SMI refuses handles that it does not know.
+        unsafe { amdsmi_sys::$release::$function($($argument,)* $place) }
+    };
+    ($function:ident $arguments:tt -> $info:ident in $($release:ident),*; |$name:ident| $value:expr) => {{
         let mut status = amdsmi_sys::AMDSMI_STATUS_FAIL_LOAD_SYMBOL;
         let mut found = None;
         $(if status == amdsmi_sys::AMDSMI_STATUS_FAIL_LOAD_SYMBOL {
             let mut $name = amdsmi_sys::$release::$info::default();
-            // SAFETY: a place for the result; AMD SMI refuses handles that it does not know.
-            status = unsafe { amdsmi_sys::$release::$function($($argument,)* &mut $name) };
+            status = form!(@call $release $function $arguments &mut $name);
             if status == amdsmi_sys::AMDSMI_STATUS_SUCCESS {
                 found = Some($value);
             }

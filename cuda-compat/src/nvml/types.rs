@@ -1,5 +1,7 @@
 //! Types and constants of `nvml.h`, with NVML's numbers.
 
+#![allow(non_camel_case_types, non_snake_case, non_upper_case_globals, reason = "names are C's")]
+
 use core::ffi::{c_char, c_uint, c_ulonglong};
 use core::fmt;
 
