@@ -9,7 +9,10 @@
 
 pub mod lanes;
 mod options;
+pub mod result;
+pub mod safe;
 pub mod sys;
 
 pub use options::{Translated, translate_options};
+pub use safe::*;
 pub use sys::*;

@@ -6,6 +6,8 @@ mod context;
 mod copies;
 mod graphs;
 mod memory;
+#[cfg(feature = "nvml")]
+mod nvml;
 mod traps;
 
 use std::ffi::CString;

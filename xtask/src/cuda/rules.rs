@@ -152,8 +152,12 @@ pub(crate) const ADDED: &[(&str, &str, &str)] = &[
     ("nvtx", "nvtxRangeEnd", "roctxRangeStop"),
     ("nvtx", "nvtxRangeId_t", "roctx_range_id_t"),
     ("driver", "cuGetProcAddress_v2", "hipGetProcAddress"),
+    ("driver", "cudaError_enum", "hipError_t"),
+    ("driver", "CUdevice", "hipDevice_t"),
+    ("driver", "CUdevice_v1", "hipDevice_t"),
     ("runtime", "cudaError_t", "hipError_t"),
     ("runtime", "cudaError", "hipError_t"),
+    ("runtime", "cudaDataType_t", "hipDataType"),
     ("driver", "CU_STREAM_PER_THREAD", "hipStreamPerThread"),
     ("driver", "CU_STREAM_LEGACY", "hipStreamLegacy"),
     ("runtime", "cudaStreamPerThread", "hipStreamPerThread"),
@@ -427,4 +431,28 @@ pub(crate) const ABSENT: &[(&str, &str)] = &[
     ),
     (r"^nvml", "not wrapped: see the functions of the crate `amdsmi-sys`"),
     (r"", "HIP has no such function"),
+];
+
+/// A status, and cudarc's error type for it.
+pub(crate) struct Status {
+    pub(crate) library: &'static str,
+    pub(crate) ty: &'static str,
+    pub(crate) success: &'static str,
+    pub(crate) error: &'static str,
+}
+
+const fn status(library: &'static str, ty: &'static str, success: &'static str, error: &'static str) -> Status {
+    Status { library, ty, success, error }
+}
+
+/// The statuses with a method `result`.
+pub(crate) const STATUSES: &[Status] = &[
+    status("hip", "hipError_t", "hipSuccess", "DriverError"),
+    status("hiprtc", "hiprtcResult", "HIPRTC_SUCCESS", "NvrtcError"),
+    status("hipblas", "hipblasStatus_t", "HIPBLAS_STATUS_SUCCESS", "CublasError"),
+    status("hiprand", "hiprandStatus_t", "HIPRAND_STATUS_SUCCESS", "CurandError"),
+    status("hipsparse", "hipsparseStatus_t", "HIPSPARSE_STATUS_SUCCESS", "CusparseError"),
+    status("hipfft", "hipfftResult", "HIPFFT_SUCCESS", "CufftError"),
+    status("hipsolver", "hipsolverStatus_t", "HIPSOLVER_STATUS_SUCCESS", "CusolverError"),
+    status("rccl", "ncclResult_t", "ncclSuccess", "NcclError"),
 ];

@@ -63,43 +63,42 @@ pub(super) fn table() -> Result<String> {
 fn items(source: &Path) -> Result<Items> {
     let mut items = Items::new();
     for module in MODULES {
-        let mut files = Vec::new();
-        let (file, folder) = (source.join(format!("{module}.rs")), source.join(module));
-        if file.is_file() {
-            files.push((file, String::new()));
+        if let Some(file) = file_of(source, module) {
+            Reader { module, items: &mut items }.file(&file, "")?;
         }
-        if folder.is_dir() {
-            collect(&folder, "", &mut files)?;
-        }
-        for (file, prefix) in files {
-            let text = fs::read_to_string(&file).with_context(|| format!("reading {}", file.display()))?;
-            let parsed = syn::parse_file(&text).with_context(|| format!("reading {}", file.display()))?;
-            let mut reader = Reader { module, items: &mut items };
-            reader.items(&parsed.items, &prefix);
+    }
+    // Errors and enums of `sys` are in the `-sys` crates, and `result` has them under its name.
+    for (module, library) in [
+        ("driver", "hip"),
+        ("nvrtc", "hiprtc"),
+        ("cublas", "hipblas"),
+        ("cublaslt", "hipblas"),
+        ("curand", "hiprand"),
+        ("cusparse", "hipsparse"),
+        ("cufft", "hipfft"),
+        ("cusolver", "hipsolver"),
+        ("nccl", "rccl"),
+    ] {
+        let file = paths::root().join(format!("{library}-sys/src/cuda.rs"));
+        if source.starts_with(paths::root()) && file.is_file() {
+            let mut raw = Items::new();
+            Reader { module, items: &mut raw }.file(&file, "result::")?;
+            let is_here = |item: &str| items.contains(&(module.to_owned(), item.to_owned()));
+            let of_types =
+                raw.into_iter().filter(|(_, item)| item.rsplit_once("::").is_some_and(|(of, _)| is_here(of)));
+            let of_types: Vec<_> = of_types.collect();
+            items.extend(of_types);
         }
     }
     Ok(items)
 }
 
-/// Files, with the prefix of their items: `result::` is a module that programs name, and so are those in it.
-fn collect(folder: &Path, prefix: &str, files: &mut Vec<(PathBuf, String)>) -> Result<()> {
-    for entry in fs::read_dir(folder).with_context(|| format!("reading {}", folder.display()))? {
-        let path = entry?.path();
-        let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_owned();
-        let inner = match (prefix, stem.as_str()) {
-            (_, "sys" | "sys_test" | "generated") => continue,
-            ("", "result") => "result::".to_owned(),
-            ("", _) | (_, "mod") => prefix.to_owned(),
-            _ => format!("{prefix}{stem}::"),
-        };
-        if path.is_dir() {
-            collect(&path, &inner, files)?;
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            files.push((path, inner));
-        }
-    }
-    files.sort();
-    Ok(())
+/// The file of a module in a folder.
+fn file_of(folder: &Path, module: &str) -> Option<PathBuf> {
+    [format!("{module}.rs"), format!("{module}/mod.rs")]
+        .iter()
+        .map(|file| folder.join(file))
+        .find(|file| file.is_file())
 }
 
 struct Reader<'a> {
@@ -110,6 +109,38 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn add(&mut self, item: String) {
         self.items.insert((self.module.to_owned(), item));
+    }
+
+    /// Reads a file and the modules that it declares: public ones in `result` are parts of paths, others are re-exported.
+    fn file(&mut self, file: &Path, prefix: &str) -> Result<()> {
+        let text = fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))?;
+        let parsed = syn::parse_file(&text).with_context(|| format!("reading {}", file.display()))?;
+        self.items(&parsed.items, prefix);
+        let is_root = file.file_stem().is_some_and(|stem| stem == "mod");
+        let folder = if is_root { file.parent().map(Path::to_owned) } else { Some(file.with_extension("")) };
+        for item in &parsed.items {
+            let Item::Mod(item) = item else { continue };
+            let name = item.ident.to_string();
+            if item.content.is_some() || ["sys", "sys_test", "tests", "generated"].contains(&name.as_str()) {
+                continue;
+            }
+            if let Some(inner) = folder.as_ref().and_then(|folder| file_of(folder, &name)) {
+                let is_named = matches!(item.vis, Visibility::Public(_)) && (!prefix.is_empty() || name == "result");
+                self.file(&inner, &if is_named { format!("{prefix}{name}::") } else { prefix.to_owned() })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The names that an import brings.
+    fn leaves(&mut self, tree: &syn::UseTree, prefix: &str) {
+        match tree {
+            syn::UseTree::Path(path) => self.leaves(&path.tree, prefix),
+            syn::UseTree::Name(name) => self.add(format!("{prefix}{}", name.ident)),
+            syn::UseTree::Rename(name) => self.add(format!("{prefix}{}", name.rename)),
+            syn::UseTree::Group(group) => group.items.iter().for_each(|tree| self.leaves(tree, prefix)),
+            syn::UseTree::Glob(_) => {}
+        }
     }
 
     fn items(&mut self, items: &[Item], prefix: &str) {
@@ -159,25 +190,26 @@ impl Reader<'_> {
                         self.items(inner, &inner_prefix);
                     }
                 }
-                Item::Macro(item) => self.tokens(&item.mac.tokens, prefix),
+                Item::Use(item) if public(&item.vis) => self.leaves(&item.tree, prefix),
+                Item::Macro(item) if item.ident.is_none() => self.tokens(&item.mac.tokens, prefix),
                 _ => {}
             }
         }
     }
 
-    /// What a macro makes: each `pub fn`, `pub struct` and the like with a name of its own.
+    /// What a macro makes: functions, public structs and the like with a name of their own.
     fn tokens(&mut self, tokens: &TokenStream, prefix: &str) {
         let words: Vec<TokenTree> = tokens.clone().into_iter().collect();
-        for three in words.windows(3) {
-            let word = |index: usize| match &three[index] {
-                TokenTree::Ident(ident) => ident.to_string(),
-                _ => String::new(),
-            };
-            if word(0) == "pub"
-                && ["fn", "struct", "enum", "trait", "type"].contains(&word(1).as_str())
-                && !word(2).is_empty()
-            {
-                self.add(format!("{prefix}{}", word(2)));
+        let text = |at: usize| match words.get(at) {
+            Some(TokenTree::Ident(ident)) => ident.to_string(),
+            _ => String::new(),
+        };
+        for at in 0..words.len() {
+            let name = text(at + 1);
+            let is_item = ["struct", "enum", "trait", "type"].contains(&text(at).as_str())
+                && text(at.wrapping_sub(1)) == "pub";
+            if (is_item || text(at) == "fn") && !name.is_empty() {
+                self.add(format!("{prefix}{name}"));
             }
         }
         for word in &words {
