@@ -104,8 +104,12 @@ pub(super) unsafe fn argument<'a>(pointer: *const c_char) -> Result<&'a str> {
     unsafe { CStr::from_ptr(pointer) }.to_str().map_err(|_| NVML_ERROR_INVALID_ARGUMENT)
 }
 
-/// Calls the form of a function that fits the library: the first of these releases that has it. A form of another release
-/// is `AMDSMI_STATUS_FAIL_LOAD_SYMBOL`, before any call.
+/// Whether a form of a function may be that of another release, which calls nothing.
+pub(super) fn is_other(status: amdsmi_status_t) -> bool {
+    matches!(status, smi::AMDSMI_STATUS_FAIL_LOAD_SYMBOL | smi::AMDSMI_STATUS_NOT_SUPPORTED)
+}
+
+/// Calls the form of a function that fits the library: the first of these releases that has it.
 macro_rules! form {
     (@call $release:ident $function:ident ($($argument:expr),*) $place:expr) => {
         // SAFETY: a place for the result; AMD SMI refuses handles that it does not know.
@@ -114,17 +118,17 @@ macro_rules! form {
     ($function:ident $arguments:tt -> $info:ident in $($release:ident),*; |$name:ident| $value:expr) => {{
         let mut status = amdsmi_sys::AMDSMI_STATUS_FAIL_LOAD_SYMBOL;
         let mut found = None;
-        $(if status == amdsmi_sys::AMDSMI_STATUS_FAIL_LOAD_SYMBOL {
+        $(if $crate::nvml::convert::is_other(status) {
             let mut $name = amdsmi_sys::$release::$info::default();
             status = form!(@call $release $function $arguments &mut $name);
             if status == amdsmi_sys::AMDSMI_STATUS_SUCCESS {
                 found = Some($value);
             }
         })*
-        found.ok_or_else(|| match status {
-            // The library is there, and no form of its release is known.
-            amdsmi_sys::AMDSMI_STATUS_FAIL_LOAD_SYMBOL => NVML_ERROR_NOT_SUPPORTED,
-            status => $crate::nvml::convert::status(status),
+        // If the library is there, and no form of its release is known, the function is not supported.
+        found.ok_or_else(|| match $crate::nvml::convert::is_other(status) {
+            true => NVML_ERROR_NOT_SUPPORTED,
+            false => $crate::nvml::convert::status(status),
         })
     }};
 }

@@ -8,6 +8,7 @@ mod graphs;
 mod memory;
 #[cfg(feature = "nvml")]
 mod nvml;
+mod recorded;
 mod traps;
 
 use std::ffi::CString;

@@ -174,6 +174,11 @@ impl Reader<'_> {
                 Item::Impl(item) if item.trait_.is_none() => {
                     let Type::Path(path) = &*item.self_ty else { continue };
                     let Some(of) = path.path.segments.last() else { continue };
+                    // Types of C.
+                    let name = of.ident.to_string();
+                    if name.starts_with("CU") || name.starts_with(char::is_lowercase) {
+                        continue;
+                    }
                     for function in &item.items {
                         if let ImplItem::Fn(function) = function {
                             if public(&function.vis) {
