@@ -21,6 +21,13 @@ pub struct Finding {
     pub advice: &'static str,
 }
 
+impl Finding {
+    /// Whether the code is wrong with warps of 32 lanes, too: inline PTX.
+    pub fn needs_change(&self) -> bool {
+        self.advice == PTX
+    }
+}
+
 impl fmt::Display for Finding {
     /// `12:5: the mask 0xffffffff has 32 bits (use …)`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -56,7 +56,10 @@ const CUDA: &[(&str, &[&str])] = &[
     ("std/atomic.h", &["cuda/atomic"]),
     ("curand_kernel.h", &["curand_kernel.h"]),
     ("mma.h", &["crt/mma.h", "mma.h"]),
-    ("cub.h", &["cub/cub.cuh", "thrust/device_ptr.h", "thrust/device_vector.h", "thrust/execution_policy.h", "thrust/scan.h"]),
+    (
+        "cub.h",
+        &["cub/cub.cuh", "thrust/device_ptr.h", "thrust/device_vector.h", "thrust/execution_policy.h", "thrust/scan.h"],
+    ),
 ];
 
 /// Headers of C++ by the text that `std/` has of them. Each is `NAME`, `cuda/std/NAME`, and for C's `NAME.h`.

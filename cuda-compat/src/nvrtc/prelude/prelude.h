@@ -8,6 +8,11 @@
 #define __CUDACC_VER_MINOR__ 8
 #define __CUDACC_VER_BUILD__ 0
 
+// The lanes of a warp: 32, or 0 for those of a wave.
+#ifndef CUDA_COMPAT_WARP_SIZE
+#define CUDA_COMPAT_WARP_SIZE 32
+#endif
+
 #define __grid_constant__
 #ifndef __align__
 #define __align__(n) __attribute__((aligned(n)))
@@ -36,3 +41,4 @@ typedef hipSurfaceObject_t cudaSurfaceObject_t;
 #include "cuda_compat/intrinsics.h"
 #include "cuda_compat/simd.h"
 #include "cuda_compat/atomics.h"
+#include "cuda_compat/std/cassert.h"
