@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn items_of_result_are_found_without_its_name() {
-        assert_eq!(find("driver", "DriverError"), Some("result::DriverError"));
+        assert_eq!(find("driver", "memcpy_dtod_sync"), Some("result::memcpy_dtod_sync"));
         assert_eq!(find("driver", "CudaStream::fork"), Some("CudaStream::fork"));
         assert_eq!(find("driver", "safe::CudaStream"), Some("CudaStream"));
         assert_eq!(find("driver", "CudaDevice"), None);

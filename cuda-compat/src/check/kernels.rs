@@ -10,6 +10,10 @@ pub(crate) const NVCC: &str = "there is no nvcc: compile kernels by `nvrtc` when
 /// What to do with PTX.
 const PTX: &str = "AMD GPUs have no PTX: compile the CUDA C++ that it came from by `nvrtc` when the program runs, or by hipcc to a code object";
 
+/// The item of code that assumes warps of 32 lanes, and what becomes of it.
+const LANES: &str = "code for 32 lanes";
+const LANES_ARE: &str = "`nvrtc` makes two warps of each wave of 64 lanes, so it is right; with --warp-size=native, and by hipcc, it is not. `cuda_compat::nvrtc::lanes::find` explains each place";
+
 /// Whether a string is CUDA C++.
 pub(crate) fn is_kernel(text: &str) -> bool {
     text.contains("__global__")
@@ -47,8 +51,7 @@ pub(crate) fn read(source: &str, start: &Start<'_>, findings: &mut Findings) {
         if found.advice.contains("PTX") {
             findings.add(Kind::Kernel, "inline PTX (asm)", place, || Verdict::missing(found.advice));
         } else {
-            let name = format!("code for 32 lanes: {}", found.advice);
-            findings.add(Kind::Kernel, &name, place, || Verdict::differs(format!("such as: {}", found.what)));
+            findings.add(Kind::Kernel, LANES, place, || Verdict::differs(LANES_ARE));
         }
     }
     let words = words(source);

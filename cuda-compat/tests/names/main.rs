@@ -4,6 +4,7 @@
 mod arguments;
 mod context;
 mod copies;
+mod device;
 mod graphs;
 mod memory;
 #[cfg(feature = "nvml")]

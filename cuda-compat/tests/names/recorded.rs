@@ -59,7 +59,11 @@ unsafe extern "C" fn tex_ref_get_address(place: *mut hipDeviceptr_t, texture: *c
     unsafe { give(texture.addr() == 3, place, pointer(ADDRESS)) }
 }
 
-unsafe extern "C" fn mapped_buffer(place: *mut *mut c_void, memory: *mut c_void, description: *const c_void) -> hipError_t {
+unsafe extern "C" fn mapped_buffer(
+    place: *mut *mut c_void,
+    memory: *mut c_void,
+    description: *const c_void,
+) -> hipError_t {
     // SAFETY: the caller's contract.
     unsafe { give(memory.addr() == 5 && !description.is_null(), place, pointer(ADDRESS)) }
 }
@@ -86,24 +90,44 @@ unsafe extern "C" fn address_alone(address: *mut c_void) -> hipError_t {
     status(address == pointer(ADDRESS))
 }
 
-unsafe extern "C" fn pool_import(place: *mut *mut c_void, shared: *mut c_void, ty: c_uint, flags: c_uint) -> hipError_t {
+unsafe extern "C" fn pool_import(
+    place: *mut *mut c_void,
+    shared: *mut c_void,
+    ty: c_uint,
+    flags: c_uint,
+) -> hipError_t {
     // SAFETY: the caller's contract.
-    unsafe { give((shared.addr(), ty, flags) == (4, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR.0, 0), place, pointer(11)) }
+    unsafe {
+        give((shared.addr(), ty, flags) == (4, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR.0, 0), place, pointer(11))
+    }
 }
 
-unsafe extern "C" fn pool_import_pointer(place: *mut *mut c_void, pool: *mut c_void, data: *mut CUmemPoolPtrExportData) -> hipError_t {
+unsafe extern "C" fn pool_import_pointer(
+    place: *mut *mut c_void,
+    pool: *mut c_void,
+    data: *mut CUmemPoolPtrExportData,
+) -> hipError_t {
     // SAFETY: the caller's contract, and the test passes the data.
     unsafe { give((pool.addr(), (*data).reserved[0]) == (11, 7), place, pointer(ADDRESS)) }
 }
 
-unsafe extern "C" fn address_range(place: *mut c_void, address: hipDeviceptr_t, size: usize, ty: c_uint, flags: u64) -> hipError_t {
+unsafe extern "C" fn address_range(
+    place: *mut c_void,
+    address: hipDeviceptr_t,
+    size: usize,
+    ty: c_uint,
+    flags: u64,
+) -> hipError_t {
     // SAFETY: the test passes a place for a file's number.
     unsafe { give((address, size, ty, flags) == (pointer(ADDRESS), 64, 1, 1 << 40), place.cast::<i32>(), 12) }
 }
 
 unsafe extern "C" fn set_attribute(value: *const c_void, attribute: c_uint, address: hipDeviceptr_t) -> hipError_t {
     // SAFETY: the test passes a number.
-    status((unsafe { *value.cast::<i32>() }, attribute, address) == (1, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS.0, pointer(ADDRESS)))
+    status(
+        (unsafe { *value.cast::<i32>() }, attribute, address)
+            == (1, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS.0, pointer(ADDRESS)),
+    )
 }
 
 struct Recorded;
@@ -146,8 +170,9 @@ fn addresses_arrive_at_hip_and_come_back() {
             .env(CHILD, "1")
             .output()
             .unwrap();
-        let text = [&child.stdout[..], &child.stderr[..]].concat();
-        assert!(child.status.success(), "{}", String::from_utf8_lossy(&text));
+        let text = String::from_utf8_lossy(&child.stdout);
+        let passed = child.status.success() && text.contains("1 passed");
+        assert!(passed, "{text}{}", String::from_utf8_lossy(&child.stderr));
         return;
     }
     hip_sys::set_provider(&Recorded).unwrap();
@@ -172,7 +197,10 @@ fn addresses_arrive_at_hip_and_come_back() {
         back(&|place| cuTexRefGetAddress_v2(place, texture));
         let description = Default::default();
         back(&|place| cuExternalMemoryGetMappedBuffer(place, handle(5), &description));
-        for get in [cuGraphicsResourceGetMappedPointer as unsafe extern "C" fn(_, _, _) -> _, cuGraphicsResourceGetMappedPointer_v2] {
+        for get in [
+            cuGraphicsResourceGetMappedPointer as unsafe extern "C" fn(_, _, _) -> _,
+            cuGraphicsResourceGetMappedPointer_v2,
+        ] {
             let mut size = 0;
             let size: *mut usize = &mut size;
             back(&|place| get(place, size, handle(6)));
@@ -191,14 +219,21 @@ fn addresses_arrive_at_hip_and_come_back() {
         assert_eq!(pool.addr(), 11);
         // Flags of 64 bits that HIP's 32 cannot have are not dropped.
         let flags = 1 << 32;
-        let status = cuMemPoolImportFromShareableHandle(&mut pool, handle(4), CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, flags);
+        let status =
+            cuMemPoolImportFromShareableHandle(&mut pool, handle(4), CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, flags);
         assert_ne!(status, CUDA_SUCCESS);
         let mut exported = CUmemPoolPtrExportData::default();
         exported.reserved[0] = 7;
         let exported: *mut CUmemPoolPtrExportData = &mut exported;
         back(&|place| cuMemPoolImportPointer(place, pool, exported));
         let mut file = 0_i32;
-        ok(cuMemGetHandleForAddressRange((&raw mut file).cast(), ADDRESS, 64, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 1 << 40));
+        ok(cuMemGetHandleForAddressRange(
+            (&raw mut file).cast(),
+            ADDRESS,
+            64,
+            CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD,
+            1 << 40,
+        ));
         assert_eq!(file, 12);
         ok(cuPointerSetAttribute((&raw const ONE).cast(), CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, ADDRESS));
     }
@@ -220,7 +255,10 @@ fn a_runtime_refuses_what_is_not_there() {
         assert_ne!(cuTexRefSetAddress(&mut 0, null_mut(), 0, 16), CUDA_SUCCESS);
         assert_ne!(cuTexRefGetAddress(&mut address, null_mut()), CUDA_SUCCESS);
         assert_ne!(cuPointerSetAttribute((&raw const ONE).cast(), CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, 0), CUDA_SUCCESS);
-        assert_ne!(cuMemGetHandleForAddressRange((&raw mut address).cast(), 0, 64, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0), CUDA_SUCCESS);
+        assert_ne!(
+            cuMemGetHandleForAddressRange((&raw mut address).cast(), 0, 64, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0),
+            CUDA_SUCCESS
+        );
     }
     assert_eq!(address, 0);
 }
@@ -270,7 +308,9 @@ fn the_version_of_cufile_is_one_number() {
             .env(CUFILE, "1")
             .output()
             .unwrap();
-        assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stderr));
+        let text = String::from_utf8_lossy(&child.stdout);
+        let passed = child.status.success() && text.contains("1 passed");
+        assert!(passed, "{text}{}", String::from_utf8_lossy(&child.stderr));
         return;
     }
     hipfile_sys::set_provider(&Library).unwrap();

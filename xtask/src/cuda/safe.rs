@@ -211,8 +211,8 @@ impl Reader<'_> {
         };
         for at in 0..words.len() {
             let name = text(at + 1);
-            let is_item = ["struct", "enum", "trait", "type"].contains(&text(at).as_str())
-                && text(at.wrapping_sub(1)) == "pub";
+            let is_item =
+                ["struct", "enum", "trait", "type"].contains(&text(at).as_str()) && text(at.wrapping_sub(1)) == "pub";
             if (is_item || text(at) == "fn") && !name.is_empty() {
                 self.add(format!("{prefix}{name}"));
             }
