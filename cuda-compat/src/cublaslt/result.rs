@@ -221,7 +221,16 @@ pub unsafe fn get_matmul_algo_heuristic(
     // SAFETY: the caller's contract, and places for the results.
     unsafe {
         sys::cublasLtMatmulAlgoGetHeuristic(
-            handle, matmul_desc, a_layout, b_layout, c_layout, d_layout, matmul_pref, 1, &mut heuristic, &mut count,
+            handle,
+            matmul_desc,
+            a_layout,
+            b_layout,
+            c_layout,
+            d_layout,
+            matmul_pref,
+            1,
+            &mut heuristic,
+            &mut count,
         )
     }
     .result()?;
@@ -263,8 +272,22 @@ pub unsafe fn matmul(
     // SAFETY: the caller's contract.
     unsafe {
         sys::cublasLtMatmul(
-            handle, matmul_desc, alpha, a, a_layout, b, b_layout, beta, c, c_layout, d, d_layout, algo, workspace,
-            workspace_size, stream,
+            handle,
+            matmul_desc,
+            alpha,
+            a,
+            a_layout,
+            b,
+            b_layout,
+            beta,
+            c,
+            c_layout,
+            d,
+            d_layout,
+            algo,
+            workspace,
+            workspace_size,
+            stream,
         )
     }
     .result()

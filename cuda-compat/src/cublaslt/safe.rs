@@ -34,8 +34,8 @@ impl CudaBlasLT {
     pub fn new(stream: Arc<CudaStream>) -> Result<Self, CublasError> {
         let ctx = stream.context();
         ctx.record_err(ctx.bind_to_thread());
-        let workspace = Workspace::new(stream.clone())
-            .map_err(|_| CublasError(sys::cublasStatus_t::CUBLAS_STATUS_ALLOC_FAILED))?;
+        let workspace =
+            Workspace::new(stream.clone()).map_err(|_| CublasError(sys::cublasStatus_t::CUBLAS_STATUS_ALLOC_FAILED))?;
         Ok(Self { handle: result::create_handle()?, workspace, stream })
     }
 }
@@ -92,9 +92,7 @@ impl MatrixLayout {
 
     fn set<T>(&self, attribute: sys::cublasLtMatrixLayoutAttribute_t, value: T) -> Result<(), CublasError> {
         // SAFETY: the layout is alive, and the value has this size.
-        unsafe {
-            result::set_matrix_layout_attribute(self.0, attribute, (&raw const value).cast(), size_of::<T>())
-        }
+        unsafe { result::set_matrix_layout_attribute(self.0, attribute, (&raw const value).cast(), size_of::<T>()) }
     }
 
     fn set_batch(&self, size: c_int, stride: i64) -> Result<(), CublasError> {
@@ -228,7 +226,8 @@ pub struct MatmulConfig {
 impl MatmulConfig {
     /// The rows and columns of `A`, `B` and `C` as they are stored.
     fn shapes(&self) -> [(u64, u64); 3] {
-        let swapped = |is_transposed: bool, (rows, columns)| if is_transposed { (columns, rows) } else { (rows, columns) };
+        let swapped =
+            |is_transposed: bool, (rows, columns)| if is_transposed { (columns, rows) } else { (rows, columns) };
         [swapped(self.transa, (self.m, self.k)), swapped(self.transb, (self.k, self.n)), (self.m, self.n)]
     }
 
@@ -247,7 +246,8 @@ impl MatmulConfig {
                 return Err(INVALID);
             }
         }
-        let bias_needs = elements(self.m, 1, i64::try_from(self.m).map_err(|_| INVALID)?, self.batch(self.stride_bias))?;
+        let bias_needs =
+            elements(self.m, 1, i64::try_from(self.m).map_err(|_| INVALID)?, self.batch(self.stride_bias))?;
         match bias {
             Some(has) if u128::from(has as u64) < bias_needs => Err(INVALID),
             _ => Ok(()),
@@ -327,15 +327,7 @@ pub trait Matmul<T>: MatmulShared {
         let preferences = MatmulPref::new(workspace.size)?;
         // SAFETY: all handles are alive.
         let heuristic = unsafe {
-            result::get_matmul_algo_heuristic(
-                *self.handle(),
-                desc.0,
-                of_a.0,
-                of_b.0,
-                of_c.0,
-                of_c.0,
-                preferences.0,
-            )
+            result::get_matmul_algo_heuristic(*self.handle(), desc.0, of_a.0, of_b.0, of_c.0, of_c.0, preferences.0)
         }?;
         let (a, _a) = a.device_ptr(stream);
         let (b, _b) = b.device_ptr(stream);

@@ -83,7 +83,13 @@ impl Side<'_> {
 
 impl Sizes {
     /// Of `batch` transforms with `n` points in each dimension.
-    fn new(n: &[c_int], ty: sys::cufftType, batch: c_int, input: &Side<'_>, output: &Side<'_>) -> Result<Self, CufftError> {
+    fn new(
+        n: &[c_int],
+        ty: sys::cufftType,
+        batch: c_int,
+        input: &Side<'_>,
+        output: &Side<'_>,
+    ) -> Result<Self, CufftError> {
         if n.is_empty() || n.len() > 3 || n.iter().any(|&n| n < 1) || batch < 1 {
             return Err(INVALID_SIZE);
         }

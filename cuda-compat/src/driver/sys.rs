@@ -25,6 +25,16 @@ pub type CUdeviceptr = u64;
 /// The same as [`CUdeviceptr`].
 pub type CUdeviceptr_v2 = CUdeviceptr;
 
+/// Parameters of a context, which HIP lacks: [`create_v4`](super::result::ctx::create_v4) takes null.
+#[derive(Debug)]
+#[repr(C)]
+pub struct CUctxCreateParams {
+    _private: [u8; 0],
+}
+
+/// [`CUctxCreateParams`].
+pub type CUctxCreateParams_st = CUctxCreateParams;
+
 /// A function that returns the bytes of shared memory for a size of block.
 pub type CUoccupancyB2DSize = Option<unsafe extern "C" fn(block_size: c_int) -> usize>;
 

@@ -218,6 +218,9 @@ pub use hipblas_sys::{
     hipblasGetVector as cublasGetVector,
     hipblasGetVectorAsync as cublasGetVectorAsync,
     hipblasHandle_t as cublasHandle_t,
+    hipblasHgemm as cublasHgemm,
+    hipblasHgemmBatched as cublasHgemmBatched,
+    hipblasHgemmStridedBatched as cublasHgemmStridedBatched,
     hipblasIcamax as cublasIcamax,
     hipblasIcamax as cublasIcamax_v2,
     hipblasIcamin as cublasIcamin,
@@ -643,7 +646,11 @@ pub use super::runtime::{
     CUDA_R_64U,
     CUDA_R_8I,
     CUDA_R_8U,
+    cudaDataType,
+    cudaDataType_t,
     cudaStream_t,
+    double2,
+    float2,
 };
 
 #[cfg(feature = "rocm-6-2")]

@@ -15,9 +15,9 @@ pub mod safe;
 
 pub mod sys {
     //! The names of NCCL's C header.
-    pub use crate::generated::nccl::*;
     #[doc(no_inline)]
     pub use crate::driver::sys::CUstream as cudaStream_t;
+    pub use crate::generated::nccl::*;
     #[doc(no_inline)]
     pub use rccl_sys::{has, load_error, symbol_error};
 }

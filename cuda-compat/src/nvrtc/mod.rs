@@ -8,7 +8,10 @@
 //! - [`nvrtcVersion`] returns HIPRTC's version.
 
 mod options;
+pub mod result;
+pub mod safe;
 pub mod sys;
 
 pub use options::{Translated, translate_options};
+pub use safe::*;
 pub use sys::*;

@@ -39,10 +39,21 @@ pub unsafe extern "C" fn nvrtcCompileProgram(
         let Ok(option) = unsafe { CStr::from_ptr(option) }.to_str() else { return NVRTC_ERROR_INVALID_OPTION };
         given.push(option);
     }
-    let translated = translate_options(given).options.into_iter().map(CString::new);
+    let mut options = translate_options(given).options;
+    // HIPRTC asks the HIP of its own release, which is not the one in use on the software GPU.
+    if !options.iter().any(|option| option.starts_with("--offload-arch") || option.starts_with("--gpu-architecture")) {
+        options.extend(current_architecture().map(|arch| format!("--offload-arch={arch}")));
+    }
+    let translated = options.into_iter().map(CString::new);
     let Ok(translated) = translated.collect::<Result<Vec<CString>, _>>() else { return NVRTC_ERROR_INVALID_OPTION };
     let pointers: Vec<*const c_char> = translated.iter().map(|option| option.as_ptr()).collect();
     let Ok(count) = c_int::try_from(pointers.len()) else { return NVRTC_ERROR_INVALID_OPTION };
     // SAFETY: the caller's contract, and the C strings live until the end.
     unsafe { hiprtc_sys::hiprtcCompileProgram(prog, count, pointers.as_ptr()) }
+}
+
+/// The architecture of the current device; `None` if there is no device, which HIPRTC then reports.
+fn current_architecture() -> Option<String> {
+    let device = hip::Device::current().ok()?;
+    Some(device.properties().ok()?.arch.to_string())
 }

@@ -1,7 +1,8 @@
 use cuda_compat::cublas::result::{self, CublasError};
 use cuda_compat::cublas::sys::{cublasOperation_t, cublasPointerMode_t, cublasStatus_t};
 use cuda_compat::cublas::{
-    Asum, AsumConfig, CudaBlas, Gemm, GemmConfig, Gemv, GemvConfig, GroupedGemm, GroupedGemmConfig, StridedBatchedConfig,
+    Asum, AsumConfig, CudaBlas, Gemm, GemmConfig, Gemv, GemvConfig, GroupedGemm, GroupedGemmConfig,
+    StridedBatchedConfig,
 };
 use cuda_compat::driver::{DevicePtr, DevicePtrMut, DeviceRepr, ValidAsZeroBits};
 use half::{bf16, f16};
@@ -82,7 +83,8 @@ where
     for _ in 0..4 {
         let cfg = config(&mut rng, narrow(1.5), narrow(-0.5));
         let columns = |op, columns, rows| if op == N { columns } else { rows };
-        let lens = [cfg.lda * columns(cfg.transa, cfg.k, cfg.m), cfg.ldb * columns(cfg.transb, cfg.n, cfg.k), cfg.ldc * cfg.n];
+        let lens =
+            [cfg.lda * columns(cfg.transa, cfg.k, cfg.m), cfg.ldb * columns(cfg.transb, cfg.n, cfg.k), cfg.ldc * cfg.n];
         let [a, b, c] = lens.map(|len| rng.numbers::<T>(len as usize));
         let [on_a, on_b] = [&a, &b].map(|host| stream.clone_htod(host).unwrap());
         let mut on_c = stream.clone_htod(&c).unwrap();
@@ -139,7 +141,8 @@ fn a_vector_is_multiplied_with_increments() {
         for row in 0..output {
             let place = (row * incy) as usize;
             let terms = (0..input).map(|k| 2.0 * at(&a, trans, lda, row, k) * x[(k * incx) as usize]);
-            let (want, size) = terms.fold((0.5 * y[place], 0.0), |(sum, size), term: f64| (sum + term, size + term.abs()));
+            let (want, size) =
+                terms.fold((0.5 * y[place], 0.0), |(sum, size), term: f64| (sum + term, size + term.abs()));
             assert_near("y", after[place], want, size + y[place].abs(), 10.0 * f64::EPSILON);
         }
         let short = GemvConfig { incx: incx + 1, ..cfg };
@@ -283,7 +286,8 @@ fn operands_that_do_not_fit_are_refused_before_the_call() {
 fn a_call_waits_for_other_streams_that_use_its_operands() {
     let (stream, mut blas) = blas!();
     let (first, last) = (stream.fork().unwrap(), stream.fork().unwrap());
-    let cfg = GemmConfig { transa: N, transb: N, m: 64, n: 64, k: 64, alpha: 1.0, lda: 64, ldb: 64, beta: 0.0, ldc: 64 };
+    let cfg =
+        GemmConfig { transa: N, transb: N, m: 64, n: 64, k: 64, alpha: 1.0, lda: 64, ldb: 64, beta: 0.0, ldc: 64 };
     let mut a = first.alloc_zeros::<f32>(64 * 64).unwrap();
     let mut c = last.alloc_zeros::<f32>(64 * 64).unwrap();
     for round in 1..=3 {
@@ -332,7 +336,24 @@ fn halves_are_multiplied_by_the_floor_below() {
         unsafe {
             result::hgemm(*blas.handle(), N, N, 2, 2, 2, &one, a, 2, a, 2, &zero, c, 2).unwrap();
             result::hgemm_strided_batched(
-                *blas.handle(), N, T, 2, 2, 2, &one, a, 2, 0, a, 2, 0, &zero, c.add(4), 2, 4, 1,
+                *blas.handle(),
+                N,
+                T,
+                2,
+                2,
+                2,
+                &one,
+                a,
+                2,
+                0,
+                a,
+                2,
+                0,
+                &zero,
+                c.add(4),
+                2,
+                4,
+                1,
             )
             .unwrap();
         }

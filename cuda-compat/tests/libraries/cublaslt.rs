@@ -1,6 +1,6 @@
+use cuda_compat::cublaslt::result::CublasError;
 use cuda_compat::cublaslt::sys::cublasStatus_t;
 use cuda_compat::cublaslt::{Activation, CudaBlasLT, Matmul, MatmulConfig, MatmulShared as _};
-use cuda_compat::cublaslt::result::CublasError;
 use cuda_compat::driver::DeviceRepr;
 use half::{bf16, f16};
 use linalg_testing::{Number, Rng};
@@ -53,7 +53,11 @@ where
         (CONFIG, false, None),
         (MatmulConfig { transa: true, lda: 9, ..CONFIG }, true, None),
         (MatmulConfig { transb: true, ldb: 5, ..CONFIG }, true, Some(Activation::Relu)),
-        (MatmulConfig { stride_a: Some(160), stride_b: Some(0), stride_c: Some(90), batch_size: Some(2), ..CONFIG }, false, Some(Activation::Relu)),
+        (
+            MatmulConfig { stride_a: Some(160), stride_b: Some(0), stride_c: Some(90), batch_size: Some(2), ..CONFIG },
+            false,
+            Some(Activation::Relu),
+        ),
         (MatmulConfig { beta: 0.0, ..CONFIG }, true, Some(Activation::Gelu)),
     ];
     for (cfg, has_bias, act) in cases {

@@ -1,5 +1,7 @@
 use cuda_compat::cusparse::result;
-use cuda_compat::cusparse::sys::{cusparseGetPointerMode, cusparsePointerMode_t, cusparseSetPointerMode, cusparseStatus_t};
+use cuda_compat::cusparse::sys::{
+    cusparseGetPointerMode, cusparsePointerMode_t, cusparseSetPointerMode, cusparseStatus_t,
+};
 
 use crate::stream_with;
 

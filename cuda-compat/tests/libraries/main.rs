@@ -28,9 +28,12 @@ pub(crate) fn stream(error: impl FnOnce() -> Option<String>) -> Option<Arc<CudaS
 macro_rules! stream_with {
     ($module:ident, $function:literal) => {
         $crate::stream(|| {
-            let why = || cuda_compat::$module::sys::load_error().map_or_else(|| $function.to_owned(), |why| format!("{why}"));
-            (!cuda_compat::$module::sys::has(std::ffi::CStr::from_bytes_with_nul(concat!($function, "\0").as_bytes()).unwrap()))
-                .then(why)
+            let why =
+                || cuda_compat::$module::sys::load_error().map_or_else(|| $function.to_owned(), |why| format!("{why}"));
+            (!cuda_compat::$module::sys::has(
+                std::ffi::CStr::from_bytes_with_nul(concat!($function, "\0").as_bytes()).unwrap(),
+            ))
+            .then(why)
         })
     };
 }

@@ -3,6 +3,7 @@
 //! A name leads to the item that AMD's Python layer (`api/cuda-interop.tsv`) or HIPIFY (`api/cuda-library-names.tsv`) maps it to, or to
 //! the item of the same name with ROCm's prefix, if the `-sys` crates have it. `rules.rs` states where that is wrong.
 
+mod enums;
 mod found;
 mod page;
 mod rules;
@@ -51,6 +52,7 @@ fn files() -> Result<Vec<(PathBuf, String)>> {
         files.push((generated.join(format!("{}.rs", module.module.name)), module.code(&names)?));
     }
     files.push((generated.join("lacking.rs"), names.lacking()?));
+    files.extend(enums::files(&names)?);
     files.push((folder.join("tests/interop/names.rs"), names.of_amd()?));
     Ok(files)
 }
@@ -76,6 +78,10 @@ pub(crate) enum Fate {
     Struct(String),
     /// Another name of a struct of our own.
     Alias(&'static str),
+    /// An enum of our own, for numbers of ROCm's.
+    Enum(Vec<enums::Variant>),
+    /// Another name of an enum of our own.
+    Named(String),
     /// Written by hand: how it differs.
     ByHand(&'static str),
     /// A constant that HIP lacks: its value, and HIP's type.
@@ -103,6 +109,7 @@ pub(crate) struct NamesOf {
 pub(crate) struct Names {
     pub(crate) modules: Vec<NamesOf>,
     found: BTreeMap<&'static str, Found>,
+    declared: Vec<Declared>,
     /// Names of AMD's table that are wrong: CUDA, AMD's answer, why.
     pub(crate) wrong: Vec<(String, String, String)>,
 }
@@ -193,7 +200,7 @@ impl Names {
         let wrong = WRONG.iter().map(|(pattern, why)| Ok((Regex::new(pattern)?, *why))).collect::<Result<Vec<_>>>()?;
         let absent =
             ABSENT.iter().map(|(pattern, why)| Ok((Regex::new(pattern)?, *why))).collect::<Result<Vec<_>>>()?;
-        let mut names = Self { modules: Vec::new(), found, wrong: Vec::new() };
+        let mut names = Self { modules: Vec::new(), found, declared, wrong: Vec::new() };
         for (name, to) in &interop {
             if let Some((_, why)) = wrong.iter().find(|(pattern, _)| pattern.is_match(name)) {
                 names.wrong.push((name.clone(), to.clone(), (*why).to_owned()));
@@ -206,7 +213,7 @@ impl Names {
             let reader = Reader { module, found: &names.found[module.library], interop: &interop, hipified: &hipified };
             let mut entries: BTreeMap<String, Entry> = BTreeMap::new();
             let is_wrong = |name: &str| wrong.iter().find(|(pattern, _)| pattern.is_match(name)).map(|(_, why)| *why);
-            let of_module: Vec<&Declared> = declared.iter().filter(|row| row.module == module.name).collect();
+            let of_module: Vec<&Declared> = names.declared.iter().filter(|row| row.module == module.name).collect();
             let mut all: Vec<(&str, Sort)> = of_module.iter().map(|row| (row.name.as_str(), row.sort)).collect();
             let known: BTreeSet<&str> = all.iter().map(|(name, _)| *name).collect();
             let unversioned: BTreeSet<String> =
@@ -252,6 +259,7 @@ impl Names {
             }
             reader.types(&of_module, &mut entries);
             reader.constants(&of_module, &mut entries)?;
+            reader.enums(&of_module, &mut entries);
             names.modules.push(NamesOf { module, entries });
         }
         Ok(names)
@@ -496,6 +504,13 @@ impl NamesOf {
                     let form = same(theirs)?;
                     wrapper::feature(&mut items, &form);
                     writeln!(items, "/// [`{ours}`].\npub type {name} = {ours};")?;
+                }
+                Fate::Enum(variants) => items.push_str(&enums::code(names, self, name, variants)?),
+                Fate::Named(of) => {
+                    if let Some(Fate::Enum(variants)) = self.entries.get(of).map(|entry| &entry.fate) {
+                        enums::gate(&mut items, names, self, variants)?;
+                    }
+                    writeln!(items, "/// [`{of}`].\npub type {name} = {of};")?;
                 }
                 Fate::Invented(value, ty) => {
                     let form = same(ty)?;

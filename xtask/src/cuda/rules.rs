@@ -149,8 +149,12 @@ pub(crate) const ADDED: &[(&str, &str, &str)] = &[
     ("nvtx", "nvtxRangeEnd", "roctxRangeStop"),
     ("nvtx", "nvtxRangeId_t", "roctx_range_id_t"),
     ("driver", "cuGetProcAddress_v2", "hipGetProcAddress"),
+    ("driver", "cudaError_enum", "hipError_t"),
+    ("driver", "CUdevice", "hipDevice_t"),
+    ("driver", "CUdevice_v1", "hipDevice_t"),
     ("runtime", "cudaError_t", "hipError_t"),
     ("runtime", "cudaError", "hipError_t"),
+    ("runtime", "cudaDataType_t", "hipDataType"),
     ("driver", "CU_STREAM_PER_THREAD", "hipStreamPerThread"),
     ("driver", "CU_STREAM_LEGACY", "hipStreamLegacy"),
     ("runtime", "cudaStreamPerThread", "hipStreamPerThread"),
@@ -162,8 +166,6 @@ pub(crate) const ADDED: &[(&str, &str, &str)] = &[
     ("cublas", "cuComplex", "hipComplex"),
     ("cublas", "cuDoubleComplex", "hipDoubleComplex"),
     ("cublas", "cublasDataType_t", "hipDataType"),
-    ("runtime", "cudaDataType", "hipDataType"),
-    ("runtime", "cudaDataType_t", "hipDataType"),
     ("runtime", "float2", "float2"),
     ("runtime", "double2", "double2"),
     ("cublaslt", "cublasStatus_t", "hipblasStatus_t"),
@@ -393,4 +395,28 @@ pub(crate) const ABSENT: &[(&str, &str)] = &[
     (r"^nvtx.*W$", "rocTX takes bytes: the function that ends with A"),
     (r"^nvtx", "rocTX lacks it"),
     (r"", "HIP has no such function"),
+];
+
+/// A status, and cudarc's error type for it.
+pub(crate) struct Status {
+    pub(crate) library: &'static str,
+    pub(crate) ty: &'static str,
+    pub(crate) success: &'static str,
+    pub(crate) error: &'static str,
+}
+
+const fn status(library: &'static str, ty: &'static str, success: &'static str, error: &'static str) -> Status {
+    Status { library, ty, success, error }
+}
+
+/// The statuses with a method `result`.
+pub(crate) const STATUSES: &[Status] = &[
+    status("hip", "hipError_t", "hipSuccess", "DriverError"),
+    status("hiprtc", "hiprtcResult", "HIPRTC_SUCCESS", "NvrtcError"),
+    status("hipblas", "hipblasStatus_t", "HIPBLAS_STATUS_SUCCESS", "CublasError"),
+    status("hiprand", "hiprandStatus_t", "HIPRAND_STATUS_SUCCESS", "CurandError"),
+    status("hipsparse", "hipsparseStatus_t", "HIPSPARSE_STATUS_SUCCESS", "CusparseError"),
+    status("hipfft", "hipfftResult", "HIPFFT_SUCCESS", "CufftError"),
+    status("hipsolver", "hipsolverStatus_t", "HIPSOLVER_STATUS_SUCCESS", "CusolverError"),
+    status("rccl", "ncclResult_t", "ncclSuccess", "NcclError"),
 ];

@@ -2,7 +2,7 @@ use core::ffi::c_int;
 
 use super::sizes;
 use crate::cublas::{CublasError, CudaBlas, result};
-use crate::driver::{DevicePtr};
+use crate::driver::DevicePtr;
 
 /// The arguments of [`Asum::asum`].
 #[derive(Debug, Copy, Clone)]

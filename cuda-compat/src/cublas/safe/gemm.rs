@@ -157,8 +157,20 @@ macro_rules! by_letter {
             // SAFETY: the caller's contract.
             unsafe {
                 result::$one(
-                    blas.handle, cfg.transa, cfg.transb, cfg.m, cfg.n, cfg.k, &cfg.alpha, a, cfg.lda, b, cfg.ldb,
-                    &cfg.beta, c, cfg.ldc,
+                    blas.handle,
+                    cfg.transa,
+                    cfg.transb,
+                    cfg.m,
+                    cfg.n,
+                    cfg.k,
+                    &cfg.alpha,
+                    a,
+                    cfg.lda,
+                    b,
+                    cfg.ldb,
+                    &cfg.beta,
+                    c,
+                    cfg.ldc,
                 )
             }
         }
@@ -176,8 +188,24 @@ macro_rules! by_letter {
             // SAFETY: the caller's contract.
             unsafe {
                 result::$batch(
-                    blas.handle, of.transa, of.transb, of.m, of.n, of.k, &of.alpha, a, of.lda, cfg.stride_a, b, of.ldb,
-                    cfg.stride_b, &of.beta, c, of.ldc, cfg.stride_c, cfg.batch_size,
+                    blas.handle,
+                    of.transa,
+                    of.transb,
+                    of.m,
+                    of.n,
+                    of.k,
+                    &of.alpha,
+                    a,
+                    of.lda,
+                    cfg.stride_a,
+                    b,
+                    of.ldb,
+                    cfg.stride_b,
+                    &of.beta,
+                    c,
+                    of.ldc,
+                    cfg.stride_c,
+                    cfg.batch_size,
                 )
             }
         }

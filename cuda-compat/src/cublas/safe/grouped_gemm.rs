@@ -101,9 +101,8 @@ impl<T: GroupedGemmDtype> GroupedGemmConfig<T> {
 
     /// The arguments of a group's products.
     fn group(&self, group: usize) -> Result<GemmConfig<T::ComputeType>, CublasError> {
-        let int = |size: usize| {
-            size.try_into().map_err(|_| CublasError(sys::cublasStatus_t::CUBLAS_STATUS_INVALID_VALUE))
-        };
+        let int =
+            |size: usize| size.try_into().map_err(|_| CublasError(sys::cublasStatus_t::CUBLAS_STATUS_INVALID_VALUE));
         Ok(GemmConfig {
             transa: self.transas[group],
             transb: self.transbs[group],
