@@ -109,18 +109,25 @@ macro_rules! libraries {
 }
 
 libraries! {
-    "cublas" cublas: "hipBLAS", hipblas_sys;
-    "cublaslt" cublaslt: "hipBLASLt", hipblaslt_sys;
-    "cufft" cufft: "hipFFT", hipfft_sys;
-    "curand" curand: "hipRAND", hiprand_sys;
-    "cusolver" cusolver: "hipSOLVER", hipsolver_sys;
-    "cusparse" cusparse: "hipSPARSE", hipsparse_sys;
-    "nccl" nccl: "RCCL", rccl_sys;
     "nvtx" nvtx: "rocTX", roctx_sys;
 }
 
+#[cfg(feature = "cublas")]
+pub mod cublas;
+#[cfg(feature = "cublaslt")]
+pub mod cublaslt;
+#[cfg(feature = "cufft")]
+pub mod cufft;
 #[cfg(feature = "cufile")]
 pub mod cufile;
+#[cfg(feature = "curand")]
+pub mod curand;
+#[cfg(feature = "cusolver")]
+pub mod cusolver;
+#[cfg(feature = "cusparse")]
+pub mod cusparse;
+#[cfg(feature = "nccl")]
+pub mod nccl;
 #[cfg(feature = "nvml")]
 pub mod nvml;
 

@@ -6,6 +6,15 @@
 #![allow(clippy::unnecessary_cast, reason = "integers of C")]
 
 /// CUDA's names.
+impl crate::hipfftLibraryPropertyType_t {
+    /// CUDA's name of [`crate::HIPFFT_MAJOR_VERSION`](crate::HIPFFT_MAJOR_VERSION).
+    pub const MAJOR_VERSION: Self = crate::HIPFFT_MAJOR_VERSION;
+    /// CUDA's name of [`crate::HIPFFT_MINOR_VERSION`](crate::HIPFFT_MINOR_VERSION).
+    pub const MINOR_VERSION: Self = crate::HIPFFT_MINOR_VERSION;
+    /// CUDA's name of [`crate::HIPFFT_PATCH_LEVEL`](crate::HIPFFT_PATCH_LEVEL).
+    pub const PATCH_LEVEL: Self = crate::HIPFFT_PATCH_LEVEL;
+}
+/// CUDA's names.
 impl crate::hipfftResult {
     /// CUDA's name of [`crate::HIPFFT_ALLOC_FAILED`](crate::HIPFFT_ALLOC_FAILED).
     pub const CUFFT_ALLOC_FAILED: Self = Self(crate::HIPFFT_ALLOC_FAILED.0 as _);

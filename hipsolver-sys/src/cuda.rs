@@ -32,8 +32,9 @@ impl crate::hipsolverDeterministicMode_t {
 impl crate::hipsolverDnFunction_t {
     /// ROCm has no such value, and no function returns it.
     pub const CUSOLVERDN_GEQRF: Self = Self(0x43550003);
-    /// ROCm has no such value, and no function returns it.
-    pub const CUSOLVERDN_GETRF: Self = Self(0x43550000);
+    #[cfg(feature = "rocm-6-2")]
+    /// CUDA's name of [`crate::HIPSOLVERDN_GETRF`](crate::HIPSOLVERDN_GETRF).
+    pub const CUSOLVERDN_GETRF: Self = crate::HIPSOLVERDN_GETRF;
     /// ROCm has no such value, and no function returns it.
     pub const CUSOLVERDN_POTRF: Self = Self(0x43550001);
     /// ROCm has no such value, and no function returns it.
@@ -67,58 +68,74 @@ impl crate::hipsolverEigType_t {
 #[cfg(feature = "rocm-6-2")]
 /// CUDA's names.
 impl crate::hipsolverRfFactorization_t {
-    /// ROCm has no such value, and no function returns it.
-    pub const CUSOLVERRF_FACTORIZATION_ALG0: Self = Self(0x43550000);
-    /// ROCm has no such value, and no function returns it.
-    pub const CUSOLVERRF_FACTORIZATION_ALG1: Self = Self(0x43550001);
-    /// ROCm has no such value, and no function returns it.
-    pub const CUSOLVERRF_FACTORIZATION_ALG2: Self = Self(0x43550002);
+    #[cfg(feature = "rocm-6-2")]
+    /// CUDA's name of [`crate::HIPSOLVERRF_FACTORIZATION_ALG0`](crate::HIPSOLVERRF_FACTORIZATION_ALG0).
+    pub const CUSOLVERRF_FACTORIZATION_ALG0: Self = crate::HIPSOLVERRF_FACTORIZATION_ALG0;
+    #[cfg(feature = "rocm-6-2")]
+    /// CUDA's name of [`crate::HIPSOLVERRF_FACTORIZATION_ALG1`](crate::HIPSOLVERRF_FACTORIZATION_ALG1).
+    pub const CUSOLVERRF_FACTORIZATION_ALG1: Self = crate::HIPSOLVERRF_FACTORIZATION_ALG1;
+    #[cfg(feature = "rocm-6-2")]
+    /// CUDA's name of [`crate::HIPSOLVERRF_FACTORIZATION_ALG2`](crate::HIPSOLVERRF_FACTORIZATION_ALG2).
+    pub const CUSOLVERRF_FACTORIZATION_ALG2: Self = crate::HIPSOLVERRF_FACTORIZATION_ALG2;
 }
 #[cfg(feature = "rocm-6-2")]
 /// CUDA's names.
 impl crate::hipsolverRfMatrixFormat_t {
-    /// ROCm has no such value, and no function returns it.
-    pub const CUSOLVERRF_MATRIX_FORMAT_CSC: Self = Self(0x43550001);
-    /// ROCm has no such value, and no function returns it.
-    pub const CUSOLVERRF_MATRIX_FORMAT_CSR: Self = Self(0x43550000);
+    #[cfg(feature = "rocm-6-2")]
+    /// CUDA's name of [`crate::HIPSOLVERRF_MATRIX_FORMAT_CSC`](crate::HIPSOLVERRF_MATRIX_FORMAT_CSC).
+    pub const CUSOLVERRF_MATRIX_FORMAT_CSC: Self = crate::HIPSOLVERRF_MATRIX_FORMAT_CSC;
+    #[cfg(feature = "rocm-6-2")]
+    /// CUDA's name of [`crate::HIPSOLVERRF_MATRIX_FORMAT_CSR`](crate::HIPSOLVERRF_MATRIX_FORMAT_CSR).
+    pub const CUSOLVERRF_MATRIX_FORMAT_CSR: Self = crate::HIPSOLVERRF_MATRIX_FORMAT_CSR;
 }
 #[cfg(feature = "rocm-6-2")]
 /// CUDA's names.
 impl crate::hipsolverRfNumericBoostReport_t {
-    /// ROCm has no such value, and no function returns it.
-    pub const CUSOLVERRF_NUMERIC_BOOST_NOT_USED: Self = Self(0x43550000);
-    /// ROCm has no such value, and no function returns it.
-    pub const CUSOLVERRF_NUMERIC_BOOST_USED: Self = Self(0x43550001);
+    #[cfg(feature = "rocm-6-2")]
+    /// CUDA's name of [`crate::HIPSOLVERRF_NUMERIC_BOOST_NOT_USED`](crate::HIPSOLVERRF_NUMERIC_BOOST_NOT_USED).
+    pub const CUSOLVERRF_NUMERIC_BOOST_NOT_USED: Self = crate::HIPSOLVERRF_NUMERIC_BOOST_NOT_USED;
+    #[cfg(feature = "rocm-6-2")]
+    /// CUDA's name of [`crate::HIPSOLVERRF_NUMERIC_BOOST_USED`](crate::HIPSOLVERRF_NUMERIC_BOOST_USED).
+    pub const CUSOLVERRF_NUMERIC_BOOST_USED: Self = crate::HIPSOLVERRF_NUMERIC_BOOST_USED;
 }
 #[cfg(feature = "rocm-6-2")]
 /// CUDA's names.
 impl crate::hipsolverRfResetValuesFastMode_t {
-    /// ROCm has no such value, and no function returns it.
-    pub const CUSOLVERRF_RESET_VALUES_FAST_MODE_OFF: Self = Self(0x43550000);
-    /// ROCm has no such value, and no function returns it.
-    pub const CUSOLVERRF_RESET_VALUES_FAST_MODE_ON: Self = Self(0x43550001);
+    #[cfg(feature = "rocm-6-2")]
+    /// CUDA's name of [`crate::HIPSOLVERRF_RESET_VALUES_FAST_MODE_OFF`](crate::HIPSOLVERRF_RESET_VALUES_FAST_MODE_OFF).
+    pub const CUSOLVERRF_RESET_VALUES_FAST_MODE_OFF: Self = crate::HIPSOLVERRF_RESET_VALUES_FAST_MODE_OFF;
+    #[cfg(feature = "rocm-6-2")]
+    /// CUDA's name of [`crate::HIPSOLVERRF_RESET_VALUES_FAST_MODE_ON`](crate::HIPSOLVERRF_RESET_VALUES_FAST_MODE_ON).
+    pub const CUSOLVERRF_RESET_VALUES_FAST_MODE_ON: Self = crate::HIPSOLVERRF_RESET_VALUES_FAST_MODE_ON;
 }
 #[cfg(feature = "rocm-6-2")]
 /// CUDA's names.
 impl crate::hipsolverRfTriangularSolve_t {
-    /// ROCm has no such value, and no function returns it.
-    pub const CUSOLVERRF_TRIANGULAR_SOLVE_ALG1: Self = Self(0x43550001);
-    /// ROCm has no such value, and no function returns it.
-    pub const CUSOLVERRF_TRIANGULAR_SOLVE_ALG2: Self = Self(0x43550002);
-    /// ROCm has no such value, and no function returns it.
-    pub const CUSOLVERRF_TRIANGULAR_SOLVE_ALG3: Self = Self(0x43550003);
+    #[cfg(feature = "rocm-6-2")]
+    /// CUDA's name of [`crate::HIPSOLVERRF_TRIANGULAR_SOLVE_ALG1`](crate::HIPSOLVERRF_TRIANGULAR_SOLVE_ALG1).
+    pub const CUSOLVERRF_TRIANGULAR_SOLVE_ALG1: Self = crate::HIPSOLVERRF_TRIANGULAR_SOLVE_ALG1;
+    #[cfg(feature = "rocm-6-2")]
+    /// CUDA's name of [`crate::HIPSOLVERRF_TRIANGULAR_SOLVE_ALG2`](crate::HIPSOLVERRF_TRIANGULAR_SOLVE_ALG2).
+    pub const CUSOLVERRF_TRIANGULAR_SOLVE_ALG2: Self = crate::HIPSOLVERRF_TRIANGULAR_SOLVE_ALG2;
+    #[cfg(feature = "rocm-6-2")]
+    /// CUDA's name of [`crate::HIPSOLVERRF_TRIANGULAR_SOLVE_ALG3`](crate::HIPSOLVERRF_TRIANGULAR_SOLVE_ALG3).
+    pub const CUSOLVERRF_TRIANGULAR_SOLVE_ALG3: Self = crate::HIPSOLVERRF_TRIANGULAR_SOLVE_ALG3;
 }
 #[cfg(feature = "rocm-6-2")]
 /// CUDA's names.
 impl crate::hipsolverRfUnitDiagonal_t {
-    /// ROCm has no such value, and no function returns it.
-    pub const CUSOLVERRF_UNIT_DIAGONAL_ASSUMED_L: Self = Self(0x43550002);
-    /// ROCm has no such value, and no function returns it.
-    pub const CUSOLVERRF_UNIT_DIAGONAL_ASSUMED_U: Self = Self(0x43550003);
-    /// ROCm has no such value, and no function returns it.
-    pub const CUSOLVERRF_UNIT_DIAGONAL_STORED_L: Self = Self(0x43550000);
-    /// ROCm has no such value, and no function returns it.
-    pub const CUSOLVERRF_UNIT_DIAGONAL_STORED_U: Self = Self(0x43550001);
+    #[cfg(feature = "rocm-6-2")]
+    /// CUDA's name of [`crate::HIPSOLVERRF_UNIT_DIAGONAL_ASSUMED_L`](crate::HIPSOLVERRF_UNIT_DIAGONAL_ASSUMED_L).
+    pub const CUSOLVERRF_UNIT_DIAGONAL_ASSUMED_L: Self = crate::HIPSOLVERRF_UNIT_DIAGONAL_ASSUMED_L;
+    #[cfg(feature = "rocm-6-2")]
+    /// CUDA's name of [`crate::HIPSOLVERRF_UNIT_DIAGONAL_ASSUMED_U`](crate::HIPSOLVERRF_UNIT_DIAGONAL_ASSUMED_U).
+    pub const CUSOLVERRF_UNIT_DIAGONAL_ASSUMED_U: Self = crate::HIPSOLVERRF_UNIT_DIAGONAL_ASSUMED_U;
+    #[cfg(feature = "rocm-6-2")]
+    /// CUDA's name of [`crate::HIPSOLVERRF_UNIT_DIAGONAL_STORED_L`](crate::HIPSOLVERRF_UNIT_DIAGONAL_STORED_L).
+    pub const CUSOLVERRF_UNIT_DIAGONAL_STORED_L: Self = crate::HIPSOLVERRF_UNIT_DIAGONAL_STORED_L;
+    #[cfg(feature = "rocm-6-2")]
+    /// CUDA's name of [`crate::HIPSOLVERRF_UNIT_DIAGONAL_STORED_U`](crate::HIPSOLVERRF_UNIT_DIAGONAL_STORED_U).
+    pub const CUSOLVERRF_UNIT_DIAGONAL_STORED_U: Self = crate::HIPSOLVERRF_UNIT_DIAGONAL_STORED_U;
 }
 /// CUDA's names.
 impl crate::hipsolverStatus_t {

@@ -218,6 +218,9 @@ pub use hipblas_sys::{
     hipblasGetVector as cublasGetVector,
     hipblasGetVectorAsync as cublasGetVectorAsync,
     hipblasHandle_t as cublasHandle_t,
+    hipblasHgemm as cublasHgemm,
+    hipblasHgemmBatched as cublasHgemmBatched,
+    hipblasHgemmStridedBatched as cublasHgemmStridedBatched,
     hipblasIcamax as cublasIcamax,
     hipblasIcamax as cublasIcamax_v2,
     hipblasIcamin as cublasIcamin,
@@ -646,6 +649,8 @@ pub use super::runtime::{
     cudaDataType,
     cudaDataType_t,
     cudaStream_t,
+    double2,
+    float2,
 };
 
 #[cfg(feature = "rocm-6-2")]

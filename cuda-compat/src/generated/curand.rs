@@ -112,5 +112,7 @@ pub use super::runtime::{
     cudaDataType,
     cudaDataType_t,
     cudaStream_t,
+    double2,
+    float2,
 };
 

@@ -654,6 +654,8 @@ pub use super::runtime::{
     cudaDataType,
     cudaDataType_t,
     cudaStream_t,
+    double2,
+    float2,
 };
 
 /// HIP has no such constant, and no function of HIP returns it.

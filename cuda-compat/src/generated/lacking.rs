@@ -836,86 +836,9 @@ impl CudaName for hipsolver_sys::hipsolverAlgMode_t {
 impl CudaName for hipsolver_sys::hipsolverDnFunction_t {
     fn cuda_name(self) -> Option<&'static ::core::ffi::CStr> {
         Some(match self.0 {
-            0x43550000 => c"CUSOLVERDN_GETRF",
             0x43550001 => c"CUSOLVERDN_POTRF",
             0x43550002 => c"CUSOLVERDN_SYEVBATCHED",
             0x43550003 => c"CUSOLVERDN_GEQRF",
-            _ => return None,
-        })
-    }
-}
-
-#[cfg(feature = "cusolver")]
-#[cfg(feature = "rocm-6-2")]
-impl CudaName for hipsolver_sys::hipsolverRfFactorization_t {
-    fn cuda_name(self) -> Option<&'static ::core::ffi::CStr> {
-        Some(match self.0 {
-            0x43550000 => c"CUSOLVERRF_FACTORIZATION_ALG0",
-            0x43550001 => c"CUSOLVERRF_FACTORIZATION_ALG1",
-            0x43550002 => c"CUSOLVERRF_FACTORIZATION_ALG2",
-            _ => return None,
-        })
-    }
-}
-
-#[cfg(feature = "cusolver")]
-#[cfg(feature = "rocm-6-2")]
-impl CudaName for hipsolver_sys::hipsolverRfMatrixFormat_t {
-    fn cuda_name(self) -> Option<&'static ::core::ffi::CStr> {
-        Some(match self.0 {
-            0x43550000 => c"CUSOLVERRF_MATRIX_FORMAT_CSR",
-            0x43550001 => c"CUSOLVERRF_MATRIX_FORMAT_CSC",
-            _ => return None,
-        })
-    }
-}
-
-#[cfg(feature = "cusolver")]
-#[cfg(feature = "rocm-6-2")]
-impl CudaName for hipsolver_sys::hipsolverRfNumericBoostReport_t {
-    fn cuda_name(self) -> Option<&'static ::core::ffi::CStr> {
-        Some(match self.0 {
-            0x43550000 => c"CUSOLVERRF_NUMERIC_BOOST_NOT_USED",
-            0x43550001 => c"CUSOLVERRF_NUMERIC_BOOST_USED",
-            _ => return None,
-        })
-    }
-}
-
-#[cfg(feature = "cusolver")]
-#[cfg(feature = "rocm-6-2")]
-impl CudaName for hipsolver_sys::hipsolverRfResetValuesFastMode_t {
-    fn cuda_name(self) -> Option<&'static ::core::ffi::CStr> {
-        Some(match self.0 {
-            0x43550000 => c"CUSOLVERRF_RESET_VALUES_FAST_MODE_OFF",
-            0x43550001 => c"CUSOLVERRF_RESET_VALUES_FAST_MODE_ON",
-            _ => return None,
-        })
-    }
-}
-
-#[cfg(feature = "cusolver")]
-#[cfg(feature = "rocm-6-2")]
-impl CudaName for hipsolver_sys::hipsolverRfTriangularSolve_t {
-    fn cuda_name(self) -> Option<&'static ::core::ffi::CStr> {
-        Some(match self.0 {
-            0x43550001 => c"CUSOLVERRF_TRIANGULAR_SOLVE_ALG1",
-            0x43550002 => c"CUSOLVERRF_TRIANGULAR_SOLVE_ALG2",
-            0x43550003 => c"CUSOLVERRF_TRIANGULAR_SOLVE_ALG3",
-            _ => return None,
-        })
-    }
-}
-
-#[cfg(feature = "cusolver")]
-#[cfg(feature = "rocm-6-2")]
-impl CudaName for hipsolver_sys::hipsolverRfUnitDiagonal_t {
-    fn cuda_name(self) -> Option<&'static ::core::ffi::CStr> {
-        Some(match self.0 {
-            0x43550000 => c"CUSOLVERRF_UNIT_DIAGONAL_STORED_L",
-            0x43550001 => c"CUSOLVERRF_UNIT_DIAGONAL_STORED_U",
-            0x43550002 => c"CUSOLVERRF_UNIT_DIAGONAL_ASSUMED_L",
-            0x43550003 => c"CUSOLVERRF_UNIT_DIAGONAL_ASSUMED_U",
             _ => return None,
         })
     }

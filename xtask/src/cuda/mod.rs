@@ -593,9 +593,7 @@ impl NamesOf {
             let data = |name: &str| {
                 name.starts_with("CUDA_R_")
                     || name.starts_with("CUDA_C_")
-                    || name == "cudaDataType"
-                    || name == "cudaDataType_t"
-                    || name == "cudaStream_t"
+                    || ["cudaDataType", "cudaDataType_t", "cudaStream_t", "float2", "double2"].contains(&name)
             };
             let old = |entry: &Entry| matches!(&entry.fate, Fate::Same(to) if names.form(runtime.module, to).is_ok_and(|form| form.level.is_none()));
             for name in runtime.entries.iter().filter(|(name, entry)| data(name) && old(entry)).map(|(name, _)| name) {
