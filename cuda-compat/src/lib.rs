@@ -145,6 +145,11 @@ pub trait CudaName: Sized {
     fn cuda_name(self) -> Option<&'static CStr>;
 }
 
+/// Compiles the porting guide's examples.
+#[cfg(doctest)]
+#[doc = include_str!("../PORTING.md")]
+struct Porting;
+
 /// Compiles the README's example.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -28,7 +28,7 @@ const DIFFERS: &[(&[&str], &str)] = &[
     ),
     (
         &["cuCtxSetLimit", "cudaDeviceSetLimit", "cuCtxGetLimit", "cudaDeviceGetLimit"],
-        "HIP has the limits of stack and heap; others are an error",
+        "HIP has the limits of stack, heap and printf; others are an error",
     ),
     (
         &["cudaFuncSetCacheConfig", "cuCtxSetCacheConfig", "cudaDeviceSetCacheConfig", "cudaDeviceSetSharedMemConfig"],

@@ -120,6 +120,10 @@ pub(crate) fn module(name: &str) -> Option<&'static str> {
         "cupti" => "rocprofiler-sdk: run the program under rocprofv3",
         "cutensor" => "hipTensor by the crate `hiptensor-sys`",
         "cusolvermg" => "distribute by RCCL (module `nccl`), and solve by hipSOLVER on each GPU",
+        _ if ITEMS.get(name).is_some_and(|items| items.values().any(|is_here| *is_here)) => return None,
+        "cufile" => "not in cudarc's shape: the C names of the module `cufile`",
+        "nvtx" => "not in cudarc's shape: the C names of the module `nvtx`",
+        "runtime" => "not in cudarc's shape: the C names of the module `runtime`",
         _ => return None,
     })
 }
@@ -182,11 +186,10 @@ fn advice(module: &str, item: &str) -> String {
         _ if item.contains("new_cig") || item.contains("green") => {
             "of NVIDIA's driver: use a context of CudaContext::new"
         }
-        _ if item.starts_with("sys") => "use the names of cuda_compat's module `sys`",
-        _ if item.starts_with("result::") => "call the function of the module `sys`, which the check lists by itself",
-        _ => "not in cuda-compat: use the functions of the module `sys`, or the crate `hip`",
+        _ if item.contains("win32") => "Windows handles: import a file descriptor",
+        _ => return format!("absent: call the C function under it, of the module `{module}::sys`"),
     };
-    format!("{text} ({module})")
+    text.to_owned()
 }
 
 #[cfg(test)]

@@ -183,7 +183,7 @@ fn dependency(
                     "its API is older than the one that is here: update to cudarc 0.19 first, then check again",
                 )
             } else {
-                Verdict::differs("change one line: see `In Cargo.toml` below")
+                Verdict::differs("change one line: see `In Cargo.toml`")
             }
         });
         return;

@@ -488,7 +488,7 @@ impl File<'_> {
         for (name, place) in &self.facts.warps {
             let name = format!("{name} = 32");
             findings.add(ItemKind::C, &name, place.clone(), || {
-                Verdict::differs("a wave of MI GPUs has 64 lanes: ask for CU_DEVICE_ATTRIBUTE_WARP_SIZE")
+                Verdict::differs("right for kernels that `nvrtc` compiles, which makes two warps of each wave; waves of MI GPUs have 64 lanes")
             });
         }
     }

@@ -151,7 +151,7 @@ impl fmt::Display for Text<'_> {
             }
         }
         if let Some(line) = &report.dependency {
-            writeln!(f, "\n{}\n  {line}", self.paint("1", "In Cargo.toml"))?;
+            writeln!(f, "\n{}\n  {line}", self.paint("1", "In Cargo.toml, with the other features that it has"))?;
         }
         if !report.notes.is_empty() {
             writeln!(f, "\n{}", self.paint("1", "Not read, or in part"))?;

@@ -1,5 +1,12 @@
 //! `cuda-compat check` on small projects: what it finds, at which line, and how it ends.
 
+// Items of every feature.
+#[cfg(all(feature = "rocm-10-0", feature = "f16", feature = "f8", feature = "cufft", feature = "cusolver"))]
+#[cfg(all(feature = "cusparse", feature = "nccl", feature = "cublas", feature = "cublaslt", feature = "curand"))]
+#[allow(unused_imports, reason = "what is tested is that they exist")]
+#[rustfmt::skip]
+mod cudarc;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};

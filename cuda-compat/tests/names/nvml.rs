@@ -3,7 +3,6 @@
 //! The library is one for a process, so each release of AMD SMI is a process: this test starts itself again.
 
 use std::ffi::{CStr, c_char, c_void};
-use std::process::Command;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -339,14 +338,7 @@ fn in_child(test: &str, releases: &[&str]) -> Option<(u32, u32)> {
         return Some((major.parse().ok()?, minor.parse().ok()?));
     }
     for release in releases {
-        let child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", test, "--nocapture"])
-            .env(RELEASE, release)
-            .output()
-            .unwrap();
-        let text = String::from_utf8_lossy(&child.stdout);
-        let passed = child.status.success() && text.contains("1 passed");
-        assert!(passed, "{release}: {text}{}", String::from_utf8_lossy(&child.stderr));
+        crate::alone(test, RELEASE, release);
     }
     None
 }

@@ -3,7 +3,6 @@
 //! HIP is functions of this test there, in a process of its own.
 
 use std::ffi::{CStr, c_uint, c_void};
-use std::process::Command;
 use std::ptr::{NonNull, null_mut};
 
 use cuda_compat::driver::*;
@@ -165,15 +164,7 @@ fn ok(status: CUresult) {
 #[test]
 fn addresses_arrive_at_hip_and_come_back() {
     if std::env::var_os(CHILD).is_none() {
-        let child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "recorded::addresses_arrive_at_hip_and_come_back", "--nocapture"])
-            .env(CHILD, "1")
-            .output()
-            .unwrap();
-        let text = String::from_utf8_lossy(&child.stdout);
-        let passed = child.status.success() && text.contains("1 passed");
-        assert!(passed, "{text}{}", String::from_utf8_lossy(&child.stderr));
-        return;
+        return crate::alone("recorded::addresses_arrive_at_hip_and_come_back", CHILD, "1");
     }
     hip_sys::set_provider(&Recorded).unwrap();
     let texture = handle::<hip_sys::textureReference>(3);
@@ -303,15 +294,7 @@ fn the_version_of_cufile_is_one_number() {
         }
     }
     if std::env::var_os(CUFILE).is_none() {
-        let child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "recorded::the_version_of_cufile_is_one_number", "--nocapture"])
-            .env(CUFILE, "1")
-            .output()
-            .unwrap();
-        let text = String::from_utf8_lossy(&child.stdout);
-        let passed = child.status.success() && text.contains("1 passed");
-        assert!(passed, "{text}{}", String::from_utf8_lossy(&child.stderr));
-        return;
+        return crate::alone("recorded::the_version_of_cufile_is_one_number", CUFILE, "1");
     }
     hipfile_sys::set_provider(&Library).unwrap();
     let mut number = 0;

@@ -64,6 +64,7 @@ fn files() -> Result<Vec<(PathBuf, String)>> {
     files.push((generated.join("lacking.rs"), names.lacking()?));
     files.push((generated.join("names.tsv"), table::table(&names)?));
     files.push((generated.join("cudarc.tsv"), safe::table()?));
+    files.push((folder.join("tests/check/cudarc.rs"), safe::imports()?));
     files.extend(enums::files(&names)?);
     files.push((folder.join("tests/interop/names.rs"), names.of_amd()?));
     Ok(files)

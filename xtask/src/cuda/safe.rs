@@ -8,14 +8,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::{ImplItem, Item, TraitItem, Type, Visibility};
 
-use super::rows;
+use super::{HEAD, rows};
 use crate::paths;
 
 /// Items: module, path in it, such as `CudaStream::memcpy_htod` or `result::stream::create`.
 pub(super) type Items = BTreeSet<(String, String)>;
+
+/// Before a name that a macro makes, of a type that its table does not name.
+const MADE: &str = "<made>::";
 
 /// The modules of cudarc whose items are listed.
 const MODULES: &[&str] = &[
@@ -53,8 +56,38 @@ pub(super) fn table() -> Result<String> {
     let mut text = String::from("module\titem\there\n");
     for row in rows("cudarc-api.tsv", 2)? {
         let [module, item] = <[String; 2]>::try_from(row).unwrap_or_default();
-        let is_here = if here.contains(&(module.clone(), item.clone())) { "yes" } else { "no" };
+        let is_here = if is_here(&here, &module, &item) { "yes" } else { "no" };
         writeln!(text, "{module}\t{item}\t{is_here}")?;
+    }
+    Ok(text)
+}
+
+/// Whether an item is among those of this crate. A macro's methods are known by name, and count if their type is here.
+fn is_here(here: &Items, module: &str, item: &str) -> bool {
+    let has = |item: &str| here.contains(&(module.to_owned(), item.to_owned()));
+    has(item) || item.rsplit_once("::").is_some_and(|(of, name)| has(of) && has(&format!("{MADE}{name}")))
+}
+
+/// `tests/check/cudarc.rs`: an import of each item that is said to be here, as far as items can be imported.
+pub(super) fn imports() -> Result<String> {
+    let here = items(&paths::root().join("cuda-compat/src"))?;
+    let mut text = format!("{HEAD}\n//! What the table says is here can be imported.\n");
+    let rows = rows("cudarc-api.tsv", 2)?;
+    for module in MODULES {
+        let items = rows.iter().filter(|row| row[0] == *module && is_here(&here, module, &row[1]));
+        let can_be_imported = |item: &str| {
+            item.rsplit_once("::")
+                .is_none_or(|(of, _)| of.rsplit("::").next().is_some_and(|of| of.starts_with(char::is_lowercase)))
+        };
+        let items: Vec<&str> = items.map(|row| row[1].as_str()).filter(|item| can_be_imported(item)).collect();
+        if items.is_empty() {
+            continue;
+        }
+        writeln!(text, "\nmod {module} {{")?;
+        for item in items {
+            writeln!(text, "    use cuda_compat::{module}::{item} as _;")?;
+        }
+        text.push_str("}\n");
     }
     Ok(text)
 }
@@ -197,6 +230,10 @@ impl Reader<'_> {
                 }
                 Item::Use(item) if public(&item.vis) => self.leaves(&item.tree, prefix),
                 Item::Macro(item) if item.ident.is_none() => self.tokens(&item.mac.tokens, prefix),
+                // Methods that a macro gives to each of its types.
+                Item::Macro(item) => {
+                    Reader { module: self.module, items: &mut *self.items }.tokens(&item.mac.tokens, MADE)
+                }
                 _ => {}
             }
         }
@@ -215,6 +252,22 @@ impl Reader<'_> {
                 ["struct", "enum", "trait", "type"].contains(&text(at).as_str()) && text(at.wrapping_sub(1)) == "pub";
             if (is_item || text(at) == "fn") && !name.is_empty() {
                 self.add(format!("{prefix}{name}"));
+            }
+            // An entry of a table behind its documentation: names up to its arguments, as `sgemm, cublasSgemm_v2, f32;`.
+            let is_behind = matches!(&words[at], TokenTree::Group(group) if group.delimiter() == Delimiter::Bracket)
+                && matches!(words.get(at.wrapping_sub(1)), Some(TokenTree::Punct(punct)) if punct.as_char() == '#');
+            if is_behind {
+                let entry = words[at + 1..].iter().take_while(|word| match word {
+                    TokenTree::Group(group) => group.delimiter() == Delimiter::Bracket,
+                    TokenTree::Punct(punct) => !matches!(punct.as_char(), ';' | '='),
+                    _ => true,
+                });
+                for word in entry {
+                    if let TokenTree::Ident(name) = word {
+                        self.add(format!("{prefix}{name}"));
+                        self.add(format!("{MADE}{name}"));
+                    }
+                }
             }
         }
         for word in &words {
