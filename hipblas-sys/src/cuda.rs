@@ -155,8 +155,8 @@ impl crate::hipblasGemmAlgo_t {
     pub const CUBLAS_GEMM_AUTOTUNE: Self = Self(0x435503e7);
     /// CUDA's name of [`crate::HIPBLAS_GEMM_DEFAULT`](crate::HIPBLAS_GEMM_DEFAULT).
     pub const CUBLAS_GEMM_DEFAULT: Self = crate::HIPBLAS_GEMM_DEFAULT;
-    /// ROCm has no such value, and no function returns it.
-    pub const CUBLAS_GEMM_DEFAULT_TENSOR_OP: Self = Self(0x43550063);
+    /// CUDA's name of [`crate::HIPBLAS_GEMM_DEFAULT`](crate::HIPBLAS_GEMM_DEFAULT).
+    pub const CUBLAS_GEMM_DEFAULT_TENSOR_OP: Self = crate::HIPBLAS_GEMM_DEFAULT;
     /// CUDA's name of [`crate::HIPBLAS_GEMM_DEFAULT`](crate::HIPBLAS_GEMM_DEFAULT).
     pub const CUBLAS_GEMM_DFALT: Self = crate::HIPBLAS_GEMM_DEFAULT;
 }

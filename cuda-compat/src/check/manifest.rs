@@ -198,6 +198,10 @@ fn dependency(
 /// Features of cudarc for modules that are not here.
 fn features(package: &str, value: &str, place: &Place, findings: &mut Findings) {
     if package != "cudarc" {
+        // These have types for it, and no code.
+        if ["glam", "vek", "half", "num-complex"].contains(&package) {
+            return;
+        }
         // A crate with CUDA code of its own, behind a feature.
         let feature = value
             .split('"')

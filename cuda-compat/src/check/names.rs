@@ -117,7 +117,7 @@ pub(crate) fn verdict(name: &str) -> Verdict {
         "by-hand" => (Status::Differs, Some(note.unwrap_or_else(|| row.text.to_owned()))),
         "lacking" => (
             Status::Differs,
-            Some("HIP lacks it: the constant is there, no call returns it, and calls refuse it".to_owned()),
+            Some("HIP lacks it: a constant with a value of its own, which no call returns and none accepts".to_owned()),
         ),
         _ if note.is_some() => (Status::Differs, note),
         _ => (Status::Mapped, None),

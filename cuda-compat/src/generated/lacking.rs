@@ -519,7 +519,6 @@ impl CudaName for hipblas_sys::hipblasGemmAlgo_t {
             0x43550015 => c"CUBLAS_GEMM_ALGO21",
             0x43550016 => c"CUBLAS_GEMM_ALGO22",
             0x43550017 => c"CUBLAS_GEMM_ALGO23",
-            0x43550063 => c"CUBLAS_GEMM_DEFAULT_TENSOR_OP",
             0x43550064 => c"CUBLAS_GEMM_ALGO0_TENSOR_OP",
             0x43550065 => c"CUBLAS_GEMM_ALGO1_TENSOR_OP",
             0x43550066 => c"CUBLAS_GEMM_ALGO2_TENSOR_OP",

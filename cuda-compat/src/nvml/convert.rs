@@ -81,7 +81,7 @@ pub(super) unsafe fn write_text(
     }
     for (index, byte) in bytes.chain([0]).enumerate() {
         // SAFETY: the caller's contract; the index is below `size`, which is at most `length`.
-        unsafe { place.add(index).write(byte.cast_signed() as c_char) };
+        unsafe { place.add(index).write(byte as c_char) };
     }
     NVML_SUCCESS
 }

@@ -331,7 +331,7 @@ pub unsafe extern "C" fn nvmlDeviceGetPciInfo_v3(device: nvmlDevice_t, pci: *mut
         let mut info = nvmlPciInfo_t { domain, bus, device: number, ..Default::default() };
         let copy = |to: &mut [c_char], from: String| {
             for (to, from) in to.iter_mut().zip(from.bytes()) {
-                *to = from.cast_signed() as c_char;
+                *to = from as c_char;
             }
         };
         copy(&mut info.busIdLegacy[..15], format!("{domain:04x}:{bus:02x}:{number:02x}.{function}"));

@@ -166,6 +166,9 @@ pub(crate) const ADDED: &[(&str, &str, &str)] = &[
     ("cublas", "cublasHgemm", "hipblasHgemm"),
     ("cublas", "cublasHgemmBatched", "hipblasHgemmBatched"),
     ("cublas", "cublasHgemmStridedBatched", "hipblasHgemmStridedBatched"),
+    // Since CUDA 11 the same as CUBLAS_GEMM_DEFAULT.
+    ("cublas", "CUBLAS_GEMM_DEFAULT_TENSOR_OP", "HIPBLAS_GEMM_DEFAULT"),
+    ("cublas", "CUBLAS_GEMM_DFALT_TENSOR_OP", "HIPBLAS_GEMM_DEFAULT"),
     ("cublas", "cuComplex", "hipComplex"),
     ("cublas", "cuDoubleComplex", "hipDoubleComplex"),
     ("cublas", "cublasDataType_t", "hipDataType"),
