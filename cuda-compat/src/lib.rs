@@ -15,13 +15,14 @@
 //!
 //! | module | CUDA | over |
 //! |---|---|---|
-//! | [`driver`] | the driver API, `cu…` | HIP ([`hip_sys`]) |
+//! | [`driver`] | the driver API, `cu…`, and cudarc's types over it | HIP ([`hip_sys`], [`hip`]) |
 //! | [`runtime`] | the runtime API, `cuda…` | HIP |
-//! | [`nvrtc`] | NVRTC | HIPRTC ([`hiprtc_sys`]) |
+//! | [`nvrtc`] | NVRTC, and cudarc's types over it | HIPRTC ([`hiprtc_sys`]) |
 //! | `cublas`, `cublaslt` | cuBLAS, cuBLASLt | hipBLAS, hipBLASLt |
 //! | `curand`, `cufft`, `cusparse`, `cusolver` | cuRAND, cuFFT, cuSPARSE, cuSOLVER | hipRAND, hipFFT, hipSPARSE, hipSOLVER |
 //! | `nccl` | NCCL | RCCL |
 //! | `cufile`, `nvtx` | cuFile, NVTX | hipFile (ROCm 10.0), rocTX |
+//! | `nvml` | NVML | AMD SMI (ROCm 6.2 and newer) |
 //!
 //! Each library is a feature of its name. Nothing is linked: a library is loaded on the first call, and a missing library or function is a
 //! status, never a panic.
@@ -29,13 +30,15 @@
 //! # Names
 //!
 //! `MODULE::sys` has functions, types, enum types and constants under the names of CUDA's C headers; the module re-exports them. This is
-//! where cudarc has them, too: its safe items go beside `sys`, in the module itself, for no name of CUDA's C headers is one of theirs.
+//! where cudarc has them, too: its safe items are beside `sys`, in the module itself, for no name of CUDA's C headers is one of theirs.
 //!
 //! - Where ROCm's item is the same, the name is a re-export: `cudaMalloc` *is* [`hip_sys::hipMalloc`], and `CUstream` is
 //!   [`hip_sys::hipStream_t`]. Handles pass between crates without a conversion.
 //! - Where argument order, types or meaning differ, the name is a thin function that converts.
 //! - `_v2` names and the names without are one function, as in CUDA's headers since CUDA 4. Where CUDA 12 changed the meaning of a name
 //!   (`cudaGraphInstantiate`), the name has the meaning of CUDA 12.
+//! - A constant of an enum is also a constant of its type, as in cudarc: `CUresult::CUDA_SUCCESS` is `CUDA_SUCCESS`. An enum whose values are
+//!   plain numbers in ROCm (`CUevent_flags`) is a Rust enum. A status has the method `result`.
 //! - A constant that ROCm lacks has a value of its own, which no function of ROCm returns. [`CudaName`] gives its name.
 //! - A function that ROCm lacks is absent. [`CUDA_NAMES.md`] lists each with what to do instead.
 //! - A status prints under HIP's name (`hipErrorOutOfMemory`), with HIP's number. CUDA's numbers are mostly the same; compare with constants.
@@ -58,6 +61,7 @@ use std::ffi::CStr;
 pub mod driver;
 pub mod nvrtc;
 pub mod runtime;
+pub mod types;
 
 #[rustfmt::skip]
 #[allow(non_camel_case_types, non_snake_case, non_upper_case_globals, reason = "names are C's")]
@@ -105,18 +109,27 @@ macro_rules! libraries {
 }
 
 libraries! {
-    "cublas" cublas: "hipBLAS", hipblas_sys;
-    "cublaslt" cublaslt: "hipBLASLt", hipblaslt_sys;
-    "cufft" cufft: "hipFFT", hipfft_sys;
-    "curand" curand: "hipRAND", hiprand_sys;
-    "cusolver" cusolver: "hipSOLVER", hipsolver_sys;
-    "cusparse" cusparse: "hipSPARSE", hipsparse_sys;
-    "nccl" nccl: "RCCL", rccl_sys;
     "nvtx" nvtx: "rocTX", roctx_sys;
 }
 
+#[cfg(feature = "cublas")]
+pub mod cublas;
+#[cfg(feature = "cublaslt")]
+pub mod cublaslt;
+#[cfg(feature = "cufft")]
+pub mod cufft;
 #[cfg(feature = "cufile")]
 pub mod cufile;
+#[cfg(feature = "curand")]
+pub mod curand;
+#[cfg(feature = "cusolver")]
+pub mod cusolver;
+#[cfg(feature = "cusparse")]
+pub mod cusparse;
+#[cfg(feature = "nccl")]
+pub mod nccl;
+#[cfg(feature = "nvml")]
+pub mod nvml;
 
 /// CUDA's name of a constant that ROCm lacks.
 ///
@@ -131,6 +144,11 @@ pub trait CudaName: Sized {
     /// driver's.
     fn cuda_name(self) -> Option<&'static CStr>;
 }
+
+/// Compiles the porting guide's examples.
+#[cfg(doctest)]
+#[doc = include_str!("../PORTING.md")]
+struct Porting;
 
 /// Compiles the README's example.
 #[cfg(doctest)]

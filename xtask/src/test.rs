@@ -600,7 +600,8 @@ fn cuda(release: &'static Release, offline: bool) -> Step {
         hsa_sim::run_on(&mut command, release, Profile::Dev);
         command
     };
-    let commands = vec![on("test", &["--tests", "--no-fail-fast"]), on("run", &["--example", "vector_add"])];
+    let example = |name| on("run", &["--example", name]);
+    let commands = vec![on("test", &["--tests", "--no-fail-fast"]), example("vector_add"), example("streams")];
     let about = format!("CUDA's names on ROCm {}, over the software GPU", release.name);
     Step::commands(format!("cuda-compat {}", release.name), about, commands).when(hsa_ready(release))
 }

@@ -9,6 +9,8 @@ pub use hip_sys::{has, load_error, symbol_error};
 
 pub use crate::generated::driver::*;
 
+pub use super::image::{cuModuleLoad, cuModuleLoadData, cuModuleLoadDataEx, cuModuleLoadFatBinary};
+
 use hip_sys::{
     hipDrvGetErrorName, hipDrvGetErrorString, hipError_t, hipErrorInvalidValue, hipErrorNotSupported, hipFunction_t,
     hipGraph_t, hipGraphExec_t, hipGraphExecUpdate, hipGraphExecUpdateResult, hipGraphNode_t, hipMemcpy,
@@ -24,6 +26,16 @@ pub type CUdeviceptr = u64;
 
 /// The same as [`CUdeviceptr`].
 pub type CUdeviceptr_v2 = CUdeviceptr;
+
+/// Parameters of a context, which HIP lacks: [`create_v4`](super::result::ctx::create_v4) takes null.
+#[derive(Debug)]
+#[repr(C)]
+pub struct CUctxCreateParams {
+    _private: [u8; 0],
+}
+
+/// [`CUctxCreateParams`].
+pub type CUctxCreateParams_st = CUctxCreateParams;
 
 /// A function that returns the bytes of shared memory for a size of block.
 pub type CUoccupancyB2DSize = Option<unsafe extern "C" fn(block_size: c_int) -> usize>;

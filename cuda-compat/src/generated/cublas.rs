@@ -9,7 +9,9 @@ pub use hipblas_sys::{
     HIPBLAS_FILL_MODE_LOWER as CUBLAS_FILL_MODE_LOWER,
     HIPBLAS_FILL_MODE_UPPER as CUBLAS_FILL_MODE_UPPER,
     HIPBLAS_GEMM_DEFAULT as CUBLAS_GEMM_DEFAULT,
+    HIPBLAS_GEMM_DEFAULT as CUBLAS_GEMM_DEFAULT_TENSOR_OP,
     HIPBLAS_GEMM_DEFAULT as CUBLAS_GEMM_DFALT,
+    HIPBLAS_GEMM_DEFAULT as CUBLAS_GEMM_DFALT_TENSOR_OP,
     HIPBLAS_OP_C as CUBLAS_OP_C,
     HIPBLAS_OP_C as CUBLAS_OP_HERMITAN,
     HIPBLAS_OP_N as CUBLAS_OP_N,
@@ -218,6 +220,9 @@ pub use hipblas_sys::{
     hipblasGetVector as cublasGetVector,
     hipblasGetVectorAsync as cublasGetVectorAsync,
     hipblasHandle_t as cublasHandle_t,
+    hipblasHgemm as cublasHgemm,
+    hipblasHgemmBatched as cublasHgemmBatched,
+    hipblasHgemmStridedBatched as cublasHgemmStridedBatched,
     hipblasIcamax as cublasIcamax,
     hipblasIcamax as cublasIcamax_v2,
     hipblasIcamin as cublasIcamin,
@@ -643,7 +648,11 @@ pub use super::runtime::{
     CUDA_R_64U,
     CUDA_R_8I,
     CUDA_R_8U,
+    cudaDataType,
+    cudaDataType_t,
     cudaStream_t,
+    double2,
+    float2,
 };
 
 #[cfg(feature = "rocm-6-2")]
@@ -829,10 +838,6 @@ pub const CUBLAS_GEMM_ALGO9_TENSOR_OP: hipblas_sys::hipblasGemmAlgo_t = hipblas_
 /// HIP has no such constant, and no function of HIP returns it.
 pub const CUBLAS_GEMM_AUTOTUNE: hipblas_sys::hipblasGemmAlgo_t = hipblas_sys::hipblasGemmAlgo_t(
     0x435503e7,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CUBLAS_GEMM_DEFAULT_TENSOR_OP: hipblas_sys::hipblasGemmAlgo_t = hipblas_sys::hipblasGemmAlgo_t(
-    0x43550063,
 );
 /// HIP has no such constant, and no function of HIP returns it.
 pub const CUBLAS_OP_CONJG: hipblas_sys::hipblasOperation_t = hipblas_sys::hipblasOperation_t(

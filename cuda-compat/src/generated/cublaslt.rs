@@ -47,6 +47,7 @@ pub use hipblaslt_sys::{
     HIPBLASLT_POINTER_MODE_ALPHA_DEVICE_VECTOR_BETA_HOST as CUBLASLT_POINTER_MODE_ALPHA_DEVICE_VECTOR_BETA_HOST,
     HIPBLASLT_POINTER_MODE_DEVICE as CUBLASLT_POINTER_MODE_DEVICE,
     HIPBLASLT_POINTER_MODE_HOST as CUBLASLT_POINTER_MODE_HOST,
+    hipblasComputeType_t as cublasComputeType_t,
     hipblasLtCreate as cublasLtCreate,
     hipblasLtDestroy as cublasLtDestroy,
     hipblasLtEpilogue_t as cublasLtEpilogue_t,
@@ -86,6 +87,7 @@ pub use hipblaslt_sys::{
     hipblasLtMatrixTransformDesc_t as cublasLtMatrixTransformDesc_t,
     hipblasLtOrder_t as cublasLtOrder_t,
     hipblasLtPointerMode_t as cublasLtPointerMode_t,
+    hipblasStatus_t as cublasStatus_t,
 };
 #[cfg(feature = "rocm-7-0")]
 pub use hipblaslt_sys::{
@@ -152,7 +154,11 @@ pub use super::runtime::{
     CUDA_R_64U,
     CUDA_R_8I,
     CUDA_R_8U,
+    cudaDataType,
+    cudaDataType_t,
     cudaStream_t,
+    double2,
+    float2,
 };
 
 #[cfg(feature = "rocm-10-0")]

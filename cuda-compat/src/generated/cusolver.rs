@@ -272,6 +272,23 @@ pub use hipsolver_sys::{
 };
 #[cfg(feature = "rocm-6-2")]
 pub use hipsolver_sys::{
+    HIPSOLVERDN_GETRF as CUSOLVERDN_GETRF,
+    HIPSOLVERRF_FACTORIZATION_ALG0 as CUSOLVERRF_FACTORIZATION_ALG0,
+    HIPSOLVERRF_FACTORIZATION_ALG1 as CUSOLVERRF_FACTORIZATION_ALG1,
+    HIPSOLVERRF_FACTORIZATION_ALG2 as CUSOLVERRF_FACTORIZATION_ALG2,
+    HIPSOLVERRF_MATRIX_FORMAT_CSC as CUSOLVERRF_MATRIX_FORMAT_CSC,
+    HIPSOLVERRF_MATRIX_FORMAT_CSR as CUSOLVERRF_MATRIX_FORMAT_CSR,
+    HIPSOLVERRF_NUMERIC_BOOST_NOT_USED as CUSOLVERRF_NUMERIC_BOOST_NOT_USED,
+    HIPSOLVERRF_NUMERIC_BOOST_USED as CUSOLVERRF_NUMERIC_BOOST_USED,
+    HIPSOLVERRF_RESET_VALUES_FAST_MODE_OFF as CUSOLVERRF_RESET_VALUES_FAST_MODE_OFF,
+    HIPSOLVERRF_RESET_VALUES_FAST_MODE_ON as CUSOLVERRF_RESET_VALUES_FAST_MODE_ON,
+    HIPSOLVERRF_TRIANGULAR_SOLVE_ALG1 as CUSOLVERRF_TRIANGULAR_SOLVE_ALG1,
+    HIPSOLVERRF_TRIANGULAR_SOLVE_ALG2 as CUSOLVERRF_TRIANGULAR_SOLVE_ALG2,
+    HIPSOLVERRF_TRIANGULAR_SOLVE_ALG3 as CUSOLVERRF_TRIANGULAR_SOLVE_ALG3,
+    HIPSOLVERRF_UNIT_DIAGONAL_ASSUMED_L as CUSOLVERRF_UNIT_DIAGONAL_ASSUMED_L,
+    HIPSOLVERRF_UNIT_DIAGONAL_ASSUMED_U as CUSOLVERRF_UNIT_DIAGONAL_ASSUMED_U,
+    HIPSOLVERRF_UNIT_DIAGONAL_STORED_L as CUSOLVERRF_UNIT_DIAGONAL_STORED_L,
+    HIPSOLVERRF_UNIT_DIAGONAL_STORED_U as CUSOLVERRF_UNIT_DIAGONAL_STORED_U,
     HIPSOLVER_ALG_0 as CUSOLVER_ALG_0,
     HIPSOLVER_ALG_1 as CUSOLVER_ALG_1,
     HIPSOLVER_STATUS_MATRIX_TYPE_NOT_SUPPORTED as CUSOLVER_STATUS_MATRIX_TYPE_NOT_SUPPORTED,
@@ -390,18 +407,17 @@ pub use super::runtime::{
     CUDA_R_64U,
     CUDA_R_8I,
     CUDA_R_8U,
+    cudaDataType,
+    cudaDataType_t,
     cudaStream_t,
+    double2,
+    float2,
 };
 
 #[cfg(feature = "rocm-6-2")]
 /// HIP has no such constant, and no function of HIP returns it.
 pub const CUSOLVERDN_GEQRF: hipsolver_sys::hipsolverDnFunction_t = hipsolver_sys::hipsolverDnFunction_t(
     0x43550003,
-);
-#[cfg(feature = "rocm-6-2")]
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CUSOLVERDN_GETRF: hipsolver_sys::hipsolverDnFunction_t = hipsolver_sys::hipsolverDnFunction_t(
-    0x43550000,
 );
 #[cfg(feature = "rocm-6-2")]
 /// HIP has no such constant, and no function of HIP returns it.
@@ -412,86 +428,6 @@ pub const CUSOLVERDN_POTRF: hipsolver_sys::hipsolverDnFunction_t = hipsolver_sys
 /// HIP has no such constant, and no function of HIP returns it.
 pub const CUSOLVERDN_SYEVBATCHED: hipsolver_sys::hipsolverDnFunction_t = hipsolver_sys::hipsolverDnFunction_t(
     0x43550002,
-);
-#[cfg(feature = "rocm-6-2")]
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CUSOLVERRF_FACTORIZATION_ALG0: hipsolver_sys::hipsolverRfFactorization_t = hipsolver_sys::hipsolverRfFactorization_t(
-    0x43550000,
-);
-#[cfg(feature = "rocm-6-2")]
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CUSOLVERRF_FACTORIZATION_ALG1: hipsolver_sys::hipsolverRfFactorization_t = hipsolver_sys::hipsolverRfFactorization_t(
-    0x43550001,
-);
-#[cfg(feature = "rocm-6-2")]
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CUSOLVERRF_FACTORIZATION_ALG2: hipsolver_sys::hipsolverRfFactorization_t = hipsolver_sys::hipsolverRfFactorization_t(
-    0x43550002,
-);
-#[cfg(feature = "rocm-6-2")]
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CUSOLVERRF_MATRIX_FORMAT_CSC: hipsolver_sys::hipsolverRfMatrixFormat_t = hipsolver_sys::hipsolverRfMatrixFormat_t(
-    0x43550001,
-);
-#[cfg(feature = "rocm-6-2")]
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CUSOLVERRF_MATRIX_FORMAT_CSR: hipsolver_sys::hipsolverRfMatrixFormat_t = hipsolver_sys::hipsolverRfMatrixFormat_t(
-    0x43550000,
-);
-#[cfg(feature = "rocm-6-2")]
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CUSOLVERRF_NUMERIC_BOOST_NOT_USED: hipsolver_sys::hipsolverRfNumericBoostReport_t = hipsolver_sys::hipsolverRfNumericBoostReport_t(
-    0x43550000,
-);
-#[cfg(feature = "rocm-6-2")]
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CUSOLVERRF_NUMERIC_BOOST_USED: hipsolver_sys::hipsolverRfNumericBoostReport_t = hipsolver_sys::hipsolverRfNumericBoostReport_t(
-    0x43550001,
-);
-#[cfg(feature = "rocm-6-2")]
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CUSOLVERRF_RESET_VALUES_FAST_MODE_OFF: hipsolver_sys::hipsolverRfResetValuesFastMode_t = hipsolver_sys::hipsolverRfResetValuesFastMode_t(
-    0x43550000,
-);
-#[cfg(feature = "rocm-6-2")]
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CUSOLVERRF_RESET_VALUES_FAST_MODE_ON: hipsolver_sys::hipsolverRfResetValuesFastMode_t = hipsolver_sys::hipsolverRfResetValuesFastMode_t(
-    0x43550001,
-);
-#[cfg(feature = "rocm-6-2")]
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CUSOLVERRF_TRIANGULAR_SOLVE_ALG1: hipsolver_sys::hipsolverRfTriangularSolve_t = hipsolver_sys::hipsolverRfTriangularSolve_t(
-    0x43550001,
-);
-#[cfg(feature = "rocm-6-2")]
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CUSOLVERRF_TRIANGULAR_SOLVE_ALG2: hipsolver_sys::hipsolverRfTriangularSolve_t = hipsolver_sys::hipsolverRfTriangularSolve_t(
-    0x43550002,
-);
-#[cfg(feature = "rocm-6-2")]
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CUSOLVERRF_TRIANGULAR_SOLVE_ALG3: hipsolver_sys::hipsolverRfTriangularSolve_t = hipsolver_sys::hipsolverRfTriangularSolve_t(
-    0x43550003,
-);
-#[cfg(feature = "rocm-6-2")]
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CUSOLVERRF_UNIT_DIAGONAL_ASSUMED_L: hipsolver_sys::hipsolverRfUnitDiagonal_t = hipsolver_sys::hipsolverRfUnitDiagonal_t(
-    0x43550002,
-);
-#[cfg(feature = "rocm-6-2")]
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CUSOLVERRF_UNIT_DIAGONAL_ASSUMED_U: hipsolver_sys::hipsolverRfUnitDiagonal_t = hipsolver_sys::hipsolverRfUnitDiagonal_t(
-    0x43550003,
-);
-#[cfg(feature = "rocm-6-2")]
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CUSOLVERRF_UNIT_DIAGONAL_STORED_L: hipsolver_sys::hipsolverRfUnitDiagonal_t = hipsolver_sys::hipsolverRfUnitDiagonal_t(
-    0x43550000,
-);
-#[cfg(feature = "rocm-6-2")]
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CUSOLVERRF_UNIT_DIAGONAL_STORED_U: hipsolver_sys::hipsolverRfUnitDiagonal_t = hipsolver_sys::hipsolverRfUnitDiagonal_t(
-    0x43550001,
 );
 #[cfg(feature = "rocm-6-2")]
 /// HIP has no such constant, and no function of HIP returns it.

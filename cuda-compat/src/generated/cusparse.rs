@@ -651,7 +651,11 @@ pub use super::runtime::{
     CUDA_R_64U,
     CUDA_R_8I,
     CUDA_R_8U,
+    cudaDataType,
+    cudaDataType_t,
     cudaStream_t,
+    double2,
+    float2,
 };
 
 /// HIP has no such constant, and no function of HIP returns it.

@@ -107,13 +107,18 @@ pub use hip_sys::{
     HIP_TR_ADDRESS_MODE_WRAP as CU_TR_ADDRESS_MODE_WRAP,
     HIP_TR_FILTER_MODE_LINEAR as CU_TR_FILTER_MODE_LINEAR,
     HIP_TR_FILTER_MODE_POINT as CU_TR_FILTER_MODE_POINT,
+    HIPaddress_mode_enum as CUaddress_mode,
     HIPaddress_mode_enum as CUaddress_mode_enum,
+    HIPfilter_mode_enum as CUfilter_mode,
     HIPfilter_mode_enum as CUfilter_mode_enum,
+    HIPresourceViewFormat_enum as CUresourceViewFormat,
     HIPresourceViewFormat_enum as CUresourceViewFormat_enum,
+    HIPresourcetype_enum as CUresourcetype,
     HIPresourcetype_enum as CUresourcetype_enum,
     hipAccessPolicyWindow as CUaccessPolicyWindow,
     hipAccessPolicyWindow as CUaccessPolicyWindow_st,
     hipAccessProperty as CUaccessProperty,
+    hipAccessProperty as CUaccessProperty_enum,
     hipAccessPropertyNormal as CU_ACCESS_PROPERTY_NORMAL,
     hipAccessPropertyPersisting as CU_ACCESS_PROPERTY_PERSISTING,
     hipAccessPropertyStreaming as CU_ACCESS_PROPERTY_STREAMING,
@@ -133,13 +138,16 @@ pub use hip_sys::{
     hipArrayMapInfo as CUarrayMapInfo_st,
     hipArrayMapInfo as CUarrayMapInfo_v1,
     hipArraySparseSubresourceType as CUarraySparseSubresourceType,
+    hipArraySparseSubresourceType as CUarraySparseSubresourceType_enum,
     hipArraySparseSubresourceTypeMiptail as CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_MIPTAIL,
     hipArraySparseSubresourceTypeSparseLevel as CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_SPARSE_LEVEL,
     hipArraySurfaceLoadStore as CUDA_ARRAY3D_SURFACE_LDST,
     hipArrayTextureGather as CUDA_ARRAY3D_TEXTURE_GATHER,
     hipArray_Format as CUarray_format,
+    hipArray_Format as CUarray_format_enum,
     hipArray_t as CUarray,
     hipComputeMode as CUcomputemode,
+    hipComputeMode as CUcomputemode_enum,
     hipComputeModeDefault as CU_COMPUTEMODE_DEFAULT,
     hipComputeModeExclusive as CU_COMPUTEMODE_EXCLUSIVE,
     hipComputeModeExclusiveProcess as CU_COMPUTEMODE_EXCLUSIVE_PROCESS,
@@ -270,6 +278,7 @@ pub use hip_sys::{
     hipDeviceAttributeVirtualMemoryManagementSupported as CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
     hipDeviceAttributeWarpSize as CU_DEVICE_ATTRIBUTE_WARP_SIZE,
     hipDeviceAttribute_t as CUdevice_attribute,
+    hipDeviceAttribute_t as CUdevice_attribute_enum,
     hipDeviceCanAccessPeer as cuDeviceCanAccessPeer,
     hipDeviceComputeCapability as cuDeviceComputeCapability,
     hipDeviceGet as cuDeviceGet,
@@ -289,6 +298,7 @@ pub use hip_sys::{
     hipDeviceLmemResizeToMax as CU_CTX_LMEM_RESIZE_TO_MAX,
     hipDeviceMapHost as CU_CTX_MAP_HOST,
     hipDeviceP2PAttr as CUdevice_P2PAttribute,
+    hipDeviceP2PAttr as CUdevice_P2PAttribute_enum,
     hipDevicePrimaryCtxGetState as cuDevicePrimaryCtxGetState,
     hipDevicePrimaryCtxRelease as cuDevicePrimaryCtxRelease,
     hipDevicePrimaryCtxRelease as cuDevicePrimaryCtxRelease_v2,
@@ -309,6 +319,8 @@ pub use hip_sys::{
     hipDeviceSynchronize as cuCtxSynchronize,
     hipDeviceTotalMem as cuDeviceTotalMem,
     hipDeviceTotalMem as cuDeviceTotalMem_v2,
+    hipDevice_t as CUdevice,
+    hipDevice_t as CUdevice_v1,
     hipDriverGetVersion as cuDriverGetVersion,
     hipErrorAlreadyAcquired as CUDA_ERROR_ALREADY_ACQUIRED,
     hipErrorAlreadyMapped as CUDA_ERROR_ALREADY_MAPPED,
@@ -372,6 +384,7 @@ pub use hip_sys::{
     hipErrorUnmapFailed as CUDA_ERROR_UNMAP_FAILED,
     hipErrorUnsupportedLimit as CUDA_ERROR_UNSUPPORTED_LIMIT,
     hipError_t as CUresult,
+    hipError_t as cudaError_enum,
     hipEventBlockingSync as CU_EVENT_BLOCKING_SYNC,
     hipEventCreateWithFlags as cuEventCreate,
     hipEventDefault as CU_EVENT_DEFAULT,
@@ -392,12 +405,14 @@ pub use hip_sys::{
     hipExternalMemoryHandleTypeOpaqueFd as CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD,
     hipExternalMemoryHandleTypeOpaqueWin32 as CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32,
     hipExternalMemoryHandleTypeOpaqueWin32Kmt as CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_KMT,
+    hipExternalMemoryHandleType_enum as CUexternalMemoryHandleType,
     hipExternalMemoryHandleType_enum as CUexternalMemoryHandleType_enum,
     hipExternalMemory_t as CUexternalMemory,
     hipExternalSemaphoreHandleTypeD3D12Fence as CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D12_FENCE,
     hipExternalSemaphoreHandleTypeOpaqueFd as CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD,
     hipExternalSemaphoreHandleTypeOpaqueWin32 as CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32,
     hipExternalSemaphoreHandleTypeOpaqueWin32Kmt as CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_KMT,
+    hipExternalSemaphoreHandleType_enum as CUexternalSemaphoreHandleType,
     hipExternalSemaphoreHandleType_enum as CUexternalSemaphoreHandleType_enum,
     hipExternalSemaphore_t as CUexternalSemaphore,
     hipFuncCachePreferEqual as CU_FUNC_CACHE_PREFER_EQUAL,
@@ -405,11 +420,13 @@ pub use hip_sys::{
     hipFuncCachePreferNone as CU_FUNC_CACHE_PREFER_NONE,
     hipFuncCachePreferShared as CU_FUNC_CACHE_PREFER_SHARED,
     hipFuncCache_t as CUfunc_cache,
+    hipFuncCache_t as CUfunc_cache_enum,
     hipFuncGetAttribute as cuFuncGetAttribute,
     hipFunctionLaunchParams as CUDA_LAUNCH_PARAMS,
     hipFunctionLaunchParams as CUDA_LAUNCH_PARAMS_v1,
     hipFunctionLaunchParams_t as CUDA_LAUNCH_PARAMS_st,
     hipFunction_attribute as CUfunction_attribute,
+    hipFunction_attribute as CUfunction_attribute_enum,
     hipFunction_t as CUfunction,
     hipGetDeviceCount as cuDeviceGetCount,
     hipGraphAddChildGraphNode as cuGraphAddChildGraphNode,
@@ -424,6 +441,7 @@ pub use hip_sys::{
     hipGraphClone as cuGraphClone,
     hipGraphCreate as cuGraphCreate,
     hipGraphDebugDotFlags as CUgraphDebugDot_flags,
+    hipGraphDebugDotFlags as CUgraphDebugDot_flags_enum,
     hipGraphDebugDotFlagsEventNodeParams as CU_GRAPH_DEBUG_DOT_FLAGS_EVENT_NODE_PARAMS,
     hipGraphDebugDotFlagsExtSemasSignalNodeParams as CU_GRAPH_DEBUG_DOT_FLAGS_EXT_SEMAS_SIGNAL_NODE_PARAMS,
     hipGraphDebugDotFlagsExtSemasWaitNodeParams as CU_GRAPH_DEBUG_DOT_FLAGS_EXT_SEMAS_WAIT_NODE_PARAMS,
@@ -457,6 +475,7 @@ pub use hip_sys::{
     hipGraphExecUpdateErrorTopologyChanged as CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED,
     hipGraphExecUpdateErrorUnsupportedFunctionChange as CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE,
     hipGraphExecUpdateResult as CUgraphExecUpdateResult,
+    hipGraphExecUpdateResult as CUgraphExecUpdateResult_enum,
     hipGraphExecUpdateSuccess as CU_GRAPH_EXEC_UPDATE_SUCCESS,
     hipGraphExec_t as CUgraphExec,
     hipGraphGetEdges as cuGraphGetEdges,
@@ -470,6 +489,7 @@ pub use hip_sys::{
     hipGraphInstantiateFlagUpload as CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD,
     hipGraphInstantiateFlagUseNodePriority as CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY,
     hipGraphInstantiateFlags as CUgraphInstantiate_flags,
+    hipGraphInstantiateFlags as CUgraphInstantiate_flags_enum,
     hipGraphInstantiateWithFlags as cuGraphInstantiate,
     hipGraphInstantiateWithFlags as cuGraphInstantiateWithFlags,
     hipGraphKernelNodeCopyAttributes as cuGraphKernelNodeCopyAttributes,
@@ -483,6 +503,7 @@ pub use hip_sys::{
     hipGraphMemAttrUsedMemCurrent as CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT,
     hipGraphMemAttrUsedMemHigh as CU_GRAPH_MEM_ATTR_USED_MEM_HIGH,
     hipGraphMemAttributeType as CUgraphMem_attribute,
+    hipGraphMemAttributeType as CUgraphMem_attribute_enum,
     hipGraphNode as CUgraphNode_st,
     hipGraphNodeFindInClone as cuGraphNodeFindInClone,
     hipGraphNodeGetDependencies as cuGraphNodeGetDependencies,
@@ -491,6 +512,7 @@ pub use hip_sys::{
     hipGraphNodeGetType as cuGraphNodeGetType,
     hipGraphNodeSetEnabled as cuGraphNodeSetEnabled,
     hipGraphNodeType as CUgraphNodeType,
+    hipGraphNodeType as CUgraphNodeType_enum,
     hipGraphNodeTypeEmpty as CU_GRAPH_NODE_TYPE_EMPTY,
     hipGraphNodeTypeEventRecord as CU_GRAPH_NODE_TYPE_EVENT_RECORD,
     hipGraphNodeTypeExtSemaphoreSignal as CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL,
@@ -511,6 +533,7 @@ pub use hip_sys::{
     hipGraphUserObjectMove as CU_GRAPH_USER_OBJECT_MOVE,
     hipGraph_t as CUgraph,
     hipGraphicsRegisterFlags as CUgraphicsRegisterFlags,
+    hipGraphicsRegisterFlags as CUgraphicsRegisterFlags_enum,
     hipGraphicsRegisterFlagsNone as CU_GRAPHICS_REGISTER_FLAGS_NONE,
     hipGraphicsRegisterFlagsReadOnly as CU_GRAPHICS_REGISTER_FLAGS_READ_ONLY,
     hipGraphicsRegisterFlagsSurfaceLoadStore as CU_GRAPHICS_REGISTER_FLAGS_SURFACE_LDST,
@@ -548,6 +571,7 @@ pub use hip_sys::{
     hipIpcMemHandle_t as CUipcMemHandle_v1,
     hipIpcOpenEventHandle as cuIpcOpenEventHandle,
     hipJitOption as CUjit_option,
+    hipJitOption as CUjit_option_enum,
     hipJitOptionCacheMode as CU_JIT_CACHE_MODE,
     hipJitOptionErrorLogBuffer as CU_JIT_ERROR_LOG_BUFFER,
     hipJitOptionErrorLogBufferSizeBytes as CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
@@ -575,10 +599,12 @@ pub use hip_sys::{
     hipLimitPrintfFifoSize as CU_LIMIT_PRINTF_FIFO_SIZE,
     hipLimitStackSize as CU_LIMIT_STACK_SIZE,
     hipLimit_t as CUlimit,
+    hipLimit_t as CUlimit_enum,
     hipMemAccessDesc as CUmemAccessDesc,
     hipMemAccessDesc as CUmemAccessDesc_st,
     hipMemAccessDesc as CUmemAccessDesc_v1,
     hipMemAccessFlags as CUmemAccess_flags,
+    hipMemAccessFlags as CUmemAccess_flags_enum,
     hipMemAccessFlagsProtNone as CU_MEM_ACCESS_FLAGS_PROT_NONE,
     hipMemAccessFlagsProtRead as CU_MEM_ACCESS_FLAGS_PROT_READ,
     hipMemAccessFlagsProtReadWrite as CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
@@ -593,11 +619,14 @@ pub use hip_sys::{
     hipMemAllocationGranularityMinimum as CU_MEM_ALLOC_GRANULARITY_MINIMUM,
     hipMemAllocationGranularityRecommended as CU_MEM_ALLOC_GRANULARITY_RECOMMENDED,
     hipMemAllocationGranularity_flags as CUmemAllocationGranularity_flags,
+    hipMemAllocationGranularity_flags as CUmemAllocationGranularity_flags_enum,
     hipMemAllocationHandleType as CUmemAllocationHandleType,
+    hipMemAllocationHandleType as CUmemAllocationHandleType_enum,
     hipMemAllocationProp as CUmemAllocationProp,
     hipMemAllocationProp as CUmemAllocationProp_st,
     hipMemAllocationProp as CUmemAllocationProp_v1,
     hipMemAllocationType as CUmemAllocationType,
+    hipMemAllocationType as CUmemAllocationType_enum,
     hipMemAllocationTypeInvalid as CU_MEM_ALLOCATION_TYPE_INVALID,
     hipMemAllocationTypeMax as CU_MEM_ALLOCATION_TYPE_MAX,
     hipMemAllocationTypePinned as CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -613,6 +642,7 @@ pub use hip_sys::{
     hipMemGetInfo as cuMemGetInfo,
     hipMemGetInfo as cuMemGetInfo_v2,
     hipMemHandleType as CUmemHandleType,
+    hipMemHandleType as CUmemHandleType_enum,
     hipMemHandleTypeGeneric as CU_MEM_HANDLE_TYPE_GENERIC,
     hipMemHandleTypeNone as CU_MEM_HANDLE_TYPE_NONE,
     hipMemHandleTypePosixFileDescriptor as CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
@@ -623,13 +653,16 @@ pub use hip_sys::{
     hipMemLocation as CUmemLocation_st,
     hipMemLocation as CUmemLocation_v1,
     hipMemLocationType as CUmemLocationType,
+    hipMemLocationType as CUmemLocationType_enum,
     hipMemLocationTypeDevice as CU_MEM_LOCATION_TYPE_DEVICE,
     hipMemLocationTypeInvalid as CU_MEM_LOCATION_TYPE_INVALID,
     hipMemMapArrayAsync as cuMemMapArrayAsync,
     hipMemOperationType as CUmemOperationType,
+    hipMemOperationType as CUmemOperationType_enum,
     hipMemOperationTypeMap as CU_MEM_OPERATION_TYPE_MAP,
     hipMemOperationTypeUnmap as CU_MEM_OPERATION_TYPE_UNMAP,
     hipMemPoolAttr as CUmemPool_attribute,
+    hipMemPoolAttr as CUmemPool_attribute_enum,
     hipMemPoolAttrReleaseThreshold as CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
     hipMemPoolAttrReservedMemCurrent as CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT,
     hipMemPoolAttrReservedMemHigh as CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH,
@@ -653,6 +686,7 @@ pub use hip_sys::{
     hipMemPoolTrimTo as cuMemPoolTrimTo,
     hipMemPool_t as CUmemoryPool,
     hipMemRangeAttribute as CUmem_range_attribute,
+    hipMemRangeAttribute as CUmem_range_attribute_enum,
     hipMemRangeAttributeAccessedBy as CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY,
     hipMemRangeAttributeLastPrefetchLocation as CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION,
     hipMemRangeAttributePreferredLocation as CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION,
@@ -664,6 +698,7 @@ pub use hip_sys::{
     hipMemcpyHtoA as cuMemcpyHtoA,
     hipMemcpyHtoA as cuMemcpyHtoA_v2,
     hipMemoryAdvise as CUmem_advise,
+    hipMemoryAdvise as CUmem_advise_enum,
     hipMipmappedArray as CUmipmappedArray_st,
     hipMipmappedArrayCreate as cuMipmappedArrayCreate,
     hipMipmappedArrayDestroy as cuMipmappedArrayDestroy,
@@ -674,31 +709,32 @@ pub use hip_sys::{
     hipModuleLaunchCooperativeKernel as cuLaunchCooperativeKernel,
     hipModuleLaunchCooperativeKernelMultiDevice as cuLaunchCooperativeKernelMultiDevice,
     hipModuleLaunchKernel as cuLaunchKernel,
-    hipModuleLoad as cuModuleLoad,
-    hipModuleLoadData as cuModuleLoadData,
-    hipModuleLoadDataEx as cuModuleLoadDataEx,
     hipModuleOccupancyMaxActiveBlocksPerMultiprocessor as cuOccupancyMaxActiveBlocksPerMultiprocessor,
     hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags as cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
     hipModuleUnload as cuModuleUnload,
     hipModule_t as CUmodule,
     hipOccupancyDefault as CU_OCCUPANCY_DEFAULT,
     hipPointer_attribute as CUpointer_attribute,
+    hipPointer_attribute as CUpointer_attribute_enum,
     hipProfilerStart as cuProfilerStart,
     hipProfilerStop as cuProfilerStop,
     hipSharedMemBankSizeDefault as CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE,
     hipSharedMemBankSizeEightByte as CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE,
     hipSharedMemBankSizeFourByte as CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE,
     hipSharedMemConfig as CUsharedconfig,
+    hipSharedMemConfig as CUsharedconfig_enum,
     hipStreamAddCallback as cuStreamAddCallback,
     hipStreamAddCaptureDependencies as CU_STREAM_ADD_CAPTURE_DEPENDENCIES,
     hipStreamBeginCapture as cuStreamBeginCapture,
     hipStreamBeginCapture as cuStreamBeginCapture_v2,
     hipStreamCallback_t as CUstreamCallback,
     hipStreamCaptureMode as CUstreamCaptureMode,
+    hipStreamCaptureMode as CUstreamCaptureMode_enum,
     hipStreamCaptureModeGlobal as CU_STREAM_CAPTURE_MODE_GLOBAL,
     hipStreamCaptureModeRelaxed as CU_STREAM_CAPTURE_MODE_RELAXED,
     hipStreamCaptureModeThreadLocal as CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
     hipStreamCaptureStatus as CUstreamCaptureStatus,
+    hipStreamCaptureStatus as CUstreamCaptureStatus_enum,
     hipStreamCaptureStatusActive as CU_STREAM_CAPTURE_STATUS_ACTIVE,
     hipStreamCaptureStatusInvalidated as CU_STREAM_CAPTURE_STATUS_INVALIDATED,
     hipStreamCaptureStatusNone as CU_STREAM_CAPTURE_STATUS_NONE,
@@ -720,6 +756,7 @@ pub use hip_sys::{
     hipStreamSynchronize as cuStreamSynchronize,
     hipStreamUpdateCaptureDependencies as cuStreamUpdateCaptureDependencies,
     hipStreamUpdateCaptureDependenciesFlags as CUstreamUpdateCaptureDependencies_flags,
+    hipStreamUpdateCaptureDependenciesFlags as CUstreamUpdateCaptureDependencies_flags_enum,
     hipStreamWaitEvent as cuStreamWaitEvent,
     hipStreamWaitValueAnd as CU_STREAM_WAIT_VALUE_AND,
     hipStreamWaitValueEq as CU_STREAM_WAIT_VALUE_EQ,
@@ -762,10 +799,12 @@ pub use hip_sys::{
     hipUserObject as CUuserObject_st,
     hipUserObjectCreate as cuUserObjectCreate,
     hipUserObjectFlags as CUuserObject_flags,
+    hipUserObjectFlags as CUuserObject_flags_enum,
     hipUserObjectNoDestructorSync as CU_USER_OBJECT_NO_DESTRUCTOR_SYNC,
     hipUserObjectRelease as cuUserObjectRelease,
     hipUserObjectRetain as cuUserObjectRetain,
     hipUserObjectRetainFlags as CUuserObjectRetain_flags,
+    hipUserObjectRetainFlags as CUuserObjectRetain_flags_enum,
     hipUserObject_t as CUuserObject,
     ihipCtx_t as CUctx_st,
     ihipEvent_t as CUevent_st,
@@ -785,6 +824,7 @@ pub use hip_sys::{
     hipChildGraphNodeParams as CUDA_CHILD_GRAPH_NODE_PARAMS_st,
     hipDeviceAttributeHostRegisterSupported as CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED,
     hipDriverProcAddressQueryResult as CUdriverProcAddressQueryResult,
+    hipDriverProcAddressQueryResult as CUdriverProcAddressQueryResult_enum,
     hipEventRecordNodeParams as CUDA_EVENT_RECORD_NODE_PARAMS,
     hipEventRecordNodeParams as CUDA_EVENT_RECORD_NODE_PARAMS_st,
     hipEventWaitNodeParams as CUDA_EVENT_WAIT_NODE_PARAMS,
@@ -792,13 +832,16 @@ pub use hip_sys::{
     hipFlushGPUDirectRDMAWritesOptionHost as CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_HOST,
     hipFlushGPUDirectRDMAWritesOptionMemOps as CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_MEMOPS,
     hipFlushGPUDirectRDMAWritesOptions as CUflushGPUDirectRDMAWritesOptions,
+    hipFlushGPUDirectRDMAWritesOptions as CUflushGPUDirectRDMAWritesOptions_enum,
     hipGPUDirectRDMAWritesOrdering as CUGPUDirectRDMAWritesOrdering,
+    hipGPUDirectRDMAWritesOrdering as CUGPUDirectRDMAWritesOrdering_enum,
     hipGPUDirectRDMAWritesOrderingAllDevices as CU_GPU_DIRECT_RDMA_WRITES_ORDERING_ALL_DEVICES,
     hipGPUDirectRDMAWritesOrderingNone as CU_GPU_DIRECT_RDMA_WRITES_ORDERING_NONE,
     hipGPUDirectRDMAWritesOrderingOwner as CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER,
     hipGetProcAddress as cuGetProcAddress_v2,
     hipGraphAddNode as cuGraphAddNode,
     hipGraphDependencyType as CUgraphDependencyType,
+    hipGraphDependencyType as CUgraphDependencyType_enum,
     hipGraphDependencyTypeDefault as CU_GRAPH_DEPENDENCY_TYPE_DEFAULT,
     hipGraphDependencyTypeProgrammatic as CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC,
     hipGraphEdgeData as CUgraphEdgeData,
@@ -810,6 +853,7 @@ pub use hip_sys::{
     hipGraphInstantiateParams as CUDA_GRAPH_INSTANTIATE_PARAMS,
     hipGraphInstantiateParams as CUDA_GRAPH_INSTANTIATE_PARAMS_st,
     hipGraphInstantiateResult as CUgraphInstantiateResult,
+    hipGraphInstantiateResult as CUgraphInstantiateResult_enum,
     hipGraphInstantiateSuccess as CUDA_GRAPH_INSTANTIATE_SUCCESS,
     hipGraphInstantiateWithParams as cuGraphInstantiateWithParams,
     hipGraphNodeParams as CUgraphNodeParams,
@@ -818,6 +862,9 @@ pub use hip_sys::{
     hipLaunchAttributeAccessPolicyWindow as CU_STREAM_ATTRIBUTE_ACCESS_POLICY_WINDOW,
     hipLaunchAttributeCooperative as CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
     hipLaunchAttributeID as CUlaunchAttributeID,
+    hipLaunchAttributeID as CUlaunchAttributeID_enum,
+    hipLaunchAttributeID as CUstreamAttrID,
+    hipLaunchAttributeID as CUstreamAttrID_enum,
     hipLaunchAttributePriority as CU_LAUNCH_ATTRIBUTE_PRIORITY,
     hipLaunchAttributePriority as CU_STREAM_ATTRIBUTE_PRIORITY,
     hipMemFreeNodeParams as CUDA_MEM_FREE_NODE_PARAMS,
@@ -873,6 +920,7 @@ pub use hip_sys::rocm_6_2::{
     hipImportExternalSemaphore as cuImportExternalSemaphore,
     hipIpcMemLazyEnablePeerAccess as CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS,
     hipMemoryType as CUmemorytype,
+    hipMemoryType as CUmemorytype_enum,
     hipMemoryTypeArray as CU_MEMORYTYPE_ARRAY,
     hipMemoryTypeDevice as CU_MEMORYTYPE_DEVICE,
     hipMemoryTypeHost as CU_MEMORYTYPE_HOST,
@@ -907,6 +955,7 @@ pub use hip_sys::{
     hipJitInputObject as CU_JIT_INPUT_OBJECT,
     hipJitInputPtx as CU_JIT_INPUT_PTX,
     hipJitInputType as CUjitInputType,
+    hipJitInputType as CUjitInputType_enum,
     hipJitNumLegacyInputTypes as CU_JIT_NUM_INPUT_TYPES,
     hipJitOptionFma as CU_JIT_FMA,
     hipJitOptionFtz as CU_JIT_FTZ,
@@ -935,6 +984,7 @@ pub use hip_sys::{
     hipStreamBatchMemOpParams as CUstreamBatchMemOpParams_v1,
     hipStreamBatchMemOpParams_union as CUstreamBatchMemOpParams_union,
     hipStreamBatchMemOpType as CUstreamBatchMemOpType,
+    hipStreamBatchMemOpType as CUstreamBatchMemOpType_enum,
     hipStreamLegacy as CU_STREAM_LEGACY,
     hipStreamMemOpBarrier as CU_STREAM_MEM_OP_BARRIER,
     hipStreamMemOpFlushRemoteWrites as CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES,
@@ -958,14 +1008,18 @@ pub use hip_sys::{
     hipLaunchAttribute as CUlaunchAttribute,
     hipLaunchAttribute_st as CUlaunchAttribute_st,
     hipLaunchMemSyncDomain as CUlaunchMemSyncDomain,
+    hipLaunchMemSyncDomain as CUlaunchMemSyncDomain_enum,
     hipLaunchMemSyncDomainMap as CUlaunchMemSyncDomainMap,
     hipLaunchMemSyncDomainMap as CUlaunchMemSyncDomainMap_st,
     hipMemRangeFlagDmaBufMappingTypePcie as CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE,
     hipMemRangeFlags as CUmemRangeFlags,
+    hipMemRangeFlags as CUmemRangeFlags_enum,
     hipMemRangeHandleType as CUmemRangeHandleType,
+    hipMemRangeHandleType as CUmemRangeHandleType_enum,
     hipMemRangeHandleTypeDmaBufFd as CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD,
     hipMemRangeHandleTypeMax as CU_MEM_RANGE_HANDLE_TYPE_MAX,
     hipSynchronizationPolicy as CUsynchronizationPolicy,
+    hipSynchronizationPolicy as CUsynchronizationPolicy_enum,
 };
 #[cfg(feature = "rocm-7-0")]
 pub use hip_sys::rocm_7_0::{
@@ -995,6 +1049,7 @@ pub use hip_sys::{
     hipLibraryHostUniversalFunctionAndDataTable as CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE,
     hipLibraryLoadData as cuLibraryLoadData,
     hipLibraryLoadFromFile as cuLibraryLoadFromFile,
+    hipLibraryOption_e as CUlibraryOption,
     hipLibraryOption_e as CUlibraryOption_enum,
     hipLibraryUnload as cuLibraryUnload,
     hipLibrary_t as CUlibrary,
@@ -1010,23 +1065,25 @@ pub use hip_sys::{
     hipMemcpy3DOperand as CUmemcpy3DOperand_st,
     hipMemcpy3DOperand as CUmemcpy3DOperand_v1,
     hipMemcpy3DOperandType as CUmemcpy3DOperandType,
+    hipMemcpy3DOperandType as CUmemcpy3DOperandType_enum,
     hipMemcpyAttributes as CUmemcpyAttributes,
     hipMemcpyAttributes as CUmemcpyAttributes_st,
     hipMemcpyAttributes as CUmemcpyAttributes_v1,
     hipMemcpyFlagDefault as CU_MEMCPY_FLAG_DEFAULT,
     hipMemcpyFlagPreferOverlapWithCompute as CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE,
     hipMemcpyFlags as CUmemcpyFlags,
+    hipMemcpyFlags as CUmemcpyFlags_enum,
     hipMemcpyOperandTypeArray as CU_MEMCPY_OPERAND_TYPE_ARRAY,
     hipMemcpyOperandTypeMax as CU_MEMCPY_OPERAND_TYPE_MAX,
     hipMemcpyOperandTypePointer as CU_MEMCPY_OPERAND_TYPE_POINTER,
     hipMemcpySrcAccessOrder as CUmemcpySrcAccessOrder,
+    hipMemcpySrcAccessOrder as CUmemcpySrcAccessOrder_enum,
     hipMemcpySrcAccessOrderAny as CU_MEMCPY_SRC_ACCESS_ORDER_ANY,
     hipMemcpySrcAccessOrderDuringApiCall as CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL,
     hipMemcpySrcAccessOrderInvalid as CU_MEMCPY_SRC_ACCESS_ORDER_INVALID,
     hipMemcpySrcAccessOrderMax as CU_MEMCPY_SRC_ACCESS_ORDER_MAX,
     hipMemcpySrcAccessOrderStream as CU_MEMCPY_SRC_ACCESS_ORDER_STREAM,
     hipModuleGetFunctionCount as cuModuleGetFunctionCount,
-    hipModuleLoadFatBinary as cuModuleLoadFatBinary,
     hipOffset3D as CUoffset3D,
     hipOffset3D as CUoffset3D_st,
     hipOffset3D as CUoffset3D_v1,
@@ -2349,6 +2406,139 @@ pub const CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID: hip_sys::hipPointer_attribute = 
 pub const CU_STREAM_MEM_OP_ATOMIC_REDUCTION: hip_sys::hipStreamBatchMemOpType = hip_sys::hipStreamBatchMemOpType(
     0x43550008,
 );
+/// An enum of CUDA, whose values are numbers in ROCm. `as u32` is the value to pass.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CUctx_flags {
+    /// [`hipDeviceScheduleBlockingSync`](hip_sys::hipDeviceScheduleBlockingSync).
+    CU_CTX_BLOCKING_SYNC = hip_sys::hipDeviceScheduleBlockingSync as u32,
+    /// CUDA's value: HIP has none.
+    CU_CTX_COREDUMP_ENABLE = 32,
+    /// CUDA's value: HIP has none.
+    CU_CTX_FLAGS_MASK = 31,
+    /// [`hipDeviceMapHost`](hip_sys::hipDeviceMapHost).
+    CU_CTX_MAP_HOST = hip_sys::hipDeviceMapHost as u32,
+    /// [`hipDeviceScheduleAuto`](hip_sys::hipDeviceScheduleAuto).
+    CU_CTX_SCHED_AUTO = hip_sys::hipDeviceScheduleAuto as u32,
+    /// [`hipDeviceScheduleMask`](hip_sys::hipDeviceScheduleMask).
+    CU_CTX_SCHED_MASK = hip_sys::hipDeviceScheduleMask as u32,
+    /// [`hipDeviceScheduleSpin`](hip_sys::hipDeviceScheduleSpin).
+    CU_CTX_SCHED_SPIN = hip_sys::hipDeviceScheduleSpin as u32,
+    /// [`hipDeviceScheduleYield`](hip_sys::hipDeviceScheduleYield).
+    CU_CTX_SCHED_YIELD = hip_sys::hipDeviceScheduleYield as u32,
+    /// CUDA's value: HIP has none.
+    CU_CTX_SYNC_MEMOPS = 128,
+    /// CUDA's value: HIP has none.
+    CU_CTX_USER_COREDUMP_ENABLE = 64,
+}
+impl CUctx_flags {
+    /// The same as `CU_CTX_BLOCKING_SYNC`.
+    pub const CU_CTX_SCHED_BLOCKING_SYNC: Self = Self::CU_CTX_BLOCKING_SYNC;
+}
+/// [`CUctx_flags`].
+pub type CUctx_flags_enum = CUctx_flags;
+/// An enum of CUDA, whose values are numbers in ROCm. `as u32` is the value to pass.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CUevent_flags {
+    /// [`hipEventBlockingSync`](hip_sys::hipEventBlockingSync).
+    CU_EVENT_BLOCKING_SYNC = hip_sys::hipEventBlockingSync as u32,
+    /// [`hipEventDefault`](hip_sys::hipEventDefault).
+    CU_EVENT_DEFAULT = hip_sys::hipEventDefault as u32,
+    /// [`hipEventDisableTiming`](hip_sys::hipEventDisableTiming).
+    CU_EVENT_DISABLE_TIMING = hip_sys::hipEventDisableTiming as u32,
+    /// [`hipEventInterprocess`](hip_sys::hipEventInterprocess).
+    CU_EVENT_INTERPROCESS = hip_sys::hipEventInterprocess as u32,
+}
+/// [`CUevent_flags`].
+pub type CUevent_flags_enum = CUevent_flags;
+/// An enum of CUDA, whose values are numbers in ROCm. `as u32` is the value to pass.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CUevent_record_flags {
+    /// CUDA's value: HIP has none.
+    CU_EVENT_RECORD_DEFAULT = 0,
+    /// CUDA's value: HIP has none.
+    CU_EVENT_RECORD_EXTERNAL = 1,
+}
+/// [`CUevent_record_flags`].
+pub type CUevent_record_flags_enum = CUevent_record_flags;
+/// An enum of CUDA, whose values are numbers in ROCm. `as u32` is the value to pass.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CUevent_wait_flags {
+    /// CUDA's value: HIP has none.
+    CU_EVENT_WAIT_DEFAULT = 0,
+    /// CUDA's value: HIP has none.
+    CU_EVENT_WAIT_EXTERNAL = 1,
+}
+/// [`CUevent_wait_flags`].
+pub type CUevent_wait_flags_enum = CUevent_wait_flags;
+#[cfg(feature = "rocm-6-2")]
+/// An enum of CUDA, whose values are numbers in ROCm. `as u32` is the value to pass.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CUipcMem_flags {
+    #[cfg(feature = "rocm-6-2")]
+    /// [`hipIpcMemLazyEnablePeerAccess`](hip_sys::rocm_6_2::hipIpcMemLazyEnablePeerAccess).
+    CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS = hip_sys::rocm_6_2::hipIpcMemLazyEnablePeerAccess
+        as u32,
+}
+#[cfg(feature = "rocm-6-2")]
+/// [`CUipcMem_flags`].
+pub type CUipcMem_flags_enum = CUipcMem_flags;
+/// An enum of CUDA, whose values are numbers in ROCm. `as u32` is the value to pass.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CUmemAttach_flags {
+    /// [`hipMemAttachGlobal`](hip_sys::hipMemAttachGlobal).
+    CU_MEM_ATTACH_GLOBAL = hip_sys::hipMemAttachGlobal as u32,
+    /// [`hipMemAttachHost`](hip_sys::hipMemAttachHost).
+    CU_MEM_ATTACH_HOST = hip_sys::hipMemAttachHost as u32,
+    /// [`hipMemAttachSingle`](hip_sys::hipMemAttachSingle).
+    CU_MEM_ATTACH_SINGLE = hip_sys::hipMemAttachSingle as u32,
+}
+/// [`CUmemAttach_flags`].
+pub type CUmemAttach_flags_enum = CUmemAttach_flags;
+/// An enum of CUDA, whose values are numbers in ROCm. `as u32` is the value to pass.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CUoccupancy_flags {
+    /// [`hipOccupancyDefault`](hip_sys::hipOccupancyDefault).
+    CU_OCCUPANCY_DEFAULT = hip_sys::hipOccupancyDefault as u32,
+    /// CUDA's value: HIP has none.
+    CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE = 1,
+}
+/// [`CUoccupancy_flags`].
+pub type CUoccupancy_flags_enum = CUoccupancy_flags;
+/// An enum of CUDA, whose values are numbers in ROCm. `as u32` is the value to pass.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CUstreamWaitValue_flags {
+    /// [`hipStreamWaitValueAnd`](hip_sys::hipStreamWaitValueAnd).
+    CU_STREAM_WAIT_VALUE_AND = hip_sys::hipStreamWaitValueAnd as u32,
+    /// [`hipStreamWaitValueEq`](hip_sys::hipStreamWaitValueEq).
+    CU_STREAM_WAIT_VALUE_EQ = hip_sys::hipStreamWaitValueEq as u32,
+    /// CUDA's value: HIP has none.
+    CU_STREAM_WAIT_VALUE_FLUSH = 1073741824,
+    /// [`hipStreamWaitValueGte`](hip_sys::hipStreamWaitValueGte).
+    CU_STREAM_WAIT_VALUE_GEQ = hip_sys::hipStreamWaitValueGte as u32,
+    /// [`hipStreamWaitValueNor`](hip_sys::hipStreamWaitValueNor).
+    CU_STREAM_WAIT_VALUE_NOR = hip_sys::hipStreamWaitValueNor as u32,
+}
+/// [`CUstreamWaitValue_flags`].
+pub type CUstreamWaitValue_flags_enum = CUstreamWaitValue_flags;
+/// An enum of CUDA, whose values are numbers in ROCm. `as u32` is the value to pass.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CUstream_flags {
+    /// [`hipStreamDefault`](hip_sys::hipStreamDefault).
+    CU_STREAM_DEFAULT = hip_sys::hipStreamDefault as u32,
+    /// [`hipStreamNonBlocking`](hip_sys::hipStreamNonBlocking).
+    CU_STREAM_NON_BLOCKING = hip_sys::hipStreamNonBlocking as u32,
+}
+/// [`CUstream_flags`].
+pub type CUstream_flags_enum = CUstream_flags;
 #[cfg(feature = "rocm-6-2")]
 /// CUDA's signature of [`hipExternalMemoryGetMappedBuffer`](hip_sys::rocm_6_2::hipExternalMemoryGetMappedBuffer).
 ///

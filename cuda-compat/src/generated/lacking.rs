@@ -138,9 +138,11 @@ impl CudaName for hip_sys::hipDeviceAttribute_t {
             0x43550079 => c"CU_DEVICE_ATTRIBUTE_DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED",
             0x4355007a => c"CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS_V2",
             0x4355007b => c"CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR_V2",
+            0x4355007c => c"cudaDevAttrReserved124",
             0x4355007d => c"CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED",
             0x4355007e => c"CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT",
             0x4355007f => c"CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED",
+            0x43550080 => c"cudaDevAttrReserved128",
             0x43550081 => c"CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS",
             0x43550082 => c"CU_DEVICE_ATTRIBUTE_NUMA_CONFIG",
             0x43550083 => c"CU_DEVICE_ATTRIBUTE_NUMA_ID",
@@ -517,7 +519,6 @@ impl CudaName for hipblas_sys::hipblasGemmAlgo_t {
             0x43550015 => c"CUBLAS_GEMM_ALGO21",
             0x43550016 => c"CUBLAS_GEMM_ALGO22",
             0x43550017 => c"CUBLAS_GEMM_ALGO23",
-            0x43550063 => c"CUBLAS_GEMM_DEFAULT_TENSOR_OP",
             0x43550064 => c"CUBLAS_GEMM_ALGO0_TENSOR_OP",
             0x43550065 => c"CUBLAS_GEMM_ALGO1_TENSOR_OP",
             0x43550066 => c"CUBLAS_GEMM_ALGO2_TENSOR_OP",
@@ -834,86 +835,9 @@ impl CudaName for hipsolver_sys::hipsolverAlgMode_t {
 impl CudaName for hipsolver_sys::hipsolverDnFunction_t {
     fn cuda_name(self) -> Option<&'static ::core::ffi::CStr> {
         Some(match self.0 {
-            0x43550000 => c"CUSOLVERDN_GETRF",
             0x43550001 => c"CUSOLVERDN_POTRF",
             0x43550002 => c"CUSOLVERDN_SYEVBATCHED",
             0x43550003 => c"CUSOLVERDN_GEQRF",
-            _ => return None,
-        })
-    }
-}
-
-#[cfg(feature = "cusolver")]
-#[cfg(feature = "rocm-6-2")]
-impl CudaName for hipsolver_sys::hipsolverRfFactorization_t {
-    fn cuda_name(self) -> Option<&'static ::core::ffi::CStr> {
-        Some(match self.0 {
-            0x43550000 => c"CUSOLVERRF_FACTORIZATION_ALG0",
-            0x43550001 => c"CUSOLVERRF_FACTORIZATION_ALG1",
-            0x43550002 => c"CUSOLVERRF_FACTORIZATION_ALG2",
-            _ => return None,
-        })
-    }
-}
-
-#[cfg(feature = "cusolver")]
-#[cfg(feature = "rocm-6-2")]
-impl CudaName for hipsolver_sys::hipsolverRfMatrixFormat_t {
-    fn cuda_name(self) -> Option<&'static ::core::ffi::CStr> {
-        Some(match self.0 {
-            0x43550000 => c"CUSOLVERRF_MATRIX_FORMAT_CSR",
-            0x43550001 => c"CUSOLVERRF_MATRIX_FORMAT_CSC",
-            _ => return None,
-        })
-    }
-}
-
-#[cfg(feature = "cusolver")]
-#[cfg(feature = "rocm-6-2")]
-impl CudaName for hipsolver_sys::hipsolverRfNumericBoostReport_t {
-    fn cuda_name(self) -> Option<&'static ::core::ffi::CStr> {
-        Some(match self.0 {
-            0x43550000 => c"CUSOLVERRF_NUMERIC_BOOST_NOT_USED",
-            0x43550001 => c"CUSOLVERRF_NUMERIC_BOOST_USED",
-            _ => return None,
-        })
-    }
-}
-
-#[cfg(feature = "cusolver")]
-#[cfg(feature = "rocm-6-2")]
-impl CudaName for hipsolver_sys::hipsolverRfResetValuesFastMode_t {
-    fn cuda_name(self) -> Option<&'static ::core::ffi::CStr> {
-        Some(match self.0 {
-            0x43550000 => c"CUSOLVERRF_RESET_VALUES_FAST_MODE_OFF",
-            0x43550001 => c"CUSOLVERRF_RESET_VALUES_FAST_MODE_ON",
-            _ => return None,
-        })
-    }
-}
-
-#[cfg(feature = "cusolver")]
-#[cfg(feature = "rocm-6-2")]
-impl CudaName for hipsolver_sys::hipsolverRfTriangularSolve_t {
-    fn cuda_name(self) -> Option<&'static ::core::ffi::CStr> {
-        Some(match self.0 {
-            0x43550001 => c"CUSOLVERRF_TRIANGULAR_SOLVE_ALG1",
-            0x43550002 => c"CUSOLVERRF_TRIANGULAR_SOLVE_ALG2",
-            0x43550003 => c"CUSOLVERRF_TRIANGULAR_SOLVE_ALG3",
-            _ => return None,
-        })
-    }
-}
-
-#[cfg(feature = "cusolver")]
-#[cfg(feature = "rocm-6-2")]
-impl CudaName for hipsolver_sys::hipsolverRfUnitDiagonal_t {
-    fn cuda_name(self) -> Option<&'static ::core::ffi::CStr> {
-        Some(match self.0 {
-            0x43550000 => c"CUSOLVERRF_UNIT_DIAGONAL_STORED_L",
-            0x43550001 => c"CUSOLVERRF_UNIT_DIAGONAL_STORED_U",
-            0x43550002 => c"CUSOLVERRF_UNIT_DIAGONAL_ASSUMED_L",
-            0x43550003 => c"CUSOLVERRF_UNIT_DIAGONAL_ASSUMED_U",
             _ => return None,
         })
     }

@@ -85,6 +85,8 @@ pub use hip_sys::{
     hipCreateChannelDesc as cudaCreateChannelDesc,
     hipCreateSurfaceObject as cudaCreateSurfaceObject,
     hipCreateTextureObject as cudaCreateTextureObject,
+    hipDataType as cudaDataType,
+    hipDataType as cudaDataType_t,
     hipDestroyExternalMemory as cudaDestroyExternalMemory,
     hipDestroyExternalSemaphore as cudaDestroyExternalSemaphore,
     hipDestroySurfaceObject as cudaDestroySurfaceObject,
@@ -184,6 +186,7 @@ pub use hip_sys::{
     hipDeviceAttributeTotalConstantMemory as cudaDevAttrTotalConstantMemory,
     hipDeviceAttributeUnifiedAddressing as cudaDevAttrUnifiedAddressing,
     hipDeviceAttributeWarpSize as cudaDevAttrWarpSize,
+    hipDeviceAttribute_t as cudaDeviceAttr,
     hipDeviceCanAccessPeer as cudaDeviceCanAccessPeer,
     hipDeviceDisablePeerAccess as cudaDeviceDisablePeerAccess,
     hipDeviceEnablePeerAccess as cudaDeviceEnablePeerAccess,
@@ -445,6 +448,7 @@ pub use hip_sys::{
     hipGraphNodeGetEnabled as cudaGraphNodeGetEnabled,
     hipGraphNodeGetType as cudaGraphNodeGetType,
     hipGraphNodeSetEnabled as cudaGraphNodeSetEnabled,
+    hipGraphNodeType as cudaGraphNodeType,
     hipGraphNodeTypeEmpty as cudaGraphNodeTypeEmpty,
     hipGraphNodeTypeEventRecord as cudaGraphNodeTypeEventRecord,
     hipGraphNodeTypeExtSemaphoreSignal as cudaGraphNodeTypeExtSemaphoreSignal,
@@ -503,6 +507,7 @@ pub use hip_sys::{
     hipIpcMemHandle_t as cudaIpcMemHandle_t,
     hipIpcOpenEventHandle as cudaIpcOpenEventHandle,
     hipIpcOpenMemHandle as cudaIpcOpenMemHandle,
+    hipJitOption as cudaJitOption,
     hipJitOptionCacheMode as cudaJitCacheMode,
     hipJitOptionErrorLogBuffer as cudaJitErrorLogBuffer,
     hipJitOptionErrorLogBufferSizeBytes as cudaJitErrorLogBufferSizeBytes,
@@ -562,6 +567,7 @@ pub use hip_sys::{
     hipMemHandleTypeWin32 as cudaMemHandleTypeWin32,
     hipMemHandleTypeWin32Kmt as cudaMemHandleTypeWin32Kmt,
     hipMemLocation as cudaMemLocation,
+    hipMemLocationType as cudaMemLocationType,
     hipMemLocationTypeDevice as cudaMemLocationTypeDevice,
     hipMemLocationTypeInvalid as cudaMemLocationTypeInvalid,
     hipMemPoolAttr as cudaMemPoolAttr,
@@ -806,6 +812,7 @@ pub use hip_sys::{
     hipGetFuncBySymbol as cudaGetFuncBySymbol,
     hipGraphAddNode as cudaGraphAddNode,
     hipGraphDependencyType as cudaGraphDependencyType,
+    hipGraphDependencyType as cudaGraphDependencyType_enum,
     hipGraphDependencyTypeDefault as cudaGraphDependencyTypeDefault,
     hipGraphDependencyTypeProgrammatic as cudaGraphDependencyTypeProgrammatic,
     hipGraphEdgeData as cudaGraphEdgeData,
@@ -823,6 +830,8 @@ pub use hip_sys::{
     hipLaunchAttributeAccessPolicyWindow as cudaLaunchAttributeAccessPolicyWindow,
     hipLaunchAttributeAccessPolicyWindow as cudaStreamAttributeAccessPolicyWindow,
     hipLaunchAttributeCooperative as cudaLaunchAttributeCooperative,
+    hipLaunchAttributeID as cudaLaunchAttributeID,
+    hipLaunchAttributeID as cudaStreamAttrID,
     hipLaunchAttributePriority as cudaLaunchAttributePriority,
     hipLaunchAttributePriority as cudaStreamAttributePriority,
     hipMemFreeNodeParams as cudaMemFreeNodeParams,
@@ -861,6 +870,7 @@ pub use hip_sys::rocm_6_2::{
     hipImportExternalMemory as cudaImportExternalMemory,
     hipImportExternalSemaphore as cudaImportExternalSemaphore,
     hipIpcMemLazyEnablePeerAccess as cudaIpcMemLazyEnablePeerAccess,
+    hipMemoryType as cudaMemoryType,
     hipMemoryTypeDevice as cudaMemoryTypeDevice,
     hipMemoryTypeHost as cudaMemoryTypeHost,
     hipMemoryTypeManaged as cudaMemoryTypeManaged,
@@ -907,8 +917,10 @@ pub use hip_sys::{
     hipLaunchConfig_st as cudaLaunchConfig_st,
     hipLaunchConfig_t as cudaLaunchConfig_t,
     hipLaunchKernelExC as cudaLaunchKernelExC,
+    hipLaunchMemSyncDomain as cudaLaunchMemSyncDomain,
     hipLaunchMemSyncDomainMap as cudaLaunchMemSyncDomainMap,
     hipLaunchMemSyncDomainMap as cudaLaunchMemSyncDomainMap_st,
+    hipSynchronizationPolicy as cudaSynchronizationPolicy,
 };
 #[cfg(feature = "rocm-7-0")]
 pub use hip_sys::rocm_7_0::{
@@ -964,9 +976,7 @@ pub use hip_sys::{
     hipMemcpyOperandTypeArray as cudaMemcpyOperandTypeArray,
     hipMemcpyOperandTypeMax as cudaMemcpyOperandTypeMax,
     hipMemcpyOperandTypePointer as cudaMemcpyOperandTypePointer,
-    hipMemcpySrcAccessOrder as cudaLaunchMemSyncDomain,
     hipMemcpySrcAccessOrder as cudaMemcpySrcAccessOrder,
-    hipMemcpySrcAccessOrder as cudaSynchronizationPolicy,
     hipMemcpySrcAccessOrderAny as cudaMemcpySrcAccessOrderAny,
     hipMemcpySrcAccessOrderDuringApiCall as cudaMemcpySrcAccessOrderDuringApiCall,
     hipMemcpySrcAccessOrderInvalid as cudaMemcpySrcAccessOrderInvalid,
@@ -1104,6 +1114,190 @@ pub const cudaChannelFormatKindUnsignedNormalized8X2: hip_sys::hipChannelFormatK
 /// HIP has no such constant, and no function of HIP returns it.
 pub const cudaChannelFormatKindUnsignedNormalized8X4: hip_sys::hipChannelFormatKind = hip_sys::hipChannelFormatKind(
     0x43550007,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrCanFlushRemoteWrites: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x43550062,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrClusterLaunch: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x43550078,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrD3D12CigSupported: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x43550087,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrDeferredMappingCudaArraySupported: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x43550079,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrGPUDirectRDMAFlushWritesOptions: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x43550075,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrGPUDirectRDMASupported: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x43550074,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrGPUDirectRDMAWritesOrdering: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x43550076,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrGpuPciDeviceId: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x4355008b,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrGpuPciSubsystemId: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x4355008c,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrHostMemoryPoolsSupported: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x43550090,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrHostNumaMemoryPoolsSupported: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x4355008e,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrHostNumaMultinodeIpcSupported: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x4355008f,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrHostRegisterReadOnlySupported: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x43550071,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrIpcEventSupport: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x4355007d,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrMax: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x43550078,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrMaxAccessPolicyWindowSize: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x4355006d,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrMaxBlocksPerMultiprocessor: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x4355006a,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrMaxPersistingL2CacheSize: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x4355006c,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrMaxSurface1DLayeredLayers: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x4355003e,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrMaxSurface2DLayeredLayers: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x43550041,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrMaxSurfaceCubemapLayeredLayers: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x43550044,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrMaxTexture1DLayeredLayers: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x4355002b,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrMaxTexture2DLayeredLayers: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x4355001d,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrMaxTextureCubemapLayeredLayers: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x43550036,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrMaxTimelineSemaphoreInteropSupported: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x43550072,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrMemSyncDomainCount: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x4355007e,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrMemoryPoolSupportedHandleTypes: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x43550077,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrMpsEnabled: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x43550085,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrNumaConfig: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x43550082,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrNumaId: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x43550083,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrOnlyPartialHostNativeAtomicSupported: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x43550093,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrReserved122: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x4355007a,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrReserved123: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x4355007b,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrReserved124: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x4355007c,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrReserved127: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x4355007f,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrReserved128: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x43550080,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrReserved129: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x43550081,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrReserved132: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x43550084,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrReserved141: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x4355008d,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrReserved145: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x43550091,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrReserved92: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x4355005c,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrReserved93: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x4355005d,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrReservedSharedMemoryPerBlock: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x4355006f,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrSparseCudaArraySupported: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x43550070,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrTimelineSemaphoreInteropSupported: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x43550072,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaDevAttrVulkanCigSupported: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
+    0x4355008a,
 );
 /// HIP has no such constant, and no function of HIP returns it.
 pub const cudaDevP2PAttrOnlyPartialNativeAtomicSupported: hip_sys::hipDeviceP2PAttr = hip_sys::hipDeviceP2PAttr(
@@ -1402,6 +1596,70 @@ pub const cudaGraphExecUpdateErrorAttributesChanged: hip_sys::hipGraphExecUpdate
 pub const cudaGraphInstantiateConditionalHandleUnused: hip_sys::hipGraphInstantiateResult = hip_sys::hipGraphInstantiateResult(
     0x43550005,
 );
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaGraphNodeTypeConditional: hip_sys::hipGraphNodeType = hip_sys::hipGraphNodeType(
+    0x4355000d,
+);
+#[cfg(feature = "rocm-6-2")]
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaLaunchAttributeClusterDimension: hip_sys::hipLaunchAttributeID = hip_sys::hipLaunchAttributeID(
+    0x43550004,
+);
+#[cfg(feature = "rocm-6-2")]
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaLaunchAttributeClusterSchedulingPolicyPreference: hip_sys::hipLaunchAttributeID = hip_sys::hipLaunchAttributeID(
+    0x43550005,
+);
+#[cfg(feature = "rocm-6-2")]
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaLaunchAttributeDeviceUpdatableKernelNode: hip_sys::hipLaunchAttributeID = hip_sys::hipLaunchAttributeID(
+    0x4355000d,
+);
+#[cfg(feature = "rocm-6-2")]
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaLaunchAttributeIgnore: hip_sys::hipLaunchAttributeID = hip_sys::hipLaunchAttributeID(
+    0x43550000,
+);
+#[cfg(feature = "rocm-6-2")]
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaLaunchAttributeLaunchCompletionEvent: hip_sys::hipLaunchAttributeID = hip_sys::hipLaunchAttributeID(
+    0x4355000c,
+);
+#[cfg(feature = "rocm-6-2")]
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaLaunchAttributeNvlinkUtilCentricScheduling: hip_sys::hipLaunchAttributeID = hip_sys::hipLaunchAttributeID(
+    0x43550010,
+);
+#[cfg(feature = "rocm-6-2")]
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaLaunchAttributePortableClusterSizeMode: hip_sys::hipLaunchAttributeID = hip_sys::hipLaunchAttributeID(
+    0x43550011,
+);
+#[cfg(feature = "rocm-6-2")]
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaLaunchAttributePreferredClusterDimension: hip_sys::hipLaunchAttributeID = hip_sys::hipLaunchAttributeID(
+    0x4355000b,
+);
+#[cfg(feature = "rocm-6-2")]
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaLaunchAttributePreferredSharedMemoryCarveout: hip_sys::hipLaunchAttributeID = hip_sys::hipLaunchAttributeID(
+    0x4355000e,
+);
+#[cfg(feature = "rocm-6-2")]
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaLaunchAttributeProgrammaticEvent: hip_sys::hipLaunchAttributeID = hip_sys::hipLaunchAttributeID(
+    0x43550007,
+);
+#[cfg(feature = "rocm-6-2")]
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaLaunchAttributeProgrammaticStreamSerialization: hip_sys::hipLaunchAttributeID = hip_sys::hipLaunchAttributeID(
+    0x43550006,
+);
+#[cfg(feature = "rocm-6-2")]
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaLaunchAttributeSharedMemoryMode: hip_sys::hipLaunchAttributeID = hip_sys::hipLaunchAttributeID(
+    0x43550012,
+);
 /// CUDA's signature of [`hipLaunchCooperativeKernel`](hip_sys::hipLaunchCooperativeKernel).
 ///
 /// # Safety
@@ -1471,6 +1729,10 @@ pub const cudaMemAllocationTypeManaged: hip_sys::hipMemAllocationType = hip_sys:
 /// HIP has no such constant, and no function of HIP returns it.
 pub const cudaMemHandleTypeFabric: hip_sys::hipMemAllocationHandleType = hip_sys::hipMemAllocationHandleType(
     0x43550008,
+);
+/// HIP has no such constant, and no function of HIP returns it.
+pub const cudaMemLocationTypeInvisible: hip_sys::hipMemLocationType = hip_sys::hipMemLocationType(
+    0x43550005,
 );
 /// HIP has no such constant, and no function of HIP returns it.
 pub const cudaMemPoolAttrAllocationType: hip_sys::hipMemPoolAttr = hip_sys::hipMemPoolAttr(

@@ -4,14 +4,38 @@
 mod arguments;
 mod context;
 mod copies;
+mod device;
 mod graphs;
 mod memory;
+#[cfg(feature = "nvml")]
+mod nvml;
+mod recorded;
 mod traps;
 
 use std::ffi::CString;
 use std::ptr::null_mut;
 
 use cuda_compat::driver::*;
+
+/// Runs a test in a process of its own, with a variable set; its output, if it failed. `cargo xtask test` starts this program by the
+/// loader of another C library, which starts it again.
+#[track_caller]
+pub(crate) fn alone(test: &str, variable: &str, value: &str) {
+    let program = std::env::args_os().next().unwrap();
+    let line = std::fs::read("/proc/self/cmdline").unwrap_or_default();
+    let words = line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned());
+    let mut start: Vec<String> = words.take_while(|word| program != word.as_str()).collect();
+    start.push(program.into_string().unwrap());
+    let child = std::process::Command::new(&start[0])
+        .args(&start[1..])
+        .args(["--exact", test, "--nocapture"])
+        .env(variable, value)
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&child.stdout);
+    let passed = child.status.success() && text.contains("1 passed");
+    assert!(passed, "{variable}={value}: {text}{}", String::from_utf8_lossy(&child.stderr));
+}
 
 /// Whether AMD's own HIP runtime is there.
 pub(crate) fn is_amds() -> bool {

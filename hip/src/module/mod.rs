@@ -224,6 +224,12 @@ impl Module {
         self.inner.device
     }
 
+    /// Returns the C handle, for functions of HIP that are not wrapped here. The module still owns it.
+    #[must_use]
+    pub fn as_raw(&self) -> hipModule_t {
+        self.inner.raw
+    }
+
     /// What the code object says of its kernels, sorted by name.
     pub fn kernels(&self) -> impl ExactSizeIterator<Item = &KernelInfo> {
         self.inner.kernels.iter().map(Arc::as_ref)

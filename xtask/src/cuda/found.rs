@@ -126,6 +126,8 @@ struct Patterns {
     comment: Regex,
     item: Regex,
     constant: Regex,
+    /// `c_constants!`: constants of an enum that is elsewhere.
+    constants: Regex,
     renamed: Regex,
     braces: Regex,
 }
@@ -138,6 +140,7 @@ impl Patterns {
                 r"(?m)^\s*(?:static )?(?:.[0-9.]+. )?pub (?:unsafe )?(fn|struct|union|type|const|enum) (\w+)",
             )?,
             constant: Regex::new(r"(?m)^\s+([A-Za-z_]\w*) = -?\w+,")?,
+            constants: Regex::new(r"c_constants! \{\s+(\w+):")?,
             renamed: Regex::new(r"(?m)^pub use [\w:]+::(\w+)(?: as (\w+))?;")?,
             braces: Regex::new(r"(?s)\npub use [\w:]+::\{([^}]*)\};")?,
         })
@@ -160,12 +163,15 @@ impl Patterns {
             };
             items.push((name, kind, declaration));
         }
-        let enums: Vec<(usize, String)> = self
+        let mut enums: Vec<(usize, String)> = self
             .item
             .captures_iter(&text)
             .filter(|found| &found[1] == "enum")
             .filter_map(|found| Some((found.get(2)?.start(), found[2].to_owned())))
             .collect();
+        let more = self.constants.captures_iter(&text);
+        enums.extend(more.filter_map(|found| Some((found.get(1)?.start(), found[1].to_owned()))));
+        enums.sort();
         for found in self.constant.captures_iter(&text) {
             let at = found.get(1).map_or(0, |name| name.start());
             let of = enums.iter().rev().find(|(start, _)| *start < at).map(|(_, name)| name.clone());
@@ -211,6 +217,7 @@ mod tests {
         let removed = Found::read("hipblas").unwrap();
         assert!(!removed.get("hipblasAxpyEx_v2").unwrap().is_current());
         assert_eq!(hip.get("hipMemcpyDefault").unwrap().text, "hipMemcpyKind");
+        assert_eq!(hip.get("hipSyncPolicyAuto").unwrap().text, "hipSynchronizationPolicy"); // of c_constants!
         assert!(hip.get("hipMalloc").unwrap().text.contains("ptr: *mut *mut c_void"));
     }
 }

@@ -3,9 +3,12 @@
 //! A name leads to the item that AMD's Python layer (`api/cuda-interop.tsv`) or HIPIFY (`api/cuda-library-names.tsv`) maps it to, or to
 //! the item of the same name with ROCm's prefix, if the `-sys` crates have it. `rules.rs` states where that is wrong.
 
+mod enums;
 mod found;
 mod page;
 mod rules;
+mod safe;
+mod table;
 mod wrapper;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,10 +29,18 @@ pub(crate) struct Args {
     /// Write nothing: fail if a file is not what would be written
     #[arg(long)]
     check: bool,
+
+    /// First write `api/cudarc-api.tsv` from this folder, the source of a published `cudarc`
+    #[arg(long, value_name = "FOLDER", conflicts_with = "check")]
+    cudarc: Option<PathBuf>,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
+    if let Some(folder) = &args.cudarc {
+        let path = paths::root().join("api/cudarc-api.tsv");
+        fs::write(&path, safe::api(folder)?).with_context(|| format!("writing {}", path.display()))?;
+    }
     for (path, text) in files()? {
         if args.check {
             let is = fs::read_to_string(&path).unwrap_or_default();
@@ -47,10 +58,14 @@ fn files() -> Result<Vec<(PathBuf, String)>> {
     let names = Names::read()?;
     let mut files = vec![(folder.join("CUDA_NAMES.md"), page::page(&names)?)];
     let generated = folder.join("src/generated");
-    for module in &names.modules {
+    for module in names.modules.iter().filter(|of| !of.module.is_written) {
         files.push((generated.join(format!("{}.rs", module.module.name)), module.code(&names)?));
     }
     files.push((generated.join("lacking.rs"), names.lacking()?));
+    files.push((generated.join("names.tsv"), table::table(&names)?));
+    files.push((generated.join("cudarc.tsv"), safe::table()?));
+    files.push((folder.join("tests/check/cudarc.rs"), safe::imports()?));
+    files.extend(enums::files(&names)?);
     files.push((folder.join("tests/interop/names.rs"), names.of_amd()?));
     Ok(files)
 }
@@ -76,10 +91,16 @@ pub(crate) enum Fate {
     Struct(String),
     /// Another name of a struct of our own.
     Alias(&'static str),
+    /// An enum of our own, for numbers of ROCm's.
+    Enum(Vec<enums::Variant>),
+    /// Another name of an enum of our own.
+    Named(String),
     /// Written by hand: how it differs.
     ByHand(&'static str),
     /// A constant that HIP lacks: its value, and HIP's type.
     Invented(u32, String),
+    /// Written by hand in a module that is: the functions of ROCm underneath, if it is a function.
+    Written(String),
     /// Absent: why.
     Absent(String),
 }
@@ -103,6 +124,7 @@ pub(crate) struct NamesOf {
 pub(crate) struct Names {
     pub(crate) modules: Vec<NamesOf>,
     found: BTreeMap<&'static str, Found>,
+    declared: Vec<Declared>,
     /// Names of AMD's table that are wrong: CUDA, AMD's answer, why.
     pub(crate) wrong: Vec<(String, String, String)>,
 }
@@ -162,6 +184,34 @@ fn module_of(name: &str) -> &'static str {
     }
 }
 
+/// The public names of a module that is written by hand, each with the functions of ROCm in its `doc(alias)`.
+fn written(module: &str) -> Result<BTreeMap<String, String>> {
+    let item = Regex::new(concat!(
+        r#"(?:#\[doc\(alias\(([^)]*)\)\)\]\s*)?pub (?:unsafe extern "C" )?(?:fn|type|struct|const) (\w+)"#,
+        r"|pub use (\w+) as (\w+);|(?m:^\s+([A-Z]\w+) = \d+,)|(?m:^    (\w+_t) \{)",
+    ))?;
+    let folder = paths::root().join("cuda-compat/src").join(module);
+    let mut names: BTreeMap<String, String> = BTreeMap::new();
+    let mut others = Vec::new();
+    for file in ["types.rs", "sys.rs"] {
+        let path = folder.join(file);
+        let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+        for found in item.captures_iter(&text) {
+            let group = |index: usize| found.get(index).map(|group| group.as_str().to_owned());
+            match (group(2), group(3).zip(group(4)), group(5).or_else(|| group(6))) {
+                (Some(name), ..) => drop(names.insert(name, group(1).unwrap_or_default().replace('"', ""))),
+                (_, Some((of, name)), _) => others.push((of, name)),
+                (.., name) => drop(names.insert(name.unwrap_or_default(), String::new())),
+            }
+        }
+    }
+    for (of, name) in others {
+        let beneath = names.get(&of).with_context(|| format!("{of} is not a name of {module}"))?.clone();
+        names.insert(name, beneath);
+    }
+    Ok(names)
+}
+
 /// Constants that count others, or fill up an enum: their values change with each release.
 fn is_a_limit(name: &str) -> bool {
     ["_MAX", "Max", "_COUNT", "Count", "_NUM", "_FORCE", "NUM_OPTIONS", "NUM_INPUT_TYPES", "_FORCE_INT", "Force32"]
@@ -193,7 +243,7 @@ impl Names {
         let wrong = WRONG.iter().map(|(pattern, why)| Ok((Regex::new(pattern)?, *why))).collect::<Result<Vec<_>>>()?;
         let absent =
             ABSENT.iter().map(|(pattern, why)| Ok((Regex::new(pattern)?, *why))).collect::<Result<Vec<_>>>()?;
-        let mut names = Self { modules: Vec::new(), found, wrong: Vec::new() };
+        let mut names = Self { modules: Vec::new(), found, declared, wrong: Vec::new() };
         for (name, to) in &interop {
             if let Some((_, why)) = wrong.iter().find(|(pattern, _)| pattern.is_match(name)) {
                 names.wrong.push((name.clone(), to.clone(), (*why).to_owned()));
@@ -206,7 +256,8 @@ impl Names {
             let reader = Reader { module, found: &names.found[module.library], interop: &interop, hipified: &hipified };
             let mut entries: BTreeMap<String, Entry> = BTreeMap::new();
             let is_wrong = |name: &str| wrong.iter().find(|(pattern, _)| pattern.is_match(name)).map(|(_, why)| *why);
-            let of_module: Vec<&Declared> = declared.iter().filter(|row| row.module == module.name).collect();
+            let written = if module.is_written { written(module.name)? } else { BTreeMap::new() };
+            let of_module: Vec<&Declared> = names.declared.iter().filter(|row| row.module == module.name).collect();
             let mut all: Vec<(&str, Sort)> = of_module.iter().map(|row| (row.name.as_str(), row.sort)).collect();
             let known: BTreeSet<&str> = all.iter().map(|(name, _)| *name).collect();
             let unversioned: BTreeSet<String> =
@@ -233,7 +284,9 @@ impl Names {
                     continue;
                 }
                 let by_hand = BY_HAND.iter().find(|(of, by_hand, _)| (*of, *by_hand) == (module.name, name));
-                let fate = if let Some((.., how)) = by_hand {
+                let fate = if let Some(beneath) = written.get(name) {
+                    Fate::Written(beneath.clone())
+                } else if let Some((.., how)) = by_hand {
                     Fate::ByHand(how)
                 } else if let Some(why) = is_wrong(name) {
                     Fate::Absent(why.to_owned())
@@ -252,6 +305,7 @@ impl Names {
             }
             reader.types(&of_module, &mut entries);
             reader.constants(&of_module, &mut entries)?;
+            reader.enums(&of_module, &mut entries);
             names.modules.push(NamesOf { module, entries });
         }
         Ok(names)
@@ -497,6 +551,13 @@ impl NamesOf {
                     wrapper::feature(&mut items, &form);
                     writeln!(items, "/// [`{ours}`].\npub type {name} = {ours};")?;
                 }
+                Fate::Enum(variants) => items.push_str(&enums::code(names, self, name, variants)?),
+                Fate::Named(of) => {
+                    if let Some(Fate::Enum(variants)) = self.entries.get(of).map(|entry| &entry.fate) {
+                        enums::gate(&mut items, names, self, variants)?;
+                    }
+                    writeln!(items, "/// [`{of}`].\npub type {name} = {of};")?;
+                }
                 Fate::Invented(value, ty) => {
                     let form = same(ty)?;
                     wrapper::feature(&mut items, &form);
@@ -506,7 +567,7 @@ impl NamesOf {
                         "/// HIP has no such constant, and no function of HIP returns it.\npub const {name}: {path} = {path}({value:#x});"
                     )?;
                 }
-                Fate::ByHand(_) | Fate::Absent(_) => {}
+                Fate::ByHand(_) | Fate::Written(_) | Fate::Absent(_) => {}
             }
         }
         let mut text = format!("{HEAD}\n");
@@ -533,8 +594,7 @@ impl NamesOf {
             let data = |name: &str| {
                 name.starts_with("CUDA_R_")
                     || name.starts_with("CUDA_C_")
-                    || name == "cudaDataType"
-                    || name == "cudaStream_t"
+                    || ["cudaDataType", "cudaDataType_t", "cudaStream_t", "float2", "double2"].contains(&name)
             };
             let old = |entry: &Entry| matches!(&entry.fate, Fate::Same(to) if names.form(runtime.module, to).is_ok_and(|form| form.level.is_none()));
             for name in runtime.entries.iter().filter(|(name, entry)| data(name) && old(entry)).map(|(name, _)| name) {
@@ -559,7 +619,7 @@ mod tests {
 
     #[test]
     fn what_is_committed_is_up_to_date() {
-        run(&Args { check: true }).unwrap();
+        run(&Args { check: true, cudarc: None }).unwrap();
     }
 
     #[test]

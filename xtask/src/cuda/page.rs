@@ -64,7 +64,7 @@ pub(super) fn page(names: &Names) -> Result<String> {
     Ok(text)
 }
 
-fn is_mapped(entry: &Entry) -> bool {
+pub(super) fn is_mapped(entry: &Entry) -> bool {
     !matches!(entry.fate, Fate::Absent(_) | Fate::Invented(..))
 }
 
@@ -75,6 +75,9 @@ fn differing(text: &mut String, of: &NamesOf) -> Result<()> {
         .filter_map(|(name, entry)| match &entry.fate {
             Fate::Wrapped(to) => Some(format!("| `{name}` | `{to}`: addresses and integers have CUDA's types |")),
             Fate::Renamed(now, before) => Some(format!("| `{name}` | `{now}`, `{before}` |")),
+            Fate::Written(beneath) if entry.sort == Sort::Function => {
+                Some(format!("| `{name}` | `{}` |", beneath.replace(", ", "`, `")))
+            }
             Fate::ByHand(how) => Some(format!("| `{name}` | {how} |")),
             _ => None,
         })

@@ -13,6 +13,8 @@ pub(crate) struct Module {
     pub(crate) is_interop: bool,
     /// Whether the data types of the runtime are used by its functions.
     pub(crate) has_data_types: bool,
+    /// Whether the module is written by hand: its names are read from its source.
+    pub(crate) is_written: bool,
 }
 
 const fn library(
@@ -21,7 +23,7 @@ const fn library(
     library: &'static str,
     prefixes: &'static [(&'static str, &'static str)],
 ) -> Module {
-    Module { name, title, library, prefixes, is_interop: false, has_data_types: true }
+    Module { name, title, library, prefixes, is_interop: false, has_data_types: true, is_written: false }
 }
 
 /// The modules, in the order of the page.
@@ -60,7 +62,7 @@ pub(crate) const MODULES: &[Module] = &[
         "cusolver",
         ("cuSOLVER", "hipSOLVER"),
         "hipsolver",
-        &[("cusolver", "hipsolver"), ("CUSOLVER_", "HIPSOLVER_")],
+        &[("cusolver", "hipsolver"), ("CUSOLVER", "HIPSOLVER")],
     ),
     Module { has_data_types: false, ..library("nccl", ("NCCL", "RCCL"), "rccl", &[]) },
     Module {
@@ -73,6 +75,7 @@ pub(crate) const MODULES: &[Module] = &[
         )
     },
     Module { has_data_types: false, ..library("nvtx", ("NVTX", "rocTX"), "roctx", &[("nvtx", "roctx")]) },
+    Module { has_data_types: false, is_written: true, ..library("nvml", ("NVML", "AMD SMI"), "amdsmi", &[]) },
 ];
 
 const OF_THE_LINKER: &str =
@@ -149,16 +152,37 @@ pub(crate) const ADDED: &[(&str, &str, &str)] = &[
     ("nvtx", "nvtxRangeEnd", "roctxRangeStop"),
     ("nvtx", "nvtxRangeId_t", "roctx_range_id_t"),
     ("driver", "cuGetProcAddress_v2", "hipGetProcAddress"),
+    ("driver", "cudaError_enum", "hipError_t"),
+    ("driver", "CUdevice", "hipDevice_t"),
+    ("driver", "CUdevice_v1", "hipDevice_t"),
     ("runtime", "cudaError_t", "hipError_t"),
     ("runtime", "cudaError", "hipError_t"),
+    ("runtime", "cudaDataType_t", "hipDataType"),
     ("driver", "CU_STREAM_PER_THREAD", "hipStreamPerThread"),
     ("driver", "CU_STREAM_LEGACY", "hipStreamLegacy"),
     ("runtime", "cudaStreamPerThread", "hipStreamPerThread"),
     ("runtime", "cudaStreamLegacy", "hipStreamLegacy"),
     ("runtime", "dim3", "dim3"),
+    ("cublas", "cublasHgemm", "hipblasHgemm"),
+    ("cublas", "cublasHgemmBatched", "hipblasHgemmBatched"),
+    ("cublas", "cublasHgemmStridedBatched", "hipblasHgemmStridedBatched"),
+    // Since CUDA 11 the same as CUBLAS_GEMM_DEFAULT.
+    ("cublas", "CUBLAS_GEMM_DEFAULT_TENSOR_OP", "HIPBLAS_GEMM_DEFAULT"),
+    ("cublas", "CUBLAS_GEMM_DFALT_TENSOR_OP", "HIPBLAS_GEMM_DEFAULT"),
     ("cublas", "cuComplex", "hipComplex"),
     ("cublas", "cuDoubleComplex", "hipDoubleComplex"),
     ("cublas", "cublasDataType_t", "hipDataType"),
+    ("runtime", "float2", "float2"),
+    ("runtime", "double2", "double2"),
+    ("cublaslt", "cublasStatus_t", "hipblasStatus_t"),
+    ("cublaslt", "cublasComputeType_t", "hipblasComputeType_t"),
+    ("cufft", "libraryPropertyType", "hipfftLibraryPropertyType_t"),
+    ("cufft", "libraryPropertyType_t", "hipfftLibraryPropertyType_t"),
+    ("cufft", "MAJOR_VERSION", "HIPFFT_MAJOR_VERSION"),
+    ("cufft", "MINOR_VERSION", "HIPFFT_MINOR_VERSION"),
+    ("cufft", "PATCH_LEVEL", "HIPFFT_PATCH_LEVEL"),
+    ("cufft", "cuComplex", "hipComplex"),
+    ("cufft", "cuDoubleComplex", "hipDoubleComplex"),
     ("cufft", "cufftComplex", "hipfftComplex"),
     ("cufft", "cufftDoubleComplex", "hipfftDoubleComplex"),
     ("cufft", "cufftReal", "hipfftReal"),
@@ -233,6 +257,10 @@ pub(crate) const BY_HAND: &[(&str, &str, &str)] = &[
     ("driver", "CUgraphExecUpdateResultInfo", "the struct of cuGraphExecUpdate"),
     ("driver", "cuMemcpy", "`hipMemcpy`, which finds the direction by the addresses"),
     ("driver", "cuMemcpyAsync", "`hipMemcpyAsync`, which finds the direction by the addresses"),
+    ("driver", "cuModuleLoad", "PTX and other code of NVIDIA's is refused"),
+    ("driver", "cuModuleLoadData", "PTX and other code of NVIDIA's is refused"),
+    ("driver", "cuModuleLoadDataEx", "PTX and other code of NVIDIA's is refused, and the log says what to do"),
+    ("driver", "cuModuleLoadFatBinary", "PTX and other code of NVIDIA's is refused"),
     ("driver", "cuOccupancyMaxPotentialBlockSize", "a function for the size of shared memory is refused"),
     ("driver", "cuOccupancyMaxPotentialBlockSizeWithFlags", "a function for the size of shared memory is refused"),
     ("driver", "CUoccupancyB2DSize", "the function pointer of cuOccupancyMaxPotentialBlockSize"),
@@ -241,6 +269,10 @@ pub(crate) const BY_HAND: &[(&str, &str, &str)] = &[
     ("driver", "cuStreamWaitValue64", "all bits are compared: HIP takes a mask"),
     ("driver", "cuStreamWaitValue64_v2", "all bits are compared: HIP takes a mask"),
     ("nvrtc", "nvrtcCompileProgram", "options of NVRTC are translated to those of clang"),
+    ("nvrtc", "nvrtcCreateProgram", "a prelude with what CUDA C++ has and HIPRTC lacks comes first; PTX is refused"),
+    ("nvrtc", "nvrtcDestroyProgram", "as nvrtcCreateProgram"),
+    ("nvrtc", "nvrtcGetProgramLog", "also names options without a meaning and code for 32 lanes; ends with a zero"),
+    ("nvrtc", "nvrtcGetProgramLogSize", "the size of nvrtcGetProgramLog's, with the zero"),
     ("runtime", "cudaGetErrorName", "also knows the statuses that HIP lacks"),
     ("runtime", "cudaGetErrorString", "also knows the statuses that HIP lacks"),
     ("runtime", "cudaGraphExecUpdate", "one struct for the results, as since CUDA 12"),
@@ -376,5 +408,76 @@ pub(crate) const ABSENT: &[(&str, &str)] = &[
     (r"^nvtxDomain|^nvtx.*Ex$", "rocTX has no domains and no attributes: nvtxRangePushA, nvtxMarkA"),
     (r"^nvtx.*W$", "rocTX takes bytes: the function that ends with A"),
     (r"^nvtx", "rocTX lacks it"),
+    (r"^nvmlSystemGetCudaDriverVersion", "call cudaDriverGetVersion: HIP's version"),
+    (
+        r"^nvml.*(Vgpu|VGPU|GridLicens|Virtualization|HostVgpu)",
+        "virtual GPUs of NVIDIA: on a host, AMD's GPU-IOV module has its own tools",
+    ),
+    (
+        r"^nvml.*(Mig|GpuInstance|ComputeInstance)",
+        "partitions: an MI300 in CPX mode shows each as a GPU; amdsmi_get_gpu_compute_partition has the mode",
+    ),
+    (
+        r"^nvml.*(NvLink|Nvlink|NVLink|C2c|GpuFabric)",
+        "links between GPUs: amdsmi_topo_get_link_type, amdsmi_topo_get_link_weight",
+    ),
+    (
+        r"^nvml.*Topology|^nvml.*P2P|^nvml.*(Cpu|Memory)Affinity",
+        "amdsmi_topo_get_link_type, amdsmi_topo_get_numa_node_number",
+    ),
+    (
+        r"^nvml.*(RunningProcesses|ProcessUtilization|Accounting|ProcessName)",
+        "amdsmi_get_gpu_process_list of the crate `amdsmi-sys`",
+    ),
+    (
+        r"^nvml.*(Ecc|Retired|Remapped|Repair|Violation|Throttle|EventReasons)",
+        "amdsmi_get_gpu_total_ecc_count, amdsmi_get_gpu_bad_page_info",
+    ),
+    (
+        r"^nvml.*(EventSet|RegisterEvents|SupportedEventTypes)",
+        "amdsmi_init_gpu_event_notification, amdsmi_get_gpu_event_notification",
+    ),
+    (
+        r"^nvml.*(Pcie|GpuMaxPcie|PcieSpeed)",
+        "amdsmi_get_pcie_info of the crate `amdsmi-sys`, in the module of the installed release",
+    ),
+    (
+        r"^nvmlDeviceSet|^nvmlDeviceReset|^nvmlDeviceClear",
+        "settings: the functions amdsmi_set_... of the crate `amdsmi-sys`, as root",
+    ),
+    (
+        r"^nvmlDeviceGet(Cuda|Multi|Architecture|Attributes|NumGpuCores|MemoryBusWidth)",
+        "properties: cuDeviceGetAttribute, cudaGetDeviceProperties",
+    ),
+    (r"^nvml.*(Encoder|Decoder|Fbc|Jpg|Ofa)", "video engines: mm_activity of amdsmi_get_gpu_activity"),
+    (
+        r"^nvml(Unit|Gpm|ConfComputing|SystemGetConfCompute|DeviceGetConfCompute)",
+        "NVIDIA's own: AMD SMI has no counterpart",
+    ),
+    (r"^nvml", "not wrapped: see the functions of the crate `amdsmi-sys`"),
     (r"", "HIP has no such function"),
+];
+
+/// A status, and cudarc's error type for it.
+pub(crate) struct Status {
+    pub(crate) library: &'static str,
+    pub(crate) ty: &'static str,
+    pub(crate) success: &'static str,
+    pub(crate) error: &'static str,
+}
+
+const fn status(library: &'static str, ty: &'static str, success: &'static str, error: &'static str) -> Status {
+    Status { library, ty, success, error }
+}
+
+/// The statuses with a method `result`.
+pub(crate) const STATUSES: &[Status] = &[
+    status("hip", "hipError_t", "hipSuccess", "DriverError"),
+    status("hiprtc", "hiprtcResult", "HIPRTC_SUCCESS", "NvrtcError"),
+    status("hipblas", "hipblasStatus_t", "HIPBLAS_STATUS_SUCCESS", "CublasError"),
+    status("hiprand", "hiprandStatus_t", "HIPRAND_STATUS_SUCCESS", "CurandError"),
+    status("hipsparse", "hipsparseStatus_t", "HIPSPARSE_STATUS_SUCCESS", "CusparseError"),
+    status("hipfft", "hipfftResult", "HIPFFT_SUCCESS", "CufftError"),
+    status("hipsolver", "hipsolverStatus_t", "HIPSOLVER_STATUS_SUCCESS", "CusolverError"),
+    status("rccl", "ncclResult_t", "ncclSuccess", "NcclError"),
 ];

@@ -1,0 +1,53 @@
+use core::ffi::c_int;
+
+use super::sizes;
+use crate::cublas::{CublasError, CudaBlas, result};
+use crate::driver::DevicePtr;
+
+/// The arguments of [`Asum::asum`].
+#[derive(Debug, Copy, Clone)]
+pub struct AsumConfig {
+    /// The number of elements.
+    pub n: c_int,
+    /// The distance between elements. If it is not positive, the sum is 0.
+    pub incx: c_int,
+}
+
+/// Sums of absolute values.
+pub trait Asum<T> {
+    /// Writes the sum of the absolute values of the elements of `x` to `result`, and waits for it.
+    ///
+    /// # Errors
+    /// `CUBLAS_STATUS_INVALID_VALUE` if `x` has fewer elements than the configuration says.
+    ///
+    /// # Safety
+    /// In `CUBLAS_POINTER_MODE_DEVICE`, `result` must be memory of the device.
+    #[doc(alias("hipblasSasum", "hipblasDasum"))]
+    unsafe fn asum<X: DevicePtr<T>>(&self, cfg: AsumConfig, x: &X, result: &mut T) -> Result<(), CublasError>;
+}
+
+macro_rules! asum {
+    ($($ty:ty: $function:ident;)+) => {$(
+        impl Asum<$ty> for CudaBlas {
+            unsafe fn asum<X: DevicePtr<$ty>>(
+                &self,
+                cfg: AsumConfig,
+                x: &X,
+                result: &mut $ty,
+            ) -> Result<(), CublasError> {
+                if cfg.n > 0 && cfg.incx > 0 {
+                    let [n] = sizes::sizes([cfg.n])?;
+                    sizes::fit([(x.len(), sizes::vector(n, cfg.incx)?)])?;
+                }
+                let (x, _x) = x.device_ptr(&self.stream);
+                // SAFETY: the operand is long enough, and the rest is the caller's contract.
+                unsafe { result::$function(self.handle, cfg.n, x as *const _, cfg.incx, result) }
+            }
+        }
+    )+};
+}
+
+asum! {
+    f32: sasum;
+    f64: dasum;
+}

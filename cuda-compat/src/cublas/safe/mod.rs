@@ -1,0 +1,99 @@
+//! Handles of cuBLAS, and products of vectors and matrices on buffers of [`crate::driver`].
+
+mod asum;
+mod gemm;
+mod gemv;
+mod grouped_gemm;
+mod sizes;
+
+use std::sync::Arc;
+
+use super::{result, sys};
+use crate::driver::CudaStream;
+
+pub use super::result::CublasError;
+pub use asum::*;
+pub use gemm::*;
+pub use gemv::*;
+pub use grouped_gemm::*;
+
+/// A handle of cuBLAS on a stream.
+///
+/// It keeps the stream alive. Dropping it waits for the stream's work, as the library does, and frees the handle.
+#[derive(Debug)]
+pub struct CudaBlas {
+    pub(crate) handle: sys::cublasHandle_t,
+    pub(crate) stream: Arc<CudaStream>,
+}
+
+// SAFETY: hipBLAS allows a handle to be used by any thread, and calls of one handle by several threads are serialised in its stream.
+unsafe impl Send for CudaBlas {}
+// SAFETY: as above. What a call changes in a handle (stream, pointer mode) needs `&mut`, or is one word.
+unsafe impl Sync for CudaBlas {}
+
+impl CudaBlas {
+    /// Creates a handle on the device of a stream, which runs its work.
+    ///
+    /// # Errors
+    /// `CUBLAS_STATUS_NOT_INITIALIZED` if hipBLAS cannot be loaded: [`sys::load_error`] says why.
+    #[doc(alias("hipblasCreate", "hipblasSetStream"))]
+    pub fn new(stream: Arc<CudaStream>) -> Result<Self, CublasError> {
+        let ctx = stream.context();
+        ctx.record_err(ctx.bind_to_thread());
+        let blas = Self { handle: result::create_handle()?, stream };
+        // SAFETY: both are alive.
+        unsafe { result::set_stream(blas.handle, blas.stream.cu_stream() as _) }?;
+        Ok(blas)
+    }
+
+    /// Returns the handle.
+    pub fn handle(&self) -> &sys::cublasHandle_t {
+        &self.handle
+    }
+
+    /// Runs the work on another stream of the same device.
+    ///
+    /// # Errors
+    /// If the library refuses it.
+    ///
+    /// # Safety
+    /// The caller must order work on both streams that uses the same memory.
+    #[doc(alias("hipblasSetStream"))]
+    pub unsafe fn set_stream(&mut self, stream: Arc<CudaStream>) -> Result<(), CublasError> {
+        self.stream = stream;
+        // SAFETY: both are alive.
+        unsafe { result::set_stream(self.handle, self.stream.cu_stream() as _) }
+    }
+
+    /// Sets where scalars and results of reductions are: on the host, which is the default, or on the device.
+    ///
+    /// # Errors
+    /// If the library refuses it.
+    #[doc(alias("hipblasSetPointerMode"))]
+    pub fn set_pointer_mode(&self, pointer_mode: sys::cublasPointerMode_t) -> Result<(), CublasError> {
+        // SAFETY: the handle is alive.
+        unsafe { sys::cublasSetPointerMode_v2(self.handle, pointer_mode) }.result()
+    }
+
+    /// Returns where scalars and results of reductions are.
+    ///
+    /// # Errors
+    /// If the library refuses it.
+    #[doc(alias("hipblasGetPointerMode"))]
+    pub fn get_pointer_mode(&self) -> Result<sys::cublasPointerMode_t, CublasError> {
+        let mut mode = sys::cublasPointerMode_t::default();
+        // SAFETY: the handle is alive, and there is a place for the result.
+        unsafe { sys::cublasGetPointerMode_v2(self.handle, &mut mode) }.result()?;
+        Ok(mode)
+    }
+}
+
+impl Drop for CudaBlas {
+    fn drop(&mut self) {
+        let ctx = self.stream.context();
+        ctx.record_err(ctx.bind_to_thread());
+        // A handle that the library does not destroy is leaked: a panic in `drop` could end the process.
+        // SAFETY: it is alive, and not used again.
+        let _ = unsafe { result::destroy_handle(self.handle) };
+    }
+}

@@ -1,0 +1,187 @@
+//! cuRAND with results in the place of statuses. [`UniformFill`], [`NormalFill`] and [`LogNormalFill`] choose the function by the element's
+//! type; [`generate`] has one function for each.
+
+use core::ptr::null_mut;
+
+use super::sys;
+
+pub use hiprand_sys::cuda::CurandError;
+
+/// Creates a generator of the default kind on the current device.
+///
+/// # Errors
+/// `CURAND_STATUS_NOT_INITIALIZED` if hipRAND cannot be loaded: [`sys::load_error`] says why.
+#[doc(alias("hiprandCreateGenerator"))]
+pub fn create_generator() -> Result<sys::curandGenerator_t, CurandError> {
+    create_generator_kind(sys::curandRngType_t::CURAND_RNG_PSEUDO_DEFAULT)
+}
+
+/// Creates a generator on the current device.
+///
+/// # Errors
+/// As of [`create_generator`]; also if the library does not have the kind.
+#[doc(alias("hiprandCreateGenerator"))]
+pub fn create_generator_kind(kind: sys::curandRngType_t) -> Result<sys::curandGenerator_t, CurandError> {
+    let mut generator = null_mut();
+    // SAFETY: a place for the result.
+    unsafe { sys::curandCreateGenerator(&mut generator, kind) }.result()?;
+    Ok(generator)
+}
+
+/// Sets the seed, and starts the sequence again.
+///
+/// # Errors
+/// If the library refuses it: a quasi-random generator has no seed.
+///
+/// # Safety
+/// The generator must be alive.
+#[doc(alias("hiprandSetPseudoRandomGeneratorSeed"))]
+pub unsafe fn set_seed(generator: sys::curandGenerator_t, seed: u64) -> Result<(), CurandError> {
+    // SAFETY: the caller's contract.
+    unsafe { sys::curandSetPseudoRandomGeneratorSeed(generator, seed) }.result()
+}
+
+/// Sets the position in the sequence.
+///
+/// # Errors
+/// If the library refuses it: some generators have no position.
+///
+/// # Safety
+/// The generator must be alive.
+#[doc(alias("hiprandSetGeneratorOffset"))]
+pub unsafe fn set_offset(generator: sys::curandGenerator_t, offset: u64) -> Result<(), CurandError> {
+    // SAFETY: the caller's contract.
+    unsafe { sys::curandSetGeneratorOffset(generator, offset) }.result()
+}
+
+/// Sets the stream of a generator.
+///
+/// # Errors
+/// If the library refuses it.
+///
+/// # Safety
+/// The generator and the stream must be alive.
+#[doc(alias("hiprandSetStream"))]
+pub unsafe fn set_stream(generator: sys::curandGenerator_t, stream: sys::cudaStream_t) -> Result<(), CurandError> {
+    // SAFETY: the caller's contract.
+    unsafe { sys::curandSetStream(generator, stream) }.result()
+}
+
+/// Destroys a generator.
+///
+/// # Errors
+/// If the library refuses it.
+///
+/// # Safety
+/// The generator must be alive, and not used again.
+#[doc(alias("hiprandDestroyGenerator"))]
+pub unsafe fn destroy_generator(generator: sys::curandGenerator_t) -> Result<(), CurandError> {
+    // SAFETY: the caller's contract.
+    unsafe { sys::curandDestroyGenerator(generator) }.result()
+}
+
+pub mod generate {
+    //! A function for each distribution and type. Each fills `num` elements at an address on the device.
+
+    use super::{CurandError, sys};
+
+    macro_rules! functions {
+        ($($(#[$attribute:meta])* $name:ident($ty:ty $(, $argument:ident: $of:ty)*) = $function:ident;)+) => {$(
+            $(#[$attribute])*
+            ///
+            /// # Errors
+            /// If the library refuses it: not every kind of generator has every distribution.
+            ///
+            /// # Safety
+            /// The generator must be alive, and `out` valid for writes of `num` elements on the device.
+            pub unsafe fn $name(
+                generator: sys::curandGenerator_t,
+                out: *mut $ty,
+                num: usize
+                $(, $argument: $of)*
+            ) -> Result<(), CurandError> {
+                // SAFETY: the caller's contract.
+                unsafe { sys::$function(generator, out, num $(, $argument)*) }.result()
+            }
+        )+};
+    }
+
+    functions! {
+        /// Fills with numbers above 0 and up to 1.
+        uniform_f32(f32) = curandGenerateUniform;
+        /// Fills with numbers above 0 and up to 1.
+        uniform_f64(f64) = curandGenerateUniformDouble;
+        /// Fills with random bits.
+        uniform_u32(u32) = curandGenerate;
+        /// Fills with random bits. The library has this for quasi-random generators of 64 bits alone.
+        uniform_u64(u64) = curandGenerateLongLong;
+        /// Fills with numbers of the normal distribution.
+        normal_f32(f32, mean: f32, std: f32) = curandGenerateNormal;
+        /// Fills with numbers of the normal distribution.
+        normal_f64(f64, mean: f64, std: f64) = curandGenerateNormalDouble;
+        /// Fills with numbers whose logarithms have the normal distribution.
+        log_normal_f32(f32, mean: f32, std: f32) = curandGenerateLogNormal;
+        /// Fills with numbers whose logarithms have the normal distribution.
+        log_normal_f64(f64, mean: f64, std: f64) = curandGenerateLogNormalDouble;
+        /// Fills with numbers of the Poisson distribution.
+        poisson_u32(u32, lambda: f64) = curandGeneratePoisson;
+    }
+}
+
+/// Fills with uniform numbers.
+pub trait UniformFill<T> {
+    /// Fills `num` elements.
+    ///
+    /// # Errors
+    /// If the library refuses it.
+    ///
+    /// # Safety
+    /// As of the functions in [`generate`].
+    unsafe fn fill(self, out: *mut T, num: usize) -> Result<(), CurandError>;
+}
+
+/// Fills with numbers of the normal distribution.
+pub trait NormalFill<T> {
+    /// Fills `n` elements with mean `m` and standard deviation `s`.
+    ///
+    /// # Errors
+    /// If the library refuses it.
+    ///
+    /// # Safety
+    /// As of the functions in [`generate`].
+    unsafe fn fill(self, o: *mut T, n: usize, m: T, s: T) -> Result<(), CurandError>;
+}
+
+/// Fills with numbers whose logarithms have the normal distribution.
+pub trait LogNormalFill<T> {
+    /// Fills `n` elements; the logarithms have mean `m` and standard deviation `s`.
+    ///
+    /// # Errors
+    /// If the library refuses it.
+    ///
+    /// # Safety
+    /// As of the functions in [`generate`].
+    unsafe fn fill(self, o: *mut T, n: usize, m: T, s: T) -> Result<(), CurandError>;
+}
+
+macro_rules! fill {
+    ($($trait:ident<$ty:ty>: $function:ident($($argument:ident),*);)+) => {$(
+        impl $trait<$ty> for sys::curandGenerator_t {
+            unsafe fn fill(self, out: *mut $ty, num: usize $(, $argument: $ty)*) -> Result<(), CurandError> {
+                // SAFETY: the caller's contract.
+                unsafe { generate::$function(self, out, num $(, $argument)*) }
+            }
+        }
+    )+};
+}
+
+fill! {
+    UniformFill<f32>: uniform_f32();
+    UniformFill<f64>: uniform_f64();
+    UniformFill<u32>: uniform_u32();
+    UniformFill<u64>: uniform_u64();
+    NormalFill<f32>: normal_f32(mean, std);
+    NormalFill<f64>: normal_f64(mean, std);
+    LogNormalFill<f32>: log_normal_f32(mean, std);
+    LogNormalFill<f64>: log_normal_f64(mean, std);
+}

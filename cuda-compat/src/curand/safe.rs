@@ -1,0 +1,147 @@
+//! Random numbers in buffers of [`crate::driver`].
+
+use std::sync::Arc;
+
+use super::{result, sys};
+use crate::driver::{CudaStream, DevicePtrMut};
+
+pub use super::result::CurandError;
+
+/// A generator of random numbers on a stream.
+///
+/// ```no_run
+/// use cuda_compat::{curand::CudaRng, driver::CudaContext};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let stream = CudaContext::new(0)?.default_stream();
+/// let rng = CudaRng::new(42, stream.clone())?;
+/// let mut numbers = stream.alloc_zeros::<f32>(1000)?;
+/// rng.fill_with_normal(&mut numbers, 0.0, 1.0)?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct CudaRng {
+    pub(crate) generator: sys::curandGenerator_t,
+    pub(crate) stream: Arc<CudaStream>,
+}
+
+impl CudaRng {
+    /// Creates a generator of the default kind on the device of a stream, which runs its work.
+    ///
+    /// # Errors
+    /// `CURAND_STATUS_NOT_INITIALIZED` if hipRAND cannot be loaded: [`sys::load_error`] says why.
+    #[doc(alias("hiprandCreateGenerator", "hiprandSetStream"))]
+    pub fn new(seed: u64, stream: Arc<CudaStream>) -> Result<Self, CurandError> {
+        let ctx = stream.context();
+        ctx.record_err(ctx.bind_to_thread());
+        let mut rng = Self { generator: result::create_generator()?, stream };
+        // SAFETY: both are alive.
+        unsafe { result::set_stream(rng.generator, rng.stream.cu_stream() as _) }?;
+        rng.set_seed(seed)?;
+        Ok(rng)
+    }
+
+    /// Runs the work on another stream of the same device.
+    ///
+    /// # Errors
+    /// If the library refuses it.
+    ///
+    /// # Safety
+    /// The caller must order work on both streams: the generator's state is memory that both use.
+    #[doc(alias("hiprandSetStream"))]
+    pub unsafe fn set_stream(&mut self, stream: Arc<CudaStream>) -> Result<(), CurandError> {
+        self.stream = stream;
+        // SAFETY: both are alive.
+        unsafe { result::set_stream(self.generator, self.stream.cu_stream() as _) }
+    }
+
+    /// Sets the seed, and starts the sequence again.
+    ///
+    /// # Errors
+    /// If the library refuses it.
+    #[doc(alias("hiprandSetPseudoRandomGeneratorSeed"))]
+    pub fn set_seed(&mut self, seed: u64) -> Result<(), CurandError> {
+        // SAFETY: the generator is alive.
+        unsafe { result::set_seed(self.generator, seed) }
+    }
+
+    /// Sets the position in the sequence.
+    ///
+    /// # Errors
+    /// If the library refuses it.
+    #[doc(alias("hiprandSetGeneratorOffset"))]
+    pub fn set_offset(&mut self, offset: u64) -> Result<(), CurandError> {
+        // SAFETY: the generator is alive.
+        unsafe { result::set_offset(self.generator, offset) }
+    }
+
+    /// Fills a buffer with uniform numbers: above 0 and up to 1, or all integers.
+    ///
+    /// # Errors
+    /// If the library refuses it: the default generator makes no `u64`.
+    #[doc(alias("hiprandGenerateUniform", "hiprandGenerateUniformDouble", "hiprandGenerate"))]
+    pub fn fill_with_uniform<T, Dst: DevicePtrMut<T>>(&self, dst: &mut Dst) -> Result<(), CurandError>
+    where
+        sys::curandGenerator_t: result::UniformFill<T>,
+    {
+        let num = dst.len();
+        if num == 0 {
+            return Ok(());
+        }
+        let (dst, _dst) = dst.device_ptr_mut(&self.stream);
+        // SAFETY: the generator is alive, and the buffer has these elements.
+        unsafe { result::UniformFill::fill(self.generator, dst as *mut T, num) }
+    }
+
+    /// Fills a buffer with numbers of the normal distribution.
+    ///
+    /// # Errors
+    /// If the library refuses it.
+    #[doc(alias("hiprandGenerateNormal", "hiprandGenerateNormalDouble"))]
+    pub fn fill_with_normal<T, Dst: DevicePtrMut<T>>(&self, dst: &mut Dst, mean: T, std: T) -> Result<(), CurandError>
+    where
+        sys::curandGenerator_t: result::NormalFill<T>,
+    {
+        let num = dst.len();
+        if num == 0 {
+            return Ok(());
+        }
+        let (dst, _dst) = dst.device_ptr_mut(&self.stream);
+        // SAFETY: the generator is alive, and the buffer has these elements.
+        unsafe { result::NormalFill::fill(self.generator, dst as *mut T, num, mean, std) }
+    }
+
+    /// Fills a buffer with numbers whose logarithms have the normal distribution.
+    ///
+    /// # Errors
+    /// If the library refuses it.
+    #[doc(alias("hiprandGenerateLogNormal", "hiprandGenerateLogNormalDouble"))]
+    pub fn fill_with_log_normal<T, Dst: DevicePtrMut<T>>(
+        &self,
+        dst: &mut Dst,
+        mean: T,
+        std: T,
+    ) -> Result<(), CurandError>
+    where
+        sys::curandGenerator_t: result::LogNormalFill<T>,
+    {
+        let num = dst.len();
+        if num == 0 {
+            return Ok(());
+        }
+        let (dst, _dst) = dst.device_ptr_mut(&self.stream);
+        // SAFETY: the generator is alive, and the buffer has these elements.
+        unsafe { result::LogNormalFill::fill(self.generator, dst as *mut T, num, mean, std) }
+    }
+}
+
+impl Drop for CudaRng {
+    fn drop(&mut self) {
+        let ctx = self.stream.context();
+        ctx.record_err(ctx.bind_to_thread());
+        // A generator that the library does not destroy is leaked: a panic in `drop` could end the process.
+        // SAFETY: it is alive, and not used again.
+        let _ = unsafe { result::destroy_generator(self.generator) };
+    }
+}

@@ -1,0 +1,220 @@
+//! Handles of cuSOLVER.
+
+use std::sync::Arc;
+
+use super::{result, sys};
+use crate::driver::CudaStream;
+
+pub use super::result::CusolverError;
+
+/// A handle on a stream.
+macro_rules! handles {
+    ($($(#[$attribute:meta])* $name:ident, $handle:ident, $create:ident, $set_stream:ident, $destroy:ident, $hip:literal;)+) => {$(
+        $(#[$attribute])*
+        #[derive(Debug)]
+        pub struct $name {
+            handle: sys::$handle,
+            stream: Arc<CudaStream>,
+        }
+
+        // SAFETY: hipSOLVER allows a handle to be used by any thread.
+        unsafe impl Send for $name {}
+        // SAFETY: calls on it are raw, and their callers' contract.
+        unsafe impl Sync for $name {}
+
+        impl $name {
+            /// Creates a handle on the device of a stream, which runs its work.
+            ///
+            /// # Errors
+            /// `CUSOLVER_STATUS_NOT_INITIALIZED` if hipSOLVER cannot be loaded: [`sys::load_error`] says why.
+            #[doc(alias($hip))]
+            pub fn new(stream: Arc<CudaStream>) -> Result<Self, CusolverError> {
+                let ctx = stream.context();
+                ctx.record_err(ctx.bind_to_thread());
+                let made = Self { handle: result::$create()?, stream };
+                // SAFETY: both are alive.
+                unsafe { result::$set_stream(made.handle, made.stream.cu_stream() as _) }?;
+                Ok(made)
+            }
+
+            /// Returns the handle.
+            pub fn cu(&self) -> sys::$handle {
+                self.handle
+            }
+
+            /// Returns the stream.
+            pub fn stream(&self) -> &Arc<CudaStream> {
+                &self.stream
+            }
+
+            /// Runs the work on another stream of the same device.
+            ///
+            /// # Errors
+            /// If the library refuses it.
+            ///
+            /// # Safety
+            /// The caller must order work on both streams that uses the same memory.
+            pub unsafe fn set_stream(&mut self, stream: Arc<CudaStream>) -> Result<(), CusolverError> {
+                self.stream = stream;
+                // SAFETY: both are alive.
+                unsafe { result::$set_stream(self.handle, self.stream.cu_stream() as _) }
+            }
+        }
+
+        impl Drop for $name {
+            fn drop(&mut self) {
+                let ctx = self.stream.context();
+                ctx.record_err(ctx.bind_to_thread());
+                // A handle that the library does not destroy is leaked: a panic in `drop` could end the process.
+                // SAFETY: it is alive, and not used again.
+                let _ = unsafe { result::$destroy(self.handle) };
+            }
+        }
+    )+};
+}
+
+handles! {
+    #[doc = "A handle for dense matrices."]
+    DnHandle, cusolverDnHandle_t, dn_create, dn_set_stream, dn_destroy, "hipsolverDnCreate";
+}
+
+#[cfg(feature = "rocm-6-2")]
+handles! {
+    #[doc = "A handle for sparse matrices."]
+    SpHandle, cusolverSpHandle_t, sp_create, sp_set_stream, sp_destroy, "hipsolverSpCreate";
+}
+
+#[cfg(feature = "rocm-6-3")]
+impl DnHandle {
+    /// Sets whether results must be the same in each run.
+    ///
+    /// # Errors
+    /// If the library refuses it.
+    #[doc(alias("hipsolverDnSetDeterministicMode"))]
+    pub fn set_deterministic_mode(&self, mode: sys::cusolverDeterministicMode_t) -> Result<(), CusolverError> {
+        // SAFETY: the handle is alive.
+        unsafe { result::dn_set_deterministic_mode(self.handle, mode) }
+    }
+
+    /// Returns whether results must be the same in each run.
+    ///
+    /// # Panics
+    /// If the library lacks the function: it is newer than ROCm 6.2.
+    #[doc(alias("hipsolverDnGetDeterministicMode"))]
+    pub fn get_deterministic_mode(&self) -> sys::cusolverDeterministicMode_t {
+        // SAFETY: the handle is alive.
+        unsafe { result::dn_get_deterministic_mode(self.handle) }
+            .unwrap_or_else(|error| panic!("hipsolverDnGetDeterministicMode: {error}"))
+    }
+}
+
+/// Parameters of the functions of 64 bits.
+#[cfg(feature = "rocm-6-2")]
+#[derive(Debug)]
+pub struct DnParams {
+    params: sys::cusolverDnParams_t,
+}
+
+#[cfg(feature = "rocm-6-2")]
+impl DnParams {
+    /// Creates parameters with an algorithm for a function.
+    ///
+    /// # Errors
+    /// If the library does not have the function or the algorithm: hipSOLVER has `CUSOLVERDN_GETRF` with `CUSOLVER_ALG_0` and
+    /// `CUSOLVER_ALG_1`.
+    #[doc(alias("hipsolverDnCreateParams", "hipsolverDnSetAdvOptions"))]
+    pub fn new(function: sys::cusolverDnFunction_t, algo: sys::cusolverAlgMode_t) -> Result<Self, CusolverError> {
+        let made = Self { params: result::dn_create_params()? };
+        // SAFETY: they are alive.
+        unsafe { result::dn_set_adv_options(made.params, function, algo) }?;
+        Ok(made)
+    }
+
+    /// Returns the parameters.
+    pub fn cu(&self) -> sys::cusolverDnParams_t {
+        self.params
+    }
+}
+
+#[cfg(feature = "rocm-6-2")]
+impl Drop for DnParams {
+    fn drop(&mut self) {
+        // What the library does not destroy is leaked: a panic in `drop` could end the process.
+        // SAFETY: they are alive, and not used again.
+        let _ = unsafe { result::dn_destroy_params(self.params) };
+    }
+}
+
+/// A handle for factorisations of sparse matrices with one pattern.
+#[cfg(feature = "rocm-6-2")]
+#[derive(Debug)]
+pub struct RfHandle {
+    handle: sys::cusolverRfHandle_t,
+}
+
+// SAFETY: hipSOLVER allows a handle to be used by any thread.
+#[cfg(feature = "rocm-6-2")]
+unsafe impl Send for RfHandle {}
+// SAFETY: what methods set is one word each, and other calls are raw, and their callers' contract.
+#[cfg(feature = "rocm-6-2")]
+unsafe impl Sync for RfHandle {}
+
+#[cfg(feature = "rocm-6-2")]
+impl RfHandle {
+    /// Creates a handle on the current device.
+    ///
+    /// # Errors
+    /// `CUSOLVER_STATUS_NOT_INITIALIZED` if hipSOLVER cannot be loaded: [`sys::load_error`] says why.
+    #[doc(alias("hipsolverRfCreate"))]
+    pub fn new() -> Result<Self, CusolverError> {
+        Ok(Self { handle: result::rf_create()? })
+    }
+
+    /// Returns the handle.
+    pub fn cu(&self) -> sys::cusolverRfHandle_t {
+        self.handle
+    }
+}
+
+/// Settings, which cudarc's users do not expect to fail.
+macro_rules! settings {
+    ($($(#[$attribute:meta])* $name:ident($($argument:ident: $ty:ty),*) = $function:ident;)+) => {
+        #[cfg(feature = "rocm-6-2")]
+        impl RfHandle {$(
+            $(#[$attribute])*
+            ///
+            /// # Panics
+            /// If the library refuses it: hipSOLVER has CSR alone, and the algorithms that are its defaults.
+            pub fn $name(&self, $($argument: $ty),*) {
+                // SAFETY: the handle is alive.
+                if let Err(error) = unsafe { result::$function(self.handle, $($argument),*) } {
+                    panic!(concat!("cuSOLVER refuses ", stringify!($name), ": {}"), error);
+                }
+            }
+        )+}
+    };
+}
+
+settings! {
+    /// Sets how matrices are stored, and which factor has a diagonal of ones.
+    #[doc(alias("hipsolverRfSetMatrixFormat"))]
+    set_matrix_format(format: sys::cusolverRfMatrixFormat_t, diag: sys::cusolverRfUnitDiagonal_t) = rf_set_matrix_format;
+    /// Sets which pivots count as zero, and what they are replaced by.
+    #[doc(alias("hipsolverRfSetNumericProperties"))]
+    set_numeric_properties(zero: f64, boost: f64) = rf_set_numeric_properties;
+    /// Sets whether new values are set in the fast mode, which needs more memory.
+    #[doc(alias("hipsolverRfSetResetValuesFastMode"))]
+    set_reset_values_fast_mode(fast_mode: sys::cusolverRfResetValuesFastMode_t) = rf_set_reset_values_fast_mode;
+    /// Sets the algorithms of the factorisation and of the solution.
+    #[doc(alias("hipsolverRfSetAlgs"))]
+    set_algs(fact_alg: sys::cusolverRfFactorization_t, alg: sys::cusolverRfTriangularSolve_t) = rf_set_algs;
+}
+
+#[cfg(feature = "rocm-6-2")]
+impl Drop for RfHandle {
+    fn drop(&mut self) {
+        // A handle that the library does not destroy is leaked: a panic in `drop` could end the process.
+        // SAFETY: it is alive, and not used again.
+        let _ = unsafe { result::rf_destroy(self.handle) };
+    }
+}

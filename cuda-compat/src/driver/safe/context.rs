@@ -1,0 +1,347 @@
+//! Contexts: one for each device.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+
+use crate::driver::result::{self, DriverError};
+use crate::driver::sys;
+
+/// A device, and what the program has set for it.
+///
+/// Methods make the device current in the thread that calls them. All types of this module hold an `Arc` of the context.
+#[derive(Debug)]
+pub struct CudaContext {
+    device: sys::CUdevice,
+    raw: sys::CUcontext,
+    ordinal: usize,
+    has_async_alloc: bool,
+    is_primary: bool,
+    /// Streams besides the default ones.
+    streams: AtomicUsize,
+    event_tracking: AtomicBool,
+    /// The status of an error that could not be returned.
+    error: AtomicU32,
+}
+
+// SAFETY: a context of HIP is a handle to a device, which every thread can use.
+unsafe impl Send for CudaContext {}
+// SAFETY: as above; what changes is atomic.
+unsafe impl Sync for CudaContext {}
+
+impl PartialEq for CudaContext {
+    fn eq(&self, other: &Self) -> bool {
+        (self.device, self.raw, self.ordinal) == (other.device, other.raw, other.ordinal)
+    }
+}
+
+impl Eq for CudaContext {}
+
+impl Drop for CudaContext {
+    fn drop(&mut self) {
+        // Errors have no one to go to.
+        let _ = self.bind_to_thread();
+        let _ = match self.is_primary {
+            // SAFETY: `new` has retained it.
+            true => unsafe { result::primary_ctx::release(self.device) },
+            // SAFETY: the context is this one's, and no type that holds it is left.
+            false => unsafe { result::ctx::destroy(self.raw) },
+        };
+    }
+}
+
+impl CudaContext {
+    /// Opens the device with this number, from 0, and makes it current.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_DEVICE` if there is no such device, `CUDA_ERROR_NO_DEVICE` if there is none at all,
+    /// `CUDA_ERROR_SHARED_OBJECT_INIT_FAILED` if HIP is not installed; the error prints where it was looked for.
+    #[doc(alias("cuDevicePrimaryCtxRetain", "hipDevicePrimaryCtxRetain"))]
+    pub fn new(ordinal: usize) -> Result<Arc<Self>, DriverError> {
+        let device = Self::device(ordinal)?;
+        // SAFETY: the device was just found.
+        let raw = unsafe { result::primary_ctx::retain(device) }?;
+        Self::with(ordinal, device, raw, true)
+    }
+
+    /// Opens the device with a handle of its own. HIP has one context for each device, so memory and streams are those of [`new`](Self::new).
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new), and the status of `hipCtxCreate`.
+    #[doc(alias("cuCtxCreate", "hipCtxCreate"))]
+    pub fn new_non_primary(ordinal: usize, flags: u32) -> Result<Arc<Self>, DriverError> {
+        let device = Self::device(ordinal)?;
+        // SAFETY: the device was just found.
+        let raw = unsafe { result::ctx::create_v3(flags, device) }?;
+        Self::with(ordinal, device, raw, false)
+    }
+
+    /// Takes a context of other code.
+    ///
+    /// # Errors
+    /// The status of HIP.
+    ///
+    /// # Safety
+    /// `cu_ctx` must be a context of `cu_device`. It is destroyed with the last `Arc`.
+    pub unsafe fn from_raw_context(
+        ordinal: usize,
+        cu_device: sys::CUdevice,
+        cu_ctx: sys::CUcontext,
+    ) -> Result<Arc<Self>, DriverError> {
+        Self::with(ordinal, cu_device, cu_ctx, false)
+    }
+
+    fn device(ordinal: usize) -> Result<sys::CUdevice, DriverError> {
+        result::init()?;
+        let ordinal = i32::try_from(ordinal).map_err(|_| DriverError(sys::CUresult::CUDA_ERROR_INVALID_DEVICE))?;
+        result::device::get(ordinal)
+    }
+
+    fn with(
+        ordinal: usize,
+        device: sys::CUdevice,
+        raw: sys::CUcontext,
+        is_primary: bool,
+    ) -> Result<Arc<Self>, DriverError> {
+        let pools = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED;
+        let context = Arc::new(Self {
+            device,
+            raw,
+            ordinal,
+            // SAFETY: the caller's device.
+            has_async_alloc: unsafe { result::device::get_attribute(device, pools) }? > 0,
+            is_primary,
+            streams: AtomicUsize::new(0),
+            event_tracking: AtomicBool::new(true),
+            error: AtomicU32::new(0),
+        });
+        context.bind_to_thread()?;
+        Ok(context)
+    }
+
+    /// Whether it was opened by [`new`](Self::new).
+    pub fn is_primary(&self) -> bool {
+        self.is_primary
+    }
+
+    /// Whether the device allocates memory in the order of streams.
+    pub fn has_async_alloc(&self) -> bool {
+        self.has_async_alloc
+    }
+
+    /// Returns the number of devices.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_NO_DEVICE` if there is none; `CUDA_ERROR_SHARED_OBJECT_INIT_FAILED` if HIP is not installed.
+    pub fn device_count() -> Result<i32, DriverError> {
+        result::init()?;
+        result::device::get_count()
+    }
+
+    /// Returns the number of the device.
+    pub fn ordinal(&self) -> usize {
+        self.ordinal
+    }
+
+    /// Returns the name of the device.
+    ///
+    /// # Errors
+    /// The status of HIP, or an earlier error ([`check_err`](Self::check_err)).
+    pub fn name(&self) -> Result<String, DriverError> {
+        self.check_err()?;
+        result::device::get_name(self.device)
+    }
+
+    /// Returns the UUID of the device.
+    ///
+    /// # Errors
+    /// The status of HIP, or an earlier error ([`check_err`](Self::check_err)).
+    pub fn uuid(&self) -> Result<sys::CUuuid, DriverError> {
+        self.check_err()?;
+        result::device::get_uuid(self.device)
+    }
+
+    /// Returns the numbers that HIP gives for the compute capability: (9, 0) for gfx90a. They say nothing of NVIDIA's features.
+    ///
+    /// # Errors
+    /// The status of HIP, or an earlier error ([`check_err`](Self::check_err)).
+    pub fn compute_capability(&self) -> Result<(i32, i32), DriverError> {
+        Ok((
+            self.attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+            self.attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+        ))
+    }
+
+    /// Returns the size of the device's memory, in bytes.
+    ///
+    /// # Errors
+    /// The status of HIP, or an earlier error ([`check_err`](Self::check_err)).
+    pub fn total_mem(&self) -> Result<usize, DriverError> {
+        self.check_err()?;
+        // SAFETY: the device is this one's.
+        unsafe { result::device::total_mem(self.device) }
+    }
+
+    /// Returns the free and the total memory of the device, in bytes.
+    ///
+    /// # Errors
+    /// The status of HIP, or an earlier error ([`check_err`](Self::check_err)).
+    pub fn mem_get_info(&self) -> Result<(usize, usize), DriverError> {
+        self.bind_to_thread()?;
+        result::mem_get_info()
+    }
+
+    /// Returns the handle of the device.
+    pub fn cu_device(&self) -> sys::CUdevice {
+        self.device
+    }
+
+    /// Returns the handle of the context.
+    pub fn cu_ctx(&self) -> sys::CUcontext {
+        self.raw
+    }
+
+    /// Makes the device current in this thread.
+    ///
+    /// # Errors
+    /// The status of HIP, or an earlier error ([`check_err`](Self::check_err)).
+    pub fn bind_to_thread(&self) -> Result<(), DriverError> {
+        self.check_err()?;
+        if result::ctx::get_current()? != Some(self.raw) {
+            // SAFETY: the context is alive.
+            unsafe { result::ctx::set_current(self.raw) }?;
+        }
+        Ok(())
+    }
+
+    /// Returns an attribute of the device.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_VALUE` if HIP does not have it; an earlier error ([`check_err`](Self::check_err)).
+    pub fn attribute(&self, attrib: sys::CUdevice_attribute) -> Result<i32, DriverError> {
+        self.check_err()?;
+        // SAFETY: the device is this one's.
+        unsafe { result::device::get_attribute(self.device, attrib) }
+    }
+
+    /// Blocks until all work of the device is done.
+    ///
+    /// # Errors
+    /// An error of that work, or an earlier one ([`check_err`](Self::check_err)).
+    pub fn synchronize(&self) -> Result<(), DriverError> {
+        self.bind_to_thread()?;
+        result::ctx::synchronize()
+    }
+
+    /// Makes the host sleep when it waits for the device.
+    ///
+    /// # Errors
+    /// The status of HIP, or an earlier error ([`check_err`](Self::check_err)).
+    pub fn set_blocking_synchronize(&self) -> Result<(), DriverError> {
+        self.set_flags(sys::CUctx_flags::CU_CTX_SCHED_BLOCKING_SYNC)
+    }
+
+    /// Sets how the host waits for the device.
+    ///
+    /// # Errors
+    /// The status of HIP, or an earlier error ([`check_err`](Self::check_err)).
+    pub fn set_flags(&self, flags: sys::CUctx_flags) -> Result<(), DriverError> {
+        self.bind_to_thread()?;
+        result::ctx::set_flags(flags)
+    }
+
+    /// Returns a limit.
+    ///
+    /// # Errors
+    /// The status of HIP, or an earlier error ([`check_err`](Self::check_err)).
+    pub fn get_limit(&self, limit: sys::CUlimit) -> Result<usize, DriverError> {
+        self.bind_to_thread()?;
+        result::ctx::get_limit(limit)
+    }
+
+    /// Sets a limit.
+    ///
+    /// # Errors
+    /// The status of HIP, or an earlier error ([`check_err`](Self::check_err)).
+    pub fn set_limit(&self, limit: sys::CUlimit, value: usize) -> Result<(), DriverError> {
+        self.bind_to_thread()?;
+        result::ctx::set_limit(limit, value)
+    }
+
+    /// Returns the preference for caches or shared memory.
+    ///
+    /// # Errors
+    /// The status of HIP, or an earlier error ([`check_err`](Self::check_err)).
+    pub fn get_cache_config(&self) -> Result<sys::CUfunc_cache, DriverError> {
+        self.bind_to_thread()?;
+        result::ctx::get_cache_config()
+    }
+
+    /// Sets the preference for caches or shared memory, which AMD GPUs ignore.
+    ///
+    /// # Errors
+    /// The status of HIP, or an earlier error ([`check_err`](Self::check_err)).
+    pub fn set_cache_config(&self, config: sys::CUfunc_cache) -> Result<(), DriverError> {
+        self.bind_to_thread()?;
+        result::ctx::set_cache_config(config)
+    }
+
+    /// Whether a stream besides the default ones exists.
+    pub fn is_in_multi_stream_mode(&self) -> bool {
+        self.streams.load(Ordering::Relaxed) > 0
+    }
+
+    /// Whether new slices have events for their uses.
+    pub fn is_event_tracking(&self) -> bool {
+        self.event_tracking.load(Ordering::Relaxed)
+    }
+
+    /// Whether work waits for the work of other streams that uses the same slices.
+    pub fn is_managing_stream_synchronization(&self) -> bool {
+        self.is_in_multi_stream_mode() && self.is_event_tracking()
+    }
+
+    /// Gives new slices events for their uses again.
+    ///
+    /// # Safety
+    /// Slices that were made before have none: the caller must order their uses.
+    pub unsafe fn enable_event_tracking(&self) {
+        self.event_tracking.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends the order between streams that use the same slices.
+    ///
+    /// # Safety
+    /// The caller must order the uses of slices on several streams.
+    pub unsafe fn disable_event_tracking(&self) {
+        self.event_tracking.store(false, Ordering::Relaxed);
+    }
+
+    /// Returns the last error that a method or a `Drop` could not return, and forgets it.
+    ///
+    /// # Errors
+    /// That error.
+    pub fn check_err(&self) -> Result<(), DriverError> {
+        sys::CUresult(self.error.swap(0, Ordering::Relaxed)).result()
+    }
+
+    /// Keeps an error for [`check_err`](Self::check_err).
+    pub fn record_err<T>(&self, result: Result<T, DriverError>) {
+        if let Err(error) = result {
+            self.error.store(error.0.0, Ordering::Relaxed);
+        }
+    }
+
+    /// Counts a new stream. Work of the default stream is done before the first, so that its slices need no order.
+    pub(super) fn add_stream(&self) -> Result<(), DriverError> {
+        let is_first = self.streams.fetch_add(1, Ordering::Relaxed) == 0;
+        match is_first && self.is_event_tracking() {
+            true => self.synchronize(),
+            false => Ok(()),
+        }
+    }
+
+    /// Counts a stream less.
+    pub(super) fn remove_stream(&self) {
+        self.streams.fetch_sub(1, Ordering::Relaxed);
+    }
+}

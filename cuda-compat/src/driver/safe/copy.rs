@@ -1,0 +1,271 @@
+//! Allocation, copies and fills in the order of a stream.
+
+use std::sync::Arc;
+
+use super::usage::Usage;
+use super::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, HostSlice, SyncOnDrop, ValidAsZeroBits};
+use crate::driver::result::{self, DriverError};
+use crate::driver::sys;
+
+/// Checks the sizes of a copy, as cudarc does.
+#[track_caller]
+fn check_sizes(from: usize, to: usize) {
+    assert!(to >= from, "a copy of {from} elements to {to}");
+}
+
+impl CudaStream {
+    /// Returns a slice without elements.
+    ///
+    /// # Errors
+    /// The status of HIP.
+    pub fn null<T>(self: &Arc<Self>) -> Result<CudaSlice<T>, DriverError> {
+        self.context().bind_to_thread()?;
+        Ok(CudaSlice::new(0, 0, Usage { read: None, write: None }, Arc::clone(self)))
+    }
+
+    /// Allocates memory for so many elements.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_OUT_OF_MEMORY`, also for a number of bytes that overflows; the status of HIP.
+    ///
+    /// # Safety
+    /// The elements are not initialized.
+    #[doc(alias("cuMemAllocAsync", "hipMallocAsync"))]
+    pub unsafe fn alloc<T: DeviceRepr>(self: &Arc<Self>, len: usize) -> Result<CudaSlice<T>, DriverError> {
+        let context = self.context();
+        context.bind_to_thread()?;
+        let bytes = len.checked_mul(size_of::<T>()).ok_or(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY))?;
+        let usage = Usage::new(context)?;
+        let ptr = match bytes {
+            0 => 0,
+            // SAFETY: the stream is alive.
+            _ if context.has_async_alloc() => unsafe { result::malloc_async(self.cu_stream(), bytes) }?,
+            // SAFETY: no memory is passed.
+            _ => unsafe { result::malloc_sync(bytes) }?,
+        };
+        Ok(CudaSlice::new(ptr, len, usage, Arc::clone(self)))
+    }
+
+    /// Allocates memory for so many elements, whose bytes are 0.
+    ///
+    /// # Errors
+    /// Those of [`alloc`](Self::alloc).
+    pub fn alloc_zeros<T: DeviceRepr + ValidAsZeroBits>(
+        self: &Arc<Self>,
+        len: usize,
+    ) -> Result<CudaSlice<T>, DriverError> {
+        // SAFETY: the elements are set below.
+        let mut slice = unsafe { self.alloc(len) }?;
+        self.memset_zeros(&mut slice)?;
+        Ok(slice)
+    }
+
+    /// Sets all bytes to 0.
+    ///
+    /// # Errors
+    /// The status of HIP.
+    #[doc(alias("cuMemsetD8Async", "hipMemsetD8Async"))]
+    pub fn memset_zeros<T: DeviceRepr + ValidAsZeroBits, Dst: DevicePtrMut<T>>(
+        self: &Arc<Self>,
+        dst: &mut Dst,
+    ) -> Result<(), DriverError> {
+        self.context().bind_to_thread()?;
+        let bytes = dst.num_bytes();
+        if bytes == 0 {
+            return Ok(());
+        }
+        let (ptr, _used) = dst.device_ptr_mut(self);
+        // SAFETY: the memory has so many bytes, and 0 is a value of `T`; it is freed in the order of its uses.
+        unsafe { result::memset_d8_async(ptr, 0, bytes, self.cu_stream()) }
+    }
+
+    /// The same as [`clone_htod`](Self::clone_htod).
+    ///
+    /// # Errors
+    /// Those of [`clone_htod`](Self::clone_htod).
+    #[deprecated = "Use clone_htod"]
+    pub fn memcpy_stod<T: DeviceRepr, Src: HostSlice<T> + ?Sized>(
+        self: &Arc<Self>,
+        src: &Src,
+    ) -> Result<CudaSlice<T>, DriverError> {
+        self.clone_htod(src)
+    }
+
+    /// Copies elements of the host to new device memory.
+    ///
+    /// # Errors
+    /// Those of [`alloc`](Self::alloc) and [`memcpy_htod`](Self::memcpy_htod).
+    pub fn clone_htod<T: DeviceRepr, Src: HostSlice<T> + ?Sized>(
+        self: &Arc<Self>,
+        src: &Src,
+    ) -> Result<CudaSlice<T>, DriverError> {
+        // SAFETY: the elements are set below.
+        let mut dst = unsafe { self.alloc(src.len()) }?;
+        self.memcpy_htod(src, &mut dst)?;
+        Ok(dst)
+    }
+
+    /// Copies elements of the host to device memory. Pageable memory is free to change when this returns; a [`PinnedHostSlice`] waits
+    /// when it is used.
+    ///
+    /// # Errors
+    /// The status of HIP.
+    ///
+    /// # Panics
+    /// If `dst` has fewer elements than `src`.
+    ///
+    /// [`PinnedHostSlice`]: super::PinnedHostSlice
+    #[doc(alias("cuMemcpyHtoDAsync", "hipMemcpyHtoDAsync"))]
+    #[track_caller]
+    pub fn memcpy_htod<T: DeviceRepr, Src: HostSlice<T> + ?Sized, Dst: DevicePtrMut<T>>(
+        self: &Arc<Self>,
+        src: &Src,
+        dst: &mut Dst,
+    ) -> Result<(), DriverError> {
+        check_sizes(src.len(), dst.len());
+        self.context().bind_to_thread()?;
+        if src.len() * size_of::<T>() == 0 {
+            return Ok(());
+        }
+        // SAFETY: only the copy below uses the elements until `used` is finished.
+        let (src, used) = unsafe { src.stream_synced_slice(self) };
+        let (dst, written) = dst.device_ptr_mut(self);
+        // SAFETY: the sizes fit; the device memory is freed in the order of its uses, and that of the host waits.
+        unsafe { result::memcpy_htod_async(dst, src, self.cu_stream()) }?;
+        finish(written, used)
+    }
+
+    /// The same as [`clone_dtoh`](Self::clone_dtoh).
+    ///
+    /// # Errors
+    /// Those of [`clone_dtoh`](Self::clone_dtoh).
+    #[deprecated = "Use clone_dtoh"]
+    pub fn memcpy_dtov<T: DeviceRepr, Src: DevicePtr<T>>(self: &Arc<Self>, src: &Src) -> Result<Vec<T>, DriverError> {
+        self.clone_dtoh(src)
+    }
+
+    /// Copies device memory to a new vector.
+    ///
+    /// # Errors
+    /// The status of HIP, or an error of the work that wrote the elements. `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` while the stream is
+    /// captured: the elements would not be there.
+    pub fn clone_dtoh<T: DeviceRepr, Src: DevicePtr<T>>(self: &Arc<Self>, src: &Src) -> Result<Vec<T>, DriverError> {
+        let len = src.len();
+        self.context().bind_to_thread()?;
+        let mut elements: Vec<T> = Vec::with_capacity(len);
+        if len * size_of::<T>() > 0 {
+            if self.is_captured() {
+                return Err(DriverError(sys::CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED));
+            }
+            let (ptr, read) = src.device_ptr(self);
+            // SAFETY: the vector has room for so many elements, and lives until the stream is done, which is waited for.
+            unsafe {
+                sys::cuMemcpyDtoHAsync_v2(elements.as_mut_ptr().cast(), ptr, len * size_of::<T>(), self.cu_stream())
+            }
+            .result()?;
+            // Waited for in any case: the copy may be under way.
+            let done = self.synchronize();
+            read.finish().and(done)?;
+        }
+        // SAFETY: all elements were written; `T: DeviceRepr` holds no addresses.
+        unsafe { elements.set_len(len) };
+        Ok(elements)
+    }
+
+    /// Copies device memory to memory of the host. Pageable memory has the elements when this returns, unless the stream is captured; a
+    /// [`PinnedHostSlice`](super::PinnedHostSlice) waits when it is used.
+    ///
+    /// # Errors
+    /// The status of HIP, or an error of the work that wrote the elements.
+    ///
+    /// # Panics
+    /// If `dst` has fewer elements than `src`.
+    #[doc(alias("cuMemcpyDtoHAsync", "hipMemcpyDtoHAsync"))]
+    #[track_caller]
+    pub fn memcpy_dtoh<T: DeviceRepr, Src: DevicePtr<T>, Dst: HostSlice<T> + ?Sized>(
+        self: &Arc<Self>,
+        src: &Src,
+        dst: &mut Dst,
+    ) -> Result<(), DriverError> {
+        let len = src.len();
+        check_sizes(len, dst.len());
+        self.context().bind_to_thread()?;
+        if len * size_of::<T>() == 0 {
+            return Ok(());
+        }
+        let (src, read) = src.device_ptr(self);
+        // SAFETY: only the copy below uses the elements until `used` is finished.
+        let (dst, used) = unsafe { dst.stream_synced_mut_slice(self) };
+        // SAFETY: the sizes fit; the device memory is freed in the order of its uses, and that of the host waits.
+        unsafe { result::memcpy_dtoh_async(&mut dst[..len], src, self.cu_stream()) }?;
+        finish(read, used)
+    }
+
+    /// Copies device memory, also between devices.
+    ///
+    /// # Errors
+    /// The status of HIP.
+    ///
+    /// # Panics
+    /// If `dst` has fewer elements than `src`.
+    #[doc(alias("cuMemcpyDtoDAsync", "cuMemcpyPeerAsync", "hipMemcpyDtoDAsync"))]
+    #[track_caller]
+    pub fn memcpy_dtod<T, Src: DevicePtr<T>, Dst: DevicePtrMut<T>>(
+        self: &Arc<Self>,
+        src: &Src,
+        dst: &mut Dst,
+    ) -> Result<(), DriverError> {
+        check_sizes(src.len(), dst.len());
+        self.context().bind_to_thread()?;
+        let bytes = src.num_bytes();
+        if bytes == 0 {
+            return Ok(());
+        }
+        let of_src = src.stream();
+        if of_src.context() == self.context() {
+            let (from, read) = src.device_ptr(self);
+            let (to, written) = dst.device_ptr_mut(self);
+            // SAFETY: the sizes fit; both are freed in the order of their uses.
+            unsafe { result::memcpy_dtod_async(to, from, bytes, self.cu_stream()) }?;
+            return finish(read, written);
+        }
+        // An event is recorded on streams of its own device alone: the read is one of the source's stream, which waits for the copy.
+        let (from, read) = src.device_ptr(of_src);
+        let (to, written) = dst.device_ptr_mut(self);
+        self.wait(&of_src.record_event(None)?)?;
+        self.context().bind_to_thread()?;
+        // SAFETY: as above.
+        unsafe {
+            result::memcpy_peer_async(
+                self.context().cu_ctx(),
+                to,
+                of_src.context().cu_ctx(),
+                from,
+                bytes,
+                self.cu_stream(),
+            )
+        }?;
+        of_src.wait(&self.record_event(None)?)?;
+        finish(written, read)
+    }
+
+    /// Copies device memory to new memory of this stream's device.
+    ///
+    /// # Errors
+    /// Those of [`alloc`](Self::alloc) and [`memcpy_dtod`](Self::memcpy_dtod).
+    pub fn clone_dtod<T: DeviceRepr, Src: DevicePtr<T>>(
+        self: &Arc<Self>,
+        src: &Src,
+    ) -> Result<CudaSlice<T>, DriverError> {
+        // SAFETY: the elements are set below.
+        let mut dst = unsafe { self.alloc(src.len()) }?;
+        self.memcpy_dtod(src, &mut dst)?;
+        Ok(dst)
+    }
+}
+
+/// Does both, and returns the first error.
+fn finish(first: SyncOnDrop<'_>, second: SyncOnDrop<'_>) -> Result<(), DriverError> {
+    let (first, second) = (first.finish(), second.finish());
+    first.and(second)
+}

@@ -1,0 +1,112 @@
+//! Events.
+
+use std::sync::Arc;
+
+use super::{CudaContext, CudaStream};
+use crate::driver::result::{self, DriverError};
+use crate::driver::sys;
+
+/// A point in the work of a stream.
+#[derive(Debug)]
+pub struct CudaEvent {
+    raw: sys::CUevent,
+    context: Arc<CudaContext>,
+}
+
+// SAFETY: an event of HIP is a handle, which every thread can use.
+unsafe impl Send for CudaEvent {}
+// SAFETY: as above.
+unsafe impl Sync for CudaEvent {}
+
+impl Drop for CudaEvent {
+    fn drop(&mut self) {
+        self.context.record_err(self.context.bind_to_thread());
+        // SAFETY: the event is this one's.
+        self.context.record_err(unsafe { result::event::destroy(self.raw) });
+    }
+}
+
+impl CudaContext {
+    /// Creates an event; without flags it takes no time (`CU_EVENT_DISABLE_TIMING`).
+    ///
+    /// # Errors
+    /// The status of HIP.
+    #[doc(alias("cuEventCreate", "hipEventCreateWithFlags"))]
+    pub fn new_event(self: &Arc<Self>, flags: Option<sys::CUevent_flags>) -> Result<CudaEvent, DriverError> {
+        self.bind_to_thread()?;
+        let raw = result::event::create(flags.unwrap_or(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING))?;
+        Ok(CudaEvent { raw, context: Arc::clone(self) })
+    }
+}
+
+impl CudaEvent {
+    /// Returns the handle.
+    pub fn cu_event(&self) -> sys::CUevent {
+        self.raw
+    }
+
+    /// Returns the context.
+    pub fn context(&self) -> &Arc<CudaContext> {
+        &self.context
+    }
+
+    /// Records the event behind the work that `stream` has so far.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_CONTEXT` for a stream of another context; the status of HIP.
+    #[doc(alias("cuEventRecord", "hipEventRecord"))]
+    pub fn record(&self, stream: &CudaStream) -> Result<(), DriverError> {
+        if self.context != *stream.context() {
+            return Err(DriverError(sys::CUresult::CUDA_ERROR_INVALID_CONTEXT));
+        }
+        self.context.bind_to_thread()?;
+        // SAFETY: both are alive.
+        unsafe { result::event::record(self.raw, stream.cu_stream()) }
+    }
+
+    /// Blocks until the event is complete. An event that was not recorded is.
+    ///
+    /// # Errors
+    /// The status of HIP, or an error of the work before the event.
+    #[doc(alias("cuEventSynchronize", "hipEventSynchronize"))]
+    pub fn synchronize(&self) -> Result<(), DriverError> {
+        self.context.bind_to_thread()?;
+        // SAFETY: the event is alive.
+        unsafe { result::event::synchronize(self.raw) }
+    }
+
+    /// Returns the time from this event to `end`, in milliseconds. Blocks until both are complete.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_CONTEXT` for an event of another context; `CUDA_ERROR_INVALID_HANDLE` for events without timing, or that were
+    /// not recorded.
+    #[doc(alias("cuEventElapsedTime", "hipEventElapsedTime"))]
+    pub fn elapsed_ms(&self, end: &Self) -> Result<f32, DriverError> {
+        if self.context != end.context {
+            return Err(DriverError(sys::CUresult::CUDA_ERROR_INVALID_CONTEXT));
+        }
+        self.synchronize()?;
+        end.synchronize()?;
+        // SAFETY: both are alive.
+        unsafe { result::event::elapsed(self.raw, end.raw) }
+    }
+
+    /// Whether the event is complete; also false after an error.
+    pub fn is_complete(&self) -> bool {
+        matches!(self.try_is_complete(), Ok(true))
+    }
+
+    /// Returns whether the event is complete.
+    ///
+    /// # Errors
+    /// The status of HIP, or an error of the work before the event.
+    #[doc(alias("cuEventQuery", "hipEventQuery"))]
+    pub fn try_is_complete(&self) -> Result<bool, DriverError> {
+        // SAFETY: the event is alive.
+        match unsafe { result::event::query(self.raw) } {
+            Ok(()) => Ok(true),
+            Err(DriverError(sys::CUresult::CUDA_ERROR_NOT_READY)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Modules: compiled code on a device.
+
+use std::ffi::CString;
+use std::sync::Arc;
+
+use super::usage::UNTRACKED;
+use super::{CudaContext, CudaFunction, CudaStream, CudaViewMut};
+use crate::driver::result::{self, DriverError};
+use crate::driver::sys;
+use crate::nvrtc::Ptx;
+
+/// Code that is loaded on a device.
+#[derive(Debug)]
+pub struct CudaModule {
+    module: hip::Module,
+    context: Arc<CudaContext>,
+}
+
+impl CudaContext {
+    /// Loads what [`nvrtc`](crate::nvrtc) compiled, a code object, or an offload bundle.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_PTX` for PTX; `CUDA_ERROR_INVALID_IMAGE` for what is none of these; `CUDA_ERROR_NO_BINARY_FOR_GPU` for code of other GPUs;
+    /// `CUDA_ERROR_FILE_NOT_FOUND` for a file that cannot be read. The error prints the reason.
+    #[doc(alias("cuModuleLoadData", "hipModuleLoadData"))]
+    pub fn load_module(self: &Arc<Self>, ptx: Ptx) -> Result<Arc<CudaModule>, DriverError> {
+        self.bind_to_thread()?;
+        let image = ptx.image()?;
+        let device = hip::Device::get(self.ordinal()).map_err(|error| explained(&error))?;
+        // SAFETY: the program trusts the code that it loads, as with CUDA.
+        let loaded =
+            unsafe { hip::Module::load_with_init_kernels(&device, &image, &hip::module::LoadOptions::default()) };
+        let (module, _log) = loaded.map_err(|error| explained(&error))?;
+        Ok(Arc::new(CudaModule { module, context: Arc::clone(self) }))
+    }
+}
+
+/// The status for an error of `hip`, whose text is printed with it.
+fn explained(error: &hip::Error) -> DriverError {
+    let status = match error {
+        hip::Error::Image { .. } => sys::CUresult::CUDA_ERROR_INVALID_IMAGE,
+        hip::Error::Architecture { .. } => sys::CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU,
+        hip::Error::KernelNotFound { .. } => sys::CUresult::CUDA_ERROR_NOT_FOUND,
+        other => match other.status() {
+            Some(status) => sys::CUresult(status.0),
+            None => sys::CUresult::CUDA_ERROR_UNKNOWN,
+        },
+    };
+    DriverError(status).explained(error.to_string())
+}
+
+impl CudaModule {
+    /// Returns a kernel. The name is mangled, unless the source declares it `extern "C"`.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_NOT_FOUND` if the module has no such kernel; the error prints those that it has.
+    #[doc(alias("cuModuleGetFunction", "hipModuleGetFunction"))]
+    pub fn load_function(self: &Arc<Self>, fn_name: &str) -> Result<CudaFunction, DriverError> {
+        self.context.bind_to_thread()?;
+        let kernel = self.module.kernel(fn_name).map_err(|error| explained(&error))?;
+        Ok(CudaFunction::new(kernel, Arc::clone(self)))
+    }
+
+    /// Returns the bytes of a variable (`__device__`, `__constant__`). Uses of it on several streams are not ordered.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_NOT_FOUND` if the module has no such variable; `CUDA_ERROR_INVALID_VALUE` for a name with a null.
+    #[doc(alias("cuModuleGetGlobal", "hipModuleGetGlobal"))]
+    pub fn get_global<'a>(
+        self: &'a Arc<Self>,
+        name: &str,
+        stream: &'a Arc<CudaStream>,
+    ) -> Result<CudaViewMut<'a, u8>, DriverError> {
+        let name = CString::new(name).map_err(|_| DriverError(sys::CUresult::CUDA_ERROR_INVALID_VALUE))?;
+        self.context.bind_to_thread()?;
+        // SAFETY: the module is loaded.
+        let (ptr, bytes) = unsafe { result::module::get_global(self.module.as_raw(), name) }?;
+        Ok(CudaViewMut::new(ptr, bytes, &UNTRACKED, stream))
+    }
+
+    pub(super) fn context(&self) -> &Arc<CudaContext> {
+        &self.context
+    }
+}

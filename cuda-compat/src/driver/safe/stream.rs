@@ -1,0 +1,167 @@
+//! Streams.
+
+use std::sync::Arc;
+
+use super::{CudaContext, CudaEvent};
+use crate::driver::result::stream::StreamKind;
+use crate::driver::result::{self, DriverError};
+use crate::driver::sys;
+
+/// A queue of work of a device.
+#[derive(Debug)]
+pub struct CudaStream {
+    raw: sys::CUstream,
+    context: Arc<CudaContext>,
+    is_owned: bool,
+}
+
+// SAFETY: a stream of HIP is a handle, which every thread can use.
+unsafe impl Send for CudaStream {}
+// SAFETY: as above.
+unsafe impl Sync for CudaStream {}
+
+impl PartialEq for CudaStream {
+    fn eq(&self, other: &Self) -> bool {
+        self.raw == other.raw && self.context == other.context
+    }
+}
+
+impl Eq for CudaStream {}
+
+impl Drop for CudaStream {
+    fn drop(&mut self) {
+        if self.is_owned {
+            self.context.record_err(self.context.bind_to_thread());
+            self.context.remove_stream();
+            // SAFETY: the stream is this one's. HIP finishes the work that it has.
+            self.context.record_err(unsafe { result::stream::destroy(self.raw) });
+        }
+    }
+}
+
+impl CudaContext {
+    fn stream(self: &Arc<Self>, raw: sys::CUstream, is_owned: bool) -> Arc<CudaStream> {
+        Arc::new(CudaStream { raw, context: Arc::clone(self), is_owned })
+    }
+
+    /// Returns the default stream.
+    pub fn default_stream(self: &Arc<Self>) -> Arc<CudaStream> {
+        self.stream(result::stream::null(), false)
+    }
+
+    /// Returns the default stream of the calling thread.
+    #[doc(alias("CU_STREAM_PER_THREAD", "hipStreamPerThread"))]
+    pub fn per_thread_stream(self: &Arc<Self>) -> Arc<CudaStream> {
+        self.stream(sys::CU_STREAM_PER_THREAD, false)
+    }
+
+    /// Borrows a stream of other code.
+    ///
+    /// # Safety
+    /// `cu_stream` must be a stream of this device, and alive as long as the result and what is made from it.
+    pub unsafe fn wrap_borrowed_stream(self: &Arc<Self>, cu_stream: sys::CUstream) -> Arc<CudaStream> {
+        self.stream(cu_stream, false)
+    }
+
+    /// Creates a stream. The first one waits for the work of the default stream, from which on slices have order between streams.
+    ///
+    /// # Errors
+    /// The status of HIP.
+    #[doc(alias("cuStreamCreate", "hipStreamCreateWithFlags"))]
+    pub fn new_stream(self: &Arc<Self>) -> Result<Arc<CudaStream>, DriverError> {
+        self.counted(|| result::stream::create(StreamKind::NonBlocking))
+    }
+
+    /// [`new_stream`](Self::new_stream) with a priority: lower numbers come first.
+    ///
+    /// # Errors
+    /// The status of HIP.
+    #[doc(alias("cuStreamCreateWithPriority", "hipStreamCreateWithPriority"))]
+    pub fn new_stream_with_priority(self: &Arc<Self>, priority: i32) -> Result<Arc<CudaStream>, DriverError> {
+        self.counted(|| result::stream::create_with_priority(StreamKind::NonBlocking, priority))
+    }
+
+    fn counted(
+        self: &Arc<Self>,
+        create: impl FnOnce() -> Result<sys::CUstream, DriverError>,
+    ) -> Result<Arc<CudaStream>, DriverError> {
+        self.bind_to_thread()?;
+        match self.add_stream().and_then(|()| create()) {
+            Ok(raw) => Ok(self.stream(raw, true)),
+            Err(error) => {
+                self.remove_stream();
+                Err(error)
+            }
+        }
+    }
+}
+
+impl CudaStream {
+    /// Creates a stream whose work waits for the work that this one has so far.
+    ///
+    /// # Errors
+    /// The status of HIP.
+    pub fn fork(&self) -> Result<Arc<Self>, DriverError> {
+        let stream = self.context.new_stream()?;
+        stream.join(self)?;
+        Ok(stream)
+    }
+
+    /// Returns the handle.
+    pub fn cu_stream(&self) -> sys::CUstream {
+        self.raw
+    }
+
+    /// Returns the context.
+    pub fn context(&self) -> &Arc<CudaContext> {
+        &self.context
+    }
+
+    /// Blocks until the work of the stream is done.
+    ///
+    /// # Errors
+    /// An error of that work, or the status of HIP.
+    #[doc(alias("cuStreamSynchronize", "hipStreamSynchronize"))]
+    pub fn synchronize(&self) -> Result<(), DriverError> {
+        self.context.bind_to_thread()?;
+        // SAFETY: the stream is alive.
+        unsafe { result::stream::synchronize(self.raw) }
+    }
+
+    /// Records a new event; see [`CudaContext::new_event`] for the flags.
+    ///
+    /// # Errors
+    /// The status of HIP.
+    pub fn record_event(&self, flags: Option<sys::CUevent_flags>) -> Result<CudaEvent, DriverError> {
+        let event = self.context.new_event(flags)?;
+        event.record(self)?;
+        Ok(event)
+    }
+
+    /// Makes later work wait for an event, which may be of another device.
+    ///
+    /// # Errors
+    /// The status of HIP.
+    #[doc(alias("cuStreamWaitEvent", "hipStreamWaitEvent"))]
+    pub fn wait(&self, event: &CudaEvent) -> Result<(), DriverError> {
+        self.context.bind_to_thread()?;
+        let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
+        // SAFETY: both are alive.
+        unsafe { result::stream::wait_event(self.raw, event.cu_event(), flags) }
+    }
+
+    /// Makes later work wait for the work that another stream has so far.
+    ///
+    /// # Errors
+    /// The status of HIP.
+    pub fn join(&self, other: &CudaStream) -> Result<(), DriverError> {
+        self.wait(&other.record_event(None)?)
+    }
+
+    /// Whether work is recorded to a graph instead of done.
+    pub(super) fn is_captured(&self) -> bool {
+        // SAFETY: the stream is alive.
+        let status = unsafe { result::stream::is_capturing(self.raw) };
+        status.is_ok_and(|status| status != sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
+    }
+}

@@ -1,0 +1,26 @@
+//! NCCL over RCCL: NCCL's names in [`sys`], the interface of cudarc around them.
+//!
+//! # What it rests on
+//! Calls go to `rccl-sys`, not to the crate `rccl`, whose communicators have deadlines and compare what ranks call: NCCL's shape hands out
+//! statuses, and groups that a program opens itself. Buffers are tracked by their `device_ptr`.
+//!
+//! # What differs from cudarc
+//! - Buffers whose sizes do not fit are `ncclInvalidArgument` before the call: a result that is shorter than what is received, a missing
+//!   buffer of the root, a rank that does not exist. cudarc passes them on.
+//! - [`NcclType`] is not implemented for `char`: a sum of characters is not one.
+//! - `ncclCommInitRankConfig` and `ncclCommSplit` have the form of ROCm 10.0 (feature `rocm-10-0`): RCCL has changed their struct.
+
+pub mod result;
+pub mod safe;
+
+pub mod sys {
+    //! The names of NCCL's C header.
+    #[doc(no_inline)]
+    pub use crate::driver::sys::CUstream as cudaStream_t;
+    pub use crate::generated::nccl::*;
+    #[doc(no_inline)]
+    pub use rccl_sys::{has, load_error, symbol_error};
+}
+
+pub use safe::*;
+pub use sys::*;

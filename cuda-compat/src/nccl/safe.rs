@@ -1,0 +1,644 @@
+//! Communicators, and collectives on buffers of [`crate::driver`].
+
+use core::ffi::{c_char, c_int, c_void};
+use std::sync::Arc;
+
+use super::{result, sys};
+use crate::driver::sys::CUdeviceptr;
+use crate::driver::{CudaContext, CudaStream, CudaView, CudaViewMut, DevicePtr, DevicePtrMut, SyncOnDrop};
+
+pub use super::result::{NcclError, NcclStatus, group_end, group_start};
+
+/// The result of a queued call.
+type Queued = Result<NcclStatus, NcclError>;
+
+const INVALID: NcclError = NcclError(sys::ncclResult_t::ncclInvalidArgument);
+
+/// A rank's communicator, on a stream.
+///
+/// Dropping it aborts it: work that is queued ends, done or not. Synchronize the stream before, if results matter.
+#[derive(Debug)]
+pub struct Comm {
+    comm: sys::ncclComm_t,
+    stream: Arc<CudaStream>,
+    rank: usize,
+    world_size: usize,
+}
+
+/// The identity of a set of ranks: 128 bytes that one rank makes, and a program hands to the others.
+#[derive(Debug, Clone, Copy)]
+pub struct Id {
+    id: sys::ncclUniqueId,
+}
+
+impl Id {
+    /// Makes the identity of a new set of ranks.
+    ///
+    /// # Errors
+    /// If RCCL cannot be loaded: [`sys::load_error`] says why; if it finds no network interface.
+    #[doc(alias("ncclGetUniqueId"))]
+    pub fn new() -> Result<Self, NcclError> {
+        Ok(Self { id: result::get_uniqueid()? })
+    }
+
+    /// Returns the identity with these bytes, which another rank made.
+    pub fn uninit(internal: [c_char; 128]) -> Self {
+        Self { id: sys::ncclUniqueId { internal } }
+    }
+
+    /// Returns the bytes.
+    pub fn internal(&self) -> &[c_char; 128] {
+        &self.id.internal
+    }
+}
+
+/// How elements of all ranks become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReduceOp {
+    /// The sum.
+    Sum,
+    /// The product.
+    Prod,
+    /// The largest.
+    Max,
+    /// The smallest.
+    Min,
+    /// The average.
+    Avg,
+}
+
+impl ReduceOp {
+    fn raw(self) -> sys::ncclRedOp_t {
+        match self {
+            Self::Sum => sys::ncclRedOp_t::ncclSum,
+            Self::Prod => sys::ncclRedOp_t::ncclProd,
+            Self::Max => sys::ncclRedOp_t::ncclMax,
+            Self::Min => sys::ncclRedOp_t::ncclMin,
+            Self::Avg => sys::ncclRedOp_t::ncclAvg,
+        }
+    }
+}
+
+/// A type that NCCL knows.
+pub trait NcclType {
+    /// Returns NCCL's name of it.
+    fn as_nccl_type() -> sys::ncclDataType_t;
+}
+
+macro_rules! types {
+    ($($(#[$attribute:meta])* $ty:ty: $name:ident;)+) => {$(
+        $(#[$attribute])*
+        impl NcclType for $ty {
+            fn as_nccl_type() -> sys::ncclDataType_t {
+                sys::ncclDataType_t::$name
+            }
+        }
+    )+};
+}
+
+types! {
+    f32: ncclFloat32;
+    f64: ncclFloat64;
+    i8: ncclInt8;
+    i32: ncclInt32;
+    i64: ncclInt64;
+    u8: ncclUint8;
+    u32: ncclUint32;
+    u64: ncclUint64;
+    #[cfg(feature = "f16")]
+    half::f16: ncclFloat16;
+    #[cfg(feature = "f16")]
+    half::bf16: ncclBfloat16;
+}
+
+/// Refuses what does not fit.
+fn ensure(fits: bool) -> Result<(), NcclError> {
+    if fits { Ok(()) } else { Err(INVALID) }
+}
+
+/// Whether a buffer has room for one of each rank.
+fn fits_all(whole: usize, part: usize, ranks: usize) -> bool {
+    part.checked_mul(ranks).is_some_and(|needed| whole >= needed)
+}
+
+impl Comm {
+    /// Makes communicators for the devices of these streams, of one process: stream `i` is rank `i`.
+    ///
+    /// # Errors
+    /// `ncclInvalidArgument` if there is no stream; if the library refuses it: two ranks cannot share a device.
+    #[doc(alias("ncclCommInitAll"))]
+    pub fn from_devices(streams: Vec<Arc<CudaStream>>) -> Result<Vec<Self>, NcclError> {
+        let world_size = streams.len();
+        let count = c_int::try_from(world_size).ok().filter(|&count| count > 0).ok_or(INVALID)?;
+        let mut comms = vec![std::ptr::null_mut(); world_size];
+        let ordinals: Vec<c_int> = streams.iter().map(|stream| stream.context().ordinal() as c_int).collect();
+        // SAFETY: a place for each communicator, and as many devices.
+        unsafe { result::comm_init_all(comms.as_mut_ptr(), count, ordinals.as_ptr()) }?;
+        let ranks = comms.into_iter().zip(streams).enumerate();
+        Ok(ranks.map(|(rank, (comm, stream))| Self { comm, stream, rank, world_size }).collect())
+    }
+
+    /// Makes the communicator of a rank on the device of a stream. Waits for all ranks.
+    ///
+    /// # Errors
+    /// If the library refuses it: a rank that is too large, or is taken.
+    ///
+    /// # Panics
+    /// If a number does not fit an `i32`.
+    #[doc(alias("ncclCommInitRank"))]
+    pub fn from_rank(stream: Arc<CudaStream>, rank: usize, world_size: usize, id: Id) -> Result<Self, NcclError> {
+        let ranks = c_int::try_from(world_size).expect("world_size must fit an i32");
+        let number = c_int::try_from(rank).expect("rank must fit an i32");
+        let ctx = stream.context();
+        ctx.record_err(ctx.bind_to_thread());
+        let mut comm = std::ptr::null_mut();
+        // SAFETY: a place for the result.
+        unsafe { result::comm_init_rank(&mut comm, ranks, id.id, number) }?;
+        Ok(Self { comm, stream, rank, world_size })
+    }
+
+    /// Returns the stream.
+    pub fn stream(&self) -> Arc<CudaStream> {
+        self.stream.clone()
+    }
+
+    /// Returns the context of the stream.
+    pub fn context(&self) -> &Arc<CudaContext> {
+        self.stream.context()
+    }
+
+    /// Returns the number of the device.
+    pub fn ordinal(&self) -> usize {
+        self.stream.context().ordinal()
+    }
+
+    /// Returns the rank.
+    pub fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// Returns the number of ranks.
+    pub fn world_size(&self) -> usize {
+        self.world_size
+    }
+
+    /// Refuses a rank that does not exist.
+    fn peer(&self, rank: i32) -> Result<usize, NcclError> {
+        usize::try_from(rank).ok().filter(|&rank| rank < self.world_size).ok_or(INVALID)
+    }
+}
+
+impl Drop for Comm {
+    fn drop(&mut self) {
+        let ctx = self.stream.context();
+        ctx.record_err(ctx.bind_to_thread());
+        // What the library does not abort is leaked: a panic in `drop` could end the process.
+        // SAFETY: it is alive, and not used again.
+        let _ = unsafe { result::comm_abort(self.comm) };
+    }
+}
+
+/// Collectives of addresses: sizes were compared, and buffers are kept by the caller until the work is recorded.
+impl Comm {
+    fn raw_stream(&self) -> sys::cudaStream_t {
+        self.stream.cu_stream() as _
+    }
+
+    fn queue_send<T: NcclType>(&self, from: CUdeviceptr, count: usize, peer: i32) -> Queued {
+        let (ty, stream) = (T::as_nccl_type(), self.raw_stream());
+        // SAFETY: handles are alive, and the buffer has these elements.
+        unsafe { result::send(from as *const c_void, count, ty, peer, self.comm, stream) }
+    }
+
+    fn queue_recv<T: NcclType>(&self, to: CUdeviceptr, count: usize, peer: i32) -> Queued {
+        let (ty, stream) = (T::as_nccl_type(), self.raw_stream());
+        // SAFETY: handles are alive, and the buffer has these elements.
+        unsafe { result::recv(to as *mut c_void, count, ty, peer, self.comm, stream) }
+    }
+
+    fn queue_broadcast<T: NcclType>(&self, from: CUdeviceptr, to: CUdeviceptr, count: usize, root: i32) -> Queued {
+        let (ty, stream) = (T::as_nccl_type(), self.raw_stream());
+        let (from, to) = (from as *const c_void, to as *mut c_void);
+        // SAFETY: handles are alive, and buffers have these elements.
+        unsafe { result::broadcast(from, to, count, ty, root, self.comm, stream) }
+    }
+
+    fn queue_all_gather<T: NcclType>(&self, from: CUdeviceptr, to: CUdeviceptr, count: usize) -> Queued {
+        let (ty, stream) = (T::as_nccl_type(), self.raw_stream());
+        let (from, to) = (from as *const c_void, to as *mut c_void);
+        // SAFETY: handles are alive, and buffers have these elements, the result those of all ranks.
+        unsafe { result::all_gather(from, to, count, ty, self.comm, stream) }
+    }
+
+    fn queue_all_reduce<T: NcclType>(
+        &self,
+        from: CUdeviceptr,
+        to: CUdeviceptr,
+        count: usize,
+        reduce_op: ReduceOp,
+    ) -> Queued {
+        let (ty, op, stream) = (T::as_nccl_type(), reduce_op.raw(), self.raw_stream());
+        let (from, to) = (from as *const c_void, to as *mut c_void);
+        // SAFETY: handles are alive, and buffers have these elements.
+        unsafe { result::all_reduce(from, to, count, ty, op, self.comm, stream) }
+    }
+
+    fn queue_reduce<T: NcclType>(
+        &self,
+        from: CUdeviceptr,
+        to: CUdeviceptr,
+        count: usize,
+        reduce_op: ReduceOp,
+        root: i32,
+    ) -> Queued {
+        let (ty, op, stream) = (T::as_nccl_type(), reduce_op.raw(), self.raw_stream());
+        let (from, to) = (from as *const c_void, to as *mut c_void);
+        // SAFETY: handles are alive, and buffers have these elements.
+        unsafe { result::reduce(from, to, count, ty, op, root, self.comm, stream) }
+    }
+
+    fn queue_reduce_scatter<T: NcclType>(
+        &self,
+        from: CUdeviceptr,
+        to: CUdeviceptr,
+        count: usize,
+        reduce_op: ReduceOp,
+    ) -> Queued {
+        let (ty, op, stream) = (T::as_nccl_type(), reduce_op.raw(), self.raw_stream());
+        let (from, to) = (from as *const c_void, to as *mut c_void);
+        // SAFETY: handles are alive, and buffers have these elements, the input those of all ranks.
+        unsafe { result::reduce_scatter(from, to, count, ty, op, self.comm, stream) }
+    }
+}
+
+impl Comm {
+    /// Queues a send to a rank, which must receive as many elements.
+    ///
+    /// # Errors
+    /// `ncclInvalidArgument` if there is no such rank.
+    #[doc(alias("ncclSend"))]
+    pub fn send<S: DevicePtr<T>, T: NcclType>(&self, data: &S, peer: i32) -> Result<(), NcclError> {
+        self.peer(peer)?;
+        let (from, _from) = data.device_ptr(&self.stream);
+        self.queue_send::<T>(from, data.len(), peer).map(drop)
+    }
+
+    /// Queues a receive from a rank, which must send as many elements.
+    ///
+    /// # Errors
+    /// `ncclInvalidArgument` if there is no such rank.
+    #[doc(alias("ncclRecv"))]
+    pub fn recv<R: DevicePtrMut<T>, T: NcclType>(&self, buff: &mut R, peer: i32) -> Queued {
+        self.peer(peer)?;
+        let count = buff.len();
+        let (to, _to) = buff.device_ptr_mut(&self.stream);
+        self.queue_recv::<T>(to, count, peer)
+    }
+
+    /// Queues a broadcast of the root's `sendbuff` to the `recvbuff` of all ranks. Other ranks may pass `None`.
+    ///
+    /// # Errors
+    /// `ncclInvalidArgument` if there is no such rank, or the root's `sendbuff` is missing or shorter than `recvbuff`.
+    #[doc(alias("ncclBroadcast"))]
+    pub fn broadcast<S: DevicePtr<T>, R: DevicePtrMut<T>, T: NcclType>(
+        &self,
+        sendbuff: Option<&S>,
+        recvbuff: &mut R,
+        root: i32,
+    ) -> Queued {
+        let count = recvbuff.len();
+        let is_root = self.peer(root)? == self.rank;
+        ensure(!is_root || sendbuff.is_some_and(|sendbuff| sendbuff.len() >= count))?;
+        let (from, _from) = sendbuff.map(|buff| buff.device_ptr(&self.stream)).unzip();
+        let (to, _to) = recvbuff.device_ptr_mut(&self.stream);
+        self.queue_broadcast::<T>(from.filter(|_| is_root).unwrap_or(to), to, count, root)
+    }
+
+    /// Queues a broadcast of the root's buffer to those of all ranks.
+    ///
+    /// # Errors
+    /// `ncclInvalidArgument` if there is no such rank.
+    #[doc(alias("ncclBroadcast"))]
+    pub fn broadcast_in_place<R: DevicePtrMut<T>, T: NcclType>(&self, recvbuff: &mut R, root: i32) -> Queued {
+        self.peer(root)?;
+        let count = recvbuff.len();
+        let (to, _to) = recvbuff.device_ptr_mut(&self.stream);
+        self.queue_broadcast::<T>(to, to, count, root)
+    }
+
+    /// Queues a concatenation: rank `i`'s elements are part `i` of all results.
+    ///
+    /// # Errors
+    /// `ncclInvalidArgument` if `recvbuff` is shorter than the parts of all ranks.
+    #[doc(alias("ncclAllGather"))]
+    pub fn all_gather<S: DevicePtr<T>, R: DevicePtrMut<T>, T: NcclType>(
+        &self,
+        sendbuff: &S,
+        recvbuff: &mut R,
+    ) -> Queued {
+        ensure(fits_all(recvbuff.len(), sendbuff.len(), self.world_size))?;
+        let (from, _from) = sendbuff.device_ptr(&self.stream);
+        let (to, _to) = recvbuff.device_ptr_mut(&self.stream);
+        self.queue_all_gather::<T>(from, to, sendbuff.len())
+    }
+
+    /// Queues a reduction, element by element, to all ranks.
+    ///
+    /// # Errors
+    /// `ncclInvalidArgument` if `recvbuff` is shorter than `sendbuff`.
+    #[doc(alias("ncclAllReduce"))]
+    pub fn all_reduce<S: DevicePtr<T>, R: DevicePtrMut<T>, T: NcclType>(
+        &self,
+        sendbuff: &S,
+        recvbuff: &mut R,
+        reduce_op: &ReduceOp,
+    ) -> Queued {
+        ensure(recvbuff.len() >= sendbuff.len())?;
+        let (from, _from) = sendbuff.device_ptr(&self.stream);
+        let (to, _to) = recvbuff.device_ptr_mut(&self.stream);
+        self.queue_all_reduce::<T>(from, to, sendbuff.len(), *reduce_op)
+    }
+
+    /// Queues a reduction, element by element, to all ranks, over the buffers.
+    ///
+    /// # Errors
+    /// If the library refuses it.
+    #[doc(alias("ncclAllReduce"))]
+    pub fn all_reduce_in_place<R: DevicePtrMut<T>, T: NcclType>(&self, buff: &mut R, reduce_op: &ReduceOp) -> Queued {
+        let count = buff.len();
+        let (to, _to) = buff.device_ptr_mut(&self.stream);
+        self.queue_all_reduce::<T>(to, to, count, *reduce_op)
+    }
+
+    /// Queues a reduction, element by element, to the root. Other ranks may pass `None`.
+    ///
+    /// # Errors
+    /// `ncclInvalidArgument` if there is no such rank, or the root's `recvbuff` is missing or shorter than `sendbuff`.
+    #[doc(alias("ncclReduce"))]
+    pub fn reduce<S: DevicePtr<T>, R: DevicePtrMut<T>, T: NcclType>(
+        &self,
+        sendbuff: &S,
+        recvbuff: Option<&mut R>,
+        reduce_op: &ReduceOp,
+        root: i32,
+    ) -> Queued {
+        let is_root = self.peer(root)? == self.rank;
+        ensure(!is_root || recvbuff.as_ref().is_some_and(|recvbuff| recvbuff.len() >= sendbuff.len()))?;
+        let (from, _from) = sendbuff.device_ptr(&self.stream);
+        let (to, _to) = recvbuff.filter(|_| is_root).map(|buff| buff.device_ptr_mut(&self.stream)).unzip();
+        self.queue_reduce::<T>(from, to.unwrap_or(0), sendbuff.len(), *reduce_op, root)
+    }
+
+    /// Queues a reduction, element by element, to the root, over its buffer. Other buffers stay as they are.
+    ///
+    /// # Errors
+    /// `ncclInvalidArgument` if there is no such rank.
+    #[doc(alias("ncclReduce"))]
+    pub fn reduce_in_place<R: DevicePtrMut<T>, T: NcclType>(
+        &self,
+        recvbuff: &mut R,
+        reduce_op: &ReduceOp,
+        root: i32,
+    ) -> Queued {
+        self.peer(root)?;
+        let count = recvbuff.len();
+        let (to, _to) = recvbuff.device_ptr_mut(&self.stream);
+        self.queue_reduce::<T>(to, to, count, *reduce_op, root)
+    }
+
+    /// Queues a reduction, element by element, of which rank `i` gets part `i`.
+    ///
+    /// # Errors
+    /// `ncclInvalidArgument` if `sendbuff` is shorter than the parts of all ranks.
+    #[doc(alias("ncclReduceScatter"))]
+    pub fn reduce_scatter<S: DevicePtr<T>, R: DevicePtrMut<T>, T: NcclType>(
+        &self,
+        sendbuff: &S,
+        recvbuff: &mut R,
+        reduce_op: &ReduceOp,
+    ) -> Queued {
+        let count = recvbuff.len();
+        ensure(fits_all(sendbuff.len(), count, self.world_size))?;
+        let (from, _from) = sendbuff.device_ptr(&self.stream);
+        let (to, _to) = recvbuff.device_ptr_mut(&self.stream);
+        self.queue_reduce_scatter::<T>(from, to, count, *reduce_op)
+    }
+
+    /// Begins a group of calls, which is queued as one when the [`Group`] is dropped.
+    ///
+    /// # Panics
+    /// If the library refuses it.
+    #[doc(alias("ncclGroupStart"))]
+    pub fn group(&self) -> Group<'_> {
+        if let Err(error) = group_start() {
+            panic!("ncclGroupStart: {error}");
+        }
+        Group { comm: self, syncs: Vec::new() }
+    }
+}
+
+/// A group of calls on a communicator, which is queued as one when this is dropped.
+///
+/// Its methods take views, and keep what records their use until the calls are queued. Make the views before the group: they must live
+/// longer.
+///
+/// # Panics
+/// Dropping it panics if a call of the group failed, unless the thread is panicking.
+#[derive(Debug)]
+#[must_use = "the calls are queued when this is dropped"]
+pub struct Group<'a> {
+    comm: &'a Comm,
+    syncs: Vec<SyncOnDrop<'a>>,
+}
+
+impl Drop for Group<'_> {
+    fn drop(&mut self) {
+        let ended = group_end();
+        if let Err(error) = ended {
+            if !std::thread::panicking() {
+                panic!("ncclGroupEnd: {error}");
+            }
+        }
+    }
+}
+
+impl<'g> Group<'g> {
+    /// Returns the communicator.
+    pub fn comm(&self) -> &'g Comm {
+        self.comm
+    }
+
+    /// The address of what is read, until the group is queued.
+    fn from<'s: 'g, T>(&mut self, view: CudaView<'s, T>) -> CUdeviceptr {
+        let (from, sync) = view.view_ptr(&self.comm.stream);
+        self.syncs.push(sync);
+        from
+    }
+
+    /// The address of what is written, until the group is queued.
+    fn to<'r: 'g, T>(&mut self, view: CudaViewMut<'r, T>) -> CUdeviceptr {
+        let (to, sync) = view.view_ptr_mut(&self.comm.stream);
+        self.syncs.push(sync);
+        to
+    }
+
+    /// Adds [`Comm::send`].
+    ///
+    /// # Errors
+    /// As of it.
+    pub fn send<'s: 'g, T: NcclType>(&mut self, data: CudaView<'s, T>, peer: i32) -> Result<(), NcclError> {
+        self.comm.peer(peer)?;
+        let count = data.len();
+        let from = self.from(data);
+        self.comm.queue_send::<T>(from, count, peer).map(drop)
+    }
+
+    /// Adds [`Comm::recv`].
+    ///
+    /// # Errors
+    /// As of it.
+    pub fn recv<'r: 'g, T: NcclType>(&mut self, buff: CudaViewMut<'r, T>, peer: i32) -> Queued {
+        self.comm.peer(peer)?;
+        let count = buff.len();
+        let to = self.to(buff);
+        self.comm.queue_recv::<T>(to, count, peer)
+    }
+
+    /// Adds [`Comm::broadcast`].
+    ///
+    /// # Errors
+    /// As of it.
+    pub fn broadcast<'s: 'g, 'r: 'g, T: NcclType>(
+        &mut self,
+        sendbuff: Option<CudaView<'s, T>>,
+        recvbuff: CudaViewMut<'r, T>,
+        root: i32,
+    ) -> Queued {
+        let count = recvbuff.len();
+        let is_root = self.comm.peer(root)? == self.comm.rank;
+        ensure(!is_root || sendbuff.as_ref().is_some_and(|sendbuff| sendbuff.len() >= count))?;
+        let from = sendbuff.filter(|_| is_root).map(|sendbuff| self.from(sendbuff));
+        let to = self.to(recvbuff);
+        self.comm.queue_broadcast::<T>(from.unwrap_or(to), to, count, root)
+    }
+
+    /// Adds [`Comm::broadcast_in_place`].
+    ///
+    /// # Errors
+    /// As of it.
+    pub fn broadcast_in_place<'r: 'g, T: NcclType>(&mut self, recvbuff: CudaViewMut<'r, T>, root: i32) -> Queued {
+        self.comm.peer(root)?;
+        let count = recvbuff.len();
+        let to = self.to(recvbuff);
+        self.comm.queue_broadcast::<T>(to, to, count, root)
+    }
+
+    /// Adds [`Comm::all_gather`].
+    ///
+    /// # Errors
+    /// As of it.
+    pub fn all_gather<'s: 'g, 'r: 'g, T: NcclType>(
+        &mut self,
+        sendbuff: CudaView<'s, T>,
+        recvbuff: CudaViewMut<'r, T>,
+    ) -> Queued {
+        let count = sendbuff.len();
+        ensure(fits_all(recvbuff.len(), count, self.comm.world_size))?;
+        let (from, to) = (self.from(sendbuff), self.to(recvbuff));
+        self.comm.queue_all_gather::<T>(from, to, count)
+    }
+
+    /// Adds [`Comm::all_reduce`].
+    ///
+    /// # Errors
+    /// As of it.
+    pub fn all_reduce<'s: 'g, 'r: 'g, T: NcclType>(
+        &mut self,
+        sendbuff: CudaView<'s, T>,
+        recvbuff: CudaViewMut<'r, T>,
+        reduce_op: &ReduceOp,
+    ) -> Queued {
+        let count = sendbuff.len();
+        ensure(recvbuff.len() >= count)?;
+        let (from, to) = (self.from(sendbuff), self.to(recvbuff));
+        self.comm.queue_all_reduce::<T>(from, to, count, *reduce_op)
+    }
+
+    /// Adds [`Comm::all_reduce_in_place`].
+    ///
+    /// # Errors
+    /// As of it.
+    pub fn all_reduce_in_place<'r: 'g, T: NcclType>(
+        &mut self,
+        buff: CudaViewMut<'r, T>,
+        reduce_op: &ReduceOp,
+    ) -> Queued {
+        let count = buff.len();
+        let to = self.to(buff);
+        self.comm.queue_all_reduce::<T>(to, to, count, *reduce_op)
+    }
+
+    /// Adds [`Comm::reduce`].
+    ///
+    /// # Errors
+    /// As of it.
+    pub fn reduce<'s: 'g, 'r: 'g, T: NcclType>(
+        &mut self,
+        sendbuff: CudaView<'s, T>,
+        recvbuff: Option<CudaViewMut<'r, T>>,
+        reduce_op: &ReduceOp,
+        root: i32,
+    ) -> Queued {
+        let count = sendbuff.len();
+        let is_root = self.comm.peer(root)? == self.comm.rank;
+        ensure(!is_root || recvbuff.as_ref().is_some_and(|recvbuff| recvbuff.len() >= count))?;
+        let from = self.from(sendbuff);
+        let to = recvbuff.filter(|_| is_root).map_or(0, |recvbuff| self.to(recvbuff));
+        self.comm.queue_reduce::<T>(from, to, count, *reduce_op, root)
+    }
+
+    /// Adds [`Comm::reduce_in_place`].
+    ///
+    /// # Errors
+    /// As of it.
+    pub fn reduce_in_place<'s: 'g, T: NcclType>(
+        &mut self,
+        recvbuff: CudaViewMut<'s, T>,
+        reduce_op: &ReduceOp,
+        root: i32,
+    ) -> Queued {
+        self.comm.peer(root)?;
+        let count = recvbuff.len();
+        let to = self.to(recvbuff);
+        self.comm.queue_reduce::<T>(to, to, count, *reduce_op, root)
+    }
+
+    /// Adds [`Comm::reduce_scatter`].
+    ///
+    /// # Errors
+    /// As of it.
+    pub fn reduce_scatter<'s: 'g, 'r: 'g, T: NcclType>(
+        &mut self,
+        sendbuff: CudaView<'s, T>,
+        recvbuff: CudaViewMut<'r, T>,
+        reduce_op: &ReduceOp,
+    ) -> Queued {
+        let count = recvbuff.len();
+        ensure(fits_all(sendbuff.len(), count, self.comm.world_size))?;
+        let (from, to) = (self.from(sendbuff), self.to(recvbuff));
+        self.comm.queue_reduce_scatter::<T>(from, to, count, *reduce_op)
+    }
+}
+
+/// Queues the calls of a block as one.
+///
+/// # Panics
+/// If the library refuses a call of the group.
+#[macro_export]
+macro_rules! group {
+    ($x:block) => {
+        $crate::nccl::result::group_start().unwrap();
+        $x
+        $crate::nccl::result::group_end().unwrap();
+    };
+}

@@ -1,0 +1,122 @@
+use cuda_compat::curand::CudaRng;
+use cuda_compat::curand::result::{self, CurandError};
+use cuda_compat::curand::sys::{curandRngType_t, curandStatus_t};
+use cuda_compat::driver::{CudaSlice, DevicePtrMut};
+
+use crate::stream_with;
+
+macro_rules! rng {
+    ($seed:expr) => {{
+        let Some(stream) = stream_with!(curand, "hiprandCreateGenerator") else { return };
+        (stream.clone(), CudaRng::new($seed, stream).unwrap())
+    }};
+}
+
+const COUNT: usize = 20_000;
+
+/// Mean and standard deviation.
+fn moments(numbers: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
+    let mean = numbers.clone().sum::<f64>() / COUNT as f64;
+    (mean, (numbers.map(|number| (number - mean).powi(2)).sum::<f64>() / COUNT as f64).sqrt())
+}
+
+/// Within five standard errors of what the distribution has.
+#[track_caller]
+fn assert_moments((mean, deviation): (f64, f64), want_mean: f64, want_deviation: f64) {
+    let error = 5.0 * want_deviation / (COUNT as f64).sqrt();
+    assert!((mean - want_mean).abs() < error, "mean {mean}, not {want_mean} ± {error}");
+    assert!((deviation / want_deviation - 1.0).abs() < 0.05, "deviation {deviation}, not {want_deviation}");
+}
+
+macro_rules! distributions {
+    ($name:ident, $ty:ty) => {
+        #[test]
+        fn $name() {
+            let (stream, rng) = rng!(42);
+            let mut numbers = stream.alloc_zeros::<$ty>(COUNT).unwrap();
+            rng.fill_with_uniform(&mut numbers).unwrap();
+            let host = stream.clone_dtoh(&numbers).unwrap();
+            assert!(host.iter().all(|&number| number > 0.0 && number <= 1.0));
+            assert_moments(moments(host.iter().map(|&number| f64::from(number))), 0.5, 1.0 / 12_f64.sqrt());
+
+            rng.fill_with_normal(&mut numbers, 3.0, 2.0).unwrap();
+            let host = stream.clone_dtoh(&numbers).unwrap();
+            assert_moments(moments(host.iter().map(|&number| f64::from(number))), 3.0, 2.0);
+
+            rng.fill_with_log_normal(&mut numbers, -1.0, 0.5).unwrap();
+            let host = stream.clone_dtoh(&numbers).unwrap();
+            assert!(host.iter().all(|&number| number > 0.0));
+            assert_moments(moments(host.iter().map(|&number| f64::from(number).ln())), -1.0, 0.5);
+        }
+    };
+}
+
+distributions!(distributions_of_single_precision, f32);
+distributions!(distributions_of_double_precision, f64);
+
+#[test]
+fn a_seed_repeats_and_an_offset_skips() {
+    let (stream, mut rng) = rng!(7);
+    let fill = |rng: &CudaRng, count| {
+        let mut numbers: CudaSlice<u32> = stream.alloc_zeros(count).unwrap();
+        rng.fill_with_uniform(&mut numbers).unwrap();
+        stream.clone_dtoh(&numbers).unwrap()
+    };
+    let first = fill(&rng, 1000);
+    assert_eq!(fill(&CudaRng::new(7, stream.clone()).unwrap(), 1000), first);
+    assert_ne!(fill(&CudaRng::new(8, stream.clone()).unwrap(), 1000), first);
+    assert_ne!(fill(&rng, 1000), first);
+    rng.set_seed(7).unwrap();
+    assert_eq!(fill(&rng, 1000), first);
+    rng.set_seed(7).unwrap();
+    rng.set_offset(100).unwrap();
+    assert_eq!(fill(&rng, 900).len(), 900);
+    rng.set_seed(7).unwrap();
+    rng.set_offset(0).unwrap();
+    assert_eq!(fill(&rng, 1000), first);
+    let bits = first.iter().map(|number| number.count_ones()).sum::<u32>();
+    assert!((bits as i32 - 16_000).abs() < 5 * 90, "{bits} bits of 32,000 are set");
+}
+
+#[test]
+fn odd_counts_and_none_are_filled() {
+    let (stream, rng) = rng!(1);
+    for count in [1, 3, 257] {
+        let mut numbers = stream.clone_htod(&vec![-7.0_f32; count + 1]).unwrap();
+        rng.fill_with_normal(&mut numbers.slice_mut(..count), 0.0, 1.0).unwrap();
+        let host = stream.clone_dtoh(&numbers).unwrap();
+        assert!(host[..count].iter().all(|&number| number != -7.0) && host[count] == -7.0, "{count}");
+    }
+    let mut none = stream.null::<f64>().unwrap();
+    rng.fill_with_uniform(&mut none).unwrap();
+    rng.fill_with_normal(&mut none, 0.0, 1.0).unwrap();
+    rng.fill_with_log_normal(&mut none, 0.0, 1.0).unwrap();
+}
+
+#[test]
+fn the_floor_below_has_kinds_and_the_poisson_distribution() {
+    let (stream, mut rng) = rng!(1);
+    let generator = result::create_generator_kind(curandRngType_t::CURAND_RNG_PSEUDO_PHILOX4_32_10).unwrap();
+    let mut counts = stream.alloc_zeros::<u32>(COUNT).unwrap();
+    {
+        let (out, _out) = counts.device_ptr_mut(&stream);
+        // SAFETY: the generator and the stream are alive, and the buffer has these elements.
+        unsafe {
+            result::set_stream(generator, stream.cu_stream() as _).unwrap();
+            result::set_seed(generator, 3).unwrap();
+            result::generate::poisson_u32(generator, out as *mut u32, COUNT, 4.0).unwrap();
+        }
+    }
+    let host = stream.clone_dtoh(&counts).unwrap();
+    // SAFETY: it is alive, and its work is done.
+    unsafe { result::destroy_generator(generator) }.unwrap();
+    assert_moments(moments(host.iter().map(|&number| f64::from(number))), 4.0, 2.0);
+
+    let refused = result::create_generator_kind(curandRngType_t(12345)).unwrap_err();
+    assert_eq!(refused, CurandError(curandStatus_t::CURAND_STATUS_TYPE_ERROR));
+    // SAFETY: nothing is queued.
+    unsafe { rng.set_stream(stream.fork().unwrap()) }.unwrap();
+    let mut numbers = stream.alloc_zeros::<f64>(9).unwrap();
+    rng.fill_with_uniform(&mut numbers).unwrap();
+    assert!(stream.clone_dtoh(&numbers).unwrap().iter().all(|&number| number > 0.0));
+}

@@ -1,0 +1,234 @@
+//! Ranks are threads, one for each device: GPUs, or software GPUs under `hip-sim run --devices 2`.
+
+use std::sync::Arc;
+use std::thread;
+
+use cuda_compat::driver::{CudaContext, CudaStream};
+use cuda_compat::nccl::result::{self, NcclStatus};
+use cuda_compat::nccl::sys::{ncclDataType_t, ncclResult_t};
+use cuda_compat::nccl::{Comm, Id, NcclType, ReduceOp};
+use half::{bf16, f16};
+
+use crate::stream_with;
+
+/// The number of devices, if there are two or more, and RCCL.
+fn devices() -> Option<usize> {
+    stream_with!(nccl, "ncclCommInitAll")?;
+    let count = CudaContext::device_count().unwrap() as usize;
+    if count < 2 {
+        linalg_testing::skipped(&"there is one device, and two are needed (hip-sim run --devices 2)");
+        return None;
+    }
+    Some(count)
+}
+
+/// Runs a function for each rank, in a thread of its own.
+fn ranks(run: impl Fn(&Comm, &Arc<CudaStream>) + Send + Sync) {
+    let Some(count) = devices() else { return };
+    let id = Id::new().unwrap();
+    let same = Id::uninit(*id.internal());
+    thread::scope(|scope| {
+        for rank in 0..count {
+            let run = &run;
+            scope.spawn(move || {
+                let stream = CudaContext::new(rank).unwrap().new_stream().unwrap();
+                let comm = Comm::from_rank(stream.clone(), rank, count, same).unwrap();
+                assert_eq!((comm.rank(), comm.world_size(), comm.ordinal()), (rank, count, rank));
+                run(&comm, &stream);
+                stream.synchronize().unwrap();
+            });
+        }
+    });
+}
+
+const LEN: usize = 5;
+
+/// What a rank sends: different in each place.
+fn sent(rank: usize) -> Vec<f32> {
+    (0..LEN).map(|place| (rank * 10 + place + 1) as f32).collect()
+}
+
+/// One number for each place, of all ranks.
+fn combined(count: usize, combine: impl Fn(f32, f32) -> f32) -> Vec<f32> {
+    let ranks: Vec<_> = (0..count).map(sent).collect();
+    (0..LEN).map(|place| ranks.iter().map(|rank| rank[place]).reduce(&combine).unwrap()).collect()
+}
+
+#[test]
+fn each_collective_is_that_of_the_reference() {
+    ranks(|comm, stream| {
+        let (rank, count) = (comm.rank(), comm.world_size());
+        let read = |slice: &_| stream.clone_dtoh::<f32, _>(slice).unwrap();
+        let from = stream.clone_htod(&sent(rank)).unwrap();
+        let mut to = stream.alloc_zeros::<f32>(LEN).unwrap();
+        let sum = combined(count, |a, b| a + b);
+        let average: Vec<f32> = sum.iter().map(|sum| sum / count as f32).collect();
+        let reductions = [
+            (ReduceOp::Sum, sum.clone()),
+            (ReduceOp::Prod, combined(count, |a, b| a * b)),
+            (ReduceOp::Max, combined(count, f32::max)),
+            (ReduceOp::Min, combined(count, f32::min)),
+            (ReduceOp::Avg, average),
+        ];
+        for (op, want) in reductions {
+            comm.all_reduce(&from, &mut to, &op).unwrap();
+            assert_eq!(read(&to), want, "{op:?}");
+        }
+        let mut place = from.clone();
+        comm.all_reduce_in_place(&mut place, &ReduceOp::Sum).unwrap();
+        assert_eq!(read(&place), sum);
+
+        let root = count - 1;
+        let is_root = rank == root;
+        comm.broadcast(is_root.then_some(&from), &mut to, root as i32).unwrap();
+        assert_eq!(read(&to), sent(root));
+        let mut place = from.clone();
+        comm.broadcast_in_place(&mut place, 0).unwrap();
+        assert_eq!(read(&place), sent(0));
+
+        to = stream.alloc_zeros(LEN).unwrap();
+        comm.reduce(&from, is_root.then_some(&mut to), &ReduceOp::Sum, root as i32).unwrap();
+        assert_eq!(read(&to), if is_root { sum.clone() } else { vec![0.0; LEN] });
+        let mut place = from.clone();
+        comm.reduce_in_place(&mut place, &ReduceOp::Max, root as i32).unwrap();
+        assert_eq!(read(&place), if is_root { combined(count, f32::max) } else { sent(rank) });
+
+        let mut all = stream.alloc_zeros::<f32>(count * LEN).unwrap();
+        comm.all_gather(&from, &mut all).unwrap();
+        assert_eq!(read(&all), (0..count).flat_map(sent).collect::<Vec<_>>());
+        comm.reduce_scatter(&all, &mut to, &ReduceOp::Sum).unwrap();
+        let want: Vec<f32> = sent(rank).iter().map(|number| number * count as f32).collect();
+        assert_eq!(read(&to), want);
+    });
+}
+
+#[test]
+fn a_group_sends_around_the_ring() {
+    ranks(|comm, stream| {
+        let (rank, count) = (comm.rank(), comm.world_size());
+        let from = stream.clone_htod(&sent(rank)).unwrap();
+        let mut to = stream.alloc_zeros::<f32>(LEN).unwrap();
+        let (next, before) = ((rank + 1) % count, (rank + count - 1) % count);
+        {
+            let (from, to) = (from.as_view(), to.as_view_mut());
+            let mut group = comm.group();
+            assert_eq!(group.comm().rank(), rank);
+            group.send(from, next as i32).unwrap();
+            group.recv(to, before as i32).unwrap();
+        }
+        assert_eq!(stream.clone_dtoh(&to).unwrap(), sent(before));
+
+        let mut all = stream.alloc_zeros::<f32>(count * LEN).unwrap();
+        let mut place = from.clone();
+        {
+            let (views, to) = ([from.as_view(), from.as_view()], to.as_view_mut());
+            let (all, place) = (all.as_view_mut(), place.as_view_mut());
+            let [first, second] = views;
+            let mut group = comm.group();
+            group.all_reduce(first, to, &ReduceOp::Sum).unwrap();
+            group.all_gather(second, all).unwrap();
+            group.all_reduce_in_place(place, &ReduceOp::Min).unwrap();
+        }
+        assert_eq!(stream.clone_dtoh(&to).unwrap(), combined(count, |a, b| a + b));
+        assert_eq!(stream.clone_dtoh(&all).unwrap(), (0..count).flat_map(sent).collect::<Vec<_>>());
+        assert_eq!(stream.clone_dtoh(&place).unwrap(), combined(count, f32::min));
+
+        let is_root = rank == 0;
+        let mut place = from.clone();
+        {
+            let (source, to) = (from.as_view(), to.as_view_mut());
+            let place = place.as_view_mut();
+            let mut group = comm.group();
+            group.broadcast(is_root.then_some(source), to, 0).unwrap();
+            group.broadcast_in_place(place, count as i32 - 1).unwrap();
+        }
+        assert_eq!(stream.clone_dtoh(&to).unwrap(), sent(0));
+        assert_eq!(stream.clone_dtoh(&place).unwrap(), sent(count - 1));
+
+        let mut part = stream.alloc_zeros::<f32>(LEN).unwrap();
+        let mut place = from.clone();
+        {
+            let (from, all) = (from.as_view(), all.as_view());
+            let (to, part, place) = (to.as_view_mut(), part.as_view_mut(), place.as_view_mut());
+            let mut group = comm.group();
+            group.reduce(from, is_root.then_some(to), &ReduceOp::Sum, 0).unwrap();
+            group.reduce_scatter(all, part, &ReduceOp::Avg).unwrap();
+            group.reduce_in_place(place, &ReduceOp::Sum, 0).unwrap();
+        }
+        let sum = combined(count, |a, b| a + b);
+        if is_root {
+            assert_eq!(stream.clone_dtoh(&to).unwrap(), sum);
+            assert_eq!(stream.clone_dtoh(&place).unwrap(), sum);
+        }
+        assert_eq!(stream.clone_dtoh(&part).unwrap(), sent(rank));
+    });
+}
+
+#[test]
+fn devices_of_one_thread_have_communicators() {
+    let Some(count) = devices() else { return };
+    let streams: Vec<_> = (0..count).map(|device| CudaContext::new(device).unwrap().default_stream()).collect();
+    let comms = Comm::from_devices(streams).unwrap();
+    let from: Vec<_> = comms.iter().map(|comm| comm.stream().clone_htod(&sent(comm.rank())).unwrap()).collect();
+    let mut to: Vec<_> = comms.iter().map(|comm| comm.stream().alloc_zeros::<f32>(LEN).unwrap()).collect();
+    result::group_start().unwrap();
+    for (comm, (from, to)) in comms.iter().zip(from.iter().zip(&mut to)) {
+        comm.context().bind_to_thread().unwrap();
+        comm.all_reduce(from, to, &ReduceOp::Sum).unwrap();
+    }
+    result::group_end().unwrap();
+    for (comm, to) in comms.iter().zip(&to) {
+        assert_eq!(comm.stream().clone_dtoh(to).unwrap(), combined(count, |a, b| a + b));
+    }
+    assert!(Comm::from_devices(Vec::new()).is_err());
+    assert!(result::get_nccl_version().unwrap() > 20_000);
+}
+
+#[test]
+fn what_does_not_fit_is_refused_before_the_call() {
+    ranks(|comm, stream| {
+        let (rank, count) = (comm.rank() as i32, comm.world_size());
+        let from = stream.clone_htod(&sent(0)).unwrap();
+        let mut short = stream.clone_htod(&[-1.0_f32; LEN - 1]).unwrap();
+        let invalid = |queued: Result<NcclStatus, _>| {
+            let error: result::NcclError = queued.unwrap_err();
+            assert_eq!(error.0, ncclResult_t::ncclInvalidArgument, "{error}");
+        };
+        invalid(comm.all_reduce(&from, &mut short, &ReduceOp::Sum));
+        invalid(comm.all_gather(&from, &mut short));
+        let mut long = stream.alloc_zeros::<f32>(LEN * count).unwrap();
+        invalid(comm.reduce_scatter(&short, &mut long, &ReduceOp::Sum));
+        invalid(comm.reduce(&from, Some(&mut short), &ReduceOp::Sum, rank));
+        invalid(comm.reduce::<_, cuda_compat::driver::CudaSlice<f32>, f32>(&from, None, &ReduceOp::Sum, rank));
+        invalid(comm.broadcast(Some(&short), &mut long, rank));
+        invalid(comm.broadcast::<cuda_compat::driver::CudaSlice<f32>, _, f32>(None, &mut long, rank));
+        for nobody in [-1, count as i32] {
+            invalid(comm.recv(&mut short, nobody));
+            invalid(comm.send(&from, nobody).map(|()| NcclStatus::Success));
+            invalid(comm.broadcast_in_place(&mut short, nobody));
+            invalid(comm.reduce_in_place(&mut short, &ReduceOp::Sum, nobody));
+        }
+        assert_eq!(stream.clone_dtoh(&short).unwrap(), [-1.0; LEN - 1]);
+    });
+}
+
+#[test]
+fn types_have_nccls_names() {
+    assert_eq!(<f32 as NcclType>::as_nccl_type(), ncclDataType_t::ncclFloat32);
+    assert_eq!(<f64 as NcclType>::as_nccl_type(), ncclDataType_t::ncclFloat64);
+    assert_eq!(<i8 as NcclType>::as_nccl_type(), ncclDataType_t::ncclInt8);
+    assert_eq!(<i32 as NcclType>::as_nccl_type(), ncclDataType_t::ncclInt32);
+    assert_eq!(<i64 as NcclType>::as_nccl_type(), ncclDataType_t::ncclInt64);
+    assert_eq!(<u8 as NcclType>::as_nccl_type(), ncclDataType_t::ncclUint8);
+    assert_eq!(<u32 as NcclType>::as_nccl_type(), ncclDataType_t::ncclUint32);
+    assert_eq!(<u64 as NcclType>::as_nccl_type(), ncclDataType_t::ncclUint64);
+    assert_eq!(<f16 as NcclType>::as_nccl_type(), ncclDataType_t::ncclFloat16);
+    assert_eq!(<bf16 as NcclType>::as_nccl_type(), ncclDataType_t::ncclBfloat16);
+}
+
+#[test]
+fn a_status_that_is_no_failure_is_a_result() {
+    assert!(ncclResult_t::ncclSuccess.result().is_ok_and(|status| status == NcclStatus::Success));
+    assert!(ncclResult_t::ncclInProgress.result().is_ok_and(|status| status == NcclStatus::InProgress));
+    assert_eq!(ncclResult_t::ncclInvalidUsage.result().unwrap_err().0, ncclResult_t::ncclInvalidUsage);
+}

@@ -1,0 +1,73 @@
+//! What `cuda-compat check` says of device functions and headers is true: HIPRTC compiles those that it calls mapped, with the prelude,
+//! and not those that it calls missing.
+
+use std::ffi::CString;
+use std::fmt::Write as _;
+use std::ptr::{null, null_mut};
+
+use cuda_compat::nvrtc::*;
+
+/// The table of the command: sort, name, status, text.
+fn rows() -> Vec<[&'static str; 4]> {
+    let table = include_str!("../../src/check/device.tsv");
+    table.lines().skip(1).map(|line| line.split('\t').collect::<Vec<_>>().try_into().unwrap()).collect()
+}
+
+/// The compiler's messages, if it refuses a program.
+fn compile(source: &str) -> Result<(), String> {
+    let source = CString::new(source).unwrap();
+    let (mut program, mut size) = (null_mut(), 0);
+    let options = [c"--offload-arch=gfx90a".as_ptr()];
+    // SAFETY: C strings, places for the results, and a buffer of the size that NVRTC states.
+    unsafe {
+        assert_eq!(nvrtcCreateProgram(&mut program, source.as_ptr(), null(), 0, null(), null()), NVRTC_SUCCESS);
+        let status = nvrtcCompileProgram(program, 1, options.as_ptr());
+        assert_eq!(nvrtcGetProgramLogSize(program, &mut size), NVRTC_SUCCESS);
+        let mut log = vec![0_u8; size];
+        assert_eq!(nvrtcGetProgramLog(program, log.as_mut_ptr().cast()), NVRTC_SUCCESS);
+        nvrtcDestroyProgram(&mut program);
+        if status == NVRTC_SUCCESS { Ok(()) } else { Err(String::from_utf8_lossy(&log).into_owned()) }
+    }
+}
+
+fn is_without_compiler() -> bool {
+    let lacks = load_error().is_some();
+    if lacks {
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stdout(), "SKIPPED: there is no HIPRTC");
+    }
+    lacks
+}
+
+#[test]
+fn what_is_mapped_compiles() {
+    if is_without_compiler() {
+        return;
+    }
+    let mut source = String::new();
+    for [_, header, ..] in rows().into_iter().filter(|[sort, _, status, _]| (*sort, *status) == ("header", "mapped")) {
+        writeln!(source, "#include <{header}>").unwrap();
+    }
+    for (index, [_, name, _, code]) in
+        rows().into_iter().filter(|[sort, _, status, _]| (*sort, *status) == ("name", "mapped")).enumerate()
+    {
+        assert!(code.contains(name), "{name}");
+        writeln!(
+            source,
+            "extern \"C\" __global__ void k{index}(float *p, int *pi, unsigned *pu, float f, int i, unsigned u) {{ {code}; p[0] += f; pi[0] += i; pu[0] += u; }}"
+        )
+        .unwrap();
+    }
+    compile(&source).unwrap_or_else(|log| panic!("{log}"));
+}
+
+#[test]
+fn headers_that_are_missing_are_refused() {
+    if is_without_compiler() {
+        return;
+    }
+    for [_, header, ..] in rows().into_iter().filter(|[sort, _, status, _]| (*sort, *status) == ("header", "missing")) {
+        let header = header.replace('*', "nothing.h");
+        assert!(compile(&format!("#include <{header}>\n__global__ void k() {{}}")).is_err(), "{header}");
+    }
+}

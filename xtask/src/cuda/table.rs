@@ -1,0 +1,42 @@
+//! `cuda-compat/src/generated/names.tsv`: what `cuda-compat check` knows of each name.
+
+use std::fmt::Write as _;
+
+use anyhow::Result;
+
+use super::{Fate, Names, Sort};
+
+/// The table. Its columns: module, sort, name, fate, feature, text; `cuda-compat/src/check/names.rs` reads it.
+pub(super) fn table(names: &Names) -> Result<String> {
+    let mut text = String::from("module\tsort\tname\tfate\tfeature\ttext\n");
+    for of in &names.modules {
+        for (name, entry) in &of.entries {
+            let sort = match entry.sort {
+                Sort::Function => "function",
+                Sort::Type => "type",
+                Sort::Constant => "constant",
+            };
+            let (fate, to, about) = row(&entry.fate);
+            let feature = to.and_then(|to| names.form(of.module, to).ok()?.feature()).unwrap_or_default();
+            writeln!(text, "{}\t{sort}\t{name}\t{fate}\t{feature}\t{about}", of.module.name)?;
+        }
+    }
+    Ok(text)
+}
+
+/// The word for a fate, the item of ROCm whose level counts, and what is said of it.
+fn row(fate: &Fate) -> (&'static str, Option<&str>, String) {
+    match fate {
+        Fate::Same(to) => ("same", Some(to), to.clone()),
+        Fate::Wrapped(to) => ("wrapped", Some(to), to.clone()),
+        Fate::Renamed(to, before) => ("wrapped", None, format!("{to} (before ROCm 7.0: {before})")),
+        Fate::Struct(to) => ("wrapped", Some(to), to.clone()),
+        Fate::Alias(to) => ("wrapped", None, (*to).to_owned()),
+        Fate::ByHand(how) => ("by-hand", None, (*how).to_owned()),
+        Fate::Enum(_) => ("same", None, "an enum of its own".to_owned()),
+        Fate::Named(of) => ("same", None, of.clone()),
+        Fate::Written(beneath) => ("wrapped", None, beneath.clone()),
+        Fate::Invented(_, ty) => ("lacking", Some(ty), String::new()),
+        Fate::Absent(why) => ("absent", None, why.clone()),
+    }
+}
