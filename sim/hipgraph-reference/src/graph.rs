@@ -35,7 +35,7 @@ impl fmt::Display for Failure {
 impl std::error::Error for Failure {}
 
 /// The failure for an invalid argument.
-pub fn invalid(message: impl Into<String>) -> Failure {
+pub(crate) fn invalid(message: impl Into<String>) -> Failure {
     Failure { kind: FailureKind::Input, message: message.into() }
 }
 
