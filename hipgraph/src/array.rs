@@ -305,10 +305,6 @@ impl<T> Column<T> {
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
-
-    pub(crate) fn raw(&self) -> *mut hipgraph_type_erased_device_array_view_t {
-        self.view.raw()
-    }
 }
 
 impl<T> std::fmt::Debug for Column<T> {

@@ -9,6 +9,9 @@
 //! ./cugraph --library /path/to/libcugraph_c.so time        # times at 2^24 edges
 //! ./cugraph --reference check --scales 10                  # the reference engine with itself: tests the program
 //! ```
+//!
+//! `--skip "ECG;Leiden"` leaves algorithms out, such as one that ends the process; the name of each is on standard error before
+//! it runs. `--scales ""` checks the published graphs only, `--no-published` the random ones only.
 
 mod checks;
 mod provider;
@@ -26,10 +29,20 @@ struct Wanted {
     check: bool,
     time: bool,
     scales: Vec<u32>,
+    skip: Vec<String>,
+    published: bool,
 }
 
 fn wanted() -> Result<Wanted> {
-    let mut wanted = Wanted { library: None, reference: false, check: false, time: false, scales: vec![10, 12, 14, 16, 18, 20] };
+    let mut wanted = Wanted {
+        library: None,
+        reference: false,
+        check: false,
+        time: false,
+        scales: vec![10, 12, 14, 16, 18, 20],
+        skip: Vec::new(),
+        published: true,
+    };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
@@ -37,8 +50,13 @@ fn wanted() -> Result<Wanted> {
             "--reference" => wanted.reference = true,
             "--scales" => {
                 let list = arguments.next().ok_or("--scales needs a list, such as 10,14")?;
-                wanted.scales = list.split(',').map(str::parse).collect::<Result<_, _>>()?;
+                wanted.scales = list.split(',').filter(|one| !one.is_empty()).map(str::parse).collect::<Result<_, _>>()?;
             }
+            "--skip" => {
+                let list = arguments.next().ok_or("--skip needs a list of algorithms, such as "ECG;Leiden"")?;
+                wanted.skip = list.split(';').map(str::to_owned).collect();
+            }
+            "--no-published" => wanted.published = false,
             "check" => wanted.check = true,
             "time" => wanted.time = true,
             other => return Err(format!("unknown argument {other}").into()),
@@ -63,7 +81,7 @@ fn main() -> Result<()> {
     println!("engine: {}\n", hipgraph::engine()?);
     let mut failed = 0;
     if wanted.check {
-        failed = checks::all(&wanted.scales)?;
+        failed = checks::all(&wanted.scales, wanted.published, wanted.skip)?;
     }
     if wanted.time {
         times::all()?;

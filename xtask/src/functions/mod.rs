@@ -7,6 +7,7 @@
 mod aliases;
 mod compiler;
 mod left_out;
+mod graph;
 mod libraries;
 mod sparse;
 
