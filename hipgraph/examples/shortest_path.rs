@@ -11,7 +11,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("engine: {}", hipgraph::reference_if_missing()?);
     let handle = ResourceHandle::new()?;
     let width = GRID[0].len();
-    let cost = |at: usize| GRID[at / width].as_bytes()[at % width].is_ascii_digit().then(|| f32::from(GRID[at / width].as_bytes()[at % width] - b'0'));
+    let cost = |at: usize| {
+        GRID[at / width].as_bytes()[at % width]
+            .is_ascii_digit()
+            .then(|| f32::from(GRID[at / width].as_bytes()[at % width] - b'0'))
+    };
     let (mut from, mut to, mut costs) = (Vec::new(), Vec::new(), Vec::new());
     let cells = width * GRID.len();
     for at in (0..cells).filter(|&at| cost(at).is_some()) {
@@ -28,7 +32,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let graph = Graph::from_weighted_edges(&handle, &from, &to, &costs, GraphOptions::directed())?;
     let found = graph.sssp(0, None)?;
-    let (vertices, distances, before) = (found.vertices.to_vec()?, found.distances.to_vec()?, found.predecessors.to_vec()?);
+    let (vertices, distances, before) =
+        (found.vertices.to_vec()?, found.distances.to_vec()?, found.predecessors.to_vec()?);
     // Rows are in the engine's order: look vertices up by name.
     let row = |vertex: i32| vertices.iter().position(|other| *other == vertex);
     let goal = (width - 1) as i32;

@@ -217,7 +217,11 @@ pub struct Column<T> {
 
 impl<T: Element> Column<T> {
     /// The column that a getter returns; `None` if the result lacks it.
-    pub(crate) fn optional<R: 'static>(object: &Rc<Object<R>>, name: &'static str, getter: Getter<R>) -> Result<Option<Column<T>>> {
+    pub(crate) fn optional<R: 'static>(
+        object: &Rc<Object<R>>,
+        name: &'static str,
+        getter: Getter<R>,
+    ) -> Result<Option<Column<T>>> {
         // SAFETY: the object is alive.
         let view = View(unsafe { getter(object.raw()) });
         if view.raw().is_null() {
@@ -225,7 +229,10 @@ impl<T: Element> Column<T> {
         }
         // SAFETY: the view is alive.
         let (found, len) = unsafe {
-            (hipgraph_type_erased_device_array_view_type(view.raw()), hipgraph_type_erased_device_array_view_size(view.raw()))
+            (
+                hipgraph_type_erased_device_array_view_type(view.raw()),
+                hipgraph_type_erased_device_array_view_size(view.raw()),
+            )
         };
         if found != T::ID {
             let allowed = format!("{:?}, as the types of the graph say", T::ID);
@@ -267,9 +274,13 @@ impl<T: Element> Column<T> {
         if self.len > 0 {
             let to = of_buffer(&buffer)?;
             // SAFETY: both views have as many elements of one type; the buffer is alive.
-            call("hipgraph_type_erased_device_array_view_copy", || format!("{} elements", self.len), |error| unsafe {
-                hipgraph_type_erased_device_array_view_copy(self.handle.raw(), to.raw(), self.view.raw(), error)
-            })?;
+            call(
+                "hipgraph_type_erased_device_array_view_copy",
+                || format!("{} elements", self.len),
+                |error| unsafe {
+                    hipgraph_type_erased_device_array_view_copy(self.handle.raw(), to.raw(), self.view.raw(), error)
+                },
+            )?;
             device.synchronize()?;
         }
         Ok(buffer)

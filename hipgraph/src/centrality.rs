@@ -119,9 +119,13 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
     pub fn degrees(&self, vertices: Option<&[V]>) -> Result<Degrees<V>> {
         let vertices = self.some_vertices("the list of vertices", vertices)?;
         // SAFETY: the handle, the graph and the view are alive, and the places are valid for writes.
-        let result = make("hipgraph_degrees", || "degrees".to_owned(), |result, error| unsafe {
-            hipgraph_degrees(self.resources(), self.raw(), or_null(vertices.as_ref()), self.check(), result, error)
-        })?;
+        let result = make(
+            "hipgraph_degrees",
+            || "degrees".to_owned(),
+            |result, error| unsafe {
+                hipgraph_degrees(self.resources(), self.raw(), or_null(vertices.as_ref()), self.check(), result, error)
+            },
+        )?;
         let all = Object::new(self.handle(), result, hipgraph_degrees_result_free);
         let name = "hipgraph_degrees_result_get";
         Ok(Degrees {
@@ -136,12 +140,19 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         // SAFETY: the result is alive.
         let (iterations, converged) = unsafe {
             match iterates {
-                true => (hipgraph_centrality_result_get_num_iterations(all.raw()), hipgraph_centrality_result_converged(all.raw())),
+                true => (
+                    hipgraph_centrality_result_get_num_iterations(all.raw()),
+                    hipgraph_centrality_result_converged(all.raw()),
+                ),
                 false => (0, HIPGRAPH_TRUE),
             }
         };
         Ok(Centrality {
-            vertices: Column::new(&all, "hipgraph_centrality_result_get_vertices", hipgraph_centrality_result_get_vertices)?,
+            vertices: Column::new(
+                &all,
+                "hipgraph_centrality_result_get_vertices",
+                hipgraph_centrality_result_get_vertices,
+            )?,
             values: Column::new(&all, "hipgraph_centrality_result_get_values", hipgraph_centrality_result_get_values)?,
             iterations,
             converged: converged != HIPGRAPH_FALSE,
@@ -154,7 +165,9 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
     /// # Errors
     /// If an option or a weight is invalid, or the iteration does not converge and that is not allowed.
     #[doc(alias(
-        "hipgraph_pagerank", "hipgraph_pagerank_allow_nonconvergence", "hipgraph_personalized_pagerank",
+        "hipgraph_pagerank",
+        "hipgraph_pagerank_allow_nonconvergence",
+        "hipgraph_personalized_pagerank",
         "hipgraph_personalized_pagerank_allow_nonconvergence"
     ))]
     pub fn pagerank(&self, options: &PageRankOptions<'_, V, W>) -> Result<Centrality<V, W>> {
@@ -165,9 +178,11 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         }
         let jump = self.values("the personalization", options.personalization)?;
         let initial = self.values("the list of initial ranks", options.initial)?;
-        let ([jump_vertices, jump_values], [initial_vertices, initial_values]) = (sides(jump.as_ref()), sides(initial.as_ref()));
+        let ([jump_vertices, jump_values], [initial_vertices, initial_values]) =
+            (sides(jump.as_ref()), sides(initial.as_ref()));
         let Convergence { epsilon, max_iterations } = convergence;
-        let request = || format!("PageRank with alpha {alpha}, epsilon {epsilon} and at most {max_iterations} iterations");
+        let request =
+            || format!("PageRank with alpha {alpha}, epsilon {epsilon} and at most {max_iterations} iterations");
         let plain = if allow_nonconvergence { hipgraph_pagerank_allow_nonconvergence } else { hipgraph_pagerank };
         let personal = match allow_nonconvergence {
             true => hipgraph_personalized_pagerank_allow_nonconvergence,
@@ -183,12 +198,34 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         let result = make(function, request, |result, error| unsafe {
             match jump {
                 None => plain(
-                    self.resources(), self.raw(), null(), null(), initial_vertices, initial_values, alpha, epsilon,
-                    max_iterations, self.check(), result, error,
+                    self.resources(),
+                    self.raw(),
+                    null(),
+                    null(),
+                    initial_vertices,
+                    initial_values,
+                    alpha,
+                    epsilon,
+                    max_iterations,
+                    self.check(),
+                    result,
+                    error,
                 ),
                 Some(_) => personal(
-                    self.resources(), self.raw(), null(), null(), initial_vertices, initial_values, jump_vertices, jump_values,
-                    alpha, epsilon, max_iterations, self.check(), result, error,
+                    self.resources(),
+                    self.raw(),
+                    null(),
+                    null(),
+                    initial_vertices,
+                    initial_values,
+                    jump_vertices,
+                    jump_values,
+                    alpha,
+                    epsilon,
+                    max_iterations,
+                    self.check(),
+                    result,
+                    error,
                 ),
             }
         })?;
@@ -211,7 +248,16 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         // SAFETY: the handle and the graph are alive, and the places are valid for writes.
         let result = make("hipgraph_katz_centrality", request, |result, error| unsafe {
             hipgraph_katz_centrality(
-                self.resources(), self.raw(), null(), alpha, beta, epsilon, max_iterations, self.check(), result, error,
+                self.resources(),
+                self.raw(),
+                null(),
+                alpha,
+                beta,
+                epsilon,
+                max_iterations,
+                self.check(),
+                result,
+                error,
             )
         })?;
         self.centrality(result, false)
@@ -227,9 +273,21 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         convergence.check()?;
         let Convergence { epsilon, max_iterations } = convergence;
         // SAFETY: the handle and the graph are alive, and the places are valid for writes.
-        let result = make("hipgraph_eigenvector_centrality", || format!("at most {max_iterations} iterations"), |result, error| unsafe {
-            hipgraph_eigenvector_centrality(self.resources(), self.raw(), epsilon, max_iterations, self.check(), result, error)
-        })?;
+        let result = make(
+            "hipgraph_eigenvector_centrality",
+            || format!("at most {max_iterations} iterations"),
+            |result, error| unsafe {
+                hipgraph_eigenvector_centrality(
+                    self.resources(),
+                    self.raw(),
+                    epsilon,
+                    max_iterations,
+                    self.check(),
+                    result,
+                    error,
+                )
+            },
+        )?;
         self.centrality(result, false)
     }
 
@@ -239,15 +297,30 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
     /// # Errors
     /// If a source is not in the graph, or the library returns an error.
     #[doc(alias = "hipgraph_betweenness_centrality")]
-    pub fn betweenness_centrality(&self, sources: Option<&[V]>, normalized: bool, endpoints: bool) -> Result<Centrality<V, W>> {
+    pub fn betweenness_centrality(
+        &self,
+        sources: Option<&[V]>,
+        normalized: bool,
+        endpoints: bool,
+    ) -> Result<Centrality<V, W>> {
         let sources = self.some_vertices("the list of sources", sources)?;
         // SAFETY: the handle, the graph and the view are alive, and the places are valid for writes.
-        let result = make("hipgraph_betweenness_centrality", || format!("normalized: {normalized}"), |result, error| unsafe {
-            hipgraph_betweenness_centrality(
-                self.resources(), self.raw(), or_null(sources.as_ref()), flag(normalized), flag(endpoints), self.check(),
-                result, error,
-            )
-        })?;
+        let result = make(
+            "hipgraph_betweenness_centrality",
+            || format!("normalized: {normalized}"),
+            |result, error| unsafe {
+                hipgraph_betweenness_centrality(
+                    self.resources(),
+                    self.raw(),
+                    or_null(sources.as_ref()),
+                    flag(normalized),
+                    flag(endpoints),
+                    self.check(),
+                    result,
+                    error,
+                )
+            },
+        )?;
         self.centrality(result, false)
     }
 
@@ -260,11 +333,21 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
     pub fn edge_betweenness_centrality(&self, sources: Option<&[V]>, normalized: bool) -> Result<EdgeCentrality<V, W>> {
         let sources = self.some_vertices("the list of sources", sources)?;
         // SAFETY: the handle, the graph and the view are alive, and the places are valid for writes.
-        let result = make("hipgraph_edge_betweenness_centrality", || format!("normalized: {normalized}"), |result, error| unsafe {
-            hipgraph_edge_betweenness_centrality(
-                self.resources(), self.raw(), or_null(sources.as_ref()), flag(normalized), self.check(), result, error,
-            )
-        })?;
+        let result = make(
+            "hipgraph_edge_betweenness_centrality",
+            || format!("normalized: {normalized}"),
+            |result, error| unsafe {
+                hipgraph_edge_betweenness_centrality(
+                    self.resources(),
+                    self.raw(),
+                    or_null(sources.as_ref()),
+                    flag(normalized),
+                    self.check(),
+                    result,
+                    error,
+                )
+            },
+        )?;
         let all = Object::new(self.handle(), result, hipgraph_edge_centrality_result_free);
         let name = "hipgraph_edge_centrality_result_get";
         Ok(EdgeCentrality {
@@ -287,12 +370,24 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         let [vertices, values] = sides(initial.as_ref());
         let Convergence { epsilon, max_iterations } = convergence;
         // SAFETY: the handle, the graph and the views are alive, and the places are valid for writes.
-        let result = make("hipgraph_hits", || format!("at most {max_iterations} iterations"), |result, error| unsafe {
-            hipgraph_hits(
-                self.resources(), self.raw(), epsilon, max_iterations, vertices, values, flag(normalize), self.check(), result,
-                error,
-            )
-        })?;
+        let result = make(
+            "hipgraph_hits",
+            || format!("at most {max_iterations} iterations"),
+            |result, error| unsafe {
+                hipgraph_hits(
+                    self.resources(),
+                    self.raw(),
+                    epsilon,
+                    max_iterations,
+                    vertices,
+                    values,
+                    flag(normalize),
+                    self.check(),
+                    result,
+                    error,
+                )
+            },
+        )?;
         let all = Object::new(self.handle(), result, hipgraph_hits_result_free);
         let name = "hipgraph_hits_result_get";
         Ok(Hits {

@@ -124,9 +124,22 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         options.check()?;
         let CommunityOptions { max_level, threshold, resolution } = options;
         // SAFETY: the handle and the graph are alive, and the places are valid for writes.
-        let result = make("hipgraph_louvain", || format!("{options:?}"), |result, error| unsafe {
-            hipgraph_louvain(self.resources(), self.raw(), max_level, threshold, resolution, self.check(), result, error)
-        })?;
+        let result = make(
+            "hipgraph_louvain",
+            || format!("{options:?}"),
+            |result, error| unsafe {
+                hipgraph_louvain(
+                    self.resources(),
+                    self.raw(),
+                    max_level,
+                    threshold,
+                    resolution,
+                    self.check(),
+                    result,
+                    error,
+                )
+            },
+        )?;
         self.clustering(result)
     }
 
@@ -144,11 +157,23 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         }
         let CommunityOptions { max_level, resolution, .. } = options;
         // SAFETY: the handle, the state and the graph are alive, and the places are valid for writes.
-        let result = make("hipgraph_leiden", || format!("{options:?}"), |result, error| unsafe {
-            hipgraph_leiden(
-                self.resources(), random.raw(), self.raw(), max_level, resolution, theta, self.check(), result, error,
-            )
-        })?;
+        let result = make(
+            "hipgraph_leiden",
+            || format!("{options:?}"),
+            |result, error| unsafe {
+                hipgraph_leiden(
+                    self.resources(),
+                    random.raw(),
+                    self.raw(),
+                    max_level,
+                    resolution,
+                    theta,
+                    self.check(),
+                    result,
+                    error,
+                )
+            },
+        )?;
         self.clustering(result)
     }
 
@@ -175,12 +200,25 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         }
         let CommunityOptions { max_level, threshold, resolution } = options;
         // SAFETY: the handle, the state and the graph are alive, and the places are valid for writes.
-        let result = make("hipgraph_ecg", || format!("{options:?}"), |result, error| unsafe {
-            hipgraph_ecg(
-                self.resources(), random.raw(), self.raw(), min_weight, ensemble_size, max_level, threshold, resolution,
-                self.check(), result, error,
-            )
-        })?;
+        let result = make(
+            "hipgraph_ecg",
+            || format!("{options:?}"),
+            |result, error| unsafe {
+                hipgraph_ecg(
+                    self.resources(),
+                    random.raw(),
+                    self.raw(),
+                    min_weight,
+                    ensemble_size,
+                    max_level,
+                    threshold,
+                    resolution,
+                    self.check(),
+                    result,
+                    error,
+                )
+            },
+        )?;
         self.clustering(result)
     }
 
@@ -195,9 +233,21 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         let labels = Input::new(self.handle(), &labels)?;
         let mut score = 0.0;
         // SAFETY: the handle, the graph and the views are alive, and the places are valid for writes.
-        call(function, || format!("{} clusters", most + 1), |error| unsafe {
-            analysis(self.resources(), self.raw(), most as usize + 1, vertices.raw(), labels.raw(), &mut score, error)
-        })?;
+        call(
+            function,
+            || format!("{} clusters", most + 1),
+            |error| unsafe {
+                analysis(
+                    self.resources(),
+                    self.raw(),
+                    most as usize + 1,
+                    vertices.raw(),
+                    labels.raw(),
+                    &mut score,
+                    error,
+                )
+            },
+        )?;
         Ok(score)
     }
 
@@ -237,9 +287,20 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         self.needs_symmetric("the triangle count")?;
         let vertices = self.some_vertices("the list of vertices", vertices)?;
         // SAFETY: the handle, the graph and the view are alive, and the places are valid for writes.
-        let result = make("hipgraph_triangle_count", || "triangles".to_owned(), |result, error| unsafe {
-            hipgraph_triangle_count(self.resources(), self.raw(), or_null(vertices.as_ref()), self.check(), result, error)
-        })?;
+        let result = make(
+            "hipgraph_triangle_count",
+            || "triangles".to_owned(),
+            |result, error| unsafe {
+                hipgraph_triangle_count(
+                    self.resources(),
+                    self.raw(),
+                    or_null(vertices.as_ref()),
+                    self.check(),
+                    result,
+                    error,
+                )
+            },
+        )?;
         let all = Object::new(self.handle(), result, hipgraph_triangle_count_result_free);
         let name = "hipgraph_triangle_count_result_get";
         Ok(Counts {
@@ -265,22 +326,35 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
     pub fn weakly_connected_components(&self) -> Result<Labels<V>> {
         self.needs_symmetric("weakly connected components")?;
         // SAFETY: the handle and the graph are alive, and the places are valid for writes.
-        let result = make("hipgraph_weakly_connected_components", || "components".to_owned(), |result, error| unsafe {
-            hipgraph_weakly_connected_components(self.resources(), self.raw(), self.check(), result, error)
-        })?;
+        let result = make(
+            "hipgraph_weakly_connected_components",
+            || "components".to_owned(),
+            |result, error| unsafe {
+                hipgraph_weakly_connected_components(self.resources(), self.raw(), self.check(), result, error)
+            },
+        )?;
         self.labels(result)
     }
 
-    /// Finds the strongly connected components: each vertex of one is reached from each other.
+    /// Finds the strongly connected components: each vertex of one is reached from each other. In an undirected graph these are
+    /// the connected components.
     ///
     /// # Errors
     /// If the library returns an error.
     #[doc(alias = "hipgraph_strongly_connected_components")]
     pub fn strongly_connected_components(&self) -> Result<Labels<V>> {
+        // cuGraph's library, whose interface this is, refuses undirected graphs.
+        if self.is_symmetric() {
+            return self.weakly_connected_components();
+        }
         // SAFETY: the handle and the graph are alive, and the places are valid for writes.
-        let result = make("hipgraph_strongly_connected_components", || "components".to_owned(), |result, error| unsafe {
-            hipgraph_strongly_connected_components(self.resources(), self.raw(), self.check(), result, error)
-        })?;
+        let result = make(
+            "hipgraph_strongly_connected_components",
+            || "components".to_owned(),
+            |result, error| unsafe {
+                hipgraph_strongly_connected_components(self.resources(), self.raw(), self.check(), result, error)
+            },
+        )?;
         self.labels(result)
     }
 
@@ -292,9 +366,13 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
     pub fn core_number(&self, degree: DegreeType) -> Result<Counts<V>> {
         self.needs_symmetric("the core number")?;
         // SAFETY: the handle and the graph are alive, and the places are valid for writes.
-        let result = make("hipgraph_core_number", || format!("degrees {degree:?}"), |result, error| unsafe {
-            hipgraph_core_number(self.resources(), self.raw(), degree.raw(), self.check(), result, error)
-        })?;
+        let result = make(
+            "hipgraph_core_number",
+            || format!("degrees {degree:?}"),
+            |result, error| unsafe {
+                hipgraph_core_number(self.resources(), self.raw(), degree.raw(), self.check(), result, error)
+            },
+        )?;
         let all = Object::new(self.handle(), result, hipgraph_core_result_free);
         let name = "hipgraph_core_result_get";
         Ok(Counts {
@@ -311,9 +389,13 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
     pub fn k_core(&self, k: usize, degree: DegreeType) -> Result<Edges<V, W>> {
         self.needs_symmetric("the k-core")?;
         // SAFETY: the handle and the graph are alive, and the places are valid for writes.
-        let result = make("hipgraph_k_core", || format!("the {k}-core"), |result, error| unsafe {
-            hipgraph_k_core(self.resources(), self.raw(), k, degree.raw(), null(), self.check(), result, error)
-        })?;
+        let result = make(
+            "hipgraph_k_core",
+            || format!("the {k}-core"),
+            |result, error| unsafe {
+                hipgraph_k_core(self.resources(), self.raw(), k, degree.raw(), null(), self.check(), result, error)
+            },
+        )?;
         let all = Object::new(self.handle(), result, hipgraph_k_core_result_free);
         let name = "hipgraph_k_core_result_get";
         Ok(Edges {
@@ -334,9 +416,13 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
             return Err(invalid("k", k.to_string(), "at least 3"));
         }
         // SAFETY: the handle and the graph are alive, and the places are valid for writes.
-        let result = make("hipgraph_k_truss_subgraph", || format!("the {k}-truss"), |result, error| unsafe {
-            hipgraph_k_truss_subgraph(self.resources(), self.raw(), k, self.check(), result, error)
-        })?;
+        let result = make(
+            "hipgraph_k_truss_subgraph",
+            || format!("the {k}-truss"),
+            |result, error| unsafe {
+                hipgraph_k_truss_subgraph(self.resources(), self.raw(), k, self.check(), result, error)
+            },
+        )?;
         Ok(self.subgraphs(result)?.edges)
     }
 }

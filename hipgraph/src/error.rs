@@ -69,9 +69,14 @@ impl fmt::Display for Error {
                 if message.is_empty() { Ok(()) } else { write!(f, ": {message}") }
             }
             Error::NoLibrary { report } => {
-                write!(f, "hipGRAPH could not be loaded: {report}. `hipgraph::reference_if_missing()` chooses the reference engine")
+                write!(
+                    f,
+                    "hipGRAPH could not be loaded: {report}. `hipgraph::reference_if_missing()` chooses the reference engine"
+                )
             }
-            Error::NoSymbol { function, report } => write!(f, "{function} is not in the hipGRAPH that is used: {report}"),
+            Error::NoSymbol { function, report } => {
+                write!(f, "{function} is not in the hipGRAPH that is used: {report}")
+            }
             Error::Invalid { what, value, allowed } => write!(f, "{what} is {value}, but must be {allowed}"),
             Error::Hip(error) => error.fmt(f),
         }

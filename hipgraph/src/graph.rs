@@ -129,7 +129,12 @@ impl<V: Vertex> Graph<V, f32> {
     /// # Errors
     /// If the lists differ in length, a vertex is negative, or the edges are not what the options state.
     #[doc(alias("hipgraph_graph_create_sg", "hipgraph_sg_graph_create"))]
-    pub fn from_edges(handle: &ResourceHandle, sources: &[V], destinations: &[V], options: GraphOptions) -> Result<Self> {
+    pub fn from_edges(
+        handle: &ResourceHandle,
+        sources: &[V],
+        destinations: &[V],
+        options: GraphOptions,
+    ) -> Result<Self> {
         Graph::build(handle, &[], sources, destinations, None, options)
     }
 
@@ -268,9 +273,21 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         // SAFETY: the handle and the views are alive, and the places are valid for writes.
         let graph = make("hipgraph_graph_create_sg", request, |graph, error| unsafe {
             hipgraph_graph_create_sg(
-                handle.raw(), &properties, vertices, sources, destinations, weights, null(), null(),
-                flag(options.store_transposed), flag(options.renumber), flag(options.drop_self_loops),
-                flag(options.drop_multi_edges), flag(options.check), graph, error,
+                handle.raw(),
+                &properties,
+                vertices,
+                sources,
+                destinations,
+                weights,
+                null(),
+                null(),
+                flag(options.store_transposed),
+                flag(options.renumber),
+                flag(options.drop_self_loops),
+                flag(options.drop_multi_edges),
+                flag(options.check),
+                graph,
+                error,
             )
         })?;
         Ok(Graph::own(handle, graph, weighted, options))
@@ -297,7 +314,8 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         let fits = rows > 0 && numbers[0] == 0 && numbers.is_sorted() && numbers[rows] == indices.len() as i64;
         if !fits {
             let found = format!("{} offsets, the last {:?}", numbers.len(), numbers.last());
-            let allowed = format!("one more than there are rows, ascending from 0 to the number of indices, {}", indices.len());
+            let allowed =
+                format!("one more than there are rows, ascending from 0 to the number of indices, {}", indices.len());
             return Err(invalid("the list of offsets", found, allowed));
         }
         if let Some(index) = indices.iter().find(|index| !(0..rows as i64).contains(&index.to_i64())) {
@@ -311,8 +329,18 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         // SAFETY: the handle and the views are alive, and the places are valid for writes.
         let graph = make("hipgraph_graph_create_sg_from_csr", request, |graph, error| unsafe {
             hipgraph_graph_create_sg_from_csr(
-                handle.raw(), &properties, offset.raw(), index.raw(), or_null(weight.as_ref()), null(), null(),
-                flag(options.store_transposed), flag(options.renumber), flag(options.check), graph, error,
+                handle.raw(),
+                &properties,
+                offset.raw(),
+                index.raw(),
+                or_null(weight.as_ref()),
+                null(),
+                null(),
+                flag(options.store_transposed),
+                flag(options.renumber),
+                flag(options.check),
+                graph,
+                error,
             )
         })?;
         Ok(Graph::own(handle, graph, weight.is_some(), options))
@@ -446,7 +474,8 @@ fn with_reverse<V: Vertex, W: Weight>(
         let mut seen = HashSet::with_capacity(sources.len());
         for (&a, &b) in sources.iter().zip(destinations) {
             if !seen.insert((a.min(b), a.max(b))) {
-                let allowed = "listed once: an undirected edge is listed in one direction (`GraphOptions::symmetric` takes both)";
+                let allowed =
+                    "listed once: an undirected edge is listed in one direction (`GraphOptions::symmetric` takes both)";
                 return Err(invalid("an edge", format!("{a} to {b}, which is listed before"), allowed));
             }
         }

@@ -75,12 +75,16 @@ pub fn use_reference() -> Result<Engine> {
     engine()
 }
 
-struct Inner(*mut hipgraph_resource_handle_t);
+struct Inner {
+    handle: *mut hipgraph_resource_handle_t,
+    /// It may have communicators: only then may the library be asked for ranks.
+    over_raft: bool,
+}
 
 impl Drop for Inner {
     fn drop(&mut self) {
         // SAFETY: the handle is alive; what was made with it keeps it.
-        unsafe { hipgraph_free_resource_handle(self.0) }
+        unsafe { hipgraph_free_resource_handle(self.handle) }
     }
 }
 
@@ -105,7 +109,7 @@ impl ResourceHandle {
     /// Creates a handle from a `raft::handle_t*`, which carries the communicators of several GPUs.
     ///
     /// # Safety
-    /// `raft` must be null or such a handle, alive for as long as this handle and all that is made with it.
+    /// `raft` must be null or such a handle with communicators, alive for as long as this handle and all that is made with it.
     ///
     /// # Errors
     /// As [`new`](Self::new). The reference engine accepts null only.
@@ -127,12 +131,13 @@ impl ResourceHandle {
             }
             return Err(Error::Library {
                 status: HIPGRAPH_INVALID_HANDLE,
-                message: "it returned null: a device and its driver must be available, and the engine must support it".to_owned(),
+                message: "it returned null: a device and its driver must be available, and the engine must support it"
+                    .to_owned(),
                 function,
                 request: request.to_owned(),
             });
         }
-        Ok(ResourceHandle(Rc::new(Inner(handle))))
+        Ok(ResourceHandle(Rc::new(Inner { handle, over_raft: !raft.is_null() })))
     }
 
     /// Creates a handle for one rank of several GPUs.
@@ -158,6 +163,9 @@ impl ResourceHandle {
     /// The rank of this handle among those that work together; 0 on one GPU.
     #[doc(alias = "hipgraph_resource_handle_get_rank")]
     pub fn rank(&self) -> usize {
+        if !self.0.over_raft {
+            return 0;
+        }
         // SAFETY: the handle is alive.
         usize::try_from(unsafe { hipgraph_resource_handle_get_rank(self.raw()) }).unwrap_or(0)
     }
@@ -165,12 +173,15 @@ impl ResourceHandle {
     /// How many ranks work together; 1 on one GPU.
     #[doc(alias = "hipgraph_resource_handle_get_comm_size")]
     pub fn ranks(&self) -> usize {
+        if !self.0.over_raft {
+            return 1;
+        }
         // SAFETY: the handle is alive.
         usize::try_from(unsafe { hipgraph_resource_handle_get_comm_size(self.raw()) }).unwrap_or(1)
     }
 
     pub(crate) fn raw(&self) -> *mut hipgraph_resource_handle_t {
-        self.0.0
+        self.0.handle
     }
 }
 

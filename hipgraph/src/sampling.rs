@@ -82,9 +82,11 @@ impl Drop for RawOptions {
 impl RawOptions {
     fn new(options: SamplingOptions) -> Result<RawOptions> {
         // SAFETY: the places are valid for writes.
-        let raw = make("hipgraph_sampling_options_create", || "options".to_owned(), |result, error| unsafe {
-            hipgraph_sampling_options_create(result, error)
-        })?;
+        let raw = make(
+            "hipgraph_sampling_options_create",
+            || "options".to_owned(),
+            |result, error| unsafe { hipgraph_sampling_options_create(result, error) },
+        )?;
         let prior = match options.prior_sources {
             PriorSources::Default => HIPGRAPH_DEFAULT,
             PriorSources::CarryOver => HIPGRAPH_CARRY_OVER,
@@ -136,15 +138,22 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         };
         let (handle, graph, from) = (self.resources(), self.raw(), input.raw());
         // SAFETY: the handle, the graph and the view are alive, and the places are valid for writes.
-        let result = make(function, || format!("{} walks of {steps} steps", starts.len()), |result, error| unsafe {
-            match step {
-                Step::Uniform => hipgraph_uniform_random_walks(handle, graph, from, steps, result, error),
-                Step::Biased => hipgraph_biased_random_walks(handle, graph, from, steps, result, error),
-                Step::Node2Vec { p, q } => hipgraph_node2vec_random_walks(handle, graph, from, steps, p, q, result, error),
-            }
-        })?;
+        let result = make(
+            function,
+            || format!("{} walks of {steps} steps", starts.len()),
+            |result, error| unsafe {
+                match step {
+                    Step::Uniform => hipgraph_uniform_random_walks(handle, graph, from, steps, result, error),
+                    Step::Biased => hipgraph_biased_random_walks(handle, graph, from, steps, result, error),
+                    Step::Node2Vec { p, q } => {
+                        hipgraph_node2vec_random_walks(handle, graph, from, steps, p, q, result, error)
+                    }
+                }
+            },
+        )?;
         let all = Object::new(self.handle(), result, hipgraph_random_walk_result_free);
-        let vertices: Column<V> = Column::new(&all, "hipgraph_random_walk_result_get_paths", hipgraph_random_walk_result_get_paths)?;
+        let vertices: Column<V> =
+            Column::new(&all, "hipgraph_random_walk_result_get_paths", hipgraph_random_walk_result_get_paths)?;
         Ok(Walks {
             row_len: vertices.len() / starts.len(),
             vertices,
@@ -175,14 +184,29 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         let options = RawOptions::new(options)?;
         // SAFETY: the slice outlives the view, and nothing writes to it.
         let hops = HostView(unsafe {
-            hipgraph_type_erased_host_array_view_create(fan_out.as_ptr().cast_mut().cast(), fan_out.len(), HIPGRAPH_INT32)
+            hipgraph_type_erased_host_array_view_create(
+                fan_out.as_ptr().cast_mut().cast(),
+                fan_out.len(),
+                HIPGRAPH_INT32,
+            )
         });
         let request = || format!("{} starts with the fan-out {fan_out:?}", starts.len());
         // SAFETY: the handle, the graph, the state, the options and the views are alive, and the places are valid for writes.
         let result = make("hipgraph_uniform_neighbor_sample", request, |result, error| unsafe {
             hipgraph_uniform_neighbor_sample(
-                self.resources(), self.raw(), input.raw(), null(), null(), null(), null(), hops.0, random.raw(), options.0,
-                self.check(), result, error,
+                self.resources(),
+                self.raw(),
+                input.raw(),
+                null(),
+                null(),
+                null(),
+                null(),
+                hops.0,
+                random.raw(),
+                options.0,
+                self.check(),
+                result,
+                error,
             )
         })?;
         let all = Object::new(self.handle(), result, hipgraph_sample_result_free);
@@ -203,9 +227,13 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
     #[doc(alias = "hipgraph_select_random_vertices")]
     pub fn random_vertices(&self, random: &mut RandomState, count: usize) -> Result<Column<V>> {
         // SAFETY: the handle, the graph and the state are alive, and the places are valid for writes.
-        let array = make("hipgraph_select_random_vertices", || format!("{count} vertices"), |result, error| unsafe {
-            hipgraph_select_random_vertices(self.resources(), self.raw(), random.raw(), count, result, error)
-        })?;
+        let array = make(
+            "hipgraph_select_random_vertices",
+            || format!("{count} vertices"),
+            |result, error| unsafe {
+                hipgraph_select_random_vertices(self.resources(), self.raw(), random.raw(), count, result, error)
+            },
+        )?;
         let all = Object::new(self.handle(), array, hipgraph_type_erased_device_array_free);
         Column::new(&all, "hipgraph_type_erased_device_array_view", hipgraph_type_erased_device_array_view)
     }
@@ -271,19 +299,43 @@ pub fn generate_rmat<W: Weight>(
         return Err(invalid("the scale", scale.to_string(), "at most 30"));
     }
     if !(a >= 0.0 && b >= 0.0 && c >= 0.0 && a + b + c <= 1.0) {
-        return Err(invalid("a probability", format!("a = {a}, b = {b}, c = {c}"), "at least 0, with a sum of at most 1"));
+        return Err(invalid(
+            "a probability",
+            format!("a = {a}, b = {b}, c = {c}"),
+            "at least 0, with a sum of at most 1",
+        ));
     }
     let (clip, scramble) = (flag(clip_and_flip), flag(scramble_vertices));
     // SAFETY: the handle and the state are alive, and the places are valid for writes.
-    let coo = make("hipgraph_generate_rmat_edgelist", || format!("{rmat:?}"), |result, error| unsafe {
-        hipgraph_generate_rmat_edgelist(handle.raw(), random.raw(), scale, edges, a, b, c, clip, scramble, result, error)
-    })?;
+    let coo = make(
+        "hipgraph_generate_rmat_edgelist",
+        || format!("{rmat:?}"),
+        |result, error| unsafe {
+            hipgraph_generate_rmat_edgelist(
+                handle.raw(),
+                random.raw(),
+                scale,
+                edges,
+                a,
+                b,
+                c,
+                clip,
+                scramble,
+                result,
+                error,
+            )
+        },
+    )?;
     let all = Object::new(handle, coo, hipgraph_coo_free);
     if let Some((least, most)) = weights {
         // SAFETY: as above.
-        call("hipgraph_generate_edge_weights", || format!("weights from {least} to {most}"), |error| unsafe {
-            hipgraph_generate_edge_weights(handle.raw(), random.raw(), all.raw(), W::ID, least, most, error)
-        })?;
+        call(
+            "hipgraph_generate_edge_weights",
+            || format!("weights from {least} to {most}"),
+            |error| unsafe {
+                hipgraph_generate_edge_weights(handle.raw(), random.raw(), all.raw(), W::ID, least, most, error)
+            },
+        )?;
     }
     Ok(Edges {
         sources: Column::new(&all, "hipgraph_coo_get_sources", hipgraph_coo_get_sources)?,

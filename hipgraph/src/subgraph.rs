@@ -89,9 +89,15 @@ impl Coefficient {
 
     fn of_all(self) -> (&'static str, OfAll) {
         match self {
-            Coefficient::Jaccard => ("hipgraph_all_pairs_jaccard_coefficients", hipgraph_all_pairs_jaccard_coefficients),
-            Coefficient::Sorensen => ("hipgraph_all_pairs_sorensen_coefficients", hipgraph_all_pairs_sorensen_coefficients),
-            Coefficient::Overlap => ("hipgraph_all_pairs_overlap_coefficients", hipgraph_all_pairs_overlap_coefficients),
+            Coefficient::Jaccard => {
+                ("hipgraph_all_pairs_jaccard_coefficients", hipgraph_all_pairs_jaccard_coefficients)
+            }
+            Coefficient::Sorensen => {
+                ("hipgraph_all_pairs_sorensen_coefficients", hipgraph_all_pairs_sorensen_coefficients)
+            }
+            Coefficient::Overlap => {
+                ("hipgraph_all_pairs_overlap_coefficients", hipgraph_all_pairs_overlap_coefficients)
+            }
         }
     }
 }
@@ -100,7 +106,11 @@ type WeightsOf<R> = unsafe extern "C" fn(*mut R) -> *mut hipgraph_type_erased_de
 
 impl<V: Vertex, W: Weight> Graph<V, W> {
     /// The weights of a result; an engine may give some to a graph that has none.
-    pub(crate) fn weights_of<R: 'static>(&self, all: &Rc<Object<R>>, getter: WeightsOf<R>) -> Result<Option<Column<W>>> {
+    pub(crate) fn weights_of<R: 'static>(
+        &self,
+        all: &Rc<Object<R>>,
+        getter: WeightsOf<R>,
+    ) -> Result<Option<Column<W>>> {
         if self.is_weighted() { Column::optional(all, "the column of weights", getter) } else { Ok(None) }
     }
 
@@ -124,7 +134,11 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
     #[doc(alias = "hipgraph_extract_induced_subgraph")]
     pub fn induced_subgraphs(&self, sets: &[&[V]]) -> Result<Subgraphs<V, W>> {
         if sets.is_empty() || sets.iter().any(|set| set.is_empty()) {
-            return Err(invalid("the list of sets of vertices", "empty, or has an empty set", "sets of at least one vertex"));
+            return Err(invalid(
+                "the list of sets of vertices",
+                "empty, or has an empty set",
+                "sets of at least one vertex",
+            ));
         }
         let vertices = self.vertices("the list of vertices", &sets.concat())?;
         let mut offsets = vec![0_usize];
@@ -134,7 +148,13 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         // SAFETY: the handle, the graph and the views are alive, and the places are valid for writes.
         let result = make("hipgraph_extract_induced_subgraph", request, |result, error| unsafe {
             hipgraph_extract_induced_subgraph(
-                self.resources(), self.raw(), offsets.raw(), vertices.raw(), self.check(), result, error,
+                self.resources(),
+                self.raw(),
+                offsets.raw(),
+                vertices.raw(),
+                self.check(),
+                result,
+                error,
             )
         })?;
         self.subgraphs(result)
@@ -153,18 +173,25 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         }
         let sources = self.not_empty("the list of sources", sources)?;
         // SAFETY: the handle, the graph and the view are alive, and the places are valid for writes.
-        let result = make("hipgraph_extract_ego", || format!("the radius {radius}"), |result, error| unsafe {
-            hipgraph_extract_ego(self.resources(), self.raw(), sources.raw(), radius, self.check(), result, error)
-        })?;
+        let result = make(
+            "hipgraph_extract_ego",
+            || format!("the radius {radius}"),
+            |result, error| unsafe {
+                hipgraph_extract_ego(self.resources(), self.raw(), sources.raw(), radius, self.check(), result, error)
+            },
+        )?;
         self.subgraphs(result)
     }
 
     fn pairs(&self, pairs: *mut hipgraph_vertex_pairs_t) -> Result<Pairs<V>> {
-        let all = Object::new(self.handle(), pairs, hipgraph_vertex_pairs_free);
+        self.pairs_of(&Object::new(self.handle(), pairs, hipgraph_vertex_pairs_free))
+    }
+
+    fn pairs_of(&self, all: &Rc<Object<hipgraph_vertex_pairs_t>>) -> Result<Pairs<V>> {
         let name = "hipgraph_vertex_pairs_get";
         Ok(Pairs {
-            first: Column::new(&all, name, hipgraph_vertex_pairs_get_first)?,
-            second: Column::new(&all, name, hipgraph_vertex_pairs_get_second)?,
+            first: Column::new(all, name, hipgraph_vertex_pairs_get_first)?,
+            second: Column::new(all, name, hipgraph_vertex_pairs_get_second)?,
         })
     }
 
@@ -177,21 +204,25 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
     pub fn two_hop_neighbors(&self, starts: Option<&[V]>) -> Result<Pairs<V>> {
         let starts = self.some_vertices("the list of start vertices", starts)?;
         // SAFETY: the handle, the graph and the view are alive, and the places are valid for writes.
-        let result = make("hipgraph_two_hop_neighbors", || "pairs".to_owned(), |result, error| unsafe {
-            hipgraph_two_hop_neighbors(self.resources(), self.raw(), or_null(starts.as_ref()), self.check(), result, error)
-        })?;
+        let result = make(
+            "hipgraph_two_hop_neighbors",
+            || "pairs".to_owned(),
+            |result, error| unsafe {
+                hipgraph_two_hop_neighbors(
+                    self.resources(),
+                    self.raw(),
+                    or_null(starts.as_ref()),
+                    self.check(),
+                    result,
+                    error,
+                )
+            },
+        )?;
         self.pairs(result)
     }
 
-    fn similarities(&self, result: *mut hipgraph_similarity_result_t) -> Result<Similarity<V, W>> {
-        let all = Object::new(self.handle(), result, hipgraph_similarity_result_free);
-        let name = "hipgraph_similarity_result_get";
-        // SAFETY: the result is alive.
-        let pairs = unsafe { hipgraph_similarity_result_get_vertex_pairs(all.raw()) };
-        if pairs.is_null() {
-            return Err(invalid("the list of pairs of a result", "null", "an object"));
-        }
-        Ok(Similarity { pairs: self.pairs(pairs)?, coefficients: Column::new(&all, name, hipgraph_similarity_result_get_similarity)? })
+    fn coefficients(&self, all: &Rc<Object<hipgraph_similarity_result_t>>) -> Result<Column<W>> {
+        Column::new(all, "hipgraph_similarity_result_get_similarity", hipgraph_similarity_result_get_similarity)
     }
 
     fn check_similarity(&self, weighted: bool) -> Result<()> {
@@ -205,13 +236,16 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
     /// # Errors
     /// If the graph is directed, or without weights if `weighted`; if a vertex is not in it, or the library returns an error.
     #[doc(alias(
-        "hipgraph_jaccard_coefficients", "hipgraph_sorensen_coefficients", "hipgraph_overlap_coefficients",
+        "hipgraph_jaccard_coefficients",
+        "hipgraph_sorensen_coefficients",
+        "hipgraph_overlap_coefficients",
         "hipgraph_create_vertex_pairs"
     ))]
     pub fn similarity(&self, pairs: &[(V, V)], coefficient: Coefficient, weighted: bool) -> Result<Similarity<V, W>> {
         self.check_similarity(weighted)?;
         let (first, second): (Vec<V>, Vec<V>) = pairs.iter().copied().unzip();
-        let (first, second) = (self.not_empty("the list of pairs", &first)?, self.vertices("a vertex of a pair", &second)?);
+        let (first, second) =
+            (self.not_empty("the list of pairs", &first)?, self.vertices("a vertex of a pair", &second)?);
         let request = || format!("{} pairs", pairs.len());
         // SAFETY: the handle, the graph and the views are alive, and the places are valid for writes.
         let given = make("hipgraph_create_vertex_pairs", request, |result, error| unsafe {
@@ -223,7 +257,8 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         let result = make(function, request, |result, error| unsafe {
             run(self.resources(), self.raw(), given.raw(), flag(weighted), self.check(), result, error)
         })?;
-        self.similarities(result)
+        let all = Object::new(self.handle(), result, hipgraph_similarity_result_free);
+        Ok(Similarity { pairs: self.pairs_of(&given)?, coefficients: self.coefficients(&all)? })
     }
 
     /// Returns the similarity of all pairs of different vertices that share a neighbour: of `vertices` with all others, or of
@@ -232,7 +267,8 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
     /// # Errors
     /// As [`similarity`](Self::similarity).
     #[doc(alias(
-        "hipgraph_all_pairs_jaccard_coefficients", "hipgraph_all_pairs_sorensen_coefficients",
+        "hipgraph_all_pairs_jaccard_coefficients",
+        "hipgraph_all_pairs_sorensen_coefficients",
         "hipgraph_all_pairs_overlap_coefficients"
     ))]
     pub fn all_pairs_similarity(
@@ -246,12 +282,29 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         let vertices = self.some_vertices("the list of vertices", vertices)?;
         let (function, run) = coefficient.of_all();
         // SAFETY: the handle, the graph and the view are alive, and the places are valid for writes.
-        let result = make(function, || format!("at most {most:?} pairs"), |result, error| unsafe {
-            run(
-                self.resources(), self.raw(), or_null(vertices.as_ref()), flag(weighted), most.unwrap_or(usize::MAX),
-                self.check(), result, error,
-            )
-        })?;
-        self.similarities(result)
+        let result = make(
+            function,
+            || format!("at most {most:?} pairs"),
+            |result, error| unsafe {
+                run(
+                    self.resources(),
+                    self.raw(),
+                    or_null(vertices.as_ref()),
+                    flag(weighted),
+                    most.unwrap_or(usize::MAX),
+                    self.check(),
+                    result,
+                    error,
+                )
+            },
+        )?;
+        let all = Object::new(self.handle(), result, hipgraph_similarity_result_free);
+        // The pairs are an object of their own, which the result does not free.
+        // SAFETY: the result is alive.
+        let pairs = unsafe { hipgraph_similarity_result_get_vertex_pairs(all.raw()) };
+        if pairs.is_null() {
+            return Err(invalid("the list of pairs of a result", "null", "an object"));
+        }
+        Ok(Similarity { pairs: self.pairs(pairs)?, coefficients: self.coefficients(&all)? })
     }
 }

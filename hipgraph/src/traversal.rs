@@ -53,7 +53,15 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         let result = make("hipgraph_bfs", request, |result, error| unsafe {
             let (directions, predecessors) = (HIPGRAPH_FALSE, HIPGRAPH_TRUE);
             hipgraph_bfs(
-                self.resources(), self.raw(), input.raw(), directions, limit, predecessors, self.check(), result, error,
+                self.resources(),
+                self.raw(),
+                input.raw(),
+                directions,
+                limit,
+                predecessors,
+                self.check(),
+                result,
+                error,
             )
         })?;
         self.paths(result)
@@ -66,16 +74,21 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
     #[doc(alias = "hipgraph_sssp")]
     pub fn sssp(&self, source: V, cutoff: Option<f64>) -> Result<Paths<V, W>> {
         self.needs_weights("a shortest path by weight")?;
-        let start = usize::try_from(source.to_i64()).map_err(|_| invalid("the source", source.to_string(), "at least 0"))?;
+        let start =
+            usize::try_from(source.to_i64()).map_err(|_| invalid("the source", source.to_string(), "at least 0"))?;
         // The library keeps it as a weight.
         let cutoff = cutoff.unwrap_or(f64::MAX).min(W::UNREACHED.to_f64());
         if cutoff.is_nan() {
             return Err(invalid("the cutoff", "NaN", "a number"));
         }
         // SAFETY: the handle and the graph are alive, and the places are valid for writes.
-        let result = make("hipgraph_sssp", || format!("paths from {source}"), |result, error| unsafe {
-            hipgraph_sssp(self.resources(), self.raw(), start, cutoff, HIPGRAPH_TRUE, self.check(), result, error)
-        })?;
+        let result = make(
+            "hipgraph_sssp",
+            || format!("paths from {source}"),
+            |result, error| unsafe {
+                hipgraph_sssp(self.resources(), self.raw(), start, cutoff, HIPGRAPH_TRUE, self.check(), result, error)
+            },
+        )?;
         self.paths(result)
     }
 
@@ -91,15 +104,28 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         let request = || format!("paths to {} destinations", destinations.len());
         // SAFETY: the handle, the graph, the search and the views are alive, and the places are valid for writes.
         let result = make("hipgraph_extract_paths", request, |result, error| unsafe {
-            hipgraph_extract_paths(self.resources(), self.raw(), from.raw(), search.object.raw(), to.raw(), result, error)
+            hipgraph_extract_paths(
+                self.resources(),
+                self.raw(),
+                from.raw(),
+                search.object.raw(),
+                to.raw(),
+                result,
+                error,
+            )
         })?;
         let all = Object::new(self.handle(), result, hipgraph_extract_paths_result_free);
         // SAFETY: the result is alive.
         let length = unsafe { hipgraph_extract_paths_result_get_max_path_length(all.raw()) };
-        let paths = Column::<V>::new(&all, "hipgraph_extract_paths_result_get_paths", hipgraph_extract_paths_result_get_paths)?.to_vec()?;
+        let paths =
+            Column::<V>::new(&all, "hipgraph_extract_paths_result_get_paths", hipgraph_extract_paths_result_get_paths)?
+                .to_vec()?;
         if length == 0 {
             return Ok(vec![Vec::new(); destinations.len()]);
         }
-        Ok(paths.chunks(length).map(|path| path.iter().copied().filter(|vertex| *vertex != V::NONE).collect()).collect())
+        Ok(paths
+            .chunks(length)
+            .map(|path| path.iter().copied().filter(|vertex| *vertex != V::NONE).collect())
+            .collect())
     }
 }

@@ -50,10 +50,11 @@ fn wanted() -> Result<Wanted> {
             "--reference" => wanted.reference = true,
             "--scales" => {
                 let list = arguments.next().ok_or("--scales needs a list, such as 10,14")?;
-                wanted.scales = list.split(',').filter(|one| !one.is_empty()).map(str::parse).collect::<Result<_, _>>()?;
+                wanted.scales =
+                    list.split(',').filter(|one| !one.is_empty()).map(str::parse).collect::<Result<_, _>>()?;
             }
             "--skip" => {
-                let list = arguments.next().ok_or("--skip needs a list of algorithms, such as "ECG;Leiden"")?;
+                let list = arguments.next().ok_or("--skip needs a list of algorithms, such as `ECG;Leiden`")?;
                 wanted.skip = list.split(';').map(str::to_owned).collect();
             }
             "--no-published" => wanted.published = false,

@@ -37,7 +37,10 @@ pub(crate) fn open(path: &Path) -> Result<&'static dyn Provider, libloading::Err
     // SAFETY: NVIDIA's library; what its initialisers do is its own affair. Lazy binding: libraries that no function here
     // needs may be replaced by empty ones.
     let library = unsafe {
-        libloading::os::unix::Library::open(Some(path), libloading::os::unix::RTLD_LAZY | libloading::os::unix::RTLD_GLOBAL)?
+        libloading::os::unix::Library::open(
+            Some(path),
+            libloading::os::unix::RTLD_LAZY | libloading::os::unix::RTLD_GLOBAL,
+        )?
     };
     Ok(CUGRAPH.get_or_init(|| CuGraph { library: library.into() }))
 }

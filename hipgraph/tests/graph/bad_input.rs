@@ -3,8 +3,8 @@
 use hip::{Device, DeviceBuffer};
 use hipgraph::sys::{HIPGRAPH_INVALID_INPUT, hipgraph_error_code_t};
 use hipgraph::{
-    Coefficient, CommunityOptions, Convergence, DegreeType, Error, Graph, GraphOptions, PageRankOptions, RandomState, Result,
-    Rmat, SamplingOptions, Step,
+    Coefficient, CommunityOptions, Convergence, DegreeType, Error, Graph, GraphOptions, PageRankOptions, RandomState,
+    Result, Rmat, SamplingOptions, Step,
 };
 
 use crate::{handle, undirected, undirected_f64};
@@ -106,11 +106,22 @@ fn parameters_out_of_range() {
     invalid(ranks(PageRankOptions { alpha: f64::NAN, ..plain() }), &["alpha", "NaN"]);
     let never = Convergence { epsilon: 0.0, max_iterations: 3 };
     invalid(ranks(PageRankOptions { convergence: Convergence { epsilon: -1.0, ..never }, ..plain() }), &["tolerance"]);
-    invalid(ranks(PageRankOptions { convergence: Convergence { max_iterations: 0, ..never }, ..plain() }), &["iterations"]);
+    invalid(
+        ranks(PageRankOptions { convergence: Convergence { max_iterations: 0, ..never }, ..plain() }),
+        &["iterations"],
+    );
     invalid(ranks(PageRankOptions { personalization: Some(&[]), ..plain() }), &["personalization"]);
     invalid(ranks(PageRankOptions { personalization: Some(&[(0, f64::INFINITY)]), ..plain() }), &["inf"]);
-    refused(ranks(PageRankOptions { personalization: Some(&[(0, -1.0)]), ..plain() }), HIPGRAPH_INVALID_INPUT, &["personalization"]);
-    refused(ranks(PageRankOptions { personalization: Some(&[(0, 1.0), (0, 1.0)]), ..plain() }), HIPGRAPH_INVALID_INPUT, &["twice"]);
+    refused(
+        ranks(PageRankOptions { personalization: Some(&[(0, -1.0)]), ..plain() }),
+        HIPGRAPH_INVALID_INPUT,
+        &["personalization"],
+    );
+    refused(
+        ranks(PageRankOptions { personalization: Some(&[(0, 1.0), (0, 1.0)]), ..plain() }),
+        HIPGRAPH_INVALID_INPUT,
+        &["twice"],
+    );
     refused(ranks(PageRankOptions { initial: Some(&[(1, 0.0)]), ..plain() }), HIPGRAPH_INVALID_INPUT, &["initial"]);
     // Without convergence: an error, unless it is allowed.
     let error = ranks(PageRankOptions { convergence: never, ..plain() }).unwrap_err().to_string();

@@ -93,7 +93,7 @@ impl Matrix {
             for b in a + 1..self.n {
                 for c in b + 1..self.n {
                     if self.has(a, b) && self.has(b, c) && self.has(a, c) {
-                        [a, b, c].map(|v| counts[v] += 1);
+                        [a, b, c].iter().for_each(|&v| counts[v] += 1);
                     }
                 }
             }
@@ -103,11 +103,15 @@ impl Matrix {
 
     /// Removes edges until each is part of `k - 2` triangles.
     pub(crate) fn truss(&self, k: usize) -> Vec<(i32, i32)> {
-        let mut kept: Vec<(usize, usize)> =
-            (0..self.n).flat_map(|a| (0..self.n).map(move |b| (a, b))).filter(|&(a, b)| a != b && self.has(a, b)).collect();
+        let mut kept: Vec<(usize, usize)> = (0..self.n)
+            .flat_map(|a| (0..self.n).map(move |b| (a, b)))
+            .filter(|&(a, b)| a != b && self.has(a, b))
+            .collect();
         loop {
             let before = kept.clone();
-            kept.retain(|&(a, b)| (0..self.n).filter(|&c| before.contains(&(a, c)) && before.contains(&(b, c))).count() + 2 >= k);
+            kept.retain(|&(a, b)| {
+                (0..self.n).filter(|&c| before.contains(&(a, c)) && before.contains(&(b, c))).count() + 2 >= k
+            });
             if kept.len() == before.len() {
                 return kept.into_iter().map(|(a, b)| (a as i32, b as i32)).collect();
             }
@@ -140,7 +144,8 @@ impl Matrix {
             .map(|b| {
                 let mut row: Vec<f64> = (0..n)
                     .map(|a| {
-                        let share = if out[a] == 0.0 { 1.0 / n as f64 } else { self.edges[a][b].unwrap_or(0.0) / out[a] };
+                        let share =
+                            if out[a] == 0.0 { 1.0 / n as f64 } else { self.edges[a][b].unwrap_or(0.0) / out[a] };
                         f64::from(u8::from(a == b)) - alpha * share
                     })
                     .collect();

@@ -35,7 +35,8 @@ fn edge_lists_rows_and_buffers_are_one_graph() {
     assert_eq!(copy.to_vec().unwrap(), found.values.to_vec().unwrap());
     assert!(!found.values.as_ptr().is_null() && !found.values.is_empty());
     // Stored by destination it is the same graph.
-    let turned = Graph::from_weighted_edges(&handle, &SOURCES, &DESTINATIONS, &WEIGHTS, options.store_transposed(true)).unwrap();
+    let turned =
+        Graph::from_weighted_edges(&handle, &SOURCES, &DESTINATIONS, &WEIGHTS, options.store_transposed(true)).unwrap();
     assert_eq!(ranks(&turned), expected);
 }
 
@@ -53,7 +54,8 @@ fn results_outlive_their_graph() {
 #[test]
 fn vertices_have_the_callers_names() {
     let far = 5_000_000_000_i64;
-    let graph = Graph::from_vertices_and_edges(&handle(), &[7], &[far, 3], &[3, 9], GraphOptions::undirected()).unwrap();
+    let graph =
+        Graph::from_vertices_and_edges(&handle(), &[7], &[far, 3], &[3, 9], GraphOptions::undirected()).unwrap();
     let found = graph.degrees(None).unwrap();
     assert_eq!(sorted(&found.vertices, &found.vertices), [3, 7, 9, far]);
     assert_eq!(sorted(&found.vertices, &found.outgoing), [2, 0, 1, 1]);
@@ -97,7 +99,8 @@ fn the_engine_is_named() {
     assert!(matches!(hipgraph::engine().unwrap(), Engine::Library | Engine::Provider(_)));
     assert_eq!((handle.rank(), handle.ranks()), (0, 1));
     #[cfg(feature = "rccl")]
-    let _: fn(&rccl::Communicator) -> hipgraph::Result<hipgraph::ResourceHandle> = hipgraph::ResourceHandle::from_communicator;
+    let _: fn(&rccl::Communicator) -> hipgraph::Result<hipgraph::ResourceHandle> =
+        hipgraph::ResourceHandle::from_communicator;
 }
 
 #[cfg(feature = "petgraph")]

@@ -29,11 +29,15 @@ pub(crate) fn undirected(edges: &[(i32, i32)]) -> Graph<i32, f32> {
 pub(crate) fn undirected_f64(edges: &[(i32, i32)]) -> Graph<i32, f64> {
     let (sources, destinations): (Vec<i32>, Vec<i32>) = edges.iter().copied().unzip();
     let weights = vec![1.0; edges.len()];
-    Graph::from_weighted_edges(&handle(), &sources, &destinations, &weights, GraphOptions::undirected()).expect("a graph")
+    Graph::from_weighted_edges(&handle(), &sources, &destinations, &weights, GraphOptions::undirected())
+        .expect("a graph")
 }
 
 /// Values in the ascending order of the vertices.
-pub(crate) fn sorted<V: hipgraph::Vertex, T: hipgraph::Element>(vertices: &hipgraph::Column<V>, values: &hipgraph::Column<T>) -> Vec<T> {
+pub(crate) fn sorted<V: hipgraph::Vertex, T: hipgraph::Element>(
+    vertices: &hipgraph::Column<V>,
+    values: &hipgraph::Column<T>,
+) -> Vec<T> {
     let mut all: Vec<(V, T)> = vertices.to_vec().unwrap().into_iter().zip(values.to_vec().unwrap()).collect();
     all.sort_by_key(|(vertex, _)| *vertex);
     all.into_iter().map(|(_, value)| value).collect()

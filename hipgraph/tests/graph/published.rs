@@ -96,7 +96,9 @@ fn triangles_cores_and_components_of_the_karate_club() {
     let labels = graph.weakly_connected_components().unwrap().labels.to_vec().unwrap();
     assert!(labels.iter().all(|label| *label == labels[0]) && labels.len() == 34);
     // The club's diameter is 5.
-    let far = (0..34).map(|member| *graph.bfs(&[member], None).unwrap().distances.to_vec().unwrap().iter().max().unwrap()).max();
+    let far = (0..34)
+        .map(|member| *graph.bfs(&[member], None).unwrap().distances.to_vec().unwrap().iter().max().unwrap())
+        .max();
     assert_eq!(far, Some(5));
     drop(handle());
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use hipgraph::{
-    Coefficient, CommunityOptions, Convergence, DegreeType, Graph, GraphOptions, PageRankOptions, RandomState, SamplingOptions,
-    Step, Vertex, Weight,
+    Coefficient, CommunityOptions, Convergence, DegreeType, Graph, GraphOptions, PageRankOptions, RandomState,
+    SamplingOptions, Step, Vertex, Weight,
 };
 use proptest::prelude::*;
 
@@ -20,7 +20,9 @@ fn graphs(directed: bool) -> impl Strategy<Value = (usize, Vec<(i32, i32, f64)>)
             .collect();
         let most = pairs.len();
         (Just(n), proptest::sample::subsequence(pairs, 1..=most), proptest::collection::vec(1_u8..20, most)).prop_map(
-            |(n, pairs, weights)| (n, pairs.into_iter().zip(weights).map(|((a, b), w)| (a, b, f64::from(w) / 4.0)).collect()),
+            |(n, pairs, weights)| {
+                (n, pairs.into_iter().zip(weights).map(|((a, b), w)| (a, b, f64::from(w) / 4.0)).collect())
+            },
         )
     })
 }
@@ -30,7 +32,8 @@ fn build(n: usize, edges: &[(i32, i32, f64)], options: GraphOptions) -> (Graph<i
     let sources: Vec<i32> = edges.iter().map(|edge| edge.0).collect();
     let destinations: Vec<i32> = edges.iter().map(|edge| edge.1).collect();
     let weights: Vec<f64> = edges.iter().map(|edge| edge.2).collect();
-    let graph = Graph::from_weighted_edges(&handle(), &sources, &destinations, &weights, options.renumber(false)).unwrap();
+    let graph =
+        Graph::from_weighted_edges(&handle(), &sources, &destinations, &weights, options.renumber(false)).unwrap();
     let largest = sources.iter().chain(&destinations).max().map_or(0, |largest| *largest as usize + 1);
     (graph, largest.min(n))
 }

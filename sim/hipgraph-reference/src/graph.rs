@@ -181,17 +181,20 @@ impl Graph {
     /// # Errors
     /// If the rows are malformed, and as [`Graph::new`].
     pub fn from_rows(offsets: &[i64], mut list: EdgeList, options: Options) -> Result<Graph> {
-        let rows = offsets.len().checked_sub(1).ok_or_else(|| invalid("the offsets of a CSR are one more than its rows"))?;
+        let rows =
+            offsets.len().checked_sub(1).ok_or_else(|| invalid("the offsets of a CSR are one more than its rows"))?;
         let edges = list.destinations.len();
         let fits = offsets[0] == 0 && offsets.is_sorted() && offsets[rows] == edges as i64;
         if !fits {
             return Err(invalid(format!("the offsets of a CSR ascend from 0 to the number of its indices, {edges}")));
         }
         if let Some(end) = list.destinations.iter().find(|end| !(0..rows as i64).contains(end)) {
-            return Err(invalid(format!("index {end}: the CSR is square, with rows and columns 0 to {}", rows as i64 - 1)));
+            return Err(invalid(format!(
+                "index {end}: the CSR is square, with rows and columns 0 to {}",
+                rows as i64 - 1
+            )));
         }
-        list.sources =
-            (0..rows).flat_map(|row| (offsets[row]..offsets[row + 1]).map(move |_| row as i64)).collect();
+        list.sources = (0..rows).flat_map(|row| (offsets[row]..offsets[row + 1]).map(move |_| row as i64)).collect();
         list.vertices = (0..rows as i64).collect();
         Graph::new(list, options)
     }
@@ -202,7 +205,9 @@ impl Graph {
             for vertex in 0..self.len() {
                 if let Some(pair) = self.out.ends(vertex).windows(2).find(|pair| pair[0] == pair[1]) {
                     let (from, to) = (self.names[vertex], self.names[pair[0] as usize]);
-                    return Err(invalid(format!("several edges lead from {from} to {to}, and the graph is no multigraph")));
+                    return Err(invalid(format!(
+                        "several edges lead from {from} to {to}, and the graph is no multigraph"
+                    )));
                 }
             }
         }
@@ -210,7 +215,9 @@ impl Graph {
             for vertex in 0..self.len() {
                 if self.out.ends(vertex) != self.incoming.ends(vertex) {
                     let name = self.names[vertex];
-                    return Err(invalid(format!("the edges of vertex {name} are not symmetric: each needs its reverse")));
+                    return Err(invalid(format!(
+                        "the edges of vertex {name} are not symmetric: each needs its reverse"
+                    )));
                 }
             }
             if let Some(weights) = &self.weights {
@@ -336,7 +343,9 @@ fn sorted(list: &EdgeList, names: &[i64], options: Options) -> Vec<(u32, u32, us
         .map(|(at, (&from, &to))| (find(from), find(to), at))
         .collect();
     let weight = |at: usize| list.weights.as_ref().map_or(0.0, |weights| weights[at]);
-    rows.sort_unstable_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(weight(a.2).total_cmp(&weight(b.2))).then(a.2.cmp(&b.2)));
+    rows.sort_unstable_by(|a, b| {
+        (a.0, a.1).cmp(&(b.0, b.1)).then(weight(a.2).total_cmp(&weight(b.2))).then(a.2.cmp(&b.2))
+    });
     if options.drop_multi_edges {
         rows.dedup_by_key(|row| (row.0, row.1));
     }

@@ -6,8 +6,8 @@
 
 mod aliases;
 mod compiler;
-mod left_out;
 mod graph;
+mod left_out;
 mod libraries;
 mod sparse;
 

@@ -15,7 +15,8 @@ struct Paths {
 
 impl Paths {
     fn from(graph: &Graph, source: usize) -> Paths {
-        let mut found = Paths { order: vec![source], distance: vec![u32::MAX; graph.len()], paths: vec![0.0; graph.len()] };
+        let mut found =
+            Paths { order: vec![source], distance: vec![u32::MAX; graph.len()], paths: vec![0.0; graph.len()] };
         found.distance[source] = 0;
         found.paths[source] = 1.0;
         let mut at = 0;

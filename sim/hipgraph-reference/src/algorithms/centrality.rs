@@ -137,7 +137,14 @@ fn personalization(count: usize, vertices: &[usize], shares: &[f64]) -> Result<V
 ///
 /// # Errors
 /// If a parameter is invalid or the iteration does not converge.
-pub fn katz(graph: &Graph, betas: Option<&[f64]>, alpha: f64, beta: f64, epsilon: f64, most: usize) -> Result<Iterated> {
+pub fn katz(
+    graph: &Graph,
+    betas: Option<&[f64]>,
+    alpha: f64,
+    beta: f64,
+    epsilon: f64,
+    most: usize,
+) -> Result<Iterated> {
     if !(0.0..=1.0).contains(&alpha) {
         return Err(invalid(format!("alpha is {alpha}, and must be between 0 and 1")));
     }

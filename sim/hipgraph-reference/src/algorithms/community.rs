@@ -77,10 +77,13 @@ impl Level {
         inside.iter().zip(&strength).map(one).sum()
     }
 
-    /// Moves single vertices to the neighbouring cluster that gains most, until none moves.
+    /// Moves single vertices to the neighbouring cluster that gains most, or to one of their own, until none moves.
     fn local_moves(&self, clusters: &mut [usize], resolution: f64, order: &[usize]) -> bool {
         let mut strength = vec![0.0; self.len()];
         clusters.iter().zip(&self.strength).for_each(|(&cluster, weight)| strength[cluster] += weight);
+        let mut sizes = vec![0_usize; self.len()];
+        clusters.iter().for_each(|&cluster| sizes[cluster] += 1);
+        let mut empty: Vec<usize> = (0..self.len()).filter(|&cluster| sizes[cluster] == 0).collect();
         let mut towards = vec![0.0; self.len()];
         let (mut any, mut moved) = (false, true);
         while moved {
@@ -106,10 +109,19 @@ impl Level {
                         (best, most) = (cluster, gain(cluster));
                     }
                 }
+                // Better alone than in a cluster that it has too few edges to.
+                if most < -1e-12 * self.total && sizes[from] > 1 {
+                    best = empty.pop().unwrap_or(best);
+                }
                 strength[best] += self.strength[vertex];
                 near.iter().for_each(|&cluster| towards[cluster] = 0.0);
                 if best != from {
                     clusters[vertex] = best;
+                    sizes[best] += 1;
+                    sizes[from] -= 1;
+                    if sizes[from] == 0 {
+                        empty.push(from);
+                    }
                     (moved, any) = (true, true);
                 }
             }
@@ -199,7 +211,13 @@ pub fn louvain(graph: &Graph, levels: usize, threshold: f64, resolution: f64) ->
     Ok(louvain_of(&base, levels, threshold, resolution, None))
 }
 
-fn louvain_of(base: &Level, levels: usize, threshold: f64, resolution: f64, mut random: Option<&mut Random>) -> Clustering {
+fn louvain_of(
+    base: &Level,
+    levels: usize,
+    threshold: f64,
+    resolution: f64,
+    mut random: Option<&mut Random>,
+) -> Clustering {
     let mut clusters: Vec<usize> = (0..base.len()).collect();
     let mut best = base.modularity(&clusters, resolution);
     let mut merged;

@@ -32,7 +32,9 @@ pub fn rmat(options: Rmat, random: &mut Random) -> Result<(Vec<i64>, Vec<i64>)> 
         return Err(invalid(format!("the scale is {scale}, and must be at most 31")));
     }
     if !(a >= 0.0 && b >= 0.0 && c >= 0.0 && a + b + c <= 1.0) {
-        return Err(invalid(format!("a, b and c are {a}, {b} and {c}: each must be at least 0, and their sum at most 1")));
+        return Err(invalid(format!(
+            "a, b and c are {a}, {b} and {c}: each must be at least 0, and their sum at most 1"
+        )));
     }
     let (mut sources, mut destinations) = (Vec::with_capacity(edges), Vec::with_capacity(edges));
     for _ in 0..edges {

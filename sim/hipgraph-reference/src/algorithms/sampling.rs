@@ -108,7 +108,13 @@ pub struct Sampled {
 }
 
 /// Samples edges from `starts` on, up to `fan_out[hop]` of each vertex in each hop; all of them if that is negative.
-pub fn neighbours(graph: &Graph, starts: &[usize], fan_out: &[i32], how: Sampling, random: &mut Random) -> Vec<Sampled> {
+pub fn neighbours(
+    graph: &Graph,
+    starts: &[usize],
+    fan_out: &[i32],
+    how: Sampling,
+    random: &mut Random,
+) -> Vec<Sampled> {
     let mut found = Vec::new();
     let mut frontier = starts.to_vec();
     let mut sources: HashSet<usize> = HashSet::new();

@@ -6,8 +6,8 @@ use super::array::View;
 use super::graph::{GraphObject, graph_at};
 use super::results::Outcome;
 use super::{algorithms, at_or_null};
-use crate::algorithms::centrality::{self, Iterated, PageRank};
 use crate::algorithms::betweenness;
+use crate::algorithms::centrality::{self, Iterated, PageRank};
 use crate::graph::{Failure, FailureKind, Result, invalid};
 
 type Handle = hipgraph_resource_handle_t;
@@ -25,7 +25,11 @@ fn centrality(object: &GraphObject, found: &Iterated) -> Result<Outcome> {
 ///
 /// # Safety
 /// The pointers are null or C's.
-unsafe fn pairs<'a>(vertices: *const DeviceView, values: *const DeviceView, what: &str) -> Result<Option<(&'a View, &'a View)>> {
+unsafe fn pairs<'a>(
+    vertices: *const DeviceView,
+    values: *const DeviceView,
+    what: &str,
+) -> Result<Option<(&'a View, &'a View)>> {
     // SAFETY: as the caller ensures.
     match unsafe { (at_or_null(vertices, what)?, at_or_null(values, what)?) } {
         (Some(vertices), Some(values)) => Ok(Some((vertices, values))),
@@ -44,7 +48,11 @@ struct Ranks {
 
 /// # Safety
 /// The pointers are null or C's.
-unsafe fn pagerank(ranks: &Ranks, (alpha, epsilon, max_iterations): (f64, f64, usize), must_converge: bool) -> Result<Outcome> {
+unsafe fn pagerank(
+    ranks: &Ranks,
+    (alpha, epsilon, max_iterations): (f64, f64, usize),
+    must_converge: bool,
+) -> Result<Outcome> {
     // SAFETY: as the caller ensures.
     unsafe {
         let object = graph_at(ranks.graph)?;

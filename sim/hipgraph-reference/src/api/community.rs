@@ -2,10 +2,10 @@
 
 use hipgraph_sys::*;
 
+use super::array::view;
 use super::graph::{GraphObject, graph_at};
 use super::resource::State;
 use super::results::Outcome;
-use super::array::view;
 use super::{algorithms, at, at_or_null, guard};
 use crate::algorithms::community::{self, Clustering, Ensemble};
 use crate::algorithms::triangles;
@@ -50,7 +50,9 @@ unsafe fn analyze(
             if places.len() != labels.len() || places.len() != object.graph.len() {
                 return Err(invalid(format!(
                     "{} vertices and {} clusters: the graph has {} vertices, and each has one cluster",
-                    places.len(), labels.len(), object.graph.len()
+                    places.len(),
+                    labels.len(),
+                    object.graph.len()
                 )));
             }
             let mut all = vec![0; object.graph.len()];

@@ -17,11 +17,17 @@ type Handle = hipgraph_resource_handle_t;
 type DeviceView = hipgraph_type_erased_device_array_view_t;
 
 /// What `hipgraph_coo_t` is here: sources, destinations, weights, numbers, types.
-#[derive(Clone)]
-struct Coo(std::sync::Arc<Mutex<[Option<DeviceArray>; 5]>>);
+struct Coo(Mutex<[Option<DeviceArray>; 5]>);
 
-/// What `hipgraph_coo_list_t` is here.
-struct CooList(Vec<Coo>);
+/// What `hipgraph_coo_list_t` is here: objects that the list owns.
+struct CooList(Vec<*mut hipgraph_coo_t>);
+
+impl Drop for CooList {
+    fn drop(&mut self) {
+        // SAFETY: made by `give`, freed once.
+        self.0.drain(..).for_each(|coo| unsafe { take(coo) });
+    }
+}
 
 impl Coo {
     fn column(&self, index: usize) -> Option<DeviceArray> {
@@ -40,7 +46,7 @@ impl Coo {
 fn rmat(options: Rmat, random: &mut Random) -> Result<Coo> {
     let (sources, destinations) = generators::rmat(options, random)?;
     let array = |values: &[i64]| DeviceArray::integers(values, Kind::I32);
-    Ok(Coo(std::sync::Arc::new(Mutex::new([Some(array(&sources)?), Some(array(&destinations)?), None, None, None]))))
+    Ok(Coo(Mutex::new([Some(array(&sources)?), Some(array(&destinations)?), None, None, None])))
 }
 
 macro_rules! getters {
@@ -72,11 +78,14 @@ unsafe extern "C" fn hipgraph_coo_list_size(coo_list: *const hipgraph_coo_list_t
     unsafe { at::<CooList, _>(coo_list, "list") }.map_or(0, |list| list.0.len())
 }
 
-/// The element shares its arrays with the list; the caller frees it.
-unsafe extern "C" fn hipgraph_coo_list_element(coo_list: *mut hipgraph_coo_list_t, index: usize) -> *mut hipgraph_coo_t {
+/// The list owns the element.
+unsafe extern "C" fn hipgraph_coo_list_element(
+    coo_list: *mut hipgraph_coo_list_t,
+    index: usize,
+) -> *mut hipgraph_coo_t {
     // SAFETY: the pointer is C's.
     let list = unsafe { at::<CooList, _>(coo_list, "list") };
-    list.ok().and_then(|list| list.0.get(index)).map_or(null_mut(), |coo| give(coo.clone()))
+    list.ok().and_then(|list| list.0.get(index).copied()).unwrap_or(null_mut())
 }
 
 unsafe extern "C" fn hipgraph_generate_edge_weights(
@@ -94,7 +103,9 @@ unsafe extern "C" fn hipgraph_generate_edge_weights(
             let coo: &Coo = at(coo, "edges")?;
             let kind = Kind::of(dtype)?;
             if !matches!(kind, Kind::F32 | Kind::F64) || least.is_nan() || most.is_nan() || least > most {
-                return Err(invalid(format!("weights of {kind:?} from {least} to {most}: f32 or f64, in ascending order")));
+                return Err(invalid(format!(
+                    "weights of {kind:?} from {least} to {most}: f32 or f64, in ascending order"
+                )));
             }
             let one = |random: &mut Random| least + (most - least) * random.unit();
             let values: Vec<f64> = with_random(state, |random| (0..coo.len()).map(|_| one(random)).collect())?;
@@ -190,7 +201,7 @@ algorithms! {
             rmat(options, random)
         };
         let lists: Result<Vec<Coo>> = with_random(state, |random| (0..count).map(|_| one(random)).collect())?;
-        Ok(CooList(lists?))
+        Ok(CooList(lists?.into_iter().map(give).collect()))
     }
     also: hipgraph_coo_get_sources, hipgraph_coo_get_destinations, hipgraph_coo_get_edge_weights,
         hipgraph_coo_get_edge_id, hipgraph_coo_get_edge_type, hipgraph_coo_free, hipgraph_coo_list_free,

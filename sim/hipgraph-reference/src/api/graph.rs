@@ -118,7 +118,12 @@ fn is(value: hipgraph_bool_t) -> bool {
 
 /// # Safety
 /// The pointers are null or C's.
-unsafe fn build(properties: *const hipgraph_graph_properties_t, arrays: &Arrays, mut options: Options, csr: bool) -> Result<GraphObject> {
+unsafe fn build(
+    properties: *const hipgraph_graph_properties_t,
+    arrays: &Arrays,
+    mut options: Options,
+    csr: bool,
+) -> Result<GraphObject> {
     // SAFETY: as the caller ensures.
     unsafe {
         let properties = properties.as_ref().ok_or_else(|| invalid("the properties are null"))?;
@@ -128,7 +133,8 @@ unsafe fn build(properties: *const hipgraph_graph_properties_t, arrays: &Arrays,
         let sources = view(arrays.sources, if csr { "offsets" } else { "sources" })?;
         let vertex = destinations.kind;
         if !matches!(vertex, Kind::I32 | Kind::I64) || (!csr && sources.kind != vertex) {
-            let message = format!("sources are {:?} and destinations {vertex:?}: both must be i32, or both i64", sources.kind);
+            let message =
+                format!("sources are {:?} and destinations {vertex:?}: both must be i32, or both i64", sources.kind);
             return Err(Failure { kind: FailureKind::Types, message });
         }
         let weights: Option<&View> = at_or_null(arrays.weights, "weights")?;
@@ -202,8 +208,21 @@ unsafe extern "C" fn hipgraph_sg_graph_create(
     // SAFETY: the pointers are C's.
     unsafe {
         hipgraph_graph_create_sg(
-            handle, properties, std::ptr::null(), src, dst, weights, edge_ids, edge_type_ids, store_transposed, renumber,
-            HIPGRAPH_FALSE, HIPGRAPH_FALSE, do_expensive_check, graph, error,
+            handle,
+            properties,
+            std::ptr::null(),
+            src,
+            dst,
+            weights,
+            edge_ids,
+            edge_type_ids,
+            store_transposed,
+            renumber,
+            HIPGRAPH_FALSE,
+            HIPGRAPH_FALSE,
+            do_expensive_check,
+            graph,
+            error,
         )
     }
 }
@@ -223,7 +242,8 @@ unsafe extern "C" fn hipgraph_graph_create_sg_from_csr(
     error: Errors,
 ) -> hipgraph_error_code_t {
     let vertices = std::ptr::null();
-    let arrays = Arrays { vertices, sources: offsets, destinations: indices, weights, ids: edge_ids, types: edge_type_ids };
+    let arrays =
+        Arrays { vertices, sources: offsets, destinations: indices, weights, ids: edge_ids, types: edge_type_ids };
     let options = Options { renumber: is(renumber), ..Options::default() };
     // SAFETY: the pointers are C's.
     unsafe { run(graph, error, || build(properties, &arrays, options, true)) }
@@ -246,8 +266,18 @@ unsafe extern "C" fn hipgraph_sg_graph_create_from_csr(
     // SAFETY: the pointers are C's.
     unsafe {
         hipgraph_graph_create_sg_from_csr(
-            handle, properties, offsets, indices, weights, edge_ids, edge_type_ids, store_transposed, renumber,
-            do_expensive_check, graph, error,
+            handle,
+            properties,
+            offsets,
+            indices,
+            weights,
+            edge_ids,
+            edge_type_ids,
+            store_transposed,
+            renumber,
+            do_expensive_check,
+            graph,
+            error,
         )
     }
 }

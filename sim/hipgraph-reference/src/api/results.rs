@@ -108,7 +108,9 @@ results! {
         hipgraph_random_walk_result_get_max_path_length -> usize = count }
 }
 
-unsafe extern "C" fn hipgraph_centrality_result_converged(result: *mut hipgraph_centrality_result_t) -> hipgraph_bool_t {
+unsafe extern "C" fn hipgraph_centrality_result_converged(
+    result: *mut hipgraph_centrality_result_t,
+) -> hipgraph_bool_t {
     // SAFETY: the pointer is C's.
     let converged = unsafe { at::<Outcome, _>(result, "result") }.is_ok_and(|all| all.flag);
     if converged { HIPGRAPH_TRUE } else { HIPGRAPH_FALSE }

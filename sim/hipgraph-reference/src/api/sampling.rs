@@ -24,7 +24,13 @@ static SEED: AtomicU64 = AtomicU64::new(0);
 
 /// # Safety
 /// The pointers are null or C's.
-unsafe fn walks(graph: *mut hipgraph_graph_t, starts: *const DeviceView, length: usize, step: Step, packed: bool) -> Result<Outcome> {
+unsafe fn walks(
+    graph: *mut hipgraph_graph_t,
+    starts: *const DeviceView,
+    length: usize,
+    step: Step,
+    packed: bool,
+) -> Result<Outcome> {
     // SAFETY: as the caller ensures.
     unsafe {
         let object = graph_at(graph)?;

@@ -17,7 +17,10 @@ pub(super) const HIPGRAPH: Library = Library {
         ("hipgraph_type_erased", "array"),
         ("hipgraph_(error|rng|data_mask)", "resource"),
         ("hipgraph_(sg_|mg_)?graph_", "graph"),
-        ("hipgraph_.*(degrees|vertex_pairs|two_hop|induced_subgraph|gather|select_random|extract_ego)", "graph_functions"),
+        (
+            "hipgraph_.*(degrees|vertex_pairs|two_hop|induced_subgraph|gather|select_random|extract_ego)",
+            "graph_functions",
+        ),
         ("hipgraph_.*(centrality|pagerank|hits)", "centrality"),
         ("hipgraph_.*(louvain|leiden|ecg|clustering|spectral|triangle|k_truss)", "community"),
         ("hipgraph_.*(labeling|connected_components|core|minimum_spanning|layout)", "components_and_cores"),
