@@ -603,7 +603,7 @@ fn undirected(mut case: Case) -> usize {
         |case| own(community::leiden(&case.own, 100, 1.0, 1.0, &mut Random::new(3))),
         judge,
     );
-    if count > 300_000 {
+    if count > 100_000 {
         // The reference engine would take minutes.
         return rest(case);
     }

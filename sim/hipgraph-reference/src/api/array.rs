@@ -113,6 +113,11 @@ fn hip(status: hipError_t, what: impl FnOnce() -> String) -> Result<()> {
 /// Memory of the device.
 struct Memory(*mut c_void);
 
+// SAFETY: HIP copies and frees memory from any thread.
+unsafe impl Send for Memory {}
+// SAFETY: as above; nothing is read or written through a shared reference but by HIP.
+unsafe impl Sync for Memory {}
+
 impl Drop for Memory {
     fn drop(&mut self) {
         if !self.0.is_null() {
