@@ -219,6 +219,10 @@ pub static HSA_RUNTIME64: LibrarySpec = library!("hsa-runtime64", "hsa-runtime64
 /// hipTensor, tensor contractions.
 pub static HIPTENSOR: LibrarySpec = library!("hiptensor", "hiptensor", [0: 5 - 10], &["hiptensor.dll"]).in_libraries();
 
+/// hipGRAPH, graph analytics. It is not part of a ROCm release, and its soname has no number that could be relied on.
+pub static HIPGRAPH: LibrarySpec =
+    library!("hipgraph", "hipgraph", [1: 6 - 10, 0: 6 - 10], &[]).in_libraries().optional();
+
 /// LLVM with its C interface: ROCm's own (`NN.0git`), or the distribution's (`NN.1`). If several are installed, the one
 /// that Comgr was built with is used.
 pub static LLVM: LibrarySpec = LibrarySpec::new(
@@ -318,6 +322,7 @@ pub static ALL: &[&LibrarySpec] = &[
     &ROCSPARSE,
     &HSA_RUNTIME64,
     &HIPTENSOR,
+    &HIPGRAPH,
     &LLVM,
     &LIBCLANG,
 ];

@@ -42,7 +42,7 @@ fn the_names_of_the_python_package() {
     let windows: Vec<_> = libraries::ALL[..28].iter().filter(|s| s.is_on_windows()).map(|s| s.name()).collect();
     assert_eq!(windows, on_windows.split_whitespace().collect::<Vec<_>>());
     let optional: Vec<_> = libraries::ALL.iter().filter(|s| s.is_optional()).map(|s| s.name()).collect();
-    assert_eq!(optional, ["rocdxg"]);
+    assert_eq!(optional, ["rocdxg", "hipgraph"]);
     for (name, directory) in [
         ("rocm_sysdeps_liblzma", "lib/rocm_sysdeps/lib"),
         ("rocm-openblas", "lib/host-math/lib"),

@@ -18,7 +18,7 @@ const LEVELS: [(&str, (u32, u32)); 8] = [
 ];
 
 /// Libraries of which the table knows 10.0 only.
-const NEWEST_ONLY: [&str; 5] = ["hipblaslt", "hipdnn_backend", "hipfile", "hipsparselt", "hiptensor"];
+const NEWEST_ONLY: [&str; 6] = ["hipblaslt", "hipdnn_backend", "hipfile", "hipgraph", "hipsparselt", "hiptensor"];
 
 /// Releases of which the table knows nothing, though it has the library before and after.
 const GAPS: [(&str, (u32, u32)); 2] = [("amdsmi", (7, 1)), ("amdsmi", (7, 2))];

@@ -175,6 +175,18 @@ pub(crate) fn steps(offline: bool, releases: &[&'static Release], named: &[&'sta
     // Its tests start the releases' own loaders.
     let about = "rocm-llvm on each release's compiler, its results on the software GPU, and its command";
     steps.push(Step::command("rocm-llvm", about, test(&["-p", COMPILER, "--features", "cli,sim"])));
+    let about = "hipgraph with all that goes in and out, and its examples, on the reference engine";
+    let mut graph = vec![test(&["-p", "hipgraph", "--tests", "--features", "petgraph,ndarray"])];
+    graph.extend(["pagerank", "communities", "shortest_path"].map(|name| {
+        let mut command = checked_cargo("run", offline);
+        command.args(["-p", "hipgraph", "--features", "petgraph,ndarray", "--example", name]);
+        command
+    }));
+    let mut program = checked_cargo("run", offline);
+    program.args(["-p", "hipgraph", "--features", "petgraph,ndarray", "--example", "cugraph", "--"]);
+    program.args(["--reference", "check", "--scales", "6"]);
+    graph.push(program);
+    steps.push(Step::commands("hipgraph", about, graph));
     let raw = workspace::sys_crates()?;
     let raw: Vec<&str> = raw.iter().map(String::as_str).collect();
     steps.push(bindings(&raw, offline));

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, ensure};
 use regex::Regex;
 
-use super::sparse;
+use super::{graph, sparse};
 use crate::paths;
 
 /// A crate with its library's functions.
@@ -29,7 +29,7 @@ pub(super) struct Library {
 }
 
 /// All of them.
-pub(super) const LIBRARIES: [Library; 6] = [
+pub(super) const LIBRARIES: [Library; 7] = [
     Library {
         name: "hipblas",
         title: "hipBLAS",
@@ -82,6 +82,7 @@ pub(super) const LIBRARIES: [Library; 6] = [
         same: None,
         reasons: sparse::REASONS,
     },
+    Library { name: "hipgraph", title: "hipGRAPH", file: "HIPGRAPH_FUNCTIONS.md", same: None, reasons: graph::REASONS },
 ];
 
 /// What functions are about in crates whose tables have no routines: patterns, in their order.
@@ -131,6 +132,9 @@ impl Library {
 
     /// Functions that the crate's table has, with the routine of each.
     fn called(&self) -> Result<BTreeMap<String, String>> {
+        if self.name == "hipgraph" {
+            return graph::called(&self.functions()?);
+        }
         let text = fs::read_to_string(paths::root().join(self.name).join("src/raw.rs"))?;
         let mut called = BTreeMap::new();
         let routine = Regex::new(r"(?m)^    \w+(?:<\w>)? (?:fn )?(\w+)\(")?;

@@ -6,6 +6,7 @@
 
 mod aliases;
 mod compiler;
+mod graph;
 mod left_out;
 mod libraries;
 mod sparse;

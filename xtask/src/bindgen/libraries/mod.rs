@@ -6,6 +6,7 @@
 use super::library::Library;
 
 mod blas;
+mod graph;
 mod hip;
 mod llvm;
 mod math;
@@ -30,6 +31,7 @@ pub(crate) const LIBRARIES: &[Library] = &[
     systems::HIPFILE,
     tensor::HIPTENSOR,
     tensor::HIPDNN_BACKEND,
+    graph::HIPGRAPH,
     llvm::AMD_COMGR,
     llvm::LLVM_C,
     llvm::CLANG_C,

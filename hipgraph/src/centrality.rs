@@ -1,0 +1,403 @@
+//! Degrees and centralities.
+
+use std::ptr::null;
+
+use hipgraph_sys::*;
+
+use crate::array::{Column, Input, Object, Vertex, Weight, or_null};
+use crate::error::{Result, flag, invalid, make};
+use crate::graph::Graph;
+
+/// The degrees of vertices.
+#[derive(Debug)]
+pub struct Degrees<V> {
+    /// The vertices.
+    pub vertices: Column<V>,
+    /// How many edges lead to each.
+    pub incoming: Column<V>,
+    /// How many edges lead from each.
+    pub outgoing: Column<V>,
+}
+
+/// One score a vertex.
+#[derive(Debug)]
+pub struct Centrality<V, W> {
+    /// The vertices.
+    pub vertices: Column<V>,
+    /// The score of each.
+    pub values: Column<W>,
+    /// How many iterations were made, if the algorithm iterates and the library says so.
+    pub iterations: usize,
+    /// Whether the iteration converged.
+    pub converged: bool,
+}
+
+/// One score an edge. An undirected edge has two rows.
+#[derive(Debug)]
+pub struct EdgeCentrality<V, W> {
+    /// Where the edges begin.
+    pub sources: Column<V>,
+    /// Where the edges end.
+    pub destinations: Column<V>,
+    /// The score of each.
+    pub values: Column<W>,
+}
+
+/// Hubs and authorities.
+#[derive(Debug)]
+pub struct Hits<V, W> {
+    /// The vertices.
+    pub vertices: Column<V>,
+    /// How well each links.
+    pub hubs: Column<W>,
+    /// How well each is linked.
+    pub authorities: Column<W>,
+    /// The last change of the hubs, in sum.
+    pub change: f64,
+    /// How many iterations were made.
+    pub iterations: usize,
+}
+
+/// How an iteration ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Convergence {
+    /// The change at which it has converged; each algorithm says of what.
+    pub epsilon: f64,
+    /// The most iterations.
+    pub max_iterations: usize,
+}
+
+impl Convergence {
+    fn check(self) -> Result<()> {
+        if self.epsilon.is_nan() || self.epsilon < 0.0 {
+            return Err(invalid("the tolerance", self.epsilon.to_string(), "at least 0"));
+        }
+        if self.max_iterations == 0 {
+            return Err(invalid("the number of iterations", "0", "at least 1"));
+        }
+        Ok(())
+    }
+}
+
+/// How PageRank is computed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PageRankOptions<'a, V = i32, W = f32> {
+    /// The probability of following an edge, 0 to 1: 0.85 by default.
+    pub alpha: f64,
+    /// Converged when the sum of the changes is below `epsilon`. By default 1e-6 and 500 iterations.
+    pub convergence: Convergence,
+    /// Without convergence the last ranks are a result, not an error.
+    pub allow_nonconvergence: bool,
+    /// Where jumps lead: vertices and their shares, whose sum need not be 1. To all vertices alike by default.
+    pub personalization: Option<&'a [(V, W)]>,
+    /// The ranks to start from: vertices that are not listed start with 0.
+    pub initial: Option<&'a [(V, W)]>,
+}
+
+impl<V, W> Default for PageRankOptions<'_, V, W> {
+    fn default() -> Self {
+        PageRankOptions {
+            alpha: 0.85,
+            convergence: Convergence { epsilon: 1e-6, max_iterations: 500 },
+            allow_nonconvergence: false,
+            personalization: None,
+            initial: None,
+        }
+    }
+}
+
+fn sides(pair: Option<&(Input, Input)>) -> [*const hipgraph_type_erased_device_array_view_t; 2] {
+    pair.map_or([null(); 2], |(vertices, values)| [vertices.raw(), values.raw()].map(|raw| raw.cast_const()))
+}
+
+impl<V: Vertex, W: Weight> Graph<V, W> {
+    /// Returns the degrees of `vertices`, or of all.
+    ///
+    /// # Errors
+    /// If a vertex is not in the graph, or the library returns an error.
+    #[doc(alias("hipgraph_degrees", "hipgraph_in_degrees", "hipgraph_out_degrees"))]
+    pub fn degrees(&self, vertices: Option<&[V]>) -> Result<Degrees<V>> {
+        let vertices = self.some_vertices("the list of vertices", vertices)?;
+        // SAFETY: the handle, the graph and the view are alive, and the places are valid for writes.
+        let result = make(
+            "hipgraph_degrees",
+            || "degrees".to_owned(),
+            |result, error| unsafe {
+                hipgraph_degrees(self.resources(), self.raw(), or_null(vertices.as_ref()), self.check(), result, error)
+            },
+        )?;
+        let all = Object::new(self.handle(), result, hipgraph_degrees_result_free);
+        let name = "hipgraph_degrees_result_get";
+        Ok(Degrees {
+            vertices: Column::new(&all, name, hipgraph_degrees_result_get_vertices)?,
+            incoming: Column::new(&all, name, hipgraph_degrees_result_get_in_degrees)?,
+            outgoing: Column::new(&all, name, hipgraph_degrees_result_get_out_degrees)?,
+        })
+    }
+
+    fn centrality(&self, result: *mut hipgraph_centrality_result_t, iterates: bool) -> Result<Centrality<V, W>> {
+        let all = Object::new(self.handle(), result, hipgraph_centrality_result_free);
+        // SAFETY: the result is alive.
+        let (iterations, converged) = unsafe {
+            match iterates {
+                true => (
+                    hipgraph_centrality_result_get_num_iterations(all.raw()),
+                    hipgraph_centrality_result_converged(all.raw()),
+                ),
+                false => (0, HIPGRAPH_TRUE),
+            }
+        };
+        Ok(Centrality {
+            vertices: Column::new(
+                &all,
+                "hipgraph_centrality_result_get_vertices",
+                hipgraph_centrality_result_get_vertices,
+            )?,
+            values: Column::new(&all, "hipgraph_centrality_result_get_values", hipgraph_centrality_result_get_values)?,
+            iterations,
+            converged: converged != HIPGRAPH_FALSE,
+        })
+    }
+
+    /// Computes PageRank. The ranks have a sum of 1. A vertex without outgoing edges passes its rank on like a jump. Weights
+    /// are used if the graph has any.
+    ///
+    /// # Errors
+    /// If an option or a weight is invalid, or the iteration does not converge and that is not allowed.
+    #[doc(alias(
+        "hipgraph_pagerank",
+        "hipgraph_pagerank_allow_nonconvergence",
+        "hipgraph_personalized_pagerank",
+        "hipgraph_personalized_pagerank_allow_nonconvergence"
+    ))]
+    pub fn pagerank(&self, options: &PageRankOptions<'_, V, W>) -> Result<Centrality<V, W>> {
+        let PageRankOptions { alpha, convergence, allow_nonconvergence, .. } = *options;
+        convergence.check()?;
+        if !(0.0..=1.0).contains(&alpha) {
+            return Err(invalid("alpha", alpha.to_string(), "between 0 and 1"));
+        }
+        let jump = self.values("the personalization", options.personalization)?;
+        let initial = self.values("the list of initial ranks", options.initial)?;
+        let ([jump_vertices, jump_values], [initial_vertices, initial_values]) =
+            (sides(jump.as_ref()), sides(initial.as_ref()));
+        let Convergence { epsilon, max_iterations } = convergence;
+        let request =
+            || format!("PageRank with alpha {alpha}, epsilon {epsilon} and at most {max_iterations} iterations");
+        let plain = if allow_nonconvergence { hipgraph_pagerank_allow_nonconvergence } else { hipgraph_pagerank };
+        let personal = match allow_nonconvergence {
+            true => hipgraph_personalized_pagerank_allow_nonconvergence,
+            false => hipgraph_personalized_pagerank,
+        };
+        let function = match (jump.is_some(), allow_nonconvergence) {
+            (false, false) => "hipgraph_pagerank",
+            (false, true) => "hipgraph_pagerank_allow_nonconvergence",
+            (true, false) => "hipgraph_personalized_pagerank",
+            (true, true) => "hipgraph_personalized_pagerank_allow_nonconvergence",
+        };
+        // SAFETY: the handle, the graph and the views are alive, and the places are valid for writes.
+        let result = make(function, request, |result, error| unsafe {
+            match jump {
+                None => plain(
+                    self.resources(),
+                    self.raw(),
+                    null(),
+                    null(),
+                    initial_vertices,
+                    initial_values,
+                    alpha,
+                    epsilon,
+                    max_iterations,
+                    self.check(),
+                    result,
+                    error,
+                ),
+                Some(_) => personal(
+                    self.resources(),
+                    self.raw(),
+                    null(),
+                    null(),
+                    initial_vertices,
+                    initial_values,
+                    jump_vertices,
+                    jump_values,
+                    alpha,
+                    epsilon,
+                    max_iterations,
+                    self.check(),
+                    result,
+                    error,
+                ),
+            }
+        })?;
+        self.centrality(result, true)
+    }
+
+    /// Computes Katz centrality: the solution of `x = alpha A'x + beta`. It converges for `alpha` below the inverse of the
+    /// largest eigenvalue, when the sum of the changes is below `epsilon`.
+    ///
+    /// # Errors
+    /// If a parameter is invalid or the iteration does not converge.
+    #[doc(alias = "hipgraph_katz_centrality")]
+    pub fn katz_centrality(&self, alpha: f64, beta: f64, convergence: Convergence) -> Result<Centrality<V, W>> {
+        convergence.check()?;
+        if !(0.0..=1.0).contains(&alpha) {
+            return Err(invalid("alpha", alpha.to_string(), "between 0 and 1"));
+        }
+        let Convergence { epsilon, max_iterations } = convergence;
+        let request = || format!("Katz centrality with alpha {alpha} and beta {beta}");
+        // SAFETY: the handle and the graph are alive, and the places are valid for writes.
+        let result = make("hipgraph_katz_centrality", request, |result, error| unsafe {
+            hipgraph_katz_centrality(
+                self.resources(),
+                self.raw(),
+                null(),
+                alpha,
+                beta,
+                epsilon,
+                max_iterations,
+                self.check(),
+                result,
+                error,
+            )
+        })?;
+        self.centrality(result, false)
+    }
+
+    /// Computes eigenvector centrality, with a Euclidean norm of 1. Converged when the values change by less than `epsilon` a
+    /// vertex.
+    ///
+    /// # Errors
+    /// If a parameter is invalid or the iteration does not converge.
+    #[doc(alias = "hipgraph_eigenvector_centrality")]
+    pub fn eigenvector_centrality(&self, convergence: Convergence) -> Result<Centrality<V, W>> {
+        convergence.check()?;
+        let Convergence { epsilon, max_iterations } = convergence;
+        // SAFETY: the handle and the graph are alive, and the places are valid for writes.
+        let result = make(
+            "hipgraph_eigenvector_centrality",
+            || format!("at most {max_iterations} iterations"),
+            |result, error| unsafe {
+                hipgraph_eigenvector_centrality(
+                    self.resources(),
+                    self.raw(),
+                    epsilon,
+                    max_iterations,
+                    self.check(),
+                    result,
+                    error,
+                )
+            },
+        )?;
+        self.centrality(result, false)
+    }
+
+    /// Computes betweenness centrality: the share of shortest paths that pass each vertex, weights left aside. Paths start at
+    /// `sources`, or at all vertices. `normalized` divides by the number of pairs; with `endpoints` a path passes its ends.
+    ///
+    /// # Errors
+    /// If a source is not in the graph, or the library returns an error.
+    #[doc(alias = "hipgraph_betweenness_centrality")]
+    pub fn betweenness_centrality(
+        &self,
+        sources: Option<&[V]>,
+        normalized: bool,
+        endpoints: bool,
+    ) -> Result<Centrality<V, W>> {
+        let sources = self.some_vertices("the list of sources", sources)?;
+        // SAFETY: the handle, the graph and the view are alive, and the places are valid for writes.
+        let result = make(
+            "hipgraph_betweenness_centrality",
+            || format!("normalized: {normalized}"),
+            |result, error| unsafe {
+                hipgraph_betweenness_centrality(
+                    self.resources(),
+                    self.raw(),
+                    or_null(sources.as_ref()),
+                    flag(normalized),
+                    flag(endpoints),
+                    self.check(),
+                    result,
+                    error,
+                )
+            },
+        )?;
+        self.centrality(result, false)
+    }
+
+    /// Computes the share of shortest paths that pass each edge. Without `normalized`, each direction of an undirected edge
+    /// has half of the paths that pass it in that direction.
+    ///
+    /// # Errors
+    /// If a source is not in the graph, or the library returns an error.
+    #[doc(alias = "hipgraph_edge_betweenness_centrality")]
+    pub fn edge_betweenness_centrality(&self, sources: Option<&[V]>, normalized: bool) -> Result<EdgeCentrality<V, W>> {
+        let sources = self.some_vertices("the list of sources", sources)?;
+        // SAFETY: the handle, the graph and the view are alive, and the places are valid for writes.
+        let result = make(
+            "hipgraph_edge_betweenness_centrality",
+            || format!("normalized: {normalized}"),
+            |result, error| unsafe {
+                hipgraph_edge_betweenness_centrality(
+                    self.resources(),
+                    self.raw(),
+                    or_null(sources.as_ref()),
+                    flag(normalized),
+                    self.check(),
+                    result,
+                    error,
+                )
+            },
+        )?;
+        let all = Object::new(self.handle(), result, hipgraph_edge_centrality_result_free);
+        let name = "hipgraph_edge_centrality_result_get";
+        Ok(EdgeCentrality {
+            sources: Column::new(&all, name, hipgraph_edge_centrality_result_get_src_vertices)?,
+            destinations: Column::new(&all, name, hipgraph_edge_centrality_result_get_dst_vertices)?,
+            values: Column::new(&all, name, hipgraph_edge_centrality_result_get_values)?,
+        })
+    }
+
+    /// Computes hubs and authorities (HITS), weights left aside. With `normalize` each has a sum of 1, otherwise a maximum
+    /// of 1. Converged when the hubs change by less than `epsilon` a vertex. `initial` gives vertices and the hubs to start
+    /// from.
+    ///
+    /// # Errors
+    /// If a parameter is invalid or the iteration does not converge.
+    #[doc(alias = "hipgraph_hits")]
+    pub fn hits(&self, convergence: Convergence, initial: Option<&[(V, W)]>, normalize: bool) -> Result<Hits<V, W>> {
+        convergence.check()?;
+        let initial = self.values("the list of initial hubs", initial)?;
+        let [vertices, values] = sides(initial.as_ref());
+        let Convergence { epsilon, max_iterations } = convergence;
+        // SAFETY: the handle, the graph and the views are alive, and the places are valid for writes.
+        let result = make(
+            "hipgraph_hits",
+            || format!("at most {max_iterations} iterations"),
+            |result, error| unsafe {
+                hipgraph_hits(
+                    self.resources(),
+                    self.raw(),
+                    epsilon,
+                    max_iterations,
+                    vertices,
+                    values,
+                    flag(normalize),
+                    self.check(),
+                    result,
+                    error,
+                )
+            },
+        )?;
+        let all = Object::new(self.handle(), result, hipgraph_hits_result_free);
+        let name = "hipgraph_hits_result_get";
+        Ok(Hits {
+            vertices: Column::new(&all, name, hipgraph_hits_result_get_vertices)?,
+            hubs: Column::new(&all, name, hipgraph_hits_result_get_hubs)?,
+            authorities: Column::new(&all, name, hipgraph_hits_result_get_authorities)?,
+            // SAFETY: the result is alive.
+            change: unsafe { hipgraph_hits_result_get_hub_score_differences(all.raw()) },
+            // SAFETY: the result is alive.
+            iterations: unsafe { hipgraph_hits_result_get_number_of_iterations(all.raw()) },
+        })
+    }
+}

@@ -1,0 +1,348 @@
+//! Random walks, samples and random graphs.
+
+use std::ptr::null;
+
+use hipgraph_sys::*;
+
+use crate::array::{Column, Object, Vertex, Weight};
+use crate::error::{Result, call, flag, invalid, make};
+use crate::graph::Graph;
+use crate::handle::{RandomState, ResourceHandle};
+use crate::subgraph::Edges;
+
+/// Random walks: a row for each start vertex.
+#[derive(Debug)]
+pub struct Walks<V, W> {
+    /// `row_len` vertices a walk, its start first. After a vertex without outgoing edges, [`Vertex::NONE`].
+    pub vertices: Column<V>,
+    /// The weight of each step, `row_len - 1` a walk, if the graph has weights; 0 after the end.
+    pub weights: Option<Column<W>>,
+    /// How many vertices a row has: one more than there are steps.
+    pub row_len: usize,
+}
+
+/// How a walk chooses its next edge.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Step {
+    /// Each edge is as likely.
+    Uniform,
+    /// An edge is as likely as its weight is large.
+    Biased,
+    /// node2vec: an edge back counts `1 / p`, one to a neighbour of the vertex before 1, another `1 / q`; times its weight.
+    Node2Vec {
+        /// The return parameter.
+        p: f64,
+        /// The in-out parameter.
+        q: f64,
+    },
+}
+
+/// What is sampled from in a later hop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PriorSources {
+    /// The ends of the last hop's edges.
+    #[default]
+    Default,
+    /// Also the sources of the hops before.
+    CarryOver,
+    /// The ends of the last hop's edges that were no sources yet.
+    Exclude,
+}
+
+/// How neighbourhoods are sampled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SamplingOptions {
+    /// An edge may be chosen several times.
+    pub with_replacement: bool,
+    /// A vertex is sampled from once a hop, however often it was reached.
+    pub dedupe_sources: bool,
+    /// What is sampled from in a later hop.
+    pub prior_sources: PriorSources,
+}
+
+/// Sampled edges.
+#[derive(Debug)]
+pub struct Sample<V, W> {
+    /// The edges.
+    pub edges: Edges<V, W>,
+    /// The hop of each edge, from 0.
+    pub hops: Column<i32>,
+}
+
+/// The library's options for sampling, freed when dropped.
+struct RawOptions(*mut hipgraph_sampling_options_t);
+
+impl Drop for RawOptions {
+    fn drop(&mut self) {
+        // SAFETY: the options are alive, and freed once.
+        unsafe { hipgraph_sampling_options_free(self.0) }
+    }
+}
+
+impl RawOptions {
+    fn new(options: SamplingOptions) -> Result<RawOptions> {
+        // SAFETY: the places are valid for writes.
+        let raw = make(
+            "hipgraph_sampling_options_create",
+            || "options".to_owned(),
+            |result, error| unsafe { hipgraph_sampling_options_create(result, error) },
+        )?;
+        let prior = match options.prior_sources {
+            PriorSources::Default => HIPGRAPH_DEFAULT,
+            PriorSources::CarryOver => HIPGRAPH_CARRY_OVER,
+            PriorSources::Exclude => HIPGRAPH_EXCLUDE,
+        };
+        // SAFETY: the options are alive.
+        unsafe {
+            hipgraph_sampling_set_with_replacement(raw, flag(options.with_replacement));
+            hipgraph_sampling_set_dedupe_sources(raw, flag(options.dedupe_sources));
+            hipgraph_sampling_set_prior_sources_behavior(raw, prior);
+            hipgraph_sampling_set_return_hops(raw, HIPGRAPH_TRUE);
+        }
+        Ok(RawOptions(raw))
+    }
+}
+
+/// A view of an array of the host, freed when dropped.
+struct HostView(*mut hipgraph_type_erased_host_array_view_t);
+
+impl Drop for HostView {
+    fn drop(&mut self) {
+        // SAFETY: the view is alive, and freed once.
+        unsafe { hipgraph_type_erased_host_array_view_free(self.0) }
+    }
+}
+
+impl<V: Vertex, W: Weight> Graph<V, W> {
+    /// Walks at random from each of `starts`, `steps` edges far.
+    ///
+    /// # Errors
+    /// If there is no start or step, a start is not in the graph, a parameter is invalid, or the library returns an error.
+    #[doc(alias("hipgraph_uniform_random_walks", "hipgraph_biased_random_walks", "hipgraph_node2vec_random_walks"))]
+    pub fn random_walks(&self, starts: &[V], steps: usize, step: Step) -> Result<Walks<V, W>> {
+        if steps == 0 {
+            return Err(invalid("the number of steps", "0", "at least 1"));
+        }
+        match step {
+            Step::Biased => self.needs_weights("a biased walk")?,
+            Step::Node2Vec { p, q } if !(p > 0.0 && q > 0.0 && p.is_finite() && q.is_finite()) => {
+                return Err(invalid("a parameter of node2vec", format!("p = {p}, q = {q}"), "positive"));
+            }
+            Step::Uniform | Step::Node2Vec { .. } => {}
+        }
+        let input = self.not_empty("the list of start vertices", starts)?;
+        let function = match step {
+            Step::Uniform => "hipgraph_uniform_random_walks",
+            Step::Biased => "hipgraph_biased_random_walks",
+            Step::Node2Vec { .. } => "hipgraph_node2vec_random_walks",
+        };
+        let (handle, graph, from) = (self.resources(), self.raw(), input.raw());
+        // SAFETY: the handle, the graph and the view are alive, and the places are valid for writes.
+        let result = make(
+            function,
+            || format!("{} walks of {steps} steps", starts.len()),
+            |result, error| unsafe {
+                match step {
+                    Step::Uniform => hipgraph_uniform_random_walks(handle, graph, from, steps, result, error),
+                    Step::Biased => hipgraph_biased_random_walks(handle, graph, from, steps, result, error),
+                    Step::Node2Vec { p, q } => {
+                        hipgraph_node2vec_random_walks(handle, graph, from, steps, p, q, result, error)
+                    }
+                }
+            },
+        )?;
+        let all = Object::new(self.handle(), result, hipgraph_random_walk_result_free);
+        let vertices: Column<V> =
+            Column::new(&all, "hipgraph_random_walk_result_get_paths", hipgraph_random_walk_result_get_paths)?;
+        Ok(Walks {
+            row_len: vertices.len() / starts.len(),
+            vertices,
+            weights: self.weights_of(&all, hipgraph_random_walk_result_get_weights)?,
+        })
+    }
+
+    /// Samples the neighbourhoods of `starts`: in each hop up to `fan_out[hop]` outgoing edges of each vertex, or all if that
+    /// is -1.
+    ///
+    /// # Errors
+    /// If there is no start or hop, a start is not in the graph, a fan-out is below -1, or the library returns an error.
+    #[doc(alias("hipgraph_uniform_neighbor_sample", "hipgraph_sampling_options_create"))]
+    pub fn sample_neighbors(
+        &self,
+        random: &mut RandomState,
+        starts: &[V],
+        fan_out: &[i32],
+        options: SamplingOptions,
+    ) -> Result<Sample<V, W>> {
+        if fan_out.is_empty() {
+            return Err(invalid("the list of fan-outs", "empty", "of one number for each hop"));
+        }
+        if let Some(most) = fan_out.iter().find(|most| **most < -1) {
+            return Err(invalid("a fan-out", most.to_string(), "at least 0, or -1 for all edges"));
+        }
+        let input = self.not_empty("the list of start vertices", starts)?;
+        let options = RawOptions::new(options)?;
+        // SAFETY: the slice outlives the view, and nothing writes to it.
+        let hops = HostView(unsafe {
+            hipgraph_type_erased_host_array_view_create(
+                fan_out.as_ptr().cast_mut().cast(),
+                fan_out.len(),
+                HIPGRAPH_INT32,
+            )
+        });
+        let request = || format!("{} starts with the fan-out {fan_out:?}", starts.len());
+        // SAFETY: the handle, the graph, the state, the options and the views are alive, and the places are valid for writes.
+        let result = make("hipgraph_uniform_neighbor_sample", request, |result, error| unsafe {
+            hipgraph_uniform_neighbor_sample(
+                self.resources(),
+                self.raw(),
+                input.raw(),
+                null(),
+                null(),
+                null(),
+                null(),
+                hops.0,
+                random.raw(),
+                options.0,
+                self.check(),
+                result,
+                error,
+            )
+        })?;
+        let all = Object::new(self.handle(), result, hipgraph_sample_result_free);
+        Ok(Sample {
+            edges: Edges {
+                sources: Column::new(&all, "hipgraph_sample_result_get_majors", majors)?,
+                destinations: Column::new(&all, "hipgraph_sample_result_get_minors", minors)?,
+                weights: self.weights_of(&all, sample_weights)?,
+            },
+            hops: Column::new(&all, "hipgraph_sample_result_get_hop", hop)?,
+        })
+    }
+
+    /// Selects `count` different vertices at random.
+    ///
+    /// # Errors
+    /// If the graph has fewer, or the library returns an error.
+    #[doc(alias = "hipgraph_select_random_vertices")]
+    pub fn random_vertices(&self, random: &mut RandomState, count: usize) -> Result<Column<V>> {
+        // SAFETY: the handle, the graph and the state are alive, and the places are valid for writes.
+        let array = make(
+            "hipgraph_select_random_vertices",
+            || format!("{count} vertices"),
+            |result, error| unsafe {
+                hipgraph_select_random_vertices(self.resources(), self.raw(), random.raw(), count, result, error)
+            },
+        )?;
+        let all = Object::new(self.handle(), array, hipgraph_type_erased_device_array_free);
+        Column::new(&all, "hipgraph_type_erased_device_array_view", hipgraph_type_erased_device_array_view)
+    }
+}
+
+type DeviceView = hipgraph_type_erased_device_array_view_t;
+
+/// The getters of samples take a pointer to constant, those of all other results do not.
+macro_rules! getters {
+    ($($name:ident = $getter:ident),* $(,)?) => {$(
+        unsafe extern "C" fn $name(result: *mut hipgraph_sample_result_t) -> *mut DeviceView {
+            // SAFETY: as the caller ensures.
+            unsafe { $getter(result) }
+        }
+    )*};
+}
+
+getters! {
+    majors = hipgraph_sample_result_get_majors, minors = hipgraph_sample_result_get_minors,
+    sample_weights = hipgraph_sample_result_get_edge_weight, hop = hipgraph_sample_result_get_hop,
+}
+
+/// The parameters of an R-MAT graph.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rmat {
+    /// The graph has `1 << scale` vertices; at most 31.
+    pub scale: usize,
+    /// How many edges, repeated ones included.
+    pub edges: usize,
+    /// The probability of the upper left quarter of the adjacency matrix: 0.57 by default.
+    pub a: f64,
+    /// Of the upper right one: 0.19 by default.
+    pub b: f64,
+    /// Of the lower left one: 0.19 by default.
+    pub c: f64,
+    /// Only edges below the diagonal.
+    pub clip_and_flip: bool,
+    /// Vertices are renamed, so that their degree does not follow from their number.
+    pub scramble_vertices: bool,
+}
+
+impl Rmat {
+    /// The parameters of the Graph 500 benchmark.
+    pub const fn new(scale: usize, edges: usize) -> Rmat {
+        Rmat { scale, edges, a: 0.57, b: 0.19, c: 0.19, clip_and_flip: false, scramble_vertices: true }
+    }
+}
+
+/// Generates the edges of an R-MAT graph, repeated edges and self-loops included. With `weights` (least, largest) they have
+/// uniform random weights.
+///
+/// # Errors
+/// If a parameter is invalid or the library returns an error.
+#[doc(alias("hipgraph_generate_rmat_edgelist", "hipgraph_generate_edge_weights"))]
+pub fn generate_rmat<W: Weight>(
+    handle: &ResourceHandle,
+    random: &mut RandomState,
+    rmat: Rmat,
+    weights: Option<(f64, f64)>,
+) -> Result<Edges<i32, W>> {
+    let Rmat { scale, edges, a, b, c, clip_and_flip, scramble_vertices } = rmat;
+    if scale > 30 {
+        return Err(invalid("the scale", scale.to_string(), "at most 30"));
+    }
+    if !(a >= 0.0 && b >= 0.0 && c >= 0.0 && a + b + c <= 1.0) {
+        return Err(invalid(
+            "a probability",
+            format!("a = {a}, b = {b}, c = {c}"),
+            "at least 0, with a sum of at most 1",
+        ));
+    }
+    let (clip, scramble) = (flag(clip_and_flip), flag(scramble_vertices));
+    // SAFETY: the handle and the state are alive, and the places are valid for writes.
+    let coo = make(
+        "hipgraph_generate_rmat_edgelist",
+        || format!("{rmat:?}"),
+        |result, error| unsafe {
+            hipgraph_generate_rmat_edgelist(
+                handle.raw(),
+                random.raw(),
+                scale,
+                edges,
+                a,
+                b,
+                c,
+                clip,
+                scramble,
+                result,
+                error,
+            )
+        },
+    )?;
+    let all = Object::new(handle, coo, hipgraph_coo_free);
+    if let Some((least, most)) = weights {
+        // SAFETY: as above.
+        call(
+            "hipgraph_generate_edge_weights",
+            || format!("weights from {least} to {most}"),
+            |error| unsafe {
+                hipgraph_generate_edge_weights(handle.raw(), random.raw(), all.raw(), W::ID, least, most, error)
+            },
+        )?;
+    }
+    Ok(Edges {
+        sources: Column::new(&all, "hipgraph_coo_get_sources", hipgraph_coo_get_sources)?,
+        destinations: Column::new(&all, "hipgraph_coo_get_destinations", hipgraph_coo_get_destinations)?,
+        weights: match weights {
+            Some(_) => Column::optional(&all, "hipgraph_coo_get_edge_weights", hipgraph_coo_get_edge_weights)?,
+            None => None,
+        },
+    })
+}

@@ -1,0 +1,127 @@
+//! Betweenness centrality of vertices and edges, by Brandes' algorithm. Weights are not used.
+
+use rayon::prelude::*;
+
+use crate::graph::Graph;
+
+/// The shortest paths from one vertex.
+struct Paths {
+    /// Vertices in the order of their distance.
+    order: Vec<usize>,
+    distance: Vec<u32>,
+    /// How many shortest paths lead to each vertex.
+    paths: Vec<f64>,
+}
+
+impl Paths {
+    fn from(graph: &Graph, source: usize) -> Paths {
+        let mut found =
+            Paths { order: vec![source], distance: vec![u32::MAX; graph.len()], paths: vec![0.0; graph.len()] };
+        found.distance[source] = 0;
+        found.paths[source] = 1.0;
+        let mut at = 0;
+        while at < found.order.len() {
+            let from = found.order[at];
+            at += 1;
+            for (to, _) in graph.out.of(from) {
+                if found.distance[to] == u32::MAX {
+                    found.distance[to] = found.distance[from] + 1;
+                    found.order.push(to);
+                }
+                if found.distance[to] == found.distance[from] + 1 {
+                    found.paths[to] += found.paths[from];
+                }
+            }
+        }
+        found
+    }
+
+    /// The share of the paths that pass each vertex, and by `edge` those that pass each edge.
+    fn dependencies(&self, graph: &Graph, mut edge: impl FnMut(usize, f64)) -> Vec<f64> {
+        let mut passing = vec![0.0; graph.len()];
+        for &from in self.order.iter().rev() {
+            for (to, at) in graph.out.of(from) {
+                if self.distance[to] == self.distance[from] + 1 {
+                    let share = self.paths[from] / self.paths[to] * (1.0 + passing[to]);
+                    passing[from] += share;
+                    edge(at, share);
+                }
+            }
+        }
+        passing
+    }
+}
+
+fn add(mut a: Vec<f64>, b: Vec<f64>) -> Vec<f64> {
+    a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+    a
+}
+
+/// Sums one vector for each source. Blocks of sources are summed in order: the result is the same on every machine.
+fn over_sources(sources: &[usize], len: usize, one: impl Fn(usize, &mut [f64]) + Sync) -> Vec<f64> {
+    let block = sources.len().div_ceil(64).max(1);
+    let sums: Vec<Vec<f64>> = sources
+        .par_chunks(block)
+        .map(|chunk| {
+            let mut sum = vec![0.0; len];
+            chunk.iter().for_each(|&source| one(source, &mut sum));
+            sum
+        })
+        .collect();
+    sums.into_iter().reduce(add).unwrap_or_else(|| vec![0.0; len])
+}
+
+/// Betweenness of the vertices over paths from `sources`, scaled as cuGraph scales it: with all vertices as sources as
+/// Freeman defines it, an undirected path counted once; with fewer sources the sum is extrapolated to all.
+pub fn vertices(graph: &Graph, sources: &[usize], normalized: bool, endpoints: bool) -> Vec<f64> {
+    let mut values = over_sources(sources, graph.len(), |source, sum| {
+        let paths = Paths::from(graph, source);
+        let passing = paths.dependencies(graph, |_, _| {});
+        for &vertex in &paths.order[1..] {
+            sum[vertex] += passing[vertex] + if endpoints { 1.0 } else { 0.0 };
+        }
+        if endpoints {
+            sum[source] += (paths.order.len() - 1) as f64;
+        }
+    });
+    let count = graph.len() as f64 - if endpoints { 0.0 } else { 1.0 };
+    let used = sources.len() as f64;
+    let twice = if graph.symmetric { 2.0 } else { 1.0 };
+    let (other, source) = if used == count || endpoints {
+        let scale = if normalized { used * (count - 1.0) } else { used * twice / count };
+        (scale, scale)
+    } else if normalized {
+        (used * (count - 1.0), (used - 1.0) * (count - 1.0))
+    } else {
+        (used / count * twice, (used - 1.0) / count * twice)
+    };
+    let mut is_source = vec![false; graph.len()];
+    sources.iter().for_each(|&vertex| is_source[vertex] = true);
+    for (value, is_source) in values.iter_mut().zip(is_source) {
+        let scale = if is_source { source } else { other };
+        // Nothing passes a vertex of so small a graph.
+        *value = if *value == 0.0 { 0.0 } else { *value / scale };
+    }
+    values
+}
+
+/// Betweenness of the edges over paths from `sources`, in the order of the outgoing rows. In an undirected graph each
+/// direction of an edge has its own value, a half of the paths that pass the edge in that direction.
+pub fn edges(graph: &Graph, sources: &[usize], normalized: bool) -> Vec<f64> {
+    let mut values = over_sources(sources, graph.edges(), |source, sum| {
+        Paths::from(graph, source).dependencies(graph, |edge, share| sum[edge] += share);
+    });
+    let count = graph.len() as f64;
+    let mut scale = match (normalized, graph.symmetric) {
+        (true, _) => count * (count - 1.0),
+        (false, true) => 2.0,
+        (false, false) => return values,
+    };
+    if (sources.len() as f64) < count {
+        scale *= sources.len() as f64 / count;
+    }
+    if graph.len() > 1 {
+        values.iter_mut().for_each(|value| *value /= scale);
+    }
+    values
+}

@@ -1,0 +1,48 @@
+//! Connected components.
+
+use petgraph::algo::kosaraju_scc;
+use petgraph::graph::{DiGraph, NodeIndex};
+use petgraph::unionfind::UnionFind;
+
+use crate::graph::{Graph, Result};
+
+/// The weakly connected component of each vertex, named after its first vertex.
+///
+/// # Errors
+/// If the graph is directed.
+pub fn weak(graph: &Graph) -> Result<Vec<usize>> {
+    graph.needs_symmetric("weakly connected components")?;
+    let mut sets = UnionFind::new(graph.len());
+    for (from, to, _) in graph.all_edges() {
+        sets.union(from, to);
+    }
+    Ok(first_of_each(&sets.into_labeling()))
+}
+
+/// The strongly connected component of each vertex, named after its first vertex.
+pub fn strong(graph: &Graph) -> Vec<usize> {
+    let mut copy = DiGraph::<(), ()>::with_capacity(graph.len(), graph.edges());
+    for _ in 0..graph.len() {
+        copy.add_node(());
+    }
+    for (from, to, _) in graph.all_edges() {
+        copy.add_edge(NodeIndex::new(from), NodeIndex::new(to), ());
+    }
+    let mut labels = vec![0; graph.len()];
+    for (number, component) in kosaraju_scc(&copy).into_iter().enumerate() {
+        component.into_iter().for_each(|vertex| labels[vertex.index()] = number);
+    }
+    first_of_each(&labels)
+}
+
+/// Renames labels to the first vertex that has each.
+fn first_of_each(labels: &[usize]) -> Vec<usize> {
+    let mut first = vec![usize::MAX; labels.len()];
+    let one = |(vertex, &label): (usize, &usize)| {
+        if first[label] == usize::MAX {
+            first[label] = vertex;
+        }
+        first[label]
+    };
+    labels.iter().enumerate().map(one).collect()
+}

@@ -1,0 +1,105 @@
+//! Cores and trusses.
+
+use std::collections::HashMap;
+
+use crate::graph::{Graph, Result, invalid};
+
+/// The edges that count as a vertex's degree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Degree {
+    /// Incoming edges.
+    In,
+    /// Outgoing edges.
+    Out,
+    /// Both: each edge of an undirected graph counts twice.
+    InOut,
+}
+
+/// The largest `k` for which each vertex is in the `k`-core. Self-loops do not count.
+///
+/// # Errors
+/// If the graph is directed or a multigraph.
+pub fn core_numbers(graph: &Graph, degree: Degree) -> Result<Vec<usize>> {
+    graph.needs_symmetric("the core number")?;
+    graph.needs_simple("the core number")?;
+    let mut degrees: Vec<usize> = (0..graph.len()).map(|vertex| graph.neighbours(vertex).len()).collect();
+    // Vertices by degree; a vertex moves to a lower bucket when a neighbour is removed.
+    let most = degrees.iter().copied().max().unwrap_or(0);
+    let mut buckets = vec![Vec::new(); most + 1];
+    degrees.iter().enumerate().for_each(|(vertex, &degree)| buckets[degree].push(vertex));
+    let mut removed = vec![false; graph.len()];
+    let mut cores = vec![0; graph.len()];
+    let (mut at, mut core) = (0, 0);
+    while at <= most {
+        let Some(vertex) = buckets[at].pop() else {
+            at += 1;
+            continue;
+        };
+        if removed[vertex] || degrees[vertex] != at {
+            continue;
+        }
+        removed[vertex] = true;
+        core = core.max(at);
+        cores[vertex] = core;
+        for to in graph.neighbours(vertex) {
+            let to = to as usize;
+            if !removed[to] {
+                degrees[to] -= 1;
+                buckets[degrees[to]].push(to);
+            }
+        }
+        at = at.saturating_sub(1);
+    }
+    if degree == Degree::InOut {
+        cores.iter_mut().for_each(|core| *core *= 2);
+    }
+    Ok(cores)
+}
+
+/// The edges of the `k`-truss: the largest subgraph in which each edge is part of at least `k - 2` triangles.
+///
+/// # Errors
+/// If the graph is directed or a multigraph, or `k` is below 2.
+pub fn truss(graph: &Graph, k: usize) -> Result<Vec<usize>> {
+    graph.needs_symmetric("the k-truss")?;
+    graph.needs_simple("the k-truss")?;
+    let needed = k.checked_sub(2).ok_or_else(|| invalid(format!("k is {k}, and must be at least 2 for a k-truss")))?;
+    // Each undirected edge once, by its ends in ascending order.
+    let mut edges = Vec::new();
+    let mut number = HashMap::new();
+    for (from, to, _) in graph.all_edges().filter(|(from, to, _)| from < to) {
+        number.insert((from, to), edges.len());
+        edges.push((from, to));
+    }
+    let name = |a: usize, b: usize| number[&(a.min(b), a.max(b))];
+    let neighbours: Vec<Vec<u32>> = (0..graph.len()).map(|vertex| graph.neighbours(vertex)).collect();
+    let common = |a: usize, b: usize| -> Vec<usize> {
+        let (a, b) = (&neighbours[a], &neighbours[b]);
+        a.iter().filter(|end| b.binary_search(end).is_ok()).map(|end| *end as usize).collect()
+    };
+    let mut triangles: Vec<usize> = edges.iter().map(|&(a, b)| common(a, b).len()).collect();
+    let mut kept = vec![true; edges.len()];
+    let mut weak: Vec<usize> = (0..edges.len()).filter(|&edge| triangles[edge] < needed).collect();
+    weak.iter().for_each(|&edge| kept[edge] = false);
+    let mut gone = vec![false; edges.len()];
+    while let Some(edge) = weak.pop() {
+        gone[edge] = true;
+        let (a, b) = edges[edge];
+        for third in common(a, b) {
+            let (one, other) = (name(a, third), name(b, third));
+            // A triangle ends once, with the first of its edges that goes.
+            if gone[one] || gone[other] {
+                continue;
+            }
+            for side in [one, other] {
+                triangles[side] -= 1;
+                if kept[side] && triangles[side] < needed {
+                    kept[side] = false;
+                    weak.push(side);
+                }
+            }
+        }
+    }
+    let in_truss = |&(from, to, _): &(usize, usize, usize)| from != to && kept[name(from, to)];
+    Ok(graph.all_edges().filter(in_truss).map(|(_, _, edge)| edge).collect())
+}

@@ -1,0 +1,159 @@
+//! Random walks and samples of neighbourhoods.
+
+use std::collections::HashSet;
+
+use crate::graph::{Graph, Result, invalid};
+use crate::random::Random;
+
+/// How a walk chooses its next edge.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Step {
+    /// Each edge is as likely.
+    Uniform,
+    /// An edge is as likely as its weight is large.
+    Biased,
+    /// node2vec: an edge back counts `1 / p`, one to a neighbour of the vertex before 1, another `1 / q`; times its weight.
+    Node2Vec {
+        /// The return parameter.
+        p: f64,
+        /// The in-out parameter.
+        q: f64,
+    },
+}
+
+/// A walk: its edges in a row.
+pub type Walk = Vec<(usize, usize)>;
+
+/// Walks of at most `length` edges from each start: the end and the place of each edge. A walk ends early at a vertex
+/// without outgoing edges.
+///
+/// # Errors
+/// If the length is 0, or a parameter or a weight is invalid.
+pub fn walks(graph: &Graph, starts: &[usize], length: usize, step: Step, random: &mut Random) -> Result<Vec<Walk>> {
+    if length == 0 {
+        return Err(invalid("a random walk has at least one step"));
+    }
+    match step {
+        Step::Uniform => {}
+        Step::Biased if graph.weights.is_none() => return Err(invalid("a biased walk needs a graph with weights")),
+        Step::Node2Vec { p, q } if !(p > 0.0 && q > 0.0) => {
+            return Err(invalid(format!("p is {p} and q is {q}: both must be positive")));
+        }
+        Step::Biased | Step::Node2Vec { .. } => graph.needs_nonnegative("a walk by weight")?,
+    }
+    let mut walks = Vec::with_capacity(starts.len());
+    for &start in starts {
+        let (mut walk, mut at, mut before) = (Walk::new(), start, None);
+        while walk.len() < length {
+            let Some((to, edge)) = next(graph, at, before, step, random) else { break };
+            walk.push((to, edge));
+            (before, at) = (Some(at), to);
+        }
+        walks.push(walk);
+    }
+    Ok(walks)
+}
+
+fn next(graph: &Graph, at: usize, before: Option<usize>, step: Step, random: &mut Random) -> Option<(usize, usize)> {
+    let edges: Vec<(usize, usize)> = graph.out.of(at).collect();
+    let chosen = match step {
+        Step::Uniform => (!edges.is_empty()).then(|| random.below(edges.len())),
+        Step::Biased => random.weighted(edges.iter().map(|(_, edge)| graph.weight(*edge))),
+        Step::Node2Vec { p, q } => {
+            let bias = |to: usize| match before {
+                None => 1.0,
+                Some(before) if to == before => 1.0 / p,
+                Some(before) if graph.out.ends(before).binary_search(&(to as u32)).is_ok() => 1.0,
+                Some(_) => 1.0 / q,
+            };
+            random.weighted(edges.iter().map(|&(to, edge)| graph.weight(edge) * bias(to)))
+        }
+    };
+    chosen.map(|at| edges[at])
+}
+
+/// What is sampled anew in a later hop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Prior {
+    /// The ends of the last hop's edges.
+    Default,
+    /// Also the sources of the hops before.
+    CarryOver,
+    /// The ends of the last hop's edges that were no sources yet.
+    Exclude,
+}
+
+/// How neighbourhoods are sampled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sampling {
+    /// An edge may be chosen several times.
+    pub with_replacement: bool,
+    /// Vertices that are sampled from are sampled from once a hop.
+    pub dedupe_sources: bool,
+    /// What is sampled from in a later hop.
+    pub prior: Prior,
+}
+
+/// A sampled edge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sampled {
+    /// Where it begins.
+    pub from: usize,
+    /// Where it ends.
+    pub to: usize,
+    /// Its place in the graph.
+    pub edge: usize,
+    /// The hop, from 0 on.
+    pub hop: usize,
+}
+
+/// Samples edges from `starts` on, up to `fan_out[hop]` of each vertex in each hop; all of them if that is negative.
+pub fn neighbours(
+    graph: &Graph,
+    starts: &[usize],
+    fan_out: &[i32],
+    how: Sampling,
+    random: &mut Random,
+) -> Vec<Sampled> {
+    let mut found = Vec::new();
+    let mut frontier = starts.to_vec();
+    let mut sources: HashSet<usize> = HashSet::new();
+    for (hop, &most) in fan_out.iter().enumerate() {
+        if how.dedupe_sources {
+            frontier.sort_unstable();
+            frontier.dedup();
+        }
+        let mut ends = Vec::new();
+        for &from in &frontier {
+            let edges: Vec<(usize, usize)> = graph.out.of(from).collect();
+            let wanted = usize::try_from(most).unwrap_or(usize::MAX);
+            let chosen: Vec<usize> = if edges.is_empty() {
+                Vec::new()
+            } else if how.with_replacement && most >= 0 {
+                (0..wanted).map(|_| random.below(edges.len())).collect()
+            } else {
+                let mut all: Vec<usize> = (0..edges.len()).collect();
+                if wanted < all.len() {
+                    random.shuffle(&mut all);
+                    all.truncate(wanted);
+                }
+                all
+            };
+            for at in chosen {
+                let (to, edge) = edges[at];
+                found.push(Sampled { from, to, edge, hop });
+                ends.push(to);
+            }
+        }
+        sources.extend(&frontier);
+        match how.prior {
+            Prior::Default => frontier = ends,
+            Prior::CarryOver => frontier.extend(ends),
+            Prior::Exclude => {
+                ends.retain(|end| !sources.contains(end));
+                frontier = ends;
+            }
+        }
+    }
+    found
+}
