@@ -2,6 +2,9 @@
 
 /// Starts of names, or whole names behind `=`, and how they differ. The first that fits.
 const DIFFERS: &[(&[&str], &str)] = &[
+    (&["nvrtcCompileProgram"], "options are translated to clang's; the log names those without a meaning"),
+    (&["cuOccupancyMaxPotentialBlockSize"], "a function for the size of shared memory is refused: pass the size"),
+    (&["cuGetErrorName", "cudaGetErrorName"], "names are HIP's, such as hipErrorOutOfMemory"),
     (
         &["nvrtcGetPTX", "nvrtcGetCUBIN"],
         "AMD GPUs have no PTX: it returns a code object for one architecture, which cuModuleLoadData loads",

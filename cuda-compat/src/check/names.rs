@@ -103,6 +103,7 @@ pub(crate) fn verdict(name: &str) -> Verdict {
     }
     let path = format!("cuda_compat::{}::{name}", row.module);
     let note = behaviour::of(name).map(str::to_owned);
+    // What is written by hand has CUDA's meaning, unless `behaviour` says how not.
     let to = match row.fate {
         "same" | "wrapped" if !row.text.is_empty() => Some(format!("{path} ({})", row.text)),
         "absent" => None,
@@ -114,7 +115,6 @@ pub(crate) fn verdict(name: &str) -> Verdict {
             Some(behaviour::absent(name).map_or_else(|| format!("ROCm has no such {}", row.sort), str::to_owned)),
         ),
         "absent" => (Status::Missing, Some(row.text.to_owned())),
-        "by-hand" => (Status::Differs, Some(note.unwrap_or_else(|| row.text.to_owned()))),
         "lacking" => (
             Status::Differs,
             Some("HIP lacks it: a constant with a value of its own, which no call returns and none accepts".to_owned()),
