@@ -277,6 +277,7 @@ impl<T: Element> Column<T> {
             call(
                 "hipgraph_type_erased_device_array_view_copy",
                 || format!("{} elements", self.len),
+                // SAFETY: as above.
                 |error| unsafe {
                     hipgraph_type_erased_device_array_view_copy(self.handle.raw(), to.raw(), self.view.raw(), error)
                 },

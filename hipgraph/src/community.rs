@@ -236,6 +236,7 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         call(
             function,
             || format!("{} clusters", most + 1),
+            // SAFETY: as above.
             |error| unsafe {
                 analysis(
                     self.resources(),

@@ -332,6 +332,7 @@ pub fn generate_rmat<W: Weight>(
         call(
             "hipgraph_generate_edge_weights",
             || format!("weights from {least} to {most}"),
+            // SAFETY: as above.
             |error| unsafe {
                 hipgraph_generate_edge_weights(handle.raw(), random.raw(), all.raw(), W::ID, least, most, error)
             },
