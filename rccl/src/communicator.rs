@@ -502,7 +502,7 @@ pub(crate) fn init(
 }
 
 /// Runs calls in a group, if they are several, which is closed in any case.
-fn grouped(several: bool, calls: impl FnOnce() -> Result<()>) -> Result<()> {
+pub(crate) fn grouped(several: bool, calls: impl FnOnce() -> Result<()>) -> Result<()> {
     if !several {
         return calls();
     }
@@ -549,7 +549,7 @@ fn derive(
             })
         })?;
         for handle in &handles {
-            handle.wait_ready()?;
+            handle.wait_entered()?;
         }
     }
     for child in &made {
