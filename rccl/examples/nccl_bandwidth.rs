@@ -14,7 +14,7 @@
 //! ./nccl_bandwidth bandwidth                   # with the columns of nccl-tests
 //! ```
 //!
-//! `--ranks N` uses fewer GPUs, `--nccl FILE` another library, `--from BYTES`, `--to BYTES` other sizes, `--rounds N` more turns.
+//! `RCCL_RS_LIBRARY=nccl` chooses NCCL by the variable. `--ranks N` uses fewer GPUs, `--nccl FILE` another library, `--from BYTES`, `--to BYTES` other sizes, `--rounds N` more turns.
 
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::fmt::Write as _;
@@ -586,10 +586,16 @@ fn main() -> Result<()> {
         }
     }
     let library = options.nccl.as_deref().map(std::path::absolute).transpose()?;
-    if let Err(error) = rccl::use_nccl(library.as_deref()) {
+    // `RCCL_RS_LIBRARY` chooses it as well.
+    let by_variable = library.is_none() && std::env::var_os("RCCL_RS_LIBRARY").is_some();
+    let found = if by_variable { rccl::version().map(drop) } else { rccl::use_nccl(library.as_deref()) };
+    if let Err(error) = found {
         // Also on the machines that build this.
         println!("there is no NCCL to measure: {error}");
         return Ok(());
+    }
+    if by_variable {
+        println!("by RCCL_RS_LIBRARY: {:?}, {:?}", rccl::other_library(), rccl::version()?);
     }
     match words.first().map(|word| word.to_string_lossy().into_owned()).as_deref() {
         Some("check") => {

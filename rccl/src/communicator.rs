@@ -548,9 +548,8 @@ fn derive(
                 Ok(())
             })
         })?;
-        for handle in &handles {
-            handle.wait_entered()?;
-        }
+        // Each of them, also where one has failed.
+        handles.iter().map(|handle| handle.wait_entered()).fold(Ok(()), Result::and)?;
     }
     for child in &made {
         // A rank without a color gets none.

@@ -169,7 +169,7 @@ fn memory_is_given_back_after_an_abort() {
 #[test]
 fn operations_that_the_library_lacks_are_errors() {
     let Some(world) = world() else { return };
-    if rccl::version().unwrap() >= (2, 28, 0) {
+    if !has_deadlines() || rccl::version().unwrap() >= (2, 28, 0) {
         return;
     }
     let made = Communicator::window_all(world.ranks.iter().map(|rank| (rank, filled(rank, 8))), true);
