@@ -69,6 +69,7 @@ mod group;
 mod handle;
 mod library;
 #[cfg(feature = "windows")]
+#[cfg_attr(docsrs, doc(cfg(feature = "windows")))]
 pub mod memory;
 #[allow(missing_docs, unreachable_pub, clippy::missing_safety_doc, reason = "the functions are C's")]
 mod raw;
