@@ -9,10 +9,12 @@
 //! export NCCL_NVLS_ENABLE=0
 //! ./nccl_bandwidth check                       # all collectives, on all GPUs
 //! ./nccl_bandwidth compare ./bandwidth_c.so    # both in turns, 121 times; a table in Markdown
+//! ./nccl_bandwidth control ./bandwidth_c.so ./copy.so # the C program against itself: how far the measurement can be trusted
+//! ./nccl_bandwidth memory                      # registered memory and windows; needs the features `windows`, `one-sided`
 //! ./nccl_bandwidth bandwidth                   # with the columns of nccl-tests
 //! ```
 //!
-//! `--ranks N` uses fewer GPUs, `--nccl FILE` another library, `--from BYTES`, `--to BYTES` other sizes, `--rounds N` more turns.
+//! `RCCL_RS_LIBRARY=nccl` chooses NCCL by the variable. `--ranks N` uses fewer GPUs, `--nccl FILE` another library, `--from BYTES`, `--to BYTES` other sizes, `--rounds N` more turns.
 
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::fmt::Write as _;
@@ -417,26 +419,70 @@ extern "C" fn wait_for_all() {
     }
 }
 
+/// A rank of the C program, on the thread that started it.
+struct CRank<'a> {
+    c: &'a C,
+    rank: *mut c_void,
+}
+
+impl CRank<'_> {
+    fn time(&self, bytes: usize, place: usize) -> f64 {
+        // SAFETY: a rank that was started on this thread. The function ends the program where it fails.
+        unsafe { (self.c.time)(self.rank, bytes, place as c_int, wait_for_all) }
+    }
+}
+
+impl Drop for CRank<'_> {
+    fn drop(&mut self) {
+        // SAFETY: as above; nothing is queued any more.
+        unsafe { (self.c.end)(self.rank) };
+    }
+}
+
+/// The C program as a library, with the id of its ranks.
+struct Loaded {
+    c: C,
+    id: [u8; 128],
+}
+
+impl Loaded {
+    fn new(path: &PathBuf, nccl: &CString) -> Result<Self> {
+        let (c, mut id) = (C::open(path)?, [0; 128]);
+        // SAFETY: a string, and room for an id.
+        unsafe { (c.load)(nccl.as_ptr(), id.as_mut_ptr().cast()) };
+        Ok(Self { c, id })
+    }
+
+    fn start(&self, rank: &Rank<'_>, most: usize) -> Result<CRank<'_>> {
+        let (number, size) = (c_int::try_from(rank.communicator.rank())?, c_int::try_from(rank.communicator.size())?);
+        // SAFETY: the id has 128 bytes. The functions end the program where they fail.
+        Ok(CRank { rank: unsafe { (self.c.start)(number, size, self.id.as_ptr().cast(), most) }, c: &self.c })
+    }
+}
+
 /// Times of all turns of both: by size, then by memory (two, one), then by turn.
 type Turns = Vec<[[Vec<f64>; 2]; 2]>;
 
-/// Both on one thread, in turns: this crate's calls and those of C, with a communicator, a stream and memory of their own.
-fn turns(rank: &Rank<'_>, c: &C, id: &[u8; 128], options: &Options, sizes: &[usize]) -> Result<Turns> {
+/// Both on one thread, in turns: this crate's calls, or those of a copy of the C program, and those of C. Each has a communicator, a stream and memory of its own.
+fn turns(
+    rank: &Rank<'_>,
+    (first, second): (Option<&Loaded>, &Loaded),
+    options: &Options,
+    sizes: &[usize],
+) -> Result<Turns> {
     let (from, to) = (rank.memory(options.to)?, rank.memory(options.to)?);
-    let (number, size) = (c_int::try_from(rank.communicator.rank())?, c_int::try_from(rank.communicator.size())?);
-    // SAFETY: the id has 128 bytes. The functions end the program where they fail.
-    let theirs = unsafe { (c.start)(number, size, id.as_ptr().cast(), options.to) };
+    let first = first.map(|first| first.start(rank, options.to)).transpose()?;
+    let second = second.start(rank, options.to)?;
     let mut turns: Turns = sizes.iter().map(|_| Default::default()).collect();
     for turn in 0..options.rounds {
         for (&bytes, line) in sizes.iter().zip(&mut turns) {
             for (place, sides) in line.iter_mut().enumerate() {
                 // Each goes first in every other turn.
                 for side in [turn % 2, 1 - turn % 2] {
-                    let time = if side == 0 {
-                        time(rank, if place == 0 { &from } else { &to }, &to, bytes)?
-                    } else {
-                        // SAFETY: the rank that was started above, on this thread.
-                        unsafe { (c.time)(theirs, bytes, place as c_int, wait_for_all) }
+                    let time = match (side, &first) {
+                        (0, None) => time(rank, if place == 0 { &from } else { &to }, &to, bytes)?,
+                        (0, Some(first)) => first.time(bytes, place),
+                        _ => second.time(bytes, place),
                     };
                     sides[side].push(time);
                 }
@@ -444,29 +490,26 @@ fn turns(rank: &Rank<'_>, c: &C, id: &[u8; 128], options: &Options, sizes: &[usi
         }
     }
     rank.all.wait();
-    // SAFETY: as above; nothing is queued any more.
-    unsafe { (c.end)(theirs) };
     Ok(turns)
 }
 
-/// This crate and C in turns, and a table of medians: of times, and of the ratios of each turn.
-fn compare(options: &Options, other: &PathBuf) -> Result<()> {
+/// This crate and C in turns, or with `control` two copies of C; and a table of medians: of times, and of the ratios of each turn.
+fn compare(options: &Options, other: &PathBuf, control: Option<&PathBuf>) -> Result<()> {
     let cuda = Cuda::load()?;
     cuda.init(0)?;
     let size = options.ranks.map_or_else(|| cuda.count(), Ok)?;
     let mut driver = 0;
     cuda.driver_version(&mut driver)?;
     let version = rccl::version()?;
-    let c = C::open(other)?;
     let nccl = options.nccl.as_deref().unwrap_or_else(|| Path::new("libnccl.so.2"));
-    let (nccl, mut id) = (CString::new(nccl.as_os_str().as_encoded_bytes())?, [0; 128]);
-    // SAFETY: a string, and room for an id.
-    unsafe { (c.load)(nccl.as_ptr(), id.as_mut_ptr().cast()) };
+    let nccl = CString::new(nccl.as_os_str().as_encoded_bytes())?;
+    let second = Loaded::new(other, &nccl)?;
+    let first = control.map(|path| Loaded::new(path, &nccl)).transpose()?;
     ALL.get_or_init(|| Barrier::new(size));
     let sizes = options.sizes();
     // As in the C program: calls go straight through.
     let config = Config::new().blocking(true);
-    let times = ranks(options, &config, |rank| turns(rank, &c, &id, options, &sizes))?;
+    let times = ranks(options, &config, |rank| turns(rank, (first.as_ref(), &second), options, &sizes))?;
     // The mean over the ranks, as nccl-tests has it.
     let of = |line: usize, place: usize, side: usize, turn: usize| {
         times.iter().map(|rank| rank[line][place][side][turn]).sum::<f64>() / size as f64
@@ -491,7 +534,8 @@ fn compare(options: &Options, other: &PathBuf) -> Result<()> {
         std::env::var("NCCL_NVLS_ENABLE").unwrap_or_else(|_| "(not set)".to_owned()),
         options.rounds,
     )?;
-    writeln!(page, "| bytes | {column} in GB/s, this crate | C | ratio | in place, this crate | C | ratio |")?;
+    let ours = if control.is_some() { "C, a copy" } else { "this crate" };
+    writeln!(page, "| bytes | {column} in GB/s, {ours} | C | ratio | in place, {ours} | C | ratio |")?;
     writeln!(page, "|---:|---:|---:|---:|---:|---:|---:|")?;
     let mut least = f64::INFINITY;
     for (line, bytes) in sizes.iter().enumerate() {
@@ -542,10 +586,16 @@ fn main() -> Result<()> {
         }
     }
     let library = options.nccl.as_deref().map(std::path::absolute).transpose()?;
-    if let Err(error) = rccl::use_nccl(library.as_deref()) {
+    // `RCCL_RS_LIBRARY` chooses it as well.
+    let by_variable = library.is_none() && std::env::var_os("RCCL_RS_LIBRARY").is_some();
+    let found = if by_variable { rccl::version().map(drop) } else { rccl::use_nccl(library.as_deref()) };
+    if let Err(error) = found {
         // Also on the machines that build this.
         println!("there is no NCCL to measure: {error}");
         return Ok(());
+    }
+    if by_variable {
+        println!("by RCCL_RS_LIBRARY: {:?}, {:?}", rccl::other_library(), rccl::version()?);
     }
     match words.first().map(|word| word.to_string_lossy().into_owned()).as_deref() {
         Some("check") => {
@@ -564,8 +614,150 @@ fn main() -> Result<()> {
         }
         Some("compare") => {
             let other = words.get(1).ok_or("compare needs the path of the C program as a library")?;
-            compare(&options, &std::path::absolute(other)?)
+            compare(&options, &std::path::absolute(other)?, None)
         }
-        Some(other) => Err(format!("unknown: {other}; there are check, bandwidth and compare").into()),
+        Some("control") => {
+            let paths =
+                words.get(1).zip(words.get(2)).ok_or("control needs the paths of the C program and of a copy")?;
+            compare(&options, &std::path::absolute(paths.0)?, Some(&std::path::absolute(paths.1)?))
+        }
+        #[cfg(feature = "one-sided")]
+        Some("memory") => memory::run(&options),
+        Some(other) => Err(format!(
+            "unknown: {other}; there are check, bandwidth, compare, control and, with the feature `one-sided`, memory"
+        )
+        .into()),
+    }
+}
+
+/// Registered memory, windows and one-sided operations, as far as the library has them.
+#[cfg(feature = "one-sided")]
+mod memory {
+    use rccl::memory::{ForeignMemory, ForeignRegistration};
+
+    use super::*;
+
+    /// Elements of each memory.
+    const COUNT: usize = 1 << 20;
+    const BYTES: usize = 4 * COUNT;
+
+    /// Writes this rank's numbers, has all ranks sum them, and compares.
+    fn sum(rank: &Rank<'_>, send: *mut c_void, receive: *mut c_void) -> Result<()> {
+        let (own, size) = (rank.communicator.rank(), rank.communicator.size());
+        let numbers: Vec<f32> = (0..COUNT).map(|index| number(own, index) as f32).collect();
+        rank.cuda.to_device(send as u64, numbers.as_ptr().cast(), BYTES)?;
+        let call = Call::all_reduce(send, receive, COUNT, DataType::F32, Op::Sum);
+        // SAFETY: memory of as many numbers, which is kept until the stream was waited for.
+        unsafe { rank.communicator.submit(rank.stream, &call)? };
+        rank.cuda.synchronize(rank.stream)?;
+        let mut sums = vec![0_f32; COUNT];
+        rank.cuda.to_host(sums.as_mut_ptr().cast(), receive as u64, BYTES)?;
+        for (index, sum) in sums.iter().enumerate() {
+            let expected = (0..size).map(|rank| number(rank, index)).sum::<i64>() as f32;
+            if *sum != expected {
+                return Err(format!("element {index} is {sum}, not {expected}").into());
+            }
+        }
+        Ok(())
+    }
+
+    /// What this rank puts into the next one's window, and finds in its own.
+    fn ring(rank: &Rank<'_>, window: &ForeignRegistration<'_>, own: &ForeignMemory, from: *mut c_void) -> Result<()> {
+        let (number, size) = (rank.communicator.rank(), rank.communicator.size());
+        let (next, last) = ((number + 1) % size, (number + size - 1) % size);
+        let numbers = vec![number as f32 + 1.0; 1000];
+        rank.cuda.to_device(from as u64, numbers.as_ptr().cast(), 4000)?;
+        rank.all.wait();
+        // SAFETY: 1000 numbers; the windows have room for them, and stay until all ranks have waited.
+        unsafe {
+            rank.communicator.put(rank.stream, window, (from, 1000, DataType::F32), next, 4096)?;
+            rank.communicator.wait_signals(rank.stream, &[(last, 1)])?;
+        }
+        rank.cuda.synchronize(rank.stream)?;
+        let mut found = vec![0_f32; 1000];
+        rank.cuda.to_host(found.as_mut_ptr().cast(), own.address() as u64 + 4096, 4000)?;
+        rank.all.wait();
+        if found.iter().any(|found| *found != last as f32 + 1.0) {
+            return Err(format!("{} in the window of rank {number}, of rank {last}", found[0]).into());
+        }
+        Ok(())
+    }
+
+    /// Microseconds of an all-reduce in place, of so many bytes.
+    fn time_in(rank: &Rank<'_>, memory: *mut c_void, bytes: usize) -> Result<f64> {
+        let call = Call::all_reduce(memory, memory, bytes / 4, DataType::F32, Op::Sum);
+        let many = |times: usize| -> Result<()> {
+            for _ in 0..times {
+                // SAFETY: memory of as many numbers, which is kept until the stream was waited for.
+                unsafe { rank.communicator.submit(rank.stream, &call)? };
+            }
+            rank.cuda.synchronize(rank.stream)
+        };
+        many(20)?;
+        rank.all.wait();
+        let begin = Instant::now();
+        many(200)?;
+        Ok(begin.elapsed().as_secs_f64() * 1e6 / 200.0)
+    }
+
+    fn each(rank: &Rank<'_>) -> Result<Vec<String>> {
+        let mut lines = Vec::new();
+        let (own, other) = (ForeignMemory::allocate(BYTES)?, ForeignMemory::allocate(BYTES)?);
+        let plain = rank.memory(BYTES)?;
+        for (what, address) in [("ncclMemAlloc", own.address()), ("cuMemAlloc", plain.pointer())] {
+            // SAFETY: so many bytes, which stay until it has ended.
+            let registration = unsafe { rank.communicator.register(address, BYTES)? };
+            sum(rank, address, address)?;
+            lines.push(format!("registered memory of {what}: right, used by the library: {}", registration.is_used()));
+            rank.all.wait();
+            registration.end()?;
+        }
+        let mut times = [4096, 65_536, BYTES].map(|bytes| (bytes, Vec::new()));
+        for (bytes, times) in &mut times {
+            times.push(time_in(rank, own.address(), *bytes)?);
+        }
+        for symmetric in [false, true] {
+            // SAFETY: so many bytes, on all ranks, which stay until they have ended.
+            let (send, receive) = unsafe {
+                let send = rank.communicator.window(own.address(), BYTES, symmetric)?;
+                (send, rank.communicator.window(other.address(), BYTES, symmetric)?)
+            };
+            sum(rank, own.address(), other.address())?;
+            sum(rank, own.address(), own.address())?;
+            let used = (send.is_used(), receive.is_used());
+            lines.push(format!("windows, symmetric {symmetric}: right, used by the library: {used:?}"));
+            for (bytes, times) in &mut times {
+                times.push(time_in(rank, own.address(), *bytes)?);
+            }
+            match ring(rank, &receive, &other, own.address()) {
+                Ok(()) => lines.push(format!("put and signal, symmetric {symmetric}: right")),
+                Err(error) => lines.push(format!("put and signal, symmetric {symmetric}: {error}")),
+            }
+            rank.all.wait();
+            send.end()?;
+            receive.end()?;
+        }
+        lines.extend(times.iter().map(|(bytes, times)| {
+            format!(
+                "{bytes} bytes in place, microseconds without a window, with one, with a symmetric one: {times:.2?}"
+            )
+        }));
+        rank.all.wait();
+        // SAFETY: nothing uses them any more, and their device is current.
+        unsafe {
+            own.free()?;
+            other.free()?;
+        }
+        Ok(lines)
+    }
+
+    pub(super) fn run(options: &Options) -> Result<()> {
+        for blocking in [true, false] {
+            let config = Config::new().blocking(blocking).timeout(Duration::from_secs(120));
+            for (rank, lines) in ranks(options, &config, each)?.iter().enumerate() {
+                lines.iter().for_each(|line| println!("blocking {blocking}, rank {rank}: {line}"));
+            }
+        }
+        Ok(())
     }
 }

@@ -502,7 +502,7 @@ pub(crate) fn init(
 }
 
 /// Runs calls in a group, if they are several, which is closed in any case.
-fn grouped(several: bool, calls: impl FnOnce() -> Result<()>) -> Result<()> {
+pub(crate) fn grouped(several: bool, calls: impl FnOnce() -> Result<()>) -> Result<()> {
     if !several {
         return calls();
     }
@@ -548,9 +548,8 @@ fn derive(
                 Ok(())
             })
         })?;
-        for handle in &handles {
-            handle.wait_ready()?;
-        }
+        // Each of them, also where one has failed.
+        handles.iter().map(|handle| handle.wait_entered()).fold(Ok(()), Result::and)?;
     }
     for child in &made {
         // A rank without a color gets none.

@@ -56,7 +56,7 @@ impl Op {
 /// It is aborted when it is dropped, unless it was [destroyed](Self::destroy). It is used by one thread at a time (it is `Send`, not `Sync`), so that a call takes
 /// no lock.
 pub struct Communicator {
-    handle: Arc<Handle>,
+    pub(crate) handle: Arc<Handle>,
     /// What was called last, for errors that come later.
     last: Cell<Option<Summary>>,
 }

@@ -33,6 +33,8 @@ pub(crate) struct Handle {
     ended: AtomicBool,
     /// Whether the library was told to abort it, which is done once.
     abort_begun: AtomicBool,
+    /// Whether the library has aborted it: it uses nothing of ours any more.
+    abort_done: AtomicBool,
     /// Kept for the library.
     kept: Kept,
 }
@@ -123,6 +125,7 @@ impl Handle {
             inside: Mutex::new(Inside::Nothing),
             ended: AtomicBool::new(false),
             abort_begun: AtomicBool::new(false),
+            abort_done: AtomicBool::new(false),
             kept,
         })
     }
@@ -259,6 +262,16 @@ impl Handle {
         self.wait_until(self.timeout, || self.poll())
     }
 
+    /// Waits for what [`enter`](Self::enter) began. An error of it is returned once; the communicator goes on.
+    pub(crate) fn wait_entered(self: &Arc<Self>) -> Result<()> {
+        let waited = self.wait_ready();
+        let mut inside = self.inside();
+        if matches!(*inside, Inside::Failed(_)) {
+            *inside = Inside::Nothing;
+        }
+        waited
+    }
+
     /// Aborts it, once: whoever comes later does nothing. What is queued ends soon.
     pub(crate) fn abort(self: &Arc<Self>, reason: &str) {
         let mut inner = self.lock();
@@ -316,6 +329,7 @@ impl Handle {
         let aborting = std::thread::Builder::new().name("rccl abort".to_owned()).spawn(move || {
             // SAFETY: the communicator is alive, and only who changes the state from `Live` ends it.
             let _ = unsafe { raw::ncclCommAbort(ptr::with_exposed_provenance_mut(comm)) };
+            handle.abort_done.store(true, Ordering::Release);
             drop(handle);
             let _ = done.send(());
         });
@@ -347,6 +361,12 @@ impl Handle {
     /// Whether it was aborted.
     pub(crate) fn is_aborted(&self) -> bool {
         matches!(self.lock().state, State::Aborted(_))
+    }
+
+    /// Whether it was aborted, and the library may not be done with that yet.
+    #[cfg(feature = "windows")]
+    pub(crate) fn is_being_aborted(&self) -> bool {
+        self.is_aborted() && !self.comm().is_null() && !self.abort_done.load(Ordering::Acquire)
     }
 
     /// Asks the library for rank and size: of a communicator that was made of another one.

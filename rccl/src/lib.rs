@@ -68,6 +68,9 @@ pub mod foreign;
 mod group;
 mod handle;
 mod library;
+#[cfg(feature = "windows")]
+#[cfg_attr(docsrs, doc(cfg(feature = "windows")))]
+pub mod memory;
 #[allow(missing_docs, unreachable_pub, clippy::missing_safety_doc, reason = "the functions are C's")]
 mod raw;
 pub mod start;

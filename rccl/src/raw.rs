@@ -4,7 +4,7 @@
 //! ([`RawConfig`](crate::config::RawConfig)), and windows, which are passed around unseen. A test compares each declaration with those of
 //! `rccl-sys` at every level. The comments between the declarations are the headings of `RCCL_FUNCTIONS.md`.
 
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_char, c_int, c_uint, c_void};
 
 pub(crate) use rccl_sys::{
     BINDING, load_error, ncclAvg, ncclComm_t, ncclDataType_t, ncclInvalidUsage, ncclMax, ncclMin, ncclProd,
@@ -19,6 +19,21 @@ pub(crate) const IN_PROGRESS: ncclResult_t = ncclResult_t(7);
 
 /// A stream of HIP, or of CUDA.
 pub(crate) type RawStream = *mut c_void;
+
+/// A window, of whatever release.
+#[cfg_attr(not(feature = "windows"), allow(dead_code, reason = "of functions that the feature calls"))]
+pub(crate) type RawWindow = *mut c_void;
+
+/// `ncclWaitSignalDesc_t`: so many signals of a rank.
+#[cfg_attr(not(feature = "one-sided"), allow(dead_code, reason = "of a function that the feature calls"))]
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct RawWaitSignal {
+    pub(crate) count: c_int,
+    pub(crate) peer: c_int,
+    pub(crate) signal: c_int,
+    pub(crate) context: c_int,
+}
 
 rocm_loader::bindings! { binding = BINDING;
     // Versions and errors
@@ -38,6 +53,20 @@ rocm_loader::bindings! { binding = BINDING;
     "6.2" pub fn ncclCommFinalize(comm: ncclComm_t) -> ncclResult_t;
     "5.7" pub fn ncclCommDestroy(comm: ncclComm_t) -> ncclResult_t;
     "5.7" pub fn ncclCommAbort(comm: ncclComm_t) -> ncclResult_t;
+
+    // Memory
+    "6.2" pub fn ncclMemAlloc(ptr: *mut *mut c_void, size: usize) -> ncclResult_t;
+    "6.2" pub fn ncclMemFree(ptr: *mut c_void) -> ncclResult_t;
+    "6.2" pub fn ncclCommRegister(comm: ncclComm_t, buff: *mut c_void, size: usize, handle: *mut *mut c_void) -> ncclResult_t;
+    "6.2" pub fn ncclCommDeregister(comm: ncclComm_t, handle: *mut c_void) -> ncclResult_t;
+    "7.1" pub fn ncclCommWindowRegister(comm: ncclComm_t, buff: *mut c_void, size: usize, win: *mut RawWindow, winFlags: c_int) -> ncclResult_t;
+    "7.1" pub fn ncclCommWindowDeregister(comm: ncclComm_t, win: RawWindow) -> ncclResult_t;
+    "10.0" pub fn ncclWinGetUserPtr(comm: ncclComm_t, win: RawWindow, outUserPtr: *mut *mut c_void) -> ncclResult_t;
+
+    // One-sided operations
+    "10.0" pub fn ncclPutSignal(localbuff: *const c_void, count: usize, datatype: ncclDataType_t, peer: c_int, peerWin: RawWindow, peerWinOffset: usize, sigIdx: c_int, ctx: c_int, flags: c_uint, comm: ncclComm_t, stream: RawStream) -> ncclResult_t;
+    "10.0" pub fn ncclSignal(peer: c_int, sigIdx: c_int, ctx: c_int, flags: c_uint, comm: ncclComm_t, stream: RawStream) -> ncclResult_t;
+    "10.0" pub fn ncclWaitSignal(nDesc: c_int, signalDescs: *mut RawWaitSignal, comm: ncclComm_t, stream: RawStream) -> ncclResult_t;
 
     // Groups
     "5.7" pub fn ncclGroupStart() -> ncclResult_t;

@@ -224,3 +224,187 @@ fn a_secret_is_long_enough() {
     assert_ne!(Secret::generate().unwrap(), Secret::generate().unwrap());
     assert_eq!(format!("{:?}", secret()), "Secret");
 }
+
+/// Set in the processes that the next test starts.
+const TASK: &str = "RCCL_TEST_SLURM_TASK";
+
+#[test]
+fn a_task_of_a_slurm_step() {
+    let Ok(shown) = std::env::var(TASK) else { return };
+    let world = World::from_environment_with(LONG).unwrap();
+    let all = world.exchange(shown.as_bytes()).unwrap();
+    let all: Vec<_> = all.iter().map(|bytes| String::from_utf8_lossy(bytes).into_owned()).collect();
+    println!("@@ {} of {}, {} on this host: {}", world.rank(), world.size(), world.local_rank(), all.join(" "));
+}
+
+/// Processes with the variables that `srun -n 3` of Slurm 23 sets in a job of 8 tasks, on a cluster whose PMI is `pmi2`, and no others.
+#[test]
+fn tasks_of_a_slurm_step_meet() {
+    // A port of its own, which Slurm's number of the job makes.
+    let port = |job: u32| (20_000 + job % 20_000) as u16;
+    let is_free = |job: &u32| std::net::TcpListener::bind(("127.0.0.1", port(*job))).is_ok();
+    let job = (4_000_000 + std::process::id() % 10_000..).find(is_free).unwrap();
+    let tasks: Vec<_> = (0..3)
+        .map(|task: usize| {
+            let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+            command.args(["--exact", "a_task_of_a_slurm_step", "--nocapture", "--test-threads=1"]).env_clear();
+            // The loader of this program, where it has been given one.
+            command.envs(std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("LD_")));
+            let number = task.to_string();
+            let job = job.to_string();
+            let variables = [
+                ("SLURM_PROCID", number.as_str()),
+                ("SLURM_LOCALID", &number),
+                ("SLURM_NODEID", "0"),
+                ("SLURM_NTASKS", "8"),
+                ("SLURM_NPROCS", "8"),
+                ("SLURM_STEP_NUM_TASKS", "3"),
+                ("SLURM_STEP_NUM_NODES", "1"),
+                ("SLURM_STEP_TASKS_PER_NODE", "3"),
+                ("SLURM_STEP_NODELIST", "localhost"),
+                ("SLURM_STEP_ID", "0"),
+                ("SLURM_STEPID", "0"),
+                ("SLURM_STEP_LAUNCHER_PORT", "40001"),
+                ("SLURM_JOB_NODELIST", "localhost,node[01-03,7]"),
+                ("SLURM_NODELIST", "localhost,node[01-03,7]"),
+                ("SLURM_JOB_NUM_NODES", "5"),
+                ("SLURM_NNODES", "5"),
+                ("SLURM_TASKS_PER_NODE", "2(x3),1(x2)"),
+                ("SLURM_GTIDS", "0,1,2"),
+                ("SLURM_JOB_ID", &job),
+                ("SLURM_JOBID", &job),
+                ("SLURM_JOB_NAME", "train"),
+                ("SLURM_JOB_PARTITION", "gpu"),
+                ("SLURM_CPUS_ON_NODE", "8"),
+                ("SLURM_CPU_BIND", "quiet,none"),
+                ("SLURM_DISTRIBUTION", "block"),
+                ("SLURM_LAUNCH_NODE_IPADDR", "127.0.0.1"),
+                ("SLURM_SRUN_COMM_HOST", "127.0.0.1"),
+                ("SLURM_SUBMIT_DIR", "/tmp"),
+                ("SLURM_SUBMIT_HOST", "login"),
+                ("SLURM_TASK_PID", "4711"),
+                ("SLURM_TOPOLOGY_ADDR", "localhost"),
+                ("SLURM_TOPOLOGY_ADDR_PATTERN", "node"),
+                ("SLURM_UMASK", "0022"),
+                ("SLURM_WORKING_CLUSTER", "cluster:head:6817:9728:109"),
+                ("SLURMD_NODENAME", "localhost"),
+                ("PMI_RANK", &number),
+                ("PMI_SIZE", "3"),
+                ("PMI_FD", "13"),
+                ("PMI_JOBID", "17.0"),
+                ("RCCL_RS_SECRET", TEXT),
+                (TASK, ["zero", "one", "two"][task]),
+            ];
+            command.envs(variables).stdout(std::process::Stdio::piped()).spawn().unwrap()
+        })
+        .collect();
+    for (task, child) in tasks.into_iter().enumerate() {
+        let output = child.wait_with_output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.contains(&format!("@@ {task} of 3, {task} on this host: zero one two")), "{text}");
+    }
+}
+
+/// MPI: in processes that this program starts by MPI's launchers.
+#[cfg(all(unix, feature = "mpi"))]
+mod mpi {
+    use std::path::{Path, PathBuf};
+    use std::process::Command;
+
+    use rccl::start::Mpi;
+
+    /// Set in ranks.
+    const RANK: &str = "RCCL_TEST_MPI_RANK";
+    /// The folder into which packages of Open MPI and MPICH were unpacked; the system's own if it is not set.
+    const ROOT: &str = "RCCL_TEST_MPI";
+
+    #[test]
+    fn a_rank_of_mpi() {
+        if std::env::var_os(RANK).is_none() {
+            return;
+        }
+        let said = match Mpi::init() {
+            Ok(mpi) => {
+                let mut bytes = [if mpi.rank() == 1 { 42 } else { 0 }; 1000];
+                mpi.broadcast(&mut bytes, 1).unwrap();
+                let error = mpi.broadcast(&mut bytes, mpi.size()).unwrap_err().to_string();
+                assert!(error.contains("must be less than"), "{error}");
+                let (rank, size, local) = (mpi.rank(), mpi.size(), mpi.local_rank());
+                drop(mpi);
+                let again = Mpi::init().unwrap_err().to_string();
+                assert!(again.contains("finalized before"), "{again}");
+                format!("rank {rank} of {size}, {local}: {}", bytes.iter().all(|byte| *byte == 42))
+            }
+            Err(error) => format!("error {error}"),
+        };
+        println!("@@ {said}");
+    }
+
+    fn rank(command: &mut Command) -> String {
+        command.args(["--exact", "mpi::a_rank_of_mpi", "--nocapture", "--test-threads=1"]).env(RANK, "1");
+        let output = command.output().unwrap();
+        let mut lines: Vec<String> = String::from_utf8_lossy(&output.stdout)
+            .lines()
+            .filter_map(|line| line.split_once("@@ ").map(|(_, said)| said.to_owned()))
+            .collect();
+        lines.sort();
+        assert!(!lines.is_empty(), "{output:?}");
+        lines.join("\n")
+    }
+
+    #[test]
+    fn a_library_that_is_not_there_is_named() {
+        let alone = || Command::new(std::env::current_exe().unwrap());
+        let said = rank(alone().env("RCCL_RS_MPI", "/no/such/libmpi.so.40"));
+        assert!(said.starts_with("error MPI") && said.contains("/no/such/libmpi.so.40"), "{said}");
+        let said = rank(alone().env("RCCL_RS_MPI", "libmpi.so.40"));
+        assert!(said.contains("RCCL_RS_MPI") && said.contains("absolute path"), "{said}");
+    }
+
+    /// A launcher with what it needs to run where it was unpacked.
+    fn launcher(name: &str, root: Option<&Path>) -> Option<Command> {
+        let Some(root) = root else {
+            let path = std::env::var_os("PATH")?;
+            return std::env::split_paths(&path)
+                .map(|folder| folder.join(name))
+                .find(|file| file.exists())
+                .map(Command::new);
+        };
+        let libraries = root.join("usr/lib").join(format!("{}-linux-gnu", std::env::consts::ARCH));
+        let open_mpi = libraries.join("openmpi/lib");
+        let mut command = Command::new(root.join("usr/bin").join(name));
+        let system = root.join("lib").join(format!("{}-linux-gnu", std::env::consts::ARCH));
+        let folders =
+            [&libraries, &libraries.join("slurm-wlm"), &open_mpi, &system].map(|folder| folder.display().to_string());
+        command.env("LD_LIBRARY_PATH", folders.join(":")).env("OPAL_PREFIX", root.join("usr"));
+        command.env("OPAL_LIBDIR", &open_mpi).env("OPAL_PKGLIBDIR", open_mpi.join("openmpi3"));
+        command.env("PMIX_INSTALL_PREFIX", root.join("usr")).env("PMIX_PKGLIBDIR", libraries.join("pmix2/lib/pmix"));
+        Some(command)
+    }
+
+    /// With Debian's packages: `cargo xtask mpi`.
+    #[test]
+    fn ranks_that_mpi_has_started_get_the_bytes_of_one() {
+        let root = std::env::var_os(ROOT).map(PathBuf::from);
+        let kinds: [(&str, &[&str]); 2] =
+            [("orterun", &["--oversubscribe", "-n", "3"]), ("mpiexec.hydra", &["-n", "3"])];
+        for (name, arguments) in kinds {
+            let Some(mut command) = launcher(name, root.as_deref()) else {
+                println!("SKIPPED: {name} is not there (cargo xtask mpi)");
+                continue;
+            };
+            command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+            command.args(arguments).arg(std::env::current_exe().unwrap());
+            let expected: Vec<_> = (0..3).map(|rank| format!("rank {rank} of 3, {rank}: true")).collect();
+            assert_eq!(rank(&mut command), expected.join("\n"), "{name}");
+        }
+        // The launcher of one, with the library of the other.
+        let Some(root) = root else { return };
+        let libraries = root.join("usr/lib").join(format!("{}-linux-gnu", std::env::consts::ARCH));
+        let mut command = launcher("mpiexec.hydra", Some(&root)).unwrap();
+        command.env("RCCL_RS_MPI", libraries.join("libmpi.so.40"));
+        command.args(["-n", "2"]).arg(std::env::current_exe().unwrap());
+        let said = rank(&mut command);
+        assert!(said.contains("2 ranks (PMI_SIZE)") && said.contains("another MPI"), "{said}");
+    }
+}

@@ -22,6 +22,7 @@ mod kernels;
 mod layers;
 mod leaks;
 mod miri;
+mod mpi;
 mod msrv;
 mod paths;
 mod probes;
@@ -78,6 +79,7 @@ enum Task {
     Fuzz(fuzz::Args),
     Leaks(leaks::Args),
     Miri(miri::Args),
+    Mpi(mpi::Args),
     Msrv(msrv::Args),
     Stress(stress::Args),
     AmdTests(amd_tests::Args),
@@ -102,6 +104,7 @@ fn main() -> ExitCode {
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Leaks(args) => leaks::run(&args),
         Task::Miri(args) => miri::run(&args),
+        Task::Mpi(args) => mpi::run(&args),
         Task::Msrv(args) => msrv::run(&args),
         Task::Stress(args) => stress::run(&args),
         Task::AmdTests(args) => amd_tests::run(&args),

@@ -39,11 +39,23 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// MPI is not available, or returned an error.
+    #[cfg(feature = "mpi")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "mpi")))]
+    Mpi {
+        /// What happened.
+        reason: String,
+    },
 }
 
 impl Error {
     pub(crate) fn environment(variable: &str, value: Option<String>, needed: impl Into<String>) -> Self {
         Self::Environment { variable: variable.to_owned(), value, needed: needed.into() }
+    }
+
+    #[cfg(feature = "mpi")]
+    pub(crate) fn mpi(reason: impl Into<String>) -> Self {
+        Self::Mpi { reason: reason.into() }
     }
 
     pub(crate) fn connection(address: &str, reason: impl fmt::Display) -> Self {
@@ -66,6 +78,8 @@ impl fmt::Display for Error {
             }
             Self::Connection { address, reason } => write!(f, "no connection with the hub at {address}: {reason}"),
             Self::Refused { address, reason } => write!(f, "the hub at {address} refused this rank: {reason}"),
+            #[cfg(feature = "mpi")]
+            Self::Mpi { reason } => write!(f, "MPI: {reason}"),
         }
     }
 }

@@ -38,6 +38,8 @@
 
 mod error;
 mod hub;
+#[cfg(all(unix, feature = "mpi"))]
+mod mpi;
 mod placement;
 mod wire;
 
@@ -49,6 +51,9 @@ use hip::Device;
 
 pub use error::Error;
 pub use hub::Hub;
+#[cfg(all(unix, feature = "mpi"))]
+#[cfg_attr(docsrs, doc(cfg(feature = "mpi")))]
+pub use mpi::Mpi;
 pub use placement::Placement;
 
 use crate::communicator::{Communicator, UniqueId};
@@ -182,16 +187,7 @@ impl World {
     /// # Errors
     /// Those of [`Device::get`]; an error if there are fewer devices than ranks on this host.
     pub fn device(&self) -> crate::Result<Device> {
-        let count = Device::count()?;
-        if self.local_rank() < count {
-            return Ok(Device::get(self.local_rank())?);
-        }
-        // A launcher may show each rank one device.
-        if count == 1 {
-            return Ok(Device::get(0)?);
-        }
-        let allowed = format!("less than {count}, the number of devices");
-        Err(crate::Error::invalid("the rank on this host", self.local_rank().to_string(), allowed))
+        device_of(self.local_rank())
     }
 
     /// Gives all ranks the bytes of all, in their order. At most 64 KB each.
@@ -263,6 +259,20 @@ impl World {
             other => Err(Error::connection(&self.address, format!("an answer out of place: {other:?}"))),
         }
     }
+}
+
+/// The device for a rank of this host.
+fn device_of(local_rank: usize) -> crate::Result<Device> {
+    let count = Device::count()?;
+    if local_rank < count {
+        return Ok(Device::get(local_rank)?);
+    }
+    // A launcher may show each rank one device.
+    if count == 1 {
+        return Ok(Device::get(0)?);
+    }
+    let allowed = format!("less than {count}, the number of devices");
+    Err(crate::Error::invalid("the rank on this host", local_rank.to_string(), allowed))
 }
 
 /// A connection with the hub, which may not be there yet.

@@ -36,13 +36,28 @@ fn number(variable: &dyn Fn(&str) -> Option<String>, name: &str) -> Result<usize
 }
 
 impl Placement {
+    /// Whether these are Slurm's own numbers, under the names of MPICH's launcher: `srun --mpi=pmi2` sets both. Under that launcher, in a job of Slurm, Slurm's
+    /// numbers are those of its helpers, one a node.
+    fn are_of_slurm(variable: &dyn Fn(&str) -> Option<String>) -> bool {
+        let same = |ours: &str, theirs: &[&str]| {
+            let theirs = theirs.iter().find_map(|name| variable(name));
+            theirs.is_some() && variable(ours) == theirs
+        };
+        same("PMI_RANK", &["SLURM_PROCID"]) && same("PMI_SIZE", &["SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"])
+    }
+
     /// What the variables say. The first launcher counts whose variable for the rank is set.
     pub(crate) fn from_variables(variable: &dyn Fn(&str) -> Option<String>) -> Result<Self, Error> {
-        let Some([rank, size, local]) = LAUNCHERS.into_iter().find(|[rank, ..]| variable(rank).is_some()) else {
+        let set =
+            |[rank, ..]: &[&str; 3]| variable(rank).is_some() && (*rank != "PMI_RANK" || !Self::are_of_slurm(variable));
+        let Some([rank, size, local]) = LAUNCHERS.into_iter().find(set) else {
             let needed = "no launcher has set it, nor SLURM_PROCID, OMPI_COMM_WORLD_RANK or PMI_RANK (start the \
                           program with `rccl-run -n 4 -- PROGRAM`)";
             return Err(Error::environment("RANK", None, needed));
         };
+        // A step may have fewer tasks than its job.
+        let of_step = size == "SLURM_NTASKS" && variable("SLURM_STEP_NUM_TASKS").is_some();
+        let size = if of_step { "SLURM_STEP_NUM_TASKS" } else { size };
         let (number_of_ranks, size_name) = (number(variable, size)?, size);
         let (own, rank_name) = (number(variable, rank)?, rank);
         if number_of_ranks == 0 {
@@ -139,6 +154,28 @@ mod tests {
     }
 
     #[test]
+    fn numbers_of_slurm_count_under_every_name() {
+        // `srun -n 4 --mpi=pmi2` in a job of 16 tasks.
+        let step = [
+            ("SLURM_PROCID", "3"),
+            ("SLURM_NTASKS", "16"),
+            ("SLURM_STEP_NUM_TASKS", "4"),
+            ("SLURM_LOCALID", "1"),
+            ("SLURM_JOB_NODELIST", "node[01-03,7]"),
+            ("SLURM_STEP_NODELIST", "node[02-03]"),
+            ("SLURM_JOB_ID", "17"),
+        ];
+        let expected = Placement { rank: 3, size: 4, local_rank: 1, hub: "node02:20017".to_owned() };
+        assert_eq!(of(&step).unwrap(), expected);
+        let pmi = [("PMI_RANK", "3"), ("PMI_SIZE", "4")];
+        assert_eq!(of(&[&step[..], &pmi].concat()).unwrap(), expected);
+        // MPICH's launcher has started 8 ranks, by one helper a node.
+        let hydra = [("PMI_RANK", "6"), ("PMI_SIZE", "8"), ("MPI_LOCALRANKID", "2"), ("MASTER_ADDR", "node02")];
+        let found = of(&[&step[..], &hydra].concat()).unwrap();
+        assert_eq!((found.rank, found.size, found.local_rank), (6, 8, 2));
+    }
+
+    #[test]
     fn wrong_variables_are_named() {
         let says = |variables: &[(&str, &str)], words: [&str; 2]| {
             let text = of(variables).unwrap_err().to_string();
@@ -160,6 +197,9 @@ mod tests {
         assert_eq!(first("n1").as_deref(), Some("n1"));
         assert_eq!(first("n1,n2").as_deref(), Some("n1"));
         assert_eq!(first("n[08-11]").as_deref(), Some("n08"));
+        assert_eq!(first("node[01-03,7]").as_deref(), Some("node01"));
+        assert_eq!(first("gnode[10,20,25,37]").as_deref(), Some("gnode10"));
+        assert_eq!(first("login-2,node[1-4],big7").as_deref(), Some("login-2"));
         assert_eq!(first("n[5,9]-ib,m2").as_deref(), Some("n5-ib"));
         assert_eq!(first("n[8").as_deref(), None);
         assert_eq!(first("r[1-2]n[3-4]"), None);

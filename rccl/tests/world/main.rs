@@ -7,6 +7,8 @@ mod bad_input;
 mod calls;
 mod groups;
 mod lifecycle;
+#[cfg(feature = "windows")]
+mod memory;
 mod moves;
 mod reductions;
 

@@ -1,0 +1,271 @@
+//! The library's side of memory: what it allocates, and what it was told of. Each ends once.
+
+use std::cell::UnsafeCell;
+use std::ffi::{CString, c_int, c_void};
+use std::ptr;
+use std::sync::Arc;
+
+use hip::Device;
+use smallvec::SmallVec;
+
+use crate::communicator::grouped;
+use crate::error::{Context, Error, Result, check};
+use crate::handle::Handle;
+use crate::raw::{self, RawWindow};
+
+/// `NCCL_WIN_COLL_SYMMETRIC`
+const SYMMETRIC: c_int = 1;
+
+/// Runs a call with a device current; without one, where other code has made one current.
+pub(super) fn on<R>(device: Option<Device>, call: impl FnOnce() -> R) -> Result<R> {
+    match device {
+        Some(device) => Ok(device.with_current(call)?),
+        None => Ok(call()),
+    }
+}
+
+/// An error if the library lacks a function.
+pub(super) fn expect(function: &'static str) -> Result<()> {
+    crate::library::settle()?;
+    let name = CString::new(function).unwrap_or_default();
+    if raw::BINDING.has(&name) {
+        return Ok(());
+    }
+    match raw::load_error() {
+        Some(report) => Err(Error::NoLibrary { report: report.to_string() }),
+        None => {
+            let report = raw::symbol_error(&name).map_or_else(String::new, |report| report.to_string());
+            Err(Error::NoSymbol { function, report })
+        }
+    }
+}
+
+/// Memory of the current device that the library allocates (`ncclMemAlloc`).
+pub(super) fn allocate(bytes: usize) -> Result<*mut c_void> {
+    let mut address = ptr::null_mut();
+    // SAFETY: `address` is valid for the write.
+    let status = unsafe { raw::ncclMemAlloc(&mut address, bytes) };
+    check(status, "ncclMemAlloc", || format!("{bytes} bytes"))?;
+    if address.is_null() {
+        return Err(Error::invalid("the address of new memory", "null", "what ncclMemAlloc has allocated"));
+    }
+    Ok(address)
+}
+
+/// # Safety
+/// Memory of [`allocate`] that nothing uses any more.
+pub(super) unsafe fn free(address: *mut c_void) -> Result<()> {
+    // SAFETY: the caller's.
+    check(unsafe { raw::ncclMemFree(address) }, "ncclMemFree", || format!("{address:?}"))
+}
+
+/// Where the library writes what it calls the memory, perhaps after the call has returned.
+struct Place(UnsafeCell<*mut c_void>);
+
+// SAFETY: a word without a thread, which the library writes as a whole.
+unsafe impl Send for Place {}
+// SAFETY: as above.
+unsafe impl Sync for Place {}
+
+impl Place {
+    fn new() -> Arc<Self> {
+        Arc::new(Self(UnsafeCell::new(ptr::null_mut())))
+    }
+
+    fn get(&self) -> *mut *mut c_void {
+        self.0.get()
+    }
+
+    fn value(&self) -> *mut c_void {
+        // SAFETY: a word that the library writes as a whole.
+        unsafe { self.get().read_volatile() }
+    }
+}
+
+/// As what the library knows the memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// `ncclCommRegister`
+    Buffer,
+    /// `ncclCommWindowRegister`
+    Window,
+}
+
+impl Kind {
+    /// How it ends: the call, and the C function.
+    fn end(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Buffer => ("deregister", "ncclCommDeregister"),
+            Self::Window => ("close of a window", "ncclCommWindowDeregister"),
+        }
+    }
+}
+
+/// The memory of one rank.
+#[derive(Clone, Copy)]
+pub(super) struct Part<'a> {
+    pub(super) handle: &'a Arc<Handle>,
+    pub(super) device: Option<Device>,
+    pub(super) address: *mut c_void,
+    pub(super) bytes: usize,
+}
+
+/// Memory that a communicator knows. It is deregistered when this is dropped, unless the communicator was aborted: that ends it, too.
+pub(super) struct Registration {
+    handle: Arc<Handle>,
+    device: Option<Device>,
+    kind: Kind,
+    place: Arc<Place>,
+    open: bool,
+}
+
+impl Registration {
+    /// Has the library know memory (`ncclCommRegister`), on this rank alone.
+    ///
+    /// # Safety
+    /// The memory is the device's, and stays until the registration has ended.
+    pub(super) unsafe fn of_buffer(part: Part<'_>) -> Result<Self> {
+        let Part { handle, device, address, bytes } = part;
+        let _calls = handle.calls();
+        let place = Place::new();
+        handle.note(Context { call: "register", asked: format!("{bytes} bytes"), ..Context::default() });
+        let live = handle.live()?;
+        // SAFETY: the communicator is alive as long as its state is locked. The place is valid for the write.
+        let status = on(device, || unsafe { raw::ncclCommRegister(live.comm, address, bytes, place.get()) })?;
+        drop(live);
+        check(status, "ncclCommRegister", || format!("{bytes} bytes at {address:?}"))?;
+        let made = Self { handle: Arc::clone(handle), device, kind: Kind::Buffer, place, open: true };
+        made.keep_on_error(handle.wait_ready())?;
+        Ok(made)
+    }
+
+    /// Has the library know a window (`ncclCommWindowRegister`): all ranks do it together. Several ranks of one process are one group.
+    ///
+    /// # Safety
+    /// The memory is the device's, and stays until the registration has ended.
+    pub(super) unsafe fn of_windows(parts: &[Part<'_>], symmetric: bool) -> Result<Vec<Self>> {
+        let mut made: Vec<Self> = parts
+            .iter()
+            .map(|part| Self {
+                handle: Arc::clone(part.handle),
+                device: part.device,
+                kind: Kind::Window,
+                place: Place::new(),
+                open: false,
+            })
+            .collect();
+        let flags = if symmetric { SYMMETRIC } else { 0 };
+        let asked = |bytes: usize| format!("{bytes} bytes{}", if symmetric { ", symmetric" } else { "" });
+        for part in parts {
+            part.handle.note(Context { call: "window", asked: asked(part.bytes), ..Context::default() });
+        }
+        let work: Vec<_> = parts.iter().map(|part| (part.address.expose_provenance(), part.bytes)).collect();
+        let result = together("ncclCommWindowRegister", &made, move |index, comm, place| {
+            let (address, bytes) = work[index];
+            let address = ptr::with_exposed_provenance_mut(address);
+            // SAFETY: the communicator is alive. The place lives as long as this closure, and is kept after an error.
+            unsafe { raw::ncclCommWindowRegister(comm, address, bytes, place.get().cast::<RawWindow>(), flags) }
+        });
+        made.iter().try_for_each(|made| made.keep_on_error(result.clone()))?;
+        made.iter_mut().for_each(|made| made.open = true);
+        Ok(made)
+    }
+
+    /// Of an error: the library may write to the place, however late.
+    fn keep_on_error(&self, result: Result<()>) -> Result<()> {
+        result.inspect_err(|_| std::mem::forget(Arc::clone(&self.place)))
+    }
+
+    /// The address that the library has for a window.
+    pub(super) fn address(&self) -> Result<*mut c_void> {
+        expect("ncclWinGetUserPtr")?;
+        let live = self.handle.live()?;
+        let mut address = ptr::null_mut();
+        // SAFETY: the communicator is alive as long as its state is locked, and so is the window. `address` is valid for the write.
+        let status = unsafe { raw::ncclWinGetUserPtr(live.comm, self.raw(), &mut address) };
+        check(status, "ncclWinGetUserPtr", || format!("rank {} of {}", self.handle.rank(), self.handle.size()))?;
+        Ok(address)
+    }
+
+    /// What the library calls it; null if it makes no use of the registration.
+    pub(super) fn raw(&self) -> *mut c_void {
+        self.place.value()
+    }
+
+    /// Ends it, once. After an error, the library may still use the memory.
+    pub(super) fn end(&mut self) -> Result<()> {
+        Self::end_all(std::iter::once(self))
+    }
+
+    /// Ends several, of several ranks of one process: one group.
+    pub(super) fn end_all<'a>(all: impl Iterator<Item = &'a mut Self>) -> Result<()> {
+        let mut result = Ok(());
+        let mut rest: SmallVec<[&Self; 1]> = SmallVec::new();
+        for registration in all {
+            if !std::mem::take(&mut registration.open) {
+                continue;
+            }
+            let registration = &*registration;
+            let handle = &registration.handle;
+            if handle.is_being_aborted() {
+                let aborted = "the communicator is still being aborted, and may use the memory";
+                result = result.and(Err(Error::Aborted { reason: aborted.into() }));
+            } else if handle.live().is_ok() && !registration.raw().is_null() {
+                rest.push(registration);
+            }
+        }
+        if let Some(first) = rest.first() {
+            let (call, function) = first.kind.end();
+            rest.iter().for_each(|of| of.handle.note(Context { call, ..Context::default() }));
+            let kind = first.kind;
+            let ended = together(function, &rest, move |_, comm, place| {
+                let value = place.value();
+                // SAFETY: the communicator is alive, and knows the memory by this value.
+                unsafe {
+                    match kind {
+                        Kind::Buffer => raw::ncclCommDeregister(comm, value),
+                        Kind::Window => raw::ncclCommWindowDeregister(comm, value),
+                    }
+                }
+            });
+            result = result.and(ended);
+        }
+        result
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+/// Makes a call for each, which may wait for other ranks: on a thread of its own, until the deadline.
+fn together(
+    function: &'static str,
+    of: &[impl std::borrow::Borrow<Registration>],
+    call: impl Fn(usize, raw::ncclComm_t, &Place) -> raw::ncclResult_t + Send + 'static,
+) -> Result<()> {
+    let work: Vec<_> = of
+        .iter()
+        .map(|of| {
+            let Registration { handle, device, place, .. } = of.borrow();
+            (Arc::clone(handle), *device, Arc::clone(place))
+        })
+        .collect();
+    let mut handles: Vec<_> = work.iter().map(|(handle, ..)| Arc::clone(handle)).collect();
+    handles.sort_by_key(Arc::as_ptr);
+    handles.dedup_by_key(|handle| Arc::as_ptr(handle));
+    let _calls: SmallVec<[_; 2]> = handles.iter().map(|handle| handle.calls()).collect();
+    Handle::enter(&handles, move || {
+        grouped(work.len() > 1, || {
+            for (index, (handle, device, place)) in work.iter().enumerate() {
+                let comm = handle.live()?.comm;
+                let status = on(*device, || call(index, comm, place))?;
+                check(status, function, || format!("rank {} of {}", handle.rank(), handle.size()))?;
+            }
+            Ok(())
+        })
+    })?;
+    handles.iter().map(|handle| handle.wait_entered()).fold(Ok(()), Result::and)
+}
