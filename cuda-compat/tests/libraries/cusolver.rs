@@ -113,7 +113,8 @@ fn a_handle_for_refactorisations_is_made_and_set() {
     ];
     for (name, set) in settings {
         if let Err(why) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(set)) {
-            let (why, unsupported) = (why.downcast::<String>().unwrap(), cusolverStatus_t::CUSOLVER_STATUS_NOT_SUPPORTED);
+            let (why, unsupported) =
+                (why.downcast::<String>().unwrap(), cusolverStatus_t::CUSOLVER_STATUS_NOT_SUPPORTED);
             assert_eq!(*why, format!("cuSOLVER refuses {name}: {}", CusolverError(unsupported)));
         }
     }
