@@ -20,14 +20,18 @@ pub(super) struct Tests {
     rest: String,
     pub(super) tests: Vec<Piece>,
     modules: Vec<String>,
+    /// Whether the last of them is public.
+    is_public: bool,
 }
 
 impl Tests {
     /// Reads a file.
-    pub(super) fn read(text: &str, modules: &[&str]) -> Result<Self> {
+    pub(super) fn read(text: &str, modules: &[&str], is_public: bool) -> Result<Self> {
         let file = syn::parse_file(text).context("not Rust")?;
-        let modules = modules.iter().map(|name| (*name).to_owned()).collect();
-        let mut found = Self { imports: Vec::new(), rest: String::new(), tests: Vec::new(), modules };
+        // `core` is also the name of a crate.
+        let modules = modules.iter().map(|name| if *name == "core" { "core_".to_owned() } else { (*name).to_owned() });
+        let modules = modules.collect();
+        let mut found = Self { imports: Vec::new(), rest: String::new(), tests: Vec::new(), modules, is_public };
         for item in file.items {
             match item {
                 Item::Use(item) => {
@@ -61,11 +65,12 @@ impl Tests {
         let mut text =
             "// Of cudarc, with other paths; written by `cargo xtask cudarc`.\n#![allow(warnings)]\n".to_owned();
         let mut path = "cudarc".to_owned();
-        for module in &self.modules {
+        for (index, module) in self.modules.iter().enumerate() {
             path = format!("{path}::{module}");
-            text.push_str(&format!("mod {module} {{\npub use {path}::*;\n"));
+            let is_last = index + 1 == self.modules.len();
+            let items = if is_last && !self.is_public { "super" } else { &path };
+            text.push_str(&format!("mod {module} {{\npub use {items}::*;\n"));
         }
-        text.push_str("mod file {\npub use super::*;\n");
         let mut lines = Vec::new();
         let add = |text: &mut String, piece: &str| {
             let first = text.lines().count() + 1;
@@ -83,13 +88,13 @@ impl Tests {
             let (first, last) = add(&mut text, &piece.text);
             lines.push((first, last, piece));
         }
-        text.push_str(&"}\n".repeat(self.modules.len() + 2));
+        text.push_str(&"}\n".repeat(self.modules.len() + 1));
         (text, lines)
     }
 
     /// The name of a test in libtest.
     pub(super) fn path(&self, test: &str) -> String {
-        format!("{}::file::tests::{test}", self.modules.join("::"))
+        format!("{}::tests::{test}", self.modules.join("::"))
     }
 }
 
@@ -145,12 +150,12 @@ mod tests {
     fn tests_keep_their_text_but_for_paths_of_the_crate() {
         let text = "use crate::driver::{result::{self, A}, sys};\nuse super::B;\nfn f() {}\n#[cfg(test)]\nmod tests {\n use super::*;\n \
                     #[test]\n #[ignore]\n fn one() { assert_eq!(crate::driver::sys::X, 1); }\n}";
-        let tests = Tests::read(text, &["driver"]).unwrap();
+        let tests = Tests::read(text, &["driver", "core"], false).unwrap();
         let (file, lines) = tests.file();
         assert!(file.contains("use cudarc :: driver :: result;") || file.contains("cudarc::driver::result;"), "{file}");
         assert!(!file.contains("super :: B"), "{file}");
         assert!(file.contains("assert_eq!(cudarc::driver::sys::X, 1);"), "{file}");
-        assert_eq!(tests.path("one"), "driver::file::tests::one");
+        assert_eq!(tests.path("one"), "driver::core_::tests::one");
         let (first, last, piece) = lines.last().unwrap();
         assert_eq!(piece.test.as_deref(), Some("one"));
         let body: Vec<&str> = file.lines().skip(first - 1).take(last - first + 1).collect();

@@ -50,26 +50,32 @@ pub(crate) struct Case {
 pub(crate) struct Source {
     /// Its path in `src`.
     pub(crate) file: &'static str,
-    /// The modules around it.
+    /// Its module.
     pub(crate) modules: &'static [&'static str],
+    /// Whether the module is public; else its items are public in the one around it.
+    pub(crate) is_public: bool,
     /// The feature of `cuda-compat`.
     pub(crate) feature: &'static str,
 }
 
-const fn source(file: &'static str, modules: &'static [&'static str], feature: &'static str) -> Source {
-    Source { file, modules, feature }
+const fn public(file: &'static str, modules: &'static [&'static str]) -> Source {
+    Source { file, modules, is_public: true, feature: modules[0] }
+}
+
+const fn private(file: &'static str, modules: &'static [&'static str]) -> Source {
+    Source { file, modules, is_public: false, feature: modules[0] }
 }
 
 /// The files of cudarc with tests, for the modules that `cuda-compat` has.
 pub(crate) const SOURCES: &[Source] = &[
-    source("driver/safe/core.rs", &["driver", "safe"], "driver"),
-    source("driver/safe/launch.rs", &["driver", "safe"], "driver"),
-    source("driver/safe/graph.rs", &["driver", "safe"], "driver"),
-    source("driver/safe/profile.rs", &["driver", "safe"], "driver"),
-    source("driver/safe/unified_memory.rs", &["driver", "safe"], "driver"),
-    source("driver/result.rs", &["driver"], "driver"),
-    source("nvrtc/result.rs", &["nvrtc"], "nvrtc"),
-    source("nvrtc/safe.rs", &["nvrtc"], "nvrtc"),
+    private("driver/safe/core.rs", &["driver", "safe", "core"]),
+    private("driver/safe/launch.rs", &["driver", "safe", "launch"]),
+    private("driver/safe/graph.rs", &["driver", "safe", "graph"]),
+    private("driver/safe/profile.rs", &["driver", "safe", "profile"]),
+    private("driver/safe/unified_memory.rs", &["driver", "safe", "unified_memory"]),
+    public("driver/result.rs", &["driver", "result"]),
+    public("nvrtc/result.rs", &["nvrtc", "result"]),
+    public("nvrtc/safe.rs", &["nvrtc", "safe"]),
 ];
 
 /// Examples that need modules which `cuda-compat` does not have.

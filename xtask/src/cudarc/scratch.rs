@@ -181,7 +181,7 @@ pub(super) fn tests(source: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<Vec<
     for of in SOURCES.iter().filter(|of| FEATURES.contains(&of.feature)) {
         let path = source.join("src").join(of.file);
         let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
-        let mut tests = Tests::read(&text, of.modules)?;
+        let mut tests = Tests::read(&text, of.modules, of.is_public)?;
         tests.tests.retain(|piece| piece.test.as_deref().is_some_and(wanted));
         if tests.tests.is_empty() {
             continue;
@@ -206,7 +206,7 @@ pub(super) fn tests(source: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<Vec<
                 lines.into_iter().map(|(first, last, piece)| (first, last, piece.test.clone())).collect();
             places.push((of.file, target.clone(), lines));
         }
-        let built = build(&root, &["test", "--no-run"])?;
+        let built = build(&root, &["build", "--tests"])?;
         if built.errors.is_empty() {
             for (of, target, tests) in &files {
                 let program = built.programs.get(target).with_context(|| format!("cargo did not build {target}"))?;
