@@ -1740,14 +1740,6 @@ impl crate::hipFuncAttribute {
 /// CUDA's names.
 impl crate::hipFuncCache_t {
     /// CUDA's name of [`crate::hipFuncCachePreferEqual`](crate::hipFuncCachePreferEqual).
-    pub const CU_FUNC_CACHE_PREFER_EQUAL: Self = crate::hipFuncCachePreferEqual;
-    /// CUDA's name of [`crate::hipFuncCachePreferL1`](crate::hipFuncCachePreferL1).
-    pub const CU_FUNC_CACHE_PREFER_L1: Self = crate::hipFuncCachePreferL1;
-    /// CUDA's name of [`crate::hipFuncCachePreferNone`](crate::hipFuncCachePreferNone).
-    pub const CU_FUNC_CACHE_PREFER_NONE: Self = crate::hipFuncCachePreferNone;
-    /// CUDA's name of [`crate::hipFuncCachePreferShared`](crate::hipFuncCachePreferShared).
-    pub const CU_FUNC_CACHE_PREFER_SHARED: Self = crate::hipFuncCachePreferShared;
-    /// CUDA's name of [`crate::hipFuncCachePreferEqual`](crate::hipFuncCachePreferEqual).
     pub const cudaFuncCachePreferEqual: Self = crate::hipFuncCachePreferEqual;
     /// CUDA's name of [`crate::hipFuncCachePreferL1`](crate::hipFuncCachePreferL1).
     pub const cudaFuncCachePreferL1: Self = crate::hipFuncCachePreferL1;

@@ -10,6 +10,7 @@ mod bindgen;
 mod ci;
 mod coverage;
 mod cuda;
+mod cudarc;
 mod example;
 mod examples;
 mod functions;
@@ -73,6 +74,7 @@ enum Task {
     Isa(isa::Args),
     Coverage(coverage::Args),
     Cuda(cuda::Args),
+    Cudarc(cudarc::Args),
     Functions(functions::Args),
     Example(example::Args),
     Bench(bench::Args),
@@ -98,6 +100,7 @@ fn main() -> ExitCode {
         Task::Isa(args) => isa::run(&args),
         Task::Coverage(args) => coverage::run(&args),
         Task::Cuda(args) => cuda::run(&args),
+        Task::Cudarc(args) => cudarc::run(&args),
         Task::Functions(args) => functions::run(&args),
         Task::Example(args) => example::run(&args),
         Task::Bench(args) => bench::run(&args),

@@ -205,6 +205,7 @@ pub(crate) fn steps(offline: bool, releases: &[&'static Release], named: &[&'sta
     steps.push(hsa_library(offline));
     for release in releases.iter().filter(|release| release.name == "7.2") {
         steps.push(cuda(release, offline));
+        steps.push(cuda_libraries(release, offline));
     }
     for release in releases {
         steps.push(hsa(release, Variant::Usual, offline));
@@ -634,6 +635,29 @@ fn cuda(release: &'static Release, offline: bool) -> Step {
     let commands = vec![on("test", &["--tests", "--no-fail-fast"]), example("vector_add"), example("streams")];
     let about = format!("CUDA's names on ROCm {}, over the software GPU", release.name);
     Step::commands(format!("cuda-compat {}", release.name), about, commands).when(hsa_ready(release))
+}
+
+/// The libraries of `cuda-compat` in cudarc's shape, on a release's own; NCCL over two software GPUs. A library that is missing is skipped.
+fn cuda_libraries(release: &'static Release, offline: bool) -> Step {
+    let features = format!("{},f16,cublas,cublaslt,curand,cufft,cusolver,cusparse,nccl", feature(release));
+    let cargo = |task: &str, words: &[&str]| {
+        let mut command = checked_cargo(task, offline);
+        command.args(["-p", "cuda-compat", "--no-default-features", "--features", &features]).args(words);
+        command
+    };
+    let mut tests = cargo("test", &["--lib", "--test", "libraries", "--no-fail-fast"]);
+    hsa_sim::run_on(&mut tests, release, Profile::Dev);
+    let mut example = cargo("run", &["--example", "blas_gemm"]);
+    hsa_sim::run_on(&mut example, release, Profile::Dev);
+    let mut commands = vec![tests, example];
+    if library_ready(release, RCCL).is_ok() && library_ready(release, "rocm_smi64").is_ok() {
+        let mut ranks = cargo("test", &["--test", "libraries"]);
+        hsa_sim::run_on_several(&mut ranks, release, 2);
+        ranks.args(["--", "nccl::"]);
+        commands.extend([hsa_sim::build_command(offline), ranks]);
+    }
+    let about = format!("the libraries in cudarc's shape on those of ROCm {}, over the software GPU", release.name);
+    Step::commands(format!("cuda-compat libraries {}", release.name), about, commands).when(hsa_ready(release))
 }
 
 /// The safe and the raw crates compile without warnings at every API level alone, and all with several at once.

@@ -7,8 +7,9 @@
 //! # What differs from cudarc
 //! - Operands that are shorter than the configuration says are `CUBLAS_STATUS_INVALID_VALUE` before the call.
 //! - hipBLASLt has no transposed `C`, and a stride of the bias only since ROCm 10.0: `CUBLAS_STATUS_NOT_SUPPORTED`.
-//! - [`result::set_matmul_desc_attribute`] takes CUDA's numbers of an operation (0, 1, 2) and ROCm's.
-//! - [`CublasError`](result::CublasError) is the type of [`cublas`](crate::cublaslt::result::CublasError) too: ROCm has one status for both.
+//! - `result::set_matmul_desc_attribute` takes CUDA's numbers of an operation (0, 1, 2) and ROCm's.
+//! - `CublasError` is one type here and in `cublas`: ROCm has one status for both.
+//! - `f32` is multiplied in single precision. cudarc asks for factors of 10 bits (TF32), which few AMD GPUs have.
 //! - `cublasLtLogger…` functions are absent: set `HIPBLASLT_LOG_LEVEL` and `HIPBLASLT_LOG_FILE`.
 
 #[cfg(feature = "rocm-6-2")]

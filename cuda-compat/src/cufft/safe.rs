@@ -1,7 +1,7 @@
 //! Fourier transforms of buffers of [`crate::driver`].
 
 use core::ffi::c_int;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{result, sys};
 use crate::driver::{CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, ValidAsZeroBits};
@@ -35,11 +35,13 @@ pub struct CudaFft {
     pub(crate) handle: sys::cufftHandle,
     pub(crate) stream: Arc<CudaStream>,
     sizes: Sizes,
+    /// Held during a call: hipFFT does not say that a plan may be used by several threads at once.
+    turn: Mutex<()>,
 }
 
 // SAFETY: hipFFT allows a plan to be used by any thread.
 unsafe impl Send for CudaFft {}
-// SAFETY: calls of one plan by several threads are serialised in its stream, which also orders their use of the workspace.
+// SAFETY: calls are made one at a time, by the lock; the stream orders their use of the workspace.
 unsafe impl Sync for CudaFft {}
 
 /// What a plan's transforms read and write, in elements of their types.
@@ -130,7 +132,7 @@ impl CudaFft {
         let sizes = sizes?;
         let ctx = stream.context();
         ctx.record_err(ctx.bind_to_thread());
-        let plan = Self { handle: make()?, stream, sizes };
+        let plan = Self { handle: make()?, stream, sizes, turn: Mutex::new(()) };
         // SAFETY: both are alive.
         unsafe { result::set_stream(plan.handle, plan.stream.cu_stream() as _) }?;
         Ok(plan)
@@ -247,6 +249,7 @@ macro_rules! transforms {
                 self.sizes.check(sys::cufftType::$ty, input.len(), output.len())?;
                 let (from, _from) = transforms!(@pointer input, self, $($in_mut)?);
                 let (to, _to) = output.device_ptr_mut(&self.stream);
+                let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
                 // SAFETY: the plan is alive, and buffers have what it reads and writes.
                 unsafe { result::$name(self.handle, from as *mut _, to as *mut _ $(, $direction as c_int)?) }
             }

@@ -80,7 +80,7 @@ handles! {
 
 #[cfg(feature = "rocm-6-2")]
 handles! {
-    #[doc = "A handle for sparse matrices."]
+    #[doc = "A handle for sparse matrices. hipSOLVER makes one only where it finds CHOLMOD: else it is `CUSOLVER_STATUS_NOT_SUPPORTED`."]
     SpHandle, cusolverSpHandle_t, sp_create, sp_set_stream, sp_destroy, "hipsolverSpCreate";
 }
 
@@ -117,16 +117,20 @@ pub struct DnParams {
 
 #[cfg(feature = "rocm-6-2")]
 impl DnParams {
-    /// Creates parameters with an algorithm for a function.
+    /// Creates parameters with an algorithm for a function. `CUSOLVER_ALG_0` is the library's own choice.
     ///
     /// # Errors
-    /// If the library does not have the function or the algorithm: hipSOLVER has `CUSOLVERDN_GETRF` with `CUSOLVER_ALG_0` and
-    /// `CUSOLVER_ALG_1`.
+    /// If the library does not have the algorithm: hipSOLVER of ROCm 7.2 has `CUSOLVER_ALG_0` alone.
     #[doc(alias("hipsolverDnCreateParams", "hipsolverDnSetAdvOptions"))]
     pub fn new(function: sys::cusolverDnFunction_t, algo: sys::cusolverAlgMode_t) -> Result<Self, CusolverError> {
         let made = Self { params: result::dn_create_params()? };
         // SAFETY: they are alive.
-        unsafe { result::dn_set_adv_options(made.params, function, algo) }?;
+        match unsafe { result::dn_set_adv_options(made.params, function, algo) } {
+            // What the parameters say already.
+            Err(CusolverError(sys::cusolverStatus_t::CUSOLVER_STATUS_NOT_SUPPORTED))
+                if algo == sys::cusolverAlgMode_t::CUSOLVER_ALG_0 => {}
+            other => other?,
+        }
         Ok(made)
     }
 
@@ -184,7 +188,7 @@ macro_rules! settings {
             $(#[$attribute])*
             ///
             /// # Panics
-            /// If the library refuses it: hipSOLVER has CSR alone, and the algorithms that are its defaults.
+            /// If the library refuses it: hipSOLVER of ROCm 7.2 has one format and one algorithm, and no settings.
             pub fn $name(&self, $($argument: $ty),*) {
                 // SAFETY: the handle is alive.
                 if let Err(error) = unsafe { result::$function(self.handle, $($argument),*) } {

@@ -70,6 +70,64 @@ pub(crate) fn name_of(error: hipError_t) -> Option<&'static CStr> {
 /// What is said of a status that HIP lacks.
 pub(crate) const LACKING: &CStr = c"a status of CUDA that no function of HIP returns";
 
+/// A preference for caches or shared memory, which AMD GPUs ignore. It is a Rust enum, for programs match it without a default.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CUfunc_cache {
+    /// None.
+    #[default]
+    CU_FUNC_CACHE_PREFER_NONE = hip_sys::hipFuncCachePreferNone.0 as u32,
+    /// Shared memory.
+    CU_FUNC_CACHE_PREFER_SHARED = hip_sys::hipFuncCachePreferShared.0 as u32,
+    /// The cache.
+    CU_FUNC_CACHE_PREFER_L1 = hip_sys::hipFuncCachePreferL1.0 as u32,
+    /// Both the same.
+    CU_FUNC_CACHE_PREFER_EQUAL = hip_sys::hipFuncCachePreferEqual.0 as u32,
+}
+
+pub use CUfunc_cache::{
+    CU_FUNC_CACHE_PREFER_EQUAL, CU_FUNC_CACHE_PREFER_L1, CU_FUNC_CACHE_PREFER_NONE, CU_FUNC_CACHE_PREFER_SHARED,
+};
+
+/// [`CUfunc_cache`].
+pub type CUfunc_cache_enum = CUfunc_cache;
+
+/// Writes the preference of the current device. AMD's runtime has none, which is `CU_FUNC_CACHE_PREFER_NONE`; so is one without a name here.
+///
+/// # Safety
+/// `pconfig` must be valid for the write, or null, which is an error.
+#[doc(alias("hipCtxGetCacheConfig", "hipDeviceGetCacheConfig"))]
+pub unsafe extern "C" fn cuCtxGetCacheConfig(pconfig: *mut CUfunc_cache) -> hipError_t {
+    if pconfig.is_null() {
+        return hipErrorInvalidValue;
+    }
+    let mut config = hip_sys::hipFuncCache_t::default();
+    // SAFETY: a place for the result.
+    let status = unsafe { hip_sys::hipDeviceGetCacheConfig(&mut config) };
+    if status != hipSuccess {
+        return status;
+    }
+    let config = match config {
+        hip_sys::hipFuncCachePreferShared => CU_FUNC_CACHE_PREFER_SHARED,
+        hip_sys::hipFuncCachePreferL1 => CU_FUNC_CACHE_PREFER_L1,
+        hip_sys::hipFuncCachePreferEqual => CU_FUNC_CACHE_PREFER_EQUAL,
+        _ => CU_FUNC_CACHE_PREFER_NONE,
+    };
+    // SAFETY: the caller ensures that it is valid.
+    unsafe { pconfig.write(config) };
+    status
+}
+
+/// Sets the preference of the current device, which AMD's runtime ignores.
+///
+/// # Safety
+/// Always safe to call; it is `unsafe` as all functions here are.
+#[doc(alias("hipCtxSetCacheConfig", "hipDeviceSetCacheConfig"))]
+pub unsafe extern "C" fn cuCtxSetCacheConfig(config: CUfunc_cache) -> hipError_t {
+    // SAFETY: a number.
+    unsafe { hip_sys::hipDeviceSetCacheConfig(hip_sys::hipFuncCache_t(config as _)) }
+}
+
 /// Writes the address of the name of a status: HIP's name, or CUDA's where HIP lacks the status.
 ///
 /// # Safety

@@ -140,6 +140,19 @@ transforms!(
 );
 
 #[test]
+fn points_of_three_dimensions_are_in_the_order_of_c() {
+    let stream = device!();
+    let host: Vec<float2> = (0..16).map(|i| float2 { x: (i * i % 7) as f32, y: (i % 3) as f32 }).collect();
+    let exact: Vec<Complex> = host.iter().map(|point| (point.x.into(), point.y.into())).collect();
+    let mut from = stream.clone_htod(&host).unwrap();
+    let mut to = stream.alloc_zeros::<float2>(16).unwrap();
+    plan(&[2, 2, 4], cufftType::CUFFT_C2C, &stream).exec_c2c(&mut from, &mut to, FftDirection::Inverse).unwrap();
+    let got = stream.clone_dtoh(&to).unwrap();
+    let got = got.iter().map(|point| (point.x.into(), point.y.into()));
+    assert_all(got, &reference(&exact, &[2, 2, 4], 1.0), f64::from(f32::EPSILON));
+}
+
+#[test]
 fn points_of_a_batch_may_be_spaced() {
     let stream = device!();
     // Two arrays of four points, three apart, in rows of twenty; the results are contiguous.

@@ -12,7 +12,7 @@ macro_rules! rng {
     }};
 }
 
-const COUNT: usize = 20_000;
+const COUNT: usize = 4_000;
 
 /// Mean and standard deviation.
 fn moments(numbers: impl Iterator<Item = f64> + Clone) -> (f64, f64) {

@@ -1,6 +1,6 @@
 //! Ranks are threads, one for each device: GPUs, or software GPUs under `hip-sim run --devices 2`.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use cuda_compat::driver::{CudaContext, CudaStream};
@@ -11,20 +11,23 @@ use half::{bf16, f16};
 
 use crate::stream_with;
 
+/// Collectives of two sets of ranks on the same devices can wait for each other: one test at a time.
+static TURN: Mutex<()> = Mutex::new(());
+
 /// The number of devices, if there are two or more, and RCCL.
-fn devices() -> Option<usize> {
+fn devices() -> Option<(usize, MutexGuard<'static, ()>)> {
     stream_with!(nccl, "ncclCommInitAll")?;
     let count = CudaContext::device_count().unwrap() as usize;
     if count < 2 {
         linalg_testing::skipped(&"there is one device, and two are needed (hip-sim run --devices 2)");
         return None;
     }
-    Some(count)
+    Some((count, TURN.lock().unwrap_or_else(PoisonError::into_inner)))
 }
 
 /// Runs a function for each rank, in a thread of its own.
 fn ranks(run: impl Fn(&Comm, &Arc<CudaStream>) + Send + Sync) {
-    let Some(count) = devices() else { return };
+    let Some((count, _turn)) = devices() else { return };
     let id = Id::new().unwrap();
     let same = Id::uninit(*id.internal());
     thread::scope(|scope| {
@@ -166,7 +169,7 @@ fn a_group_sends_around_the_ring() {
 
 #[test]
 fn devices_of_one_thread_have_communicators() {
-    let Some(count) = devices() else { return };
+    let Some((count, _turn)) = devices() else { return };
     let streams: Vec<_> = (0..count).map(|device| CudaContext::new(device).unwrap().default_stream()).collect();
     let comms = Comm::from_devices(streams).unwrap();
     let from: Vec<_> = comms.iter().map(|comm| comm.stream().clone_htod(&sent(comm.rank())).unwrap()).collect();

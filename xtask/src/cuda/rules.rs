@@ -245,10 +245,20 @@ pub(crate) const WRONG: &[(&str, &str)] = &[
     (r"^CU(DA)?_VERSION$", "the version of CUDA: nothing here has it"),
 ];
 
+const AN_ENUM: &str = "a Rust enum: programs match it without a default";
+
 /// Functions and types that are written by hand in the module: module, name, how it differs.
 pub(crate) const BY_HAND: &[(&str, &str, &str)] = &[
     ("driver", "CUdeviceptr", "an integer of 64 bits, as in CUDA; HIP's is a pointer"),
     ("driver", "CUdeviceptr_v2", "an integer of 64 bits, as in CUDA; HIP's is a pointer"),
+    ("driver", "CUfunc_cache", AN_ENUM),
+    ("driver", "CUfunc_cache_enum", AN_ENUM),
+    ("driver", "CU_FUNC_CACHE_PREFER_EQUAL", AN_ENUM),
+    ("driver", "CU_FUNC_CACHE_PREFER_L1", AN_ENUM),
+    ("driver", "CU_FUNC_CACHE_PREFER_NONE", AN_ENUM),
+    ("driver", "CU_FUNC_CACHE_PREFER_SHARED", AN_ENUM),
+    ("driver", "cuCtxGetCacheConfig", "the preference is a Rust enum"),
+    ("driver", "cuCtxSetCacheConfig", "the preference is a Rust enum"),
     ("driver", "cuGetErrorName", "also knows the statuses that HIP lacks"),
     ("driver", "cuGetErrorString", "also knows the statuses that HIP lacks"),
     ("driver", "cuGetProcAddress", "without the fifth argument of HIP's"),

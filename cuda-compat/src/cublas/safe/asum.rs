@@ -21,7 +21,8 @@ pub trait Asum<T> {
     /// `CUBLAS_STATUS_INVALID_VALUE` if `x` has fewer elements than the configuration says.
     ///
     /// # Safety
-    /// In `CUBLAS_POINTER_MODE_DEVICE`, `result` must be memory of the device.
+    /// No other thread may make a call with this handle meanwhile. In `CUBLAS_POINTER_MODE_DEVICE`,
+    /// `result` must be memory of the device.
     #[doc(alias("hipblasSasum", "hipblasDasum"))]
     unsafe fn asum<X: DevicePtr<T>>(&self, cfg: AsumConfig, x: &X, result: &mut T) -> Result<(), CublasError>;
 }

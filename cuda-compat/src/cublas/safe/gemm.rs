@@ -52,7 +52,8 @@ pub trait Gemm<T> {
     /// `CUBLAS_STATUS_INVALID_VALUE` if a size is negative, or an operand has fewer elements than the configuration says.
     ///
     /// # Safety
-    /// In `CUBLAS_POINTER_MODE_DEVICE`, the call reads `alpha` and `beta` on the device, where the configuration is not.
+    /// No other thread may make a call with this handle meanwhile. In `CUBLAS_POINTER_MODE_DEVICE`, it reads `alpha` and
+    /// `beta` on the device, where the configuration is not.
     #[doc(alias("hipblasSgemm", "hipblasDgemm", "hipblasGemmEx"))]
     unsafe fn gemm<A: DevicePtr<T>, B: DevicePtr<T>, C: DevicePtrMut<T>>(
         &self,

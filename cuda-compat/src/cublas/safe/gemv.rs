@@ -33,7 +33,8 @@ pub trait Gemv<T> {
     /// `CUBLAS_STATUS_INVALID_VALUE` if a size is negative, an increment is 0, or an operand has fewer elements than the configuration says.
     ///
     /// # Safety
-    /// In `CUBLAS_POINTER_MODE_DEVICE`, the call reads `alpha` and `beta` on the device, where the configuration is not.
+    /// No other thread may make a call with this handle meanwhile. In `CUBLAS_POINTER_MODE_DEVICE`, it reads `alpha` and
+    /// `beta` on the device, where the configuration is not.
     #[doc(alias("hipblasSgemv", "hipblasDgemv"))]
     unsafe fn gemv<A: DevicePtr<T>, X: DevicePtr<T>, Y: DevicePtrMut<T>>(
         &self,

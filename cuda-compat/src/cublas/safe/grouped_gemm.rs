@@ -133,7 +133,8 @@ pub trait GroupedGemm<T: GroupedGemmDtype> {
     /// for each problem.
     ///
     /// # Safety
-    /// In `CUBLAS_POINTER_MODE_DEVICE`, calls read `alpha` and `beta` on the device, where the configuration is not.
+    /// No other thread may make a call with this handle meanwhile. In `CUBLAS_POINTER_MODE_DEVICE`, calls read `alpha`
+    /// and `beta` on the device, where the configuration is not.
     unsafe fn grouped_gemm<A: DevicePtr<T>, B: DevicePtr<T>, C: DevicePtrMut<T>>(
         &self,
         config: GroupedGemmConfig<T>,
@@ -143,7 +144,6 @@ pub trait GroupedGemm<T: GroupedGemmDtype> {
     ) -> Result<(), CublasError>;
 }
 
-#[cfg(feature = "rocm-6-2")]
 impl<T: GroupedGemmDtype> GroupedGemm<T> for CudaBlas {
     unsafe fn grouped_gemm<A: DevicePtr<T>, B: DevicePtr<T>, C: DevicePtrMut<T>>(
         &self,

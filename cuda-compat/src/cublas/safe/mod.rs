@@ -3,6 +3,7 @@
 mod asum;
 mod gemm;
 mod gemv;
+#[cfg(feature = "rocm-6-2")]
 mod grouped_gemm;
 mod sizes;
 
@@ -15,6 +16,7 @@ pub use super::result::CublasError;
 pub use asum::*;
 pub use gemm::*;
 pub use gemv::*;
+#[cfg(feature = "rocm-6-2")]
 pub use grouped_gemm::*;
 
 /// A handle of cuBLAS on a stream.
@@ -26,9 +28,10 @@ pub struct CudaBlas {
     pub(crate) stream: Arc<CudaStream>,
 }
 
-// SAFETY: hipBLAS allows a handle to be used by any thread, and calls of one handle by several threads are serialised in its stream.
+// SAFETY: hipBLAS allows a handle to be used by any thread.
 unsafe impl Send for CudaBlas {}
-// SAFETY: as above. What a call changes in a handle (stream, pointer mode) needs `&mut`, or is one word.
+// SAFETY: safe methods read or write one word of the handle. Calls that use more of it are unsafe, and their callers ensure that there is one at
+// a time.
 unsafe impl Sync for CudaBlas {}
 
 impl CudaBlas {

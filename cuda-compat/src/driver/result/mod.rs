@@ -19,7 +19,6 @@ use std::mem::MaybeUninit;
 use std::ptr::null_mut;
 
 use super::sys;
-use calls::calls;
 
 pub use hip_sys::cuda::DriverError;
 pub use memory::*;
@@ -32,9 +31,19 @@ pub(crate) fn written<T>(call: impl FnOnce(*mut T) -> sys::CUresult) -> Result<T
     Ok(unsafe { value.assume_init() })
 }
 
-calls! {
-    /// Initializes the driver API. Other functions do so, too.
-    fn init() = cuInit(0);
+/// Initializes the driver API, which other functions do, too. The first call selects the runtime: ROCm's, or the one that the environment
+/// variable `HIP_RS_BACKEND` names (see [`hip::backend`]).
+///
+/// # Errors
+/// `CUDA_ERROR_NOT_SUPPORTED` for a backend that is not built in, or a name that is none; the status of `cuInit`.
+#[doc(alias = "cuInit")]
+pub fn init() -> Result<(), DriverError> {
+    hip::backend().map_err(|error| {
+        let status = error.status().map_or(sys::CUresult::CUDA_ERROR_NOT_SUPPORTED, |status| sys::CUresult(status.0));
+        DriverError(status).explained(error.to_string())
+    })?;
+    // SAFETY: the function takes no handles and no memory.
+    unsafe { sys::cuInit(0) }.result()
 }
 
 /// Queues a kernel: `grid_dim` blocks of `block_dim` threads each.

@@ -1,0 +1,72 @@
+//! Runs cases, each in a process of its own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+
+use super::Case;
+use crate::hsa::{self, Profile};
+use crate::paths;
+use crate::rocm::Release;
+
+/// How long a case may take.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A folder to run examples in: as cudarc's, with `examples/sin.ptx` compiled for the software GPU from cudarc's `examples/sin.cu` by
+/// `compiler`. PTX is for NVIDIA GPUs alone.
+pub(super) fn folder(source: &Path, release: &'static Release, compiler: Option<&Path>) -> Result<PathBuf> {
+    let folder = paths::fetched("cudarc").join("run");
+    let image = folder.join("examples/sin.ptx");
+    fs::create_dir_all(folder.join("examples"))?;
+    if let Some(compiler) = compiler.filter(|_| !image.exists()) {
+        let mut command = hsa::program_on(compiler, release, Profile::Dev);
+        command.args([&source.join("examples/sin.cu"), &image]).env("HIP_RS_BACKEND", "sim");
+        let status = command.status().context("starting the compiler of sin.cu")?;
+        ensure!(status.success(), "sin.cu: {status}");
+    }
+    Ok(folder)
+}
+
+/// Runs a case, and notes the outcome.
+pub(super) fn run(case: &mut Case, backend: &'static str, release: &'static Release, folder: &Path) {
+    let Some((program, arguments)) = &case.program else { return };
+    let mut command = hsa::program_on(program, release, Profile::Dev);
+    command.args(arguments).env("HIP_RS_BACKEND", backend).env("RUST_BACKTRACE", "0").current_dir(folder);
+    let outcome = match outcome(&mut command) {
+        Ok(outcome) => outcome,
+        Err(error) => Some(format!("{error:#}")),
+    };
+    case.outcomes.push((backend, outcome));
+}
+
+/// `None` if the program succeeds; else what it said last.
+fn outcome(command: &mut Command) -> Result<Option<String>> {
+    let log = tempfile::NamedTempFile::new()?;
+    let (out, err) = (log.reopen()?, log.reopen()?);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::from(out)).stderr(Stdio::from(err)).spawn()?;
+    let begun = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if begun.elapsed() > PATIENCE {
+            child.kill()?;
+            child.wait()?;
+            return Ok(Some(format!("not done after {} s", PATIENCE.as_secs())));
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    if status.success() {
+        return Ok(None);
+    }
+    let text = String::from_utf8_lossy(&fs::read(log.path())?).into_owned();
+    let said = |line: &&str| {
+        line.contains("Error") || line.contains("panicked") || line.contains("left:") || line.contains("right:")
+    };
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(said).collect();
+    let text = lines.join(" ");
+    Ok(Some(if text.is_empty() { status.to_string() } else { text.chars().take(300).collect() }))
+}
