@@ -9,6 +9,8 @@ pub use hip_sys::{has, load_error, symbol_error};
 
 pub use crate::generated::driver::*;
 
+pub use super::image::{cuModuleLoad, cuModuleLoadData, cuModuleLoadDataEx, cuModuleLoadFatBinary};
+
 use hip_sys::{
     hipDrvGetErrorName, hipDrvGetErrorString, hipError_t, hipErrorInvalidValue, hipErrorNotSupported, hipFunction_t,
     hipGraph_t, hipGraphExec_t, hipGraphExecUpdate, hipGraphExecUpdateResult, hipGraphNode_t, hipMemcpy,

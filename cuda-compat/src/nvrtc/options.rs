@@ -19,6 +19,8 @@ enum Rule {
     Flag(&'static str),
     /// It is true or false, and becomes one or the other; an empty one is none.
     Choice(&'static str, &'static str),
+    /// The number of lanes of a warp, which is ours: it becomes a macro for the prelude.
+    Lanes,
     /// An architecture: one of AMD stays.
     Architecture,
     /// It has a value, and no meaning here.
@@ -29,9 +31,16 @@ enum Rule {
     Ignored,
 }
 
+/// What `--warp-size=native` becomes: a warp is a wave, of as many lanes as the GPU has.
+pub(super) const ALL_LANES: &str = "-DCUDA_COMPAT_WARP_SIZE=0";
+
+/// What `--warp-size=32` becomes, which is the default.
+const THIRTY_TWO_LANES: &str = "-DCUDA_COMPAT_WARP_SIZE=32";
+
 /// Long name, short name (or none), rule.
 const RULES: &[(&str, &str, Rule)] = &[
     ("gpu-architecture", "arch", Rule::Architecture),
+    ("warp-size", "", Rule::Lanes),
     ("include-path", "I", Rule::Value("-I")),
     ("define-macro", "D", Rule::Value("-D")),
     ("undefine-macro", "U", Rule::Value("-U")),
@@ -108,6 +117,8 @@ fn rule(option: &str) -> Option<(&'static Rule, Written<'_>)> {
 
 /// Translates options of NVRTC to those of HIPRTC. An option that is not NVRTC's stays as it is: clang's own can be passed.
 ///
+/// `--warp-size=32` and `--warp-size=native` are ours: see [Warps](crate::nvrtc#warps).
+///
 /// ```
 /// use cuda_compat::nvrtc::translate_options;
 ///
@@ -139,6 +150,10 @@ pub fn translate_options<'a>(options: impl IntoIterator<Item = &'a str>) -> Tran
             Rule::Pair(name) => vec![(*name).to_owned(), value.to_owned()],
             Rule::Flag(flag) => vec![(*flag).to_owned()],
             Rule::Choice(yes, no) => vec![if value == "true" { (*yes).to_owned() } else { (*no).to_owned() }],
+            Rule::Lanes if value == "native" => vec![ALL_LANES.to_owned()],
+            Rule::Lanes if value == "32" => vec![THIRTY_TWO_LANES.to_owned()],
+            // The compiler refuses it by name.
+            Rule::Lanes => vec![as_written],
             Rule::Architecture if value.starts_with("gfx") => vec![format!("--offload-arch={value}")],
             Rule::Architecture | Rule::IgnoredValue | Rule::IgnoredOption | Rule::Ignored => {
                 translated.ignored.push(as_written);
@@ -190,6 +205,12 @@ mod tests {
         becomes(&["--ftz=true", "--ftz=false"], &["-fgpu-flush-denormals-to-zero"], &[]);
         becomes(&["-rdc=true", "--relocatable-device-code=false", "-dc"], &["-fgpu-rdc", "-fgpu-rdc"], &[]);
         becomes(&["-G", "-lineinfo", "-w"], &["-g", "-gline-tables-only", "-w"], &[]);
+    }
+
+    #[test]
+    fn the_size_of_a_warp_is_a_macro() {
+        becomes(&["--warp-size=native", "--warp-size", "32"], &[ALL_LANES, THIRTY_TWO_LANES], &[]);
+        becomes(&["--warp-size=16", "--warp-size"], &["--warp-size=16", "--warp-size"], &[]);
     }
 
     #[test]

@@ -1,0 +1,262 @@
+//! Code of NVIDIA's that AMD GPUs cannot run: PTX, cubins and fat binaries.
+
+#![allow(non_snake_case, reason = "names are C's")]
+
+use core::ffi::{CStr, c_char, c_uint, c_void};
+use std::fs::File;
+use std::io::Read as _;
+
+use hip_sys::{
+    hipError_t, hipErrorInvalidKernelFile, hipErrorInvalidValue, hipErrorNoBinaryForGpu, hipJitOption,
+    hipJitOptionErrorLogBuffer, hipJitOptionErrorLogBufferSizeBytes, hipModule_t,
+};
+
+const PTX: &str = "this is PTX, which AMD GPUs cannot run: give the CUDA C++ source to nvrtc (nvrtcGetPTX returns code of AMD's), \
+                   or load a code object that hipcc --genco or hiprtc compiled";
+const CUBIN: &str =
+    "this is a cubin of NVIDIA's, which AMD GPUs cannot run: compile the CUDA C++ source by nvrtc, or by hipcc --genco";
+const FATBIN: &str = "this is a fat binary of NVIDIA's, which AMD GPUs cannot run: compile the CUDA C++ source by nvrtc, or by hipcc --genco";
+
+/// The numbers that a fat binary, and the struct that has its address, start with.
+const FATBIN_MAGIC: [u8; 4] = 0xba55_ed50_u32.to_le_bytes();
+const WRAPPER_MAGIC: [u8; 4] = 0x4662_43b1_u32.to_le_bytes();
+/// The machine of cubins, in the ELF header's place for it.
+const EM_CUDA: [u8; 2] = 190_u16.to_le_bytes();
+const MACHINE: usize = 18;
+
+/// Explains why AMD GPUs cannot run an image, and what to do, if it is PTX, a cubin or a fat binary of NVIDIA's; else `None`.
+///
+/// ```
+/// use cuda_compat::driver::image::explain;
+///
+/// assert!(explain(b"//\n.version 8.0\n.target sm_80\n").unwrap().contains("PTX"));
+/// assert_eq!(explain(b"__global__ void f() {}"), None);
+/// ```
+pub fn explain(image: &[u8]) -> Option<&'static str> {
+    kind(|at| image.get(at).copied()).map(|kind| kind.1)
+}
+
+/// The status for an image of NVIDIA's and why; bytes are asked for in their order, and none after one that decides.
+pub(crate) fn kind(byte: impl Fn(usize) -> Option<u8>) -> Option<(hipError_t, &'static str)> {
+    let is =
+        |place: usize, text: &[u8]| text.iter().enumerate().all(|(at, expected)| byte(place + at) == Some(*expected));
+    if is(0, &FATBIN_MAGIC) || is(0, &WRAPPER_MAGIC) {
+        return Some((hipErrorNoBinaryForGpu, FATBIN));
+    }
+    if is(0, b"\x7fELF") {
+        return is(MACHINE, &EM_CUDA).then_some((hipErrorNoBinaryForGpu, CUBIN));
+    }
+    let mut at = 0;
+    loop {
+        match byte(at)? {
+            b' ' | b'\t' | b'\r' | b'\n' => at += 1,
+            b'/' if is(at, b"//") => {
+                while byte(at)? != b'\n' {
+                    // The end of a C string.
+                    if byte(at)? == 0 {
+                        return None;
+                    }
+                    at += 1;
+                }
+            }
+            b'/' if is(at, b"/*") => {
+                at += 2;
+                while !is(at, b"*/") {
+                    if byte(at)? == 0 {
+                        return None;
+                    }
+                    at += 1;
+                }
+                at += 2;
+            }
+            _ => return is(at, b".version").then_some((hipErrorInvalidKernelFile, PTX)),
+        }
+    }
+}
+
+/// The same of an image in memory. Null is none.
+///
+/// # Safety
+/// It must be null, a code object, a bundle, a fat binary, or a C string.
+unsafe fn kind_at(image: *const c_void) -> Option<(hipError_t, &'static str)> {
+    if image.is_null() {
+        return None;
+    }
+    // SAFETY: images of other kinds than text have more bytes than are asked for; of text none is asked for after its end.
+    kind(|at| Some(unsafe { image.cast::<u8>().add(at).read() }))
+}
+
+/// Loads a module: a code object, a bundle, or what `nvrtcGetPTX` returned.
+///
+/// PTX is `CUDA_ERROR_INVALID_PTX`, and another image of NVIDIA's `CUDA_ERROR_NO_BINARY_FOR_GPU`: [`explain`] says what to do.
+///
+/// # Safety
+/// `module` must be valid for the write, and `image` a code object, a bundle or a C string.
+#[doc(alias("hipModuleLoadData"))]
+pub unsafe extern "C" fn cuModuleLoadData(module: *mut hipModule_t, image: *const c_void) -> hipError_t {
+    // SAFETY: the caller's contract.
+    match unsafe { kind_at(image) } {
+        Some((status, _)) => status,
+        // SAFETY: the same.
+        None => unsafe { hip_sys::hipModuleLoadData(module, image) },
+    }
+}
+
+/// Loads a fat binary, as [`cuModuleLoadData`] does.
+///
+/// # Safety
+/// That of [`cuModuleLoadData`].
+#[doc(alias("hipModuleLoadFatBinary"))]
+pub unsafe extern "C" fn cuModuleLoadFatBinary(module: *mut hipModule_t, fatCubin: *const c_void) -> hipError_t {
+    // SAFETY: the caller's contract.
+    match unsafe { kind_at(fatCubin) } {
+        Some((status, _)) => status,
+        // SAFETY: the same.
+        None => unsafe { hip_sys::hipModuleLoadFatBinary(module, fatCubin) },
+    }
+}
+
+/// Loads a module as [`cuModuleLoadData`] does. For an image of NVIDIA's the buffer of `CU_JIT_ERROR_LOG_BUFFER` has what to do.
+///
+/// # Safety
+/// That of [`cuModuleLoadData`]. There must be `numOptions` options and values, and a buffer of the size that they state.
+#[doc(alias("hipModuleLoadDataEx"))]
+pub unsafe extern "C" fn cuModuleLoadDataEx(
+    module: *mut hipModule_t,
+    image: *const c_void,
+    numOptions: c_uint,
+    options: *mut hipJitOption,
+    optionValues: *mut *mut c_void,
+) -> hipError_t {
+    // SAFETY: the caller's contract.
+    let Some((status, why)) = (unsafe { kind_at(image) }) else {
+        // SAFETY: the same.
+        return unsafe { hip_sys::hipModuleLoadDataEx(module, image, numOptions, options, optionValues) };
+    };
+    if numOptions > 0 && (options.is_null() || optionValues.is_null()) {
+        return hipErrorInvalidValue;
+    }
+    let (mut buffer, mut size) = (None, None);
+    for at in 0..numOptions as usize {
+        // SAFETY: the caller ensures that there are so many.
+        let (option, value) = unsafe { (options.add(at).read(), optionValues.add(at)) };
+        match option {
+            // SAFETY: the same.
+            _ if option == hipJitOptionErrorLogBuffer => buffer = Some(unsafe { value.read() }.cast::<u8>()),
+            _ if option == hipJitOptionErrorLogBufferSizeBytes => size = Some(value),
+            _ => {}
+        }
+    }
+    if let (Some(buffer), Some(size)) = (buffer, size) {
+        // SAFETY: the same. The value is the size itself, in the place of a pointer.
+        let room = unsafe { size.read() } as usize & 0xffff_ffff;
+        if !buffer.is_null() && room > 0 {
+            let length = why.len().min(room - 1);
+            // SAFETY: the caller ensures that the buffer has this size.
+            unsafe {
+                buffer.copy_from_nonoverlapping(why.as_ptr(), length);
+                buffer.add(length).write(0);
+                size.write((length + 1) as *mut c_void);
+            }
+        }
+    }
+    status
+}
+
+/// Loads a module from a file, as [`cuModuleLoadData`] does.
+///
+/// # Safety
+/// `module` must be valid for the write, and `fname` a C string or null, which is an error.
+#[doc(alias("hipModuleLoad"))]
+pub unsafe extern "C" fn cuModuleLoad(module: *mut hipModule_t, fname: *const c_char) -> hipError_t {
+    if !fname.is_null() {
+        // SAFETY: the caller ensures that it is a C string.
+        let name = unsafe { CStr::from_ptr(fname) };
+        // A file that cannot be read is HIP's to refuse.
+        let mut start = Vec::new();
+        let read = name
+            .to_str()
+            .ok()
+            .and_then(|name| File::open(name).ok())
+            .map(|file| file.take(1 << 16).read_to_end(&mut start));
+        if let (Some(Ok(_)), Some((status, _))) = (read, kind(|at| start.get(at).copied())) {
+            return status;
+        }
+    }
+    // SAFETY: the caller's contract.
+    unsafe { hip_sys::hipModuleLoad(module, fname) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ptr::null_mut;
+
+    use super::*;
+
+    const SOURCE: &CStr = c"// Generated by NVIDIA NVVM Compiler\n/* x */\n\n.version 8.4\n.target sm_80\n";
+
+    #[test]
+    fn images_are_told_apart_by_how_they_start() {
+        let is_ptx = |image: &[u8]| explain(image) == Some(PTX);
+        assert!(is_ptx(SOURCE.to_bytes()) && is_ptx(b".version 7.0"));
+        let mut elf = vec![0; 64];
+        elf[..4].copy_from_slice(b"\x7fELF");
+        elf[18] = 224;
+        assert_eq!(explain(&elf), None);
+        elf[18] = 190;
+        assert_eq!(explain(&elf), Some(CUBIN));
+        assert_eq!(explain(&[0x50, 0xed, 0x55, 0xba, 1, 0]), Some(FATBIN));
+        assert_eq!(explain(&[0xb1, 0x43, 0x62, 0x46]), Some(FATBIN));
+        for other in [
+            "",
+            "\x7fEL",
+            "/",
+            "/* no end",
+            "// no end",
+            "// \0.version",
+            "__CLANG_OFFLOAD_BUNDLE__",
+            ".vers",
+            "int x;",
+        ] {
+            assert_eq!(explain(other.as_bytes()), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn ptx_is_an_error_and_the_log_buffer_says_what_to_do() {
+        let mut module = null_mut();
+        let (mut log, size) = ([7_u8; 400], 400_usize);
+        let mut options = [hipJitOptionErrorLogBuffer, hipJitOptionErrorLogBufferSizeBytes];
+        let mut values = [log.as_mut_ptr().cast::<c_void>(), size as *mut c_void];
+        let image = SOURCE.as_ptr().cast();
+        // SAFETY: a place for the result, a C string, and as many options as stated.
+        unsafe {
+            assert_eq!(cuModuleLoadData(&mut module, image), hipErrorInvalidKernelFile);
+            assert_eq!(cuModuleLoadFatBinary(&mut module, image), hipErrorInvalidKernelFile);
+            let status = cuModuleLoadDataEx(&mut module, image, 2, options.as_mut_ptr(), values.as_mut_ptr());
+            assert_eq!(status, hipErrorInvalidKernelFile);
+            assert_eq!(cuModuleLoadDataEx(&mut module, image, 0, null_mut(), null_mut()), hipErrorInvalidKernelFile);
+            assert_eq!(cuModuleLoadDataEx(&mut module, image, 1, null_mut(), null_mut()), hipErrorInvalidValue);
+        }
+        assert_eq!(CStr::from_bytes_until_nul(&log).unwrap().to_str().unwrap(), PTX);
+        assert_eq!(values[1] as usize, PTX.len() + 1);
+
+        let mut short = [7_u8; 10];
+        let mut values = [short.as_mut_ptr().cast::<c_void>(), 8 as *mut c_void];
+        // SAFETY: the same.
+        unsafe { cuModuleLoadDataEx(&mut module, image, 2, options.as_mut_ptr(), values.as_mut_ptr()) };
+        assert_eq!(&short, b"this is\0\x07\x07");
+    }
+
+    #[test]
+    fn a_file_with_ptx_is_an_error() {
+        let path = std::env::temp_dir().join(format!("cuda-compat-{}.ptx", std::process::id()));
+        std::fs::write(&path, SOURCE.to_bytes()).unwrap();
+        let name = std::ffi::CString::new(path.to_str().unwrap()).unwrap();
+        let mut module = null_mut();
+        // SAFETY: a place for the result, and a C string.
+        let status = unsafe { cuModuleLoad(&mut module, name.as_ptr()) };
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(status, hipErrorInvalidKernelFile);
+    }
+}

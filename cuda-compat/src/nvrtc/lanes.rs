@@ -1,0 +1,337 @@
+//! Code in CUDA C++ that assumes warps of 32 lanes.
+
+mod tokens;
+
+use std::collections::HashSet;
+use std::fmt;
+
+use tokens::{Kind, Token, tokens};
+
+/// A place in CUDA C++ that assumes 32 lanes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Finding {
+    /// The line, from 1.
+    pub line: usize,
+    /// The column, from 1, in bytes.
+    pub column: usize,
+    /// The code and what it assumes.
+    pub what: String,
+    /// What to do for waves of 64 lanes.
+    pub advice: &'static str,
+}
+
+impl Finding {
+    /// Whether the code is wrong with warps of 32 lanes, too: inline PTX.
+    pub fn needs_change(&self) -> bool {
+        self.advice == PTX
+    }
+}
+
+impl fmt::Display for Finding {
+    /// `12:5: the mask 0xffffffff has 32 bits (use …)`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {} ({})", self.line, self.column, self.what, self.advice)
+    }
+}
+
+const MASK: &str = "use a mask with a bit for each lane of the wave: ~0ull on 64 lanes";
+const BALLOT: &str = "keep the lanes of a 64-lane wave in unsigned long long";
+const COUNT: &str = "use the function for 64 bits, such as __popcll or __ffsll";
+const CONSTANT: &str = "use warpSize, or pass the number of lanes as a template parameter";
+const INDEX: &str = "divide by warpSize, and take the remainder of it";
+const SHARED: &str = "blocks have half as many 64-lane waves: read only the elements that were written";
+const OFFSET: &str = "start at warpSize / 2";
+const BOUND: &str = "the bound must be known when compiling: use the largest number of lanes";
+const PTX: &str = "AMD GPUs have no PTX: use CUDA's functions, or AMD's builtins";
+
+/// Returns the places in CUDA C++ that assume warps of 32 lanes, in the order of the source.
+///
+/// - 32-bit masks: `__shfl_sync(0xffffffff, …)`, `#define FULL_MASK 0xffffffff`
+/// - a ballot or an active mask in a variable of 32 bits, or in a function for 32 bits such as `__popc`
+/// - the number of lanes as a constant: `#define WARP_SIZE 32`, `constexpr int kWarpSize = 32`
+/// - arithmetic with 32 on indices of threads: `threadIdx.x % 32`, `tid >> 5`, `lane & 31`
+/// - `__shared__` arrays of 32 elements whose index is the number of a warp, and arrays with the bound `warpSize`
+/// - loops over the offsets 16, 8, … 1 of shuffles
+/// - inline PTX
+///
+/// The source is not preprocessed: code that `#if` excludes is searched, and included files are not. What a macro or a name hides is not
+/// found. Code that is found can be right: with the default `--warp-size=32` of [`nvrtcCompileProgram`](super::nvrtcCompileProgram) it is,
+/// inline PTX excepted.
+///
+/// ```
+/// use cuda_compat::nvrtc::lanes;
+///
+/// let found = lanes::find("int lane = threadIdx.x % 32;\nv += __shfl_xor_sync(0xffffffff, v, 1);");
+/// assert_eq!((found[0].line, found[0].column), (1, 24));
+/// assert_eq!((found[1].line, found[1].column), (2, 22));
+/// ```
+pub fn find(source: &str) -> Vec<Finding> {
+    let tokens = tokens(source);
+    let mut search = Search { indices: indices(&tokens), tokens: &tokens, found: Vec::new() };
+    for at in 0..tokens.len() {
+        search.mask(at);
+        search.ballot(at);
+        search.constant(at);
+        search.arithmetic(at);
+        search.shared(at);
+        search.offsets(at);
+        search.ptx(at);
+    }
+    let mut found = search.found;
+    found.sort_by_key(|finding| (finding.line, finding.column));
+    found.dedup_by_key(|finding| (finding.line, finding.column));
+    found
+}
+
+/// Variables that are set from `threadIdx`.
+fn indices<'a>(tokens: &[Token<'a>]) -> HashSet<&'a str> {
+    let mut names = HashSet::new();
+    for (at, token) in tokens.iter().enumerate() {
+        if token.text != "=" || at == 0 || tokens[at - 1].kind != Kind::Name {
+            continue;
+        }
+        let value = tokens[at + 1..].iter().take_while(|token| !matches!(token.text, ";" | "," | "{" | "}"));
+        if value.clone().any(|token| token.text == "threadIdx" || token.text == "thread_rank") {
+            // An index into data is none of a thread, though it comes from one.
+            if !value.clone().any(|token| token.text == "blockIdx") {
+                names.insert(tokens[at - 1].text);
+            }
+        }
+    }
+    names
+}
+
+/// Whether a name is usual for the index of a thread or of a lane.
+fn is_index(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let exact = ["tid", "tx", "tidx", "lane", "laneid", "lane_id", "lane_idx", "thread_id", "threadid", "thread_idx"];
+    exact.contains(&name.as_str()) || name.contains("thread_rank")
+}
+
+/// Whether a name is usual for the number of lanes.
+fn is_lanes(name: &str) -> bool {
+    let name: String = name.chars().filter(|c| *c != '_').collect::<String>().to_ascii_lowercase();
+    ["warpsize", "warpthreads", "threadsperwarp", "warplanes", "lanesperwarp", "warpwidth", "numlanes"]
+        .iter()
+        .any(|usual| name.contains(usual))
+}
+
+/// Whether a name is usual for the number of a warp in its block.
+fn is_warp_id(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    (name.contains("warp") && !is_lanes(&name)) || name == "wid" || name == "wave"
+}
+
+/// Whether a function has a mask of lanes first.
+fn is_sync(name: &str) -> bool {
+    name.starts_with("__") && name.ends_with("_sync")
+}
+
+/// Whether a function returns a mask of lanes.
+fn is_mask(name: &str) -> bool {
+    matches!(name, "__ballot_sync" | "__ballot" | "__activemask" | "__match_any_sync" | "__match_all_sync")
+}
+
+struct Search<'a> {
+    tokens: &'a [Token<'a>],
+    indices: HashSet<&'a str>,
+    found: Vec<Finding>,
+}
+
+impl<'a> Search<'a> {
+    fn text(&self, at: usize) -> &'a str {
+        self.tokens.get(at).map_or("", |token| token.text)
+    }
+
+    fn number(&self, at: usize) -> Option<u64> {
+        self.tokens.get(at).and_then(Token::number)
+    }
+
+    fn tell(&mut self, at: usize, what: String, advice: &'static str) {
+        let Token { line, column, .. } = self.tokens[at];
+        self.found.push(Finding { line, column, what, advice });
+    }
+
+    /// The index after the bracket that closes the one here.
+    fn closed(&self, open: usize) -> usize {
+        let mut depth = 0_usize;
+        for (at, token) in self.tokens.iter().enumerate().skip(open) {
+            match token.text {
+                "(" | "[" | "{" => depth += 1,
+                ")" | "]" | "}" => depth = depth.saturating_sub(1),
+                _ => continue,
+            }
+            if depth == 0 {
+                return at + 1;
+            }
+        }
+        self.tokens.len()
+    }
+
+    /// The index of the bracket that the one here closes.
+    fn opened(&self, close: usize) -> usize {
+        let mut depth = 0_usize;
+        for at in (0..=close).rev() {
+            match self.tokens[at].text {
+                ")" | "]" => depth += 1,
+                "(" | "[" => depth = depth.saturating_sub(1),
+                _ => continue,
+            }
+            if depth == 0 {
+                return at;
+            }
+        }
+        0
+    }
+
+    /// A mask that is written as a number.
+    fn mask(&mut self, at: usize) {
+        let Some(value @ 1..=0xffff_ffff) = self.number(at) else { return };
+        let text = self.text(at);
+        let before = |back: usize| at.checked_sub(back).map_or("", |at| self.text(at));
+        let named = |name: &str| name.to_ascii_lowercase().contains("mask");
+        let argument = before(1) == "(" && is_sync(before(2));
+        let full = value == 0xffff_ffff;
+        let defined = full && before(2) == "define" && named(before(1));
+        let assigned = full && before(1) == "=" && named(before(2));
+        if argument || defined || assigned {
+            let whose = if argument { format!(" of {}", before(2)) } else { String::new() };
+            self.tell(at, format!("the mask {text}{whose} has 32 bits"), MASK);
+        }
+    }
+
+    /// A mask that a function returns, as 32 bits.
+    fn ballot(&mut self, at: usize) {
+        let name = self.text(at);
+        if !is_mask(name) || self.text(at + 1) != "(" {
+            return;
+        }
+        let before = |back: usize| at.checked_sub(back).map_or("", |at| self.text(at));
+        let narrow = ["unsigned", "int", "uint", "uint32_t", "unsigned int"];
+        if before(1) == "=" && narrow.contains(&before(3)) {
+            self.tell(at, format!("the lanes of {name} are kept in 32 bits"), BALLOT);
+        } else if before(1) == "(" && matches!(before(2), "__popc" | "__ffs" | "__clz" | "__brev") {
+            let what = format!("{} counts 32 bits of {name}", before(2));
+            self.tell(at, what, COUNT);
+        }
+    }
+
+    /// The number of lanes as a constant.
+    fn constant(&mut self, at: usize) {
+        let token = self.tokens[at];
+        if token.kind != Kind::Name || !is_lanes(token.text) {
+            return;
+        }
+        let defined = at > 0 && self.text(at - 1) == "define" && self.number(at + 1) == Some(32);
+        let assigned = self.text(at + 1) == "=" && self.number(at + 2) == Some(32);
+        if defined || assigned {
+            self.tell(at, format!("{} is the constant 32", token.text), CONSTANT);
+        }
+    }
+
+    /// Whether the operand that ends before a token is the index of a thread.
+    fn is_index_before(&self, operator: usize) -> bool {
+        let Some(last) = operator.checked_sub(1) else { return false };
+        let operand = match self.text(last) {
+            ")" => self.opened(last)..last,
+            "x" | "y" | "z" if last >= 2 && self.text(last - 1) == "." => last - 2..last - 1,
+            _ => last..operator,
+        };
+        let first = operand.start;
+        let called = first > 0 && self.text(first) == "(" && self.text(first - 1) == "thread_rank";
+        let names = &self.tokens[operand];
+        called
+            || names
+                .iter()
+                .any(|token| token.text == "threadIdx" || is_index(token.text) || self.indices.contains(token.text))
+                && !names.iter().any(|token| token.text == "blockIdx")
+    }
+
+    /// Arithmetic with 32 on the index of a thread.
+    fn arithmetic(&mut self, at: usize) {
+        let operator = self.text(at);
+        let thirty_two = match (operator, self.number(at + 1)) {
+            ("%" | "/", Some(32)) | ("&", Some(31)) | (">>", Some(5)) => true,
+            _ => return,
+        };
+        if thirty_two && self.is_index_before(at) {
+            let what = format!("`{operator} {}` on the index of a thread", self.text(at + 1));
+            self.tell(at, format!("{what} assumes 32 lanes"), INDEX);
+        }
+    }
+
+    /// An array in shared memory with an element for each warp, or with the bound `warpSize`.
+    fn shared(&mut self, at: usize) {
+        if self.text(at) != "__shared__" {
+            return;
+        }
+        let end = (at..self.tokens.len()).find(|&at| self.text(at) == ";").unwrap_or(self.tokens.len());
+        for open in at..end {
+            if self.text(open) != "[" || self.tokens[open - 1].kind != Kind::Name {
+                continue;
+            }
+            let (name, close) = (self.text(open - 1), self.closed(open) - 1);
+            if (open..close).any(|at| self.text(at) == "warpSize") {
+                self.tell(open - 1, format!("warpSize is the bound of {name}"), BOUND);
+            } else if close == open + 2 && self.number(open + 1) == Some(32) && self.is_by_warp(name, end) {
+                self.tell(open - 1, format!("{name} has an element for each of 32 warps"), SHARED);
+            }
+        }
+    }
+
+    /// Whether the index of an array is the number of a warp somewhere after a token.
+    fn is_by_warp(&self, name: &str, after: usize) -> bool {
+        (after..self.tokens.len()).any(|at| {
+            self.text(at) == name && self.text(at + 1) == "[" && {
+                let close = self.closed(at + 1);
+                let index = at + 2..close;
+                index.clone().any(|at| self.tokens[at].kind == Kind::Name && is_warp_id(self.text(at)))
+                    || index
+                        .clone()
+                        .any(|at| matches!((self.text(at), self.number(at + 1)), ("/", Some(32)) | (">>", Some(5))))
+            }
+        })
+    }
+
+    /// A loop over offsets of shuffles that starts at 16.
+    fn offsets(&mut self, at: usize) {
+        if self.text(at) != "for" || self.text(at + 1) != "(" {
+            return;
+        }
+        let head_end = self.closed(at + 1);
+        let start = (at..head_end).find(|&at| self.text(at) == "=").unwrap_or(head_end);
+        let half = self.number(start + 1) == Some(16) && self.text(start + 2) == ";";
+        let halved =
+            self.number(start + 1) == Some(32) && self.text(start + 2) == "/" && self.number(start + 3) == Some(2);
+        let body_end = match self.text(head_end) {
+            "{" => self.closed(head_end),
+            _ => (head_end..self.tokens.len()).find(|&at| self.text(at) == ";").unwrap_or(self.tokens.len()),
+        };
+        if (half || halved) && (head_end..body_end).any(|at| self.text(at).starts_with("__shfl")) {
+            self.tell(start + 1, "the offsets of shuffles start at 16".to_owned(), OFFSET);
+        }
+    }
+
+    /// Assembly for NVIDIA's GPUs.
+    fn ptx(&mut self, at: usize) {
+        if !matches!(self.text(at), "asm" | "__asm__" | "__asm") {
+            return;
+        }
+        let open = if matches!(self.text(at + 1), "volatile" | "__volatile__") { at + 2 } else { at + 1 };
+        if self.text(open) != "(" {
+            return;
+        }
+        let signs =
+            [".u32", ".s32", ".b32", ".f32", ".u64", ".s64", ".b64", ".f64", ".f16", ".sync", ".shared", ".global"];
+        let is_ptx = self.tokens[open..self.closed(open)]
+            .iter()
+            .any(|token| token.kind == Kind::Text && signs.iter().any(|sign| token.text.contains(sign)));
+        if is_ptx {
+            self.tell(at, "this assembly is PTX".to_owned(), PTX);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,145 @@
+//! Headers that a program for NVRTC finds when HIPRTC compiles it: what CUDA C++ has and HIPRTC lacks.
+
+macro_rules! texts {
+    ($($file:literal)*) => { &[$(($file, include_str!(concat!("prelude/", $file)))),*] };
+}
+
+/// The texts, each by the name of its file. Programs see them in `cuda_compat/`.
+const TEXTS: &[(&str, &str)] = texts! {
+    "prelude.h" "lanes.h" "intrinsics.h" "simd.h" "atomics.h" "runtime.h" "math_constants.h" "fp16.h" "bf16.h" "fp8.h"
+    "cooperative_groups.h" "cooperative_groups_reduce.h" "pipeline.h" "curand_kernel.h" "mma.h" "cub.h"
+    "std/cstdint.h" "std/cstddef.h" "std/climits.h" "std/type_traits.h" "std/utility.h" "std/limits.h" "std/cmath.h"
+    "std/cassert.h" "std/cstring.h" "std/atomic.h" "std/std.h"
+};
+
+/// CUDA's headers: the text that each includes, and their names.
+const CUDA: &[(&str, &[&str])] = &[
+    (
+        "runtime.h",
+        &[
+            "builtin_types.h",
+            "crt/device_functions.h",
+            "crt/host_defines.h",
+            "crt/math_functions.h",
+            "cuda.h",
+            "cuda_runtime.h",
+            "cuda_runtime_api.h",
+            "device_atomic_functions.h",
+            "device_functions.h",
+            "device_launch_parameters.h",
+            "driver_types.h",
+            "host_defines.h",
+            "math_functions.h",
+            "sm_20_intrinsics.h",
+            "sm_30_intrinsics.h",
+            "sm_32_intrinsics.h",
+            "sm_35_intrinsics.h",
+            "sm_60_atomic_functions.h",
+            "sm_61_intrinsics.h",
+            "surface_functions.h",
+            "surface_indirect_functions.h",
+            "surface_types.h",
+            "texture_fetch_functions.h",
+            "texture_indirect_functions.h",
+            "texture_types.h",
+            "vector_functions.h",
+            "vector_types.h",
+        ],
+    ),
+    ("math_constants.h", &["math_constants.h"]),
+    ("fp16.h", &["cuda_fp16.h", "cuda_fp16.hpp"]),
+    ("bf16.h", &["cuda_bf16.h", "cuda_bf16.hpp"]),
+    ("fp8.h", &["cuda_fp8.h", "cuda_fp8.hpp"]),
+    ("cooperative_groups.h", &["cooperative_groups.h"]),
+    ("cooperative_groups_reduce.h", &["cooperative_groups/reduce.h", "cooperative_groups/scan.h"]),
+    ("pipeline.h", &["cuda_pipeline.h", "cuda_pipeline_primitives.h"]),
+    ("std/atomic.h", &["cuda/atomic"]),
+    ("curand_kernel.h", &["curand_kernel.h"]),
+    ("mma.h", &["crt/mma.h", "mma.h"]),
+    (
+        "cub.h",
+        &["cub/cub.cuh", "thrust/device_ptr.h", "thrust/device_vector.h", "thrust/execution_policy.h", "thrust/scan.h"],
+    ),
+];
+
+/// Headers of C++ by the text that `std/` has of them. Each is `NAME`, `cuda/std/NAME`, and for C's `NAME.h`.
+const STANDARD: &[(&str, &str)] = &[
+    ("cstdint", "cstdint"),
+    ("cstddef", "cstddef"),
+    ("climits", "climits"),
+    ("cfloat", "climits"),
+    ("cmath", "cmath"),
+    ("cassert", "cassert"),
+    ("cstring", "cstring"),
+    ("cstdlib", "cmath"),
+    ("cstdio", "cstddef"),
+    ("type_traits", "type_traits"),
+    ("utility", "utility"),
+    ("array", "utility"),
+    ("functional", "utility"),
+    ("algorithm", "utility"),
+    ("bit", "utility"),
+    ("limits", "limits"),
+    ("atomic", "atomic"),
+];
+
+/// The lines before a program, which its diagnostics do not count.
+const FIRST: &str = "#include \"cuda_compat/prelude.h\"\n#line 1\n";
+
+/// A program with the prelude before it.
+pub(super) fn with_prelude(source: &str) -> String {
+    format!("{FIRST}{source}")
+}
+
+/// The names and texts of the headers, but for names that the caller has headers of.
+pub(super) fn headers(is_callers: impl Fn(&str) -> bool) -> Vec<(String, String)> {
+    let mut headers: Vec<(String, String)> =
+        TEXTS.iter().map(|(file, text)| (format!("cuda_compat/{file}"), (*text).to_owned())).collect();
+    let include = |file: &str| format!("#include \"cuda_compat/{file}\"\n");
+    for (file, names) in CUDA {
+        headers.extend(names.iter().map(|name| ((*name).to_owned(), include(file))));
+    }
+    for (name, text) in STANDARD {
+        let file = format!("std/{text}.h");
+        let both = include(&file) + &include("std/std.h");
+        headers.push((format!("cuda/std/{name}"), include(&file)));
+        if let Some(name) = name.strip_prefix('c') {
+            headers.push((format!("{name}.h"), both.clone()));
+        }
+        headers.push(((*name).to_owned(), both));
+    }
+    headers.retain(|(name, _)| !is_callers(name));
+    headers
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_what_is_included_is_there() {
+        let headers = headers(|_| false);
+        let names: HashSet<&str> = headers.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names.len(), headers.len());
+        for (name, text) in &headers {
+            let included = text.lines().filter_map(|line| line.strip_prefix("#include \""));
+            for included in included.map(|line| line.trim_end_matches('"')) {
+                assert!(names.contains(included), "{name} includes {included}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_header_of_the_callers_is_used_in_the_place_of_ours() {
+        let headers = headers(|name| name == "cuda_fp16.h");
+        assert!(!headers.iter().any(|(name, _)| name == "cuda_fp16.h"));
+        assert!(headers.iter().any(|(name, _)| name == "cuda_bf16.h"));
+    }
+
+    #[test]
+    fn lines_are_those_of_the_program() {
+        assert!(with_prelude("first").ends_with("#line 1\nfirst"));
+    }
+}

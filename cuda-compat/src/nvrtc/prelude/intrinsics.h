@@ -1,0 +1,100 @@
+// Functions for one thread that CUDA C++ has without a header, and HIPRTC lacks.
+#pragma once
+
+#define __trap() __builtin_trap()
+#define __brkpt() __builtin_debugtrap()
+#define __prof_trigger(n) ((void)(n))
+
+// Waits for about as many nanoseconds, up to a millisecond: the shader's clock is near 2 GHz, and s_sleep counts 64 of it.
+__device__ inline void __cuda_compat__nanosleep(unsigned nanoseconds) {
+    unsigned long long start = __builtin_readcyclecounter();
+    unsigned long long clocks = 2ull * (nanoseconds < 1000000 ? nanoseconds : 1000000);
+    do __builtin_amdgcn_s_sleep(1);
+    while (__builtin_readcyclecounter() - start < clocks);
+}
+#define __nanosleep __cuda_compat__nanosleep
+
+// Loads and stores with hints for the cache, which have no effect on a result.
+#define CUDA_COMPAT_LOAD(name)                                                                                          \
+    template <class T> __device__ inline T __cuda_compat##name(const T *address) { return *address; }
+CUDA_COMPAT_LOAD(__ldg)
+CUDA_COMPAT_LOAD(__ldca)
+CUDA_COMPAT_LOAD(__ldcg)
+CUDA_COMPAT_LOAD(__ldcs)
+CUDA_COMPAT_LOAD(__ldlu)
+#undef CUDA_COMPAT_LOAD
+// The same, from memory that others write.
+template <class T> __device__ inline T __cuda_compat__ldcv(const T *address) {
+    T value = *address;
+    if constexpr (sizeof(T) % 4 == 0) {
+        for (unsigned i = 0; i < sizeof(T) / 4; ++i) ((int *)&value)[i] = ((const volatile int *)address)[i];
+    } else if constexpr (sizeof(T) == 2) {
+        *(short *)&value = *(const volatile short *)address;
+    } else {
+        for (unsigned i = 0; i < sizeof(T); ++i) ((char *)&value)[i] = ((const volatile char *)address)[i];
+    }
+    return value;
+}
+#define CUDA_COMPAT_STORE(name)                                                                                         \
+    template <class T, class U> __device__ inline void __cuda_compat##name(T *address, U value) { *address = value; }
+CUDA_COMPAT_STORE(__stwb)
+CUDA_COMPAT_STORE(__stcg)
+CUDA_COMPAT_STORE(__stcs)
+CUDA_COMPAT_STORE(__stwt)
+#undef CUDA_COMPAT_STORE
+#define __ldg __cuda_compat__ldg
+#define __ldca __cuda_compat__ldca
+#define __ldcg __cuda_compat__ldcg
+#define __ldcs __cuda_compat__ldcs
+#define __ldlu __cuda_compat__ldlu
+#define __ldcv __cuda_compat__ldcv
+#define __stwb __cuda_compat__stwb
+#define __stcg __cuda_compat__stcg
+#define __stcs __cuda_compat__stcs
+#define __stwt __cuda_compat__stwt
+
+// Rounding towards zero of floats, by way of doubles, which hold sums of near numbers and all products.
+__device__ inline float __cuda_compat_towards_zero(double value) {
+    float rounded = (float)value;
+    return __builtin_fabs((double)rounded) > __builtin_fabs(value) ? __uint_as_float(__float_as_uint(rounded) - 1) : rounded;
+}
+__device__ inline float __cuda_compat__fadd_rz(float a, float b) {
+    double sum = (double)a + (double)b;
+    // What the sum of doubles lost, as a sign: it decides where the sum is a float.
+    double lost = __builtin_fabs(a) > __builtin_fabs(b) ? b - (sum - a) : a - (sum - b);
+    float rounded = __cuda_compat_towards_zero(sum);
+    bool above = (double)rounded == sum && lost != 0 && (lost < 0) == (sum > 0);
+    return above ? __uint_as_float(__float_as_uint(rounded) - 1) : rounded;
+}
+__device__ inline float __cuda_compat__fmul_rz(float a, float b) { return __cuda_compat_towards_zero((double)a * (double)b); }
+__device__ inline float __cuda_compat__fmaf_ieee_rn(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+#define __fadd_rz __cuda_compat__fadd_rz
+#define __fmul_rz __cuda_compat__fmul_rz
+#define __fmaf_ieee_rn __cuda_compat__fmaf_ieee_rn
+
+__device__ inline unsigned __cuda_compat_umin(unsigned a, unsigned b) { return a < b ? a : b; }
+__device__ inline unsigned __cuda_compat_umax(unsigned a, unsigned b) { return a < b ? b : a; }
+__device__ inline long long __cuda_compat_llmin(long long a, long long b) { return a < b ? a : b; }
+__device__ inline long long __cuda_compat_llmax(long long a, long long b) { return a < b ? b : a; }
+__device__ inline unsigned long long __cuda_compat_ullmin(unsigned long long a, unsigned long long b) { return a < b ? a : b; }
+__device__ inline unsigned long long __cuda_compat_ullmax(unsigned long long a, unsigned long long b) { return a < b ? b : a; }
+#define umin __cuda_compat_umin
+#define umax __cuda_compat_umax
+#define llmin __cuda_compat_llmin
+#define llmax __cuda_compat_llmax
+#define ullmin __cuda_compat_ullmin
+#define ullmax __cuda_compat_ullmax
+
+// Which memory an address is in.
+__device__ inline unsigned __cuda_compat__isShared(const void *address) {
+    return __builtin_amdgcn_is_shared((const __attribute__((address_space(0))) void *)address);
+}
+__device__ inline unsigned __cuda_compat__isLocal(const void *address) {
+    return __builtin_amdgcn_is_private((const __attribute__((address_space(0))) void *)address);
+}
+__device__ inline unsigned __cuda_compat__isGlobal(const void *address) {
+    return !__cuda_compat__isShared(address) && !__cuda_compat__isLocal(address);
+}
+#define __isShared __cuda_compat__isShared
+#define __isLocal __cuda_compat__isLocal
+#define __isGlobal __cuda_compat__isGlobal

@@ -1,0 +1,44 @@
+// Included before each program: what CUDA C++ has without a header, and HIPRTC lacks or has with another meaning.
+#pragma once
+
+// The compiler's version is CUDA 12.8's. __CUDA_ARCH__ is not defined: pass -D__CUDA_ARCH__=800 for code that asks for it.
+#define __CUDACC__ 1
+#define __CUDACC_RTC__ 1
+#define __CUDACC_VER_MAJOR__ 12
+#define __CUDACC_VER_MINOR__ 8
+#define __CUDACC_VER_BUILD__ 0
+
+// The lanes of a warp: 32, or 0 for those of a wave.
+#ifndef CUDA_COMPAT_WARP_SIZE
+#define CUDA_COMPAT_WARP_SIZE 32
+#endif
+
+#define __grid_constant__
+#ifndef __align__
+#define __align__(n) __attribute__((aligned(n)))
+#endif
+#ifndef __builtin_align__
+#define __builtin_align__(n) __attribute__((aligned(n)))
+#endif
+#ifndef NULL
+#define NULL 0
+#endif
+
+// HIP's second argument counts waves for each SIMD unit, CUDA's blocks for each multiprocessor: a hint that is left out.
+#undef __launch_bounds__
+#define __launch_bounds__(...) __cuda_compat_bounds(__VA_ARGS__, 0)
+#define __cuda_compat_bounds(threads, ...) __attribute__((amdgpu_flat_work_group_size(1, threads)))
+#define __maxnreg__(...)
+#define __cluster_dims__(...) __attribute__((unavailable("AMD GPUs have no clusters of blocks")))
+
+typedef hipTextureObject_t cudaTextureObject_t;
+typedef hipSurfaceObject_t cudaSurfaceObject_t;
+#define cudaBoundaryModeZero hipBoundaryModeZero
+#define cudaBoundaryModeClamp hipBoundaryModeClamp
+#define cudaBoundaryModeTrap hipBoundaryModeTrap
+
+#include "cuda_compat/lanes.h"
+#include "cuda_compat/intrinsics.h"
+#include "cuda_compat/simd.h"
+#include "cuda_compat/atomics.h"
+#include "cuda_compat/std/cassert.h"

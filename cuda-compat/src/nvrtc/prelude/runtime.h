@@ -1,0 +1,5 @@
+// cuda.h, cuda_runtime.h and others of CUDA's API: in a program for NVRTC they give types and versions. The functions are the host's.
+#pragma once
+
+#define CUDA_VERSION 12080
+#define CUDART_VERSION 12080

@@ -1,0 +1,335 @@
+//! NVRTC's programs: the source with the prelude before it, and a log that has more than HIPRTC's.
+
+#![allow(non_snake_case, reason = "names are C's")]
+
+use core::ffi::{CStr, c_char, c_int};
+use std::collections::HashMap;
+use std::ffi::CString;
+use std::ptr::null;
+use std::slice::from_raw_parts;
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
+use crate::generated::nvrtc::*;
+
+use super::options::{ALL_LANES, translate_options};
+use super::{lanes, prelude};
+use crate::driver::image;
+
+/// What is known of a program beyond HIPRTC.
+#[derive(Default)]
+struct Program {
+    name: String,
+    source: String,
+    /// Why it is not given to HIPRTC.
+    refused: Option<&'static str>,
+    /// What its log has before HIPRTC's.
+    log: String,
+}
+
+/// Programs by their handles. One that HIPRTC made without us is not here.
+static PROGRAMS: LazyLock<Mutex<HashMap<usize, Program>>> = LazyLock::new(Mutex::default);
+
+fn programs() -> MutexGuard<'static, HashMap<usize, Program>> {
+    PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// So many C strings, of which none may be null.
+///
+/// # Safety
+/// Unless null, `pointers` must have so many C strings or null pointers, which live as long as the result.
+unsafe fn strings<'a>(count: c_int, pointers: *const *const c_char) -> Option<Vec<&'a CStr>> {
+    let count = usize::try_from(count).ok()?;
+    if count == 0 {
+        return Some(Vec::new());
+    }
+    if pointers.is_null() {
+        return None;
+    }
+    // SAFETY: the caller ensures that there are so many.
+    let pointers = unsafe { from_raw_parts(pointers, count) };
+    // SAFETY: it is not null, and so a C string.
+    pointers.iter().map(|pointer| (!pointer.is_null()).then(|| unsafe { CStr::from_ptr(*pointer) })).collect()
+}
+
+/// Creates a program of CUDA C++, with the [prelude](super#kernels) before it.
+///
+/// PTX is refused by [`nvrtcCompileProgram`], whose log says what to do. A null pointer or a negative number of headers is
+/// `NVRTC_ERROR_INVALID_INPUT`.
+///
+/// # Safety
+/// `prog` must be valid for the write, `src` a C string, and so `name`, unless null. There must be as many C strings at `headers` and at
+/// `includeNames` as `numHeaders` says.
+#[doc(alias("hiprtcCreateProgram"))]
+pub unsafe extern "C" fn nvrtcCreateProgram(
+    prog: *mut nvrtcProgram,
+    src: *const c_char,
+    name: *const c_char,
+    numHeaders: c_int,
+    headers: *const *const c_char,
+    includeNames: *const *const c_char,
+) -> nvrtcResult {
+    if prog.is_null() || src.is_null() {
+        return NVRTC_ERROR_INVALID_INPUT;
+    }
+    // SAFETY: the caller ensures that there are as many C strings.
+    let Some(texts) = (unsafe { strings(numHeaders, headers) }) else { return NVRTC_ERROR_INVALID_INPUT };
+    // SAFETY: the same.
+    let Some(names) = (unsafe { strings(numHeaders, includeNames) }) else { return NVRTC_ERROR_INVALID_INPUT };
+    // SAFETY: the caller ensures that it is a C string.
+    let source = unsafe { CStr::from_ptr(src) }.to_string_lossy().into_owned();
+    // SAFETY: the same, unless it is null.
+    let named = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned());
+    let refused = image::explain(source.as_bytes());
+
+    let ours = prelude::headers(|ours| names.iter().any(|name| name.to_bytes() == ours.as_bytes()));
+    let owned = |text: &str| CString::new(text).unwrap_or_default();
+    let ours: Vec<(CString, CString)> = ours.iter().map(|(name, text)| (owned(name), owned(text))).collect();
+    let all_names = names.iter().copied().chain(ours.iter().map(|(name, _)| name.as_c_str()));
+    let all_texts = texts.iter().copied().chain(ours.iter().map(|(_, text)| text.as_c_str()));
+    let all_names: Vec<*const c_char> = all_names.map(CStr::as_ptr).collect();
+    let all_texts: Vec<*const c_char> = all_texts.map(CStr::as_ptr).collect();
+    let Ok(count) = c_int::try_from(all_names.len()) else { return NVRTC_ERROR_INVALID_INPUT };
+
+    let program =
+        Program { name: named.unwrap_or_else(|| "default_program".to_owned()), source, refused, log: String::new() };
+    // HIPRTC takes no empty program.
+    let text = owned(&prelude::with_prelude(if refused.is_some() { "" } else { &program.source }));
+    // SAFETY: C strings that live until the end; the caller ensures the rest.
+    let status = unsafe {
+        hiprtc_sys::hiprtcCreateProgram(prog, text.as_ptr(), name, count, all_texts.as_ptr(), all_names.as_ptr())
+    };
+    if status == NVRTC_SUCCESS {
+        // SAFETY: it was written.
+        programs().insert(unsafe { prog.read() } as usize, program);
+    }
+    status
+}
+
+/// Compiles a program. NVRTC's options are translated by [`translate_options`].
+///
+/// The log says which options have no meaning, and where the source assumes warps of 32 lanes ([`lanes::find`]): as warnings with
+/// `--warp-size=native`, else as notes, as this is then right. `-w` leaves both out.
+///
+/// An option that is null, or not UTF-8, is `NVRTC_ERROR_INVALID_OPTION`, and so is a negative number of them. PTX is
+/// `NVRTC_ERROR_COMPILATION`.
+///
+/// # Safety
+/// The program must be alive, and `options` must have `numOptions` C strings.
+#[doc(alias("hiprtcCompileProgram"))]
+pub unsafe extern "C" fn nvrtcCompileProgram(
+    prog: nvrtcProgram,
+    numOptions: c_int,
+    options: *const *const c_char,
+) -> nvrtcResult {
+    // SAFETY: the caller ensures that there are so many.
+    let Some(given) = (unsafe { strings(numOptions, options) }) else { return NVRTC_ERROR_INVALID_OPTION };
+    let Ok(given) = given.into_iter().map(CStr::to_str).collect::<Result<Vec<_>, _>>() else {
+        return NVRTC_ERROR_INVALID_OPTION;
+    };
+    let mut translated = translate_options(given);
+    // HIPRTC asks the HIP of its own release, which is not the one in use on the embedded runtime.
+    if !translated.options.iter().any(|option| option.starts_with("--offload-arch")) {
+        translated.options.extend(current_architecture().map(|arch| format!("--offload-arch={arch}")));
+    }
+    if let Some(program) = programs().get_mut(&(prog as usize)) {
+        if let Some(why) = program.refused {
+            program.log = format!("{}:1:1: error: {why}\n", program.name);
+            return NVRTC_ERROR_COMPILATION;
+        }
+        program.log = log(program, &translated.options, &translated.ignored);
+    }
+    let Ok(options) = translated.options.into_iter().map(CString::new).collect::<Result<Vec<CString>, _>>() else {
+        return NVRTC_ERROR_INVALID_OPTION;
+    };
+    let mut pointers: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
+    let Ok(count) = c_int::try_from(pointers.len()) else { return NVRTC_ERROR_INVALID_OPTION };
+    pointers.push(null());
+    // SAFETY: the caller's contract, and the C strings live until the end.
+    unsafe { hiprtc_sys::hiprtcCompileProgram(prog, count, pointers.as_ptr()) }
+}
+
+/// The most places of one program that its log names.
+const PLACES: usize = 50;
+
+/// What the log has before HIPRTC's.
+fn log(program: &Program, options: &[String], ignored: &[String]) -> String {
+    if options.iter().any(|option| option == "-w") {
+        return String::new();
+    }
+    let mut log = String::new();
+    for option in ignored {
+        log += &format!("warning: the option {option} has no meaning for AMD GPUs, and is ignored\n");
+    }
+    let found = if has_32_lanes(options) { Vec::new() } else { lanes::find(&program.source) };
+    let native = options.iter().any(|option| option == ALL_LANES);
+    for place in found.iter().take(PLACES) {
+        let lanes::Finding { line, column, what, advice, .. } = place;
+        log += &match native || place.needs_change() {
+            true => format!("{}:{line}:{column}: warning: {what}: {advice}\n", program.name),
+            false => format!("{}:{line}:{column}: note: {what}: right as long as warps have 32 lanes\n", program.name),
+        };
+    }
+    if found.len() > PLACES {
+        log += &format!("{}: note: {} more places assume 32 lanes\n", program.name, found.len() - PLACES);
+    }
+    log
+}
+
+/// The architecture of the current device; `None` if there is no device, which HIPRTC then reports.
+fn current_architecture() -> Option<String> {
+    let device = hip::Device::current().ok()?;
+    Some(device.properties().ok()?.arch.to_string())
+}
+
+/// Whether the options name a GPU whose waves have 32 lanes: gfx10 and newer.
+fn has_32_lanes(options: &[String]) -> bool {
+    let mut targets = options.iter().filter_map(|option| option.strip_prefix("--offload-arch=gfx"));
+    targets
+        .next_back()
+        .is_some_and(|target| target.starts_with("10") || target.starts_with("11") || target.starts_with("12"))
+}
+
+/// A program's log: ours, HIPRTC's, and a zero, as NVRTC has it.
+///
+/// # Safety
+/// The program must be alive.
+unsafe fn full_log(prog: nvrtcProgram) -> Result<Vec<u8>, nvrtcResult> {
+    let (mut log, refused) = match programs().get(&(prog as usize)) {
+        Some(program) => (program.log.clone().into_bytes(), program.refused.is_some()),
+        None => (Vec::new(), false),
+    };
+    if !refused {
+        let mut size = 0;
+        // SAFETY: the caller ensures that it is alive; a place for the result.
+        let status = unsafe { hiprtc_sys::hiprtcGetProgramLogSize(prog, &mut size) };
+        if status != NVRTC_SUCCESS {
+            return Err(status);
+        }
+        let mut theirs = vec![0_u8; size + 1];
+        // SAFETY: the same; there is room for the size.
+        let status = unsafe { hiprtc_sys::hiprtcGetProgramLog(prog, theirs.as_mut_ptr().cast()) };
+        if status != NVRTC_SUCCESS {
+            return Err(status);
+        }
+        log.extend(theirs.into_iter().take_while(|byte| *byte != 0));
+    }
+    log.push(0);
+    Ok(log)
+}
+
+/// Writes the size of the log of the last compilation in bytes, with the zero at its end.
+///
+/// # Safety
+/// The program must be alive, and `logSizeRet` valid for the write, or null, which is an error.
+#[doc(alias("hiprtcGetProgramLogSize"))]
+pub unsafe extern "C" fn nvrtcGetProgramLogSize(prog: nvrtcProgram, logSizeRet: *mut usize) -> nvrtcResult {
+    if prog.is_null() || logSizeRet.is_null() {
+        return NVRTC_ERROR_INVALID_INPUT;
+    }
+    // SAFETY: the caller ensures that it is alive.
+    match unsafe { full_log(prog) } {
+        Ok(log) => {
+            // SAFETY: the caller ensures that it is valid.
+            unsafe { logSizeRet.write(log.len()) };
+            NVRTC_SUCCESS
+        }
+        Err(status) => status,
+    }
+}
+
+/// Writes the log of the last compilation: what [`nvrtcCompileProgram`] tells of, HIPRTC's messages, and a zero.
+///
+/// # Safety
+/// The program must be alive, and `log` valid for as many bytes as [`nvrtcGetProgramLogSize`] returns, or null, which is an error.
+#[doc(alias("hiprtcGetProgramLog"))]
+pub unsafe extern "C" fn nvrtcGetProgramLog(prog: nvrtcProgram, log: *mut c_char) -> nvrtcResult {
+    if prog.is_null() || log.is_null() {
+        return NVRTC_ERROR_INVALID_INPUT;
+    }
+    // SAFETY: the caller ensures that it is alive.
+    match unsafe { full_log(prog) } {
+        Ok(text) => {
+            // SAFETY: the caller ensures that there is room.
+            unsafe { log.copy_from_nonoverlapping(text.as_ptr().cast(), text.len()) };
+            NVRTC_SUCCESS
+        }
+        Err(status) => status,
+    }
+}
+
+/// Destroys a program, and writes null in its place.
+///
+/// # Safety
+/// `prog` must be null, which is an error, or have a program that is alive.
+#[doc(alias("hiprtcDestroyProgram"))]
+pub unsafe extern "C" fn nvrtcDestroyProgram(prog: *mut nvrtcProgram) -> nvrtcResult {
+    if prog.is_null() {
+        return NVRTC_ERROR_INVALID_INPUT;
+    }
+    // SAFETY: the caller ensures that it can be read. Before the call: a new program may have the same address at once.
+    programs().remove(&(unsafe { prog.read() } as usize));
+    // SAFETY: the caller's contract.
+    unsafe { hiprtc_sys::hiprtcDestroyProgram(prog) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn logged(source: &str, options: &[&str]) -> String {
+        let translated = translate_options(options.iter().copied());
+        let program = Program { name: "k.cu".to_owned(), source: source.to_owned(), ..Program::default() };
+        log(&program, &translated.options, &translated.ignored)
+    }
+
+    #[test]
+    fn options_without_a_meaning_are_warned_of() {
+        let log = logged("", &["--maxrregcount=32", "-DA", "-arch=sm_80"]);
+        let lines: Vec<&str> = log.lines().collect();
+        assert_eq!(lines.len(), 2);
+        assert_eq!(lines[0], "warning: the option --maxrregcount=32 has no meaning for AMD GPUs, and is ignored");
+        assert!(lines[1].contains("-arch=sm_80"));
+        assert_eq!(logged("", &["--maxrregcount=32", "-w"]), "");
+    }
+
+    #[test]
+    fn code_for_32_lanes_is_noted_and_warned_of_where_warps_are_waves() {
+        let source = "int lane =\n threadIdx.x % 32;";
+        assert_eq!(
+            logged(source, &[]),
+            "k.cu:2:14: note: `% 32` on the index of a thread assumes 32 lanes: right as long as warps have 32 lanes\n"
+        );
+        let native = logged(source, &["--warp-size=native", "--offload-arch=gfx90a"]);
+        assert!(native.starts_with("k.cu:2:14: warning: `% 32`"), "{native}");
+        assert!(native.ends_with(": divide by warpSize, and take the remainder of it\n"), "{native}");
+        assert_eq!(logged(source, &["--warp-size=native", "-arch=gfx1100"]), "");
+        let many = "f(threadIdx.x % 32);\n".repeat(PLACES + 3);
+        assert!(logged(&many, &[]).ends_with("k.cu: note: 3 more places assume 32 lanes\n"));
+        assert!(logged("asm(\"mov.u32 %0, %laneid;\");", &[]).contains("warning: this assembly is PTX"));
+    }
+
+    #[test]
+    fn bad_arguments_are_errors() {
+        let mut program = null_program();
+        // SAFETY: null pointers are looked for, and nothing else is read.
+        unsafe {
+            let create = nvrtcCreateProgram(std::ptr::null_mut(), c"".as_ptr(), null(), 0, null(), null());
+            assert_eq!(create, NVRTC_ERROR_INVALID_INPUT);
+            let create = nvrtcCreateProgram(&mut program, null(), null(), 0, null(), null());
+            assert_eq!(create, NVRTC_ERROR_INVALID_INPUT);
+            let create = nvrtcCreateProgram(&mut program, c"".as_ptr(), null(), -1, null(), null());
+            assert_eq!(create, NVRTC_ERROR_INVALID_INPUT);
+            let create = nvrtcCreateProgram(&mut program, c"".as_ptr(), null(), 1, null(), null());
+            assert_eq!(create, NVRTC_ERROR_INVALID_INPUT);
+            assert_eq!(nvrtcCompileProgram(program, 1, null()), NVRTC_ERROR_INVALID_OPTION);
+            assert_eq!(nvrtcCompileProgram(program, 1, &null()), NVRTC_ERROR_INVALID_OPTION);
+            assert_eq!(nvrtcGetProgramLogSize(program, std::ptr::null_mut()), NVRTC_ERROR_INVALID_INPUT);
+            assert_eq!(nvrtcGetProgramLog(program, std::ptr::null_mut()), NVRTC_ERROR_INVALID_INPUT);
+            assert_eq!(nvrtcDestroyProgram(std::ptr::null_mut()), NVRTC_ERROR_INVALID_INPUT);
+        }
+    }
+
+    fn null_program() -> nvrtcProgram {
+        std::ptr::null_mut()
+    }
+}
