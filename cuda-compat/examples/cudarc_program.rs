@@ -1,8 +1,6 @@
-//! A program for cudarc: in a package with `cudarc = { package = "cuda-compat", .. }`, the line below that names the crate is not there.
+//! An unchanged program for cudarc: its package has `cudarc = { package = "cuda-compat", .. }`, as the dev-dependencies here have.
 //!
 //! `HIP_RS_BACKEND=sim cargo run -p cuda-compat --features sim --example cudarc_program`
-
-use cuda_compat as cudarc;
 
 use cudarc::driver::{CudaContext, LaunchConfig, PushKernelArg};
 use cudarc::nvrtc::compile_ptx;

@@ -37,7 +37,7 @@ pub fn explain(image: &[u8]) -> Option<&'static str> {
 }
 
 /// The status for an image of NVIDIA's and why; bytes are asked for in their order, and none after one that decides.
-fn kind(byte: impl Fn(usize) -> Option<u8>) -> Option<(hipError_t, &'static str)> {
+pub(crate) fn kind(byte: impl Fn(usize) -> Option<u8>) -> Option<(hipError_t, &'static str)> {
     let is =
         |place: usize, text: &[u8]| text.iter().enumerate().all(|(at, expected)| byte(place + at) == Some(*expected));
     if is(0, &FATBIN_MAGIC) || is(0, &WRAPPER_MAGIC) {

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use super::result::{self, NvrtcError};
 use super::sys;
-use crate::driver::DriverError;
 use crate::driver::sys::CUresult;
+use crate::driver::{DriverError, image};
 
 /// Compiled code, or where it is. [`CudaContext::load_module`](crate::driver::CudaContext::load_module) loads it.
 ///
@@ -67,8 +67,8 @@ impl Ptx {
     /// The bytes that a device loads.
     pub(crate) fn image(&self) -> Result<Cow<'_, [u8]>, DriverError> {
         let (bytes, source) = match &self.0 {
-            Kind::Image(bytes) | Kind::Binary(bytes) => (Cow::Borrowed(&bytes[..]), "it".to_owned()),
-            Kind::Source(text) => (Cow::Borrowed(text.as_bytes()), "it".to_owned()),
+            Kind::Image(bytes) | Kind::Binary(bytes) => (Cow::Borrowed(&bytes[..]), "the image".to_owned()),
+            Kind::Source(text) => (Cow::Borrowed(text.as_bytes()), "the image".to_owned()),
             Kind::File(path) => {
                 let bytes = std::fs::read(path).map_err(|error| {
                     let text = format!("cannot read {}: {error}", path.display());
@@ -77,25 +77,11 @@ impl Ptx {
                 (Cow::Owned(bytes), path.display().to_string())
             }
         };
-        if is_ptx(&bytes) {
-            let text = format!(
-                "{source} is PTX, which is for NVIDIA GPUs alone: compile the CUDA C++ source by nvrtc::compile_ptx, or to a code object \
-                 by hipcc --genco"
-            );
-            return Err(DriverError(CUresult::CUDA_ERROR_INVALID_PTX).explained(text));
+        if let Some((status, why)) = image::kind(|at| bytes.get(at).copied()) {
+            return Err(DriverError(status).explained(format!("{source}: {why}")));
         }
         Ok(bytes)
     }
-}
-
-/// Whether the first line that is not a comment is a directive, as in PTX.
-fn is_ptx(bytes: &[u8]) -> bool {
-    let start = &bytes[..bytes.len().min(1 << 16)];
-    let text = String::from_utf8_lossy(start);
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with("//"));
-    line.is_some_and(|line| {
-        [".version", ".target", ".visible", ".func", ".entry"].iter().any(|word| line.starts_with(word))
-    })
 }
 
 impl<S: Into<String>> From<S> for Ptx {

@@ -34,7 +34,12 @@ pub(super) fn folder(source: &Path, release: &'static Release, compiler: Option<
 pub(super) fn run(case: &mut Case, backend: &'static str, release: &'static Release, folder: &Path) {
     let Some((program, arguments)) = &case.program else { return };
     let mut command = hsa::program_on(program, release, Profile::Dev);
-    command.args(arguments).env("HIP_RS_BACKEND", backend).env("RUST_BACKTRACE", "0").current_dir(folder);
+    command
+        .args(arguments)
+        .env("HIP_RS_BACKEND", backend)
+        .env("RUST_BACKTRACE", "0")
+        .env("HIP_SIM_DEVICES", "2")
+        .current_dir(folder);
     let outcome = match outcome(&mut command) {
         Ok(outcome) => outcome,
         Err(error) => Some(format!("{error:#}")),

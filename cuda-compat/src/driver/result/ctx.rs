@@ -3,7 +3,7 @@
 use std::ffi::c_uint;
 
 use super::calls::calls;
-use super::{DriverError, sys, written};
+use super::{DriverError, primary_ctx, sys, written};
 
 calls! {
     /// Makes a context current in this thread.
@@ -23,9 +23,6 @@ calls! {
 
     /// Sets the preference for caches or shared memory, which AMD GPUs ignore.
     fn set_cache_config(config: sys::CUfunc_cache) = cuCtxSetCacheConfig(config);
-
-    /// Ends a context made by [`create_v3`] or [`create_v4`].
-    unsafe fn destroy(ctx: sys::CUcontext) = cuCtxDestroy_v2(ctx);
 }
 
 /// Returns the context that is current in this thread; `None` if there is none.
@@ -49,17 +46,48 @@ pub fn set_flags(flags: sys::CUctx_flags) -> Result<(), DriverError> {
     unsafe { hip_sys::hipSetDeviceFlags(flags as c_uint) }.result()
 }
 
-/// Returns a new handle to the context of a device, and makes it current.
+/// Returns the context of a device, and makes it current: HIP has one for each device. (AMD has deprecated `hipCtxCreate`, which returns the
+/// same one.)
 ///
 /// # Errors
-/// The status of `cuCtxCreate`.
+/// The status of HIP.
 ///
 /// # Safety
 /// `dev` must be a device.
 #[doc(alias = "cuCtxCreate_v3")]
 pub unsafe fn create_v3(flags: c_uint, dev: sys::CUdevice) -> Result<sys::CUcontext, DriverError> {
-    // SAFETY: the caller's contract, and `out` is valid for the write.
-    written(|out| unsafe { sys::cuCtxCreate(out, flags, dev) })
+    // SAFETY: the caller's contract.
+    let context = unsafe { primary_ctx::retain(dev) }?;
+    // SAFETY: it was just retained.
+    unsafe { set_current(context) }?;
+    if flags != 0 {
+        // SAFETY: the function takes no handles and no memory.
+        unsafe { hip_sys::hipSetDeviceFlags(flags) }.result()?;
+    }
+    Ok(context)
+}
+
+/// Ends a use of a context of [`create_v3`] or [`create_v4`]. The context that is current stays so.
+///
+/// # Errors
+/// The status of HIP.
+///
+/// # Safety
+/// The context must be of one of these.
+#[doc(alias = "cuCtxDestroy_v2")]
+pub unsafe fn destroy(ctx: sys::CUcontext) -> Result<(), DriverError> {
+    let current = get_current()?;
+    // SAFETY: the caller's contract.
+    unsafe { set_current(ctx) }?;
+    // SAFETY: `out` is valid for the write.
+    let device = written(|out| unsafe { sys::cuCtxGetDevice(out) })?;
+    // SAFETY: the caller's contract.
+    unsafe { primary_ctx::release(device) }?;
+    match current {
+        // SAFETY: it was current.
+        Some(current) => unsafe { set_current(current) },
+        None => Ok(()),
+    }
 }
 
 /// [`create_v3`]; the parameters must be null.

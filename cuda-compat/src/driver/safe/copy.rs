@@ -132,7 +132,7 @@ impl CudaStream {
         let (dst, written) = dst.device_ptr_mut(self);
         // SAFETY: the sizes fit; the device memory is freed in the order of its uses, and that of the host waits.
         unsafe { result::memcpy_htod_async(dst, src, self.cu_stream()) }?;
-        finish(written, used)
+        finish(self, written, used)
     }
 
     /// The same as [`clone_dtoh`](Self::clone_dtoh).
@@ -165,7 +165,7 @@ impl CudaStream {
             .result()?;
             // Waited for in any case: the copy may be under way.
             let done = self.synchronize();
-            read.finish().and(done)?;
+            kept(self, read.finish().and(done))?;
         }
         // SAFETY: all elements were written; `T: DeviceRepr` holds no addresses.
         unsafe { elements.set_len(len) };
@@ -198,7 +198,7 @@ impl CudaStream {
         let (dst, used) = unsafe { dst.stream_synced_mut_slice(self) };
         // SAFETY: the sizes fit; the device memory is freed in the order of its uses, and that of the host waits.
         unsafe { result::memcpy_dtoh_async(&mut dst[..len], src, self.cu_stream()) }?;
-        finish(read, used)
+        finish(self, read, used)
     }
 
     /// Copies device memory, also between devices.
@@ -227,7 +227,7 @@ impl CudaStream {
             let (to, written) = dst.device_ptr_mut(self);
             // SAFETY: the sizes fit; both are freed in the order of their uses.
             unsafe { result::memcpy_dtod_async(to, from, bytes, self.cu_stream()) }?;
-            return finish(read, written);
+            return finish(self, read, written);
         }
         // An event is recorded on streams of its own device alone: the read is one of the source's stream, which waits for the copy.
         let (from, read) = src.device_ptr(of_src);
@@ -246,7 +246,7 @@ impl CudaStream {
             )
         }?;
         of_src.wait(&self.record_event(None)?)?;
-        finish(written, read)
+        finish(self, written, read)
     }
 
     /// Copies device memory to new memory of this stream's device.
@@ -265,7 +265,15 @@ impl CudaStream {
 }
 
 /// Does both, and returns the first error.
-fn finish(first: SyncOnDrop<'_>, second: SyncOnDrop<'_>) -> Result<(), DriverError> {
+fn finish(stream: &CudaStream, first: SyncOnDrop<'_>, second: SyncOnDrop<'_>) -> Result<(), DriverError> {
     let (first, second) = (first.finish(), second.finish());
-    first.and(second)
+    kept(stream, first.and(second))
+}
+
+/// Keeps the error of memory that the stream may not use for `check_err`, too, where programs for cudarc look for it.
+fn kept(stream: &CudaStream, result: Result<(), DriverError>) -> Result<(), DriverError> {
+    if result == Err(DriverError(sys::CUresult::CUDA_ERROR_NOT_PERMITTED)) {
+        stream.context().record_err(result);
+    }
+    result
 }
