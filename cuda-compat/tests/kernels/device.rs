@@ -73,6 +73,11 @@ impl Buffer {
         Self(pointer)
     }
 
+    /// A null pointer.
+    pub(crate) fn none() -> Self {
+        Self(0)
+    }
+
     /// So many zeros.
     pub(crate) fn zeros<T: Plain>(count: usize) -> Self {
         Self::of(&vec![T::default(); count])
@@ -93,13 +98,19 @@ impl Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        // SAFETY: it was allocated; what uses it was waited for.
+        // SAFETY: it was allocated or is null, which is freed as nothing; what uses it was waited for.
         unsafe { cuMemFree(self.0) };
     }
 }
 
 /// An argument of a kernel, as bytes.
 pub(crate) struct Argument(Vec<u8>);
+
+impl Argument {
+    pub(crate) fn of_bytes(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+}
 
 impl From<&Buffer> for Argument {
     fn from(buffer: &Buffer) -> Self {
@@ -182,12 +193,22 @@ impl Module {
     pub(crate) fn with(name: &str, source: &str, options: &[&str], expressions: &[&str]) -> Self {
         let options: Vec<&str> = options.iter().copied().chain([TARGET]).collect();
         let compiled = compile(name, source, &options, expressions);
-        assert_eq!(compiled.status, NVRTC_SUCCESS, "{}", compiled.log);
         assert!(!compiled.log.contains("warning"), "{}", compiled.log);
+        Self::load(compiled).0
+    }
+
+    /// The same of a program that is not ours, and its code.
+    pub(crate) fn compiled(name: &str, source: &str, options: &[&str]) -> (Self, Vec<u8>) {
+        let options: Vec<&str> = options.iter().copied().chain([TARGET]).collect();
+        Self::load(compile(name, source, &options, &[]))
+    }
+
+    fn load(compiled: Compiled) -> (Self, Vec<u8>) {
+        assert_eq!(compiled.status, NVRTC_SUCCESS, "{}", compiled.log);
         let mut module = null_mut();
         // SAFETY: a place for the result, and a code object.
         unsafe { ok(cuModuleLoadData(&mut module, compiled.code.as_ptr().cast())) };
-        Self { module, lowered: compiled.lowered }
+        (Self { module, lowered: compiled.lowered }, compiled.code)
     }
 
     pub(crate) fn function(&self, name: &str) -> CUfunction {

@@ -4,6 +4,7 @@
 //! or with `HIP_RS_BACKEND=sim` on the embedded one. Else the tests say that they were skipped.
 
 mod atomics;
+mod candle;
 mod device;
 mod groups;
 mod integers;

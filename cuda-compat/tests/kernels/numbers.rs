@@ -14,7 +14,7 @@ pub(crate) struct Format {
 
 pub(crate) const F16: Format = Format { exponent: 5, mantissa: 10, ieee: true };
 pub(crate) const BF16: Format = Format { exponent: 8, mantissa: 7, ieee: true };
-const E4M3: Format = Format { exponent: 4, mantissa: 3, ieee: false };
+pub(crate) const E4M3: Format = Format { exponent: 4, mantissa: 3, ieee: false };
 const E5M2: Format = Format { exponent: 5, mantissa: 2, ieee: true };
 
 impl Format {

@@ -65,11 +65,11 @@ on_a_device! {
         let source = "#warning mine\nextern \"C\" __global__ void f(int *p) { p[threadIdx.x % 32] = 1; }";
         let compiled = compile("mine.cu", source, &["-arch=gfx90a", "--maxrregcount=32"], &[]);
         assert_eq!(compiled.status, NVRTC_SUCCESS);
-        let places = ["--maxrregcount=32 has no meaning", "mine.cu:2:55: note: `% 32`", "mine.cu:1:2: warning: mine"];
+        let places = ["--maxrregcount=32 has no meaning", "mine.cu:2:54: note: `% 32`", "mine.cu:1:2: warning: mine"];
         let found: Vec<Option<usize>> = places.iter().map(|text| compiled.log.find(text)).collect();
         assert!(found.is_sorted() && found[0].is_some(), "{}", compiled.log);
         let native = compile("mine.cu", source, &["-arch=gfx90a", "--warp-size=native"], &[]);
-        assert!(native.log.contains("mine.cu:2:55: warning: `% 32`"), "{}", native.log);
+        assert!(native.log.contains("mine.cu:2:54: warning: `% 32`"), "{}", native.log);
         let unknown = compile("mine.cu", source, &["-arch=gfx90a", "--warp-size=16"], &[]);
         assert_eq!(unknown.status, NVRTC_ERROR_COMPILATION);
     }
