@@ -7,6 +7,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 mod amd_tests;
 mod bench;
 mod bindgen;
+mod candle;
 mod ci;
 mod coverage;
 mod cuda;
@@ -71,6 +72,7 @@ enum Task {
     Kernels(kernels::Args),
     Isa(isa::Args),
     Coverage(coverage::Args),
+    CandleKernels(candle::Args),
     Cuda(cuda::Args),
     Functions(functions::Args),
     Example(example::Args),
@@ -95,6 +97,7 @@ fn main() -> ExitCode {
         Task::Kernels(args) => kernels::run(&args),
         Task::Isa(args) => isa::run(&args),
         Task::Coverage(args) => coverage::run(&args),
+        Task::CandleKernels(args) => candle::run(&args),
         Task::Cuda(args) => cuda::run(&args),
         Task::Functions(args) => functions::run(&args),
         Task::Example(args) => example::run(&args),

@@ -600,7 +600,13 @@ fn cuda(release: &'static Release, offline: bool) -> Step {
         hsa_sim::run_on(&mut command, release, Profile::Dev);
         command
     };
-    let commands = vec![on("test", &["--tests", "--no-fail-fast"]), on("run", &["--example", "vector_add"])];
+    let mut commands = vec![on("test", &["--tests", "--no-fail-fast"]), on("run", &["--example", "vector_add"])];
+    // Of one release: what HIPRTC compiled, on the embedded runtime, too.
+    if release.name == "7.2" {
+        let mut embedded = on("test", &["--test", "kernels"]);
+        embedded.env("HIP_RS_BACKEND", "sim");
+        commands.extend([on("run", &["--example", "templates"]), embedded]);
+    }
     let about = format!("CUDA's names on ROCm {}, over the software GPU", release.name);
     Step::commands(format!("cuda-compat {}", release.name), about, commands).when(hsa_ready(release))
 }

@@ -2,8 +2,10 @@
 //!
 //! `CUDA_COMPAT_CANDLE` is the crate's `src`. The table is written to the file `CUDA_COMPAT_CANDLE_TABLE`, if that is set.
 
+mod convolutions;
 mod elementwise;
 mod indexed;
+mod quantized;
 mod reductions;
 mod types;
 
@@ -81,6 +83,8 @@ fn kernels_of_candle_are_right() {
         let mut kernels = Kernels { module, names: names(&code), outcomes: BTreeMap::new() };
         assert!(!kernels.names.is_empty(), "{name}");
         match name {
+            "conv" => kernels.check(convolutions::check),
+            "quantized" => kernels.check(quantized::check),
             "reduce" => kernels.check(reductions::check),
             "indexing" | "sort" | "ternary" => kernels.check(indexed::check),
             _ => kernels.check(elementwise::check),

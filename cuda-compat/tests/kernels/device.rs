@@ -126,7 +126,7 @@ macro_rules! argument {
         }
     )*};
 }
-argument!(u16 u32 i32 u64 f32 f64);
+argument!(u8 u16 u32 i32 u64 f32 f64);
 
 /// `args![&buffer, 3_u32]`
 macro_rules! args {
