@@ -1,10 +1,10 @@
 //! Compiling, buffers and launches, under CUDA's names.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::{CString, c_char, c_void};
 use std::io::Write as _;
 use std::ptr::{null, null_mut};
-use std::sync::Once;
+use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
 
 use cuda_compat::driver::*;
 use cuda_compat::nvrtc::*;
@@ -135,6 +135,7 @@ macro_rules! args {
 pub(crate) use args;
 
 /// What a compilation gives: the status, the log, and the code and lowered names where it worked.
+#[derive(Clone)]
 pub(crate) struct Compiled {
     pub(crate) status: nvrtcResult,
     pub(crate) log: String,
@@ -185,9 +186,13 @@ pub(crate) struct Module {
 }
 
 impl Module {
-    /// Compiles a program that has no errors, and loads it.
-    pub(crate) fn of(name: &str, source: &str) -> Self {
-        Self::with(name, source, &["--std=c++17"], &[])
+    /// Compiles a program that has no errors, once for all tests, and loads it.
+    pub(crate) fn of(name: &'static str, source: &str) -> Self {
+        static CODE: Mutex<BTreeMap<&str, Arc<OnceLock<Compiled>>>> = Mutex::new(BTreeMap::new());
+        let place = CODE.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_default().clone();
+        let compiled = place.get_or_init(|| compile(name, source, &["--std=c++17", TARGET], &[]));
+        assert!(!compiled.log.contains("warning"), "{}", compiled.log);
+        Self::load(compiled.clone()).0
     }
 
     pub(crate) fn with(name: &str, source: &str, options: &[&str], expressions: &[&str]) -> Self {
