@@ -7,6 +7,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 mod amd_tests;
 mod bench;
 mod bindgen;
+mod candle;
 mod ci;
 mod coverage;
 mod cuda;
@@ -73,6 +74,7 @@ enum Task {
     Kernels(kernels::Args),
     Isa(isa::Args),
     Coverage(coverage::Args),
+    CandleKernels(candle::Args),
     Cuda(cuda::Args),
     Cudarc(cudarc::Args),
     Functions(functions::Args),
@@ -99,6 +101,7 @@ fn main() -> ExitCode {
         Task::Kernels(args) => kernels::run(&args),
         Task::Isa(args) => isa::run(&args),
         Task::Coverage(args) => coverage::run(&args),
+        Task::CandleKernels(args) => candle::run(&args),
         Task::Cuda(args) => cuda::run(&args),
         Task::Cudarc(args) => cudarc::run(&args),
         Task::Functions(args) => functions::run(&args),

@@ -632,7 +632,16 @@ fn cuda(release: &'static Release, offline: bool) -> Step {
         command
     };
     let example = |name| on("run", &["--example", name]);
-    let commands = vec![on("test", &["--tests", "--no-fail-fast"]), example("vector_add"), example("streams")];
+    // What HIPRTC compiled, on the embedded runtime, too.
+    let mut embedded = on("test", &["--test", "kernels"]);
+    embedded.env("HIP_RS_BACKEND", "sim");
+    let commands = vec![
+        on("test", &["--tests", "--no-fail-fast"]),
+        example("vector_add"),
+        example("streams"),
+        example("templates"),
+        embedded,
+    ];
     let about = format!("CUDA's names on ROCm {}, over the software GPU", release.name);
     Step::commands(format!("cuda-compat {}", release.name), about, commands).when(hsa_ready(release))
 }
