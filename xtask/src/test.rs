@@ -205,7 +205,7 @@ pub(crate) fn steps(offline: bool, releases: &[&'static Release], named: &[&'sta
     steps.push(hsa_library(offline));
     for release in releases.iter().filter(|release| release.name == "7.2") {
         steps.push(cuda(release, offline));
-        steps.push(cuda_libraries(release, offline));
+        steps.push(cuda_ranks(release, offline));
     }
     for release in releases {
         steps.push(hsa(release, Variant::Usual, offline));
@@ -586,7 +586,7 @@ fn rccl(release: &'static Release, offline: bool) -> Step {
     if release.name != "7.2" {
         commands.push(cargo_on("test", 2, &["--no-fail-fast", "--test", "world"]));
         let about = format!("tests of rccl on RCCL of ROCm {}, over 2 software GPUs", release.name);
-        return rccl_step(release, about, commands);
+        return on_rccl(format!("rccl {}", release.name), release, about, commands);
     }
     commands.push(cargo_on("test", 2, &all));
     commands.push(cargo_on("test", 4, &["--no-fail-fast", "--test", "world"]));
@@ -603,11 +603,11 @@ fn rccl(release: &'static Release, offline: bool) -> Step {
     let program = paths::fetched("debug").join("examples/training");
     commands.extend([build, started(start, &[program, paths::fetched("training.svg")])]);
     let about = format!("tests and examples of rccl on RCCL of ROCm {}, over 2, 4 and 8 software GPUs", release.name);
-    rccl_step(release, about, commands)
+    on_rccl(format!("rccl {}", release.name), release, about, commands)
 }
 
-fn rccl_step(release: &'static Release, about: String, commands: Vec<Command>) -> Step {
-    Step::commands(format!("rccl {}", release.name), about, commands).when(move || {
+fn on_rccl(name: String, release: &'static Release, about: String, commands: Vec<Command>) -> Step {
+    Step::commands(name, about, commands).when(move || {
         fetched(release)()?;
         library_ready(release, RCCL)?;
         library_ready(release, "rocm_smi64")
@@ -622,12 +622,20 @@ fn started(mut command: Command, words: &[std::path::PathBuf]) -> Command {
     command
 }
 
+/// `cargo TASK` of `cuda-compat`, with what runs on a release: the same features every time, so that nothing is built twice.
+fn cuda_cargo(task: &str, release: &Release, offline: bool) -> Command {
+    let libraries = "sim,f16,cublas,cublaslt,curand,cufft,cusolver,cusparse,nccl";
+    let features = format!("{},{libraries}", feature(release));
+    let mut command = checked_cargo(task, offline);
+    command.args(["-p", "cuda-compat", "--no-default-features", "--features", &features]);
+    command
+}
+
 /// CUDA's names on a release's own HIP runtime and compiler, over the software GPU.
 fn cuda(release: &'static Release, offline: bool) -> Step {
-    let features = format!("sim,{}", feature(release));
     let on = |task: &str, words: &[&str]| {
-        let mut command = checked_cargo(task, offline);
-        command.args(["-p", "cuda-compat", "--no-default-features", "--features", &features]).args(words);
+        let mut command = cuda_cargo(task, release, offline);
+        command.args(words);
         hsa_sim::run_on(&mut command, release, Profile::Dev);
         command
     };
@@ -637,6 +645,7 @@ fn cuda(release: &'static Release, offline: bool) -> Step {
     embedded.env("HIP_RS_BACKEND", "sim");
     let commands = vec![
         on("test", &["--tests", "--no-fail-fast"]),
+        example("blas_gemm"),
         example("vector_add"),
         example("streams"),
         example("templates"),
@@ -646,27 +655,14 @@ fn cuda(release: &'static Release, offline: bool) -> Step {
     Step::commands(format!("cuda-compat {}", release.name), about, commands).when(hsa_ready(release))
 }
 
-/// The libraries of `cuda-compat` in cudarc's shape, on a release's own; NCCL over two software GPUs. A library that is missing is skipped.
-fn cuda_libraries(release: &'static Release, offline: bool) -> Step {
-    let features = format!("{},f16,cublas,cublaslt,curand,cufft,cusolver,cusparse,nccl", feature(release));
-    let cargo = |task: &str, words: &[&str]| {
-        let mut command = checked_cargo(task, offline);
-        command.args(["-p", "cuda-compat", "--no-default-features", "--features", &features]).args(words);
-        command
-    };
-    let mut tests = cargo("test", &["--lib", "--test", "libraries", "--no-fail-fast"]);
-    hsa_sim::run_on(&mut tests, release, Profile::Dev);
-    let mut example = cargo("run", &["--example", "blas_gemm"]);
-    hsa_sim::run_on(&mut example, release, Profile::Dev);
-    let mut commands = vec![tests, example];
-    if library_ready(release, RCCL).is_ok() && library_ready(release, "rocm_smi64").is_ok() {
-        let mut ranks = cargo("test", &["--test", "libraries"]);
-        hsa_sim::run_on_several(&mut ranks, release, 2);
-        ranks.args(["--", "nccl::"]);
-        commands.extend([hsa_sim::build_command(offline), ranks]);
-    }
-    let about = format!("the libraries in cudarc's shape on those of ROCm {}, over the software GPU", release.name);
-    Step::commands(format!("cuda-compat libraries {}", release.name), about, commands).when(hsa_ready(release))
+/// What `cuda-compat` has in NCCL's place, over two software GPUs.
+fn cuda_ranks(release: &'static Release, offline: bool) -> Step {
+    let mut ranks = cuda_cargo("test", release, offline);
+    ranks.args(["--test", "libraries"]);
+    hsa_sim::run_on_several(&mut ranks, release, 2);
+    ranks.args(["--", "nccl::"]);
+    let about = format!("NCCL in cudarc's shape on RCCL of ROCm {}, over two software GPUs", release.name);
+    on_rccl(format!("cuda-compat nccl {}", release.name), release, about, vec![hsa_sim::build_command(offline), ranks])
 }
 
 /// The safe and the raw crates compile without warnings at every API level alone, and all with several at once.
