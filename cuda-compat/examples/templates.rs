@@ -33,14 +33,18 @@ fn ok(status: CUresult) -> Result<(), Box<dyn Error>> {
 }
 
 /// The code, and the names of the two kernels in it.
-fn compile() -> Result<(Vec<u8>, [&'static CStr; 2]), Box<dyn Error>> {
+type Compiled = (Vec<u8>, [&'static CStr; 2]);
+
+/// Compiles both; `Err` has the compiler's messages.
+fn compile() -> Result<Compiled, Box<dyn Error>> {
     let mut program = null_mut();
     // SAFETY: C strings, places for the results, and buffers of the sizes that NVRTC states. The program is never destroyed: it owns the
     // names.
     unsafe {
         let status = nvrtcCreateProgram(&mut program, SOURCE.as_ptr(), c"largest.cu".as_ptr(), 0, null(), null());
         if status != NVRTC_SUCCESS {
-            return Err(load_error().map_or("no compiler is available".into(), |why| format!("{why}").into()));
+            return Err(cuda_compat::nvrtc::load_error()
+                .map_or("no compiler is available".into(), |why| format!("{why}").into()));
         }
         for expression in [FLOAT, INT] {
             nvrtcAddNameExpression(program, expression.as_ptr());

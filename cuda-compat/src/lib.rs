@@ -66,6 +66,7 @@ pub mod types;
 #[rustfmt::skip]
 #[allow(non_camel_case_types, non_snake_case, non_upper_case_globals, reason = "names are C's")]
 #[allow(clippy::too_many_arguments, reason = "functions are C's")]
+#[allow(clippy::unnecessary_cast, reason = "numbers of HIP are of several types")]
 #[allow(unreachable_pub, unused_imports, deprecated, reason = "levels differ in what they need")]
 mod generated {
     pub(crate) mod driver;

@@ -76,13 +76,13 @@ pub(crate) const LACKING: &CStr = c"a status of CUDA that no function of HIP ret
 pub enum CUfunc_cache {
     /// None.
     #[default]
-    CU_FUNC_CACHE_PREFER_NONE = hip_sys::hipFuncCachePreferNone.0 as u32,
+    CU_FUNC_CACHE_PREFER_NONE = hip_sys::hipFuncCachePreferNone.0,
     /// Shared memory.
-    CU_FUNC_CACHE_PREFER_SHARED = hip_sys::hipFuncCachePreferShared.0 as u32,
+    CU_FUNC_CACHE_PREFER_SHARED = hip_sys::hipFuncCachePreferShared.0,
     /// The cache.
-    CU_FUNC_CACHE_PREFER_L1 = hip_sys::hipFuncCachePreferL1.0 as u32,
+    CU_FUNC_CACHE_PREFER_L1 = hip_sys::hipFuncCachePreferL1.0,
     /// Both the same.
-    CU_FUNC_CACHE_PREFER_EQUAL = hip_sys::hipFuncCachePreferEqual.0 as u32,
+    CU_FUNC_CACHE_PREFER_EQUAL = hip_sys::hipFuncCachePreferEqual.0,
 }
 
 pub use CUfunc_cache::{

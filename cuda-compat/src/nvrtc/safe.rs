@@ -123,12 +123,12 @@ pub fn compile_ptx_with_opts<S: AsRef<str>>(src: S, opts: CompileOptions) -> Res
     }
     // SAFETY: as above.
     let code = unsafe { result::get_ptx(program.0) }.map_err(CompileError::GetPtxError)?;
-    Ok(Ptx(Kind::Image(code.iter().map(|byte| byte.cast_unsigned()).collect())))
+    Ok(Ptx(Kind::Image(code.iter().map(|byte| byte.to_ne_bytes()[0]).collect())))
 }
 
 /// The text up to the first null.
 fn text(bytes: &[c_char]) -> CString {
-    let bytes: Vec<u8> = bytes.iter().map(|byte| byte.cast_unsigned()).collect();
+    let bytes: Vec<u8> = bytes.iter().map(|byte| byte.to_ne_bytes()[0]).collect();
     CStr::from_bytes_until_nul(&bytes).unwrap_or_default().to_owned()
 }
 

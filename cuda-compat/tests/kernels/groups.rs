@@ -27,7 +27,7 @@ on_a_device! {
             let tile = &values[i / 8 * 8..][..8];
             let odd: i32 = tile.iter().enumerate().map(|(at, value)| (value & 1) << at).sum();
             let place = (i % 32 / 8 * 100 + 4 * 10 + i % 8) as i32;
-            let expected = [tile[3], tile[i % 8 ^ 5], odd, place, (i / 32 * 10 + 3) as i32];
+            let expected = [tile[3], tile[(i % 8) ^ 5], odd, place, (i / 32 * 10 + 3) as i32];
             let here: Vec<i32> = (0..5).map(|row| found[row * N + i]).collect();
             assert_eq!(here, expected, "thread {i}");
         }

@@ -38,7 +38,8 @@ impl Tests {
                     let mut leaves = Vec::new();
                     flatten(&item.tree, &TokenStream::new(), &mut leaves);
                     let texts = leaves.into_iter().map(|leaf| format!("use {};", of_cudarc(found.beside(leaf))));
-                    found.imports.extend(texts.map(|text| Piece { test: None, text }));
+                    let texts: Vec<Piece> = texts.map(|text| Piece { test: None, text }).collect();
+                    found.imports.extend(texts);
                 }
                 Item::Mod(item) if item.ident == "tests" => {
                     for item in item.content.map(|(_, items)| items).unwrap_or_default() {

@@ -13,7 +13,7 @@ use crate::paths;
 use crate::rocm::Release;
 
 /// How long a case may take.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A folder to run examples in: as cudarc's, with `examples/sin.ptx` compiled for the software GPU from cudarc's `examples/sin.cu` by
 /// `compiler`. PTX is for NVIDIA GPUs alone.

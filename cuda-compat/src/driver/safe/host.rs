@@ -95,7 +95,7 @@ impl CudaContext {
     #[doc(alias("cuMemHostAlloc", "hipHostAlloc"))]
     pub unsafe fn alloc_pinned<T: DeviceRepr>(self: &Arc<Self>, len: usize) -> Result<PinnedHostSlice<T>, DriverError> {
         // SAFETY: the caller's contract.
-        unsafe { self.alloc_pinned_with_flags(len, sys::CU_MEMHOSTALLOC_WRITECOMBINED as u32) }
+        unsafe { self.alloc_pinned_with_flags(len, sys::CU_MEMHOSTALLOC_WRITECOMBINED) }
     }
 
     /// Allocates pinned memory with flags (`CU_MEMHOSTALLOC_…`).

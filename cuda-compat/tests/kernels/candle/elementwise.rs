@@ -117,7 +117,8 @@ fn binary(module: &Module, name: &str, op: &str, kind: Type) -> Option<Outcome> 
     let out = if is_truth { Type::U8 } else { kind };
     let (left, right) = (kind.buffer(&x), kind.buffer(&y));
     let plain = [20, 1];
-    let layouts: [(Option<Buffer>, fn(usize) -> usize, fn(usize) -> usize); 4] = [
+    type Place = fn(usize) -> usize;
+    let layouts: [(Option<Buffer>, Place, Place); 4] = [
         (None, |at| at, |at| at),
         (Some(sizes(&[DIMS, plain, STRIDES].concat())), |at| at, strided),
         (Some(sizes(&[DIMS, STRIDES, plain].concat())), strided, |at| at),
