@@ -315,6 +315,8 @@ mod mpi {
 
     /// Set in ranks.
     const RANK: &str = "RCCL_TEST_MPI_RANK";
+    /// Set where ranks have GPUs, and RCCL: `mpiexec -n 2 hip-sim run --devices 2 -- hub-... --exact mpi::a_rank_of_mpi`, with both variables.
+    const SUM: &str = "RCCL_TEST_MPI_SUM";
     /// The folder into which packages of Open MPI and MPICH were unpacked; the system's own if it is not set.
     const ROOT: &str = "RCCL_TEST_MPI";
 
@@ -330,6 +332,9 @@ mod mpi {
                 let error = mpi.broadcast(&mut bytes, mpi.size()).unwrap_err().to_string();
                 assert!(error.contains("must be less than"), "{error}");
                 let (rank, size, local) = (mpi.rank(), mpi.size(), mpi.local_rank());
+                if std::env::var_os(SUM).is_some() {
+                    sum(&mpi);
+                }
                 drop(mpi);
                 let again = Mpi::init().unwrap_err().to_string();
                 assert!(again.contains("finalized before"), "{again}");
@@ -338,6 +343,19 @@ mod mpi {
             Err(error) => format!("error {error}"),
         };
         println!("@@ {said}");
+    }
+
+    /// The sum of the ranks' numbers, from 1 on, by a communicator whose id MPI hands out.
+    fn sum(mpi: &Mpi) {
+        hip::sim_if_no_gpu().unwrap();
+        let device = mpi.device().unwrap();
+        let communicator = mpi.communicator(&device, &rccl::Config::new()).unwrap();
+        let mut memory = hip::DeviceBuffer::from_slice(&device, &[mpi.rank() as i32 + 1; 100]).unwrap();
+        communicator.all_reduce_in_place(&mut memory, rccl::Op::Sum).unwrap();
+        communicator.synchronize().unwrap();
+        assert_eq!(memory.to_vec().unwrap(), vec![(1..=mpi.size() as i32).sum(); 100]);
+        println!("the sum of {} ranks is right", mpi.size());
+        communicator.finalize().unwrap();
     }
 
     fn rank(command: &mut Command) -> String {

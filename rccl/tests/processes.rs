@@ -225,8 +225,9 @@ fn left_behind(before: &BTreeSet<String>) -> Vec<String> {
 fn shared_memory() -> BTreeSet<String> {
     let entries = std::fs::read_dir("/dev/shm").unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
-    // ROCm SMI has one lock for each device of the machine, which it keeps.
-    names.filter(|name| !name.starts_with("rocm_smi_")).collect()
+    // ROCm SMI has one lock for each device of the machine, which it keeps. HIP 7.2 keeps a file named after the address of each memory pool that was
+    // exported: other programs' tests do that at the same time, and no rank here.
+    names.filter(|name| !name.starts_with("rocm_smi_") && !name.starts_with("0x")).collect()
 }
 
 #[test]
