@@ -1,6 +1,8 @@
-//! An unchanged program for cudarc: its package has `cudarc = { package = "cuda-compat", .. }`, as the dev-dependencies here have.
+//! A program for cudarc, unchanged but for the line that `cudarc = { package = "cuda-compat", .. }` in its package's Cargo.toml stands for.
 //!
 //! `HIP_RS_BACKEND=sim cargo run -p cuda-compat --features sim --example cudarc_program`
+
+use cuda_compat as cudarc; // in your package, Cargo.toml does this
 
 use cudarc::driver::{CudaContext, LaunchConfig, PushKernelArg};
 use cudarc::nvrtc::compile_ptx;

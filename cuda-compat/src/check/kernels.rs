@@ -58,7 +58,7 @@ pub(crate) fn read(source: &str, start: &Start<'_>, findings: &mut Findings) {
     let defined = |name: &str| words.iter().any(|word| word.defines && word.text == name);
     for word in &words {
         let place = || start.place(word.line, word.column);
-        match &word.text[..] {
+        match word.text {
             "#include" => {
                 let name = format!("#include <{}>", word.rest);
                 if let Some(verdict) = device::header(word.rest) {

@@ -266,10 +266,9 @@ impl Reader<'_> {
                     index = self.behind(index);
                     continue;
                 }
+                Kind::Ident(word) if self.is(index.wrapping_sub(1), '.') && TRANSPARENT.contains(&word.as_str()) => {}
                 Kind::Ident(word) if self.is(index.wrapping_sub(1), '.') => {
-                    if !TRANSPARENT.contains(&word.as_str()) {
-                        ty = cudarc::returned(word).map(str::to_owned);
-                    }
+                    ty = cudarc::returned(word).map(str::to_owned);
                 }
                 Kind::Ident(word) if self.is_separator(index + 1) && cudarc::is_type(word) => ty = Some(word.clone()),
                 _ => {}
