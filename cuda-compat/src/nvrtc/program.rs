@@ -182,12 +182,6 @@ fn log(program: &Program, options: &[String], ignored: &[String]) -> String {
     log
 }
 
-/// The architecture of the current device; `None` if there is no device, which HIPRTC then reports.
-fn current_architecture() -> Option<String> {
-    let device = hip::Device::current().ok()?;
-    Some(device.properties().ok()?.arch.to_string())
-}
-
 /// Whether the options name a GPU whose waves have 32 lanes: gfx10 and newer.
 fn has_32_lanes(options: &[String]) -> bool {
     let mut targets = options.iter().filter_map(|option| option.strip_prefix("--offload-arch=gfx"));
