@@ -107,6 +107,7 @@ pub unsafe extern "C" fn cuModuleLoadData(module: *mut hipModule_t, image: *cons
 /// # Safety
 /// That of [`cuModuleLoadData`].
 #[doc(alias("hipModuleLoadFatBinary"))]
+#[cfg(feature = "rocm-7-1")]
 pub unsafe extern "C" fn cuModuleLoadFatBinary(module: *mut hipModule_t, fatCubin: *const c_void) -> hipError_t {
     // SAFETY: the caller's contract.
     match unsafe { kind_at(fatCubin) } {
@@ -232,6 +233,7 @@ mod tests {
         // SAFETY: a place for the result, a C string, and as many options as stated.
         unsafe {
             assert_eq!(cuModuleLoadData(&mut module, image), hipErrorInvalidKernelFile);
+            #[cfg(feature = "rocm-7-1")]
             assert_eq!(cuModuleLoadFatBinary(&mut module, image), hipErrorInvalidKernelFile);
             let status = cuModuleLoadDataEx(&mut module, image, 2, options.as_mut_ptr(), values.as_mut_ptr());
             assert_eq!(status, hipErrorInvalidKernelFile);

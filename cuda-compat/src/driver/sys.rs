@@ -9,7 +9,9 @@ pub use hip_sys::{has, load_error, symbol_error};
 
 pub use crate::generated::driver::*;
 
-pub use super::image::{cuModuleLoad, cuModuleLoadData, cuModuleLoadDataEx, cuModuleLoadFatBinary};
+#[cfg(feature = "rocm-7-1")]
+pub use super::image::cuModuleLoadFatBinary;
+pub use super::image::{cuModuleLoad, cuModuleLoadData, cuModuleLoadDataEx};
 
 use hip_sys::{
     hipDrvGetErrorName, hipDrvGetErrorString, hipError_t, hipErrorInvalidValue, hipErrorNotSupported, hipFunction_t,

@@ -53,6 +53,15 @@ impl Tests {
                         }
                     }
                 }
+                // A file that is all tests.
+                Item::Fn(_) => {
+                    let Some(name) = test_name(&item) else { continue };
+                    let item: Item = syn::parse2(of_cudarc(item.to_token_stream()))?;
+                    let text =
+                        prettyplease::unparse(&syn::File { shebang: None, attrs: Vec::new(), items: vec![item] });
+                    found.rest = "use super::*;\n".to_owned();
+                    found.tests.push(Piece { test: Some(name), text });
+                }
                 _ => {}
             }
         }

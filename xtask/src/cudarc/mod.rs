@@ -76,10 +76,19 @@ pub(crate) const SOURCES: &[Source] = &[
     public("driver/result.rs", &["driver", "result"]),
     public("nvrtc/result.rs", &["nvrtc", "result"]),
     public("nvrtc/safe.rs", &["nvrtc", "safe"]),
+    public("cublas/safe/mod.rs", &["cublas", "safe"]),
+    private("cublas/safe/asum.rs", &["cublas", "safe", "asum"]),
+    private("cublas/safe/gemm.rs", &["cublas", "safe", "gemm"]),
+    private("cublas/safe/gemv.rs", &["cublas", "safe", "gemv"]),
+    private("cublas/safe/grouped_gemm.rs", &["cublas", "safe", "grouped_gemm"]),
+    public("cublaslt/safe.rs", &["cublaslt", "safe"]),
+    public("curand/safe.rs", &["curand", "safe"]),
+    public("cusparse/result.rs", &["cusparse", "result"]),
+    public("cufft/safe.rs", &["cufft", "safe"]),
+    private("cusolver/sys_test.rs", &["cusolver", "sys_test"]),
+    public("nccl/safe.rs", &["nccl", "safe"]),
+    public("nccl/result.rs", &["nccl", "result"]),
 ];
-
-/// Examples that need modules which `cuda-compat` does not have.
-const WITHOUT_A_MODULE: &[(&str, &str)] = &[("08-cupti", "cupti"), ("cufile-copy", "cufile")];
 
 /// The cases of a quick run.
 const SAMPLE: &[&str] = &[

@@ -9,12 +9,25 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 use super::extract::Tests;
-use super::{Case, SOURCES, VERSION, WITHOUT_A_MODULE};
+use super::{Case, SOURCES, VERSION};
 use crate::paths;
 use crate::process::cargo;
 
 /// The features of cudarc that its programs are compiled with.
-const FEATURES: &[&str] = &["std", "driver", "nvrtc", "cublas", "cublaslt", "curand", "f16", "cuda-12080"];
+const FEATURES: &[&str] = &[
+    "std",
+    "driver",
+    "nvrtc",
+    "cublas",
+    "cublaslt",
+    "curand",
+    "cusparse",
+    "cufft",
+    "cusolver",
+    "nccl",
+    "f16",
+    "cuda-12080",
+];
 
 /// The release that is compiled against, besides the features of cudarc.
 const RELEASE: &str = "rocm-7-2";
@@ -163,9 +176,7 @@ pub(super) fn examples(source: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<(
     write(&folder.join("src/compile.rs"), COMPILER)?;
     let built = build(&folder, &["build"])?;
     let case = |name: String| {
-        let lacks = WITHOUT_A_MODULE.iter().find(|(of, _)| *of == name);
-        let error = built.errors.iter().find(|(target, ..)| *target == name).map(|(.., text)| text.clone());
-        let refused = error.or_else(|| lacks.map(|(_, module)| format!("needs the module {module}")));
+        let refused = built.errors.iter().find(|(target, ..)| *target == name).map(|(.., text)| text.clone());
         let program = built.programs.get(&name).map(|program| (program.clone(), Vec::new()));
         Case { group: "examples".to_owned(), name, refused, program, outcomes: Vec::new() }
     };
@@ -173,91 +184,103 @@ pub(super) fn examples(source: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<(
     Ok((cases, built.programs.get("cudarc-compile").cloned()))
 }
 
+/// A file of tests, as a program of its own.
+struct File {
+    /// The file of cudarc.
+    file: &'static str,
+    target: String,
+    tests: Tests,
+}
+
+impl File {
+    /// A case for each test that is left.
+    fn cases(&self, refused: Option<&str>, program: Option<&Path>) -> Vec<Case> {
+        let names = self.tests.tests.iter().filter_map(|piece| piece.test.as_deref());
+        names.map(|name| self.case(name, refused, program)).collect()
+    }
+
+    fn case(&self, name: &str, refused: Option<&str>, program: Option<&Path>) -> Case {
+        let path = self.tests.path(name);
+        let arguments = [&path, "--exact", "--include-ignored", "--nocapture", "--test-threads=1"].map(str::to_owned);
+        Case {
+            group: self.file.to_owned(),
+            name: name.to_owned(),
+            refused: refused.map(str::to_owned),
+            program: program.map(|program| (program.to_owned(), arguments.to_vec())),
+            outcomes: Vec::new(),
+        }
+    }
+
+    /// Leaves out the imports and tests at the lines of the errors. The cases are those of tests that were left out.
+    fn leave_out(&mut self, errors: &[(usize, &str)]) -> Vec<Case> {
+        let (_, lines) = self.tests.file();
+        let error = |first: usize, last: usize| {
+            errors.iter().find(|(line, _)| (first..=last).contains(line)).map(|(_, text)| (*text).to_owned())
+        };
+        let (mut cases, mut imports, mut index) = (Vec::new(), Vec::new(), 0);
+        for (first, last, piece) in lines {
+            let error = error(first, last);
+            match (&piece.test, error) {
+                (Some(name), Some(text)) => cases.push(self.case(name, Some(&text), None)),
+                (None, Some(_)) => imports.push(index),
+                _ => {}
+            }
+            index += usize::from(piece.test.is_none());
+        }
+        if cases.is_empty() && imports.is_empty() {
+            // The error is in what the tests share: none of them compiles.
+            cases = self.cases(errors.first().map(|(_, text)| *text), None);
+        }
+        let is_out = |name: &Option<String>| cases.iter().any(|case| Some(&case.name) == name.as_ref());
+        self.tests.tests.retain(|piece| !is_out(&piece.test));
+        for index in imports.into_iter().rev() {
+            self.tests.imports.remove(index);
+        }
+        cases
+    }
+}
+
 /// The tests of all files.
 pub(super) fn tests(source: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<Vec<Case>> {
     let mut files = Vec::new();
-    let mut targets = String::new();
-    let root = folder("tests")?;
     for of in SOURCES.iter().filter(|of| FEATURES.contains(&of.feature)) {
         let path = source.join("src").join(of.file);
         let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
         let mut tests = Tests::read(&text, of.modules, of.is_public)?;
         tests.tests.retain(|piece| piece.test.as_deref().is_some_and(wanted));
-        if tests.tests.is_empty() {
-            continue;
-        }
-        let target = of.file.trim_end_matches(".rs").replace('/', "_");
-        writeln!(targets, "[[test]]\nname = {target:?}\npath = \"src/{target}.rs\"")?;
-        files.push((of, target, tests));
+        files.push(File { file: of.file, target: of.file.trim_end_matches(".rs").replace('/', "_"), tests });
     }
-    if files.is_empty() {
-        return Ok(Vec::new());
-    }
-    package("tests", &targets)?;
-    write(&root.join("src/lib.rs"), "")?;
     let mut cases = Vec::new();
     // What does not compile is left out, until the rest does.
     for _ in 0..8 {
-        let mut places = Vec::new();
-        for (of, target, tests) in &files {
-            let (text, lines) = tests.file();
-            write(&root.join(format!("src/{target}.rs")), &text)?;
-            let lines: Vec<_> =
-                lines.into_iter().map(|(first, last, piece)| (first, last, piece.test.clone())).collect();
-            places.push((of.file, target.clone(), lines));
+        files.retain(|file| !file.tests.tests.is_empty());
+        if files.is_empty() {
+            return Ok(cases);
         }
-        let built = build(&root, &["build", "--tests"])?;
+        let mut targets = String::new();
+        for File { target, .. } in &files {
+            writeln!(targets, "[[test]]\nname = {target:?}\npath = \"src/{target}.rs\"")?;
+        }
+        let folder = package("tests", &targets)?;
+        write(&folder.join("src/lib.rs"), "")?;
+        for file in &files {
+            write(&folder.join(format!("src/{}.rs", file.target)), &file.tests.file().0)?;
+        }
+        let built = build(&folder, &["build", "--tests"])?;
         if built.errors.is_empty() {
-            for (of, target, tests) in &files {
-                let program = built.programs.get(target).with_context(|| format!("cargo did not build {target}"))?;
-                for name in tests.tests.iter().filter_map(|piece| piece.test.as_ref()) {
-                    let arguments =
-                        [&tests.path(name), "--exact", "--include-ignored", "--nocapture", "--test-threads=1"]
-                            .map(str::to_owned);
-                    cases.push(Case {
-                        group: of.file.to_owned(),
-                        name: name.clone(),
-                        refused: None,
-                        program: Some((program.clone(), arguments.to_vec())),
-                        outcomes: Vec::new(),
-                    });
-                }
+            for file in &files {
+                let program = built.programs.get(&file.target);
+                let program = program.with_context(|| format!("cargo did not build {}", file.target))?;
+                cases.extend(file.cases(None, Some(program)));
             }
             return Ok(cases);
         }
-        let mut is_less = false;
-        for (file, target, lines) in places {
-            let Some((.., tests)) = files.iter_mut().find(|(_, of, _)| *of == target) else { continue };
-            let (mut imports, mut index) = (Vec::new(), 0);
-            for (first, last, test) in lines {
-                let error = built.errors.iter().find(|(of, line, _)| *of == target && (first..=last).contains(line));
-                match (&test, error) {
-                    (Some(name), Some((.., text))) => {
-                        is_less = true;
-                        tests.tests.retain(|piece| piece.test.as_ref() != Some(name));
-                        let refused = Some(text.clone());
-                        cases.push(Case {
-                            group: file.to_owned(),
-                            name: name.clone(),
-                            refused,
-                            program: None,
-                            outcomes: Vec::new(),
-                        });
-                    }
-                    (None, Some(_)) => {
-                        is_less = true;
-                        imports.push(index);
-                    }
-                    _ => {}
-                }
-                index += usize::from(test.is_none());
+        for file in &mut files {
+            let errors = built.errors.iter().filter(|(target, ..)| *target == file.target);
+            let errors: Vec<(usize, &str)> = errors.map(|(_, line, text)| (*line, text.as_str())).collect();
+            if !errors.is_empty() {
+                cases.extend(file.leave_out(&errors));
             }
-            for index in imports.into_iter().rev() {
-                tests.imports.remove(index);
-            }
-        }
-        if !is_less {
-            bail!("{:?}", built.errors);
         }
     }
     bail!("cudarc's tests still do not compile")

@@ -161,12 +161,17 @@ fn address(dptr: sys::CUdeviceptr) -> *const c_void {
     dptr as usize as *const c_void
 }
 
+/// `CU_MEM_LOCATION_TYPE_HOST`, which HIP has a name for since 7.1.
+pub(crate) const HOST: sys::CUmemLocationType = sys::CUmemLocationType(2);
+
+/// `CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT`, which HIP has a name for since 7.1.
+const HOST_NUMA_CURRENT: sys::CUmemLocationType = sys::CUmemLocationType(4);
+
 /// The number of a location in the functions that HIP has since 5.7: that of a device, or -1 for the host.
 fn device_of(location: sys::CUmemLocation) -> Result<i32, DriverError> {
     match location.type_ {
         sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE => Ok(location.id),
-        sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST
-        | sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT => Ok(hip_sys::hipCpuDeviceId),
+        HOST | HOST_NUMA_CURRENT => Ok(hip_sys::hipCpuDeviceId),
         _ => Err(DriverError(sys::CUresult::CUDA_ERROR_NOT_SUPPORTED)),
     }
 }

@@ -196,7 +196,7 @@ impl<T> UnifiedSlice<T> {
                 location.type_ = sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
                 location.id = stream.context().cu_device();
             }
-            Attach::CU_MEM_ATTACH_HOST => location.type_ = sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST,
+            Attach::CU_MEM_ATTACH_HOST => location.type_ = result::HOST,
         }
         // SAFETY: the memory is managed, and has so many bytes.
         unsafe { result::mem_prefetch_async(self.ptr, self.num_bytes(), location, stream.cu_stream()) }
