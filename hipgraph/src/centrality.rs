@@ -232,11 +232,11 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         self.centrality(result, true)
     }
 
-    /// Computes Katz centrality: the solution of `x = alpha A'x + beta`. It converges for `alpha` below the inverse of the
-    /// largest eigenvalue, when the sum of the changes is below `epsilon`.
+    /// Computes Katz centrality: the solution of `x = alpha A'x + beta`, with a Euclidean norm of 1. It converges for `alpha` below
+    /// the inverse of the largest eigenvalue, when the sum of the changes is below `epsilon` before the scaling.
     ///
     /// # Errors
-    /// If a parameter is invalid or the iteration does not converge.
+    /// If a parameter is invalid, the iteration does not converge, or `beta` is 0: all values are 0 then.
     #[doc(alias = "hipgraph_katz_centrality")]
     pub fn katz_centrality(&self, alpha: f64, beta: f64, convergence: Convergence) -> Result<Centrality<V, W>> {
         convergence.check()?;
@@ -293,6 +293,10 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
 
     /// Computes betweenness centrality: the share of shortest paths that pass each vertex, weights left aside. Paths start at
     /// `sources`, or at all vertices. `normalized` divides by the number of pairs; with `endpoints` a path passes its ends.
+    ///
+    /// With fewer sources than vertices the sums are extrapolated to all vertices, and engines differ in how: hipGRAPH 1.0.0b1
+    /// multiplies by the number of vertices over that of sources, but not in a directed graph without `normalized`; the reference
+    /// engine and cuGraph 26.10 also count a source among the others only.
     ///
     /// # Errors
     /// If a source is not in the graph, or the library returns an error.

@@ -17,7 +17,7 @@ pub struct Clustering<V> {
     pub vertices: Column<V>,
     /// The cluster of each, numbered from 0.
     pub clusters: Column<V>,
-    /// Its modularity.
+    /// Its modularity, as the engine reports it.
     pub modularity: f64,
 }
 
@@ -144,7 +144,10 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
     }
 
     /// Finds communities by Leiden's method, which are connected. `theta` is the temperature of the refinement, 1 in most
-    /// programs.
+    /// programs. hipGRAPH 1.0.0b1 and cuGraph 26.10 accept it and always use 1.
+    ///
+    /// hipGRAPH 1.0.0b1 and cuGraph 26.10 may report the modularity of another step than the one whose clusters they return:
+    /// [`modularity`](Self::modularity) computes that of the clusters.
     ///
     /// # Errors
     /// As [`louvain`](Self::louvain).

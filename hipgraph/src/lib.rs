@@ -34,7 +34,9 @@
 //! data-science stack. So the crate has a reference engine in plain Rust, with the feature `reference`, which is on by
 //! default: [`reference_if_missing`] chooses it if hipGRAPH cannot be loaded. It is correct and checked, not fast. The
 //! example `cugraph` runs this crate on NVIDIA's cuGraph, whose C interface hipGRAPH has, and compares each algorithm with the
-//! reference engine.
+//! reference engine: [`CUGRAPH.md`] has the results.
+//!
+//! [`CUGRAPH.md`]: https://docs.rs/crate/hipgraph/latest/source/CUGRAPH.md
 //!
 //! # Errors
 //! [`Error`] carries the library's status and message, the function that was called and what was asked for. Bad input is an error before

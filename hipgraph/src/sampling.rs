@@ -60,13 +60,13 @@ pub struct SamplingOptions {
     pub prior_sources: PriorSources,
 }
 
-/// Sampled edges.
+/// Sampled edges, in the order of their hops.
 #[derive(Debug)]
 pub struct Sample<V, W> {
     /// The edges.
     pub edges: Edges<V, W>,
-    /// The hop of each edge, from 0.
-    pub hops: Column<i32>,
+    /// One more than there are hops: the edges of a hop are at `hop_offsets[hop]..hop_offsets[hop + 1]`.
+    pub hop_offsets: Column<usize>,
 }
 
 /// The library's options for sampling, freed when dropped.
@@ -216,7 +216,7 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
                 destinations: Column::new(&all, "hipgraph_sample_result_get_minors", minors)?,
                 weights: self.weights_of(&all, sample_weights)?,
             },
-            hops: Column::new(&all, "hipgraph_sample_result_get_hop", hop)?,
+            hop_offsets: Column::new(&all, "hipgraph_sample_result_get_label_hop_offsets", hop_offsets)?,
         })
     }
 
@@ -253,7 +253,8 @@ macro_rules! getters {
 
 getters! {
     majors = hipgraph_sample_result_get_majors, minors = hipgraph_sample_result_get_minors,
-    sample_weights = hipgraph_sample_result_get_edge_weight, hop = hipgraph_sample_result_get_hop,
+    sample_weights = hipgraph_sample_result_get_edge_weight,
+    hop_offsets = hipgraph_sample_result_get_label_hop_offsets,
 }
 
 /// The parameters of an R-MAT graph.

@@ -130,6 +130,11 @@ fn parameters_out_of_range() {
     assert!(!allowed.converged && allowed.iterations == 3);
     assert!(graph.katz_centrality(0.99, 1.0, Convergence { epsilon: 1e-6, max_iterations: 20 }).is_err());
     invalid(graph.katz_centrality(2.0, 1.0, never), &["alpha"]);
+    refused(
+        graph.katz_centrality(0.01, 0.0, Convergence { epsilon: 1e-6, max_iterations: 20 }),
+        HIPGRAPH_INVALID_INPUT,
+        &["beta"],
+    );
     invalid(graph.louvain(CommunityOptions { resolution: 0.0, ..Default::default() }), &["resolution"]);
     invalid(graph.louvain(CommunityOptions { max_level: 0, ..Default::default() }), &["levels"]);
     invalid(graph.louvain(CommunityOptions { threshold: f64::NAN, ..Default::default() }), &["threshold"]);

@@ -1,6 +1,6 @@
 //! Figures that others have published.
 
-use hipgraph::{CommunityOptions, Convergence, DegreeType, PageRankOptions, RandomState};
+use hipgraph::{CommunityOptions, Convergence, DegreeType, Graph, GraphOptions, PageRankOptions, RandomState};
 use hipgraph_reference::published::{FLORENTINE, KARATE, KITE};
 
 use crate::{handle, sorted, undirected, undirected_f64};
@@ -44,15 +44,16 @@ fn betweenness() {
     close(&kite, &[0.8333333, 0.8333333, 0.0, 3.6666667, 0.0, 8.3333333, 8.3333333, 14.0, 8.0, 0.0], 1e-6);
 }
 
-/// NetworkX: `eigenvector_centrality` and `katz_centrality_numpy(alpha=0.1, beta=1, normalized=False)` of a path of three, by hand.
+/// NetworkX: `eigenvector_centrality` and `katz_centrality(alpha=0.1, beta=1)` of a path of three, by hand.
 #[test]
 fn fixed_points_by_hand() {
     let path = undirected_f64(&[(0, 1), (1, 2)]);
     let found = path.eigenvector_centrality(EXACT).unwrap();
     close(&sorted(&found.vertices, &found.values), &[0.5, std::f64::consts::FRAC_1_SQRT_2, 0.5], 1e-9);
-    // x0 = 1 + x1 / 10, x1 = 1 + (x0 + x2) / 10.
+    // x0 = 1 + x1 / 10, x1 = 1 + (x0 + x2) / 10: as 11 : 12 : 11, and then a norm of 1.
     let found = path.katz_centrality(0.1, 1.0, EXACT).unwrap();
-    close(&sorted(&found.vertices, &found.values), &[1.1 / 0.98, 1.2 / 0.98, 1.1 / 0.98], 1e-9);
+    let norm = (11.0_f64 * 11.0 + 12.0 * 12.0 + 11.0 * 11.0).sqrt();
+    close(&sorted(&found.vertices, &found.values), &[11.0 / norm, 12.0 / norm, 11.0 / norm], 1e-9);
     let found = path.hits(EXACT, None, true).unwrap();
     assert!((found.hubs.to_vec().unwrap().iter().sum::<f64>() - 1.0).abs() < 1e-9);
 }
@@ -77,6 +78,37 @@ fn modularity_of_the_karate_club() {
         let pairs: Vec<(i32, i32)> = vertices.into_iter().zip(clusters).collect();
         assert!((graph.modularity(&pairs).unwrap() - found.modularity).abs() < 1e-6);
     }
+}
+
+/// The graph of cuGraph's own tests of its C interface, and what those expect: `katz_test.c`, `leiden_test.c`, `louvain_test.c`.
+#[test]
+fn what_cugraphs_tests_expect() {
+    let edges = [(0, 1), (1, 3), (1, 4), (2, 0), (2, 1), (2, 3), (3, 5), (4, 5)];
+    let (sources, destinations): (Vec<i32>, Vec<i32>) = edges.into_iter().unzip();
+    let weights = [0.1, 2.1, 1.1, 5.1, 3.1, 4.1, 7.2, 3.2_f64];
+    let build = |options| Graph::from_weighted_edges(&handle(), &sources, &destinations, &weights, options).unwrap();
+    let katz = build(GraphOptions::directed()).katz_centrality(0.01, 1.0, EXACT).unwrap();
+    let katz = sorted(&katz.vertices, &katz.values);
+    close(&katz, &[0.410614, 0.403211, 0.390689, 0.415175, 0.395125, 0.433226], 1e-6);
+    let graph = build(GraphOptions::undirected());
+    let mut random = RandomState::new(graph.handle(), 1).unwrap();
+    let options = CommunityOptions::default();
+    for found in [graph.louvain(options).unwrap(), graph.leiden(&mut random, options, 1.0).unwrap()] {
+        assert!((found.modularity - 0.215969).abs() < 1e-6, "{}", found.modularity);
+        let clusters = sorted(&found.vertices, &found.clusters);
+        assert_eq!(clusters, [0, 0, 0, 1, 1, 1]);
+    }
+}
+
+/// Leiden, which has a random order, finds the best partition of the karate club in some of its runs.
+#[test]
+fn leiden_finds_the_best_partition_of_the_karate_club() {
+    let graph = undirected_f64(&KARATE);
+    let mut random = RandomState::new(graph.handle(), 1).unwrap();
+    let mut run = || graph.leiden(&mut random, CommunityOptions::default(), 1.0).unwrap().modularity;
+    let found: Vec<f64> = (0..20).map(|_| run()).collect();
+    let best = found.iter().copied().fold(0.0, f64::max);
+    assert!((best - 0.4197896).abs() < 1e-6, "{found:?}");
 }
 
 /// NetworkX: 45 triangles, one component, the largest core is 4, the 5-truss has 30 edges... counts of the karate club that its

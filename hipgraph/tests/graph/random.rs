@@ -205,14 +205,15 @@ proptest! {
         let sample = graph.sample_neighbors(&mut random, &all, &[2, -1], SamplingOptions::default()).unwrap();
         let ends: Vec<(i32, i32)> = sample.edges.sources.to_vec().unwrap().into_iter().zip(sample.edges.destinations.to_vec().unwrap()).collect();
         prop_assert!(ends.iter().all(|ends| weights.contains_key(ends)));
-        let hops = sample.hops.to_vec().unwrap();
-        let first: Vec<(i32, i32)> = ends.iter().zip(&hops).filter(|(_, hop)| **hop == 0).map(|(ends, _)| *ends).collect();
+        let hops = sample.hop_offsets.to_vec().unwrap();
+        prop_assert_eq!((hops.len(), hops[0], hops[2]), (3, 0, ends.len()));
+        let first = &ends[..hops[1]];
         prop_assert_eq!(first.len(), all.iter().map(|&v| out(v).min(2)).sum::<usize>());
         // Without replacement no edge is chosen twice; in the second hop all edges of the ends of the first are.
         prop_assert_eq!(first.iter().collect::<std::collections::BTreeSet<_>>().len(), first.len());
         prop_assert_eq!(ends.len() - first.len(), first.iter().map(|ends| out(ends.1)).sum::<usize>());
         let many = graph.sample_neighbors(&mut random, &all, &[7], SamplingOptions { with_replacement: true, ..Default::default() }).unwrap();
-        prop_assert_eq!(many.hops.len(), all.iter().map(|&v| if out(v) > 0 { 7 } else { 0 }).sum::<usize>());
+        prop_assert_eq!(many.hop_offsets.to_vec().unwrap()[1], all.iter().map(|&v| if out(v) > 0 { 7 } else { 0 }).sum::<usize>());
         let mut chosen = graph.random_vertices(&mut random, n).unwrap().to_vec().unwrap();
         chosen.sort_unstable();
         prop_assert_eq!(chosen, all);

@@ -71,8 +71,10 @@ fn over_sources(sources: &[usize], len: usize, one: impl Fn(usize, &mut [f64]) +
     sums.into_iter().reduce(add).unwrap_or_else(|| vec![0.0; len])
 }
 
-/// Betweenness of the vertices over paths from `sources`, scaled as cuGraph scales it: with all vertices as sources as
-/// Freeman defines it, an undirected path counted once; with fewer sources the sum is extrapolated to all.
+/// Betweenness of the vertices over paths from `sources`, scaled as cuGraph 26.10 scales it: with all vertices as sources as
+/// Freeman defines it, an undirected path counted once; with fewer sources the sum is extrapolated to all, for a source from
+/// the others. rocGRAPH 1.0.0b1 extrapolates by the number of vertices over the number of sources, and not at all in a directed
+/// graph without `normalized`.
 pub fn vertices(graph: &Graph, sources: &[usize], normalized: bool, endpoints: bool) -> Vec<f64> {
     let mut values = over_sources(sources, graph.len(), |source, sum| {
         let paths = Paths::from(graph, source);

@@ -133,10 +133,11 @@ fn personalization(count: usize, vertices: &[usize], shares: &[f64]) -> Result<V
     Ok(jump)
 }
 
-/// Katz centrality: `x = alpha A'x + beta`; `betas` gives each vertex its own.
+/// Katz centrality: the solution of `x = alpha A'x + beta`, scaled to a Euclidean norm of 1 as cuGraph and rocGRAPH do. `betas`
+/// gives each vertex its own; both libraries accept such an array and ignore it.
 ///
 /// # Errors
-/// If a parameter is invalid or the iteration does not converge.
+/// If a parameter is invalid, the iteration does not converge, or all values are 0.
 pub fn katz(
     graph: &Graph,
     betas: Option<&[f64]>,
@@ -157,7 +158,15 @@ pub fn katz(
         }
         let change = difference(&next, &values);
         values = next;
-        if change < epsilon || values.is_empty() {
+        if values.is_empty() {
+            return Ok(Iterated { values, iterations, converged: true });
+        }
+        if change < epsilon {
+            let norm = values.iter().map(|value| value * value).sum::<f64>().sqrt();
+            if norm.is_nan() || norm <= 0.0 {
+                return Err(invalid("all values are 0: beta must not be 0"));
+            }
+            values.iter_mut().for_each(|value| *value /= norm);
             return Ok(Iterated { values, iterations, converged: true });
         }
         if iterations >= most {

@@ -164,7 +164,8 @@ impl Level {
                 .filter(|(.., gain)| *gain >= 0.0)
                 .collect();
             let most = gains.iter().map(|gain| gain.2).fold(0.0, f64::max);
-            let likely = gains.iter().map(|gain| ((gain.2 - most) / (theta * self.total)).exp());
+            // The modularity grows by twice the gain over the total weight.
+            let likely = gains.iter().map(|gain| (2.0 * (gain.2 - most) / (theta * self.total)).exp());
             if let Some(at) = random.weighted(likely) {
                 let (part, weight, _) = gains[at];
                 parts[vertex] = part;
@@ -245,7 +246,8 @@ fn louvain_of(
     Clustering { modularity: base.modularity(&clusters, resolution), clusters }
 }
 
-/// Leiden: as Louvain, with clusters that are connected. `theta` is the temperature of the refinement.
+/// Leiden: as Louvain, with clusters that are connected. `theta` is the temperature of the refinement, which merges a vertex to a
+/// part with a probability of `exp(growth of the modularity / theta)`. cuGraph and rocGRAPH accept it and always use 1.
 ///
 /// # Errors
 /// As [`louvain`].

@@ -123,7 +123,7 @@ unsafe extern "C" fn hipgraph_sample_result_free(result: *mut hipgraph_sample_re
 
 /// The getters of samples take a pointer to constant.
 macro_rules! sample_getters {
-    ($($getter:ident = $column:literal),* $(,)?) => {$(
+    ($($getter:ident = $column:expr),* $(,)?) => {$(
         unsafe extern "C" fn $getter(
             result: *const hipgraph_sample_result_t,
         ) -> *mut hipgraph_type_erased_device_array_view_t {
@@ -133,6 +133,9 @@ macro_rules! sample_getters {
     )*};
 }
 
+/// The place of the column that `hipgraph_sample_result_get_label_hop_offsets` returns.
+pub(super) const LABEL_HOP_OFFSETS: usize = 10;
+
 // What is compressed or renumbered is not supported: those columns are absent.
 sample_getters! {
     hipgraph_sample_result_get_sources = 0, hipgraph_sample_result_get_destinations = 1,
@@ -141,6 +144,6 @@ sample_getters! {
     hipgraph_sample_result_get_edge_type = 4, hipgraph_sample_result_get_hop = 5,
     hipgraph_sample_result_get_index = 6, hipgraph_sample_result_get_offsets = 7,
     hipgraph_sample_result_get_major_offsets = 8, hipgraph_sample_result_get_start_labels = 9,
-    hipgraph_sample_result_get_label_hop_offsets = 10, hipgraph_sample_result_get_renumber_map = 11,
+    hipgraph_sample_result_get_label_hop_offsets = LABEL_HOP_OFFSETS, hipgraph_sample_result_get_renumber_map = 11,
     hipgraph_sample_result_get_renumber_map_offsets = 12,
 }

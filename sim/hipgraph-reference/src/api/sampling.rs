@@ -8,7 +8,7 @@ use hipgraph_sys::*;
 use super::array::{DeviceArray, HostView, Kind, View, view};
 use super::community::with_random;
 use super::graph::graph_at;
-use super::results::Outcome;
+use super::results::{LABEL_HOP_OFFSETS, Outcome};
 use super::traversal::NO_VERTEX;
 use super::{algorithms, at, at_or_null, run, take};
 use crate::algorithms::sampling::{self, Prior, Sampling, Step};
@@ -169,9 +169,13 @@ algorithms! {
             sampling::neighbours(&object.graph, &starts, &fan_out, options.how, random)
         })?;
         let mut all = object.edges(&[found.iter().map(|sampled| sampled.edge).collect()])?;
-        let hops: Vec<i64> = found.iter().map(|sampled| sampled.hop as i64).collect();
+        // The edges are in the order of their hops. As in rocGRAPH and cuGraph, the hop of each edge is null, and where each hop
+        // begins is what there is.
+        let offsets: Vec<i64> =
+            (0..=fan_out.len()).map(|hop| found.partition_point(|sampled| sampled.hop < hop) as i64).collect();
         all.columns.truncate(5);
-        all.columns.push(options.return_hops.then(|| DeviceArray::integers(&hops, Kind::I32)).transpose()?);
+        all.columns.resize_with(LABEL_HOP_OFFSETS, || None);
+        all.columns.push(options.return_hops.then(|| DeviceArray::integers(&offsets, Kind::Size)).transpose()?);
         Ok(all)
     }
     fn hipgraph_select_random_vertices(
