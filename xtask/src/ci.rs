@@ -111,7 +111,8 @@ fn features() -> Result<Step> {
     Ok(Step::commands("features", "each feature by itself, and none", commands))
 }
 
-/// Whether a feature of `cuda-compat` is there so that programs for cudarc keep theirs, and no code asks for it.
+/// Whether a feature of `cuda-compat` is there so that programs for cudarc keep theirs, and no code asks for it,
+/// except for the value of `CUDA_VERSION`.
 fn is_name_of_cudarc(feature: &str) -> bool {
     const BEGINNINGS: [&str; 9] =
         ["cuda-", "nccl-", "cudnn", "cupti", "cusolvermg", "cutensor", "dynamic-", "static-", "fallback-"];

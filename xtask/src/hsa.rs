@@ -122,6 +122,16 @@ pub(crate) fn run_on_several(cargo: &mut Command, release: &'static Release, dev
     cargo.env("ROCM_RS_RELEASE", release.name).envs(FEW_CONNECTIONS);
 }
 
+/// A program with a release's HIP runtime, on several software GPUs, by `hip-sim`: RCCL finds them then.
+pub(crate) fn program_on_several(program: &Path, release: &'static Release, devices: usize) -> Command {
+    let mut command = Command::new(paths::fetched("debug").join("hip-sim"));
+    command.args(["run", "--devices", &devices.to_string(), "--rocm"]).arg(rocm::tree(release).folder());
+    command.arg("--").arg(program);
+    test::environment(&mut command);
+    command.env("ROCM_RS_RELEASE", release.name).envs(FEW_CONNECTIONS);
+    command
+}
+
 /// The arguments of `rccl-run` for as many ranks as simulated GPUs; the program is to follow.
 pub(crate) fn start_ranks(command: &mut Command, release: &'static Release, devices: usize) {
     command.arg("--sim").arg(devices.to_string()).arg("--rocm").arg(rocm::tree(release).folder()).arg("--");

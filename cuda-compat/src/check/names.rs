@@ -89,8 +89,19 @@ const DEFAULT_RELEASES: &[&str] = &["", "rocm-5-7", "rocm-6-2", "rocm-6-3", "roc
 /// What becomes of a name that [`is_known`].
 pub(crate) fn verdict(name: &str) -> Verdict {
     let Some(row) = NAMES.get(name) else {
+        if name == "CUDA_VERSION" {
+            return Verdict {
+                status: Status::Differs,
+                sort: Some("constant"),
+                to: Some("cuda_compat::driver::sys::CUDA_VERSION".to_owned()),
+                note: Some(
+                    "the release of the newest feature `cuda-…` that is enabled, and 12.8 without one".to_owned(),
+                ),
+                features: Vec::new(),
+            };
+        }
         return Verdict::missing(match name {
-            "CUDA_VERSION" | "CUDART_VERSION" => "the version of CUDA, which nothing here has",
+            "CUDART_VERSION" => "the version of CUDA, which nothing here has",
             _ => "not a name of CUDA 11.4 to 13 that is known here",
         });
     };

@@ -23,6 +23,44 @@ use hip_sys::{
 
 use crate::CudaName;
 
+/// The release of CUDA that a program is written for, as `1000 * major + 10 * minor`: that of the newest feature `cuda-…` that is
+/// enabled, and 12.8 without one.
+///
+/// It states nothing about a GPU or a runtime.
+pub const CUDA_VERSION: u32 = cuda_version();
+
+const fn cuda_version() -> u32 {
+    const RELEASES: [(bool, u32); 19] = [
+        (cfg!(feature = "cuda-13040"), 13040),
+        (cfg!(feature = "cuda-13030"), 13030),
+        (cfg!(feature = "cuda-13020"), 13020),
+        (cfg!(feature = "cuda-13010"), 13010),
+        (cfg!(feature = "cuda-13000"), 13000),
+        (cfg!(feature = "cuda-12090"), 12090),
+        (cfg!(feature = "cuda-12080"), 12080),
+        (cfg!(feature = "cuda-12060"), 12060),
+        (cfg!(feature = "cuda-12050"), 12050),
+        (cfg!(feature = "cuda-12040"), 12040),
+        (cfg!(feature = "cuda-12030"), 12030),
+        (cfg!(feature = "cuda-12020"), 12020),
+        (cfg!(feature = "cuda-12010"), 12010),
+        (cfg!(feature = "cuda-12000"), 12000),
+        (cfg!(feature = "cuda-11080"), 11080),
+        (cfg!(feature = "cuda-11070"), 11070),
+        (cfg!(feature = "cuda-11060"), 11060),
+        (cfg!(feature = "cuda-11050"), 11050),
+        (cfg!(feature = "cuda-11040"), 11040),
+    ];
+    let mut index = 0;
+    while index < RELEASES.len() {
+        if RELEASES[index].0 {
+            return RELEASES[index].1;
+        }
+        index += 1;
+    }
+    12080
+}
+
 /// An address on a device: an integer, as in CUDA. HIP's [`hipDeviceptr_t`](hip_sys::hipDeviceptr_t) is a pointer.
 pub type CUdeviceptr = u64;
 

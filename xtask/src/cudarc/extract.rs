@@ -71,7 +71,8 @@ impl Tests {
     /// A path with what is beside the file (`super::`) by its full path.
     fn beside(&self, path: TokenStream) -> TokenStream {
         let mut tokens = path.into_iter().peekable();
-        if !matches!(tokens.peek(), Some(TokenTree::Ident(first)) if *first == "super") {
+        // A private file has its siblings around it: they are imported into the module around.
+        if !self.is_public || !matches!(tokens.peek(), Some(TokenTree::Ident(first)) if *first == "super") {
             return tokens.collect();
         }
         let around =
@@ -90,6 +91,9 @@ impl Tests {
             let is_last = index + 1 == self.modules.len();
             let items = if is_last && !self.is_public { "super" } else { &path };
             text.push_str(&format!("mod {module} {{\npub use {items}::*;\n"));
+            if index > 0 && !is_last {
+                text.push_str("use super::*;\n");
+            }
         }
         let mut lines = Vec::new();
         let add = |text: &mut String, piece: &str| {
@@ -173,7 +177,7 @@ mod tests {
         let tests = Tests::read(text, &["driver", "core"], false).unwrap();
         let (file, lines) = tests.file();
         assert!(file.contains("use cudarc :: driver :: result;") || file.contains("cudarc::driver::result;"), "{file}");
-        assert!(file.contains("use cudarc :: driver :: B;"), "{file}");
+        assert!(file.contains("use super :: B;"), "{file}");
         assert!(file.contains("assert_eq!(cudarc::driver::sys::X, 1);"), "{file}");
         assert_eq!(tests.path("one"), "driver::core_::tests::one");
         let (first, last, piece) = lines.last().unwrap();

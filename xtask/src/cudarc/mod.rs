@@ -3,6 +3,7 @@
 //! cudarc's source comes from the registry. Examples are compiled where they are. Tests are modules inside its sources, which use private
 //! items around them: each module is written under `target/cudarc`, with `crate::` as `cudarc::`, inside modules of the same names.
 
+mod crates;
 mod extract;
 mod page;
 mod run;
@@ -13,6 +14,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 
 use crate::hsa::{self, Profile};
+use crate::process::messages;
 use crate::rocm;
 
 /// The release of cudarc whose interface `cuda-compat` has.
@@ -27,6 +29,9 @@ pub(crate) struct Args {
     /// Only a few, on the embedded runtime, and write nothing: what CI runs
     #[arg(long)]
     sample: bool,
+    /// Compile published crates that depend on cudarc, instead, and write their table
+    #[arg(long, conflicts_with_all = ["sample", "name"])]
+    crates: bool,
     /// Only those whose names contain this, and write nothing
     #[arg(value_name = "NAME")]
     name: Option<String>,
@@ -42,6 +47,8 @@ pub(crate) struct Case {
     pub(crate) refused: Option<String>,
     /// The program, and its arguments.
     pub(crate) program: Option<(PathBuf, Vec<String>)>,
+    /// The feature of its module.
+    pub(crate) feature: &'static str,
     /// The outcome on each backend: `None` if it passed, or what went wrong.
     pub(crate) outcomes: Vec<(&'static str, Option<String>)>,
 }
@@ -102,12 +109,16 @@ const SAMPLE: &[&str] = &[
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let release = rocm::release("7.2").map_err(anyhow::Error::msg)?;
+    if args.crates {
+        return crates::run(release);
+    }
     rocm::fetch(release, &[], false)?;
     let backends: &[&'static str] = if args.sample { &["sim"] } else { &["sim", "rocm"] };
     if !args.sample {
         hsa::build(false, Profile::Dev)?;
+        messages(&mut hsa::build_command(false))?;
     }
-    let source = scratch::fetch()?;
+    let source = scratch::fetch("cudarc", VERSION, &["cuda-12080"])?;
     let wanted = |name: &str| match (&args.name, args.sample) {
         (Some(part), _) => name.contains(part.as_str()),
         (None, true) => SAMPLE.contains(&name),
@@ -120,7 +131,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     let folder = run::folder(&source, release, compiler.as_deref())?;
     for case in &mut cases {
-        for backend in backends {
+        let is_of_library = !["driver", "nvrtc"].contains(&case.feature);
+        for backend in backends.iter().filter(|backend| !is_of_library || **backend == "rocm") {
             run::run(case, backend, release, &folder);
         }
         println!("{}", page::line(case));

@@ -15,6 +15,9 @@ use crate::rocm::Release;
 /// How long a case may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// The software GPUs that cases see: collectives and copies between devices need two.
+const DEVICES: usize = 2;
+
 /// A folder to run examples in: as cudarc's, with `examples/sin.ptx` compiled for the software GPU from cudarc's `examples/sin.cu` by
 /// `compiler`. PTX is for NVIDIA GPUs alone.
 pub(super) fn folder(source: &Path, release: &'static Release, compiler: Option<&Path>) -> Result<PathBuf> {
@@ -33,12 +36,16 @@ pub(super) fn folder(source: &Path, release: &'static Release, compiler: Option<
 /// Runs a case, and notes the outcome.
 pub(super) fn run(case: &mut Case, backend: &'static str, release: &'static Release, folder: &Path) {
     let Some((program, arguments)) = &case.program else { return };
-    let mut command = hsa::program_on(program, release, Profile::Dev);
+    let mut command = if case.feature == "nccl" {
+        hsa::program_on_several(program, release, DEVICES)
+    } else {
+        hsa::program_on(program, release, Profile::Dev)
+    };
     command
         .args(arguments)
         .env("HIP_RS_BACKEND", backend)
         .env("RUST_BACKTRACE", "0")
-        .env("HIP_SIM_DEVICES", "2")
+        .env("HIP_SIM_DEVICES", DEVICES.to_string())
         .current_dir(folder);
     let outcome = match outcome(&mut command) {
         Ok(outcome) => outcome,
@@ -68,10 +75,11 @@ fn outcome(command: &mut Command) -> Result<Option<String>> {
         return Ok(None);
     }
     let text = String::from_utf8_lossy(&fs::read(log.path())?).into_owned();
-    let said = |line: &&str| {
-        line.contains("Error") || line.contains("panicked") || line.contains("left:") || line.contains("right:")
-    };
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(said).collect();
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let says = |line: &str| ["Error", "panicked", "left:", "right:"].iter().any(|word| line.contains(word));
+    // What a panic says is in the line after.
+    let said = |at: usize| says(lines[at]) || (at > 0 && lines[at - 1].contains("panicked"));
+    let lines: Vec<&str> = (0..lines.len()).filter(|at| said(*at)).map(|at| lines[at]).collect();
     let text = lines.join(" ");
     Ok(Some(if text.is_empty() { status.to_string() } else { text.chars().take(300).collect() }))
 }

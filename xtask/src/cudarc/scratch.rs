@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 use super::extract::Tests;
-use super::{Case, SOURCES, VERSION};
+use super::{Case, SOURCES};
 use crate::paths;
 use crate::process::cargo;
 
@@ -53,7 +53,7 @@ fn folder(name: &str) -> Result<PathBuf> {
     Ok(folder)
 }
 
-fn write(path: &Path, text: &str) -> Result<()> {
+pub(super) fn write(path: &Path, text: &str) -> Result<()> {
     // A file that stays the same is not compiled again.
     if fs::read_to_string(path).is_ok_and(|old| old == text) {
         return Ok(());
@@ -61,20 +61,21 @@ fn write(path: &Path, text: &str) -> Result<()> {
     fs::write(path, text).with_context(|| format!("writing {}", path.display()))
 }
 
-/// The source of cudarc, which cargo fetches from the registry.
-pub(super) fn fetch() -> Result<PathBuf> {
-    let folder = folder("fetch")?;
+/// The source of a crate, which cargo fetches from the registry.
+pub(super) fn fetch(name: &str, version: &str, features: &[&str]) -> Result<PathBuf> {
+    let folder = folder(&format!("fetch-{name}"))?;
     let manifest = format!(
-        "[package]\nname = \"fetch\"\nversion = \"0.0.0\"\nedition = \"2021\"\n[dependencies]\ncudarc = {{ version = \"={VERSION}\", \
-         features = [\"cuda-12080\"] }}\n[workspace]\n"
+        "[package]\nname = \"fetch\"\nversion = \"0.0.0\"\nedition = \"2021\"\n[dependencies]\n{name} = {{ version = \"={version}\", \
+         features = {features:?} }}\n[workspace]\n"
     );
     write(&folder.join("Cargo.toml"), &manifest)?;
     write(&folder.join("src/lib.rs"), "")?;
     let output = cargo().args(["metadata", "--format-version", "1"]).current_dir(&folder).output()?;
-    ensure!(output.status.success(), "cargo cannot fetch cudarc:\n{}", String::from_utf8_lossy(&output.stderr));
+    ensure!(output.status.success(), "cargo cannot fetch {name}:\n{}", String::from_utf8_lossy(&output.stderr));
     let metadata: Value = serde_json::from_slice(&output.stdout)?;
     let packages = metadata["packages"].as_array().context("no packages")?;
-    let of = packages.iter().find(|package| package["name"] == "cudarc").context("cargo did not fetch cudarc")?;
+    let of = packages.iter().find(|package| package["name"] == name && package["version"] == version);
+    let of = of.with_context(|| format!("cargo did not fetch {name}"))?;
     let manifest = of["manifest_path"].as_str().context("a package without a manifest")?;
     Ok(Path::new(manifest).parent().context("a manifest without a folder")?.to_owned())
 }
@@ -178,7 +179,7 @@ pub(super) fn examples(source: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<(
     let case = |name: String| {
         let refused = built.errors.iter().find(|(target, ..)| *target == name).map(|(.., text)| text.clone());
         let program = built.programs.get(&name).map(|program| (program.clone(), Vec::new()));
-        Case { group: "examples".to_owned(), name, refused, program, outcomes: Vec::new() }
+        Case { group: "examples".to_owned(), name, refused, program, feature: "driver", outcomes: Vec::new() }
     };
     let cases = names.into_iter().map(case).collect();
     Ok((cases, built.programs.get("cudarc-compile").cloned()))
@@ -190,6 +191,7 @@ struct File {
     file: &'static str,
     target: String,
     tests: Tests,
+    feature: &'static str,
 }
 
 impl File {
@@ -207,6 +209,7 @@ impl File {
             name: name.to_owned(),
             refused: refused.map(str::to_owned),
             program: program.map(|program| (program.to_owned(), arguments.to_vec())),
+            feature: self.feature,
             outcomes: Vec::new(),
         }
     }
@@ -248,7 +251,8 @@ pub(super) fn tests(source: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<Vec<
         let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
         let mut tests = Tests::read(&text, of.modules, of.is_public)?;
         tests.tests.retain(|piece| piece.test.as_deref().is_some_and(wanted));
-        files.push(File { file: of.file, target: of.file.trim_end_matches(".rs").replace('/', "_"), tests });
+        let target = of.file.trim_end_matches(".rs").replace('/', "_");
+        files.push(File { file: of.file, target, tests, feature: of.feature });
     }
     let mut cases = Vec::new();
     // What does not compile is left out, until the rest does.
