@@ -353,7 +353,7 @@ mod mpi {
         let mut memory = hip::DeviceBuffer::from_slice(&device, &[mpi.rank() as i32 + 1; 100]).unwrap();
         communicator.all_reduce_in_place(&mut memory, rccl::Op::Sum).unwrap();
         communicator.synchronize().unwrap();
-        assert_eq!(memory.to_vec().unwrap(), vec![(1..=mpi.size() as i32).sum(); 100]);
+        assert_eq!(memory.to_vec().unwrap(), vec![(1..=mpi.size() as i32).sum::<i32>(); 100]);
         println!("the sum of {} ranks is right", mpi.size());
         communicator.finalize().unwrap();
     }

@@ -646,8 +646,8 @@ fn cuda(release: &'static Release, offline: bool) -> Step {
     let commands = vec![
         on("test", &["--tests", "--no-fail-fast"]),
         example("blas_gemm"),
-        example("vector_add"),
-        example("streams"),
+        example("cuda_vector_add"),
+        example("cuda_streams"),
         example("templates"),
         embedded,
     ];

@@ -50,7 +50,7 @@ fn slices_without_elements_have_no_memory() {
     let stream = context().default_stream();
     let empty = stream.alloc_zeros::<f32>(0).unwrap();
     assert_eq!(empty.device_ptr(&stream).0, 0);
-    assert_eq!(stream.clone_dtoh(&empty).unwrap(), []);
+    assert_eq!(stream.clone_dtoh(&empty).unwrap(), [0.0_f32; 0]);
     assert_eq!(stream.clone_dtod(&empty).unwrap().len(), 0);
     assert!(stream.null::<u8>().unwrap().is_empty());
     // SAFETY: it has no elements.

@@ -20,7 +20,7 @@ on_a_device! {
         let values = Random::new(1).floats(N);
         let (input, output) = (Buffer::of(&values), Buffer::zeros::<f32>(N));
         module().run("warp_sum", 2, 128, args![&input, &output]);
-        assert_eq!(output.read::<f32>(N), of_warps(&values, |warp, _| warp.iter().sum()));
+        assert_eq!(output.read::<f32>(N), of_warps(&values, |warp, _| warp.iter().sum::<f32>()));
     }
 
     fn sums_of_blocks() {
@@ -30,7 +30,7 @@ on_a_device! {
         for threads in [32, 96, 256, 1024] {
             module.run("block_sum", 4, threads, args![&input, &output, 5000_u32]);
             let sum: f32 = output.read::<f32>(4).iter().sum();
-            assert_eq!(sum, values.iter().sum(), "{threads} threads");
+            assert_eq!(sum, values.iter().sum::<f32>(), "{threads} threads");
         }
     }
 
@@ -38,7 +38,7 @@ on_a_device! {
         let values = Random::new(3).below(1000, N);
         let (input, output) = (Buffer::of(&values), Buffer::zeros::<i32>(N));
         module().run("warp_scan", 1, 256, args![&input, &output]);
-        assert_eq!(output.read::<i32>(N), of_warps(&values, |warp, lane| warp[..=lane].iter().sum()));
+        assert_eq!(output.read::<i32>(N), of_warps(&values, |warp, lane| warp[..=lane].iter().sum::<i32>()));
     }
 
     fn broadcasts_of_doubles() {
@@ -84,7 +84,7 @@ on_a_device! {
         let values = Random::new(5).below(1000, N);
         let (input, output) = (Buffer::of(&values), Buffer::zeros::<i32>(N));
         module().run("old_sum", 1, 256, args![&input, &output]);
-        assert_eq!(output.read::<i32>(N), of_warps(&values, |warp, _| warp.iter().sum()));
+        assert_eq!(output.read::<i32>(N), of_warps(&values, |warp, _| warp.iter().sum::<i32>()));
     }
 
     fn shuffles_of_some_lanes() {

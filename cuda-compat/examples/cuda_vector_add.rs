@@ -1,6 +1,6 @@
 //! c = a + b under CUDA's names: NVRTC compiles the kernel, the driver API runs it. On the software GPU if there is no other.
 //!
-//! `cargo run -p cuda-compat --features sim --example vector_add`
+//! `cargo run -p cuda-compat --features sim --example cuda_vector_add`
 
 use std::error::Error;
 use std::ffi::{CStr, c_void};

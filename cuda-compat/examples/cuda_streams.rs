@@ -1,7 +1,7 @@
 //! Two streams under CUDA's names: each copies a half from pinned memory, computes and copies back, and events time both.
 //! On the software GPU if there is no other.
 //!
-//! `cargo run -p cuda-compat --features sim --example streams`
+//! `cargo run -p cuda-compat --features sim --example cuda_streams`
 
 use std::error::Error;
 use std::ffi::{CStr, c_void};
