@@ -50,8 +50,8 @@ const PUBLISHED: &[Published] = &[
         version: "0.5.0",
         features: &[],
         between: &[],
-        tests: None,
-        limit: "not run: it has no test of its own that the command runs",
+        tests: Some((&["lb_tests"], "cuda")),
+        limit: "all of it runs: its kernels are CUDA C++ that it writes and compiles by NVRTC at run time",
     },
 ];
 
