@@ -57,7 +57,7 @@ pub(super) fn write_crates(table: &str) -> Result<()> {
 
 fn reasons() -> Result<BTreeMap<String, String>> {
     let text = fs::read_to_string(paths::root().join(REASONS)).with_context(|| format!("reading {REASONS}"))?;
-    let row = |line: &str| Some(line.split_once('\t').map(|(name, why)| (name.to_owned(), why.to_owned()))?);
+    let row = |line: &str| line.split_once('\t').map(|(name, why)| (name.to_owned(), why.to_owned()));
     Ok(text.lines().skip(1).filter_map(row).collect())
 }
 
