@@ -81,7 +81,10 @@ pub(super) fn finish(cases: &[Case], is_part: bool) -> Result<()> {
     for group in &groups {
         let of: Vec<&Case> = cases.iter().filter(|case| case.group == **group).collect();
         let compiled = of.iter().filter(|case| case.refused.is_none()).count();
-        let count = |backend: &str| of.iter().filter(|case| passes(case, backend)).count();
+        let count = |backend: &str| {
+            let has_run = of.iter().any(|case| case.outcomes.iter().any(|(of, _)| *of == backend));
+            if has_run { of.iter().filter(|case| passes(case, backend)).count().to_string() } else { "–".to_owned() }
+        };
         writeln!(text, "| `{group}` | {} | {compiled} | {} | {} |", of.len(), count("sim"), count("rocm"))?;
     }
     for group in &groups {
