@@ -3,7 +3,7 @@
 //! The functions are thin: they pass their arguments on. Pointers to operands are addresses on the device; scalars are on the host, or on
 //! the device in `CUBLAS_POINTER_MODE_DEVICE`.
 
-use core::ffi::{c_int, c_longlong, c_void};
+use core::ffi::{c_int, c_longlong};
 use core::ptr::null_mut;
 
 use super::sys;
@@ -127,8 +127,8 @@ functions! {
     /// Computes `C = alpha · op(A) · op(B) + beta · C` with the types in parameters. Scalars have the type of `compute_type`.
     gemm_ex(
         transa: sys::cublasOperation_t, transb: sys::cublasOperation_t, m: c_int, n: c_int, k: c_int,
-        alpha: *const c_void, a: *const c_void, a_type: sys::cudaDataType, lda: c_int, b: *const c_void,
-        b_type: sys::cudaDataType, ldb: c_int, beta: *const c_void, c: *mut c_void, c_type: sys::cudaDataType,
+        alpha: *const core::ffi::c_void, a: *const core::ffi::c_void, a_type: sys::cudaDataType, lda: c_int, b: *const core::ffi::c_void,
+        b_type: sys::cudaDataType, ldb: c_int, beta: *const core::ffi::c_void, c: *mut core::ffi::c_void, c_type: sys::cudaDataType,
         ldc: c_int, compute_type: sys::cublasComputeType_t, algo: sys::cublasGemmAlgo_t,
     ) = cublasGemmEx(
         transa, transb, m, n, k, alpha, a, a_type, lda, b, b_type, ldb, beta, c, c_type, ldc, compute_type, algo,
@@ -137,9 +137,9 @@ functions! {
     /// `compute_type`.
     gemm_strided_batched_ex(
         transa: sys::cublasOperation_t, transb: sys::cublasOperation_t, m: c_int, n: c_int, k: c_int,
-        alpha: *const c_void, a: *const c_void, a_type: sys::cudaDataType, lda: c_int, stride_a: c_longlong,
-        b: *const c_void, b_type: sys::cudaDataType, ldb: c_int, stride_b: c_longlong, beta: *const c_void,
-        c: *mut c_void, c_type: sys::cudaDataType, ldc: c_int, stride_c: c_longlong, batch_count: c_int,
+        alpha: *const core::ffi::c_void, a: *const core::ffi::c_void, a_type: sys::cudaDataType, lda: c_int, stride_a: c_longlong,
+        b: *const core::ffi::c_void, b_type: sys::cudaDataType, ldb: c_int, stride_b: c_longlong, beta: *const core::ffi::c_void,
+        c: *mut core::ffi::c_void, c_type: sys::cudaDataType, ldc: c_int, stride_c: c_longlong, batch_count: c_int,
         compute_type: sys::cublasComputeType_t, algo: sys::cublasGemmAlgo_t,
     ) = cublasGemmStridedBatchedEx(
         transa, transb, m, n, k, alpha, a, a_type, lda, stride_a, b, b_type, ldb, stride_b, beta, c, c_type, ldc,

@@ -848,7 +848,7 @@ pub const CUBLAS_STATUS_LICENSE_ERROR: hipblas_sys::hipblasStatus_t = hipblas_sy
     0x43550010,
 );
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasAxpyEx_v2` of the libraries before ROCm 7.0, and `hipblasAxpyEx` of newer ones (feature `rocm-7-0`).
+/// `hipblasAxpyEx_v2` of the libraries before ROCm 7.0, and `hipblasAxpyEx` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -866,27 +866,24 @@ pub unsafe extern "C" fn cublasAxpyEx(
     incy: ::core::ffi::c_int,
     executionType: hipblas_sys::rocm_6_2::hipDataType,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-7-0")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasAxpyEx_v2")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::rocm_7_0::hipblasAxpyEx(
-                    handle,
-                    n,
-                    alpha,
-                    alphaType,
-                    x,
-                    xType,
-                    incx,
-                    y,
-                    yType,
-                    incy,
-                    executionType,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasAxpyEx_v2")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::rocm_7_0::hipblasAxpyEx(
+                handle,
+                n,
+                alpha,
+                alphaType,
+                x,
+                xType,
+                incx,
+                y,
+                yType,
+                incy,
+                executionType,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -906,7 +903,7 @@ pub unsafe extern "C" fn cublasAxpyEx(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasAxpyEx_v2_64` of the libraries before ROCm 7.0, and `hipblasAxpyEx_64` of newer ones (feature `rocm-7-0`).
+/// `hipblasAxpyEx_v2_64` of the libraries before ROCm 7.0, and `hipblasAxpyEx_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -924,27 +921,24 @@ pub unsafe extern "C" fn cublasAxpyEx_64(
     incy: i64,
     executionType: hipblas_sys::rocm_6_2::hipDataType,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-7-0")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasAxpyEx_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::rocm_7_0::hipblasAxpyEx_64(
-                    handle,
-                    n,
-                    alpha,
-                    alphaType,
-                    x,
-                    xType,
-                    incx,
-                    y,
-                    yType,
-                    incy,
-                    executionType,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasAxpyEx_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::rocm_7_0::hipblasAxpyEx_64(
+                handle,
+                n,
+                alpha,
+                alphaType,
+                x,
+                xType,
+                incx,
+                y,
+                yType,
+                incy,
+                executionType,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -964,7 +958,7 @@ pub unsafe extern "C" fn cublasAxpyEx_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCaxpy_v2_64` of the libraries before ROCm 7.0, and `hipblasCaxpy_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCaxpy_v2_64` of the libraries before ROCm 7.0, and `hipblasCaxpy_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -978,15 +972,12 @@ pub unsafe extern "C" fn cublasCaxpy_64(
     y: *mut hipblas_sys::rocm_6_2::hipComplex,
     incy: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCaxpy_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCaxpy_64(handle, n, alpha, x, incx, y, incy)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCaxpy_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCaxpy_64(handle, n, alpha, x, incx, y, incy)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -994,7 +985,7 @@ pub unsafe extern "C" fn cublasCaxpy_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCaxpy_v2_64` of the libraries before ROCm 7.0, and `hipblasCaxpy_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCaxpy_v2_64` of the libraries before ROCm 7.0, and `hipblasCaxpy_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -1008,15 +999,12 @@ pub unsafe extern "C" fn cublasCaxpy_v2_64(
     y: *mut hipblas_sys::rocm_6_2::hipComplex,
     incy: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCaxpy_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCaxpy_64(handle, n, alpha, x, incx, y, incy)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCaxpy_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCaxpy_64(handle, n, alpha, x, incx, y, incy)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -1024,7 +1012,7 @@ pub unsafe extern "C" fn cublasCaxpy_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCcopy_v2_64` of the libraries before ROCm 7.0, and `hipblasCcopy_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCcopy_v2_64` of the libraries before ROCm 7.0, and `hipblasCcopy_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -1037,19 +1025,16 @@ pub unsafe extern "C" fn cublasCcopy_64(
     y: *mut hipblas_sys::rocm_6_2::hipComplex,
     incy: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCcopy_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe { hipblas_sys::hipblasCcopy_64(handle, n, x, incx, y, incy) };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCcopy_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe { hipblas_sys::hipblasCcopy_64(handle, n, x, incx, y, incy) };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe { hipblas_sys::rocm_6_2::hipblasCcopy_v2_64(handle, n, x, incx, y, incy) }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCcopy_v2_64` of the libraries before ROCm 7.0, and `hipblasCcopy_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCcopy_v2_64` of the libraries before ROCm 7.0, and `hipblasCcopy_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -1062,19 +1047,16 @@ pub unsafe extern "C" fn cublasCcopy_v2_64(
     y: *mut hipblas_sys::rocm_6_2::hipComplex,
     incy: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCcopy_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe { hipblas_sys::hipblasCcopy_64(handle, n, x, incx, y, incy) };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCcopy_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe { hipblas_sys::hipblasCcopy_64(handle, n, x, incx, y, incy) };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe { hipblas_sys::rocm_6_2::hipblasCcopy_v2_64(handle, n, x, incx, y, incy) }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasCdgmm_v2_64` of the libraries before ROCm 7.0, and `hipblasCdgmm_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasCdgmm_v2_64` of the libraries before ROCm 7.0, and `hipblasCdgmm_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -1091,26 +1073,12 @@ pub unsafe extern "C" fn cublasCdgmm_64(
     CP: *mut hipblas_sys::rocm_6_3::hipComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCdgmm_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCdgmm_64(
-                    handle,
-                    side,
-                    m,
-                    n,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                    CP,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCdgmm_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCdgmm_64(handle, side, m, n, AP, lda, x, incx, CP, ldc)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -1129,7 +1097,7 @@ pub unsafe extern "C" fn cublasCdgmm_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCdotc_v2_64` of the libraries before ROCm 7.0, and `hipblasCdotc_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCdotc_v2_64` of the libraries before ROCm 7.0, and `hipblasCdotc_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -1143,15 +1111,12 @@ pub unsafe extern "C" fn cublasCdotc_64(
     incy: i64,
     result: *mut hipblas_sys::rocm_6_2::hipComplex,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCdotc_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCdotc_64(handle, n, x, incx, y, incy, result)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCdotc_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCdotc_64(handle, n, x, incx, y, incy, result)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -1159,7 +1124,7 @@ pub unsafe extern "C" fn cublasCdotc_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCdotc_v2_64` of the libraries before ROCm 7.0, and `hipblasCdotc_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCdotc_v2_64` of the libraries before ROCm 7.0, and `hipblasCdotc_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -1173,15 +1138,12 @@ pub unsafe extern "C" fn cublasCdotc_v2_64(
     incy: i64,
     result: *mut hipblas_sys::rocm_6_2::hipComplex,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCdotc_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCdotc_64(handle, n, x, incx, y, incy, result)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCdotc_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCdotc_64(handle, n, x, incx, y, incy, result)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -1189,7 +1151,7 @@ pub unsafe extern "C" fn cublasCdotc_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCdotu_v2_64` of the libraries before ROCm 7.0, and `hipblasCdotu_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCdotu_v2_64` of the libraries before ROCm 7.0, and `hipblasCdotu_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -1203,15 +1165,12 @@ pub unsafe extern "C" fn cublasCdotu_64(
     incy: i64,
     result: *mut hipblas_sys::rocm_6_2::hipComplex,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCdotu_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCdotu_64(handle, n, x, incx, y, incy, result)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCdotu_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCdotu_64(handle, n, x, incx, y, incy, result)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -1219,7 +1178,7 @@ pub unsafe extern "C" fn cublasCdotu_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCdotu_v2_64` of the libraries before ROCm 7.0, and `hipblasCdotu_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCdotu_v2_64` of the libraries before ROCm 7.0, and `hipblasCdotu_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -1233,15 +1192,12 @@ pub unsafe extern "C" fn cublasCdotu_v2_64(
     incy: i64,
     result: *mut hipblas_sys::rocm_6_2::hipComplex,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCdotu_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCdotu_64(handle, n, x, incx, y, incy, result)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCdotu_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCdotu_64(handle, n, x, incx, y, incy, result)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -1249,7 +1205,7 @@ pub unsafe extern "C" fn cublasCdotu_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCgbmv_v2_64` of the libraries before ROCm 7.0, and `hipblasCgbmv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCgbmv_v2_64` of the libraries before ROCm 7.0, and `hipblasCgbmv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -1270,30 +1226,27 @@ pub unsafe extern "C" fn cublasCgbmv_64(
     y: *mut hipblas_sys::rocm_6_2::hipComplex,
     incy: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCgbmv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCgbmv_64(
-                    handle,
-                    trans,
-                    m,
-                    n,
-                    kl,
-                    ku,
-                    alpha,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                    beta,
-                    y,
-                    incy,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCgbmv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCgbmv_64(
+                handle,
+                trans,
+                m,
+                n,
+                kl,
+                ku,
+                alpha,
+                AP,
+                lda,
+                x,
+                incx,
+                beta,
+                y,
+                incy,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -1316,7 +1269,7 @@ pub unsafe extern "C" fn cublasCgbmv_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCgbmv_v2_64` of the libraries before ROCm 7.0, and `hipblasCgbmv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCgbmv_v2_64` of the libraries before ROCm 7.0, and `hipblasCgbmv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -1337,30 +1290,27 @@ pub unsafe extern "C" fn cublasCgbmv_v2_64(
     y: *mut hipblas_sys::rocm_6_2::hipComplex,
     incy: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCgbmv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCgbmv_64(
-                    handle,
-                    trans,
-                    m,
-                    n,
-                    kl,
-                    ku,
-                    alpha,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                    beta,
-                    y,
-                    incy,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCgbmv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCgbmv_64(
+                handle,
+                trans,
+                m,
+                n,
+                kl,
+                ku,
+                alpha,
+                AP,
+                lda,
+                x,
+                incx,
+                beta,
+                y,
+                incy,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -1383,7 +1333,7 @@ pub unsafe extern "C" fn cublasCgbmv_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasCgeam_v2_64` of the libraries before ROCm 7.0, and `hipblasCgeam_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasCgeam_v2_64` of the libraries before ROCm 7.0, and `hipblasCgeam_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -1403,29 +1353,26 @@ pub unsafe extern "C" fn cublasCgeam_64(
     CP: *mut hipblas_sys::rocm_6_3::hipComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCgeam_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCgeam_64(
-                    handle,
-                    transA,
-                    transB,
-                    m,
-                    n,
-                    alpha,
-                    AP,
-                    lda,
-                    beta,
-                    BP,
-                    ldb,
-                    CP,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCgeam_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCgeam_64(
+                handle,
+                transA,
+                transB,
+                m,
+                n,
+                alpha,
+                AP,
+                lda,
+                beta,
+                BP,
+                ldb,
+                CP,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -1447,7 +1394,7 @@ pub unsafe extern "C" fn cublasCgeam_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasCgemmBatched_v2_64` of the libraries before ROCm 7.0, and `hipblasCgemmBatched_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasCgemmBatched_v2_64` of the libraries before ROCm 7.0, and `hipblasCgemmBatched_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -1469,32 +1416,28 @@ pub unsafe extern "C" fn cublasCgemmBatched_64(
     ldc: i64,
     batchCount: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCgemmBatched_v2_64"))
-        {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCgemmBatched_64(
-                    handle,
-                    transA,
-                    transB,
-                    m,
-                    n,
-                    k,
-                    alpha,
-                    AP,
-                    lda,
-                    BP,
-                    ldb,
-                    beta,
-                    CP,
-                    ldc,
-                    batchCount,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCgemmBatched_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCgemmBatched_64(
+                handle,
+                transA,
+                transB,
+                m,
+                n,
+                k,
+                alpha,
+                AP,
+                lda,
+                BP,
+                ldb,
+                beta,
+                CP,
+                ldc,
+                batchCount,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -1518,7 +1461,7 @@ pub unsafe extern "C" fn cublasCgemmBatched_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasCgemmStridedBatched_v2_64` of the libraries before ROCm 7.0, and `hipblasCgemmStridedBatched_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasCgemmStridedBatched_v2_64` of the libraries before ROCm 7.0, and `hipblasCgemmStridedBatched_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -1543,38 +1486,33 @@ pub unsafe extern "C" fn cublasCgemmStridedBatched_64(
     strideC: ::core::ffi::c_longlong,
     batchCount: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD
+        .get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCgemmStridedBatched_v2_64"))
     {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD
-            .get_or_init(|| hipblas_sys::rocm_6_3::has(
-                c"hipblasCgemmStridedBatched_v2_64",
-            ))
-        {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCgemmStridedBatched_64(
-                    handle,
-                    transA,
-                    transB,
-                    m,
-                    n,
-                    k,
-                    alpha,
-                    AP,
-                    lda,
-                    strideA,
-                    BP,
-                    ldb,
-                    strideB,
-                    beta,
-                    CP,
-                    ldc,
-                    strideC,
-                    batchCount,
-                )
-            };
-        }
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCgemmStridedBatched_64(
+                handle,
+                transA,
+                transB,
+                m,
+                n,
+                k,
+                alpha,
+                AP,
+                lda,
+                strideA,
+                BP,
+                ldb,
+                strideB,
+                beta,
+                CP,
+                ldc,
+                strideC,
+                batchCount,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -1601,7 +1539,7 @@ pub unsafe extern "C" fn cublasCgemmStridedBatched_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasCgemm_v2_64` of the libraries before ROCm 7.0, and `hipblasCgemm_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasCgemm_v2_64` of the libraries before ROCm 7.0, and `hipblasCgemm_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -1622,30 +1560,27 @@ pub unsafe extern "C" fn cublasCgemm_64(
     CP: *mut hipblas_sys::rocm_6_3::hipComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCgemm_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCgemm_64(
-                    handle,
-                    transA,
-                    transB,
-                    m,
-                    n,
-                    k,
-                    alpha,
-                    AP,
-                    lda,
-                    BP,
-                    ldb,
-                    beta,
-                    CP,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCgemm_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCgemm_64(
+                handle,
+                transA,
+                transB,
+                m,
+                n,
+                k,
+                alpha,
+                AP,
+                lda,
+                BP,
+                ldb,
+                beta,
+                CP,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -1668,7 +1603,7 @@ pub unsafe extern "C" fn cublasCgemm_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasCgemm_v2_64` of the libraries before ROCm 7.0, and `hipblasCgemm_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasCgemm_v2_64` of the libraries before ROCm 7.0, and `hipblasCgemm_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -1689,30 +1624,27 @@ pub unsafe extern "C" fn cublasCgemm_v2_64(
     CP: *mut hipblas_sys::rocm_6_3::hipComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCgemm_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCgemm_64(
-                    handle,
-                    transA,
-                    transB,
-                    m,
-                    n,
-                    k,
-                    alpha,
-                    AP,
-                    lda,
-                    BP,
-                    ldb,
-                    beta,
-                    CP,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCgemm_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCgemm_64(
+                handle,
+                transA,
+                transB,
+                m,
+                n,
+                k,
+                alpha,
+                AP,
+                lda,
+                BP,
+                ldb,
+                beta,
+                CP,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -1735,7 +1667,7 @@ pub unsafe extern "C" fn cublasCgemm_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCgemvBatched_v2_64` of the libraries before ROCm 7.0, and `hipblasCgemvBatched_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCgemvBatched_v2_64` of the libraries before ROCm 7.0, and `hipblasCgemvBatched_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -1755,30 +1687,26 @@ pub unsafe extern "C" fn cublasCgemvBatched_64(
     incy: i64,
     batchCount: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCgemvBatched_v2_64"))
-        {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCgemvBatched_64(
-                    handle,
-                    trans,
-                    m,
-                    n,
-                    alpha,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                    beta,
-                    y,
-                    incy,
-                    batchCount,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCgemvBatched_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCgemvBatched_64(
+                handle,
+                trans,
+                m,
+                n,
+                alpha,
+                AP,
+                lda,
+                x,
+                incx,
+                beta,
+                y,
+                incy,
+                batchCount,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -1800,7 +1728,7 @@ pub unsafe extern "C" fn cublasCgemvBatched_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCgemvStridedBatched_v2_64` of the libraries before ROCm 7.0, and `hipblasCgemvStridedBatched_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCgemvStridedBatched_v2_64` of the libraries before ROCm 7.0, and `hipblasCgemvStridedBatched_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -1823,36 +1751,31 @@ pub unsafe extern "C" fn cublasCgemvStridedBatched_64(
     stridey: hipblas_sys::rocm_6_2::hipblasStride,
     batchCount: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD
+        .get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCgemvStridedBatched_v2_64"))
     {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD
-            .get_or_init(|| hipblas_sys::rocm_6_2::has(
-                c"hipblasCgemvStridedBatched_v2_64",
-            ))
-        {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCgemvStridedBatched_64(
-                    handle,
-                    transA,
-                    m,
-                    n,
-                    alpha,
-                    AP,
-                    lda,
-                    strideA,
-                    x,
-                    incx,
-                    stridex,
-                    beta,
-                    y,
-                    incy,
-                    stridey,
-                    batchCount,
-                )
-            };
-        }
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCgemvStridedBatched_64(
+                handle,
+                transA,
+                m,
+                n,
+                alpha,
+                AP,
+                lda,
+                strideA,
+                x,
+                incx,
+                stridex,
+                beta,
+                y,
+                incy,
+                stridey,
+                batchCount,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -1877,7 +1800,7 @@ pub unsafe extern "C" fn cublasCgemvStridedBatched_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCgemv_v2_64` of the libraries before ROCm 7.0, and `hipblasCgemv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCgemv_v2_64` of the libraries before ROCm 7.0, and `hipblasCgemv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -1896,28 +1819,25 @@ pub unsafe extern "C" fn cublasCgemv_64(
     y: *mut hipblas_sys::rocm_6_2::hipComplex,
     incy: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCgemv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCgemv_64(
-                    handle,
-                    trans,
-                    m,
-                    n,
-                    alpha,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                    beta,
-                    y,
-                    incy,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCgemv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCgemv_64(
+                handle,
+                trans,
+                m,
+                n,
+                alpha,
+                AP,
+                lda,
+                x,
+                incx,
+                beta,
+                y,
+                incy,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -1938,7 +1858,7 @@ pub unsafe extern "C" fn cublasCgemv_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCgemv_v2_64` of the libraries before ROCm 7.0, and `hipblasCgemv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCgemv_v2_64` of the libraries before ROCm 7.0, and `hipblasCgemv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -1957,28 +1877,25 @@ pub unsafe extern "C" fn cublasCgemv_v2_64(
     y: *mut hipblas_sys::rocm_6_2::hipComplex,
     incy: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCgemv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCgemv_64(
-                    handle,
-                    trans,
-                    m,
-                    n,
-                    alpha,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                    beta,
-                    y,
-                    incy,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCgemv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCgemv_64(
+                handle,
+                trans,
+                m,
+                n,
+                alpha,
+                AP,
+                lda,
+                x,
+                incx,
+                beta,
+                y,
+                incy,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -1999,7 +1916,7 @@ pub unsafe extern "C" fn cublasCgemv_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCgerc_v2_64` of the libraries before ROCm 7.0, and `hipblasCgerc_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCgerc_v2_64` of the libraries before ROCm 7.0, and `hipblasCgerc_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -2016,26 +1933,12 @@ pub unsafe extern "C" fn cublasCgerc_64(
     AP: *mut hipblas_sys::rocm_6_2::hipComplex,
     lda: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCgerc_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCgerc_64(
-                    handle,
-                    m,
-                    n,
-                    alpha,
-                    x,
-                    incx,
-                    y,
-                    incy,
-                    AP,
-                    lda,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCgerc_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCgerc_64(handle, m, n, alpha, x, incx, y, incy, AP, lda)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -2054,7 +1957,7 @@ pub unsafe extern "C" fn cublasCgerc_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCgerc_v2_64` of the libraries before ROCm 7.0, and `hipblasCgerc_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCgerc_v2_64` of the libraries before ROCm 7.0, and `hipblasCgerc_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -2071,26 +1974,12 @@ pub unsafe extern "C" fn cublasCgerc_v2_64(
     AP: *mut hipblas_sys::rocm_6_2::hipComplex,
     lda: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCgerc_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCgerc_64(
-                    handle,
-                    m,
-                    n,
-                    alpha,
-                    x,
-                    incx,
-                    y,
-                    incy,
-                    AP,
-                    lda,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCgerc_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCgerc_64(handle, m, n, alpha, x, incx, y, incy, AP, lda)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -2109,7 +1998,7 @@ pub unsafe extern "C" fn cublasCgerc_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCgeru_v2_64` of the libraries before ROCm 7.0, and `hipblasCgeru_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCgeru_v2_64` of the libraries before ROCm 7.0, and `hipblasCgeru_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -2126,26 +2015,12 @@ pub unsafe extern "C" fn cublasCgeru_64(
     AP: *mut hipblas_sys::rocm_6_2::hipComplex,
     lda: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCgeru_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCgeru_64(
-                    handle,
-                    m,
-                    n,
-                    alpha,
-                    x,
-                    incx,
-                    y,
-                    incy,
-                    AP,
-                    lda,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCgeru_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCgeru_64(handle, m, n, alpha, x, incx, y, incy, AP, lda)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -2164,7 +2039,7 @@ pub unsafe extern "C" fn cublasCgeru_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCgeru_v2_64` of the libraries before ROCm 7.0, and `hipblasCgeru_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCgeru_v2_64` of the libraries before ROCm 7.0, and `hipblasCgeru_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -2181,26 +2056,12 @@ pub unsafe extern "C" fn cublasCgeru_v2_64(
     AP: *mut hipblas_sys::rocm_6_2::hipComplex,
     lda: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCgeru_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCgeru_64(
-                    handle,
-                    m,
-                    n,
-                    alpha,
-                    x,
-                    incx,
-                    y,
-                    incy,
-                    AP,
-                    lda,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCgeru_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCgeru_64(handle, m, n, alpha, x, incx, y, incy, AP, lda)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -2219,7 +2080,7 @@ pub unsafe extern "C" fn cublasCgeru_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasChbmv_v2_64` of the libraries before ROCm 7.0, and `hipblasChbmv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasChbmv_v2_64` of the libraries before ROCm 7.0, and `hipblasChbmv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -2238,28 +2099,25 @@ pub unsafe extern "C" fn cublasChbmv_64(
     y: *mut hipblas_sys::rocm_6_2::hipComplex,
     incy: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasChbmv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasChbmv_64(
-                    handle,
-                    uplo,
-                    n,
-                    k,
-                    alpha,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                    beta,
-                    y,
-                    incy,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasChbmv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasChbmv_64(
+                handle,
+                uplo,
+                n,
+                k,
+                alpha,
+                AP,
+                lda,
+                x,
+                incx,
+                beta,
+                y,
+                incy,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -2280,7 +2138,7 @@ pub unsafe extern "C" fn cublasChbmv_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasChbmv_v2_64` of the libraries before ROCm 7.0, and `hipblasChbmv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasChbmv_v2_64` of the libraries before ROCm 7.0, and `hipblasChbmv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -2299,28 +2157,25 @@ pub unsafe extern "C" fn cublasChbmv_v2_64(
     y: *mut hipblas_sys::rocm_6_2::hipComplex,
     incy: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasChbmv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasChbmv_64(
-                    handle,
-                    uplo,
-                    n,
-                    k,
-                    alpha,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                    beta,
-                    y,
-                    incy,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasChbmv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasChbmv_64(
+                handle,
+                uplo,
+                n,
+                k,
+                alpha,
+                AP,
+                lda,
+                x,
+                incx,
+                beta,
+                y,
+                incy,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -2341,7 +2196,7 @@ pub unsafe extern "C" fn cublasChbmv_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasChemm_v2_64` of the libraries before ROCm 7.0, and `hipblasChemm_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasChemm_v2_64` of the libraries before ROCm 7.0, and `hipblasChemm_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -2361,29 +2216,26 @@ pub unsafe extern "C" fn cublasChemm_64(
     CP: *mut hipblas_sys::rocm_6_3::hipComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasChemm_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasChemm_64(
-                    handle,
-                    side,
-                    uplo,
-                    n,
-                    k,
-                    alpha,
-                    AP,
-                    lda,
-                    BP,
-                    ldb,
-                    beta,
-                    CP,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasChemm_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasChemm_64(
+                handle,
+                side,
+                uplo,
+                n,
+                k,
+                alpha,
+                AP,
+                lda,
+                BP,
+                ldb,
+                beta,
+                CP,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -2405,7 +2257,7 @@ pub unsafe extern "C" fn cublasChemm_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasChemm_v2_64` of the libraries before ROCm 7.0, and `hipblasChemm_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasChemm_v2_64` of the libraries before ROCm 7.0, and `hipblasChemm_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -2425,29 +2277,26 @@ pub unsafe extern "C" fn cublasChemm_v2_64(
     CP: *mut hipblas_sys::rocm_6_3::hipComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasChemm_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasChemm_64(
-                    handle,
-                    side,
-                    uplo,
-                    n,
-                    k,
-                    alpha,
-                    AP,
-                    lda,
-                    BP,
-                    ldb,
-                    beta,
-                    CP,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasChemm_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasChemm_64(
+                handle,
+                side,
+                uplo,
+                n,
+                k,
+                alpha,
+                AP,
+                lda,
+                BP,
+                ldb,
+                beta,
+                CP,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -2469,7 +2318,7 @@ pub unsafe extern "C" fn cublasChemm_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasChemv_v2_64` of the libraries before ROCm 7.0, and `hipblasChemv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasChemv_v2_64` of the libraries before ROCm 7.0, and `hipblasChemv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -2487,27 +2336,24 @@ pub unsafe extern "C" fn cublasChemv_64(
     y: *mut hipblas_sys::rocm_6_2::hipComplex,
     incy: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasChemv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasChemv_64(
-                    handle,
-                    uplo,
-                    n,
-                    alpha,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                    beta,
-                    y,
-                    incy,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasChemv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasChemv_64(
+                handle,
+                uplo,
+                n,
+                alpha,
+                AP,
+                lda,
+                x,
+                incx,
+                beta,
+                y,
+                incy,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -2527,7 +2373,7 @@ pub unsafe extern "C" fn cublasChemv_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasChemv_v2_64` of the libraries before ROCm 7.0, and `hipblasChemv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasChemv_v2_64` of the libraries before ROCm 7.0, and `hipblasChemv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -2545,27 +2391,24 @@ pub unsafe extern "C" fn cublasChemv_v2_64(
     y: *mut hipblas_sys::rocm_6_2::hipComplex,
     incy: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasChemv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasChemv_64(
-                    handle,
-                    uplo,
-                    n,
-                    alpha,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                    beta,
-                    y,
-                    incy,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasChemv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasChemv_64(
+                handle,
+                uplo,
+                n,
+                alpha,
+                AP,
+                lda,
+                x,
+                incx,
+                beta,
+                y,
+                incy,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -2585,7 +2428,7 @@ pub unsafe extern "C" fn cublasChemv_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCher2_v2_64` of the libraries before ROCm 7.0, and `hipblasCher2_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCher2_v2_64` of the libraries before ROCm 7.0, and `hipblasCher2_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -2602,26 +2445,23 @@ pub unsafe extern "C" fn cublasCher2_64(
     AP: *mut hipblas_sys::rocm_6_2::hipComplex,
     lda: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCher2_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCher2_64(
-                    handle,
-                    uplo,
-                    n,
-                    alpha,
-                    x,
-                    incx,
-                    y,
-                    incy,
-                    AP,
-                    lda,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCher2_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCher2_64(
+                handle,
+                uplo,
+                n,
+                alpha,
+                x,
+                incx,
+                y,
+                incy,
+                AP,
+                lda,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -2640,7 +2480,7 @@ pub unsafe extern "C" fn cublasCher2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCher2_v2_64` of the libraries before ROCm 7.0, and `hipblasCher2_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCher2_v2_64` of the libraries before ROCm 7.0, and `hipblasCher2_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -2657,26 +2497,23 @@ pub unsafe extern "C" fn cublasCher2_v2_64(
     AP: *mut hipblas_sys::rocm_6_2::hipComplex,
     lda: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCher2_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCher2_64(
-                    handle,
-                    uplo,
-                    n,
-                    alpha,
-                    x,
-                    incx,
-                    y,
-                    incy,
-                    AP,
-                    lda,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCher2_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCher2_64(
+                handle,
+                uplo,
+                n,
+                alpha,
+                x,
+                incx,
+                y,
+                incy,
+                AP,
+                lda,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -2695,7 +2532,7 @@ pub unsafe extern "C" fn cublasCher2_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasCher2k_v2_64` of the libraries before ROCm 7.0, and `hipblasCher2k_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasCher2k_v2_64` of the libraries before ROCm 7.0, and `hipblasCher2k_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -2715,29 +2552,26 @@ pub unsafe extern "C" fn cublasCher2k_64(
     CP: *mut hipblas_sys::rocm_6_3::hipComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCher2k_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCher2k_64(
-                    handle,
-                    uplo,
-                    transA,
-                    n,
-                    k,
-                    alpha,
-                    AP,
-                    lda,
-                    BP,
-                    ldb,
-                    beta,
-                    CP,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCher2k_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCher2k_64(
+                handle,
+                uplo,
+                transA,
+                n,
+                k,
+                alpha,
+                AP,
+                lda,
+                BP,
+                ldb,
+                beta,
+                CP,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -2759,7 +2593,7 @@ pub unsafe extern "C" fn cublasCher2k_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasCher2k_v2_64` of the libraries before ROCm 7.0, and `hipblasCher2k_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasCher2k_v2_64` of the libraries before ROCm 7.0, and `hipblasCher2k_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -2779,29 +2613,26 @@ pub unsafe extern "C" fn cublasCher2k_v2_64(
     CP: *mut hipblas_sys::rocm_6_3::hipComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCher2k_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCher2k_64(
-                    handle,
-                    uplo,
-                    transA,
-                    n,
-                    k,
-                    alpha,
-                    AP,
-                    lda,
-                    BP,
-                    ldb,
-                    beta,
-                    CP,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCher2k_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCher2k_64(
+                handle,
+                uplo,
+                transA,
+                n,
+                k,
+                alpha,
+                AP,
+                lda,
+                BP,
+                ldb,
+                beta,
+                CP,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -2823,7 +2654,7 @@ pub unsafe extern "C" fn cublasCher2k_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCher_v2_64` of the libraries before ROCm 7.0, and `hipblasCher_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCher_v2_64` of the libraries before ROCm 7.0, and `hipblasCher_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -2838,15 +2669,12 @@ pub unsafe extern "C" fn cublasCher_64(
     AP: *mut hipblas_sys::rocm_6_2::hipComplex,
     lda: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCher_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCher_64(handle, uplo, n, alpha, x, incx, AP, lda)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCher_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCher_64(handle, uplo, n, alpha, x, incx, AP, lda)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -2863,7 +2691,7 @@ pub unsafe extern "C" fn cublasCher_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCher_v2_64` of the libraries before ROCm 7.0, and `hipblasCher_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCher_v2_64` of the libraries before ROCm 7.0, and `hipblasCher_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -2878,15 +2706,12 @@ pub unsafe extern "C" fn cublasCher_v2_64(
     AP: *mut hipblas_sys::rocm_6_2::hipComplex,
     lda: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCher_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCher_64(handle, uplo, n, alpha, x, incx, AP, lda)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCher_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCher_64(handle, uplo, n, alpha, x, incx, AP, lda)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -2903,7 +2728,7 @@ pub unsafe extern "C" fn cublasCher_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasCherk_v2_64` of the libraries before ROCm 7.0, and `hipblasCherk_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasCherk_v2_64` of the libraries before ROCm 7.0, and `hipblasCherk_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -2921,27 +2746,24 @@ pub unsafe extern "C" fn cublasCherk_64(
     CP: *mut hipblas_sys::rocm_6_3::hipComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCherk_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCherk_64(
-                    handle,
-                    uplo,
-                    transA,
-                    n,
-                    k,
-                    alpha,
-                    AP,
-                    lda,
-                    beta,
-                    CP,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCherk_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCherk_64(
+                handle,
+                uplo,
+                transA,
+                n,
+                k,
+                alpha,
+                AP,
+                lda,
+                beta,
+                CP,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -2961,7 +2783,7 @@ pub unsafe extern "C" fn cublasCherk_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasCherk_v2_64` of the libraries before ROCm 7.0, and `hipblasCherk_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasCherk_v2_64` of the libraries before ROCm 7.0, and `hipblasCherk_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -2979,27 +2801,24 @@ pub unsafe extern "C" fn cublasCherk_v2_64(
     CP: *mut hipblas_sys::rocm_6_3::hipComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCherk_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCherk_64(
-                    handle,
-                    uplo,
-                    transA,
-                    n,
-                    k,
-                    alpha,
-                    AP,
-                    lda,
-                    beta,
-                    CP,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCherk_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCherk_64(
+                handle,
+                uplo,
+                transA,
+                n,
+                k,
+                alpha,
+                AP,
+                lda,
+                beta,
+                CP,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -3019,7 +2838,7 @@ pub unsafe extern "C" fn cublasCherk_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasCherkx_v2_64` of the libraries before ROCm 7.0, and `hipblasCherkx_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasCherkx_v2_64` of the libraries before ROCm 7.0, and `hipblasCherkx_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -3039,29 +2858,26 @@ pub unsafe extern "C" fn cublasCherkx_64(
     CP: *mut hipblas_sys::rocm_6_3::hipComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCherkx_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCherkx_64(
-                    handle,
-                    uplo,
-                    transA,
-                    n,
-                    k,
-                    alpha,
-                    AP,
-                    lda,
-                    BP,
-                    ldb,
-                    beta,
-                    CP,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCherkx_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCherkx_64(
+                handle,
+                uplo,
+                transA,
+                n,
+                k,
+                alpha,
+                AP,
+                lda,
+                BP,
+                ldb,
+                beta,
+                CP,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -3083,7 +2899,7 @@ pub unsafe extern "C" fn cublasCherkx_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasChpmv_v2_64` of the libraries before ROCm 7.0, and `hipblasChpmv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasChpmv_v2_64` of the libraries before ROCm 7.0, and `hipblasChpmv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -3100,26 +2916,23 @@ pub unsafe extern "C" fn cublasChpmv_64(
     y: *mut hipblas_sys::rocm_6_2::hipComplex,
     incy: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasChpmv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasChpmv_64(
-                    handle,
-                    uplo,
-                    n,
-                    alpha,
-                    AP,
-                    x,
-                    incx,
-                    beta,
-                    y,
-                    incy,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasChpmv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasChpmv_64(
+                handle,
+                uplo,
+                n,
+                alpha,
+                AP,
+                x,
+                incx,
+                beta,
+                y,
+                incy,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -3138,7 +2951,7 @@ pub unsafe extern "C" fn cublasChpmv_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasChpmv_v2_64` of the libraries before ROCm 7.0, and `hipblasChpmv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasChpmv_v2_64` of the libraries before ROCm 7.0, and `hipblasChpmv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -3155,26 +2968,23 @@ pub unsafe extern "C" fn cublasChpmv_v2_64(
     y: *mut hipblas_sys::rocm_6_2::hipComplex,
     incy: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasChpmv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasChpmv_64(
-                    handle,
-                    uplo,
-                    n,
-                    alpha,
-                    AP,
-                    x,
-                    incx,
-                    beta,
-                    y,
-                    incy,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasChpmv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasChpmv_64(
+                handle,
+                uplo,
+                n,
+                alpha,
+                AP,
+                x,
+                incx,
+                beta,
+                y,
+                incy,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -3193,7 +3003,7 @@ pub unsafe extern "C" fn cublasChpmv_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasChpr2_v2_64` of the libraries before ROCm 7.0, and `hipblasChpr2_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasChpr2_v2_64` of the libraries before ROCm 7.0, and `hipblasChpr2_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -3209,25 +3019,12 @@ pub unsafe extern "C" fn cublasChpr2_64(
     incy: i64,
     AP: *mut hipblas_sys::rocm_6_2::hipComplex,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasChpr2_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasChpr2_64(
-                    handle,
-                    uplo,
-                    n,
-                    alpha,
-                    x,
-                    incx,
-                    y,
-                    incy,
-                    AP,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasChpr2_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasChpr2_64(handle, uplo, n, alpha, x, incx, y, incy, AP)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -3245,7 +3042,7 @@ pub unsafe extern "C" fn cublasChpr2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasChpr2_v2_64` of the libraries before ROCm 7.0, and `hipblasChpr2_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasChpr2_v2_64` of the libraries before ROCm 7.0, and `hipblasChpr2_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -3261,25 +3058,12 @@ pub unsafe extern "C" fn cublasChpr2_v2_64(
     incy: i64,
     AP: *mut hipblas_sys::rocm_6_2::hipComplex,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasChpr2_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasChpr2_64(
-                    handle,
-                    uplo,
-                    n,
-                    alpha,
-                    x,
-                    incx,
-                    y,
-                    incy,
-                    AP,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasChpr2_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasChpr2_64(handle, uplo, n, alpha, x, incx, y, incy, AP)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -3297,7 +3081,7 @@ pub unsafe extern "C" fn cublasChpr2_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasChpr_v2_64` of the libraries before ROCm 7.0, and `hipblasChpr_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasChpr_v2_64` of the libraries before ROCm 7.0, and `hipblasChpr_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -3311,15 +3095,12 @@ pub unsafe extern "C" fn cublasChpr_64(
     incx: i64,
     AP: *mut hipblas_sys::rocm_6_2::hipComplex,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasChpr_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasChpr_64(handle, uplo, n, alpha, x, incx, AP)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasChpr_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasChpr_64(handle, uplo, n, alpha, x, incx, AP)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -3327,7 +3108,7 @@ pub unsafe extern "C" fn cublasChpr_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasChpr_v2_64` of the libraries before ROCm 7.0, and `hipblasChpr_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasChpr_v2_64` of the libraries before ROCm 7.0, and `hipblasChpr_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -3341,15 +3122,12 @@ pub unsafe extern "C" fn cublasChpr_v2_64(
     incx: i64,
     AP: *mut hipblas_sys::rocm_6_2::hipComplex,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasChpr_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasChpr_64(handle, uplo, n, alpha, x, incx, AP)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasChpr_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasChpr_64(handle, uplo, n, alpha, x, incx, AP)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -3357,7 +3135,7 @@ pub unsafe extern "C" fn cublasChpr_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCrot_v2_64` of the libraries before ROCm 7.0, and `hipblasCrot_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCrot_v2_64` of the libraries before ROCm 7.0, and `hipblasCrot_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -3372,15 +3150,10 @@ pub unsafe extern "C" fn cublasCrot_64(
     c: *const f32,
     s: *const hipblas_sys::rocm_6_2::hipComplex,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCrot_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCrot_64(handle, n, x, incx, y, incy, c, s)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCrot_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe { hipblas_sys::hipblasCrot_64(handle, n, x, incx, y, incy, c, s) };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -3388,7 +3161,7 @@ pub unsafe extern "C" fn cublasCrot_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCrot_v2_64` of the libraries before ROCm 7.0, and `hipblasCrot_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCrot_v2_64` of the libraries before ROCm 7.0, and `hipblasCrot_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -3403,15 +3176,10 @@ pub unsafe extern "C" fn cublasCrot_v2_64(
     c: *const f32,
     s: *const hipblas_sys::rocm_6_2::hipComplex,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCrot_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCrot_64(handle, n, x, incx, y, incy, c, s)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCrot_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe { hipblas_sys::hipblasCrot_64(handle, n, x, incx, y, incy, c, s) };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -3419,7 +3187,7 @@ pub unsafe extern "C" fn cublasCrot_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCscal_v2_64` of the libraries before ROCm 7.0, and `hipblasCscal_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCscal_v2_64` of the libraries before ROCm 7.0, and `hipblasCscal_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -3431,19 +3199,16 @@ pub unsafe extern "C" fn cublasCscal_64(
     x: *mut hipblas_sys::rocm_6_2::hipComplex,
     incx: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCscal_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe { hipblas_sys::hipblasCscal_64(handle, n, alpha, x, incx) };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCscal_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe { hipblas_sys::hipblasCscal_64(handle, n, alpha, x, incx) };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe { hipblas_sys::rocm_6_2::hipblasCscal_v2_64(handle, n, alpha, x, incx) }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCscal_v2_64` of the libraries before ROCm 7.0, and `hipblasCscal_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCscal_v2_64` of the libraries before ROCm 7.0, and `hipblasCscal_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -3455,19 +3220,16 @@ pub unsafe extern "C" fn cublasCscal_v2_64(
     x: *mut hipblas_sys::rocm_6_2::hipComplex,
     incx: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCscal_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe { hipblas_sys::hipblasCscal_64(handle, n, alpha, x, incx) };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCscal_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe { hipblas_sys::hipblasCscal_64(handle, n, alpha, x, incx) };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe { hipblas_sys::rocm_6_2::hipblasCscal_v2_64(handle, n, alpha, x, incx) }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCsrot_v2_64` of the libraries before ROCm 7.0, and `hipblasCsrot_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCsrot_v2_64` of the libraries before ROCm 7.0, and `hipblasCsrot_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -3482,15 +3244,12 @@ pub unsafe extern "C" fn cublasCsrot_64(
     c: *const f32,
     s: *const f32,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCsrot_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCsrot_64(handle, n, x, incx, y, incy, c, s)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCsrot_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCsrot_64(handle, n, x, incx, y, incy, c, s)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -3498,7 +3257,7 @@ pub unsafe extern "C" fn cublasCsrot_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCsrot_v2_64` of the libraries before ROCm 7.0, and `hipblasCsrot_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCsrot_v2_64` of the libraries before ROCm 7.0, and `hipblasCsrot_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -3513,15 +3272,12 @@ pub unsafe extern "C" fn cublasCsrot_v2_64(
     c: *const f32,
     s: *const f32,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCsrot_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCsrot_64(handle, n, x, incx, y, incy, c, s)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCsrot_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCsrot_64(handle, n, x, incx, y, incy, c, s)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -3529,7 +3285,7 @@ pub unsafe extern "C" fn cublasCsrot_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCsscal_v2_64` of the libraries before ROCm 7.0, and `hipblasCsscal_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCsscal_v2_64` of the libraries before ROCm 7.0, and `hipblasCsscal_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -3541,19 +3297,16 @@ pub unsafe extern "C" fn cublasCsscal_64(
     x: *mut hipblas_sys::rocm_6_2::hipComplex,
     incx: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCsscal_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe { hipblas_sys::hipblasCsscal_64(handle, n, alpha, x, incx) };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCsscal_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe { hipblas_sys::hipblasCsscal_64(handle, n, alpha, x, incx) };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe { hipblas_sys::rocm_6_2::hipblasCsscal_v2_64(handle, n, alpha, x, incx) }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCsscal_v2_64` of the libraries before ROCm 7.0, and `hipblasCsscal_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCsscal_v2_64` of the libraries before ROCm 7.0, and `hipblasCsscal_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -3565,19 +3318,16 @@ pub unsafe extern "C" fn cublasCsscal_v2_64(
     x: *mut hipblas_sys::rocm_6_2::hipComplex,
     incx: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCsscal_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe { hipblas_sys::hipblasCsscal_64(handle, n, alpha, x, incx) };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCsscal_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe { hipblas_sys::hipblasCsscal_64(handle, n, alpha, x, incx) };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe { hipblas_sys::rocm_6_2::hipblasCsscal_v2_64(handle, n, alpha, x, incx) }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCswap_v2_64` of the libraries before ROCm 7.0, and `hipblasCswap_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCswap_v2_64` of the libraries before ROCm 7.0, and `hipblasCswap_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -3590,19 +3340,16 @@ pub unsafe extern "C" fn cublasCswap_64(
     y: *mut hipblas_sys::rocm_6_2::hipComplex,
     incy: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCswap_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe { hipblas_sys::hipblasCswap_64(handle, n, x, incx, y, incy) };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCswap_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe { hipblas_sys::hipblasCswap_64(handle, n, x, incx, y, incy) };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe { hipblas_sys::rocm_6_2::hipblasCswap_v2_64(handle, n, x, incx, y, incy) }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCswap_v2_64` of the libraries before ROCm 7.0, and `hipblasCswap_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCswap_v2_64` of the libraries before ROCm 7.0, and `hipblasCswap_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -3615,19 +3362,16 @@ pub unsafe extern "C" fn cublasCswap_v2_64(
     y: *mut hipblas_sys::rocm_6_2::hipComplex,
     incy: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCswap_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe { hipblas_sys::hipblasCswap_64(handle, n, x, incx, y, incy) };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCswap_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe { hipblas_sys::hipblasCswap_64(handle, n, x, incx, y, incy) };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe { hipblas_sys::rocm_6_2::hipblasCswap_v2_64(handle, n, x, incx, y, incy) }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasCsymm_v2_64` of the libraries before ROCm 7.0, and `hipblasCsymm_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasCsymm_v2_64` of the libraries before ROCm 7.0, and `hipblasCsymm_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -3647,29 +3391,26 @@ pub unsafe extern "C" fn cublasCsymm_64(
     CP: *mut hipblas_sys::rocm_6_3::hipComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCsymm_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCsymm_64(
-                    handle,
-                    side,
-                    uplo,
-                    m,
-                    n,
-                    alpha,
-                    AP,
-                    lda,
-                    BP,
-                    ldb,
-                    beta,
-                    CP,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCsymm_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCsymm_64(
+                handle,
+                side,
+                uplo,
+                m,
+                n,
+                alpha,
+                AP,
+                lda,
+                BP,
+                ldb,
+                beta,
+                CP,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -3691,7 +3432,7 @@ pub unsafe extern "C" fn cublasCsymm_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasCsymm_v2_64` of the libraries before ROCm 7.0, and `hipblasCsymm_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasCsymm_v2_64` of the libraries before ROCm 7.0, and `hipblasCsymm_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -3711,29 +3452,26 @@ pub unsafe extern "C" fn cublasCsymm_v2_64(
     CP: *mut hipblas_sys::rocm_6_3::hipComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCsymm_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCsymm_64(
-                    handle,
-                    side,
-                    uplo,
-                    m,
-                    n,
-                    alpha,
-                    AP,
-                    lda,
-                    BP,
-                    ldb,
-                    beta,
-                    CP,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCsymm_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCsymm_64(
+                handle,
+                side,
+                uplo,
+                m,
+                n,
+                alpha,
+                AP,
+                lda,
+                BP,
+                ldb,
+                beta,
+                CP,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -3755,7 +3493,7 @@ pub unsafe extern "C" fn cublasCsymm_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCsymv_v2_64` of the libraries before ROCm 7.0, and `hipblasCsymv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCsymv_v2_64` of the libraries before ROCm 7.0, and `hipblasCsymv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -3773,27 +3511,24 @@ pub unsafe extern "C" fn cublasCsymv_64(
     y: *mut hipblas_sys::rocm_6_2::hipComplex,
     incy: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCsymv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCsymv_64(
-                    handle,
-                    uplo,
-                    n,
-                    alpha,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                    beta,
-                    y,
-                    incy,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCsymv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCsymv_64(
+                handle,
+                uplo,
+                n,
+                alpha,
+                AP,
+                lda,
+                x,
+                incx,
+                beta,
+                y,
+                incy,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -3813,7 +3548,7 @@ pub unsafe extern "C" fn cublasCsymv_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCsymv_v2_64` of the libraries before ROCm 7.0, and `hipblasCsymv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCsymv_v2_64` of the libraries before ROCm 7.0, and `hipblasCsymv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -3831,27 +3566,24 @@ pub unsafe extern "C" fn cublasCsymv_v2_64(
     y: *mut hipblas_sys::rocm_6_2::hipComplex,
     incy: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCsymv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCsymv_64(
-                    handle,
-                    uplo,
-                    n,
-                    alpha,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                    beta,
-                    y,
-                    incy,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCsymv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCsymv_64(
+                handle,
+                uplo,
+                n,
+                alpha,
+                AP,
+                lda,
+                x,
+                incx,
+                beta,
+                y,
+                incy,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -3871,7 +3603,7 @@ pub unsafe extern "C" fn cublasCsymv_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCsyr2_v2_64` of the libraries before ROCm 7.0, and `hipblasCsyr2_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCsyr2_v2_64` of the libraries before ROCm 7.0, and `hipblasCsyr2_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -3888,26 +3620,23 @@ pub unsafe extern "C" fn cublasCsyr2_64(
     AP: *mut hipblas_sys::rocm_6_2::hipComplex,
     lda: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCsyr2_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCsyr2_64(
-                    handle,
-                    uplo,
-                    n,
-                    alpha,
-                    x,
-                    incx,
-                    y,
-                    incy,
-                    AP,
-                    lda,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCsyr2_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCsyr2_64(
+                handle,
+                uplo,
+                n,
+                alpha,
+                x,
+                incx,
+                y,
+                incy,
+                AP,
+                lda,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -3926,7 +3655,7 @@ pub unsafe extern "C" fn cublasCsyr2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCsyr2_v2_64` of the libraries before ROCm 7.0, and `hipblasCsyr2_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCsyr2_v2_64` of the libraries before ROCm 7.0, and `hipblasCsyr2_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -3943,26 +3672,23 @@ pub unsafe extern "C" fn cublasCsyr2_v2_64(
     AP: *mut hipblas_sys::rocm_6_2::hipComplex,
     lda: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCsyr2_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCsyr2_64(
-                    handle,
-                    uplo,
-                    n,
-                    alpha,
-                    x,
-                    incx,
-                    y,
-                    incy,
-                    AP,
-                    lda,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCsyr2_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCsyr2_64(
+                handle,
+                uplo,
+                n,
+                alpha,
+                x,
+                incx,
+                y,
+                incy,
+                AP,
+                lda,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -3981,7 +3707,7 @@ pub unsafe extern "C" fn cublasCsyr2_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasCsyr2k_v2_64` of the libraries before ROCm 7.0, and `hipblasCsyr2k_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasCsyr2k_v2_64` of the libraries before ROCm 7.0, and `hipblasCsyr2k_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -4001,29 +3727,26 @@ pub unsafe extern "C" fn cublasCsyr2k_64(
     CP: *mut hipblas_sys::rocm_6_3::hipComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCsyr2k_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCsyr2k_64(
-                    handle,
-                    uplo,
-                    transA,
-                    n,
-                    k,
-                    alpha,
-                    AP,
-                    lda,
-                    BP,
-                    ldb,
-                    beta,
-                    CP,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCsyr2k_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCsyr2k_64(
+                handle,
+                uplo,
+                transA,
+                n,
+                k,
+                alpha,
+                AP,
+                lda,
+                BP,
+                ldb,
+                beta,
+                CP,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -4045,7 +3768,7 @@ pub unsafe extern "C" fn cublasCsyr2k_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasCsyr2k_v2_64` of the libraries before ROCm 7.0, and `hipblasCsyr2k_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasCsyr2k_v2_64` of the libraries before ROCm 7.0, and `hipblasCsyr2k_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -4065,29 +3788,26 @@ pub unsafe extern "C" fn cublasCsyr2k_v2_64(
     CP: *mut hipblas_sys::rocm_6_3::hipComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCsyr2k_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCsyr2k_64(
-                    handle,
-                    uplo,
-                    transA,
-                    n,
-                    k,
-                    alpha,
-                    AP,
-                    lda,
-                    BP,
-                    ldb,
-                    beta,
-                    CP,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCsyr2k_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCsyr2k_64(
+                handle,
+                uplo,
+                transA,
+                n,
+                k,
+                alpha,
+                AP,
+                lda,
+                BP,
+                ldb,
+                beta,
+                CP,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -4109,7 +3829,7 @@ pub unsafe extern "C" fn cublasCsyr2k_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCsyr_v2_64` of the libraries before ROCm 7.0, and `hipblasCsyr_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCsyr_v2_64` of the libraries before ROCm 7.0, and `hipblasCsyr_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -4124,15 +3844,12 @@ pub unsafe extern "C" fn cublasCsyr_64(
     AP: *mut hipblas_sys::rocm_6_2::hipComplex,
     lda: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCsyr_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCsyr_64(handle, uplo, n, alpha, x, incx, AP, lda)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCsyr_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCsyr_64(handle, uplo, n, alpha, x, incx, AP, lda)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -4149,7 +3866,7 @@ pub unsafe extern "C" fn cublasCsyr_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCsyr_v2_64` of the libraries before ROCm 7.0, and `hipblasCsyr_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCsyr_v2_64` of the libraries before ROCm 7.0, and `hipblasCsyr_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -4164,15 +3881,12 @@ pub unsafe extern "C" fn cublasCsyr_v2_64(
     AP: *mut hipblas_sys::rocm_6_2::hipComplex,
     lda: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCsyr_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCsyr_64(handle, uplo, n, alpha, x, incx, AP, lda)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCsyr_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCsyr_64(handle, uplo, n, alpha, x, incx, AP, lda)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -4189,7 +3903,7 @@ pub unsafe extern "C" fn cublasCsyr_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasCsyrk_v2_64` of the libraries before ROCm 7.0, and `hipblasCsyrk_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasCsyrk_v2_64` of the libraries before ROCm 7.0, and `hipblasCsyrk_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -4207,27 +3921,24 @@ pub unsafe extern "C" fn cublasCsyrk_64(
     CP: *mut hipblas_sys::rocm_6_3::hipComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCsyrk_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCsyrk_64(
-                    handle,
-                    uplo,
-                    transA,
-                    n,
-                    k,
-                    alpha,
-                    AP,
-                    lda,
-                    beta,
-                    CP,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCsyrk_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCsyrk_64(
+                handle,
+                uplo,
+                transA,
+                n,
+                k,
+                alpha,
+                AP,
+                lda,
+                beta,
+                CP,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -4247,7 +3958,7 @@ pub unsafe extern "C" fn cublasCsyrk_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasCsyrk_v2_64` of the libraries before ROCm 7.0, and `hipblasCsyrk_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasCsyrk_v2_64` of the libraries before ROCm 7.0, and `hipblasCsyrk_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -4265,27 +3976,24 @@ pub unsafe extern "C" fn cublasCsyrk_v2_64(
     CP: *mut hipblas_sys::rocm_6_3::hipComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCsyrk_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCsyrk_64(
-                    handle,
-                    uplo,
-                    transA,
-                    n,
-                    k,
-                    alpha,
-                    AP,
-                    lda,
-                    beta,
-                    CP,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCsyrk_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCsyrk_64(
+                handle,
+                uplo,
+                transA,
+                n,
+                k,
+                alpha,
+                AP,
+                lda,
+                beta,
+                CP,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -4305,7 +4013,7 @@ pub unsafe extern "C" fn cublasCsyrk_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasCsyrkx_v2_64` of the libraries before ROCm 7.0, and `hipblasCsyrkx_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasCsyrkx_v2_64` of the libraries before ROCm 7.0, and `hipblasCsyrkx_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -4325,29 +4033,26 @@ pub unsafe extern "C" fn cublasCsyrkx_64(
     CP: *mut hipblas_sys::rocm_6_3::hipComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCsyrkx_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCsyrkx_64(
-                    handle,
-                    uplo,
-                    transA,
-                    n,
-                    k,
-                    alpha,
-                    AP,
-                    lda,
-                    BP,
-                    ldb,
-                    beta,
-                    CP,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCsyrkx_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCsyrkx_64(
+                handle,
+                uplo,
+                transA,
+                n,
+                k,
+                alpha,
+                AP,
+                lda,
+                BP,
+                ldb,
+                beta,
+                CP,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -4369,7 +4074,7 @@ pub unsafe extern "C" fn cublasCsyrkx_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCtbmv_v2_64` of the libraries before ROCm 7.0, and `hipblasCtbmv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCtbmv_v2_64` of the libraries before ROCm 7.0, and `hipblasCtbmv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -4386,26 +4091,23 @@ pub unsafe extern "C" fn cublasCtbmv_64(
     x: *mut hipblas_sys::rocm_6_2::hipComplex,
     incx: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCtbmv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCtbmv_64(
-                    handle,
-                    uplo,
-                    transA,
-                    diag,
-                    n,
-                    k,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCtbmv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCtbmv_64(
+                handle,
+                uplo,
+                transA,
+                diag,
+                n,
+                k,
+                AP,
+                lda,
+                x,
+                incx,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -4424,7 +4126,7 @@ pub unsafe extern "C" fn cublasCtbmv_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCtbmv_v2_64` of the libraries before ROCm 7.0, and `hipblasCtbmv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCtbmv_v2_64` of the libraries before ROCm 7.0, and `hipblasCtbmv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -4441,26 +4143,23 @@ pub unsafe extern "C" fn cublasCtbmv_v2_64(
     x: *mut hipblas_sys::rocm_6_2::hipComplex,
     incx: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCtbmv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCtbmv_64(
-                    handle,
-                    uplo,
-                    transA,
-                    diag,
-                    n,
-                    k,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCtbmv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCtbmv_64(
+                handle,
+                uplo,
+                transA,
+                diag,
+                n,
+                k,
+                AP,
+                lda,
+                x,
+                incx,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -4479,7 +4178,7 @@ pub unsafe extern "C" fn cublasCtbmv_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCtbsv_v2_64` of the libraries before ROCm 7.0, and `hipblasCtbsv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCtbsv_v2_64` of the libraries before ROCm 7.0, and `hipblasCtbsv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -4496,26 +4195,23 @@ pub unsafe extern "C" fn cublasCtbsv_64(
     x: *mut hipblas_sys::rocm_6_2::hipComplex,
     incx: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCtbsv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCtbsv_64(
-                    handle,
-                    uplo,
-                    transA,
-                    diag,
-                    n,
-                    k,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCtbsv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCtbsv_64(
+                handle,
+                uplo,
+                transA,
+                diag,
+                n,
+                k,
+                AP,
+                lda,
+                x,
+                incx,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -4534,7 +4230,7 @@ pub unsafe extern "C" fn cublasCtbsv_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCtbsv_v2_64` of the libraries before ROCm 7.0, and `hipblasCtbsv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCtbsv_v2_64` of the libraries before ROCm 7.0, and `hipblasCtbsv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -4551,26 +4247,23 @@ pub unsafe extern "C" fn cublasCtbsv_v2_64(
     x: *mut hipblas_sys::rocm_6_2::hipComplex,
     incx: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCtbsv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCtbsv_64(
-                    handle,
-                    uplo,
-                    transA,
-                    diag,
-                    n,
-                    k,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCtbsv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCtbsv_64(
+                handle,
+                uplo,
+                transA,
+                diag,
+                n,
+                k,
+                AP,
+                lda,
+                x,
+                incx,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -4589,7 +4282,7 @@ pub unsafe extern "C" fn cublasCtbsv_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCtpmv_v2_64` of the libraries before ROCm 7.0, and `hipblasCtpmv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCtpmv_v2_64` of the libraries before ROCm 7.0, and `hipblasCtpmv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -4604,15 +4297,12 @@ pub unsafe extern "C" fn cublasCtpmv_64(
     x: *mut hipblas_sys::rocm_6_2::hipComplex,
     incx: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCtpmv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCtpmv_64(handle, uplo, transA, diag, n, AP, x, incx)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCtpmv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCtpmv_64(handle, uplo, transA, diag, n, AP, x, incx)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -4629,7 +4319,7 @@ pub unsafe extern "C" fn cublasCtpmv_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCtpmv_v2_64` of the libraries before ROCm 7.0, and `hipblasCtpmv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCtpmv_v2_64` of the libraries before ROCm 7.0, and `hipblasCtpmv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -4644,15 +4334,12 @@ pub unsafe extern "C" fn cublasCtpmv_v2_64(
     x: *mut hipblas_sys::rocm_6_2::hipComplex,
     incx: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCtpmv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCtpmv_64(handle, uplo, transA, diag, n, AP, x, incx)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCtpmv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCtpmv_64(handle, uplo, transA, diag, n, AP, x, incx)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -4669,7 +4356,7 @@ pub unsafe extern "C" fn cublasCtpmv_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCtpsv_v2_64` of the libraries before ROCm 7.0, and `hipblasCtpsv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCtpsv_v2_64` of the libraries before ROCm 7.0, and `hipblasCtpsv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -4684,15 +4371,12 @@ pub unsafe extern "C" fn cublasCtpsv_64(
     x: *mut hipblas_sys::rocm_6_2::hipComplex,
     incx: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCtpsv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCtpsv_64(handle, uplo, transA, diag, n, AP, x, incx)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCtpsv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCtpsv_64(handle, uplo, transA, diag, n, AP, x, incx)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -4709,7 +4393,7 @@ pub unsafe extern "C" fn cublasCtpsv_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCtpsv_v2_64` of the libraries before ROCm 7.0, and `hipblasCtpsv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCtpsv_v2_64` of the libraries before ROCm 7.0, and `hipblasCtpsv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -4724,15 +4408,12 @@ pub unsafe extern "C" fn cublasCtpsv_v2_64(
     x: *mut hipblas_sys::rocm_6_2::hipComplex,
     incx: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCtpsv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCtpsv_64(handle, uplo, transA, diag, n, AP, x, incx)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCtpsv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCtpsv_64(handle, uplo, transA, diag, n, AP, x, incx)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -4749,7 +4430,7 @@ pub unsafe extern "C" fn cublasCtpsv_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCtrmm_v2` of the libraries before ROCm 7.0, and `hipblasCtrmm` of newer ones (feature `rocm-6-2`).
+/// `hipblasCtrmm_v2` of the libraries before ROCm 7.0, and `hipblasCtrmm` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -4770,30 +4451,27 @@ pub unsafe extern "C" fn cublasCtrmm(
     C: *mut hipblas_sys::rocm_6_2::hipComplex,
     ldc: ::core::ffi::c_int,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCtrmm_v2")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::rocm_6_2::hipblasCtrmm(
-                    handle,
-                    side,
-                    uplo,
-                    transA,
-                    diag,
-                    m,
-                    n,
-                    alpha,
-                    A,
-                    lda,
-                    B,
-                    ldb,
-                    C,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCtrmm_v2")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::rocm_6_2::hipblasCtrmm(
+                handle,
+                side,
+                uplo,
+                transA,
+                diag,
+                m,
+                n,
+                alpha,
+                A,
+                lda,
+                B,
+                ldb,
+                C,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -4816,7 +4494,7 @@ pub unsafe extern "C" fn cublasCtrmm(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasCtrmm_v2_64` of the libraries before ROCm 7.0, and `hipblasCtrmm_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasCtrmm_v2_64` of the libraries before ROCm 7.0, and `hipblasCtrmm_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -4837,30 +4515,27 @@ pub unsafe extern "C" fn cublasCtrmm_64(
     C: *mut hipblas_sys::rocm_6_3::hipComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCtrmm_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCtrmm_64(
-                    handle,
-                    side,
-                    uplo,
-                    transA,
-                    diag,
-                    m,
-                    n,
-                    alpha,
-                    A,
-                    lda,
-                    B,
-                    ldb,
-                    C,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCtrmm_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCtrmm_64(
+                handle,
+                side,
+                uplo,
+                transA,
+                diag,
+                m,
+                n,
+                alpha,
+                A,
+                lda,
+                B,
+                ldb,
+                C,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -4883,7 +4558,7 @@ pub unsafe extern "C" fn cublasCtrmm_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCtrmm_v2` of the libraries before ROCm 7.0, and `hipblasCtrmm` of newer ones (feature `rocm-6-2`).
+/// `hipblasCtrmm_v2` of the libraries before ROCm 7.0, and `hipblasCtrmm` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -4904,30 +4579,27 @@ pub unsafe extern "C" fn cublasCtrmm_v2(
     C: *mut hipblas_sys::rocm_6_2::hipComplex,
     ldc: ::core::ffi::c_int,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCtrmm_v2")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::rocm_6_2::hipblasCtrmm(
-                    handle,
-                    side,
-                    uplo,
-                    transA,
-                    diag,
-                    m,
-                    n,
-                    alpha,
-                    A,
-                    lda,
-                    B,
-                    ldb,
-                    C,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCtrmm_v2")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::rocm_6_2::hipblasCtrmm(
+                handle,
+                side,
+                uplo,
+                transA,
+                diag,
+                m,
+                n,
+                alpha,
+                A,
+                lda,
+                B,
+                ldb,
+                C,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -4950,7 +4622,7 @@ pub unsafe extern "C" fn cublasCtrmm_v2(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasCtrmm_v2_64` of the libraries before ROCm 7.0, and `hipblasCtrmm_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasCtrmm_v2_64` of the libraries before ROCm 7.0, and `hipblasCtrmm_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -4971,30 +4643,27 @@ pub unsafe extern "C" fn cublasCtrmm_v2_64(
     C: *mut hipblas_sys::rocm_6_3::hipComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCtrmm_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCtrmm_64(
-                    handle,
-                    side,
-                    uplo,
-                    transA,
-                    diag,
-                    m,
-                    n,
-                    alpha,
-                    A,
-                    lda,
-                    B,
-                    ldb,
-                    C,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCtrmm_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCtrmm_64(
+                handle,
+                side,
+                uplo,
+                transA,
+                diag,
+                m,
+                n,
+                alpha,
+                A,
+                lda,
+                B,
+                ldb,
+                C,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -5017,7 +4686,7 @@ pub unsafe extern "C" fn cublasCtrmm_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCtrmv_v2_64` of the libraries before ROCm 7.0, and `hipblasCtrmv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCtrmv_v2_64` of the libraries before ROCm 7.0, and `hipblasCtrmv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -5033,25 +4702,12 @@ pub unsafe extern "C" fn cublasCtrmv_64(
     x: *mut hipblas_sys::rocm_6_2::hipComplex,
     incx: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCtrmv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCtrmv_64(
-                    handle,
-                    uplo,
-                    transA,
-                    diag,
-                    n,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCtrmv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCtrmv_64(handle, uplo, transA, diag, n, AP, lda, x, incx)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -5069,7 +4725,7 @@ pub unsafe extern "C" fn cublasCtrmv_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCtrmv_v2_64` of the libraries before ROCm 7.0, and `hipblasCtrmv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCtrmv_v2_64` of the libraries before ROCm 7.0, and `hipblasCtrmv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -5085,25 +4741,12 @@ pub unsafe extern "C" fn cublasCtrmv_v2_64(
     x: *mut hipblas_sys::rocm_6_2::hipComplex,
     incx: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCtrmv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCtrmv_64(
-                    handle,
-                    uplo,
-                    transA,
-                    diag,
-                    n,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCtrmv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCtrmv_64(handle, uplo, transA, diag, n, AP, lda, x, incx)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -5121,7 +4764,7 @@ pub unsafe extern "C" fn cublasCtrmv_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasCtrsmBatched_v2_64` of the libraries before ROCm 7.0, and `hipblasCtrsmBatched_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasCtrsmBatched_v2_64` of the libraries before ROCm 7.0, and `hipblasCtrsmBatched_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -5141,30 +4784,26 @@ pub unsafe extern "C" fn cublasCtrsmBatched_64(
     ldb: i64,
     batchCount: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCtrsmBatched_v2_64"))
-        {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCtrsmBatched_64(
-                    handle,
-                    side,
-                    uplo,
-                    transA,
-                    diag,
-                    m,
-                    n,
-                    alpha,
-                    AP,
-                    lda,
-                    BP,
-                    ldb,
-                    batchCount,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCtrsmBatched_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCtrsmBatched_64(
+                handle,
+                side,
+                uplo,
+                transA,
+                diag,
+                m,
+                n,
+                alpha,
+                AP,
+                lda,
+                BP,
+                ldb,
+                batchCount,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -5186,7 +4825,7 @@ pub unsafe extern "C" fn cublasCtrsmBatched_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasCtrsm_v2_64` of the libraries before ROCm 7.0, and `hipblasCtrsm_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasCtrsm_v2_64` of the libraries before ROCm 7.0, and `hipblasCtrsm_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -5205,28 +4844,25 @@ pub unsafe extern "C" fn cublasCtrsm_64(
     BP: *mut hipblas_sys::rocm_6_3::hipComplex,
     ldb: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCtrsm_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCtrsm_64(
-                    handle,
-                    side,
-                    uplo,
-                    transA,
-                    diag,
-                    m,
-                    n,
-                    alpha,
-                    AP,
-                    lda,
-                    BP,
-                    ldb,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCtrsm_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCtrsm_64(
+                handle,
+                side,
+                uplo,
+                transA,
+                diag,
+                m,
+                n,
+                alpha,
+                AP,
+                lda,
+                BP,
+                ldb,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -5247,7 +4883,7 @@ pub unsafe extern "C" fn cublasCtrsm_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasCtrsm_v2_64` of the libraries before ROCm 7.0, and `hipblasCtrsm_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasCtrsm_v2_64` of the libraries before ROCm 7.0, and `hipblasCtrsm_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -5266,28 +4902,25 @@ pub unsafe extern "C" fn cublasCtrsm_v2_64(
     BP: *mut hipblas_sys::rocm_6_3::hipComplex,
     ldb: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCtrsm_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCtrsm_64(
-                    handle,
-                    side,
-                    uplo,
-                    transA,
-                    diag,
-                    m,
-                    n,
-                    alpha,
-                    AP,
-                    lda,
-                    BP,
-                    ldb,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasCtrsm_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCtrsm_64(
+                handle,
+                side,
+                uplo,
+                transA,
+                diag,
+                m,
+                n,
+                alpha,
+                AP,
+                lda,
+                BP,
+                ldb,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -5308,7 +4941,7 @@ pub unsafe extern "C" fn cublasCtrsm_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCtrsv_v2_64` of the libraries before ROCm 7.0, and `hipblasCtrsv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCtrsv_v2_64` of the libraries before ROCm 7.0, and `hipblasCtrsv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -5324,25 +4957,12 @@ pub unsafe extern "C" fn cublasCtrsv_64(
     x: *mut hipblas_sys::rocm_6_2::hipComplex,
     incx: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCtrsv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCtrsv_64(
-                    handle,
-                    uplo,
-                    transA,
-                    diag,
-                    n,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCtrsv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCtrsv_64(handle, uplo, transA, diag, n, AP, lda, x, incx)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -5360,7 +4980,7 @@ pub unsafe extern "C" fn cublasCtrsv_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasCtrsv_v2_64` of the libraries before ROCm 7.0, and `hipblasCtrsv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasCtrsv_v2_64` of the libraries before ROCm 7.0, and `hipblasCtrsv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -5376,25 +4996,12 @@ pub unsafe extern "C" fn cublasCtrsv_v2_64(
     x: *mut hipblas_sys::rocm_6_2::hipComplex,
     incx: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCtrsv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasCtrsv_64(
-                    handle,
-                    uplo,
-                    transA,
-                    diag,
-                    n,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasCtrsv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasCtrsv_64(handle, uplo, transA, diag, n, AP, lda, x, incx)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -5412,7 +5019,7 @@ pub unsafe extern "C" fn cublasCtrsv_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasDotEx_v2` of the libraries before ROCm 7.0, and `hipblasDotEx` of newer ones (feature `rocm-7-0`).
+/// `hipblasDotEx_v2` of the libraries before ROCm 7.0, and `hipblasDotEx` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -5430,27 +5037,24 @@ pub unsafe extern "C" fn cublasDotEx(
     resultType: hipblas_sys::rocm_6_2::hipDataType,
     executionType: hipblas_sys::rocm_6_2::hipDataType,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-7-0")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasDotEx_v2")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::rocm_7_0::hipblasDotEx(
-                    handle,
-                    n,
-                    x,
-                    xType,
-                    incx,
-                    y,
-                    yType,
-                    incy,
-                    result,
-                    resultType,
-                    executionType,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasDotEx_v2")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::rocm_7_0::hipblasDotEx(
+                handle,
+                n,
+                x,
+                xType,
+                incx,
+                y,
+                yType,
+                incy,
+                result,
+                resultType,
+                executionType,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -5470,7 +5074,7 @@ pub unsafe extern "C" fn cublasDotEx(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasDotEx_v2_64` of the libraries before ROCm 7.0, and `hipblasDotEx_64` of newer ones (feature `rocm-7-0`).
+/// `hipblasDotEx_v2_64` of the libraries before ROCm 7.0, and `hipblasDotEx_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -5488,27 +5092,24 @@ pub unsafe extern "C" fn cublasDotEx_64(
     resultType: hipblas_sys::rocm_6_2::hipDataType,
     executionType: hipblas_sys::rocm_6_2::hipDataType,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-7-0")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasDotEx_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::rocm_7_0::hipblasDotEx_64(
-                    handle,
-                    n,
-                    x,
-                    xType,
-                    incx,
-                    y,
-                    yType,
-                    incy,
-                    result,
-                    resultType,
-                    executionType,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasDotEx_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::rocm_7_0::hipblasDotEx_64(
+                handle,
+                n,
+                x,
+                xType,
+                incx,
+                y,
+                yType,
+                incy,
+                result,
+                resultType,
+                executionType,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -5528,7 +5129,7 @@ pub unsafe extern "C" fn cublasDotEx_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasDotcEx_v2` of the libraries before ROCm 7.0, and `hipblasDotcEx` of newer ones (feature `rocm-7-0`).
+/// `hipblasDotcEx_v2` of the libraries before ROCm 7.0, and `hipblasDotcEx` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -5546,27 +5147,24 @@ pub unsafe extern "C" fn cublasDotcEx(
     resultType: hipblas_sys::rocm_6_2::hipDataType,
     executionType: hipblas_sys::rocm_6_2::hipDataType,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-7-0")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasDotcEx_v2")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::rocm_7_0::hipblasDotcEx(
-                    handle,
-                    n,
-                    x,
-                    xType,
-                    incx,
-                    y,
-                    yType,
-                    incy,
-                    result,
-                    resultType,
-                    executionType,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasDotcEx_v2")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::rocm_7_0::hipblasDotcEx(
+                handle,
+                n,
+                x,
+                xType,
+                incx,
+                y,
+                yType,
+                incy,
+                result,
+                resultType,
+                executionType,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -5586,7 +5184,7 @@ pub unsafe extern "C" fn cublasDotcEx(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasDotcEx_v2_64` of the libraries before ROCm 7.0, and `hipblasDotcEx_64` of newer ones (feature `rocm-7-0`).
+/// `hipblasDotcEx_v2_64` of the libraries before ROCm 7.0, and `hipblasDotcEx_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -5604,27 +5202,24 @@ pub unsafe extern "C" fn cublasDotcEx_64(
     resultType: hipblas_sys::rocm_6_2::hipDataType,
     executionType: hipblas_sys::rocm_6_2::hipDataType,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-7-0")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasDotcEx_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::rocm_7_0::hipblasDotcEx_64(
-                    handle,
-                    n,
-                    x,
-                    xType,
-                    incx,
-                    y,
-                    yType,
-                    incy,
-                    result,
-                    resultType,
-                    executionType,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasDotcEx_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::rocm_7_0::hipblasDotcEx_64(
+                handle,
+                n,
+                x,
+                xType,
+                incx,
+                y,
+                yType,
+                incy,
+                result,
+                resultType,
+                executionType,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -5644,7 +5239,7 @@ pub unsafe extern "C" fn cublasDotcEx_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasDzasum_v2_64` of the libraries before ROCm 7.0, and `hipblasDzasum_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasDzasum_v2_64` of the libraries before ROCm 7.0, and `hipblasDzasum_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -5656,19 +5251,16 @@ pub unsafe extern "C" fn cublasDzasum_64(
     incx: i64,
     result: *mut f64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasDzasum_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe { hipblas_sys::hipblasDzasum_64(handle, n, x, incx, result) };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasDzasum_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe { hipblas_sys::hipblasDzasum_64(handle, n, x, incx, result) };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe { hipblas_sys::rocm_6_2::hipblasDzasum_v2_64(handle, n, x, incx, result) }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasDzasum_v2_64` of the libraries before ROCm 7.0, and `hipblasDzasum_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasDzasum_v2_64` of the libraries before ROCm 7.0, and `hipblasDzasum_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -5680,19 +5272,16 @@ pub unsafe extern "C" fn cublasDzasum_v2_64(
     incx: i64,
     result: *mut f64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasDzasum_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe { hipblas_sys::hipblasDzasum_64(handle, n, x, incx, result) };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasDzasum_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe { hipblas_sys::hipblasDzasum_64(handle, n, x, incx, result) };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe { hipblas_sys::rocm_6_2::hipblasDzasum_v2_64(handle, n, x, incx, result) }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasDznrm2_v2_64` of the libraries before ROCm 7.0, and `hipblasDznrm2_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasDznrm2_v2_64` of the libraries before ROCm 7.0, and `hipblasDznrm2_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -5704,19 +5293,16 @@ pub unsafe extern "C" fn cublasDznrm2_64(
     incx: i64,
     result: *mut f64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasDznrm2_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe { hipblas_sys::hipblasDznrm2_64(handle, n, x, incx, result) };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasDznrm2_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe { hipblas_sys::hipblasDznrm2_64(handle, n, x, incx, result) };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe { hipblas_sys::rocm_6_2::hipblasDznrm2_v2_64(handle, n, x, incx, result) }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasDznrm2_v2_64` of the libraries before ROCm 7.0, and `hipblasDznrm2_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasDznrm2_v2_64` of the libraries before ROCm 7.0, and `hipblasDznrm2_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -5728,19 +5314,16 @@ pub unsafe extern "C" fn cublasDznrm2_v2_64(
     incx: i64,
     result: *mut f64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasDznrm2_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe { hipblas_sys::hipblasDznrm2_64(handle, n, x, incx, result) };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasDznrm2_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe { hipblas_sys::hipblasDznrm2_64(handle, n, x, incx, result) };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe { hipblas_sys::rocm_6_2::hipblasDznrm2_v2_64(handle, n, x, incx, result) }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasGemmBatchedEx_v2` of the libraries before ROCm 7.0, and `hipblasGemmBatchedEx` of newer ones (feature `rocm-7-0`).
+/// `hipblasGemmBatchedEx_v2` of the libraries before ROCm 7.0, and `hipblasGemmBatchedEx` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -5767,36 +5350,33 @@ pub unsafe extern "C" fn cublasGemmBatchedEx(
     computeType: hipblas_sys::rocm_6_2::hipblasComputeType_t,
     algo: hipblas_sys::rocm_6_2::hipblasGemmAlgo_t,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-7-0")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasGemmBatchedEx_v2")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::rocm_7_0::hipblasGemmBatchedEx(
-                    handle,
-                    transA,
-                    transB,
-                    m,
-                    n,
-                    k,
-                    alpha,
-                    A,
-                    aType,
-                    lda,
-                    B,
-                    bType,
-                    ldb,
-                    beta,
-                    C,
-                    cType,
-                    ldc,
-                    batchCount,
-                    computeType,
-                    algo,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasGemmBatchedEx_v2")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::rocm_7_0::hipblasGemmBatchedEx(
+                handle,
+                transA,
+                transB,
+                m,
+                n,
+                k,
+                alpha,
+                A,
+                aType,
+                lda,
+                B,
+                bType,
+                ldb,
+                beta,
+                C,
+                cType,
+                ldc,
+                batchCount,
+                computeType,
+                algo,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -5825,7 +5405,7 @@ pub unsafe extern "C" fn cublasGemmBatchedEx(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasGemmBatchedEx_v2_64` of the libraries before ROCm 7.0, and `hipblasGemmBatchedEx_64` of newer ones (feature `rocm-7-0`).
+/// `hipblasGemmBatchedEx_v2_64` of the libraries before ROCm 7.0, and `hipblasGemmBatchedEx_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -5852,38 +5432,33 @@ pub unsafe extern "C" fn cublasGemmBatchedEx_64(
     computeType: hipblas_sys::rocm_6_3::hipblasComputeType_t,
     algo: hipblas_sys::rocm_6_3::hipblasGemmAlgo_t,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-7-0")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD
-            .get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasGemmBatchedEx_v2_64"))
-        {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::rocm_7_0::hipblasGemmBatchedEx_64(
-                    handle,
-                    transA,
-                    transB,
-                    m,
-                    n,
-                    k,
-                    alpha,
-                    A,
-                    aType,
-                    lda,
-                    B,
-                    bType,
-                    ldb,
-                    beta,
-                    C,
-                    cType,
-                    ldc,
-                    batchCount,
-                    computeType,
-                    algo,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasGemmBatchedEx_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::rocm_7_0::hipblasGemmBatchedEx_64(
+                handle,
+                transA,
+                transB,
+                m,
+                n,
+                k,
+                alpha,
+                A,
+                aType,
+                lda,
+                B,
+                bType,
+                ldb,
+                beta,
+                C,
+                cType,
+                ldc,
+                batchCount,
+                computeType,
+                algo,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -5912,7 +5487,7 @@ pub unsafe extern "C" fn cublasGemmBatchedEx_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasGemmEx_v2` of the libraries before ROCm 7.0, and `hipblasGemmEx` of newer ones (feature `rocm-7-0`).
+/// `hipblasGemmEx_v2` of the libraries before ROCm 7.0, and `hipblasGemmEx` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -5938,35 +5513,32 @@ pub unsafe extern "C" fn cublasGemmEx(
     computeType: hipblas_sys::rocm_6_2::hipblasComputeType_t,
     algo: hipblas_sys::rocm_6_2::hipblasGemmAlgo_t,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-7-0")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasGemmEx_v2")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::rocm_7_0::hipblasGemmEx(
-                    handle,
-                    transA,
-                    transB,
-                    m,
-                    n,
-                    k,
-                    alpha,
-                    A,
-                    aType,
-                    lda,
-                    B,
-                    bType,
-                    ldb,
-                    beta,
-                    C,
-                    cType,
-                    ldc,
-                    computeType,
-                    algo,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasGemmEx_v2")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::rocm_7_0::hipblasGemmEx(
+                handle,
+                transA,
+                transB,
+                m,
+                n,
+                k,
+                alpha,
+                A,
+                aType,
+                lda,
+                B,
+                bType,
+                ldb,
+                beta,
+                C,
+                cType,
+                ldc,
+                computeType,
+                algo,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -5994,7 +5566,7 @@ pub unsafe extern "C" fn cublasGemmEx(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasGemmEx_v2_64` of the libraries before ROCm 7.0, and `hipblasGemmEx_64` of newer ones (feature `rocm-7-0`).
+/// `hipblasGemmEx_v2_64` of the libraries before ROCm 7.0, and `hipblasGemmEx_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -6020,35 +5592,32 @@ pub unsafe extern "C" fn cublasGemmEx_64(
     computeType: hipblas_sys::rocm_6_3::hipblasComputeType_t,
     algo: hipblas_sys::rocm_6_3::hipblasGemmAlgo_t,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-7-0")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasGemmEx_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::rocm_7_0::hipblasGemmEx_64(
-                    handle,
-                    transA,
-                    transB,
-                    m,
-                    n,
-                    k,
-                    alpha,
-                    A,
-                    aType,
-                    lda,
-                    B,
-                    bType,
-                    ldb,
-                    beta,
-                    C,
-                    cType,
-                    ldc,
-                    computeType,
-                    algo,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasGemmEx_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::rocm_7_0::hipblasGemmEx_64(
+                handle,
+                transA,
+                transB,
+                m,
+                n,
+                k,
+                alpha,
+                A,
+                aType,
+                lda,
+                B,
+                bType,
+                ldb,
+                beta,
+                C,
+                cType,
+                ldc,
+                computeType,
+                algo,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -6076,7 +5645,7 @@ pub unsafe extern "C" fn cublasGemmEx_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasGemmStridedBatchedEx_v2` of the libraries before ROCm 7.0, and `hipblasGemmStridedBatchedEx` of newer ones (feature `rocm-7-0`).
+/// `hipblasGemmStridedBatchedEx_v2` of the libraries before ROCm 7.0, and `hipblasGemmStridedBatchedEx` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -6106,43 +5675,38 @@ pub unsafe extern "C" fn cublasGemmStridedBatchedEx(
     computeType: hipblas_sys::rocm_6_2::hipblasComputeType_t,
     algo: hipblas_sys::rocm_6_2::hipblasGemmAlgo_t,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-7-0")]
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD
+        .get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasGemmStridedBatchedEx_v2"))
     {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD
-            .get_or_init(|| hipblas_sys::rocm_6_2::has(
-                c"hipblasGemmStridedBatchedEx_v2",
-            ))
-        {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::rocm_7_0::hipblasGemmStridedBatchedEx(
-                    handle,
-                    transA,
-                    transB,
-                    m,
-                    n,
-                    k,
-                    alpha,
-                    A,
-                    aType,
-                    lda,
-                    strideA,
-                    B,
-                    bType,
-                    ldb,
-                    strideB,
-                    beta,
-                    C,
-                    cType,
-                    ldc,
-                    strideC,
-                    batchCount,
-                    computeType,
-                    algo,
-                )
-            };
-        }
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::rocm_7_0::hipblasGemmStridedBatchedEx(
+                handle,
+                transA,
+                transB,
+                m,
+                n,
+                k,
+                alpha,
+                A,
+                aType,
+                lda,
+                strideA,
+                B,
+                bType,
+                ldb,
+                strideB,
+                beta,
+                C,
+                cType,
+                ldc,
+                strideC,
+                batchCount,
+                computeType,
+                algo,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -6174,7 +5738,7 @@ pub unsafe extern "C" fn cublasGemmStridedBatchedEx(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasGemmStridedBatchedEx_v2_64` of the libraries before ROCm 7.0, and `hipblasGemmStridedBatchedEx_64` of newer ones (feature `rocm-7-0`).
+/// `hipblasGemmStridedBatchedEx_v2_64` of the libraries before ROCm 7.0, and `hipblasGemmStridedBatchedEx_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -6204,43 +5768,38 @@ pub unsafe extern "C" fn cublasGemmStridedBatchedEx_64(
     computeType: hipblas_sys::rocm_6_3::hipblasComputeType_t,
     algo: hipblas_sys::rocm_6_3::hipblasGemmAlgo_t,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-7-0")]
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD
+        .get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasGemmStridedBatchedEx_v2_64"))
     {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD
-            .get_or_init(|| hipblas_sys::rocm_6_3::has(
-                c"hipblasGemmStridedBatchedEx_v2_64",
-            ))
-        {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::rocm_7_0::hipblasGemmStridedBatchedEx_64(
-                    handle,
-                    transA,
-                    transB,
-                    m,
-                    n,
-                    k,
-                    alpha,
-                    A,
-                    aType,
-                    lda,
-                    strideA,
-                    B,
-                    bType,
-                    ldb,
-                    strideB,
-                    beta,
-                    C,
-                    cType,
-                    ldc,
-                    strideC,
-                    batchCount,
-                    computeType,
-                    algo,
-                )
-            };
-        }
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::rocm_7_0::hipblasGemmStridedBatchedEx_64(
+                handle,
+                transA,
+                transB,
+                m,
+                n,
+                k,
+                alpha,
+                A,
+                aType,
+                lda,
+                strideA,
+                B,
+                bType,
+                ldb,
+                strideB,
+                beta,
+                C,
+                cType,
+                ldc,
+                strideC,
+                batchCount,
+                computeType,
+                algo,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -6272,7 +5831,7 @@ pub unsafe extern "C" fn cublasGemmStridedBatchedEx_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasIcamax_v2_64` of the libraries before ROCm 7.0, and `hipblasIcamax_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasIcamax_v2_64` of the libraries before ROCm 7.0, and `hipblasIcamax_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -6284,19 +5843,16 @@ pub unsafe extern "C" fn cublasIcamax_64(
     incx: i64,
     result: *mut i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasIcamax_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe { hipblas_sys::hipblasIcamax_64(handle, n, x, incx, result) };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasIcamax_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe { hipblas_sys::hipblasIcamax_64(handle, n, x, incx, result) };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe { hipblas_sys::rocm_6_2::hipblasIcamax_v2_64(handle, n, x, incx, result) }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasIcamax_v2_64` of the libraries before ROCm 7.0, and `hipblasIcamax_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasIcamax_v2_64` of the libraries before ROCm 7.0, and `hipblasIcamax_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -6308,19 +5864,16 @@ pub unsafe extern "C" fn cublasIcamax_v2_64(
     incx: i64,
     result: *mut i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasIcamax_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe { hipblas_sys::hipblasIcamax_64(handle, n, x, incx, result) };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasIcamax_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe { hipblas_sys::hipblasIcamax_64(handle, n, x, incx, result) };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe { hipblas_sys::rocm_6_2::hipblasIcamax_v2_64(handle, n, x, incx, result) }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasIcamin_v2_64` of the libraries before ROCm 7.0, and `hipblasIcamin_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasIcamin_v2_64` of the libraries before ROCm 7.0, and `hipblasIcamin_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -6332,19 +5885,16 @@ pub unsafe extern "C" fn cublasIcamin_64(
     incx: i64,
     result: *mut i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasIcamin_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe { hipblas_sys::hipblasIcamin_64(handle, n, x, incx, result) };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasIcamin_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe { hipblas_sys::hipblasIcamin_64(handle, n, x, incx, result) };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe { hipblas_sys::rocm_6_2::hipblasIcamin_v2_64(handle, n, x, incx, result) }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasIcamin_v2_64` of the libraries before ROCm 7.0, and `hipblasIcamin_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasIcamin_v2_64` of the libraries before ROCm 7.0, and `hipblasIcamin_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -6356,19 +5906,16 @@ pub unsafe extern "C" fn cublasIcamin_v2_64(
     incx: i64,
     result: *mut i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasIcamin_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe { hipblas_sys::hipblasIcamin_64(handle, n, x, incx, result) };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasIcamin_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe { hipblas_sys::hipblasIcamin_64(handle, n, x, incx, result) };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe { hipblas_sys::rocm_6_2::hipblasIcamin_v2_64(handle, n, x, incx, result) }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasIzamax_v2_64` of the libraries before ROCm 7.0, and `hipblasIzamax_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasIzamax_v2_64` of the libraries before ROCm 7.0, and `hipblasIzamax_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -6380,19 +5927,16 @@ pub unsafe extern "C" fn cublasIzamax_64(
     incx: i64,
     result: *mut i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasIzamax_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe { hipblas_sys::hipblasIzamax_64(handle, n, x, incx, result) };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasIzamax_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe { hipblas_sys::hipblasIzamax_64(handle, n, x, incx, result) };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe { hipblas_sys::rocm_6_2::hipblasIzamax_v2_64(handle, n, x, incx, result) }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasIzamax_v2_64` of the libraries before ROCm 7.0, and `hipblasIzamax_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasIzamax_v2_64` of the libraries before ROCm 7.0, and `hipblasIzamax_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -6404,19 +5948,16 @@ pub unsafe extern "C" fn cublasIzamax_v2_64(
     incx: i64,
     result: *mut i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasIzamax_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe { hipblas_sys::hipblasIzamax_64(handle, n, x, incx, result) };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasIzamax_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe { hipblas_sys::hipblasIzamax_64(handle, n, x, incx, result) };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe { hipblas_sys::rocm_6_2::hipblasIzamax_v2_64(handle, n, x, incx, result) }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasIzamin_v2_64` of the libraries before ROCm 7.0, and `hipblasIzamin_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasIzamin_v2_64` of the libraries before ROCm 7.0, and `hipblasIzamin_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -6428,19 +5969,16 @@ pub unsafe extern "C" fn cublasIzamin_64(
     incx: i64,
     result: *mut i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasIzamin_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe { hipblas_sys::hipblasIzamin_64(handle, n, x, incx, result) };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasIzamin_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe { hipblas_sys::hipblasIzamin_64(handle, n, x, incx, result) };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe { hipblas_sys::rocm_6_2::hipblasIzamin_v2_64(handle, n, x, incx, result) }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasIzamin_v2_64` of the libraries before ROCm 7.0, and `hipblasIzamin_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasIzamin_v2_64` of the libraries before ROCm 7.0, and `hipblasIzamin_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -6452,19 +5990,16 @@ pub unsafe extern "C" fn cublasIzamin_v2_64(
     incx: i64,
     result: *mut i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasIzamin_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe { hipblas_sys::hipblasIzamin_64(handle, n, x, incx, result) };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasIzamin_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe { hipblas_sys::hipblasIzamin_64(handle, n, x, incx, result) };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe { hipblas_sys::rocm_6_2::hipblasIzamin_v2_64(handle, n, x, incx, result) }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasNrm2Ex_v2` of the libraries before ROCm 7.0, and `hipblasNrm2Ex` of newer ones (feature `rocm-7-0`).
+/// `hipblasNrm2Ex_v2` of the libraries before ROCm 7.0, and `hipblasNrm2Ex` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -6479,24 +6014,21 @@ pub unsafe extern "C" fn cublasNrm2Ex(
     resultType: hipblas_sys::rocm_6_2::hipDataType,
     executionType: hipblas_sys::rocm_6_2::hipDataType,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-7-0")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasNrm2Ex_v2")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::rocm_7_0::hipblasNrm2Ex(
-                    handle,
-                    n,
-                    x,
-                    xType,
-                    incx,
-                    result,
-                    resultType,
-                    executionType,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasNrm2Ex_v2")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::rocm_7_0::hipblasNrm2Ex(
+                handle,
+                n,
+                x,
+                xType,
+                incx,
+                result,
+                resultType,
+                executionType,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -6513,7 +6045,7 @@ pub unsafe extern "C" fn cublasNrm2Ex(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasNrm2Ex_v2_64` of the libraries before ROCm 7.0, and `hipblasNrm2Ex_64` of newer ones (feature `rocm-7-0`).
+/// `hipblasNrm2Ex_v2_64` of the libraries before ROCm 7.0, and `hipblasNrm2Ex_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -6528,24 +6060,21 @@ pub unsafe extern "C" fn cublasNrm2Ex_64(
     resultType: hipblas_sys::rocm_6_2::hipDataType,
     executionType: hipblas_sys::rocm_6_2::hipDataType,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-7-0")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasNrm2Ex_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::rocm_7_0::hipblasNrm2Ex_64(
-                    handle,
-                    n,
-                    x,
-                    xType,
-                    incx,
-                    result,
-                    resultType,
-                    executionType,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasNrm2Ex_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::rocm_7_0::hipblasNrm2Ex_64(
+                handle,
+                n,
+                x,
+                xType,
+                incx,
+                result,
+                resultType,
+                executionType,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -6562,7 +6091,7 @@ pub unsafe extern "C" fn cublasNrm2Ex_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasRotEx_v2` of the libraries before ROCm 7.0, and `hipblasRotEx` of newer ones (feature `rocm-7-0`).
+/// `hipblasRotEx_v2` of the libraries before ROCm 7.0, and `hipblasRotEx` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -6581,28 +6110,25 @@ pub unsafe extern "C" fn cublasRotEx(
     csType: hipblas_sys::rocm_6_2::hipDataType,
     executionType: hipblas_sys::rocm_6_2::hipDataType,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-7-0")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasRotEx_v2")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::rocm_7_0::hipblasRotEx(
-                    handle,
-                    n,
-                    x,
-                    xType,
-                    incx,
-                    y,
-                    yType,
-                    incy,
-                    c,
-                    s,
-                    csType,
-                    executionType,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasRotEx_v2")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::rocm_7_0::hipblasRotEx(
+                handle,
+                n,
+                x,
+                xType,
+                incx,
+                y,
+                yType,
+                incy,
+                c,
+                s,
+                csType,
+                executionType,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -6623,7 +6149,7 @@ pub unsafe extern "C" fn cublasRotEx(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasRotEx_v2_64` of the libraries before ROCm 7.0, and `hipblasRotEx_64` of newer ones (feature `rocm-7-0`).
+/// `hipblasRotEx_v2_64` of the libraries before ROCm 7.0, and `hipblasRotEx_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -6642,28 +6168,25 @@ pub unsafe extern "C" fn cublasRotEx_64(
     csType: hipblas_sys::rocm_6_2::hipDataType,
     executionType: hipblas_sys::rocm_6_2::hipDataType,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-7-0")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasRotEx_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::rocm_7_0::hipblasRotEx_64(
-                    handle,
-                    n,
-                    x,
-                    xType,
-                    incx,
-                    y,
-                    yType,
-                    incy,
-                    c,
-                    s,
-                    csType,
-                    executionType,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasRotEx_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::rocm_7_0::hipblasRotEx_64(
+                handle,
+                n,
+                x,
+                xType,
+                incx,
+                y,
+                yType,
+                incy,
+                c,
+                s,
+                csType,
+                executionType,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -6684,7 +6207,7 @@ pub unsafe extern "C" fn cublasRotEx_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasScalEx_v2` of the libraries before ROCm 7.0, and `hipblasScalEx` of newer ones (feature `rocm-7-0`).
+/// `hipblasScalEx_v2` of the libraries before ROCm 7.0, and `hipblasScalEx` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -6699,24 +6222,21 @@ pub unsafe extern "C" fn cublasScalEx(
     incx: ::core::ffi::c_int,
     executionType: hipblas_sys::rocm_6_2::hipDataType,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-7-0")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasScalEx_v2")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::rocm_7_0::hipblasScalEx(
-                    handle,
-                    n,
-                    alpha,
-                    alphaType,
-                    x,
-                    xType,
-                    incx,
-                    executionType,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasScalEx_v2")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::rocm_7_0::hipblasScalEx(
+                handle,
+                n,
+                alpha,
+                alphaType,
+                x,
+                xType,
+                incx,
+                executionType,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -6733,7 +6253,7 @@ pub unsafe extern "C" fn cublasScalEx(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasScalEx_v2_64` of the libraries before ROCm 7.0, and `hipblasScalEx_64` of newer ones (feature `rocm-7-0`).
+/// `hipblasScalEx_v2_64` of the libraries before ROCm 7.0, and `hipblasScalEx_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -6748,24 +6268,21 @@ pub unsafe extern "C" fn cublasScalEx_64(
     incx: i64,
     executionType: hipblas_sys::rocm_6_2::hipDataType,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-7-0")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasScalEx_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::rocm_7_0::hipblasScalEx_64(
-                    handle,
-                    n,
-                    alpha,
-                    alphaType,
-                    x,
-                    xType,
-                    incx,
-                    executionType,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasScalEx_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::rocm_7_0::hipblasScalEx_64(
+                handle,
+                n,
+                alpha,
+                alphaType,
+                x,
+                xType,
+                incx,
+                executionType,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -6782,7 +6299,7 @@ pub unsafe extern "C" fn cublasScalEx_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasScasum_v2_64` of the libraries before ROCm 7.0, and `hipblasScasum_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasScasum_v2_64` of the libraries before ROCm 7.0, and `hipblasScasum_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -6794,19 +6311,16 @@ pub unsafe extern "C" fn cublasScasum_64(
     incx: i64,
     result: *mut f32,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasScasum_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe { hipblas_sys::hipblasScasum_64(handle, n, x, incx, result) };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasScasum_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe { hipblas_sys::hipblasScasum_64(handle, n, x, incx, result) };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe { hipblas_sys::rocm_6_2::hipblasScasum_v2_64(handle, n, x, incx, result) }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasScasum_v2_64` of the libraries before ROCm 7.0, and `hipblasScasum_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasScasum_v2_64` of the libraries before ROCm 7.0, and `hipblasScasum_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -6818,19 +6332,16 @@ pub unsafe extern "C" fn cublasScasum_v2_64(
     incx: i64,
     result: *mut f32,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasScasum_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe { hipblas_sys::hipblasScasum_64(handle, n, x, incx, result) };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasScasum_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe { hipblas_sys::hipblasScasum_64(handle, n, x, incx, result) };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe { hipblas_sys::rocm_6_2::hipblasScasum_v2_64(handle, n, x, incx, result) }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasScnrm2_v2_64` of the libraries before ROCm 7.0, and `hipblasScnrm2_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasScnrm2_v2_64` of the libraries before ROCm 7.0, and `hipblasScnrm2_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -6842,19 +6353,16 @@ pub unsafe extern "C" fn cublasScnrm2_64(
     incx: i64,
     result: *mut f32,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasScnrm2_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe { hipblas_sys::hipblasScnrm2_64(handle, n, x, incx, result) };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasScnrm2_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe { hipblas_sys::hipblasScnrm2_64(handle, n, x, incx, result) };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe { hipblas_sys::rocm_6_2::hipblasScnrm2_v2_64(handle, n, x, incx, result) }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasScnrm2_v2_64` of the libraries before ROCm 7.0, and `hipblasScnrm2_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasScnrm2_v2_64` of the libraries before ROCm 7.0, and `hipblasScnrm2_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -6866,19 +6374,16 @@ pub unsafe extern "C" fn cublasScnrm2_v2_64(
     incx: i64,
     result: *mut f32,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasScnrm2_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe { hipblas_sys::hipblasScnrm2_64(handle, n, x, incx, result) };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasScnrm2_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe { hipblas_sys::hipblasScnrm2_64(handle, n, x, incx, result) };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe { hipblas_sys::rocm_6_2::hipblasScnrm2_v2_64(handle, n, x, incx, result) }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZaxpy_v2_64` of the libraries before ROCm 7.0, and `hipblasZaxpy_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZaxpy_v2_64` of the libraries before ROCm 7.0, and `hipblasZaxpy_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -6892,15 +6397,12 @@ pub unsafe extern "C" fn cublasZaxpy_64(
     y: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     incy: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZaxpy_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZaxpy_64(handle, n, alpha, x, incx, y, incy)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZaxpy_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZaxpy_64(handle, n, alpha, x, incx, y, incy)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -6908,7 +6410,7 @@ pub unsafe extern "C" fn cublasZaxpy_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZaxpy_v2_64` of the libraries before ROCm 7.0, and `hipblasZaxpy_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZaxpy_v2_64` of the libraries before ROCm 7.0, and `hipblasZaxpy_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -6922,15 +6424,12 @@ pub unsafe extern "C" fn cublasZaxpy_v2_64(
     y: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     incy: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZaxpy_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZaxpy_64(handle, n, alpha, x, incx, y, incy)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZaxpy_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZaxpy_64(handle, n, alpha, x, incx, y, incy)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -6938,7 +6437,7 @@ pub unsafe extern "C" fn cublasZaxpy_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZcopy_v2_64` of the libraries before ROCm 7.0, and `hipblasZcopy_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZcopy_v2_64` of the libraries before ROCm 7.0, and `hipblasZcopy_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -6951,19 +6450,16 @@ pub unsafe extern "C" fn cublasZcopy_64(
     y: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     incy: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZcopy_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe { hipblas_sys::hipblasZcopy_64(handle, n, x, incx, y, incy) };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZcopy_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe { hipblas_sys::hipblasZcopy_64(handle, n, x, incx, y, incy) };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe { hipblas_sys::rocm_6_2::hipblasZcopy_v2_64(handle, n, x, incx, y, incy) }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZcopy_v2_64` of the libraries before ROCm 7.0, and `hipblasZcopy_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZcopy_v2_64` of the libraries before ROCm 7.0, and `hipblasZcopy_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -6976,19 +6472,16 @@ pub unsafe extern "C" fn cublasZcopy_v2_64(
     y: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     incy: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZcopy_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe { hipblas_sys::hipblasZcopy_64(handle, n, x, incx, y, incy) };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZcopy_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe { hipblas_sys::hipblasZcopy_64(handle, n, x, incx, y, incy) };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe { hipblas_sys::rocm_6_2::hipblasZcopy_v2_64(handle, n, x, incx, y, incy) }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasZdgmm_v2_64` of the libraries before ROCm 7.0, and `hipblasZdgmm_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasZdgmm_v2_64` of the libraries before ROCm 7.0, and `hipblasZdgmm_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -7005,26 +6498,12 @@ pub unsafe extern "C" fn cublasZdgmm_64(
     CP: *mut hipblas_sys::rocm_6_3::hipDoubleComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZdgmm_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZdgmm_64(
-                    handle,
-                    side,
-                    m,
-                    n,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                    CP,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZdgmm_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZdgmm_64(handle, side, m, n, AP, lda, x, incx, CP, ldc)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -7043,7 +6522,7 @@ pub unsafe extern "C" fn cublasZdgmm_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZdotc_v2_64` of the libraries before ROCm 7.0, and `hipblasZdotc_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZdotc_v2_64` of the libraries before ROCm 7.0, and `hipblasZdotc_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -7057,15 +6536,12 @@ pub unsafe extern "C" fn cublasZdotc_64(
     incy: i64,
     result: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZdotc_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZdotc_64(handle, n, x, incx, y, incy, result)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZdotc_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZdotc_64(handle, n, x, incx, y, incy, result)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -7073,7 +6549,7 @@ pub unsafe extern "C" fn cublasZdotc_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZdotc_v2_64` of the libraries before ROCm 7.0, and `hipblasZdotc_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZdotc_v2_64` of the libraries before ROCm 7.0, and `hipblasZdotc_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -7087,15 +6563,12 @@ pub unsafe extern "C" fn cublasZdotc_v2_64(
     incy: i64,
     result: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZdotc_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZdotc_64(handle, n, x, incx, y, incy, result)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZdotc_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZdotc_64(handle, n, x, incx, y, incy, result)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -7103,7 +6576,7 @@ pub unsafe extern "C" fn cublasZdotc_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZdotu_v2_64` of the libraries before ROCm 7.0, and `hipblasZdotu_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZdotu_v2_64` of the libraries before ROCm 7.0, and `hipblasZdotu_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -7117,15 +6590,12 @@ pub unsafe extern "C" fn cublasZdotu_64(
     incy: i64,
     result: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZdotu_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZdotu_64(handle, n, x, incx, y, incy, result)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZdotu_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZdotu_64(handle, n, x, incx, y, incy, result)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -7133,7 +6603,7 @@ pub unsafe extern "C" fn cublasZdotu_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZdotu_v2_64` of the libraries before ROCm 7.0, and `hipblasZdotu_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZdotu_v2_64` of the libraries before ROCm 7.0, and `hipblasZdotu_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -7147,15 +6617,12 @@ pub unsafe extern "C" fn cublasZdotu_v2_64(
     incy: i64,
     result: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZdotu_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZdotu_64(handle, n, x, incx, y, incy, result)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZdotu_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZdotu_64(handle, n, x, incx, y, incy, result)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -7163,7 +6630,7 @@ pub unsafe extern "C" fn cublasZdotu_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZdrot_v2_64` of the libraries before ROCm 7.0, and `hipblasZdrot_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZdrot_v2_64` of the libraries before ROCm 7.0, and `hipblasZdrot_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -7178,15 +6645,12 @@ pub unsafe extern "C" fn cublasZdrot_64(
     c: *const f64,
     s: *const f64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZdrot_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZdrot_64(handle, n, x, incx, y, incy, c, s)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZdrot_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZdrot_64(handle, n, x, incx, y, incy, c, s)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -7194,7 +6658,7 @@ pub unsafe extern "C" fn cublasZdrot_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZdrot_v2_64` of the libraries before ROCm 7.0, and `hipblasZdrot_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZdrot_v2_64` of the libraries before ROCm 7.0, and `hipblasZdrot_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -7209,15 +6673,12 @@ pub unsafe extern "C" fn cublasZdrot_v2_64(
     c: *const f64,
     s: *const f64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZdrot_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZdrot_64(handle, n, x, incx, y, incy, c, s)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZdrot_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZdrot_64(handle, n, x, incx, y, incy, c, s)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -7225,7 +6686,7 @@ pub unsafe extern "C" fn cublasZdrot_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZdscal_v2_64` of the libraries before ROCm 7.0, and `hipblasZdscal_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZdscal_v2_64` of the libraries before ROCm 7.0, and `hipblasZdscal_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -7237,19 +6698,16 @@ pub unsafe extern "C" fn cublasZdscal_64(
     x: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     incx: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZdscal_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe { hipblas_sys::hipblasZdscal_64(handle, n, alpha, x, incx) };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZdscal_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe { hipblas_sys::hipblasZdscal_64(handle, n, alpha, x, incx) };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe { hipblas_sys::rocm_6_2::hipblasZdscal_v2_64(handle, n, alpha, x, incx) }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZdscal_v2_64` of the libraries before ROCm 7.0, and `hipblasZdscal_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZdscal_v2_64` of the libraries before ROCm 7.0, and `hipblasZdscal_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -7261,19 +6719,16 @@ pub unsafe extern "C" fn cublasZdscal_v2_64(
     x: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     incx: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZdscal_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe { hipblas_sys::hipblasZdscal_64(handle, n, alpha, x, incx) };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZdscal_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe { hipblas_sys::hipblasZdscal_64(handle, n, alpha, x, incx) };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe { hipblas_sys::rocm_6_2::hipblasZdscal_v2_64(handle, n, alpha, x, incx) }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZgbmv_v2_64` of the libraries before ROCm 7.0, and `hipblasZgbmv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZgbmv_v2_64` of the libraries before ROCm 7.0, and `hipblasZgbmv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -7294,30 +6749,27 @@ pub unsafe extern "C" fn cublasZgbmv_64(
     y: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     incy: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZgbmv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZgbmv_64(
-                    handle,
-                    trans,
-                    m,
-                    n,
-                    kl,
-                    ku,
-                    alpha,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                    beta,
-                    y,
-                    incy,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZgbmv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZgbmv_64(
+                handle,
+                trans,
+                m,
+                n,
+                kl,
+                ku,
+                alpha,
+                AP,
+                lda,
+                x,
+                incx,
+                beta,
+                y,
+                incy,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -7340,7 +6792,7 @@ pub unsafe extern "C" fn cublasZgbmv_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZgbmv_v2_64` of the libraries before ROCm 7.0, and `hipblasZgbmv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZgbmv_v2_64` of the libraries before ROCm 7.0, and `hipblasZgbmv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -7361,30 +6813,27 @@ pub unsafe extern "C" fn cublasZgbmv_v2_64(
     y: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     incy: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZgbmv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZgbmv_64(
-                    handle,
-                    trans,
-                    m,
-                    n,
-                    kl,
-                    ku,
-                    alpha,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                    beta,
-                    y,
-                    incy,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZgbmv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZgbmv_64(
+                handle,
+                trans,
+                m,
+                n,
+                kl,
+                ku,
+                alpha,
+                AP,
+                lda,
+                x,
+                incx,
+                beta,
+                y,
+                incy,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -7407,7 +6856,7 @@ pub unsafe extern "C" fn cublasZgbmv_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasZgeam_v2_64` of the libraries before ROCm 7.0, and `hipblasZgeam_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasZgeam_v2_64` of the libraries before ROCm 7.0, and `hipblasZgeam_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -7427,29 +6876,26 @@ pub unsafe extern "C" fn cublasZgeam_64(
     CP: *mut hipblas_sys::rocm_6_3::hipDoubleComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZgeam_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZgeam_64(
-                    handle,
-                    transA,
-                    transB,
-                    m,
-                    n,
-                    alpha,
-                    AP,
-                    lda,
-                    beta,
-                    BP,
-                    ldb,
-                    CP,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZgeam_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZgeam_64(
+                handle,
+                transA,
+                transB,
+                m,
+                n,
+                alpha,
+                AP,
+                lda,
+                beta,
+                BP,
+                ldb,
+                CP,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -7471,7 +6917,7 @@ pub unsafe extern "C" fn cublasZgeam_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasZgemmBatched_v2_64` of the libraries before ROCm 7.0, and `hipblasZgemmBatched_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasZgemmBatched_v2_64` of the libraries before ROCm 7.0, and `hipblasZgemmBatched_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -7493,32 +6939,28 @@ pub unsafe extern "C" fn cublasZgemmBatched_64(
     ldc: i64,
     batchCount: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZgemmBatched_v2_64"))
-        {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZgemmBatched_64(
-                    handle,
-                    transA,
-                    transB,
-                    m,
-                    n,
-                    k,
-                    alpha,
-                    AP,
-                    lda,
-                    BP,
-                    ldb,
-                    beta,
-                    CP,
-                    ldc,
-                    batchCount,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZgemmBatched_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZgemmBatched_64(
+                handle,
+                transA,
+                transB,
+                m,
+                n,
+                k,
+                alpha,
+                AP,
+                lda,
+                BP,
+                ldb,
+                beta,
+                CP,
+                ldc,
+                batchCount,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -7542,7 +6984,7 @@ pub unsafe extern "C" fn cublasZgemmBatched_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasZgemmStridedBatched_v2_64` of the libraries before ROCm 7.0, and `hipblasZgemmStridedBatched_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasZgemmStridedBatched_v2_64` of the libraries before ROCm 7.0, and `hipblasZgemmStridedBatched_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -7567,38 +7009,33 @@ pub unsafe extern "C" fn cublasZgemmStridedBatched_64(
     strideC: ::core::ffi::c_longlong,
     batchCount: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD
+        .get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZgemmStridedBatched_v2_64"))
     {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD
-            .get_or_init(|| hipblas_sys::rocm_6_3::has(
-                c"hipblasZgemmStridedBatched_v2_64",
-            ))
-        {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZgemmStridedBatched_64(
-                    handle,
-                    transA,
-                    transB,
-                    m,
-                    n,
-                    k,
-                    alpha,
-                    AP,
-                    lda,
-                    strideA,
-                    BP,
-                    ldb,
-                    strideB,
-                    beta,
-                    CP,
-                    ldc,
-                    strideC,
-                    batchCount,
-                )
-            };
-        }
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZgemmStridedBatched_64(
+                handle,
+                transA,
+                transB,
+                m,
+                n,
+                k,
+                alpha,
+                AP,
+                lda,
+                strideA,
+                BP,
+                ldb,
+                strideB,
+                beta,
+                CP,
+                ldc,
+                strideC,
+                batchCount,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -7625,7 +7062,7 @@ pub unsafe extern "C" fn cublasZgemmStridedBatched_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasZgemm_v2_64` of the libraries before ROCm 7.0, and `hipblasZgemm_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasZgemm_v2_64` of the libraries before ROCm 7.0, and `hipblasZgemm_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -7646,30 +7083,27 @@ pub unsafe extern "C" fn cublasZgemm_64(
     CP: *mut hipblas_sys::rocm_6_3::hipDoubleComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZgemm_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZgemm_64(
-                    handle,
-                    transA,
-                    transB,
-                    m,
-                    n,
-                    k,
-                    alpha,
-                    AP,
-                    lda,
-                    BP,
-                    ldb,
-                    beta,
-                    CP,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZgemm_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZgemm_64(
+                handle,
+                transA,
+                transB,
+                m,
+                n,
+                k,
+                alpha,
+                AP,
+                lda,
+                BP,
+                ldb,
+                beta,
+                CP,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -7692,7 +7126,7 @@ pub unsafe extern "C" fn cublasZgemm_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasZgemm_v2_64` of the libraries before ROCm 7.0, and `hipblasZgemm_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasZgemm_v2_64` of the libraries before ROCm 7.0, and `hipblasZgemm_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -7713,30 +7147,27 @@ pub unsafe extern "C" fn cublasZgemm_v2_64(
     CP: *mut hipblas_sys::rocm_6_3::hipDoubleComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZgemm_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZgemm_64(
-                    handle,
-                    transA,
-                    transB,
-                    m,
-                    n,
-                    k,
-                    alpha,
-                    AP,
-                    lda,
-                    BP,
-                    ldb,
-                    beta,
-                    CP,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZgemm_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZgemm_64(
+                handle,
+                transA,
+                transB,
+                m,
+                n,
+                k,
+                alpha,
+                AP,
+                lda,
+                BP,
+                ldb,
+                beta,
+                CP,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -7759,7 +7190,7 @@ pub unsafe extern "C" fn cublasZgemm_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZgemvBatched_v2_64` of the libraries before ROCm 7.0, and `hipblasZgemvBatched_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZgemvBatched_v2_64` of the libraries before ROCm 7.0, and `hipblasZgemvBatched_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -7779,30 +7210,26 @@ pub unsafe extern "C" fn cublasZgemvBatched_64(
     incy: i64,
     batchCount: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZgemvBatched_v2_64"))
-        {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZgemvBatched_64(
-                    handle,
-                    trans,
-                    m,
-                    n,
-                    alpha,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                    beta,
-                    y,
-                    incy,
-                    batchCount,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZgemvBatched_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZgemvBatched_64(
+                handle,
+                trans,
+                m,
+                n,
+                alpha,
+                AP,
+                lda,
+                x,
+                incx,
+                beta,
+                y,
+                incy,
+                batchCount,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -7824,7 +7251,7 @@ pub unsafe extern "C" fn cublasZgemvBatched_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZgemvStridedBatched_v2_64` of the libraries before ROCm 7.0, and `hipblasZgemvStridedBatched_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZgemvStridedBatched_v2_64` of the libraries before ROCm 7.0, and `hipblasZgemvStridedBatched_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -7847,36 +7274,31 @@ pub unsafe extern "C" fn cublasZgemvStridedBatched_64(
     stridey: hipblas_sys::rocm_6_2::hipblasStride,
     batchCount: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD
+        .get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZgemvStridedBatched_v2_64"))
     {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD
-            .get_or_init(|| hipblas_sys::rocm_6_2::has(
-                c"hipblasZgemvStridedBatched_v2_64",
-            ))
-        {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZgemvStridedBatched_64(
-                    handle,
-                    transA,
-                    m,
-                    n,
-                    alpha,
-                    AP,
-                    lda,
-                    strideA,
-                    x,
-                    incx,
-                    stridex,
-                    beta,
-                    y,
-                    incy,
-                    stridey,
-                    batchCount,
-                )
-            };
-        }
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZgemvStridedBatched_64(
+                handle,
+                transA,
+                m,
+                n,
+                alpha,
+                AP,
+                lda,
+                strideA,
+                x,
+                incx,
+                stridex,
+                beta,
+                y,
+                incy,
+                stridey,
+                batchCount,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -7901,7 +7323,7 @@ pub unsafe extern "C" fn cublasZgemvStridedBatched_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZgemv_v2_64` of the libraries before ROCm 7.0, and `hipblasZgemv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZgemv_v2_64` of the libraries before ROCm 7.0, and `hipblasZgemv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -7920,28 +7342,25 @@ pub unsafe extern "C" fn cublasZgemv_64(
     y: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     incy: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZgemv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZgemv_64(
-                    handle,
-                    trans,
-                    m,
-                    n,
-                    alpha,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                    beta,
-                    y,
-                    incy,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZgemv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZgemv_64(
+                handle,
+                trans,
+                m,
+                n,
+                alpha,
+                AP,
+                lda,
+                x,
+                incx,
+                beta,
+                y,
+                incy,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -7962,7 +7381,7 @@ pub unsafe extern "C" fn cublasZgemv_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZgemv_v2_64` of the libraries before ROCm 7.0, and `hipblasZgemv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZgemv_v2_64` of the libraries before ROCm 7.0, and `hipblasZgemv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -7981,28 +7400,25 @@ pub unsafe extern "C" fn cublasZgemv_v2_64(
     y: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     incy: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZgemv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZgemv_64(
-                    handle,
-                    trans,
-                    m,
-                    n,
-                    alpha,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                    beta,
-                    y,
-                    incy,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZgemv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZgemv_64(
+                handle,
+                trans,
+                m,
+                n,
+                alpha,
+                AP,
+                lda,
+                x,
+                incx,
+                beta,
+                y,
+                incy,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -8023,7 +7439,7 @@ pub unsafe extern "C" fn cublasZgemv_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZgerc_v2_64` of the libraries before ROCm 7.0, and `hipblasZgerc_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZgerc_v2_64` of the libraries before ROCm 7.0, and `hipblasZgerc_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -8040,26 +7456,12 @@ pub unsafe extern "C" fn cublasZgerc_64(
     AP: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     lda: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZgerc_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZgerc_64(
-                    handle,
-                    m,
-                    n,
-                    alpha,
-                    x,
-                    incx,
-                    y,
-                    incy,
-                    AP,
-                    lda,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZgerc_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZgerc_64(handle, m, n, alpha, x, incx, y, incy, AP, lda)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -8078,7 +7480,7 @@ pub unsafe extern "C" fn cublasZgerc_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZgerc_v2_64` of the libraries before ROCm 7.0, and `hipblasZgerc_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZgerc_v2_64` of the libraries before ROCm 7.0, and `hipblasZgerc_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -8095,26 +7497,12 @@ pub unsafe extern "C" fn cublasZgerc_v2_64(
     AP: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     lda: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZgerc_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZgerc_64(
-                    handle,
-                    m,
-                    n,
-                    alpha,
-                    x,
-                    incx,
-                    y,
-                    incy,
-                    AP,
-                    lda,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZgerc_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZgerc_64(handle, m, n, alpha, x, incx, y, incy, AP, lda)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -8133,7 +7521,7 @@ pub unsafe extern "C" fn cublasZgerc_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZgeru_v2_64` of the libraries before ROCm 7.0, and `hipblasZgeru_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZgeru_v2_64` of the libraries before ROCm 7.0, and `hipblasZgeru_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -8150,26 +7538,12 @@ pub unsafe extern "C" fn cublasZgeru_64(
     AP: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     lda: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZgeru_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZgeru_64(
-                    handle,
-                    m,
-                    n,
-                    alpha,
-                    x,
-                    incx,
-                    y,
-                    incy,
-                    AP,
-                    lda,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZgeru_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZgeru_64(handle, m, n, alpha, x, incx, y, incy, AP, lda)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -8188,7 +7562,7 @@ pub unsafe extern "C" fn cublasZgeru_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZgeru_v2_64` of the libraries before ROCm 7.0, and `hipblasZgeru_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZgeru_v2_64` of the libraries before ROCm 7.0, and `hipblasZgeru_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -8205,26 +7579,12 @@ pub unsafe extern "C" fn cublasZgeru_v2_64(
     AP: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     lda: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZgeru_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZgeru_64(
-                    handle,
-                    m,
-                    n,
-                    alpha,
-                    x,
-                    incx,
-                    y,
-                    incy,
-                    AP,
-                    lda,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZgeru_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZgeru_64(handle, m, n, alpha, x, incx, y, incy, AP, lda)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -8243,7 +7603,7 @@ pub unsafe extern "C" fn cublasZgeru_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZhbmv_v2_64` of the libraries before ROCm 7.0, and `hipblasZhbmv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZhbmv_v2_64` of the libraries before ROCm 7.0, and `hipblasZhbmv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -8262,28 +7622,25 @@ pub unsafe extern "C" fn cublasZhbmv_64(
     y: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     incy: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZhbmv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZhbmv_64(
-                    handle,
-                    uplo,
-                    n,
-                    k,
-                    alpha,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                    beta,
-                    y,
-                    incy,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZhbmv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZhbmv_64(
+                handle,
+                uplo,
+                n,
+                k,
+                alpha,
+                AP,
+                lda,
+                x,
+                incx,
+                beta,
+                y,
+                incy,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -8304,7 +7661,7 @@ pub unsafe extern "C" fn cublasZhbmv_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZhbmv_v2_64` of the libraries before ROCm 7.0, and `hipblasZhbmv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZhbmv_v2_64` of the libraries before ROCm 7.0, and `hipblasZhbmv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -8323,28 +7680,25 @@ pub unsafe extern "C" fn cublasZhbmv_v2_64(
     y: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     incy: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZhbmv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZhbmv_64(
-                    handle,
-                    uplo,
-                    n,
-                    k,
-                    alpha,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                    beta,
-                    y,
-                    incy,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZhbmv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZhbmv_64(
+                handle,
+                uplo,
+                n,
+                k,
+                alpha,
+                AP,
+                lda,
+                x,
+                incx,
+                beta,
+                y,
+                incy,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -8365,7 +7719,7 @@ pub unsafe extern "C" fn cublasZhbmv_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasZhemm_v2_64` of the libraries before ROCm 7.0, and `hipblasZhemm_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasZhemm_v2_64` of the libraries before ROCm 7.0, and `hipblasZhemm_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -8385,29 +7739,26 @@ pub unsafe extern "C" fn cublasZhemm_64(
     CP: *mut hipblas_sys::rocm_6_3::hipDoubleComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZhemm_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZhemm_64(
-                    handle,
-                    side,
-                    uplo,
-                    n,
-                    k,
-                    alpha,
-                    AP,
-                    lda,
-                    BP,
-                    ldb,
-                    beta,
-                    CP,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZhemm_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZhemm_64(
+                handle,
+                side,
+                uplo,
+                n,
+                k,
+                alpha,
+                AP,
+                lda,
+                BP,
+                ldb,
+                beta,
+                CP,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -8429,7 +7780,7 @@ pub unsafe extern "C" fn cublasZhemm_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasZhemm_v2_64` of the libraries before ROCm 7.0, and `hipblasZhemm_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasZhemm_v2_64` of the libraries before ROCm 7.0, and `hipblasZhemm_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -8449,29 +7800,26 @@ pub unsafe extern "C" fn cublasZhemm_v2_64(
     CP: *mut hipblas_sys::rocm_6_3::hipDoubleComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZhemm_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZhemm_64(
-                    handle,
-                    side,
-                    uplo,
-                    n,
-                    k,
-                    alpha,
-                    AP,
-                    lda,
-                    BP,
-                    ldb,
-                    beta,
-                    CP,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZhemm_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZhemm_64(
+                handle,
+                side,
+                uplo,
+                n,
+                k,
+                alpha,
+                AP,
+                lda,
+                BP,
+                ldb,
+                beta,
+                CP,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -8493,7 +7841,7 @@ pub unsafe extern "C" fn cublasZhemm_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZhemv_v2_64` of the libraries before ROCm 7.0, and `hipblasZhemv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZhemv_v2_64` of the libraries before ROCm 7.0, and `hipblasZhemv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -8511,27 +7859,24 @@ pub unsafe extern "C" fn cublasZhemv_64(
     y: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     incy: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZhemv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZhemv_64(
-                    handle,
-                    uplo,
-                    n,
-                    alpha,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                    beta,
-                    y,
-                    incy,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZhemv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZhemv_64(
+                handle,
+                uplo,
+                n,
+                alpha,
+                AP,
+                lda,
+                x,
+                incx,
+                beta,
+                y,
+                incy,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -8551,7 +7896,7 @@ pub unsafe extern "C" fn cublasZhemv_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZhemv_v2_64` of the libraries before ROCm 7.0, and `hipblasZhemv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZhemv_v2_64` of the libraries before ROCm 7.0, and `hipblasZhemv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -8569,27 +7914,24 @@ pub unsafe extern "C" fn cublasZhemv_v2_64(
     y: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     incy: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZhemv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZhemv_64(
-                    handle,
-                    uplo,
-                    n,
-                    alpha,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                    beta,
-                    y,
-                    incy,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZhemv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZhemv_64(
+                handle,
+                uplo,
+                n,
+                alpha,
+                AP,
+                lda,
+                x,
+                incx,
+                beta,
+                y,
+                incy,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -8609,7 +7951,7 @@ pub unsafe extern "C" fn cublasZhemv_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZher2_v2_64` of the libraries before ROCm 7.0, and `hipblasZher2_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZher2_v2_64` of the libraries before ROCm 7.0, and `hipblasZher2_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -8626,26 +7968,23 @@ pub unsafe extern "C" fn cublasZher2_64(
     AP: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     lda: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZher2_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZher2_64(
-                    handle,
-                    uplo,
-                    n,
-                    alpha,
-                    x,
-                    incx,
-                    y,
-                    incy,
-                    AP,
-                    lda,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZher2_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZher2_64(
+                handle,
+                uplo,
+                n,
+                alpha,
+                x,
+                incx,
+                y,
+                incy,
+                AP,
+                lda,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -8664,7 +8003,7 @@ pub unsafe extern "C" fn cublasZher2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZher2_v2_64` of the libraries before ROCm 7.0, and `hipblasZher2_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZher2_v2_64` of the libraries before ROCm 7.0, and `hipblasZher2_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -8681,26 +8020,23 @@ pub unsafe extern "C" fn cublasZher2_v2_64(
     AP: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     lda: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZher2_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZher2_64(
-                    handle,
-                    uplo,
-                    n,
-                    alpha,
-                    x,
-                    incx,
-                    y,
-                    incy,
-                    AP,
-                    lda,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZher2_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZher2_64(
+                handle,
+                uplo,
+                n,
+                alpha,
+                x,
+                incx,
+                y,
+                incy,
+                AP,
+                lda,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -8719,7 +8055,7 @@ pub unsafe extern "C" fn cublasZher2_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasZher2k_v2_64` of the libraries before ROCm 7.0, and `hipblasZher2k_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasZher2k_v2_64` of the libraries before ROCm 7.0, and `hipblasZher2k_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -8739,29 +8075,26 @@ pub unsafe extern "C" fn cublasZher2k_64(
     CP: *mut hipblas_sys::rocm_6_3::hipDoubleComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZher2k_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZher2k_64(
-                    handle,
-                    uplo,
-                    transA,
-                    n,
-                    k,
-                    alpha,
-                    AP,
-                    lda,
-                    BP,
-                    ldb,
-                    beta,
-                    CP,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZher2k_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZher2k_64(
+                handle,
+                uplo,
+                transA,
+                n,
+                k,
+                alpha,
+                AP,
+                lda,
+                BP,
+                ldb,
+                beta,
+                CP,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -8783,7 +8116,7 @@ pub unsafe extern "C" fn cublasZher2k_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasZher2k_v2_64` of the libraries before ROCm 7.0, and `hipblasZher2k_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasZher2k_v2_64` of the libraries before ROCm 7.0, and `hipblasZher2k_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -8803,29 +8136,26 @@ pub unsafe extern "C" fn cublasZher2k_v2_64(
     CP: *mut hipblas_sys::rocm_6_3::hipDoubleComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZher2k_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZher2k_64(
-                    handle,
-                    uplo,
-                    transA,
-                    n,
-                    k,
-                    alpha,
-                    AP,
-                    lda,
-                    BP,
-                    ldb,
-                    beta,
-                    CP,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZher2k_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZher2k_64(
+                handle,
+                uplo,
+                transA,
+                n,
+                k,
+                alpha,
+                AP,
+                lda,
+                BP,
+                ldb,
+                beta,
+                CP,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -8847,7 +8177,7 @@ pub unsafe extern "C" fn cublasZher2k_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZher_v2_64` of the libraries before ROCm 7.0, and `hipblasZher_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZher_v2_64` of the libraries before ROCm 7.0, and `hipblasZher_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -8862,15 +8192,12 @@ pub unsafe extern "C" fn cublasZher_64(
     AP: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     lda: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZher_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZher_64(handle, uplo, n, alpha, x, incx, AP, lda)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZher_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZher_64(handle, uplo, n, alpha, x, incx, AP, lda)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -8887,7 +8214,7 @@ pub unsafe extern "C" fn cublasZher_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZher_v2_64` of the libraries before ROCm 7.0, and `hipblasZher_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZher_v2_64` of the libraries before ROCm 7.0, and `hipblasZher_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -8902,15 +8229,12 @@ pub unsafe extern "C" fn cublasZher_v2_64(
     AP: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     lda: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZher_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZher_64(handle, uplo, n, alpha, x, incx, AP, lda)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZher_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZher_64(handle, uplo, n, alpha, x, incx, AP, lda)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -8927,7 +8251,7 @@ pub unsafe extern "C" fn cublasZher_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasZherk_v2_64` of the libraries before ROCm 7.0, and `hipblasZherk_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasZherk_v2_64` of the libraries before ROCm 7.0, and `hipblasZherk_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -8945,27 +8269,24 @@ pub unsafe extern "C" fn cublasZherk_64(
     CP: *mut hipblas_sys::rocm_6_3::hipDoubleComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZherk_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZherk_64(
-                    handle,
-                    uplo,
-                    transA,
-                    n,
-                    k,
-                    alpha,
-                    AP,
-                    lda,
-                    beta,
-                    CP,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZherk_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZherk_64(
+                handle,
+                uplo,
+                transA,
+                n,
+                k,
+                alpha,
+                AP,
+                lda,
+                beta,
+                CP,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -8985,7 +8306,7 @@ pub unsafe extern "C" fn cublasZherk_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasZherk_v2_64` of the libraries before ROCm 7.0, and `hipblasZherk_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasZherk_v2_64` of the libraries before ROCm 7.0, and `hipblasZherk_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -9003,27 +8324,24 @@ pub unsafe extern "C" fn cublasZherk_v2_64(
     CP: *mut hipblas_sys::rocm_6_3::hipDoubleComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZherk_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZherk_64(
-                    handle,
-                    uplo,
-                    transA,
-                    n,
-                    k,
-                    alpha,
-                    AP,
-                    lda,
-                    beta,
-                    CP,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZherk_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZherk_64(
+                handle,
+                uplo,
+                transA,
+                n,
+                k,
+                alpha,
+                AP,
+                lda,
+                beta,
+                CP,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -9043,7 +8361,7 @@ pub unsafe extern "C" fn cublasZherk_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasZherkx_v2_64` of the libraries before ROCm 7.0, and `hipblasZherkx_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasZherkx_v2_64` of the libraries before ROCm 7.0, and `hipblasZherkx_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -9063,29 +8381,26 @@ pub unsafe extern "C" fn cublasZherkx_64(
     CP: *mut hipblas_sys::rocm_6_3::hipDoubleComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZherkx_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZherkx_64(
-                    handle,
-                    uplo,
-                    transA,
-                    n,
-                    k,
-                    alpha,
-                    AP,
-                    lda,
-                    BP,
-                    ldb,
-                    beta,
-                    CP,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZherkx_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZherkx_64(
+                handle,
+                uplo,
+                transA,
+                n,
+                k,
+                alpha,
+                AP,
+                lda,
+                BP,
+                ldb,
+                beta,
+                CP,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -9107,7 +8422,7 @@ pub unsafe extern "C" fn cublasZherkx_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZhpmv_v2_64` of the libraries before ROCm 7.0, and `hipblasZhpmv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZhpmv_v2_64` of the libraries before ROCm 7.0, and `hipblasZhpmv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -9124,26 +8439,23 @@ pub unsafe extern "C" fn cublasZhpmv_64(
     y: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     incy: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZhpmv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZhpmv_64(
-                    handle,
-                    uplo,
-                    n,
-                    alpha,
-                    AP,
-                    x,
-                    incx,
-                    beta,
-                    y,
-                    incy,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZhpmv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZhpmv_64(
+                handle,
+                uplo,
+                n,
+                alpha,
+                AP,
+                x,
+                incx,
+                beta,
+                y,
+                incy,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -9162,7 +8474,7 @@ pub unsafe extern "C" fn cublasZhpmv_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZhpmv_v2_64` of the libraries before ROCm 7.0, and `hipblasZhpmv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZhpmv_v2_64` of the libraries before ROCm 7.0, and `hipblasZhpmv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -9179,26 +8491,23 @@ pub unsafe extern "C" fn cublasZhpmv_v2_64(
     y: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     incy: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZhpmv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZhpmv_64(
-                    handle,
-                    uplo,
-                    n,
-                    alpha,
-                    AP,
-                    x,
-                    incx,
-                    beta,
-                    y,
-                    incy,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZhpmv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZhpmv_64(
+                handle,
+                uplo,
+                n,
+                alpha,
+                AP,
+                x,
+                incx,
+                beta,
+                y,
+                incy,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -9217,7 +8526,7 @@ pub unsafe extern "C" fn cublasZhpmv_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZhpr2_v2_64` of the libraries before ROCm 7.0, and `hipblasZhpr2_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZhpr2_v2_64` of the libraries before ROCm 7.0, and `hipblasZhpr2_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -9233,25 +8542,12 @@ pub unsafe extern "C" fn cublasZhpr2_64(
     incy: i64,
     AP: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZhpr2_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZhpr2_64(
-                    handle,
-                    uplo,
-                    n,
-                    alpha,
-                    x,
-                    incx,
-                    y,
-                    incy,
-                    AP,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZhpr2_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZhpr2_64(handle, uplo, n, alpha, x, incx, y, incy, AP)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -9269,7 +8565,7 @@ pub unsafe extern "C" fn cublasZhpr2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZhpr2_v2_64` of the libraries before ROCm 7.0, and `hipblasZhpr2_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZhpr2_v2_64` of the libraries before ROCm 7.0, and `hipblasZhpr2_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -9285,25 +8581,12 @@ pub unsafe extern "C" fn cublasZhpr2_v2_64(
     incy: i64,
     AP: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZhpr2_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZhpr2_64(
-                    handle,
-                    uplo,
-                    n,
-                    alpha,
-                    x,
-                    incx,
-                    y,
-                    incy,
-                    AP,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZhpr2_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZhpr2_64(handle, uplo, n, alpha, x, incx, y, incy, AP)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -9321,7 +8604,7 @@ pub unsafe extern "C" fn cublasZhpr2_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZhpr_v2_64` of the libraries before ROCm 7.0, and `hipblasZhpr_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZhpr_v2_64` of the libraries before ROCm 7.0, and `hipblasZhpr_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -9335,15 +8618,12 @@ pub unsafe extern "C" fn cublasZhpr_64(
     incx: i64,
     AP: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZhpr_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZhpr_64(handle, uplo, n, alpha, x, incx, AP)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZhpr_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZhpr_64(handle, uplo, n, alpha, x, incx, AP)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -9351,7 +8631,7 @@ pub unsafe extern "C" fn cublasZhpr_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZhpr_v2_64` of the libraries before ROCm 7.0, and `hipblasZhpr_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZhpr_v2_64` of the libraries before ROCm 7.0, and `hipblasZhpr_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -9365,15 +8645,12 @@ pub unsafe extern "C" fn cublasZhpr_v2_64(
     incx: i64,
     AP: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZhpr_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZhpr_64(handle, uplo, n, alpha, x, incx, AP)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZhpr_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZhpr_64(handle, uplo, n, alpha, x, incx, AP)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -9381,7 +8658,7 @@ pub unsafe extern "C" fn cublasZhpr_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZrot_v2_64` of the libraries before ROCm 7.0, and `hipblasZrot_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZrot_v2_64` of the libraries before ROCm 7.0, and `hipblasZrot_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -9396,15 +8673,10 @@ pub unsafe extern "C" fn cublasZrot_64(
     c: *const f64,
     s: *const hipblas_sys::rocm_6_2::hipDoubleComplex,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZrot_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZrot_64(handle, n, x, incx, y, incy, c, s)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZrot_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe { hipblas_sys::hipblasZrot_64(handle, n, x, incx, y, incy, c, s) };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -9412,7 +8684,7 @@ pub unsafe extern "C" fn cublasZrot_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZrot_v2_64` of the libraries before ROCm 7.0, and `hipblasZrot_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZrot_v2_64` of the libraries before ROCm 7.0, and `hipblasZrot_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -9427,15 +8699,10 @@ pub unsafe extern "C" fn cublasZrot_v2_64(
     c: *const f64,
     s: *const hipblas_sys::rocm_6_2::hipDoubleComplex,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZrot_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZrot_64(handle, n, x, incx, y, incy, c, s)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZrot_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe { hipblas_sys::hipblasZrot_64(handle, n, x, incx, y, incy, c, s) };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -9443,7 +8710,7 @@ pub unsafe extern "C" fn cublasZrot_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZscal_v2_64` of the libraries before ROCm 7.0, and `hipblasZscal_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZscal_v2_64` of the libraries before ROCm 7.0, and `hipblasZscal_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -9455,19 +8722,16 @@ pub unsafe extern "C" fn cublasZscal_64(
     x: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     incx: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZscal_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe { hipblas_sys::hipblasZscal_64(handle, n, alpha, x, incx) };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZscal_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe { hipblas_sys::hipblasZscal_64(handle, n, alpha, x, incx) };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe { hipblas_sys::rocm_6_2::hipblasZscal_v2_64(handle, n, alpha, x, incx) }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZscal_v2_64` of the libraries before ROCm 7.0, and `hipblasZscal_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZscal_v2_64` of the libraries before ROCm 7.0, and `hipblasZscal_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -9479,19 +8743,16 @@ pub unsafe extern "C" fn cublasZscal_v2_64(
     x: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     incx: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZscal_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe { hipblas_sys::hipblasZscal_64(handle, n, alpha, x, incx) };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZscal_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe { hipblas_sys::hipblasZscal_64(handle, n, alpha, x, incx) };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe { hipblas_sys::rocm_6_2::hipblasZscal_v2_64(handle, n, alpha, x, incx) }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZswap_v2_64` of the libraries before ROCm 7.0, and `hipblasZswap_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZswap_v2_64` of the libraries before ROCm 7.0, and `hipblasZswap_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -9504,19 +8765,16 @@ pub unsafe extern "C" fn cublasZswap_64(
     y: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     incy: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZswap_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe { hipblas_sys::hipblasZswap_64(handle, n, x, incx, y, incy) };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZswap_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe { hipblas_sys::hipblasZswap_64(handle, n, x, incx, y, incy) };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe { hipblas_sys::rocm_6_2::hipblasZswap_v2_64(handle, n, x, incx, y, incy) }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZswap_v2_64` of the libraries before ROCm 7.0, and `hipblasZswap_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZswap_v2_64` of the libraries before ROCm 7.0, and `hipblasZswap_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -9529,19 +8787,16 @@ pub unsafe extern "C" fn cublasZswap_v2_64(
     y: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     incy: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZswap_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe { hipblas_sys::hipblasZswap_64(handle, n, x, incx, y, incy) };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZswap_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe { hipblas_sys::hipblasZswap_64(handle, n, x, incx, y, incy) };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe { hipblas_sys::rocm_6_2::hipblasZswap_v2_64(handle, n, x, incx, y, incy) }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasZsymm_v2_64` of the libraries before ROCm 7.0, and `hipblasZsymm_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasZsymm_v2_64` of the libraries before ROCm 7.0, and `hipblasZsymm_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -9561,29 +8816,26 @@ pub unsafe extern "C" fn cublasZsymm_64(
     CP: *mut hipblas_sys::rocm_6_3::hipDoubleComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZsymm_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZsymm_64(
-                    handle,
-                    side,
-                    uplo,
-                    m,
-                    n,
-                    alpha,
-                    AP,
-                    lda,
-                    BP,
-                    ldb,
-                    beta,
-                    CP,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZsymm_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZsymm_64(
+                handle,
+                side,
+                uplo,
+                m,
+                n,
+                alpha,
+                AP,
+                lda,
+                BP,
+                ldb,
+                beta,
+                CP,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -9605,7 +8857,7 @@ pub unsafe extern "C" fn cublasZsymm_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasZsymm_v2_64` of the libraries before ROCm 7.0, and `hipblasZsymm_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasZsymm_v2_64` of the libraries before ROCm 7.0, and `hipblasZsymm_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -9625,29 +8877,26 @@ pub unsafe extern "C" fn cublasZsymm_v2_64(
     CP: *mut hipblas_sys::rocm_6_3::hipDoubleComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZsymm_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZsymm_64(
-                    handle,
-                    side,
-                    uplo,
-                    m,
-                    n,
-                    alpha,
-                    AP,
-                    lda,
-                    BP,
-                    ldb,
-                    beta,
-                    CP,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZsymm_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZsymm_64(
+                handle,
+                side,
+                uplo,
+                m,
+                n,
+                alpha,
+                AP,
+                lda,
+                BP,
+                ldb,
+                beta,
+                CP,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -9669,7 +8918,7 @@ pub unsafe extern "C" fn cublasZsymm_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZsymv_v2_64` of the libraries before ROCm 7.0, and `hipblasZsymv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZsymv_v2_64` of the libraries before ROCm 7.0, and `hipblasZsymv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -9687,27 +8936,24 @@ pub unsafe extern "C" fn cublasZsymv_64(
     y: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     incy: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZsymv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZsymv_64(
-                    handle,
-                    uplo,
-                    n,
-                    alpha,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                    beta,
-                    y,
-                    incy,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZsymv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZsymv_64(
+                handle,
+                uplo,
+                n,
+                alpha,
+                AP,
+                lda,
+                x,
+                incx,
+                beta,
+                y,
+                incy,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -9727,7 +8973,7 @@ pub unsafe extern "C" fn cublasZsymv_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZsymv_v2_64` of the libraries before ROCm 7.0, and `hipblasZsymv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZsymv_v2_64` of the libraries before ROCm 7.0, and `hipblasZsymv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -9745,27 +8991,24 @@ pub unsafe extern "C" fn cublasZsymv_v2_64(
     y: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     incy: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZsymv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZsymv_64(
-                    handle,
-                    uplo,
-                    n,
-                    alpha,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                    beta,
-                    y,
-                    incy,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZsymv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZsymv_64(
+                handle,
+                uplo,
+                n,
+                alpha,
+                AP,
+                lda,
+                x,
+                incx,
+                beta,
+                y,
+                incy,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -9785,7 +9028,7 @@ pub unsafe extern "C" fn cublasZsymv_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZsyr2_v2_64` of the libraries before ROCm 7.0, and `hipblasZsyr2_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZsyr2_v2_64` of the libraries before ROCm 7.0, and `hipblasZsyr2_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -9802,26 +9045,23 @@ pub unsafe extern "C" fn cublasZsyr2_64(
     AP: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     lda: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZsyr2_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZsyr2_64(
-                    handle,
-                    uplo,
-                    n,
-                    alpha,
-                    x,
-                    incx,
-                    y,
-                    incy,
-                    AP,
-                    lda,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZsyr2_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZsyr2_64(
+                handle,
+                uplo,
+                n,
+                alpha,
+                x,
+                incx,
+                y,
+                incy,
+                AP,
+                lda,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -9840,7 +9080,7 @@ pub unsafe extern "C" fn cublasZsyr2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZsyr2_v2_64` of the libraries before ROCm 7.0, and `hipblasZsyr2_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZsyr2_v2_64` of the libraries before ROCm 7.0, and `hipblasZsyr2_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -9857,26 +9097,23 @@ pub unsafe extern "C" fn cublasZsyr2_v2_64(
     AP: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     lda: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZsyr2_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZsyr2_64(
-                    handle,
-                    uplo,
-                    n,
-                    alpha,
-                    x,
-                    incx,
-                    y,
-                    incy,
-                    AP,
-                    lda,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZsyr2_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZsyr2_64(
+                handle,
+                uplo,
+                n,
+                alpha,
+                x,
+                incx,
+                y,
+                incy,
+                AP,
+                lda,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -9895,7 +9132,7 @@ pub unsafe extern "C" fn cublasZsyr2_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasZsyr2k_v2_64` of the libraries before ROCm 7.0, and `hipblasZsyr2k_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasZsyr2k_v2_64` of the libraries before ROCm 7.0, and `hipblasZsyr2k_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -9915,29 +9152,26 @@ pub unsafe extern "C" fn cublasZsyr2k_64(
     CP: *mut hipblas_sys::rocm_6_3::hipDoubleComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZsyr2k_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZsyr2k_64(
-                    handle,
-                    uplo,
-                    transA,
-                    n,
-                    k,
-                    alpha,
-                    AP,
-                    lda,
-                    BP,
-                    ldb,
-                    beta,
-                    CP,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZsyr2k_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZsyr2k_64(
+                handle,
+                uplo,
+                transA,
+                n,
+                k,
+                alpha,
+                AP,
+                lda,
+                BP,
+                ldb,
+                beta,
+                CP,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -9959,7 +9193,7 @@ pub unsafe extern "C" fn cublasZsyr2k_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasZsyr2k_v2_64` of the libraries before ROCm 7.0, and `hipblasZsyr2k_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasZsyr2k_v2_64` of the libraries before ROCm 7.0, and `hipblasZsyr2k_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -9979,29 +9213,26 @@ pub unsafe extern "C" fn cublasZsyr2k_v2_64(
     CP: *mut hipblas_sys::rocm_6_3::hipDoubleComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZsyr2k_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZsyr2k_64(
-                    handle,
-                    uplo,
-                    transA,
-                    n,
-                    k,
-                    alpha,
-                    AP,
-                    lda,
-                    BP,
-                    ldb,
-                    beta,
-                    CP,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZsyr2k_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZsyr2k_64(
+                handle,
+                uplo,
+                transA,
+                n,
+                k,
+                alpha,
+                AP,
+                lda,
+                BP,
+                ldb,
+                beta,
+                CP,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -10023,7 +9254,7 @@ pub unsafe extern "C" fn cublasZsyr2k_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZsyr_v2_64` of the libraries before ROCm 7.0, and `hipblasZsyr_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZsyr_v2_64` of the libraries before ROCm 7.0, and `hipblasZsyr_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -10038,15 +9269,12 @@ pub unsafe extern "C" fn cublasZsyr_64(
     AP: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     lda: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZsyr_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZsyr_64(handle, uplo, n, alpha, x, incx, AP, lda)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZsyr_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZsyr_64(handle, uplo, n, alpha, x, incx, AP, lda)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -10063,7 +9291,7 @@ pub unsafe extern "C" fn cublasZsyr_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZsyr_v2_64` of the libraries before ROCm 7.0, and `hipblasZsyr_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZsyr_v2_64` of the libraries before ROCm 7.0, and `hipblasZsyr_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -10078,15 +9306,12 @@ pub unsafe extern "C" fn cublasZsyr_v2_64(
     AP: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     lda: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZsyr_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZsyr_64(handle, uplo, n, alpha, x, incx, AP, lda)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZsyr_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZsyr_64(handle, uplo, n, alpha, x, incx, AP, lda)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -10103,7 +9328,7 @@ pub unsafe extern "C" fn cublasZsyr_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasZsyrk_v2_64` of the libraries before ROCm 7.0, and `hipblasZsyrk_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasZsyrk_v2_64` of the libraries before ROCm 7.0, and `hipblasZsyrk_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -10121,27 +9346,24 @@ pub unsafe extern "C" fn cublasZsyrk_64(
     CP: *mut hipblas_sys::rocm_6_3::hipDoubleComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZsyrk_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZsyrk_64(
-                    handle,
-                    uplo,
-                    transA,
-                    n,
-                    k,
-                    alpha,
-                    AP,
-                    lda,
-                    beta,
-                    CP,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZsyrk_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZsyrk_64(
+                handle,
+                uplo,
+                transA,
+                n,
+                k,
+                alpha,
+                AP,
+                lda,
+                beta,
+                CP,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -10161,7 +9383,7 @@ pub unsafe extern "C" fn cublasZsyrk_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasZsyrk_v2_64` of the libraries before ROCm 7.0, and `hipblasZsyrk_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasZsyrk_v2_64` of the libraries before ROCm 7.0, and `hipblasZsyrk_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -10179,27 +9401,24 @@ pub unsafe extern "C" fn cublasZsyrk_v2_64(
     CP: *mut hipblas_sys::rocm_6_3::hipDoubleComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZsyrk_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZsyrk_64(
-                    handle,
-                    uplo,
-                    transA,
-                    n,
-                    k,
-                    alpha,
-                    AP,
-                    lda,
-                    beta,
-                    CP,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZsyrk_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZsyrk_64(
+                handle,
+                uplo,
+                transA,
+                n,
+                k,
+                alpha,
+                AP,
+                lda,
+                beta,
+                CP,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -10219,7 +9438,7 @@ pub unsafe extern "C" fn cublasZsyrk_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasZsyrkx_v2_64` of the libraries before ROCm 7.0, and `hipblasZsyrkx_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasZsyrkx_v2_64` of the libraries before ROCm 7.0, and `hipblasZsyrkx_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -10239,29 +9458,26 @@ pub unsafe extern "C" fn cublasZsyrkx_64(
     CP: *mut hipblas_sys::rocm_6_3::hipDoubleComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZsyrkx_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZsyrkx_64(
-                    handle,
-                    uplo,
-                    transA,
-                    n,
-                    k,
-                    alpha,
-                    AP,
-                    lda,
-                    BP,
-                    ldb,
-                    beta,
-                    CP,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZsyrkx_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZsyrkx_64(
+                handle,
+                uplo,
+                transA,
+                n,
+                k,
+                alpha,
+                AP,
+                lda,
+                BP,
+                ldb,
+                beta,
+                CP,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -10283,7 +9499,7 @@ pub unsafe extern "C" fn cublasZsyrkx_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZtbmv_v2_64` of the libraries before ROCm 7.0, and `hipblasZtbmv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZtbmv_v2_64` of the libraries before ROCm 7.0, and `hipblasZtbmv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -10300,26 +9516,23 @@ pub unsafe extern "C" fn cublasZtbmv_64(
     x: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     incx: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZtbmv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZtbmv_64(
-                    handle,
-                    uplo,
-                    transA,
-                    diag,
-                    n,
-                    k,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZtbmv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZtbmv_64(
+                handle,
+                uplo,
+                transA,
+                diag,
+                n,
+                k,
+                AP,
+                lda,
+                x,
+                incx,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -10338,7 +9551,7 @@ pub unsafe extern "C" fn cublasZtbmv_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZtbmv_v2_64` of the libraries before ROCm 7.0, and `hipblasZtbmv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZtbmv_v2_64` of the libraries before ROCm 7.0, and `hipblasZtbmv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -10355,26 +9568,23 @@ pub unsafe extern "C" fn cublasZtbmv_v2_64(
     x: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     incx: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZtbmv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZtbmv_64(
-                    handle,
-                    uplo,
-                    transA,
-                    diag,
-                    n,
-                    k,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZtbmv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZtbmv_64(
+                handle,
+                uplo,
+                transA,
+                diag,
+                n,
+                k,
+                AP,
+                lda,
+                x,
+                incx,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -10393,7 +9603,7 @@ pub unsafe extern "C" fn cublasZtbmv_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZtbsv_v2_64` of the libraries before ROCm 7.0, and `hipblasZtbsv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZtbsv_v2_64` of the libraries before ROCm 7.0, and `hipblasZtbsv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -10410,26 +9620,23 @@ pub unsafe extern "C" fn cublasZtbsv_64(
     x: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     incx: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZtbsv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZtbsv_64(
-                    handle,
-                    uplo,
-                    transA,
-                    diag,
-                    n,
-                    k,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZtbsv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZtbsv_64(
+                handle,
+                uplo,
+                transA,
+                diag,
+                n,
+                k,
+                AP,
+                lda,
+                x,
+                incx,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -10448,7 +9655,7 @@ pub unsafe extern "C" fn cublasZtbsv_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZtbsv_v2_64` of the libraries before ROCm 7.0, and `hipblasZtbsv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZtbsv_v2_64` of the libraries before ROCm 7.0, and `hipblasZtbsv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -10465,26 +9672,23 @@ pub unsafe extern "C" fn cublasZtbsv_v2_64(
     x: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     incx: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZtbsv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZtbsv_64(
-                    handle,
-                    uplo,
-                    transA,
-                    diag,
-                    n,
-                    k,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZtbsv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZtbsv_64(
+                handle,
+                uplo,
+                transA,
+                diag,
+                n,
+                k,
+                AP,
+                lda,
+                x,
+                incx,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -10503,7 +9707,7 @@ pub unsafe extern "C" fn cublasZtbsv_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZtpmv_v2_64` of the libraries before ROCm 7.0, and `hipblasZtpmv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZtpmv_v2_64` of the libraries before ROCm 7.0, and `hipblasZtpmv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -10518,15 +9722,12 @@ pub unsafe extern "C" fn cublasZtpmv_64(
     x: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     incx: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZtpmv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZtpmv_64(handle, uplo, transA, diag, n, AP, x, incx)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZtpmv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZtpmv_64(handle, uplo, transA, diag, n, AP, x, incx)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -10543,7 +9744,7 @@ pub unsafe extern "C" fn cublasZtpmv_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZtpmv_v2_64` of the libraries before ROCm 7.0, and `hipblasZtpmv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZtpmv_v2_64` of the libraries before ROCm 7.0, and `hipblasZtpmv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -10558,15 +9759,12 @@ pub unsafe extern "C" fn cublasZtpmv_v2_64(
     x: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     incx: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZtpmv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZtpmv_64(handle, uplo, transA, diag, n, AP, x, incx)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZtpmv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZtpmv_64(handle, uplo, transA, diag, n, AP, x, incx)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -10583,7 +9781,7 @@ pub unsafe extern "C" fn cublasZtpmv_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZtpsv_v2_64` of the libraries before ROCm 7.0, and `hipblasZtpsv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZtpsv_v2_64` of the libraries before ROCm 7.0, and `hipblasZtpsv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -10598,15 +9796,12 @@ pub unsafe extern "C" fn cublasZtpsv_64(
     x: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     incx: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZtpsv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZtpsv_64(handle, uplo, transA, diag, n, AP, x, incx)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZtpsv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZtpsv_64(handle, uplo, transA, diag, n, AP, x, incx)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -10623,7 +9818,7 @@ pub unsafe extern "C" fn cublasZtpsv_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZtpsv_v2_64` of the libraries before ROCm 7.0, and `hipblasZtpsv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZtpsv_v2_64` of the libraries before ROCm 7.0, and `hipblasZtpsv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -10638,15 +9833,12 @@ pub unsafe extern "C" fn cublasZtpsv_v2_64(
     x: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     incx: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZtpsv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZtpsv_64(handle, uplo, transA, diag, n, AP, x, incx)
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZtpsv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZtpsv_64(handle, uplo, transA, diag, n, AP, x, incx)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -10663,7 +9855,7 @@ pub unsafe extern "C" fn cublasZtpsv_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZtrmm_v2` of the libraries before ROCm 7.0, and `hipblasZtrmm` of newer ones (feature `rocm-6-2`).
+/// `hipblasZtrmm_v2` of the libraries before ROCm 7.0, and `hipblasZtrmm` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -10684,30 +9876,27 @@ pub unsafe extern "C" fn cublasZtrmm(
     C: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     ldc: ::core::ffi::c_int,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZtrmm_v2")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::rocm_6_2::hipblasZtrmm(
-                    handle,
-                    side,
-                    uplo,
-                    transA,
-                    diag,
-                    m,
-                    n,
-                    alpha,
-                    A,
-                    lda,
-                    B,
-                    ldb,
-                    C,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZtrmm_v2")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::rocm_6_2::hipblasZtrmm(
+                handle,
+                side,
+                uplo,
+                transA,
+                diag,
+                m,
+                n,
+                alpha,
+                A,
+                lda,
+                B,
+                ldb,
+                C,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -10730,7 +9919,7 @@ pub unsafe extern "C" fn cublasZtrmm(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasZtrmm_v2_64` of the libraries before ROCm 7.0, and `hipblasZtrmm_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasZtrmm_v2_64` of the libraries before ROCm 7.0, and `hipblasZtrmm_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -10751,30 +9940,27 @@ pub unsafe extern "C" fn cublasZtrmm_64(
     C: *mut hipblas_sys::rocm_6_3::hipDoubleComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZtrmm_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZtrmm_64(
-                    handle,
-                    side,
-                    uplo,
-                    transA,
-                    diag,
-                    m,
-                    n,
-                    alpha,
-                    A,
-                    lda,
-                    B,
-                    ldb,
-                    C,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZtrmm_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZtrmm_64(
+                handle,
+                side,
+                uplo,
+                transA,
+                diag,
+                m,
+                n,
+                alpha,
+                A,
+                lda,
+                B,
+                ldb,
+                C,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -10797,7 +9983,7 @@ pub unsafe extern "C" fn cublasZtrmm_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZtrmm_v2` of the libraries before ROCm 7.0, and `hipblasZtrmm` of newer ones (feature `rocm-6-2`).
+/// `hipblasZtrmm_v2` of the libraries before ROCm 7.0, and `hipblasZtrmm` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -10818,30 +10004,27 @@ pub unsafe extern "C" fn cublasZtrmm_v2(
     C: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     ldc: ::core::ffi::c_int,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZtrmm_v2")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::rocm_6_2::hipblasZtrmm(
-                    handle,
-                    side,
-                    uplo,
-                    transA,
-                    diag,
-                    m,
-                    n,
-                    alpha,
-                    A,
-                    lda,
-                    B,
-                    ldb,
-                    C,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZtrmm_v2")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::rocm_6_2::hipblasZtrmm(
+                handle,
+                side,
+                uplo,
+                transA,
+                diag,
+                m,
+                n,
+                alpha,
+                A,
+                lda,
+                B,
+                ldb,
+                C,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -10864,7 +10047,7 @@ pub unsafe extern "C" fn cublasZtrmm_v2(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasZtrmm_v2_64` of the libraries before ROCm 7.0, and `hipblasZtrmm_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasZtrmm_v2_64` of the libraries before ROCm 7.0, and `hipblasZtrmm_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -10885,30 +10068,27 @@ pub unsafe extern "C" fn cublasZtrmm_v2_64(
     C: *mut hipblas_sys::rocm_6_3::hipDoubleComplex,
     ldc: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZtrmm_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZtrmm_64(
-                    handle,
-                    side,
-                    uplo,
-                    transA,
-                    diag,
-                    m,
-                    n,
-                    alpha,
-                    A,
-                    lda,
-                    B,
-                    ldb,
-                    C,
-                    ldc,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZtrmm_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZtrmm_64(
+                handle,
+                side,
+                uplo,
+                transA,
+                diag,
+                m,
+                n,
+                alpha,
+                A,
+                lda,
+                B,
+                ldb,
+                C,
+                ldc,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -10931,7 +10111,7 @@ pub unsafe extern "C" fn cublasZtrmm_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZtrmv_v2_64` of the libraries before ROCm 7.0, and `hipblasZtrmv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZtrmv_v2_64` of the libraries before ROCm 7.0, and `hipblasZtrmv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -10947,25 +10127,12 @@ pub unsafe extern "C" fn cublasZtrmv_64(
     x: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     incx: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZtrmv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZtrmv_64(
-                    handle,
-                    uplo,
-                    transA,
-                    diag,
-                    n,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZtrmv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZtrmv_64(handle, uplo, transA, diag, n, AP, lda, x, incx)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -10983,7 +10150,7 @@ pub unsafe extern "C" fn cublasZtrmv_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZtrmv_v2_64` of the libraries before ROCm 7.0, and `hipblasZtrmv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZtrmv_v2_64` of the libraries before ROCm 7.0, and `hipblasZtrmv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -10999,25 +10166,12 @@ pub unsafe extern "C" fn cublasZtrmv_v2_64(
     x: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     incx: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZtrmv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZtrmv_64(
-                    handle,
-                    uplo,
-                    transA,
-                    diag,
-                    n,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZtrmv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZtrmv_64(handle, uplo, transA, diag, n, AP, lda, x, incx)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -11035,7 +10189,7 @@ pub unsafe extern "C" fn cublasZtrmv_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasZtrsmBatched_v2_64` of the libraries before ROCm 7.0, and `hipblasZtrsmBatched_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasZtrsmBatched_v2_64` of the libraries before ROCm 7.0, and `hipblasZtrsmBatched_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -11055,30 +10209,26 @@ pub unsafe extern "C" fn cublasZtrsmBatched_64(
     ldb: i64,
     batchCount: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZtrsmBatched_v2_64"))
-        {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZtrsmBatched_64(
-                    handle,
-                    side,
-                    uplo,
-                    transA,
-                    diag,
-                    m,
-                    n,
-                    alpha,
-                    AP,
-                    lda,
-                    BP,
-                    ldb,
-                    batchCount,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZtrsmBatched_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZtrsmBatched_64(
+                handle,
+                side,
+                uplo,
+                transA,
+                diag,
+                m,
+                n,
+                alpha,
+                AP,
+                lda,
+                BP,
+                ldb,
+                batchCount,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -11100,7 +10250,7 @@ pub unsafe extern "C" fn cublasZtrsmBatched_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasZtrsm_v2_64` of the libraries before ROCm 7.0, and `hipblasZtrsm_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasZtrsm_v2_64` of the libraries before ROCm 7.0, and `hipblasZtrsm_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -11119,28 +10269,25 @@ pub unsafe extern "C" fn cublasZtrsm_64(
     BP: *mut hipblas_sys::rocm_6_3::hipDoubleComplex,
     ldb: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZtrsm_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZtrsm_64(
-                    handle,
-                    side,
-                    uplo,
-                    transA,
-                    diag,
-                    m,
-                    n,
-                    alpha,
-                    AP,
-                    lda,
-                    BP,
-                    ldb,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZtrsm_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZtrsm_64(
+                handle,
+                side,
+                uplo,
+                transA,
+                diag,
+                m,
+                n,
+                alpha,
+                AP,
+                lda,
+                BP,
+                ldb,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -11161,7 +10308,7 @@ pub unsafe extern "C" fn cublasZtrsm_64(
     }
 }
 #[cfg(feature = "rocm-6-3")]
-/// `hipblasZtrsm_v2_64` of the libraries before ROCm 7.0, and `hipblasZtrsm_64` of newer ones (feature `rocm-6-3`).
+/// `hipblasZtrsm_v2_64` of the libraries before ROCm 7.0, and `hipblasZtrsm_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -11180,28 +10327,25 @@ pub unsafe extern "C" fn cublasZtrsm_v2_64(
     BP: *mut hipblas_sys::rocm_6_3::hipDoubleComplex,
     ldb: i64,
 ) -> hipblas_sys::rocm_6_3::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-3")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZtrsm_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZtrsm_64(
-                    handle,
-                    side,
-                    uplo,
-                    transA,
-                    diag,
-                    m,
-                    n,
-                    alpha,
-                    AP,
-                    lda,
-                    BP,
-                    ldb,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_3::has(c"hipblasZtrsm_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZtrsm_64(
+                handle,
+                side,
+                uplo,
+                transA,
+                diag,
+                m,
+                n,
+                alpha,
+                AP,
+                lda,
+                BP,
+                ldb,
+            )
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -11222,7 +10366,7 @@ pub unsafe extern "C" fn cublasZtrsm_v2_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZtrsv_v2_64` of the libraries before ROCm 7.0, and `hipblasZtrsv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZtrsv_v2_64` of the libraries before ROCm 7.0, and `hipblasZtrsv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -11238,25 +10382,12 @@ pub unsafe extern "C" fn cublasZtrsv_64(
     x: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     incx: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZtrsv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZtrsv_64(
-                    handle,
-                    uplo,
-                    transA,
-                    diag,
-                    n,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZtrsv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZtrsv_64(handle, uplo, transA, diag, n, AP, lda, x, incx)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {
@@ -11274,7 +10405,7 @@ pub unsafe extern "C" fn cublasZtrsv_64(
     }
 }
 #[cfg(feature = "rocm-6-2")]
-/// `hipblasZtrsv_v2_64` of the libraries before ROCm 7.0, and `hipblasZtrsv_64` of newer ones (feature `rocm-6-2`).
+/// `hipblasZtrsv_v2_64` of the libraries before ROCm 7.0, and `hipblasZtrsv_64` of newer ones.
 ///
 /// # Safety
 /// The same as of the library's function.
@@ -11290,25 +10421,12 @@ pub unsafe extern "C" fn cublasZtrsv_v2_64(
     x: *mut hipblas_sys::rocm_6_2::hipDoubleComplex,
     incx: i64,
 ) -> hipblas_sys::rocm_6_2::hipblasStatus_t {
-    #[cfg(feature = "rocm-6-2")]
-    {
-        static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-        if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZtrsv_v2_64")) {
-            // SAFETY: the caller's contract is that of the function called.
-            return unsafe {
-                hipblas_sys::hipblasZtrsv_64(
-                    handle,
-                    uplo,
-                    transA,
-                    diag,
-                    n,
-                    AP,
-                    lda,
-                    x,
-                    incx,
-                )
-            };
-        }
+    static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+    if !*OLD.get_or_init(|| hipblas_sys::rocm_6_2::has(c"hipblasZtrsv_v2_64")) {
+        // SAFETY: the caller's contract is that of the function called.
+        return unsafe {
+            hipblas_sys::hipblasZtrsv_64(handle, uplo, transA, diag, n, AP, lda, x, incx)
+        };
     }
     // SAFETY: the caller's contract is that of the function called.
     unsafe {

@@ -167,7 +167,8 @@ pub(crate) fn wrapper(module: &Module, name: &str, form: &Form) -> Result<String
     Ok(text)
 }
 
-/// A function that calls the newer name where the library has it, else the older.
+/// A function that calls the newer name where the library has it, else the older. Both are there at every level of ours that has the
+/// function (`hipblas-sys` is at 7.0 then): the library decides.
 pub(crate) fn renamed(name: &str, now: &Form, before: &Form) -> Result<String> {
     let (function, old) = (parse(now)?, parse(before)?);
     let output = result(&function, &before.module);
@@ -185,23 +186,16 @@ pub(crate) fn renamed(name: &str, now: &Form, before: &Form) -> Result<String> {
     let older: Path = syn::parse_str(&format!("{}::{old}", before.module))?;
     let has: Path = syn::parse_str(&format!("{}::has", before.module))?;
     let literal = syn::LitCStr::new(&std::ffi::CString::new(old.to_string())?, proc_macro2::Span::call_site());
-    let feature_of_new = now.feature().unwrap_or_default();
     let mut text = String::new();
     feature(&mut text, before);
-    writeln!(
-        text,
-        "/// `{old}` of the libraries before ROCm 7.0, and `{new}` of newer ones (feature `{feature_of_new}`)."
-    )?;
+    writeln!(text, "/// `{old}` of the libraries before ROCm 7.0, and `{new}` of newer ones.")?;
     writeln!(text, "///\n/// # Safety\n/// The same as of the library's function.\n#[inline]")?;
     let item = quote! {
         pub unsafe extern "C" fn #ident(#(#declared),*) #output {
-            #[cfg(feature = #feature_of_new)]
-            {
-                static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
-                if !*OLD.get_or_init(|| #has(#literal)) {
-                    SAFETY!();
-                    return unsafe { #newer(#(#passed),*) };
-                }
+            static OLD: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new();
+            if !*OLD.get_or_init(|| #has(#literal)) {
+                SAFETY!();
+                return unsafe { #newer(#(#passed),*) };
             }
             SAFETY!();
             unsafe { #older(#(#passed),*) }

@@ -4,6 +4,7 @@ mod calls;
 pub mod ctx;
 pub mod device;
 pub mod event;
+#[cfg(feature = "rocm-6-2")]
 pub mod external_memory;
 pub mod function;
 pub mod graph;

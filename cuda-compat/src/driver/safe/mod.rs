@@ -3,6 +3,7 @@
 mod context;
 mod copy;
 mod event;
+#[cfg(feature = "rocm-6-2")]
 mod external_memory;
 mod function;
 mod graph;
@@ -20,6 +21,7 @@ mod view;
 
 pub use self::context::CudaContext;
 pub use self::event::CudaEvent;
+#[cfg(feature = "rocm-6-2")]
 pub use self::external_memory::{ExternalMemory, MappedBuffer};
 pub use self::function::CudaFunction;
 pub use self::graph::CudaGraph;
