@@ -3,6 +3,8 @@
 //! One at a time, and apart from the other tests: streams share hardware queues, and calls of other threads that wait for the whole device
 //! hold locks of ROCm's runtime, which the calls here need to come to where they let the stream go on.
 
+#[path = "held/apart.rs"]
+mod apart;
 #[path = "gpu/common.rs"]
 #[allow(dead_code, reason = "of the tests in tests/gpu too")]
 mod common;

@@ -34,13 +34,13 @@ impl PoissonDistribution {
                 "the embedded software GPU has no libraries; ROCm's own run on it under `hip-sim run`".to_owned();
             return Err(hip::Error::Unsupported { what: "a library of ROCm on this backend", reason }.into());
         }
-        let raw = device.with_current(|| {
+        let raw = hip::interop::wait_for_device(device, || {
             let mut distribution = ptr::null_mut();
             // SAFETY: it writes the address of the tables there.
             let status = unsafe { raw::hiprandCreatePoissonDistribution(lambda, &mut distribution) };
             check(status, "hiprandCreatePoissonDistribution", || format!("λ {lambda}"))?;
             Ok::<_, Error>(distribution as usize)
-        })??;
+        })?;
         Ok(Self { device: *device, lambda, raw, tracked: Some(Tracked::new()) })
     }
 

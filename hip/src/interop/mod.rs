@@ -73,6 +73,6 @@ mod views;
 pub use crate::memory::dlpack::Element;
 pub use library_error::LibraryError;
 pub use tracked::Tracked;
-pub use uses::{Guard, Uses, call_on_streams};
+pub use uses::{Guard, Uses, call_on_streams, wait_for_device};
 
 pub(crate) use uses::on_streams;

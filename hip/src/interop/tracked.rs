@@ -53,10 +53,10 @@ impl Tracked {
     }
 
     /// As [`release`](Self::release), for a `destroy` that waits for all work of a device (`hipFree`, `hipFreeArray`, and library functions
-    /// that call them): it runs when the device is idle, or after a while when no work of any stream waits for the host. So a destructor
-    /// does not wait for work that is not its own, and no host function deadlocks with it.
+    /// that call them): it runs when the device is idle, or after a while when no work of any stream waits for the host, and not during a
+    /// capture. So a destructor does not wait for work that is not its own, no host function deadlocks with it, and it spoils no capture.
     pub fn release_when_idle(mut self, device: &Device, destroy: impl FnOnce() + Send + 'static) {
-        self.0.release_when_idle(*device, destroy);
+        self.0.release_when_idle_apart(*device, destroy);
     }
 
     /// Runs `abort` now, whatever is queued, and returns what it returns: for a function that ends the queued work that uses the thing,

@@ -7,10 +7,11 @@ use hip_sys::hipStream_t;
 use smallvec::SmallVec;
 
 use super::Tracked;
+use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::memory::{Admission, Allocation, DeviceSlice, DeviceSliceMut, PinnedSlice, PinnedSliceMut};
-use crate::stream::Stream;
 use crate::stream::usage::{Access, AccessKind};
+use crate::stream::{Stream, of_device};
 
 /// What one call of a library uses on a stream.
 ///
@@ -182,6 +183,33 @@ impl<'a> Uses<'a> {
         })
     }
 
+    /// As [`call_blocking`](Self::call_blocking), for a function that waits in the runtime for the whole device or uses its default stream
+    /// for the host: `hipFree`, `hipDeviceSynchronize`, blocking copies, and library functions that call them. See [`wait_for_device`].
+    ///
+    /// # Errors
+    /// Those of [`call`](Self::call); [`Error::Capture`] while the stream is captured, or this thread captures another.
+    ///
+    /// # Safety
+    /// That of [`call`](Self::call).
+    pub unsafe fn call_waiting_for_device<R, E: From<Error>>(
+        self,
+        call: impl FnOnce(hipStream_t) -> result::Result<R, E>,
+    ) -> result::Result<R, E> {
+        const WHAT: &str = "a call that may wait for the device";
+        let (stream, uses, mut call) = (self.stream, [self], Some(call));
+        loop {
+            of_device::wait_to_be_apart(WHAT)?;
+            // Not waited for in here, with the stream kept from others.
+            let made = on_streams(&uses, WHAT, || {
+                stream.device().activate()?;
+                of_device::try_apart(|| call.take().map(|call| call(stream.inner.raw()))).flatten().transpose()
+            })?;
+            if let Some(made) = made {
+                return Ok(made);
+            }
+        }
+    }
+
     /// Makes the stream wait for whatever the named uses must come after, and notes the uses again when the guard is dropped: for several
     /// calls, or for an interface that passes pointers and guards around. The stream's device is current afterwards.
     ///
@@ -224,6 +252,29 @@ impl Drop for Guard<'_> {
             // The work is not known to the memory, and has to be over before anybody else gets at it.
             let _ = stream.wait_all();
             stream.report().put(error);
+        }
+    }
+}
+
+/// Makes a call of another library that waits in the runtime for the whole device, or uses its default stream for the host, and works on no stream of
+/// the caller's: what creates handles. The device is current.
+///
+/// HIP ends the captures of all threads in such a call. And it waits for one stream after the other, while no other call on that stream
+/// returns: a host function that waits for something its thread does after such a call is never done. So the call is made when
+/// no stream is captured and no work waits for the host; who begins either meanwhile waits for its end.
+///
+/// # Errors
+/// What `call` returns; [`Error::Capture`] if it is this thread that captures a stream.
+pub fn wait_for_device<R, E: From<Error>>(
+    device: &Device,
+    call: impl FnOnce() -> result::Result<R, E>,
+) -> result::Result<R, E> {
+    let mut call = Some(call);
+    loop {
+        of_device::wait_to_be_apart("the call")?;
+        let made = device.with_current(|| of_device::try_apart(|| call.take().map(|call| call())))?;
+        if let Some(made) = made.flatten() {
+            return made;
         }
     }
 }

@@ -1,9 +1,10 @@
 //! A stream whose work goes into a graph.
 
+use std::cell::Cell;
 use std::ptr;
 use std::slice;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, ThreadId};
 
 use hip_sys::{hipGraph_t, hipStream_t};
@@ -11,6 +12,7 @@ use hip_sys::{hipGraph_t, hipStream_t};
 use super::{Launching, StreamInner};
 use crate::core::call::check;
 use crate::core::error::{Error, Result};
+use crate::core::later::{self, Blocker, Verdict};
 use crate::core::lock::{Mutex, MutexGuard, RwLock};
 use crate::stream::usage::{Access, AccessKind, Kept, MemoryKind};
 
@@ -79,6 +81,40 @@ impl Capture {
 
 /// How many streams are being captured, in all threads. Locked for the calls that begin and end a capture.
 static CAPTURES: RwLock<usize> = RwLock::new(0);
+
+/// The same, asked without a lock.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    /// How many of them are this thread's.
+    static OWN: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Whether this thread is in a capture.
+pub(super) fn is_capturing() -> bool {
+    OWN.get() != 0
+}
+
+/// All captures, as work that is over when there are none.
+pub(super) struct Captures;
+
+impl later::Queue for Captures {
+    fn id(&self) -> u64 {
+        u64::MAX // no stream's
+    }
+
+    fn verdict(&self, _: u64) -> Verdict {
+        // Who waits for what is left may be in a capture: it would wait for itself.
+        if COUNT.load(Ordering::Acquire) == 0 || later::is_pressed() { Verdict::Over } else { Verdict::Open }
+    }
+
+    fn ask(&self) {}
+}
+
+/// What is in the way of a call that may not be made during a capture.
+pub(super) fn blocker() -> Option<Blocker> {
+    (COUNT.load(Ordering::Acquire) != 0).then(|| (Arc::new(Captures) as Arc<dyn later::Queue>, 0))
+}
 
 /// Runs `call`, which does not work while any stream is captured, unless one is. No capture begins meanwhile.
 ///
@@ -280,6 +316,8 @@ impl StreamInner {
             let status = unsafe { hip_sys::hipStreamBeginCapture(self.raw(), hip_sys::hipStreamCaptureModeRelaxed) };
             check(status, "hipStreamBeginCapture", || self.describe())?;
             *captures += 1;
+            COUNT.store(*captures, Ordering::Release);
+            OWN.set(OWN.get() + 1);
             self.set_capture(Some(Arc::clone(capture)));
             Ok(())
         })
@@ -291,6 +329,8 @@ impl StreamInner {
         let status = {
             let mut captures = CAPTURES.write();
             *captures -= 1;
+            COUNT.store(*captures, Ordering::Release);
+            OWN.set(OWN.get().saturating_sub(1));
             // SAFETY: the stream is alive and captured by us; `graph` is valid for a write.
             unsafe { hip_sys::hipStreamEndCapture(self.raw(), &mut graph) }
         };

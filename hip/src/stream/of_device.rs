@@ -4,14 +4,14 @@ use std::ptr;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
-use super::capture::apart_from_captures;
+use super::capture::{self, apart_from_captures};
 use super::{Report, Stream, StreamInner, StreamOptions};
 use crate::core::call::check;
 use crate::core::context;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::core::later::{self, Blocker};
-use crate::core::lock::{Mutex, MutexGuard, RwLock, RwLockReadGuard};
+use crate::core::lock::{InRoom, Mutex, MutexGuard, Room, Rooms};
 use crate::core::per_device::PerDevice;
 use crate::stream::event::SpareEvents;
 
@@ -58,8 +58,10 @@ impl DeviceStreams {
 /// Those of each device.
 static STREAMS: PerDevice<DeviceStreams> = PerDevice::new();
 
-/// Shared by calls that queue what may wait for the host, and held by one that waits for such a device whatever it does.
-static HELD: RwLock<()> = RwLock::new(());
+/// Calls that queue what may wait for the host are in one room, those that wait for a whole device in the other.
+static HELD: Rooms = Rooms::new();
+const QUEUEING: Room = Room::First;
+const WAITING: Room = Room::Second;
 
 /// How long a call that waits for the whole device is put off while the device has work.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -81,9 +83,9 @@ fn add(streams: &Mutex<Vec<Weak<StreamInner>>>, stream: &Arc<StreamInner>) {
 }
 
 /// Held while work is queued that may wait for something that the host does.
-pub(super) fn queueing_what_may_be_held() -> Result<RwLockReadGuard<'static, ()>> {
+pub(super) fn queueing_what_may_be_held() -> Result<InRoom<'static>> {
     context::check_caller()?;
-    Ok(HELD.read())
+    Ok(HELD.enter(QUEUEING))
 }
 
 /// Makes `call`, which waits in the runtime for all work of the device (`hipFree` and its kin), for a destructor: at once if the streams
@@ -94,6 +96,52 @@ pub(super) fn queueing_what_may_be_held() -> Result<RwLockReadGuard<'static, ()>
 /// whether it is idle. If the host is to let the stream go on after such a call, it never does.
 pub(crate) fn when_idle(device: Device, call: impl FnOnce() + Send + 'static) {
     try_when_idle(device, None, call);
+}
+
+/// As [`when_idle`], for a call of other code that no capture survives ([`apart_from_captures`]): not while there are any.
+pub(crate) fn when_idle_apart(device: Device, call: impl FnOnce() + Send + 'static) {
+    when_idle(device, move || {
+        // Who waits for what is left may be in a capture.
+        if later::is_pressed() {
+            return call();
+        }
+        let mut call = Some(call);
+        let _ = apart_from_captures(|| call.take().map(|call| call()));
+        if let Some(call) = call {
+            let captures = capture::blocker().into_iter().collect();
+            later::leave_slow(captures, move || when_idle_apart(device, call));
+        }
+    });
+}
+
+/// Makes `call` of other code, which waits in the runtime for all work of a device, or uses its default stream for the host: not during a
+/// capture, and not while work of any stream may wait for the host. `None` if it was not made, because there is such a thing.
+///
+/// Calls on a stream that the runtime waits for do not return meanwhile: if the host is to let its work go on after one, it never does.
+pub(crate) fn try_apart<R>(call: impl FnOnce() -> R) -> Option<R> {
+    let _apart = HELD.try_enter(WAITING)?;
+    if !held().is_empty() {
+        return None;
+    }
+    apart_from_captures(call)
+}
+
+/// Blocks until [`try_apart`] may succeed.
+///
+/// # Errors
+/// [`Error::Capture`] if it is this thread that captures.
+pub(crate) fn wait_to_be_apart(what: &str) -> Result<()> {
+    context::check_caller()?;
+    if capture::is_capturing() {
+        return Err(Error::Capture {
+            reason: format!("{what} waits for the device, and this thread captures a stream"),
+        });
+    }
+    drop(HELD.enter(WAITING));
+    for (queue, ticket) in held().into_iter().chain(capture::blocker()) {
+        queue.wait(ticket);
+    }
+    Ok(())
 }
 
 fn try_when_idle(device: Device, since: Option<Instant>, call: impl FnOnce() + Send + 'static) {
@@ -108,8 +156,8 @@ fn try_when_idle(device: Device, since: Option<Instant>, call: impl FnOnce() + S
     }
     // Not waited for in a thread of the user's.
     let none_may_be_held = match since {
-        None => HELD.try_write(),
-        Some(_) => Some(HELD.write()),
+        None => HELD.try_enter(WAITING),
+        Some(_) => Some(HELD.enter(WAITING)),
     };
     // Some may have been queued since.
     if none_may_be_held.is_none() || !later::is_pressed() && !held().is_empty() {

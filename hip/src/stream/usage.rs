@@ -16,7 +16,7 @@ use crate::core::error::{Error, Result};
 use crate::core::later::{self, Blocker, Queue, Verdict};
 use crate::core::lock::{Mutex, MutexGuard};
 use crate::stream::StreamInner;
-use crate::stream::of_device::when_idle;
+use crate::stream::of_device::{when_idle, when_idle_apart};
 
 /// What a piece of work does with an allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -451,6 +451,11 @@ impl Usage {
     /// waited for.
     pub(crate) fn release_when_idle(&mut self, device: Device, free: impl FnOnce() + Send + 'static) {
         self.release(move || when_idle(device, free));
+    }
+
+    /// As [`release_when_idle`](Self::release_when_idle), for a call of other code that no capture survives.
+    pub(crate) fn release_when_idle_apart(&mut self, device: Device, free: impl FnOnce() + Send + 'static) {
+        self.release(move || when_idle_apart(device, free));
     }
 
     /// Blocks until nothing that is queued uses the allocation; `false` if that cannot be known. For what cannot be left for later.

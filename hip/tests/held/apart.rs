@@ -1,0 +1,149 @@
+//! Calls of other libraries that wait for the whole device: not during a capture, and not while the host holds a stream up. On ROCm's
+//! runtime such a call ends the captures of all threads, and a call on a held stream does not return before it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use hip::interop::{Tracked, Uses, wait_for_device};
+use hip::{Device, DeviceBuffer, Error, Stream, sys};
+
+use crate::common::{device, supported};
+use crate::{alone, is_held};
+
+/// What a library does that frees memory or copies it.
+fn wait_in_runtime() -> Result<(), Error> {
+    // SAFETY: takes nothing.
+    assert_eq!(unsafe { sys::hipDeviceSynchronize() }, sys::hipSuccess);
+    Ok(())
+}
+
+/// As a library's call on a stream.
+fn call_on(stream: &Stream) -> Result<(), Error> {
+    // SAFETY: it queues nothing.
+    unsafe { Uses::on(stream).call_waiting_for_device(|_| wait_in_runtime()) }
+}
+
+/// Calls `wait` in another thread while a host function of a stream waits for what this thread does after its next call on that stream.
+fn beside_a_held_stream(device: &Device, wait: impl FnOnce() -> Result<(), Error> + Send) {
+    let held = Stream::new(device).unwrap();
+    let mut data = DeviceBuffer::<u32>::zeroed(device, 64).unwrap();
+    let (go, waits) = mpsc::channel::<()>();
+    let Some(()) = supported(held.launch_host_function(move || waits.recv().unwrap())) else { return };
+    assert!(is_held(&held));
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            wait().unwrap();
+            done.store(true, Ordering::Release);
+        });
+        std::thread::sleep(Duration::from_millis(30));
+        data.fill_async(&held, 7).unwrap();
+        assert!(!done.load(Ordering::Acquire), "the device has work");
+        go.send(()).unwrap();
+    });
+    assert_eq!(data.to_vec().unwrap(), [7; 64]);
+}
+
+#[test]
+fn a_call_waits_for_what_the_host_holds_up() {
+    let _alone = alone();
+    let Some(device) = device() else { return };
+    let stream = Stream::new(&device).unwrap();
+    beside_a_held_stream(&device, || call_on(&stream));
+    beside_a_held_stream(&device, || wait_for_device(&device, wait_in_runtime));
+}
+
+/// The other way round: a host function that is launched during the call could hold it up.
+#[test]
+fn what_may_be_held_is_queued_after_the_call() {
+    let _alone = alone();
+    let Some(device) = device() else { return };
+    let stream = Stream::new(&device).unwrap();
+    let over = AtomicBool::new(false);
+    let (inside, begun) = mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let call = || {
+                inside.send(()).unwrap();
+                std::thread::sleep(Duration::from_millis(30));
+                over.store(true, Ordering::Release);
+                wait_in_runtime()
+            };
+            wait_for_device(&device, call).unwrap();
+        });
+        begun.recv().unwrap();
+        supported(stream.launch_host_function(|| {}));
+        assert!(over.load(Ordering::Acquire));
+    });
+}
+
+/// Runs `other` in another thread while this one captures, and has the graph.
+fn while_captured(device: &Device, other: impl FnOnce(&AtomicBool) + Send) {
+    let stream = Stream::new(device).unwrap();
+    let mut data = DeviceBuffer::<u32>::zeroed(device, 64).unwrap();
+    let captured = AtomicBool::new(true);
+    let graph = std::thread::scope(|scope| {
+        let graph = stream.capture(|stream| {
+            scope.spawn(|| other(&captured));
+            std::thread::sleep(Duration::from_millis(30));
+            data.fill_async(stream, 5)?;
+            captured.store(false, Ordering::Release);
+            Ok(())
+        });
+        graph.unwrap()
+    });
+    graph.instantiate().unwrap().launch(&stream).unwrap();
+    assert_eq!(data.to_vec().unwrap(), [5; 64]);
+}
+
+#[test]
+fn a_call_waits_for_the_captures_of_other_threads() {
+    let _alone = alone();
+    let Some(device) = device() else { return };
+    let stream = Stream::new(&device).unwrap();
+    while_captured(&device, |captured| {
+        wait_for_device(&device, || {
+            assert!(!captured.load(Ordering::Acquire));
+            wait_in_runtime()
+        })
+        .unwrap();
+    });
+    while_captured(&device, |captured| {
+        call_on(&stream).unwrap();
+        assert!(!captured.load(Ordering::Acquire));
+    });
+}
+
+#[test]
+fn a_library_is_not_destroyed_during_a_capture() {
+    let _alone = alone();
+    let Some(device) = device() else { return };
+    while_captured(&device, |captured| {
+        let (destroyed, when) = mpsc::channel();
+        Tracked::new().release_when_idle(&device, move || {
+            wait_in_runtime().unwrap();
+            destroyed.send(()).unwrap();
+        });
+        assert!(captured.load(Ordering::Acquire), "nothing is waited for");
+        assert!(when.try_recv().is_err());
+        when.recv_timeout(Duration::from_secs(60)).expect("it is destroyed after the capture");
+        assert!(!captured.load(Ordering::Acquire));
+    });
+}
+
+#[test]
+fn who_captures_cannot_wait() {
+    let _alone = alone();
+    let Some(device) = device() else { return };
+    let [captured, other] = [(); 2].map(|()| Stream::new(&device).unwrap());
+    let graph = captured.capture(|_| {
+        for refused in [wait_for_device(&device, wait_in_runtime), call_on(&other)] {
+            let error = refused.unwrap_err();
+            assert!(matches!(error, Error::Capture { .. }), "{error}");
+        }
+        Ok(())
+    });
+    graph.unwrap();
+    call_on(&other).unwrap();
+}
