@@ -54,24 +54,17 @@ fn steps(tasks: &[String], named: &[&'static Release]) -> Result<Vec<Step>> {
     steps.push(Step::call("layers", "imports of `hip` run down, layer by layer", layers::check));
     let about = "each layer of `hip` compiles with those below it alone";
     steps.push(Step::call("layers alone", about, layers::check_alone));
-    let clippy = |words: &[&str]| {
+    steps.push(Step::command("clippy", "lints of every crate, with all features", {
         let mut command = checked_cargo("clippy", false);
-        command.args(words).args(["--all-targets", "--keep-going", "--", "-D", "warnings"]);
+        command.args(["--workspace", "--all-features", "--all-targets", "--keep-going", "--", "-D", "warnings"]);
         command
-    };
-    steps.push(Step::commands(
-        "clippy",
-        "lints of every crate, with the default features and with all",
-        vec![clippy(&["--workspace"]), clippy(&["--workspace", "--all-features"])],
-    ));
+    }));
     steps.push(features()?);
-    let doc = |words: &[&str]| {
+    steps.push(Step::command("doc", "documentation without warnings, with all features, as docs.rs has it", {
         let mut command = checked_cargo("doc", false);
-        command.args(["--workspace", "--no-deps", "--keep-going"]).args(words).env("RUSTDOCFLAGS", "-D warnings");
+        command.args(["--workspace", "--all-features", "--no-deps", "--keep-going"]).env("RUSTDOCFLAGS", "-D warnings");
         command
-    };
-    let about = "documentation without warnings, with the default features and with all";
-    steps.push(Step::commands("doc", about, vec![doc(&[]), doc(&["--all-features"])]));
+    }));
     // As late as may be: `.ci/run` fetches beside the steps before.
     steps.extend(test::fetches(&RELEASES.iter().collect::<Vec<_>>(), named, test::FETCHED));
     if has("bindgen") {

@@ -43,7 +43,7 @@ pub(crate) fn is_built(profile: Profile) -> bool {
 /// Builds both.
 pub(crate) fn build(offline: bool, profile: Profile) -> Result<()> {
     let mut command = checked_cargo("build", offline);
-    command.args(["-p", "hsa-sim", "-p", "gl-sim"]);
+    command.args(test::packages(&["hsa-sim", "gl-sim"]));
     if matches!(profile, Profile::Release) {
         command.arg("--release");
     }
@@ -105,7 +105,7 @@ pub(crate) fn program_on(program: &Path, release: &'static Release, profile: Pro
 /// Builds the command `hip-sim`, which shows programs the kernel driver's files of the GPUs: RCCL reads these.
 pub(crate) fn build_command(offline: bool) -> Command {
     let mut command = checked_cargo("build", offline);
-    command.args(["-p", "hsa-sim", "--features", "cli"]);
+    command.args(test::packages(&["hsa-sim"])).args(["--features", "hsa-sim/cli"]);
     command
 }
 

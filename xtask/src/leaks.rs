@@ -11,7 +11,7 @@ use anyhow::Result;
 use crate::paths;
 use crate::process::find;
 use crate::steps::{self, Step};
-use crate::test::checked_cargo;
+use crate::test::all_crates;
 
 /// Runs a sample of the software GPU's tests under valgrind: no leak, no invalid access, no use of what was never written.
 ///
@@ -73,13 +73,12 @@ const VALGRIND: [&str; 8] = [
 
 /// The sample, as a step.
 pub(crate) fn step(offline: bool) -> Step {
-    let mut command = checked_cargo("test", offline);
+    // As in the step `workspace`: nothing is compiled anew after it.
+    let mut command = all_crates(offline);
     let suppressions = format!("--suppressions={}", paths::root().join(SUPPRESSIONS).display());
     let words = VALGRIND.into_iter().chain([&*suppressions]).map(|word| format!("{word:?}"));
     let runner = words.collect::<Vec<_>>().join(",");
     command.args(["--config", &format!("target.'cfg(all())'.runner=[{runner}]")]);
-    // All crates are named, so that nothing is compiled anew after the step `workspace`.
-    command.args(["--workspace", "--no-fail-fast"]);
     PROGRAMS.iter().for_each(|program| {
         command.args(["--test", program]);
     });

@@ -4,6 +4,7 @@
 //! with `5.7`, `6.4` and `7.2` in it (whichever were fetched). A test that runs on one of them, through its loader,
 //! finds its name in `ROCM_RS_RELEASE`, and `ROCM_PATH` leads rocm-sdk to it.
 
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
@@ -147,45 +148,43 @@ pub(crate) fn steps(offline: bool, releases: &[&'static Release], named: &[&'sta
         command.arg("--no-fail-fast").args(words);
         command
     };
-    let apart = rust_kernels::PACKAGES.iter().chain([&COMPILER]).flat_map(|name| ["--exclude", name]);
-    let all = test(&["--workspace"].into_iter().chain(apart).collect::<Vec<_>>());
     steps.push(rust_kernels::source(offline));
     steps.push(Step::command(
         "workspace",
-        "unit, integration and doc tests of every crate but those that have a step",
-        all,
+        "unit, integration and doc tests of every crate but those that have a step, at the newest API level",
+        all_crates(offline),
     ));
     steps.push(rust_kernels::tests(offline));
     steps.push(leaks::step(offline));
-    // The workspace has the software GPU on, for the examples use it.
-    let on_gpus: Vec<&str> = SAFE.into_iter().filter(|name| *name != COMPILER).collect();
-    let crates = [&["--lib", "--tests"][..], &packages(&on_gpus)].concat();
-    let about = "the safe crates with neither ROCm nor the software GPU";
-    steps.push(Step::command("no backend", about, test(&[&crates[..], &BUT_MISUSE].concat())));
-    // No library of the newest level is at hand: here is where its functions run. The step `workspace` is at the default one.
-    let about = "the safe crates on the software GPU at the newest API level, with nothing else on";
-    let features = format!("hip/sim,hiprtc/sim,hip/{NEWEST}");
-    let with = ["--features", &features];
-    let doc = ["--doc", "-p", "hip", "--features", &format!("sim,{NEWEST}")];
-    let newest = [test(&[&crates[..], &with, &BUT_MISUSE].concat()), test(&doc)];
-    steps.push(Step::commands("sim", about, newest.into()));
+    // The workspace has the software GPU on, for the examples use it. The crates of libraries say the same without as with it.
+    let about = "the crates that have the software GPU in them, without it, and with no ROCm";
+    let without = test(&[&["--lib", "--tests"][..], &packages(&["hip", "hip-gl", "hiprtc"]), &BUT_MISUSE].concat());
+    steps.push(Step::command("no backend", about, without));
     let about = "rocm-sdk as a library with its default features, and as the command";
-    let sdk = [test(&packages(&["rocm-sdk"])), test(&[&packages(&["rocm-sdk"])[..], &["--features", "cli"]].concat())];
+    let sdk = [
+        test(&packages(&["rocm-sdk"])),
+        test(&[&packages(&["rocm-sdk"])[..], &["--features", "rocm-sdk/cli"]].concat()),
+    ];
     steps.push(Step::commands("rocm-sdk", about, sdk.into()));
     // Its tests start the releases' own loaders.
     let about = "rocm-llvm on each release's compiler, its results on the software GPU, and its command";
-    steps.push(Step::command("rocm-llvm", about, test(&["-p", COMPILER, "--features", "cli,sim"])));
+    steps.push(Step::command(
+        "rocm-llvm",
+        about,
+        test(&[&packages(&[COMPILER])[..], &["--features", "rocm-llvm/cli,rocm-llvm/sim"]].concat()),
+    ));
     let about = "hipgraph with all that goes in and out, and its examples, on the reference engine";
-    let mut graph = vec![test(&["-p", "hipgraph", "--tests", "--features", "petgraph,ndarray"])];
-    graph.extend(["pagerank", "communities", "shortest_path"].map(|name| {
-        let mut command = checked_cargo("run", offline);
-        command.args(["-p", "hipgraph", "--features", "petgraph,ndarray", "--example", name]);
+    let with = ["--features", "hipgraph/petgraph,hipgraph/ndarray"];
+    let mut graph = vec![test(&[&packages(&["hipgraph"])[..], &["--tests"], &with].concat())];
+    let names = ["pagerank", "communities", "shortest_path", "cugraph"];
+    let program = |path: &Path| {
+        let mut command = Command::new(path);
+        if path.ends_with("cugraph") {
+            command.args(["--reference", "check", "--scales", "6"]);
+        }
         command
-    }));
-    let mut program = checked_cargo("run", offline);
-    program.args(["-p", "hipgraph", "--features", "petgraph,ndarray", "--example", "cugraph", "--"]);
-    program.args(["--reference", "check", "--scales", "6"]);
-    graph.push(program);
+    };
+    graph.extend(programs("hipgraph", &with, &names, offline, program));
     steps.push(Step::commands("hipgraph", about, graph));
     let raw = workspace::sys_crates()?;
     let raw: Vec<&str> = raw.iter().map(String::as_str).collect();
@@ -201,7 +200,11 @@ pub(crate) fn steps(offline: bool, releases: &[&'static Release], named: &[&'sta
         steps.push(Step::call("amd-tests", amd_tests::about(), call).when(fetched(release)));
     }
     let about = "CUDA's names: all of them, and those that differ from HIP's on the embedded software GPU";
-    steps.push(Step::command("cuda-compat", about, test(&["-p", "cuda-compat", "--all-features"])));
+    steps.push(Step::command(
+        "cuda-compat",
+        about,
+        test(&[&packages(&["cuda-compat"])[..], &["--all-features"]].concat()),
+    ));
     steps.push(hsa_library(offline));
     for release in releases.iter().filter(|release| release.name == "7.2") {
         steps.push(cuda(release, offline));
@@ -347,9 +350,7 @@ fn real(release: &'static Release, offline: bool) -> Step {
         // Doc tests are rustdoc's to start; they run in the step `workspace`.
         command.args(["--config", &config, "--no-fail-fast", "--lib", "--tests", "--no-default-features"]);
         command.args(["--features", &features(packages, &feature(release))]);
-        packages.iter().for_each(|package| {
-            command.args(["-p", package]);
-        });
+        command.args(crate::test::packages(packages));
         command.env("ROCM_PATH", tree.folder().join("usr")).env("ROCM_RS_RELEASE", release.name);
         command
     };
@@ -389,19 +390,23 @@ enum Variant {
     Quick,
 }
 
-/// `cargo test` of `hip` and `hip-gl` at an API level, as the steps `hsa` have it.
-fn test_hip(level: &str, offline: bool) -> Command {
+/// `cargo test` of `hip` and `hip-gl` with some features, as the steps `hsa` have it.
+fn test_hip(features: &str, offline: bool) -> Command {
     let mut command = checked_cargo("test", offline);
-    let interop = INTEROP.iter().map(|feature| format!("hip/{feature}"));
-    let features: Vec<String> = std::iter::once(features(&ON_HIP, level)).chain(interop).collect();
-    command.args(packages(&ON_HIP)).args(["--no-default-features", "--features", &features.join(",")]);
+    command.args(packages(&ON_HIP)).args(["--no-default-features", "--features", features]);
     command
+}
+
+/// Crates at the newest API level with all that `hip` has beside it: `hip` is the same in all steps that run on ROCm's own libraries.
+fn newest(names: &[&str]) -> String {
+    let interop = INTEROP.iter().map(|feature| format!("hip/{feature}"));
+    std::iter::once(features(names, NEWEST)).chain(interop).collect::<Vec<_>>().join(",")
 }
 
 /// What the step `hsa` of a release runs, many times over.
 fn repeated(release: &'static Release, offline: bool) -> Step {
     let call = move || {
-        repeat::run(test_hip(NEWEST, offline), |program| {
+        repeat::run(test_hip(&newest(&ON_HIP), offline), |program| {
             let mut command = hsa_sim::program_on(program, release, Profile::Dev);
             command.current_dir(paths::root().join("hip"));
             command
@@ -426,8 +431,12 @@ pub(crate) fn hsa_ready(release: &'static Release) -> impl Fn() -> Result<(), St
 /// its usual one. They are built for the newest API level, the same for every release, but for what uses two devices, which
 /// is built for the release's own.
 fn hsa(release: &'static Release, variant: Variant, offline: bool) -> Step {
-    let level = if matches!(variant, Variant::TwoDevices) { feature(release) } else { NEWEST.to_owned() };
-    let mut command = test_hip(&level, offline);
+    // As in the step `real`, and as in that of all releases.
+    let features = match variant {
+        Variant::TwoDevices => features(&ON_HIP, &feature(release)),
+        _ => newest(&ON_HIP),
+    };
+    let mut command = test_hip(&features, offline);
     command.arg("--no-fail-fast");
     match variant {
         Variant::Quick => command.args(["--test", "gpu", "--test", "graph", "--test", "gl"]),
@@ -453,15 +462,15 @@ fn hsa(release: &'static Release, variant: Variant, offline: bool) -> Step {
     }
     let mut commands = vec![command];
     if let Variant::Usual = variant {
-        commands.push(linked(release, &level, offline));
+        commands.push(linked(release, offline));
     }
     Step::commands(name, about, commands).when(hsa_ready(release))
 }
 
 /// The tests of `hiprtc` that need a device of the release's own runtime: HIPRTC asks it what to link for.
-fn linked(release: &'static Release, level: &str, offline: bool) -> Command {
+fn linked(release: &'static Release, offline: bool) -> Command {
     let mut command = checked_cargo("test", offline);
-    command.args(["-p", "hiprtc", "--no-default-features", "--features", &features(&["hiprtc"], level)]);
+    command.args(packages(&["hiprtc"])).args(["--no-default-features", "--features", &newest(&["hiprtc"])]);
     command.args(["--no-fail-fast", "--test", "link", "--test", "load"]);
     hsa_sim::run_on(&mut command, release, Profile::Dev);
     command
@@ -502,7 +511,7 @@ const EXAMPLES: [(&str, &str); 11] = [
 /// The tests of the safe crate of a library, on a release's own library and HIP runtime, over the software GPU.
 fn library(release: &'static Release, name: &'static str, offline: bool) -> Step {
     // The same features for all commands: nothing is built twice.
-    let mut features = features(&[name], NEWEST);
+    let mut features = newest(&[name]);
     if name == "hipblas" {
         features.push_str(",hipblas/ndarray");
     }
@@ -512,34 +521,31 @@ fn library(release: &'static Release, name: &'static str, offline: bool) -> Step
     if name == "hipsparse" {
         features.push_str(",hipsparse/ndarray,hipsparse/sprs");
     }
-    let mut command = checked_cargo("test", offline);
-    command.args(["-p", name, "--no-default-features", "--features", &features, "--no-fail-fast"]);
-    command.args(["--lib", "--tests"]);
-    hsa_sim::run_on(&mut command, release, Profile::Dev);
+    let test = |words: &[&str]| {
+        let mut command = checked_cargo("test", offline);
+        command.args(packages(&[name])).args(["--no-default-features", "--features", &features]).args(words);
+        hsa_sim::run_on(&mut command, release, Profile::Dev);
+        command
+    };
+    let mut command = test(&["--no-fail-fast", "--lib", "--tests"]);
     if release.name == "5.7" {
         command.arg("--").args(BUT_SLOW);
     }
     let mut commands = vec![command];
     // Of the newest release only: what differs is the library, which the tests are about.
     if release.name == "7.2" {
-        let mut command = checked_cargo("test", offline);
-        command.args(["-p", name, "--no-default-features", "--features", &features, "--tests"]);
-        hsa_sim::run_on(&mut command, release, Profile::Dev);
+        let mut command = test(&["--tests"]);
         command.env("HIP_SIM_DEVICES", "2").arg("--").args(WITH_DEVICES);
         commands.push(command);
         if let Some((_, tests)) = WITH_DELAYS.iter().find(|(of, _)| *of == name) {
-            let mut command = checked_cargo("test", offline);
-            command.args(["-p", name, "--no-default-features", "--features", &features, "--tests"]);
-            hsa_sim::run_on(&mut command, release, Profile::Dev);
+            let mut command = test(&["--tests"]);
             command.env("HIP_SIM_DELAY", DELAY).arg("--").args(*tests);
             commands.push(command);
         }
-    }
-    for (_, example) in EXAMPLES.iter().filter(|(of, _)| *of == name && release.name == "7.2") {
-        let mut command = checked_cargo("run", offline);
-        command.args(["-p", name, "--no-default-features", "--features", &features, "--example", example]);
-        hsa_sim::run_on(&mut command, release, Profile::Dev);
-        commands.push(command);
+        let names: Vec<&str> = EXAMPLES.iter().filter(|(of, _)| *of == name).map(|(_, example)| *example).collect();
+        let with = ["--no-default-features", "--features", &features];
+        commands
+            .extend(programs(name, &with, &names, offline, |path| hsa_sim::program_on(path, release, Profile::Dev)));
     }
     let about =
         format!("tests and examples of {name} on the real library of ROCm {}, over the software GPU", release.name);
@@ -563,45 +569,37 @@ fn library_ready(release: &Release, name: &str) -> Result<(), String> {
 /// The tests of `rccl` on a release's own RCCL over several software GPUs: ranks in one process and in several, the examples, and the command
 /// `rccl-run`.
 fn rccl(release: &'static Release, offline: bool) -> Step {
-    let features = features(&["rccl"], NEWEST);
-    let with = [
-        "-p",
-        RCCL,
-        "--no-default-features",
-        "--features",
-        &features,
-        "--features",
-        "rccl/cli,rccl/mpi,rccl/one-sided",
-    ];
-    let cargo_on = |task: &str, devices: usize, words: &[&str]| {
-        let mut command = checked_cargo(task, offline);
-        command.args(with);
+    let features = format!("{},rccl/cli,rccl/mpi,rccl/one-sided", newest(&[RCCL]));
+    let with = ["--no-default-features", "--features", &features];
+    let test = |devices: usize, words: &[&str]| {
+        let mut command = checked_cargo("test", offline);
+        command.args(packages(&[RCCL])).args(with);
         hsa_sim::run_on_several(&mut command, release, devices);
-        command.args(words);
+        command.arg("--no-fail-fast").args(words);
         command
     };
     let mut commands = vec![hsa_sim::build_command(offline)];
-    let all = ["--no-fail-fast", "--lib", "--bins", "--tests"];
     // Older ones have no configurations, and so no deadlines: what blocks is tested in one process.
     if release.name != "7.2" {
-        commands.push(cargo_on("test", 2, &["--no-fail-fast", "--test", "world"]));
+        commands.push(test(2, &["--test", "world"]));
         let about = format!("tests of rccl on RCCL of ROCm {}, over 2 software GPUs", release.name);
         return on_rccl(format!("rccl {}", release.name), release, about, commands);
     }
-    commands.push(cargo_on("test", 2, &all));
-    commands.push(cargo_on("test", 4, &["--no-fail-fast", "--test", "world"]));
-    let some = ["--no-fail-fast", "--test", "world", "--", "f32_is_reduced", "parts_of_different", "split", "groups::"];
-    commands.push(cargo_on("test", 8, &some));
-    for example in ["broadcast", "ring", "bandwidth"] {
-        commands.push(cargo_on("run", 2, &["--example", example]));
-    }
-    let mut build = checked_cargo("build", offline);
-    build.args(with).args(["--example", "training"]);
-    let mut start = checked_cargo("run", offline);
-    start.args(with).args(["--bin", "rccl-run", "--"]);
-    hsa_sim::start_ranks(&mut start, release, 4);
-    let program = paths::fetched("debug").join("examples/training");
-    commands.extend([build, started(start, &[program, paths::fetched("training.svg")])]);
+    commands.push(test(2, &["--lib", "--bins", "--tests"]));
+    commands.push(test(4, &["--test", "world"]));
+    commands.push(test(8, &["--test", "world", "--", "f32_is_reduced", "parts_of_different", "split", "groups::"]));
+    let names = ["broadcast", "ring", "bandwidth", "training"];
+    commands.extend(programs(RCCL, &with, &names, offline, |path| {
+        if !path.ends_with("training") {
+            return hsa_sim::program_on_several(path, release, 2);
+        }
+        // Built with the tests of the commands.
+        let mut command = Command::new(paths::fetched("debug").join("rccl-run"));
+        environment(&mut command);
+        hsa_sim::start_ranks(&mut command, release, 4);
+        command.arg(path).arg(paths::fetched("training.svg"));
+        command
+    }));
     let about = format!("tests and examples of rccl on RCCL of ROCm {}, over 2, 4 and 8 software GPUs", release.name);
     on_rccl(format!("rccl {}", release.name), release, about, commands)
 }
@@ -617,47 +615,37 @@ fn on_rccl(name: String, release: &'static Release, about: String, commands: Vec
 /// The crate whose tests need several devices, and the kernel driver's files of them.
 pub(crate) const RCCL: &str = "rccl";
 
-fn started(mut command: Command, words: &[std::path::PathBuf]) -> Command {
-    command.args(words);
-    command
-}
-
-/// `cargo TASK` of `cuda-compat`, with what runs on a release: the same features every time, so that nothing is built twice.
-fn cuda_cargo(task: &str, release: &Release, offline: bool) -> Command {
-    let libraries = "sim,f16,cublas,cublaslt,curand,cufft,cusolver,cusparse,nccl";
-    let features = format!("{},{libraries}", feature(release));
-    let mut command = checked_cargo(task, offline);
-    command.args(["-p", "cuda-compat", "--no-default-features", "--features", &features]);
-    command
+/// What of `cuda-compat` runs on a release: the same features every time, so that nothing is built twice.
+fn cuda_features(release: &Release) -> String {
+    format!("{},sim,f16,cublas,cublaslt,curand,cufft,cusolver,cusparse,nccl", feature(release))
 }
 
 /// CUDA's names on a release's own HIP runtime and compiler, over the software GPU.
 fn cuda(release: &'static Release, offline: bool) -> Step {
-    let on = |task: &str, words: &[&str]| {
-        let mut command = cuda_cargo(task, release, offline);
-        command.args(words);
+    let features = cuda_features(release);
+    let with = ["--no-default-features", "--features", &features];
+    let test = |words: &[&str]| {
+        let mut command = checked_cargo("test", offline);
+        command.args(packages(&["cuda-compat"])).args(with).args(words);
         hsa_sim::run_on(&mut command, release, Profile::Dev);
         command
     };
-    let example = |name| on("run", &["--example", name]);
+    let mut commands = vec![test(&["--tests", "--no-fail-fast"])];
+    let names = ["blas_gemm", "cuda_vector_add", "cuda_streams", "templates"];
+    let on = |path: &Path| hsa_sim::program_on(path, release, Profile::Dev);
+    commands.extend(programs("cuda-compat", &with, &names, offline, on));
     // What HIPRTC compiled, on the embedded runtime, too.
-    let mut embedded = on("test", &["--test", "kernels"]);
+    let mut embedded = test(&["--test", "kernels"]);
     embedded.env("HIP_RS_BACKEND", "sim");
-    let commands = vec![
-        on("test", &["--tests", "--no-fail-fast"]),
-        example("blas_gemm"),
-        example("cuda_vector_add"),
-        example("cuda_streams"),
-        example("templates"),
-        embedded,
-    ];
+    commands.push(embedded);
     let about = format!("CUDA's names on ROCm {}, over the software GPU", release.name);
     Step::commands(format!("cuda-compat {}", release.name), about, commands).when(hsa_ready(release))
 }
 
 /// What `cuda-compat` has in NCCL's place, over two software GPUs.
 fn cuda_ranks(release: &'static Release, offline: bool) -> Step {
-    let mut ranks = cuda_cargo("test", release, offline);
+    let mut ranks = checked_cargo("test", offline);
+    ranks.args(packages(&["cuda-compat"])).args(["--no-default-features", "--features", &cuda_features(release)]);
     ranks.args(["--test", "libraries"]);
     hsa_sim::run_on_several(&mut ranks, release, 2);
     ranks.args(["--", "nccl::"]);
@@ -702,9 +690,41 @@ pub(crate) fn environment(command: &mut Command) {
     }
 }
 
-/// `-p a -p b`.
+/// `-p a -p b`, and `workspace-hack` beside them: what they depend on has the same features whichever they are, and is built once.
 pub(crate) fn packages<'a>(names: &[&'a str]) -> Vec<&'a str> {
-    names.iter().flat_map(|&name| ["-p", name]).collect()
+    names.iter().chain(&["workspace-hack"]).flat_map(|&name| ["-p", name]).collect()
+}
+
+/// Every crate but those that have a step, with what tests need: the software GPU is on, for the examples use it.
+pub(crate) fn all_crates(offline: bool) -> Command {
+    let mut command = checked_cargo("test", offline);
+    command.args(["--no-fail-fast", "--workspace", "--features", &format!("hip/{NEWEST}")]);
+    rust_kernels::PACKAGES.iter().chain([&COMPILER]).for_each(|name| {
+        command.args(["--exclude", name]);
+    });
+    command
+}
+
+/// Builds examples of a package, and runs each as `start` has it.
+fn programs(
+    package: &str,
+    with: &[&str],
+    names: &[&str],
+    offline: bool,
+    start: impl Fn(&Path) -> Command,
+) -> Vec<Command> {
+    let mut build = checked_cargo("build", offline);
+    build.args(packages(&[package])).args(with);
+    names.iter().for_each(|name| {
+        build.args(["--example", name]);
+    });
+    let folder = paths::fetched("debug").join("examples");
+    let run = |name| {
+        let mut command = start(&folder.join(name));
+        command.current_dir(paths::root());
+        command
+    };
+    [build].into_iter().chain(names.iter().map(run)).collect()
 }
 
 /// The level of a release, as a feature.

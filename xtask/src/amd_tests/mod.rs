@@ -16,7 +16,7 @@ use self::subjects::{Subject, subject_named};
 use self::table::{Failure, Key, Reasons, Totals};
 use crate::process::messages;
 use crate::rocm::{self, Release};
-use crate::test::checked_cargo;
+use crate::test::{checked_cargo, packages as selected};
 
 mod findings;
 mod gtest;
@@ -336,7 +336,7 @@ fn name(program: &Path) -> String {
 /// The command `hip-sim`, built.
 fn hip_sim(offline: bool) -> Result<PathBuf> {
     let mut command = checked_cargo("build", offline);
-    command.args(["-p", "hsa-sim", "--features", "cli"]);
+    command.args(selected(&["hsa-sim"])).args(["--features", "hsa-sim/cli"]);
     let messages = messages(&mut command)?;
     let found = messages.lines().rev().find_map(|line| {
         let message: serde_json::Value = serde_json::from_str(line).ok()?;
