@@ -42,11 +42,11 @@ impl Planned {
     /// Waits for all work of the devices: the library's own streams are not known.
     fn wait(&self) -> Result<()> {
         for device in &self.devices {
-            let status = device.with_current(|| {
+            hip::interop::wait_for_device(device, || {
                 // SAFETY: no arguments.
-                unsafe { sys::hipDeviceSynchronize() }
+                let status = unsafe { sys::hipDeviceSynchronize() };
+                hip::Status::from(status).check("hipDeviceSynchronize", || format!("device {}", device.index()))
             })?;
-            hip::Status::from(status).check("hipDeviceSynchronize", || format!("device {}", device.index()))?;
         }
         Ok(())
     }

@@ -52,8 +52,7 @@
 //! - **Structure.** Unsorted and duplicate entries are found when a matrix is made. Calls that need sorted entries refuse it:
 //!   [`Sparse::sort`] sorts.
 //! - **Overlap.** What a call writes must not overlap its other operands.
-//! - **Graphs.** Calls of plans with scalars in device memory can be captured. Dropping a [`Sparse`] waits for the device inside the library:
-//!   a capture that another thread has open at that moment fails with `hipErrorStreamCaptureInvalidated` (901). Capture again then.
+//! - **Graphs.** Calls of plans with scalars in device memory can be captured.
 //! - **Releases.** What the library lacks, or does wrong in one release, is an error that says so.
 //!
 //! # Features

@@ -10,6 +10,8 @@ use hip_sys::{
     hipError_t, hipErrorInvalidKernelFile, hipErrorInvalidValue, hipErrorNoBinaryForGpu, hipJitOption,
     hipJitOptionErrorLogBuffer, hipJitOptionErrorLogBufferSizeBytes, hipModule_t,
 };
+#[cfg(feature = "rocm-7-1")]
+use hip_sys::{hipLibrary_t, hipLibraryOption};
 
 const PTX: &str = "this is PTX, which AMD GPUs cannot run: give the CUDA C++ source to nvrtc (nvrtcGetPTX returns code of AMD's), \
                    or load a code object that hipcc --genco or hiprtc compiled";
@@ -134,13 +136,28 @@ pub unsafe extern "C" fn cuModuleLoadDataEx(
         // SAFETY: the same.
         return unsafe { hip_sys::hipModuleLoadDataEx(module, image, numOptions, options, optionValues) };
     };
-    if numOptions > 0 && (options.is_null() || optionValues.is_null()) {
+    // SAFETY: the same.
+    unsafe { refused(status, why, numOptions, options, optionValues) }
+}
+
+/// Writes why an image is refused to the buffer of `CU_JIT_ERROR_LOG_BUFFER`, if there is one, and returns the status.
+///
+/// # Safety
+/// There must be `count` options and values, and a buffer of the size that they state.
+unsafe fn refused(
+    status: hipError_t,
+    why: &str,
+    count: c_uint,
+    options: *mut hipJitOption,
+    values: *mut *mut c_void,
+) -> hipError_t {
+    if count > 0 && (options.is_null() || values.is_null()) {
         return hipErrorInvalidValue;
     }
     let (mut buffer, mut size) = (None, None);
-    for at in 0..numOptions as usize {
+    for at in 0..count as usize {
         // SAFETY: the caller ensures that there are so many.
-        let (option, value) = unsafe { (options.add(at).read(), optionValues.add(at)) };
+        let (option, value) = unsafe { (options.add(at).read(), values.add(at)) };
         match option {
             // SAFETY: the same.
             _ if option == hipJitOptionErrorLogBuffer => buffer = Some(unsafe { value.read() }.cast::<u8>()),
@@ -164,25 +181,102 @@ pub unsafe extern "C" fn cuModuleLoadDataEx(
     status
 }
 
+/// Loads a library as [`cuModuleLoadDataEx`] loads a module.
+///
+/// # Safety
+/// That of [`cuModuleLoadDataEx`], with `library` for the module, and as many options of the library as are stated.
+#[doc(alias("hipLibraryLoadData"))]
+#[cfg(feature = "rocm-7-1")]
+pub unsafe extern "C" fn cuLibraryLoadData(
+    library: *mut hipLibrary_t,
+    code: *const c_void,
+    jitOptions: *mut hipJitOption,
+    jitOptionsValues: *mut *mut c_void,
+    numJitOptions: c_uint,
+    libraryOptions: *mut hipLibraryOption,
+    libraryOptionValues: *mut *mut c_void,
+    numLibraryOptions: c_uint,
+) -> hipError_t {
+    // SAFETY: the caller's contract.
+    match unsafe { kind_at(code) } {
+        // SAFETY: the same.
+        Some((status, why)) => unsafe { refused(status, why, numJitOptions, jitOptions, jitOptionsValues) },
+        // SAFETY: the same.
+        None => unsafe {
+            hip_sys::hipLibraryLoadData(
+                library,
+                code,
+                jitOptions,
+                jitOptionsValues,
+                numJitOptions,
+                libraryOptions,
+                libraryOptionValues,
+                numLibraryOptions,
+            )
+        },
+    }
+}
+
+/// Loads a library from a file, as [`cuLibraryLoadData`] does.
+///
+/// # Safety
+/// That of [`cuLibraryLoadData`], with a C string for the file's name, or null, which is an error.
+#[doc(alias("hipLibraryLoadFromFile"))]
+#[cfg(feature = "rocm-7-1")]
+pub unsafe extern "C" fn cuLibraryLoadFromFile(
+    library: *mut hipLibrary_t,
+    fileName: *const c_char,
+    jitOptions: *mut hipJitOption,
+    jitOptionsValues: *mut *mut c_void,
+    numJitOptions: c_uint,
+    libraryOptions: *mut hipLibraryOption,
+    libraryOptionValues: *mut *mut c_void,
+    numLibraryOptions: c_uint,
+) -> hipError_t {
+    // SAFETY: the caller's contract.
+    match unsafe { kind_of_file(fileName) } {
+        // SAFETY: the same.
+        Some((status, why)) => unsafe { refused(status, why, numJitOptions, jitOptions, jitOptionsValues) },
+        // SAFETY: the same.
+        None => unsafe {
+            hip_sys::hipLibraryLoadFromFile(
+                library,
+                fileName,
+                jitOptions,
+                jitOptionsValues,
+                numJitOptions,
+                libraryOptions,
+                libraryOptionValues,
+                numLibraryOptions,
+            )
+        },
+    }
+}
+
+/// What [`explain`] says of a file. One that cannot be read is HIP's to refuse.
+///
+/// # Safety
+/// The name must be a C string or null.
+unsafe fn kind_of_file(name: *const c_char) -> Option<(hipError_t, &'static str)> {
+    if name.is_null() {
+        return None;
+    }
+    // SAFETY: the caller ensures that it is a C string.
+    let file = File::open(unsafe { CStr::from_ptr(name) }.to_str().ok()?).ok()?;
+    let mut start = Vec::new();
+    file.take(1 << 16).read_to_end(&mut start).ok()?;
+    kind(|at| start.get(at).copied())
+}
+
 /// Loads a module from a file, as [`cuModuleLoadData`] does.
 ///
 /// # Safety
 /// `module` must be valid for the write, and `fname` a C string or null, which is an error.
 #[doc(alias("hipModuleLoad"))]
 pub unsafe extern "C" fn cuModuleLoad(module: *mut hipModule_t, fname: *const c_char) -> hipError_t {
-    if !fname.is_null() {
-        // SAFETY: the caller ensures that it is a C string.
-        let name = unsafe { CStr::from_ptr(fname) };
-        // A file that cannot be read is HIP's to refuse.
-        let mut start = Vec::new();
-        let read = name
-            .to_str()
-            .ok()
-            .and_then(|name| File::open(name).ok())
-            .map(|file| file.take(1 << 16).read_to_end(&mut start));
-        if let (Some(Ok(_)), Some((status, _))) = (read, kind(|at| start.get(at).copied())) {
-            return status;
-        }
+    // SAFETY: the caller's contract.
+    if let Some((status, _)) = unsafe { kind_of_file(fname) } {
+        return status;
     }
     // SAFETY: the caller's contract.
     unsafe { hip_sys::hipModuleLoad(module, fname) }
@@ -243,6 +337,18 @@ mod tests {
         assert_eq!(CStr::from_bytes_until_nul(&log).unwrap().to_str().unwrap(), PTX);
         assert_eq!(values[1] as usize, PTX.len() + 1);
 
+        #[cfg(feature = "rocm-7-1")]
+        {
+            let mut library = null_mut();
+            let mut log = [7_u8; 400];
+            let mut values = [log.as_mut_ptr().cast::<c_void>(), size as *mut c_void];
+            let (names, values) = (options.as_mut_ptr(), values.as_mut_ptr());
+            // SAFETY: the same, and no options of the library.
+            let status = unsafe { cuLibraryLoadData(&mut library, image, names, values, 2, null_mut(), null_mut(), 0) };
+            assert_eq!(status, hipErrorInvalidKernelFile);
+            assert_eq!(CStr::from_bytes_until_nul(&log).unwrap().to_str().unwrap(), PTX);
+        }
+
         let mut short = [7_u8; 10];
         let mut values = [short.as_mut_ptr().cast::<c_void>(), 8 as *mut c_void];
         // SAFETY: the same.
@@ -258,6 +364,15 @@ mod tests {
         let mut module = null_mut();
         // SAFETY: a place for the result, and a C string.
         let status = unsafe { cuModuleLoad(&mut module, name.as_ptr()) };
+        #[cfg(feature = "rocm-7-1")]
+        {
+            let (mut library, none) = (null_mut(), null_mut());
+            // SAFETY: the same, and no options.
+            let status = unsafe {
+                cuLibraryLoadFromFile(&mut library, name.as_ptr(), null_mut(), none, 0, null_mut(), null_mut(), 0)
+            };
+            assert_eq!(status, hipErrorInvalidKernelFile);
+        }
         std::fs::remove_file(&path).unwrap();
         assert_eq!(status, hipErrorInvalidKernelFile);
     }

@@ -10,7 +10,7 @@ pub use hip_sys::{has, load_error, symbol_error};
 pub use crate::generated::driver::*;
 
 #[cfg(feature = "rocm-7-1")]
-pub use super::image::cuModuleLoadFatBinary;
+pub use super::image::{cuLibraryLoadData, cuLibraryLoadFromFile, cuModuleLoadFatBinary};
 pub use super::image::{cuModuleLoad, cuModuleLoadData, cuModuleLoadDataEx};
 
 use hip_sys::{

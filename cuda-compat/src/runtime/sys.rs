@@ -10,6 +10,10 @@ pub use hip_sys::{has, load_error, symbol_error};
 pub use crate::driver::sys::{
     CUgraphExecUpdateResultInfo as cudaGraphExecUpdateResultInfo, cuGraphExecUpdate as cudaGraphExecUpdate,
 };
+#[cfg(feature = "rocm-7-1")]
+pub use crate::driver::sys::{
+    cuLibraryLoadData as cudaLibraryLoadData, cuLibraryLoadFromFile as cudaLibraryLoadFromFile,
+};
 pub use crate::generated::runtime::*;
 
 use crate::driver::sys::{LACKING, name_of};

@@ -369,3 +369,27 @@ fn a_status_is_a_result_and_prints_its_name() {
     assert_eq!(error.to_string(), "CublasError(HIPBLAS_STATUS_NOT_SUPPORTED)");
     let _: &dyn std::error::Error = &error;
 }
+
+/// Functions that ROCm 7.0 renamed: each calls its own, by a name that the library has.
+#[test]
+fn what_was_renamed_is_called_by_one_of_its_names() {
+    let _ = blas!();
+    let (mut count, mut names) = (0, None);
+    for line in include_str!("../../src/generated/cublas.rs").lines() {
+        if let Some((old, rest)) =
+            line.strip_prefix("/// `").and_then(|rest| rest.split_once("` of the libraries before"))
+        {
+            let new = rest.split('`').nth(1).expect("the newer name");
+            assert_eq!(old.replace("_v2", ""), new);
+            names = Some((old, new));
+        }
+        let declared = line.strip_prefix("pub unsafe extern \"C\" fn ").map(|rest| rest.trim_end_matches('('));
+        if let (Some(function), Some((old, new))) = (declared, names.take_if(|_| declared.is_some())) {
+            assert_eq!(function.replace("_v2", ""), new.replace("hipblas", "cublas"));
+            let has = |name: &str| cuda_compat::cublas::sys::has(&std::ffi::CString::new(name).unwrap());
+            assert!(has(old) || has(new), "{function}: the library has neither {old} nor {new}");
+            count += 1;
+        }
+    }
+    assert!(count > 200, "{count}");
+}

@@ -265,6 +265,8 @@ pub(crate) const BY_HAND: &[(&str, &str, &str)] = &[
     ("driver", "cuGraphExecUpdate", "one struct for the results, as since CUDA 12"),
     ("driver", "cuGraphExecUpdate_v2", "one struct for the results, as since CUDA 12"),
     ("driver", "CUgraphExecUpdateResultInfo", "the struct of cuGraphExecUpdate"),
+    ("driver", "cuLibraryLoadData", "PTX and other code of NVIDIA's is refused, and the log says what to do"),
+    ("driver", "cuLibraryLoadFromFile", "PTX and other code of NVIDIA's is refused, and the log says what to do"),
     ("driver", "cuMemcpy", "`hipMemcpy`, which finds the direction by the addresses"),
     ("driver", "cuMemcpyAsync", "`hipMemcpyAsync`, which finds the direction by the addresses"),
     ("driver", "cuModuleLoad", "PTX and other code of NVIDIA's is refused"),
@@ -287,6 +289,8 @@ pub(crate) const BY_HAND: &[(&str, &str, &str)] = &[
     ("runtime", "cudaGetErrorString", "also knows the statuses that HIP lacks"),
     ("runtime", "cudaGraphExecUpdate", "one struct for the results, as since CUDA 12"),
     ("runtime", "cudaGraphExecUpdateResultInfo", "the struct of cudaGraphExecUpdate"),
+    ("runtime", "cudaLibraryLoadData", "as cuLibraryLoadData"),
+    ("runtime", "cudaLibraryLoadFromFile", "as cuLibraryLoadFromFile"),
     ("cufile", "cuFileGetVersion", "one number for the version: 1000 for the major one, 10 for the minor one"),
 ];
 
