@@ -140,7 +140,7 @@ impl<L: Library> Handle<L> {
         }
         let device = stream.device();
         let scratch = DeviceBuffer::zeroed(&device, if L::SCALARS { 8 } else { 0 })?;
-        let raw = hip::interop::wait_for_device(&device, create)?;
+        let raw = device.with_current(create)??;
         let state = Mutex::new(State { raw, stream: None, device_pointers: false, scratch });
         Ok(Self { stream: stream.clone(), tracked: Some(Tracked::new()), state, library: PhantomData })
     }
@@ -227,15 +227,33 @@ impl<L: Library> Handle<L> {
         Ok(number)
     }
 
-    /// As [`call`](Self::call), for a call that waits, maybe for the whole device, or that works on the host. Scalars and results are the host's.
+    /// As [`call`](Self::call), for a call that waits, or that works on the host. Scalars and results are the host's.
     ///
     /// # Errors
-    /// Those of `call` and of [`Uses::call_waiting_for_device`](hip::interop::Uses::call_waiting_for_device): while the stream is captured, it is an
-    /// error.
+    /// Those of `call` and of [`Uses::call_blocking`](hip::interop::Uses::call_blocking): while the stream is captured, it is an error.
     ///
     /// # Safety
     /// That of [`Uses::call`](hip::interop::Uses::call).
     pub unsafe fn call_blocking<'a, R>(
+        &'a self,
+        operands: Operands<'a>,
+        call: impl FnOnce(*mut c_void) -> Result<R, L::Error>,
+    ) -> Result<R, L::Error> {
+        let raw = self.stream.as_raw();
+        let uses = self.uses(operands);
+        // SAFETY: the caller's call, after the handle was told the stream.
+        unsafe { uses.call_blocking(|_| self.prepared(raw, &[], Some(false), |handle, _, _| call(handle))) }
+    }
+
+    /// As [`call_blocking`](Self::call_blocking), for a call that waits for the whole device, as one that frees memory does.
+    ///
+    /// # Errors
+    /// Those of `call` and of [`Uses::call_waiting_for_device`](hip::interop::Uses::call_waiting_for_device): while this thread captures a stream, it
+    /// is an error.
+    ///
+    /// # Safety
+    /// That of [`Uses::call`](hip::interop::Uses::call).
+    pub unsafe fn call_waiting_for_device<'a, R>(
         &'a self,
         operands: Operands<'a>,
         call: impl FnOnce(*mut c_void) -> Result<R, L::Error>,

@@ -199,7 +199,7 @@ impl<K: Kind> Generator<K> {
         let settings = &self.settings;
         // SAFETY: the generator's work, on its own memory, which it gets on its device.
         unsafe {
-            self.handle.call_blocking(Operands::on(self.handle.stream()), |generator| {
+            self.handle.call_waiting_for_device(Operands::on(self.handle.stream()), |generator| {
                 let status = raw::hiprandGenerateSeeds(generator);
                 check(status, "hiprandGenerateSeeds", || format!("the state of {:?}", settings.kind))
             })?;
@@ -344,7 +344,7 @@ impl<K: Kind> Generator<K> {
         let to = operands.slice_mut("the counts", counts)?.cast::<u32>();
         // SAFETY: as in `fill`; it may allocate, and wait.
         unsafe {
-            self.handle.call_blocking(operands, |generator| {
+            self.handle.call_waiting_for_device(operands, |generator| {
                 let status = raw::hiprandGeneratePoisson(generator, to, count, lambda);
                 check(status, "hiprandGeneratePoisson", || format!("{}, λ {lambda}", settings.asked(count)))
             })?;
