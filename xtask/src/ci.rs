@@ -19,11 +19,15 @@ use crate::{bench, layers, msrv, test, workspace};
 #[command(after_long_help = "Examples:
   cargo xtask ci                everything
   cargo xtask ci --no-test      everything but the tests
+  cargo xtask ci --skip doc     everything but this step
   cargo xtask ci fmt clippy     steps with these words in their name")]
 pub(crate) struct Args {
     /// Leave the tests to `cargo xtask test --all`
     #[arg(long)]
     no_test: bool,
+    /// Leave out the steps of this name; may be given several times
+    #[arg(long, value_name = "STEP")]
+    skip: Vec<String>,
     /// Show the steps instead of running them
     #[arg(long)]
     list: bool,
@@ -40,6 +44,9 @@ pub(crate) fn run(args: &Args, tasks: &[String]) -> Result<()> {
         // The releases have been fetched by then.
         steps.extend(test::steps(false, &releases, &[])?.into_iter().filter(|step| !step.name().starts_with("fetch")));
     }
+    let unknown = args.skip.iter().find(|name| !steps.iter().any(|step| step.name() == *name));
+    ensure!(unknown.is_none(), "no step is named `{}`; --list shows them", unknown.map_or("", String::as_str));
+    steps.retain(|step| !args.skip.iter().any(|name| name == step.name()));
     steps::list_or_run(steps, &args.filters, args.list)
 }
 
