@@ -87,7 +87,8 @@ fn products(matrix: &[Number], vectors: &[f64], columns: usize) -> Vec<Number> {
 /// Compares sums in `f32`, to some parts of the magnitudes of their terms.
 fn compare_sums(output: &Buffer, expected: &[Number]) -> Outcome {
     for (at, (found, (sum, terms))) in Type::F32.read(output, expected.len()).into_iter().zip(expected).enumerate() {
-        if !((found - sum).abs() <= terms * 2_f64.powi(-21)) {
+        let near = (found - sum).abs() <= terms * 2_f64.powi(-21);
+        if !near {
             return Err(format!("element {at} is {found}, and should be {sum}, of terms of {terms}"));
         }
     }
@@ -117,20 +118,25 @@ fn vectors(module: &Module, name: &str, format: &Format, count: usize) -> Outcom
     compare_sums(&output, &products(&numbers, &vectors, COLUMNS))
 }
 
-/// Two blocks of kernels with 64 rows for each, and one of those with 128.
+/// A block of threads computes 64 or 128 rows and columns of the product.
 fn matrices(module: &Module, name: &str, format: &Format) -> Outcome {
-    let (rows, columns, padded, count) = (70, 768, 1024, 5);
+    let (rows, columns, padded, count) = (70, 768, 1024, 67);
+    let (width, height) = match name {
+        "mul_mat_q5_0" | "mul_mat_q5_1" | "mul_mat_q8_0" => (128, 64),
+        "mul_mat_q3_K" => (128, 128),
+        "mul_mat_q6_K" => (64, 64),
+        _ => (64, 128),
+    };
     let (matrix, numbers) = format.matrix(rows * columns);
     let (input, vectors) = activations(count, columns, padded);
     let output = Type::F32.zeros(rows * count);
     let sizes = [columns, rows, count, padded, rows].map(|size| size as i32);
     let arguments = args![&matrix, &input, &output, sizes[0], sizes[1], sizes[2], sizes[3], sizes[4]];
-    let blocks = if ["q5_0", "q5_1", "q8_0", "q6_K"].iter().any(|of| name.ends_with(of)) { 2 } else { 1 };
-    module.launch(name, (blocks, 1), (32, 4), 0, arguments);
+    module.launch(name, (rows.div_ceil(height) as u32, count.div_ceil(width) as u32), (32, 4), 0, arguments);
     compare_sums(&output, &products(&numbers, &vectors, columns))
 }
 
-/// Two vectors, or two for each of them, by two of three matrices each.
+/// Each of two rows of inputs is for two of three matrices: one vector for both, or one for each.
 fn experts(module: &Module, name: &str, format: &Format) -> Outcome {
     let (batch, each, places) = (2, 2, [2_u32, 0, 1, 2]);
     let (matrix, numbers) = format.matrix(3 * ROWS * COLUMNS);
@@ -143,7 +149,7 @@ fn experts(module: &Module, name: &str, format: &Format) -> Outcome {
             args![&matrix, &input, &indices, &output, sizes[0], sizes[1], sizes[2], sizes[3], sizes[4], sizes[5]];
         module.launch_in_three(name, (ROWS as u32, batch as u32, each as u32), (32, 4), 0, arguments);
         let of = |(task, place): (usize, &u32)| {
-            // Kernels count the blocks between matrices as of 256 numbers, also for `q8_0`.
+            // Kernels compute the distance as if a block had 256 numbers. Blocks of `q8_0` have 32, so its matrices overlap.
             let matrix = &numbers[*place as usize * (ROWS * COLUMNS / 256) * format.numbers..][..ROWS * COLUMNS];
             let vector = if inputs == 1 { task / each } else { task };
             products(matrix, &vectors[vector * COLUMNS..][..COLUMNS], COLUMNS)
@@ -172,10 +178,10 @@ fn quantize(module: &Module, name: &str) -> Outcome {
             let code = f64::from(*code as i8);
             if largest == 0.0 { code == 0.0 } else { (number / largest * 127.0 - code).abs() < 0.5001 }
         };
-        if (scale * 127.0 - largest).abs() > largest * 2_f64.powi(-11) * 1.001
-            || sum != Type::F16.round(numbers.iter().sum())
-            || !numbers.iter().zip(&block[4..]).all(near)
-        {
+        let right = (scale * 127.0 - largest).abs() <= largest * 2_f64.powi(-11) * 1.001
+            && sum == Type::F16.round(numbers.iter().sum())
+            && numbers.iter().zip(&block[4..]).all(near);
+        if !right {
             return Err(format!("block {at} has the scale {scale} and the sum {sum}, for {numbers:?}"));
         }
     }
