@@ -102,7 +102,10 @@ fn page(version: &str, table: &str) -> String {
          launches, of contiguous and of strided operands where it takes both, agrees with a reference in `f64` on the CPU: exactly for\n\
          copies, sums, comparisons, conversions and integers, and else within some units in the last place of the kernel's type.\n\
          Three are held to less: `avg_pool2d` of `f64` to 2^30 units, as its scale is an `f32`, and of integers to one; `layernorm` and `rmsnorm` of\n\
-         `f64` to the accuracy of `f32`.\n\n\
+         `f64` to the accuracy of `f32`.\n\
+         Products of quantized matrices, which have random blocks, are held to 2^-21 of the summed magnitudes of their terms.\n\
+         `quantize_q8_1` may round a code or a scale to the neighbour where both are about as near. `indexed_moe_forward_q8_0_q8_1` computes the\n\
+         distance between matrices as if a block had 256 numbers. Blocks of `q8_0` have 32, so its matrices overlap; the reference does the same.\n\n\
          {table}\n\
          The files that candle compiles to a static library (`moe`, `mmvq_gguf.cu`, `mmq_gguf`) have functions of the host, which no\n\
          run-time compiler takes.\n"

@@ -4,6 +4,7 @@
 
 mod convolutions;
 mod elementwise;
+mod formats;
 mod indexed;
 mod quantized;
 mod reductions;

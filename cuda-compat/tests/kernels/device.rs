@@ -243,6 +243,18 @@ impl Module {
         &self,
         name: &str,
         (gx, gy): (u32, u32),
+        block: (u32, u32),
+        shared: u32,
+        arguments: &mut [Argument],
+    ) {
+        self.launch_in_three(name, (gx, gy, 1), block, shared, arguments);
+    }
+
+    /// Launches a grid of three dimensions.
+    pub(crate) fn launch_in_three(
+        &self,
+        name: &str,
+        (gx, gy, gz): (u32, u32, u32),
         (bx, by): (u32, u32),
         shared: u32,
         arguments: &mut [Argument],
@@ -251,7 +263,7 @@ impl Module {
         let mut pointers: Vec<*mut c_void> = arguments.iter_mut().map(|bytes| bytes.0.as_mut_ptr().cast()).collect();
         let (stream, arguments) = (null_mut(), pointers.as_mut_ptr());
         // SAFETY: the arguments are those of the kernel.
-        unsafe { ok(cuLaunchKernel(function, gx, gy, 1, bx, by, 1, shared, stream, arguments, null_mut())) };
+        unsafe { ok(cuLaunchKernel(function, gx, gy, gz, bx, by, 1, shared, stream, arguments, null_mut())) };
         // SAFETY: no condition.
         unsafe { ok(cuCtxSynchronize()) };
     }
