@@ -15,7 +15,7 @@ use crate::rocm::Release;
 use crate::steps::Counts;
 
 /// Test programs of `hip` and `hip-gl` and how often each is run, of every release.
-const PROGRAMS: [(&str, u32); 3] = [("gpu", 16), ("graph", 16), ("gl", 16)];
+const PROGRAMS: [(&str, u32); 3] = [("gpu", 8), ("graph", 8), ("gl", 8)];
 /// How many are run at a time.
 const AT_A_TIME: usize = 2;
 /// Tests that a program has run at a time in every other run, in place of one for each processor.

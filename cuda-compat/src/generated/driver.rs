@@ -1039,8 +1039,6 @@ pub use hip_sys::{
     hipLibraryGetKernel as cuLibraryGetKernel,
     hipLibraryGetKernelCount as cuLibraryGetKernelCount,
     hipLibraryHostUniversalFunctionAndDataTable as CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE,
-    hipLibraryLoadData as cuLibraryLoadData,
-    hipLibraryLoadFromFile as cuLibraryLoadFromFile,
     hipLibraryOption_e as CUlibraryOption,
     hipLibraryOption_e as CUlibraryOption_enum,
     hipLibraryUnload as cuLibraryUnload,

@@ -950,8 +950,6 @@ pub use hip_sys::{
     hipLibraryGetKernel as cudaLibraryGetKernel,
     hipLibraryGetKernelCount as cudaLibraryGetKernelCount,
     hipLibraryHostUniversalFunctionAndDataTable as cudaLibraryHostUniversalFunctionAndDataTable,
-    hipLibraryLoadData as cudaLibraryLoadData,
-    hipLibraryLoadFromFile as cudaLibraryLoadFromFile,
     hipLibraryOption_e as cudaLibraryOption,
     hipLibraryUnload as cudaLibraryUnload,
     hipLibrary_t as cudaLibrary_t,

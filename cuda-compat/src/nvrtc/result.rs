@@ -1,4 +1,4 @@
-//! Functions of [`sys`](super::sys) that return a [`Result`]: cudarc's floor `nvrtc::result`.
+//! Functions of [`sys`] that return a [`Result`]: cudarc's floor `nvrtc::result`.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::ptr::{null, null_mut};

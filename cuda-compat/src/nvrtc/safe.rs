@@ -1,4 +1,4 @@
-//! cudarc's types over [`result`](super::result).
+//! cudarc's types over [`result`].
 
 use std::borrow::Cow;
 use std::ffi::{CStr, CString, c_char};

@@ -85,11 +85,6 @@ on_a_device! {
     }
 
     fn a_grid_waits_for_all_its_blocks() {
-        if crate::device::is_embedded() {
-            // It ends with hipErrorLaunchFailure there.
-            crate::device::skip("the embedded runtime does not run the grid's barrier of HIPRTC 7.2");
-            return;
-        }
         let values = Random::new(7).below(1000, 512);
         let (input, partial, output) = (Buffer::of(&values), Buffer::zeros::<i32>(4), Buffer::zeros::<i32>(2));
         module().run_cooperative("whole_grid", 4, 128, args![&input, &partial, &output]);

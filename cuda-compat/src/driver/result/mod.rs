@@ -1,4 +1,4 @@
-//! Functions of [`sys`](super::sys) that return a [`Result`]: cudarc's floor `driver::result`.
+//! Functions of [`sys`] that return a [`Result`]: cudarc's floor `driver::result`.
 
 mod calls;
 pub mod ctx;

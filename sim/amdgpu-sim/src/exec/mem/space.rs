@@ -237,6 +237,13 @@ impl View {
         }
     }
 
+    /// Whether it is a load of the kernel's own arguments. The compiler makes one of several neighbours (two sizes of a block, of 16 bits each),
+    /// wherever they lie.
+    fn reads_own(&self, address: u64, bytes: u32, access: Access) -> bool {
+        let own = &self.own;
+        access == Access::Read && address >= own.base && address.saturating_add(u64::from(bytes)) <= own.end
+    }
+
     /// Checks a scalar access. Bits of `align` must be zero in the address.
     #[inline(always)]
     pub(super) fn check_scalar(&mut self, address: u64, bytes: u32, align: u64, access: Access) -> Checked {
@@ -267,7 +274,7 @@ impl View {
     fn check_each(&mut self, at: &Addresses, mask: u64, bytes: u32, align: u64, access: Access) -> Checked {
         for lane in lanes(mask) {
             let address = at[lane];
-            let why = if address & align != 0 {
+            let why = if address & align != 0 && !self.reads_own(address, bytes, access) {
                 Denied::Misaligned(align as u32 + 1)
             } else {
                 match self.allowed(address, u64::from(bytes), access) {
@@ -660,5 +667,27 @@ impl Space for Private {
         // SAFETY: as the caller vouches.
         unsafe { self.store(lane, address, f(old).to_le_bytes()) };
         old
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::AllocKind;
+
+    #[test]
+    fn arguments_that_the_compiler_loads_together_need_not_be_aligned() {
+        let memory = Arc::new(Memory::new(vec![1 << 20]));
+        let base = memory.alloc(256, 0, AllocKind::Device).expect("device memory");
+        let mut view = View::new(memory, Agent::default(), base..base + 64);
+        let mut check = |address, access| {
+            let at = [address; crate::exec::LANES];
+            view.check(&at, 1, 4, 3, access).map_err(|fault| fault.why)
+        };
+        assert_eq!(check(base + 38, Access::Read), Ok(()));
+        let misaligned = Err(Denied::Misaligned(4));
+        assert_eq!(check(base + 38, Access::Write), misaligned);
+        assert_eq!(check(base + 62, Access::Read), misaligned, "half of it is beyond the arguments");
+        assert_eq!(check(base + 102, Access::Read), misaligned);
     }
 }
