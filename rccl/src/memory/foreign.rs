@@ -151,7 +151,7 @@ impl Communicator {
         peer: usize,
         offset: usize,
     ) -> Result<()> {
-        let put = one_sided::Put { window: window.registration.raw(), send, count, data_type, peer, offset };
+        let put = one_sided::Put { window: &window.registration, send, count, data_type, peer, offset };
         // SAFETY: the caller's.
         unsafe { one_sided::put(&self.handle, stream, &put) }
     }

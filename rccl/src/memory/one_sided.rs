@@ -10,6 +10,7 @@ use std::sync::Arc;
 use hip::interop::{Uses, call_on_streams};
 use hip::{DeviceBuffer, DeviceSlice, Pod};
 
+use super::library::Registration;
 use super::{Window, library};
 use crate::communicator::{Communicator, check_rank};
 use crate::element::DataType;
@@ -88,7 +89,7 @@ impl<T: Pod> Target<'_, T> {
         let (count, offset) = (send.len() * each, at * size_of::<T>());
         let mut uses = Uses::on(communicator.stream());
         let send = uses.read("the elements to write", send)?.cast();
-        let put = Put { window: self.window.0.registration.raw(), send, count, data_type, peer, offset };
+        let put = Put { window: &self.window.0.registration, send, count, data_type, peer, offset };
         // SAFETY: memory of so many elements, kept until the work is done. The peer's window is as large as this one, which was checked when they were
         // made, and stays until all ranks close theirs.
         queue(communicator, uses, |handle, stream| unsafe { self::put(handle, stream, &put) })
@@ -156,8 +157,8 @@ fn queue<'a>(
 }
 
 /// What is written to a rank's window.
-pub(super) struct Put {
-    pub(super) window: RawWindow,
+pub(super) struct Put<'a> {
+    pub(super) window: &'a Registration,
     pub(super) send: *const c_void,
     pub(super) count: usize,
     pub(super) data_type: DataType,
@@ -168,9 +169,27 @@ pub(super) struct Put {
 
 /// # Safety
 /// That of [`foreign::Communicator::put`](crate::foreign::Communicator::put).
-pub(super) unsafe fn put(handle: &Arc<Handle>, stream: RawStream, put: &Put) -> Result<()> {
+pub(super) unsafe fn put(handle: &Arc<Handle>, stream: RawStream, put: &Put<'_>) -> Result<()> {
     let Put { window, send, count, data_type, peer, offset } = *put;
     check_rank(peer, handle.size())?;
+    let room = window.target(handle)?;
+    if count == 0 {
+        // SAFETY: the caller's.
+        return unsafe { signal(handle, stream, peer) };
+    }
+    let bytes = count.checked_mul(data_type.size());
+    if !bytes.and_then(|bytes| offset.checked_add(bytes)).is_some_and(|end| end <= room) {
+        let found = format!("{count} {data_type:?} from byte {offset} on");
+        return Err(Error::invalid("the elements to write", found, format!("within the {room} bytes of the window")));
+    }
+    // NCCL refuses other sources. On a communicator that does not block, its refusal would end the communicator.
+    let bytes = bytes.unwrap_or(0);
+    let from = send.addr();
+    if !handle.windows().iter().any(|of| of.contains(&from) && of.end - from >= bytes) {
+        let found = format!("{bytes} bytes at {send:?}");
+        return Err(Error::invalid("the memory to write from", found, "within a symmetric window of the communicator"));
+    }
+    let window: RawWindow = window.raw();
     let asked = format!("{count} {data_type:?}");
     let context = Context { call: "put", peer: Some(peer), asked, ..Context::default() };
     make(handle, context, "ncclPutSignal", |comm| {

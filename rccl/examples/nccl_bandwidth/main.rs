@@ -10,7 +10,9 @@
 //! ./nccl_bandwidth check                       # all collectives, on all GPUs
 //! ./nccl_bandwidth compare ./bandwidth_c.so    # both in turns, 121 times; a table in Markdown
 //! ./nccl_bandwidth control ./bandwidth_c.so ./copy.so # the C program against itself: how far the measurement can be trusted
-//! ./nccl_bandwidth memory                      # registered memory and windows; needs the features `windows`, `one-sided`
+//! ./nccl_bandwidth memory                      # registered memory and windows; needs the feature `one-sided`, as the next two do
+//! ./nccl_bandwidth one-sided                   # one-sided operations, of NCCL 2.29 or newer
+//! ./nccl_bandwidth mistakes                    # one-sided operations that must be errors
 //! ./nccl_bandwidth bandwidth                   # with the columns of nccl-tests
 //! ```
 //!
@@ -21,6 +23,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Barrier, OnceLock};
 use std::time::{Duration, Instant};
+
+#[cfg(feature = "one-sided")]
+mod one_sided;
 
 use rccl::foreign::{Call, Calls, Communicator, Op};
 use rccl::{Config, DataType, UniqueId};
@@ -70,6 +75,9 @@ cuda! {
     to_host = "cuMemcpyDtoH_v2"(to: *mut c_void, from: u64, bytes: usize);
     stream = "cuStreamCreate"(stream: *mut *mut c_void, flags: c_uint);
     synchronize = "cuStreamSynchronize"(stream: *mut c_void);
+    synchronize_all = "cuCtxSynchronize"();
+    query = "cuStreamQuery"(stream: *mut c_void);
+    copy_async = "cuMemcpyDtoDAsync_v2"(to: u64, from: u64, bytes: usize, stream: *mut c_void);
 }
 
 impl Cuda {
@@ -597,7 +605,8 @@ fn main() -> Result<()> {
     if by_variable {
         println!("by RCCL_RS_LIBRARY: {:?}, {:?}", rccl::other_library(), rccl::version()?);
     }
-    match words.first().map(|word| word.to_string_lossy().into_owned()).as_deref() {
+    let word = |place: usize| words.get(place).map(|word| word.to_string_lossy().into_owned());
+    match word(0).as_deref() {
         Some("check") => {
             for blocking in [true, false] {
                 let config = Config::new().blocking(blocking).timeout(Duration::from_secs(120));
@@ -623,6 +632,14 @@ fn main() -> Result<()> {
         }
         #[cfg(feature = "one-sided")]
         Some("memory") => memory::run(&options),
+        #[cfg(feature = "one-sided")]
+        Some("one-sided") => one_sided::run(&options, word(1).as_deref()),
+        #[cfg(feature = "one-sided")]
+        Some("two-streams") => one_sided::two_streams(&options),
+        #[cfg(feature = "one-sided")]
+        Some("mistakes") => one_sided::mistakes(&options, word(1).as_deref(), word(2).map(|word| word == "blocking")),
+        #[cfg(feature = "one-sided")]
+        Some("missing") => one_sided::missing(&options, word(1).is_some_and(|word| word == "blocking")),
         Some(other) => Err(format!(
             "unknown: {other}; there are check, bandwidth, compare, control and, with the feature `one-sided`, memory"
         )
