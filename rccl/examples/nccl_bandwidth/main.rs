@@ -69,6 +69,7 @@ cuda! {
     driver_version = "cuDriverGetVersion"(version: *mut c_int);
     retain = "cuDevicePrimaryCtxRetain"(context: *mut *mut c_void, device: c_int);
     set_current = "cuCtxSetCurrent"(context: *mut c_void);
+    fill = "cuMemsetD32_v2"(pointer: u64, value: c_uint, count: usize);
     allocate = "cuMemAlloc_v2"(pointer: *mut u64, bytes: usize);
     free = "cuMemFree_v2"(pointer: u64);
     to_device = "cuMemcpyHtoD_v2"(to: u64, from: *const c_void, bytes: usize);
@@ -746,9 +747,11 @@ mod memory {
             for (bytes, times) in &mut times {
                 times.push(time_in(rank, own.address(), *bytes)?);
             }
-            match ring(rank, &receive, &other, own.address()) {
-                Ok(()) => lines.push(format!("put and signal, symmetric {symmetric}: right")),
-                Err(error) => lines.push(format!("put and signal, symmetric {symmetric}: {error}")),
+            if symmetric {
+                match ring(rank, &receive, &other, own.address()) {
+                    Ok(()) => lines.push("put and signal: right".to_owned()),
+                    Err(error) => lines.push(format!("put and signal: {error}")),
+                }
             }
             rank.all.wait();
             send.end()?;

@@ -188,8 +188,10 @@ fn order(rank: &Rank<'_>, own: &Part<'_>, to: &Part<'_>, in_step: bool) -> Resul
         (1..=TIMES).try_for_each(take)?;
     }
     let bytes = rank.bytes(&log, 4 * (TIMES + 1))?;
-    let seen: Vec<usize> =
-        bytes.chunks_exact(4).map(|bytes| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]) as usize).collect();
+    let seen: Vec<usize> = bytes
+        .chunks_exact(4)
+        .map(|bytes| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]) as usize)
+        .collect();
     let mut before = 0;
     for (time, &number) in seen.iter().enumerate().skip(1) {
         let right = if in_step { number == time } else { number >= time && number >= before };
@@ -198,7 +200,10 @@ fn order(rank: &Rank<'_>, own: &Part<'_>, to: &Part<'_>, in_step: bool) -> Resul
         }
         before = number;
     }
-    Ok(format!("{TIMES} puts to one place, {}: right after each wait", if in_step { "each after the last was seen" } else { "all at once" }))
+    Ok(format!(
+        "{TIMES} puts to one place, {}: right after each wait",
+        if in_step { "each after the last was seen" } else { "all at once" }
+    ))
 }
 
 /// A wait ends after the put, and takes as many signals as it was told.
@@ -254,7 +259,8 @@ fn waits(rank: &Rank<'_>, own: &Part<'_>, to: &Part<'_>) -> Result<String> {
     finish()?;
     rank.all.wait();
     expect_no_more(rank)?;
-    Ok("waits end after the put, and take as many signals as they say; signals of all ranks and of itself: right".into())
+    Ok("waits end after the put, and take as many signals as they say; signals of all ranks and of itself: right"
+        .into())
 }
 
 /// Rank 1 has no signal of rank 0 left: it waits until there is one.
@@ -298,27 +304,31 @@ pub(super) fn two_streams(options: &Options) -> Result<()> {
 
 /// More than 1 GiB, which NCCL puts in parts: one signal.
 fn large(rank: &Rank<'_>) -> Result<String> {
-    const LARGE: usize = (3 << 29) + 4096;
+    const BLOCK: usize = 32 << 20;
+    const BLOCKS: usize = 33;
     let (next, last) = rank.neighbours();
-    let (own, to) = (Part::new(rank, LARGE)?, Part::new(rank, LARGE)?);
-    let words = |rank: usize| -> Vec<u32> { (0..LARGE as u32 / 4).map(|index| index ^ ((rank as u32 + 1) << 29)).collect() };
-    let numbers = words(rank.number());
-    rank.cuda.to_device(own.at(0) as u64, numbers.as_ptr().cast(), LARGE)?;
+    let (own, to) = (Part::new(rank, BLOCK * BLOCKS)?, Part::new(rank, BLOCK * BLOCKS)?);
+    let value = |rank: usize, block: usize| (rank * 1000 + block + 1) as u32;
+    for block in 0..BLOCKS {
+        rank.cuda.fill(own.at(block * BLOCK) as u64, value(rank.number(), block), BLOCK / 4)?;
+    }
     rank.cuda.synchronize_all()?;
     rank.all.wait();
-    rank.put(&to, (own.at(0), LARGE / 8, DataType::U64), next, 0)?;
+    rank.put(&to, (own.at(0), BLOCK * BLOCKS / 8, DataType::U64), next, 0)?;
     rank.wait(&[(last, 1)])?;
     rank.cuda.synchronize(rank.stream)?;
-    let mut found = vec![0_u32; LARGE / 4];
-    rank.cuda.to_host(found.as_mut_ptr().cast(), to.at(0) as u64, LARGE)?;
-    if found != words(last) {
-        return Err("a large put did not arrive whole".into());
+    let mut found = vec![0_u32; BLOCK / 4];
+    for block in 0..BLOCKS {
+        rank.cuda.to_host(found.as_mut_ptr().cast(), to.at(block * BLOCK) as u64, BLOCK)?;
+        if found != vec![value(last, block); BLOCK / 4] {
+            return Err(format!("part {block} of a large put did not arrive").into());
+        }
     }
     rank.all.wait();
     expect_no_more(rank)?;
     own.end()?;
     to.end()?;
-    Ok(format!("a put of {LARGE} bytes: right, with one signal"))
+    Ok(format!("a put of {} bytes: right, with one signal", BLOCK * BLOCKS))
 }
 
 /// Microseconds of a put that is answered by one, halved; and the same by send and receive.
@@ -336,7 +346,8 @@ fn ping_pong(rank: &Rank<'_>, own: &Part<'_>, to: &Part<'_>, bytes: usize, times
         if number == 0 { put().and_then(|()| wait()) } else { wait().and_then(|()| put()) }
     };
     let two_sided = |_: usize| -> Result<()> {
-        let (send, receive) = (Call::send(own.at(0), count, DataType::F32, peer), Call::receive(to.at(0), count, DataType::F32, peer));
+        let (send, receive) =
+            (Call::send(own.at(0), count, DataType::F32, peer), Call::receive(to.at(0), count, DataType::F32, peer));
         let calls = if number == 0 { [send, receive] } else { [receive, send] };
         // SAFETY: so many elements, which stay until the stream was waited for.
         calls.iter().try_for_each(|call| Ok(unsafe { rank.communicator.submit(rank.stream, call)? }))
@@ -425,9 +436,10 @@ fn mistakes_of(rank: &Rank<'_>, only: Option<&str>) -> Result<Vec<String>> {
     };
     let right = &to.window;
     // SAFETY: the communicator's stream.
-    let (signal, wait) = (|peer| unsafe { communicator.signal(stream, peer) }, |signals: &[_]| unsafe {
-        communicator.wait_signals(stream, signals)
-    });
+    let (signal, wait) = (
+        |peer| unsafe { communicator.signal(stream, peer) },
+        |signals: &[_]| unsafe { communicator.wait_signals(stream, signals) },
+    );
     type Try<'a> = (&'a str, Box<dyn Fn() -> rccl::Result<()> + 'a>);
     let tries: [Try<'_>; 14] = [
         ("peer", Box::new(|| put(right, good, 1, size, 0))),
@@ -500,7 +512,11 @@ pub(super) fn missing(options: &Options, blocking: bool) -> Result<()> {
             let begin = Instant::now();
             let done = || Ok(rank.is_done().unwrap_or(true));
             let waited = rank.communicator.wait_until(Duration::from_secs(2), done);
-            println!("blocking {blocking}, after {:.1?}: {:?}", begin.elapsed(), waited.map_err(|error| error.to_string()));
+            println!(
+                "blocking {blocking}, after {:.1?}: {:?}",
+                begin.elapsed(),
+                waited.map_err(|error| error.to_string())
+            );
             for _ in 0..5 {
                 sleep(Duration::from_secs(1));
                 println!("after {:.1?}: the stream is done: {:?}", begin.elapsed(), rank.is_done());

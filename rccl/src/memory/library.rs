@@ -203,6 +203,16 @@ impl Registration {
         Ok(address)
     }
 
+    /// One that no library knows; a symmetric window, if it has addresses.
+    #[cfg(all(test, feature = "one-sided"))]
+    pub(super) fn of_addresses(handle: &Arc<Handle>, symmetric: Option<Range<usize>>) -> Self {
+        let place = Place::new();
+        // SAFETY: a word of this thread's.
+        unsafe { place.get().write(ptr::without_provenance_mut(1)) };
+        handle.windows().extend(symmetric.clone());
+        Self { handle: Arc::clone(handle), device: None, kind: Kind::Window, place, open: false, symmetric }
+    }
+
     /// Its number of bytes, if one-sided operations of this communicator can write to it.
     #[cfg(feature = "one-sided")]
     pub(super) fn target(&self, handle: &Arc<Handle>) -> Result<usize> {
