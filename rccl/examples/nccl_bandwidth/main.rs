@@ -36,11 +36,13 @@ type Result<T, E = Failure> = std::result::Result<T, E>;
 /// The functions of libcuda that are needed.
 macro_rules! cuda {
     ($($name:ident = $symbol:literal($($argument:ident: $type:ty),*);)*) => {
+        #[cfg_attr(not(feature = "one-sided"), allow(dead_code, reason = "the checks of one-sided operations use all"))]
         struct Cuda {
             _library: libloading::Library,
             $($name: unsafe extern "C" fn($($type),*) -> c_int,)*
         }
 
+        #[cfg_attr(not(feature = "one-sided"), allow(dead_code, reason = "the checks of one-sided operations use all"))]
         impl Cuda {
             fn load() -> Result<Self> {
                 // SAFETY: the driver's library; the functions have these types in CUDA 12 and 13.

@@ -280,7 +280,8 @@ impl Communicator {
     ///
     /// # Errors
     /// [`Error::Invalid`] for a buffer of another device, an empty one, and for buffers that differ in size, or, with `symmetric`, in their offset from
-    /// the beginning of their allocation; [`Error::InGroup`]; [`Error::NoSymbol`]; [`Error::Timeout`] if not all ranks came; the library's. The buffer is dropped.
+    /// the beginning of their allocation; [`Error::InGroup`]; [`Error::NoSymbol`]; [`Error::Timeout`] if not all ranks came; the library's. The buffer is
+    /// dropped.
     #[doc(alias = "ncclCommWindowRegister")]
     pub fn window<T: Pod>(&self, memory: DeviceBuffer<T>, symmetric: bool) -> Result<Window<'_, T>> {
         Self::window_all([(self, memory)], symmetric)?.pop().ok_or_else(nothing)
