@@ -1,4 +1,4 @@
-/* All-reduce by NCCL from C, as `examples/nccl_bandwidth.rs` does it in Rust: the same threads, streams, sizes, repetitions and columns.
+/* All-reduce by NCCL from C, as `examples/nccl_bandwidth` does it in Rust: the same threads, streams, sizes, repetitions and columns.
  *
  *   cc -O2 -o bandwidth_c bandwidth.c -ldl -lpthread
  *   NCCL_NVLS_ENABLE=0 ./bandwidth_c [--ranks N] [--from BYTES] [--to BYTES] [--nccl FILE]

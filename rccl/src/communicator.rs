@@ -404,7 +404,7 @@ impl Communicator {
     }
 
     /// Aborts it (`ncclCommAbort`): queued work that uses it ends, whatever the other ranks do, and its results are not defined. Never twice:
-    /// a communicator that an error has aborted stays as it is.
+    /// a communicator that an error has aborted stays as it is. A queued wait for signals (feature `one-sided`) does not end.
     #[doc(alias = "ncclCommAbort")]
     pub fn abort(self) {
         self.handle.abort("the program asked for it");

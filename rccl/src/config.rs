@@ -191,7 +191,18 @@ pub(crate) struct RawConfig {
     graph_usage_mode: c_int,
     num_rma_ctx: c_int,
     max_p2p_peers: c_int,
+    graph_stream_ordering: c_int,
+    launch_order_implicit: c_int,
+    num_rma_sig: c_int,
+    rma_eager_init: c_int,
+    host_cft_mode: c_int,
+    nvls_host_mode: c_int,
+    /// Padding in C. A library that is newer than the version which it is told reads it as its next field.
+    padding: c_int,
 }
+
+/// The newest version whose fields are known. A newer library is told this one, and gives the fields that came later their defaults.
+const NEWEST: u32 = 23203;
 
 /// `NCCL_CONFIG_UNDEF_INT`
 const UNDEFINED: c_int = c_int::MIN;
@@ -199,12 +210,15 @@ const UNDEFINED: c_int = c_int::MIN;
 impl RawConfig {
     /// `NCCL_CONFIG_INITIALIZER` of a version.
     fn new(version: u32) -> Self {
+        let version = version.min(NEWEST);
         let size = match version {
             ..22600 => std::mem::offset_of!(Self, traffic_class),
             22600..22700 => std::mem::offset_of!(Self, comm_name),
             22700..22800 => std::mem::offset_of!(Self, channels_per_net_peer),
             22800..22900 => std::mem::offset_of!(Self, graph_usage_mode),
-            22900.. => size_of::<Self>(),
+            22900..23000 => std::mem::offset_of!(Self, max_p2p_peers),
+            23000..23100 => std::mem::offset_of!(Self, launch_order_implicit),
+            23100.. => size_of::<Self>(),
         };
         Self {
             // Of a struct whose alignment is 8.
@@ -228,6 +242,13 @@ impl RawConfig {
             graph_usage_mode: UNDEFINED,
             num_rma_ctx: UNDEFINED,
             max_p2p_peers: UNDEFINED,
+            graph_stream_ordering: UNDEFINED,
+            launch_order_implicit: UNDEFINED,
+            num_rma_sig: UNDEFINED,
+            rma_eager_init: UNDEFINED,
+            host_cft_mode: UNDEFINED,
+            nvls_host_mode: UNDEFINED,
+            padding: UNDEFINED,
         }
     }
 
@@ -263,7 +284,20 @@ mod tests {
     #[test]
     fn a_config_is_as_large_as_that_of_its_version() {
         let size = |version| RawConfig::new(version).size;
-        assert_eq!([22005, 22606, 22707, 22809, 23004].map(size), [48, 48, 72, 80, 96]);
+        assert_eq!(
+            [22005, 22606, 22707, 22809, 22907, 23004, 23007, 23203, 29901].map(size),
+            [48, 48, 72, 80, 88, 96, 96, 120, 120]
+        );
+        assert_eq!(RawConfig::new(29901).version, NEWEST);
+    }
+
+    #[test]
+    fn all_bytes_that_a_library_reads_are_fields() {
+        // The size of a version includes C's padding, which NCCL 2.30.5 and newer read as a field of theirs.
+        let fields = std::mem::offset_of!(RawConfig, padding) + size_of::<c_int>();
+        assert_eq!(fields, size_of::<RawConfig>());
+        let raw = RawConfig::new(23004);
+        assert_eq!((raw.size, raw.graph_stream_ordering), (96, UNDEFINED));
     }
 
     #[cfg(feature = "rocm-10-0")]

@@ -3,6 +3,8 @@
 use std::cell::UnsafeCell;
 use std::ffi::c_int;
 use std::fmt;
+#[cfg(feature = "windows")]
+use std::ops::Range;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
@@ -35,6 +37,9 @@ pub(crate) struct Handle {
     abort_begun: AtomicBool,
     /// Whether the library has aborted it: it uses nothing of ours any more.
     abort_done: AtomicBool,
+    /// Addresses of the symmetric windows that the library uses.
+    #[cfg(feature = "windows")]
+    windows: Mutex<Vec<Range<usize>>>,
     /// Kept for the library.
     kept: Kept,
 }
@@ -126,6 +131,8 @@ impl Handle {
             ended: AtomicBool::new(false),
             abort_begun: AtomicBool::new(false),
             abort_done: AtomicBool::new(false),
+            #[cfg(feature = "windows")]
+            windows: Mutex::default(),
             kept,
         })
     }
@@ -361,6 +368,11 @@ impl Handle {
     /// Whether it was aborted.
     pub(crate) fn is_aborted(&self) -> bool {
         matches!(self.lock().state, State::Aborted(_))
+    }
+
+    #[cfg(feature = "windows")]
+    pub(crate) fn windows(&self) -> MutexGuard<'_, Vec<Range<usize>>> {
+        self.windows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether it was aborted, and the library may not be done with that yet.

@@ -113,7 +113,8 @@ impl Communicator {
     /// Those of [`register`](Self::register); [`Error::Timeout`] if not all ranks came.
     ///
     /// # Safety
-    /// That of [`register`](Self::register). All ranks give as many bytes, and the same `symmetric`.
+    /// That of [`register`](Self::register). All ranks give as many bytes, and the same `symmetric`. The memory of a symmetric window has the same offset
+    /// from the beginning of its allocation on all ranks.
     #[doc(alias("ncclCommWindowRegister", "ncclCommWindowDeregister"))]
     pub unsafe fn window(
         &self,
@@ -134,14 +135,21 @@ impl Communicator {
 #[cfg(feature = "one-sided")]
 #[cfg_attr(docsrs, doc(cfg(feature = "one-sided")))]
 impl Communicator {
-    /// Writes `count` elements to a rank's window, from its byte `offset` on, and signals the rank (`ncclPutSignal`). Since ROCm 10.0, NCCL 2.29.
+    /// Writes `count` elements to a rank's window, from its byte `offset` on, and signals the rank (`ncclPutSignal`). No elements are a signal. Since
+    /// ROCm 10.0, NCCL 2.29.
+    ///
+    /// `window` is this rank's part of the window, which is symmetric. The elements are in a symmetric window of this communicator: this one or another.
+    ///
+    /// The first one-sided operation of a communicator may wait for that of every other rank (NCCL 2.29 does): all ranks begin with one, each on a
+    /// thread of its own.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a rank that is not there; [`Error::NoSymbol`]; [`Error::Aborted`]; the library's.
+    /// [`Error::Invalid`] for a rank that is not there, for memory that is not in such a window, and for elements beyond the window's end;
+    /// [`Error::NoSymbol`]; [`Error::Aborted`]; the library's.
     ///
     /// # Safety
-    /// The stream is alive, and of the communicator's device. So many elements are at `send`, and unchanged until the stream's work is done. `window` is
-    /// this rank's part of the window; the peer's has room for them, and stays until then.
+    /// The stream is alive, and of the communicator's device. The elements are unchanged until the stream's work is done, and the peer's window stays
+    /// until then.
     #[doc(alias = "ncclPutSignal")]
     pub unsafe fn put(
         &self,
@@ -151,7 +159,7 @@ impl Communicator {
         peer: usize,
         offset: usize,
     ) -> Result<()> {
-        let put = one_sided::Put { window: window.registration.raw(), send, count, data_type, peer, offset };
+        let put = one_sided::Put { window: &window.registration, send, count, data_type, peer, offset };
         // SAFETY: the caller's.
         unsafe { one_sided::put(&self.handle, stream, &put) }
     }
@@ -170,6 +178,9 @@ impl Communicator {
     }
 
     /// Has the stream wait for so many signals of these ranks (`ncclWaitSignal`). Since ROCm 10.0, NCCL 2.29.
+    ///
+    /// If a signal never comes, the stream never goes on: aborting the communicator does not end the wait, and only the end of the process does
+    /// (NCCL 2.32).
     ///
     /// # Errors
     /// Those of [`put`](Self::put); [`Error::Invalid`] for no ranks and for no signals.

@@ -2,6 +2,7 @@
 
 use std::cell::UnsafeCell;
 use std::ffi::{CString, c_int, c_void};
+use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
 
@@ -117,6 +118,15 @@ pub(super) struct Registration {
     kind: Kind,
     place: Arc<Place>,
     open: bool,
+    /// Addresses of the memory, if it is a symmetric window.
+    symmetric: Option<Range<usize>>,
+}
+
+impl Part<'_> {
+    fn addresses(&self) -> Range<usize> {
+        let begin = self.address.addr();
+        begin..begin.saturating_add(self.bytes)
+    }
 }
 
 impl Registration {
@@ -134,7 +144,7 @@ impl Registration {
         let status = on(device, || unsafe { raw::ncclCommRegister(live.comm, address, bytes, place.get()) })?;
         drop(live);
         check(status, "ncclCommRegister", || format!("{bytes} bytes at {address:?}"))?;
-        let made = Self { handle: Arc::clone(handle), device, kind: Kind::Buffer, place, open: true };
+        let made = Self { handle: Arc::clone(handle), device, kind: Kind::Buffer, place, open: true, symmetric: None };
         made.keep_on_error(handle.wait_ready())?;
         Ok(made)
     }
@@ -152,6 +162,7 @@ impl Registration {
                 kind: Kind::Window,
                 place: Place::new(),
                 open: false,
+                symmetric: symmetric.then(|| part.addresses()),
             })
             .collect();
         let flags = if symmetric { SYMMETRIC } else { 0 };
@@ -167,7 +178,12 @@ impl Registration {
             unsafe { raw::ncclCommWindowRegister(comm, address, bytes, place.get().cast::<RawWindow>(), flags) }
         });
         made.iter().try_for_each(|made| made.keep_on_error(result.clone()))?;
-        made.iter_mut().for_each(|made| made.open = true);
+        for made in &mut made {
+            made.open = true;
+            if let Some(addresses) = made.symmetric.clone().filter(|_| !made.raw().is_null()) {
+                made.handle.windows().push(addresses);
+            }
+        }
         Ok(made)
     }
 
@@ -185,6 +201,29 @@ impl Registration {
         let status = unsafe { raw::ncclWinGetUserPtr(live.comm, self.raw(), &mut address) };
         check(status, "ncclWinGetUserPtr", || format!("rank {} of {}", self.handle.rank(), self.handle.size()))?;
         Ok(address)
+    }
+
+    /// One that no library knows; a symmetric window, if it has addresses.
+    #[cfg(all(test, feature = "one-sided"))]
+    pub(super) fn of_addresses(handle: &Arc<Handle>, symmetric: Option<Range<usize>>) -> Self {
+        let place = Place::new();
+        // SAFETY: a word of this thread's.
+        unsafe { place.get().write(ptr::without_provenance_mut(1)) };
+        handle.windows().extend(symmetric.clone());
+        Self { handle: Arc::clone(handle), device: None, kind: Kind::Window, place, open: false, symmetric }
+    }
+
+    /// Its number of bytes, if one-sided operations of this communicator can write to it.
+    #[cfg(feature = "one-sided")]
+    pub(super) fn target(&self, handle: &Arc<Handle>) -> Result<usize> {
+        let found = match &self.symmetric {
+            None if self.kind == Kind::Buffer => "registered memory",
+            None => "a window that is not symmetric",
+            Some(_) if self.raw().is_null() => "one that the library makes no use of",
+            Some(_) if !Arc::ptr_eq(&self.handle, handle) => "one of another communicator",
+            Some(addresses) => return Ok(addresses.len()),
+        };
+        Err(Error::invalid("the window to write to", found, "a symmetric window of this communicator"))
     }
 
     /// What the library calls it; null if it makes no use of the registration.
@@ -207,6 +246,12 @@ impl Registration {
             }
             let registration = &*registration;
             let handle = &registration.handle;
+            if let Some(addresses) = &registration.symmetric {
+                let mut windows = handle.windows();
+                if let Some(place) = windows.iter().position(|window| window == addresses) {
+                    windows.swap_remove(place);
+                }
+            }
             if handle.is_being_aborted() {
                 let aborted = "the communicator is still being aborted, and may use the memory";
                 result = result.and(Err(Error::Aborted { reason: aborted.into() }));

@@ -279,8 +279,9 @@ impl Communicator {
     /// [`window_all`](Self::window_all). Since ROCm 7.1.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a buffer of another device, an empty one, and for buffers that differ in size; [`Error::InGroup`]; [`Error::NoSymbol`];
-    /// [`Error::Timeout`] if not all ranks came; the library's. The buffer is dropped.
+    /// [`Error::Invalid`] for a buffer of another device, an empty one, and for buffers that differ in size, or, with `symmetric`, in their offset from
+    /// the beginning of their allocation; [`Error::InGroup`]; [`Error::NoSymbol`]; [`Error::Timeout`] if not all ranks came; the library's. The buffer is
+    /// dropped.
     #[doc(alias = "ncclCommWindowRegister")]
     pub fn window<T: Pod>(&self, memory: DeviceBuffer<T>, symmetric: bool) -> Result<Window<'_, T>> {
         Self::window_all([(self, memory)], symmetric)?.pop().ok_or_else(nothing)
@@ -301,7 +302,11 @@ impl Communicator {
             return Err(nothing());
         }
         library::expect("ncclCommWindowRegister")?;
-        expect_same(&ranks)?;
+        expect_same(&ranks, |memory| Ok(memory.byte_len()), "the bytes of a window")?;
+        if symmetric {
+            // The library takes the offset that this rank's memory has in its allocation for that of the others.
+            expect_same(&ranks, offset, "the offset of a symmetric window in its allocation, in bytes")?;
+        }
         // SAFETY: memory of the devices, which is kept until the registrations have ended.
         let made = unsafe { Registration::of_windows(&parts, symmetric) };
         let registrations = match made {
@@ -317,24 +322,44 @@ impl Communicator {
     }
 }
 
-/// Compares the sizes of all ranks' memories: what one rank sees of another's window is as large as its own.
-fn expect_same<T: Pod>(ranks: &[(&Communicator, DeviceBuffer<T>)]) -> Result<()> {
-    let mut sizes = Vec::new();
-    for (rank, memory) in ranks {
-        let own = DeviceBuffer::from_slice(&rank.device(), &[memory.byte_len() as u64])?;
-        sizes.push((own, DeviceBuffer::<u64>::zeroed(&rank.device(), rank.size())?));
+/// How many bytes of its allocation there are before a buffer.
+fn offset<T: Pod>(memory: &DeviceBuffer<T>) -> Result<usize> {
+    let address: *mut c_void = std::ptr::with_exposed_provenance_mut(memory.as_device_ptr().address() as usize);
+    let (mut begin, mut bytes) = (std::ptr::null_mut(), 0);
+    // SAFETY: both are valid for writes; the runtime looks the address up.
+    let call = || unsafe { hip::sys::hipMemGetAddressRange(&mut begin, &mut bytes, address) };
+    let status = memory.device().with_current(call)?;
+    if status != hip::sys::hipSuccess {
+        let found = format!("at {address:?}: {status:?} of hipMemGetAddressRange");
+        return Err(Error::invalid("the memory of a symmetric window", found, "of an allocation that HIP knows"));
+    }
+    Ok(address.addr().saturating_sub(begin.addr()))
+}
+
+/// Compares a number of all ranks' memories. What one rank sees of another's window is as large as its own, and at the same place.
+fn expect_same<T: Pod>(
+    ranks: &[(&Communicator, DeviceBuffer<T>)],
+    number: impl Fn(&DeviceBuffer<T>) -> Result<usize>,
+    what: &'static str,
+) -> Result<()> {
+    // A rank without a number takes part, so that none waits for it in vain.
+    let numbers: Vec<_> = ranks.iter().map(|(_, memory)| number(memory)).collect();
+    let mut memories = Vec::new();
+    for ((rank, _), number) in ranks.iter().zip(&numbers) {
+        let number = number.as_ref().map_or(u64::MAX, |number| *number as u64);
+        let own = DeviceBuffer::from_slice(&rank.device(), &[number])?;
+        memories.push((own, DeviceBuffer::<u64>::zeroed(&rank.device(), rank.size())?));
     }
     let mut group = Group::new();
-    for ((rank, _), (own, all)) in ranks.iter().zip(&mut sizes) {
+    for ((rank, _), (own, all)) in ranks.iter().zip(&mut memories) {
         group.all_gather(rank, &*own, all)?;
     }
     group.end()?;
-    for ((rank, memory), (_, all)) in ranks.iter().zip(&sizes) {
+    for (((rank, _), number), (_, all)) in ranks.iter().zip(numbers).zip(&memories) {
         rank.synchronize()?;
-        let all = all.to_vec()?;
-        if all.iter().any(|size| *size != memory.byte_len() as u64) {
-            let allowed = format!("the same on all ranks, not {all:?}");
-            return Err(Error::invalid("the bytes of a window", memory.byte_len().to_string(), allowed));
+        let (number, all) = (number?, all.to_vec()?);
+        if all.iter().any(|other| *other != number as u64) {
+            return Err(Error::invalid(what, number.to_string(), format!("the same on all ranks, not {all:?}")));
         }
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! One-sided operations: a rank writes to another's window, which does not take part, and signals it.
 //!
-//! Since ROCm 10.0. No library of that release was at hand: the calls are those of the declarations, and were not run.
+//! Since ROCm 10.0, NCCL 2.29. The calls of [`foreign::Communicator`](crate::foreign::Communicator) ran with NCCL (`NCCL.md`); no RCCL that has them was
+//! at hand.
 
 use std::ffi::{c_int, c_void};
 use std::fmt;
@@ -10,6 +11,7 @@ use std::sync::Arc;
 use hip::interop::{Uses, call_on_streams};
 use hip::{DeviceBuffer, DeviceSlice, Pod};
 
+use super::library::Registration;
 use super::{Window, library};
 use crate::communicator::{Communicator, check_rank};
 use crate::element::DataType;
@@ -21,13 +23,16 @@ use crate::raw::{self, RawStream, RawWaitSignal, RawWindow, ncclComm_t, ncclResu
 ///
 /// Other ranks may write to it until all have [closed](Self::close) theirs. One that is dropped without that leaks its buffer.
 ///
+/// What is written comes from a symmetric window, too: the library refuses other memory. Operations of a communicator are done one after the other. Those of
+/// one rank to another arrive in the order of the calls.
+///
 /// ```no_run
 /// # use rccl::Communicator;
 /// # fn each_rank(rank: &Communicator) -> rccl::Result<()> {
 /// let (next, last) = ((rank.rank() + 1) % rank.size(), (rank.rank() + rank.size() - 1) % rank.size());
 /// let mut target = rank.window(rank.allocate::<f32>(1000)?, true)?.into_target()?;
-/// let own = rank.allocate::<f32>(10)?;
-/// target.put(&own, next, 500)?; // to elements 500 to 509 of the next rank's window
+/// let own = rank.window(rank.allocate::<f32>(10)?, true)?;
+/// target.put(own.as_slice(), next, 500)?; // to elements 500 to 509 of the next rank's window
 /// target.wait(&[(last, 1)])?; // until the last rank has written to this one
 /// let numbers = target.as_slice(); // with its elements
 /// # drop(numbers);
@@ -42,18 +47,20 @@ pub struct Target<'a, T: Pod> {
 }
 
 impl<'a, T: Pod> Window<'a, T> {
-    /// Lets other ranks write to it. All ranks do so.
+    /// Lets other ranks write to it. All ranks do so, each on a thread of its own.
     ///
     /// # Errors
-    /// [`Error::NoSymbol`] before ROCm 10.0; [`Error::Invalid`] if the library does not [use](Self::is_used) the window; those of
-    /// [`Communicator::barrier`], after which the buffer is leaked.
+    /// [`Error::NoSymbol`] before ROCm 10.0; [`Error::Invalid`] if the window is not symmetric, and if the library does not [use](Self::is_used) it;
+    /// those of [`Target::signal`] and of [`Communicator::barrier`], after which the buffer is leaked.
     pub fn into_target(self) -> Result<Target<'a, T>> {
         ["ncclPutSignal", "ncclSignal", "ncclWaitSignal"].into_iter().try_for_each(library::expect)?;
-        if !self.is_used() {
-            return Err(Error::invalid("a window", "one that the library makes no use of", "registered"));
-        }
         let communicator = self.0.communicator;
-        let target = Target { window: ManuallyDrop::new(self) };
+        self.0.registration.target(&communicator.handle)?;
+        let mut target = Target { window: ManuallyDrop::new(self) };
+        // The first operation of a communicator waits for that of every rank (NCCL 2.29).
+        let (rank, size) = (communicator.rank(), communicator.size());
+        target.signal((rank + 1) % size)?;
+        target.wait(&[((rank + size - 1) % size, 1)])?;
         // Nobody writes before all have agreed.
         communicator.barrier()?;
         Ok(target)
@@ -71,11 +78,13 @@ impl<T: Pod> Target<'_, T> {
         self.window.as_slice()
     }
 
-    /// Writes elements to a rank's window, from its element `at` on, and signals the rank (`ncclPutSignal`).
+    /// Writes elements to a rank's window, from its element `at` on, and signals the rank (`ncclPutSignal`). No elements are a [signal](Self::signal).
+    ///
+    /// `send` is of a symmetric [`Window`] of this communicator, or of a target.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a rank that is not there, and for elements beyond the window's end; [`Error::InGroup`]; those of
-    /// [`Group::end`](crate::Group::end).
+    /// [`Error::Invalid`] for a rank that is not there, for elements beyond the window's end, and for elements that are not of a symmetric window;
+    /// [`Error::InGroup`]; those of [`Group::end`](crate::Group::end).
     #[doc(alias = "ncclPutSignal")]
     pub fn put<'b>(&'b self, send: impl Into<DeviceSlice<'b, T>>, peer: usize, at: usize) -> Result<()> {
         let (send, communicator, len) = (send.into(), self.communicator(), self.as_slice().len());
@@ -88,7 +97,7 @@ impl<T: Pod> Target<'_, T> {
         let (count, offset) = (send.len() * each, at * size_of::<T>());
         let mut uses = Uses::on(communicator.stream());
         let send = uses.read("the elements to write", send)?.cast();
-        let put = Put { window: self.window.0.registration.raw(), send, count, data_type, peer, offset };
+        let put = Put { window: &self.window.0.registration, send, count, data_type, peer, offset };
         // SAFETY: memory of so many elements, kept until the work is done. The peer's window is as large as this one, which was checked when they were
         // made, and stays until all ranks close theirs.
         queue(communicator, uses, |handle, stream| unsafe { self::put(handle, stream, &put) })
@@ -108,6 +117,9 @@ impl<T: Pod> Target<'_, T> {
 
     /// Has the communicator's stream wait for so many signals of these ranks (`ncclWaitSignal`). What is queued afterwards, and what reads the buffer, sees
     /// what was put with them.
+    ///
+    /// Each signal is waited for once: a rank has its own count of each other rank's signals. If a signal never comes, the stream never goes on:
+    /// aborting the communicator does not end the wait, and only the end of the process does (NCCL 2.32).
     ///
     /// # Errors
     /// [`Error::Invalid`] for no ranks, for one that is not there, and for no signals; those of [`put`](Self::put).
@@ -156,8 +168,8 @@ fn queue<'a>(
 }
 
 /// What is written to a rank's window.
-pub(super) struct Put {
-    pub(super) window: RawWindow,
+pub(super) struct Put<'a> {
+    pub(super) window: &'a Registration,
     pub(super) send: *const c_void,
     pub(super) count: usize,
     pub(super) data_type: DataType,
@@ -166,11 +178,39 @@ pub(super) struct Put {
     pub(super) offset: usize,
 }
 
+impl Put<'_> {
+    /// An error for what the library would refuse, or would write beyond the window.
+    fn check(&self, handle: &Arc<Handle>) -> Result<()> {
+        let Self { window, send, count, data_type, peer, offset } = *self;
+        check_rank(peer, handle.size())?;
+        let room = window.target(handle)?;
+        let bytes = count
+            .checked_mul(data_type.size())
+            .filter(|bytes| offset.checked_add(*bytes).is_some_and(|end| end <= room));
+        let Some(bytes) = bytes else {
+            let found = format!("{count} {data_type:?} from byte {offset} on");
+            return Err(Error::invalid("what is written", found, format!("within the {room} bytes of the window")));
+        };
+        // A refusal by the library would end a communicator that does not block.
+        let from = send.addr();
+        if count != 0 && !handle.windows().iter().any(|of| of.contains(&from) && of.end - from >= bytes) {
+            let found = format!("{bytes} bytes at {send:?}");
+            return Err(Error::invalid("what is written", found, "in a symmetric window of the communicator"));
+        }
+        Ok(())
+    }
+}
+
 /// # Safety
 /// That of [`foreign::Communicator::put`](crate::foreign::Communicator::put).
-pub(super) unsafe fn put(handle: &Arc<Handle>, stream: RawStream, put: &Put) -> Result<()> {
+pub(super) unsafe fn put(handle: &Arc<Handle>, stream: RawStream, put: &Put<'_>) -> Result<()> {
+    put.check(handle)?;
     let Put { window, send, count, data_type, peer, offset } = *put;
-    check_rank(peer, handle.size())?;
+    if count == 0 {
+        // SAFETY: the caller's.
+        return unsafe { signal(handle, stream, peer) };
+    }
+    let window: RawWindow = window.raw();
     let asked = format!("{count} {data_type:?}");
     let context = Context { call: "put", peer: Some(peer), asked, ..Context::default() };
     make(handle, context, "ncclPutSignal", |comm| {
@@ -237,14 +277,60 @@ fn make(
     handle.wait_ready().and(made)
 }
 
-#[cfg(all(test, feature = "rocm-10-0"))]
+#[cfg(test)]
 mod tests {
-    use std::mem::offset_of;
+    use std::time::Duration;
 
     use super::*;
+    use crate::handle::Kept;
+
+    /// What a put of so many numbers fails with, before any call of the library.
+    fn refused(window: &Registration, handle: &Arc<Handle>, (send, count): (usize, usize), peer: usize, offset: usize) {
+        let put =
+            Put { window, send: std::ptr::without_provenance(send), count, data_type: DataType::F32, peer, offset };
+        // SAFETY: refused before the call.
+        let error = unsafe { super::put(handle, std::ptr::null_mut(), &put) }.unwrap_err();
+        assert!(matches!(error, Error::Invalid { .. }), "{error}");
+    }
 
     #[test]
+    fn a_put_is_within_its_windows() {
+        let new = || Handle::new(0, 2, Duration::from_secs(1), true, Kept::default());
+        let (handle, other) = (new(), new());
+        let window = Registration::of_addresses(&handle, Some(4096..8192));
+        // Of the last four bytes to the first: all is right, but there is no library.
+        let right = |send, count, offset| {
+            let put = Put {
+                window: &window,
+                send: std::ptr::without_provenance(send),
+                count,
+                data_type: DataType::F32,
+                peer: 1,
+                offset,
+            };
+            let within = put.check(&handle);
+            assert!(within.is_ok(), "{within:?}");
+        };
+        right(8188, 1, 0);
+        right(4096, 1024, 0);
+        right(4096, 1, 4092);
+        refused(&window, &handle, (4096, 1), 2, 0);
+        refused(&window, &handle, (4096, 1), 1, 4093);
+        refused(&window, &handle, (4096, 2), 1, usize::MAX - 3);
+        refused(&window, &handle, (4096, usize::MAX / 2), 1, 0);
+        refused(&window, &handle, (8188, 2), 1, 0);
+        refused(&window, &handle, (4092, 1), 1, 0);
+        refused(&window, &handle, (8192, 1), 1, 0);
+        refused(&window, &other, (4096, 1), 1, 0);
+        refused(&Registration::of_addresses(&handle, None), &handle, (4096, 1), 1, 0);
+        drop(window);
+    }
+
+    #[cfg(feature = "rocm-10-0")]
+    #[test]
     fn signals_to_wait_for_have_the_layout_of_c() {
+        use std::mem::offset_of;
+
         use rccl_sys::ncclWaitSignalDesc_t as Theirs;
         assert_eq!(size_of::<RawWaitSignal>(), size_of::<Theirs>());
         assert_eq!(offset_of!(RawWaitSignal, count), offset_of!(Theirs, opCnt));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hip::{Device, DeviceBuffer};
+use hip::{Device, DeviceBuffer, DevicePtr};
 use rccl::memory::{ForeignMemory, Window};
 use rccl::{Communicator, Config, Error, Group, Op};
 
@@ -131,6 +131,16 @@ fn collectives_use_windows() {
     let memory = world.ranks.iter().map(|rank| (rank, filled(rank, if rank.rank() == 0 { 11 } else { 10 })));
     let error = Communicator::window_all(memory, true).unwrap_err().to_string();
     assert!(error.contains("the same on all ranks") && error.contains("44"), "{error}");
+    // One that begins at another place of its allocation: the library would take it for that of the others.
+    let inner = |rank: &Communicator| {
+        let whole = filled(rank, 100);
+        let address = DevicePtr::from_address(whole.as_device_ptr().address() + 128);
+        // SAFETY: 10 of its elements, which it keeps.
+        unsafe { DeviceBuffer::from_raw_parts_with(&rank.device(), address, 10, whole) }.unwrap()
+    };
+    let memory = world.ranks.iter().map(|rank| (rank, if rank.rank() == 0 { inner(rank) } else { filled(rank, 10) }));
+    let error = Communicator::window_all(memory, true).unwrap_err().to_string();
+    assert!(error.contains("the offset") && error.contains("128"), "{error}");
 }
 
 /// A rank that waits for the others in vain is aborted; its memory comes back all the same.

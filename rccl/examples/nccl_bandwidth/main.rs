@@ -10,7 +10,9 @@
 //! ./nccl_bandwidth check                       # all collectives, on all GPUs
 //! ./nccl_bandwidth compare ./bandwidth_c.so    # both in turns, 121 times; a table in Markdown
 //! ./nccl_bandwidth control ./bandwidth_c.so ./copy.so # the C program against itself: how far the measurement can be trusted
-//! ./nccl_bandwidth memory                      # registered memory and windows; needs the features `windows`, `one-sided`
+//! ./nccl_bandwidth memory                      # registered memory and windows; needs the feature `one-sided`, as the next two do
+//! ./nccl_bandwidth one-sided                   # one-sided operations, of NCCL 2.29 or newer
+//! ./nccl_bandwidth mistakes                    # one-sided operations that must be errors
 //! ./nccl_bandwidth bandwidth                   # with the columns of nccl-tests
 //! ```
 //!
@@ -22,6 +24,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Barrier, OnceLock};
 use std::time::{Duration, Instant};
 
+#[cfg(feature = "one-sided")]
+mod one_sided;
+
 use rccl::foreign::{Call, Calls, Communicator, Op};
 use rccl::{Config, DataType, UniqueId};
 
@@ -31,11 +36,13 @@ type Result<T, E = Failure> = std::result::Result<T, E>;
 /// The functions of libcuda that are needed.
 macro_rules! cuda {
     ($($name:ident = $symbol:literal($($argument:ident: $type:ty),*);)*) => {
+        #[cfg_attr(not(feature = "one-sided"), allow(dead_code, reason = "the checks of one-sided operations use all"))]
         struct Cuda {
             _library: libloading::Library,
             $($name: unsafe extern "C" fn($($type),*) -> c_int,)*
         }
 
+        #[cfg_attr(not(feature = "one-sided"), allow(dead_code, reason = "the checks of one-sided operations use all"))]
         impl Cuda {
             fn load() -> Result<Self> {
                 // SAFETY: the driver's library; the functions have these types in CUDA 12 and 13.
@@ -64,12 +71,16 @@ cuda! {
     driver_version = "cuDriverGetVersion"(version: *mut c_int);
     retain = "cuDevicePrimaryCtxRetain"(context: *mut *mut c_void, device: c_int);
     set_current = "cuCtxSetCurrent"(context: *mut c_void);
+    fill = "cuMemsetD32_v2"(pointer: u64, value: c_uint, count: usize);
     allocate = "cuMemAlloc_v2"(pointer: *mut u64, bytes: usize);
     free = "cuMemFree_v2"(pointer: u64);
     to_device = "cuMemcpyHtoD_v2"(to: u64, from: *const c_void, bytes: usize);
     to_host = "cuMemcpyDtoH_v2"(to: *mut c_void, from: u64, bytes: usize);
     stream = "cuStreamCreate"(stream: *mut *mut c_void, flags: c_uint);
     synchronize = "cuStreamSynchronize"(stream: *mut c_void);
+    synchronize_all = "cuCtxSynchronize"();
+    query = "cuStreamQuery"(stream: *mut c_void);
+    copy_async = "cuMemcpyDtoDAsync_v2"(to: u64, from: u64, bytes: usize, stream: *mut c_void);
 }
 
 impl Cuda {
@@ -597,7 +608,8 @@ fn main() -> Result<()> {
     if by_variable {
         println!("by RCCL_RS_LIBRARY: {:?}, {:?}", rccl::other_library(), rccl::version()?);
     }
-    match words.first().map(|word| word.to_string_lossy().into_owned()).as_deref() {
+    let word = |place: usize| words.get(place).map(|word| word.to_string_lossy().into_owned());
+    match word(0).as_deref() {
         Some("check") => {
             for blocking in [true, false] {
                 let config = Config::new().blocking(blocking).timeout(Duration::from_secs(120));
@@ -623,6 +635,14 @@ fn main() -> Result<()> {
         }
         #[cfg(feature = "one-sided")]
         Some("memory") => memory::run(&options),
+        #[cfg(feature = "one-sided")]
+        Some("one-sided") => one_sided::run(&options, word(1).as_deref()),
+        #[cfg(feature = "one-sided")]
+        Some("two-streams") => one_sided::two_streams(&options),
+        #[cfg(feature = "one-sided")]
+        Some("mistakes") => one_sided::mistakes(&options, word(1).as_deref(), word(2).map(|word| word == "blocking")),
+        #[cfg(feature = "one-sided")]
+        Some("missing") => one_sided::missing(&options, word(1).is_some_and(|word| word == "blocking")),
         Some(other) => Err(format!(
             "unknown: {other}; there are check, bandwidth, compare, control and, with the feature `one-sided`, memory"
         )
@@ -729,9 +749,11 @@ mod memory {
             for (bytes, times) in &mut times {
                 times.push(time_in(rank, own.address(), *bytes)?);
             }
-            match ring(rank, &receive, &other, own.address()) {
-                Ok(()) => lines.push(format!("put and signal, symmetric {symmetric}: right")),
-                Err(error) => lines.push(format!("put and signal, symmetric {symmetric}: {error}")),
+            if symmetric {
+                match ring(rank, &receive, &other, own.address()) {
+                    Ok(()) => lines.push("put and signal: right".to_owned()),
+                    Err(error) => lines.push(format!("put and signal: {error}")),
+                }
             }
             rank.all.wait();
             send.end()?;
