@@ -42,7 +42,6 @@ pub(crate) fn start() -> bool {
 }
 
 #[track_caller]
-#[track_caller]
 pub(crate) fn ok(status: CUresult) {
     assert_eq!(status, CUDA_SUCCESS, "{:?}", is_embedded().then(hip_sim::last_fault).flatten());
 }
