@@ -57,7 +57,7 @@ const LEFT_OUT: [&str; 5] = [
 ];
 
 /// Cases of each fuzz test.
-const CASES: &str = "60";
+const CASES: &str = "20";
 
 /// What memcheck is asked for. Memory that is still reachable at the end (threads that wait, tables made once) is no leak.
 const VALGRIND: [&str; 8] = [
