@@ -184,7 +184,7 @@ impl<'a> Uses<'a> {
     }
 
     /// As [`call_blocking`](Self::call_blocking), for a function that waits in the runtime for the whole device or uses its default stream
-    /// for the host: `hipFree`, `hipDeviceSynchronize`, blocking copies, and library functions that call them. See [`wait_for_device`].
+    /// for the host: one that frees memory, waits for the device, or makes blocking copies. See [`wait_for_device`].
     ///
     /// # Errors
     /// Those of [`call`](Self::call); [`Error::Capture`] while the stream is captured, or this thread captures another.
@@ -256,8 +256,8 @@ impl Drop for Guard<'_> {
     }
 }
 
-/// Makes a call of another library that waits in the runtime for the whole device, or uses its default stream for the host, and works on no stream of
-/// the caller's: what creates handles. The device is current.
+/// Makes a call of another library that waits in the runtime for the whole device, or uses its default stream for the host, and works on no
+/// stream of the caller's. The device is current.
 ///
 /// HIP ends the captures of all threads in such a call. And it waits for one stream after the other, while no other call on that stream
 /// returns: a host function that waits for something its thread does after such a call is never done. So the call is made when
