@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::hsa::{self, Profile};
 use crate::rocm;
-use crate::test::{checked_cargo, feature, fetched};
+use crate::test::{checked_cargo, feature, fetched, packages};
 
 mod build;
 mod sizes;
@@ -108,7 +108,7 @@ fn on_rocm(package: &str, bench: &str) -> Result<()> {
     hsa::build(false, Profile::Release)?;
     let mut cargo = checked_cargo("bench", false);
     let features = format!("{package}/{}", feature(release));
-    cargo.args(["-p", package, "--bench", bench, "--no-default-features", "--features", &features]);
+    cargo.args(packages(&[package])).args(["--bench", bench, "--no-default-features", "--features", &features]);
     hsa::run_on(&mut cargo, release, Profile::Release);
     let status = cargo.status().context("starting cargo bench")?;
     ensure!(status.success(), "cargo bench -p {package} --bench {bench}: {status}");
