@@ -73,7 +73,7 @@ const VALGRIND: [&str; 8] = [
 
 /// The sample, as a step.
 pub(crate) fn step(offline: bool) -> Step {
-    // As in the step `workspace`: nothing is compiled anew after it.
+    // The step `workspace` has most of it compiled.
     let mut command = all_crates(offline);
     let suppressions = format!("--suppressions={}", paths::root().join(SUPPRESSIONS).display());
     let words = VALGRIND.into_iter().chain([&*suppressions]).map(|word| format!("{word:?}"));

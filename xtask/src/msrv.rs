@@ -20,7 +20,8 @@ const SUITE: &str = "trixie";
 
 /// Checks that every published crate builds on the `rust-version` of the root Cargo.toml.
 ///
-/// All features are on: without, the code is less, not other, and the step `features` of `cargo xtask ci` checks that with the newest Rust. Uses the toolchain of that version from rustup if it is there; otherwise fetches
+/// All features are on: without, the code is less, not other, and the step `features` of `cargo xtask ci` checks that with
+/// the newest Rust. Uses the toolchain of that version from rustup if it is there; otherwise fetches
 /// Debian's (about 95 MB, once) into target/rust.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

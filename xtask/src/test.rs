@@ -149,6 +149,7 @@ pub(crate) fn steps(offline: bool, releases: &[&'static Release], named: &[&'sta
         command
     };
     steps.push(rust_kernels::source(offline));
+    // The tests of hsa-sim take minutes, and have a step of their own.
     let mut most = all_crates(offline);
     most.args(["--exclude", "hsa-sim"]);
     let about = "unit, integration and doc tests of every crate but those that have a step, at the newest API level";
