@@ -140,7 +140,8 @@ impl<L: Library> Handle<L> {
         }
         let device = stream.device();
         let scratch = DeviceBuffer::zeroed(&device, if L::SCALARS { 8 } else { 0 })?;
-        let raw = device.with_current(create)??;
+        // Libraries make tables and streams then, and wait for them.
+        let raw = hip::interop::wait_for_device(&device, create)?;
         let state = Mutex::new(State { raw, stream: None, device_pointers: false, scratch });
         Ok(Self { stream: stream.clone(), tracked: Some(Tracked::new()), state, library: PhantomData })
     }

@@ -3,7 +3,8 @@
 use std::ffi::c_void;
 use std::ptr;
 
-use hip::{DeviceBuffer, DeviceSlice, DeviceSliceMut};
+use hip::interop::Tracked;
+use hip::{Device, DeviceBuffer, DeviceSlice, DeviceSliceMut};
 use hip_linalg::{
     Batch, Factor, MatrixMut, MatrixRef, Op, Operands, Place, Scalar, ScalarRef, Uplo, VectorMut, VectorRef,
 };
@@ -64,6 +65,8 @@ pub(crate) fn sorted<F: Format, I>(what: &'static str, pattern: &Pattern<'_, F, 
 pub(crate) struct Owned {
     raw: Ptr,
     destroy: unsafe fn(Ptr) -> Returned,
+    /// Whether the library may have memory of a device for it: destroying it waits for the device then.
+    has_memory: bool,
 }
 
 // SAFETY: descriptions are of no thread; who has one uses it alone.
@@ -72,7 +75,7 @@ unsafe impl Send for Owned {}
 unsafe impl Sync for Owned {}
 
 impl Owned {
-    /// What `create` makes at the place that it gets.
+    /// What `create` makes at the place that it gets: something in which the library may keep results of work, as in descriptions of matrices.
     ///
     /// # Safety
     /// `create` writes there what `destroy` destroys, unless it fails.
@@ -83,22 +86,46 @@ impl Owned {
     ) -> Result<Self, CallError> {
         let mut raw = ptr::null_mut::<c_void>();
         create((&raw mut raw).cast()).ok(asked)?;
-        Ok(Self { raw, destroy })
+        Ok(Self { raw, destroy, has_memory: true })
+    }
+
+    /// As [`new`](Self::new), for something that is on the host alone.
+    ///
+    /// # Safety
+    /// That of [`new`](Self::new).
+    pub(crate) unsafe fn on_host(
+        create: impl FnOnce(Ptr) -> Returned,
+        destroy: unsafe fn(Ptr) -> Returned,
+        asked: impl FnOnce() -> String,
+    ) -> Result<Self, CallError> {
+        // SAFETY: the caller's.
+        let made = unsafe { Self::new(create, destroy, asked)? };
+        Ok(made.released())
+    }
+
+    /// The same, to be destroyed when it is dropped.
+    fn released(mut self) -> Self {
+        self.has_memory = false;
+        self
     }
 
     pub(crate) fn raw(&self) -> Ptr {
         self.raw
     }
 
-    /// What is left to do to destroy it.
+    /// What is left to do to destroy it, which may wait for the device.
     pub(crate) fn into_destroy(self) -> impl FnOnce() + Send {
-        let this = self;
+        let this = self.released();
         move || drop(this)
     }
 }
 
 impl Drop for Owned {
     fn drop(&mut self) {
+        if let (true, Ok(device)) = (self.has_memory, Device::current()) {
+            let this = Self { raw: self.raw, destroy: self.destroy, has_memory: false };
+            return Tracked::new().release_when_idle(&device, this.into_destroy());
+        }
         // SAFETY: `create` made it, and nobody has it any more.
         let _ = unsafe { (self.destroy)(self.raw) };
     }
@@ -109,7 +136,7 @@ pub(crate) fn mat_descr(base: Base, triangle: Option<(Uplo, bool)>) -> Result<Ow
     // SAFETY: it writes a description there.
     let descr = unsafe {
         let create = |place| raw::hipsparseCreateMatDescr(place);
-        Owned::new(create, raw::hipsparseDestroyMatDescr, String::new)?
+        Owned::on_host(create, raw::hipsparseDestroyMatDescr, String::new)?
     };
     let raw = descr.raw();
     let asked = || format!("{base:?}, {triangle:?}");
@@ -209,7 +236,7 @@ pub(crate) fn dense_vector<T: Value>(len: usize, values: Ptr) -> Result<Owned, C
     // SAFETY: the memory has so many elements.
     unsafe {
         let create = |place| raw::hipsparseCreateDnVec(place, len as i64, values, data_type::<T>());
-        Owned::new(create, raw::hipsparseDestroyDnVec, || format!("{len} elements"))
+        Owned::on_host(create, raw::hipsparseDestroyDnVec, || format!("{len} elements"))
     }
 }
 
@@ -260,7 +287,7 @@ impl Dense {
             let (rows, cols, ld) = (rows as i64, cols as i64, self.ld.max(1));
             let create =
                 |place| raw::hipsparseCreateDnMat(place, rows, cols, ld, self.pointer, data_type::<T>(), order);
-            Owned::new(create, raw::hipsparseDestroyDnMat, asked)?
+            Owned::on_host(create, raw::hipsparseDestroyDnMat, asked)?
         };
         if let Batch::Strided(count) = self.batch {
             let count = int("the number of matrices", count)?;
@@ -315,28 +342,43 @@ impl Sparse {
         Ok(bytes)
     }
 
+    /// Runs something with a workspace of so many bytes.
+    ///
+    /// # Safety
+    /// What `run` queues with the operands is all that uses the workspace.
+    unsafe fn with_work<'a, R>(
+        &'a self,
+        mut operands: Operands<'a>,
+        bytes: usize,
+        run: impl FnOnce(Operands<'a>, Ptr) -> Result<R, CallError>,
+    ) -> Result<R> {
+        operands.form()?;
+        let mut memory = self.take_work(bytes)?;
+        // SAFETY: the operands are gone when the call has returned, before the memory.
+        let work = unsafe { operands.lend("the workspace", memory.as_slice_mut())? };
+        let done = run(operands, work);
+        self.put_work(memory);
+        Ok(done?)
+    }
+
     /// Queues a call that has a workspace of so many bytes. `call` gets the handle, the scalars' addresses and the workspace's.
     ///
     /// # Safety
     /// That of [`hip_linalg::Handle::call`].
     pub(crate) unsafe fn run<'a, const N: usize>(
         &'a self,
-        mut operands: Operands<'a>,
+        operands: Operands<'a>,
         scalars: &[Factor; N],
         bytes: usize,
         call: impl FnOnce(Ptr, [Ptr; N], Ptr) -> Result<(), CallError>,
     ) -> Result<()> {
-        operands.form()?;
-        let mut memory = self.take_work(bytes)?;
-        // SAFETY: the operands are gone when the call has returned, before the memory.
-        let work = unsafe { operands.lend("the workspace", memory.as_slice_mut())? };
         // SAFETY: the caller's call.
-        let done = unsafe {
-            self.handle
-                .call(operands, scalars, |handle, scalars| call(handle, scalars.map(<*const c_void>::cast_mut), work))
-        };
-        self.put_work(memory);
-        Ok(done?)
+        unsafe {
+            self.with_work(operands, bytes, |operands, work| {
+                let call = |handle, scalars: [*const c_void; N]| call(handle, scalars.map(<*const c_void>::cast_mut), work);
+                self.handle.call(operands, scalars, call)
+            })
+        }
     }
 
     /// As [`run`](Self::run), for a call that waits. Scalars and results are the host's.
@@ -345,18 +387,34 @@ impl Sparse {
     /// That of [`hip_linalg::Handle::call_blocking`].
     pub(crate) unsafe fn run_blocking<'a, R>(
         &'a self,
-        mut operands: Operands<'a>,
+        operands: Operands<'a>,
         bytes: usize,
         call: impl FnOnce(Ptr, Ptr) -> Result<R, CallError>,
     ) -> Result<R> {
-        operands.form()?;
-        let mut memory = self.take_work(bytes)?;
-        // SAFETY: the operands are gone when the call has returned, before the memory.
-        let work = unsafe { operands.lend("the workspace", memory.as_slice_mut())? };
         // SAFETY: the caller's call.
-        let done = unsafe { self.handle.call_blocking(operands, |handle| call(handle, work)) };
-        self.put_work(memory);
-        Ok(done?)
+        unsafe {
+            self.with_work(operands, bytes, |operands, work| {
+                self.handle.call_blocking(operands, |handle| call(handle, work))
+            })
+        }
+    }
+
+    /// As [`run_blocking`](Self::run_blocking), for a call that waits for the whole device: it frees memory.
+    ///
+    /// # Safety
+    /// That of [`hip_linalg::Handle::call_waiting_for_device`].
+    pub(crate) unsafe fn run_waiting_for_device<'a, R>(
+        &'a self,
+        operands: Operands<'a>,
+        bytes: usize,
+        call: impl FnOnce(Ptr, Ptr) -> Result<R, CallError>,
+    ) -> Result<R> {
+        // SAFETY: the caller's call.
+        unsafe {
+            self.with_work(operands, bytes, |operands, work| {
+                self.handle.call_waiting_for_device(operands, |handle| call(handle, work))
+            })
+        }
     }
 }
 

@@ -422,7 +422,7 @@ impl<'a, T: Value, I: Index> SpVecDescr<'a, T, I> {
                 let kind = data_type::<T>();
                 raw::hipsparseCreateConstSpVec(to, len, entries as i64, indices, values, I::TYPE, base, kind)
             };
-            Owned::new(create, raw::hipsparseDestroySpVec, || format!("{entries} of {len} elements"))?
+            Owned::on_host(create, raw::hipsparseDestroySpVec, || format!("{entries} of {len} elements"))?
         };
         Ok(Self { descr, constant: true, entries, vector: PhantomData })
     }
@@ -656,7 +656,7 @@ impl Sparse {
         // SAFETY: the memory has so many elements.
         let descr = unsafe {
             let create = |to| raw::hipsparseCreateConstDnVec(to, len as i64, values, data_type::<T>());
-            Owned::new(create, raw::hipsparseDestroyDnVec, || format!("{len} elements"))?
+            Owned::on_host(create, raw::hipsparseDestroyDnVec, || format!("{len} elements"))?
         };
         Ok(DnVecDescr { descr, constant: true, len, vector: PhantomData })
     }
@@ -694,7 +694,7 @@ impl Sparse {
             let (rows, cols, ld) = (found.rows as i64, found.cols as i64, found.ld.max(1));
             let (kind, order) = (data_type::<T>(), raw::order(false));
             let create = |to| raw::hipsparseCreateConstDnMat(to, rows, cols, ld, found.pointer, kind, order);
-            Owned::new(create, raw::hipsparseDestroyDnMat, || format!("{rows} x {cols}"))?
+            Owned::on_host(create, raw::hipsparseDestroyDnMat, || format!("{rows} x {cols}"))?
         };
         Ok(DnMatDescr { descr, constant: true, span, matrix: PhantomData })
     }

@@ -266,7 +266,7 @@ impl Sparse {
         };
         // SAFETY: as above; C has room for as many entries as the library has counted.
         unsafe {
-            self.handle.call_blocking(operands, |handle| {
+            self.handle.call_waiting_for_device(operands, |handle| {
                 raw::hipsparseCsrSetPointers(c_raw, at, second_at, values_at).ok(asked)?;
                 raw::hipsparseSpGEMM_copy(handle, 0, 0, alpha, a_raw, b_raw, beta, c_raw, kind, DEFAULT, p).ok(asked)
             })?;

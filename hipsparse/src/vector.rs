@@ -207,7 +207,7 @@ pub(crate) fn describe<T: Value, I: Index>(
             let (len, entries, base) = (len as i64, entries as i64, base.code());
             raw::hipsparseCreateSpVec(place, len, entries, indices, values, I::TYPE, base, data_type::<T>())
         };
-        Owned::new(create, raw::hipsparseDestroySpVec, asked)
+        Owned::on_host(create, raw::hipsparseDestroySpVec, asked)
     }
 }
 

@@ -3,13 +3,21 @@
 //! A panic while one is held spoils nothing: what they guard is whole after every statement. And none may be taken in the child of a
 //! `fork`, where the thread that has it need not be: that is looked at first, which builds with debug assertions check.
 
-use std::sync::{Condvar, LockResult, PoisonError, TryLockError};
+use std::sync::{Condvar, LockResult, PoisonError, TryLockError, TryLockResult};
 pub(crate) use std::sync::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::core::context;
 
 fn whole<G>(guard: LockResult<G>) -> G {
     guard.unwrap_or_else(PoisonError::into_inner)
+}
+
+fn tried<G>(guard: TryLockResult<G>) -> Option<G> {
+    match guard {
+        Ok(guard) => Some(guard),
+        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    }
 }
 
 #[inline]
@@ -39,11 +47,7 @@ impl<T: ?Sized> Mutex<T> {
     #[track_caller]
     pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
         expect_no_fork();
-        match self.0.try_lock() {
-            Ok(guard) => Some(guard),
-            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        }
+        tried(self.0.try_lock())
     }
 }
 
@@ -69,6 +73,13 @@ impl<T: ?Sized> RwLock<T> {
     pub(crate) fn write(&self) -> RwLockWriteGuard<'_, T> {
         expect_no_fork();
         whole(self.0.write())
+    }
+
+    #[inline]
+    #[track_caller]
+    pub(crate) fn try_write(&self) -> Option<RwLockWriteGuard<'_, T>> {
+        expect_no_fork();
+        tried(self.0.try_write())
     }
 }
 

@@ -88,6 +88,8 @@ static COUNT: AtomicUsize = AtomicUsize::new(0);
 thread_local! {
     /// How many of them are this thread's.
     static OWN: Cell<usize> = const { Cell::new(0) };
+    /// Whether this thread is in a call apart from all captures.
+    static APART: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Whether this thread is in a capture.
@@ -122,8 +124,31 @@ pub(super) fn blocker() -> Option<Blocker> {
 /// its default stream for the host: it spoils all that are in it, or crashes if another thread puts one in at that time. This crate
 /// makes no such calls but by way of this function.
 pub(super) fn apart_from_captures<R>(call: impl FnOnce() -> R) -> Option<R> {
+    // What the call drops may come here again, and would wait for who waits for this thread.
+    if APART.get() {
+        return Some(call());
+    }
     let captures = CAPTURES.read();
-    (*captures == 0).then(call)
+    (*captures == 0).then(|| {
+        let _inside = Inside::enter();
+        call()
+    })
+}
+
+/// In a call apart from all captures, until it is dropped.
+struct Inside;
+
+impl Inside {
+    fn enter() -> Self {
+        APART.set(true);
+        Self
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        APART.set(false);
+    }
 }
 
 impl StreamInner {
@@ -308,19 +333,29 @@ impl StreamInner {
 
     /// Begins a capture.
     pub(crate) fn begin_capture(&self, capture: &Arc<Capture>) -> Result<()> {
-        self.while_empty(|| {
-            let mut captures = CAPTURES.write();
-            // Relaxed: in the other modes HIP also refuses to wait for other streams and events, to allocate and to free while a stream is
-            // captured, and spoils the capture. That protects what this crate keeps in order itself.
-            // SAFETY: the stream is alive.
-            let status = unsafe { hip_sys::hipStreamBeginCapture(self.raw(), hip_sys::hipStreamCaptureModeRelaxed) };
-            check(status, "hipStreamBeginCapture", || self.describe())?;
-            *captures += 1;
-            COUNT.store(*captures, Ordering::Release);
-            OWN.set(OWN.get() + 1);
-            self.set_capture(Some(Arc::clone(capture)));
-            Ok(())
-        })
+        loop {
+            let mut begun = false;
+            self.while_empty(|| {
+                // Not waited for with the stream locked: a call apart from all captures may be at work with all streams.
+                let Some(mut captures) = CAPTURES.try_write() else { return Ok(()) };
+                // Relaxed: in the other modes HIP also refuses to wait for other streams and events, to allocate and to free while a stream is
+                // captured, and spoils the capture. That protects what this crate keeps in order itself.
+                // SAFETY: the stream is alive.
+                let status =
+                    unsafe { hip_sys::hipStreamBeginCapture(self.raw(), hip_sys::hipStreamCaptureModeRelaxed) };
+                check(status, "hipStreamBeginCapture", || self.describe())?;
+                *captures += 1;
+                COUNT.store(*captures, Ordering::Release);
+                OWN.set(OWN.get() + 1);
+                self.set_capture(Some(Arc::clone(capture)));
+                begun = true;
+                Ok(())
+            })?;
+            if begun {
+                return Ok(());
+            }
+            drop(CAPTURES.write());
+        }
     }
 
     /// Ends the capture, and gives its graph.

@@ -2,7 +2,7 @@
 //! runtime such a call ends the captures of all threads, and a call on a held stream does not return before it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use hip::interop::{Tracked, Uses, wait_for_device};
@@ -130,6 +130,40 @@ fn a_library_is_not_destroyed_during_a_capture() {
         when.recv_timeout(Duration::from_secs(60)).expect("it is destroyed after the capture");
         assert!(!captured.load(Ordering::Acquire));
     });
+}
+
+/// What is destroyed may have memory of ours, and things of its own, which go with it.
+#[test]
+fn a_capture_that_begins_waits_for_what_is_being_destroyed() {
+    let _alone = alone();
+    let Some(device) = device() else { return };
+    let stream = Stream::new(&device).unwrap();
+    let data = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
+    let (inside, begun) = mpsc::channel::<()>();
+    let (over, inner_over) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let inner = Arc::clone(&inner_over);
+    let (done, of_device) = (Arc::clone(&over), device);
+    let destroy = move || {
+        inside.send(()).unwrap();
+        // The other thread is about to begin.
+        std::thread::sleep(Duration::from_millis(50));
+        drop(data);
+        Tracked::new().release_when_idle(&of_device, move || inner.store(true, Ordering::Release));
+        done.store(true, Ordering::Release);
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| Tracked::new().release_when_idle(&device, destroy));
+        begun.recv().unwrap();
+        let graph = stream.capture(|_| {
+            assert!(over.load(Ordering::Acquire));
+            Ok(())
+        });
+        graph.unwrap();
+    });
+    device.synchronize().unwrap();
+    while !inner_over.load(Ordering::Acquire) {
+        std::thread::yield_now();
+    }
 }
 
 #[test]

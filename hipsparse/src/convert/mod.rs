@@ -77,7 +77,7 @@ impl Sparse {
         // SAFETY: the operands are gone when the call has returned.
         let at = unsafe { operands.lend("the offsets of the result", first.as_slice_mut())? };
         // SAFETY: the caller's step.
-        unsafe { self.run_blocking(operands, bytes, |handle, work| count(handle, at, place, work))? };
+        unsafe { self.run_waiting_for_device(operands, bytes, |handle, work| count(handle, at, place, work))? };
         let entries = usize::try_from(entries).unwrap_or(0);
         let mut second = DeviceBuffer::<i32>::uninit(&device, entries)?;
         let mut values = DeviceBuffer::<T>::zeroed(&device, entries.saturating_mul(unit))?;
@@ -93,7 +93,7 @@ impl Sparse {
                 )
             };
             // SAFETY: the caller's step.
-            unsafe { self.run_blocking(operands, bytes, |handle, work| fill(handle, at, second, values, work))? };
+            unsafe { self.run_waiting_for_device(operands, bytes, |handle, work| fill(handle, at, second, values, work))? };
         }
         Ok((first, second, values))
     }

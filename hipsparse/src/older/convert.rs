@@ -63,7 +63,7 @@ impl Sparse {
             let base = base.code();
             // SAFETY: a matrix that was checked, and places for its transpose.
             unsafe {
-                self.run_blocking(operands, 0, |handle, _| {
+                self.run_waiting_for_device(operands, 0, |handle, _| {
                     raw::csr2csc::<T>(
                         handle, m, n, entries, of.values, of.first, of.second, to_values, to_second, to_first, NUMERIC,
                         base,

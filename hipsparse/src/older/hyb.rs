@@ -122,7 +122,7 @@ impl<T: Value> Hyb<'_, T> {
             };
             // SAFETY: a matrix that the library made, and room for its entries.
             unsafe {
-                self.sparse.run_blocking(operands, 0, |handle, _| {
+                self.sparse.run_waiting_for_device(operands, 0, |handle, _| {
                     raw::hyb2csr::<T>(handle, self.descr.raw(), hyb.raw(), to_values, to_first, to_second)
                         .ok(|| format!("HYB of {:?}", self.size))
                 })?;
