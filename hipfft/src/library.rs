@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 use std::ptr;
 
+use hip::interop::wait_for_device;
 use hip::sys::{self, hipStream_t};
 use hip::{Backend, Device};
 use hip_linalg::Library;
@@ -227,33 +228,34 @@ impl Layout {
     ))]
     pub fn workspace_len<T: Transform>(&self, device: &Device) -> Result<usize> {
         check_size::<T>(device, self)?;
-        device.with_current(|| {
+        // rocFFT makes a plan for the answer, with memory of the device.
+        wait_for_device(device, || {
             let (unused, codes) = (Made::new()?, codes::<T>());
             let (plan, kind, mut bytes) = (unused.0, codes.kind.unwrap_or_default(), 0_usize);
             let (status, function): Status = by_layout!(self, codes, before: (plan), after: (&mut bytes),
-                one hipfftGetSize1d, two hipfftGetSize2d, three hipfftGetSize3d, many hipfftGetSizeMany,
-                wide |w, s| {
-                    let [input, output] = &mut s.embeds;
-                    // SAFETY: a plan, and arrays of as many lengths as there are dimensions.
-                    let status = unsafe {
-                        raw::hipfftGetSizeMany64(plan, w.rank, w.n.as_mut_ptr(), embed(input.as_mut()), s.stride[0],
-                            s.distance[0], embed(output.as_mut()), s.stride[1], s.distance[1], kind, w.batch, &mut bytes)
-                    };
-                    (status, "hipfftGetSizeMany64")
-                },
-                typed |t, s| {
-                    let ([input, output], [from, to, execution]) = (&mut s.embeds, codes.types);
-                    // SAFETY: a plan, and arrays of as many lengths as there are dimensions.
-                    let status = unsafe {
-                        raw::hipfftXtGetSizeMany(plan, t.rank, t.n.as_mut_ptr(), embed(input.as_mut()), s.stride[0],
-                            s.distance[0], from, embed(output.as_mut()), s.stride[1], s.distance[1], to, t.batch, &mut bytes,
-                            execution)
-                    };
-                    (status, "hipfftXtGetSizeMany")
-                });
+            one hipfftGetSize1d, two hipfftGetSize2d, three hipfftGetSize3d, many hipfftGetSizeMany,
+            wide |w, s| {
+                let [input, output] = &mut s.embeds;
+                // SAFETY: a plan, and arrays of as many lengths as there are dimensions.
+                let status = unsafe {
+                    raw::hipfftGetSizeMany64(plan, w.rank, w.n.as_mut_ptr(), embed(input.as_mut()), s.stride[0],
+                        s.distance[0], embed(output.as_mut()), s.stride[1], s.distance[1], kind, w.batch, &mut bytes)
+                };
+                (status, "hipfftGetSizeMany64")
+            },
+            typed |t, s| {
+                let ([input, output], [from, to, execution]) = (&mut s.embeds, codes.types);
+                // SAFETY: a plan, and arrays of as many lengths as there are dimensions.
+                let status = unsafe {
+                    raw::hipfftXtGetSizeMany(plan, t.rank, t.n.as_mut_ptr(), embed(input.as_mut()), s.stride[0],
+                        s.distance[0], from, embed(output.as_mut()), s.stride[1], s.distance[1], to, t.batch, &mut bytes,
+                        execution)
+                };
+                (status, "hipfftXtGetSizeMany")
+            });
             check(status, function, || asked::<T>(self))?;
             Ok(bytes)
-        })?
+        })
     }
 
     /// An estimate of [`workspace_len`](Self::workspace_len). AMD's library makes a plan for it as well, and returns what that needs.
@@ -263,15 +265,16 @@ impl Layout {
     #[doc(alias("hipfftEstimate1d", "hipfftEstimate2d", "hipfftEstimate3d", "hipfftEstimateMany", "cufftEstimate1d"))]
     pub fn estimate_workspace<T: Transform>(&self, device: &Device) -> Result<usize> {
         check_size::<T>(device, self)?;
-        device.with_current(|| {
+        let estimate: Option<usize> = wait_for_device(device, || {
             let mut bytes = 0_usize;
             let (status, function): Status = by_layout!(self, codes::<T>(), before: (), after: (&mut bytes),
                 one hipfftEstimate1d, two hipfftEstimate2d, three hipfftEstimate3d, many hipfftEstimateMany,
-                wide |_w, _s| return self.workspace_len::<T>(device),
-                typed |_t, _s| return self.workspace_len::<T>(device));
+                wide |_w, _s| return Ok(None),
+                typed |_t, _s| return Ok(None));
             check(status, function, || asked::<T>(self))?;
-            Ok(bytes)
-        })?
+            Ok::<_, Error>(Some(bytes))
+        })?;
+        estimate.map_or_else(|| self.workspace_len::<T>(device), Ok)
     }
 }
 

@@ -6,8 +6,8 @@ use std::marker::PhantomData;
 use std::ptr;
 use std::sync::Arc;
 
-use hip::Device;
-use hip::sys;
+use hip::interop::Tracked;
+use hip::{Device, sys};
 
 use crate::layout::Layout;
 use crate::library::{Made, check_size, make};
@@ -51,18 +51,20 @@ impl Planned {
         Ok(())
     }
 
-    /// With the first device current.
-    fn with_current<R>(&self, run: impl FnOnce(*mut c_void) -> Result<R>) -> Result<R> {
-        self.devices[0].with_current(|| run(self.raw))?
+    /// With the first device current, for a call that allocates, frees or waits.
+    fn call<R>(&self, run: impl FnOnce(*mut c_void) -> Result<R>) -> Result<R> {
+        hip::interop::wait_for_device(&self.devices[0], || run(self.raw))
     }
 }
 
 impl Drop for Planned {
     fn drop(&mut self) {
-        if self.wait().is_ok() {
+        let (raw, device) = (self.raw as usize, self.devices[0]);
+        // Every call has waited.
+        Tracked::new().release_when_idle(&device.clone(), move || {
             // SAFETY: its work is over, and nobody has it any more.
-            let _ = self.devices[0].with_current(|| unsafe { raw::hipfftDestroy(self.raw) });
-        }
+            let _ = device.with_current(|| unsafe { raw::hipfftDestroy(raw as *mut c_void) });
+        });
     }
 }
 
@@ -125,7 +127,7 @@ impl<T: Transform, N: Normalization> MultiPlan<T, N> {
             return Err(invalid("the layout of a transform on several devices", format!("{layout:?}"), "without gaps"));
         }
         check_size::<T>(&devices[0], layout)?;
-        let plan = devices[0].with_current(|| {
+        let plan = hip::interop::wait_for_device(&devices[0], || {
             let plan = Made::new()?;
             let mut raw: Vec<i32> = numbers.iter().map(|index| *index as i32).collect();
             // SAFETY: a new plan, and as many numbers as it is told.
@@ -139,7 +141,7 @@ impl<T: Transform, N: Normalization> MultiPlan<T, N> {
             // SAFETY: a new plan, whose device is current.
             unsafe { make::<T>(plan.0, layout)? };
             Ok::<_, Error>(Planned { raw: plan.take(), devices: devices.to_vec() })
-        })??;
+        })?;
         Ok(Self { plan: Arc::new(plan), layout: layout.clone(), direction, types: PhantomData })
     }
 
@@ -170,7 +172,7 @@ impl<T: Transform, N: Normalization> MultiPlan<T, N> {
             Side::Output => 1,
             Side::InPlace => 2,
         };
-        let descriptor = self.plan.with_current(|plan| {
+        let descriptor = self.plan.call(|plan| {
             let mut descriptor = ptr::null_mut();
             // SAFETY: a plan, and room for an address.
             let status = unsafe { raw::hipfftXtMalloc(plan, &mut descriptor, format) };
@@ -191,7 +193,7 @@ impl<T: Transform, N: Normalization> MultiPlan<T, N> {
             }
         }
         self.plan.wait()?;
-        let done = self.plan.with_current(|plan| {
+        let done = self.plan.call(|plan| {
             // SAFETY: this plan's own memory, which its work uses alone.
             let (status, function) =
                 unsafe { execute_on_devices::<T>(plan, input.descriptor, output.descriptor, direction) };
@@ -281,7 +283,7 @@ const BETWEEN_DEVICES: u32 = 2;
 
 impl<T: Transform> MultiBuffer<T> {
     fn copy(&self, to: *mut c_void, from: *mut c_void, kind: u32) -> Result<()> {
-        self.plan.with_current(|plan| {
+        self.plan.call(|plan| {
             // SAFETY: the plan's own memory, and memory of the host that is as long as the layout, as the callers have checked.
             let status = unsafe { raw::hipfftXtMemcpy(plan, to, from, kind) };
             check(status, "hipfftXtMemcpy", || format!("{:?}", self.side))
@@ -336,10 +338,10 @@ impl<T: Transform> MultiBuffer<T> {
 impl<T: Transform> Drop for MultiBuffer<T> {
     fn drop(&mut self) {
         // Every call has waited.
-        let descriptor = self.descriptor;
-        let _ = self.plan.with_current(|_| {
-            // SAFETY: the library made it, and nothing uses it.
-            check(unsafe { raw::hipfftXtFree(descriptor) }, "hipfftXtFree", String::new)
+        let (descriptor, plan) = (self.descriptor as usize, Arc::clone(&self.plan));
+        Tracked::new().release_when_idle(&plan.devices[0].clone(), move || {
+            // SAFETY: the library made it, and nothing uses it. Its plan is there until then.
+            let _ = plan.devices[0].with_current(|| unsafe { raw::hipfftXtFree(descriptor as *mut _) });
         });
     }
 }

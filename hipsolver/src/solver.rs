@@ -2,8 +2,10 @@
 
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use hip::interop::{Tracked, wait_for_device};
 use hip::sys::hipStream_t;
 use hip::{DeviceBuffer, Stream};
 use hip_linalg::{Handle, Library, Operands};
@@ -98,6 +100,8 @@ pub struct Solver {
     pool: Mutex<Pool>,
     parameters: Mutex<Parameters>,
     always_wide: bool,
+    /// Whether a call was made with it. The first frees the workspace that the library has of its own.
+    used: AtomicBool,
 }
 
 impl std::fmt::Debug for Solver {
@@ -116,7 +120,8 @@ impl Solver {
         let handle = Handle::new(stream)?;
         let parameters =
             Mutex::new(Parameters { eigen: ptr::null_mut(), singular: ptr::null_mut(), wide: ptr::null_mut() });
-        Ok(Self { handle, pool: Mutex::default(), parameters, always_wide: false })
+        let used = AtomicBool::new(false);
+        Ok(Self { handle, pool: Mutex::default(), parameters, always_wide: false, used })
     }
 
     /// The stream of the calls to come.
@@ -246,8 +251,8 @@ impl Solver {
     /// What the library says of the last call with these parameters; nothing of batches.
     fn convergence(&self, parameters: *mut c_void, singular: bool) -> Result<Option<Convergence>> {
         let (mut sweeps, mut residual) = (0_i32, 0.0_f64);
-        let device = self.stream().device();
-        let said = device.with_current(|| {
+        // Blocking copies from the device.
+        let said = wait_for_device(&self.stream().device(), || {
             self.handle.configure(|handle| {
                 // SAFETY: a handle and parameters that are alive and not in use: the call has ended, and the lock keeps them from others.
                 let statuses = unsafe {
@@ -265,7 +270,7 @@ impl Solver {
                 };
                 Ok::<_, CallError>(statuses.iter().all(|&status| status == raw::HIPSOLVER_STATUS_SUCCESS))
             })
-        })??;
+        })?;
         Ok(said.then(|| Convergence { sweeps: sweeps.unsigned_abs(), residual }))
     }
 }
@@ -283,16 +288,19 @@ impl Drop for Solver {
         // What is queued may write to their device memory. Calls that use them have waited, but for an error.
         let _ = self.handle.stream().synchronize();
         let device = self.handle.stream().device();
-        let _ = device.with_current(|| {
-            if !parameters.eigen.is_null() {
+        let (eigen, singular) = (parameters.eigen as usize, parameters.singular as usize);
+        let destroy = move || {
+            if eigen != 0 {
                 // SAFETY: made here, and used by nothing any more.
-                let _ = unsafe { raw::hipsolverDestroySyevjInfo(parameters.eigen) };
+                let _ = unsafe { raw::hipsolverDestroySyevjInfo(eigen as *mut c_void) };
             }
-            if !parameters.singular.is_null() {
+            if singular != 0 {
                 // SAFETY: made here, and used by nothing any more.
-                let _ = unsafe { raw::hipsolverDestroyGesvdjInfo(parameters.singular) };
+                let _ = unsafe { raw::hipsolverDestroyGesvdjInfo(singular as *mut c_void) };
             }
-        });
+        };
+        // That frees their memory.
+        Tracked::new().release_when_idle(&device.clone(), move || drop(device.with_current(destroy)));
     }
 }
 
@@ -404,7 +412,11 @@ impl Solver {
             // SAFETY: the routine queues its work on the handle's stream. It uses the operands that were named, whose views were checked when
             // they were made, with the sizes that the method has compared, and a workspace of the size that it asks for.
             unsafe {
-                if waits {
+                let first = !self.used.load(Ordering::Relaxed) && !self.stream().is_capturing()?;
+                if first {
+                    self.used.store(true, Ordering::Relaxed);
+                    self.handle.call_waiting_for_device(operands, |handle| check(call(working, handle), name, &asked))
+                } else if waits {
                     self.handle.call_blocking(operands, |handle| check(call(working, handle), name, &asked))
                 } else {
                     self.handle.call(operands, &[], |handle, []| check(call(working, handle), name, &asked))

@@ -375,7 +375,8 @@ impl Sparse {
         // SAFETY: the caller's call.
         unsafe {
             self.with_work(operands, bytes, |operands, work| {
-                let call = |handle, scalars: [*const c_void; N]| call(handle, scalars.map(<*const c_void>::cast_mut), work);
+                let call =
+                    |handle, scalars: [*const c_void; N]| call(handle, scalars.map(<*const c_void>::cast_mut), work);
                 self.handle.call(operands, scalars, call)
             })
         }

@@ -93,7 +93,9 @@ impl Sparse {
                 )
             };
             // SAFETY: the caller's step.
-            unsafe { self.run_waiting_for_device(operands, bytes, |handle, work| fill(handle, at, second, values, work))? };
+            unsafe {
+                self.run_waiting_for_device(operands, bytes, |handle, work| fill(handle, at, second, values, work))?
+            };
         }
         Ok((first, second, values))
     }
