@@ -42,7 +42,9 @@ pub(crate) fn run(args: &Args, tasks: &[String]) -> Result<()> {
     if !args.no_test {
         let releases: Vec<_> = RELEASES.iter().collect();
         // The releases have been fetched by then.
-        steps.extend(test::steps(false, &releases, &[])?.into_iter().filter(|step| !step.name().starts_with("fetch")));
+        steps.extend(
+            test::steps(false, false, &releases, &[])?.into_iter().filter(|step| !step.name().starts_with("fetch")),
+        );
     }
     let unknown = args.skip.iter().find(|name| !steps.iter().any(|step| step.name() == *name));
     ensure!(unknown.is_none(), "no step is named `{}`; --list shows them", unknown.map_or("", String::as_str));

@@ -14,8 +14,8 @@ use crate::process::messages;
 use crate::rocm::Release;
 use crate::steps::Counts;
 
-/// Test programs of `hip` and `hip-gl` and how often each is run, of every release.
-const PROGRAMS: [(&str, u32); 3] = [("gpu", 8), ("graph", 8), ("gl", 8)];
+/// Test programs of `hip` and `hip-gl`.
+const PROGRAMS: [&str; 3] = ["gpu", "graph", "gl"];
 /// How many are run at a time.
 const AT_A_TIME: usize = 2;
 /// Tests that a program has run at a time in every other run, in place of one for each processor.
@@ -32,28 +32,27 @@ const LAST: usize = 40;
 const LOOK: Duration = Duration::from_millis(20);
 
 /// What is said of a step.
-pub(crate) fn about(release: &Release) -> String {
-    let programs: Vec<String> = PROGRAMS.iter().map(|(name, times)| format!("{name} {times} times")).collect();
-    let programs = programs.join(", ");
+pub(crate) fn about(release: &Release, times: usize) -> String {
+    let programs = PROGRAMS.join(", ");
     format!(
-        "tests of hip and hip-gl on ROCm {} again and again, {AT_A_TIME} programs at a time, some with slow queues or overwritten heaps: {programs}",
+        "tests of hip and hip-gl on ROCm {} again and again, {AT_A_TIME} programs at a time, some with slow queues or overwritten heaps: {programs}, {times} times each",
         release.name
     )
 }
 
-/// Runs the test programs that `build` makes (`cargo test`, without its programs' names), each started by `start`.
+/// Runs the test programs, so many `times` each, that `build` makes (`cargo test`, without its programs' names), each started by `start`.
 ///
 /// # Errors
 /// The first run that fails or does not end, with what it wrote; no more are started then.
-pub(crate) fn run(mut build: Command, start: impl Fn(&Path) -> Command + Sync) -> Result<()> {
-    for (name, _) in PROGRAMS {
+pub(crate) fn run(times: usize, mut build: Command, start: impl Fn(&Path) -> Command + Sync) -> Result<()> {
+    for name in PROGRAMS {
         build.args(["--test", name]);
     }
     let messages = messages(build.arg("--no-run"))?;
-    let runs = PROGRAMS.iter().map(|(name, times)| {
+    let runs = PROGRAMS.iter().map(|name| {
         let program =
             program(&messages, name).with_context(|| format!("cargo did not say where the test {name} is"))?;
-        Ok(vec![program; *times as usize])
+        Ok(vec![program; times])
     });
     let runs = runs.collect::<Result<Vec<_>>>()?.concat();
     let commands = runs.iter().enumerate().map(|(number, program)| {

@@ -53,6 +53,7 @@ const COMPILER: &str = "rocm-llvm";
 #[command(after_long_help = "Examples:
   cargo xtask test                     the quick set: minutes
   cargo xtask test --all               everything: hours, 4 GB fetched, 35 GB on disk
+  cargo xtask test --sample            what CI runs
   cargo xtask test --offline           without the network
   cargo xtask test --all --list        what there is
   cargo xtask test hsa real            of all, steps with these words in their name
@@ -61,6 +62,9 @@ pub(crate) struct Args {
     /// Everything, not just the quick set
     #[arg(long)]
     all: bool,
+    /// Everything, but a sample of what takes longest for what it finds: ROCm 6.4's libraries, and what is repeated
+    #[arg(long)]
+    sample: bool,
     /// Use no network: only what is there already
     #[arg(long)]
     offline: bool,
@@ -78,8 +82,12 @@ pub(crate) struct Args {
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
     // Who names steps means any, and who names releases those.
-    let quick = !args.all && args.filters.is_empty() && args.rocm.is_empty();
-    let steps = if quick { quick_steps(args.offline)? } else { steps(args.offline, &args.releases(), &args.named())? };
+    let quick = !args.all && !args.sample && args.filters.is_empty() && args.rocm.is_empty();
+    let steps = if quick {
+        quick_steps(args.offline)?
+    } else {
+        steps(args.offline, args.sample, &args.releases(), &args.named())?
+    };
     if !args.list {
         println!("{}", if quick { QUICK_COSTS } else { COSTS });
     }
@@ -140,8 +148,13 @@ pub(crate) fn named_in(filters: &[String]) -> Vec<&'static Release> {
     RELEASES.iter().filter(|release| filters.iter().any(|filter| filter.contains(release.name))).collect()
 }
 
-/// The table of steps. A release that is `named` must be had.
-pub(crate) fn steps(offline: bool, releases: &[&'static Release], named: &[&'static Release]) -> Result<Vec<Step>> {
+/// The table of steps, or a `sample` of the longest. A release that is `named` must be had.
+pub(crate) fn steps(
+    offline: bool,
+    sample: bool,
+    releases: &[&'static Release],
+    named: &[&'static Release],
+) -> Result<Vec<Step>> {
     let mut steps = fetches(releases, named, fetched_here(offline));
     let test = |words: &[&str]| {
         let mut command = checked_cargo("test", offline);
@@ -217,12 +230,12 @@ pub(crate) fn steps(offline: bool, releases: &[&'static Release], named: &[&'sta
     for release in releases {
         // Debian has hipBLASLt of 7.1 and newer.
         for &name in LIBRARIES.iter().filter(|&&name| name != "hipblaslt" || release.name == "7.2") {
-            steps.push(library(release, name, offline));
+            steps.push(library(release, name, sample, offline));
         }
     }
     // Debian has no RCCL of 6.4.
     steps.extend(releases.iter().filter(|release| release.name != "6.4").map(|release| rccl(release, offline)));
-    steps.extend(releases.iter().map(|release| repeated(release, offline)));
+    steps.extend(releases.iter().map(|release| repeated(release, sample, offline)));
     // Of the newest only: what differs is the code, not HIP.
     steps.extend(
         releases
@@ -403,15 +416,16 @@ fn newest(names: &[&str]) -> String {
 }
 
 /// What the step `hsa` of a release runs, many times over.
-fn repeated(release: &'static Release, offline: bool) -> Step {
+fn repeated(release: &'static Release, sample: bool, offline: bool) -> Step {
+    let times = if sample { 4 } else { 8 };
     let call = move || {
-        repeat::run(test_hip(&newest(&ON_HIP), offline), |program| {
+        repeat::run(times, test_hip(&newest(&ON_HIP), offline), |program| {
             let mut command = hsa_sim::program_on(program, release, Profile::Dev);
             command.current_dir(paths::root().join("hip"));
             command
         })
     };
-    Step::call(format!("repeat {}", release.name), repeat::about(release), call).when(hsa_ready(release))
+    Step::call(format!("repeat {}", release.name), repeat::about(release, times), call).when(hsa_ready(release))
 }
 
 /// The condition that a release is there, and the software GPU for it.
@@ -482,6 +496,9 @@ const BUT_SLOW: [&str; 8] = [
     "layouts::",
 ];
 
+/// What a sample has of a release's tests: order, and what is refused.
+const SAMPLE: [&str; 3] = ["running::", "bad_input::", "devices::"];
+
 /// Their tests that use a second device where there is one.
 const WITH_DEVICES: [&str; 4] = ["devices::", "another_device", "elsewhere", "foreign"];
 
@@ -511,7 +528,7 @@ const EXAMPLES: [(&str, &str); 11] = [
 ];
 
 /// The tests of the safe crate of a library, on a release's own library and HIP runtime, over the software GPU.
-fn library(release: &'static Release, name: &'static str, offline: bool) -> Step {
+fn library(release: &'static Release, name: &'static str, sample: bool, offline: bool) -> Step {
     // The same features for all commands: nothing is built twice.
     let mut features = newest(&[name]);
     if name == "hipblas" {
@@ -532,6 +549,10 @@ fn library(release: &'static Release, name: &'static str, offline: bool) -> Step
     let mut command = test(&["--no-fail-fast", "--lib", "--tests"]);
     if release.name == "5.7" {
         command.arg("--").args(BUT_SLOW);
+    }
+    // Between the oldest and the newest, which are tested whole.
+    if release.name == "6.4" && sample {
+        command.arg("--").args(SAMPLE);
     }
     let mut commands = vec![command];
     // Of the newest release only: what differs is the library, which the tests are about.
@@ -839,7 +860,7 @@ mod tests {
 
     #[test]
     fn the_table_names_each_step_once() {
-        let steps = steps(true, &RELEASES.iter().collect::<Vec<_>>(), &[]).unwrap();
+        let steps = steps(true, false, &RELEASES.iter().collect::<Vec<_>>(), &[]).unwrap();
         let names: BTreeSet<&str> = steps.iter().map(Step::name).collect();
         assert_eq!(names.len(), steps.len());
         for name in ["fetch 7.2", "fetch any", "workspace", "rocm-sdk", "bindings", "levels", "real 7.2"] {

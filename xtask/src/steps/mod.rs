@@ -2,7 +2,7 @@
 //! does not stop the others, and the [`summary`] says what was run, what was skipped, and why.
 
 use std::collections::VecDeque;
-use std::io::{BufRead as _, BufReader, IsTerminal as _};
+use std::io::IsTerminal as _;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -13,10 +13,12 @@ use crate::process::shown;
 mod libtest;
 mod progress;
 mod summary;
+mod watch;
 
 pub(crate) use libtest::Counts;
 use progress::{Heartbeat, Place, wrote};
 pub(crate) use summary::Summary;
+use watch::Patience;
 
 /// How many of its last lines are told of a command that failed without a failed test.
 const LAST: usize = 20;
@@ -240,7 +242,10 @@ fn run_commands(commands: Vec<Command>, counts: &mut Counts) -> Outcome {
                 failures.extend(last);
             }
             Ok(false) => failures.extend(own.failures.iter().cloned()),
-            Err(error) => failures.push(told(&error)),
+            Err(error) => {
+                failures.push(format!("{}: `{}`; its last lines were", told(&error), shown(&command)));
+                failures.extend(last);
+            }
         }
         counts.add(own);
     }
@@ -256,17 +261,15 @@ fn tee(command: &mut Command, counts: &mut Counts, last: &mut VecDeque<String>) 
         .spawn()
         .with_context(|| format!("could not start `{name}`"))?;
     if let Some(stdout) = child.stdout.take() {
-        for line in BufReader::new(stdout).split(b'\n') {
-            let line = line?;
-            let line = String::from_utf8_lossy(&line);
-            counts.read(&line);
+        watch::lines(&mut child, stdout, Patience::USUAL, |line| {
+            counts.read(line);
             println!("{line}");
             wrote();
             if last.len() == LAST {
                 last.pop_front();
             }
-            last.push_back(line.into_owned());
-        }
+            last.push_back(line.to_owned());
+        })?;
     }
     Ok(child.wait()?.success())
 }
