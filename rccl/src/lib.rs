@@ -75,6 +75,7 @@ pub mod memory;
 mod raw;
 pub mod start;
 mod ticker;
+mod watchdog;
 
 pub use communicator::{Communicator, Completion, Pending, UniqueId};
 pub use config::Config;

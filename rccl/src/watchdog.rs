@@ -1,0 +1,117 @@
+//! Keeps the deadline of a wait whose thread HIP does not let go.
+//!
+//! While a thread waits in HIP for a whole device, HIP may not answer a thread that asks whether a stream is idle until the stream is. RCCL waits like that when a
+//! communicator is made or destroyed. A collective whose peer never calls ends only when it is aborted: so a thread that never asks HIP must do that.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::error::Error;
+use crate::handle::Handle;
+
+/// How long after a deadline the thread that waits is left to see it by itself. It does, unless it is stuck; it is asked first because it alone knows whether
+/// the work is done.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Between two looks for errors of the library.
+const PERIOD: Duration = Duration::from_millis(20);
+
+/// How long the thread stays when there is nothing to watch: a program that waits often starts it once. Shorter than [`GRACE`], so that nobody need wake it.
+const LINGER: Duration = Duration::from_millis(100);
+
+struct Waits {
+    watched: Vec<Arc<Watched>>,
+    /// The process that has a thread for them: the child of a fork has none.
+    process: Option<u32>,
+}
+
+static WAITS: Mutex<Waits> = Mutex::new(Waits { watched: Vec::new(), process: None });
+
+fn waits() -> MutexGuard<'static, Waits> {
+    WAITS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A wait that is watched.
+pub(crate) struct Watched {
+    pub(crate) handle: Arc<Handle>,
+    pub(crate) begin: Instant,
+    /// `None` if it is later than the clock can say.
+    deadline: Option<Instant>,
+    outcome: Mutex<Outcome>,
+}
+
+/// What became of a wait. Locked after the state of its communicator, if both are.
+pub(crate) enum Outcome {
+    Waiting,
+    /// The communicator was aborted because of this.
+    Aborted(Error),
+    /// The thread waits no more.
+    Over,
+}
+
+impl Watched {
+    pub(crate) fn outcome(&self) -> MutexGuard<'_, Outcome> {
+        self.outcome.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_late(&self, now: Instant) -> bool {
+        self.deadline.is_some_and(|deadline| now >= deadline)
+    }
+}
+
+/// A wait of this thread, watched until it is dropped.
+pub(crate) struct Watch(Arc<Watched>);
+
+impl Watch {
+    /// Has a wait watched that began then.
+    pub(crate) fn new(handle: &Arc<Handle>, begin: Instant, timeout: Duration) -> Self {
+        let deadline = begin.checked_add(timeout).and_then(|deadline| deadline.checked_add(GRACE));
+        let outcome = Mutex::new(Outcome::Waiting);
+        let watched = Arc::new(Watched { handle: Arc::clone(handle), begin, deadline, outcome });
+        let process = std::process::id();
+        let mut waits = waits();
+        if waits.process != Some(process) {
+            if waits.process.is_some() {
+                waits.watched.clear();
+            }
+            // Without a thread, the one that waits sees the deadline, as long as HIP answers it.
+            let started = std::thread::Builder::new().name("rccl watchdog".to_owned()).spawn(watch);
+            waits.process = started.is_ok().then_some(process);
+        }
+        waits.watched.push(Arc::clone(&watched));
+        Self(watched)
+    }
+
+    /// Ends it. The error if the communicator was aborted because of it.
+    pub(crate) fn end(self) -> Option<Error> {
+        match std::mem::replace(&mut *self.0.outcome(), Outcome::Over) {
+            Outcome::Aborted(error) => Some(error),
+            Outcome::Waiting | Outcome::Over => None,
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        *self.0.outcome() = Outcome::Over;
+        waits().watched.retain(|watched| !Arc::ptr_eq(watched, &self.0));
+    }
+}
+
+fn watch() {
+    let mut was_idle = false;
+    loop {
+        let mut waits = waits();
+        let watched = waits.watched.clone();
+        if watched.is_empty() && was_idle {
+            waits.process = None;
+            return;
+        }
+        drop(waits);
+        was_idle = watched.is_empty();
+        let now = Instant::now();
+        watched.iter().for_each(|watched| watched.handle.look_at(watched, watched.is_late(now)));
+        drop(watched);
+        std::thread::sleep(if was_idle { LINGER } else { PERIOD });
+    }
+}
