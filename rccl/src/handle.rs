@@ -19,6 +19,9 @@ use crate::watchdog::{Outcome, Watch, Watched};
 /// How long the library may take to abort a communicator before the thread that does it is left to itself.
 const ABORT_PATIENCE: Duration = Duration::from_secs(30);
 
+/// How long after the deadline a call of the library may use the communicator before it is aborted nevertheless.
+const CALL_PATIENCE: Duration = Duration::from_secs(1);
+
 /// A C communicator and all that the library may use of ours as long as it lives.
 pub(crate) struct Handle {
     /// The library writes to it when a communicator is made, perhaps after the call has returned: it never moves.
@@ -177,6 +180,9 @@ impl Handle {
     pub(crate) fn live(&self) -> Result<Live<'_>> {
         let inner = self.lock();
         match &inner.state {
+            State::Live if self.abort_begun.load(Ordering::Acquire) => {
+                Err(Error::Aborted { reason: "a deadline has passed".into() })
+            }
             State::Live => Ok(Live { comm: self.comm(), inner }),
             State::Aborted(reason) => Err(Error::Aborted { reason: Arc::clone(reason) }),
             State::Destroyed => Err(Error::Aborted { reason: "it was destroyed".into() }),
@@ -285,20 +291,33 @@ impl Handle {
     pub(crate) fn watched<R>(self: &Arc<Self>, timeout: Duration, wait: impl FnOnce() -> Result<R>) -> Result<R> {
         let watch = Watch::new(self, Instant::now(), timeout);
         let waited = wait();
-        match watch.end() {
-            Some(error) => {
-                self.wait_for_abort();
-                Err(error)
-            }
-            None => waited,
-        }
+        self.end_watch(Some(watch)).and(waited)
+    }
+
+    /// Has a call of the library watched that this thread is about to make, and the wait for it: the call may be stuck in HIP, too. A blocking one has no deadline.
+    pub(crate) fn watch_call(self: &Arc<Self>) -> Option<Watch> {
+        (!self.blocking).then(|| Watch::new(self, Instant::now(), self.timeout))
+    }
+
+    /// Ends that. The error for which the communicator was aborted meanwhile.
+    pub(crate) fn end_watch(&self, watch: Option<Watch>) -> Result<()> {
+        let Some(error) = watch.and_then(Watch::end) else { return Ok(()) };
+        self.wait_for_abort();
+        Err(error)
     }
 
     /// Looks for the thread of a wait, which may be stuck in HIP: whether the library has an error, and at the deadline. Does not block; where a lock is held, it
     /// is for the next look.
-    pub(crate) fn look_at(self: &Arc<Self>, wait: &Watched, late: bool) {
+    pub(crate) fn look_at(self: &Arc<Self>, wait: &Arc<Watched>, late: Option<Duration>) {
         let Some(inside) = try_lock(&self.inside) else { return };
-        let Some(mut inner) = try_lock(&self.state) else { return };
+        let Some(mut inner) = try_lock(&self.state) else {
+            // Held during a call of the library, perhaps of the thread that waits.
+            if matches!(*inside, Inside::Nothing) && late.is_some_and(|late| late >= CALL_PATIENCE) {
+                drop(inside);
+                self.abort_during_call(wait);
+            }
+            return;
+        };
         if !matches!(inner.state, State::Live) {
             return;
         }
@@ -308,7 +327,7 @@ impl Handle {
         };
         let error = match found {
             Err(error) => error,
-            Ok(_) if late => self.late(wait.begin, &inner.last),
+            Ok(_) if late.is_some() => self.late(wait.begin, &inner.last),
             Ok(_) => return,
         };
         let mut outcome = wait.outcome();
@@ -349,6 +368,53 @@ impl Handle {
         drop(inner);
         self.begin_abort();
         self.wait_for_abort();
+    }
+
+    /// Aborts it while a call of the library may use it: that call may be stuck in HIP until the queued work ends.
+    ///
+    /// In a group, `ncclCommAbort` has the work end at once. It frees the communicator at the end of the group: that is after the call.
+    fn abort_during_call(self: &Arc<Self>, wait: &Arc<Watched>) {
+        let comm = self.comm();
+        let mut outcome = wait.outcome();
+        if !matches!(*outcome, Outcome::Waiting) || comm.is_null() || self.abort_begun.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let (handle, comm, theirs) = (Arc::clone(self), comm.expose_provenance(), Arc::clone(wait));
+        let started = std::thread::Builder::new().name("rccl abort".to_owned()).spawn(move || {
+            let comm = ptr::with_exposed_provenance_mut(comm);
+            // SAFETY: alive, for nothing is destroyed whose abort has begun.
+            let abort = || unsafe { raw::ncclCommAbort(comm) };
+            // SAFETY: no pointers.
+            let in_group = unsafe { raw::ncclGroupStart() } == raw::ncclSuccess;
+            if in_group {
+                abort();
+            }
+            // After the call.
+            let mut inner = handle.lock();
+            let error = handle.late(theirs.begin, &inner.last);
+            if matches!(inner.state, State::Live) {
+                handle.mark_aborted(&mut inner, &error.to_string());
+            }
+            drop(inner);
+            *theirs.outcome() = Outcome::Aborted(error);
+            // And after what the call has left to a thread of the library.
+            let mut pause = Pause::default();
+            while matches!(handle.ask(comm, &Last::default()), Ok(false)) {
+                pause.wait();
+            }
+            if in_group {
+                // SAFETY: no pointers.
+                unsafe { raw::ncclGroupEnd() };
+            } else {
+                abort();
+            }
+            handle.abort_done.store(true, Ordering::Release);
+        });
+        if started.is_ok() {
+            *outcome = Outcome::Aborting;
+        } else {
+            self.abort_begun.store(false, Ordering::Release);
+        }
     }
 
     fn mark_aborted(&self, inner: &mut Inner, reason: &str) {
@@ -425,7 +491,7 @@ impl Handle {
     pub(crate) unsafe fn destroy(&self) -> Result<()> {
         let _calls = self.calls();
         let mut inner = self.lock();
-        if !matches!(inner.state, State::Live) {
+        if !matches!(inner.state, State::Live) || self.abort_begun.load(Ordering::Acquire) {
             return Ok(());
         }
         inner.state = State::Destroyed;

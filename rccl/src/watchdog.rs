@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::error::Error;
-use crate::handle::Handle;
+use crate::handle::{Handle, Pause};
 
 /// How long after a deadline the thread that waits is left to see it by itself. It does, unless it is stuck; it is asked first because it alone knows whether
 /// the work is done.
@@ -43,6 +43,8 @@ pub(crate) struct Watched {
 /// What became of a wait. Locked after the state of its communicator, if both are.
 pub(crate) enum Outcome {
     Waiting,
+    /// The communicator is being aborted, and the error is not known yet.
+    Aborting,
     /// The communicator was aborted because of this.
     Aborted(Error),
     /// The thread waits no more.
@@ -54,8 +56,9 @@ impl Watched {
         self.outcome.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn is_late(&self, now: Instant) -> bool {
-        self.deadline.is_some_and(|deadline| now >= deadline)
+    /// How long ago it should have ended.
+    fn late_by(&self, now: Instant) -> Option<Duration> {
+        self.deadline.and_then(|deadline| now.checked_duration_since(deadline))
     }
 }
 
@@ -84,9 +87,16 @@ impl Watch {
 
     /// Ends it. The error if the communicator was aborted because of it.
     pub(crate) fn end(self) -> Option<Error> {
-        match std::mem::replace(&mut *self.0.outcome(), Outcome::Over) {
-            Outcome::Aborted(error) => Some(error),
-            Outcome::Waiting | Outcome::Over => None,
+        let mut pause = Pause::default();
+        loop {
+            let mut outcome = self.0.outcome();
+            match std::mem::replace(&mut *outcome, Outcome::Over) {
+                Outcome::Aborted(error) => return Some(error),
+                Outcome::Waiting | Outcome::Over => return None,
+                Outcome::Aborting => *outcome = Outcome::Aborting,
+            }
+            drop(outcome);
+            pause.wait();
         }
     }
 }
@@ -110,7 +120,7 @@ fn watch() {
         drop(waits);
         was_idle = watched.is_empty();
         let now = Instant::now();
-        watched.iter().for_each(|watched| watched.handle.look_at(watched, watched.is_late(now)));
+        watched.iter().for_each(|watched| watched.handle.look_at(watched, watched.late_by(now)));
         drop(watched);
         std::thread::sleep(if was_idle { LINGER } else { PERIOD });
     }

@@ -185,60 +185,77 @@ fn a_collective_that_others_do_not_call_is_a_timeout_and_all_begins_anew() {
     assert_eq!(sum(&ranks.iter().collect::<Vec<_>>()), 3);
 }
 
-/// RCCL waits for whole devices where a communicator is made or destroyed, and meanwhile HIP does not answer who asks for the stream of a collective that does not
-/// end. The deadline is kept nevertheless, and the thread that waited goes on.
-#[test]
-fn a_deadline_is_kept_while_other_communicators_are_made() {
+/// Has a rank wait for a collective that its peer never calls, while another thread makes and ends communicators: RCCL waits for whole devices there, and
+/// HIP answers nobody who asks for the collective's stream until it ends. The deadline is kept nevertheless, and the other thread goes on.
+fn is_late_while_others_wait_for_the_device(
+    timeout: Duration,
+    wait: impl FnOnce(&Communicator, DeviceBuffer<f32>) -> Result<(), Error>,
+) {
     let Some(_world) = world() else { return };
     let Some(devices) = devices() else { return };
     if !has_deadlines() {
         return;
     }
     let two = &devices[..2];
-    let config = Config::new().timeout(Duration::from_secs(100));
-    let timeout = Duration::from_secs(2);
-    for awaited in [false, true] {
-        // Its own timeout is that of its future, and long enough to make it.
-        let lonely = Config::new().timeout(Duration::from_secs(if awaited { 10 } else { 100 })).name("lonely");
-        let ranks = Communicator::init_all(two, &lonely).unwrap();
-        assert_eq!(sum(&ranks.iter().collect::<Vec<_>>()), 3);
-        let [first, second] = <[Communicator; 2]>::try_from(ranks).unwrap();
-        let mut memory = DeviceBuffer::from_slice(&two[0], &[1.0_f32; 500]).unwrap();
-        first.all_reduce_in_place(&mut memory, Op::Sum).unwrap();
-        let over = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            let others = scope.spawn(|| {
-                let mut made = 0;
-                while made == 0 || !over.load(Ordering::Relaxed) {
-                    let ranks = Communicator::init_all(two, &config).unwrap();
-                    assert_eq!(sum(&ranks.iter().collect::<Vec<_>>()), 3);
-                    if made % 2 == 0 {
-                        Communicator::finalize_all(ranks).unwrap();
-                    }
-                    made += 1;
-                }
-            });
-            // Until the other thread waits.
-            std::thread::sleep(Duration::from_secs(2));
-            let begin = Instant::now();
-            let result = if awaited { block_on(first.completion()) } else { first.synchronize_for(timeout) };
-            over.store(true, Ordering::Relaxed);
-            match result {
-                Err(Error::Timeout { context, waited }) => {
-                    assert_eq!((context.call, context.rank, context.size), ("all_reduce", 0, 2));
-                    assert!(waited >= if awaited { first.timeout() } else { timeout }, "{waited:?}");
-                }
-                other => panic!("{other:?}"),
-            }
-            assert!(begin.elapsed() < Duration::from_secs(30), "{:?}", begin.elapsed());
-            assert!(first.is_aborted());
-            others.join().unwrap();
-        });
-        first.stream().synchronize().unwrap();
-        second.abort();
-    }
-    let ranks = Communicator::init_all(two, &config).unwrap();
+    let ranks = Communicator::init_all(two, &Config::new().timeout(Duration::from_secs(10)).name("lonely")).unwrap();
     assert_eq!(sum(&ranks.iter().collect::<Vec<_>>()), 3);
+    let [first, second] = <[Communicator; 2]>::try_from(ranks).unwrap();
+    let [mut memory, more] = [(); 2].map(|()| DeviceBuffer::from_slice(&two[0], &[1.0_f32; 500]).unwrap());
+    first.all_reduce_in_place(&mut memory, Op::Sum).unwrap();
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let others = scope.spawn(|| {
+            let mut times = 0;
+            while times == 0 || !over.load(Ordering::Relaxed) {
+                let ranks = Communicator::init_all(two, &Config::new().timeout(Duration::from_secs(100))).unwrap();
+                assert_eq!(sum(&ranks.iter().collect::<Vec<_>>()), 3);
+                if times % 2 == 0 {
+                    Communicator::finalize_all(ranks).unwrap();
+                }
+                times += 1;
+            }
+        });
+        // Until the other thread is in the midst of it.
+        std::thread::sleep(Duration::from_secs(2));
+        let begin = Instant::now();
+        let result = wait(&first, more);
+        let took = begin.elapsed();
+        over.store(true, Ordering::Relaxed);
+        match result {
+            Err(Error::Timeout { context, waited }) => {
+                assert_eq!((context.call, context.rank, context.size), ("all_reduce", 0, 2));
+                assert!(context.asked.contains("500 F32"), "{context}");
+                assert!(waited >= timeout && waited <= took, "{waited:?} of {took:?}");
+            }
+            other => panic!("{other:?}"),
+        }
+        assert!(took < timeout + Duration::from_secs(20), "{took:?}");
+        assert!(first.is_aborted());
+        others.join().unwrap();
+    });
+    first.stream().synchronize().unwrap();
+    assert!(matches!(first.synchronize(), Err(Error::Aborted { .. })));
+    second.abort();
+    let ranks = Communicator::init_all(two, &Config::new().timeout(Duration::from_secs(100))).unwrap();
+    assert_eq!(sum(&ranks.iter().collect::<Vec<_>>()), 3);
+}
+
+#[test]
+fn synchronize_keeps_its_deadline_while_others_wait_for_the_device() {
+    let timeout = Duration::from_secs(2);
+    is_late_while_others_wait_for_the_device(timeout, |rank, _| rank.synchronize_for(timeout));
+}
+
+#[test]
+fn a_future_keeps_its_deadline_while_others_wait_for_the_device() {
+    is_late_while_others_wait_for_the_device(Duration::from_secs(10), |rank, _| block_on(rank.completion()));
+}
+
+#[test]
+fn a_call_keeps_its_deadline_while_others_wait_for_the_device() {
+    is_late_while_others_wait_for_the_device(Duration::from_secs(10), |rank, mut memory| {
+        rank.all_reduce_in_place(&mut memory, Op::Sum)
+    });
 }
 
 #[test]
