@@ -238,7 +238,8 @@ impl Communicator {
         self.handle.poll().map(drop).inspect_err(|error| self.handle.abort(&error.to_string()))
     }
 
-    /// Waits for all work on its stream, for as long as [`Config::timeout`] says, and looks for errors meanwhile.
+    /// Waits for all work on its stream, for as long as [`Config::timeout`] says, and looks for errors meanwhile. If HIP blocks this thread,
+    /// another one aborts the communicator, one or two seconds after the deadline.
     ///
     /// # Errors
     /// [`Error::Timeout`] and [`Error::Asynchronous`], with the collective and its peer: the communicator is aborted then, and the work ends.
@@ -267,6 +268,9 @@ impl Communicator {
     }
 
     /// A future of [`synchronize`](Self::synchronize), with its deadline and errors. It needs no runtime: a thread of this crate wakes whoever awaits it.
+    ///
+    /// The deadline counts from this call. It is noticed when the future is polled, also if HIP blocks the poll. If nobody polls the future, the
+    /// communicator is not aborted.
     pub fn completion(&self) -> Completion<'_> {
         Completion { communicator: self, begin: Instant::now() }
     }

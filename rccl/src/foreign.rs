@@ -101,7 +101,8 @@ impl Communicator {
         self.handle.poll().map(drop).inspect_err(|error| self.handle.abort(&error.to_string()))
     }
 
-    /// Waits until `done` says that queued work is done: at the latest until the deadline. `done` asks the stream.
+    /// Waits until `done` says that queued work is done: at the latest until the deadline. `done` asks the stream. If it blocks, another thread
+    /// aborts the communicator, one or two seconds after the deadline: `done` must then return, as calls of HIP and CUDA do when the work ends.
     ///
     /// # Errors
     /// [`Error::Timeout`] and [`Error::Asynchronous`], after which it is aborted; those of `done`.

@@ -277,8 +277,8 @@ impl Handle {
         Error::Timeout { waited: begin.elapsed(), context: Box::new(self.context(last)) }
     }
 
-    /// As [`wait_until`](Self::wait_until), where `done` asks HIP, which may not answer before the communicator is aborted: a thread that does not ask HIP does
-    /// that then.
+    /// As [`wait_until`](Self::wait_until), where `done` asks HIP. HIP may not answer before the communicator is aborted,
+    /// so another thread aborts it then.
     pub(crate) fn wait_until_watched(
         self: &Arc<Self>,
         timeout: Duration,
@@ -287,33 +287,35 @@ impl Handle {
         self.watched(timeout, || self.wait_until(timeout, done))
     }
 
-    /// What `wait` returns, or the error for which the communicator was aborted meanwhile: at the deadline, or because the library has an error.
+    /// What `wait` returns, or the error for which the communicator was aborted meanwhile: at the deadline, or because
+    /// the library has an error.
     pub(crate) fn watched<R>(self: &Arc<Self>, timeout: Duration, wait: impl FnOnce() -> Result<R>) -> Result<R> {
         let watch = Watch::new(self, Instant::now(), timeout);
         let waited = wait();
         self.end_watch(Some(watch)).and(waited)
     }
 
-    /// Has a call of the library watched that this thread is about to make, and the wait for it: the call may be stuck in HIP, too. A blocking one has no deadline.
+    /// Watches a call of the library that this thread is about to make, and the wait for it: the call may be stuck in
+    /// HIP, too. A blocking call has no deadline.
     pub(crate) fn watch_call(self: &Arc<Self>) -> Option<Watch> {
         (!self.blocking).then(|| Watch::new(self, Instant::now(), self.timeout))
     }
 
-    /// Ends that. The error for which the communicator was aborted meanwhile.
+    /// Ends the watch. The error for which the communicator was aborted meanwhile.
     pub(crate) fn end_watch(&self, watch: Option<Watch>) -> Result<()> {
         let Some(error) = watch.and_then(Watch::end) else { return Ok(()) };
         self.wait_for_abort();
         Err(error)
     }
 
-    /// Looks for the thread of a wait, which may be stuck in HIP: whether the library has an error, and at the deadline. Does not block; where a lock is held, it
-    /// is for the next look.
+    /// Looks whether the library has an error, and whether the deadline has passed, instead of the thread that waits, which
+    /// may be stuck in HIP. Does not block: where a lock is held, the next look does it.
     pub(crate) fn look_at(self: &Arc<Self>, wait: &Arc<Watched>, late: Option<Duration>) {
         let Some(inside) = try_lock(&self.inside) else { return };
         let Some(mut inner) = try_lock(&self.state) else {
             // Held during a call of the library, perhaps of the thread that waits.
             if matches!(*inside, Inside::Nothing) && late.is_some_and(|late| late >= CALL_PATIENCE) {
-                drop(inside);
+                // With `inside` locked: whoever enters later finds it begun.
                 self.abort_during_call(wait);
             }
             return;
@@ -469,7 +471,8 @@ impl Handle {
         Ok(())
     }
 
-    /// The part of [`abort`](Self::abort) that the library does, on a thread: it may wait for threads of its own. What it writes to stays, however long it takes.
+    /// The part of [`abort`](Self::abort) that the library does. It has a thread, for it may wait for threads of its own.
+    /// What it writes to stays, however long it takes.
     fn abort_in_library(self: &Arc<Self>) {
         let comm = self.comm();
         if comm.is_null() || self.abort_begun.swap(true, Ordering::AcqRel) {
@@ -517,7 +520,8 @@ impl Handle {
     /// Whether it was aborted, and the library may not be done with that yet.
     #[cfg(feature = "windows")]
     pub(crate) fn is_being_aborted(&self) -> bool {
-        self.is_aborted() && !self.comm().is_null() && !self.abort_done.load(Ordering::Acquire)
+        let aborted = self.abort_begun.load(Ordering::Acquire) || self.is_aborted();
+        aborted && !self.comm().is_null() && !self.abort_done.load(Ordering::Acquire)
     }
 
     /// Asks the library for rank and size: of a communicator that was made of another one.

@@ -1,7 +1,8 @@
-//! Keeps the deadline of a wait whose thread HIP does not let go.
+//! Keeps the deadlines of waits whose threads are stuck in HIP.
 //!
-//! While a thread waits in HIP for a whole device, HIP may not answer a thread that asks whether a stream is idle until the stream is. RCCL waits like that when a
-//! communicator is made or destroyed. A collective whose peer never calls ends only when it is aborted: so a thread that never asks HIP must do that.
+//! While a thread waits in HIP for a whole device, HIP answers nobody who asks for a stream with unfinished work. RCCL waits
+//! for the device where a communicator is made or destroyed. A collective whose peer never calls ends only when its
+//! communicator is aborted. So a thread that never asks HIP must do that.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -9,14 +10,15 @@ use std::time::{Duration, Instant};
 use crate::error::Error;
 use crate::handle::{Handle, Pause};
 
-/// How long after a deadline the thread that waits is left to see it by itself. It does, unless it is stuck; it is asked first because it alone knows whether
+/// How long the thread that waits has, after a deadline, to see it by itself. It comes first because it alone knows whether
 /// the work is done.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Between two looks for errors of the library.
 const PERIOD: Duration = Duration::from_millis(20);
 
-/// How long the thread stays when there is nothing to watch: a program that waits often starts it once. Shorter than [`GRACE`], so that nobody need wake it.
+/// How long the thread stays when there is nothing to watch, so that a program that waits often starts it once. Shorter than
+/// [`GRACE`]: a new wait need not wake it.
 const LINGER: Duration = Duration::from_millis(100);
 
 struct Waits {
