@@ -127,3 +127,40 @@ fn watch() {
         std::thread::sleep(if was_idle { LINGER } else { PERIOD });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::handle::Kept;
+
+    #[test]
+    fn a_wait_that_is_stuck_is_a_timeout_and_no_thread_stays() {
+        let handle = || Handle::new(1, 2, Duration::from_secs(100), false, Kept::default());
+        // Stuck until the communicator is aborted, as in HIP.
+        let stuck = handle();
+        let result = stuck.watched(Duration::from_millis(10), || {
+            while !stuck.is_aborted() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            Ok(())
+        });
+        match result {
+            Err(Error::Timeout { waited, context }) => {
+                assert!(waited >= Duration::from_millis(10));
+                assert_eq!((context.rank, context.size), (1, 2));
+            }
+            other => panic!("{other:?}"),
+        }
+        // Over before anybody looks: its result counts, also where the deadline has passed.
+        let over = handle();
+        assert_eq!(over.watched(Duration::ZERO, || Ok(7)).unwrap(), 7);
+        assert!(!over.is_aborted());
+        drop(over.watch_call());
+        let begin = Instant::now();
+        while waits().process.is_some() {
+            assert!(begin.elapsed() < Duration::from_secs(60), "the thread stays");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert!(waits().watched.is_empty());
+    }
+}
