@@ -366,6 +366,7 @@ pub(crate) unsafe fn submit(parts: &[Submission<'_>]) -> Result<()> {
         return Err(Error::invalid("the communicators of a group", "some blocking and some not", allowed));
     }
     let _calls: SmallVec<[_; 2]> = handles.iter().map(|handle| handle.calls()).collect();
+    let watches: SmallVec<[_; 2]> = handles.iter().map(|handle| handle.watch_call()).collect();
     for part in parts {
         if let Some(call) = part.calls.last() {
             part.handle.note(call.last());
@@ -381,7 +382,9 @@ pub(crate) unsafe fn submit(parts: &[Submission<'_>]) -> Result<()> {
         unsafe { make_all(parts, count, &comm) }
     };
     // Each of them, also where one has failed: nothing of theirs is under way afterwards.
-    queued(made, handles.iter().map(|handle| handle.wait_ready()).fold(Ok(()), Result::and))
+    let waited = handles.iter().map(|handle| handle.wait_ready()).fold(Ok(()), Result::and);
+    let late = handles.iter().zip(watches).map(|(handle, watch)| handle.end_watch(watch)).fold(Ok(()), Result::and);
+    late.and(queued(made, waited))
 }
 
 /// Makes the call that most programs make: one, with a function of its own. The library needs about ten microseconds for it, and small messages are as fast
@@ -392,6 +395,7 @@ pub(crate) unsafe fn submit(parts: &[Submission<'_>]) -> Result<()> {
 unsafe fn submit_one(handle: &Arc<Handle>, stream: RawStream, call: &Call) -> Result<()> {
     // Where the library is done when it returns, one lock is enough.
     let _calls = if handle.blocking { None } else { Some(handle.calls()) };
+    let watch = handle.watch_call();
     let mut live = handle.live()?;
     live.note(call.last());
     // SAFETY: the caller's; the communicator stays alive as long as `live` does.
@@ -400,7 +404,9 @@ unsafe fn submit_one(handle: &Arc<Handle>, stream: RawStream, call: &Call) -> Re
     if made.is_ok() && handle.blocking {
         return Ok(());
     }
-    queued(made.or_else(|failed| error_of(failed, handle, call)), handle.wait_ready())
+    let waited = handle.wait_ready();
+    handle.end_watch(watch)?;
+    queued(made.or_else(|failed| error_of(failed, handle, call)), waited)
 }
 
 #[cold]

@@ -238,7 +238,8 @@ impl Communicator {
         self.handle.poll().map(drop).inspect_err(|error| self.handle.abort(&error.to_string()))
     }
 
-    /// Waits for all work on its stream, for as long as [`Config::timeout`] says, and looks for errors meanwhile.
+    /// Waits for all work on its stream, for as long as [`Config::timeout`] says, and looks for errors meanwhile. If HIP blocks this thread,
+    /// another one aborts the communicator, one or two seconds after the deadline.
     ///
     /// # Errors
     /// [`Error::Timeout`] and [`Error::Asynchronous`], with the collective and its peer: the communicator is aborted then, and the work ends.
@@ -253,7 +254,7 @@ impl Communicator {
     /// Those of [`synchronize`](Self::synchronize).
     pub fn synchronize_for(&self, timeout: Duration) -> Result<()> {
         self.handle.live()?;
-        self.handle.wait_until(timeout, || self.is_done())?;
+        self.handle.wait_until_watched(timeout, || self.is_done())?;
         Ok(self.stream.synchronize()?)
     }
 
@@ -267,8 +268,11 @@ impl Communicator {
     }
 
     /// A future of [`synchronize`](Self::synchronize), with its deadline and errors. It needs no runtime: a thread of this crate wakes whoever awaits it.
+    ///
+    /// The deadline counts from this call. It is noticed when the future is polled, also if HIP blocks the poll. If nobody polls the future, the
+    /// communicator is not aborted.
     pub fn completion(&self) -> Completion<'_> {
-        Completion { communicator: self, deadline: Instant::now() + self.handle.timeout }
+        Completion { communicator: self, begin: Instant::now() }
     }
 
     /// A communicator of the ranks that give the same color, in the order of their keys, then of their ranks here (`ncclCommSplit`). All ranks call
@@ -654,20 +658,33 @@ impl fmt::Debug for Pending {
 #[derive(Debug)]
 pub struct Completion<'a> {
     communicator: &'a Communicator,
-    deadline: Instant,
+    begin: Instant,
 }
 
 impl Future for Completion<'_> {
     type Output = Result<()>;
 
     fn poll(self: Pin<&mut Self>, context: &mut std::task::Context<'_>) -> Poll<Result<()>> {
-        let late = Instant::now() >= self.deadline;
-        match self.communicator.is_done() {
-            Ok(false) if !late => {
+        let Self { communicator, begin } = *self;
+        let timeout = communicator.timeout();
+        let left = timeout.saturating_sub(begin.elapsed());
+        let result = match communicator.handle.watched(left, || communicator.is_done()) {
+            Ok(false) if !left.is_zero() => {
                 ticker::wake_soon(context.waker());
-                Poll::Pending
+                return Poll::Pending;
             }
-            _ => Poll::Ready(self.communicator.synchronize_for(Duration::ZERO)),
-        }
+            // HIP did not answer, and it was aborted meanwhile.
+            Err(error @ Error::Timeout { .. }) => Err(error),
+            Err(error @ Error::Asynchronous { .. }) => {
+                communicator.handle.abort(&error.to_string());
+                Err(error)
+            }
+            _ => communicator.synchronize_for(Duration::ZERO),
+        };
+        // An error says the whole time, not that of the last look.
+        Poll::Ready(result.map_err(|error| match error {
+            Error::Timeout { context, .. } => Error::Timeout { waited: begin.elapsed(), context },
+            other => other,
+        }))
     }
 }

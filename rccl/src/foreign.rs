@@ -59,6 +59,8 @@ pub struct Communicator {
     pub(crate) handle: Arc<Handle>,
     /// What was called last, for errors that come later.
     last: Cell<Option<Summary>>,
+    /// Whether this thread waits, and another one may abort it.
+    waits: Cell<bool>,
 }
 
 /// Elements to send or to receive: an address in device memory.
@@ -75,7 +77,7 @@ impl Communicator {
         check_rank(rank, size)?;
         let mut pending = init(&[(None, rank)], size, id, config)?;
         let pending = pending.pop().ok_or_else(|| Error::invalid("the list of ranks", "empty", "one rank"))?;
-        Ok(Self { handle: pending.wait_for_handle()?, last: Cell::new(None) })
+        Ok(Self { handle: pending.wait_for_handle()?, last: Cell::new(None), waits: Cell::new(false) })
     }
 
     /// This rank.
@@ -99,13 +101,15 @@ impl Communicator {
         self.handle.poll().map(drop).inspect_err(|error| self.handle.abort(&error.to_string()))
     }
 
-    /// Waits until `done` says that queued work is done: at the latest until the deadline. `done` asks the stream.
+    /// Waits until `done` says that queued work is done: at the latest until the deadline. `done` asks the stream. If it blocks, another thread
+    /// aborts the communicator, one or two seconds after the deadline: `done` must then return, as calls of HIP and CUDA do when the work ends.
     ///
     /// # Errors
     /// [`Error::Timeout`] and [`Error::Asynchronous`], after which it is aborted; those of `done`.
     pub fn wait_until(&self, timeout: Duration, mut done: impl FnMut() -> Result<bool>) -> Result<()> {
         self.note();
-        self.handle.wait_until(timeout, || {
+        let _reset = Reset { place: &self.waits, before: self.waits.replace(true) };
+        self.handle.wait_until_watched(timeout, || {
             if done()? {
                 return Ok(true);
             }
@@ -131,7 +135,7 @@ impl Communicator {
     /// That of [`Calls::end`].
     pub unsafe fn submit(&self, stream: *mut c_void, call: &Call) -> Result<()> {
         call.check(self.size())?;
-        if self.handle.blocking && call.0.is_one() {
+        if self.handle.blocking && !self.waits.get() && call.0.is_one() {
             let comm = self.handle.comm_of_one_thread()?;
             self.last.set(Some(call.0.summary()));
             // SAFETY: the caller's; the communicator is alive, and this thread alone uses it.
@@ -170,6 +174,18 @@ impl Drop for Communicator {
 impl fmt::Debug for Communicator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Communicator").field("rank", &self.rank()).field("size", &self.size()).finish()
+    }
+}
+
+/// Sets a flag as it was before, also if the wait panics.
+struct Reset<'a> {
+    place: &'a Cell<bool>,
+    before: bool,
+}
+
+impl Drop for Reset<'_> {
+    fn drop(&mut self) {
+        self.place.set(self.before);
     }
 }
 

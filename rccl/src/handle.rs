@@ -7,16 +7,20 @@ use std::fmt;
 use std::ops::Range;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use crate::call::Summary;
 use crate::config::OwnedConfig;
 use crate::error::{Context, Error, Result, check, library_error};
 use crate::raw::{self, ncclComm_t};
+use crate::watchdog::{Outcome, Watch, Watched};
 
 /// How long the library may take to abort a communicator before the thread that does it is left to itself.
 const ABORT_PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long after the deadline a call of the library may use the communicator before it is aborted nevertheless.
+const CALL_PATIENCE: Duration = Duration::from_secs(1);
 
 /// A C communicator and all that the library may use of ours as long as it lives.
 pub(crate) struct Handle {
@@ -176,6 +180,9 @@ impl Handle {
     pub(crate) fn live(&self) -> Result<Live<'_>> {
         let inner = self.lock();
         match &inner.state {
+            State::Live if self.abort_begun.load(Ordering::Acquire) => {
+                Err(Error::Aborted { reason: "a deadline has passed".into() })
+            }
             State::Live => Ok(Live { comm: self.comm(), inner }),
             State::Aborted(reason) => Err(Error::Aborted { reason: Arc::clone(reason) }),
             State::Destroyed => Err(Error::Aborted { reason: "it was destroyed".into() }),
@@ -195,11 +202,6 @@ impl Handle {
         self.lock().last = last.into();
     }
 
-    /// What was called last.
-    pub(crate) fn last(&self) -> Context {
-        self.context(&self.lock().last)
-    }
-
     fn context(&self, last: &Last) -> Context {
         let last = match last {
             Last::Call(summary) => summary.context(None),
@@ -208,33 +210,43 @@ impl Handle {
         Context { rank: self.rank(), size: self.size(), ..last }
     }
 
-    /// Whether the library is done with what it was told to do, on threads of its own.
+    /// Whether the library is done with what it was told to do, on threads of its own. HIP is not asked.
     pub(crate) fn poll(&self) -> Result<bool> {
-        match &*self.inside() {
+        let inside = self.inside();
+        match &*inside {
             Inside::Nothing => {}
-            Inside::Waiting => return self.live().map(|_| false),
+            Inside::Waiting => {
+                drop(inside);
+                return self.live().map(|_| false);
+            }
             Inside::Failed(error) => return Err(error.clone()),
         }
         let live = self.live()?;
-        if live.comm.is_null() {
+        self.ask(live.comm, &live.inner.last)
+    }
+
+    /// The same, of a communicator that nobody ends meanwhile.
+    fn ask(&self, comm: ncclComm_t, last: &Last) -> Result<bool> {
+        if comm.is_null() {
             return Ok(false);
         }
         let mut result = raw::ncclSuccess;
         // SAFETY: the communicator is alive as long as its state is locked.
-        let status = unsafe { raw::ncclCommGetAsyncError(live.comm, &mut result) };
+        let status = unsafe { raw::ncclCommGetAsyncError(comm, &mut result) };
         let failed = [status, result].into_iter().find(|of| *of != raw::ncclSuccess && *of != raw::IN_PROGRESS);
         match failed {
             Some(failed) => {
                 let asked = format!("rank {} of {}", self.rank(), self.size());
-                let error = library_error(failed, "ncclCommGetAsyncError", asked, live.comm);
-                let context = self.context(&live.inner.last);
-                Err(Error::Asynchronous { error: Box::new(error), context: Box::new(context) })
+                let error = library_error(failed, "ncclCommGetAsyncError", asked, comm);
+                Err(Error::Asynchronous { error: Box::new(error), context: Box::new(self.context(last)) })
             }
             None => Ok(status == raw::ncclSuccess && result == raw::ncclSuccess),
         }
     }
 
     /// Waits until `done` or an error. At the deadline, and after an error, the communicator is aborted.
+    ///
+    /// `done` asks the library alone. Where it asks HIP, [`wait_until_watched`](Self::wait_until_watched) is for it.
     pub(crate) fn wait_until(
         self: &Arc<Self>,
         timeout: Duration,
@@ -247,7 +259,7 @@ impl Handle {
                 Ok(true) => return Ok(()),
                 Ok(false) if begin.elapsed() < timeout => pause.wait(),
                 Ok(false) => {
-                    let error = Error::Timeout { waited: begin.elapsed(), context: Box::new(self.last()) };
+                    let error = self.late(begin, &self.lock().last);
                     self.abort(&error.to_string());
                     return Err(error);
                 }
@@ -259,6 +271,75 @@ impl Handle {
                 }
             }
         }
+    }
+
+    fn late(&self, begin: Instant, last: &Last) -> Error {
+        Error::Timeout { waited: begin.elapsed(), context: Box::new(self.context(last)) }
+    }
+
+    /// As [`wait_until`](Self::wait_until), where `done` asks HIP. HIP may not answer before the communicator is aborted,
+    /// so another thread aborts it then.
+    pub(crate) fn wait_until_watched(
+        self: &Arc<Self>,
+        timeout: Duration,
+        done: impl FnMut() -> Result<bool>,
+    ) -> Result<()> {
+        self.watched(timeout, || self.wait_until(timeout, done))
+    }
+
+    /// What `wait` returns, or the error for which the communicator was aborted meanwhile: at the deadline, or because
+    /// the library has an error.
+    pub(crate) fn watched<R>(self: &Arc<Self>, timeout: Duration, wait: impl FnOnce() -> Result<R>) -> Result<R> {
+        let watch = Watch::new(self, Instant::now(), timeout);
+        let waited = wait();
+        self.end_watch(Some(watch)).and(waited)
+    }
+
+    /// Watches a call of the library that this thread is about to make, and the wait for it: the call may be stuck in
+    /// HIP, too. A blocking call has no deadline.
+    pub(crate) fn watch_call(self: &Arc<Self>) -> Option<Watch> {
+        (!self.blocking).then(|| Watch::new(self, Instant::now(), self.timeout))
+    }
+
+    /// Ends the watch. The error for which the communicator was aborted meanwhile.
+    pub(crate) fn end_watch(&self, watch: Option<Watch>) -> Result<()> {
+        let Some(error) = watch.and_then(Watch::end) else { return Ok(()) };
+        self.wait_for_abort();
+        Err(error)
+    }
+
+    /// Looks whether the library has an error, and whether the deadline has passed, instead of the thread that waits, which
+    /// may be stuck in HIP. Does not block: where a lock is held, the next look does it.
+    pub(crate) fn look_at(self: &Arc<Self>, wait: &Arc<Watched>, late: Option<Duration>) {
+        let Some(inside) = try_lock(&self.inside) else { return };
+        let Some(mut inner) = try_lock(&self.state) else {
+            // Held during a call of the library, perhaps of the thread that waits.
+            if matches!(*inside, Inside::Nothing) && late.is_some_and(|late| late >= CALL_PATIENCE) {
+                // With `inside` locked: whoever enters later finds it begun.
+                self.abort_during_call(wait);
+            }
+            return;
+        };
+        if !matches!(inner.state, State::Live) {
+            return;
+        }
+        let found = match *inside {
+            Inside::Nothing => self.ask(self.comm(), &inner.last),
+            Inside::Waiting | Inside::Failed(_) => Ok(false),
+        };
+        let error = match found {
+            Err(error) => error,
+            Ok(_) if late.is_some() => self.late(wait.begin, &inner.last),
+            Ok(_) => return,
+        };
+        let mut outcome = wait.outcome();
+        if !matches!(*outcome, Outcome::Waiting) {
+            return;
+        }
+        self.mark_aborted(&mut inner, &error.to_string());
+        *outcome = Outcome::Aborted(error);
+        drop((outcome, inner, inside));
+        self.begin_abort();
     }
 
     /// Waits until the library is done. Where calls block, it is when they return.
@@ -285,14 +366,80 @@ impl Handle {
         if !matches!(inner.state, State::Live) {
             return;
         }
-        inner.state = State::Aborted(reason.into());
-        self.ended.store(true, Ordering::Release);
+        self.mark_aborted(&mut inner, reason);
         drop(inner);
-        if matches!(*self.inside(), Inside::Waiting) {
-            // The thread that is inside does it when it comes out.
+        self.begin_abort();
+        self.wait_for_abort();
+    }
+
+    /// Aborts it while a call of the library may use it: that call may be stuck in HIP until the queued work ends.
+    ///
+    /// In a group, `ncclCommAbort` has the work end at once. It frees the communicator at the end of the group: that is after the call.
+    fn abort_during_call(self: &Arc<Self>, wait: &Arc<Watched>) {
+        let comm = self.comm();
+        let mut outcome = wait.outcome();
+        if !matches!(*outcome, Outcome::Waiting) || comm.is_null() || self.abort_begun.swap(true, Ordering::AcqRel) {
             return;
         }
-        self.abort_in_library();
+        let (handle, comm, theirs) = (Arc::clone(self), comm.expose_provenance(), Arc::clone(wait));
+        let started = std::thread::Builder::new().name("rccl abort".to_owned()).spawn(move || {
+            let comm = ptr::with_exposed_provenance_mut(comm);
+            // SAFETY: alive, for nothing is destroyed whose abort has begun.
+            let abort = || unsafe { raw::ncclCommAbort(comm) };
+            // SAFETY: no pointers.
+            let in_group = unsafe { raw::ncclGroupStart() } == raw::ncclSuccess;
+            if in_group {
+                abort();
+            }
+            // After the call.
+            let mut inner = handle.lock();
+            let error = handle.late(theirs.begin, &inner.last);
+            if matches!(inner.state, State::Live) {
+                handle.mark_aborted(&mut inner, &error.to_string());
+            }
+            drop(inner);
+            *theirs.outcome() = Outcome::Aborted(error);
+            // And after what the call has left to a thread of the library.
+            let mut pause = Pause::default();
+            while matches!(handle.ask(comm, &Last::default()), Ok(false)) {
+                pause.wait();
+            }
+            if in_group {
+                // SAFETY: no pointers.
+                unsafe { raw::ncclGroupEnd() };
+            } else {
+                abort();
+            }
+            handle.abort_done.store(true, Ordering::Release);
+        });
+        if started.is_ok() {
+            *outcome = Outcome::Aborting;
+        } else {
+            self.abort_begun.store(false, Ordering::Release);
+        }
+    }
+
+    fn mark_aborted(&self, inner: &mut Inner, reason: &str) {
+        inner.state = State::Aborted(reason.into());
+        self.ended.store(true, Ordering::Release);
+    }
+
+    /// Has the library abort what is marked as aborted.
+    fn begin_abort(self: &Arc<Self>) {
+        // A thread that is inside does it when it comes out.
+        if !matches!(*self.inside(), Inside::Waiting) {
+            self.abort_in_library();
+        }
+    }
+
+    /// Waits until the library has aborted it, if it is at it, and not for ever.
+    fn wait_for_abort(&self) {
+        let begin = Instant::now();
+        let mut pause = Pause::default();
+        let aborting = || self.abort_begun.load(Ordering::Acquire) && !self.abort_done.load(Ordering::Acquire);
+        while aborting() && begin.elapsed() < ABORT_PATIENCE {
+            pause.wait();
+        }
     }
 
     fn inside(&self) -> MutexGuard<'_, Inside> {
@@ -324,25 +471,20 @@ impl Handle {
         Ok(())
     }
 
-    /// The part of [`abort`](Self::abort) that the library does.
+    /// The part of [`abort`](Self::abort) that the library does. It has a thread, for it may wait for threads of its own.
+    /// What it writes to stays, however long it takes.
     fn abort_in_library(self: &Arc<Self>) {
         let comm = self.comm();
         if comm.is_null() || self.abort_begun.swap(true, Ordering::AcqRel) {
             return;
         }
-        // The library may wait for threads of its own. What it writes to stays, however long it takes.
         let (handle, comm) = (Arc::clone(self), comm.expose_provenance());
-        let (done, wait) = mpsc::channel();
-        let aborting = std::thread::Builder::new().name("rccl abort".to_owned()).spawn(move || {
+        // Without a thread, it is never aborted: as if that took too long.
+        let _ = std::thread::Builder::new().name("rccl abort".to_owned()).spawn(move || {
             // SAFETY: the communicator is alive, and only who changes the state from `Live` ends it.
             let _ = unsafe { raw::ncclCommAbort(ptr::with_exposed_provenance_mut(comm)) };
             handle.abort_done.store(true, Ordering::Release);
-            drop(handle);
-            let _ = done.send(());
         });
-        if aborting.is_ok() {
-            let _ = wait.recv_timeout(ABORT_PATIENCE);
-        }
     }
 
     /// Destroys it, unless it was aborted or destroyed before.
@@ -352,7 +494,7 @@ impl Handle {
     pub(crate) unsafe fn destroy(&self) -> Result<()> {
         let _calls = self.calls();
         let mut inner = self.lock();
-        if !matches!(inner.state, State::Live) {
+        if !matches!(inner.state, State::Live) || self.abort_begun.load(Ordering::Acquire) {
             return Ok(());
         }
         inner.state = State::Destroyed;
@@ -378,7 +520,8 @@ impl Handle {
     /// Whether it was aborted, and the library may not be done with that yet.
     #[cfg(feature = "windows")]
     pub(crate) fn is_being_aborted(&self) -> bool {
-        self.is_aborted() && !self.comm().is_null() && !self.abort_done.load(Ordering::Acquire)
+        let aborted = self.abort_begun.load(Ordering::Acquire) || self.is_aborted();
+        aborted && !self.comm().is_null() && !self.abort_done.load(Ordering::Acquire)
     }
 
     /// Asks the library for rank and size: of a communicator that was made of another one.
@@ -393,6 +536,14 @@ impl Handle {
         self.rank.store(rank.unsigned_abs() as usize, Ordering::Relaxed);
         self.size.store(size.unsigned_abs() as usize, Ordering::Relaxed);
         Ok(())
+    }
+}
+
+fn try_lock<T>(lock: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    match lock.try_lock() {
+        Ok(guard) => Some(guard),
+        Err(TryLockError::Poisoned(guard)) => Some(guard.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
     }
 }
 

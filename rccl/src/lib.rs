@@ -45,6 +45,16 @@
 //! queued work ends, and every later call is [`Error::Aborted`]. The error names the rank, the collective and its peer. The ranks that are left make a new
 //! communicator, with [`start::World::regroup`] or [`Communicator::shrink_after_error`].
 //!
+//! HIP can block any call about a device with unfinished work while another thread waits for the whole device. RCCL waits like
+//! that when it makes or destroys another communicator of the process. Deadlines hold nevertheless: a thread of this crate,
+//! which does not call HIP, aborts the communicator one or two seconds after the deadline. HIP then unblocks both threads, and the
+//! wait returns its error. The thread exists only while there are such waits, and a moment longer.
+//!
+//! A deadline covers a wait, not the collective itself. If nothing waits, nothing is aborted. So call
+//! [`Communicator::synchronize`] before other calls of HIP, where a rank may be gone: a call outside this crate that HIP blocks
+//! has no deadline. The same holds for destroying a communicator, until the collective that it waits for is aborted. For a
+//! [`Completion`], the communicator is aborted when it is polled after its deadline, or if HIP blocks a poll.
+//!
 //! Kernels of an aborted rank run on without waiting, and what they write can reach other ranks. So a rank can see a collective end without an error, and with
 //! wrong results, at the moment when another rank aborts it. If a program goes on after an abort, it must use only results of calls that all
 //! ranks have finished: [`start::World::barrier`] returns an error if one has not.
@@ -75,6 +85,7 @@ pub mod memory;
 mod raw;
 pub mod start;
 mod ticker;
+mod watchdog;
 
 pub use communicator::{Communicator, Completion, Pending, UniqueId};
 pub use config::Config;

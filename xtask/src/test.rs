@@ -598,9 +598,6 @@ fn rccl(release: &'static Release, offline: bool) -> Step {
         let mut command = checked_cargo("test", offline);
         command.args(packages(&[RCCL])).args(with);
         hsa_sim::run_on_several(&mut command, release, devices);
-        // One at a time: where a collective never ends, as some tests have it, RCCL's calls for another communicator of the process wait for the
-        // whole device, and HIP answers nobody who asks for that collective's stream meanwhile, so that it cannot be aborted.
-        command.env("RUST_TEST_THREADS", "1");
         command.arg("--no-fail-fast").args(words);
         command
     };

@@ -139,13 +139,15 @@ impl Registration {
         let _calls = handle.calls();
         let place = Place::new();
         handle.note(Context { call: "register", asked: format!("{bytes} bytes"), ..Context::default() });
+        let watch = handle.watch_call();
         let live = handle.live()?;
         // SAFETY: the communicator is alive as long as its state is locked. The place is valid for the write.
         let status = on(device, || unsafe { raw::ncclCommRegister(live.comm, address, bytes, place.get()) })?;
         drop(live);
         check(status, "ncclCommRegister", || format!("{bytes} bytes at {address:?}"))?;
         let made = Self { handle: Arc::clone(handle), device, kind: Kind::Buffer, place, open: true, symmetric: None };
-        made.keep_on_error(handle.wait_ready())?;
+        let waited = handle.wait_ready();
+        made.keep_on_error(handle.end_watch(watch).and(waited))?;
         Ok(made)
     }
 

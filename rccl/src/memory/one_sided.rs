@@ -266,6 +266,7 @@ fn make(
     let context = Context { rank: handle.rank(), size: handle.size(), ..context };
     let asked = context.to_string();
     handle.note(context);
+    let watch = handle.watch_call();
     let live = handle.live()?;
     let status = call(live.comm);
     drop(live);
@@ -274,7 +275,8 @@ fn make(
     if matches!(made, Err(Error::NoSymbol { .. } | Error::NoLibrary { .. })) {
         return made;
     }
-    handle.wait_ready().and(made)
+    let waited = handle.wait_ready();
+    handle.end_watch(watch).and(waited).and(made)
 }
 
 #[cfg(test)]

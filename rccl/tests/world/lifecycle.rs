@@ -1,6 +1,7 @@
 //! Communicators are made, split, shrunk, aborted and made anew.
 
 use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier};
 use std::task::{Poll, Wake};
 use std::time::{Duration, Instant};
@@ -9,6 +10,9 @@ use hip::DeviceBuffer;
 use rccl::{Communicator, Config, Error, Group, Op, UniqueId};
 
 use crate::{devices, has_deadlines, world};
+
+/// A timeout that tests wait for, and in which communicators are made on a busy machine while other tests run.
+const LONG_ENOUGH: Duration = Duration::from_secs(20);
 
 /// Sums the ranks' numbers, from one on, over communicators of this process.
 fn sum(ranks: &[&Communicator]) -> i32 {
@@ -184,6 +188,79 @@ fn a_collective_that_others_do_not_call_is_a_timeout_and_all_begins_anew() {
     assert_eq!(sum(&ranks.iter().collect::<Vec<_>>()), 3);
 }
 
+/// Has a rank wait for a collective that its peer never calls, while another thread makes and ends communicators: RCCL waits for whole devices there, and
+/// HIP answers nobody who asks for the collective's stream until it ends. The deadline is kept nevertheless, and the other thread goes on.
+fn is_late_while_others_wait_for_the_device(
+    timeout: Duration,
+    wait: impl FnOnce(&Communicator, DeviceBuffer<f32>) -> Result<(), Error>,
+) {
+    let Some(_world) = world() else { return };
+    let Some(devices) = devices() else { return };
+    if !has_deadlines() {
+        return;
+    }
+    let two = &devices[..2];
+    let ranks = Communicator::init_all(two, &Config::new().timeout(LONG_ENOUGH).name("lonely")).unwrap();
+    assert_eq!(sum(&ranks.iter().collect::<Vec<_>>()), 3);
+    let [first, second] = <[Communicator; 2]>::try_from(ranks).unwrap();
+    let [mut memory, more] = [(); 2].map(|()| DeviceBuffer::from_slice(&two[0], &[1.0_f32; 500]).unwrap());
+    first.all_reduce_in_place(&mut memory, Op::Sum).unwrap();
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let others = scope.spawn(|| {
+            let mut times = 0;
+            while times == 0 || !over.load(Ordering::Relaxed) {
+                let ranks = Communicator::init_all(two, &Config::new().timeout(Duration::from_secs(100))).unwrap();
+                assert_eq!(sum(&ranks.iter().collect::<Vec<_>>()), 3);
+                if times % 2 == 0 {
+                    Communicator::finalize_all(ranks).unwrap();
+                }
+                times += 1;
+            }
+        });
+        // Until the other thread is in the midst of it.
+        std::thread::sleep(Duration::from_secs(2));
+        let begin = Instant::now();
+        let result = wait(&first, more);
+        let took = begin.elapsed();
+        over.store(true, Ordering::Relaxed);
+        match result {
+            Err(Error::Timeout { context, waited }) => {
+                assert_eq!((context.call, context.rank, context.size), ("all_reduce", 0, 2));
+                assert!(context.asked.contains("500 F32"), "{context}");
+                assert!(waited >= timeout && waited <= took, "{waited:?} of {took:?}");
+            }
+            other => panic!("{other:?}"),
+        }
+        assert!(took < timeout + Duration::from_secs(20), "{took:?}");
+        assert!(first.is_aborted());
+        others.join().unwrap();
+    });
+    first.stream().synchronize().unwrap();
+    assert!(matches!(first.synchronize(), Err(Error::Aborted { .. })));
+    second.abort();
+    let ranks = Communicator::init_all(two, &Config::new().timeout(Duration::from_secs(100))).unwrap();
+    assert_eq!(sum(&ranks.iter().collect::<Vec<_>>()), 3);
+}
+
+#[test]
+fn synchronize_keeps_its_deadline_while_others_wait_for_the_device() {
+    let timeout = Duration::from_secs(2);
+    is_late_while_others_wait_for_the_device(timeout, |rank, _| rank.synchronize_for(timeout));
+}
+
+#[test]
+fn a_future_keeps_its_deadline_while_others_wait_for_the_device() {
+    is_late_while_others_wait_for_the_device(LONG_ENOUGH, |rank, _| block_on(rank.completion()));
+}
+
+#[test]
+fn a_call_keeps_its_deadline_while_others_wait_for_the_device() {
+    is_late_while_others_wait_for_the_device(LONG_ENOUGH, |rank, mut memory| {
+        rank.all_reduce_in_place(&mut memory, Op::Sum)
+    });
+}
+
 #[test]
 fn connections_that_the_other_side_does_not_make_are_a_timeout() {
     let Some(_world) = world() else { return };
@@ -191,7 +268,7 @@ fn connections_that_the_other_side_does_not_make_are_a_timeout() {
     if !has_deadlines() {
         return;
     }
-    let ranks = Communicator::init_all(&devices[..2], &Config::new().timeout(Duration::from_secs(8))).unwrap();
+    let ranks = Communicator::init_all(&devices[..2], &Config::new().timeout(LONG_ENOUGH)).unwrap();
     let [first, second] = <[Communicator; 2]>::try_from(ranks).unwrap();
     // The first call between two ranks: the library connects them, and waits for the other one to do the same.
     let mut memory = DeviceBuffer::from_slice(&devices[0], &[1.0_f32; 500]).unwrap();
@@ -203,7 +280,7 @@ fn connections_that_the_other_side_does_not_make_are_a_timeout() {
         }
         other => panic!("{other:?}"),
     }
-    assert!(begin.elapsed() < Duration::from_secs(40), "{:?}", begin.elapsed());
+    assert!(begin.elapsed() < LONG_ENOUGH + Duration::from_secs(40), "{:?}", begin.elapsed());
     assert!(first.is_aborted());
     second.abort();
 }
