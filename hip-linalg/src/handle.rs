@@ -265,6 +265,24 @@ impl<L: Library> Handle<L> {
         unsafe { uses.call_waiting_for_device(|_| self.prepared(raw, &[], Some(false), |handle, _, _| call(handle))) }
     }
 
+    /// As [`call_blocking`](Self::call_blocking), for a call that queues a host function of the library's own.
+    ///
+    /// # Errors
+    /// Those of `call` and of [`Uses::call_queueing_for_host`](hip::interop::Uses::call_queueing_for_host).
+    ///
+    /// # Safety
+    /// That of [`Uses::call`](hip::interop::Uses::call).
+    pub unsafe fn call_queueing_for_host<'a, R>(
+        &'a self,
+        operands: Operands<'a>,
+        call: impl FnOnce(*mut c_void) -> Result<R, L::Error>,
+    ) -> Result<R, L::Error> {
+        let raw = self.stream.as_raw();
+        let uses = self.uses(operands);
+        // SAFETY: the caller's call, after the handle was told the stream.
+        unsafe { uses.call_queueing_for_host(|_| self.prepared(raw, &[], Some(false), |handle, _, _| call(handle))) }
+    }
+
     /// As [`call`](Self::call), for a call without scalars that writes a number to device memory.
     ///
     /// # Errors

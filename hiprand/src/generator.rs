@@ -12,6 +12,9 @@ use crate::kind::DIMENSIONS;
 use crate::raw::{self, hiprandStatus_t};
 use crate::{Bits, Error, Kind, Ordering, Pseudo, Quasi, Real, Result, check, invalid};
 
+/// The first version of rocRAND that fills tables in host functions.
+const ROCRAND_3: i32 = 300_000;
+
 pub(crate) struct HipRand;
 
 impl HipRand {
@@ -342,12 +345,18 @@ impl<K: Kind> Generator<K> {
         let settings = &self.settings;
         let mut operands = Operands::on(self.handle.stream());
         let to = operands.slice_mut("the counts", counts)?.cast::<u32>();
-        // SAFETY: as in `fill`; it may allocate, and wait.
+        let call = |generator| {
+            // SAFETY: as in `fill`; it may allocate, and wait.
+            let status = unsafe { raw::hiprandGeneratePoisson(generator, to, count, lambda) };
+            check(status, "hiprandGeneratePoisson", || format!("{}, λ {lambda}", settings.asked(count)))
+        };
+        // SAFETY: as in `fill`. rocRAND 2 frees the old tables. Newer ones fill the new ones in a host function, with a lock that the call has, too.
         unsafe {
-            self.handle.call_waiting_for_device(operands, |generator| {
-                let status = raw::hiprandGeneratePoisson(generator, to, count, lambda);
-                check(status, "hiprandGeneratePoisson", || format!("{}, λ {lambda}", settings.asked(count)))
-            })?;
+            if crate::version()? < ROCRAND_3 {
+                self.handle.call_waiting_for_device(operands, call)?;
+            } else {
+                self.handle.call_queueing_for_host(operands, call)?;
+            }
         }
         self.handle.wait()?;
         self.lambda = Some(lambda);

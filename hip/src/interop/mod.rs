@@ -8,6 +8,7 @@
 //! - [`Uses`] names what a call reads and writes on a stream, checks the device of each operand, and makes the call:
 //!   [`call`](Uses::call) for a function that only queues work, [`call_blocking`](Uses::call_blocking) for one that may wait,
 //!   [`call_waiting_for_device`](Uses::call_waiting_for_device) for one that waits for the whole device,
+//!   [`call_queueing_for_host`](Uses::call_queueing_for_host) for one that queues a host function,
 //!   [`guard`](Uses::guard) for several calls or an interface of the form "pointer plus guard", and [`call_on_streams`] for
 //!   one call that queues work on several streams.
 //! - [`Tracked`] stands for something of the library's own that queued work uses: a handle, a plan, a workspace, a communicator. It is

@@ -210,6 +210,30 @@ impl<'a> Uses<'a> {
         }
     }
 
+    /// As [`call_blocking`](Self::call_blocking), for a function that queues work for the host: a host function of the library's own.
+    ///
+    /// A library may take a lock in that function that it also has in calls. While HIP waits for the device for another thread, such a call
+    /// does not return, and HIP waits for the function. So no call that waits for the device is made meanwhile
+    /// ([`wait_for_device`], what frees memory), nor before that work is done.
+    ///
+    /// # Errors
+    /// Those of [`call_blocking`](Self::call_blocking).
+    ///
+    /// # Safety
+    /// That of [`call`](Self::call).
+    pub unsafe fn call_queueing_for_host<R, E: From<Error>>(
+        self,
+        call: impl FnOnce(hipStream_t) -> result::Result<R, E>,
+    ) -> result::Result<R, E> {
+        let stream = self.stream;
+        let _held = of_device::queueing_what_may_be_held()?;
+        // SAFETY: the caller's.
+        let returned = unsafe { self.call_blocking(call) };
+        // What a call that failed has queued counts too.
+        stream.inner.note_held();
+        returned
+    }
+
     /// Makes the stream wait for whatever the named uses must come after, and notes the uses again when the guard is dropped: for several
     /// calls, or for an interface that passes pointers and guards around. The stream's device is current afterwards.
     ///

@@ -83,7 +83,7 @@ fn add(streams: &Mutex<Vec<Weak<StreamInner>>>, stream: &Arc<StreamInner>) {
 }
 
 /// Held while work is queued that may wait for something that the host does.
-pub(super) fn queueing_what_may_be_held() -> Result<InRoom<'static>> {
+pub(crate) fn queueing_what_may_be_held() -> Result<InRoom<'static>> {
     context::check_caller()?;
     Ok(HELD.enter(QUEUEING))
 }

@@ -67,8 +67,13 @@ impl StreamInner {
         let _held = of_device::queueing_what_may_be_held()?;
         let submitted = self.submit_untold(accesses, launch, || Ok(()), queue);
         // What a call that failed has queued counts too.
-        self.held.fetch_max(self.issued(), Ordering::AcqRel);
+        self.note_held();
         submitted
+    }
+
+    /// Notes that all work so far may wait for something that the host does.
+    pub(crate) fn note_held(&self) {
+        self.held.fetch_max(self.issued(), Ordering::AcqRel);
     }
 
     /// As [`submit_numbered`](Self::submit_numbered), with `check` asked first, unless the stream's last launch was the same.

@@ -1,8 +1,9 @@
 //! Calls of other libraries that wait for the whole device: not during a capture, and not while the host holds a stream up. On ROCm's
 //! runtime such a call ends the captures of all threads, and a call on a held stream does not return before it.
 
+use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use hip::interop::{Tracked, Uses, wait_for_device};
@@ -75,6 +76,47 @@ fn what_may_be_held_is_queued_after_the_call() {
         begun.recv().unwrap();
         supported(stream.launch_host_function(|| {}));
         assert!(over.load(Ordering::Acquire));
+    });
+}
+
+/// A library that has one lock for its calls and for the host functions that it queues.
+static LIBRARY: Mutex<()> = Mutex::new(());
+
+unsafe extern "C" fn in_library(_: *mut c_void) {
+    drop(LIBRARY.lock());
+}
+
+#[test]
+fn a_library_may_have_a_lock_in_calls_and_in_host_functions() {
+    let _alone = alone();
+    let Some(device) = device() else { return };
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let stream = Stream::new(&device).unwrap();
+                for _ in 0..40 {
+                    let call = |raw| {
+                        let _locked = LIBRARY.lock();
+                        // SAFETY: a function that takes nothing, on a stream that is alive.
+                        let status = unsafe { sys::hipLaunchHostFunc(raw, Some(in_library), std::ptr::null_mut()) };
+                        assert_eq!(status, sys::hipSuccess);
+                        std::thread::yield_now();
+                        // SAFETY: asks for work of a stream that is alive.
+                        let _ = unsafe { sys::hipStreamQuery(raw) };
+                        Ok::<_, Error>(())
+                    };
+                    // SAFETY: it uses no memory.
+                    unsafe { Uses::on(&stream).call_queueing_for_host(call).unwrap() };
+                    stream.synchronize().unwrap();
+                }
+                done.store(true, Ordering::Release);
+            });
+        }
+        while !done.load(Ordering::Acquire) {
+            wait_for_device(&device, wait_in_runtime).unwrap();
+            drop(DeviceBuffer::<u32>::zeroed(&device, 64).unwrap());
+        }
     });
 }
 
