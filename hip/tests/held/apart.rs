@@ -95,27 +95,38 @@ fn a_library_may_have_a_lock_in_calls_and_in_host_functions() {
         for _ in 0..2 {
             scope.spawn(|| {
                 let stream = Stream::new(&device).unwrap();
-                for _ in 0..40 {
+                let mut data = DeviceBuffer::<u32>::zeroed(&device, 1).unwrap();
+                for number in 0..40_u32 {
+                    let mut uses = Uses::on(&stream);
+                    let to = uses.write("a number", &mut data).unwrap();
                     let call = |raw| {
                         let _locked = LIBRARY.lock();
                         // SAFETY: a function that takes nothing, on a stream that is alive.
                         let status = unsafe { sys::hipLaunchHostFunc(raw, Some(in_library), std::ptr::null_mut()) };
                         assert_eq!(status, sys::hipSuccess);
-                        std::thread::yield_now();
-                        // SAFETY: asks for work of a stream that is alive.
-                        let _ = unsafe { sys::hipStreamQuery(raw) };
+                        std::thread::sleep(Duration::from_millis(1));
+                        let (from, kind) = ((&raw const number).cast(), sys::hipMemcpyHostToDevice);
+                        // SAFETY: a number, and memory for one.
+                        let status = unsafe { sys::hipMemcpyAsync(to.cast(), from, size_of::<u32>(), kind, raw) };
+                        assert_eq!(status, sys::hipSuccess);
                         Ok::<_, Error>(())
                     };
-                    // SAFETY: it uses no memory.
-                    unsafe { Uses::on(&stream).call_queueing_for_host(call).unwrap() };
+                    // SAFETY: it writes to what is named, and the number is there until the work is done.
+                    unsafe { uses.call_queueing_for_host(call).unwrap() };
                     stream.synchronize().unwrap();
                 }
                 done.store(true, Ordering::Release);
             });
         }
         while !done.load(Ordering::Acquire) {
-            wait_for_device(&device, wait_in_runtime).unwrap();
-            drop(DeviceBuffer::<u32>::zeroed(&device, 64).unwrap());
+            let free = || {
+                let mut memory = std::ptr::null_mut();
+                // SAFETY: a place for memory, which is freed at once.
+                let freed = unsafe { [sys::hipMalloc(&mut memory, 64), sys::hipFree(memory)] };
+                assert_eq!(freed, [sys::hipSuccess; 2]);
+                Ok::<_, Error>(())
+            };
+            wait_for_device(&device, free).unwrap();
         }
     });
 }
