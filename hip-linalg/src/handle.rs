@@ -120,7 +120,8 @@ const SCRATCH: usize = 16;
 const RESULT: usize = 48;
 
 impl<L: Library> Handle<L> {
-    /// A handle of the stream's device, whose work is queued on the stream.
+    /// A handle of the stream's device, whose work is queued on the stream. It is made when no host function is under way and no stream
+    /// captured ([`hip::interop::wait_for_device`]): libraries use the default stream then.
     ///
     /// # Errors
     /// The library's, and those of an allocation.
@@ -140,7 +141,7 @@ impl<L: Library> Handle<L> {
         }
         let device = stream.device();
         let scratch = DeviceBuffer::zeroed(&device, if L::SCALARS { 8 } else { 0 })?;
-        // Libraries make tables and streams then, and wait for them.
+        // Libraries copy tables to the device then, on its default stream.
         let raw = hip::interop::wait_for_device(&device, create)?;
         let state = Mutex::new(State { raw, stream: None, device_pointers: false, scratch });
         Ok(Self { stream: stream.clone(), tracked: Some(Tracked::new()), state, library: PhantomData })

@@ -94,6 +94,9 @@ unsafe impl Send for Parameters {}
 /// hipSOLVER on a device: its methods queue factorisations and solves on a stream.
 ///
 /// Each method returns an [`Outcome`], which says whether the matrix allowed it. Workspaces are kept and reused.
+///
+/// The first call frees the library's own workspace, for which HIP waits for the device: it is made when no host function is under way and no
+/// stream of another thread is captured.
 #[doc(alias("hipsolverHandle_t", "hipsolverDnHandle_t", "cusolverDnHandle_t"))]
 pub struct Solver {
     handle: Handle<HipSolver>,

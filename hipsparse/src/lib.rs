@@ -49,6 +49,8 @@
 //!
 //! - **Waiting.** What returns a new matrix or a number waits for it; the other calls queue work and return. Reading a buffer waits for its
 //!   work.
+//! - **Host functions.** A new handle, the older conversions and products, and [`Sparse::spgemm`] wait inside HIP for the device: such a call is made when no
+//!   host function is under way and no stream captured. A host function that waits for what its thread does after such a call is never done.
 //! - **Structure.** Unsorted and duplicate entries are found when a matrix is made. Calls that need sorted entries refuse it:
 //!   [`Sparse::sort`] sorts.
 //! - **Overlap.** What a call writes must not overlap its other operands.
