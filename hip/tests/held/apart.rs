@@ -90,6 +90,10 @@ unsafe extern "C" fn in_library(_: *mut c_void) {
 fn a_library_may_have_a_lock_in_calls_and_in_host_functions() {
     let _alone = alone();
     let Some(device) = device() else { return };
+    // The embedded software GPU has no libraries, and its copies from such memory wait.
+    if hip::backend().unwrap() != hip::Backend::Rocm {
+        return;
+    }
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         for _ in 0..2 {
