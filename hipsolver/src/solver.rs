@@ -417,8 +417,12 @@ impl Solver {
             unsafe {
                 let first = !self.used.load(Ordering::Relaxed) && !self.stream().is_capturing()?;
                 if first {
+                    let done = self
+                        .handle
+                        .call_waiting_for_device(operands, |handle| check(call(working, handle), name, &asked));
+                    // Not before: a call of another thread may come first.
                     self.used.store(true, Ordering::Relaxed);
-                    self.handle.call_waiting_for_device(operands, |handle| check(call(working, handle), name, &asked))
+                    done
                 } else if waits {
                     self.handle.call_blocking(operands, |handle| check(call(working, handle), name, &asked))
                 } else {
