@@ -26,3 +26,16 @@ fn a_created_context_is_the_primary_one_and_frees_nothing() {
     assert_eq!(crate::download(pointer, 4), [1, 2, 3, 4]);
     free(pointer);
 }
+
+#[test]
+fn a_preference_for_caches_is_taken_and_ignored() {
+    start();
+    // SAFETY: places for the results, or null.
+    unsafe {
+        ok(cuCtxSetCacheConfig(CU_FUNC_CACHE_PREFER_SHARED));
+        let mut config = CUfunc_cache::CU_FUNC_CACHE_PREFER_EQUAL;
+        ok(cuCtxGetCacheConfig(&mut config));
+        assert_eq!(config, CU_FUNC_CACHE_PREFER_NONE);
+        assert_eq!(cuCtxGetCacheConfig(null_mut()), CUDA_ERROR_INVALID_VALUE);
+    }
+}
