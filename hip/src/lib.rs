@@ -57,7 +57,6 @@
 //! | [`runtime`] | the choice of the backend, versions, the last error of raw calls, profilers |
 //! | [`interop`] | calls of other libraries on this crate's streams and buffers |
 //! | [`dlpack`] | exchange of tensors with other libraries and with Python |
-//! | `gl` (Linux) | OpenGL's buffers and textures |
 //! | [`sys`] | the raw bindings |
 //!
 //! # HIP and CUDA names, and their counterparts here

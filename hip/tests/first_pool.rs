@@ -8,13 +8,14 @@ mod common;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 
-use common::device;
+use common::{SetOnDrop, Watchdog, device};
 use hip::{DeviceBuffer, Event, Stream};
 
 /// HIP 7.2 hung here more often than not: see `Device::prepare_pools`.
 #[test]
 fn the_first_pool_memory_comes_while_others_wait() {
     let Some(device) = device() else { return };
+    let _watchdog = Watchdog::new("the first memory of a pool");
     let streams = [(); 3].map(|()| Stream::new(&device).unwrap());
     // Nothing that would use the default stream before the allocations.
     let (waiting, done) = (AtomicU32::new(0), AtomicBool::new(false));
@@ -30,6 +31,7 @@ fn the_first_pool_memory_comes_while_others_wait() {
                 }
             });
         }
+        let _stop = SetOnDrop(&done);
         while waiting.load(Ordering::Relaxed) < 10 {
             thread::yield_now();
         }
@@ -38,6 +40,5 @@ fn the_first_pool_memory_comes_while_others_wait() {
             taken.fill_async(&streams[0], round).unwrap();
             assert_eq!(taken.to_vec().unwrap(), vec![round; 1 << 10]);
         }
-        done.store(true, Ordering::Relaxed);
     });
 }

@@ -206,3 +206,8 @@ pub fn status_text(status: u32) -> Option<(String, String)> {
     let status = raw::hipsparseStatus_t(status);
     Some((raw::hipsparseGetErrorName(status)?, raw::hipsparseGetErrorString(status)?))
 }
+
+/// Compiles the README's example.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -94,3 +94,8 @@ pub use error::{Context, Error, Result};
 pub use group::{Group, group};
 pub use library::{is_available, other_library, use_nccl, version};
 pub use rccl_sys::ncclResult_t as Status;
+
+/// Compiles the README's example.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -2,6 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rccl::start::{Error, Hub, Placement, Secret, World};
@@ -66,14 +67,14 @@ fn ranks_that_do_not_come_are_named() {
         let come = |rank| {
             scope.spawn({
                 let address = &address;
-                move || join(address, rank, 4, Duration::from_secs(1))
+                move || join(address, rank, 4, Duration::from_secs(4))
             })
         };
         let threads = [come(0), come(2)];
         threads.into_iter().map(|thread| thread.join().unwrap().unwrap_err()).collect()
     });
     for error in errors {
-        assert_eq!(error, Error::Missing { ranks: vec![1, 3], size: 4, waited: Duration::from_secs(1) });
+        assert_eq!(error, Error::Missing { ranks: vec![1, 3], size: 4, waited: Duration::from_secs(4) });
         assert!(error.to_string().ends_with("1, 3"), "{error}");
     }
 }
@@ -167,6 +168,7 @@ fn a_second_rank_3_is_refused() {
 
 #[test]
 fn those_that_are_left_make_a_new_world() {
+    let new_world = AtomicBool::new(false);
     let (hub, address) = hub(4);
     ranks(&address, 4, |mut world| {
         let rank = world.rank();
@@ -176,13 +178,18 @@ fn those_that_are_left_make_a_new_world() {
             1 => drop(world),
             // It has stopped, and comes back when the others have gone on.
             2 => {
-                std::thread::sleep(Duration::from_secs(2));
+                let end = Instant::now() + LONG;
+                while !new_world.load(Ordering::Acquire) {
+                    assert!(Instant::now() < end, "the others make no world");
+                    std::thread::sleep(Duration::from_millis(10));
+                }
                 assert!(matches!(world.exchange(b""), Err(Error::Connection { .. })));
             }
             _ => {
                 let error = world.exchange(b"").unwrap_err();
                 assert!(matches!(&error, Error::Missing { ranks, .. } if ranks.contains(&1)), "{error}");
-                world.regroup(Duration::from_secs(1)).unwrap();
+                world.regroup(Duration::from_secs(3)).unwrap();
+                new_world.store(true, Ordering::Release);
                 assert_eq!((world.rank(), world.size()), (usize::from(rank == 3), 2));
                 let all = world.exchange(&[rank as u8]).unwrap();
                 assert_eq!(all, [[0], [3]]);

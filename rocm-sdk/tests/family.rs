@@ -119,9 +119,9 @@ fn a_tool_that_hangs_is_ended() {
     let tree = Tree::new();
     let path = tool(&tree, "rocm/bin/offload-arch", "echo $$ > \"$0.pid\"; exec sleep 1000");
     let start = Instant::now();
-    let gpus = of_rocm(&tree).time_limit(Duration::from_millis(400)).gpus();
+    let gpus = of_rocm(&tree).time_limit(Duration::from_secs(3)).gpus();
     assert!(start.elapsed() < Duration::from_secs(100));
-    assert_eq!(gpus.failures, [(path.clone(), "no answer within 0.4 s".to_owned())]);
+    assert_eq!(gpus.failures, [(path.clone(), "no answer within 3 s".to_owned())]);
     let pid = std::fs::read_to_string(path.with_extension("pid")).unwrap();
     assert!(!PathBuf::from("/proc").join(pid.trim()).exists(), "it has ended");
 }

@@ -41,7 +41,7 @@ Exit codes:
   1  something is missing
   2  the command line is wrong, or the folder cannot be read; stderr states the cause after `ERROR: `
 
-The guide: https://docs.rs/crate/cuda-compat/latest/source/PORTING.md";
+The guide: cuda-compat/PORTING.md of the checkout";
 
 /// Report what a Rust project uses of CUDA, and what of it maps
 ///

@@ -208,5 +208,6 @@ fn dependency(items: &[Item]) -> Option<String> {
     let name = if is_cudarc { "cudarc = { package = \"cuda-compat\", " } else { "cuda-compat = { " };
     let list: Vec<String> = features.iter().map(|feature| format!("\"{feature}\"")).collect();
     let list = if list.is_empty() { String::new() } else { format!(", features = [{}]", list.join(", ")) };
-    Some(format!("{name}version = \"{}\"{list} }}", env!("CARGO_PKG_VERSION")))
+    // Not on crates.io: the place of the checkout is the reader's to know.
+    Some(format!("{name}path = \"../rocm-for-rust/cuda-compat\"{list} }}"))
 }

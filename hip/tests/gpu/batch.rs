@@ -2,8 +2,9 @@
 
 use hip::memory::array::{Array, ArrayShape};
 use hip::memory::{CopyBatch, CopyBatch3d, Extent, PitchedBuffer};
-use hip::{Device, DeviceBuffer, Error, PinnedBuffer, Stream};
+use hip::{DeviceBuffer, Error, PinnedBuffer, Stream};
 
+use super::peer::two;
 use super::{device, supported};
 
 const ROWS: usize = 40;
@@ -94,14 +95,25 @@ fn batches_of_nothing_of_other_lengths_and_of_other_devices() {
     batch.on_device(&mut none, &nothing).unwrap();
     assert!(batch.is_empty(), "no bytes are no copy");
     batch.queue(&stream).unwrap();
+}
 
-    let Ok(second) = Device::get(1) else { return };
+#[test]
+fn a_batch_for_another_device_is_refused() {
+    let Some((device, second)) = two("batch::a_batch_for_another_device_is_refused") else { return };
+    let source = DeviceBuffer::from_slice(&device, &[1u32, 2, 3]).unwrap();
+    let mut destination = DeviceBuffer::<u32>::zeroed(&device, 3).unwrap();
     let there = Stream::new(&second).unwrap();
     let mut batch = CopyBatch::new();
     batch.on_device(&mut destination, &source).unwrap();
     let result = batch.queue(&there);
     assert!(matches!(result, Err(Error::WrongDevice { expected: 1, found: 0, .. })), "{result:?}");
     assert_eq!(destination.to_vec().unwrap(), [0; 3]);
+    let image = PitchedBuffer::<u8>::zeroed(&device, (4, 4)).unwrap();
+    let mut to = PitchedBuffer::<u8>::zeroed(&device, (4, 4)).unwrap();
+    let mut batch = CopyBatch3d::new();
+    batch.pitched(to.as_slice_mut(), &image).unwrap();
+    let result = batch.queue(&there);
+    assert!(matches!(result, Err(Error::WrongDevice { expected: 1, found: 0, .. })), "{result:?}");
 }
 
 #[test]
@@ -168,7 +180,7 @@ fn a_batch_copies_to_and_from_arrays() {
 }
 
 #[test]
-fn boxes_of_other_extents_and_of_other_devices_are_refused() {
+fn boxes_of_other_extents_are_refused() {
     let Some(device) = device() else { return };
     let stream = Stream::new(&device).unwrap();
     let image = PitchedBuffer::<u8>::zeroed(&device, (4, 4)).unwrap();
@@ -179,9 +191,4 @@ fn boxes_of_other_extents_and_of_other_devices_are_refused() {
     batch.pitched(to.region_mut(..0, .., ..).unwrap(), image.region(..0, .., ..).unwrap()).unwrap();
     assert!(batch.is_empty(), "no elements are no copy");
     batch.queue(&stream).unwrap();
-    let Ok(second) = Device::get(1) else { return };
-    let mut batch = CopyBatch3d::new();
-    batch.pitched(to.as_slice_mut(), &image).unwrap();
-    let result = batch.queue(&Stream::new(&second).unwrap());
-    assert!(matches!(result, Err(Error::WrongDevice { expected: 1, found: 0, .. })), "{result:?}");
 }

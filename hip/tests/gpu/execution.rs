@@ -6,6 +6,7 @@ use std::thread;
 use hip::execution::{ComputeUnits, ExecutionContext, UnitGroup, WorkQueues};
 use hip::{Device, DeviceBuffer, Error, Event, LaunchConfig, Status, Stream, StreamOptions};
 
+use super::peer::two;
 use super::{device, in_child, is_child, kernel, skipped, supported};
 
 /// A device's units, where the runtime has execution contexts.
@@ -264,7 +265,12 @@ fn options_that_contexts_do_not_have_are_refused() {
         Ok(())
     });
     supported(captured);
-    let Ok(second) = Device::get(1) else { return };
+}
+
+#[test]
+fn an_event_of_another_device_is_refused() {
+    let Some((_, second)) = two("execution::an_event_of_another_device_is_refused") else { return };
+    let Some((_, context)) = context() else { return };
     let elsewhere = Event::new(&second).unwrap();
     assert!(matches!(context.record(&elsewhere), Err(Error::WrongDevice { .. })));
 }

@@ -211,9 +211,9 @@ fn a_destructor_that_comes_first_leaves_the_error_to_who_waits() {
         return;
     }
     let device = Device::get(0).unwrap();
-    let _watchdog = Watchdog::new("faults");
     let elsewhere = Stream::new(&device).unwrap();
     for (what, case) in CASES {
+        let _watchdog = Watchdog::new("faults");
         for (who, wait) in WAITS {
             // The reaper has met the fault before, or has not.
             for later in [false, true] {

@@ -104,7 +104,7 @@ fn a_kernel_in_flight_is_lost_with_its_device_and_nobody_waits_for_ever() {
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| stream.synchronize());
         // It has begun when another thread runs it.
-        std::thread::sleep(std::time::Duration::from_millis(50));
+        std::thread::sleep(std::time::Duration::from_millis(500));
         // SAFETY: 64 threads, 64 elements.
         let launched = unsafe { store.launch(&other, config(), (&mut data,)) };
         let error = launched.and_then(|()| other.synchronize()).unwrap_err();

@@ -219,6 +219,7 @@ fn work_on_memory_of_another_device_is_refused_or_done() {
     let stop = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
+            let _stop = crate::SetOnDrop(&stop);
             let stream = Stream::new(&second).unwrap();
             let mut data = DeviceBuffer::<u32>::zeroed(&first, 1 << 10).unwrap();
             let mut counts = DeviceBuffer::<i32>::zeroed(&first, 256).unwrap();
@@ -245,7 +246,6 @@ fn work_on_memory_of_another_device_is_refused_or_done() {
             }
             assert_eq!(counts.to_vec().unwrap(), [added; 256]);
             assert_eq!(data.to_vec().unwrap(), vec![filled; 1 << 10]);
-            stop.store(true, std::sync::atomic::Ordering::SeqCst);
         });
         scope.spawn(|| {
             while !stop.load(std::sync::atomic::Ordering::SeqCst) {

@@ -158,8 +158,14 @@ fn a_stream_has_a_wait_policy() {
     #[cfg(feature = "rocm-7-2")]
     if supported(other.copy_attributes_from(&stream)).is_some() {
         assert_eq!(other.wait_policy().unwrap(), WaitPolicy::Block);
-        let Ok(second) = hip::Device::get(1) else { return };
-        let there = Stream::new(&second).unwrap();
-        assert!(matches!(there.copy_attributes_from(&stream), Err(Error::WrongDevice { .. })));
     }
+}
+
+#[cfg(feature = "rocm-7-2")]
+#[test]
+fn attributes_of_a_stream_of_another_device_are_not_copied() {
+    let name = "stream::attributes_of_a_stream_of_another_device_are_not_copied";
+    let Some((first, second)) = super::peer::two(name) else { return };
+    let (stream, there) = (Stream::new(&first).unwrap(), Stream::new(&second).unwrap());
+    assert!(matches!(there.copy_attributes_from(&stream), Err(Error::WrongDevice { .. })));
 }

@@ -35,6 +35,8 @@ fn beside_a_held_stream(device: &Device, wait: impl FnOnce() -> Result<(), Error
     assert!(is_held(&held));
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        // In here: it goes, and the stream goes on, before the other thread is waited for.
+        let go = go;
         scope.spawn(|| {
             wait().unwrap();
             done.store(true, Ordering::Release);
@@ -120,14 +122,17 @@ fn nothing_waits_for_the_device_beside_a_library_that_queues_host_functions() {
     });
 }
 
-/// Runs `other` in another thread while this one captures, and has the graph.
-fn while_captured(device: &Device, other: impl FnOnce(&AtomicBool) + Send) {
+/// Runs `other` in another thread while this one captures, and has the graph. The capture ends a while after `other` has called what it
+/// gets, or has ended.
+fn while_captured(device: &Device, other: impl FnOnce(&AtomicBool, mpsc::Sender<()>) + Send) {
     let stream = Stream::new(device).unwrap();
     let mut data = DeviceBuffer::<u32>::zeroed(device, 64).unwrap();
     let captured = AtomicBool::new(true);
     let graph = std::thread::scope(|scope| {
         let graph = stream.capture(|stream| {
-            scope.spawn(|| other(&captured));
+            let (begun, has_begun) = mpsc::channel();
+            scope.spawn(|| other(&captured, begun));
+            let _ = has_begun.recv();
             std::thread::sleep(Duration::from_millis(30));
             data.fill_async(stream, 5)?;
             captured.store(false, Ordering::Release);
@@ -144,14 +149,16 @@ fn a_call_waits_for_the_captures_of_other_threads() {
     let _alone = alone();
     let Some(device) = device() else { return };
     let stream = Stream::new(&device).unwrap();
-    while_captured(&device, |captured| {
+    while_captured(&device, |captured, begun| {
+        begun.send(()).unwrap();
         wait_for_device(&device, || {
             assert!(!captured.load(Ordering::Acquire));
             wait_in_runtime()
         })
         .unwrap();
     });
-    while_captured(&device, |captured| {
+    while_captured(&device, |captured, begun| {
+        begun.send(()).unwrap();
         call_on(&stream).unwrap();
         assert!(!captured.load(Ordering::Acquire));
     });
@@ -161,7 +168,7 @@ fn a_call_waits_for_the_captures_of_other_threads() {
 fn a_library_is_not_destroyed_during_a_capture() {
     let _alone = alone();
     let Some(device) = device() else { return };
-    while_captured(&device, |captured| {
+    while_captured(&device, |captured, begun| {
         let (destroyed, when) = mpsc::channel();
         Tracked::new().release_when_idle(&device, move || {
             wait_in_runtime().unwrap();
@@ -169,6 +176,7 @@ fn a_library_is_not_destroyed_during_a_capture() {
         });
         assert!(captured.load(Ordering::Acquire), "nothing is waited for");
         assert!(when.try_recv().is_err());
+        begun.send(()).unwrap();
         when.recv_timeout(Duration::from_secs(60)).expect("it is destroyed after the capture");
         assert!(!captured.load(Ordering::Acquire));
     });
@@ -203,9 +211,7 @@ fn a_capture_that_begins_waits_for_what_is_being_destroyed() {
         graph.unwrap();
     });
     device.synchronize().unwrap();
-    while !inner_over.load(Ordering::Acquire) {
-        std::thread::yield_now();
-    }
+    crate::common::eventually("what it had is destroyed", || inner_over.load(Ordering::Acquire));
 }
 
 #[test]

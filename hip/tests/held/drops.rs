@@ -251,7 +251,7 @@ fn an_allocation_waits_for_memory_that_was_dropped() {
     for round in 0..3 {
         let Ok(mut large) = DeviceBuffer::<u8>::uninit(&device, bytes) else {
             assert_eq!(round, 0, "what was dropped did not come back");
-            return; // in pieces
+            return crate::common::skipped(&"the memory that is free is in pieces");
         };
         large.slice_mut(..16).unwrap().fill_async(&stream, 1).unwrap();
         stream.launch_host_function(|| std::thread::sleep(std::time::Duration::from_millis(20))).unwrap();

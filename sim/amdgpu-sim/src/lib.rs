@@ -50,8 +50,8 @@
 //! ```
 //!
 //! # Checks, profiles and schedules
-//! [`Config::checks`] finds reads of uninitialised memory, races in LDS and global memory, and waves that miss a
-//! barrier ([`Checks`]). [`Config::profile`] counts instructions, lanes, bytes, cache lines and bank conflicts, and
+//! [`Config::checks`] finds reads of uninitialised memory, races in LDS and global memory, and waves that wait
+//! at different barriers ([`Checks`]). [`Config::profile`] counts instructions, lanes, bytes, cache lines and bank conflicts, and
 //! estimates the occupancy on a real chip ([`Profile`]: text, flame graph, JSON). [`Config::schedule`] makes the order
 //! of a dispatch repeatable, or shuffles it by a seed ([`Schedule`]). With the feature `profile`, findings, faults and
 //! profiles name source lines of the kernel if the code object has debug information. Each costs nothing unless

@@ -91,6 +91,15 @@ fn a_grid_that_is_too_large_for_its_barrier_is_cut_off_by_the_budget() {
     assert!((8..8 + 16).contains(&count.get()[0]), "{}", count.get()[0]);
 }
 
+/// Ends the wait of a kernel when it goes.
+struct LetGoOn<'a>(&'a AtomicU32);
+
+impl Drop for LetGoOn<'_> {
+    fn drop(&mut self) {
+        self.0.store(7, Release);
+    }
+}
+
 #[test]
 fn a_kernel_waits_for_the_host_and_the_host_for_the_kernel() {
     on_threads(|gpu| {
@@ -102,13 +111,14 @@ fn a_kernel_waits_for_the_host_and_the_host_for_the_kernel() {
         let host = unsafe { AtomicU32::from_ptr(std::ptr::with_exposed_provenance_mut(flag.address as usize)) };
         thread::scope(|scope| {
             let running = scope.spawn(|| launch_1d(gpu, &module, "wait_for", 100, 64, &args));
+            // Whatever fails, the kernel ends.
+            let _go_on = LetGoOn(host);
             thread::sleep(Duration::from_millis(20));
             assert!(!running.is_finished());
             // Others are not kept from running meanwhile.
             let done = zeros::<u32>(gpu, 1);
             let other = Args::default().pointer(&done).value(1_u32).value(1_u32).value(0_u32).pointer(&done);
             launch_1d(gpu, &module, "ping_pong", 300, 64, &other);
-            host.store(7, Release);
         });
         assert_eq!(host.load(Acquire), 7);
         assert_eq!(out.get(), [1; 100]);

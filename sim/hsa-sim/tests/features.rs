@@ -200,7 +200,7 @@ fn a_kernel_that_aborts_is_told_of() {
 #[test]
 fn a_process_ends_with_a_kernel_in_flight() {
     // With a limit, so that a process that waits for the kernel after all ends, too, and says why.
-    let limit = [("HIP_SIM_BUDGET", "100000000")];
+    let limit = [("HIP_SIM_BUDGET", "10000000000")];
     let ended = |release: &str, success: bool, text: &str| {
         let left = text.contains("leaving") && text.contains("ended with exit status: 3");
         let fine = !success && left && !text.contains("hsa-sim");
@@ -221,7 +221,7 @@ fn a_process_ends_with_a_kernel_in_flight() {
 #[test]
 fn a_process_ends_with_much_in_flight() {
     // With a limit that no test comes to, or that is come to while the process ends.
-    for budget in ["100000000", "200000"] {
+    for budget in ["10000000000", "200000"] {
         let limit = [("HIP_SIM_BUDGET", budget)];
         let ended = |release: &str, _: bool, text: &str| {
             let kept = text.contains("leaving") && text.contains("ended with exit status: 3");

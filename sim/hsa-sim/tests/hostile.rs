@@ -266,7 +266,9 @@ fn random_packets(hsa: &Hsa, gpu: hsa_agent_t) {
             let ring = hsa.get::<unsafe extern "C" fn(hsa_signal_t, i64)>("hsa_signal_store_screlease");
             ring((*queue).doorbell_signal, if round % 3 == 0 { -1 } else { packets.len() as i64 - 1 });
         }
-        let status = heard.recv_timeout(Duration::from_millis(if round % 10 == 0 { 20 } else { 1 }));
+        // Some are destroyed while they are at work. On a slow machine that would be all.
+        let patient = round % 10 == 0 || told <= round / 4;
+        let status = heard.recv_timeout(Duration::from_millis(if patient { 20 } else { 1 }));
         if let Ok(status) = status {
             assert_ne!(status, HSA_STATUS_SUCCESS, "{packets:x?}");
             told += 1;

@@ -360,7 +360,7 @@ mod tests {
     #[test]
     fn a_program_of_another_kind_is_one_case() {
         let outcome = |script: &str| {
-            let limit = Duration::from_secs(1);
+            let limit = Duration::from_secs(5);
             run_whole(program(script)(), "all", limit, &mut Findings::default(), &mut |_| {}).unwrap().outcome
         };
         assert_eq!(outcome("echo 3 tests"), Outcome::Passed);

@@ -201,10 +201,12 @@ impl Library {
         let mut page = format!(
             "<!-- Written by `cargo xtask functions`; do not edit. -->\n\
              # {title} functions in the crate `{name}`\n\n\
-             Of the {all} functions of {title} in ROCm 10.0, {within} are reached ({percent} %). Raw bindings of all are in\n\
+             Of the {all} functions of {title} {of}, {within} are reached ({percent} %). Raw bindings of all are in\n\
              [`{name}-sys`](../{name}-sys).\n",
             title = self.title,
             name = self.name,
+            // It is in no release of ROCm.
+            of = if self.name == "hipgraph" { "1.0.0b1" } else { "in ROCm 10.0" },
             percent = within * 100 / all,
         );
         if let Some((from, to)) = self.same {
