@@ -6,7 +6,7 @@ use std::thread;
 use hip::{Device, DeviceBuffer, Error, Event, Graph, Module, Result, Stream};
 
 use crate::capture_calls::each_call;
-use crate::{Watchdog, device, kernels};
+use crate::{SetOnDrop, Watchdog, device, kernels};
 
 /// The device, if graphs are supported.
 fn graphs() -> Option<Device> {
@@ -34,6 +34,20 @@ fn calls_that_block_in_a_capture_do_not_spoil_it() {
     assert!(refused.iter().all(|what| names.contains(what)), "{names:?}");
 }
 
+/// One of some threads that the others go on for: when the last goes, also by a panic, they stop.
+struct Counted<'a> {
+    left: &'a AtomicU32,
+    stop: &'a AtomicBool,
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        if self.left.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.stop.store(true, Ordering::SeqCst);
+        }
+    }
+}
+
 /// Threads that share nothing: some capture, each on streams of its own; others copy to and from buffers of their own.
 #[test]
 fn captures_and_copies_of_other_threads_go_beside_each_other() {
@@ -46,6 +60,7 @@ fn captures_and_copies_of_other_threads_go_beside_each_other() {
         for kept in [false, false, true] {
             let (left, stop) = (&left, &stop);
             scope.spawn(move || {
+                let _counted = Counted { left, stop };
                 let mut data = DeviceBuffer::<u32>::zeroed(&device, 16).unwrap();
                 let mut stream = Stream::new(&device).unwrap();
                 for round in 1..=CAPTURES {
@@ -62,9 +77,6 @@ fn captures_and_copies_of_other_threads_go_beside_each_other() {
                         stream = Stream::new(&device).unwrap();
                         data = DeviceBuffer::zeroed(&device, 16).unwrap();
                     }
-                }
-                if left.fetch_sub(1, Ordering::SeqCst) == 1 {
-                    stop.store(true, Ordering::SeqCst);
                 }
             });
         }
@@ -102,9 +114,8 @@ fn nothing_is_lost(device: Device, stream: &Stream, mut capture: impl FnMut() ->
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
         let capturing = scope.spawn(|| {
-            let result = (0..ROUNDS).try_for_each(|_| capture());
-            stop.store(true, Ordering::SeqCst);
-            result
+            let _stop = SetOnDrop(&stop);
+            (0..ROUNDS).try_for_each(|_| capture())
         });
         let (mut done, mut round) = (0, 0);
         let other = Stream::new(&device).unwrap();

@@ -3,20 +3,22 @@
 mod common;
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::cell::Cell;
 
 use amdgpu_sim::{Config, Dispatch, Gpu};
 use common::{Args, load, zeros};
 
-/// The system's allocator, counting.
+/// The system's allocator, counting what each thread takes.
 struct Counting;
 
-static COUNT: AtomicU64 = AtomicU64::new(0);
+thread_local! {
+    static COUNT: Cell<u64> = const { Cell::new(0) };
+}
 
 // SAFETY: every call goes to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        COUNT.fetch_add(1, Relaxed);
+        COUNT.set(COUNT.get() + 1);
         // SAFETY: as the caller vouches.
         unsafe { System.alloc(layout) }
     }
@@ -27,7 +29,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        COUNT.fetch_add(1, Relaxed);
+        COUNT.set(COUNT.get() + 1);
         // SAFETY: as the caller vouches.
         unsafe { System.realloc(ptr, layout, size) }
     }
@@ -36,14 +38,13 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Allocations that `f` makes.
+/// Allocations that `f` makes in this thread, which the kernels run on.
 fn count(f: impl FnOnce()) -> u64 {
-    let before = COUNT.load(Relaxed);
+    let before = COUNT.get();
     f();
-    COUNT.load(Relaxed) - before
+    COUNT.get() - before
 }
 
-// One test, as the count is of the whole process.
 #[test]
 fn launches_and_instructions_and_workgroups_make_no_allocations() {
     let gpu = Gpu::new(Config { threads: Some(1), ..Config::default() });

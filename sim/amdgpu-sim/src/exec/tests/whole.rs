@@ -208,8 +208,16 @@ fn meet(
     let memory = Arc::new(Memory::new(vec![1 << 20]));
     let base = memory.alloc((LANES * STEP) as u64, 0, AllocKind::Device).expect("device memory");
     assert_eq!(base % 256, 0);
+    /// Ends the other thread's loop when it goes, also by a panic.
+    struct Over<'a>(&'a AtomicBool);
+    impl Drop for Over<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Relaxed);
+        }
+    }
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        let _over = Over(&over);
         let other = scope.spawn(|| {
             let mut writer = Worker::new(stores, &memory, fast);
             let mut random = Random::new(bytes as u64);
@@ -248,7 +256,6 @@ fn meet(
                 }
             }
         }
-        over.store(true, Relaxed);
         assert_eq!(torn, None, "{what}: lane and words");
         assert!(changes >= 50, "{what}: the threads hardly met");
     });
