@@ -116,8 +116,8 @@ fn a_rank_that_never_comes_is_a_timeout() {
     }
     assert!(begin.elapsed() < Duration::from_secs(40), "{:?}", begin.elapsed());
     // And as a future, which is also given up before its time.
-    let config = config.timeout(Duration::from_secs(600));
-    let pending = Communicator::begin_init_rank(&devices[0], UniqueId::new().unwrap(), 0, 2, &config).unwrap();
+    let patient = Config::new().timeout(Duration::from_secs(600));
+    let pending = Communicator::begin_init_rank(&devices[0], UniqueId::new().unwrap(), 0, 2, &patient).unwrap();
     assert!(!pending.is_ready().unwrap());
     drop(pending);
     let pending = Communicator::begin_init_rank(&devices[0], UniqueId::new().unwrap(), 0, 2, &config).unwrap();
