@@ -84,7 +84,7 @@ impl<T: Transform, N: Normalization> Plan<T, N> {
     /// Plans transforms on the stream's device, which are queued on the stream. A workspace is allocated if they need one.
     ///
     /// The library compiles kernels for it, which takes seconds for a new length: keep plans, and use them for many transforms.
-    /// HIP waits for the device meanwhile: it is made when no host function is under way and no stream of another thread is captured.
+    /// HIP waits for the device meanwhile: a plan is made when no host function is under way and no stream of another thread is captured.
     ///
     /// # Errors
     /// [`Error::NoLibrary`](crate::Error::NoLibrary), with every path that was tried; [`Error::Invalid`](crate::Error::Invalid) for a layout whose outputs overlap, or that

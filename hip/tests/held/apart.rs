@@ -2,7 +2,6 @@
 //! runtime such a call ends the captures of all threads, and a call on a held stream does not return before it.
 
 use std::ffi::c_void;
-use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -82,10 +81,12 @@ fn what_may_be_held_is_queued_after_the_call() {
     });
 }
 
-unsafe extern "C" fn slowly_set(flag: *mut c_void) {
+/// Whether the host function of a library is over.
+static OVER: AtomicBool = AtomicBool::new(false);
+
+unsafe extern "C" fn in_library(_: *mut c_void) {
     std::thread::sleep(Duration::from_millis(30));
-    // SAFETY: the test's flag, which it has until the stream is idle.
-    unsafe { &*flag.cast::<AtomicBool>() }.store(true, Ordering::Release);
+    OVER.store(true, Ordering::Release);
 }
 
 /// A library may have a lock in its host functions that it also has in calls: nothing waits for the device from such a call's beginning to
@@ -95,24 +96,23 @@ fn nothing_waits_for_the_device_beside_a_library_that_queues_host_functions() {
     let _alone = alone();
     let Some(device) = device() else { return };
     let stream = Stream::new(&device).unwrap();
-    let over = &AtomicBool::new(false);
     let (inside, begun) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
         scope.spawn(move || {
             begun.recv().unwrap();
             let call = || {
-                assert!(over.load(Ordering::Acquire), "the library's function is still to come");
+                assert!(OVER.load(Ordering::Acquire), "the library's function is still to come");
                 wait_in_runtime()
             };
             wait_for_device(&device, call).unwrap();
         });
-        let call = |raw| {
+        // It goes with the call: the other thread does not wait for one that is not made.
+        let call = move |raw| {
             inside.send(()).unwrap();
             // The other thread comes to wait.
             std::thread::sleep(Duration::from_millis(30));
-            // SAFETY: the stream is alive, and the flag is there until it is idle.
-            let status =
-                unsafe { sys::hipLaunchHostFunc(raw, Some(slowly_set), ptr::from_ref(over).cast_mut().cast()) };
+            // SAFETY: a function that takes nothing, on a stream that is alive.
+            let status = unsafe { sys::hipLaunchHostFunc(raw, Some(in_library), std::ptr::null_mut()) };
             assert_eq!(status, sys::hipSuccess);
             Ok::<_, Error>(())
         };
@@ -132,7 +132,8 @@ fn while_captured(device: &Device, other: impl FnOnce(&AtomicBool, mpsc::Sender<
         let graph = stream.capture(|stream| {
             let (begun, has_begun) = mpsc::channel();
             scope.spawn(|| other(&captured, begun));
-            let _ = has_begun.recv();
+            // In vain if it waits for the end of the capture, which then comes.
+            let _ = has_begun.recv_timeout(Duration::from_secs(20));
             std::thread::sleep(Duration::from_millis(30));
             data.fill_async(stream, 5)?;
             captured.store(false, Ordering::Release);

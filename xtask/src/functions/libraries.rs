@@ -20,6 +20,8 @@ pub(super) struct Library {
     name: &'static str,
     /// As people call it.
     title: &'static str,
+    /// What the page counts the functions of, after the title.
+    release: &'static str,
     /// The file of the page.
     file: &'static str,
     /// Names that mean the same function: their start, and that of the others.
@@ -28,11 +30,14 @@ pub(super) struct Library {
     reasons: &'static [(&'static str, &'static str)],
 }
 
-/// All of them.
+const NEWEST: &str = "in ROCm 10.0";
+
+/// All of them. hipGRAPH is in no release of ROCm.
 pub(super) const LIBRARIES: [Library; 7] = [
     Library {
         name: "hipblas",
         title: "hipBLAS",
+        release: NEWEST,
         file: "HIPBLAS_FUNCTIONS.md",
         same: None,
         reasons: &[
@@ -52,10 +57,18 @@ pub(super) const LIBRARIES: [Library; 7] = [
             (r"hipblas[GS]etBatch(Alpha|Beta)Stride", "new in 10.0: no library of that release to test with"),
         ],
     },
-    Library { name: "hipblaslt", title: "hipBLASLt", file: "HIPBLASLT_FUNCTIONS.md", same: None, reasons: &[] },
+    Library {
+        name: "hipblaslt",
+        title: "hipBLASLt",
+        release: NEWEST,
+        file: "HIPBLASLT_FUNCTIONS.md",
+        same: None,
+        reasons: &[],
+    },
     Library {
         name: "hipsolver",
         title: "hipSOLVER",
+        release: NEWEST,
         file: "HIPSOLVER_FUNCTIONS.md",
         same: Some(("hipsolverDn", "hipsolver")),
         reasons: &[
@@ -73,16 +86,31 @@ pub(super) const LIBRARIES: [Library; 7] = [
             (r"hipsolverGetStream", "the `Solver` knows it"),
         ],
     },
-    Library { name: "hiprand", title: "hipRAND", file: "HIPRAND_FUNCTIONS.md", same: None, reasons: &[] },
-    Library { name: "hipfft", title: "hipFFT", file: "HIPFFT_FUNCTIONS.md", same: None, reasons: &[] },
+    Library {
+        name: "hiprand",
+        title: "hipRAND",
+        release: NEWEST,
+        file: "HIPRAND_FUNCTIONS.md",
+        same: None,
+        reasons: &[],
+    },
+    Library { name: "hipfft", title: "hipFFT", release: NEWEST, file: "HIPFFT_FUNCTIONS.md", same: None, reasons: &[] },
     Library {
         name: "hipsparse",
         title: "hipSPARSE",
+        release: NEWEST,
         file: "HIPSPARSE_FUNCTIONS.md",
         same: None,
         reasons: sparse::REASONS,
     },
-    Library { name: "hipgraph", title: "hipGRAPH", file: "HIPGRAPH_FUNCTIONS.md", same: None, reasons: graph::REASONS },
+    Library {
+        name: "hipgraph",
+        title: "hipGRAPH",
+        release: "1.0.0b1",
+        file: "HIPGRAPH_FUNCTIONS.md",
+        same: None,
+        reasons: graph::REASONS,
+    },
 ];
 
 /// What functions are about in crates whose tables have no routines: patterns, in their order.
@@ -201,12 +229,11 @@ impl Library {
         let mut page = format!(
             "<!-- Written by `cargo xtask functions`; do not edit. -->\n\
              # {title} functions in the crate `{name}`\n\n\
-             Of the {all} functions of {title} {of}, {within} are reached ({percent} %). Raw bindings of all are in\n\
+             Of the {all} functions of {title} {release}, {within} are reached ({percent} %). Raw bindings of all are in\n\
              [`{name}-sys`](../{name}-sys).\n",
             title = self.title,
             name = self.name,
-            // It is in no release of ROCm.
-            of = if self.name == "hipgraph" { "1.0.0b1" } else { "in ROCm 10.0" },
+            release = self.release,
             percent = within * 100 / all,
         );
         if let Some((from, to)) = self.same {
