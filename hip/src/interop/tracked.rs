@@ -44,6 +44,16 @@ impl Tracked {
         self.0.wait(AccessKind::Write)
     }
 
+    /// Returns whether a live graph uses the thing: one that was captured with it, one of that graph's clones or executable graphs, or a
+    /// capture under way. Such a graph can be launched at any later time, so a handle must then not be re-initialised in place: make a new
+    /// one with a new `Tracked`, and [`release`](Self::release) this one.
+    ///
+    /// `false` stays true until a call names the thing with [`Uses::tracked`](super::Uses::tracked), which needs a reference to it.
+    #[must_use]
+    pub fn is_in_graph(&self) -> bool {
+        self.0.is_kept()
+    }
+
     /// Runs `destroy` when no queued work and no graph uses it any more. Returns at once.
     ///
     /// `destroy` runs here if nothing uses it, else on a thread of this crate's. It never runs in the child of a `fork`, and not if the

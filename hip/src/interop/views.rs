@@ -7,7 +7,7 @@ use super::Tracked;
 use crate::core::device::Device;
 use crate::core::error::Result;
 use crate::memory::array::{Array, ArrayShape, Texel};
-use crate::memory::{DeviceBuffer, DevicePtr};
+use crate::memory::{DeviceBuffer, DevicePtr, DeviceSlice};
 
 impl<T: Pod> DeviceBuffer<T> {
     /// `len` elements at an address of `device`'s memory that belong to a tracked thing: a workspace in a library's handle, a mapping of
@@ -49,6 +49,16 @@ impl<T: Pod> DeviceBuffer<T> {
         tracked: &Tracked,
     ) -> Result<Self> {
         Self::of_other_code(device, pointer, len, tracked.0.shared())
+    }
+}
+
+impl<T> DeviceSlice<'_, T> {
+    /// Returns whether a live graph, or a capture under way, uses the allocation of the slice. Such a graph can be launched at any later
+    /// time and then reads or writes the memory: a pool must not give the memory to somebody else. Dropping its buffer is fine, as the
+    /// graph keeps the memory.
+    #[must_use]
+    pub fn is_in_graph(&self) -> bool {
+        self.usage().is_kept()
     }
 }
 
