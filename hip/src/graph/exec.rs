@@ -175,7 +175,7 @@ impl GraphExec {
 
     fn queue(&self, stream: &Stream) -> Result<()> {
         self.graph.device.expect(stream.device(), "the stream")?;
-        let kept = self.resources.kept.iter().map(Kept::access);
+        let kept = self.resources.kept.iter().flat_map(Kept::accesses);
         let accesses: SmallVec<[Access<'_>; 8]> = kept.chain([Access::write(&self.usage)]).collect();
         for host in &self.resources.hosts {
             stream.inner.watch(&host.report);
@@ -440,11 +440,12 @@ impl GraphExec {
     /// Takes all parameters from a graph of the same shape (`hipGraphExecUpdate`). What this one used before is kept no longer.
     ///
     /// # Errors
-    /// [`Error::Graph`] with what differs; this one is as it was then.
+    /// [`Error::Graph`] with what differs. The runtime may have taken the parameters of some nodes by then, so this one keeps what either graph uses.
     #[doc(alias("hipGraphExecUpdate", "cuGraphExecUpdate", "cudaGraphExecUpdate"))]
     pub fn update(&mut self, graph: &Graph) -> Result<()> {
         self.graph.device.expect(graph.inner.device, "the graph")?;
         self.change(&[])?;
+        self.resources.extend(&graph.resources)?;
         let mut node: hipGraphNode_t = ptr::null_mut();
         let mut result = hip_sys::hipGraphExecUpdateSuccess;
         let status = {
@@ -460,8 +461,8 @@ impl GraphExec {
         }
         check(status, "hipGraphExecUpdate", || self.name.to_string())?;
         // What launches have allocated is to be freed, whatever the nodes do now.
-        let before = std::mem::replace(&mut self.resources, graph.resources.clone());
-        self.resources.memory.extend(&before.memory);
+        let both = std::mem::replace(&mut self.resources, graph.resources.clone());
+        self.resources.memory.extend(&both.memory);
         self.name = name_of(&self.resources);
         Ok(())
     }
@@ -476,7 +477,7 @@ impl GraphExec {
     fn change(&mut self, accesses: &[Access<'_>]) -> Result<()> {
         self.graph.device.activate()?;
         // The runtime may read a node's parameters until the launch is over.
-        self.usage.wait(crate::stream::usage::AccessKind::Write)?;
+        self.usage.wait_for_all()?;
         self.resources.keep(accesses)
     }
 
@@ -514,6 +515,7 @@ impl Drop for GraphExec {
         let address = self.raw.expose_provenance();
         // Launches may still run, in whose host functions we may be: what they use is lost if that cannot be known.
         let graph = Arc::clone(&self.graph);
+        self.resources.kept.iter_mut().for_each(Kept::retire);
         let used = ManuallyDrop::new((std::mem::take(&mut self.resources), self.aside.take(), graph));
         self.usage.release(move || {
             let (resources, _, graph) = &*used;

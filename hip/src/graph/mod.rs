@@ -120,7 +120,7 @@ impl Resources {
 
     fn extend(&mut self, other: &Self) -> Result<()> {
         for kept in &other.kept {
-            keep(&mut self.kept, &kept.access())?;
+            kept.accesses().try_for_each(|access| keep(&mut self.kept, &access))?;
         }
         self.kernels.extend_from_slice(&other.kernels);
         self.hosts.extend_from_slice(&other.hosts);

@@ -15,11 +15,14 @@
 //!   destroyed after its last use, also by graphs. Memory that belongs to such a thing becomes a buffer or an array by
 //!   [`DeviceBuffer::from_raw_parts_tracked`](crate::DeviceBuffer::from_raw_parts_tracked) and
 //!   [`Array::from_raw_tracked`](crate::memory::array::Array::from_raw_tracked).
+//! - [`Frozen`] is memory whose content the wrapper has checked and relies on. A graph can neither change it nor outlive the check.
+//! - [`Tracked::is_in_graph`] and [`DeviceSlice::is_in_graph`](crate::DeviceSlice::is_in_graph) tell whether a graph may use a thing at any later
+//!   time: a handle is then replaced, not initialised again, and a pool does not take memory back.
 //! - [`library_error!`](crate::library_error) defines the error type of a library crate, and [`Element`] ties an element type to the
 //!   numbers that libraries have for it.
 //!
 //! All of it works while a stream is [captured](crate::Stream::capture): the graph keeps the memory and the tracked things that
-//! its calls use.
+//! its calls use. `SAFETY.md` has the rules for crates over this one, in the chapter "Crates over hip".
 //!
 //! ```
 //! use std::ffi::c_int;
@@ -67,12 +70,14 @@
 //! # Ok(()) }
 //! ```
 
+mod frozen;
 mod library_error;
 mod tracked;
 mod uses;
 mod views;
 
 pub use crate::memory::dlpack::Element;
+pub use frozen::Frozen;
 pub use library_error::LibraryError;
 pub use tracked::Tracked;
 pub use uses::{Guard, Uses, call_on_streams, wait_for_device};

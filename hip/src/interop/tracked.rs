@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::core::device::Device;
 use crate::core::error::Result;
-use crate::stream::usage::{AccessKind, Usage};
+use crate::stream::usage::Usage;
 
 /// Something of a library's own that queued work uses: a handle, a plan, a workspace, a communicator.
 ///
@@ -41,7 +41,7 @@ impl Tracked {
     /// # Errors
     /// An error of that work comes back here.
     pub fn synchronize(&self) -> Result<()> {
-        self.0.wait(AccessKind::Write)
+        self.0.wait_for_all()
     }
 
     /// Returns whether a live graph uses the thing: one that was captured with it, one of that graph's clones or executable graphs, or a
@@ -51,7 +51,7 @@ impl Tracked {
     /// `false` stays true until a call names the thing with [`Uses::tracked`](super::Uses::tracked), which needs a reference to it.
     #[must_use]
     pub fn is_in_graph(&self) -> bool {
-        self.0.is_kept()
+        self.0.is_in_graph()
     }
 
     /// Runs `destroy` when no queued work and no graph uses it any more. Returns at once.

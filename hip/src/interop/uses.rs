@@ -6,7 +6,7 @@ use std::result;
 use hip_sys::hipStream_t;
 use smallvec::SmallVec;
 
-use super::Tracked;
+use super::{Frozen, Tracked};
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::memory::{Admission, Allocation, DeviceSlice, DeviceSliceMut, PinnedSlice, PinnedSliceMut};
@@ -106,6 +106,22 @@ impl<'a> Uses<'a> {
     #[inline]
     pub fn tracked_shared(&mut self, tracked: &'a Tracked) {
         self.accesses.push(Access::read(&tracked.0));
+    }
+
+    /// Memory that the call reads and whose content it relies on. `memory` is the slice that the [`Frozen`] was made of, or a part of it. Returns
+    /// its address on the device.
+    ///
+    /// # Errors
+    /// Those of [`read`](Self::read).
+    pub fn frozen<T: 'a>(
+        &mut self,
+        what: &'static str,
+        memory: impl Into<DeviceSlice<'a, T>>,
+        frozen: &'a Frozen,
+    ) -> Result<*const T> {
+        let pointer = self.read(what, memory)?;
+        self.accesses.push(Access::read_frozen(&frozen.0));
+        Ok(pointer)
     }
 
     #[inline]

@@ -58,7 +58,7 @@ impl<T> DeviceSlice<'_, T> {
     /// graph keeps the memory.
     #[must_use]
     pub fn is_in_graph(&self) -> bool {
-        self.usage().is_kept()
+        self.usage().is_in_graph()
     }
 }
 

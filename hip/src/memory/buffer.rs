@@ -341,7 +341,7 @@ impl<T> DeviceBuffer<T> {
 
     /// Blocks until no queued work that this crate knows of uses the buffer.
     pub fn synchronize(&self) -> Result<()> {
-        self.memory.usage.wait(crate::stream::usage::AccessKind::Write)
+        self.memory.usage.wait_for_all()
     }
 }
 

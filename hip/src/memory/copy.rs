@@ -134,7 +134,7 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
         if self.is_empty() {
             return Ok(());
         }
-        self.usage().wait(AccessKind::Write)?;
+        self.usage().wait_for_part(AccessKind::Write, self.span())?;
         trace::copy(Some(self.device()), None, "host to device", self.byte_len());
         self.copy_now(&self.device().blocking_stream()?, source)
     }

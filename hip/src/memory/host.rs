@@ -95,7 +95,7 @@ macro_rules! host_memory {
             /// # Errors
             /// An error of the queued work comes back here.
             pub fn synchronize(&self) -> $crate::core::error::Result<()> {
-                self.memory.usage.wait($crate::stream::usage::AccessKind::Write)
+                self.memory.usage.wait_for_all()
             }
 
             /// The first element; dangling, but aligned, if there is none.

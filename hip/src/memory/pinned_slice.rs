@@ -74,7 +74,7 @@ macro_rules! common {
             }
 
             pub(crate) fn access(&self) -> Access<'a> {
-                Access { usage: &self.memory.usage, kind: $access }
+                Access::new(&self.memory.usage, $access)
             }
 
             /// Whether the memory is managed.

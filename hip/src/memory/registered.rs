@@ -108,7 +108,7 @@ impl<T: Pod> RegisteredBuffer<T> {
     #[doc(alias("hipHostUnregister", "cuMemHostUnregister", "cudaHostUnregister"))]
     pub fn into_vec(self) -> Result<Vec<T>> {
         crate::core::context::check_caller()?;
-        self.memory.usage.wait(crate::stream::usage::AccessKind::Write)?;
+        self.memory.usage.wait_for_all()?;
         let Self { mut memory, len, capacity, .. } = self;
         if memory.usage.is_kept() {
             // A graph will use the memory again.

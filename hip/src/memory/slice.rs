@@ -10,7 +10,7 @@ use bytemuck::Pod;
 use super::{Admission, Allocation, DeviceBuffer, DevicePtr, range_of};
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
-use crate::stream::usage::{Access, AccessKind, Usage};
+use crate::stream::usage::{Access, AccessKind, Span, Usage};
 
 /// Some elements of a [`DeviceBuffer`], borrowed. Copying it copies no elements.
 pub struct DeviceSlice<'a, T> {
@@ -85,6 +85,11 @@ macro_rules! common {
                 &self.memory.usage
             }
 
+            /// The addresses of the elements.
+            pub(crate) fn span(&self) -> Span {
+                Span::new(self.pointer(), self.byte_len())
+            }
+
             pub(crate) fn memory(&self) -> &'a Allocation {
                 self.memory
             }
@@ -150,7 +155,7 @@ impl<'a, T> DeviceSlice<'a, T> {
 
 impl<'a, T> DeviceSliceMut<'a, T> {
     pub(crate) fn access(&self) -> Access<'a> {
-        Access::write(self.usage())
+        Access::write_span(self.usage(), self.span())
     }
 
     /// `Ok` if work on `device` may write to these elements.

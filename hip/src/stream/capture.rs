@@ -14,7 +14,7 @@ use crate::core::call::check;
 use crate::core::error::{Error, Result};
 use crate::core::later::{self, Blocker, Verdict};
 use crate::core::lock::{Mutex, MutexGuard, RwLock};
-use crate::stream::usage::{Access, AccessKind, Kept, MemoryKind};
+use crate::stream::usage::{Access, Kept, MemoryKind};
 
 /// What a capture has met so far.
 pub(crate) struct Capture {
@@ -37,18 +37,23 @@ pub(super) struct State {
 /// Notes that a graph does `access`, and keeps its memory.
 ///
 /// # Errors
-/// [`Error::Graph`] for memory that cannot be kept.
+/// [`Error::Graph`] for memory that cannot be kept, and for a write to memory that is frozen.
 pub(crate) fn keep(kept: &mut Vec<Kept>, access: &Access<'_>) -> Result<()> {
     if access.usage.memory_kind() == MemoryKind::Borrowed {
         return Err(Error::Graph {
             reason: "it would use memory that is only borrowed, which a graph cannot keep".to_owned(),
         });
     }
-    match kept.iter_mut().find(|known| known.is(access.usage)) {
-        Some(known) if access.kind == AccessKind::Write => known.kind = AccessKind::Write,
-        Some(_) => {}
-        None => kept.push(access.usage.keep(access.kind)),
-    }
+    let known = match kept.iter().position(|known| known.is(access.usage)) {
+        Some(known) => known,
+        None => {
+            kept.push(access.usage.keep(access.kind)?);
+            kept.len() - 1
+        }
+    };
+    let known = &mut kept[known];
+    known.add(access.kind)?;
+    access.freeze.into_iter().for_each(|freeze| known.hold(freeze));
     Ok(())
 }
 

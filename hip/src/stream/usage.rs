@@ -5,6 +5,8 @@
 //! which streams another stream must wait for, and which the host must wait for before it touches or frees the
 //! memory. Nothing is recorded on the device for it: an event is made only when one stream has to wait for another.
 
+use std::ffi::c_void;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 
@@ -31,20 +33,64 @@ pub(crate) enum AccessKind {
 pub(crate) struct Access<'a> {
     pub(crate) usage: &'a Usage,
     pub(crate) kind: AccessKind,
+    /// The addresses that a write changes, as far as known.
+    span: Span,
+    /// The freeze whose content the work relies on.
+    pub(crate) freeze: Option<FreezeId>,
+}
+
+/// Addresses of a device from `start` to before `end`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    start: usize,
+    end: usize,
+}
+
+impl Span {
+    /// All of an allocation.
+    pub(crate) const ALL: Self = Self { start: 0, end: usize::MAX };
+
+    pub(crate) fn new(start: *mut c_void, bytes: usize) -> Self {
+        let start = start.addr();
+        Self { start, end: start.saturating_add(bytes) }
+    }
+
+    fn overlaps(self, other: Self) -> bool {
+        self.start < other.end && other.start < self.end
+    }
 }
 
 impl<'a> Access<'a> {
+    pub(crate) fn new(usage: &'a Usage, kind: AccessKind) -> Self {
+        Self { usage, kind, span: Span::ALL, freeze: None }
+    }
+
     pub(crate) fn read(usage: &'a Usage) -> Self {
-        Self { usage, kind: usage.kind_of(AccessKind::Read) }
+        Self::new(usage, usage.kind_of(AccessKind::Read))
+    }
+
+    /// Reads memory whose content was checked.
+    pub(crate) fn read_frozen(freeze: &'a Freeze) -> Self {
+        Self { freeze: freeze.id, ..Self::new(&freeze.usage, AccessKind::Read) }
     }
 
     /// A launch of a kernel, of the module that it is in.
     pub(crate) fn launch(module: &'a Usage) -> Self {
-        Self { usage: module, kind: AccessKind::Read }
+        Self::new(module, AccessKind::Read)
     }
 
     pub(crate) fn write(usage: &'a Usage) -> Self {
-        Self { usage, kind: AccessKind::Write }
+        Self::new(usage, AccessKind::Write)
+    }
+
+    /// Writes to a part of the allocation.
+    pub(crate) fn write_span(usage: &'a Usage, span: Span) -> Self {
+        Self { span, ..Self::write(usage) }
+    }
+
+    /// `Ok` if the owner of the memory, or who has it borrowed, may do the access now.
+    pub(crate) fn expect_allowed(&self) -> Result<()> {
+        self.usage.expect_allowed(self.kind, self.span)
     }
 }
 
@@ -85,6 +131,8 @@ struct Uses {
     concurrent: bool,
     /// Graphs that keep the allocation. Changed with `state` locked.
     keepers: AtomicUsize,
+    /// Those of them that can still be launched. Changed with `state` locked.
+    live: AtomicUsize,
     home: Home,
     state: Mutex<State>,
 }
@@ -155,12 +203,74 @@ struct State {
     uses: Vec<Use>,
     /// What the owner left to do for the last of them.
     release: Option<Box<dyn FnOnce() + Send>>,
+    /// How many graphs write to the allocation that can still be launched.
+    writers: usize,
+    /// Freezes that somebody holds: their owners, or graphs that can still be launched.
+    freezes: Vec<Held>,
+}
+
+/// Names a freeze of some allocation.
+pub(crate) type FreezeId = NonZeroU64;
+
+/// A freeze of an allocation.
+struct Held {
+    id: FreezeId,
+    /// What relies on the content.
+    what: &'static str,
+    span: Span,
+    /// Whether its [`Freeze`] exists.
+    owned: bool,
+    /// Graphs that rely on the content.
+    graphs: usize,
+}
+
+/// The content of a part of an allocation was checked, and stays as it is: no graph that writes to the allocation exists, or can be made.
+/// Graphs that were captured with it hold it too, and may outlive it: until they are gone, nobody may write to the part.
+pub(crate) struct Freeze {
+    usage: Usage,
+    /// None where no graph can ever use the memory.
+    id: Option<FreezeId>,
+}
+
+impl Drop for Freeze {
+    fn drop(&mut self) {
+        if let (Some(id), false) = (self.id, context::is_forked()) {
+            self.usage.lock().change_freeze(id, |held| held.owned = false);
+        }
+    }
+}
+
+impl State {
+    /// Changes a freeze, which ends when nobody holds it any more.
+    fn change_freeze(&mut self, id: FreezeId, change: impl FnOnce(&mut Held)) {
+        if let Some(index) = self.freezes.iter().position(|held| held.id == id) {
+            let held = &mut self.freezes[index];
+            change(held);
+            if !held.owned && held.graphs == 0 {
+                self.freezes.swap_remove(index);
+            }
+        }
+    }
+
+    /// `Ok` if a graph may write to the allocation.
+    fn expect_thawed(&self) -> Result<()> {
+        let refuse = |held: &Held| {
+            let what = held.what;
+            let reason = format!("its work would write to memory that has {what}, whose content was checked");
+            Err(Error::Graph { reason })
+        };
+        self.freezes.first().map_or(Ok(()), refuse)
+    }
 }
 
 /// A graph's hold on an allocation.
 pub(crate) struct Kept {
     usage: Usage,
-    pub(crate) kind: AccessKind,
+    kind: AccessKind,
+    /// Freezes that the graph relies on.
+    freezes: SmallVec<[FreezeId; 1]>,
+    /// Whether the graph can still be launched.
+    live: bool,
 }
 
 struct Use {
@@ -240,11 +350,72 @@ impl Usage {
     }
 
     /// Keeps the allocation for a graph that does an access of `kind`.
-    pub(crate) fn keep(&self, kind: AccessKind) -> Kept {
-        let state = self.lock();
+    ///
+    /// # Errors
+    /// [`Error::Graph`] for a write to memory that is frozen.
+    pub(crate) fn keep(&self, kind: AccessKind) -> Result<Kept> {
+        let mut state = self.lock();
+        if kind == AccessKind::Write {
+            state.expect_thawed()?;
+            state.writers += 1;
+        }
+        self.0.live.fetch_add(1, Ordering::Relaxed);
+        Ok(self.kept(&state, kind, true))
+    }
+
+    /// Keeps the allocation for something that no graph does.
+    pub(crate) fn hold(&self) -> Kept {
+        self.kept(&self.lock(), AccessKind::Read, false)
+    }
+
+    fn kept(&self, state: &State, kind: AccessKind, live: bool) -> Kept {
         self.0.keepers.fetch_add(1, Ordering::Relaxed);
-        self.note_others(&state);
-        Kept { usage: self.clone_handle(), kind }
+        self.note_others(state);
+        Kept { usage: self.clone_handle(), kind, freezes: SmallVec::new(), live }
+    }
+
+    /// Whether a graph that can still be launched uses the allocation.
+    pub(crate) fn is_in_graph(&self) -> bool {
+        self.0.live.load(Ordering::Relaxed) != 0
+    }
+
+    /// Freezes a part of the allocation, for somebody who checks its content now. `what` names what it is.
+    ///
+    /// # Errors
+    /// [`Error::Graph`] if a graph writes to it, or could do so without this crate's knowing.
+    pub(crate) fn freeze(&self, span: Span, what: &'static str) -> Result<Freeze> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let refused = |whose: &str| Err(Error::Graph { reason: format!("{whose} could change {what} later") });
+        match self.0.kind {
+            // No graph can keep it, so all that changes it has it borrowed.
+            MemoryKind::Borrowed => return Ok(Freeze { usage: self.clone_handle(), id: None }),
+            MemoryKind::Module => return refused("a kernel of the module that this variable is in"),
+            MemoryKind::Device if self.0.concurrent => return refused("the library that this memory belongs to"),
+            MemoryKind::Device | MemoryKind::Host => {}
+        }
+        let mut state = self.lock();
+        if state.writers != 0 {
+            return refused("a graph that writes to the same memory");
+        }
+        let id = FreezeId::new(NEXT.fetch_add(1, Ordering::Relaxed)).expect("a number of 64 bits does not overflow");
+        state.freezes.push(Held { id, what, span, owned: true, graphs: 0 });
+        Ok(Freeze { usage: self.clone_handle(), id: Some(id) })
+    }
+
+    /// `Ok` if who owns the memory, or has it borrowed, may do an access of `kind` to a part of it: no graph relies on what is overwritten.
+    ///
+    /// As long as nobody but the owner of a [`Freeze`] relies on the content, borrows protect it.
+    pub(crate) fn expect_allowed(&self, kind: AccessKind, span: Span) -> Result<()> {
+        if kind == AccessKind::Read || !self.is_in_graph() {
+            return Ok(());
+        }
+        let state = self.lock();
+        let in_the_way = state.freezes.iter().find(|held| held.graphs != 0 && held.span.overlaps(span));
+        in_the_way.map_or(Ok(()), |held| {
+            let what = held.what;
+            let reason = format!("it relies on {what} in the memory that would be written to: drop the graph first");
+            Err(Error::Graph { reason })
+        })
     }
 
     fn clone_handle(&self) -> Self {
@@ -417,7 +588,25 @@ impl Usage {
     }
 
     /// Blocks until the host may do an access of `kind`.
+    ///
+    /// # Errors
+    /// [`Error::Graph`] for a write to memory whose content a graph relies on; errors of the work that is waited for.
     pub(crate) fn wait(&self, kind: AccessKind) -> Result<()> {
+        self.wait_for_part(kind, Span::ALL)
+    }
+
+    /// As [`wait`](Self::wait), for an access to a part of it.
+    pub(crate) fn wait_for_part(&self, kind: AccessKind, span: Span) -> Result<()> {
+        self.expect_allowed(kind, span)?;
+        self.wait_for_others(kind)
+    }
+
+    /// Blocks until no queued work uses the memory, which stays as it is.
+    pub(crate) fn wait_for_all(&self) -> Result<()> {
+        self.wait_for_others(AccessKind::Write)
+    }
+
+    fn wait_for_others(&self, kind: AccessKind) -> Result<()> {
         if context::is_forked() {
             return Err(Error::ForkedChild);
         }
@@ -476,8 +665,50 @@ impl Usage {
 }
 
 impl Kept {
-    pub(crate) fn access(&self) -> Access<'_> {
-        Access { usage: &self.usage, kind: self.kind }
+    /// What the graph does, for another graph or a launch: the access, and again for each freeze that it relies on.
+    pub(crate) fn accesses(&self) -> impl Iterator<Item = Access<'_>> {
+        let access = Access::new(&self.usage, self.kind);
+        let relying = self.freezes.iter().map(move |&freeze| Access { freeze: Some(freeze), ..access });
+        std::iter::once(access).chain(relying)
+    }
+
+    /// The graph does another access, of `kind`.
+    ///
+    /// # Errors
+    /// [`Error::Graph`] for a write to memory that is frozen.
+    pub(crate) fn add(&mut self, kind: AccessKind) -> Result<()> {
+        if (self.kind, kind) == (AccessKind::Read, AccessKind::Write) {
+            let mut state = self.usage.lock();
+            state.expect_thawed()?;
+            state.writers += 1;
+            drop(state);
+            self.kind = kind;
+        }
+        Ok(())
+    }
+
+    /// The graph relies on a freeze, which lasts as long as the graph.
+    pub(crate) fn hold(&mut self, id: FreezeId) {
+        if !self.freezes.contains(&id) {
+            self.usage.lock().change_freeze(id, |held| held.graphs += 1);
+            self.freezes.push(id);
+        }
+    }
+
+    /// The graph is not launched again. What is left of it is queued work, which others wait for.
+    pub(crate) fn retire(&mut self) {
+        if self.live {
+            self.retire_locked(&mut self.usage.lock());
+            self.live = false;
+        }
+    }
+
+    fn retire_locked(&self, state: &mut State) {
+        self.usage.0.live.fetch_sub(1, Ordering::Relaxed);
+        if self.kind == AccessKind::Write {
+            state.writers -= 1;
+        }
+        self.freezes.iter().for_each(|&id| state.change_freeze(id, |held| held.graphs -= 1));
     }
 
     pub(crate) fn memory_kind(&self) -> MemoryKind {
@@ -492,7 +723,18 @@ impl Kept {
 
 impl Clone for Kept {
     fn clone(&self) -> Self {
-        self.usage.keep(self.kind)
+        let mut state = self.usage.lock();
+        if self.live {
+            // Where one graph writes, or relies on a freeze, another may.
+            self.usage.0.live.fetch_add(1, Ordering::Relaxed);
+            if self.kind == AccessKind::Write {
+                state.writers += 1;
+            }
+            self.freezes.iter().for_each(|&id| state.change_freeze(id, |held| held.graphs += 1));
+        }
+        let mut kept = self.usage.kept(&state, self.kind, self.live);
+        kept.freezes.clone_from(&self.freezes);
+        kept
     }
 }
 
@@ -502,6 +744,9 @@ impl Drop for Kept {
             return;
         }
         let mut state = self.usage.lock();
+        if self.live {
+            self.retire_locked(&mut state);
+        }
         let last = self.usage.0.keepers.fetch_sub(1, Ordering::Relaxed) == 1;
         let release = if last { state.release.take() } else { None };
         self.usage.note_others(&state);
@@ -531,7 +776,7 @@ mod tests {
         assert_eq!(freed.load(Ordering::Relaxed), 1, "no graph keeps it");
 
         let mut usage = Usage::default();
-        let first = usage.keep(AccessKind::Read);
+        let first = usage.keep(AccessKind::Read).unwrap();
         let second = first.clone();
         usage.release(free(&freed));
         drop(usage);
@@ -541,7 +786,7 @@ mod tests {
         assert_eq!(freed.load(Ordering::Relaxed), 2);
 
         let mut usage = Usage::default();
-        drop(usage.keep(AccessKind::Write));
+        drop(usage.keep(AccessKind::Write).unwrap());
         assert_eq!(freed.load(Ordering::Relaxed), 2, "its owner has it");
         usage.release(free(&freed));
         assert_eq!(freed.load(Ordering::Relaxed), 3);

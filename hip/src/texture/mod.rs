@@ -240,7 +240,7 @@ impl Drop for Texture<'_> {
     fn drop(&mut self) {
         let (raw, device) = (self.raw.expose_provenance(), self.device);
         // HIP's object refers to the memory, whose owner may be dropped before this comes to be done.
-        let resource = self.resource.usage.keep(self.resource.kind);
+        let resource = self.resource.usage.hold();
         self.usage.release(move || {
             if device.activate().is_ok() {
                 // SAFETY: from hipCreateTextureObject, not destroyed yet, and no work uses it any more.

@@ -64,7 +64,7 @@ impl<'a> Surface<'a> {
 
     /// What a launch touches that uses it: the object first, so that a graph which keeps both lets go of it first.
     pub(crate) fn accesses(&self, kind: AccessKind) -> [Access<'_>; 2] {
-        [Access::read(&self.usage), Access { usage: self.array, kind }]
+        [Access::read(&self.usage), Access::new(self.array, kind)]
     }
 }
 
@@ -72,7 +72,7 @@ impl Drop for Surface<'_> {
     fn drop(&mut self) {
         let (raw, device) = (self.raw.expose_provenance(), self.device);
         // As of Texture.
-        let array = self.array.keep(AccessKind::Write);
+        let array = self.array.hold();
         self.usage.release(move || {
             if device.activate().is_ok() {
                 // SAFETY: from hipCreateSurfaceObject, not destroyed yet, and no work uses it any more.

@@ -25,7 +25,7 @@ use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::core::later::with_memory;
 use crate::memory::Extent;
-use crate::stream::usage::{AccessKind, Usage};
+use crate::stream::usage::Usage;
 use slice::Part;
 
 /// Texels of `T` on a device in a layout of its own (`hipMalloc3DArray`), which kernels read as a [`Texture`](crate::texture::Texture) and read and
@@ -249,7 +249,7 @@ impl<T> Array<T> {
     /// # Errors
     /// An error of the queued work comes back here.
     pub fn synchronize(&self) -> Result<()> {
-        self.usage.wait(AccessKind::Write)
+        self.usage.wait_for_all()
     }
 }
 

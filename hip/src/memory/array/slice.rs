@@ -95,7 +95,7 @@ macro_rules! common {
             }
 
             pub(crate) fn access(&self) -> Access<'a> {
-                Access { usage: self.part.usage, kind: $access }
+                Access::new(self.part.usage, $access)
             }
 
             /// As an end of a copy.

@@ -168,7 +168,7 @@ impl<T> PitchedBuffer<T> {
     /// # Errors
     /// An error of the queued work comes back here.
     pub fn synchronize(&self) -> Result<()> {
-        self.memory.usage.wait(AccessKind::Write)
+        self.memory.usage.wait_for_all()
     }
 }
 

@@ -120,7 +120,7 @@ macro_rules! common {
             }
 
             pub(crate) fn access(&self) -> Access<'a> {
-                Access { usage: &self.memory.usage, kind: $access }
+                Access::new(&self.memory.usage, $access)
             }
 
             /// `Ok` if work on `device` may use the elements so.
