@@ -15,7 +15,8 @@
 //!   destroyed after its last use, also by graphs. Memory that belongs to such a thing becomes a buffer or an array by
 //!   [`DeviceBuffer::from_raw_parts_tracked`](crate::DeviceBuffer::from_raw_parts_tracked) and
 //!   [`Array::from_raw_tracked`](crate::memory::array::Array::from_raw_tracked).
-//! - [`Frozen`] is memory whose content the wrapper has checked and relies on. A graph can neither change it nor outlive the check.
+//! - [`DeviceSlice::expect_unwritten`](crate::DeviceSlice::expect_unwritten) and [`Uses::read_trusted`] are for memory whose content the wrapper
+//!   has checked and relies on: no graph changes it, and none outlives the check.
 //! - [`Tracked::is_in_graph`] and [`DeviceSlice::is_in_graph`](crate::DeviceSlice::is_in_graph) tell whether a graph may use a thing at any later
 //!   time: a handle is then replaced, not initialised again, and a pool does not take memory back.
 //! - [`library_error!`](crate::library_error) defines the error type of a library crate, and [`Element`] ties an element type to the
@@ -70,14 +71,12 @@
 //! # Ok(()) }
 //! ```
 
-mod frozen;
 mod library_error;
 mod tracked;
 mod uses;
 mod views;
 
 pub use crate::memory::dlpack::Element;
-pub use frozen::Frozen;
 pub use library_error::LibraryError;
 pub use tracked::Tracked;
 pub use uses::{Guard, Uses, call_on_streams, wait_for_device};

@@ -6,7 +6,7 @@ use std::result;
 use hip_sys::hipStream_t;
 use smallvec::SmallVec;
 
-use super::{Frozen, Tracked};
+use super::Tracked;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::memory::{Admission, Allocation, DeviceSlice, DeviceSliceMut, PinnedSlice, PinnedSliceMut};
@@ -108,20 +108,23 @@ impl<'a> Uses<'a> {
         self.accesses.push(Access::read(&tracked.0));
     }
 
-    /// Memory that the call reads and whose content it relies on. `memory` is the slice that the [`Frozen`] was made of, or a part of it. Returns
-    /// its address on the device.
+    /// As [`read`](Self::read), for memory whose content was checked, and on which the call relies: indices, offsets, a structure. `what` names the
+    /// content, as a plural.
+    ///
+    /// A graph that is captured with it relies on the content for as long as it can be launched. Until then, writing to this memory is an
+    /// [`Error::Graph`], in other graphs and directly, even after the borrow has ended. The content must have been checked after
+    /// [`expect_unwritten`](DeviceSlice::expect_unwritten), within the same borrow.
     ///
     /// # Errors
     /// Those of [`read`](Self::read).
-    pub fn frozen<T: 'a>(
+    pub fn read_trusted<T: 'a>(
         &mut self,
         what: &'static str,
         memory: impl Into<DeviceSlice<'a, T>>,
-        frozen: &'a Frozen,
     ) -> Result<*const T> {
-        let pointer = self.read(what, memory)?;
-        self.accesses.push(Access::read_frozen(&frozen.0));
-        Ok(pointer)
+        let memory = memory.into();
+        self.note(what, memory.memory(), Access::read_trusted(memory.usage(), memory.span(), what))?;
+        Ok(memory.pointer().cast_const().cast())
     }
 
     #[inline]

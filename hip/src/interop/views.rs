@@ -60,6 +60,38 @@ impl<T> DeviceSlice<'_, T> {
     pub fn is_in_graph(&self) -> bool {
         self.usage().is_in_graph()
     }
+
+    /// Returns an error unless the content of the slice can only be changed by the owner of its memory, or by who has it borrowed. A library crate
+    /// calls it *before* it checks content on which it then relies, such as the indices of a sparse matrix, and names the memory in its calls with
+    /// [`Uses::read_trusted`](super::Uses::read_trusted). `what` names the content in errors, as a plural.
+    ///
+    /// Graphs are the reason: they write whenever they are launched, without a borrow. While the slice is borrowed, no graph can be
+    /// captured that writes to it.
+    ///
+    /// ```
+    /// # fn main() -> hip::Result<()> {
+    /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+    /// use hip::{Device, DeviceBuffer, Stream};
+    ///
+    /// let device = Device::get(0)?;
+    /// let stream = Stream::new(&device)?;
+    /// let mut indices = DeviceBuffer::from_slice(&device, &[0_u32, 2, 1])?;
+    /// let graph = stream.capture(|stream| indices.fill_async(stream, 1000));
+    /// # if graph.as_ref().is_err_and(|e| e.status() == Some(hip::Status::NOT_SUPPORTED)) { return Ok(()) }
+    /// assert!(indices.as_slice().expect_unwritten("the indices").is_err()); // the graph could be launched after the check
+    /// drop(graph);
+    /// indices.as_slice().expect_unwritten("the indices")?;
+    /// assert!(indices.to_vec()?.iter().all(|&index| index < 3)); // the check
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Graph`](crate::Error::Graph) if a graph that can still be launched, or a capture under way, writes to the memory, and for memory that
+    /// something else may write to at any time: a variable of a module, memory of a library's object
+    /// ([`from_raw_parts_tracked`](crate::DeviceBuffer::from_raw_parts_tracked)).
+    pub fn expect_unwritten(&self, what: &'static str) -> Result<()> {
+        self.usage().expect_unwritten(self.span(), what)
+    }
 }
 
 impl<T: Texel> Array<T> {

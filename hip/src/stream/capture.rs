@@ -37,24 +37,14 @@ pub(super) struct State {
 /// Notes that a graph does `access`, and keeps its memory.
 ///
 /// # Errors
-/// [`Error::Graph`] for memory that cannot be kept, and for a write to memory that is frozen.
+/// [`Error::Graph`] for memory that cannot be kept, and for a write to memory whose content a graph relies on.
 pub(crate) fn keep(kept: &mut Vec<Kept>, access: &Access<'_>) -> Result<()> {
     if access.usage.memory_kind() == MemoryKind::Borrowed {
         return Err(Error::Graph {
             reason: "it would use memory that is only borrowed, which a graph cannot keep".to_owned(),
         });
     }
-    let known = match kept.iter().position(|known| known.is(access.usage)) {
-        Some(known) => known,
-        None => {
-            kept.push(access.usage.keep(access.kind)?);
-            kept.len() - 1
-        }
-    };
-    let known = &mut kept[known];
-    known.add(access.kind)?;
-    access.freeze.into_iter().for_each(|freeze| known.hold(freeze));
-    Ok(())
+    Kept::add(kept, access)
 }
 
 impl Capture {

@@ -139,7 +139,7 @@ impl StreamInner {
         if self.is_captured() {
             return self.submit_captured(accesses, launch, queue).map(|()| 0);
         }
-        // Only memory that a graph keeps can have content that a graph relies on, and it is never used alone.
+        // A graph may rely on what this would overwrite. It keeps the memory, which so is not used alone.
         accesses.iter().try_for_each(Access::expect_allowed)?;
         // What a graph keeps may be used by others without a borrow: finding out what to wait for and marking are one.
         let _order = if accesses.iter().any(|access| access.usage.needs_order()) { Some(usage::order()) } else { None };

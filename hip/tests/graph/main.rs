@@ -4,7 +4,7 @@ mod captures;
 #[path = "../gpu/common.rs"]
 #[allow(dead_code, reason = "of the tests in tests/gpu too")]
 mod common;
-mod frozen;
+mod trusted;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

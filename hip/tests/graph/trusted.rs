@@ -1,17 +1,23 @@
 //! Memory whose content a library relies on: no graph changes it, and nobody does while a graph relies on it.
 
-use hip::interop::{Frozen, Tracked, Uses};
+use hip::DeviceSlice;
+use hip::interop::{Tracked, Uses};
 
 use super::*;
 
 const WHAT: &str = "the indices of a test";
 
 /// What a library call reads by its content.
-fn relying(stream: &Stream, memory: &DeviceBuffer<u32>, frozen: &Frozen) -> hip::Result<()> {
+fn relying(stream: &Stream, memory: DeviceSlice<'_, u32>) -> hip::Result<()> {
     let mut uses = Uses::on(stream);
-    uses.frozen("indices", memory, frozen)?;
-    // SAFETY: it queues a fill of no memory.
+    uses.read_trusted(WHAT, memory)?;
+    // SAFETY: it queues nothing.
     unsafe { uses.call(|_| Ok::<_, Error>(())) }
+}
+
+/// Whether nothing but its owner can change the memory.
+fn check(memory: DeviceSlice<'_, u32>) -> hip::Result<()> {
+    memory.expect_unwritten(WHAT)
 }
 
 fn is_refused<T>(result: hip::Result<T>) -> bool {
@@ -23,43 +29,47 @@ fn is_refused<T>(result: hip::Result<T>) -> bool {
 }
 
 #[test]
-fn memory_that_a_graph_writes_to_is_not_frozen() {
+fn memory_that_a_graph_writes_to_is_not_relied_on() {
     let Some(device) = graph_device() else { return };
     let stream = Stream::new(&device).unwrap();
     let mut memory = DeviceBuffer::from_slice(&device, &[1u32; 64]).unwrap();
-    let graph = stream.capture(|stream| memory.fill_async(stream, 9)).unwrap();
+    let graph = stream.capture(|stream| memory.slice_mut(..8)?.fill_async(stream, 9)).unwrap();
     let again = graph.try_clone().unwrap();
     let mut parent = Graph::new(&device).unwrap();
     parent.add_child(&[], &graph).unwrap();
     let exec = graph.instantiate().unwrap();
-    assert!(is_refused(Frozen::new(&memory, WHAT)));
+    assert!(is_refused(check(memory.as_slice())));
+    assert!(is_refused(check(memory.slice(7..9).unwrap())));
+    check(memory.slice(8..).unwrap()).unwrap();
     drop(graph);
-    assert!(is_refused(Frozen::new(&memory, WHAT)), "its clone can be launched");
+    assert!(is_refused(check(memory.as_slice())), "its clone can be launched");
     drop(again);
-    assert!(is_refused(Frozen::new(&memory, WHAT)), "the parent can be launched");
+    assert!(is_refused(check(memory.as_slice())), "the parent can be launched");
     drop(parent);
-    assert!(is_refused(Frozen::new(memory.slice(3..4).unwrap(), WHAT)), "the ready graph can be launched");
+    assert!(is_refused(check(memory.slice(3..4).unwrap())), "the ready graph can be launched");
+    // Without a check, a graph does not rely on it either.
+    assert!(is_refused(stream.capture(|stream| relying(stream, memory.as_slice()))));
     // A launch that is under way comes before the check, and it is the last.
     exec.launch(&stream).unwrap();
     drop(exec);
-    let frozen = Frozen::new(&memory, WHAT).unwrap();
-    assert_eq!(memory.to_vec().unwrap(), [9; 64]);
-    drop(frozen);
+    check(memory.as_slice()).unwrap();
+    assert_eq!(memory.to_vec().unwrap()[..9], [9, 9, 9, 9, 9, 9, 9, 9, 1]);
     // A graph that reads is no matter.
     let mut copy = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
     let _reads = stream.capture(|stream| copy.copy_from_device_async(stream, &memory)).unwrap();
-    Frozen::new(&memory, WHAT).unwrap();
-    // Nor is it frozen during a capture that has written to it.
+    check(memory.as_slice()).unwrap();
+    // Nor is it to be relied on during a capture that has written to it.
     let during = stream.capture(|stream| {
         memory.fill_async(stream, 1)?;
-        Frozen::new(&memory, WHAT).map(drop)
+        check(memory.as_slice())
     });
     assert!(is_refused(during));
-    Frozen::new(&memory, WHAT).unwrap();
+    check(memory.as_slice()).unwrap();
 }
 
+/// All ways by which a graph comes to write to a buffer.
 #[test]
-fn no_graph_is_made_that_writes_to_frozen_memory() {
+fn each_node_that_writes_counts_and_each_is_refused() {
     let Some(module) = with_graphs() else { return };
     let device = module.device();
     let add = module.kernel("add_in_place").unwrap();
@@ -67,47 +77,66 @@ fn no_graph_is_made_that_writes_to_frozen_memory() {
     let mut memory = DeviceBuffer::from_slice(&device, &[1u32; 64]).unwrap();
     let (mut other, source) =
         (DeviceBuffer::<u32>::zeroed(&device, 64).unwrap(), DeviceBuffer::<u32>::zeroed(&device, 64).unwrap());
-    // Nodes of a graph that is ready, to be changed below.
     let mut graph = Graph::new(&device).unwrap();
     let fill = graph.add_fill(&[], GraphFill::new(&mut other, 1)).unwrap();
     let copy = graph.add_copy(&[fill], GraphCopy::on_device(&mut other, &source).unwrap()).unwrap();
     // SAFETY: 64 threads and elements.
     let kernel = unsafe { graph.add_kernel(&[copy], &add, ONE, (&mut other, 0i32, 64u32)) }.unwrap();
-    let mut exec = graph.instantiate().unwrap();
-    let frozen = Frozen::new(&memory, WHAT).unwrap();
-    // The freeze lasts as long as its owner, who lets nobody else write: here, the test does it.
-    assert!(is_refused(stream.capture(|stream| memory.fill_async(stream, 9))));
-    assert!(is_refused(stream.capture(|stream| memory.copy_from_device_async(stream, &source))));
-    // SAFETY: 64 threads and elements.
-    assert!(is_refused(stream.capture(|stream| unsafe { add.launch(stream, ONE, (&mut memory, 1i32, 64u32)) })));
-    let foreign = stream.capture(|stream| {
-        let mut uses = Uses::on(stream);
-        uses.write("indices", &mut memory)?;
-        // SAFETY: it queues nothing.
-        unsafe { uses.call(|_| Ok::<_, Error>(())) }
-    });
-    assert!(is_refused(foreign));
-    let mut built = Graph::new(&device).unwrap();
-    assert!(is_refused(built.add_fill(&[], GraphFill::new(&mut memory, 9))));
-    assert!(is_refused(built.add_copy(&[], GraphCopy::on_device(&mut memory, &source).unwrap())));
-    // SAFETY: 64 threads and elements.
-    assert!(is_refused(unsafe { built.add_kernel(&[], &add, ONE, (&mut memory, 1i32, 64u32)) }));
-    assert!(is_refused(exec.set_fill(fill, GraphFill::new(&mut memory, 9))));
-    assert!(is_refused(exec.set_copy(copy, GraphCopy::on_device(&mut memory, &source).unwrap())));
-    // SAFETY: 64 threads and elements.
-    assert!(is_refused(unsafe { exec.set_kernel(kernel, &add, ONE, (&mut memory, 1i32, 64u32)) }));
-    exec.launch(&stream).unwrap();
-    assert_eq!(memory.to_vec().unwrap(), [1; 64], "nothing was queued or captured");
-    // A graph that reads first and is then to write.
+    // What makes a graph that writes to the memory, in each way; the graph stays in `built` or `exec`.
+    type Way<'a> = &'a dyn Fn(&mut DeviceBuffer<u32>, &mut Graph, &mut GraphExec) -> hip::Result<()>;
+    let captured = |built: &mut Graph, body: &mut dyn FnMut(&Stream) -> hip::Result<()>| {
+        *built = stream.capture(body)?;
+        Ok(())
+    };
+    let ways: [Way<'_>; 10] = [
+        &|memory, built, _| captured(built, &mut |stream| memory.fill_async(stream, 9)),
+        &|memory, built, _| captured(built, &mut |stream| memory.copy_from_device_async(stream, &source)),
+        // SAFETY: 64 threads and elements.
+        &|memory, built, _| {
+            captured(built, &mut |stream| unsafe { add.launch(stream, ONE, (&mut *memory, 1i32, 64u32)) })
+        },
+        &|memory, built, _| {
+            captured(built, &mut |stream| {
+                let mut uses = Uses::on(stream);
+                uses.write("indices", &mut *memory)?;
+                // SAFETY: it queues nothing.
+                unsafe { uses.call(|_| Ok::<_, Error>(())) }
+            })
+        },
+        &|memory, built, _| built.add_fill(&[], GraphFill::new(memory, 9)).map(drop),
+        &|memory, built, _| built.add_copy(&[], GraphCopy::on_device(memory, &source).unwrap()).map(drop),
+        // SAFETY: 64 threads and elements.
+        &|memory, built, _| unsafe { built.add_kernel(&[], &add, ONE, (memory, 1i32, 64u32)) }.map(drop),
+        &|memory, _, exec| exec.set_fill(fill, GraphFill::new(memory, 9)),
+        &|memory, _, exec| exec.set_copy(copy, GraphCopy::on_device(memory, &source).unwrap()),
+        // SAFETY: 64 threads and elements.
+        &|memory, _, exec| unsafe { exec.set_kernel(kernel, &add, ONE, (memory, 1i32, 64u32)) },
+    ];
+    for (number, way) in ways.iter().enumerate() {
+        let (mut built, mut exec) = (Graph::new(&device).unwrap(), graph.instantiate().unwrap());
+        way(&mut memory, &mut built, &mut exec).unwrap();
+        assert!(is_refused(check(memory.as_slice())), "{number}");
+        drop((built, exec));
+        check(memory.as_slice()).unwrap();
+        let relies = stream.capture(|stream| relying(stream, memory.as_slice())).unwrap();
+        let (mut built, mut exec) = (Graph::new(&device).unwrap(), graph.instantiate().unwrap());
+        assert!(is_refused(way(&mut memory, &mut built, &mut exec)), "{number}");
+        built.instantiate().unwrap().launch(&stream).unwrap();
+        exec.launch(&stream).unwrap();
+        assert_eq!(memory.to_vec().unwrap(), [1; 64], "{number}: nothing was captured");
+        drop(relies);
+    }
+    // A graph that relies on it and is then to write, and the other way round.
     let both = stream.capture(|stream| {
-        other.copy_from_device_async(stream, &memory)?;
+        relying(stream, memory.as_slice())?;
         memory.fill_async(stream, 9)
     });
     assert!(is_refused(both));
-    drop(frozen);
-    let graph = stream.capture(|stream| memory.fill_async(stream, 9)).unwrap();
-    graph.instantiate().unwrap().launch(&stream).unwrap();
-    assert_eq!(memory.to_vec().unwrap(), [9; 64]);
+    let both = stream.capture(|stream| {
+        memory.fill_async(stream, 9)?;
+        relying(stream, memory.as_slice())
+    });
+    assert!(is_refused(both));
 }
 
 #[test]
@@ -118,16 +147,14 @@ fn what_a_graph_relies_on_is_not_written_until_it_is_gone() {
     let stream = Stream::new(&device).unwrap();
     let mut memory = DeviceBuffer::from_slice(&device, &[1u32; 64]).unwrap();
     let source = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
-    let frozen = Frozen::new(&memory, WHAT).unwrap();
-    let graph = stream.capture(|stream| relying(stream, &memory, &frozen)).unwrap();
+    check(memory.as_slice()).unwrap();
+    let graph = stream.capture(|stream| relying(stream, memory.as_slice())).unwrap();
     let (again, exec) = (graph.try_clone().unwrap(), graph.instantiate().unwrap());
     let mut parent = Graph::new(&device).unwrap();
     parent.add_child(&[], &graph).unwrap();
     let launched = Stream::new(&device).unwrap().capture(|stream| exec.launch(stream));
     // A runtime may refuse to capture a launch of a graph.
     let launched = launched.ok();
-    // Neither by its end nor without one does a graph lose what it relies on.
-    std::mem::forget(frozen);
     let refuse_all = |memory: &mut DeviceBuffer<u32>| {
         assert!(is_refused(memory.copy_from_slice(&[9; 64])));
         assert!(is_refused(memory.fill(9)));
@@ -162,20 +189,12 @@ fn what_a_graph_relies_on_is_not_written_until_it_is_gone() {
 }
 
 #[test]
-fn a_part_is_frozen_and_the_rest_of_its_allocation_is_written() {
+fn a_part_is_relied_on_and_the_rest_of_its_allocation_is_written() {
     let Some(device) = graph_device() else { return };
     let stream = Stream::new(&device).unwrap();
     let mut memory = DeviceBuffer::from_slice(&device, &[1u32; 64]).unwrap();
-    let graph = {
-        let frozen = Frozen::new(memory.slice(8..16).unwrap(), WHAT).unwrap();
-        let graph = stream.capture(|stream| {
-            let mut uses = Uses::on(stream);
-            uses.frozen("indices", memory.slice(8..16)?, &frozen)?;
-            // SAFETY: it queues nothing.
-            unsafe { uses.call(|_| Ok::<_, Error>(())) }
-        });
-        graph.unwrap()
-    };
+    let graph = stream.capture(|stream| relying(stream, memory.slice(8..16)?)).unwrap();
+    stream.capture(|stream| memory.slice_mut(16..)?.fill_async(stream, 2)).unwrap();
     for free in [0..8, 16..64] {
         memory.slice_mut(free.clone()).unwrap().fill_async(&stream, 2).unwrap();
         memory.slice_mut(free.clone()).unwrap().copy_from_slice(&vec![3; free.len()]).unwrap();
@@ -190,7 +209,7 @@ fn a_part_is_frozen_and_the_rest_of_its_allocation_is_written() {
 }
 
 #[test]
-fn memory_that_others_may_write_to_is_not_frozen() {
+fn memory_that_others_may_write_to_is_not_relied_on() {
     let Some(module) = with_graphs() else { return };
     let device = module.device();
     let memory = DeviceBuffer::<u32>::zeroed(&device, 4).unwrap();
@@ -198,7 +217,7 @@ fn memory_that_others_may_write_to_is_not_frozen() {
     // SAFETY: 4 elements, which stay, and which nothing else uses.
     let view =
         unsafe { DeviceBuffer::<u32>::from_raw_parts_tracked(&device, memory.as_device_ptr(), 4, &tracked) }.unwrap();
-    assert!(is_refused(Frozen::new(&view, WHAT)));
+    assert!(is_refused(check(view.as_slice())));
     drop(view);
     tracked.release(|| ());
 }
@@ -252,28 +271,4 @@ fn a_failed_update_keeps_what_either_graph_uses() {
     exec.launch(&stream).unwrap();
     stream.synchronize().unwrap();
     assert!(victims.iter().all(|victim| victim.to_vec().unwrap() == [7; 64]), "memory of another owner was filled");
-}
-
-/// Of a capture that writes and a freeze, in two threads, one is refused.
-#[test]
-fn of_a_freeze_and_a_graph_that_writes_one_is_refused() {
-    let Some(device) = graph_device() else { return };
-    for _ in 0..200 {
-        let mut memory = DeviceBuffer::<u32>::zeroed(&device, 4).unwrap();
-        let mut whole = memory.as_slice_mut();
-        let (mut written, checked) = whole.split_at_mut(2).unwrap();
-        let (graph, frozen) = std::thread::scope(|scope| {
-            let graph = scope.spawn(|| {
-                let mut graph = Graph::new(&device)?;
-                graph.add_fill(&[], GraphFill::new(&mut written, 1))?;
-                Ok::<_, Error>(graph)
-            });
-            let frozen = scope.spawn(|| Frozen::new(&checked, WHAT));
-            (graph.join().unwrap(), frozen.join().unwrap())
-        });
-        assert!(graph.is_err() || frozen.is_err());
-        assert!(graph.is_ok() || frozen.is_ok());
-        assert!(graph.is_ok() || is_refused(graph));
-        assert!(frozen.is_ok() || is_refused(frozen));
-    }
 }

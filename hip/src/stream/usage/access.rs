@@ -1,0 +1,105 @@
+//! What work does with memory.
+
+use std::ffi::c_void;
+
+use smallvec::SmallVec;
+
+use super::Usage;
+use crate::core::error::Result;
+
+/// What a piece of work does with an allocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AccessKind {
+    Read,
+    /// Writes, and perhaps reads too.
+    Write,
+}
+
+/// One allocation that a piece of work touches.
+#[derive(Clone, Copy)]
+pub(crate) struct Access<'a> {
+    pub(crate) usage: &'a Usage,
+    pub(crate) kind: AccessKind,
+    /// The addresses that it touches, as far as known.
+    pub(super) span: Span,
+    /// What the memory has, if the work relies on its content, which was checked.
+    pub(super) trusted: Option<&'static str>,
+}
+
+/// Addresses of a device from `start` to before `end`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Span {
+    start: usize,
+    end: usize,
+}
+
+impl Span {
+    /// All of an allocation.
+    pub(crate) const ALL: Self = Self { start: 0, end: usize::MAX };
+
+    pub(crate) fn new(start: *mut c_void, bytes: usize) -> Self {
+        let start = start.addr();
+        Self { start, end: start.saturating_add(bytes) }
+    }
+
+    pub(super) fn overlaps(self, other: Self) -> bool {
+        self.start < other.end && other.start < self.end
+    }
+}
+
+impl<'a> Access<'a> {
+    pub(crate) fn new(usage: &'a Usage, kind: AccessKind) -> Self {
+        Self { usage, kind, span: Span::ALL, trusted: None }
+    }
+
+    pub(crate) fn read(usage: &'a Usage) -> Self {
+        Self::new(usage, usage.kind_of(AccessKind::Read))
+    }
+
+    /// Reads a part of the allocation whose content was checked, and relies on it. `what` names the content.
+    pub(crate) fn read_trusted(usage: &'a Usage, span: Span, what: &'static str) -> Self {
+        Self { span, trusted: Some(what), ..Self::read(usage) }
+    }
+
+    /// A launch of a kernel, of the module that it is in.
+    pub(crate) fn launch(module: &'a Usage) -> Self {
+        Self::new(module, AccessKind::Read)
+    }
+
+    pub(crate) fn write(usage: &'a Usage) -> Self {
+        Self::new(usage, AccessKind::Write)
+    }
+
+    /// Writes to a part of the allocation.
+    pub(crate) fn write_span(usage: &'a Usage, span: Span) -> Self {
+        Self { span, ..Self::write(usage) }
+    }
+
+    /// `Ok` if the owner of the memory, or who has it borrowed, may do the access now.
+    pub(crate) fn expect_allowed(&self) -> Result<()> {
+        self.usage.expect_allowed(self.kind, self.span)
+    }
+}
+
+/// What a piece of work touches, in whatever form it is at hand.
+pub(crate) trait Accesses<'a>: Copy {
+    /// Whether `test` holds for all of them. It is asked of each until it does not.
+    fn all(self, test: impl FnMut(Access<'a>) -> bool) -> bool;
+
+    /// All of them.
+    fn list(self) -> SmallVec<[Access<'a>; 8]> {
+        let mut list = SmallVec::new();
+        self.all(|access| {
+            list.push(access);
+            true
+        });
+        list
+    }
+}
+
+impl<'a> Accesses<'a> for &[Access<'a>] {
+    #[inline]
+    fn all(self, mut test: impl FnMut(Access<'a>) -> bool) -> bool {
+        self.iter().all(|access| test(*access))
+    }
+}
