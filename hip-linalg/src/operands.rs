@@ -165,6 +165,16 @@ impl<'a> Operands<'a> {
         Ok(self.uses.read(what, slice)?.cast())
     }
 
+    /// As [`slice`](Self::slice), for memory on whose content the call relies: see [`Uses::read_trusted`].
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`].
+    pub fn trusted<T: 'a>(&mut self, what: &'static str, slice: DeviceSlice<'a, T>) -> Result<*const c_void> {
+        let operand = self.next();
+        self.note(what, slice.as_device_ptr().address(), slice.byte_len(), false, operand);
+        Ok(self.uses.read_trusted(what, slice)?.cast())
+    }
+
     /// Memory that the call writes, and may read, which has no part in batches.
     ///
     /// # Errors

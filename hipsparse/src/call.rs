@@ -159,14 +159,16 @@ pub(crate) struct Arrays {
     pub(crate) values: Ptr,
 }
 
-/// Names the index arrays of a pattern, which the call reads.
+/// What index arrays are called in errors of memory.
+pub(crate) const INDICES: &str = "the indices of a sparse operand";
+
+/// Names the index arrays of a pattern, which the call reads and relies on.
 pub(crate) fn pattern<'a, F: Format, I: Index>(
     operands: &mut Operands<'a>,
-    what: &'static str,
     pattern: &Pattern<'a, F, I>,
 ) -> Result<(Ptr, Ptr)> {
-    let first = operands.slice(what, pattern.first)?.cast_mut();
-    Ok((first, operands.slice(what, pattern.second)?.cast_mut()))
+    let first = operands.trusted(INDICES, pattern.first)?.cast_mut();
+    Ok((first, operands.trusted(INDICES, pattern.second)?.cast_mut()))
 }
 
 /// Names the arrays of a matrix that the call reads.
@@ -175,7 +177,7 @@ pub(crate) fn matrix<'a, F: Format, T: Value, I: Index>(
     what: &'static str,
     matrix: &SpMatRef<'a, F, T, I>,
 ) -> Result<Arrays> {
-    let (first, second) = pattern(operands, what, &matrix.pattern)?;
+    let (first, second) = pattern(operands, &matrix.pattern)?;
     Ok(Arrays { first, second, values: operands.slice(what, matrix.values)?.cast_mut() })
 }
 
@@ -185,7 +187,7 @@ pub(crate) fn matrix_mut<'a, F: Format, T: Value, I: Index>(
     what: &'static str,
     matrix: SpMatMut<'a, F, T, I>,
 ) -> Result<Arrays> {
-    let (first, second) = pattern(operands, what, &matrix.pattern)?;
+    let (first, second) = pattern(operands, &matrix.pattern)?;
     Ok(Arrays { first, second, values: operands.slice_mut(what, matrix.values)? })
 }
 
@@ -333,6 +335,16 @@ pub(crate) fn any_scalar() -> Ptr {
 }
 
 impl Sparse {
+    /// An error while the stream is captured, for calls that make a matrix: its indices would be there after a launch only.
+    pub(crate) fn expect_running(&self) -> Result<()> {
+        if self.stream().is_capturing()? {
+            let reason =
+                "a call that makes a sparse matrix: there are no indices before the graph is launched".to_owned();
+            return Err(hip::Error::Capture { reason }.into());
+        }
+        Ok(())
+    }
+
     /// Asks the library for a size. `ask` gets the handle and the place for it.
     pub(crate) fn size(&self, ask: impl FnOnce(Ptr, Ptr) -> Result<(), CallError>) -> Result<usize> {
         let mut bytes = 0_usize;

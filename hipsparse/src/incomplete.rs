@@ -147,8 +147,7 @@ impl<K: Factorization<F>, F: Format, T: Value> State<'_, K, F, T> {
         let Some((_, _, tracked)) = &self.owned else { return Ok(()) };
         let mut operands = Operands::on(self.sparse.stream());
         let pattern = self.matrix.pattern;
-        operands.slice("A", pattern.first)?;
-        operands.slice("A", pattern.second)?;
+        call::pattern(&mut operands, &pattern)?;
         operands.slice_mut("A", self.matrix.values.slice_mut(..)?)?;
         operands.uses().tracked(tracked);
         let work = operands.slice_mut("the workspace", self.work.as_slice_mut())?;

@@ -5,7 +5,7 @@ use std::fmt;
 use hip::{Device, DeviceBuffer, DeviceSlice, DeviceSliceMut, Pod};
 use hip_linalg::{Op, Uplo};
 
-use crate::call::invalid;
+use crate::call::{INDICES, invalid};
 use crate::format::{self, Format};
 use crate::on_device;
 use crate::structure::{Defect, sorted};
@@ -101,6 +101,8 @@ impl<'a, F: Format, I: Index> Pattern<'a, F, I> {
         values: usize,
     ) -> Result<Self> {
         fits::<F, I>(&format, (rows, cols), base, (first.len(), second.len(), values))?;
+        first.expect_unwritten(INDICES)?;
+        second.expect_unwritten(INDICES)?;
         Ok(Self { format, rows, cols, base, sorted: true, first, second })
     }
 
@@ -228,7 +230,8 @@ impl<F: Format + Default, T: Pod, I: Index> SpMat<F, T, I> {
     /// The index arrays are checked: see [`Pattern::validate`] for what that costs.
     ///
     /// # Errors
-    /// [`Error::Structure`] for index arrays that are unsafe; [`CallError::Invalid`](crate::CallError::Invalid) for lengths that do not fit.
+    /// [`Error::Structure`] for index arrays that are unsafe; [`CallError::Invalid`](crate::CallError::Invalid) for lengths that do not fit;
+    /// [`hip::Error::Graph`] if a graph can write to an index array.
     #[doc(alias("hipsparseCreateCsr", "hipsparseCreateCsc", "hipsparseCreateCoo"))]
     #[doc(alias("cusparseCreateCsr", "cusparseCreateCsc", "cusparseCreateCoo"))]
     pub fn new(
@@ -311,7 +314,8 @@ impl<F: Format, T: Pod, I: Index> SpMat<F, T, I> {
         second: DeviceBuffer<I>,
         values: DeviceBuffer<T>,
     ) -> Result<Self> {
-        fits::<F, I>(&format, size, base, (first.len(), second.len(), values.len()))?;
+        // SAFETY: the caller's promise.
+        unsafe { Pattern::unchecked(format, size, base, (first.as_slice(), second.as_slice()), values.len())? };
         Ok(Self { format, rows: size.0, cols: size.1, base, sorted: true, first, second, values })
     }
 
@@ -436,7 +440,8 @@ impl<F: Format, T: Pod, I> SpMat<F, T, I> {
         (&mut self.values).into()
     }
 
-    /// The arrays: the first index array, the second one, the values.
+    /// The arrays: the first index array, the second one, the values. While a graph exists that was captured with the matrix, writing to
+    /// the index arrays is an [`hip::Error::Graph`].
     #[must_use]
     pub fn into_buffers(self) -> (DeviceBuffer<I>, DeviceBuffer<I>, DeviceBuffer<T>) {
         (self.first, self.second, self.values)

@@ -218,7 +218,7 @@ impl Sparse {
         let base = x.base.code();
         let mut operands = Operands::on(self.stream());
         let factors = [factor(&mut operands, "α", alpha)?, factor(&mut operands, "β", beta)?];
-        let indices = operands.slice("x", x.indices)?.cast_mut();
+        let indices = operands.trusted(call::INDICES, x.indices)?.cast_mut();
         let values = operands.slice("x", x.values)?.cast_mut();
         let a = dense(&mut operands, "A", &a)?.pointer;
         let y = vector_mut(&mut operands, "y", y)?;

@@ -137,8 +137,7 @@ impl<T: Value, I: Index> SpGemm<'_, T, I> {
         // The library computes into the pattern of its own: whoever made this one, its offsets are not trusted.
         let in_c = matrix_mut(&mut operands, "C", c)?;
         let own = self.pattern.pattern();
-        let first = operands.slice("the pattern of C", own.first)?.cast_mut();
-        let second = operands.slice("the pattern of C", own.second)?.cast_mut();
+        let (first, second) = call::pattern(&mut operands, &own)?;
         for kept in &mut self.kept {
             operands.slice_mut("the workspace", kept.as_slice_mut())?;
         }

@@ -5,7 +5,7 @@ use std::fmt;
 use hip::{Device, DeviceBuffer, DeviceSlice, DeviceSliceMut, Pod};
 use hip_linalg::Operands;
 
-use crate::call::{Owned, data_type, fits, invalid};
+use crate::call::{INDICES, Owned, data_type, fits, invalid};
 use crate::on_device;
 use crate::raw::{self, Ptr};
 use crate::structure::{Defect, Layout, sorted};
@@ -84,6 +84,7 @@ fn sized<I: Index>(len: usize, base: Base, indices: usize, values: usize) -> Res
 }
 
 fn find<I: Index>(len: usize, base: Base, indices: DeviceSlice<'_, I>) -> Result<Result<(), Defect>> {
+    indices.expect_unwritten(INDICES)?;
     on_device::find(Layout::Vector { size: len }, base.first(), indices, indices)
 }
 
@@ -214,7 +215,7 @@ pub(crate) fn describe<T: Value, I: Index>(
 impl<'a, T: Value, I: Index> SpVecRef<'a, T, I> {
     /// Names its arrays, which the call reads, and describes it.
     pub(crate) fn describe(&self, operands: &mut Operands<'a>, what: &'static str) -> Result<Owned> {
-        let indices = operands.slice(what, self.indices)?.cast_mut();
+        let indices = operands.trusted(INDICES, self.indices)?.cast_mut();
         let values = operands.slice(what, self.values)?.cast_mut();
         Ok(describe::<T, I>((self.len, self.indices.len(), self.base), indices, values)?)
     }
@@ -224,7 +225,7 @@ impl<'a, T: Value, I: Index> SpVecMut<'a, T, I> {
     /// Names its arrays, of which the call writes the values, and describes it.
     pub(crate) fn describe(self, operands: &mut Operands<'a>, what: &'static str) -> Result<Owned> {
         let shape = (self.len, self.indices.len(), self.base);
-        let indices = operands.slice(what, self.indices)?.cast_mut();
+        let indices = operands.trusted(INDICES, self.indices)?.cast_mut();
         let values = operands.slice_mut(what, self.values)?;
         Ok(describe::<T, I>(shape, indices, values)?)
     }

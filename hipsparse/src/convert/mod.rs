@@ -263,6 +263,7 @@ impl Sparse {
     /// Those of allocations and the library.
     #[doc(alias("hipsparseCsr2cscEx2", "hipsparseCsr2cscEx2_bufferSize", "cusparseCsr2cscEx2", "csr2csc"))]
     pub fn csr_to_csc<'a, T: Value>(&'a self, a: impl Into<CsrRef<'a, T>>) -> Result<Csc<T>> {
+        self.expect_running()?;
         let a = a.into();
         as_stored("A", a.op)?;
         let size = (a.rows(), a.cols());
@@ -276,6 +277,7 @@ impl Sparse {
     /// Those of allocations and the library.
     #[doc(alias("hipsparseCsr2cscEx2", "cusparseCsr2cscEx2", "csc2csr"))]
     pub fn csc_to_csr<'a, T: Value>(&'a self, a: impl Into<CscRef<'a, T>>) -> Result<Csr<T>> {
+        self.expect_running()?;
         let a = a.into();
         as_stored("A", a.op)?;
         let size = (a.rows(), a.cols());
@@ -339,6 +341,7 @@ impl Sparse {
     /// Those of allocations and the library.
     #[doc(alias("hipsparseXcsr2coo", "cusparseXcsr2coo"))]
     pub fn csr_to_coo<'a, T: Value>(&'a self, a: impl Into<CsrRef<'a, T>>) -> Result<Coo<T>> {
+        self.expect_running()?;
         let a = a.into();
         as_stored("A", a.op)?;
         let (m, _, entries) = ints(&a)?;
@@ -350,7 +353,7 @@ impl Sparse {
             second.copy_from_device_async(self.stream(), a.pattern.second)?;
             values.copy_from_device_async(self.stream(), a.values)?;
             let mut operands = Operands::on(self.stream());
-            let offsets = operands.slice("A", a.pattern.first)?.cast_mut();
+            let offsets = operands.trusted(call::INDICES, a.pattern.first)?.cast_mut();
             // SAFETY: the operands are gone when the call has returned.
             let to = unsafe { operands.lend("the rows of the result", first.as_slice_mut())? };
             let base = a.pattern.base.code();
@@ -371,6 +374,7 @@ impl Sparse {
     /// [`CallError::Invalid`] for entries that are not sorted.
     #[doc(alias("hipsparseXcoo2csr", "cusparseXcoo2csr"))]
     pub fn coo_to_csr<'a, T: Value>(&'a self, a: impl Into<CooRef<'a, T>>) -> Result<Csr<T>> {
+        self.expect_running()?;
         let a = a.into();
         as_stored("A", a.op)?;
         sorted("A", &a.pattern)?;
@@ -383,7 +387,7 @@ impl Sparse {
             second.copy_from_device_async(self.stream(), a.pattern.second)?;
             values.copy_from_device_async(self.stream(), a.values)?;
             let mut operands = Operands::on(self.stream());
-            let rows = operands.slice("A", a.pattern.first)?.cast_mut();
+            let rows = operands.trusted(call::INDICES, a.pattern.first)?.cast_mut();
             // SAFETY: the operands are gone when the call has returned.
             let to = unsafe { operands.lend("the offsets of the result", first.as_slice_mut())? };
             let base = a.pattern.base.code();
@@ -473,6 +477,7 @@ impl Sparse {
     /// Those of allocations and the library.
     #[doc(alias("hipsparseDbsr2csr", "hipsparseDgebsr2csr", "cusparseDbsr2csr", "cusparseDgebsr2csr"))]
     pub fn bsr_to_csr<'a, T: Value>(&'a self, a: impl Into<BsrRef<'a, T>>) -> Result<Csr<T>> {
+        self.expect_running()?;
         let a = a.into();
         as_stored("A", a.op)?;
         let (block, base, device) = (a.pattern.format, a.pattern.base, self.stream().device());
@@ -588,6 +593,7 @@ impl Sparse {
     /// [`CallError::Invalid`] for elements that lie column after column.
     #[doc(alias("hipsparseDgebsr2gebsc", "hipsparseDgebsr2gebsc_bufferSize", "cusparseDgebsr2gebsc"))]
     pub fn transpose_blocks<'a, T: Value>(&'a self, a: impl Into<BsrRef<'a, T>>) -> Result<Bsr<T>> {
+        self.expect_running()?;
         let a = a.into();
         as_stored("A", a.op)?;
         let from = a.pattern.format;

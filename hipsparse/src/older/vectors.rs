@@ -2,14 +2,14 @@
 
 use hip_linalg::{Operands, ScalarRef, VectorMut, VectorRef};
 
-use crate::call::{factor, fits, int, vector, vector_mut};
+use crate::call::{INDICES, factor, fits, int, vector, vector_mut};
 use crate::raw::{self, Ptr, Returned};
 use crate::vector::{SpVecMut, SpVecRef, unique};
 use crate::{CallError, ComplexValue, RealValue, Result, Sparse, Value};
 
 /// Names a sparse vector that the call reads: its entries, indices, values and base.
 fn read<'a, T: Value>(operands: &mut Operands<'a>, x: &SpVecRef<'a, T>) -> Result<(i32, Ptr, Ptr, u32)> {
-    let indices = operands.slice("x", x.indices)?.cast_mut();
+    let indices = operands.trusted(INDICES, x.indices)?.cast_mut();
     let values = operands.slice("x", x.values)?.cast_mut();
     Ok((int("entries of x", x.indices.len())?, indices, values, x.base.code()))
 }
@@ -17,7 +17,7 @@ fn read<'a, T: Value>(operands: &mut Operands<'a>, x: &SpVecRef<'a, T>) -> Resul
 /// Names a sparse vector whose values the call writes.
 fn write<'a, T: Value>(operands: &mut Operands<'a>, x: SpVecMut<'a, T>) -> Result<(i32, Ptr, Ptr, u32)> {
     let entries = int("entries of x", x.indices.len())?;
-    let indices = operands.slice("x", x.indices)?.cast_mut();
+    let indices = operands.trusted(INDICES, x.indices)?.cast_mut();
     let values = operands.slice_mut("x", x.values)?;
     Ok((entries, indices, values, x.base.code()))
 }

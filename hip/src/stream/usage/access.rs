@@ -77,7 +77,10 @@ impl<'a> Access<'a> {
 
     /// `Ok` if the owner of the memory, or who has it borrowed, may do the access now.
     pub(crate) fn expect_allowed(&self) -> Result<()> {
-        self.usage.expect_allowed(self.kind, self.span)
+        match self.trusted {
+            Some(what) if self.usage.is_in_graph() => self.usage.expect_unwritten(self.span, what),
+            _ => self.usage.expect_allowed(self.kind, self.span),
+        }
     }
 }
 
