@@ -54,7 +54,10 @@
 //! - **Structure.** Unsorted and duplicate entries are found when a matrix is made. Calls that need sorted entries refuse it:
 //!   [`Sparse::sort`] sorts.
 //! - **Overlap.** What a call writes must not overlap its other operands.
-//! - **Graphs.** Calls of plans with scalars in device memory can be captured.
+//! - **Graphs.** Calls of plans with scalars in device memory can be captured. A graph runs with the indices that were checked: an array that a graph
+//!   writes to is not accepted as indices, and while a graph exists that was captured with a matrix, writing to its index arrays is an error, also
+//!   after [`SpMat::into_buffers`]. Values can be written. What returns a new matrix cannot be captured. The library's handle, plans and analyses
+//!   are kept by graphs that use them.
 //! - **Releases.** What the library lacks, or does wrong in one release, is an error that says so.
 //!
 //! # Features

@@ -80,8 +80,9 @@ fn indices_that_a_graph_relies_on_are_not_written() {
     let a = diagonal(&device);
     let x = values(&device, 3.0);
     let mut y = DeviceBuffer::<f64>::zeroed(&device, N).unwrap();
-    sparse.spmv(1.0, &a, &x, 0.0, &mut y).unwrap(); // the workspace is there
-    let graph = captured(&sparse, || sparse.spmv(1.0, &a, &x, 0.0, &mut y));
+    let mut plan = sparse.spmv_plan(&a).unwrap();
+    let graph = captured(&sparse, || plan.run(1.0, &x, 0.0, &mut y));
+    drop(plan);
     let exec = graph.instantiate().unwrap();
     drop(graph);
     let (mut first, mut second, mut numbers) = a.into_buffers();
