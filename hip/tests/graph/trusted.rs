@@ -91,8 +91,8 @@ fn each_node_that_writes_counts_and_each_is_refused() {
     let ways: [Way<'_>; 10] = [
         &|memory, built, _| captured(built, &mut |stream| memory.fill_async(stream, 9)),
         &|memory, built, _| captured(built, &mut |stream| memory.copy_from_device_async(stream, &source)),
-        // SAFETY: 64 threads and elements.
         &|memory, built, _| {
+            // SAFETY: 64 threads and elements.
             captured(built, &mut |stream| unsafe { add.launch(stream, ONE, (&mut *memory, 1i32, 64u32)) })
         },
         &|memory, built, _| {
