@@ -174,6 +174,13 @@ impl<L: Library> Handle<L> {
         self.tracked.as_ref().map_or(Ok(()), Tracked::synchronize)
     }
 
+    /// Returns whether a graph that can still be launched uses the handle: what the library has for it must then stay as it is. See
+    /// [`Tracked::is_in_graph`].
+    #[must_use]
+    pub fn is_in_graph(&self) -> bool {
+        self.tracked.as_ref().is_some_and(Tracked::is_in_graph)
+    }
+
     /// Makes a call that queues work. `call` gets the handle and the addresses of the scalars.
     ///
     /// # Errors

@@ -65,13 +65,17 @@ pub(crate) unsafe fn destroy(generator: *mut c_void) {
 pub(crate) struct Settings<K> {
     pub(crate) kind: K,
     pub(crate) dimensions: u32,
+    /// What was set, to be set again for another generator of the library's.
+    offset: Option<u64>,
+    seed: Option<u64>,
+    ordering: Option<Ordering>,
     /// Whether the library has made its state for what was set.
     pub(crate) ready: bool,
 }
 
 impl<K: Kind> Settings<K> {
     pub(crate) fn new(kind: K) -> Self {
-        Self { kind, dimensions: 1, ready: false }
+        Self { kind, dimensions: 1, offset: None, seed: None, ordering: None, ready: false }
     }
 
     pub(crate) fn asked(&self, count: usize) -> String {
@@ -90,7 +94,37 @@ impl<K: Kind> Settings<K> {
         self.ready = false;
         // SAFETY: the caller's generator.
         let status = unsafe { raw::hiprandSetGeneratorOffset(generator, offset) };
-        check(status, "hiprandSetGeneratorOffset", || format!("{offset}, of {:?}", self.kind))
+        check(status, "hiprandSetGeneratorOffset", || format!("{offset}, of {:?}", self.kind))?;
+        self.offset = Some(offset);
+        Ok(())
+    }
+
+    /// Sets all that was set for another generator, for this one, which is new.
+    ///
+    /// # Safety
+    /// The generator is alive, and nobody else calls it.
+    unsafe fn set_again(self, generator: *mut c_void) -> Result<()> {
+        let asked = || format!("as before, of {:?}", self.kind);
+        if let Some(seed) = self.seed {
+            // SAFETY: the caller's generator.
+            let status = unsafe { raw::hiprandSetPseudoRandomGeneratorSeed(generator, seed) };
+            check(status, "hiprandSetPseudoRandomGeneratorSeed", asked)?;
+        }
+        if let Some(ordering) = self.ordering {
+            // SAFETY: the caller's generator.
+            let status = unsafe { raw::hiprandSetGeneratorOrdering(generator, ordering.code()) };
+            check(status, "hiprandSetGeneratorOrdering", asked)?;
+        }
+        if self.dimensions != 1 {
+            // SAFETY: the caller's generator, which is a quasi-random one.
+            let status = unsafe { raw::hiprandSetQuasiRandomGeneratorDimensions(generator, self.dimensions) };
+            check(status, "hiprandSetQuasiRandomGeneratorDimensions", asked)?;
+        }
+        if let Some(offset) = self.offset {
+            // SAFETY: the caller's generator.
+            check(unsafe { raw::hiprandSetGeneratorOffset(generator, offset) }, "hiprandSetGeneratorOffset", asked)?;
+        }
+        Ok(())
     }
 }
 
@@ -101,7 +135,9 @@ impl Settings<Pseudo> {
         self.ready = false;
         // SAFETY: the caller's generator.
         let status = unsafe { raw::hiprandSetPseudoRandomGeneratorSeed(generator, seed) };
-        check(status, "hiprandSetPseudoRandomGeneratorSeed", || format!("{seed}, of {:?}", self.kind))
+        check(status, "hiprandSetPseudoRandomGeneratorSeed", || format!("{seed}, of {:?}", self.kind))?;
+        self.seed = Some(seed);
+        Ok(())
     }
 
     /// # Safety
@@ -110,7 +146,7 @@ impl Settings<Pseudo> {
         // SAFETY: the caller's generator.
         let status = unsafe { raw::hiprandSetGeneratorOrdering(generator, ordering.code()) };
         check(status, "hiprandSetGeneratorOrdering", || format!("{ordering:?}, of {:?}", self.kind))?;
-        self.ready = false;
+        (self.ordering, self.ready) = (Some(ordering), false);
         Ok(())
     }
 }
@@ -135,6 +171,11 @@ impl Settings<Quasi> {
 ///
 /// Its numbers are those of the C library for the same kind, seed, offset, ordering and sequence of calls: a generator that fills 10 numbers and then
 /// 10 more may write others than one that fills 20. Where a slice begins in memory can matter as well; a whole buffer is always aligned.
+///
+/// # Graphs
+/// A captured call goes into the graph with the generator's state, which the graph keeps. Launches of graphs move a state that is in device memory
+/// on, as calls do; [`Pseudo::Philox4x32_10`] and others of which the state is a number that a call passes write the same numbers at each launch. A
+/// seed, an offset, an ordering or dimensions that are set later do not change the graph: the generator goes on with a state of its own.
 #[derive(Debug)]
 #[doc(alias("hiprandGenerator_t", "curandGenerator_t", "rocrand_generator"))]
 pub struct Generator<K: Kind = Pseudo> {
@@ -142,6 +183,8 @@ pub struct Generator<K: Kind = Pseudo> {
     settings: Settings<K>,
     /// That of the tables for Poisson distributions.
     lambda: Option<f64>,
+    /// Whether a call that uses the tables was captured.
+    tables_captured: bool,
 }
 
 impl<K: Kind> Generator<K> {
@@ -152,7 +195,7 @@ impl<K: Kind> Generator<K> {
     #[doc(alias("hiprandCreateGenerator", "curandCreateGenerator"))]
     pub fn new(stream: &Stream, kind: K) -> Result<Self> {
         let handle = Handle::with(stream, || HipRand::of(kind))?;
-        Ok(Self { handle, settings: Settings::new(kind), lambda: None })
+        Ok(Self { handle, settings: Settings::new(kind), lambda: None, tables_captured: false })
     }
 
     /// What kind of generator it is.
@@ -183,9 +226,24 @@ impl<K: Kind> Generator<K> {
     /// generator.
     #[doc(alias("hiprandSetGeneratorOffset", "curandSetGeneratorOffset"))]
     pub fn set_offset(&mut self, offset: u64) -> Result<()> {
+        self.leave_to_graphs()?;
         let settings = &mut self.settings;
         // SAFETY: a generator that is alive, and locked.
         self.handle.configure(|generator| unsafe { settings.set_offset(generator, offset) })
+    }
+
+    /// Before something that starts the sequence again: if a graph uses the library's generator, the graph keeps it, and another takes its place here.
+    fn leave_to_graphs(&mut self) -> Result<()> {
+        if !self.handle.is_in_graph() {
+            return Ok(());
+        }
+        let mut settings = self.settings;
+        let handle = Handle::with(self.handle.stream(), || HipRand::of(settings.kind))?;
+        // SAFETY: a generator that is alive, and locked.
+        handle.configure(|generator| unsafe { settings.set_again(generator) })?;
+        settings.ready = false;
+        (self.handle, self.settings, self.lambda, self.tables_captured) = (handle, settings, None, false);
+        Ok(())
     }
 
     /// Makes the generator's state for what was set, which the first call does otherwise. It can wait for the device. Call it before a capture.
@@ -197,7 +255,9 @@ impl<K: Kind> Generator<K> {
         if self.settings.ready {
             return Ok(());
         }
-        // The library frees the state that is there, and its own device memory with it.
+        // The library frees the state that is there, and its own device memory with it. A graph that was captured before there was a state has one
+        // of this generator.
+        self.leave_to_graphs()?;
         self.handle.wait()?;
         let settings = &self.settings;
         // SAFETY: the generator's work, on its own memory, which it gets on its device.
@@ -320,16 +380,18 @@ impl<K: Kind> Generator<K> {
 
     /// Fills device memory with counts of a Poisson distribution whose mean is λ. From λ = 4000 on, the library rounds normal numbers.
     ///
-    /// A call with another λ than the one before makes new tables, and waits for the generator's work. During a capture, λ must be that of the last call.
+    /// A call with another λ than the one before makes new tables, and waits for the generator's work. During a capture, λ must be that of the last
+    /// call. While a graph exists that has such a call, λ must be that of the graph, which uses the same tables: take another generator for another λ.
     ///
     /// # Errors
     /// [`Error::Invalid`] unless λ is more than 0 and at most 2.146·10⁹, and as for [`uniform`](Self::uniform); [`Error::Hip`] for another λ
-    /// while the stream is captured.
+    /// while the stream is captured, and [`hip::Error::Graph`] while a graph has the tables.
     #[doc(alias("hiprandGeneratePoisson", "curandGeneratePoisson"))]
     pub fn poisson<'a>(&mut self, counts: impl Into<DeviceSliceMut<'a, u32>>, lambda: f64) -> Result<()> {
         let lambda = element::lambda(lambda)?;
         let counts = counts.into();
         if self.lambda == Some(lambda) || counts.is_empty() {
+            self.tables_captured |= self.stream().is_capturing()?;
             return self.fill(counts, "hiprandGeneratePoisson", false, |generator, to, count| {
                 // SAFETY: as in `generate`.
                 unsafe { raw::hiprandGeneratePoisson(generator, to, count, lambda) }
@@ -338,6 +400,13 @@ impl<K: Kind> Generator<K> {
         let count = counts.len();
         self.settings.kind.takes(self.settings.dimensions, &Request { count, wide: false })?;
         self.prepare()?;
+        self.tables_captured &= self.handle.is_in_graph();
+        if let (Some(tables), true) = (self.lambda, self.tables_captured) {
+            let reason = format!(
+                "it may use the generator's tables for λ {tables}, which a call for λ {lambda} replaces: take another generator"
+            );
+            return Err(hip::Error::Graph { reason }.into());
+        }
         // The library fills the tables in the stream's order, and compares λ with what they have at the time of the call: with work in flight, it would
         // take those of one λ for those of another.
         self.lambda = None;
@@ -371,6 +440,7 @@ impl Generator<Pseudo> {
     /// Those of the library.
     #[doc(alias("hiprandSetPseudoRandomGeneratorSeed", "curandSetPseudoRandomGeneratorSeed"))]
     pub fn set_seed(&mut self, seed: u64) -> Result<()> {
+        self.leave_to_graphs()?;
         let settings = &mut self.settings;
         // SAFETY: a generator that is alive, and locked.
         self.handle.configure(|generator| unsafe { settings.set_seed(generator, seed) })
@@ -382,6 +452,7 @@ impl Generator<Pseudo> {
     /// [`Error::NoSymbol`] before ROCm 6.2; [`Error::Library`] for an ordering that the generator does not have.
     #[doc(alias("hiprandSetGeneratorOrdering", "curandSetGeneratorOrdering"))]
     pub fn set_ordering(&mut self, ordering: Ordering) -> Result<()> {
+        self.leave_to_graphs()?;
         let settings = &mut self.settings;
         // SAFETY: a generator that is alive, and locked.
         self.handle.configure(|generator| unsafe { settings.set_ordering(generator, ordering) })
@@ -395,6 +466,7 @@ impl Generator<Quasi> {
     /// [`Error::Invalid`] for any other number.
     #[doc(alias("hiprandSetQuasiRandomGeneratorDimensions", "curandSetQuasiRandomGeneratorDimensions"))]
     pub fn set_dimensions(&mut self, dimensions: u32) -> Result<()> {
+        self.leave_to_graphs()?;
         let settings = &mut self.settings;
         // SAFETY: a generator that is alive, and locked.
         self.handle.configure(|generator| unsafe { settings.set_dimensions(generator, dimensions) })

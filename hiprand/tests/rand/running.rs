@@ -171,3 +171,114 @@ fn settings_are_for_the_calls_to_come() {
         assert!(parts.each_ref().map(|part| part.to_vec().unwrap()) == expected, "{kind:?}");
     }
 }
+
+fn mean(counts: &[u32]) -> f64 {
+    counts.iter().map(|count| f64::from(*count)).sum::<f64>() / counts.len() as f64
+}
+
+/// A graph of one call that fills `numbers`, and what a launch of it writes.
+fn graph_of<K: hiprand::Kind>(
+    generator: &mut Generator<K>,
+    numbers: &mut DeviceBuffer<u32>,
+    fill: impl Fn(&mut Generator<K>, &mut DeviceBuffer<u32>) -> hiprand::Result<()>,
+) -> hip::GraphExec {
+    fill(generator, numbers).unwrap(); // its code is loaded
+    let stream = generator.stream().clone();
+    let graph = stream.capture(|_| {
+        fill(generator, numbers).expect("captured");
+        Ok(())
+    });
+    graph.unwrap().instantiate().unwrap()
+}
+
+/// What starts the sequence again has the library free the state of the generator: not the one that a graph has.
+#[test]
+fn a_graph_keeps_the_state_that_it_was_captured_with() {
+    let Some((device, stream)) = device() else { return };
+    let fill = |generator: &mut Generator, to: &mut DeviceBuffer<u32>| generator.generate(to);
+    let launches = |graph: &hip::GraphExec, numbers: &DeviceBuffer<u32>| {
+        graph.launch(&stream).unwrap();
+        numbers.to_vec().unwrap()
+    };
+    // The state of MTGP32 is small. Making that of XORWOW takes the software GPU seconds, so it is made no more often than needed.
+    let mut twin = seeded(&stream, Pseudo::Mtgp32, 9);
+    let mut numbers = DeviceBuffer::<u32>::zeroed(&device, 3000).unwrap();
+    let graph = graph_of(&mut twin, &mut numbers, fill);
+    let expected = [(); 2].map(|()| launches(&graph, &numbers));
+    drop((graph, twin));
+    for (kind, by_seed) in [(Pseudo::Mtgp32, true), (Pseudo::Xorwow, false)] {
+        let change = |generator: &mut Generator| match by_seed {
+            true => generator.set_seed(2).unwrap(),
+            false => generator.set_offset(1000).unwrap(),
+        };
+        let is_small = kind == Pseudo::Mtgp32;
+        let mut generator = seeded(&stream, kind, 9);
+        let graph = graph_of(&mut generator, &mut numbers, fill);
+        let first = launches(&graph, &numbers);
+        change(&mut generator);
+        let after: Vec<u32> = filled(&mut generator, 3000, |generator, to| generator.generate(to));
+        let victims: Vec<_> =
+            (12..22).map(|size| DeviceBuffer::from_slice(&device, &vec![7_u8; 1 << size]).unwrap()).collect();
+        let second = launches(&graph, &numbers);
+        assert!(second != first && (!is_small || [first, second] == expected), "{kind:?}: the graph goes on");
+        let whole = |victim: &DeviceBuffer<u8>| victim.to_vec().unwrap().iter().all(|byte| *byte == 7);
+        assert!(victims.iter().all(whole), "{kind:?}: memory of others was written");
+        drop(graph);
+        if is_small {
+            change(&mut generator);
+            let again: Vec<u32> = filled(&mut generator, 3000, |generator, to| generator.generate(to));
+            assert!(after == again, "{kind:?}: the sequence starts again, with a graph as without");
+        }
+    }
+}
+
+#[test]
+fn a_graph_keeps_the_dimensions_that_it_was_captured_with() {
+    let Some((device, stream)) = device() else { return };
+    let mut generator = Generator::new(&stream, hiprand::Quasi::Sobol32).unwrap();
+    generator.set_dimensions(3).unwrap();
+    let mut numbers = DeviceBuffer::<u32>::zeroed(&device, 3000).unwrap();
+    let graph = graph_of(&mut generator, &mut numbers, |generator, to| generator.generate(to));
+    graph.launch(&stream).unwrap();
+    let expected = numbers.to_vec().unwrap();
+    generator.set_dimensions(1000).unwrap();
+    let mut other = DeviceBuffer::<u32>::zeroed(&device, 3000).unwrap();
+    generator.generate(&mut other).unwrap();
+    drop(generator);
+    graph.launch(&stream).unwrap();
+    // Each dimension goes on where the launch before has ended: as many points, of as many dimensions.
+    assert_eq!(numbers.to_vec().unwrap().len(), expected.len());
+    stream.synchronize().unwrap();
+}
+
+/// The tables of a Poisson distribution are the generator's: another λ would change those of a graph.
+#[test]
+fn a_graph_keeps_the_tables_of_its_lambda() {
+    let Some((device, stream)) = device() else { return };
+    for kind in [Pseudo::Philox4x32_10, Pseudo::Xorwow] {
+        let mut generator = seeded(&stream, kind, 5);
+        let mut counts = DeviceBuffer::<u32>::zeroed(&device, 4096).unwrap();
+        let graph = graph_of(&mut generator, &mut counts, |generator, to| generator.poisson(to, 10.0));
+        let mut other = DeviceBuffer::<u32>::zeroed(&device, 4096).unwrap();
+        for lambda in [1000.0, 200.0, 3.0] {
+            match generator.poisson(&mut other, lambda) {
+                Err(Error::Hip(hip::Error::Graph { reason })) => assert!(reason.contains("λ 10"), "{reason}"),
+                result => panic!("{result:?}"),
+            }
+            graph.launch(&stream).unwrap();
+            assert!((mean(&counts.to_vec().unwrap()) - 10.0).abs() < 0.5, "{kind:?}");
+            generator.poisson(&mut other, 10.0).unwrap();
+            assert!((mean(&other.to_vec().unwrap()) - 10.0).abs() < 0.5, "{kind:?}");
+        }
+        // Other numbers need no tables, and after a new seed the generator has tables of its own.
+        generator.generate(&mut other).unwrap();
+        generator.set_seed(6).unwrap();
+        generator.poisson(&mut other, 1000.0).unwrap();
+        assert!((mean(&other.to_vec().unwrap()) - 1000.0).abs() < 10.0, "{kind:?}");
+        graph.launch(&stream).unwrap();
+        assert!((mean(&counts.to_vec().unwrap()) - 10.0).abs() < 0.5, "{kind:?}");
+        drop(graph);
+        generator.poisson(&mut other, 3.0).unwrap();
+        assert!((mean(&other.to_vec().unwrap()) - 3.0).abs() < 0.3, "{kind:?}");
+    }
+}
