@@ -84,7 +84,7 @@ pub(crate) fn plan<T, F: Fn() -> String>(
     asked: F,
 ) -> Plan<F> {
     let (members, jacobi, unit, extra) = (1, None, size_of::<T>(), 0);
-    Plan { routine, pair, cause, members, jacobi, unit, extra, waits: false, wide: false, asked }
+    Plan { routine, pair, cause, members, jacobi, unit, extra, waits: false, cleared: false, wide: false, asked }
 }
 
 /// Factorisations and solves.
@@ -155,7 +155,8 @@ impl Solver {
             return self.run(operands, plan, size, |w| raw::potrs(uplo, n, nrhs, a, b, w.pointer, w.len(), w.info));
         }
         let members = int("the members of the batch", count)?;
-        let plan = plan::<T, _>("potrs", <T as PotrsBatched>::pair(), not_positive, asked);
+        // The library clears a number for each member.
+        let plan = Plan { members: count, ..plan::<T, _>("potrs", <T as PotrsBatched>::pair(), not_positive, asked) };
         let size = |lwork, _| raw::potrs_batched_size(uplo, n, nrhs, a, b, lwork, members);
         self.run(operands, plan, size, |w| raw::potrs_batched(uplo, n, nrhs, a, b, w.pointer, w.len(), w.info, members))
     }
@@ -171,7 +172,8 @@ impl Solver {
         let n = int("the order of A", a.order())?;
         let mut operands = Operands::on(self.stream());
         let a = operands.matrix_mut("A", a.into_matrix())?;
-        let plan = plan::<T, _>("potri", T::pair(), singular, move || format!("A {n} x {n}"));
+        // rocSOLVER multiplies a square of the workspace of which it has written a triangle.
+        let plan = Plan { cleared: true, ..plan::<T, _>("potri", T::pair(), singular, move || format!("A {n} x {n}")) };
         let size = |lwork, _| raw::potri_size(uplo, n, a, lwork);
         self.run(operands, plan, size, |w| raw::potri(uplo, n, a, w.pointer, w.len(), w.info))
     }

@@ -205,13 +205,36 @@ impl Solver {
         }
     }
 
-    fn take_info(&self, count: usize) -> Result<DeviceBuffer<i32>> {
+    /// Room for so many numbers. A call that is captured gets memory of its own, in which nothing failed yet.
+    fn take_info(&self, count: usize, captured: bool) -> Result<DeviceBuffer<i32>> {
+        if captured {
+            return Ok(DeviceBuffer::zeroed(&self.stream().device(), count)?);
+        }
         let mut pool = self.pool();
         if let Some(index) = pool.infos.iter().position(|info| info.len() >= count) {
             return Ok(pool.infos.swap_remove(index));
         }
         drop(pool);
         Ok(DeviceBuffer::zeroed(&self.stream().device(), count.max(16))?)
+    }
+
+    /// Takes the numbers of a call back, unless a graph writes them at each launch.
+    fn put_info(&self, info: DeviceBuffer<i32>) {
+        if !info.as_slice().is_in_graph() {
+            self.pool().infos.push(info);
+        }
+    }
+
+    /// Fills the workspace that calls share, for tests: no result may depend on what is in it.
+    ///
+    /// # Errors
+    /// Those of an allocation and a fill.
+    #[doc(hidden)]
+    pub fn fill_workspace(&self, bytes: usize, byte: u8) -> Result<()> {
+        let mut work = self.take_work(bytes)?;
+        work.fill(byte)?;
+        self.put_work(work);
+        Ok(())
     }
 
     /// The parameters of Jacobi's method, set as asked. `singular`: for singular values, not eigenvalues.
@@ -342,6 +365,8 @@ pub(crate) struct Plan<F> {
     pub(crate) extra: usize,
     /// Whether the library may wait for the device.
     pub(crate) waits: bool,
+    /// Whether the library reads parts of the workspace that it has not written: they are zeros then.
+    pub(crate) cleared: bool,
     /// Whether the function has 64-bit sizes, and tells those of two workspaces: on the device and on the host.
     pub(crate) wide: bool,
     /// Shapes, for errors.
@@ -370,7 +395,13 @@ impl Solver {
         S: FnOnce(NonNull<c_void>, *mut c_void) -> hipsolverStatus_t,
         W: FnOnce(NonNull<c_void>, *mut c_void) -> hipsolverStatus_t,
     {
-        let Plan { routine, pair, cause, members, jacobi, waits, unit, extra, wide, asked } = plan;
+        let Plan { routine, pair, cause, members, jacobi, waits, cleared, unit, extra, wide, asked } = plan;
+        let captured = self.stream().is_capturing()?;
+        if captured && (waits || jacobi.is_some()) {
+            // Before any of it is in the graph.
+            let reason = format!("{routine} waits for the device: call it outside of the capture");
+            return Err(CallError::Hip(hip::Error::Capture { reason }).into());
+        }
         // For overlaps, and leading dimensions.
         if operands.form()?.wide && !wide {
             let allowed = format!("less than 2^31 for {routine} of these operands");
@@ -402,7 +433,14 @@ impl Solver {
         let mut on_host = vec![0_u64; host_len.div_ceil(size_of::<u64>())];
         let host = on_host.as_mut_ptr().cast();
         let mut memory = self.take_work(len.saturating_mul(unit).saturating_add(extra))?;
-        let mut info = self.take_info(members)?;
+        if captured && host_len != 0 {
+            let reason = format!("{routine} needs memory on the host until it is done: call it outside of the capture");
+            return Err(CallError::Hip(hip::Error::Capture { reason }).into());
+        }
+        if cleared {
+            memory.fill_async(self.stream(), 0)?;
+        }
+        let mut info = self.take_info(members, captured)?;
         let done = {
             let mut operands = operands;
             // SAFETY: the operands are gone at the end of this block, on every way out of it.
@@ -415,7 +453,7 @@ impl Solver {
             // SAFETY: the routine queues its work on the handle's stream. It uses the operands that were named, whose views were checked when
             // they were made, with the sizes that the method has compared, and a workspace of the size that it asks for.
             unsafe {
-                let first = !self.used.load(Ordering::Relaxed) && !self.stream().is_capturing()?;
+                let first = !self.used.load(Ordering::Relaxed) && !captured;
                 if first {
                     let done = self
                         .handle
@@ -454,6 +492,9 @@ type Beyond = (usize, fn(usize) -> Cause);
 /// Whether a matrix allowed what was asked, when the queued work is over. `wait` returns it; without, the work is queued all the same.
 ///
 /// The results of a factorisation that failed are those that LAPACK leaves: a part of the factors, or nothing of use.
+///
+/// The outcome of a captured call is that of the last launch of its graph, which [`check`](Self::check) asks for after each launch. Before the first,
+/// nothing has failed.
 #[must_use = "whether it was possible is not known yet: `.wait()?`"]
 #[derive(Debug)]
 pub struct Outcome<'a> {
@@ -477,29 +518,39 @@ impl Outcome<'_> {
     ///
     /// # Errors
     /// [`Error::Numerical`] for the first matrix that did not allow it; those of the queued work.
-    pub fn wait(mut self) -> Result<()> {
+    pub fn wait(self) -> Result<()> {
+        self.check()
+    }
+
+    /// As [`wait`](Self::wait), and can be asked again: of a captured call, after each launch.
+    ///
+    /// # Errors
+    /// As [`wait`](Self::wait).
+    pub fn check(&self) -> Result<()> {
         let routine = self.routine;
         let fail = |member, cause| Err(Error::Numerical { routine, member, cause });
         if self.members == 1 {
-            let Some(info) = self.info.take() else { return Ok(()) };
+            let Some(info) = &self.info else { return Ok(()) };
             let mut found = [0];
             info.slice(..1)?.copy_to_slice_on(self.solver.stream(), &mut found)?;
-            self.solver.pool().infos.push(info);
             return self.cause_of(found[0]).map_or(Ok(()), |cause| fail(0, cause));
         }
-        let first = self.causes()?.into_iter().enumerate().find_map(|(member, cause)| Some((member, cause?)));
+        let first = self.read()?.into_iter().enumerate().find_map(|(member, cause)| Some((member, cause?)));
         first.map_or(Ok(()), |(member, cause)| fail(member, cause))
+    }
+
+    fn read(&self) -> Result<Vec<Option<Cause>>> {
+        let Some(info) = &self.info else { return Ok(Vec::new()) };
+        let found = info.slice(..self.members)?.to_vec()?;
+        Ok(found.iter().map(|&info| self.cause_of(info)).collect())
     }
 
     /// Waits for the work, and returns for each member of the batch why it was not possible, or `None` where it was.
     ///
     /// # Errors
     /// Those of the queued work.
-    pub fn causes(mut self) -> Result<Vec<Option<Cause>>> {
-        let Some(info) = self.info.take() else { return Ok(Vec::new()) };
-        let found = info.slice(..self.members)?.to_vec()?;
-        self.solver.pool().infos.push(info);
-        Ok(found.iter().map(|&info| self.cause_of(info)).collect())
+    pub fn causes(self) -> Result<Vec<Option<Cause>>> {
+        self.read()
     }
 
     /// How Jacobi's method ended; `None` for other methods and for batches, of which the library does not say it.
@@ -526,7 +577,7 @@ impl Drop for Outcome<'_> {
     fn drop(&mut self) {
         if let Some(info) = self.info.take() {
             // Its next use comes after this one's.
-            self.solver.pool().infos.push(info);
+            self.solver.put_info(info);
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use hip::{Device, DeviceBuffer};
 use hipsolver::{
-    Cause, Error, MatrixMut, PivotIndex, Pivots, PointersMut, Side, Solver, TriangleMut, TriangleRef, Uplo, ops,
+    Cause, Error, MatrixMut, MatrixRef, PivotIndex, Pivots, Pointers, PointersMut, Side, Solver, TriangleMut,
+    TriangleRef, Uplo, ops,
 };
 use linalg_testing::{Host, Number, Rng};
 use num_complex::{Complex32, Complex64};
@@ -273,4 +274,52 @@ fn least_squares<T: Number + ops::Gels>(device: &Device, solver: &Solver, rng: &
 #[test]
 fn least_squares_leaves_what_is_orthogonal() {
     for_all_types!(3, least_squares);
+}
+
+/// The library clears a number for each member, of which small batches have fewer than there is room for.
+#[test]
+fn batches_of_every_size_are_factorised_and_solved() {
+    let Some((device, solver)) = solver() else { return };
+    let n = 2;
+    for count in [1, 15, 16, 17, 300] {
+        let buffers = |numbers: &[f64]| -> Vec<_> {
+            (0..count).map(|_| DeviceBuffer::from_slice(&device, numbers).unwrap()).collect()
+        };
+        let (mut factors, mut solutions) = (buffers(&[4.0, 1.0, 1.0, 3.0]), buffers(&[5.0, 4.0]));
+        {
+            let mut pointers = PointersMut::new(&device, factors.iter_mut()).unwrap();
+            let batch: TriangleMut<'_, f64> = MatrixMut::batch(&mut pointers, (n, n, n)).unwrap().lower().unwrap();
+            assert_eq!(solver.potrf(batch).unwrap().causes().unwrap(), vec![None; count]);
+        }
+        {
+            let factors = Pointers::new(&device, factors.iter()).unwrap();
+            let mut solutions = PointersMut::new(&device, solutions.iter_mut()).unwrap();
+            let triangle: TriangleRef<'_, f64> = MatrixRef::batch(&factors, (n, n, n)).unwrap().lower().unwrap();
+            let solutions = MatrixMut::batch(&mut solutions, (n, 1, n)).unwrap();
+            solver.potrs(triangle, solutions).unwrap().wait().unwrap();
+        }
+        for found in solutions.iter().map(|x| x.to_vec().unwrap()) {
+            assert!(found.iter().all(|x| (x - 1.0).abs() < 1e-12), "{count} members: {found:?}");
+        }
+    }
+}
+
+/// No result depends on what other calls have left in the workspace.
+#[test]
+fn inverses_do_not_depend_on_the_workspace() {
+    let Some((device, solver)) = solver() else { return };
+    let mut rng = Rng::new(17);
+    for n in [3, 17, 48] {
+        let a = positive::<f64>(&mut rng, n);
+        let inverse = |solver: &Solver| {
+            let mut factor = upload::<f64>(&device, &a);
+            solver.potrf(factor.view_mut().lower().unwrap()).unwrap().wait().unwrap();
+            solver.potri(factor.view_mut().lower().unwrap()).unwrap().wait().unwrap();
+            let bits = |x: f64| x.to_bits();
+            factor.to_vec().unwrap().into_iter().map(bits).collect::<Vec<u64>>()
+        };
+        let fresh = inverse(&Solver::new(solver.stream()).unwrap());
+        solver.fill_workspace(1 << 20, 0xff).unwrap();
+        assert!(inverse(&solver) == fresh, "order {n}");
+    }
 }

@@ -5,6 +5,7 @@ mod bad_input;
 mod dense;
 mod eigen;
 mod examples;
+mod graphs;
 mod reductions;
 
 use hip::{Device, Stream};

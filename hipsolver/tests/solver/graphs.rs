@@ -1,0 +1,78 @@
+//! Captured calls, and what calls share: numbers of failures, workspaces.
+
+use hip::DeviceBuffer;
+use hipsolver::{Cause, Error, Jacobi, MatrixBuffer, Outcome};
+
+use super::*;
+
+const N: usize = 4;
+
+/// 1 everywhere but on the diagonal.
+fn with_diagonal(value: f64) -> Host {
+    Host::from_fn(N, N, |i, j| if i == j { value } else { 1.0 }.into())
+}
+
+fn fill(matrix: &mut MatrixBuffer<f64>, host: &Host) {
+    let elements: Vec<f64> = host.data.iter().map(|x| x.re).collect();
+    matrix.buffer_mut().copy_from_slice(&elements).unwrap();
+}
+
+fn factorise<'a>(solver: &'a Solver, matrix: &mut MatrixBuffer<f64>) -> hipsolver::Result<Outcome<'a>> {
+    solver.potrf(matrix.view_mut().lower().unwrap())
+}
+
+fn has_failed(result: hipsolver::Result<()>) -> bool {
+    match result {
+        Ok(()) => false,
+        Err(Error::Numerical { cause: Cause::NotPositiveDefinite { .. }, .. }) => true,
+        Err(other) => panic!("{other}"),
+    }
+}
+
+/// The number that says whether a matrix was positive definite is the call's own: a graph that is launched meanwhile writes another.
+#[test]
+fn a_graph_has_outcomes_of_its_own() {
+    let Some((device, solver)) = solver() else { return };
+    let (good, bad) = (with_diagonal(4.0), with_diagonal(-4.0));
+    let (mut a, mut b) = (upload::<f64>(&device, &good), upload::<f64>(&device, &bad));
+    assert!(!has_failed(factorise(&solver, &mut a).unwrap().wait()));
+    let mut kept = None;
+    let graph = solver.stream().capture(|_| {
+        kept = Some(factorise(&solver, &mut a).expect("captured"));
+        Ok(())
+    });
+    let (graph, of_graph) = (graph.unwrap().instantiate().unwrap(), kept.unwrap());
+    assert!(!has_failed(of_graph.check()), "it was not launched yet");
+    // The second time, the graph's outcome was dropped, and its number may not be the next call's.
+    let mut of_graph = Some(of_graph);
+    for round in 0..2 {
+        for (in_graph, alone) in [(&good, &bad), (&bad, &good)] {
+            fill(&mut a, in_graph);
+            fill(&mut b, alone);
+            let outcome = factorise(&solver, &mut b).unwrap();
+            graph.launch(solver.stream()).unwrap();
+            assert_eq!(has_failed(outcome.wait()), std::ptr::eq(alone, &bad), "round {round}");
+            if let Some(of_graph) = &of_graph {
+                assert_eq!(has_failed(of_graph.check()), std::ptr::eq(in_graph, &bad));
+            }
+        }
+        of_graph = None;
+    }
+}
+
+/// What waits for the device leaves nothing in a graph when it is refused: the parameters of Jacobi's method end with the solver.
+#[test]
+fn what_waits_is_refused_before_it_is_captured() {
+    let Some((device, solver)) = solver() else { return };
+    let mut a = upload::<f64>(&device, &with_diagonal(4.0));
+    let mut values = DeviceBuffer::<f64>::zeroed(&device, N).unwrap();
+    solver.syevj(false, Jacobi::default(), a.view_mut().lower().unwrap(), &mut values).unwrap().wait().unwrap();
+    let graph = solver.stream().capture(|_| {
+        let refused = solver.syevj(false, Jacobi::default(), a.view_mut().lower().unwrap(), &mut values).map(drop);
+        assert!(refused.unwrap_err().to_string().contains("outside of the capture"));
+        let refused = solver.syevd(false, a.view_mut().lower().unwrap(), &mut values).map(drop);
+        assert!(refused.unwrap_err().to_string().contains("outside of the capture"));
+        Ok(())
+    });
+    assert_eq!(graph.unwrap().nodes().unwrap().len(), 0);
+}
