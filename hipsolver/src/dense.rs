@@ -84,7 +84,20 @@ pub(crate) fn plan<T, F: Fn() -> String>(
     asked: F,
 ) -> Plan<F> {
     let (members, jacobi, unit, extra) = (1, None, size_of::<T>(), 0);
-    Plan { routine, pair, cause, members, jacobi, unit, extra, waits: false, cleared: false, wide: false, asked }
+    Plan {
+        routine,
+        pair,
+        cause,
+        members,
+        jacobi,
+        unit,
+        extra,
+        waits: false,
+        cleared: false,
+        scaling: None,
+        wide: false,
+        asked,
+    }
 }
 
 /// Factorisations and solves.

@@ -8,6 +8,7 @@ use hip_linalg::{Batch, Lowered, MatrixMut, Op, Operands, Scalar, TriangleMut, V
 
 use crate::dense::{alone, as_stored, fits, int, invalid, not_positive, plan, values};
 use crate::raw::{self, *};
+use crate::scaling::{Array, Part, Scaling, times_power};
 use crate::solver::{Jacobi, Outcome, Plan};
 use crate::{Cause, Result, Solver};
 
@@ -88,6 +89,18 @@ fn pair_of_triangles<T: Scalar>(a: &TriangleMut<'_, T>, b: &TriangleMut<'_, T>) 
     Ok(uplo)
 }
 
+/// A and B of a generalised problem, and the place of the eigenvalues, for [`Scaling`].
+fn generalised<T: Scalar>(
+    (a, b, w): (Lowered, Lowered, *mut c_void),
+    n: i32,
+    uplo: u32,
+    problem: EigenProblem,
+    vectors: u32,
+) -> Option<Scaling> {
+    let of = |place| Array::new::<T>(place, n, n, Part::of(uplo));
+    Some(Scaling::new::<T>(of(a), w, n, 1).generalised(of(b), problem, vectors == mode(true)))
+}
+
 fn not_converged(info: usize) -> Cause {
     Cause::NotConverged { remaining: info }
 }
@@ -126,9 +139,13 @@ impl Solver {
     /// The eigenvalues of a symmetric or Hermitian matrix of which one triangle is stored, in ascending order; with `vectors`, A becomes the
     /// eigenvectors, as columns. Else its triangle is overwritten.
     ///
+    /// A matrix whose largest element is less than 1 or very large is scaled by a power of two, and its eigenvalues are scaled back: rocSOLVER
+    /// compares with absolute numbers. That holds for all eigenvalue and singular value problems but
+    /// [`gesvda_batched`](Self::gesvda_batched), on devices that the crate has code for: gfx90a, gfx942, gfx1100 and gfx1201.
+    ///
     /// # Errors
     /// [`CallError::Invalid`](crate::CallError::Invalid) unless there is room for as many values as A has rows; for a row-major A, and for a batch. The outcome
-    /// is [`Cause::NotConverged`].
+    /// is [`Cause::NotConverged`], or [`Cause::NotFinite`] if an element is NaN or infinite.
     #[doc(alias("hipsolverSsyevd", "hipsolverDsyevd", "hipsolverCheevd", "hipsolverZheevd", "cusolverDnSsyevd"))]
     pub fn syevd<'a, T: Syevd>(
         &self,
@@ -144,8 +161,9 @@ impl Solver {
         let mut operands = Operands::on(self.stream());
         let a = operands.matrix_mut("A", a.into_matrix())?;
         let w = operands.vector_mut("the eigenvalues", w)?.pointer;
-        let plan =
-            Plan { waits: true, ..plan::<T, _>("syevd", T::pair(), not_converged, move || format!("A {n} x {n}")) };
+        let scaling = Some(Scaling::new::<T>(Array::new::<T>(a, n, n, Part::of(uplo)), w, n, 1));
+        let asked = move || format!("A {n} x {n}");
+        let plan = Plan { waits: true, scaling, ..plan::<T, _>("syevd", T::pair(), not_converged, asked) };
         let size = |lwork, _| raw::syevd_size(vectors, uplo, n, a, w, lwork);
         self.run(operands, plan, size, |work| raw::syevd(vectors, uplo, n, a, w, work.pointer, work.len(), work.info))
     }
@@ -177,12 +195,14 @@ impl Solver {
             return Ok((0, self.nothing("syevdx", not_converged)));
         }
         let asked = move || format!("A {n} x {n}");
-        let plan = Plan { waits: true, ..plan::<T, _>("syevdx", T::pair(), not_converged, asked) };
+        let scaling = Some(Scaling::new::<T>(Array::new::<T>(a, n, n, Part::of(uplo)), w, n, 1));
+        let plan = Plan { waits: true, scaling, ..plan::<T, _>("syevdx", T::pair(), not_converged, asked) };
         self.counted(|found| {
             let size =
                 |lwork, _| raw::syevdx_size(vectors, kind, uplo, n, a, above, up_to, first, last, found, w, lwork);
             self.run(operands, plan, size, |work| {
                 let (memory, len) = (work.pointer, work.len());
+                let (above, up_to) = (times_power(above, work.power), times_power(up_to, work.power));
                 raw::syevdx(vectors, kind, uplo, n, a, above, up_to, first, last, found, w, memory, len, work.info)
             })
         })
@@ -225,8 +245,9 @@ impl Solver {
         let w = operands.vector_mut("the eigenvalues", w)?.pointer;
         let jacobi = Some((jacobi, false));
         if count == 0 {
-            let plan =
-                Plan { waits: true, jacobi, ..plan::<T, _>("syevj", <T as Syevj>::pair(), not_converged, asked) };
+            let scaling = Some(Scaling::new::<T>(Array::new::<T>(a, n, n, Part::of(uplo)), w, n, 1));
+            let plan = plan::<T, _>("syevj", <T as Syevj>::pair(), not_converged, asked);
+            let plan = Plan { waits: true, jacobi, scaling, ..plan };
             let size = |lwork, parameters| raw::syevj_size(vectors, uplo, n, a, w, lwork, parameters);
             return self.run(operands, plan, size, |work| {
                 raw::syevj(vectors, uplo, n, a, w, work.pointer, work.len(), work.info, work.parameters)
@@ -234,7 +255,9 @@ impl Solver {
         }
         let members = int("the members of the batch", count)?;
         let pair = <T as SyevjBatched>::pair();
-        let plan = Plan { waits: true, jacobi, members: count, ..plan::<T, _>("syevj", pair, not_converged, asked) };
+        let scaling = Some(Scaling::new::<T>(Array::new::<T>(a, n, n, Part::of(uplo)), w, n, count));
+        let plan = plan::<T, _>("syevj", pair, not_converged, asked);
+        let plan = Plan { waits: true, jacobi, members: count, scaling, ..plan };
         let size = |lwork, parameters| raw::syevj_batched_size(vectors, uplo, n, a, w, lwork, parameters, members);
         self.run(operands, plan, size, |work| {
             raw::syevj_batched(vectors, uplo, n, a, w, work.pointer, work.len(), work.info, work.parameters, members)
@@ -263,10 +286,9 @@ impl Solver {
         let mut operands = Operands::on(self.stream());
         let (a, b) = (operands.matrix_mut("A", a.into_matrix())?, operands.matrix_mut("B", b.into_matrix())?);
         let w = operands.vector_mut("the eigenvalues", w)?.pointer;
-        let plan = Plan {
-            waits: true,
-            ..plan::<T, _>("sygvd", T::pair(), not_converged, move || format!("A and B {n} x {n}"))
-        };
+        let scaling = generalised::<T>((a, b, w), n, uplo, problem, vectors);
+        let asked = move || format!("A and B {n} x {n}");
+        let plan = Plan { waits: true, scaling, ..plan::<T, _>("sygvd", T::pair(), not_converged, asked) };
         let size = |lwork, _| raw::sygvd_size(kind, vectors, uplo, n, a, b, w, lwork);
         let outcome = self.run(operands, plan, size, |work| {
             raw::sygvd(kind, vectors, uplo, n, a, b, w, work.pointer, work.len(), work.info)
@@ -294,7 +316,7 @@ impl Solver {
         alone("the eigenvalues", w.batch_size())?;
         values(&w, a.order())?;
         let Bounds { kind, above, up_to, first, last } = range.bounds(a.order())?;
-        let (n, vectors, problem) = (int("the order of A", a.order())?, mode(vectors), problem.code());
+        let (n, vectors, kind_of) = (int("the order of A", a.order())?, mode(vectors), problem.code());
         let mut operands = Operands::on(self.stream());
         let (a, b) = (operands.matrix_mut("A", a.into_matrix())?, operands.matrix_mut("B", b.into_matrix())?);
         let w = operands.vector_mut("the eigenvalues", w)?.pointer;
@@ -302,15 +324,17 @@ impl Solver {
             return Ok((0, self.nothing("sygvdx", not_converged)));
         }
         let asked = move || format!("A and B {n} x {n}");
-        let plan = Plan { waits: true, ..plan::<T, _>("sygvdx", T::pair(), not_converged, asked) };
+        let scaling = generalised::<T>((a, b, w), n, uplo, problem, vectors);
+        let plan = Plan { waits: true, scaling, ..plan::<T, _>("sygvdx", T::pair(), not_converged, asked) };
         let (found, outcome) = self.counted(|found| {
             let size = |lwork, _| {
-                raw::sygvdx_size(problem, vectors, kind, uplo, n, a, b, above, up_to, first, last, found, w, lwork)
+                raw::sygvdx_size(kind_of, vectors, kind, uplo, n, a, b, above, up_to, first, last, found, w, lwork)
             };
             self.run(operands, plan, size, |work| {
                 let (memory, len, info) = (work.pointer, work.len(), work.info);
+                let (above, up_to) = (times_power(above, work.power), times_power(up_to, work.power));
                 raw::sygvdx(
-                    problem, vectors, kind, uplo, n, a, b, above, up_to, first, last, found, w, memory, len, info,
+                    kind_of, vectors, kind, uplo, n, a, b, above, up_to, first, last, found, w, memory, len, info,
                 )
             })
         })?;
@@ -339,11 +363,9 @@ impl Solver {
         let (a, b) = (operands.matrix_mut("A", a.into_matrix())?, operands.matrix_mut("B", b.into_matrix())?);
         let w = operands.vector_mut("the eigenvalues", w)?.pointer;
         let jacobi = Some((jacobi, false));
-        let plan = Plan {
-            waits: true,
-            jacobi,
-            ..plan::<T, _>("sygvj", T::pair(), not_converged, move || format!("A and B {n} x {n}"))
-        };
+        let scaling = generalised::<T>((a, b, w), n, uplo, problem, vectors);
+        let asked = move || format!("A and B {n} x {n}");
+        let plan = Plan { waits: true, jacobi, scaling, ..plan::<T, _>("sygvj", T::pair(), not_converged, asked) };
         let size = |lwork, parameters| raw::sygvj_size(kind, vectors, uplo, n, a, b, w, lwork, parameters);
         let outcome = self.run(operands, plan, size, |work| {
             raw::sygvj(kind, vectors, uplo, n, a, b, w, work.pointer, work.len(), work.info, work.parameters)
@@ -380,8 +402,9 @@ impl Solver {
         let s = operands.vector_mut("the singular values", s)?.pointer;
         let u = u.map_or(Ok(NONE), |u| operands.matrix_mut("U", u))?;
         let vt = vt.map_or(Ok(NONE), |vt| operands.matrix_mut("Vt", vt))?;
-        let plan =
-            Plan { waits: true, ..plan::<T, _>("gesvd", T::pair(), not_converged, move || format!("A {m} x {n}")) };
+        let scaling = Some(Scaling::new::<T>(Array::new::<T>(a, m, n, Part::All), s, m.min(n), 1));
+        let asked = move || format!("A {m} x {n}");
+        let plan = Plan { waits: true, scaling, ..plan::<T, _>("gesvd", T::pair(), not_converged, asked) };
         let size = |lwork, _| raw::gesvd_size(jobu, jobv, m, n, lwork);
         self.run(operands, plan, size, |work| {
             let no_superdiagonal = ptr::null_mut();
@@ -427,11 +450,9 @@ impl Solver {
             None => (Lowered { step: m.max(1).into(), ..NONE }, Lowered { step: n.max(1).into(), ..NONE }),
         };
         let jacobi = Some((jacobi, true));
-        let plan = Plan {
-            waits: true,
-            jacobi,
-            ..plan::<T, _>("gesvdj", T::pair(), not_converged, move || format!("A {m} x {n}"))
-        };
+        let scaling = Some(Scaling::new::<T>(Array::new::<T>(a, m, n, Part::All), s, m.min(n), 1));
+        let asked = move || format!("A {m} x {n}");
+        let plan = Plan { waits: true, jacobi, scaling, ..plan::<T, _>("gesvdj", T::pair(), not_converged, asked) };
         let size = |lwork, parameters| raw::gesvdj_size(mode, economy, m, n, a, s, u, v, lwork, parameters);
         self.run(operands, plan, size, |work| {
             raw::gesvdj(mode, economy, m, n, a, s, u, v, work.pointer, work.len(), work.info, work.parameters)
@@ -486,8 +507,9 @@ impl Solver {
         };
         let jacobi = Some((jacobi, true));
         let asked = move || format!("{count} matrices A of {m} x {n}");
-        let plan =
-            Plan { waits: true, jacobi, members: count, ..plan::<T, _>("gesvdj", T::pair(), not_converged, asked) };
+        let scaling = Some(Scaling::new::<T>(Array::new::<T>(a, m, n, Part::All), s, m.min(n), count));
+        let plan = plan::<T, _>("gesvdj", T::pair(), not_converged, asked);
+        let plan = Plan { waits: true, jacobi, members: count, scaling, ..plan };
         let size = |lwork, parameters| raw::gesvdj_batched_size(mode, m, n, a, s, u, v, lwork, parameters, members);
         self.run(operands, plan, size, |work| {
             raw::gesvdj_batched(mode, m, n, a, s, u, v, work.pointer, work.len(), work.info, work.parameters, members)

@@ -43,6 +43,7 @@ mod eigen;
 #[allow(missing_docs, reason = "not every parameter of C's has a sentence")]
 mod raw;
 mod reductions;
+mod scaling;
 mod solver;
 
 use std::fmt;
@@ -104,6 +105,8 @@ pub enum Cause {
         /// Elements that did not become zero, as LAPACK counts them for the routine.
         remaining: usize,
     },
+    /// An element of the matrix is NaN or infinite.
+    NotFinite,
 }
 
 impl fmt::Display for Cause {
@@ -119,6 +122,7 @@ impl fmt::Display for Cause {
             Self::Singular { pivot } => {
                 write!(f, "the matrix is singular: element {pivot} of the diagonal of its factor is 0")
             }
+            Self::NotFinite => f.write_str("an element of the matrix is NaN or infinite"),
             Self::NotConverged { remaining } => write!(f, "it did not converge: {remaining} elements are not 0"),
         }
     }

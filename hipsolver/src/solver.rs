@@ -13,6 +13,7 @@ use hipsolver_sys::MissingValue;
 
 use crate::dense::invalid;
 use crate::raw::{self, BINDING, Pair, hipsolverStatus_t};
+use crate::scaling::{Kernels, Scaled, Scaling, times_power};
 use crate::{CallError, Cause, Error, Result, check};
 
 pub(crate) struct HipSolver;
@@ -342,6 +343,8 @@ pub(crate) struct Work {
     pub(crate) host_len: usize,
     /// Of Jacobi's method, or of functions with 64-bit sizes; else null.
     pub(crate) parameters: *mut c_void,
+    /// The power of two that the eigenvalues are multiplied by.
+    pub(crate) power: i32,
 }
 
 impl Work {
@@ -367,6 +370,8 @@ pub(crate) struct Plan<F> {
     pub(crate) waits: bool,
     /// Whether the library reads parts of the workspace that it has not written: they are zeros then.
     pub(crate) cleared: bool,
+    /// Matrices that are scaled where the library needs that. Only for functions that wait.
+    pub(crate) scaling: Option<Scaling>,
     /// Whether the function has 64-bit sizes, and tells those of two workspaces: on the device and on the host.
     pub(crate) wide: bool,
     /// Shapes, for errors.
@@ -395,7 +400,7 @@ impl Solver {
         S: FnOnce(NonNull<c_void>, *mut c_void) -> hipsolverStatus_t,
         W: FnOnce(NonNull<c_void>, *mut c_void) -> hipsolverStatus_t,
     {
-        let Plan { routine, pair, cause, members, jacobi, waits, cleared, unit, extra, wide, asked } = plan;
+        let Plan { routine, pair, cause, members, jacobi, waits, cleared, scaling, unit, extra, wide, asked } = plan;
         let captured = self.stream().is_capturing()?;
         if captured && (waits || jacobi.is_some()) {
             // Before any of it is in the graph.
@@ -432,7 +437,13 @@ impl Solver {
         // No function of ROCm 7.2 asks for any.
         let mut on_host = vec![0_u64; host_len.div_ceil(size_of::<u64>())];
         let host = on_host.as_mut_ptr().cast();
-        let mut memory = self.take_work(len.saturating_mul(unit).saturating_add(extra))?;
+        let scaling = match scaling {
+            Some(scaling) => Kernels::of(&self.stream().device())?.map(|kernels| (scaling, kernels)),
+            None => None,
+        };
+        let used = len.saturating_mul(unit).saturating_add(extra).saturating_add(7) & !7;
+        let of_scaling = scaling.as_ref().map_or(0, |(scaling, _)| scaling.bytes());
+        let mut memory = self.take_work(used.saturating_add(of_scaling))?;
         if captured && host_len != 0 {
             let reason = format!("{routine} needs memory on the host until it is done: call it outside of the capture");
             return Err(CallError::Hip(hip::Error::Capture { reason }).into());
@@ -448,23 +459,37 @@ impl Solver {
             let slice = info.slice_mut(..members)?;
             // SAFETY: as the workspace.
             let info = unsafe { operands.lend("info", slice)? };
-            let call = work(Work { pointer, len, info, host, host_len, parameters });
             let name = work_name;
+            let stream = self.stream().as_raw();
+            let call = |handle| {
+                let Some((scaling, kernels)) = &scaling else {
+                    let call = work(Work { pointer, len, info, host, host_len, parameters, power: 0 });
+                    check(call(working, handle), name, &asked)?;
+                    return Ok(None);
+                };
+                let place = pointer.wrapping_byte_add(used);
+                // SAFETY: the operands of the call, in the order of its stream, which this thread may wait for; memory behind the workspace.
+                let scaled = unsafe { scaling.begin(kernels, stream, place)? };
+                let power = scaled.of_values(scaling);
+                let call = work(Work { pointer, len, info, host, host_len, parameters, power });
+                check(call(working, handle), name, &asked)?;
+                // SAFETY: as above.
+                unsafe { scaling.end(kernels, stream, place, &scaled)? };
+                Ok(Some(scaled))
+            };
             // SAFETY: the routine queues its work on the handle's stream. It uses the operands that were named, whose views were checked when
             // they were made, with the sizes that the method has compared, and a workspace of the size that it asks for.
             unsafe {
                 let first = !self.used.load(Ordering::Relaxed) && !captured;
                 if first {
-                    let done = self
-                        .handle
-                        .call_waiting_for_device(operands, |handle| check(call(working, handle), name, &asked));
+                    let done = self.handle.call_waiting_for_device(operands, call);
                     // Not before: a call of another thread may come first.
                     self.used.store(true, Ordering::Relaxed);
                     done
                 } else if waits {
-                    self.handle.call_blocking(operands, |handle| check(call(working, handle), name, &asked))
+                    self.handle.call_blocking(operands, call)
                 } else {
-                    self.handle.call(operands, &[], |handle, []| check(call(working, handle), name, &asked))
+                    self.handle.call(operands, &[], |handle, []| call(handle))
                 }
             }
         };
@@ -472,18 +497,38 @@ impl Solver {
         if host_len != 0 {
             self.stream().synchronize()?;
         }
-        done?;
+        let scaled: Option<Scaled> = done?;
         let mut convergence = None;
         if let Some((_, singular)) = jacobi {
             self.stream().synchronize()?;
             convergence = self.convergence(parameters, singular)?;
         }
-        Ok(Outcome { solver: self, info: Some(info), members, routine, cause, beyond: None, convergence })
+        let mut not_finite = Vec::new();
+        if let (Some(scaled), Some((scaling, _))) = (scaled, &scaling) {
+            if let Some(convergence) = &mut convergence {
+                convergence.residual = times_power(convergence.residual, -scaled.of_values(scaling));
+            }
+            not_finite = scaled.not_finite;
+        }
+        let mut outcome = self.outcome(routine, cause, Some(info), members, convergence);
+        outcome.not_finite = not_finite;
+        Ok(outcome)
+    }
+
+    fn outcome(
+        &self,
+        routine: &'static str,
+        cause: fn(usize) -> Cause,
+        info: Option<DeviceBuffer<i32>>,
+        members: usize,
+        convergence: Option<Convergence>,
+    ) -> Outcome<'_> {
+        Outcome { solver: self, info, members, routine, cause, beyond: None, not_finite: Vec::new(), convergence }
     }
 
     /// The outcome of a call that has nothing to do.
     pub(crate) fn nothing(&self, routine: &'static str, cause: fn(usize) -> Cause) -> Outcome<'_> {
-        Outcome { solver: self, info: None, members: 0, routine, cause, beyond: None, convergence: None }
+        self.outcome(routine, cause, None, 0, None)
     }
 }
 
@@ -505,6 +550,8 @@ pub struct Outcome<'a> {
     cause: fn(usize) -> Cause,
     /// Numbers above the first have the cause that the second makes of the rest.
     beyond: Option<Beyond>,
+    /// Members with an element that is NaN or infinite, if that was looked for.
+    not_finite: Vec<bool>,
     convergence: Option<Convergence>,
 }
 
@@ -533,7 +580,7 @@ impl Outcome<'_> {
             let Some(info) = &self.info else { return Ok(()) };
             let mut found = [0];
             info.slice(..1)?.copy_to_slice_on(self.solver.stream(), &mut found)?;
-            return self.cause_of(found[0]).map_or(Ok(()), |cause| fail(0, cause));
+            return self.cause_of(0, found[0]).map_or(Ok(()), |cause| fail(0, cause));
         }
         let first = self.read()?.into_iter().enumerate().find_map(|(member, cause)| Some((member, cause?)));
         first.map_or(Ok(()), |(member, cause)| fail(member, cause))
@@ -542,7 +589,7 @@ impl Outcome<'_> {
     fn read(&self) -> Result<Vec<Option<Cause>>> {
         let Some(info) = &self.info else { return Ok(Vec::new()) };
         let found = info.slice(..self.members)?.to_vec()?;
-        Ok(found.iter().map(|&info| self.cause_of(info)).collect())
+        Ok(found.iter().enumerate().map(|(member, &info)| self.cause_of(member, info)).collect())
     }
 
     /// Waits for the work, and returns for each member of the batch why it was not possible, or `None` where it was.
@@ -564,8 +611,13 @@ impl Outcome<'_> {
     }
 
     /// Negative ones are arguments that the library refused: it returns a status then.
-    fn cause_of(&self, info: i32) -> Option<Cause> {
-        let info = usize::try_from(info).ok().filter(|&info| info != 0)?;
+    fn cause_of(&self, member: usize, info: i32) -> Option<Cause> {
+        let info = usize::try_from(info).ok().filter(|&info| info != 0);
+        if info.is_none() && self.not_finite.get(member) == Some(&true) {
+            // The library ends with numbers that are no eigenvalues, and some releases say that all went well.
+            return Some(Cause::NotFinite);
+        }
+        let info = info?;
         Some(match self.beyond {
             Some((limit, beyond)) if info > limit => beyond(info - limit),
             _ => (self.cause)(info),

@@ -6,10 +6,11 @@ mod dense;
 mod eigen;
 mod examples;
 mod graphs;
+mod ranges;
 mod reductions;
 
 use hip::{Device, Stream};
-use hipsolver::{MatrixBuffer, Solver};
+use hipsolver::{MatrixBuffer, Solver, Uplo};
 use linalg_testing::{Host, Number, Rng, skipped};
 
 /// The device and hipSOLVER on a stream of it.

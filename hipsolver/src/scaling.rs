@@ -1,0 +1,372 @@
+//! Scales matrices before an eigenvalue or singular value problem, and what comes of them back.
+//!
+//! rocSOLVER's methods compare with absolute numbers: of a matrix with small elements, they take some for zero, and large ones overflow in
+//! squares. As LAPACK does, a matrix whose largest element is out of range is multiplied by a power of two, which changes no bit of the
+//! others but in numbers that are near the smallest. The values are divided by it.
+
+use std::ffi::{c_int, c_uint, c_void};
+use std::ptr;
+use std::sync::{Mutex, PoisonError};
+
+use hip::sys::{self, hipStream_t};
+use hip::{Device, Kernel, Module, Status};
+use hip_linalg::{Lowered, Scalar};
+
+use crate::eigen::EigenProblem;
+use crate::{CallError, Result};
+
+/// Made of `scale.hip` by `cargo xtask kernels`.
+static BUNDLE: &[u8] = include_bytes!("kernels/scale.hipfb");
+
+const THREADS: usize = 256;
+/// Blocks at most for each member: each thread looks at several elements.
+const BLOCKS: usize = 1024;
+/// A matrix whose largest element is from 1 to 2 to the power of this stays as it is: its squares are far from overflow.
+const HIGHEST: [i32; 2] = [40, 400];
+
+/// The kernels on a device.
+#[derive(Clone)]
+pub(crate) struct Kernels {
+    /// For numbers of 32 and of 64 bits.
+    largest: [Kernel; 2],
+    scale: [Kernel; 2],
+}
+
+impl Kernels {
+    /// `None` for a device that there is no code for.
+    pub(crate) fn of(device: &Device) -> Result<Option<Self>> {
+        static LOADED: Mutex<Vec<(Device, Option<Kernels>)>> = Mutex::new(Vec::new());
+        let mut all = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, found)) = all.iter().find(|(of, _)| of == device) {
+            return Ok(found.clone());
+        }
+        let found = match Module::load(device, BUNDLE) {
+            Ok(module) => {
+                let largest = [module.kernel("largest_32")?, module.kernel("largest_64")?];
+                Some(Self { largest, scale: [module.kernel("scale_32")?, module.kernel("scale_64")?] })
+            }
+            Err(hip::Error::Architecture { .. }) => None,
+            Err(error) => return Err(error.into()),
+        };
+        all.push((*device, found.clone()));
+        Ok(found)
+    }
+}
+
+/// Which elements of a matrix are used.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Part {
+    Upper = 0,
+    Lower = 1,
+    All = 2,
+}
+
+impl Part {
+    /// Of the number of a triangle in C.
+    pub(crate) fn of(uplo: u32) -> Self {
+        if uplo == 122 { Self::Lower } else { Self::Upper }
+    }
+}
+
+/// A matrix in memory, or each of a strided batch.
+#[derive(Clone, Copy)]
+pub(crate) struct Array {
+    place: Lowered,
+    rows: i32,
+    cols: i32,
+    part: Part,
+    /// Real numbers in each element.
+    width: i32,
+}
+
+impl Array {
+    pub(crate) fn new<T: Scalar>(place: Lowered, rows: i32, cols: i32, part: Part) -> Self {
+        let width = size_of::<T>() / size_of::<T::Real>();
+        Self { place, rows, cols, part, width: width as i32 }
+    }
+
+    fn all(self) -> Self {
+        Self { part: Part::All, ..self }
+    }
+}
+
+/// What a call is to scale.
+pub(crate) struct Scaling {
+    a: Array,
+    /// With the problem that both are of.
+    b: Option<(Array, EigenProblem)>,
+    /// The results, which are scaled back.
+    values: Array,
+    /// Whether A becomes the vectors.
+    vectors: bool,
+    /// 1 for numbers of 64 bits, 0 for 32.
+    kind: usize,
+    members: usize,
+}
+
+/// Powers of two that the matrices of each member were multiplied by.
+pub(crate) struct Scaled {
+    shifts: Vec<[i32; 2]>,
+    /// Members with an element that is NaN or infinite.
+    pub(crate) not_finite: Vec<bool>,
+}
+
+impl Scaled {
+    /// The power of two that the eigenvalues of the first member are multiplied by.
+    pub(crate) fn of_values(&self, scaling: &Scaling) -> i32 {
+        self.shifts.first().map_or(0, |shifts| scaling.of_values(*shifts))
+    }
+}
+
+impl Scaling {
+    /// For the values of one matrix, or of each of a batch. `values` has `len` numbers for each.
+    pub(crate) fn new<T: Scalar>(a: Array, values: *mut c_void, len: i32, members: usize) -> Self {
+        let place = Lowered { pointer: values, step: len.into(), stride: len.into() };
+        let values = Array { place, rows: len, cols: 1, part: Part::All, width: 1 };
+        let kind = usize::from(size_of::<T::Real>() == 8);
+        Self { a, b: None, values, vectors: false, kind, members }
+    }
+
+    /// For a generalised problem.
+    pub(crate) fn generalised(self, b: Array, problem: EigenProblem, vectors: bool) -> Self {
+        Self { b: Some((b, problem)), vectors, ..self }
+    }
+
+    /// Bytes of device memory that it needs: the largest numbers, and powers of two.
+    pub(crate) fn bytes(&self) -> usize {
+        self.members * (2 * size_of::<u64>())
+    }
+
+    /// The power of two that eigenvalues are multiplied by where the matrices are multiplied by these.
+    fn of_values(&self, [a, b]: [i32; 2]) -> i32 {
+        match &self.b {
+            Some((_, EigenProblem::AxLambdaBx)) => a - b,
+            _ => a + b,
+        }
+    }
+
+    /// The power of two for a matrix with this largest number, or `None` if it is not finite. That for B is even, and leaves its largest number below
+    /// 4: the library divides A by B.
+    fn shift(&self, bits: u64, of_b: bool) -> Option<i32> {
+        let largest = if self.kind == 1 { f64::from_bits(bits) } else { f32::from_bits(bits as u32).into() };
+        if !largest.is_finite() {
+            return None;
+        }
+        if largest == 0.0 {
+            return Some(0);
+        }
+        let exponent = exponent(largest);
+        if of_b {
+            return Some(-(exponent & !1));
+        }
+        Some(if (0..=HIGHEST[self.kind]).contains(&exponent) { 0 } else { -exponent })
+    }
+
+    /// Scales the matrices, and waits for it.
+    ///
+    /// # Safety
+    /// The stream's device is current. The arrays are as they say, and nobody else uses them before the call is over. `memory` has
+    /// [`bytes`](Self::bytes).
+    pub(crate) unsafe fn begin(
+        &self,
+        kernels: &Kernels,
+        stream: hipStream_t,
+        memory: *mut c_void,
+    ) -> Result<Scaled, CallError> {
+        let matrices = [Some(self.a), self.b.as_ref().map(|(b, _)| *b)];
+        let mut scaled = Scaled { shifts: vec![[0; 2]; self.members], not_finite: vec![false; self.members] };
+        for (which, matrix) in matrices.into_iter().enumerate() {
+            let Some(matrix) = matrix else { continue };
+            let mut found = vec![0_u64; self.members];
+            // SAFETY: room for as many numbers, in the order of the stream; the caller's matrix.
+            unsafe {
+                copy(stream, memory, found.as_ptr().cast(), size_of_val(&found[..]), sys::hipMemcpyHostToDevice)?;
+                self.launch(&kernels.largest[self.kind], stream, matrix, memory)?;
+                copy(stream, found.as_mut_ptr().cast(), memory, size_of_val(&found[..]), sys::hipMemcpyDeviceToHost)?;
+            }
+            for (member, &bits) in found.iter().enumerate() {
+                match self.shift(bits, which == 1) {
+                    Some(shift) => scaled.shifts[member][which] = shift,
+                    None => scaled.not_finite[member] = true,
+                }
+            }
+        }
+        for (which, matrix) in matrices.into_iter().enumerate() {
+            let Some(matrix) = matrix else { continue };
+            // SAFETY: the caller's matrix.
+            unsafe { self.apply(kernels, stream, memory, matrix, &scaled, |shifts| shifts[which])? };
+        }
+        Ok(scaled)
+    }
+
+    /// Scales the results back, and waits for it.
+    ///
+    /// # Safety
+    /// That of [`begin`](Self::begin).
+    pub(crate) unsafe fn end(
+        &self,
+        kernels: &Kernels,
+        stream: hipStream_t,
+        memory: *mut c_void,
+        scaled: &Scaled,
+    ) -> Result<(), CallError> {
+        // SAFETY: the caller's arrays.
+        unsafe {
+            self.apply(kernels, stream, memory, self.values, scaled, |shifts| -self.of_values(shifts))?;
+            let Some((b, problem)) = &self.b else { return Ok(()) };
+            // The factor of B, by whose square B was scaled.
+            self.apply(kernels, stream, memory, *b, scaled, |[_, b]| -b / 2)?;
+            if self.vectors {
+                let sign = if *problem == EigenProblem::BaxLambdaX { -1 } else { 1 };
+                self.apply(kernels, stream, memory, self.a.all(), scaled, |[_, b]| sign * b / 2)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Multiplies each member by a power of two.
+    ///
+    /// # Safety
+    /// That of [`begin`](Self::begin).
+    unsafe fn apply(
+        &self,
+        kernels: &Kernels,
+        stream: hipStream_t,
+        memory: *mut c_void,
+        array: Array,
+        scaled: &Scaled,
+        shift: impl Fn([i32; 2]) -> i32,
+    ) -> Result<(), CallError> {
+        let shifts: Vec<c_int> = scaled.shifts.iter().map(|&shifts| shift(shifts)).collect();
+        if shifts.iter().all(|&shift| shift == 0) {
+            return Ok(());
+        }
+        // SAFETY: room for as many numbers, in the order of the stream; the caller's array.
+        unsafe {
+            copy(stream, memory, shifts.as_ptr().cast(), size_of_val(&shifts[..]), sys::hipMemcpyHostToDevice)?;
+            self.launch(&kernels.scale[self.kind], stream, array, memory)?;
+            // The memory is used again.
+            wait(stream)
+        }
+    }
+
+    /// Launches a kernel for an array and one array more, with a number for each member.
+    ///
+    /// # Safety
+    /// That of [`begin`](Self::begin).
+    unsafe fn launch(
+        &self,
+        kernel: &Kernel,
+        stream: hipStream_t,
+        array: Array,
+        numbers: *mut c_void,
+    ) -> Result<(), CallError> {
+        let Array { place, mut rows, mut cols, part, mut width } = array;
+        let Lowered { mut pointer, step: mut ld, mut stride } = place;
+        let (mut part, mut numbers) = (part as c_int, numbers);
+        let elements = rows.unsigned_abs() as usize * cols.unsigned_abs() as usize;
+        if elements == 0 || self.members == 0 {
+            return Ok(());
+        }
+        let blocks = elements.div_ceil(THREADS).min(BLOCKS) as c_uint;
+        let mut arguments: [*mut c_void; 8] = [
+            (&raw mut pointer).cast(),
+            (&raw mut ld).cast(),
+            (&raw mut stride).cast(),
+            (&raw mut rows).cast(),
+            (&raw mut cols).cast(),
+            (&raw mut width).cast(),
+            (&raw mut part).cast(),
+            (&raw mut numbers).cast(),
+        ];
+        let members = self.members as c_uint;
+        // SAFETY: the kernel is loaded as long as the process; these are its parameters, and it writes to the array alone.
+        let status = unsafe {
+            sys::hipModuleLaunchKernel(
+                kernel.as_raw(),
+                blocks,
+                members,
+                1,
+                THREADS as c_uint,
+                1,
+                1,
+                0,
+                stream,
+                arguments.as_mut_ptr(),
+                ptr::null_mut(),
+            )
+        };
+        Ok(Status::from(status).check("hipModuleLaunchKernel", || format!("scaling {rows} x {cols}"))?)
+    }
+}
+
+/// The exponent of a number that is finite and not zero: 0 for 1 to 2.
+fn exponent(number: f64) -> i32 {
+    let bits = number.to_bits() >> 52 & 0x7ff;
+    if bits == 0 { exponent(number * 2.0_f64.powi(64)) - 64 } else { bits as i32 - 1023 }
+}
+
+/// A number times a power of two; the largest one where it would be infinite.
+pub(crate) fn times_power<R: Scalar>(number: R, power: i32) -> R {
+    let mut bytes = hip::bytemuck::bytes_of(&number).to_vec();
+    let half = power / 2;
+    let times = |x: f64| x * 2.0_f64.powi(half) * 2.0_f64.powi(power - half);
+    match bytes.len() {
+        4 => {
+            let scaled = times(hip::bytemuck::pod_read_unaligned::<f32>(&bytes).into()) as f32;
+            bytes.copy_from_slice(&scaled.clamp(f32::MIN, f32::MAX).to_ne_bytes());
+        }
+        _ => {
+            let scaled = times(hip::bytemuck::pod_read_unaligned::<f64>(&bytes));
+            bytes.copy_from_slice(&scaled.clamp(f64::MIN, f64::MAX).to_ne_bytes());
+        }
+    }
+    hip::bytemuck::pod_read_unaligned(&bytes)
+}
+
+/// # Safety
+/// Both sides have so many bytes.
+unsafe fn copy(
+    stream: hipStream_t,
+    to: *mut c_void,
+    from: *const c_void,
+    bytes: usize,
+    kind: sys::hipMemcpyKind,
+) -> Result<(), CallError> {
+    // SAFETY: the caller's memory; that of the host is there until the stream was waited for.
+    let status = unsafe { sys::hipMemcpyAsync(to, from, bytes, kind, stream) };
+    Status::from(status).check("hipMemcpyAsync", || format!("{bytes} bytes"))?;
+    // SAFETY: the caller's stream.
+    unsafe { wait(stream) }
+}
+
+/// # Safety
+/// The stream is alive.
+unsafe fn wait(stream: hipStream_t) -> Result<(), CallError> {
+    // SAFETY: the caller's stream.
+    let status = unsafe { sys::hipStreamSynchronize(stream) };
+    Ok(Status::from(status).check("hipStreamSynchronize", || "for scaled numbers".to_owned())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exponents_of_all_numbers() {
+        let cases =
+            [(1.0, 0), (1.99, 0), (2.0, 1), (0.5, -1), (3e-6, -19), (f64::MIN_POSITIVE, -1022), (5e-324, -1074)];
+        for (number, expected) in cases {
+            assert_eq!(exponent(number), expected, "{number:e}");
+        }
+        assert_eq!(exponent(f64::from(f32::from_bits(1))), -149);
+    }
+
+    #[test]
+    fn limits_are_scaled_and_stay_finite() {
+        assert_eq!(times_power(3.0_f32, -2), 0.75);
+        assert_eq!(times_power(3.0_f64, 1000), 3.0 * 2.0_f64.powi(1000));
+        assert_eq!(times_power(1e30_f32, 100), f32::MAX);
+        assert_eq!(times_power(-1.0_f64, 2000), f64::MIN);
+    }
+}

@@ -1,0 +1,144 @@
+//! Matrices with small and with large elements, and with NaN: eigenvalues and singular values are those of the matrix, or an error.
+
+use hip::DeviceBuffer;
+use hipsolver::{Cause, EigenProblem, EigenRange, Error, Jacobi, MatrixBuffer, ops};
+use num_complex::Complex32;
+
+use super::*;
+
+/// The matrix 2, -1 of order n times `scale`, whose eigenvalues are known, in one triangle; NaN is in the other.
+fn second_difference<T: Number>(device: &Device, n: usize, scale: f64, lower: bool) -> MatrixBuffer<T> {
+    let host = Host::from_fn(n, n, |i, j| {
+        let used = if lower { i >= j } else { i <= j };
+        let element = match i.abs_diff(j) {
+            0 => 2.0 * scale,
+            1 => -scale,
+            _ => 0.0,
+        };
+        if used { element } else { f64::NAN }.into()
+    });
+    upload::<T>(device, &host)
+}
+
+fn eigenvalues(n: usize) -> Vec<f64> {
+    (1..=n).map(|k| 2.0 - 2.0 * (k as f64 * std::f64::consts::PI / (n as f64 + 1.0)).cos()).collect()
+}
+
+#[track_caller]
+fn same<R: Copy + Into<f64>>(found: &[R], scale: f64, want: &[f64], epsilon: f64, what: &str) {
+    for (&found, want) in found.iter().zip(want) {
+        let error = (found.into() / scale - want).abs() / 4.0;
+        assert!(error < 40.0 * epsilon, "{what} at {scale:e}: {} for {want}, error {error:e}", found.into() / scale);
+    }
+}
+
+fn all_methods<T>(device: &Device, solver: &Solver, scales: &[f64], epsilon: f64)
+where
+    T: Number
+        + ops::Syevd
+        + ops::Syevj
+        + ops::SyevjBatched
+        + ops::Gesvd
+        + ops::Gesvdj
+        + ops::Sygvd
+        + hip_linalg::Scalar<Real: Number + Into<f64>>,
+{
+    for (round, &scale) in scales.iter().enumerate() {
+        let (n, lower) = ([3, 2, 16, 5][round % 4], round % 2 == 0);
+        let (want, uplo) = (eigenvalues(n), if lower { Uplo::Lower } else { Uplo::Upper });
+        let mut w = DeviceBuffer::<T::Real>::zeroed(device, n).unwrap();
+        for vectors in [false, true] {
+            let mut a = second_difference::<T>(device, n, scale, lower);
+            solver.syevd(vectors, a.view_mut().triangle(uplo).unwrap(), &mut w).unwrap().wait().unwrap();
+            same(&w.to_vec().unwrap(), scale, &want, epsilon, "syevd");
+            if vectors {
+                // A V = V diag(w), in the scale of 1.
+                let v = download(&a);
+                let whole = Host::from_fn(n, n, |i, j| [2.0, -1.0, 0.0][i.abs_diff(j).min(2)].into());
+                let of_values = Host::from_fn(n, n, |i, j| if i == j { want[i] } else { 0.0 }.into());
+                close::<T>("syevd", &whole.mul(&v), &v.mul(&of_values), 4.0, 4 * n);
+            }
+            let mut a = second_difference::<T>(device, n, scale, lower);
+            let outcome = solver.syevj(vectors, Jacobi::default(), a.view_mut().triangle(uplo).unwrap(), &mut w);
+            outcome.unwrap().wait().unwrap();
+            same(&w.to_vec().unwrap(), scale, &want, epsilon, "syevj");
+        }
+        let whole = Host::from_fn(n, n, |i, j| ([2.0, -1.0, 0.0][i.abs_diff(j).min(2)] * scale).into());
+        let descending: Vec<f64> = want.iter().rev().copied().collect();
+        let mut a = upload::<T>(device, &whole);
+        solver.gesvd(&mut a, &mut w, None, None).unwrap().wait().unwrap();
+        same(&w.to_vec().unwrap(), scale, &descending, epsilon, "gesvd");
+        // B is 4 times the identity, in another range than A: λ is a quarter.
+        for (problem, factor) in [(EigenProblem::AxLambdaBx, 0.25), (EigenProblem::AbxLambdaX, 4.0)] {
+            let of_b = scale.sqrt();
+            let mut a = second_difference::<T>(device, n, scale, lower);
+            let mut b = upload::<T>(device, &Host::identity(n).scale((4.0 * of_b).into()));
+            let (in_a, in_b) = (a.view_mut().triangle(uplo).unwrap(), b.view_mut().triangle(uplo).unwrap());
+            solver.sygvd(problem, true, in_a, in_b, &mut w).unwrap().wait().unwrap();
+            let of_values = if factor < 1.0 { scale / of_b } else { scale * of_b };
+            let want: Vec<f64> = want.iter().map(|w| w * factor).collect();
+            if (1e-37..1e37).contains(&of_values) {
+                same(&w.to_vec().unwrap(), of_values, &want, 4.0 * epsilon, "sygvd");
+            }
+            let diagonal = download(&b).at(0, 0).re / (2.0 * of_b.sqrt());
+            assert!((diagonal - 1.0).abs() < 10.0 * epsilon, "the factor of B at {scale:e}: {diagonal}");
+            // xᴴ B x = 1.
+            let x = download(&a);
+            let norm: f64 = (0..n).map(|i| x.at(i, 0).norm_sqr()).sum::<f64>() * 4.0 * of_b;
+            assert!((norm - 1.0).abs() < 100.0 * epsilon, "vectors at {scale:e}: {norm}");
+        }
+    }
+}
+
+#[test]
+fn eigenvalues_of_small_and_large_matrices_are_right() {
+    let Some((device, solver)) = solver() else { return };
+    let scales = [3e-6, 1e-30, 1e19, 1e35];
+    all_methods::<f32>(&device, &solver, &scales, f64::from(f32::EPSILON));
+    all_methods::<Complex32>(&device, &solver, &[1e-7, 1e19], f64::from(f32::EPSILON));
+    let scales = [1e-290, 1e300, 1e-16, 1.0];
+    all_methods::<f64>(&device, &solver, &scales, f64::EPSILON);
+}
+
+#[test]
+fn ranges_of_eigenvalues_are_those_of_the_matrix() {
+    let Some((device, solver)) = solver() else { return };
+    if lacks("hipsolverDnSsyevdx") {
+        return;
+    }
+    let n = 8;
+    let all = eigenvalues(n);
+    for scale in [1e-18_f64, 1.0, 1e60] {
+        let mut w = DeviceBuffer::<f64>::zeroed(&device, n).unwrap();
+        let mut a = second_difference::<f64>(&device, n, scale, true);
+        let range = EigenRange::Between(1.0 * scale, 3.0 * scale);
+        let (found, outcome) = solver.syevdx(true, range, a.view_mut().lower().unwrap(), &mut w).unwrap();
+        outcome.wait().unwrap();
+        let want: Vec<f64> = all.iter().copied().filter(|w| (1.0..3.0).contains(w)).collect();
+        assert_eq!(found, want.len(), "{scale:e}");
+        same(&w.to_vec().unwrap()[..found], scale, &want, f64::EPSILON, "syevdx");
+    }
+}
+
+#[test]
+fn elements_that_are_not_finite_are_an_error() {
+    let Some((device, solver)) = solver() else { return };
+    for bad in [f64::NAN, f64::INFINITY] {
+        let matrix = || {
+            let host = Host::from_fn(4, 4, |i, j| if (i, j) == (2, 1) { bad } else { 1.0 }.into());
+            upload::<f64>(&device, &host)
+        };
+        let mut w = DeviceBuffer::<f64>::zeroed(&device, 4).unwrap();
+        let mut a = matrix();
+        let outcome = solver.syevj(false, Jacobi::default(), a.view_mut().lower().unwrap(), &mut w).unwrap();
+        let is_told = |error: Error| match error {
+            Error::Numerical { cause, .. } => matches!(cause, Cause::NotFinite | Cause::NotConverged { .. }),
+            _ => false,
+        };
+        assert!(is_told(outcome.wait().unwrap_err()));
+        let mut a = matrix();
+        assert!(is_told(solver.syevd(false, a.view_mut().lower().unwrap(), &mut w).unwrap().wait().unwrap_err()));
+        let mut a = matrix();
+        assert!(is_told(solver.gesvdj(Jacobi::default(), &mut a, &mut w, None).unwrap().wait().unwrap_err()));
+    }
+}
