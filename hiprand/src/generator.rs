@@ -173,9 +173,7 @@ impl Settings<Quasi> {
 /// 10 more may write others than one that fills 20. Where a slice begins in memory can matter as well; a whole buffer is always aligned.
 ///
 /// # Graphs
-/// A captured call goes into the graph with the generator's state, which the graph keeps. Launches of graphs move a state that is in device memory
-/// on, as calls do; [`Pseudo::Philox4x32_10`] and others of which the state is a number that a call passes write the same numbers at each launch. A
-/// seed, an offset, an ordering or dimensions that are set later do not change the graph: the generator goes on with a state of its own.
+/// A captured call goes into the graph with the generator's state, which the graph keeps. A seed, an offset, an ordering or dimensions that are set later do not change the graph: the generator goes on with a state of its own.
 #[derive(Debug)]
 #[doc(alias("hiprandGenerator_t", "curandGenerator_t", "rocrand_generator"))]
 pub struct Generator<K: Kind = Pseudo> {

@@ -48,7 +48,8 @@
 //!   `poisson` with another λ than before. All other calls only queue work.
 //! - **Graphs.** Call [`prepare`](Generator::prepare) before a capture. What a graph generates is fixed when it is captured, for `Philox4x32_10`
 //!   and the quasi-random generators: each launch writes the same numbers. The other generators have their state in device memory, and go on
-//!   with each launch.
+//!   with each launch. A graph keeps the state that it was captured with: settings that start the sequence again give the generator another, and
+//!   a call of `poisson` with another λ is an error while a graph has the tables.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -35,6 +35,10 @@
 //! | `work`, `lwork` | kept by the `Solver` |
 //! | `info` | [`Outcome::wait`], [`Cause`] |
 //! | batches | views of batches, to the same method or to the one with `_batched` |
+//!
+//! # Graphs
+//! Factorisations and solves can be captured; what waits for the device (eigenvalues, singular values) is refused in a capture. A captured call has a
+//! workspace that the graph keeps, and a number of its failure for itself: [`Outcome::check`] reads it after each launch.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -103,7 +103,7 @@ fn eigenvalues_of_small_and_large_matrices_are_right() {
 #[test]
 fn ranges_of_eigenvalues_are_those_of_the_matrix() {
     let Some((device, solver)) = solver() else { return };
-    if lacks("hipsolverDnSsyevdx") {
+    if lacks("hipsolverSsyevdx") {
         return;
     }
     let n = 8;
