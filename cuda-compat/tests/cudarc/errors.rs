@@ -31,6 +31,23 @@ fn images_and_files_are_checked() {
     assert!(module.get_global("no_such_variable", &stream).is_err());
 }
 
+/// Loading code runs its constructors on the device: no safe call does that.
+#[test]
+fn code_that_runs_when_it_is_loaded_is_refused() {
+    let context = context();
+    let mut image = include_bytes!("../../../hip/tests/kernels/init.gfx90a.co").to_vec();
+    // The kind of the kernel `begin`, in the place of how many scalar registers it spills: as many bytes of MessagePack.
+    let find = |from: usize, what: &[u8]| from + image[from..].windows(what.len()).position(|at| at == what).unwrap();
+    let spills = b"\xb1.sgpr_spill_count\0";
+    let at = find(find(0, b".name\xa5begin"), spills);
+    image[at..at + spills.len()].copy_from_slice(b"\xdb\0\0\0\x05.kind\xdb\0\0\0\x04init");
+    let error = context.load_module(Ptx::from_binary(image)).unwrap_err();
+    if error.0 != CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU {
+        assert_eq!(error.0, CUresult::CUDA_ERROR_INVALID_IMAGE);
+        assert!(error.to_string().contains("runs without a launch"), "{error}");
+    }
+}
+
 #[test]
 fn devices_and_errors_have_names() {
     let context = context();

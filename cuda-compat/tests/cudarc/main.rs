@@ -4,6 +4,7 @@
 mod arguments;
 mod copies;
 mod errors;
+mod graphs;
 mod streams;
 
 use std::sync::Arc;

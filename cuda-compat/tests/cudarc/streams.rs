@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use cuda_compat::driver::sys::{CUevent_flags, CUfunc_cache, CUresult};
 use cuda_compat::driver::{CudaContext, LaunchConfig, PushKernelArg};
+use cuda_compat::nvrtc::Ptx;
 
 use crate::{context, vector_add};
 
@@ -59,5 +60,44 @@ fn the_preference_for_caches_is_an_enum() {
         | CUfunc_cache::CU_FUNC_CACHE_PREFER_SHARED
         | CUfunc_cache::CU_FUNC_CACHE_PREFER_L1
         | CUfunc_cache::CU_FUNC_CACHE_PREFER_EQUAL => {}
+    }
+}
+
+/// The stream of a thread stays the same stream when it moves to another: work on it is in order there.
+#[test]
+fn the_stream_of_a_thread_is_one_stream_everywhere() {
+    let context = context();
+    let stream = context.per_thread_stream();
+    assert!(Arc::ptr_eq(&stream, &context.per_thread_stream()));
+    const N: usize = 1 << 18;
+    for round in 1..=10_u32 {
+        let source = stream.clone_htod(&vec![round; N]).unwrap();
+        let mut slice = stream.alloc_zeros::<u32>(N).unwrap();
+        stream.memcpy_dtod(&source, &mut slice).unwrap();
+        let moved = Arc::clone(&stream);
+        let back = std::thread::spawn(move || {
+            assert!(*moved.context().per_thread_stream() != *moved);
+            moved.clone_dtoh(&slice).unwrap()
+        });
+        assert!(back.join().unwrap().iter().all(|&x| x == round));
+    }
+}
+
+/// Two views of one variable are of the same memory: their uses are in order, on whatever streams.
+#[test]
+fn views_of_a_variable_are_in_order() {
+    let context = context();
+    let code = concat!(env!("CARGO_MANIFEST_DIR"), "/../hip/tests/kernels/globals.gfx90a.co");
+    let Ok(module) = context.load_module(Ptx::from_file(code)) else { return }; // of another processor
+    let (one, two) = (context.new_stream().unwrap(), context.new_stream().unwrap());
+    for round in 1..=20_u8 {
+        let mut first = module.get_global("counters", &one).unwrap();
+        let mut second = module.get_global("counters", &two).unwrap();
+        let bytes = first.len();
+        let source = one.clone_htod(&vec![round; bytes]).unwrap();
+        one.memcpy_dtod(&source, &mut first).unwrap();
+        assert!(two.clone_dtoh(&second).unwrap().iter().all(|&x| x == round));
+        two.memset_zeros(&mut second).unwrap();
+        assert!(one.clone_dtoh(&first).unwrap().iter().all(|&x| x == 0));
     }
 }

@@ -20,10 +20,10 @@ impl CudaStream {
     /// The status of HIP.
     pub fn null<T>(self: &Arc<Self>) -> Result<CudaSlice<T>, DriverError> {
         self.context().bind_to_thread()?;
-        Ok(CudaSlice::new(0, 0, Usage { read: None, write: None }, Arc::clone(self)))
+        Ok(CudaSlice::new(0, 0, Usage::untracked(), Arc::clone(self)))
     }
 
-    /// Allocates memory for so many elements.
+    /// Allocates memory for so many elements. While the stream is captured, the memory is allocated at once: it is not a node of the graph.
     ///
     /// # Errors
     /// `CUDA_ERROR_OUT_OF_MEMORY`, also for a number of bytes that overflows; the status of HIP.
@@ -38,12 +38,31 @@ impl CudaStream {
         let usage = Usage::new(context)?;
         let ptr = match bytes {
             0 => 0,
+            _ if self.is_captured() => self.allocate_aside(bytes)?,
             // SAFETY: the stream is alive.
             _ if context.has_async_alloc() => unsafe { result::malloc_async(self.cu_stream(), bytes) }?,
             // SAFETY: no memory is passed.
             _ => unsafe { result::malloc_sync(bytes) }?,
         };
         Ok(CudaSlice::new(ptr, len, usage, Arc::clone(self)))
+    }
+
+    /// Allocates memory at once, beside a capture: the graph uses it, and does not allocate it. Its bytes are 0.
+    fn allocate_aside(&self, bytes: usize) -> Result<sys::CUdeviceptr, DriverError> {
+        let aside = self.context().new_stream()?;
+        let stream = aside.cu_stream();
+        // SAFETY: the stream is alive.
+        let ptr = unsafe {
+            if self.context().has_async_alloc() {
+                result::malloc_async(stream, bytes)
+            } else {
+                result::malloc_sync(bytes)
+            }
+        }?;
+        // SAFETY: the memory has so many bytes.
+        unsafe { result::memset_d8_async(ptr, 0, bytes, stream) }?;
+        aside.synchronize()?;
+        Ok(ptr)
     }
 
     /// Allocates memory for so many elements, whose bytes are 0.
@@ -74,9 +93,11 @@ impl CudaStream {
         if bytes == 0 {
             return Ok(());
         }
-        let (ptr, _used) = dst.device_ptr_mut(self);
+        let (ptr, mut used) = dst.device_ptr_mut(self);
+        used.ready()?;
         // SAFETY: the memory has so many bytes, and 0 is a value of `T`; it is freed in the order of its uses.
-        unsafe { result::memset_d8_async(ptr, 0, bytes, self.cu_stream()) }
+        unsafe { result::memset_d8_async(ptr, 0, bytes, self.cu_stream()) }?;
+        used.finish()
     }
 
     /// The same as [`clone_htod`](Self::clone_htod).
@@ -128,8 +149,9 @@ impl CudaStream {
             return Ok(());
         }
         // SAFETY: only the copy below uses the elements until `used` is finished.
-        let (src, used) = unsafe { src.stream_synced_slice(self) };
-        let (dst, written) = dst.device_ptr_mut(self);
+        let (src, mut used) = unsafe { src.stream_synced_slice(self) };
+        let (dst, mut written) = dst.device_ptr_mut(self);
+        used.ready().and(written.ready())?;
         // SAFETY: the sizes fit; the device memory is freed in the order of its uses, and that of the host waits.
         unsafe { result::memcpy_htod_async(dst, src, self.cu_stream()) }?;
         finish(self, written, used)
@@ -157,7 +179,8 @@ impl CudaStream {
             if self.is_captured() {
                 return Err(DriverError(sys::CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED));
             }
-            let (ptr, read) = src.device_ptr(self);
+            let (ptr, mut read) = src.device_ptr(self);
+            read.ready()?;
             // SAFETY: the vector has room for so many elements, and lives until the stream is done, which is waited for.
             unsafe {
                 sys::cuMemcpyDtoHAsync_v2(elements.as_mut_ptr().cast(), ptr, len * size_of::<T>(), self.cu_stream())
@@ -172,7 +195,7 @@ impl CudaStream {
         Ok(elements)
     }
 
-    /// Copies device memory to memory of the host. Pageable memory has the elements when this returns, unless the stream is captured; a
+    /// Copies device memory to memory of the host. Pageable memory has the elements when this returns; a
     /// [`PinnedHostSlice`](super::PinnedHostSlice) waits when it is used.
     ///
     /// # Errors
@@ -193,9 +216,10 @@ impl CudaStream {
         if len * size_of::<T>() == 0 {
             return Ok(());
         }
-        let (src, read) = src.device_ptr(self);
+        let (src, mut read) = src.device_ptr(self);
         // SAFETY: only the copy below uses the elements until `used` is finished.
-        let (dst, used) = unsafe { dst.stream_synced_mut_slice(self) };
+        let (dst, mut used) = unsafe { dst.stream_synced_mut_slice(self) };
+        read.ready().and(used.ready())?;
         // SAFETY: the sizes fit; the device memory is freed in the order of its uses, and that of the host waits.
         unsafe { result::memcpy_dtoh_async(&mut dst[..len], src, self.cu_stream()) }?;
         finish(self, read, used)
@@ -223,15 +247,17 @@ impl CudaStream {
         }
         let of_src = src.stream();
         if of_src.context() == self.context() {
-            let (from, read) = src.device_ptr(self);
-            let (to, written) = dst.device_ptr_mut(self);
+            let (from, mut read) = src.device_ptr(self);
+            let (to, mut written) = dst.device_ptr_mut(self);
+            read.ready().and(written.ready())?;
             // SAFETY: the sizes fit; both are freed in the order of their uses.
             unsafe { result::memcpy_dtod_async(to, from, bytes, self.cu_stream()) }?;
             return finish(self, read, written);
         }
         // An event is recorded on streams of its own device alone: the read is one of the source's stream, which waits for the copy.
-        let (from, read) = src.device_ptr(of_src);
-        let (to, written) = dst.device_ptr_mut(self);
+        let (from, mut read) = src.device_ptr(of_src);
+        let (to, mut written) = dst.device_ptr_mut(self);
+        read.ready().and(written.ready())?;
         self.wait(&of_src.record_event(None)?)?;
         self.context().bind_to_thread()?;
         // SAFETY: as above.

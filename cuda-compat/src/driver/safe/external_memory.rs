@@ -5,6 +5,8 @@ use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::usage::not_captured;
+use super::view::sealed::Sealed;
 use super::{CudaContext, CudaEvent, CudaStream, DevicePtr, DeviceSlice, DriverError, SyncOnDrop};
 use crate::driver::{result, sys};
 
@@ -97,6 +99,8 @@ impl Drop for MappedBuffer {
     }
 }
 
+impl Sealed for MappedBuffer {}
+
 impl DeviceSlice<u8> for MappedBuffer {
     fn len(&self) -> usize {
         self.len
@@ -109,6 +113,10 @@ impl DeviceSlice<u8> for MappedBuffer {
 
 impl DevicePtr<u8> for MappedBuffer {
     fn device_ptr<'a>(&'a self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
+        if stream.is_captured() {
+            // No graph keeps it.
+            return (0, SyncOnDrop::failed(not_captured(), stream));
+        }
         (self.ptr, SyncOnDrop::always(&self.event, stream))
     }
 }

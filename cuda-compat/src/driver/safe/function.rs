@@ -16,6 +16,10 @@ pub struct CudaFunction {
 }
 
 impl CudaFunction {
+    pub(super) fn module(&self) -> &Arc<CudaModule> {
+        &self.module
+    }
+
     pub(super) fn new(kernel: hip::Kernel, module: Arc<CudaModule>) -> Self {
         Self { kernel: Arc::new(kernel), module }
     }

@@ -2,22 +2,30 @@
 
 use std::sync::Arc;
 
+use super::capture::Kept;
 use super::{CudaStream, DriverError};
 use crate::driver::{result, sys};
 
 /// Work that was recorded from a stream, and is queued on it by [`launch`](Self::launch).
 ///
-/// The memory that the work uses must live as long as the graph is launched, as in cudarc.
+/// It keeps the device memory and the modules that the work uses. A launch comes after earlier uses of the memory on other streams, and later uses come
+/// after it. Copies from and to the host cannot be recorded, since the host's memory may be gone, or borrowed, when the graph is launched.
 pub struct CudaGraph {
     graph: sys::CUgraph,
     exec: sys::CUgraphExec,
     stream: Arc<CudaStream>,
+    /// Dropped last.
+    kept: Vec<Kept>,
 }
 
 impl Drop for CudaGraph {
     fn drop(&mut self) {
         let context = self.stream.context();
-        // SAFETY: both are this one's. Launches that are under way are HIP's.
+        // What is kept may be freed next, in the order of its uses; code is not in order. A stream that is captured has no launches.
+        if !self.stream.is_captured() {
+            context.record_err(self.stream.synchronize());
+        }
+        // SAFETY: both are this one's, and no launch is under way.
         context.record_err(unsafe { result::graph::exec_destroy(self.exec) });
         // SAFETY: as above.
         context.record_err(unsafe { result::graph::destroy(self.graph) });
@@ -32,8 +40,14 @@ impl CudaStream {
     #[doc(alias("cuStreamBeginCapture", "hipStreamBeginCapture"))]
     pub fn begin_capture(&self, mode: sys::CUstreamCaptureMode) -> Result<(), DriverError> {
         self.context().bind_to_thread()?;
+        self.context().captures().begin();
         // SAFETY: the stream is alive.
-        unsafe { result::stream::begin_capture(self.cu_stream(), mode) }
+        let begun = unsafe { result::stream::begin_capture(self.cu_stream(), mode) };
+        match begun {
+            Ok(()) => _ = self.set_capturing(true),
+            Err(_) => drop(self.context().captures().end()),
+        }
+        begun
     }
 
     /// Ends the recording, and returns the work as a graph; `None` if there is no graph.
@@ -47,13 +61,16 @@ impl CudaStream {
     ) -> Result<Option<CudaGraph>, DriverError> {
         self.context().bind_to_thread()?;
         // SAFETY: the stream is alive.
-        let graph = unsafe { result::stream::end_capture(self.cu_stream()) }?;
+        let graph = unsafe { result::stream::end_capture(self.cu_stream()) };
+        // It is over in any case.
+        let kept = if self.set_capturing(false) { self.context().captures().end() } else { Vec::new() };
+        let graph = graph?;
         if graph.is_null() {
             return Ok(None);
         }
         // SAFETY: the graph is alive.
         match unsafe { result::graph::instantiate(graph, flags) } {
-            Ok(exec) => Ok(Some(CudaGraph { graph, exec, stream: Arc::clone(self) })),
+            Ok(exec) => Ok(Some(CudaGraph { graph, exec, stream: Arc::clone(self), kept })),
             Err(error) => {
                 // SAFETY: nothing else has the graph.
                 self.context().record_err(unsafe { result::graph::destroy(graph) });
@@ -82,8 +99,21 @@ impl CudaGraph {
     #[doc(alias("cuGraphLaunch", "hipGraphLaunch"))]
     pub fn launch(&self) -> Result<(), DriverError> {
         self.stream.context().bind_to_thread()?;
-        // SAFETY: both are alive.
-        unsafe { result::graph::launch(self.exec, self.stream.cu_stream()) }
+        let memory =
+            || self.kept.iter().filter_map(|kept| if let Kept::Memory(usage) = kept { Some(usage) } else { None });
+        let ordered = self.stream.context().is_managing_stream_synchronization() && !self.stream.is_captured();
+        if ordered {
+            memory().try_for_each(|usage| usage.wait_on(&self.stream))?;
+        }
+        for kept in &self.kept {
+            self.stream.is_kept_by_capture(|| kept.clone());
+        }
+        // SAFETY: both are alive, and so is what the graph uses.
+        unsafe { result::graph::launch(self.exec, self.stream.cu_stream()) }?;
+        if ordered {
+            memory().try_for_each(|usage| usage.record_on(&self.stream))?;
+        }
+        Ok(())
     }
 
     /// Queues the upload of the graph to the device, so that the first launch is as fast as later ones.

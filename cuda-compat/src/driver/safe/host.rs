@@ -3,6 +3,7 @@
 use std::slice;
 use std::sync::Arc;
 
+use super::usage::not_captured;
 use super::{CudaContext, CudaEvent, CudaStream, DeviceRepr, SyncOnDrop, ValidAsZeroBits};
 use crate::driver::result::{self, DriverError};
 use crate::driver::sys;
@@ -31,6 +32,11 @@ pub trait HostSlice<T> {
     unsafe fn stream_synced_mut_slice<'a>(&'a mut self, stream: &'a CudaStream) -> (&'a mut [T], SyncOnDrop<'a>);
 }
 
+/// What is done after work that uses pageable memory. A graph would use it when it may be gone.
+fn pageable(stream: &CudaStream) -> SyncOnDrop<'_> {
+    if stream.is_captured() { SyncOnDrop::failed(not_captured(), stream) } else { SyncOnDrop::sync_stream(stream) }
+}
+
 /// Pageable memory: HIP may still use it when a copy returns, so the stream is waited for.
 macro_rules! pageable {
     ($([$($generic:tt)*] $ty:ty,)*) => {$(
@@ -40,11 +46,11 @@ macro_rules! pageable {
             }
 
             unsafe fn stream_synced_slice<'a>(&'a self, stream: &'a CudaStream) -> (&'a [T], SyncOnDrop<'a>) {
-                (&self[..], SyncOnDrop::sync_stream(stream))
+                (&self[..], pageable(stream))
             }
 
             unsafe fn stream_synced_mut_slice<'a>(&'a mut self, stream: &'a CudaStream) -> (&'a mut [T], SyncOnDrop<'a>) {
-                (&mut self[..], SyncOnDrop::sync_stream(stream))
+                (&mut self[..], pageable(stream))
             }
         }
     )*};
@@ -188,22 +194,32 @@ impl<T: ValidAsZeroBits> PinnedHostSlice<T> {
     }
 }
 
+impl<T> PinnedHostSlice<T> {
+    /// Makes a stream wait for the last use, and records the next.
+    fn used_on<'a>(&'a self, stream: &'a CudaStream) -> SyncOnDrop<'a> {
+        // The host borrows it, which a graph that is launched later does not know of.
+        let ready = if stream.is_captured() { Err(not_captured()) } else { stream.wait(&self.event) };
+        match ready {
+            Ok(()) => SyncOnDrop::always(&self.event, stream),
+            Err(error) => SyncOnDrop::failed(error, stream),
+        }
+    }
+}
+
 impl<T> HostSlice<T> for PinnedHostSlice<T> {
     fn len(&self) -> usize {
         self.len
     }
 
     unsafe fn stream_synced_slice<'a>(&'a self, stream: &'a CudaStream) -> (&'a [T], SyncOnDrop<'a>) {
-        stream.context().record_err(stream.wait(&self.event));
         // SAFETY: the memory has so many elements.
         let elements = unsafe { slice::from_raw_parts(self.ptr, self.len) };
-        (elements, SyncOnDrop::always(&self.event, stream))
+        (elements, self.used_on(stream))
     }
 
     unsafe fn stream_synced_mut_slice<'a>(&'a mut self, stream: &'a CudaStream) -> (&'a mut [T], SyncOnDrop<'a>) {
-        stream.context().record_err(stream.wait(&self.event));
         // SAFETY: the memory has so many elements, and is borrowed mutably.
         let elements = unsafe { slice::from_raw_parts_mut(self.ptr, self.len) };
-        (elements, SyncOnDrop::always(&self.event, stream))
+        (elements, self.used_on(stream))
     }
 }

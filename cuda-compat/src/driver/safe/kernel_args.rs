@@ -17,13 +17,15 @@ impl<'a> LaunchArgs<'a> {
     }
 
     fn reads(&mut self, usage: &'a Usage, owner: &CudaStream) {
+        self.memory.push(usage);
         if self.is_ordered(owner) {
-            self.waits.extend(usage.before_read());
+            self.waits.extend(&usage.write);
             self.records.extend(&usage.read);
         }
     }
 
     fn writes(&mut self, usage: &'a Usage, owner: &CudaStream) {
+        self.memory.push(usage);
         if self.is_ordered(owner) {
             self.waits.extend(usage.before_write());
             self.records.extend(&usage.write);

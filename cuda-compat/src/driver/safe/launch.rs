@@ -1,7 +1,10 @@
 //! Launches of kernels.
 
 use std::ffi::c_void;
+use std::sync::Arc;
 
+use super::capture::Kept;
+use super::usage::Usage;
 use super::{CudaEvent, CudaFunction, CudaStream};
 use crate::driver::result::{self, DriverError};
 use crate::driver::sys;
@@ -41,6 +44,10 @@ pub struct LaunchArgs<'a> {
     pub(super) waits: Vec<&'a CudaEvent>,
     pub(super) records: Vec<&'a CudaEvent>,
     pub(super) arguments: Vec<Argument>,
+    /// What a graph keeps.
+    pub(super) memory: Vec<&'a Usage>,
+    /// An argument that the stream must not use.
+    pub(super) error: Option<DriverError>,
     timing: Option<sys::CUevent_flags>,
 }
 
@@ -62,6 +69,8 @@ impl CudaStream {
             waits: Vec::new(),
             records: Vec::new(),
             arguments: Vec::new(),
+            memory: Vec::new(),
+            error: None,
             timing: None,
         }
     }
@@ -127,8 +136,16 @@ impl LaunchArgs<'_> {
         let stream = self.stream;
         stream.context().bind_to_thread()?;
         self.function.check_arguments(&self.arguments)?;
-        for event in &self.waits {
-            stream.wait(event)?;
+        if let Some(error) = self.error {
+            return Err(error);
+        }
+        let captured = stream.is_kept_by_capture(|| Kept::Code(Arc::clone(self.function.module())));
+        if captured {
+            self.memory.iter().for_each(|&usage| {
+                stream.is_kept_by_capture(|| Kept::Memory(usage.clone()));
+            });
+        } else {
+            self.waits.iter().try_for_each(|event| stream.wait(event))?;
         }
         let mut parameters: Vec<*mut c_void> = self.arguments.iter().map(|argument| argument.bytes).collect();
         parameters.push((&raw const HIDDEN).cast_mut().cast());
@@ -146,8 +163,8 @@ impl LaunchArgs<'_> {
             )
         }?;
         let end = event()?;
-        for event in &self.records {
-            event.record(stream)?;
+        if !captured {
+            self.records.iter().try_for_each(|event| event.record(stream))?;
         }
         Ok(start.zip(end))
     }

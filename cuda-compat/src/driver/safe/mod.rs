@@ -1,5 +1,6 @@
 //! cudarc's types over [`result`](super::result); see [`driver`](super) for what they rest on.
 
+mod capture;
 mod context;
 mod copy;
 mod event;

@@ -1,9 +1,9 @@
 //! Modules: compiled code on a device.
 
 use std::ffi::CString;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use super::usage::UNTRACKED;
+use super::usage::Usage;
 use super::{CudaContext, CudaFunction, CudaStream, CudaViewMut};
 use crate::driver::result::{self, DriverError};
 use crate::driver::sys;
@@ -14,10 +14,13 @@ use crate::nvrtc::Ptx;
 pub struct CudaModule {
     module: hip::Module,
     context: Arc<CudaContext>,
+    /// The uses of variables, by their addresses.
+    globals: Mutex<Vec<(sys::CUdeviceptr, Box<Usage>)>>,
 }
 
 impl CudaContext {
-    /// Loads what [`nvrtc`](crate::nvrtc) compiled, a code object, or an offload bundle.
+    /// Loads what [`nvrtc`](crate::nvrtc) compiled, a code object, or an offload bundle. Code that HIP would run when it is loaded or unloaded
+    /// (constructors of device variables) is `CUDA_ERROR_INVALID_IMAGE`: `hip::Module::load_with_init_kernels` loads it.
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_PTX` for PTX; `CUDA_ERROR_INVALID_IMAGE` for what is none of these; `CUDA_ERROR_NO_BINARY_FOR_GPU` for code of other GPUs;
@@ -27,11 +30,9 @@ impl CudaContext {
         self.bind_to_thread()?;
         let image = ptx.image()?;
         let device = hip::Device::get(self.ordinal()).map_err(|error| explained(&error))?;
-        // SAFETY: the program trusts the code that it loads, as with CUDA.
-        let loaded =
-            unsafe { hip::Module::load_with_init_kernels(&device, &image, &hip::module::LoadOptions::default()) };
+        let loaded = hip::Module::load_with(&device, &image, &hip::module::LoadOptions::default());
         let (module, _log) = loaded.map_err(|error| explained(&error))?;
-        Ok(Arc::new(CudaModule { module, context: Arc::clone(self) }))
+        Ok(Arc::new(CudaModule { module, context: Arc::clone(self), globals: Mutex::default() }))
     }
 }
 
@@ -61,7 +62,8 @@ impl CudaModule {
         Ok(CudaFunction::new(kernel, Arc::clone(self)))
     }
 
-    /// Returns the bytes of a variable (`__device__`, `__constant__`). Uses of it on several streams are not ordered.
+    /// Returns the bytes of a variable (`__device__`, `__constant__`). Copies and fills of it on several streams come one after the other, through
+    /// whichever view; kernels of the module that use it are the caller's to order.
     ///
     /// # Errors
     /// `CUDA_ERROR_NOT_FOUND` if the module has no such variable; `CUDA_ERROR_INVALID_VALUE` for a name with a null.
@@ -75,7 +77,21 @@ impl CudaModule {
         self.context.bind_to_thread()?;
         // SAFETY: the module is loaded.
         let (ptr, bytes) = unsafe { result::module::get_global(self.module.as_raw(), name) }?;
-        Ok(CudaViewMut::new(ptr, bytes, &UNTRACKED, stream))
+        Ok(CudaViewMut::new(ptr, bytes, self.usage_of(ptr)?, stream))
+    }
+
+    /// The uses of the variable at an address: the same for all views of it.
+    fn usage_of(&self, ptr: sys::CUdeviceptr) -> Result<&Usage, DriverError> {
+        let mut globals = self.globals.lock().unwrap_or_else(PoisonError::into_inner);
+        let usage: *const Usage = match globals.iter().find(|(of, _)| *of == ptr) {
+            Some((_, usage)) => &raw const **usage,
+            None => {
+                globals.push((ptr, Box::new(Usage::new(&self.context)?)));
+                &raw const *globals[globals.len() - 1].1
+            }
+        };
+        // SAFETY: it is in a box, which stays in the list as long as the module is borrowed.
+        Ok(unsafe { &*usage })
     }
 
     pub(super) fn context(&self) -> &Arc<CudaContext> {

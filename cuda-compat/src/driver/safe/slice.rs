@@ -1,11 +1,10 @@
 //! Device memory that frees itself.
 
 use std::marker::PhantomData;
-use std::mem::ManuallyDrop;
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
-use super::usage::Usage;
+use super::usage::{Memory, Usage, Uses};
 use super::view::fits;
 use super::{CudaContext, CudaStream, CudaView, CudaViewMut, DeviceRepr};
 use crate::driver::result::{self, DriverError};
@@ -26,27 +25,47 @@ unsafe impl<T> Send for CudaSlice<T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for CudaSlice<T> {}
 
-impl<T> Drop for CudaSlice<T> {
-    fn drop(&mut self) {
-        self.wait_for_uses();
-        if self.ptr == 0 {
-            return;
+/// Memory that was allocated on a stream.
+struct Allocation {
+    ptr: sys::CUdeviceptr,
+    stream: Arc<CudaStream>,
+}
+
+impl Memory for Allocation {
+    fn free(self: Box<Self>, uses: &Uses) {
+        let (ptr, context) = (self.ptr, self.stream.context());
+        let mut stream = Arc::clone(&self.stream);
+        if stream.is_captured() {
+            // It has no other work then, and the memory is not the graph's to free.
+            stream = match context.new_stream() {
+                Ok(stream) => stream,
+                // It is lost.
+                Err(error) => return context.record_err(Err::<(), _>(error)),
+            };
         }
-        let context = self.stream.context();
+        if context.is_managing_stream_synchronization() {
+            for event in uses.before_write() {
+                context.record_err(stream.wait(event));
+            }
+        }
         if context.has_async_alloc() {
             context.record_err(context.bind_to_thread());
             // SAFETY: the memory is this one's, and the stream waits for all uses.
-            context.record_err(unsafe { result::free_async(self.ptr, self.stream.cu_stream()) });
+            context.record_err(unsafe { result::free_async(ptr, stream.cu_stream()) });
         } else {
-            context.record_err(self.stream.synchronize());
+            context.record_err(stream.synchronize());
             // SAFETY: as above, and the work is done.
-            context.record_err(unsafe { result::free_sync(self.ptr) });
+            context.record_err(unsafe { result::free_sync(ptr) });
         }
     }
 }
 
 impl<T> CudaSlice<T> {
+    /// Takes memory of the stream, which is freed after its uses.
     pub(super) fn new(ptr: sys::CUdeviceptr, len: usize, usage: Usage, stream: Arc<CudaStream>) -> Self {
+        if ptr != 0 {
+            usage.own(Allocation { ptr, stream: Arc::clone(&stream) });
+        }
         Self { ptr, len, usage, stream, marker: PhantomData }
     }
 
@@ -186,11 +205,9 @@ impl<T> CudaSlice<T> {
     /// Gives up the memory, and returns its address. The stream of the memory waits for the uses of other streams.
     /// [`CudaStream::upgrade_device_ptr`] takes it back.
     pub fn leak(self) -> sys::CUdeviceptr {
-        let slice = ManuallyDrop::new(self);
-        slice.wait_for_uses();
-        // SAFETY: `slice` is not used again, and not dropped: each field is read once.
-        drop(unsafe { (std::ptr::read(&slice.usage), std::ptr::read(&slice.stream)) });
-        slice.ptr
+        self.wait_for_uses();
+        self.usage.disown();
+        self.ptr
     }
 }
 

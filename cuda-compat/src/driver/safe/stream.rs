@@ -1,6 +1,8 @@
 //! Streams.
 
-use std::sync::Arc;
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 
 use super::{CudaContext, CudaEvent};
 use crate::driver::result::stream::StreamKind;
@@ -13,6 +15,8 @@ pub struct CudaStream {
     raw: sys::CUstream,
     context: Arc<CudaContext>,
     is_owned: bool,
+    /// Between `begin_capture` and `end_capture`.
+    capturing: AtomicBool,
 }
 
 // SAFETY: a stream of HIP is a handle, which every thread can use.
@@ -30,6 +34,9 @@ impl Eq for CudaStream {}
 
 impl Drop for CudaStream {
     fn drop(&mut self) {
+        if self.set_capturing(false) {
+            drop(self.context.captures().end());
+        }
         if self.is_owned {
             self.context.record_err(self.context.bind_to_thread());
             self.context.remove_stream();
@@ -41,7 +48,7 @@ impl Drop for CudaStream {
 
 impl CudaContext {
     fn stream(self: &Arc<Self>, raw: sys::CUstream, is_owned: bool) -> Arc<CudaStream> {
-        Arc::new(CudaStream { raw, context: Arc::clone(self), is_owned })
+        Arc::new(CudaStream { raw, context: Arc::clone(self), is_owned, capturing: AtomicBool::new(false) })
     }
 
     /// Returns the default stream.
@@ -49,10 +56,31 @@ impl CudaContext {
         self.stream(result::stream::null(), false)
     }
 
-    /// Returns the default stream of the calling thread.
+    /// Returns a stream that the calling thread has for itself, the same at each call of the thread. Like the default stream of a thread
+    /// (`CU_STREAM_PER_THREAD`) it is ordered with the default stream; unlike that it is the same stream on every thread that it moves to. If no stream
+    /// can be created, it is the default stream, and [`check_err`](Self::check_err) has the reason.
     #[doc(alias("CU_STREAM_PER_THREAD", "hipStreamPerThread"))]
     pub fn per_thread_stream(self: &Arc<Self>) -> Arc<CudaStream> {
-        self.stream(sys::CU_STREAM_PER_THREAD, false)
+        thread_local! {
+            static OWN: RefCell<Vec<Weak<CudaStream>>> = const { RefCell::new(Vec::new()) };
+        }
+        OWN.with_borrow_mut(|own| {
+            own.retain(|stream| stream.strong_count() != 0);
+            let mine = own.iter().filter_map(Weak::upgrade).find(|stream| Arc::ptr_eq(&stream.context, self));
+            if let Some(stream) = mine {
+                return stream;
+            }
+            match self.counted(|| result::stream::create(StreamKind::Default)) {
+                Ok(stream) => {
+                    own.push(Arc::downgrade(&stream));
+                    stream
+                }
+                Err(error) => {
+                    self.record_err(Err::<(), _>(error));
+                    self.default_stream()
+                }
+            }
+        })
     }
 
     /// Borrows a stream of other code.
@@ -156,6 +184,11 @@ impl CudaStream {
     /// The status of HIP.
     pub fn join(&self, other: &CudaStream) -> Result<(), DriverError> {
         self.wait(&other.record_event(None)?)
+    }
+
+    /// Notes whether it is between `begin_capture` and `end_capture`; whether it was before.
+    pub(super) fn set_capturing(&self, capturing: bool) -> bool {
+        self.capturing.swap(capturing, Ordering::AcqRel)
     }
 
     /// Whether work is recorded to a graph instead of done.

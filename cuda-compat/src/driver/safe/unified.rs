@@ -6,6 +6,8 @@ use std::slice;
 use std::sync::Arc;
 
 use super::launch::LaunchArgs;
+use super::usage::not_captured;
+use super::view::sealed::Sealed;
 use super::view::{bounds, bounds_or_panic};
 use super::{
     CudaContext, CudaEvent, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, DeviceSlice, DriverError, HostSlice,
@@ -45,10 +47,23 @@ impl Owner {
 
     /// Makes a stream wait for the last use, and records the next.
     fn used_on<'a>(&'a self, stream: &'a CudaStream) -> SyncOnDrop<'a> {
-        let context = stream.context();
-        context.record_err(self.check_device(stream));
-        context.record_err(stream.wait(&self.event));
-        SyncOnDrop::always(&self.event, stream)
+        let ready = match stream.is_captured() {
+            // The host borrows it, which a graph that is launched later does not know of.
+            true => Err(not_captured()),
+            false => self.check_device(stream).and_then(|()| stream.wait(&self.event)),
+        };
+        match ready {
+            Ok(()) => SyncOnDrop::always(&self.event, stream),
+            Err(error) => SyncOnDrop::failed(error, stream),
+        }
+    }
+}
+
+impl Owner {
+    /// The address, for work on a stream; null for a stream that must not use it.
+    fn address_on<'a>(&'a self, ptr: sys::CUdeviceptr, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
+        let used = self.used_on(stream);
+        (if matches!(used, SyncOnDrop::Failed(_)) { 0 } else { ptr }, used)
     }
 }
 
@@ -434,6 +449,8 @@ impl<'a, T> UnifiedViewMut<'a, T> {
 /// What slices and views have in common.
 macro_rules! memory {
     ($($ty:ty: $kind:ident,)*) => {$(
+        impl<T> Sealed for $ty {}
+
         impl<T> DeviceSlice<T> for $ty {
             fn len(&self) -> usize {
                 self.len
@@ -446,7 +463,7 @@ macro_rules! memory {
 
         impl<T> DevicePtr<T> for $ty {
             fn device_ptr<'a>(&'a self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
-                (self.ptr, self.owner.used_on(stream))
+                self.owner.address_on(self.ptr, stream)
             }
         }
 
@@ -490,7 +507,7 @@ macro_rules! writes {
     ($($ty:ty),*) => {$(
         impl<T> DevicePtrMut<T> for $ty {
             fn device_ptr_mut<'a>(&'a mut self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
-                (self.ptr, self.owner.used_on(stream))
+                self.owner.address_on(self.ptr, stream)
             }
         }
     )*};
@@ -500,7 +517,12 @@ writes! { UnifiedSlice<T>, UnifiedViewMut<'_, T> }
 
 impl<'a> LaunchArgs<'a> {
     fn managed(&mut self, ptr: &'a sys::CUdeviceptr, owner: &'a Owner) -> &mut Self {
-        self.stream.context().record_err(owner.check_device(self.stream));
+        if self.stream.is_captured() {
+            self.error = Some(not_captured());
+        }
+        if let Err(error) = owner.check_device(self.stream) {
+            self.error = Some(error);
+        }
         self.waits.push(&owner.event);
         self.records.push(&owner.event);
         self.bytes(ptr)

@@ -1,31 +1,38 @@
-//! How work on several streams that uses one slice is ordered.
+//! How work on several streams that uses one slice is ordered, and how long its memory lives.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use super::capture::Kept;
 use super::{CudaContext, CudaEvent, CudaStream};
 use crate::driver::result::DriverError;
+use crate::driver::sys;
 
-/// The events of the last read and the last write of some memory; none where the program orders uses.
-#[derive(Debug)]
-pub(super) struct Usage {
+/// The uses of some memory. The memory is freed with the last of its handles: a slice has one, and so has each graph that uses it.
+#[derive(Clone, Debug)]
+pub(super) struct Usage(Arc<Uses>);
+
+/// The events of the last read and the last write; none where the program orders uses.
+pub(super) struct Uses {
     pub(super) read: Option<CudaEvent>,
     pub(super) write: Option<CudaEvent>,
+    memory: Mutex<Option<Box<dyn Memory>>>,
 }
 
-/// Of memory whose uses are not tracked.
-pub(super) static UNTRACKED: Usage = Usage { read: None, write: None };
+/// Memory that is freed after its uses.
+pub(super) trait Memory: Send {
+    /// Frees it. Work on other streams than its own that uses it is in the events.
+    fn free(self: Box<Self>, uses: &Uses);
+}
 
-impl Usage {
-    /// Of new memory.
-    pub(super) fn new(context: &Arc<CudaContext>) -> Result<Self, DriverError> {
-        if !context.is_event_tracking() {
-            return Ok(Self { read: None, write: None });
-        }
-        Ok(Self { read: Some(context.new_event(None)?), write: Some(context.new_event(None)?) })
+impl std::fmt::Debug for Uses {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Uses").field("read", &self.read).field("write", &self.write).finish_non_exhaustive()
     }
+}
 
+impl Uses {
     /// What a read waits for.
-    pub(super) fn before_read(&self) -> impl Iterator<Item = &CudaEvent> {
+    fn before_read(&self) -> impl Iterator<Item = &CudaEvent> {
         self.write.iter()
     }
 
@@ -33,26 +40,106 @@ impl Usage {
     pub(super) fn before_write(&self) -> impl Iterator<Item = &CudaEvent> {
         self.read.iter().chain(&self.write)
     }
+}
 
-    /// Makes a stream wait for what a read of `owner`'s memory waits for.
-    pub(super) fn read_on<'a>(&'a self, owner: &CudaStream, stream: &'a CudaStream) -> SyncOnDrop<'a> {
-        wait(owner, stream, self.before_read());
-        SyncOnDrop::record_event(&self.read, stream)
-    }
-
-    /// Makes a stream wait for what a write of `owner`'s memory waits for.
-    pub(super) fn write_on<'a>(&'a self, owner: &CudaStream, stream: &'a CudaStream) -> SyncOnDrop<'a> {
-        wait(owner, stream, self.before_write());
-        SyncOnDrop::record_event(&self.write, stream)
+impl Drop for Uses {
+    fn drop(&mut self) {
+        let memory = self.memory.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(memory) = memory {
+            memory.free(self);
+        }
     }
 }
 
-fn wait<'a>(owner: &CudaStream, stream: &CudaStream, events: impl Iterator<Item = &'a CudaEvent>) {
-    if owner.context().is_managing_stream_synchronization() {
-        for event in events {
-            stream.context().record_err(stream.wait(event));
+impl std::ops::Deref for Usage {
+    type Target = Uses;
+
+    fn deref(&self) -> &Uses {
+        &self.0
+    }
+}
+
+impl Usage {
+    /// Of new memory.
+    pub(super) fn new(context: &Arc<CudaContext>) -> Result<Self, DriverError> {
+        if !context.is_event_tracking() {
+            return Ok(Self::untracked());
+        }
+        Ok(Self::of(Some(context.new_event(None)?), Some(context.new_event(None)?)))
+    }
+
+    /// Of memory whose uses are not tracked.
+    pub(super) fn untracked() -> Self {
+        Self::of(None, None)
+    }
+
+    fn of(read: Option<CudaEvent>, write: Option<CudaEvent>) -> Self {
+        Self(Arc::new(Uses { read, write, memory: Mutex::new(None) }))
+    }
+
+    /// Frees `memory` with the last handle.
+    pub(super) fn own(&self, memory: impl Memory + 'static) {
+        *self.0.memory.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(memory));
+    }
+
+    /// Frees nothing any more.
+    pub(super) fn disown(&self) {
+        let memory = self.0.memory.lock().unwrap_or_else(PoisonError::into_inner).take();
+        std::mem::forget(memory);
+    }
+
+    /// Whether both are of the same memory.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Makes a stream wait for what a read of `owner`'s memory waits for. While the stream is captured, the graph keeps the memory.
+    pub(super) fn read_on<'a>(&'a self, owner: &CudaStream, stream: &'a CudaStream) -> SyncOnDrop<'a> {
+        if stream.is_kept_by_capture(|| Kept::Memory(self.clone())) {
+            return SyncOnDrop::Record(None);
+        }
+        match wait(owner, stream, self.before_read()) {
+            Ok(()) => SyncOnDrop::record_event(&self.0.read, stream),
+            Err(error) => SyncOnDrop::failed(error, stream),
         }
     }
+
+    /// As [`read_on`](Self::read_on), for a write.
+    pub(super) fn write_on<'a>(&'a self, owner: &CudaStream, stream: &'a CudaStream) -> SyncOnDrop<'a> {
+        if stream.is_kept_by_capture(|| Kept::Memory(self.clone())) {
+            return SyncOnDrop::Record(None);
+        }
+        match wait(owner, stream, self.before_write()) {
+            Ok(()) => SyncOnDrop::record_event(&self.0.write, stream),
+            Err(error) => SyncOnDrop::failed(error, stream),
+        }
+    }
+
+    /// Makes a stream wait for all uses, before the launch of a graph that uses the memory.
+    pub(super) fn wait_on(&self, stream: &CudaStream) -> Result<(), DriverError> {
+        self.before_write().try_for_each(|event| stream.wait(event))
+    }
+
+    /// Notes the launch of a graph that uses the memory.
+    pub(super) fn record_on(&self, stream: &CudaStream) -> Result<(), DriverError> {
+        self.0.write.as_ref().map_or(Ok(()), |event| event.record(stream))
+    }
+}
+
+fn wait<'a>(
+    owner: &CudaStream,
+    stream: &CudaStream,
+    mut events: impl Iterator<Item = &'a CudaEvent>,
+) -> Result<(), DriverError> {
+    if owner.context().is_managing_stream_synchronization() {
+        return events.try_for_each(|event| stream.wait(event));
+    }
+    Ok(())
+}
+
+/// The error for memory that a graph cannot keep.
+pub(super) fn not_captured() -> DriverError {
+    DriverError(sys::CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
 }
 
 /// What is done after work was queued: when this is dropped, an event is recorded, or the stream is waited for.
@@ -65,6 +152,8 @@ pub enum SyncOnDrop<'a> {
     Sync(Option<&'a CudaStream>),
     /// Records the event on the stream, whether or not other streams exist: the host waits for it. cudarc lacks this.
     RecordAlways(Option<(&'a CudaEvent, &'a CudaStream)>),
+    /// The stream could not be made to wait, or its graph cannot keep the memory. cudarc lacks this.
+    Failed(Option<(DriverError, &'a CudaStream)>),
 }
 
 impl<'a> SyncOnDrop<'a> {
@@ -83,6 +172,19 @@ impl<'a> SyncOnDrop<'a> {
         Self::RecordAlways(Some((event, stream)))
     }
 
+    /// Work must not be queued.
+    pub(super) fn failed(error: DriverError, stream: &'a CudaStream) -> Self {
+        Self::Failed(Some((error, stream)))
+    }
+
+    /// Whether work may be queued. If not, its error is returned here, and by no other call.
+    pub(super) fn ready(&mut self) -> Result<(), DriverError> {
+        match self {
+            Self::Failed(target) => target.take().map_or(Ok(()), |(error, _)| Err(error)),
+            _ => Ok(()),
+        }
+    }
+
     /// Does now what `Drop` would do, and returns the error.
     pub(super) fn finish(mut self) -> Result<(), DriverError> {
         self.act()
@@ -99,6 +201,7 @@ impl<'a> SyncOnDrop<'a> {
                 Some(stream) if !stream.is_captured() => stream.synchronize(),
                 _ => Ok(()),
             },
+            Self::Failed(target) => target.take().map_or(Ok(()), |(error, _)| Err(error)),
         }
     }
 }
@@ -109,6 +212,7 @@ impl Drop for SyncOnDrop<'_> {
             Self::Record(Some((_, stream))) | Self::RecordAlways(Some((_, stream))) | Self::Sync(Some(stream)) => {
                 stream.context()
             }
+            Self::Failed(Some((_, stream))) => stream.context(),
             _ => return,
         };
         context.record_err(self.act());

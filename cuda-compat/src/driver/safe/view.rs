@@ -9,7 +9,25 @@ use super::{CudaSlice, CudaStream, SyncOnDrop};
 use crate::driver::sys;
 
 /// Some memory of a device, and its stream.
-pub trait DeviceSlice<T> {
+///
+/// Only types of this crate implement it, and with it [`DevicePtr`] and [`DevicePtrMut`], whose addresses and lengths are believed:
+///
+/// ```compile_fail
+/// use cuda_compat::driver::{CudaStream, DeviceSlice};
+///
+/// struct Everything(std::sync::Arc<CudaStream>);
+///
+/// impl DeviceSlice<u8> for Everything {
+///     fn len(&self) -> usize {
+///         usize::MAX
+///     }
+///
+///     fn stream(&self) -> &std::sync::Arc<CudaStream> {
+///         &self.0
+///     }
+/// }
+/// ```
+pub trait DeviceSlice<T>: sealed::Sealed {
     /// Returns the number of elements.
     fn len(&self) -> usize;
 
@@ -40,6 +58,15 @@ pub trait DevicePtrMut<T>: DeviceSlice<T> {
     /// until the work is queued, so that later uses wait for the work.
     fn device_ptr_mut<'a>(&'a mut self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>);
 }
+
+/// Names the types that have memory of their own.
+pub(super) mod sealed {
+    pub trait Sealed {}
+}
+
+impl<T> sealed::Sealed for CudaSlice<T> {}
+impl<T> sealed::Sealed for CudaView<'_, T> {}
+impl<T> sealed::Sealed for CudaViewMut<'_, T> {}
 
 /// Elements of a [`CudaSlice`].
 #[derive(Debug)]
