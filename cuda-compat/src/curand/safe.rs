@@ -24,6 +24,9 @@ pub use super::result::CurandError;
 pub struct CudaRng {
     pub(crate) generator: sys::curandGenerator_t,
     pub(crate) stream: Arc<CudaStream>,
+    /// What was set, for a generator that takes this one's place.
+    seed: u64,
+    offset: Option<u64>,
 }
 
 impl CudaRng {
@@ -35,10 +38,11 @@ impl CudaRng {
     pub fn new(seed: u64, stream: Arc<CudaStream>) -> Result<Self, CurandError> {
         let ctx = stream.context();
         ctx.record_err(ctx.bind_to_thread());
-        let mut rng = Self { generator: result::create_generator()?, stream };
+        let rng = Self { generator: result::create_generator()?, stream, seed, offset: None };
         // SAFETY: both are alive.
         unsafe { result::set_stream(rng.generator, rng.stream.cu_stream() as _) }?;
-        rng.set_seed(seed)?;
+        // SAFETY: the generator is alive.
+        unsafe { result::set_seed(rng.generator, seed) }?;
         Ok(rng)
     }
 
@@ -62,8 +66,25 @@ impl CudaRng {
     /// If the library refuses it.
     #[doc(alias("hiprandSetPseudoRandomGeneratorSeed"))]
     pub fn set_seed(&mut self, seed: u64) -> Result<(), CurandError> {
+        self.leave_to_graphs()?;
+        self.seed = seed;
         // SAFETY: the generator is alive.
         unsafe { result::set_seed(self.generator, seed) }
+    }
+
+    /// The library frees the state of a generator that starts again, and a graph may use it: another generator takes its place.
+    fn leave_to_graphs(&mut self) -> Result<(), CurandError> {
+        if !self.stream.context().has_graphs() {
+            return Ok(());
+        }
+        let mut new = Self::new(self.seed, Arc::clone(&self.stream))?;
+        if let Some(offset) = self.offset {
+            new.offset = Some(offset);
+            // SAFETY: the generator is alive.
+            unsafe { result::set_offset(new.generator, offset) }?;
+        }
+        *self = new;
+        Ok(())
     }
 
     /// Sets the position in the sequence.
@@ -72,6 +93,8 @@ impl CudaRng {
     /// If the library refuses it.
     #[doc(alias("hiprandSetGeneratorOffset"))]
     pub fn set_offset(&mut self, offset: u64) -> Result<(), CurandError> {
+        self.leave_to_graphs()?;
+        self.offset = Some(offset);
         // SAFETY: the generator is alive.
         unsafe { result::set_offset(self.generator, offset) }
     }
@@ -138,10 +161,13 @@ impl CudaRng {
 
 impl Drop for CudaRng {
     fn drop(&mut self) {
-        let ctx = self.stream.context();
-        ctx.record_err(ctx.bind_to_thread());
-        // A generator that the library does not destroy is leaked: a panic in `drop` could end the process.
-        // SAFETY: it is alive, and not used again.
-        let _ = unsafe { result::destroy_generator(self.generator) };
+        let (stream, handle) = (Arc::clone(&self.stream), crate::driver::safe::Shared(self.generator));
+        self.stream.context().destroy_after_graphs(move || {
+            let context = stream.context();
+            context.record_err(context.bind_to_thread());
+            // A generator that the library does not destroy is leaked: a panic in `drop` could end the process.
+            // SAFETY: it is alive, and not used again.
+            let _ = unsafe { result::destroy_generator(handle.get()) };
+        });
     }
 }

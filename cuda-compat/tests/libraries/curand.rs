@@ -120,3 +120,30 @@ fn the_floor_below_has_kinds_and_the_poisson_distribution() {
     rng.fill_with_uniform(&mut numbers).unwrap();
     assert!(stream.clone_dtoh(&numbers).unwrap().iter().all(|&number| number > 0.0));
 }
+
+/// A graph uses the generator's state: it stays when the generator starts again, and when it is gone.
+#[test]
+fn a_graph_keeps_the_state_of_the_generator() {
+    use cuda_compat::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
+
+    let (stream, _) = rng!(1);
+    let stream = stream.context().new_stream().unwrap();
+    let mut rng = CudaRng::new(1, stream.clone()).unwrap();
+    let mut numbers = stream.alloc_zeros::<f32>(COUNT).unwrap();
+    rng.fill_with_uniform(&mut numbers).unwrap();
+    stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).unwrap();
+    rng.fill_with_uniform(&mut numbers).unwrap();
+    let graph = stream.end_capture(CUgraphInstantiate_flags(0)).unwrap().unwrap();
+    rng.set_seed(2).unwrap();
+    let mut others = stream.alloc_zeros::<f32>(COUNT).unwrap();
+    rng.fill_with_uniform(&mut others).unwrap();
+    let after = stream.clone_dtoh(&others).unwrap();
+    rng.set_offset(0).unwrap();
+    rng.fill_with_uniform(&mut others).unwrap();
+    assert_eq!(stream.clone_dtoh(&others).unwrap(), after, "the seed stays");
+    drop(rng);
+    let victims: Vec<_> = (10..20).map(|size| stream.clone_htod(&vec![7_u8; 1 << size]).unwrap()).collect();
+    graph.launch().unwrap();
+    assert_moments(moments(stream.clone_dtoh(&numbers).unwrap().iter().map(|&x| x.into())), 0.5, 1.0 / 12_f64.sqrt());
+    assert!(victims.iter().all(|victim| stream.clone_dtoh(victim).unwrap().iter().all(|&byte| byte == 7)));
+}

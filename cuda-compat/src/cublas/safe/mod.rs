@@ -93,10 +93,13 @@ impl CudaBlas {
 
 impl Drop for CudaBlas {
     fn drop(&mut self) {
-        let ctx = self.stream.context();
-        ctx.record_err(ctx.bind_to_thread());
-        // A handle that the library does not destroy is leaked: a panic in `drop` could end the process.
-        // SAFETY: it is alive, and not used again.
-        let _ = unsafe { result::destroy_handle(self.handle) };
+        let (stream, handle) = (Arc::clone(&self.stream), crate::driver::safe::Shared(self.handle));
+        self.stream.context().destroy_after_graphs(move || {
+            let context = stream.context();
+            context.record_err(context.bind_to_thread());
+            // A handle that the library does not destroy is leaked: a panic in `drop` could end the process.
+            // SAFETY: it is alive, and not used again.
+            let _ = unsafe { result::destroy_handle(handle.get()) };
+        });
     }
 }

@@ -1,10 +1,10 @@
 //! What graphs keep: memory and code that captured work uses lives as long as the graph.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::usage::Usage;
-use super::{CudaModule, CudaStream};
+use super::{CudaContext, CudaModule, CudaStream};
 
 /// Something that a graph uses.
 #[derive(Clone, Debug)]
@@ -25,15 +25,32 @@ impl Kept {
 
 /// The captures of a context that are under way, and all that was used in any of them. A capture can spread to other streams, so a graph keeps what
 /// was used on all of them.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Captures {
     /// Asked without a lock.
     active: AtomicUsize,
     kept: Mutex<Vec<Kept>>,
+    later: Mutex<Later>,
+}
+
+/// What is done when there are no graphs any more.
+#[derive(Default)]
+struct Later {
+    /// Graphs that exist, and captures under way.
+    graphs: usize,
+    jobs: Vec<Box<dyn FnOnce() + Send>>,
+}
+
+impl std::fmt::Debug for Captures {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Captures").field("active", &self.active).finish_non_exhaustive()
+    }
 }
 
 impl Captures {
+    /// Also counts the graph that comes of it.
     pub(super) fn begin(&self) {
+        self.later().graphs += 1;
         self.active.fetch_add(1, Ordering::AcqRel);
     }
 
@@ -47,11 +64,57 @@ impl Captures {
         own
     }
 
+    fn later(&self) -> MutexGuard<'_, Later> {
+        self.later.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// There is a graph less, or a capture without one is over.
+    pub(super) fn end_of_graph(&self) {
+        let mut later = self.later();
+        later.graphs -= 1;
+        let jobs = if later.graphs == 0 { std::mem::take(&mut later.jobs) } else { Vec::new() };
+        drop(later);
+        jobs.into_iter().for_each(|job| job());
+    }
+
     fn add(&self, new: Kept) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if !kept.iter().any(|known| known.is(&new)) {
             kept.push(new);
         }
+    }
+}
+
+/// A handle of a library, to be destroyed on any thread.
+#[allow(dead_code, reason = "of the features for libraries")]
+pub(crate) struct Shared<T>(pub(crate) T);
+
+// SAFETY: handles of these libraries are of no thread, and whoever has this uses it alone.
+unsafe impl<T> Send for Shared<T> {}
+
+#[allow(dead_code, reason = "of the features for libraries")]
+impl<T: Copy> Shared<T> {
+    pub(crate) fn get(&self) -> T {
+        self.0
+    }
+}
+
+#[allow(dead_code, reason = "of the features for libraries")]
+impl CudaContext {
+    /// Destroys something of a library that graphs may use, when there are none: they can be launched again.
+    pub(crate) fn destroy_after_graphs(&self, destroy: impl FnOnce() + Send + 'static) {
+        let mut later = self.captures().later();
+        if later.graphs != 0 {
+            later.jobs.push(Box::new(destroy));
+            return;
+        }
+        drop(later);
+        destroy();
+    }
+
+    /// Whether there are graphs, which may use something of a library.
+    pub(crate) fn has_graphs(&self) -> bool {
+        self.captures().later().graphs != 0
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::capture::Kept;
-use super::{CudaStream, DriverError};
+use super::{CudaContext, CudaStream, DriverError};
 use crate::driver::{result, sys};
 
 /// Work that was recorded from a stream, and is queued on it by [`launch`](Self::launch).
@@ -14,8 +14,20 @@ pub struct CudaGraph {
     graph: sys::CUgraph,
     exec: sys::CUgraphExec,
     stream: Arc<CudaStream>,
-    /// Dropped last.
     kept: Vec<Kept>,
+    /// Dropped last.
+    _counted: Counted,
+}
+
+/// A graph of a context, or the end of its capture.
+struct Counted(Option<Arc<CudaContext>>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        if let Some(context) = &self.0 {
+            context.captures().end_of_graph();
+        }
+    }
 }
 
 impl Drop for CudaGraph {
@@ -45,7 +57,10 @@ impl CudaStream {
         let begun = unsafe { result::stream::begin_capture(self.cu_stream(), mode) };
         match begun {
             Ok(()) => _ = self.set_capturing(true),
-            Err(_) => drop(self.context().captures().end()),
+            Err(_) => {
+                drop(self.context().captures().end());
+                self.context().captures().end_of_graph();
+            }
         }
         begun
     }
@@ -63,14 +78,16 @@ impl CudaStream {
         // SAFETY: the stream is alive.
         let graph = unsafe { result::stream::end_capture(self.cu_stream()) };
         // It is over in any case.
-        let kept = if self.set_capturing(false) { self.context().captures().end() } else { Vec::new() };
+        let was_captured = self.set_capturing(false);
+        let kept = if was_captured { self.context().captures().end() } else { Vec::new() };
+        let counted = Counted(was_captured.then(|| Arc::clone(self.context())));
         let graph = graph?;
         if graph.is_null() {
             return Ok(None);
         }
         // SAFETY: the graph is alive.
         match unsafe { result::graph::instantiate(graph, flags) } {
-            Ok(exec) => Ok(Some(CudaGraph { graph, exec, stream: Arc::clone(self), kept })),
+            Ok(exec) => Ok(Some(CudaGraph { graph, exec, stream: Arc::clone(self), kept, _counted: counted })),
             Err(error) => {
                 // SAFETY: nothing else has the graph.
                 self.context().record_err(unsafe { result::graph::destroy(graph) });

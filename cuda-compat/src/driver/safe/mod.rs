@@ -20,6 +20,8 @@ mod unified;
 mod usage;
 mod view;
 
+#[allow(unused_imports, reason = "of the features for libraries")]
+pub(crate) use self::capture::Shared;
 pub use self::context::CudaContext;
 pub use self::event::CudaEvent;
 #[cfg(feature = "rocm-6-2")]

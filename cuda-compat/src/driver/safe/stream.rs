@@ -36,6 +36,7 @@ impl Drop for CudaStream {
     fn drop(&mut self) {
         if self.set_capturing(false) {
             drop(self.context.captures().end());
+            self.context.captures().end_of_graph();
         }
         if self.is_owned {
             self.context.record_err(self.context.bind_to_thread());
