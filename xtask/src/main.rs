@@ -35,6 +35,7 @@ mod rust_kernels;
 mod steps;
 mod stress;
 mod test;
+mod turn;
 mod workspace;
 
 /// Tasks of the ROCm for Rust workspace.

@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::process::shown;
 
+mod cpu;
 mod libtest;
 mod progress;
 mod summary;
@@ -73,6 +74,8 @@ pub(crate) struct Report {
     /// What the mirror lacks.
     lacking: Vec<String>,
     took: Duration,
+    /// Processor time, of all processors.
+    cpu: Duration,
 }
 
 impl Step {
@@ -121,7 +124,7 @@ impl Step {
     }
 
     fn run(self) -> Report {
-        let start = Instant::now();
+        let (start, cpu) = (Instant::now(), cpu::used());
         let (mut counts, mut lacking) = (Counts::default(), Vec::new());
         let outcome = match (self.ready)() {
             Err(reason) => Outcome::Skipped(reason),
@@ -159,7 +162,14 @@ impl Step {
                 println!("skipped: {reason}");
             }
         }
-        Report { name: self.name, outcome, counts, lacking, took: start.elapsed() }
+        Report {
+            name: self.name,
+            outcome,
+            counts,
+            lacking,
+            took: start.elapsed(),
+            cpu: cpu::used().saturating_sub(cpu),
+        }
     }
 }
 
