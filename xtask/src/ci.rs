@@ -5,12 +5,12 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::process::{capture, cargo, find};
+use crate::process::cargo;
 use crate::rocm::{RELEASES, Release};
 use crate::steps::{self, Step};
 use crate::test::checked_cargo;
 use crate::turn::Turn;
-use crate::{bench, layers, msrv, test, workspace};
+use crate::{bench, layers, msrv, test, variants, workspace};
 
 /// Everything that has to hold: formatting, lints, docs, generated files, the oldest Rust, all tests.
 ///
@@ -95,7 +95,7 @@ fn steps(tasks: &[String], named: &[&'static Release], turn: Option<Turn>) -> Re
             own(&["kernels", "--check"])?,
         ));
     }
-    steps.push(hakari());
+    steps.push(variants());
     steps.push(Step::call(
         "package",
         "the published crates can be packaged, with their licences and feature badges on docs.rs",
@@ -132,7 +132,9 @@ fn features(turn: Option<Turn>) -> Result<Step> {
         // None at all, always.
         for index in turn.map_or_else(|| all.clone(), |turn| turn.select(all.clone(), 3, |index| *index == 0)) {
             let mut command = checking("check");
-            command.arg("--no-default-features").env("RUSTFLAGS", "-D warnings");
+            // With workspace-hack, so that what they depend on is checked once. It may hide a feature that a crate forgot to ask for: the step
+            // `levels` is without.
+            command.args(["--no-default-features", "-p", "workspace-hack"]).env("RUSTFLAGS", "-D warnings");
             let mut on = Vec::new();
             for (name, features) in &group {
                 if let Some(feature) = features.get(index) {
@@ -180,20 +182,10 @@ fn package() -> Result<()> {
     Ok(())
 }
 
-/// Whether `workspace-hack` is what cargo-hakari would write, where that is installed.
-fn hakari() -> Step {
-    let words: [&[&str]; 2] = [&["hakari", "generate", "--diff"], &["hakari", "manage-deps", "--dry-run"]];
-    let commands = words
-        .iter()
-        .map(|words| {
-            let mut command = cargo();
-            command.args(*words);
-            command
-        })
-        .collect();
-    Step::commands("hakari", "workspace-hack is up to date", commands).when(|| {
-        let installed = find("cargo-hakari").is_some() || capture(cargo().args(["hakari", "--version"])).is_ok();
-        if installed { Ok(()) } else { Err("cargo-hakari is not installed (cargo install cargo-hakari)".to_owned()) }
+/// Whether `workspace-hack` does what it is for: crates from the registry are built once or twice by all tests together.
+fn variants() -> Step {
+    Step::call("variants", "the tests build no crate of the registry in many variants", || {
+        variants::check(&test::steps(false, None, &RELEASES.iter().collect::<Vec<_>>(), &[])?)
     })
 }
 

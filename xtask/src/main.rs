@@ -36,6 +36,7 @@ mod steps;
 mod stress;
 mod test;
 mod turn;
+mod variants;
 mod workspace;
 
 /// Tasks of the ROCm for Rust workspace.

@@ -115,6 +115,14 @@ impl Step {
         self
     }
 
+    /// Its commands; none, if it is done in this process.
+    pub(crate) fn commands_of(&self) -> &[Command] {
+        match &self.work {
+            Work::Commands(commands) => commands,
+            Work::Call(_) | Work::Fetch(_) => &[],
+        }
+    }
+
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
