@@ -13,6 +13,7 @@ pub mod functions;
 pub mod inputs;
 pub mod layout;
 pub mod missing;
+pub mod misuse;
 pub mod symbols;
 
 /// A row of a crate's table: function, the first release that has it, the first that has it no more.

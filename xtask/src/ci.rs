@@ -5,11 +5,12 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::process::{capture, cargo, find};
+use crate::process::cargo;
 use crate::rocm::{RELEASES, Release};
 use crate::steps::{self, Step};
 use crate::test::checked_cargo;
-use crate::{bench, layers, msrv, test, workspace};
+use crate::turn::Turn;
+use crate::{bench, layers, msrv, test, variants, workspace};
 
 /// Everything that has to hold: formatting, lints, docs, generated files, the oldest Rust, all tests.
 ///
@@ -25,6 +26,10 @@ pub(crate) struct Args {
     /// Leave the tests to `cargo xtask test --all`
     #[arg(long)]
     no_test: bool,
+    /// Of what takes longest, only what takes turns from commit to commit: a third of the features, and the tests as `cargo xtask test --sample`
+    /// has them
+    #[arg(long)]
+    sample: bool,
     /// Leave out the steps of this name; may be given several times
     #[arg(long, value_name = "STEP")]
     skip: Vec<String>,
@@ -38,12 +43,16 @@ pub(crate) struct Args {
 
 /// Runs the command; `tasks` are the names of xtask's own tasks.
 pub(crate) fn run(args: &Args, tasks: &[String]) -> Result<()> {
-    let mut steps = steps(tasks, &test::named_in(&args.filters))?;
+    let turn = if args.sample { Some(Turn::of_this_run()?) } else { None };
+    if let Some(turn) = turn {
+        println!("{turn}");
+    }
+    let mut steps = steps(tasks, &test::named_in(&args.filters), turn)?;
     if !args.no_test {
         let releases: Vec<_> = RELEASES.iter().collect();
         // The releases have been fetched by then.
         steps.extend(
-            test::steps(false, false, &releases, &[])?.into_iter().filter(|step| !step.name().starts_with("fetch")),
+            test::steps(false, turn, &releases, &[])?.into_iter().filter(|step| !step.name().starts_with("fetch")),
         );
     }
     let unknown = args.skip.iter().find(|name| !steps.iter().any(|step| step.name() == *name));
@@ -53,7 +62,7 @@ pub(crate) fn run(args: &Args, tasks: &[String]) -> Result<()> {
 }
 
 /// The table of steps, without the tests. A release that is `named` must be had.
-fn steps(tasks: &[String], named: &[&'static Release]) -> Result<Vec<Step>> {
+fn steps(tasks: &[String], named: &[&'static Release], turn: Option<Turn>) -> Result<Vec<Step>> {
     let has = |task: &str| tasks.iter().any(|name| name == task);
     let mut steps = vec![Step::command("fmt", "formatting", {
         let mut command = cargo();
@@ -68,7 +77,7 @@ fn steps(tasks: &[String], named: &[&'static Release]) -> Result<Vec<Step>> {
         command.args(["--workspace", "--all-features", "--all-targets", "--keep-going", "--", "-D", "warnings"]);
         command
     }));
-    steps.push(features()?);
+    steps.push(features(turn)?);
     steps.push(Step::command("doc", "documentation without warnings, with all features, as docs.rs has it", {
         let mut command = checking("doc");
         command.args(["--workspace", "--all-features", "--no-deps", "--keep-going"]).env("RUSTDOCFLAGS", "-D warnings");
@@ -86,7 +95,7 @@ fn steps(tasks: &[String], named: &[&'static Release]) -> Result<Vec<Step>> {
             own(&["kernels", "--check"])?,
         ));
     }
-    steps.push(hakari());
+    steps.push(variants());
     steps.push(Step::call(
         "package",
         "the published crates can be packaged, with their licences and feature badges on docs.rs",
@@ -106,7 +115,7 @@ fn checking(task: &str) -> Command {
 
 /// Each feature that is no API level compiles without warnings by itself, and its crate without any. Of the crates that rest on `hip` one
 /// feature each is on at a time: fewer runs, in which they compile side by side.
-fn features() -> Result<Step> {
+fn features(turn: Option<Turn>) -> Result<Step> {
     let mut all: Vec<(String, Vec<String>)> = Vec::new();
     for package in workspace::published()?.into_iter().filter(|package| !package.is_sys()) {
         let name = &package.name;
@@ -119,9 +128,13 @@ fn features() -> Result<Step> {
     let mut commands = Vec::new();
     for group in [alone, others] {
         let most = group.iter().map(|(_, features)| features.len()).max().unwrap_or(0);
-        for index in 0..most {
+        let all: Vec<usize> = (0..most).collect();
+        // None at all, always.
+        for index in turn.map_or_else(|| all.clone(), |turn| turn.select(all.clone(), 3, |index| *index == 0)) {
             let mut command = checking("check");
-            command.arg("--no-default-features").env("RUSTFLAGS", "-D warnings");
+            // With workspace-hack, so that what they depend on is checked once. It may hide a feature that a crate forgot to ask for: the step
+            // `levels` is without.
+            command.args(["--no-default-features", "-p", "workspace-hack"]).env("RUSTFLAGS", "-D warnings");
             let mut on = Vec::new();
             for (name, features) in &group {
                 if let Some(feature) = features.get(index) {
@@ -169,20 +182,10 @@ fn package() -> Result<()> {
     Ok(())
 }
 
-/// Whether `workspace-hack` is what cargo-hakari would write, where that is installed.
-fn hakari() -> Step {
-    let words: [&[&str]; 2] = [&["hakari", "generate", "--diff"], &["hakari", "manage-deps", "--dry-run"]];
-    let commands = words
-        .iter()
-        .map(|words| {
-            let mut command = cargo();
-            command.args(*words);
-            command
-        })
-        .collect();
-    Step::commands("hakari", "workspace-hack is up to date", commands).when(|| {
-        let installed = find("cargo-hakari").is_some() || capture(cargo().args(["hakari", "--version"])).is_ok();
-        if installed { Ok(()) } else { Err("cargo-hakari is not installed (cargo install cargo-hakari)".to_owned()) }
+/// Whether `workspace-hack` does what it is for: crates from the registry are built once or twice by all tests together.
+fn variants() -> Step {
+    Step::call("variants", "the tests build no crate of the registry in many variants", || {
+        variants::check(&test::steps(false, None, &RELEASES.iter().collect::<Vec<_>>(), &[])?)
     })
 }
 
@@ -202,7 +205,7 @@ mod tests {
     fn checks_of_tasks_that_exist_are_in_the_table() {
         let names = |tasks: &[&str]| -> Vec<String> {
             let tasks: Vec<String> = tasks.iter().map(|task| (*task).to_owned()).collect();
-            steps(&tasks, &[]).unwrap().iter().map(|step| step.name().to_owned()).collect()
+            steps(&tasks, &[], None).unwrap().iter().map(|step| step.name().to_owned()).collect()
         };
         assert!(names(&["bindgen"]).contains(&"bindgen".to_owned()));
         assert!(!names(&["bindgen"]).contains(&"kernels".to_owned()));

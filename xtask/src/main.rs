@@ -35,6 +35,8 @@ mod rust_kernels;
 mod steps;
 mod stress;
 mod test;
+mod turn;
+mod variants;
 mod workspace;
 
 /// Tasks of the ROCm for Rust workspace.

@@ -15,7 +15,8 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::hsa::{self, Profile};
 use crate::process::{messages, shown};
 use crate::rocm::Release;
-use crate::test::{LEVELS, checked_cargo};
+use crate::test::{LEVELS, checked_cargo, levels_of};
+use crate::turn::Turn;
 use crate::{paths, workspace};
 
 /// The program with all of them.
@@ -83,10 +84,10 @@ fn write() -> Result<()> {
 }
 
 /// Each alone, and all of them in one program: they compile without warnings.
-pub(crate) fn check(offline: bool) -> Result<()> {
+pub(crate) fn check(turn: Option<Turn>, offline: bool) -> Result<()> {
     write()?;
-    let levels = LEVELS.iter().filter(|level| !level.is_empty());
-    let names = levels.map(|level| format!("probe-{level}")).chain([TOGETHER.to_owned()]);
+    let levels: Vec<_> = LEVELS.iter().copied().filter(|level| !level.is_empty()).collect();
+    let names = levels_of(&levels, turn).into_iter().map(|level| format!("probe-{level}")).chain([TOGETHER.to_owned()]);
     let mut wrong = Vec::new();
     for name in names {
         let mut command = cargo("check", &name, offline);

@@ -16,6 +16,7 @@ use crate::hsa::{self as hsa_sim, Profile};
 use crate::process::cargo;
 use crate::rocm::{self, RELEASES, Release};
 use crate::steps::{self, Got, Step};
+use crate::turn::Turn;
 use crate::{leaks, paths, probes, repeat, rust_kernels, workspace};
 
 /// API levels of the crates, as their features name them, with none first (which is 5.7).
@@ -62,8 +63,8 @@ pub(crate) struct Args {
     /// Everything, not just the quick set
     #[arg(long)]
     all: bool,
-    /// Everything, but a sample of what takes longest for what it finds: the libraries of ROCm 5.7 and 6.4, what is repeated, and nothing under
-    /// valgrind
+    /// Everything, but of what takes longest a sample, and what takes turns from commit to commit: ROCm 5.7 or 6.4, a third of the API levels,
+    /// half of ROCm's libraries on the software GPU, a part of the fuzz cases; nothing under valgrind
     #[arg(long)]
     sample: bool,
     /// Use no network: only what is there already
@@ -87,7 +88,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let steps = if quick {
         quick_steps(args.offline)?
     } else {
-        steps(args.offline, args.sample, &args.releases(), &args.named())?
+        let turn = if args.sample { Some(Turn::of_this_run()?) } else { None };
+        if let Some(turn) = turn {
+            println!("{turn}");
+        }
+        steps(args.offline, turn, &args.releases(), &args.named())?
     };
     if !args.list {
         println!("{}", if quick { QUICK_COSTS } else { COSTS });
@@ -149,14 +154,20 @@ pub(crate) fn named_in(filters: &[String]) -> Vec<&'static Release> {
     RELEASES.iter().filter(|release| filters.iter().any(|filter| filter.contains(release.name))).collect()
 }
 
-/// The table of steps, or a `sample` of the longest. A release that is `named` must be had.
+/// The table of steps, or a sample of the longest: what is of a `turn`. A release that is `named` must be had.
 pub(crate) fn steps(
     offline: bool,
-    sample: bool,
+    turn: Option<Turn>,
     releases: &[&'static Release],
     named: &[&'static Release],
 ) -> Result<Vec<Step>> {
     let mut steps = fetches(releases, named, fetched_here(offline));
+    // The newest always. Other steps read files of the rest.
+    let releases = &match turn {
+        Some(turn) => turn.select(releases.to_vec(), 2, |release| release.name == "7.2" || named.contains(release)),
+        None => releases.to_vec(),
+    };
+    let sample = turn.is_some();
     let test = |words: &[&str]| {
         let mut command = checked_cargo("test", offline);
         command.arg("--no-fail-fast").args(words);
@@ -166,6 +177,9 @@ pub(crate) fn steps(
     // Their tests take minutes, and have steps of their own.
     let mut most = all_crates(offline);
     most.args(["--exclude", "hsa-sim", "--exclude", "rocm-sdk"]);
+    if let Some(turn) = turn {
+        most.env("ROCM_RS_FUZZ_START", turn.first_case().to_string()).env("ROCM_RS_FUZZ_SHARE", FUZZ_SHARE);
+    }
     let about = "unit, integration and doc tests of every crate but those that have a step, at the newest API level";
     steps.push(Step::command("workspace", about, most));
     steps.push(rust_kernels::tests(offline));
@@ -237,7 +251,7 @@ pub(crate) fn steps(
         }
     }
     // Debian has no RCCL of 6.4.
-    steps.extend(releases.iter().filter(|release| release.name != "6.4").map(|release| rccl(release, offline)));
+    steps.extend(releases.iter().filter(|release| release.name != "6.4").map(|release| rccl(release, turn, offline)));
     let often = releases.iter().filter(|release| !sample || release.name == "7.2");
     steps.extend(often.map(|release| repeated(release, sample, offline)));
     // Of the newest only: what differs is the code, not HIP.
@@ -247,11 +261,10 @@ pub(crate) fn steps(
             .filter(|release| release.name == "7.2")
             .map(|r| hsa(r, Variant::Architecture("gfx942"), offline)),
     );
-    // By itself: with the whole workspace `hip` is built for a level that is newer than any runtime at hand.
-    steps.push(Step::command("hsa-sim", "ROCm's libraries on the software GPU", test(&packages(&["hsa-sim"]))));
-    steps.push(levels(&raw, offline));
+    steps.push(hsa_sim_tests(turn, offline)?);
+    steps.push(levels(&raw, turn, offline));
     let about = "crates written for each API level compile alone, and in one program";
-    steps.push(Step::call("probes", about, move || probes::check(offline)));
+    steps.push(Step::call("probes", about, move || probes::check(turn, offline)));
     for &release in releases {
         let about = format!("a program with all levels and hip's default features, on ROCm {}", release.name);
         let run = move || probes::run(release, offline);
@@ -511,6 +524,9 @@ const WITH_DEVICES: [&str; 4] = ["devices::", "another_device", "elsewhere", "fo
 const WITH_DELAYS: [(&str, &[&str]); 3] =
     [("hiprand", &["running::"]), ("hipfft", &["running::"]), ("hipsparse", &["running::", "devices::", "solves::"])];
 
+/// A run in turns tries a fifth of the usual number of fuzz cases, of which each turn has its own.
+const FUZZ_SHARE: &str = "5";
+
 /// Waits of up to 300 microseconds, the same in each run.
 const DELAY: &str = "300:18";
 
@@ -595,7 +611,7 @@ fn library_ready(release: &Release, name: &str) -> Result<(), String> {
 
 /// The tests of `rccl` on a release's own RCCL over several software GPUs: ranks in one process and in several, the examples, and the command
 /// `rccl-run`.
-fn rccl(release: &'static Release, offline: bool) -> Step {
+fn rccl(release: &'static Release, turn: Option<Turn>, offline: bool) -> Step {
     let features = format!("{},rccl/cli,rccl/mpi,rccl/one-sided", newest(&[RCCL]));
     let with = ["--no-default-features", "--features", &features];
     let test = |devices: usize, words: &[&str]| {
@@ -613,9 +629,18 @@ fn rccl(release: &'static Release, offline: bool) -> Step {
         return on_rccl(format!("rccl {}", release.name), release, about, commands);
     }
     commands.push(test(2, &["--lib", "--bins", "--tests"]));
-    // Deadlines take their time, and more devices add nothing to them.
-    commands.push(test(4, &["--test", "world", "--", "--skip", "keeps_its_deadline"]));
-    commands.push(test(8, &["--test", "world", "--", "f32_is_reduced", "parts_of_different", "split", "groups::"]));
+    let is_of_turn = |part| turn.is_none_or(|turn| turn.is_of(part, 3));
+    if is_of_turn(0) {
+        // Deadlines take their time, and more devices add nothing to them.
+        commands.push(test(4, &["--test", "world", "--", "--skip", "keeps_its_deadline"]));
+    }
+    if is_of_turn(1) {
+        commands.push(test(8, &["--test", "world", "--", "f32_is_reduced", "parts_of_different", "split", "groups::"]));
+    }
+    if !is_of_turn(2) {
+        let about = format!("tests of rccl on RCCL of ROCm {}, over software GPUs", release.name);
+        return on_rccl(format!("rccl {}", release.name), release, about, commands);
+    }
     let names = ["broadcast", "ring", "bandwidth", "training"];
     commands.extend(programs(RCCL, &with, &names, offline, |path| {
         if !path.ends_with("training") {
@@ -681,15 +706,38 @@ fn cuda_ranks(release: &'static Release, offline: bool) -> Step {
     on_rccl(format!("cuda-compat nccl {}", release.name), release, about, vec![hsa_sim::build_command(offline), ranks])
 }
 
+/// The tests of `hsa-sim`, by itself: with the whole workspace `hip` is built for a level that is newer than any runtime at hand.
+fn hsa_sim_tests(turn: Option<Turn>, offline: bool) -> Result<Step> {
+    let mut command = checked_cargo("test", offline);
+    command.arg("--no-fail-fast").args(packages(&["hsa-sim"]));
+    if let Some(turn) = turn {
+        let programs = workspace::test_programs("hsa-sim")?;
+        command.args(["--lib", "--bins"]);
+        for name in turn.select(programs, 2, |_| false) {
+            command.args(["--test", &name]);
+        }
+    }
+    Ok(Step::command("hsa-sim", "ROCm's libraries on the software GPU", command))
+}
+
+/// The oldest and the newest of API levels, and of those between a third in each turn; all without one.
+pub(crate) fn levels_of(all: &[&'static str], turn: Option<Turn>) -> Vec<&'static str> {
+    let ends = [all[0], all[all.len() - 1]];
+    turn.map_or_else(|| all.to_vec(), |turn| turn.select(all.to_vec(), 3, |level| ends.contains(level)))
+}
+
 /// The safe and the raw crates compile without warnings at every API level alone, and all with several at once.
-fn levels(raw: &[&str], offline: bool) -> Step {
+fn levels(raw: &[&str], turn: Option<Turn>, offline: bool) -> Step {
     let check = |names: &[&str], features: &str| {
         let mut command = checked_cargo("check", offline);
-        command.args(packages(names)).args(["--no-default-features", "--features", features]);
+        // Without workspace-hack: each crate asks for all features of others that it needs.
+        command.args(names.iter().flat_map(|&name| ["-p", name]));
+        command.args(["--no-default-features", "--features", features]);
         command.env("RUSTFLAGS", "-D warnings");
         command
     };
-    let mut commands: Vec<Command> = LEVELS.iter().map(|level| check(&SAFE, &features(&SAFE, level))).collect();
+    let of_turn = levels_of(LEVELS, turn);
+    let mut commands: Vec<Command> = of_turn.iter().map(|level| check(&SAFE, &features(&SAFE, level))).collect();
     commands.push(check(raw, ""));
     // Levels of different crates in one program, as Cargo unifies them.
     commands.push(check(&SAFE, "hip/rocm-5-7,hiprtc/rocm-6-2,hip/rocm-10-0"));
@@ -862,7 +910,7 @@ mod tests {
 
     #[test]
     fn the_table_names_each_step_once() {
-        let steps = steps(true, false, &RELEASES.iter().collect::<Vec<_>>(), &[]).unwrap();
+        let steps = steps(true, None, &RELEASES.iter().collect::<Vec<_>>(), &[]).unwrap();
         let names: BTreeSet<&str> = steps.iter().map(Step::name).collect();
         assert_eq!(names.len(), steps.len());
         for name in ["fetch 7.2", "fetch any", "workspace", "rocm-sdk", "bindings", "levels", "real 7.2"] {

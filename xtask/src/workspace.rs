@@ -19,6 +19,8 @@ pub(crate) struct Package {
     pub(crate) features: Vec<String>,
     /// In alphabetical order.
     pub(crate) examples: Vec<String>,
+    /// Test programs of the folder `tests`, in alphabetical order.
+    pub(crate) tests: Vec<String>,
 }
 
 impl Package {
@@ -48,6 +50,14 @@ pub(crate) fn sys_crates() -> Result<Vec<String>> {
     Ok(names)
 }
 
+/// Names of a package's test programs, in alphabetical order.
+pub(crate) fn test_programs(name: &str) -> Result<Vec<String>> {
+    let package = packages()?.into_iter().find(|package| package.name == name);
+    let tests = package.map(|package| package.tests).unwrap_or_default();
+    ensure!(!tests.is_empty(), "no package {name} with test programs");
+    Ok(tests)
+}
+
 fn parse(metadata: &str) -> Result<Vec<Package>> {
     let metadata: Value = serde_json::from_str(metadata).context("cargo metadata cannot be read")?;
     let packages = metadata["packages"].as_array().context("cargo metadata has no packages")?;
@@ -60,10 +70,14 @@ fn one(package: &Value) -> Option<Package> {
         package["features"].as_object().into_iter().flat_map(|map| map.keys().cloned()).collect();
     features.retain(|feature| feature != "default");
     features.sort();
-    let targets = package["targets"].as_array().into_iter().flatten();
-    let examples = targets.filter(|target| target["kind"][0] == "example");
-    let mut examples: Vec<String> = examples.filter_map(|target| Some(target["name"].as_str()?.to_owned())).collect();
-    examples.sort();
+    let targets = |kind: &str| {
+        let targets = package["targets"].as_array().into_iter().flatten();
+        let targets = targets.filter(|target| target["kind"][0] == kind);
+        let mut names: Vec<String> = targets.filter_map(|target| Some(target["name"].as_str()?.to_owned())).collect();
+        names.sort();
+        names
+    };
+    let (examples, tests) = (targets("example"), targets("test"));
     Some(Package {
         name: text("name")?,
         version: text("version")?,
@@ -72,6 +86,7 @@ fn one(package: &Value) -> Option<Package> {
         published: package["publish"].is_null(),
         features,
         examples,
+        tests,
     })
 }
 
@@ -84,7 +99,7 @@ mod tests {
         let metadata = r#"{"packages":[
             {"name":"x-sys","version":"1.0.0","manifest_path":"/w/x-sys/Cargo.toml","publish":null,
              "features":{"default":["b"],"b":[],"a":[]},
-             "targets":[{"kind":["lib"],"name":"x"},{"kind":["example"],"name":"vector_add"}]},
+             "targets":[{"kind":["lib"],"name":"x"},{"kind":["example"],"name":"vector_add"},{"kind":["test"],"name":"gpu"}]},
             {"name":"xtask","version":"1.0.0","manifest_path":"/w/xtask/Cargo.toml","publish":[],"features":{}}]}"#;
         let packages = parse(metadata).unwrap();
         let expected = Package {
@@ -94,6 +109,7 @@ mod tests {
             published: true,
             features: vec!["a".into(), "b".into()],
             examples: vec!["vector_add".into()],
+            tests: vec!["gpu".into()],
         };
         assert_eq!(packages[0], expected);
         assert!(packages[0].is_sys() && !packages[1].is_sys() && !packages[1].published);

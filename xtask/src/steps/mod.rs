@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::process::shown;
 
+mod cpu;
 mod libtest;
 mod progress;
 mod summary;
@@ -73,6 +74,8 @@ pub(crate) struct Report {
     /// What the mirror lacks.
     lacking: Vec<String>,
     took: Duration,
+    /// Processor time, of all processors.
+    cpu: Duration,
 }
 
 impl Step {
@@ -112,6 +115,14 @@ impl Step {
         self
     }
 
+    /// Its commands; none, if it is done in this process.
+    pub(crate) fn commands_of(&self) -> &[Command] {
+        match &self.work {
+            Work::Commands(commands) => commands,
+            Work::Call(_) | Work::Fetch(_) => &[],
+        }
+    }
+
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -121,7 +132,7 @@ impl Step {
     }
 
     fn run(self) -> Report {
-        let start = Instant::now();
+        let (start, cpu) = (Instant::now(), cpu::used());
         let (mut counts, mut lacking) = (Counts::default(), Vec::new());
         let outcome = match (self.ready)() {
             Err(reason) => Outcome::Skipped(reason),
@@ -159,7 +170,14 @@ impl Step {
                 println!("skipped: {reason}");
             }
         }
-        Report { name: self.name, outcome, counts, lacking, took: start.elapsed() }
+        Report {
+            name: self.name,
+            outcome,
+            counts,
+            lacking,
+            took: start.elapsed(),
+            cpu: cpu::used().saturating_sub(cpu),
+        }
     }
 }
 

@@ -44,7 +44,10 @@ impl fmt::Display for Summary {
             write!(f, "  {word:<7} {:<width$}", report.name)?;
             match &report.outcome {
                 Outcome::Skipped(reason) => writeln!(f, "  {reason}")?,
-                _ => writeln!(f, "  {:>5} passed {:>7.1} s", report.counts.passed, report.took.as_secs_f64())?,
+                _ => {
+                    let (wall, cpu) = (report.took.as_secs_f64(), report.cpu.as_secs_f64());
+                    writeln!(f, "  {:>5} passed {wall:>7.1} s {cpu:>7.1} s of processors", report.counts.passed)?;
+                }
             }
         }
         let ignored: Vec<_> = self

@@ -2,10 +2,13 @@
 //!
 //! A case is made from its number alone, so that a number is all it takes to have it again. The environment:
 //! * `ROCM_RS_FUZZ_COUNT`: so many cases;
-//! * `ROCM_RS_FUZZ_SECONDS`: go on for so long, from case `ROCM_RS_FUZZ_START` on;
+//! * `ROCM_RS_FUZZ_SHARE`: the usual number divided by this;
+//! * `ROCM_RS_FUZZ_SECONDS`: go on for so long;
+//! * `ROCM_RS_FUZZ_START`: from this case on, not from 0;
 //! * `ROCM_RS_FUZZ_CASE`: only the case of this number;
 //! * `ROCM_RS_FUZZ_TRACE`: a file where each thread keeps the number of the case that it is at, for when the process dies.
 
+use std::ops::RangeInclusive;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -45,9 +48,9 @@ pub(crate) fn cases(name: &str, count: u64, work: impl Fn(u64) + Sync) -> u64 {
         work(case);
         return 1;
     }
-    let count = number("ROCM_RS_FUZZ_COUNT").unwrap_or(count);
+    let count = number("ROCM_RS_FUZZ_COUNT").unwrap_or(count / share());
     let time = number("ROCM_RS_FUZZ_SECONDS").map(Duration::from_secs);
-    let start = if time.is_some() { number("ROCM_RS_FUZZ_START").unwrap_or(0) } else { 0 };
+    let start = number("ROCM_RS_FUZZ_START").unwrap_or(0);
     let begun = Instant::now();
     let more = |done: u64| time.map_or(done < count, |time| begun.elapsed() < time);
     let threads = std::thread::available_parallelism().map_or(2, usize::from);
@@ -97,13 +100,28 @@ pub(crate) fn cases(name: &str, count: u64, work: impl Fn(u64) + Sync) -> u64 {
         }
     });
     let done = if time.is_some() { next.into_inner() } else { count };
-    println!("fuzz {name}: {done} cases");
+    println!("fuzz {name}: {done} cases from {start} on");
     done
 }
 
-/// Whether it is the usual number of cases: only then is their mix known.
+/// The usual number of cases is divided by this.
+fn share() -> u64 {
+    number("ROCM_RS_FUZZ_SHARE").unwrap_or(1).max(1)
+}
+
+/// Whether another number of cases was asked for than the usual one or a share of it.
+fn is_other_number() -> bool {
+    let names = ["ROCM_RS_FUZZ_COUNT", "ROCM_RS_FUZZ_SECONDS", "ROCM_RS_FUZZ_CASE"];
+    names.iter().any(|name| std::env::var_os(name).is_some())
+}
+
+/// Whether it is the usual number of cases.
+#[allow(dead_code, reason = "not every test program asks for it")]
 pub(crate) fn is_usual() -> bool {
-    ["ROCM_RS_FUZZ_COUNT", "ROCM_RS_FUZZ_SECONDS", "ROCM_RS_FUZZ_CASE"]
-        .iter()
-        .all(|name| std::env::var_os(name).is_none())
+    share() == 1 && !is_other_number()
+}
+
+/// How often an outcome is expected that the usual number of cases has in `usual`: as often as the share, and anything for another number.
+pub(crate) fn expected(usual: RangeInclusive<u64>) -> RangeInclusive<u64> {
+    if is_other_number() { 0..=u64::MAX } else { usual.start() / share()..=usual.end().div_ceil(share()) }
 }

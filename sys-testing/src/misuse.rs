@@ -1,0 +1,194 @@
+//! Programs that must not compile: each file of a folder is compiled against a crate of the workspace as Cargo has built it for the tests, and the
+//! compiler's errors are compared with a file beside it.
+//!
+//! A file `NAME.rs` must fail to compile, with the errors in `NAME.stderr`; a file whose name begins with `right` must compile, which
+//! shows that the others fail for their own reason. With the environment variable `MISUSE=overwrite` the files with the errors are written
+//! instead. The errors are those of one compiler: with another, programs must fail, whatever the messages.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::SystemTime;
+
+use serde_json::Value;
+
+/// The compiler whose errors the files have.
+const COMPILER: &str = "rustc 1.95.";
+
+/// Compiles all programs in `folder`, which is relative to the tested crate's own, against `crates`.
+///
+/// # Panics
+/// If a program that must not compile does, if its errors are others than the file beside it has, if one that must compile does not, or if
+/// the crates are not where Cargo puts them.
+pub fn check(folder: &str, crates: &[&str]) {
+    let mut programs: Vec<PathBuf> = fs::read_dir(folder)
+        .unwrap_or_else(|error| panic!("{folder}: {error}"))
+        .filter_map(|entry| Some(entry.ok()?.path()).filter(|path| path.extension().is_some_and(|of| of == "rs")))
+        .collect();
+    programs.sort();
+    let (right, wrong): (Vec<_>, Vec<_>) = programs.into_iter().partition(|path| name(path).starts_with("right"));
+    assert!(!wrong.is_empty(), "{folder} has no programs");
+    let compiler = Compiler::find(crates, &right);
+    let same_messages = compiler.version.starts_with(COMPILER);
+    let threads = std::thread::available_parallelism().map_or(2, usize::from);
+    let failures: Vec<String> = std::thread::scope(|scope| {
+        let parts = wrong.chunks(wrong.len().div_ceil(threads)).map(|part| {
+            let one = |path: &PathBuf| compiler.check(path, same_messages).err();
+            scope.spawn(move || part.iter().filter_map(one).collect::<Vec<_>>())
+        });
+        let parts: Vec<_> = parts.collect();
+        parts.into_iter().flat_map(|part| part.join().expect("it does not panic")).collect()
+    });
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+}
+
+fn name(path: &Path) -> String {
+    path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// The compiler with the crates that it is to use.
+struct Compiler {
+    rustc: OsString,
+    version: String,
+    /// `--extern NAME=FILE`, and where the dependencies of the crates are.
+    arguments: Vec<OsString>,
+    out: tempfile::TempDir,
+}
+
+impl Compiler {
+    /// Chooses of each crate's builds one: with other features it may have been built more than once. `right` must compile with it.
+    ///
+    /// The newest comes first: it is not older than the one that this test is linked with, so it is of the same sources.
+    fn find(crates: &[&str], right: &[PathBuf]) -> Self {
+        let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+        let version = Command::new(&rustc).arg("--version").output().expect("the compiler of this test is there").stdout;
+        let version = String::from_utf8_lossy(&version).into_owned();
+        let program = std::env::current_exe().expect("a test has a path");
+        let folder = program.parent().expect("a test is in a folder");
+        let out = tempfile::tempdir().expect("a temporary folder can be made");
+        let empty = out.path().join("empty.rs");
+        let uses: String = crates.iter().map(|name| format!("use {name} as _;\n")).collect();
+        fs::write(&empty, format!("{uses}fn main() {{}}\n")).expect("a temporary file can be written");
+        let mut compiler = Self { rustc, version, arguments: Vec::new(), out };
+        let mut said = String::new();
+        for choice in choices(&crates.iter().map(|name| builds(folder, name)).collect::<Vec<_>>()) {
+            let mut dependencies = OsString::from("dependency=");
+            dependencies.push(folder);
+            compiler.arguments = vec!["-L".into(), dependencies];
+            for (name, file) in crates.iter().zip(&choice) {
+                let mut with = OsString::from(format!("{name}="));
+                with.push(file);
+                compiler.arguments.extend(["--extern".into(), with]);
+            }
+            let failed = std::iter::once(&empty).chain(right).find_map(|path| {
+                let output = compiler.compile(path);
+                (!output.status.success()).then(|| format!("{}:\n{}", path.display(), errors(&output)))
+            });
+            match failed {
+                None => return compiler,
+                Some(failed) => said = failed,
+            }
+        }
+        panic!("no build of {crates:?} in {} compiles what must compile; {said}", folder.display());
+    }
+
+    fn compile(&self, path: &Path) -> Output {
+        let mut command = Command::new(&self.rustc);
+        command.args(["--edition", "2024", "--crate-type", "bin", "--emit", "metadata", "--error-format", "json"]);
+        command.arg("--out-dir").arg(self.out.path()).args(&self.arguments).arg(path);
+        command.output().expect("the compiler starts")
+    }
+
+    /// Whether a program fails as it should.
+    fn check(&self, path: &Path, same_messages: bool) -> Result<(), String> {
+        let output = self.compile(path);
+        if output.status.success() {
+            return Err(format!("{} compiles", path.display()));
+        }
+        let errors = errors(&output);
+        let file = path.with_extension("stderr");
+        if std::env::var("MISUSE").is_ok_and(|value| value == "overwrite") {
+            return fs::write(&file, errors).map_err(|error| format!("{}: {error}", file.display()));
+        }
+        let expected = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+        if !same_messages || errors == expected {
+            return Ok(());
+        }
+        let hint = "MISUSE=overwrite writes the files anew";
+        Err(format!("{}: expected\n{expected}\nbut the compiler says\n{errors}\n({hint})", path.display()))
+    }
+}
+
+/// A crate's builds in Cargo's folder, the newest first.
+fn builds(folder: &Path, name: &str) -> Vec<PathBuf> {
+    let prefix = format!("lib{name}-");
+    let modified = |path: &PathBuf| path.metadata().and_then(|data| data.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
+    let mut files: Vec<PathBuf> = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| {
+            let file = path.file_name().unwrap_or_default().to_string_lossy();
+            file.starts_with(&prefix) && file.ends_with(".rlib")
+        })
+        .collect();
+    files.sort_by_key(|path| std::cmp::Reverse(modified(path)));
+    files
+}
+
+/// One of each list, in all combinations; those of the first elements come first.
+fn choices(lists: &[Vec<PathBuf>]) -> Vec<Vec<PathBuf>> {
+    lists.iter().fold(vec![Vec::new()], |choices, list| {
+        let extend = |choice: Vec<PathBuf>| list.iter().map(move |file| [&choice[..], &[file.clone()]].concat());
+        choices.into_iter().flat_map(extend).collect()
+    })
+}
+
+/// The errors, with what is said at places in the programs themselves, and their notes. Not in it: places in other files, whose lines
+/// change with them, and lists of the types that implement a trait, which change with the features.
+fn errors(output: &Output) -> String {
+    let mut text = String::new();
+    for line in String::from_utf8_lossy(&output.stderr).lines() {
+        let Ok(message) = serde_json::from_str::<Value>(line) else { continue };
+        let is_summary = message["message"].as_str().is_some_and(|text| text.starts_with("aborting due to"));
+        if message["level"] == "error" && !is_summary {
+            told(&message, "", &mut text);
+        }
+    }
+    text
+}
+
+fn told(message: &Value, indent: &str, text: &mut String) {
+    let said = message["message"].as_str().unwrap_or_default();
+    if said.contains("following other types implement trait") {
+        return;
+    }
+    let code = message["code"]["code"].as_str().map(|code| format!("[{code}]")).unwrap_or_default();
+    let _ = writeln!(text, "{indent}{}{code}: {said}", message["level"].as_str().unwrap_or_default());
+    for span in message["spans"].as_array().into_iter().flatten() {
+        let file = span["file_name"].as_str().unwrap_or_default();
+        if file.starts_with("tests/") {
+            let label = span["label"].as_str().map(|label| format!(": {label}")).unwrap_or_default();
+            let _ = writeln!(text, "{indent}  {file}:{}:{}{label}", span["line_start"], span["column_start"]);
+        }
+    }
+    for child in message["children"].as_array().into_iter().flatten() {
+        told(child, &format!("{indent}  "), text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_combinations_are_tried_the_newest_first() {
+        let list = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
+        let choices = choices(&[list(&["a", "b"]), list(&["x", "y"])]);
+        let expected = [["a", "x"], ["a", "y"], ["b", "x"], ["b", "y"]];
+        assert_eq!(choices, expected.map(|choice| list(&choice)));
+        assert!(super::choices(&[list(&["a"]), list(&[])]).is_empty());
+    }
+}
