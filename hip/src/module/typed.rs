@@ -207,6 +207,15 @@ objects! {
     Stored, &'a mut Surface<'t>, surface => surface.accesses(AccessKind::Write);
 }
 
+/// The address of the record that a kernel in Rust launched on the stream writes a panic to.
+///
+/// # Errors
+/// `hipErrorOutOfMemory`; [`Error::Capture`] if another thread captures the stream.
+#[inline]
+pub fn panics(stream: &Stream) -> Result<u64> {
+    stream.inner.panic_record()
+}
+
 /// A kernel whose parameters were compared with a signature.
 #[derive(Clone)]
 pub struct TypedKernel {
