@@ -394,6 +394,10 @@ fn check(function: &Function) -> Result<()> {
         );
         return Err(Error::new(name.span(), message));
     }
+    let is_barrier = |parameter: &&Parameter| matches!(parameter.kind, Kind::GridBarrier);
+    if function.parameters.iter().filter(is_barrier).count() > 1 {
+        return Err(Error::new(name.span(), "a kernel has one `GridBarrier` at most: it serves any number of waits"));
+    }
     if let Some(instance) = function.instances.iter().find(|i| i.len() != function.generics.len()) {
         let message = format!("`<{}>` is not one type for each generic parameter", instance.join(", "));
         return Err(Error::new(name.span(), message));

@@ -159,6 +159,18 @@ impl Needs<'_> {
 /// Where a kernel has panicked: in [`Error::KernelPanicked`], which the first wait for the launch returns.
 pub use hip::KernelPanic as Panic;
 
+/// Waits for the stream, and returns the panic of a kernel that [`hip::Stream::synchronize`] returns as an error.
+///
+/// # Errors
+/// The other errors of [`hip::Stream::synchronize`].
+pub fn take_panic(stream: &Stream) -> Result<Option<Panic>> {
+    match stream.synchronize() {
+        Ok(()) => Ok(None),
+        Err(Error::KernelPanicked(panic)) => Ok(Some(*panic)),
+        Err(other) => Err(other),
+    }
+}
+
 /// The first argument of each kernel in Rust: where it writes a panic. The stubs that `#[kernel]` makes pass it; a launch by
 /// [`hip::Kernel::launch`], or a node of a graph, passes it by itself.
 ///

@@ -5,6 +5,7 @@ use hip_kernel::prelude::*;
 pub mod algorithms;
 pub mod device;
 pub mod language;
+pub mod panics;
 
 /// A kernel for each function of one number: element `i` of the output is the function of element `i` of the input.
 macro_rules! elementwise {
