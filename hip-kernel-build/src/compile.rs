@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use crate::error::{Error, Result};
 use crate::sources::Sources;
+use crate::stack;
 use crate::toolchain::Toolchain;
 use crate::{Panics, TARGET};
 
@@ -304,6 +305,12 @@ impl<'a> Prepared<'a> {
             return Err(Error::Missing { source: source.to_path_buf(), functions: dropped });
         }
         let code = fs::read(&output).map_err(file_error(&output))?;
+        let kernels = stack::unstated(&code).ok_or_else(|| {
+            Error::Invalid(format!("{}: the linker has written no code object with symbols", output.display()))
+        })?;
+        if !kernels.is_empty() {
+            return Err(Error::Stack { source: source.to_path_buf(), kernels });
+        }
         let dependencies = fs::read_to_string(folder.join("kernels.d")).unwrap_or_default();
         Ok(Compiled { code, warnings, read: read_files(&dependencies), ir })
     }

@@ -7,6 +7,7 @@ mod error;
 #[doc(hidden)]
 pub mod ir;
 mod sources;
+mod stack;
 mod toolchain;
 
 use std::fmt;

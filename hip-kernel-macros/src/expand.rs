@@ -144,13 +144,16 @@ fn device(function: &Function, instance: &Instance<'_>) -> String {
     if let Some(threads) = function.max_threads {
         contract += &format!("::hip_kernel::launched::max_threads::<{threads}>();\n");
     }
+    let stack = function.stack.map_or_else(String::new, |bytes| {
+        format!("#[used] #[unsafe(export_name = \"hip_kernel_stack.{}\")] static STACK: u32 = {bytes};\n", instance.symbol)
+    });
     let name = &function.name;
     let (aliases, turbofish) = (aliases(function, instance.arguments), turbofish(instance.arguments));
     let (constants, _) = shared(&function.parameters);
     let (symbol, attributes) = (&instance.symbol, cfgs(&function.attributes));
     format!(
         "{attributes} #[cfg(target_arch = \"amdgpu\")]\nconst _: () = {{\n{aliases}\n#[allow(dead_code)] {constants}\n\
-         #[unsafe(export_name = {symbol:?})]\n\
+         {stack}#[unsafe(export_name = {symbol:?})]\n\
          unsafe extern \"gpu-kernel\" fn start({place_of_panics}{first}{abi}) {{\n\
          // SAFETY: the host passes what the signature says, and has checked the lengths.\n\
          #[allow(unused_unsafe)] unsafe {{ {contract} {make} {name}{turbofish}({pass}){leave} }}\n}}\n}};\n"
@@ -315,6 +318,7 @@ fn host_instance(function: &Function, instance: &Instance<'_>, type_name: &str) 
         needs += &format!("needs.max_threads({threads});\n");
     }
     let place_of_panics = value("u64");
+    let stack = function.stack.map_or_else(String::new, |bytes| format!(".with_stack({bytes})?"));
     let (aliases, turbofish) = (aliases(function, instance.arguments), turbofish(instance.arguments));
     let unsafety = if *is_unsafe { "unsafe" } else { "" };
     let safety = if *is_unsafe {
@@ -337,7 +341,7 @@ fn host_instance(function: &Function, instance: &Instance<'_>, type_name: &str) 
          /// Finds the kernel in a module and compares this signature with what the code object says of it.\n///\n\
          /// # Errors\n/// `Error::KernelNotFound`; `Error::ArgumentCount` and `Error::Argument` if the code is of another source.\n\
          {visibility} fn load(module: &::hip_kernel::hip::Module) -> ::hip_kernel::hip::Result<Self> {{\n\
-         let kernel = ::hip_kernel::host::Launcher::load(module, Self::NAME, &[{place_of_panics}{first_shapes}{pointer_shapes}{shapes}])?;\n\
+         let kernel = ::hip_kernel::host::Launcher::load(module, Self::NAME, &[{place_of_panics}{first_shapes}{pointer_shapes}{shapes}])?{stack};\n\
          ::core::result::Result::Ok(Self {{ kernel, marker: ::core::marker::PhantomData }})\n}}\n\
          /// Queues a launch and returns at once.\n///\n\
          /// # Errors\n/// Those of `hip::Kernel::launch`, and `Error::Geometry` if the grid or the lengths are not what the kernel needs.\n{safety}\

@@ -179,7 +179,9 @@ fn is_first_lane() -> bool {
 #[inline(always)]
 unsafe fn complete(state: *mut u32, mut count: u64) {
     let (grid, block) = (grid_dim(), block_dim());
-    let waves = (block.x * block.y * block.z).div_ceil(wave::size()) * (grid.x * grid.y * grid.z);
+    let (threads, size) = (block.x * block.y * block.z, wave::size());
+    // Not a division, which has a panic for 0: the handler of panics would call itself.
+    let waves = ((threads + size - 1) >> if size == 64 { 6 } else { 5 }) * (grid.x * grid.y * grid.z);
     loop {
         let (waiting, gone) = (count as u32, (count / GONE) as u32);
         if waiting == 0 || waiting + gone < waves {

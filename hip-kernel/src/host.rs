@@ -10,13 +10,27 @@ pub use hip::typed;
 #[derive(Clone, Debug)]
 pub struct Launcher {
     kernel: typed::TypedKernel,
+    /// Bytes of stack of each thread that the kernel has stated; 0 for none.
+    stack: u32,
 }
 
 #[doc(hidden)]
 #[allow(missing_docs)]
 impl Launcher {
     pub fn load(module: &Module, name: &str, parameters: &[typed::Shape]) -> Result<Self> {
-        Ok(Self { kernel: typed::TypedKernel::load(module, name, parameters)? })
+        Ok(Self { kernel: typed::TypedKernel::load(module, name, parameters)?, stack: 0 })
+    }
+
+    /// The same with a stack for each thread, which the device has from now on.
+    pub fn with_stack(self, bytes: u32) -> Result<Self> {
+        typed::require_stack(&self.kernel().device(), bytes)?;
+        Ok(Self { stack: bytes, ..self })
+    }
+
+    /// Makes sure that the device still has the stack that the kernel has stated.
+    #[inline]
+    fn require_stack(&self) -> Result<()> {
+        if self.stack == 0 { Ok(()) } else { typed::require_stack(&self.kernel().device(), self.stack) }
     }
 
     #[must_use]
@@ -39,6 +53,7 @@ impl Launcher {
         config: LaunchConfig,
         arguments: [typed::Held<'_>; N],
     ) -> Result<()> {
+        self.require_stack()?;
         // SAFETY: the caller ensures it; no textures or surfaces are among the arguments.
         unsafe { self.kernel.launch(stream, config, arguments, &[]) }
     }
@@ -53,6 +68,7 @@ impl Launcher {
         config: LaunchConfig,
         arguments: [typed::Held<'_>; N],
     ) -> Result<()> {
+        self.require_stack()?;
         // SAFETY: as above.
         unsafe { self.kernel.launch_cooperative(stream, config, arguments, &[]) }
     }

@@ -49,3 +49,21 @@ pub fn leaves(how: u32, cells: AtomicSlice<u32>, mut out: DisjointSlice<u32>, gr
     grid.wait();
     out.set(|_| other + 1);
 }
+
+/// Each call has 256 bytes and more on the stack.
+#[inline(never)]
+pub fn deep(n: u32, x: &mut [u32; 64]) -> u32 {
+    let mut mine = [n; 64];
+    if n == 0 {
+        return x[0];
+    }
+    mine[n as usize % 64] = n.wrapping_add(x[(n as usize + 1) % 64]);
+    let result = deep(n - 1, &mut mine);
+    result.wrapping_add(mine[result as usize % 64]).wrapping_add(x[result as usize % 64])
+}
+
+/// Calls itself `depth` times.
+#[kernel(stack(24_576))]
+pub fn recurse(depth: u32, mut out: DisjointSlice<u32>) {
+    out.set(|i| deep(depth, &mut [i as u32; 64]));
+}
