@@ -262,11 +262,49 @@ impl<'a> Prepared<'a> {
 
     /// Compiles the program's kernels, in `folder`.
     pub(crate) fn kernels(&self, source: &Source<'_>, folder: &Path) -> Result<Compiled> {
-        let Source { module: source, root, linked, lines } = source;
         create(folder)?;
+        let compiled = self.link(source, folder, None)?;
+        let unreadable = || Error::Invalid(format!("{}: a code object without symbols", source.module.display()));
+        let kernels = stack::unstated(&compiled.code).ok_or_else(unreadable)?;
+        if !kernels.is_empty() {
+            return Err(Error::Stack { source: source.module.to_path_buf(), kernels });
+        }
+        match stack::margin(&compiled.code) {
+            None => Ok(compiled),
+            Some(margin) => self.link(source, folder, Some(&self.stack_check(folder, margin)?)),
+        }
+    }
+
+    /// Compiles the function that other functions call first, which ends a wave whose stack has less room than `margin`.
+    ///
+    /// It is a crate of its own: in a crate that is compiled with such calls it would call itself.
+    fn stack_check(&self, folder: &Path, margin: u32) -> Result<PathBuf> {
+        let source = folder.join("hip_kernel_stack.rs");
+        let text = format!(
+            "#![no_std]\n#[unsafe(export_name = \"mcount\")]\npub extern \"C\" fn check() {{ hip_kernel::panic::check_stack({margin}) }}\n\
+             #[used]\npub static KEPT: extern \"C\" fn() = check;\n"
+        );
+        write(&source, text)?;
+        let device = named("hip_kernel", &self.folder.join("libhip_kernel.rlib"));
+        let libraries = self.libraries();
+        let flags = ["--extern".as_ref(), &*device, "-L".as_ref(), self.folder.as_ref(), "-L".as_ref(), libraries.as_ref()];
+        self.library("hip_kernel_stack", "2024", &source, folder, &flags)?;
+        Ok(folder.join("libhip_kernel_stack.rlib"))
+    }
+
+    /// Compiles and links, with calls of the check at the start of each function if one is given.
+    fn link(&self, source: &Source<'_>, folder: &Path, stack_check: Option<&Path>) -> Result<Compiled> {
+        let Source { module: source, root, linked, lines } = source;
         let output = folder.join("kernels.elf");
         let mut command = self.device("2024");
         command.args(["--crate-type", "cdylib", "--crate-name", "kernels"]).arg(root);
+        command.arg("--check-cfg=cfg(hip_kernel_stack)");
+        if let Some(library) = stack_check {
+            command.arg("--cfg=hip_kernel_stack").arg("--extern").arg(named("hip_kernel_stack", library));
+            // The calls are written after inlining. LLVM must not conclude before that functions do not need what the check needs.
+            command.args(["-Zinstrument-mcount", "-Cllvm-args=-amdgpu-attributor-enable=false"]);
+            command.args(["-Clink-arg=-mllvm", "-Clink-arg=--amdgpu-attributor-enable=false"]);
+        }
         if *lines {
             command.arg("-Cdebuginfo=line-tables-only");
         }
@@ -305,15 +343,17 @@ impl<'a> Prepared<'a> {
             return Err(Error::Missing { source: source.to_path_buf(), functions: dropped });
         }
         let code = fs::read(&output).map_err(file_error(&output))?;
-        let kernels = stack::unstated(&code).ok_or_else(|| {
-            Error::Invalid(format!("{}: the linker has written no code object with symbols", output.display()))
-        })?;
-        if !kernels.is_empty() {
-            return Err(Error::Stack { source: source.to_path_buf(), kernels });
-        }
         let dependencies = fs::read_to_string(folder.join("kernels.d")).unwrap_or_default();
         Ok(Compiled { code, warnings, read: read_files(&dependencies), ir })
     }
+}
+
+/// `NAME=PATH`
+fn named(name: &str, path: &Path) -> std::ffi::OsString {
+    let mut text = std::ffi::OsString::from(name);
+    text.push("=");
+    text.push(path);
+    text
 }
 
 /// What the linker does not find.

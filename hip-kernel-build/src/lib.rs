@@ -246,7 +246,7 @@ impl Build {
             std::path::absolute(&self.source).map_err(|reason| Error::File { path: self.source.clone(), reason })?;
         let root = work.join("lib.rs");
         let text = format!(
-            "#![no_std]\n#![feature(abi_gpu_kernel)]\n#![allow(internal_features, dead_code)]\n#[path = {full:?}]\npub mod {};\n",
+            "#![no_std]\n#![feature(abi_gpu_kernel)]\n#![allow(internal_features, dead_code)]\n#[cfg(hip_kernel_stack)]\nextern crate hip_kernel_stack as _;\n#[path = {full:?}]\npub mod {};\n",
             self.stem()?
         );
         compile::write(&root, text)?;

@@ -4,6 +4,8 @@
 const STATED: &str = "hip_kernel_stack.";
 /// The suffix of a kernel's descriptor.
 const DESCRIPTOR: &str = ".kd";
+/// Where the descriptor has the bytes of stack that the compiler knows of.
+const PRIVATE: usize = 4;
 /// Where the descriptor has the code's properties, and the bit for a dynamic stack.
 const PROPERTIES: usize = 56;
 const USES_DYNAMIC_STACK: u16 = 1 << 11;
@@ -17,14 +19,24 @@ pub(crate) fn unstated(code: &[u8]) -> Option<Vec<String>> {
     let mut found = Vec::new();
     for symbol in &symbols {
         let Some(kernel) = symbol.name.strip_suffix(DESCRIPTOR) else { continue };
-        let properties = symbol.bytes.get(PROPERTIES..PROPERTIES + 2)?;
-        let is_dynamic = u16::from_le_bytes([properties[0], properties[1]]) & USES_DYNAMIC_STACK != 0;
+        let is_dynamic = number::<2>(symbol.bytes, PROPERTIES)? & usize::from(USES_DYNAMIC_STACK) != 0;
         if is_dynamic && !stated.contains(&kernel) {
             found.push(kernel.to_owned());
         }
     }
     found.sort();
     Some(found)
+}
+
+/// The margin that checks of the stack need, in bytes, if a kernel has a dynamic stack: more than the frame of any function that kernels
+/// call by name, which are in what the compiler knows of their stacks.
+pub(crate) fn margin(code: &[u8]) -> Option<u32> {
+    let (mut is_dynamic, mut largest) = (false, 0);
+    for symbol in symbols(code)?.iter().filter(|symbol| symbol.name.ends_with(DESCRIPTOR)) {
+        is_dynamic |= number::<2>(symbol.bytes, PROPERTIES)? & usize::from(USES_DYNAMIC_STACK) != 0;
+        largest = largest.max(number::<4>(symbol.bytes, PRIVATE)?);
+    }
+    is_dynamic.then(|| u32::try_from(largest).unwrap_or(u32::MAX / 2).saturating_add(512))
 }
 
 /// A symbol of the file, and the bytes of its section from its address on.

@@ -97,6 +97,8 @@ fn same<T: PartialEq + std::fmt::Debug>(what: &str, got: &[T], want: &[T]) -> Re
 /// Each function of one number, on the device and on the host.
 fn language(gpu: &Gpu) -> Result {
     assert!(LANGUAGE.len() >= 35);
+    // Some call themselves. Launched by name, they have the stack that is set.
+    gpu.device.set_limit(hip::device::Limit::StackSize, 8192)?;
     let input: Vec<u32> = (0..300).collect();
     let x = DeviceBuffer::from_slice(&gpu.device, &input)?;
     let mut wrong = Vec::new();

@@ -3,9 +3,10 @@
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use hip::device::Limit;
 use hip::{Device, DeviceBuffer, Error, Event, LaunchConfig, Module, Stream};
 use hip_kernel::host::{GridState, Panic};
-use hip_kernel_testing::kernels::panics::{Leaves, OutOfBounds, SaysWhy};
+use hip_kernel_testing::kernels::panics::{Leaves, OutOfBounds, Recurse, SaysWhy, deep};
 use hip_kernel_testing::kernels_code;
 
 type Result<T = (), E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
@@ -325,3 +326,32 @@ fn no_variable_holds_the_record() -> Result {
     assert!(matches!(error, Error::InvalidValue { .. }), "{error}");
     Ok(())
 }
+
+/// A recursion that fits its stack is right; one that does not is an error, and writes to nobody's memory.
+#[test]
+fn recursion_ends_where_its_stack_does() -> Result {
+    let gpu = gpu()?;
+    assert!(gpu.device.limit(Limit::StackSize)? < STACK, "the test needs a device where no kernel was loaded yet");
+    let kernel = Recurse::load(&gpu.module)?;
+    for depth in [1, 40, 60, 400, 3, 20_000, 50] {
+        let mut out = gpu.zeros(1024)?;
+        kernel.launch(&gpu.stream, LaunchConfig::new(16, 64), depth, &mut out)?;
+        let waited = out.to_vec();
+        if depth > 100 {
+            let panic = panic(waited);
+            assert!(panic.message.as_ref().is_some_and(|text| text.contains("stack overflow")), "{depth}: {panic}");
+            continue;
+        }
+        let want: Vec<u32> = (0..1024).map(|i| deep(depth, &mut [i; 64])).collect();
+        assert!(waited? == want, "{depth}");
+    }
+    // Nobody takes the stack away.
+    assert!(gpu.device.limit(Limit::StackSize)? >= STACK);
+    let error = gpu.device.set_limit(Limit::StackSize, 1024).unwrap_err();
+    assert!(matches!(&error, Error::InvalidValue { allowed, .. } if allowed.contains("24576 bytes")), "{error}");
+    gpu.device.set_limit(Limit::StackSize, STACK + 1024)?;
+    Ok(())
+}
+
+/// What `recurse` states.
+const STACK: usize = 24_576;

@@ -20,7 +20,8 @@ pub mod math;
 pub mod matrix;
 mod output;
 #[cfg(target_arch = "amdgpu")]
-mod panic;
+#[doc(hidden)]
+pub mod panic;
 pub mod print;
 pub mod shared;
 pub mod sync;

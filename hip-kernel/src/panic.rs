@@ -1,5 +1,6 @@
 //! What a panic of a kernel does: the first one is written down where the launch says, for the host's next wait; the wave ends.
 
+use core::mem::MaybeUninit;
 use core::panic::PanicInfo;
 
 use crate::group::GridBarrier;
@@ -28,12 +29,42 @@ struct Record {
 #[panic_handler]
 #[inline(always)]
 fn panic(info: &PanicInfo<'_>) -> ! {
+    let (file, line, column) =
+        info.location().map_or(("", 0, 0), |place| (place.file(), place.line(), place.column()));
+    end(file, line, column, info.message().as_str().unwrap_or(""))
+}
+
+/// Ends the wave if the stack of the kernel has no room for another call. The code that `hip-kernel-build` makes calls it at the start of
+/// each function, in modules with kernels that state a stack. `margin` is more than any function needs.
+#[doc(hidden)]
+#[inline(always)]
+pub fn check_stack(margin: u32) {
+    const USES_DYNAMIC_STACK: u16 = 1 << 11;
+    let here = MaybeUninit::<u32>::uninit();
+    // A generic address of scratch memory ends with the offset in the lane's own.
+    let used = (&raw const here) as u64 as u32;
+    // SAFETY: every launch has a packet, which has the bytes of scratch of each lane at 24 and the address of the kernel's descriptor at
+    // 32; the descriptor has the code's properties at 56.
+    let is_over = unsafe {
+        let packet = raw::packet();
+        let descriptor = packet.add(32).cast::<*const u8>().read();
+        let is_dynamic = descriptor.add(56).cast::<u16>().read() & USES_DYNAMIC_STACK != 0;
+        is_dynamic && used.wrapping_add(margin) > packet.add(24).cast::<u32>().read()
+    };
+    if is_over {
+        end("", 0, 0, "stack overflow: calls are deeper than the kernel states (`#[kernel(stack(..))]`)");
+    }
+}
+
+/// Writes down the place and the message, and ends the wave.
+#[inline(always)]
+fn end(file: &str, line: u32, column: u32, message: &str) -> ! {
     // SAFETY: the arguments of a kernel of this crate begin with the address of a record that the host keeps until the launch is over,
     // or 0, and a mark. With the mark, the second argument is the state of the grid's barrier.
     unsafe {
         let arguments = raw::arguments();
         let first = arguments.read();
-        write(info, (first & !HAS_BARRIER) as *mut Record);
+        write((first & !HAS_BARRIER) as *mut Record, file, line, column, message);
         if first & HAS_BARRIER != 0 {
             GridBarrier::leave(arguments.add(1).read() as *mut u32);
         }
@@ -48,18 +79,11 @@ fn panic(info: &PanicInfo<'_>) -> ! {
 /// # Safety
 /// The record is null, or the host's, for this launch.
 #[inline(always)]
-unsafe fn write(info: &PanicInfo<'_>, record: *mut Record) {
+unsafe fn write(record: *mut Record, file: &str, line: u32, column: u32, message: &str) {
     // SAFETY: only the thread that has changed the state from 0 writes the rest, and the host reads it when the state is 2.
     unsafe {
         if record.is_null() || raw::system::cas_u32(record.cast(), 0, 1) != 0 {
             return;
-        }
-        let (mut file, mut message, mut line, mut column) = ("", "", 0, 0);
-        if let Some(location) = info.location() {
-            (file, line, column) = (location.file(), location.line(), location.column());
-        }
-        if let Some(text) = info.message().as_str() {
-            message = text;
         }
         (*record).line = line;
         (*record).column = column;

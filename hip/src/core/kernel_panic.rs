@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KernelPanic {
-    /// The source file, as it was given to the compiler.
+    /// The source file, as it was given to the compiler; empty for a stack overflow.
     pub file: String,
     /// The line.
     pub line: u32,
@@ -23,7 +23,11 @@ pub struct KernelPanic {
 impl fmt::Display for KernelPanic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { file, line, column, message, block, thread } = self;
-        write!(f, "a kernel panicked at {file}:{line}:{column} in thread {thread:?} of block {block:?}")?;
+        f.write_str("a kernel panicked")?;
+        if !file.is_empty() {
+            write!(f, " at {file}:{line}:{column}")?;
+        }
+        write!(f, " in thread {thread:?} of block {block:?}")?;
         message.as_ref().map_or(Ok(()), |message| write!(f, ": {message}"))
     }
 }
