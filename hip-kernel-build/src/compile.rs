@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+use crate::core_source;
 use crate::error::{Error, Result};
 use crate::sources::Sources;
 use crate::stack;
@@ -152,6 +153,7 @@ impl<'a> Prepared<'a> {
             (
                 env!("CARGO_PKG_VERSION"),
                 include_str!("compile.rs"),
+                include_str!("core_source.rs"),
                 &toolchain.version,
                 &toolchain.library,
                 arch,
@@ -192,6 +194,7 @@ impl<'a> Prepared<'a> {
             (self.toolchain.library.as_path(), "library"),
             (self.sources.device.as_path(), "hip-kernel"),
             (self.sysroot.as_path(), "sysroot"),
+            (self.sysroot.join("library").as_path(), "library"),
             (here.as_path(), "."),
         ] {
             let mut flag = std::ffi::OsString::from("--remap-path-prefix=");
@@ -221,7 +224,7 @@ impl<'a> Prepared<'a> {
     fn core(&self) -> Result<()> {
         let folder = self.libraries();
         create(&folder)?;
-        let library = &self.toolchain.library;
+        let library = &core_source::prepare(&self.toolchain.library, &self.sysroot)?;
         let unstable = [OsStr::new("-Zforce-unstable-if-unmarked")];
         self.library("core", "2024", &library.join("core/src/lib.rs"), &folder, &unstable)?;
         let builtins = self.sysroot.join("builtins.rs");
@@ -271,7 +274,10 @@ impl<'a> Prepared<'a> {
         }
         match stack::margin(&compiled.code) {
             None => Ok(compiled),
-            Some(margin) => self.link(source, folder, Some(&self.stack_check(folder, margin)?)),
+            Some(margin) => {
+                let check = StackCheck { library: self.stack_check(folder, margin)?, callers: callers(&compiled.ir) };
+                self.link(source, folder, Some(&check))
+            }
         }
     }
 
@@ -293,16 +299,23 @@ impl<'a> Prepared<'a> {
     }
 
     /// Compiles and links, with calls of the check at the start of each function if one is given.
-    fn link(&self, source: &Source<'_>, folder: &Path, stack_check: Option<&Path>) -> Result<Compiled> {
+    fn link(&self, source: &Source<'_>, folder: &Path, stack_check: Option<&StackCheck>) -> Result<Compiled> {
         let Source { module: source, root, linked, lines } = source;
         let output = folder.join("kernels.elf");
         let mut command = self.device("2024");
         command.args(["--crate-type", "cdylib", "--crate-name", "kernels"]).arg(root);
         command.arg("--check-cfg=cfg(hip_kernel_stack)");
-        if let Some(library) = stack_check {
+        if let Some(StackCheck { library, callers }) = stack_check {
             command.arg("--cfg=hip_kernel_stack").arg("--extern").arg(named("hip_kernel_stack", library));
             // The calls are written after inlining. LLVM must not conclude before that functions do not need what the check needs.
-            command.args(["-Zinstrument-mcount", "-Cllvm-args=-amdgpu-attributor-enable=false"]);
+            command.arg("-Cllvm-args=-amdgpu-attributor-enable=false");
+            let list = folder.join("callers.csv");
+            write(&list, callers)?;
+            match list.to_str().filter(|path| !path.contains(char::is_whitespace)) {
+                Some(path) => command.arg(format!("-Cllvm-args=-forceattrs-csv-path={path}")),
+                // LLVM's arguments are divided at spaces. Then kernels call the check too, which is slower.
+                None => command.arg("-Zinstrument-mcount"),
+            };
             command.args(["-Clink-arg=-mllvm", "-Clink-arg=--amdgpu-attributor-enable=false"]);
         }
         if *lines {
@@ -346,6 +359,19 @@ impl<'a> Prepared<'a> {
         let dependencies = fs::read_to_string(folder.join("kernels.d")).unwrap_or_default();
         Ok(Compiled { code, warnings, read: read_files(&dependencies), ir })
     }
+}
+
+/// What the check of stacks takes: its crate, and the functions that call it.
+struct StackCheck {
+    library: PathBuf,
+    callers: String,
+}
+
+/// The functions that call the check of the stack, as a list for LLVM: all of a module but its kernels.
+fn callers(ir: &str) -> String {
+    let functions = ir.lines().filter(|line| line.starts_with("define ") && !line.contains(" amdgpu_kernel "));
+    let names = functions.filter_map(|line| line.split_once('@')?.1.split_once('(')).map(|(name, _)| name.trim_matches('"'));
+    names.map(|name| format!("{name},instrument-function-entry-inlined=mcount\n")).collect()
 }
 
 /// `NAME=PATH`

@@ -3,6 +3,7 @@
 
 mod bundle;
 mod compile;
+mod core_source;
 mod error;
 #[doc(hidden)]
 pub mod ir;
@@ -246,7 +247,7 @@ impl Build {
             std::path::absolute(&self.source).map_err(|reason| Error::File { path: self.source.clone(), reason })?;
         let root = work.join("lib.rs");
         let text = format!(
-            "#![no_std]\n#![feature(abi_gpu_kernel)]\n#![allow(internal_features, dead_code)]\n#[cfg(hip_kernel_stack)]\nextern crate hip_kernel_stack as _;\n#[path = {full:?}]\npub mod {};\n",
+            "#![no_std]\n#![feature(abi_gpu_kernel)]\n#![allow(internal_features, dead_code)]\n#[cfg(hip_kernel_stack)]\nextern crate hip_kernel_stack as _;\n#[allow(unused_imports)]\n#[macro_use]\nextern crate hip_kernel as _;\n#[path = {full:?}]\npub mod {};\n",
             self.stem()?
         );
         compile::write(&root, text)?;

@@ -456,7 +456,7 @@ fn panics(gpu: &Gpu) -> Result {
     let line = |part: &str| source.lines().position(|line| line.contains(part)).map_or(0, |at| at as u32 + 1);
     for (how, part, message) in [
         (0, "", None),
-        (1, "*y = x[x.len() + how as usize]", None),
+        (1, "*y = x[x.len() + how as usize]", Some("index out of bounds")),
         (2, "assert!(x[i] == 0", Some("x must be zero")),
         (3, "panic!(\"a message", Some("a message without values")),
         (4, "*y = x[i] / (how - 4)", Some("attempt to divide by zero")),

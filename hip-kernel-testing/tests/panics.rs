@@ -146,7 +146,18 @@ fn it_says_why() -> Result {
         assert_eq!((panic.block, panic.thread), ([2, 0, 0], [2, 0, 0]), "{panic}");
         Ok(panic.message)
     };
-    println!("{:?}", [says(0)?, says(1)?, says(2)?, says(3)?]);
+    let expected = [
+        "an element that is there",
+        "element {i} of {how}",
+        "called `Result::unwrap()` on an `Err` value",
+        "assertion `left == right` failed",
+    ];
+    for (how, text) in (0..).zip(expected) {
+        assert_eq!(says(how)?.as_deref(), Some(text));
+    }
+    let mut y = gpu.zeros(101)?;
+    gpu.launch(&gpu.stream, &mut y)?;
+    assert_eq!(panic(y.to_vec()).message.as_deref(), Some("index out of bounds"));
     Ok(())
 }
 

@@ -34,6 +34,15 @@ fn panic(info: &PanicInfo<'_>) -> ! {
     end(file, line, column, info.message().as_str().unwrap_or(""))
 }
 
+/// A panic with a text as it is.
+#[doc(hidden)]
+#[cold]
+#[inline(never)]
+#[track_caller]
+pub fn with_text(text: &'static str) -> ! {
+    core::panicking::panic(text)
+}
+
 /// Ends the wave if the stack of the kernel has no room for another call. The code that `hip-kernel-build` makes calls it at the start of
 /// each function, in modules with kernels that state a stack. `margin` is more than any function needs.
 #[doc(hidden)]
