@@ -293,7 +293,8 @@ impl<'a> Prepared<'a> {
         write(&source, text)?;
         let device = named("hip_kernel", &self.folder.join("libhip_kernel.rlib"));
         let libraries = self.libraries();
-        let flags = ["--extern".as_ref(), &*device, "-L".as_ref(), self.folder.as_ref(), "-L".as_ref(), libraries.as_ref()];
+        let flags =
+            ["--extern".as_ref(), &*device, "-L".as_ref(), self.folder.as_ref(), "-L".as_ref(), libraries.as_ref()];
         self.library("hip_kernel_stack", "2024", &source, folder, &flags)?;
         Ok(folder.join("libhip_kernel_stack.rlib"))
     }
@@ -370,7 +371,8 @@ struct StackCheck {
 /// The functions that call the check of the stack, as a list for LLVM: all of a module but its kernels.
 fn callers(ir: &str) -> String {
     let functions = ir.lines().filter(|line| line.starts_with("define ") && !line.contains(" amdgpu_kernel "));
-    let names = functions.filter_map(|line| line.split_once('@')?.1.split_once('(')).map(|(name, _)| name.trim_matches('"'));
+    let names =
+        functions.filter_map(|line| line.split_once('@')?.1.split_once('(')).map(|(name, _)| name.trim_matches('"'));
     names.map(|name| format!("{name},instrument-function-entry-inlined=mcount\n")).collect()
 }
 

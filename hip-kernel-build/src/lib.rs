@@ -25,7 +25,7 @@ const VARIABLE: &str = "HIP_KERNEL_BUILD";
 /// What a panic of a kernel does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Panics {
-    /// The first panic's place, message and thread are kept for `hip_kernel::host::take_panic`, and the wave ends.
+    /// The wave ends, and the next wait returns the first panic's place, message and thread: `hip::Error::KernelPanicked`.
     #[default]
     Report,
     /// The device stops with a trap, which ROCm's runtime answers by ending the process. The code is smaller.
@@ -161,6 +161,7 @@ impl Build {
     /// - [`Error::Unavailable`] if kernels in Rust cannot be built and there is no committed bundle for the architectures.
     /// - [`Error::Compilation`] if the source does not compile, [`Error::Missing`] if it calls a function that the device lacks. The
     ///   committed bundle is not taken then.
+    /// - [`Error::Stack`] if a kernel calls what the compiler cannot follow (recursion, `dyn`, pointers to functions) and states no stack.
     /// - [`Error::File`] if a file cannot be read, [`Error::Invalid`] without architectures.
     pub fn make(&self, folder: &Path, cache: &Path) -> Result<Made> {
         self.make_with(folder, cache, true, false)

@@ -145,7 +145,10 @@ fn device(function: &Function, instance: &Instance<'_>) -> String {
         contract += &format!("::hip_kernel::launched::max_threads::<{threads}>();\n");
     }
     let stack = function.stack.map_or_else(String::new, |bytes| {
-        format!("#[used] #[unsafe(export_name = \"hip_kernel_stack.{}\")] static STACK: u32 = {bytes};\n", instance.symbol)
+        format!(
+            "#[used] #[unsafe(export_name = \"hip_kernel_stack.{}\")] static STACK: u32 = {bytes};\n",
+            instance.symbol
+        )
     });
     let name = &function.name;
     let (aliases, turbofish) = (aliases(function, instance.arguments), turbofish(instance.arguments));

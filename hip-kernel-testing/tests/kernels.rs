@@ -107,7 +107,9 @@ fn language(gpu: &Gpu) -> Result {
         let kernel = gpu.module.kernel(name)?;
         let (len, place) = (input.len() as u64, host::panics(&gpu.stream)?);
         // SAFETY: the kernel reads and writes 300 elements, and checks its index.
-        unsafe { kernel.launch(&gpu.stream, LaunchConfig::for_elements(input.len(), 64), (place, &x, &mut y, len, len))? };
+        unsafe {
+            kernel.launch(&gpu.stream, LaunchConfig::for_elements(input.len(), 64), (place, &x, &mut y, len, len))?
+        };
         let want: Vec<u32> = input.iter().map(|&x| function(x)).collect();
         assert!(want.iter().any(|value| *value != want[0]), "{name} gives one value only");
         let result = y.to_vec().map_err(Into::into).and_then(|got| same(name, &got, &want));

@@ -316,9 +316,9 @@ fn barriers_end() -> Result {
     }
     // In a graph: each launch begins with a new barrier.
     let (mut cells, mut out) = (gpu.zeros(n)?, gpu.zeros(n)?);
-    let graph = gpu.stream.capture(|stream| {
-        kernel.launch(stream, LaunchConfig::new(3, 128), 3, &mut cells, &mut out, &mut state)
-    });
+    let graph = gpu
+        .stream
+        .capture(|stream| kernel.launch(stream, LaunchConfig::new(3, 128), 3, &mut cells, &mut out, &mut state));
     // Some runtimes do not capture cooperative launches.
     if let Ok(graph) = graph {
         let exec = graph.instantiate()?;

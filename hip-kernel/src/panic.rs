@@ -29,8 +29,7 @@ struct Record {
 #[panic_handler]
 #[inline(always)]
 fn panic(info: &PanicInfo<'_>) -> ! {
-    let (file, line, column) =
-        info.location().map_or(("", 0, 0), |place| (place.file(), place.line(), place.column()));
+    let (file, line, column) = info.location().map_or(("", 0, 0), |place| (place.file(), place.line(), place.column()));
     end(file, line, column, info.message().as_str().unwrap_or(""))
 }
 
