@@ -12,8 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+use crate::core_source;
 use crate::error::{Error, Result};
 use crate::sources::Sources;
+use crate::stack;
 use crate::toolchain::Toolchain;
 use crate::{Panics, TARGET};
 
@@ -151,6 +153,7 @@ impl<'a> Prepared<'a> {
             (
                 env!("CARGO_PKG_VERSION"),
                 include_str!("compile.rs"),
+                include_str!("core_source.rs"),
                 &toolchain.version,
                 &toolchain.library,
                 arch,
@@ -191,6 +194,7 @@ impl<'a> Prepared<'a> {
             (self.toolchain.library.as_path(), "library"),
             (self.sources.device.as_path(), "hip-kernel"),
             (self.sysroot.as_path(), "sysroot"),
+            (self.sysroot.join("library").as_path(), "library"),
             (here.as_path(), "."),
         ] {
             let mut flag = std::ffi::OsString::from("--remap-path-prefix=");
@@ -220,7 +224,7 @@ impl<'a> Prepared<'a> {
     fn core(&self) -> Result<()> {
         let folder = self.libraries();
         create(&folder)?;
-        let library = &self.toolchain.library;
+        let library = &core_source::prepare(&self.toolchain.library, &self.sysroot)?;
         let unstable = [OsStr::new("-Zforce-unstable-if-unmarked")];
         self.library("core", "2024", &library.join("core/src/lib.rs"), &folder, &unstable)?;
         let builtins = self.sysroot.join("builtins.rs");
@@ -261,11 +265,60 @@ impl<'a> Prepared<'a> {
 
     /// Compiles the program's kernels, in `folder`.
     pub(crate) fn kernels(&self, source: &Source<'_>, folder: &Path) -> Result<Compiled> {
-        let Source { module: source, root, linked, lines } = source;
         create(folder)?;
+        let compiled = self.link(source, folder, None)?;
+        let unreadable = || Error::Invalid(format!("{}: a code object without symbols", source.module.display()));
+        let kernels = stack::unstated(&compiled.code).ok_or_else(unreadable)?;
+        if !kernels.is_empty() {
+            return Err(Error::Stack { source: source.module.to_path_buf(), kernels });
+        }
+        match stack::margin(&compiled.code) {
+            None => Ok(compiled),
+            Some(margin) => {
+                let check = StackCheck { library: self.stack_check(folder, margin)?, callers: callers(&compiled.ir) };
+                self.link(source, folder, Some(&check))
+            }
+        }
+    }
+
+    /// Compiles the function that other functions call first, which ends a wave whose stack has less room than `margin`.
+    ///
+    /// It is a crate of its own: in a crate that is compiled with such calls it would call itself.
+    fn stack_check(&self, folder: &Path, margin: u32) -> Result<PathBuf> {
+        let source = folder.join("hip_kernel_stack.rs");
+        let text = format!(
+            "#![no_std]\n#[unsafe(export_name = \"mcount\")]\npub extern \"C\" fn check() {{ hip_kernel::panic::check_stack({margin}) }}\n\
+             #[used]\npub static KEPT: extern \"C\" fn() = check;\n"
+        );
+        write(&source, text)?;
+        let device = named("hip_kernel", &self.folder.join("libhip_kernel.rlib"));
+        let libraries = self.libraries();
+        let flags =
+            ["--extern".as_ref(), &*device, "-L".as_ref(), self.folder.as_ref(), "-L".as_ref(), libraries.as_ref()];
+        self.library("hip_kernel_stack", "2024", &source, folder, &flags)?;
+        Ok(folder.join("libhip_kernel_stack.rlib"))
+    }
+
+    /// Compiles and links, with calls of the check at the start of each function if one is given.
+    fn link(&self, source: &Source<'_>, folder: &Path, stack_check: Option<&StackCheck>) -> Result<Compiled> {
+        let Source { module: source, root, linked, lines } = source;
         let output = folder.join("kernels.elf");
         let mut command = self.device("2024");
         command.args(["--crate-type", "cdylib", "--crate-name", "kernels"]).arg(root);
+        command.arg("--check-cfg=cfg(hip_kernel_stack)");
+        if let Some(StackCheck { library, callers }) = stack_check {
+            command.arg("--cfg=hip_kernel_stack").arg("--extern").arg(named("hip_kernel_stack", library));
+            // The calls are written after inlining. LLVM must not conclude before that functions do not need what the check needs.
+            command.arg("-Cllvm-args=-amdgpu-attributor-enable=false");
+            let list = folder.join("callers.csv");
+            write(&list, callers)?;
+            match list.to_str().filter(|path| !path.contains(char::is_whitespace)) {
+                Some(path) => command.arg(format!("-Cllvm-args=-forceattrs-csv-path={path}")),
+                // LLVM's arguments are divided at spaces. Then kernels call the check too, which is slower.
+                None => command.arg("-Zinstrument-mcount"),
+            };
+            command.args(["-Clink-arg=-mllvm", "-Clink-arg=--amdgpu-attributor-enable=false"]);
+        }
         if *lines {
             command.arg("-Cdebuginfo=line-tables-only");
         }
@@ -307,6 +360,28 @@ impl<'a> Prepared<'a> {
         let dependencies = fs::read_to_string(folder.join("kernels.d")).unwrap_or_default();
         Ok(Compiled { code, warnings, read: read_files(&dependencies), ir })
     }
+}
+
+/// What the check of stacks takes: its crate, and the functions that call it.
+struct StackCheck {
+    library: PathBuf,
+    callers: String,
+}
+
+/// The functions that call the check of the stack, as a list for LLVM: all of a module but its kernels.
+fn callers(ir: &str) -> String {
+    let functions = ir.lines().filter(|line| line.starts_with("define ") && !line.contains(" amdgpu_kernel "));
+    let names =
+        functions.filter_map(|line| line.split_once('@')?.1.split_once('(')).map(|(name, _)| name.trim_matches('"'));
+    names.map(|name| format!("{name},instrument-function-entry-inlined=mcount\n")).collect()
+}
+
+/// `NAME=PATH`
+fn named(name: &str, path: &Path) -> std::ffi::OsString {
+    let mut text = std::ffi::OsString::from(name);
+    text.push("=");
+    text.push(path);
+    text
 }
 
 /// What the linker does not find.

@@ -27,6 +27,13 @@ pub enum Error {
         /// The functions.
         functions: Vec<String>,
     },
+    /// Kernels call functions whose depth the compiler does not know, and do not state a stack.
+    Stack {
+        /// The source.
+        source: PathBuf,
+        /// The kernels, by their names in the code object.
+        kernels: Vec<String>,
+    },
     /// A file cannot be read or written.
     File {
         /// The file.
@@ -51,6 +58,13 @@ impl fmt::Display for Error {
                  crates that are compiled with the kernel",
                 source.display(),
                 functions.join(", ")
+            ),
+            Self::Stack { source, kernels } => write!(
+                f,
+                "{}: the stack that {} needs is not known: recursion, `dyn Trait` and pointers to functions are calls that the compiler cannot \
+                 follow. State the bytes that each thread needs at most: `#[kernel(stack(16384))]`; or use loops, generics and `match`",
+                source.display(),
+                kernels.join(", ")
             ),
             Self::File { path, reason } => write!(f, "{}: {reason}", path.display()),
             Self::Invalid(why) => f.write_str(why),

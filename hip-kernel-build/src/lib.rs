@@ -3,10 +3,12 @@
 
 mod bundle;
 mod compile;
+mod core_source;
 mod error;
 #[doc(hidden)]
 pub mod ir;
 mod sources;
+mod stack;
 mod toolchain;
 
 use std::fmt;
@@ -23,7 +25,7 @@ const VARIABLE: &str = "HIP_KERNEL_BUILD";
 /// What a panic of a kernel does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Panics {
-    /// The first panic's place, message and thread are kept for `hip_kernel::host::take_panic`, and the wave ends.
+    /// The wave ends, and the next wait returns the first panic's place, message and thread: `hip::Error::KernelPanicked`.
     #[default]
     Report,
     /// The device stops with a trap, which ROCm's runtime answers by ending the process. The code is smaller.
@@ -159,6 +161,7 @@ impl Build {
     /// - [`Error::Unavailable`] if kernels in Rust cannot be built and there is no committed bundle for the architectures.
     /// - [`Error::Compilation`] if the source does not compile, [`Error::Missing`] if it calls a function that the device lacks. The
     ///   committed bundle is not taken then.
+    /// - [`Error::Stack`] if a kernel calls what the compiler cannot follow (recursion, `dyn`, pointers to functions) and states no stack.
     /// - [`Error::File`] if a file cannot be read, [`Error::Invalid`] without architectures.
     pub fn make(&self, folder: &Path, cache: &Path) -> Result<Made> {
         self.make_with(folder, cache, true, false)
@@ -245,7 +248,7 @@ impl Build {
             std::path::absolute(&self.source).map_err(|reason| Error::File { path: self.source.clone(), reason })?;
         let root = work.join("lib.rs");
         let text = format!(
-            "#![no_std]\n#![feature(abi_gpu_kernel)]\n#![allow(internal_features, dead_code)]\n#[path = {full:?}]\npub mod {};\n",
+            "#![no_std]\n#![feature(abi_gpu_kernel)]\n#![allow(internal_features, dead_code)]\n#[cfg(hip_kernel_stack)]\nextern crate hip_kernel_stack as _;\n#[allow(unused_imports)]\n#[macro_use]\nextern crate hip_kernel as _;\n#[path = {full:?}]\npub mod {};\n",
             self.stem()?
         );
         compile::write(&root, text)?;

@@ -79,7 +79,9 @@ fn shared(parameters: &[Parameter]) -> (String, usize) {
 
 fn device(function: &Function, instance: &Instance<'_>) -> String {
     // Pointers first: what kernels read of their arguments is then together, and loaded at once.
+    // The place for a panic is the first of all, and the barrier's state the second: the panic handler finds them there.
     let (mut first, mut abi, mut make, mut pass) = (String::new(), String::new(), String::new(), String::new());
+    let (mut place_of_panics, mut leave) = ("_: u64, ".to_owned(), String::new());
     let mut shared_index = 0;
     for (index, Parameter { name, kind, .. }) in function.parameters.iter().enumerate() {
         let (p, n) = (format!("p{index}"), format!("n{index}"));
@@ -119,8 +121,9 @@ fn device(function: &Function, instance: &Instance<'_>) -> String {
                 make += &format!("let {p} = ::hip_kernel::print::Printer::from_launch({p}, {n});\n");
             }
             Kind::GridBarrier => {
-                first += &format!("{p}: *mut u32, ");
-                make += &format!("let {p} = ::hip_kernel::group::GridBarrier::from_launch({p});\n");
+                place_of_panics += &format!("state_{p}: *mut u32, ");
+                make += &format!("let {p} = ::hip_kernel::group::GridBarrier::from_launch(state_{p});\n");
+                leave = format!("; ::hip_kernel::group::GridBarrier::leave(state_{p})");
             }
             Kind::Value(value) => {
                 abi += &format!("{p}: <{value} as ::hip_kernel::Value>::Abi, ");
@@ -141,16 +144,22 @@ fn device(function: &Function, instance: &Instance<'_>) -> String {
     if let Some(threads) = function.max_threads {
         contract += &format!("::hip_kernel::launched::max_threads::<{threads}>();\n");
     }
+    let stack = function.stack.map_or_else(String::new, |bytes| {
+        format!(
+            "#[used] #[unsafe(export_name = \"hip_kernel_stack.{}\")] static STACK: u32 = {bytes};\n",
+            instance.symbol
+        )
+    });
     let name = &function.name;
     let (aliases, turbofish) = (aliases(function, instance.arguments), turbofish(instance.arguments));
     let (constants, _) = shared(&function.parameters);
     let (symbol, attributes) = (&instance.symbol, cfgs(&function.attributes));
     format!(
         "{attributes} #[cfg(target_arch = \"amdgpu\")]\nconst _: () = {{\n{aliases}\n#[allow(dead_code)] {constants}\n\
-         #[unsafe(export_name = {symbol:?})]\n\
-         unsafe extern \"gpu-kernel\" fn start({first}{abi}) {{\n\
+         {stack}#[unsafe(export_name = {symbol:?})]\n\
+         unsafe extern \"gpu-kernel\" fn start({place_of_panics}{first}{abi}) {{\n\
          // SAFETY: the host passes what the signature says, and has checked the lengths.\n\
-         #[allow(unused_unsafe)] unsafe {{ {contract} {make} {name}{turbofish}({pass}) }}\n}}\n}};\n"
+         #[allow(unused_unsafe)] unsafe {{ {contract} {make} {name}{turbofish}({pass}){leave} }}\n}}\n}};\n"
     )
 }
 
@@ -212,6 +221,7 @@ fn host_instance(function: &Function, instance: &Instance<'_>, type_name: &str) 
     let (mut taken, mut convert, mut needs) = (String::new(), String::new(), String::new());
     let (mut shapes, mut held, mut pointer_shapes, mut pointers) =
         (String::new(), String::new(), String::new(), String::new());
+    let (mut first_shapes, mut first_held, mut mark) = (String::new(), String::new(), "");
     let (constants, shared_count) = shared(&function.parameters);
     let mut bytes = format!("::core::result::Result::Ok(SHARED_{shared_count})");
     let typed = "::hip_kernel::host::typed";
@@ -286,9 +296,10 @@ fn host_instance(function: &Function, instance: &Instance<'_>, type_name: &str) 
             }
             Kind::GridBarrier => {
                 taken += &format!("{p}: &'a mut ::hip_kernel::host::GridState, ");
-                convert += &format!("let {p} = {typed}::Mut::<u32>::convert({p}.as_slice_mut());\n");
-                pointer_shapes += &format!("<{typed}::Mut<u32> as {typed}::Parameter>::SHAPE, ");
-                pointers += &format!("{typed}::Mut::<u32>::hold(&{p}), ");
+                convert += &format!("let {p} = {typed}::Mut::<u32>::convert({p}.for_launch(stream)?);\n");
+                first_shapes = format!("<{typed}::Mut<u32> as {typed}::Parameter>::SHAPE, ");
+                first_held = format!("{typed}::Mut::<u32>::hold(&{p}), ");
+                mark = " | ::hip_kernel::launched::HAS_BARRIER";
             }
             Kind::Value(ty) => {
                 taken += &format!("{p}: {ty}, ");
@@ -309,6 +320,8 @@ fn host_instance(function: &Function, instance: &Instance<'_>, type_name: &str) 
     if let Some(threads) = function.max_threads {
         needs += &format!("needs.max_threads({threads});\n");
     }
+    let place_of_panics = value("u64");
+    let stack = function.stack.map_or_else(String::new, |bytes| format!(".with_stack({bytes})?"));
     let (aliases, turbofish) = (aliases(function, instance.arguments), turbofish(instance.arguments));
     let unsafety = if *is_unsafe { "unsafe" } else { "" };
     let safety = if *is_unsafe {
@@ -331,7 +344,7 @@ fn host_instance(function: &Function, instance: &Instance<'_>, type_name: &str) 
          /// Finds the kernel in a module and compares this signature with what the code object says of it.\n///\n\
          /// # Errors\n/// `Error::KernelNotFound`; `Error::ArgumentCount` and `Error::Argument` if the code is of another source.\n\
          {visibility} fn load(module: &::hip_kernel::hip::Module) -> ::hip_kernel::hip::Result<Self> {{\n\
-         let kernel = ::hip_kernel::host::Launcher::load(module, Self::NAME, &[{pointer_shapes}{shapes}])?;\n\
+         let kernel = ::hip_kernel::host::Launcher::load(module, Self::NAME, &[{place_of_panics}{first_shapes}{pointer_shapes}{shapes}])?{stack};\n\
          ::core::result::Result::Ok(Self {{ kernel, marker: ::core::marker::PhantomData }})\n}}\n\
          /// Queues a launch and returns at once.\n///\n\
          /// # Errors\n/// Those of `hip::Kernel::launch`, and `Error::Geometry` if the grid or the lengths are not what the kernel needs.\n{safety}\
@@ -339,9 +352,10 @@ fn host_instance(function: &Function, instance: &Instance<'_>, type_name: &str) 
          -> ::hip_kernel::hip::Result<()> {{\n\
          let mut needs = self.kernel.needs(config);\n{convert}\n{needs}\n\
          let config = needs.finish({bytes})?;\n\
+         let place_of_panics: u64 = ::hip_kernel::host::panics(stream)?{mark};\n\
          // SAFETY: the arguments are of the kinds that `load` has compared. The kernel reads slices and writes outputs within\n\
          // their lengths, each thread its own elements; for a kernel with pointers the caller answers.\n\
-         unsafe {{ self.kernel.{launch}(stream, config, [{pointers}{held}]) }}\n}}\n\
+         unsafe {{ self.kernel.{launch}(stream, config, [{typed}::Value::<u64>::hold(&place_of_panics), {first_held}{pointers}{held}]) }}\n}}\n\
          /// The kernel, without its signature.\n#[must_use]\n\
          {visibility} fn kernel(&self) -> &::hip_kernel::hip::Kernel {{\n self.kernel.kernel()\n}}\n\
          }}\n}};\n"

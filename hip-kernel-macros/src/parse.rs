@@ -105,6 +105,8 @@ pub(crate) struct Function {
     pub(crate) same_len: Vec<Vec<String>>,
     /// The most threads of a block.
     pub(crate) max_threads: Option<u32>,
+    /// Bytes of stack that a thread needs at most, where the compiler does not know.
+    pub(crate) stack: Option<u32>,
 }
 
 pub(crate) type Tokens = Peekable<IntoIter>;
@@ -256,6 +258,7 @@ pub(crate) fn function(attribute: TokenStream, item: TokenStream) -> Result<Func
         instances: Vec::new(),
         same_len: Vec::new(),
         max_threads: None,
+        stack: None,
     };
     options(&mut function, attribute)?;
     check(&function)?;
@@ -339,6 +342,9 @@ fn kind_of(tokens: &[TokenTree]) -> Result<Kind> {
     }
 }
 
+/// The most stack of a thread that AMD's runtime sets.
+const MOST_STACK: u32 = (128 << 10) - 16;
+
 /// What the attribute says: `<f32>, <f64>`, `same_len(a, b)`, `max_threads(256)`.
 fn options(function: &mut Function, attribute: TokenStream) -> Result<()> {
     for part in split(attribute) {
@@ -370,8 +376,14 @@ fn options(function: &mut Function, attribute: TokenStream) -> Result<()> {
                 let error = || Error::new(group.span(), "`max_threads` is a number of threads from 1 to 1024");
                 function.max_threads = Some(threads.ok_or_else(error)?);
             }
+            [TokenTree::Ident(word), TokenTree::Group(group)] if word.to_string() == "stack" => {
+                let bytes = group.stream().to_string().replace('_', "");
+                let bytes = bytes.parse().ok().filter(|bytes| (1..=MOST_STACK).contains(bytes));
+                let message = format!("`stack` is a number of bytes from 1 to {MOST_STACK}");
+                function.stack = Some(bytes.ok_or_else(|| Error::new(group.span(), &message))?);
+            }
             [first, ..] => {
-                let message = "expected `<f32>` (an instance), `same_len(a, b)` or `max_threads(256)`";
+                let message = "expected `<f32>` (an instance), `same_len(a, b)`, `max_threads(256)` or `stack(16384)`";
                 return Err(Error::new(first.span(), message));
             }
             [] => {}
@@ -393,6 +405,10 @@ fn check(function: &Function) -> Result<()> {
             names.join(", ")
         );
         return Err(Error::new(name.span(), message));
+    }
+    let is_barrier = |parameter: &&Parameter| matches!(parameter.kind, Kind::GridBarrier);
+    if function.parameters.iter().filter(is_barrier).count() > 1 {
+        return Err(Error::new(name.span(), "a kernel has one `GridBarrier` at most: it serves any number of waits"));
     }
     if let Some(instance) = function.instances.iter().find(|i| i.len() != function.generics.len()) {
         let message = format!("`<{}>` is not one type for each generic parameter", instance.join(", "));

@@ -7,7 +7,7 @@ const BOUNDS: [(&str, f64); 7] = [
     ("vector_add", 1.10),
     ("saxpy", 1.10),
     ("reduce", 1.10),
-    ("matmul", 1.20),
+    ("matmul", 1.22),
     ("histogram", 1.10),
     ("scan", 1.10),
     ("nbody", 1.10),

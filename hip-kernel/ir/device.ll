@@ -206,6 +206,19 @@ define hidden i32 @hk_block_dim_y() #0 {
   %r = lshr i32 %v, 16
   ret i32 %r
 }
+; Where the launch's arguments are: the packet says so.
+define hidden ptr @hk_arguments() #0 {
+  %p = call ptr addrspace(4) @llvm.amdgcn.dispatch.ptr()
+  %q = getelementptr i8, ptr addrspace(4) %p, i64 40
+  %r = load ptr, ptr addrspace(4) %q, align 8, !invariant.load !0
+  ret ptr %r
+}
+; The packet of the launch.
+define hidden ptr @hk_packet() #0 {
+  %p = call ptr addrspace(4) @llvm.amdgcn.dispatch.ptr()
+  %r = addrspacecast ptr addrspace(4) %p to ptr
+  ret ptr %r
+}
 define hidden void @hk_barrier() #1 {
   fence syncscope("workgroup") release
   call void @llvm.amdgcn.s.barrier()

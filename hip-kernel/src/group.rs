@@ -2,10 +2,10 @@
 
 use core::marker::PhantomData;
 
-use crate::atomic::{Atomic, Scope};
-use crate::sync::{Order, barrier, fence, sleep};
+use crate::atomic::Scope;
+use crate::sync::{Order, fence, sleep, wave_barrier};
 use crate::wave::{self, Lane};
-use crate::{grid_dim, thread_idx};
+use crate::{block_dim, grid_dim, raw};
 
 /// `N` neighbouring lanes of a wave: `cooperative_groups::thread_block_tile<N>`. All lanes of the tile must come by its methods.
 #[derive(Clone, Copy, Debug)]
@@ -100,9 +100,13 @@ pub struct GridBarrier<'a> {
     marker: PhantomData<&'a ()>,
 }
 
+/// A wave that has left the grid, in the word that counts waves. A wave that waits is 1.
+const GONE: u64 = 1 << 32;
+
 impl GridBarrier<'_> {
     /// # Safety
-    /// The state is two words that begin as zero, used by barriers of this launch only, and all blocks of the launch run at a time.
+    /// The state is four words at a multiple of 8 that begin as zero, used by barriers of this launch only, and all blocks of the launch
+    /// run at a time.
     #[doc(hidden)]
     #[inline(always)]
     #[must_use]
@@ -110,28 +114,88 @@ impl GridBarrier<'_> {
         Self { state, marker: PhantomData }
     }
 
-    /// Waits for all threads of the grid, and makes what each wrote before visible to all. All threads must come by; one that has
-    /// panicked or returned never does.
+    /// Waits for all waves of the grid, and makes what each wrote before visible to all. A wave whose threads have returned or panicked is
+    /// not waited for. All threads of a wave that have not returned must come by together.
     #[inline(always)]
     pub fn wait(self) {
-        // SAFETY: the state of this launch's barriers, which all use by atomic operations.
-        let [arrived, rounds] = unsafe { [Atomic::from_ptr(self.state), Atomic::from_ptr(self.state.add(1))] };
-        barrier();
-        let (thread, grid) = (thread_idx(), grid_dim());
-        if (thread.x, thread.y, thread.z) == (0, 0, 0) {
-            let round = rounds.load();
-            fence(Scope::Device, Order::SeqCst);
-            if arrived.fetch_add(1) == grid.x * grid.y * grid.z - 1 {
-                arrived.store(0);
+        fence(Scope::Device, Order::SeqCst);
+        if is_first_lane() {
+            // SAFETY: the state of this launch's barriers, which all use by atomic operations.
+            unsafe {
+                let rounds = rounds(self.state);
+                let round = raw::device::load_u32(rounds);
                 fence(Scope::Device, Order::SeqCst);
-                rounds.fetch_add(1);
-            } else {
-                while rounds.load() == round {
+                let count = raw::device::add_u64(self.state.cast(), 1) + 1;
+                complete(self.state, count);
+                while raw::device::load_u32(rounds) == round {
                     sleep();
                 }
             }
-            fence(Scope::Device, Order::SeqCst);
         }
-        barrier();
+        wave_barrier();
+        fence(Scope::Device, Order::SeqCst);
+    }
+
+    /// Counts this wave as one that no barrier waits for any more: its threads have returned, or one has panicked.
+    ///
+    /// # Safety
+    /// As for [`from_launch`](Self::from_launch).
+    #[doc(hidden)]
+    #[inline(always)]
+    pub unsafe fn leave(state: *mut u32) {
+        wave_barrier();
+        fence(Scope::Device, Order::SeqCst);
+        if is_first_lane() {
+            // SAFETY: as above.
+            unsafe {
+                let count = raw::device::add_u64(state.cast(), GONE) + GONE;
+                complete(state, count);
+            }
+        }
+        wave_barrier();
+    }
+}
+
+/// The word that counts the rounds of a barrier.
+#[inline(always)]
+fn rounds(state: *mut u32) -> *mut u32 {
+    state.wrapping_add(2)
+}
+
+/// Whether this is the first active lane of the wave.
+#[inline(always)]
+fn is_first_lane() -> bool {
+    let lane = wave::lane();
+    // SAFETY: it reads another lane's register.
+    lane == unsafe { raw::first_lane(lane) }
+}
+
+/// Ends the round if all waves wait or have left. `count` is what the word that counts waves had.
+///
+/// A count that is too high, because a wave has panicked after some of its threads had returned, ends rounds early; nothing waits for ever.
+///
+/// # Safety
+/// That of [`GridBarrier::from_launch`].
+#[inline(always)]
+unsafe fn complete(state: *mut u32, mut count: u64) {
+    let (grid, block) = (grid_dim(), block_dim());
+    let (threads, size) = (block.x * block.y * block.z, wave::size());
+    // Not a division, which has a panic for 0: the handler of panics would call itself.
+    let waves = ((threads + size - 1) >> if size == 64 { 6 } else { 5 }) * (grid.x * grid.y * grid.z);
+    loop {
+        let (waiting, gone) = (count as u32, (count / GONE) as u32);
+        if waiting == 0 || waiting + gone < waves {
+            return;
+        }
+        // SAFETY: the caller ensures it.
+        unsafe {
+            let before = raw::device::cas_u64(state.cast(), count, u64::from(gone) * GONE);
+            if before == count {
+                fence(Scope::Device, Order::SeqCst);
+                raw::device::add_u32(rounds(state), 1);
+                return;
+            }
+            count = before;
+        }
     }
 }

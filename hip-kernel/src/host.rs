@@ -10,13 +10,27 @@ pub use hip::typed;
 #[derive(Clone, Debug)]
 pub struct Launcher {
     kernel: typed::TypedKernel,
+    /// Bytes of stack of each thread that the kernel has stated; 0 for none.
+    stack: u32,
 }
 
 #[doc(hidden)]
 #[allow(missing_docs)]
 impl Launcher {
     pub fn load(module: &Module, name: &str, parameters: &[typed::Shape]) -> Result<Self> {
-        Ok(Self { kernel: typed::TypedKernel::load(module, name, parameters)? })
+        Ok(Self { kernel: typed::TypedKernel::load(module, name, parameters)?, stack: 0 })
+    }
+
+    /// The same with a stack for each thread, which the device has from now on.
+    pub fn with_stack(self, bytes: u32) -> Result<Self> {
+        typed::require_stack(&self.kernel().device(), bytes)?;
+        Ok(Self { stack: bytes, ..self })
+    }
+
+    /// Makes sure that the device still has the stack that the kernel has stated.
+    #[inline]
+    fn require_stack(&self) -> Result<()> {
+        if self.stack == 0 { Ok(()) } else { typed::require_stack(&self.kernel().device(), self.stack) }
     }
 
     #[must_use]
@@ -39,6 +53,7 @@ impl Launcher {
         config: LaunchConfig,
         arguments: [typed::Held<'_>; N],
     ) -> Result<()> {
+        self.require_stack()?;
         // SAFETY: the caller ensures it; no textures or surfaces are among the arguments.
         unsafe { self.kernel.launch(stream, config, arguments, &[]) }
     }
@@ -53,6 +68,7 @@ impl Launcher {
         config: LaunchConfig,
         arguments: [typed::Held<'_>; N],
     ) -> Result<()> {
+        self.require_stack()?;
         // SAFETY: as above.
         unsafe { self.kernel.launch_cooperative(stream, config, arguments, &[]) }
     }
@@ -70,12 +86,14 @@ impl GridState {
     /// # Errors
     /// Those of [`DeviceBuffer::zeroed`].
     pub fn new(device: &Device) -> Result<Self> {
-        Ok(Self { words: DeviceBuffer::zeroed(device, 2)? })
+        Ok(Self { words: DeviceBuffer::zeroed(device, 4)? })
     }
 
+    /// The state for a launch on `stream`: queues that it is zero, whatever the launch before has left.
     #[doc(hidden)]
-    pub fn as_slice_mut(&mut self) -> DeviceSliceMut<'_, u32> {
-        self.words.as_slice_mut()
+    pub fn for_launch(&mut self, stream: &Stream) -> Result<DeviceSliceMut<'_, u32>> {
+        self.words.fill_async(stream, 0)?;
+        Ok(self.words.as_slice_mut())
     }
 }
 
@@ -154,64 +172,32 @@ impl Needs<'_> {
     }
 }
 
-/// Where a kernel has panicked.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Panic {
-    /// The source file, as it was given to the compiler.
-    pub file: String,
-    /// The line.
-    pub line: u32,
-    /// The column.
-    pub column: u32,
-    /// The message, if it is one without values.
-    pub message: Option<String>,
-    /// The block.
-    pub block: [u32; 3],
-    /// The thread in the block.
-    pub thread: [u32; 3],
-}
+/// Where a kernel has panicked: in [`Error::KernelPanicked`], which the first wait for the launch returns.
+pub use hip::KernelPanic as Panic;
 
-impl std::fmt::Display for Panic {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { file, line, column, message, block, thread } = self;
-        write!(f, "a kernel panicked at {file}:{line}:{column} in thread {thread:?} of block {block:?}")?;
-        message.as_ref().map_or(Ok(()), |message| write!(f, ": {message}"))
-    }
-}
-
-impl std::error::Error for Panic {}
-
-/// The words of the record (`panic.rs`).
-const RECORD: usize = 16;
-
-/// Returns the first panic of the module's kernels since the last call, and forgets it. Waits for the launches before.
-///
-/// A kernel's thread that panics ends its wave; the rest of the launch goes on. Its results are those of the threads that did
-/// not panic.
+/// Waits for the stream, and returns the panic of a kernel that [`hip::Stream::synchronize`] returns as an error.
 ///
 /// # Errors
-/// [`Error::InvalidValue`] if the module is not of `hip-kernel-build`; those of copies.
-pub fn take_panic(module: &Module, stream: &Stream) -> Result<Option<Panic>> {
-    let mut record = module.global::<u32>("hip_kernel_panic")?;
-    let mut words = [0u32; RECORD];
-    record.copy_to_slice_on(stream, &mut words)?;
-    let [state, line, column, b0, b1, b2, t0, t1, t2, message_len, file_len, ..] = words;
-    if state == 0 {
-        return Ok(None);
+/// The other errors of [`hip::Stream::synchronize`].
+pub fn take_panic(stream: &Stream) -> Result<Option<Panic>> {
+    match stream.synchronize() {
+        Ok(()) => Ok(None),
+        Err(Error::KernelPanicked(panic)) => Ok(Some(*panic)),
+        Err(other) => Err(other),
     }
-    let bytes = (message_len as usize + file_len as usize).min(4096);
-    let mut text = DeviceBuffer::<u8>::zeroed(&module.device(), bytes.max(1))?;
-    let len = text.len() as u64;
-    // SAFETY: the kernel writes up to `len` bytes, of the two texts that the record names.
-    unsafe { module.kernel("hip_kernel_panic_text")?.launch(stream, LaunchConfig::new(1, 1), (&mut text, len))? };
-    let text = text.to_vec()?;
-    record.copy_from_slice_on(stream, &[0; RECORD])?;
-    let (file, message) = text.split_at((file_len as usize).min(text.len()));
-    let message = &message[..(message_len as usize).min(message.len())];
-    let message = Some(String::from_utf8_lossy(message).into_owned()).filter(|message| !message.is_empty());
-    let file = String::from_utf8_lossy(file).into_owned();
-    Ok(Some(Panic { file, line, column, message, block: [b0, b1, b2], thread: [t0, t1, t2] }))
+}
+
+/// The first argument of each kernel in Rust: where it writes a panic. The stubs that `#[kernel]` makes pass it; a launch by
+/// [`hip::Kernel::launch`], or a node of a graph, passes it by itself.
+///
+/// The address is the stream's own, and stays the same; while the stream is captured, it is that of the graph. With 0 in its place, a
+/// panic ends its wave and nobody is told.
+///
+/// # Errors
+/// `hipErrorOutOfMemory`.
+#[inline]
+pub fn panics(stream: &Stream) -> Result<u64> {
+    typed::panics(stream)
 }
 
 /// The output of kernels: the argument for a `Printer`.

@@ -13,6 +13,12 @@ pub struct Dim3 {
     pub z: u32,
 }
 
+/// How many blocks of so many threads, which are never 0: the compiler sees that nothing can panic here.
+#[inline(always)]
+fn blocks(threads: u32, of: u32) -> u32 {
+    threads / of.max(1)
+}
+
 macro_rules! dim3 {
     ($($(#[$attribute:meta])* $name:ident: $x:expr, $y:expr, $z:expr;)*) => {$(
         $(#[$attribute])*
@@ -35,7 +41,10 @@ dim3! {
     /// Threads of the grid, in each direction: `gridDim * blockDim`.
     global_dim: raw::grid_threads_x(), raw::grid_threads_y(), raw::grid_threads_z();
     /// Blocks of the grid: `gridDim`.
-    grid_dim: raw::grid_threads_x() / raw::block_dim_x(), raw::grid_threads_y() / raw::block_dim_y(), raw::grid_threads_z() / raw::block_dim_z();
+    grid_dim:
+        blocks(raw::grid_threads_x(), raw::block_dim_x()),
+        blocks(raw::grid_threads_y(), raw::block_dim_y()),
+        blocks(raw::grid_threads_z(), raw::block_dim_z());
     /// The thread in the grid: `blockIdx * blockDim + threadIdx`.
     global_idx:
         raw::block_x() * raw::block_dim_x() + raw::thread_x(),

@@ -13,6 +13,9 @@ pub unsafe fn slice<'a, T>(pointer: NonNull<T>, len: usize) -> &'a [T] {
     unsafe { core::slice::from_raw_parts(pointer.as_ptr(), len) }
 }
 
+/// Added to the first argument of a kernel that has a `GridBarrier`, whose state is the second argument.
+pub const HAS_BARRIER: u64 = 1;
+
 /// Tells the compiler that a block has `N` threads at most.
 ///
 /// # Safety

@@ -1,6 +1,6 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(target_arch = "amdgpu", no_std)]
-#![cfg_attr(target_arch = "amdgpu", feature(abi_gpu_kernel, ffi_const, repr_simd, simd_ffi))]
+#![cfg_attr(target_arch = "amdgpu", feature(abi_gpu_kernel, ffi_const, panic_internals, repr_simd, simd_ffi))]
 #![cfg_attr(target_arch = "amdgpu", allow(internal_features))]
 #![doc = include_str!("../README.md")]
 
@@ -20,7 +20,8 @@ pub mod math;
 pub mod matrix;
 mod output;
 #[cfg(target_arch = "amdgpu")]
-mod panic;
+#[doc(hidden)]
+pub mod panic;
 pub mod print;
 pub mod shared;
 pub mod sync;
@@ -80,4 +81,31 @@ macro_rules! code {
 #[track_caller]
 fn on_the_host() -> ! {
     panic!("a function of the device library was called on the host: it exists in kernels only")
+}
+
+/// In kernels, `panic!`: the text is kept as it is written, and values are not put into it.
+#[cfg(target_arch = "amdgpu")]
+#[macro_export]
+macro_rules! panic {
+    ($text:literal $(, $($values:tt)*)?) => {{
+        // The compiler checks the values.
+        if false {
+            ::core::panic!($text $(, $($values)*)?);
+        }
+        $crate::panic::with_text($text)
+    }};
+    ($($other:tt)*) => { ::core::panic!($($other)*) };
+}
+
+/// In kernels, `assert!`: its text is that of `panic!`.
+#[cfg(target_arch = "amdgpu")]
+#[macro_export]
+macro_rules! assert {
+    ($condition:expr $(,)?) => { ::core::assert!($condition) };
+    ($condition:expr, $($text:tt)+) => {{
+        let condition: bool = $condition;
+        if !condition {
+            $crate::panic!($($text)+)
+        }
+    }};
 }

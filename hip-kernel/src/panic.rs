@@ -1,59 +1,80 @@
-//! What a panic of a kernel does: the first one of a launch is written down, for the host to read; the wave ends.
+//! What a panic of a kernel does: the first one is written down where the launch says, for the host's next wait; the wave ends.
 
+use core::mem::MaybeUninit;
 use core::panic::PanicInfo;
 
+use crate::group::GridBarrier;
+use crate::launched::HAS_BARRIER;
 use crate::{block_idx, raw, thread_idx};
 
-/// What the host reads (`host::Record`).
+const FILE: usize = 208;
+const MESSAGE: usize = 256;
+
+/// What the host reads: `hip/src/stream/panics.rs` has the same structure.
 #[repr(C)]
-pub struct Record {
-    /// 0: none; 1: one.
+struct Record {
+    /// 0: none; 1: a thread is writing it; 2: it is complete.
     state: u32,
     line: u32,
     column: u32,
     block: [u32; 3],
     thread: [u32; 3],
-    message_len: u32,
     file_len: u32,
+    message_len: u32,
     unused: u32,
-    file: u64,
-    message: u64,
+    file: [u8; FILE],
+    message: [u8; MESSAGE],
 }
-
-#[unsafe(export_name = "hip_kernel_panic")]
-static mut PANIC: Record = Record {
-    state: 0,
-    line: 0,
-    column: 0,
-    block: [0; 3],
-    thread: [0; 3],
-    message_len: 0,
-    file_len: 0,
-    unused: 0,
-    file: 0,
-    message: 0,
-};
 
 #[panic_handler]
 #[inline(always)]
 fn panic(info: &PanicInfo<'_>) -> ! {
-    let record = &raw mut PANIC;
-    // SAFETY: only the first thread that comes here writes the rest, and the host reads it after the launch.
+    let (file, line, column) = info.location().map_or(("", 0, 0), |place| (place.file(), place.line(), place.column()));
+    end(file, line, column, info.message().as_str().unwrap_or(""))
+}
+
+/// A panic with a text as it is.
+#[doc(hidden)]
+#[cold]
+#[inline(never)]
+#[track_caller]
+pub fn with_text(text: &'static str) -> ! {
+    core::panicking::panic(text)
+}
+
+/// Ends the wave if the stack of the kernel has no room for another call. The code that `hip-kernel-build` makes calls it at the start of
+/// each function, in modules with kernels that state a stack. `margin` is more than any function needs.
+#[doc(hidden)]
+#[inline(always)]
+pub fn check_stack(margin: u32) {
+    const USES_DYNAMIC_STACK: u16 = 1 << 11;
+    let here = MaybeUninit::<u32>::uninit();
+    // A generic address of scratch memory ends with the offset in the lane's own.
+    let used = (&raw const here) as u64 as u32;
+    // SAFETY: every launch has a packet, which has the bytes of scratch of each lane at 24 and the address of the kernel's descriptor at
+    // 32; the descriptor has the code's properties at 56.
+    let is_over = unsafe {
+        let packet = raw::packet();
+        let descriptor = packet.add(32).cast::<*const u8>().read();
+        let is_dynamic = descriptor.add(56).cast::<u16>().read() & USES_DYNAMIC_STACK != 0;
+        is_dynamic && used.wrapping_add(margin) > packet.add(24).cast::<u32>().read()
+    };
+    if is_over {
+        end("", 0, 0, "stack overflow: calls are deeper than the kernel states (`#[kernel(stack(..))]`)");
+    }
+}
+
+/// Writes down the place and the message, and ends the wave.
+#[inline(always)]
+fn end(file: &str, line: u32, column: u32, message: &str) -> ! {
+    // SAFETY: the arguments of a kernel of this crate begin with the address of a record that the host keeps until the launch is over,
+    // or 0, and a mark. With the mark, the second argument is the state of the grid's barrier.
     unsafe {
-        if raw::device::cas_u32(record.cast(), 0, 1) == 0 {
-            if let Some(location) = info.location() {
-                (*record).line = location.line();
-                (*record).column = location.column();
-                (*record).file = location.file().as_ptr() as u64;
-                (*record).file_len = location.file().len() as u32;
-            }
-            if let Some(message) = info.message().as_str() {
-                (*record).message = message.as_ptr() as u64;
-                (*record).message_len = message.len() as u32;
-            }
-            let (block, thread) = (block_idx(), thread_idx());
-            (*record).block = [block.x, block.y, block.z];
-            (*record).thread = [thread.x, thread.y, thread.z];
+        let arguments = raw::arguments();
+        let first = arguments.read();
+        write((first & !HAS_BARRIER) as *mut Record, file, line, column, message);
+        if first & HAS_BARRIER != 0 {
+            GridBarrier::leave(arguments.add(1).read() as *mut u32);
         }
         raw::endpgm();
     }
@@ -61,19 +82,43 @@ fn panic(info: &PanicInfo<'_>) -> ! {
     unsafe { core::hint::unreachable_unchecked() }
 }
 
-/// Copies what the record points to: the file's name and the message behind each other. Launched by `host::take_panic` with one thread.
-#[unsafe(export_name = "hip_kernel_panic_text")]
-unsafe extern "gpu-kernel" fn text(out: *mut u8, len: usize) {
-    let record = &raw const PANIC;
-    // SAFETY: the host passes memory of this length, and has seen that there is a record.
+/// Writes the panic down, unless another is there.
+///
+/// # Safety
+/// The record is null, or the host's, for this launch.
+#[inline(always)]
+unsafe fn write(record: *mut Record, file: &str, line: u32, column: u32, message: &str) {
+    // SAFETY: only the thread that has changed the state from 0 writes the rest, and the host reads it when the state is 2.
     unsafe {
-        let (file, file_len) = ((*record).file as *const u8, (*record).file_len as usize);
-        let (message, message_len) = ((*record).message as *const u8, (*record).message_len as usize);
-        let mut at = 0;
-        while at < len && at < file_len + message_len {
-            let byte = if at < file_len { file.add(at) } else { message.add(at - file_len) };
-            out.add(at).write(byte.read());
-            at += 1;
+        if record.is_null() || raw::system::cas_u32(record.cast(), 0, 1) != 0 {
+            return;
         }
+        (*record).line = line;
+        (*record).column = column;
+        // Of a long path, its end.
+        let skipped = file.len().saturating_sub(FILE);
+        (*record).file_len = copy(&raw mut (*record).file, file.as_ptr().add(skipped), file.len() - skipped);
+        (*record).message_len = copy(&raw mut (*record).message, message.as_ptr(), message.len());
+        let (block, thread) = (block_idx(), thread_idx());
+        (*record).block = [block.x, block.y, block.z];
+        (*record).thread = [thread.x, thread.y, thread.z];
+        raw::system::fence_release();
+        raw::system::store_u32(record.cast(), 2);
     }
+}
+
+/// Copies as much of a text as there is room for.
+///
+/// # Safety
+/// The text has as many bytes.
+#[inline(always)]
+unsafe fn copy<const N: usize>(to: *mut [u8; N], from: *const u8, len: usize) -> u32 {
+    let (to, len) = (to.cast::<u8>(), if len < N { len } else { N });
+    let mut at = 0;
+    while at < len {
+        // SAFETY: both have more bytes. A volatile write stays one of a byte.
+        unsafe { to.add(at).write_volatile(from.add(at).read()) };
+        at += 1;
+    }
+    len as u32
 }

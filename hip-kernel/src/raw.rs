@@ -72,6 +72,8 @@ raw! {
     cycles = "hk_cycles" => () -> u64;
     steady = "hk_steady" => () -> u64;
     endpgm = "hk_endpgm" => ();
+    arguments = "hk_arguments" => () -> *const u64;
+    packet = "hk_packet" => () -> *const u8;
     trap = "hk_trap" => ();
     shared_memory = "hk_shared_memory" => () -> *mut u8;
     sqrt_f32 = "hk_sqrt_f32" => (x: f32) -> f32;

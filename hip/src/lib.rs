@@ -182,6 +182,8 @@ pub use crate::core::backend_kind::Backend;
 #[doc(inline)]
 pub use crate::core::error::{Error, HipError, Result, Status};
 #[doc(inline)]
+pub use crate::core::kernel_panic::KernelPanic;
+#[doc(inline)]
 pub use device::{Arch, Device, DeviceProperties};
 #[doc(inline)]
 pub use graph::{Graph, GraphExec};

@@ -5,12 +5,13 @@ use hip_kernel::prelude::*;
 pub mod algorithms;
 pub mod device;
 pub mod language;
+pub mod panics;
 
 /// A kernel for each function of one number: element `i` of the output is the function of element `i` of the input.
 macro_rules! elementwise {
-    ($($name:ident: $about:literal)*) => {
+    ($($name:ident $(($option:ident = $value:literal))?: $about:literal)*) => {
         $(
-            #[kernel]
+            #[kernel($($option($value))?)]
             pub fn $name(x: &[u32], mut y: DisjointSlice<u32>) {
                 if let Some((i, y)) = y.mine() {
                     *y = language::$name(x[i]);
@@ -33,9 +34,9 @@ elementwise! {
     patterns: "ranges, guards, bindings, slices in patterns"
     closures: "closures that capture, by reference and by value"
     higher_order: "functions that take and return functions"
-    function_pointers: "calls through pointers"
+    function_pointers(stack = 2048): "calls through pointers"
     traits: "traits, default methods, associated constants and types"
-    trait_objects: "`dyn Trait`, chosen at run time"
+    trait_objects(stack = 2048): "`dyn Trait`, chosen at run time"
     generics: "generic functions and types"
     const_generics: "constants as parameters of types"
     operators: "operators of own types"
@@ -49,7 +50,7 @@ elementwise! {
     modules: "modules, visibility, `use`"
     macros: "macros by example"
     loops: "labels, `break` with a value, `while let`"
-    recursion: "functions that call themselves"
+    recursion(stack = 8192): "functions that call themselves"
     calls: "functions that are not inlined"
     drops: "`Drop` at the end of a scope"
     swaps: "`mem::swap`, `replace`, `take`"

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::arch::Arch;
 use super::backend_kind::Backend;
+use super::kernel_panic::KernelPanic;
 
 /// The result of nearly every function of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -319,6 +320,10 @@ pub enum Error {
         message: String,
     },
 
+    /// A kernel in Rust panicked, in work that was waited for. Its wave ended; other waves went on. What the kernel was to write is
+    /// incomplete. The error is returned once, by the first wait that covers the launch; later launches are not affected.
+    KernelPanicked(Box<KernelPanic>),
+
     /// This process is the child of a `fork`: the GPU, the runtime's threads and its locks are the parent's.
     ForkedChild,
 
@@ -422,6 +427,7 @@ impl fmt::Display for Error {
                 )
             }
             Self::HostFunctionPanicked { message } => write!(f, "a host function of the stream panicked: {message}"),
+            Self::KernelPanicked(panic) => panic.fmt(f),
             Self::ForkedChild => write!(
                 f,
                 "this process is the child of a fork, where HIP cannot be used: start the child with exec (std::process::Command), or fork before the first use of a device"

@@ -11,6 +11,7 @@ pub mod device;
 pub(crate) mod error;
 pub(crate) mod forms;
 pub(crate) mod geometry;
+pub(crate) mod kernel_panic;
 pub(crate) mod later;
 pub(crate) mod lock;
 pub(crate) mod peer;

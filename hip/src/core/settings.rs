@@ -6,8 +6,13 @@ use std::fmt;
 use crate::core::call::check;
 use crate::core::context;
 use crate::core::device::Device;
-use crate::core::error::Result;
+use crate::core::error::{Error, Result};
+use crate::core::lock::Mutex;
+use crate::core::per_device::PerDevice;
 use crate::core::properties::PciAddress;
+
+/// The stack in bytes that kernels in Rust have stated, on each device: the limit is not set lower.
+static STACK_NEEDED: PerDevice<Mutex<usize>> = PerDevice::new();
 
 /// A device's number, unique among all devices (`hipUUID`), printed as `GPU-` and 32 digits.
 ///
@@ -153,9 +158,34 @@ impl Device {
     /// Changes a limit (`hipDeviceSetLimit`), for launches from now on.
     ///
     /// # Errors
-    /// The runtime's, if it cannot be changed, or not to this value.
+    /// The runtime's, if it cannot be changed, or not to this value; [`Error::InvalidValue`](crate::Error::InvalidValue) for less stack
+    /// than a kernel in Rust states (`#[kernel(stack(..))]`) that was loaded on the device.
     #[doc(alias("hipDeviceSetLimit", "cuCtxSetLimit", "cudaDeviceSetLimit"))]
     pub fn set_limit(&self, limit: Limit, value: usize) -> Result<()> {
+        // Locked until it is set.
+        self.activate()?;
+        let needed = STACK_NEEDED.of(*self).lock();
+        if limit == Limit::StackSize && value < *needed {
+            return Err(Error::InvalidValue {
+                what: "the stack of each thread",
+                value: format!("{value} bytes on device {}", self.index()),
+                allowed: format!("{needed} bytes or more: a kernel in Rust that was loaded states that it needs them"),
+            });
+        }
+        self.set_limit_unchecked(limit, value)
+    }
+
+    /// Makes sure that each thread has this stack at least, whatever is set later.
+    pub(crate) fn require_stack(&self, bytes: usize) -> Result<()> {
+        let mut needed = STACK_NEEDED.of(*self).lock();
+        if self.limit(Limit::StackSize)? < bytes {
+            self.set_limit_unchecked(Limit::StackSize, bytes)?;
+        }
+        *needed = bytes.max(*needed);
+        Ok(())
+    }
+
+    fn set_limit_unchecked(&self, limit: Limit, value: usize) -> Result<()> {
         self.activate()?;
         // SAFETY: takes numbers.
         let status = unsafe { hip_sys::hipDeviceSetLimit(limit.raw(), value) };

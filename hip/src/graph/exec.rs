@@ -177,13 +177,11 @@ impl GraphExec {
         self.graph.device.expect(stream.device(), "the stream")?;
         let kept = self.resources.kept.iter().flat_map(Kept::accesses);
         let accesses: SmallVec<[Access<'_>; 8]> = kept.chain([Access::write(&self.usage)]).collect();
-        for host in &self.resources.hosts {
-            stream.inner.watch(&host.report);
-        }
+        let watching = stream.inner.watch(self.resources.reports());
         let mut records = self.lock_records()?;
         let launch = Launching { kernel: &self.name, config: None };
         // A node may call a function of the host, or wait for a signal.
-        let ticket = stream.inner.submit_held(&accesses, Some(launch), |raw| {
+        let submitted = stream.inner.submit_held(&accesses, Some(launch), |raw| {
             let _one = one_at_a_time();
             let launch = |raw| {
                 // SAFETY: graph and stream are alive; the memory that the graph uses is kept, and notes the launch.
@@ -194,7 +192,9 @@ impl GraphExec {
                 None => launch(raw),
                 Some(aside) => aside.launch(raw, launch),
             }
-        })?;
+        });
+        watching.until(submitted.as_ref().map_or_else(|_| stream.inner.issued(), |ticket| *ticket));
+        let ticket = submitted?;
         if ticket != 0 {
             self.resources.memory.launched(self.graph.device);
         }

@@ -94,6 +94,8 @@ struct Resources {
     kept: Vec<Kept>,
     kernels: Vec<Arc<str>>,
     hosts: Vec<Arc<HostCall>>,
+    /// Where kernels of captures write their panics.
+    panics: Vec<Arc<Report>>,
     recorded: Vec<Arc<Event>>,
     waited: Vec<Arc<Event>>,
     memory: GraphMemory,
@@ -124,12 +126,18 @@ impl Resources {
         }
         self.kernels.extend_from_slice(&other.kernels);
         self.hosts.extend_from_slice(&other.hosts);
+        self.panics.extend_from_slice(&other.panics);
         self.recorded.extend_from_slice(&other.recorded);
         self.waited.extend_from_slice(&other.waited);
         self.memory.extend(&other.memory);
         #[cfg(feature = "rocm-6-4")]
         self.signals.extend_from_slice(&other.signals);
         Ok(())
+    }
+
+    /// The reports of what runs in the graph.
+    fn reports(&self) -> impl Iterator<Item = &Arc<Report>> {
+        self.hosts.iter().map(|host| &host.report).chain(&self.panics)
     }
 
     fn uses_host_memory(&self) -> bool {

@@ -207,6 +207,23 @@ objects! {
     Stored, &'a mut Surface<'t>, surface => surface.accesses(AccessKind::Write);
 }
 
+/// Makes sure that each thread of a kernel has this stack at least, on the device, for the life of the program.
+///
+/// # Errors
+/// Those of [`Device::set_limit`].
+pub fn require_stack(device: &Device, bytes: u32) -> Result<()> {
+    device.require_stack(bytes as usize)
+}
+
+/// The address of the record that a kernel in Rust launched on the stream writes a panic to.
+///
+/// # Errors
+/// `hipErrorOutOfMemory`; [`Error::Capture`] if another thread captures the stream.
+#[inline]
+pub fn panics(stream: &Stream) -> Result<u64> {
+    stream.inner.panic_record()
+}
+
 /// A kernel whose parameters were compared with a signature.
 #[derive(Clone)]
 pub struct TypedKernel {

@@ -9,7 +9,7 @@ use std::thread::{self, ThreadId};
 
 use hip_sys::{hipGraph_t, hipStream_t};
 
-use super::{Launching, StreamInner};
+use super::{Launching, Report, StreamInner};
 use crate::core::call::check;
 use crate::core::error::{Error, Result};
 use crate::core::later::{self, Blocker, Verdict};
@@ -20,6 +20,8 @@ use crate::stream::usage::{Access, Kept, MemoryKind};
 pub(crate) struct Capture {
     thread: ThreadId,
     state: Mutex<State>,
+    /// Where kernels of the graph write their panics.
+    report: Arc<Report>,
 }
 
 #[derive(Default)]
@@ -49,11 +51,16 @@ pub(crate) fn keep(kept: &mut Vec<Kept>, access: &Access<'_>) -> Result<()> {
 
 impl Capture {
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self { thread: thread::current().id(), state: Mutex::default() })
+        Arc::new(Self { thread: thread::current().id(), state: Mutex::default(), report: Arc::default() })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock()
+    }
+
+    /// Where kernels of the graph write their panics.
+    pub(crate) fn report(&self) -> &Arc<Report> {
+        &self.report
     }
 
     /// Ends it for all streams that joined, and gives what the graph keeps and the names of its kernels. The runtime's capture has

@@ -152,6 +152,11 @@ impl Recorded {
         Some(Self { others: streams, ..Self::moved(before, &stream, ticket) })
     }
 
+    /// Notes that a wait for later work of `stream` covers the work in front of the mark. Called before the wait is queued.
+    pub(crate) fn watched_by(&self, stream: &Arc<StreamInner>) {
+        self.behind().for_each(|(other, _)| stream.watch_stream(other));
+    }
+
     /// Notes that later work of `stream` waits for the mark.
     pub(crate) fn awaited_by(&self, stream: &Arc<StreamInner>) {
         self.behind().filter(|(other, _)| !Arc::ptr_eq(other, stream)).for_each(|(other, ticket)| {

@@ -3,17 +3,23 @@
 use std::any::Any;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::Stream;
+use super::panics::PanicRecord;
 use crate::core::call::check;
 use crate::core::context;
+use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::core::lock::{Mutex, MutexGuard};
 
 /// Where an error of queued work is kept until somebody waits for the work. If nobody does, it goes to stderr.
 #[derive(Default)]
-pub(crate) struct Report(Mutex<Kept>);
+pub(crate) struct Report {
+    kept: Mutex<Kept>,
+    /// Where kernels in Rust write that they have panicked, if any was launched.
+    record: OnceLock<PanicRecord>,
+}
 
 #[derive(Default)]
 struct Kept {
@@ -25,7 +31,7 @@ struct Kept {
 
 impl Report {
     fn lock(&self) -> MutexGuard<'_, Kept> {
-        self.0.lock()
+        self.kept.lock()
     }
 
     /// Keeps an error of the runtime's, unless an earlier one is there.
@@ -36,17 +42,60 @@ impl Report {
     /// The first error.
     pub(crate) fn take(&self) -> Option<Error> {
         let mut kept = self.lock();
-        kept.failed.take().or_else(|| kept.panicked.take())
+        let first = kept.failed.take().or_else(|| kept.panicked.take());
+        first.or_else(|| self.take_panic(&kept))
     }
 
-    /// The error of the runtime's, which whoever waits for the whole device gets too.
+    /// The error of the runtime's.
     pub(crate) fn take_failed(&self) -> Option<Error> {
         self.lock().failed.take()
     }
 
+    /// The error of the runtime's or the panic of a kernel: what a wait for the whole device returns.
+    pub(crate) fn take_of_device(&self) -> Option<Error> {
+        let mut kept = self.lock();
+        kept.failed.take().or_else(|| self.take_panic(&kept))
+    }
+
+    /// The panic of a kernel: what a wait for another stream that comes after this work returns.
+    pub(crate) fn take_kernel(&self) -> Option<Error> {
+        self.take_panic(&self.lock())
+    }
+
+    /// Takes a panic, with the report locked.
+    fn take_panic(&self, _: &Kept) -> Option<Error> {
+        let panic = self.record.get()?.take()?;
+        Some(Error::KernelPanicked(Box::new(panic)))
+    }
+
     pub(crate) fn is_pending(&self) -> bool {
         let kept = self.lock();
-        kept.failed.is_some() || kept.panicked.is_some()
+        kept.failed.is_some() || kept.panicked.is_some() || self.has_kernel_panic()
+    }
+
+    /// Whether a kernel has panicked and nobody was told.
+    pub(crate) fn has_kernel_panic(&self) -> bool {
+        self.record.get().is_some_and(PanicRecord::is_pending)
+    }
+
+    /// Whether a kernel was launched that writes its panics here.
+    pub(crate) fn has_record(&self) -> bool {
+        self.record.get().is_some()
+    }
+
+    /// The address that kernels on `device`, which is always the same, write a panic to.
+    #[inline]
+    pub(crate) fn record(&self, device: Device) -> Result<u64> {
+        match self.record.get() {
+            Some(record) => Ok(record.address()),
+            None => self.new_record(device),
+        }
+    }
+
+    #[cold]
+    fn new_record(&self, device: Device) -> Result<u64> {
+        let record = PanicRecord::new(device)?;
+        Ok(self.record.get_or_init(|| record).address())
     }
 }
 

@@ -11,6 +11,7 @@ use super::capture::Capture;
 use super::execution::{ContextInner, create_in_context};
 use super::host::Report;
 use super::launches::Launches;
+use super::watched::Watched;
 use super::{create_with_cu_mask, of_device};
 use crate::core::call::check;
 use crate::core::context;
@@ -67,8 +68,8 @@ pub(super) struct Queue {
     pub(super) issued: u64,
     /// Other streams (by id) that this one already waits for, up to which ticket.
     pub(super) waited: Vec<(u64, u64)>,
-    /// Reports of the graphs that were launched here, whose host functions do not know of the stream.
-    pub(super) graphs: Vec<Arc<Report>>,
+    /// Reports of others whose work a wait for this stream covers.
+    pub(super) watched: Watched,
     /// Launches since the last time that the host saw all work done: named when an error comes back late.
     pub(super) launches: Launches,
 }

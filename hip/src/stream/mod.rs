@@ -12,11 +12,13 @@ mod host;
 mod inner;
 mod launches;
 pub(crate) mod of_device;
+mod panics;
 mod signal;
 mod signal_op;
 mod submit;
 pub(crate) mod usage;
 mod wait;
+mod watched;
 
 use std::cell::RefCell;
 use std::ffi::c_int;
@@ -286,6 +288,7 @@ impl Stream {
             self.inner.join(capture)?;
             return self.inner.wait_raw_event(event.raw());
         }
+        recorded.watched_by(&self.inner);
         for event in event.told_by(Some(&recorded)) {
             match self.inner.wait_raw_event(event) {
                 // Work of a stream that is captured since is over.

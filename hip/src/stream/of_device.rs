@@ -190,19 +190,21 @@ pub(super) fn tell_rest() {
         let blockers: Vec<Blocker> = stream.blocker(stream.issued()).into_iter().collect();
         if blockers.is_empty() {
             stream.report().tell();
+            stream.watched_reports().iter().for_each(|report| report.tell());
         } else {
-            let rest = Rest(Arc::clone(stream.report()));
+            let mut rest = Rest(stream.watched_reports());
+            rest.0.push(Arc::clone(stream.report()));
             later::leave(blockers, move || drop(rest));
         }
     }
 }
 
 /// Tells when it goes, whether the work was over or nobody knows.
-struct Rest(Arc<Report>);
+struct Rest(Vec<Arc<Report>>);
 
 impl Drop for Rest {
     fn drop(&mut self) {
-        self.0.tell();
+        self.0.iter().for_each(|report| report.tell());
     }
 }
 

@@ -199,6 +199,7 @@ impl StreamInner {
             Err(Error::Capture { .. }) if is_over() => return Ok(()),
             Err(error) => return Err(error),
         };
+        self.watch_stream(&work.stream);
         match self.wait_raw_event(event.raw()) {
             Err(error) if error.status() == Some(ISOLATED) && is_over() => return Ok(()),
             other => other?,

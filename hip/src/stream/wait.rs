@@ -23,8 +23,8 @@ impl StreamInner {
         let issued = self.synchronize_unless_over(issued)?;
         drop(self.asking.lock());
         self.over.fetch_max(issued, Ordering::AcqRel);
-        let failed = self.report.take_failed();
-        if !self.report.is_pending() {
+        let failed = self.report.take_of_device().or_else(|| self.lock().watched.take_of_device());
+        if !self.has_pending() {
             self.completed.fetch_max(issued, Ordering::AcqRel);
         }
         failed.map_or(Ok(()), Err)
@@ -33,7 +33,7 @@ impl StreamInner {
     /// As [`credit`](Self::credit), of all that a locked queue has.
     pub(super) fn credit_queue(&self, queue: &Queue) -> Result<()> {
         self.over.fetch_max(queue.issued, Ordering::AcqRel);
-        let kept = self.report.take();
+        let kept = self.report.take().or_else(|| queue.watched.take());
         self.completed.fetch_max(queue.issued, Ordering::AcqRel);
         kept.map_or(Ok(()), Err)
     }
@@ -43,7 +43,7 @@ impl StreamInner {
         // Who has taken an error out of the runtime has put it into the report when this is free.
         drop(self.asking.lock());
         self.over.fetch_max(ticket, Ordering::AcqRel);
-        let kept = self.reported();
+        let kept = self.reported(ticket);
         self.completed.fetch_max(ticket, Ordering::AcqRel);
         if !self.is_ours() {
             // Its owner may destroy it now. Who has not seen yet that the work is over still has one of these.
@@ -132,22 +132,37 @@ impl StreamInner {
         result
     }
 
-    /// What host functions and destructors have reported.
-    pub(crate) fn reported(&self) -> Option<Error> {
-        let graphs = std::mem::take(&mut self.lock().graphs);
-        self.report.take().or_else(|| graphs.iter().find_map(|report| report.take()))
+    /// What host functions, destructors and kernels have reported, of the work up to `ticket`, which is over, and perhaps of later work.
+    fn reported(&self, ticket: u64) -> Option<Error> {
+        let mut retired = Vec::new();
+        let mut queue = self.lock();
+        let error = self.report.take().or_else(|| queue.watched.take());
+        queue.watched.retire(ticket, &mut retired);
+        drop(queue);
+        // Dropping the last handle of a report may write to stderr: no lock is held.
+        drop(retired);
+        error
+    }
+
+    /// Whether there is an error of work that is over, which nobody was told.
+    fn has_pending(&self) -> bool {
+        self.report.is_pending() || self.lock().watched.is_pending()
+    }
+
+    /// The address of the record that kernels which are launched now write a panic to: the stream's, or that of the graph that the stream
+    /// is captured into.
+    #[inline]
+    pub(crate) fn panic_record(&self) -> Result<u64> {
+        if self.is_captured() {
+            if let Some(capture) = self.own_capture()? {
+                return capture.report().record(self.device);
+            }
+        }
+        self.report.record(self.device)
     }
 
     pub(crate) fn report(&self) -> &Arc<Report> {
         &self.report
-    }
-
-    /// Tells the report of a graph's host functions to who waits for this stream next.
-    pub(crate) fn watch(&self, report: &Arc<Report>) {
-        let graphs = &mut self.lock().graphs;
-        if !graphs.iter().any(|known| Arc::ptr_eq(known, report)) {
-            graphs.push(Arc::clone(report));
-        }
     }
 
     /// Blocks until all work queued so far is done, and returns the last ticket of it.
@@ -228,7 +243,7 @@ impl later::Queue for StreamInner {
                 Status::NOT_READY => return,
                 Status::SUCCESS => {
                     self.over.fetch_max(issued, Ordering::AcqRel);
-                    if !self.report.is_pending() {
+                    if !self.has_pending() {
                         self.completed.fetch_max(issued, Ordering::AcqRel);
                     }
                     return;

@@ -1,11 +1,12 @@
 //! The GPU itself: configuration, memory, threads.
 
 use std::fmt;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use crate::code_object::{CodeObject, Feature, LoadError, TargetId};
-use crate::dispatch::{Schedule, Spares};
+use crate::dispatch::{DYNAMIC_STACK, Schedule, Spares};
 use crate::exec::{Outside, WHOLE};
 use crate::isa::Arch;
 use crate::loss::Loss;
@@ -177,6 +178,8 @@ pub struct Gpu {
     /// Threads of its own, if their number was asked for.
     pool: OnceLock<Pool>,
     spares: Spares,
+    /// See [`set_dynamic_stack`](Self::set_dynamic_stack).
+    dynamic_stack: AtomicU32,
     /// Words of code up to which all of it is lowered before a kernel runs that calls functions by address.
     whole: usize,
 }
@@ -233,8 +236,19 @@ impl Gpu {
             started: Instant::now(),
             pool: OnceLock::new(),
             spares: Spares::default(),
+            dynamic_stack: AtomicU32::new(DYNAMIC_STACK),
             whole: WHOLE,
         }
+    }
+
+    /// Sets the scratch in bytes that each lane has at least, from the next launch on, in kernels for which the compiler does not know how deep
+    /// calls go: [`DYNAMIC_STACK`](crate::DYNAMIC_STACK) at first, [`MAX_SCRATCH`](crate::MAX_SCRATCH) at most. What a kernel's packet says goes before it.
+    pub fn set_dynamic_stack(&self, bytes: u32) {
+        self.dynamic_stack.store(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn dynamic_stack(&self) -> u32 {
+        self.dynamic_stack.load(Ordering::Relaxed)
     }
 
     pub(crate) fn whole(&self) -> usize {

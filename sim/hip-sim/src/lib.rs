@@ -61,7 +61,7 @@
 //! - Semaphores of other APIs are an `eventfd`, or a file in this crate's own format (see the README). Signalling a
 //!   timeline with a value that is not larger is an error of the stream. They can be captured, and be nodes of graphs.
 //! - Linking takes one code object or bundle and returns it. Kernels have no `printf` and no `malloc`: the only limit
-//!   is the stack limit, and a kernel always has 16 KiB.
+//!   is the stack limit: 1 KiB at first, as on AMD's runtime.
 //! - The blocks of a cooperative launch on several devices wait only for those on the same device: a kernel that waits
 //!   for all of them is a fault.
 //! - A recording of an event whose process has ended counts as complete, and [`last_fault`] says so.

@@ -284,13 +284,13 @@ fn limits_and_preferences_are_kept_or_refused() {
     unsafe {
         ok(hipDeviceGetLimit(&mut value, hipLimitStackSize));
         assert_eq!(value, 1024);
-        for (asked, kept) in [(0, 0), (1000, 1008), (16384, 16384), (1024, 1024)] {
+        for (asked, kept) in [(0, 0), (1000, 1008), (131_056, 131_056), (1024, 1024)] {
             ok(hipDeviceSetLimit(hipLimitStackSize, asked));
             ok(hipDeviceGetLimit(&mut value, hipLimitStackSize));
             assert_eq!(value, kept);
         }
         assert_eq!(
-            (hipDeviceSetLimit(hipLimitStackSize, 16385), hipDeviceSetLimit(hipLimitStackSize, usize::MAX)),
+            (hipDeviceSetLimit(hipLimitStackSize, 131_057), hipDeviceSetLimit(hipLimitStackSize, usize::MAX)),
             (BAD, BAD)
         );
         assert_eq!(hipDeviceGetLimit(null_mut(), hipLimitStackSize), BAD);

@@ -33,8 +33,9 @@ pub const MAX_WORKGROUP_SIZE: u32 = 1024;
 pub const MAX_LDS: u32 = 64 << 10;
 /// Scratch in bytes that a lane may have at most.
 pub const MAX_SCRATCH: u32 = 128 << 10;
-/// Scratch that a kernel gets on top where the compiler does not know how deep its calls go.
-const DYNAMIC_STACK: u32 = 16 << 10;
+/// Scratch in bytes that a lane has at least where the compiler does not know how deep the kernel's calls go, unless
+/// [`Gpu::set_dynamic_stack`] says otherwise: what AMD's runtime has by default.
+pub const DYNAMIC_STACK: u32 = 1 << 10;
 
 /// What to run a kernel over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -210,7 +211,7 @@ impl Gpu {
         }
         let refuse = |e| Fault::launch(kernel, e);
         check(kernel.info(), dispatch, given).map_err(refuse)?;
-        let (scratch, lds) = sizes(kernel.info(), dispatch, given).map_err(refuse)?;
+        let (scratch, lds) = sizes(kernel.info(), dispatch, given, self.dynamic_stack()).map_err(refuse)?;
         let program = kernel.inner.program(self).map_err(|trap| Fault::new(kernel, kind_of(&trap)))?;
         let groups = dispatch.groups();
         let product =
@@ -262,9 +263,13 @@ impl Gpu {
 }
 
 /// Bytes of scratch a lane and of LDS a workgroup.
-fn sizes(info: &KernelInfo, dispatch: &Dispatch, given: Given<'_>) -> Result<(u32, u32), LaunchError> {
+fn sizes(info: &KernelInfo, dispatch: &Dispatch, given: Given<'_>, stack: u32) -> Result<(u32, u32), LaunchError> {
     let (scratch, lds) = match given {
         Given::All(packet) => (packet.private_segment_size, packet.group_segment_size),
+        // As AMD's runtime has it: the limit is for the kernel and all that it calls.
+        Given::Kernarg | Given::Nothing(_) if info.dynamic_stack => {
+            (info.private_size.max(stack), info.lds_size.saturating_add(dispatch.dynamic_lds))
+        }
         Given::Kernarg | Given::Nothing(_) => (info.private_size, info.lds_size.saturating_add(dispatch.dynamic_lds)),
     };
     if lds > MAX_LDS {
@@ -273,9 +278,7 @@ fn sizes(info: &KernelInfo, dispatch: &Dispatch, given: Given<'_>) -> Result<(u3
     if scratch > MAX_SCRATCH {
         return Err(LaunchError::ScratchTooLarge { private: scratch, limit: MAX_SCRATCH });
     }
-    // A packet says what there is to be for all calls.
-    let more = if info.dynamic_stack && !matches!(given, Given::All(_)) { DYNAMIC_STACK } else { 0 };
-    Ok((scratch + more, lds))
+    Ok((scratch, lds))
 }
 
 /// Checks what can be known of a grid before the start.

@@ -305,7 +305,7 @@ fn reset(runtime: &Runtime, ordinal: usize) {
     runtime.pools.remove_where(|pool| pool.device == ordinal && !pool.is_default);
     runtime.pools.each(Pool::settle);
     device.flags.store(0, Ordering::Relaxed);
-    device.stack.store(super::limit::STACK, Ordering::Relaxed);
+    super::limit::set_stack(device, super::limit::STACK);
     device.resets.fetch_add(1, Ordering::AcqRel);
     runtime.scheduler.forgive(ordinal);
 }

@@ -5,13 +5,19 @@ use std::sync::atomic::Ordering;
 use hip_sys::rocm_7_2::*;
 
 use super::{hip_functions, put};
-use crate::runtime::runtime;
+use crate::runtime::{Device, runtime};
 use crate::status::{Refusal, ensure};
 
 /// Stack of a thread at first, in bytes, which is the real runtime's.
 pub(crate) const STACK: usize = 1024;
-/// The stack that a kernel always has here for calls whose depth the compiler does not know, so that any limit up to it is kept.
-const MOST_STACK: usize = 16 << 10;
+/// The most that the real runtime takes.
+const MOST_STACK: usize = (128 << 10) - 16;
+
+/// Sets the stack of kernels for which the compiler does not know how deep calls go.
+pub(crate) fn set_stack(device: &Device, bytes: usize) {
+    device.stack.store(bytes, Ordering::Relaxed);
+    device.gpu.set_dynamic_stack(u32::try_from(bytes).unwrap_or(u32::MAX));
+}
 
 /// Refuses what kernels do not have here, by what they have it for.
 fn unsupported(limit: hipLimit_t) -> Refusal {
@@ -39,7 +45,7 @@ hip_functions! {
             return Err(Refusal::new(hipErrorInvalidValue, text));
         }
         // As the real runtime rounds it.
-        runtime.current().stack.store(value.next_multiple_of(16), Ordering::Relaxed);
+        set_stack(runtime.current(), value.next_multiple_of(16));
         Ok(())
     }
 

@@ -1,0 +1,35 @@
+//! Where a kernel in Rust has panicked.
+
+use std::fmt;
+
+/// A panic of a kernel in Rust: in [`Error::KernelPanicked`](crate::Error::KernelPanicked).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KernelPanic {
+    /// The source file, as it was given to the compiler; empty for a stack overflow.
+    pub file: String,
+    /// The line.
+    pub line: u32,
+    /// The column.
+    pub column: u32,
+    /// The message, as far as it is known without formatting values on the device.
+    pub message: Option<String>,
+    /// The block.
+    pub block: [u32; 3],
+    /// The thread in the block.
+    pub thread: [u32; 3],
+}
+
+impl fmt::Display for KernelPanic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, line, column, message, block, thread } = self;
+        f.write_str("a kernel panicked")?;
+        if !file.is_empty() {
+            write!(f, " at {file}:{line}:{column}")?;
+        }
+        write!(f, " in thread {thread:?} of block {block:?}")?;
+        message.as_ref().map_or(Ok(()), |message| write!(f, ": {message}"))
+    }
+}
+
+impl std::error::Error for KernelPanic {}

@@ -1,0 +1,184 @@
+//! Reports that a wait for a stream looks at beside the stream's own: those of graphs that were launched on it, and those of streams that
+//! its work comes after.
+
+use std::sync::Arc;
+
+use super::{Report, StreamInner};
+use crate::core::error::Error;
+
+/// The reports of others whose work a wait for a stream covers.
+#[derive(Default)]
+pub(super) struct Watched(Vec<Watch>);
+
+/// One report.
+#[derive(Clone)]
+struct Watch {
+    report: Arc<Report>,
+    /// The last ticket of the stream whose wait covers the work; [`BEING_QUEUED`] while that is not known.
+    until: u64,
+    of: Whose,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    /// All of its errors belong to the stream's waits.
+    Graph,
+    /// The panics of kernels do: the rest goes to those that wait for the other stream.
+    OtherStream,
+}
+
+const BEING_QUEUED: u64 = u64::MAX;
+
+impl Watch {
+    fn is_pending(&self) -> bool {
+        match self.of {
+            Whose::Graph => self.report.is_pending(),
+            Whose::OtherStream => self.report.has_kernel_panic(),
+        }
+    }
+
+    fn take(&self) -> Option<Error> {
+        match self.of {
+            Whose::Graph => self.report.take(),
+            Whose::OtherStream => self.report.take_kernel(),
+        }
+    }
+
+    fn is(&self, report: &Arc<Report>) -> bool {
+        Arc::ptr_eq(&self.report, report)
+    }
+}
+
+impl Watched {
+    /// The first error, for a wait for the stream.
+    pub(super) fn take(&self) -> Option<Error> {
+        self.0.iter().find_map(Watch::take)
+    }
+
+    /// The first error, for a wait for the whole device: the panics of host functions are left.
+    pub(super) fn take_of_device(&self) -> Option<Error> {
+        self.0.iter().find_map(|watch| watch.report.take_kernel())
+    }
+
+    pub(super) fn is_pending(&self) -> bool {
+        self.0.iter().any(Watch::is_pending)
+    }
+
+    /// Forgets those whose work is over when the stream's work up to `ticket` is, and that have nothing to tell. They go to `retired`, to be
+    /// dropped when no lock is held.
+    pub(super) fn retire(&mut self, ticket: u64, retired: &mut Vec<Arc<Report>>) {
+        self.0.retain(|watch| {
+            let stays = watch.until > ticket || watch.is_pending();
+            if !stays {
+                retired.push(Arc::clone(&watch.report));
+            }
+            stays
+        });
+    }
+
+    fn add(&mut self, new: Watch) {
+        // One entry of a report is enough where its end is known.
+        let known = self.0.iter_mut().find(|known| {
+            known.is(&new.report) && known.of == new.of && known.until != BEING_QUEUED && new.until != BEING_QUEUED
+        });
+        match known {
+            Some(known) => known.until = known.until.max(new.until),
+            None => self.0.push(new),
+        }
+    }
+
+    fn remove_being_queued(&mut self, report: &Arc<Report>) {
+        if let Some(at) = self.0.iter().position(|watch| watch.is(report) && watch.until == BEING_QUEUED) {
+            self.0.swap_remove(at);
+        }
+    }
+}
+
+/// Reports of a graph that is being launched: waits look at them from before the launch is queued.
+#[must_use]
+pub(crate) struct Watching<'a> {
+    stream: &'a StreamInner,
+    reports: Vec<Arc<Report>>,
+}
+
+impl Watching<'_> {
+    /// The launch has this ticket: a wait that covers it is the last one that has to look.
+    pub(crate) fn until(self, ticket: u64) {
+        if self.reports.is_empty() {
+            return;
+        }
+        let watched = &mut self.stream.lock().watched;
+        for report in &self.reports {
+            watched.remove_being_queued(report);
+            watched.add(Watch { report: Arc::clone(report), until: ticket, of: Whose::Graph });
+        }
+    }
+}
+
+impl StreamInner {
+    /// Makes waits for this stream return what is in the reports of a graph, which is launched on it next.
+    pub(crate) fn watch<'r>(&self, reports: impl Iterator<Item = &'r Arc<Report>>) -> Watching<'_> {
+        let reports: Vec<_> = reports.cloned().collect();
+        if !reports.is_empty() {
+            let watched = &mut self.lock().watched;
+            for report in &reports {
+                watched.add(Watch { report: Arc::clone(report), until: BEING_QUEUED, of: Whose::Graph });
+            }
+        }
+        Watching { stream: self, reports }
+    }
+
+    /// Makes waits for this stream return panics of kernels of `other`, whose work comes before what is queued here from now on.
+    pub(super) fn watch_stream(&self, other: &Self) {
+        if std::ptr::eq(self, other) {
+            return;
+        }
+        let own = other.report.has_record().then(|| Arc::clone(&other.report));
+        let theirs: Vec<Arc<Report>> = other.watched_reports();
+        if own.is_none() && theirs.is_empty() {
+            return;
+        }
+        let mut queue = self.lock();
+        // The first work behind the wait.
+        let until = queue.issued + 1;
+        for report in theirs.into_iter().chain(own).filter(|report| !Arc::ptr_eq(report, &self.report)) {
+            queue.watched.add(Watch { report, until, of: Whose::OtherStream });
+        }
+    }
+
+    /// All reports of others that a wait for this stream looks at.
+    pub(super) fn watched_reports(&self) -> Vec<Arc<Report>> {
+        self.lock().watched.0.iter().map(|watch| Arc::clone(&watch.report)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn watch(report: &Arc<Report>, until: u64) -> Watch {
+        Watch { report: Arc::clone(report), until, of: Whose::Graph }
+    }
+
+    #[test]
+    fn a_report_is_watched_until_its_work_is_covered() {
+        let (first, second) = (Arc::<Report>::default(), Arc::<Report>::default());
+        let (mut watched, mut retired) = (Watched::default(), Vec::new());
+        watched.add(watch(&first, BEING_QUEUED));
+        watched.retire(100, &mut retired);
+        assert!(retired.is_empty(), "its launch is being queued");
+        watched.remove_being_queued(&first);
+        watched.add(watch(&first, 5));
+        watched.add(watch(&first, 7));
+        watched.add(watch(&second, 6));
+        assert_eq!(watched.0.len(), 2);
+        watched.retire(6, &mut retired);
+        assert!(retired.len() == 1 && Arc::ptr_eq(&retired[0], &second));
+        first.put(Error::NoDevice);
+        watched.retire(7, &mut retired);
+        assert_eq!(watched.0.len(), 1, "it has something to tell");
+        assert!(watched.is_pending() && matches!(watched.take(), Some(Error::NoDevice)));
+        watched.retire(7, &mut retired);
+        assert!(watched.0.is_empty());
+    }
+}
