@@ -27,6 +27,13 @@ pub enum Error {
         /// The functions.
         functions: Vec<String>,
     },
+    /// The committed bundle is not of this source.
+    Stale {
+        /// The bundle.
+        bundle: PathBuf,
+        /// In what they differ.
+        reason: String,
+    },
     /// A file cannot be read or written.
     File {
         /// The file.
@@ -52,6 +59,15 @@ impl fmt::Display for Error {
                 source.display(),
                 functions.join(", ")
             ),
+            Self::Stale { bundle, reason } => {
+                let package = std::env::var("CARGO_PKG_NAME").map(|name| format!(" -p {name}")).unwrap_or_default();
+                write!(
+                    f,
+                    "{} is stale: {reason}. Run HIP_KERNEL_BUILD=update cargo build{package} where kernels in Rust can be built \
+                     (`rustup component add rust-src`), and commit it",
+                    bundle.display()
+                )
+            }
             Self::File { path, reason } => write!(f, "{}: {reason}", path.display()),
             Self::Invalid(why) => f.write_str(why),
         }

@@ -5,6 +5,10 @@ use hip::{Device, DeviceBuffer, DeviceSliceMut, Error, Kernel, LaunchConfig, Mod
 #[doc(hidden)]
 pub use hip::typed;
 
+#[doc(hidden)]
+pub use crate::code::Stub;
+use crate::code::Kernels;
+
 /// A kernel whose parameters were compared with its signature.
 #[doc(hidden)]
 #[derive(Clone, Debug)]
@@ -15,7 +19,15 @@ pub struct Launcher {
 #[doc(hidden)]
 #[allow(missing_docs)]
 impl Launcher {
-    pub fn load(module: &Module, name: &str, parameters: &[typed::Shape]) -> Result<Self> {
+    pub fn load(kernels: &Kernels, name: &str, parameters: &[typed::Shape], stub: &Stub<'_>) -> Result<Self> {
+        kernels.expect(stub)?;
+        // SAFETY: the code is of the stub's source, which the compilers of both sides have checked.
+        unsafe { Self::load_unchecked(kernels.module(), name, parameters) }
+    }
+
+    /// # Safety
+    /// The kernel is what the stub says.
+    pub unsafe fn load_unchecked(module: &Module, name: &str, parameters: &[typed::Shape]) -> Result<Self> {
         Ok(Self { kernel: typed::TypedKernel::load(module, name, parameters)? })
     }
 
@@ -191,8 +203,9 @@ const RECORD: usize = 16;
 /// not panic.
 ///
 /// # Errors
-/// [`Error::InvalidValue`] if the module is not of `hip-kernel-build`; those of copies.
-pub fn take_panic(module: &Module, stream: &Stream) -> Result<Option<Panic>> {
+/// Those of copies.
+pub fn take_panic(kernels: &Kernels, stream: &Stream) -> Result<Option<Panic>> {
+    let module = kernels.module();
     let mut record = module.global::<u32>("hip_kernel_panic")?;
     let mut words = [0u32; RECORD];
     record.copy_to_slice_on(stream, &mut words)?;
