@@ -22,8 +22,8 @@ pub use toolchain::Toolchain;
 
 /// Rust's target for AMD GPUs.
 const TARGET: &str = "amdgcn-amd-amdhsa";
-/// `committed` takes the committed bundle; `compile` makes it an error if there is no compiler; `check` also if the committed bundle is
-/// stale; `update` writes it.
+/// `committed` takes the committed bundle; `compile` makes it an error if there is no compiler, `check` if the committed bundle is stale;
+/// `update` writes it.
 const VARIABLE: &str = "HIP_KERNEL_BUILD";
 
 /// What a panic of a kernel does.
@@ -166,7 +166,9 @@ impl Build {
         let mut build = self.clone();
         build.follow_crate(choice == "update");
         let made = match choice.as_str() {
-            "" | "check" | "compile" | "update" => build.make_with(&out, &cache, choice.is_empty(), lines),
+            "" | "check" | "compile" | "update" => {
+                build.make_with(&out, &cache, matches!(choice.as_str(), "" | "check"), lines)
+            }
             "committed" => build.committed_bundle("as requested".to_owned()),
             other => Err(Error::Invalid(format!("{VARIABLE}={other}: expected check, committed, compile or update"))),
         }?;
@@ -257,7 +259,8 @@ impl Build {
         manifest.options = manifest.named(&manifest.options).into_iter().map(str::to_owned).collect();
         let mut bundle = bundle::bundle(&code);
         manifest.append(&mut bundle);
-        let stale = self.committed.as_ref().and_then(|path| stale(&std::fs::read(path).ok()?, &manifest, &self.architectures));
+        let stale =
+            self.committed.as_ref().and_then(|path| stale(&std::fs::read(path).ok()?, &manifest, &self.architectures));
         // A path by its name alone is a compiler on the path.
         read.extend(Some(toolchain.rustc).filter(|path| path.components().count() > 1));
         read.extend(sources.files()?);
@@ -347,15 +350,18 @@ impl Build {
             .ok_or_else(|| Error::Invalid(format!("{} is not the file of a module", self.source.display())))
     }
 
-    /// Writes the crate whose only module is the program's.
+    /// Writes the crate whose only module is the program's. The file is found as the program's `mod kernels;` finds it, not by `#[path]`: the
+    /// modules in it are then the same files.
     fn root(&self, work: &Path) -> Result<PathBuf> {
         let full =
             std::path::absolute(&self.source).map_err(|reason| Error::File { path: self.source.clone(), reason })?;
-        let root = work.join("lib.rs");
+        let is_folder = full.file_stem().is_some_and(|stem| stem == "mod");
+        let folder = full.ancestors().nth(if is_folder { 2 } else { 1 }).unwrap_or(&full);
+        let (root, stem) = (work.join("lib.rs"), self.stem()?);
+        let library = if self.edition_or_newest() == "2015" { "extern crate hip_kernel;\n" } else { "" };
         let text = format!(
-            "#![no_std]\n#![feature(abi_gpu_kernel)]\n#![allow(internal_features, dead_code, unexpected_cfgs)]\n{}#[path = {full:?}]\npub mod {};\n",
-            if self.edition_or_newest() == "2015" { "extern crate hip_kernel;\n" } else { "" },
-            self.stem()?
+            "#![no_std]\n#![feature(abi_gpu_kernel)]\n#![allow(internal_features, dead_code, unexpected_cfgs)]\n{library}\
+             #[path = {folder:?}]\nmod source {{\n    pub mod {stem};\n}}\npub use source::{stem};\n"
         );
         compile::write(&root, text)?;
         Ok(root)
@@ -382,9 +388,71 @@ fn stale(bundle: &[u8], now: &Manifest, architectures: &[String]) -> Option<Stri
     let is_other = |option: &&String| !option.starts_with("cfg ");
     let other = |manifest: &Manifest| manifest.options.iter().filter(is_other).cloned().collect::<Vec<_>>();
     if other(&then) != other(now) {
-        return Some(format!("it was compiled with {}; this build has {}", other(&then).join(", "), other(now).join(", ")));
+        return Some(format!(
+            "it was compiled with {}; this build has {}",
+            other(&then).join(", "),
+            other(now).join(", ")
+        ));
     }
     // A module that only another `cfg` brings in is no change.
-    (then.options == now.options && then.files != now.files)
-        .then(|| "it is of other files".to_owned())
+    (then.options == now.options && then.files != now.files).then(|| "it is of other files".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOURCE: &str = "use hip_kernel::prelude::*;\nmod helper;\n\
+                          #[kernel] pub fn go(mut y: DisjointSlice<u8>) { y.set(|i| helper::next(i)); }\n\
+                          #[cfg(feature = \"more\")] #[kernel] pub fn more(mut y: DisjointSlice<u8>) { y.set(|_| 1); }\n";
+    const HELPER: &str = "pub fn next(i: usize) -> u8 { i as u8 + 1 }\n";
+
+    /// A bundle whose source has changed, or that was compiled for another configuration, is not taken.
+    #[test]
+    fn a_stale_bundle_is_refused() {
+        if let Err(why) = Toolchain::find() {
+            println!("SKIPPED: kernels in Rust cannot be built here: {why}");
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let [source, helper, bundle] =
+            ["kernels.rs", "kernels/helper.rs", "kernels.hipfb"].map(|name| folder.path().join(name));
+        std::fs::create_dir(folder.path().join("kernels")).unwrap();
+        let write = |path: &PathBuf, text: &str| std::fs::write(path, text).unwrap();
+        write(&source, SOURCE);
+        write(&helper, HELPER);
+        let build = Build::new(&source).archs(["gfx90a"]).committed(&bundle);
+        let program = std::env::current_exe().unwrap();
+        let cache = program.ancestors().nth(2).unwrap().join("hip-kernel");
+        let make = |build: &Build| build.make(&folder.path().join("out"), &cache).unwrap();
+        let made = make(&build);
+        assert_eq!(made.stale, None, "there is none yet");
+        std::fs::write(&bundle, &made.bundle).unwrap();
+        let why = || "no compiler".to_owned();
+        let taken = |build: &Build| build.committed_bundle(why()).map(|made| made.read);
+        assert_eq!(taken(&build).unwrap(), [source.clone(), helper.clone()]);
+        assert_eq!(make(&build).stale, None);
+        // What the source does not name changes nothing.
+        taken(&build.clone().cfg("feature=\"sim\"").debug_assertions(true)).unwrap();
+        let refused = |build: &Build, part: &str| match taken(build) {
+            Err(Error::Stale { reason, .. }) => assert!(reason.contains(part), "{reason}"),
+            other => panic!("{other:?}"),
+        };
+        refused(&build.clone().cfg("feature=\"more\""), "feature=\"more\"");
+        assert_eq!(make(&build.clone().cfg("feature=\"more\"")).stale, None, "another configuration is not newer");
+        refused(&build.clone().edition("2021"), "edition 2024");
+        refused(&build.clone().panics(Panics::Trap), "Trap");
+
+        write(&helper, &HELPER.replace('1', "2"));
+        refused(&build, "helper.rs");
+        assert!(make(&build).stale.unwrap().contains("helper.rs"));
+        write(&helper, &HELPER.replace('\n', "\r\n"));
+        taken(&build).unwrap();
+        std::fs::remove_file(&helper).unwrap();
+        refused(&build, "helper.rs");
+        // Of a release that wrote nothing of its making.
+        let old = bundle::bundle(&[("gfx90a".to_owned(), b"code".to_vec())]);
+        std::fs::write(&bundle, old).unwrap();
+        refused(&build, "what source");
+    }
 }

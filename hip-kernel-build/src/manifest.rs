@@ -120,7 +120,8 @@ impl Manifest {
 
     /// The `cfg`s among `options` of which the source speaks. One that it does not name cannot change what it means.
     pub(crate) fn named<'o>(&self, options: &'o BTreeSet<String>) -> BTreeSet<&'o str> {
-        let texts: Vec<String> = self.files.iter().filter_map(|(name, _)| fs::read_to_string(path(name)).ok()).collect();
+        let texts: Vec<String> =
+            self.files.iter().filter_map(|(name, _)| fs::read_to_string(path(name)).ok()).collect();
         let is_named = |option: &str| match option.strip_prefix("cfg ") {
             None => true,
             Some(cfg) => {

@@ -146,7 +146,8 @@ fn device(function: &Function, instance: &Instance<'_>) -> String {
     let (aliases, turbofish) = (aliases(function, instance.arguments), turbofish(instance.arguments));
     let (constants, _) = shared(&function.parameters);
     let (symbol, attributes) = (&instance.symbol, cfgs(&function.attributes));
-    let (text, layouts, count) = (identity::text(function, symbol), identity::layouts(function), function.parameters.len());
+    let (text, layouts, count) =
+        (identity::text(function, symbol), identity::layouts(function), function.parameters.len());
     format!(
         "{attributes} #[cfg(target_arch = \"amdgpu\")]\nconst _: () = {{\n{aliases}\n#[allow(dead_code)] {constants}\n\
          #[unsafe(export_name = {symbol:?})]\n\

@@ -555,10 +555,65 @@ fn refused(gpu: &Gpu) -> Result {
     let input = DeviceBuffer::<u32>::zeroed(&gpu.device, 100)?;
     geometry(shared.launch(&gpu.stream, LaunchConfig::new(1, 64), &input, &mut grid, usize::MAX), "shared memory");
     geometry(shared.launch(&gpu.stream, LaunchConfig::new(1, 64), &input, &mut grid, 1 << 20), "shared");
+    // Signatures that the code does not have: what a stale bundle, or a type of another name, would be.
+    let stale = |name: &str, loaded: Result<(), hip::Error>, part: &str| match loaded {
+        Err(hip::Error::Stale { kernel, reason }) if kernel == name => {
+            assert!(reason.contains(part) && reason.contains("HIP_KERNEL_BUILD=update cargo build -p"), "{reason}");
+        }
+        other => panic!("{name}: {other:?}"),
+    };
+    let kernels = &gpu.kernels;
+    stale("vector_add", changed::kernels::algorithms::VectorAdd::load(kernels).map(drop), "same_len(a, b, c)");
+    stale("saxpy", changed::kernels::algorithms::Saxpy::load(kernels).map(drop), "source has changed");
+    stale("nbody", changed::kernels::algorithms::Nbody::load(kernels).map(drop), "parameter `bodies: &[Body]`");
+    stale("scan", changed::kernels::algorithms::Scan::load(kernels).map(drop), "parameter `x`");
+    stale("halves", changed::kernels::algorithms::Halves::load(kernels).map(drop), "module `kernels::device`");
+    // SAFETY: the compiler made it of the same source.
+    let again = unsafe { hip_kernel::Code::new(kernels_code().bytes()) }.load(&gpu.device)?;
+    alg::VectorAdd::load(&again)?;
     // Code of another source.
     let error = dev::Grid::load(&instinct_code().load(&gpu.device)?).unwrap_err();
     assert!(matches!(error, hip::Error::KernelNotFound { .. }), "{error}");
     Ok(())
+}
+
+/// The signatures of kernels after a change of their source.
+#[allow(dead_code, unreachable_pub, unused_variables, unused_mut, elided_lifetimes_in_paths)]
+mod changed {
+    pub mod kernels {
+        pub mod algorithms {
+            use hip_kernel::prelude::*;
+
+            #[kernel]
+            pub fn vector_add(a: &[f32], b: &[f32], mut c: DisjointSlice<f32>) {
+                c.set(|i| a[i] + b[i]);
+            }
+
+            #[kernel(same_len(x, y))]
+            pub fn saxpy(a: f32, x: &[f32], mut y: DisjointSlice<f32>) {
+                y.for_each(|i, y| *y = a.mul_add(x[i], *y) + 1.0);
+            }
+
+            /// Two fields have changed places.
+            #[derive(Clone, Copy, DeviceCopy)]
+            #[repr(C)]
+            pub struct Body {
+                pub mass: f32,
+                pub y: f32,
+                pub z: f32,
+                pub x: f32,
+            }
+
+            #[kernel(same_len(bodies, out), max_threads(256))]
+            pub fn nbody(bodies: &[Body], mut out: DisjointSlice<Body>, softening: f32, tile: Shared<[Body; 256]>) {}
+
+            #[kernel]
+            pub fn scan(x: &[u64], mut y: DisjointSlice<u32>, mut sums: DisjointSlice<u32>, tile: Shared<[u32; 256]>) {}
+
+            #[kernel]
+            pub fn halves(x: &[f16], mut y: DisjointSlice<f16>) {}
+        }
+    }
 }
 
 fn algorithms(gpu: &Gpu) -> Result {

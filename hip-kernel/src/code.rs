@@ -8,6 +8,44 @@ use hip::{Device, Error, Module, Result};
 use crate::identity::{ABI, Layout, MAGIC};
 
 /// The code that the build script made of a module of kernels: what [`code!`](crate::code) returns.
+///
+/// Kernels load from it by safe calls. They do not from other modules, which may have any code under a kernel's name:
+///
+/// ```compile_fail,E0308
+/// use hip_kernel::prelude::*;
+///
+/// #[kernel]
+/// pub fn fill(mut y: DisjointSlice<f32>) {
+///     y.set(|_| 1.0);
+/// }
+///
+/// fn load(module: &hip::Module) -> hip::Result<Fill> {
+///     Fill::load(module)
+/// }
+/// ```
+///
+/// With `unsafe`, whose author has to know the code:
+///
+/// ```no_run
+/// use hip_kernel::prelude::*;
+///
+/// #[kernel]
+/// pub fn fill(mut y: DisjointSlice<f32>) {
+///     y.set(|_| 1.0);
+/// }
+///
+/// /// The module has `fill` of HIP C++, which writes `n` elements of `float *y`.
+/// fn load(module: &hip::Module) -> hip::Result<Fill> {
+///     // SAFETY: as above.
+///     unsafe { Fill::load_unchecked(module) }
+/// }
+/// ```
+///
+/// Nor does a name outside of the build's folder become code:
+///
+/// ```compile_fail,E0080
+/// let code = hip_kernel::code!("../other");
+/// ```
 #[derive(Clone, Copy)]
 pub struct Code {
     bytes: &'static [u8],
@@ -48,6 +86,14 @@ impl fmt::Debug for Code {
 }
 
 /// A program's kernels on a device: [`Code`] that is loaded. A kernel is found with its type's `load`. Cheap to clone.
+///
+/// Only [`Code::load`] makes one:
+///
+/// ```compile_fail,E0451
+/// fn kernels(module: hip::Module) -> hip_kernel::Kernels {
+///     hip_kernel::Kernels { module, records: Vec::new().into() }
+/// }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Kernels {
     module: Module,
@@ -125,9 +171,9 @@ impl Record {
             return Some(format!("it was built with another hip-kernel (interface {}, here {ABI})", self.abi));
         }
         let line = |index| stub.text.lines().nth(index).unwrap_or_default();
-        // The device's crate has the module at its root, and a name of its own.
+        // The device's crate has a name of its own, and the module in another, `source`.
         let (path, own) = (self.line(0), line(0));
-        let tail = path.split_once("::").map_or("", |(_, tail)| tail);
+        let tail = path.splitn(3, "::").nth(2).unwrap_or_default();
         if own.split_once("::").is_none_or(|(_, rest)| rest != tail && !rest.ends_with(&format!("::{tail}"))) {
             return Some(format!("the code is of the module `{tail}`, the signature of `{own}`"));
         }
@@ -143,15 +189,23 @@ impl Record {
             }
             let (their, here) = (self.layouts.get(index).copied(), stub.layouts.get(index).copied());
             if their != here {
+                // Of the same source, the compilers still see two types.
+                let why = if self.line(3) == line(3) {
+                    ". The type may depend on `cfg(target_arch)`, or on a `cfg` that the build script does not give to `Build::cfg`"
+                } else {
+                    ""
+                };
                 return Some(match (their, here) {
-                    (Some(their), Some(here)) if (their.size(), their.align()) != (here.size(), here.align()) => format!(
-                        "parameter `{our}`: the type has {} bytes (alignment {}) in the code, {} bytes (alignment {}) on the host",
-                        their.size(),
-                        their.align(),
-                        here.size(),
-                        here.align()
-                    ),
-                    _ => format!("parameter `{our}`: the code has another type of this name than the host"),
+                    (Some(their), Some(here)) if (their.size(), their.align()) != (here.size(), here.align()) => {
+                        format!(
+                            "parameter `{our}`: the type has {} bytes (alignment {}) in the code, {} bytes (alignment {}) on the host{why}",
+                            their.size(),
+                            their.align(),
+                            here.size(),
+                            here.align()
+                        )
+                    }
+                    _ => format!("parameter `{our}`: the code has another type of this name than the host{why}"),
                 });
             }
         }
@@ -195,7 +249,8 @@ fn one(bytes: &[u8]) -> Option<(Record, usize)> {
     let word = |bytes: &[u8], index: usize| {
         bytes.get(8 * index..8 * index + 8).map_or(0, |bytes| u64::from_le_bytes(bytes.try_into().unwrap_or_default()))
     };
-    let layouts = layouts.chunks_exact(32).map(|bytes| Layout::from_words([0, 1, 2, 3].map(|index| word(bytes, index))));
+    let layouts =
+        layouts.chunks_exact(32).map(|bytes| Layout::from_words([0, 1, 2, 3].map(|index| word(bytes, index))));
     Some((Record { abi, layouts: layouts.collect(), text }, 32 + count * 32 + len))
 }
 

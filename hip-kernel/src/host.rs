@@ -5,9 +5,9 @@ use hip::{Device, DeviceBuffer, DeviceSliceMut, Error, Kernel, LaunchConfig, Mod
 #[doc(hidden)]
 pub use hip::typed;
 
+use crate::code::Kernels;
 #[doc(hidden)]
 pub use crate::code::Stub;
-use crate::code::Kernels;
 
 /// A kernel whose parameters were compared with its signature.
 #[doc(hidden)]

@@ -23,7 +23,16 @@ pub struct Layout {
 /// writes has elements of such a type, and so have fields of structures that are passed to it.
 ///
 /// Integers, floats, [`f16`](crate::half::f16), [`bf16`](crate::half::bf16), the vectors of [`vector`](crate::vector), arrays of these, and
-/// structures with `#[derive(DeviceCopy)]` are plain.
+/// structures with `#[derive(DeviceCopy)]` are plain. References, `bool` and `char` are not:
+///
+/// ```compile_fail,E0277
+/// use hip_kernel::prelude::*;
+///
+/// #[kernel]
+/// pub fn read(words: &[&'static u32], mut y: DisjointSlice<u32>) {
+///     y.set(|i| *words[i]);
+/// }
+/// ```
 ///
 /// # Safety
 /// Every bit pattern of the type's size is a value of it, it has no padding, and it has no references and no interior mutability.
@@ -69,7 +78,11 @@ impl Layout {
     #[must_use]
     pub const fn of<T>(name: &str) -> Self {
         let state = hash(OFFSET, name.as_bytes());
-        Self { size: size_of::<T>() as u64, align: align_of::<T>() as u64, structure: [state as u64, (state >> 64) as u64] }
+        Self {
+            size: size_of::<T>() as u64,
+            align: align_of::<T>() as u64,
+            structure: [state as u64, (state >> 64) as u64],
+        }
     }
 
     /// The same with a number, such as the value of a variant or the length of an array.

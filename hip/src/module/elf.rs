@@ -107,7 +107,8 @@ impl<'a> Elf<'a> {
     /// The bytes of the first section of this name.
     pub(crate) fn section(&self, name: &str) -> Option<&'a [u8]> {
         let header = Fields(self.bytes);
-        let table = || self.table("section headers", header.u64(40), header.u16(58), header.u16(60), SECTION_BYTES).ok();
+        let table =
+            || self.table("section headers", header.u64(40), header.u16(58), header.u16(60), SECTION_BYTES).ok();
         let bytes = |section: Fields<'_>| self.part("a section", section.u64(24), section.u64(32)).ok();
         let names = bytes(table()?.nth(header.u16(62).into())?.0)?;
         let is_it = |section: Fields<'_>| {
