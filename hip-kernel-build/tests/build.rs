@@ -130,8 +130,8 @@ fn the_source_is_read_as_the_crate_reads_it() {
     let checked = make(build().cfg("fast").debug_assertions(true)).unwrap();
     assert!(has(&checked, "attempt to add with overflow"));
     // `gen` is a keyword of the edition 2024.
-    let old =
-        || source(folder.path(), "#[kernel] pub fn number(mut y: DisjointSlice<u32>, gen: u32) { y.set(|_| gen); }");
+    let text = "fn gen() -> u32 { 1 }\n#[kernel] pub fn number(mut y: DisjointSlice<u32>) { y.set(|_| gen()); }";
+    let old = || source(folder.path(), text);
     make(old().edition("2021")).unwrap();
     assert!(matches!(make(old()), Err(Error::Compilation { .. })));
 }

@@ -200,7 +200,7 @@ fn host(function: &Function, instances: &[Instance<'_>]) -> String {
     let (declared, used) = (generics(true), generics(false));
     let mut text = format!(
         "{attributes}\n#[cfg(not(target_arch = \"amdgpu\"))]\n\
-         {visibility} struct {type_name}{declared} {{\n kernel: ::hip_kernel::host::Launcher,\n \
+         {visibility} struct {type_name}{declared} {{\n kernel: ::hip_kernel::host::Launcher<{type_name}{used}>,\n \
          marker: ::core::marker::PhantomData<fn() -> ({marker})>,\n}}\n\
          #[cfg(not(target_arch = \"amdgpu\"))]\n\
          impl{declared} ::core::clone::Clone for {type_name}{used} {{\n fn clone(&self) -> Self {{\n \
@@ -341,7 +341,8 @@ fn host_instance(function: &Function, instance: &Instance<'_>, type_name: &str) 
          /// # Errors\n/// `Error::KernelNotFound`; `Error::Stale` if the code is of another source, or its compiler saw other types.\n\
          {visibility} fn load(kernels: &::hip_kernel::Kernels) -> ::hip_kernel::hip::Result<Self> {{\n\
          let stub = ::hip_kernel::host::Stub {{ text: {text}, layouts: &{layouts}, package: ::core::option_env!(\"CARGO_PKG_NAME\") }};\n\
-         let kernel = ::hip_kernel::host::Launcher::load(kernels, Self::NAME, &[{pointer_shapes}{shapes}], &stub)?;\n\
+         // SAFETY: all is of this type.\n\
+         let kernel = unsafe {{ ::hip_kernel::host::Launcher::load(kernels, Self::NAME, &[{pointer_shapes}{shapes}], &stub)? }};\n\
          ::core::result::Result::Ok(Self {{ kernel, marker: ::core::marker::PhantomData }})\n}}\n\
          /// Finds the kernel in any module, and compares the sizes of this signature's parameters with what the code object says of it.\n///\n\
          /// # Errors\n/// `Error::KernelNotFound`; `Error::ArgumentCount` and `Error::Argument` if the parameters differ.\n///\n\

@@ -284,9 +284,10 @@ fn parameter(tokens: &[TokenTree], span: Span) -> Result<Parameter> {
     let mut text = String::new();
     crate::identity::normal(kind.iter().cloned().collect(), &mut text);
     // Easier to read in errors, and still the same for each compiler.
-    let text = [(" :: ", "::"), (" < ", "<"), (" > ", "> "), ("& ", "&"), ("[ ", "["), (" ] ", "] "), (" ,", ",")]
-        .iter()
-        .fold(text, |text, (from, to)| text.replace(from, to));
+    let text =
+        [(" :: ", "::"), (" < ", "<"), (" > ", "> "), ("& ", "&"), ("[ ", "["), (" ]", "]"), (" ,", ","), (" ;", ";")]
+            .iter()
+            .fold(text, |text, (from, to)| text.replace(from, to));
     Ok(Parameter { name: name.to_string(), kind: kind_of(kind)?, text: text.trim().to_owned(), span })
 }
 

@@ -87,11 +87,30 @@ impl fmt::Debug for Code {
 
 /// A program's kernels on a device: [`Code`] that is loaded. A kernel is found with its type's `load`. Cheap to clone.
 ///
-/// Only [`Code::load`] makes one:
+/// Only [`Code::load`] makes one, and what was loaded for one kernel does not launch as another:
 ///
 /// ```compile_fail,E0451
 /// fn kernels(module: hip::Module) -> hip_kernel::Kernels {
 ///     hip_kernel::Kernels { module, records: Vec::new().into() }
+/// }
+/// ```
+///
+/// ```compile_fail,E0308
+/// use hip_kernel::prelude::*;
+///
+/// #[kernel]
+/// pub fn bytes(mut y: DisjointSlice<u8>) {
+///     y.set(|_| 1);
+/// }
+///
+/// #[kernel]
+/// pub fn words(mut y: DisjointSlice<u64>) {
+///     y.set(|_| 1);
+/// }
+///
+/// fn swap(kernels: &hip_kernel::Kernels) -> hip::Result<Bytes> {
+///     let Bytes { marker, .. } = Bytes::load(kernels)?;
+///     Ok(Bytes { kernel: Words::load(kernels)?.kernel, marker })
 /// }
 /// ```
 #[derive(Clone, Debug)]
