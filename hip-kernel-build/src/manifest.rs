@@ -160,7 +160,7 @@ mod tests {
         fs::write(&file, "mod x;\n// \"fast\"\n").unwrap();
         let mut manifest = Manifest { compiler: "1.95.0".to_owned(), library: "12".to_owned(), ..Manifest::default() };
         manifest.options.extend(["edition 2024".to_owned(), "cfg feature=\"fast\"".to_owned()]);
-        manifest.read(&[file.clone()]).unwrap();
+        manifest.read(std::slice::from_ref(&file)).unwrap();
         let mut bundle = b"code".to_vec();
         manifest.append(&mut bundle);
         let read = Manifest::of(&bundle).unwrap();

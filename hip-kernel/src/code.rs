@@ -40,12 +40,6 @@ use crate::identity::{ABI, Layout, MAGIC};
 ///     unsafe { Fill::load_unchecked(module) }
 /// }
 /// ```
-///
-/// Nor does a name outside of the build's folder become code:
-///
-/// ```compile_fail,E0080
-/// let code = hip_kernel::code!("../other");
-/// ```
 #[derive(Clone, Copy)]
 pub struct Code {
     bytes: &'static [u8],
@@ -286,4 +280,47 @@ pub const fn is_name(name: &str) -> bool {
         index += 1;
     }
     !bytes.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::identity;
+
+    #[test]
+    fn a_path_is_no_name() {
+        assert!(is_name("kernels") && is_name("kernels_2"));
+        for path in ["", "../kernels", "/kernels", "a/b", "a\\b", "."] {
+            assert!(!is_name(path), "{path:?}");
+        }
+    }
+
+    /// The bytes of records, as a linker lays them out: with gaps, and cut off anywhere.
+    #[test]
+    fn records_are_read_from_bytes() {
+        let text = "kernels::source::k\nf\nsame_len(x, y)\n12\nx: &[f32]";
+        let layout = Layout::of::<f32>("f32");
+        let record = identity::Record::<1, 48>::new(text, [layout]);
+        assert_eq!(text.len(), 48);
+        // SAFETY: the type is `repr(C)`; what is read of its bytes, and padding behind them, was written or is not looked at.
+        let written = unsafe { std::slice::from_raw_parts(std::ptr::from_ref(&record).cast::<u8>(), 32 + 32 + 48) };
+        let mut section = vec![0; 32];
+        section.extend_from_slice(written);
+        section.resize(section.len().next_multiple_of(16) + 16, 0);
+        section.extend_from_slice(written);
+        let found = records(&section);
+        assert_eq!(found.len(), 2);
+        for record in found {
+            assert_eq!((record.abi, record.text.as_str(), &record.layouts[..]), (ABI, text, &[layout][..]));
+        }
+        for len in 0..section.len() {
+            assert!(records(&section[..len]).len() < 2);
+        }
+        let mut damaged = section.clone();
+        for at in 0..damaged.len() {
+            damaged[at] ^= 0xff;
+            let _ = records(&damaged);
+            damaged[at] ^= 0xff;
+        }
+    }
 }
