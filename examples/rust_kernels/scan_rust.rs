@@ -2,14 +2,15 @@
 //!
 //! `cargo run --example scan_rust`
 
-use hip::{DeviceBuffer, LaunchConfig, Module, Stream, bytemuck};
+use hip::{DeviceBuffer, LaunchConfig, Stream, bytemuck};
+use hip_kernel::Kernels;
 use rocm_examples::{Result, check, open_device};
 use rust_kernels::kernels::scan::{AddBefore, BLOCK, ScanBlocks};
 
 /// The running sums of `x`: those of each block, those of the blocks' sums, and both added.
 macro_rules! scan {
     ($type:ty, $module:expr, $stream:expr, $x:expr) => {{
-        let (module, stream, x): (&Module, &Stream, &[$type]) = ($module, $stream, $x);
+        let (module, stream, x): (&Kernels, &Stream, &[$type]) = ($module, $stream, $x);
         let (scan, add) = (ScanBlocks::<$type>::load(module)?, AddBefore::<$type>::load(module)?);
         let config = |n: usize| LaunchConfig::for_elements(n, BLOCK as u32);
         let zeroed = |n: usize| DeviceBuffer::<$type>::zeroed(&module.device(), n);

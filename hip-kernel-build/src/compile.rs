@@ -4,6 +4,7 @@
 //! take several times as long. All functions of these crates are inlined across crates, so that they are compiled for the
 //! kernel's architecture with the kernel.
 
+use std::collections::BTreeSet;
 use std::collections::hash_map::DefaultHasher;
 use std::ffi::OsStr;
 use std::fs;
@@ -41,6 +42,11 @@ pub(crate) struct Source<'a> {
     pub(crate) linked: &'a [PathBuf],
     /// With line tables.
     pub(crate) lines: bool,
+    /// As of the program's crate.
+    pub(crate) edition: &'a str,
+    pub(crate) cfgs: &'a BTreeSet<String>,
+    /// With `debug_assertions` and checks for overflow.
+    pub(crate) debug_assertions: bool,
 }
 
 /// What the compiler made of the kernels.
@@ -301,9 +307,16 @@ impl<'a> Prepared<'a> {
 
     /// Compiles and links, with calls of the check at the start of each function if one is given.
     fn link(&self, source: &Source<'_>, folder: &Path, stack_check: Option<&StackCheck>) -> Result<Compiled> {
-        let Source { module: source, root, linked, lines } = source;
+        let Source { module: source, root, linked, lines, edition, cfgs, debug_assertions } = source;
         let output = folder.join("kernels.elf");
-        let mut command = self.device("2024");
+        let mut command = self.device(edition);
+        for cfg in *cfgs {
+            command.arg("--cfg").arg(cfg);
+        }
+        if *debug_assertions {
+            // The checks of `core`'s own contracts would format what they say: much code for what no kernel needs.
+            command.args(["-Cdebug-assertions=on", "-Coverflow-checks=on", "-Zub-checks=no"]);
+        }
         command.args(["--crate-type", "cdylib", "--crate-name", "kernels"]).arg(root);
         command.arg("--check-cfg=cfg(hip_kernel_stack)");
         if let Some(StackCheck { library, callers }) = stack_check {

@@ -34,6 +34,13 @@ pub enum Error {
         /// The kernels, by their names in the code object.
         kernels: Vec<String>,
     },
+    /// The committed bundle is not of this source.
+    Stale {
+        /// The bundle.
+        bundle: PathBuf,
+        /// In what they differ.
+        reason: String,
+    },
     /// A file cannot be read or written.
     File {
         /// The file.
@@ -66,6 +73,15 @@ impl fmt::Display for Error {
                 source.display(),
                 kernels.join(", ")
             ),
+            Self::Stale { bundle, reason } => {
+                let package = std::env::var("CARGO_PKG_NAME").map(|name| format!(" -p {name}")).unwrap_or_default();
+                write!(
+                    f,
+                    "{} is stale: {reason}. Run HIP_KERNEL_BUILD=update cargo build{package} where kernels in Rust can be built \
+                     (`rustup component add rust-src`), and commit it",
+                    bundle.display()
+                )
+            }
             Self::File { path, reason } => write!(f, "{}: {reason}", path.display()),
             Self::Invalid(why) => f.write_str(why),
         }

@@ -4,22 +4,28 @@
 mod bundle;
 mod compile;
 mod core_source;
+mod crate_options;
 mod error;
 #[doc(hidden)]
 pub mod ir;
+mod manifest;
 mod sources;
 mod stack;
 mod toolchain;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate_options::CrateOptions;
 pub use error::{Error, Result};
+use manifest::Manifest;
 pub use toolchain::Toolchain;
 
 /// Rust's target for AMD GPUs.
 const TARGET: &str = "amdgcn-amd-amdhsa";
-/// `committed` takes the committed bundle; `compile` makes it an error if there is no compiler.
+/// `committed` takes the committed bundle; `compile` makes it an error if there is no compiler, `check` if the committed bundle is stale;
+/// `update` writes it.
 const VARIABLE: &str = "HIP_KERNEL_BUILD";
 
 /// What a panic of a kernel does.
@@ -41,6 +47,9 @@ pub struct Build {
     committed: Option<PathBuf>,
     panics: Panics,
     debug_lines: Option<bool>,
+    debug_assertions: Option<bool>,
+    edition: Option<String>,
+    cfgs: BTreeSet<String>,
     linked: Vec<PathBuf>,
 }
 
@@ -52,6 +61,8 @@ pub struct Made {
     pub bundle: Vec<u8>,
     /// Why it is the committed bundle's; `None` if it was compiled.
     pub committed: Option<String>,
+    /// Why the committed bundle is stale, if the code was compiled and there is one that is.
+    pub stale: Option<String>,
     /// The compiler's warnings.
     pub warnings: String,
     /// The files that were read.
@@ -70,6 +81,9 @@ impl Build {
             committed: None,
             panics: Panics::Report,
             debug_lines: None,
+            debug_assertions: None,
+            edition: None,
+            cfgs: BTreeSet::new(),
             linked: Vec::new(),
         }
     }
@@ -100,6 +114,27 @@ impl Build {
         self
     }
 
+    /// Sets a `cfg` for the kernels, as the compiler's `--cfg` does: `fast`, `mode="exact"`. In a build script the crate's features and the
+    /// `--cfg`s of `RUSTFLAGS` are set already. What the build script itself sets with `cargo::rustc-cfg` must be given here, too: the
+    /// kernels are compiled before Cargo reads it.
+    pub fn cfg(mut self, cfg: impl Into<String>) -> Self {
+        self.cfgs.insert(cfg.into());
+        self
+    }
+
+    /// Sets the edition of Rust. In a build script the default is the crate's, elsewhere 2024.
+    pub fn edition(mut self, edition: impl Into<String>) -> Self {
+        self.edition = Some(edition.into());
+        self
+    }
+
+    /// Sets whether `debug_assertions` is set and arithmetic is checked for overflow. In a build script the default is what the program's
+    /// profile says, elsewhere, and for a bundle to commit, it is not.
+    pub fn debug_assertions(mut self, assertions: bool) -> Self {
+        self.debug_assertions = Some(assertions);
+        self
+    }
+
     /// Links a file of LLVM bitcode with the kernels, such as functions in HIP C++:
     /// `hipcc -c -emit-llvm --offload-device-only --offload-arch=gfx90a -fgpu-rdc functions.hip -o functions.bc`. Kernels declare what
     /// they call: `unsafe extern "C" { fn twice(x: f32) -> f32; }`. The compiler of the file must not be of a newer LLVM than Rust's, and
@@ -113,7 +148,7 @@ impl Build {
     ///
     /// # Errors
     /// Those of [`make`](Self::make); [`Error::Invalid`] outside of a build script, or if `HIP_KERNEL_BUILD` has another value;
-    /// [`Error::File`] if a file cannot be written.
+    /// [`Error::Stale`] if it is `check` and the committed bundle is stale; [`Error::File`] if a file cannot be written.
     pub fn compile(&self) -> Result<()> {
         let out = std::env::var_os("OUT_DIR").map(PathBuf::from).ok_or_else(|| {
             Error::Invalid(
@@ -130,10 +165,14 @@ impl Build {
         // Cargo sets it for build scripts, to the profile's `debug`.
         let profile = std::env::var("DEBUG").is_ok_and(|level| !matches!(level.as_str(), "" | "0" | "false" | "none"));
         let lines = profile && choice != "update";
+        let mut build = self.clone();
+        build.follow_crate(choice == "update");
         let made = match choice.as_str() {
-            "" | "compile" | "update" => self.make_with(&out, &cache, choice.is_empty(), lines),
-            "committed" => self.committed_bundle("as requested".to_owned()),
-            other => Err(Error::Invalid(format!("{VARIABLE}={other}: expected committed, compile or update"))),
+            "" | "check" | "compile" | "update" => {
+                build.make_with(&out, &cache, matches!(choice.as_str(), "" | "check"), lines)
+            }
+            "committed" => build.committed_bundle("as requested".to_owned()),
+            other => Err(Error::Invalid(format!("{VARIABLE}={other}: expected check, committed, compile or update"))),
         }?;
         made.read.iter().for_each(|path| println!("cargo::rerun-if-changed={}", path.display()));
         if let Some(path) = &self.committed {
@@ -143,7 +182,16 @@ impl Build {
                     println!("cargo::warning={}: taken from {} ({why})", self.source.display(), path.display())
                 }
                 None if choice == "update" => compile::write(path, &made.bundle)?,
-                None => {}
+                None => match &made.stale {
+                    Some(reason) if choice == "check" => {
+                        return Err(Error::Stale { bundle: path.clone(), reason: reason.clone() });
+                    }
+                    Some(reason) => {
+                        let error = Error::Stale { bundle: path.clone(), reason: reason.clone() };
+                        println!("cargo::warning={}: {error}", self.source.display());
+                    }
+                    None => {}
+                },
             }
         }
         for (arch, ir) in &made.ir {
@@ -159,6 +207,8 @@ impl Build {
     ///
     /// # Errors
     /// - [`Error::Unavailable`] if kernels in Rust cannot be built and there is no committed bundle for the architectures.
+    /// - [`Error::Stale`] if kernels in Rust cannot be built and the committed bundle is of another source, or was compiled with other
+    ///   features, `cfg`s or another edition, as far as the source speaks of them.
     /// - [`Error::Compilation`] if the source does not compile, [`Error::Missing`] if it calls a function that the device lacks. The
     ///   committed bundle is not taken then.
     /// - [`Error::Stack`] if a kernel calls what the compiler cannot follow (recursion, `dyn`, pointers to functions) and states no stack.
@@ -183,9 +233,12 @@ impl Build {
             root: &self.root(&work)?,
             linked: &self.linked,
             lines: self.debug_lines.unwrap_or(lines),
+            edition: self.edition_or_newest(),
+            cfgs: &self.cfgs,
+            debug_assertions: self.debug_assertions.unwrap_or(false),
         };
         let (mut code, mut warnings, mut ir) = (Vec::new(), String::new(), Vec::new());
-        let mut read: Vec<PathBuf> = self.linked.iter().chain([&toolchain.rustc]).cloned().collect();
+        let mut read: Vec<PathBuf> = self.linked.clone();
         for arch in &self.architectures {
             let prepared = compile::Prepared::new(&toolchain, &sources, arch, self.panics, cache)?;
             let compiled = prepared.kernels(&source, &work.join(arch))?;
@@ -196,11 +249,25 @@ impl Build {
             }
             read.extend(compiled.read.into_iter().filter(|path| !path.starts_with(&work)));
         }
-        // A path by its name alone is a compiler on the path.
-        read.retain(|path| path.components().count() > 1);
         read.sort();
         read.dedup();
-        Ok(Made { bundle: bundle::bundle(&code), committed: None, warnings, read, ir })
+        let mut manifest = Manifest {
+            compiler: toolchain.release.clone(),
+            library: sources.hash()?,
+            options: self.options(),
+            files: Vec::new(),
+        };
+        manifest.read(&read)?;
+        // The same bytes whatever else the crate's features are.
+        manifest.options = manifest.named(&manifest.options).into_iter().map(str::to_owned).collect();
+        let mut bundle = bundle::bundle(&code);
+        manifest.append(&mut bundle);
+        let stale =
+            self.committed.as_ref().and_then(|path| stale(&std::fs::read(path).ok()?, &manifest, &self.architectures));
+        // A path by its name alone is a compiler on the path.
+        read.extend(Some(toolchain.rustc).filter(|path| path.components().count() > 1));
+        read.extend(sources.files()?);
+        Ok(Made { bundle, committed: None, stale, warnings, read, ir })
     }
 
     fn check(&self) -> Result<()> {
@@ -228,7 +295,51 @@ impl Build {
         if let Some(missing) = self.architectures.iter().find(|arch| !has.contains(arch)) {
             return Err(Error::Unavailable(format!("{why}; {} has no code for {missing}", path.display())));
         }
-        Ok(Made { bundle, committed: Some(why), warnings: String::new(), read: Vec::new(), ir: Vec::new() })
+        let read = self.expect_fresh(path, &bundle, &why)?;
+        Ok(Made { bundle, committed: Some(why), stale: None, warnings: String::new(), read, ir: Vec::new() })
+    }
+
+    /// Returns the files of which the bundle was made, if it is of this source and these options.
+    fn expect_fresh(&self, path: &Path, bundle: &[u8], why: &str) -> Result<Vec<PathBuf>> {
+        let stale = |reason: String| Error::Stale { bundle: path.to_owned(), reason: format!("{reason} ({why})") };
+        let manifest = Manifest::of(bundle).ok_or_else(|| stale(UNSAID.to_owned()))?;
+        let changed = manifest.changed();
+        if !changed.is_empty() {
+            return Err(stale(format!("these have changed since: {}", changed.join(", "))));
+        }
+        let full = |path: &Path| std::path::absolute(path).ok();
+        if !manifest.files.iter().any(|(name, _)| full(Path::new(name)) == full(&self.source)) {
+            return Err(stale(format!("it is not of {}", self.source.display())));
+        }
+        let own = self.options();
+        let (theirs, ours) = (manifest.named(&manifest.options), manifest.named(&own));
+        if theirs != ours {
+            let list = |options: &BTreeSet<&str>| options.iter().copied().collect::<Vec<_>>().join(", ");
+            return Err(stale(format!("it was compiled with {}; this build has {}", list(&theirs), list(&ours))));
+        }
+        Ok(manifest.files.iter().map(|(name, _)| manifest::path(name)).collect())
+    }
+
+    /// Takes features, `cfg`s, edition and checks from the crate that is built. A bundle to commit has no checks: it is for all profiles.
+    fn follow_crate(&mut self, to_commit: bool) {
+        let folder = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default();
+        let CrateOptions { cfgs, edition, debug_assertions } =
+            CrateOptions::of_build_script(std::env::vars_os(), Path::new(&folder), toolchain::cargo_names_assertions());
+        self.cfgs.extend(cfgs);
+        self.edition = self.edition.take().or(edition);
+        self.debug_assertions = Some(self.debug_assertions.unwrap_or(debug_assertions && !to_commit));
+    }
+
+    fn edition_or_newest(&self) -> &str {
+        self.edition.as_deref().unwrap_or("2024")
+    }
+
+    /// For the manifest: what decides what the source means.
+    fn options(&self) -> BTreeSet<String> {
+        let mut options: BTreeSet<String> = self.cfgs.iter().map(|cfg| format!("cfg {cfg}")).collect();
+        options.insert(format!("edition {}", self.edition_or_newest()));
+        options.insert(format!("panics {:?}", self.panics));
+        options
     }
 
     /// The module's name.
@@ -242,16 +353,111 @@ impl Build {
             .ok_or_else(|| Error::Invalid(format!("{} is not the file of a module", self.source.display())))
     }
 
-    /// Writes the crate whose only module is the program's.
+    /// Writes the crate whose only module is the program's. The file is found as the program's `mod kernels;` finds it, not by `#[path]`: the
+    /// modules in it are then the same files.
     fn root(&self, work: &Path) -> Result<PathBuf> {
         let full =
             std::path::absolute(&self.source).map_err(|reason| Error::File { path: self.source.clone(), reason })?;
-        let root = work.join("lib.rs");
+        let is_folder = full.file_stem().is_some_and(|stem| stem == "mod");
+        let folder = full.ancestors().nth(if is_folder { 2 } else { 1 }).unwrap_or(&full);
+        let (root, stem) = (work.join("lib.rs"), self.stem()?);
+        let library = if self.edition_or_newest() == "2015" { "extern crate hip_kernel;\n" } else { "" };
         let text = format!(
-            "#![no_std]\n#![feature(abi_gpu_kernel)]\n#![allow(internal_features, dead_code)]\n#[cfg(hip_kernel_stack)]\nextern crate hip_kernel_stack as _;\n#[allow(unused_imports)]\n#[macro_use]\nextern crate hip_kernel as _;\n#[path = {full:?}]\npub mod {};\n",
-            self.stem()?
+            "#![no_std]\n#![feature(abi_gpu_kernel)]\n#![allow(internal_features, dead_code, unexpected_cfgs)]\n\
+             #[cfg(hip_kernel_stack)]\nextern crate hip_kernel_stack as _;\n\
+             #[allow(unused_imports)]\n#[macro_use]\nextern crate hip_kernel as _;\n{library}\
+             #[path = {folder:?}]\nmod source {{\n    pub mod {stem};\n}}\npub use source::{stem};\n"
         );
         compile::write(&root, text)?;
         Ok(root)
+    }
+}
+
+/// A bundle without a manifest.
+const UNSAID: &str = "it does not say what source it is of";
+
+/// Why a committed bundle is not what was compiled now. One that was made with other `cfg`s, or by another compiler, is not stale.
+fn stale(bundle: &[u8], now: &Manifest, architectures: &[String]) -> Option<String> {
+    let Some(then) = Manifest::of(bundle) else { return Some(UNSAID.to_owned()) };
+    let has = bundle::architectures(bundle).unwrap_or_default();
+    if let Some(missing) = architectures.iter().find(|arch| !has.contains(arch)) {
+        return Some(format!("it has no code for {missing}"));
+    }
+    let changed = then.changed();
+    if !changed.is_empty() {
+        return Some(format!("these have changed since: {}", changed.join(", ")));
+    }
+    if then.library != now.library {
+        return Some("it was compiled with another hip-kernel".to_owned());
+    }
+    let is_other = |option: &&String| !option.starts_with("cfg ");
+    let other = |manifest: &Manifest| manifest.options.iter().filter(is_other).cloned().collect::<Vec<_>>();
+    if other(&then) != other(now) {
+        return Some(format!(
+            "it was compiled with {}; this build has {}",
+            other(&then).join(", "),
+            other(now).join(", ")
+        ));
+    }
+    // A module that only another `cfg` brings in is no change.
+    (then.options == now.options && then.files != now.files).then(|| "it is of other files".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOURCE: &str = "use hip_kernel::prelude::*;\nmod helper;\n\
+                          #[kernel] pub fn go(mut y: DisjointSlice<u8>) { y.set(|i| helper::next(i)); }\n\
+                          #[cfg(feature = \"more\")] #[kernel] pub fn more(mut y: DisjointSlice<u8>) { y.set(|_| 1); }\n";
+    const HELPER: &str = "pub fn next(i: usize) -> u8 { i as u8 + 1 }\n";
+
+    /// A bundle whose source has changed, or that was compiled for another configuration, is not taken.
+    #[test]
+    fn a_stale_bundle_is_refused() {
+        if let Err(why) = Toolchain::find() {
+            println!("SKIPPED: kernels in Rust cannot be built here: {why}");
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let [source, helper, bundle] =
+            ["kernels.rs", "kernels/helper.rs", "kernels.hipfb"].map(|name| folder.path().join(name));
+        std::fs::create_dir(folder.path().join("kernels")).unwrap();
+        let write = |path: &PathBuf, text: &str| std::fs::write(path, text).unwrap();
+        write(&source, SOURCE);
+        write(&helper, HELPER);
+        let build = Build::new(&source).archs(["gfx90a"]).committed(&bundle);
+        let program = std::env::current_exe().unwrap();
+        let cache = program.ancestors().nth(2).unwrap().join("hip-kernel");
+        let make = |build: &Build| build.make(&folder.path().join("out"), &cache).unwrap();
+        let made = make(&build);
+        assert_eq!(made.stale, None, "there is none yet");
+        std::fs::write(&bundle, &made.bundle).unwrap();
+        let why = || "no compiler".to_owned();
+        let taken = |build: &Build| build.committed_bundle(why()).map(|made| made.read);
+        assert_eq!(taken(&build).unwrap(), [source.clone(), helper.clone()]);
+        assert_eq!(make(&build).stale, None);
+        // What the source does not name changes nothing.
+        taken(&build.clone().cfg("feature=\"sim\"").debug_assertions(true)).unwrap();
+        let refused = |build: &Build, part: &str| match taken(build) {
+            Err(Error::Stale { reason, .. }) => assert!(reason.contains(part), "{reason}"),
+            other => panic!("{other:?}"),
+        };
+        refused(&build.clone().cfg("feature=\"more\""), "feature=\"more\"");
+        assert_eq!(make(&build.clone().cfg("feature=\"more\"")).stale, None, "another configuration is not newer");
+        refused(&build.clone().edition("2021"), "edition 2024");
+        refused(&build.clone().panics(Panics::Trap), "Trap");
+
+        write(&helper, &HELPER.replace('1', "2"));
+        refused(&build, "helper.rs");
+        assert!(make(&build).stale.unwrap().contains("helper.rs"));
+        write(&helper, &HELPER.replace('\n', "\r\n"));
+        taken(&build).unwrap();
+        std::fs::remove_file(&helper).unwrap();
+        refused(&build, "helper.rs");
+        // Of a release that wrote nothing of its making.
+        let old = bundle::bundle(&[("gfx90a".to_owned(), b"code".to_vec())]);
+        std::fs::write(&bundle, old).unwrap();
+        refused(&build, "what source");
     }
 }

@@ -1,10 +1,10 @@
 //! Where the source of the device library is: beside this crate, in a checkout, a vendored folder or Cargo's registry.
 
 use std::fs;
-use std::hash::{Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::manifest::Hash;
 
 pub(crate) struct Sources {
     /// `hip-kernel`
@@ -30,18 +30,32 @@ impl Sources {
         Ok(Self { device: beside("hip-kernel")?, macros: beside("hip-kernel-macros")? })
     }
 
-    /// Of all that is compiled.
-    pub(crate) fn hash(&self) -> Result<u64> {
-        let mut hasher = std::collections::hash_map::DefaultHasher::new();
+    /// All that is compiled.
+    pub(crate) fn files(&self) -> Result<Vec<PathBuf>> {
+        let mut all = Vec::new();
         for folder in [self.device.join("src"), self.device.join("ir"), self.macros.join("src")] {
             let error = |reason| Error::File { path: folder.clone(), reason };
             let mut files =
                 fs::read_dir(&folder).map_err(error)?.flatten().map(|entry| entry.path()).collect::<Vec<_>>();
             files.sort();
-            for file in files {
-                fs::read(&file).map_err(|reason| Error::File { path: file.clone(), reason })?.hash(&mut hasher);
-            }
+            all.extend(files);
         }
-        Ok(hasher.finish())
+        Ok(all)
+    }
+
+    /// Of all that is compiled for the device: the same in each checkout.
+    pub(crate) fn hash(&self) -> Result<String> {
+        /// Files of the host alone.
+        const HOST: [&str; 2] = ["host.rs", "code.rs"];
+        let mut hash = Hash::new();
+        for file in self.files()? {
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            if file.parent() == Some(&self.device.join("src")) && HOST.contains(&&*name) {
+                continue;
+            }
+            hash.add(name.as_bytes());
+            hash.file(&file)?;
+        }
+        Ok(hash.hex())
     }
 }

@@ -102,6 +102,14 @@ impl Toolchain {
     }
 }
 
+/// Whether the Cargo of this build says in `CARGO_CFG_DEBUG_ASSERTIONS` what the profile has: that of Rust 1.95 does.
+pub(crate) fn cargo_names_assertions() -> bool {
+    let rustc = env::var_os("RUSTC").map_or_else(|| PathBuf::from("rustc"), PathBuf::from);
+    let version = ask(&rustc, &["-vV"]).unwrap_or_default();
+    let release = version.lines().find_map(|line| line.strip_prefix("release: "));
+    release.and_then(minor).is_some_and(|minor| minor >= OLDEST)
+}
+
 /// `95` for `1.95.0-nightly`.
 fn minor(release: &str) -> Option<u32> {
     let mut numbers = release.split(['.', '-']);

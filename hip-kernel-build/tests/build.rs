@@ -59,6 +59,29 @@ fn what_the_device_cannot_do_does_not_build() {
             "#[derive(Clone, Copy, DeviceCopy)] #[repr(C)] pub struct S([u64; 40]);\n#[kernel] pub fn bad(s: S) {}",
             "too large to be passed",
         ),
+        // What is plain data on the host alone: the device would follow an address that the host wrote.
+        (
+            "#[cfg(target_arch = \"amdgpu\")] pub type Word = &'static Atomic<u32>;\n\
+             #[cfg(not(target_arch = \"amdgpu\"))] pub type Word = u64;\n\
+             #[kernel] pub fn bad(words: &[Word]) {}",
+            "is not plain data",
+        ),
+        (
+            "#[cfg(target_arch = \"amdgpu\")] pub type Word = &'static u32;\n\
+             #[cfg(not(target_arch = \"amdgpu\"))] pub type Word = u64;\n\
+             #[derive(Clone, Copy, DeviceCopy)] #[repr(C)] pub struct S { word: Word }\n\
+             #[kernel] pub fn bad(s: S) {}",
+            "is not plain data",
+        ),
+        (
+            "#[derive(Clone, Copy, DeviceCopy)] #[repr(C)] pub struct S { a: u8, b: u32 }\n\
+             #[kernel] pub fn bad(s: &[S]) {}",
+            "the type has padding",
+        ),
+        ("#[kernel] pub fn bad(x: &[bool]) {}", "is not plain data"),
+        ("#[kernel] pub fn bad(x: DisjointSlice<char>) {}", "is not plain data"),
+        ("#[kernel] pub fn bad(x: DisjointSlice<core::num::NonZeroU32>) {}", "is not plain data"),
+        ("pub struct DisjointSlice<T>(T);\n#[kernel] pub fn bad(x: DisjointSlice<u32>) {}", "Writes"),
     ] {
         match make(source(folder.path(), text)) {
             Err(Error::Compilation { log, .. }) => assert!(log.contains(part), "{text}: {log}"),
@@ -83,6 +106,52 @@ fn kernels_are_built_for_all_architectures() {
     let toolchain = Toolchain::find().unwrap();
     let library = toolchain.library.to_string_lossy().into_owned();
     assert!(!made.bundle.windows(library.len()).any(|part| part == library.as_bytes()));
+}
+
+/// The device's compiler has the features, `cfg`s, edition and checks that it is given.
+#[test]
+fn the_source_is_read_as_the_crate_reads_it() {
+    if let Err(why) = Toolchain::find() {
+        println!("SKIPPED: kernels in Rust cannot be built here: {why}");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let text = "#[cfg(feature = \"double\")] pub type Real = f64;\n\
+                #[cfg(not(feature = \"double\"))] pub type Real = f32;\n\
+                #[kernel] pub fn scale(mut y: DisjointSlice<Real>) { y.set(|i| i as Real * 0.5); }\n\
+                #[cfg(fast)] #[kernel] pub fn quick(mut y: DisjointSlice<u32>, by: u32) { y.set(|i| i as u32 + by); }";
+    let build = || source(folder.path(), text);
+    let has = |made: &Made, part: &str| made.bundle.windows(part.len()).any(|bytes| bytes == part.as_bytes());
+    let plain = make(build()).unwrap();
+    assert!(!plain.ir[0].1.contains("double") && !has(&plain, "quick"));
+    let made = make(build().cfg("feature=\"double\"").cfg("fast")).unwrap();
+    assert!(made.ir[0].1.contains("double") && has(&made, "quick"));
+    assert!(!has(&made, "attempt to add with overflow"));
+    let checked = make(build().cfg("fast").debug_assertions(true)).unwrap();
+    assert!(has(&checked, "attempt to add with overflow"));
+    // `gen` is a keyword of the edition 2024.
+    let text = "fn gen() -> u32 { 1 }\n#[kernel] pub fn number(mut y: DisjointSlice<u32>) { y.set(|_| gen()); }";
+    let old = || source(folder.path(), text);
+    make(old().edition("2021")).unwrap();
+    assert!(matches!(make(old()), Err(Error::Compilation { .. })));
+}
+
+/// The same source gives the same bytes in each folder.
+#[test]
+fn bundles_are_reproducible() {
+    if let Err(why) = Toolchain::find() {
+        println!("SKIPPED: kernels in Rust cannot be built here: {why}");
+        return;
+    }
+    let text = "#[kernel] pub fn fill(mut y: DisjointSlice<u32>) { y.set(|i| i as u32); }";
+    let code = || {
+        let folder = tempfile::tempdir().unwrap();
+        let made = make(source(folder.path(), text)).unwrap();
+        // Behind the code are the names of the files, which are in another folder here.
+        let end = made.bundle.windows(13).position(|bytes| bytes == b"hip-kernel 1\n").unwrap();
+        made.bundle[..end].to_vec()
+    };
+    assert!(code() == code());
 }
 
 /// With line tables the code says which lines it is from, by names without this machine's folders; by default it says nothing.

@@ -38,7 +38,7 @@ pub(crate) fn derive(item: TokenStream) -> Result<TokenStream> {
          unsafe impl ::hip_kernel::Value for {name} {{\n\
          type Abi = <::hip_kernel::value::Size<{{ ::hip_kernel::value::words(::core::mem::size_of::<Self>()) }}> as ::hip_kernel::value::HasWords>::Words;\n\
          #[inline(always)] fn from_abi(abi: Self::Abi) -> Self {{ unsafe {{ ::hip_kernel::value::from_words(abi) }} }}\n\
-         #[inline(always)] fn to_abi(self) -> Self::Abi {{ unsafe {{ ::hip_kernel::value::to_words(self) }} }}\n}}\n"
+         #[inline(always)] fn to_abi(self) -> Self::Abi {{ unsafe {{ ::hip_kernel::value::to_words(self) }} }}\n"
     );
     let output = match kind.to_string().as_str() {
         "struct" => {
@@ -46,14 +46,27 @@ pub(crate) fn derive(item: TokenStream) -> Result<TokenStream> {
                 let message = "the host and the device need the same layout: add `#[repr(C)]`";
                 return Err(Error::new(name.span(), message));
             }
-            let types = body.map(|body| fields(&body)).unwrap_or_default();
-            let checks: String = types.iter().map(|ty| format!("let _ = pod::<{ty}>;\n")).collect();
-            let sizes: Vec<_> = types.iter().map(|ty| format!("::core::mem::size_of::<{ty}>()")).collect();
+            let fields = body.map(|body| fields(&body)).unwrap_or_default();
+            let checks: String = fields.iter().map(|(_, ty)| format!("let _ = pod::<{ty}>;\n")).collect();
+            let sizes: Vec<_> = fields.iter().map(|(_, ty)| format!("::core::mem::size_of::<{ty}>()")).collect();
+            let names: Vec<_> = fields.iter().map(|(name, _)| name.as_str()).collect();
+            let (names, mut layout) = (names.join(" "), String::new());
+            for (field, ty) in &fields {
+                layout += &format!(
+                    "\n.field(::core::mem::offset_of!({name}, {field}), <{ty} as ::hip_kernel::Plain>::LAYOUT)"
+                );
+            }
             let sum = if sizes.is_empty() { "0".to_owned() } else { sizes.join(" + ") };
             format!(
-                "{value}\n#[cfg(not(target_arch = \"amdgpu\"))]\nconst _: () = {{\n\
+                "{value}const LAYOUT: ::hip_kernel::Layout = <Self as ::hip_kernel::Plain>::LAYOUT;\n}}\n\
+                 // SAFETY: every field is of such a type, and there are no other bytes.\n\
+                 unsafe impl ::hip_kernel::Plain for {name} {{\n\
+                 const LAYOUT: ::hip_kernel::Layout = {{\n\
+                 ::core::assert!(::core::mem::size_of::<{name}>() == {sum}, \"the type has padding, whose bytes have no value: add fields for it\");\n\
+                 ::hip_kernel::Layout::of::<Self>(\"struct {name} {names}\"){layout}\n}};\n}}\n\
+                 const _: ::hip_kernel::Layout = <{name} as ::hip_kernel::Plain>::LAYOUT;\n\
+                 #[cfg(not(target_arch = \"amdgpu\"))]\nconst _: () = {{\n\
                  #[allow(dead_code)] fn fields() {{ fn pod<T: ::hip_kernel::hip::bytemuck::Pod>() {{}}\n{checks} }}\n\
-                 assert!(::core::mem::size_of::<{name}>() == {sum}, \"the type has padding, whose bytes have no value: add fields for it\");\n\
                  // SAFETY: every field is of such a type, and there are no other bytes.\n\
                  unsafe impl ::hip_kernel::hip::bytemuck::Zeroable for {name} {{}}\n\
                  // SAFETY: as above.\n\
@@ -77,22 +90,38 @@ pub(crate) fn derive(item: TokenStream) -> Result<TokenStream> {
                 let message = "the host and the device need the same layout: add `#[repr(u32)]`";
                 return Err(Error::new(name.span(), message));
             }
-            value
+            let mut layout = String::new();
+            for variant in split(body.stream()) {
+                let mut tokens: Tokens = variant.into_iter().collect::<TokenStream>().into_iter().peekable();
+                parse::attributes(&mut tokens);
+                if let Some(TokenTree::Ident(variant)) = tokens.next() {
+                    layout += &format!(
+                        "\n.field({name}::{variant} as usize, ::hip_kernel::Layout::of::<Self>(\"{variant}\"))"
+                    );
+                }
+            }
+            format!(
+                "{value}const LAYOUT: ::hip_kernel::Layout = ::hip_kernel::Layout::of::<Self>(\"enum {name}\"){layout};\n}}\n"
+            )
         }
         _ => return Err(Error::new(name.span(), "`DeviceCopy` is for a structure or an enumeration")),
     };
     output.parse().map_err(|_| Error::new(name.span(), "`DeviceCopy` does not understand this type"))
 }
 
-/// The types of the fields.
-fn fields(body: &proc_macro::Group) -> Vec<String> {
+/// The names and types of the fields.
+fn fields(body: &proc_macro::Group) -> Vec<(String, String)> {
     let named = body.delimiter() == Delimiter::Brace;
-    let one = |field: Vec<TokenTree>| {
+    let one = |(index, field): (usize, Vec<TokenTree>)| {
         let mut tokens: Tokens = field.into_iter().collect::<TokenStream>().into_iter().peekable();
         parse::attributes(&mut tokens);
         parse::visibility(&mut tokens);
+        let name = match tokens.peek() {
+            Some(name) if named => name.to_string(),
+            _ => index.to_string(),
+        };
         let rest: Vec<_> = tokens.skip(if named { 2 } else { 0 }).collect();
-        text(&rest)
+        (name, text(&rest))
     };
-    split(body.stream()).into_iter().map(one).collect()
+    split(body.stream()).into_iter().enumerate().map(one).collect()
 }

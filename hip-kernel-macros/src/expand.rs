@@ -2,6 +2,7 @@
 
 use proc_macro::TokenStream;
 
+use crate::identity;
 use crate::parse::{Error, Function, Kind, Output, Parameter, Result};
 
 /// An instance: what its generic parameters are, and its name in the code object.
@@ -154,12 +155,19 @@ fn device(function: &Function, instance: &Instance<'_>) -> String {
     let (aliases, turbofish) = (aliases(function, instance.arguments), turbofish(instance.arguments));
     let (constants, _) = shared(&function.parameters);
     let (symbol, attributes) = (&instance.symbol, cfgs(&function.attributes));
+    let (text, layouts, count) =
+        (identity::text(function, symbol), identity::layouts(function), function.parameters.len());
     format!(
         "{attributes} #[cfg(target_arch = \"amdgpu\")]\nconst _: () = {{\n{aliases}\n#[allow(dead_code)] {constants}\n\
          {stack}#[unsafe(export_name = {symbol:?})]\n\
          unsafe extern \"gpu-kernel\" fn start({place_of_panics}{first}{abi}) {{\n\
          // SAFETY: the host passes what the signature says, and has checked the lengths.\n\
-         #[allow(unused_unsafe)] unsafe {{ {contract} {make} {name}{turbofish}({pass}){leave} }}\n}}\n}};\n"
+         #[allow(unused_unsafe)] unsafe {{ {contract} {make} {name}{turbofish}({pass}){leave} }}\n}}\n\
+         const TEXT_OF_KERNEL: &str = {text};\n\
+         #[used]\n#[allow(elided_lifetimes_in_paths)]\n#[unsafe(link_section = \".hip_kernel\")]\n\
+         #[unsafe(export_name = \"hip_kernel_identity_{symbol}\")]\n\
+         static IDENTITY: ::hip_kernel::identity::Record<{count}, {{ TEXT_OF_KERNEL.len() }}> =\n\
+         ::hip_kernel::identity::Record::new(TEXT_OF_KERNEL, {layouts});\n}};\n"
     )
 }
 
@@ -201,7 +209,7 @@ fn host(function: &Function, instances: &[Instance<'_>]) -> String {
     let (declared, used) = (generics(true), generics(false));
     let mut text = format!(
         "{attributes}\n#[cfg(not(target_arch = \"amdgpu\"))]\n\
-         {visibility} struct {type_name}{declared} {{\n kernel: ::hip_kernel::host::Launcher,\n \
+         {visibility} struct {type_name}{declared} {{\n kernel: ::hip_kernel::host::Launcher<{type_name}{used}>,\n \
          marker: ::core::marker::PhantomData<fn() -> ({marker})>,\n}}\n\
          #[cfg(not(target_arch = \"amdgpu\"))]\n\
          impl{declared} ::core::clone::Clone for {type_name}{used} {{\n fn clone(&self) -> Self {{\n \
@@ -334,6 +342,7 @@ fn host_instance(function: &Function, instance: &Instance<'_>, type_name: &str) 
     // Inside of a constant, `self` and `super` are those of the module, too; what is private to it stays so.
     let visibility = if visibility.is_empty() { "pub(self)" } else { visibility };
     let symbol = &instance.symbol;
+    let (text, layouts) = (identity::text(function, symbol), identity::layouts(function));
     let waits = function.parameters.iter().any(|parameter| matches!(parameter.kind, Kind::GridBarrier));
     let launch = if waits { "launch_cooperative" } else { "launch" };
     format!(
@@ -341,10 +350,20 @@ fn host_instance(function: &Function, instance: &Instance<'_>, type_name: &str) 
          unreachable_pub, clippy::too_many_arguments, clippy::extra_unused_lifetimes, clippy::needless_pub_self)]\nconst _: () = {{\n{aliases}\n{constants}\n\
          impl {type_name}{turbofish} {{\n\
          /// The kernel's name in the code object.\n{visibility} const NAME: &'static str = {symbol:?};\n\
-         /// Finds the kernel in a module and compares this signature with what the code object says of it.\n///\n\
-         /// # Errors\n/// `Error::KernelNotFound`; `Error::ArgumentCount` and `Error::Argument` if the code is of another source.\n\
-         {visibility} fn load(module: &::hip_kernel::hip::Module) -> ::hip_kernel::hip::Result<Self> {{\n\
-         let kernel = ::hip_kernel::host::Launcher::load(module, Self::NAME, &[{place_of_panics}{first_shapes}{pointer_shapes}{shapes}])?{stack};\n\
+         /// Finds the kernel, and compares this signature and the function's source with what the code was made of.\n///\n\
+         /// # Errors\n/// `Error::KernelNotFound`; `Error::Stale` if the code is of another source, or its compiler saw other types.\n\
+         {visibility} fn load(kernels: &::hip_kernel::Kernels) -> ::hip_kernel::hip::Result<Self> {{\n\
+         let stub = ::hip_kernel::host::Stub {{ text: {text}, layouts: &{layouts}, package: ::core::option_env!(\"CARGO_PKG_NAME\") }};\n\
+         // SAFETY: all is of this type.\n\
+         let kernel = unsafe {{ ::hip_kernel::host::Launcher::load(kernels, Self::NAME, &[{place_of_panics}{first_shapes}{pointer_shapes}{shapes}], &stub)? }}{stack};\n\
+         ::core::result::Result::Ok(Self {{ kernel, marker: ::core::marker::PhantomData }})\n}}\n\
+         /// Finds the kernel in any module, and compares the sizes of this signature's parameters with what the code object says of it.\n///\n\
+         /// # Errors\n/// `Error::KernelNotFound`; `Error::ArgumentCount` and `Error::Argument` if the parameters differ.\n///\n\
+         /// # Safety\n/// The caller must ensure that the module's kernel does what this one does, with the same types, and reads and writes\n\
+         /// nothing else.\n\
+         {visibility} unsafe fn load_unchecked(module: &::hip_kernel::hip::Module) -> ::hip_kernel::hip::Result<Self> {{\n\
+         // SAFETY: the caller ensures it.\n\
+         let kernel = unsafe {{ ::hip_kernel::host::Launcher::load_unchecked(module, Self::NAME, &[{place_of_panics}{first_shapes}{pointer_shapes}{shapes}])? }}{stack};\n\
          ::core::result::Result::Ok(Self {{ kernel, marker: ::core::marker::PhantomData }})\n}}\n\
          /// Queues a launch and returns at once.\n///\n\
          /// # Errors\n/// Those of `hip::Kernel::launch`, and `Error::Geometry` if the grid or the lengths are not what the kernel needs.\n{safety}\

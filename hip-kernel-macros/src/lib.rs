@@ -5,6 +5,7 @@
 mod data;
 mod expand;
 mod format;
+mod identity;
 mod parse;
 
 use proc_macro::TokenStream;

@@ -76,6 +76,8 @@ pub(crate) enum Output {
 pub(crate) struct Parameter {
     pub(crate) name: String,
     pub(crate) kind: Kind,
+    /// The type, as it was written.
+    pub(crate) text: String,
     pub(crate) span: Span,
 }
 
@@ -92,6 +94,8 @@ pub(crate) struct Generic {
 pub(crate) struct Function {
     /// The function as it was.
     pub(crate) item: TokenStream,
+    /// The same from its name on.
+    pub(crate) source: TokenStream,
     /// Doc comments and `cfg`.
     pub(crate) attributes: String,
     pub(crate) visibility: String,
@@ -221,6 +225,7 @@ pub(crate) fn function(attribute: TokenStream, item: TokenStream) -> Result<Func
         }
         last = Span::call_site();
     }
+    let source: TokenStream = tokens.clone().collect();
     let Some(TokenTree::Ident(name)) = tokens.next() else {
         return Err(Error::new(last, "the function has no name"));
     };
@@ -249,6 +254,7 @@ pub(crate) fn function(attribute: TokenStream, item: TokenStream) -> Result<Func
         split(list.stream()).into_iter().map(|part| parameter(&part, list.span())).collect::<Result<Vec<_>>>()?;
     let mut function = Function {
         item,
+        source,
         attributes,
         visibility,
         is_unsafe,
@@ -278,7 +284,14 @@ fn parameter(tokens: &[TokenTree], span: Span) -> Result<Parameter> {
         return Err(Error::new(name.span(), "a kernel's parameter is `name: type`"));
     }
     let span = kind[0].span();
-    Ok(Parameter { name: name.to_string(), kind: kind_of(kind)?, span })
+    let mut text = String::new();
+    crate::identity::normal(kind.iter().cloned().collect(), &mut text);
+    // Easier to read in errors, and still the same for each compiler.
+    let text =
+        [(" :: ", "::"), (" < ", "<"), (" > ", "> "), ("& ", "&"), ("[ ", "["), (" ]", "]"), (" ,", ","), (" ;", ";")]
+            .iter()
+            .fold(text, |text, (from, to)| text.replace(from, to));
+    Ok(Parameter { name: name.to_string(), kind: kind_of(kind)?, text: text.trim().to_owned(), span })
 }
 
 fn kind_of(tokens: &[TokenTree]) -> Result<Kind> {

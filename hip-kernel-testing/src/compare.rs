@@ -100,7 +100,7 @@ pub fn run(language: &str) -> Result<(), Box<dyn std::error::Error>> {
     let device = Device::get(0)?;
     let stream = Stream::new(&device)?;
     let rust = language == "rust";
-    let module = Module::load(&device, if rust { crate::kernels_code() } else { HIP })?;
+    let (code, module) = (crate::kernels_code().load(&device)?, Module::load(&device, HIP)?);
     let number = |i: usize| (i * 37 % 101) as f32 * 0.25 - 7.0;
     const N: usize = 1 << 16;
     let values: Vec<f32> = (0..N).map(number).collect();
@@ -110,21 +110,21 @@ pub fn run(language: &str) -> Result<(), Box<dyn std::error::Error>> {
     let (all, few) = (LaunchConfig::for_elements(N, 256), LaunchConfig::new(32, 256));
     let n = N as u64;
     if rust {
-        alg::VectorAdd::load(&module)?.launch(&stream, all, &a, &b, &mut c)?;
+        alg::VectorAdd::load(&code)?.launch(&stream, all, &a, &b, &mut c)?;
     } else {
         // SAFETY: the kernels of `algorithms.hip` read and write as many elements as they are told, here and below.
         unsafe { module.kernel("vector_add")?.launch(&stream, all, (&a, &b, &mut c, n))? };
     }
     let sums = c.to_vec()?;
     if rust {
-        alg::Saxpy::load(&module)?.launch(&stream, few, 1.5, &a, &mut c)?;
+        alg::Saxpy::load(&code)?.launch(&stream, few, 1.5, &a, &mut c)?;
     } else {
         // SAFETY: as above.
         unsafe { module.kernel("saxpy")?.launch(&stream, few, (1.5f32, &a, &mut c, n))? };
     }
     let mut total = DeviceBuffer::<f32>::zeroed(&device, 1)?;
     if rust {
-        alg::Reduce::load(&module)?.launch(&stream, few, &a, &mut total)?;
+        alg::Reduce::load(&code)?.launch(&stream, few, &a, &mut total)?;
     } else {
         // SAFETY: as above.
         unsafe { module.kernel("reduce")?.launch(&stream, few, (&a, n, &mut total))? };
@@ -134,7 +134,7 @@ pub fn run(language: &str) -> Result<(), Box<dyn std::error::Error>> {
     let mut product = DeviceBuffer::<f32>::zeroed(&device, side * side)?;
     let tiles = LaunchConfig::new((8, 8), (16, 16));
     if rust {
-        alg::Matmul::load(&module)?.launch(&stream, tiles, ma, mb, &mut product, side, side as u32)?;
+        alg::Matmul::load(&code)?.launch(&stream, tiles, ma, mb, &mut product, side, side as u32)?;
     } else {
         // SAFETY: as above.
         unsafe { module.kernel("matmul")?.launch(&stream, tiles, (ma, mb, &mut product, side as u32))? };
@@ -143,7 +143,7 @@ pub fn run(language: &str) -> Result<(), Box<dyn std::error::Error>> {
     let x = DeviceBuffer::from_slice(&device, &bytes)?;
     let mut counts = DeviceBuffer::<u32>::zeroed(&device, alg::BINS)?;
     if rust {
-        alg::Histogram::load(&module)?.launch(&stream, few, &x, &mut counts)?;
+        alg::Histogram::load(&code)?.launch(&stream, few, &x, &mut counts)?;
     } else {
         // SAFETY: as above.
         unsafe { module.kernel("histogram")?.launch(&stream, few, (&x, n, &mut counts))? };
@@ -152,7 +152,7 @@ pub fn run(language: &str) -> Result<(), Box<dyn std::error::Error>> {
     let mut running = DeviceBuffer::<u32>::zeroed(&device, N)?;
     let mut blocks = DeviceBuffer::<u32>::zeroed(&device, N / 256)?;
     if rust {
-        alg::Scan::load(&module)?.launch(&stream, all, &numbers, &mut running, &mut blocks)?;
+        alg::Scan::load(&code)?.launch(&stream, all, &numbers, &mut running, &mut blocks)?;
     } else {
         // SAFETY: as above.
         unsafe { module.kernel("scan")?.launch(&stream, all, (&numbers, &mut running, n, &mut blocks))? };
@@ -161,7 +161,7 @@ pub fn run(language: &str) -> Result<(), Box<dyn std::error::Error>> {
     let bodies = DeviceBuffer::from_slice(&device, &(0..512).map(body).collect::<Vec<_>>())?;
     let mut moved = DeviceBuffer::<alg::Body>::zeroed(&device, 512)?;
     if rust {
-        alg::Nbody::load(&module)?.launch(&stream, LaunchConfig::new(2, 256), &bodies, &mut moved, 0.5)?;
+        alg::Nbody::load(&code)?.launch(&stream, LaunchConfig::new(2, 256), &bodies, &mut moved, 0.5)?;
     } else {
         // SAFETY: as above.
         unsafe {

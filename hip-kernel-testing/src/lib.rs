@@ -2,18 +2,20 @@
 
 #![allow(missing_docs, elided_lifetimes_in_paths, clippy::all, clippy::pedantic)]
 
+use hip_kernel::Code;
+
 pub mod compare;
 pub mod instinct;
 pub mod kernels;
 
 /// The code of [`kernels`].
 #[must_use]
-pub fn kernels_code() -> &'static [u8] {
+pub fn kernels_code() -> Code {
     hip_kernel::code!("kernels")
 }
 
 /// The code of [`instinct`].
 #[must_use]
-pub fn instinct_code() -> &'static [u8] {
+pub fn instinct_code() -> Code {
     hip_kernel::code!("instinct")
 }

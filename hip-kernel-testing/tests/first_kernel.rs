@@ -24,6 +24,19 @@ fn blocks(language: &str) -> Vec<(&'static str, &'static str)> {
 
 /// Runs a line of the page, in a folder.
 fn shell(line: &str, folder: &Path, environment: &[(&str, &str)]) -> (String, String) {
+    let (success, out, err) = run(line, folder, environment);
+    assert!(success, "{line}:\n{out}{err}");
+    (out, err)
+}
+
+/// Runs a line that must fail.
+fn fails(line: &str, folder: &Path, environment: &[(&str, &str)]) -> (String, String) {
+    let (success, out, err) = run(line, folder, environment);
+    assert!(!success, "{line}:\n{out}{err}");
+    (out, err)
+}
+
+fn run(line: &str, folder: &Path, environment: &[(&str, &str)]) -> (bool, String, String) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     // The program of an earlier test run is built anew only where something changed.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("first-kernel");
@@ -33,8 +46,7 @@ fn shell(line: &str, folder: &Path, environment: &[(&str, &str)]) -> (String, St
     command.env_remove("HIP_KERNEL_BUILD").env_remove("RUSTFLAGS").envs(environment.iter().copied());
     let output = command.output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    assert!(output.status.success(), "{line}:\n{}{}", text(&output.stdout), text(&output.stderr));
-    (text(&output.stdout), text(&output.stderr))
+    (output.status.success(), text(&output.stdout), text(&output.stderr))
 }
 
 #[test]
@@ -44,7 +56,7 @@ fn the_page_works_as_pasted() {
         return;
     }
     let empty = tempfile::tempdir().unwrap();
-    let [(_, setup), (_, run)] = blocks("sh")[..] else { panic!("the page has other commands") };
+    let [(_, setup), (_, program)] = blocks("sh")[..] else { panic!("the page has other commands") };
     // What a user's network is for: rustup, and the versions that the workspace's lock file has.
     let lines: Vec<_> = setup.lines().filter(|line| !line.starts_with("rustup ")).collect();
     assert_eq!(lines.len() + 1, setup.lines().count(), "rustup is called once");
@@ -63,7 +75,7 @@ fn the_page_works_as_pasted() {
     assert!(std::fs::read_to_string(package.join("build.rs")).unwrap().lines().count() <= 5);
 
     let [(_, expected)] = blocks("text")[..] else { panic!("the page has other output") };
-    let (out, _) = shell(run, &package, &[]);
+    let (out, _) = shell(program, &package, &[]);
     assert_eq!(out.trim_end(), expected);
     // Where there is no compiler, the bundle that was written is taken, and Cargo says so.
     let bundle: PathBuf = package.join("kernels.hipfb");
@@ -71,4 +83,113 @@ fn the_page_works_as_pasted() {
     let (out, err) = shell("cargo run", &package, &[("HIP_KERNEL_RUSTC", "/nowhere/rustc")]);
     assert_eq!(out.trim_end(), expected);
     assert!(err.contains("warning: twice@0.1.0: src/kernels.rs: taken from kernels.hipfb (/nowhere/rustc: "), "{err}");
+    code_is_of_its_source(&package, expected);
 }
+
+/// The program of the page, with kernels that the device could read otherwise than the host.
+fn code_is_of_its_source(package: &Path, expected: &str) {
+    let append = |name: &str, text: &str| {
+        let path = package.join(name);
+        std::fs::write(&path, std::fs::read_to_string(&path).unwrap() + text).unwrap();
+    };
+    append("Cargo.toml", "\n[features]\ndouble = []\n");
+    let kernels = |device: &str| {
+        let text = format!(
+            "use hip_kernel::prelude::*;\n{device}\n\
+             #[cfg(all(feature = \"double\", not(target_arch = \"amdgpu\")))] pub type Real = f64;\n\
+             #[cfg(not(feature = \"double\"))] pub type Real = f32;\n\
+             #[kernel(same_len(x, y))] pub fn scale(a: Real, x: &[Real], mut y: DisjointSlice<Real>) {{ y.set(|i| a * x[i]); }}\n"
+        );
+        std::fs::write(package.join("src/kernels.rs"), text).unwrap();
+    };
+    // The committed bundle is of another source.
+    kernels("#[cfg(all(feature = \"double\", target_arch = \"amdgpu\"))] pub type Real = f64;");
+    let (_, err) = fails("cargo build", package, &[("HIP_KERNEL_RUSTC", "/nowhere/rustc")]);
+    assert!(err.contains("kernels.hipfb is stale: these have changed since: src/kernels.rs"), "{err}");
+    assert!(err.contains("HIP_KERNEL_BUILD=update cargo build -p twice"), "{err}");
+    // Where there is a compiler, that is a warning, and the feature reaches the device.
+    let main = package.join("src/main.rs");
+    std::fs::write(&main, std::fs::read_to_string(&main).unwrap().replace("1.0f32", "1.0")).unwrap();
+    let (out, err) = shell("cargo run --features double", package, &[]);
+    assert_eq!(out.trim_end(), expected);
+    assert!(err.contains("warning: twice@0.1.0: src/kernels.rs: kernels.hipfb is stale"), "{err}");
+    // What the device sees otherwise does not load, whatever the sizes are.
+    std::fs::write(package.join("src/kernels.rs"), OTHERWISE).unwrap();
+    std::fs::write(&main, LOADS).unwrap();
+    let (out, _) = shell("cargo run", package, &[]);
+    let lines: Vec<_> = out.lines().collect();
+    let expected = [
+        "\"size1\" cannot be loaded: parameter `x: &[Size]`: the type has 2 bytes (alignment 2) in the code, 8 bytes (alignment 8) on the host",
+        "\"same_size\" cannot be loaded: parameter `x: &[Word]`: the code has another type of this name",
+        "\"by_value\" cannot be loaded: parameter `x: Word`: the code has another type of this name",
+        "\"variant\" cannot be loaded: parameter `mode: Mode`: the code has another type of this name",
+        "\"field\" cannot be loaded: parameter `pair: Pair`: the code has another type of this name",
+        "\"chunk\" cannot be loaded: parameter `y: DisjointChunks<u32, N>`: the code has another type of this name",
+        "\"tile\" cannot be loaded: parameter `tile: Shared<[u32; N]>`: the type has 16 bytes (alignment 4) in the code, 8 bytes",
+        "Ok",
+    ];
+    assert_eq!(lines.len(), expected.len(), "{out}");
+    for (line, part) in lines.iter().zip(expected) {
+        assert!(line.contains(part), "{line}");
+    }
+}
+
+/// Names that the compilers of the two sides resolve to different types, and one that they do not.
+const OTHERWISE: &str = r#"use hip_kernel::prelude::*;
+
+macro_rules! two {
+    ($($name:ident: $device:ty, $host:ty;)*) => {$(
+        #[cfg(target_arch = "amdgpu")]
+        pub type $name = $device;
+        #[cfg(not(target_arch = "amdgpu"))]
+        pub type $name = $host;
+    )*};
+}
+
+two! { Size: u16, u64; Word: f64, u64; }
+
+#[derive(Clone, Copy, DeviceCopy)]
+#[repr(u32)]
+pub enum Mode {
+    Add = 1,
+    #[cfg(not(target_arch = "amdgpu"))]
+    Multiply = 2,
+}
+
+#[derive(Clone, Copy, DeviceCopy)]
+#[repr(C)]
+pub struct Pair {
+    #[cfg(target_arch = "amdgpu")]
+    first: u32,
+    second: u32,
+    #[cfg(not(target_arch = "amdgpu"))]
+    first: u32,
+}
+
+pub const N: usize = if cfg!(target_arch = "amdgpu") { 4 } else { 2 };
+pub const CHECKED: usize = if cfg!(debug_assertions) { 2 } else { 4 };
+
+#[kernel] pub fn size1(x: &[Size], mut y: DisjointSlice<u32>) { y.set(|i| x[i] as u32); }
+#[kernel] pub fn same_size(x: &[Word], mut y: DisjointSlice<u32>) { y.set(|i| x[i] as u32); }
+#[kernel] pub fn by_value(x: Word, mut y: DisjointSlice<u32>) { y.set(|_| x as u32); }
+#[kernel] pub fn variant(mode: Mode, mut y: DisjointSlice<u32>) { y.set(|_| mode as u32); }
+#[kernel] pub fn field(pair: Pair, mut y: DisjointSlice<u32>) { y.set(|_| pair.first + pair.second); }
+#[kernel] pub fn chunk(mut y: DisjointChunks<u32, N>) { y.mine().1.fill(1); }
+#[kernel] pub fn tile(mut y: DisjointSlice<u32>, tile: Shared<[u32; N]>) { y.set(|_| tile.as_ptr() as u32); }
+#[kernel] pub fn same(mut y: DisjointChunks<u32, CHECKED>) { y.mine().1.fill(1); }
+"#;
+
+const LOADS: &str = r#"#![forbid(unsafe_code)]
+mod kernels;
+
+fn main() {
+    hip::sim_if_no_gpu().unwrap();
+    let code = hip_kernel::code!("kernels").load(&hip::Device::get(0).unwrap()).unwrap();
+    macro_rules! load {
+        ($($kernel:ident)*) => {$(
+            println!("{}", kernels::$kernel::load(&code).map_or_else(|error| error.to_string(), |_| "Ok".to_owned()));
+        )*};
+    }
+    load!(Size1 SameSize ByValue Variant Field Chunk Tile Same);
+}
+"#;

@@ -2,7 +2,8 @@
 
 use std::process::Command;
 
-use hip::{Backend, Device, DeviceBuffer, LaunchConfig, Module, Stream};
+use hip::{Backend, Device, DeviceBuffer, LaunchConfig, Stream};
+use hip_kernel::Kernels;
 use hip_kernel::half::{bf16, f16};
 use hip_kernel::host::{self, GridState, Printed};
 use hip_kernel::vector::{F32x3, F32x4, F64x4, I32x2};
@@ -17,7 +18,7 @@ type Test = fn(&Gpu) -> Result;
 struct Gpu {
     device: Device,
     stream: Stream,
-    module: Module,
+    kernels: Kernels,
 }
 
 /// Runs the tests below in a process of its own, on one target.
@@ -46,8 +47,8 @@ fn each_kernel() {
     hip::select_backend(Backend::Sim).unwrap();
     let device = Device::get(0).unwrap();
     assert_eq!(std::env::var("HIP_SIM_CHECK").as_deref(), Ok("memory,race"));
-    let (stream, module) = (Stream::new(&device).unwrap(), Module::load(&device, kernels_code()).unwrap());
-    let gpu = Gpu { device, stream, module };
+    let (stream, kernels) = (Stream::new(&device).unwrap(), kernels_code().load(&device).unwrap());
+    let gpu = Gpu { device, stream, kernels };
     let tests: &[(&str, Test)] = &[
         ("language", language),
         ("indices", indices),
@@ -104,7 +105,7 @@ fn language(gpu: &Gpu) -> Result {
     let mut wrong = Vec::new();
     for (name, _, function) in LANGUAGE {
         let mut y = DeviceBuffer::<u32>::zeroed(&gpu.device, input.len())?;
-        let kernel = gpu.module.kernel(name)?;
+        let kernel = gpu.kernels.module().kernel(name)?;
         let (len, place) = (input.len() as u64, host::panics(&gpu.stream)?);
         // SAFETY: the kernel reads and writes 300 elements, and checks its index.
         unsafe {
@@ -119,7 +120,7 @@ fn language(gpu: &Gpu) -> Result {
 }
 
 fn indices(gpu: &Gpu) -> Result {
-    let kernel = dev::Indices::load(&gpu.module)?;
+    let kernel = dev::Indices::load(&gpu.kernels)?;
     let (blocks, block) = (3, 96);
     let mut out = DeviceBuffer::<u32>::zeroed(&gpu.device, 8 * blocks * block)?;
     kernel.launch(&gpu.stream, LaunchConfig::new(blocks as u32, block as u32), &mut out)?;
@@ -129,7 +130,7 @@ fn indices(gpu: &Gpu) -> Result {
     });
     same("indices", &out.to_vec()?, &want.collect::<Vec<_>>())?;
 
-    let kernel = dev::Grid::load(&gpu.module)?;
+    let kernel = dev::Grid::load(&gpu.kernels)?;
     let (width, height) = (37, 11);
     let mut out = DeviceBuffer::<u32>::zeroed(&gpu.device, width * height)?;
     kernel.launch(&gpu.stream, LaunchConfig::new((5, 2), (8, 8)), &mut out, width)?;
@@ -138,7 +139,7 @@ fn indices(gpu: &Gpu) -> Result {
 }
 
 fn by_value(gpu: &Gpu) -> Result {
-    let kernel = dev::ByValue::load(&gpu.module)?;
+    let kernel = dev::ByValue::load(&gpu.kernels)?;
     let p = dev::Parameters { scale: 2.5, offset: [1.0, 4.0], count: 7, flags: 0x101, large: 1e10 };
     let many: Vec<_> =
         (0..20).map(|i| dev::Parameters { scale: i as f32, large: 1.0 / f64::from(i + 1), ..p }).collect();
@@ -174,16 +175,16 @@ fn generic(gpu: &Gpu) -> Result {
     // Fewer threads than elements.
     let config = LaunchConfig::new(2, 64);
     let numbers = 0..1000u32;
-    let squares = dev::Multiply::<f32, 2>::load(&gpu.module)?;
+    let squares = dev::Multiply::<f32, 2>::load(&gpu.kernels)?;
     one(gpu, numbers.clone().map(|i| i as f32).collect(), |x| x * x, |x, y| squares.launch(&gpu.stream, config, x, y))?;
-    let cubes = dev::Multiply::<f64, 3>::load(&gpu.module)?;
+    let cubes = dev::Multiply::<f64, 3>::load(&gpu.kernels)?;
     one(gpu, numbers.clone().map(f64::from).collect(), |x| x * x * x, |x, y| cubes.launch(&gpu.stream, config, x, y))?;
-    let fourth = dev::Multiply::<u32, 4>::load(&gpu.module)?;
+    let fourth = dev::Multiply::<u32, 4>::load(&gpu.kernels)?;
     one(gpu, (0..100).collect(), |x| x * x * x * x, |x, y| fourth.launch(&gpu.stream, config, x, y))
 }
 
 fn pointers(gpu: &Gpu) -> Result {
-    let kernel = dev::Pointers::load(&gpu.module)?;
+    let kernel = dev::Pointers::load(&gpu.kernels)?;
     let input: Vec<u32> = (0..100).collect();
     let (x, mut y) = (DeviceBuffer::from_slice(&gpu.device, &input)?, DeviceBuffer::zeroed(&gpu.device, 100)?);
     // SAFETY: 100 elements each.
@@ -192,7 +193,7 @@ fn pointers(gpu: &Gpu) -> Result {
 }
 
 fn shared(gpu: &Gpu) -> Result {
-    let kernel = dev::SharedMemory::load(&gpu.module)?;
+    let kernel = dev::SharedMemory::load(&gpu.kernels)?;
     let (blocks, block) = (3usize, 128usize);
     let input: Vec<u32> = (0..(blocks * block) as u32).map(|i| i * 7 % 101).collect();
     let (x, mut y) = (DeviceBuffer::from_slice(&gpu.device, &input)?, DeviceBuffer::zeroed(&gpu.device, input.len())?);
@@ -238,13 +239,13 @@ fn atomic_integers(gpu: &Gpu) -> Result {
         Ok(())
     }
     let config = LaunchConfig::new(1, 100);
-    let kernel = dev::AtomicIntegers::<u32>::load(&gpu.module)?;
+    let kernel = dev::AtomicIntegers::<u32>::load(&gpu.kernels)?;
     one(gpu, |x| x as u32, |out| kernel.launch(&gpu.stream, config, out))?;
-    let kernel = dev::AtomicIntegers::<i32>::load(&gpu.module)?;
+    let kernel = dev::AtomicIntegers::<i32>::load(&gpu.kernels)?;
     one(gpu, |x| x as i32, |out| kernel.launch(&gpu.stream, config, out))?;
-    let kernel = dev::AtomicIntegers::<u64>::load(&gpu.module)?;
+    let kernel = dev::AtomicIntegers::<u64>::load(&gpu.kernels)?;
     one(gpu, |x| x as u64, |out| kernel.launch(&gpu.stream, config, out))?;
-    let kernel = dev::AtomicIntegers::<i64>::load(&gpu.module)?;
+    let kernel = dev::AtomicIntegers::<i64>::load(&gpu.kernels)?;
     one(gpu, |x| x, |out| kernel.launch(&gpu.stream, config, out))
 }
 
@@ -253,12 +254,12 @@ fn atomic_floats(gpu: &Gpu) -> Result {
     let (sum, max, min) = (input.iter().sum::<i32>(), input.iter().max().copied(), input.iter().min().copied());
     let one = [sum, max.unwrap_or(0), min.unwrap_or(0)];
     let config = LaunchConfig::new(2, 128);
-    let kernel = dev::AtomicFloats::<f32>::load(&gpu.module)?;
+    let kernel = dev::AtomicFloats::<f32>::load(&gpu.kernels)?;
     let x = DeviceBuffer::from_slice(&gpu.device, &input.iter().map(|x| *x as f32).collect::<Vec<_>>())?;
     let mut out = DeviceBuffer::<f32>::zeroed(&gpu.device, 9)?;
     kernel.launch(&gpu.stream, config, &x, &mut out)?;
     same("f32", &out.to_vec()?, &[one, one, one].concat().iter().map(|x| *x as f32).collect::<Vec<_>>())?;
-    let kernel = dev::AtomicFloats::<f64>::load(&gpu.module)?;
+    let kernel = dev::AtomicFloats::<f64>::load(&gpu.kernels)?;
     let x = DeviceBuffer::from_slice(&gpu.device, &input.iter().map(|x| f64::from(*x)).collect::<Vec<_>>())?;
     let mut out = DeviceBuffer::<f64>::zeroed(&gpu.device, 9)?;
     kernel.launch(&gpu.stream, config, &x, &mut out)?;
@@ -266,7 +267,7 @@ fn atomic_floats(gpu: &Gpu) -> Result {
 }
 
 fn atomic_fields(gpu: &Gpu) -> Result {
-    let kernel = dev::AtomicFields::load(&gpu.module)?;
+    let kernel = dev::AtomicFields::load(&gpu.kernels)?;
     let accounts: Vec<_> = (0..5).map(|id| dev::Account { id, count: 0, sum: 0 }).collect();
     let mut buffer = DeviceBuffer::from_slice(&gpu.device, &accounts)?;
     // SAFETY: there are five accounts.
@@ -279,7 +280,7 @@ fn atomic_fields(gpu: &Gpu) -> Result {
 }
 
 fn lanes(gpu: &Gpu) -> Result {
-    let kernel = dev::Lanes::load(&gpu.module)?;
+    let kernel = dev::Lanes::load(&gpu.kernels)?;
     let input: Vec<u32> = (0..128).map(|i| i * 71 % 997).collect();
     let (x, mut out) = (DeviceBuffer::from_slice(&gpu.device, &input)?, DeviceBuffer::zeroed(&gpu.device, 128 * 16)?);
     kernel.launch(&gpu.stream, LaunchConfig::new(1, 128), &x, &mut out)?;
@@ -312,7 +313,7 @@ fn lanes(gpu: &Gpu) -> Result {
 }
 
 fn halves(gpu: &Gpu) -> Result {
-    let kernel = dev::Halves::load(&gpu.module)?;
+    let kernel = dev::Halves::load(&gpu.kernels)?;
     let input: Vec<f32> = (0..256).map(|i| (i as f32 - 100.0) * 0.373 * if i % 7 == 0 { 1e-5 } else { 1.0 }).collect();
     let (x, mut out) = (DeviceBuffer::from_slice(&gpu.device, &input)?, DeviceBuffer::zeroed(&gpu.device, 256 * 6)?);
     let (by, shift) = (f16::from_f32(1.7), bf16::from_f32(-3.0));
@@ -335,11 +336,11 @@ fn close(got: f64, want: f64, epsilon: f64) -> bool {
 fn functions(gpu: &Gpu) -> Result {
     let numbers: Vec<f64> = (0..64).map(|i| (f64::from(i) - 31.5) * 0.171).collect();
     let single: Vec<f32> = numbers.iter().map(|x| *x as f32).collect();
-    let kernel = dev::Functions::<f64>::load(&gpu.module)?;
+    let kernel = dev::Functions::<f64>::load(&gpu.kernels)?;
     let (x, mut out) = (DeviceBuffer::from_slice(&gpu.device, &numbers)?, DeviceBuffer::zeroed(&gpu.device, 64 * 40)?);
     kernel.launch(&gpu.stream, LaunchConfig::new(1, 64), &x, &mut out)?;
     let got64 = out.to_vec()?;
-    let kernel = dev::Functions::<f32>::load(&gpu.module)?;
+    let kernel = dev::Functions::<f32>::load(&gpu.kernels)?;
     let (x, mut out) = (DeviceBuffer::from_slice(&gpu.device, &single)?, DeviceBuffer::zeroed(&gpu.device, 64 * 40)?);
     kernel.launch(&gpu.stream, LaunchConfig::new(1, 64), &x, &mut out)?;
     let got32 = out.to_vec()?;
@@ -362,7 +363,7 @@ fn functions(gpu: &Gpu) -> Result {
 }
 
 fn special(gpu: &Gpu) -> Result {
-    let kernel = dev::Special::load(&gpu.module)?;
+    let kernel = dev::Special::load(&gpu.kernels)?;
     let numbers = [0.5, 1.0, 2.0, 3.5];
     let (x, mut out) = (DeviceBuffer::from_slice(&gpu.device, &numbers)?, DeviceBuffer::zeroed(&gpu.device, 4 * 12)?);
     kernel.launch(&gpu.stream, LaunchConfig::new(1, 4), &x, &mut out)?;
@@ -395,7 +396,7 @@ fn special(gpu: &Gpu) -> Result {
 }
 
 fn products(gpu: &Gpu) -> Result {
-    let module = Module::load(&gpu.device, instinct_code())?;
+    let module = instinct_code().load(&gpu.device)?;
     let kernel = instinct::Products::load(&module)?;
     let number = |i: i32| (i * 29 % 17 - 8) as f32;
     let (a, b): (Vec<f32>, Vec<f32>) = ((0..256).map(number).collect(), (0..256).map(|i| number(i + 5)).collect());
@@ -412,7 +413,7 @@ fn products(gpu: &Gpu) -> Result {
 }
 
 fn messages(gpu: &Gpu) -> Result {
-    let kernel = dev::Messages::load(&gpu.module)?;
+    let kernel = dev::Messages::load(&gpu.kernels)?;
     let n = 256;
     let mut data = DeviceBuffer::<u32>::zeroed(&gpu.device, n + 1)?;
     let mut out = DeviceBuffer::<u32>::zeroed(&gpu.device, n)?;
@@ -421,7 +422,7 @@ fn messages(gpu: &Gpu) -> Result {
 }
 
 fn clocks(gpu: &Gpu) -> Result {
-    let kernel = dev::Clocks::load(&gpu.module)?;
+    let kernel = dev::Clocks::load(&gpu.kernels)?;
     let mut out = DeviceBuffer::<u64>::zeroed(&gpu.device, 128)?;
     kernel.launch(&gpu.stream, LaunchConfig::new(1, 64), &mut out)?;
     assert!(out.to_vec()?.chunks(2).all(|pair| pair[0] > 0 && pair[0] < 1 << 40 && pair[1] < 1 << 40));
@@ -429,7 +430,7 @@ fn clocks(gpu: &Gpu) -> Result {
 }
 
 fn output(gpu: &Gpu) -> Result {
-    let kernel = dev::Hello::load(&gpu.module)?;
+    let kernel = dev::Hello::load(&gpu.kernels)?;
     let mut printed = Printed::new(&gpu.device, 1 << 14)?;
     kernel.launch(&gpu.stream, LaunchConfig::new(2, 64), 100, 0.25, &mut printed)?;
     let mut text = printed.take()?;
@@ -452,7 +453,7 @@ fn output(gpu: &Gpu) -> Result {
 }
 
 fn panics(gpu: &Gpu) -> Result {
-    let kernel = dev::Panics::load(&gpu.module)?;
+    let kernel = dev::Panics::load(&gpu.kernels)?;
     let x = DeviceBuffer::from_slice(&gpu.device, &(1..=200).collect::<Vec<u32>>())?;
     let source = include_str!("../src/kernels/device.rs");
     let line = |part: &str| source.lines().position(|line| line.contains(part)).map_or(0, |at| at as u32 + 1);
@@ -488,7 +489,7 @@ fn panics(gpu: &Gpu) -> Result {
 }
 
 fn grid_barrier(gpu: &Gpu) -> Result {
-    let kernel = dev::WholeGrid::load(&gpu.module)?;
+    let kernel = dev::WholeGrid::load(&gpu.kernels)?;
     let mut state = GridState::new(&gpu.device)?;
     for blocks in [1, 4, 3] {
         let n = blocks * 64;
@@ -511,7 +512,7 @@ fn tiles(gpu: &Gpu) -> Result {
     let x: Vec<u32> = (0..128).map(|i| i * 37 % 1001).collect();
     let mut out = DeviceBuffer::<u32>::zeroed(&gpu.device, 128 * 8)?;
     let buffer = DeviceBuffer::from_slice(&gpu.device, &x)?;
-    dev::Tiles::load(&gpu.module)?.launch(&gpu.stream, LaunchConfig::new(2, 64), &buffer, &mut out)?;
+    dev::Tiles::load(&gpu.kernels)?.launch(&gpu.stream, LaunchConfig::new(2, 64), &buffer, &mut out)?;
     let want = (0..128).flat_map(|i| {
         let tile = &x[i / 8 * 8..][..8];
         let bits = tile.iter().enumerate().map(|(k, x)| u32::from(x % 3 == 0) << k).sum();
@@ -528,7 +529,7 @@ fn vectors(gpu: &Gpu) -> Result {
     let mut y = DeviceBuffer::<F32x3>::zeroed(&gpu.device, 100)?;
     let (by, plus) = (F64x4::new(0.0, 0.0, 0.25, 4.0), I32x2::new(-7, 9));
     let config = LaunchConfig::for_elements(100, 64);
-    dev::Vectors::load(&gpu.module)?.launch(&gpu.stream, config, &buffer, &mut y, by, plus)?;
+    dev::Vectors::load(&gpu.kernels)?.launch(&gpu.stream, config, &buffer, &mut y, by, plus)?;
     let want = x.iter().map(|x| {
         let x = *x * 2.0 + *x / 4.0;
         F32x3::from([x.x - 7.0, x.y + 9.0, x.dot(x) * 0.25])
@@ -545,27 +546,82 @@ fn refused(gpu: &Gpu) -> Result {
     let x = DeviceBuffer::<f32>::zeroed(&gpu.device, 100)?;
     let (mut y, mut short) =
         (DeviceBuffer::<f32>::zeroed(&gpu.device, 100)?, DeviceBuffer::<f32>::zeroed(&gpu.device, 99)?);
-    let add = alg::VectorAdd::load(&gpu.module)?;
+    let add = alg::VectorAdd::load(&gpu.kernels)?;
     let one = LaunchConfig::for_elements(100, 64);
     geometry(add.launch(&gpu.stream, one, &x, &x, &mut short), "`b` has 100 elements and `c` 99");
     geometry(add.launch(&gpu.stream, LaunchConfig::new((2, 2), 64), &x, &x, &mut y), "one dimension");
     geometry(add.launch(&gpu.stream, LaunchConfig::new(2, (8, 8)), &x, &x, &mut y), "one dimension");
     let mut grid = DeviceBuffer::<u32>::zeroed(&gpu.device, 100)?;
-    let two = dev::Grid::load(&gpu.module)?;
+    let two = dev::Grid::load(&gpu.kernels)?;
     geometry(two.launch(&gpu.stream, LaunchConfig::new((1, 1, 2), (8, 8)), &mut grid, 10), "two dimensions");
     geometry(two.launch(&gpu.stream, LaunchConfig::new((2, 2), (8, 8)), &mut grid, 33), "complete rows of 33");
     geometry(two.launch(&gpu.stream, LaunchConfig::new((2, 2), (8, 8)), &mut grid, 0), "complete rows of 0");
-    let few = dev::FewThreads::load(&gpu.module)?;
+    let few = dev::FewThreads::load(&gpu.kernels)?;
     geometry(few.launch(&gpu.stream, LaunchConfig::new(1, 65), &mut grid), "64 threads at most");
     few.launch(&gpu.stream, LaunchConfig::new(2, 64), &mut grid)?;
-    let shared = dev::SharedMemory::load(&gpu.module)?;
+    let shared = dev::SharedMemory::load(&gpu.kernels)?;
     let input = DeviceBuffer::<u32>::zeroed(&gpu.device, 100)?;
     geometry(shared.launch(&gpu.stream, LaunchConfig::new(1, 64), &input, &mut grid, usize::MAX), "shared memory");
     geometry(shared.launch(&gpu.stream, LaunchConfig::new(1, 64), &input, &mut grid, 1 << 20), "shared");
+    // Signatures that the code does not have: what a stale bundle, or a type of another name, would be.
+    let stale = |name: &str, loaded: Result<(), hip::Error>, part: &str| match loaded {
+        Err(hip::Error::Stale { kernel, reason }) if kernel == name => {
+            assert!(reason.contains(part) && reason.contains("HIP_KERNEL_BUILD=update cargo build -p"), "{reason}");
+        }
+        other => panic!("{name}: {other:?}"),
+    };
+    let kernels = &gpu.kernels;
+    stale("vector_add", changed::kernels::algorithms::VectorAdd::load(kernels).map(drop), "same_len(a, b, c)");
+    stale("saxpy", changed::kernels::algorithms::Saxpy::load(kernels).map(drop), "source has changed");
+    stale("nbody", changed::kernels::algorithms::Nbody::load(kernels).map(drop), "parameter `bodies: &[Body]`");
+    stale("scan", changed::kernels::algorithms::Scan::load(kernels).map(drop), "parameter `x`");
+    stale("halves", changed::kernels::algorithms::Halves::load(kernels).map(drop), "module `kernels::device`");
+    // SAFETY: the compiler made it of the same source.
+    let again = unsafe { hip_kernel::Code::new(kernels_code().bytes()) }.load(&gpu.device)?;
+    alg::VectorAdd::load(&again)?;
     // Code of another source.
-    let error = dev::Grid::load(&Module::load(&gpu.device, instinct_code())?).unwrap_err();
+    let error = dev::Grid::load(&instinct_code().load(&gpu.device)?).unwrap_err();
     assert!(matches!(error, hip::Error::KernelNotFound { .. }), "{error}");
     Ok(())
+}
+
+/// The signatures of kernels after a change of their source.
+#[allow(dead_code, unreachable_pub, unused_variables, unused_mut, elided_lifetimes_in_paths)]
+mod changed {
+    pub mod kernels {
+        pub mod algorithms {
+            use hip_kernel::prelude::*;
+
+            #[kernel]
+            pub fn vector_add(a: &[f32], b: &[f32], mut c: DisjointSlice<f32>) {
+                c.set(|i| a[i] + b[i]);
+            }
+
+            #[kernel(same_len(x, y))]
+            pub fn saxpy(a: f32, x: &[f32], mut y: DisjointSlice<f32>) {
+                y.for_each(|i, y| *y = a.mul_add(x[i], *y) + 1.0);
+            }
+
+            /// Two fields have changed places.
+            #[derive(Clone, Copy, DeviceCopy)]
+            #[repr(C)]
+            pub struct Body {
+                pub mass: f32,
+                pub y: f32,
+                pub z: f32,
+                pub x: f32,
+            }
+
+            #[kernel(same_len(bodies, out), max_threads(256))]
+            pub fn nbody(bodies: &[Body], mut out: DisjointSlice<Body>, softening: f32, tile: Shared<[Body; 256]>) {}
+
+            #[kernel]
+            pub fn scan(x: &[u64], mut y: DisjointSlice<u32>, mut sums: DisjointSlice<u32>, tile: Shared<[u32; 256]>) {}
+
+            #[kernel]
+            pub fn halves(x: &[f16], mut y: DisjointSlice<f16>) {}
+        }
+    }
 }
 
 fn algorithms(gpu: &Gpu) -> Result {
@@ -575,14 +631,14 @@ fn algorithms(gpu: &Gpu) -> Result {
     let (da, db) = (DeviceBuffer::from_slice(&gpu.device, &a)?, DeviceBuffer::from_slice(&gpu.device, &b)?);
     let mut c = DeviceBuffer::<f32>::zeroed(&gpu.device, n)?;
     let config = LaunchConfig::for_elements(n, alg::BLOCK as u32);
-    alg::VectorAdd::load(&gpu.module)?.launch(&gpu.stream, config, &da, &db, &mut c)?;
+    alg::VectorAdd::load(&gpu.kernels)?.launch(&gpu.stream, config, &da, &db, &mut c)?;
     same("vector_add", &c.to_vec()?, &a.iter().zip(&b).map(|(a, b)| a + b).collect::<Vec<_>>())?;
     c.copy_from_slice(&b)?;
-    alg::Saxpy::load(&gpu.module)?.launch(&gpu.stream, LaunchConfig::new(4, 256), 1.5, &da, &mut c)?;
+    alg::Saxpy::load(&gpu.kernels)?.launch(&gpu.stream, LaunchConfig::new(4, 256), 1.5, &da, &mut c)?;
     same("saxpy", &c.to_vec()?, &a.iter().zip(&b).map(|(a, b)| 1.5f32.mul_add(*a, *b)).collect::<Vec<_>>())?;
 
     let mut total = DeviceBuffer::<f32>::zeroed(&gpu.device, 1)?;
-    alg::Reduce::load(&gpu.module)?.launch(&gpu.stream, LaunchConfig::new(4, 256), &da, &mut total)?;
+    alg::Reduce::load(&gpu.kernels)?.launch(&gpu.stream, LaunchConfig::new(4, 256), &da, &mut total)?;
     same("reduce", &total.to_vec()?, &[a.iter().sum::<f32>()])?;
 
     let side = 48;
@@ -590,7 +646,7 @@ fn algorithms(gpu: &Gpu) -> Result {
     let mut product = DeviceBuffer::<f32>::zeroed(&gpu.device, side * side)?;
     let tiles = (side / alg::TILE) as u32;
     let config = LaunchConfig::new((tiles, tiles), (alg::TILE as u32, alg::TILE as u32));
-    alg::Matmul::load(&gpu.module)?.launch(&gpu.stream, config, ma, mb, &mut product, side, side as u32)?;
+    alg::Matmul::load(&gpu.kernels)?.launch(&gpu.stream, config, ma, mb, &mut product, side, side as u32)?;
     let want = (0..side * side).map(|i| {
         let (row, column) = (i / side, i % side);
         (0..side).fold(0.0f32, |sum, k| a[row * side + k].mul_add(b[k * side + column], sum))
@@ -600,7 +656,7 @@ fn algorithms(gpu: &Gpu) -> Result {
     let bytes: Vec<u8> = (0..10_000usize).map(|i| (i * i % 251) as u8).collect();
     let x = DeviceBuffer::from_slice(&gpu.device, &bytes)?;
     let mut counts = DeviceBuffer::<u32>::zeroed(&gpu.device, alg::BINS)?;
-    alg::Histogram::load(&gpu.module)?.launch(&gpu.stream, LaunchConfig::new(4, 256), &x, &mut counts)?;
+    alg::Histogram::load(&gpu.kernels)?.launch(&gpu.stream, LaunchConfig::new(4, 256), &x, &mut counts)?;
     let mut want = vec![0u32; alg::BINS];
     bytes.iter().for_each(|byte| want[usize::from(*byte)] += 1);
     same("histogram", &counts.to_vec()?, &want)?;
@@ -609,7 +665,7 @@ fn algorithms(gpu: &Gpu) -> Result {
     let x = DeviceBuffer::from_slice(&gpu.device, &numbers)?;
     let mut y = DeviceBuffer::<u32>::zeroed(&gpu.device, 1000)?;
     let mut sums = DeviceBuffer::<u32>::zeroed(&gpu.device, 4)?;
-    alg::Scan::load(&gpu.module)?.launch(&gpu.stream, LaunchConfig::new(4, 256), &x, &mut y, &mut sums)?;
+    alg::Scan::load(&gpu.kernels)?.launch(&gpu.stream, LaunchConfig::new(4, 256), &x, &mut y, &mut sums)?;
     let running = |part: &[u32]| {
         part.iter()
             .scan(0, |sum, x| {
@@ -626,7 +682,7 @@ fn algorithms(gpu: &Gpu) -> Result {
         .collect();
     let x = DeviceBuffer::from_slice(&gpu.device, &bodies)?;
     let mut y = DeviceBuffer::<alg::Body>::zeroed(&gpu.device, 512)?;
-    alg::Nbody::load(&gpu.module)?.launch(&gpu.stream, LaunchConfig::new(2, 256), &x, &mut y, 0.5)?;
+    alg::Nbody::load(&gpu.kernels)?.launch(&gpu.stream, LaunchConfig::new(2, 256), &x, &mut y, 0.5)?;
     for (i, got) in y.to_vec()?.iter().enumerate() {
         let mut want = [0.0f64; 3];
         for other in &bodies {

@@ -318,6 +318,11 @@ pub struct AtomicSlice<'a, T> {
     marker: PhantomData<&'a [Atomic<T>]>,
 }
 
+// SAFETY: this crate's.
+unsafe impl<T: crate::Plain> crate::identity::Writes for AtomicSlice<'_, T> {
+    const LAYOUT: crate::Layout = crate::Layout::of::<T>("AtomicSlice").field(0, T::LAYOUT);
+}
+
 impl<T> Clone for AtomicSlice<'_, T> {
     fn clone(&self) -> Self {
         *self

@@ -1,5 +1,6 @@
 //! Floats of 16 bits: [`struct@f16`] and [`bf16`]. Their bits are those of the crate `half`.
 
+use crate::identity::{Layout, Plain};
 use crate::value::Value;
 
 /// IEEE half precision: 5 bits of exponent, 10 of mantissa.
@@ -81,6 +82,7 @@ macro_rules! both {
         // SAFETY: its bits are passed.
         unsafe impl Value for $type {
             type Abi = u16;
+            const LAYOUT: Layout = <Self as Plain>::LAYOUT;
             #[inline(always)]
             fn from_abi(abi: u16) -> Self {
                 Self(abi)
@@ -104,6 +106,11 @@ macro_rules! both {
             fn partial_cmp(&self, other: &Self) -> Option<core::cmp::Ordering> {
                 self.to_f32().partial_cmp(&other.to_f32())
             }
+        }
+
+        // SAFETY: 16 bits, of which any are a number.
+        unsafe impl Plain for $type {
+            const LAYOUT: Layout = Layout::of::<Self>(stringify!($type));
         }
 
         #[cfg(not(target_arch = "amdgpu"))]

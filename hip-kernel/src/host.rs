@@ -1,24 +1,54 @@
 //! The host's side: what the `launch` of a kernel does, panics and output of kernels.
 
+use std::fmt;
+use std::marker::PhantomData;
+
 use hip::{Device, DeviceBuffer, DeviceSliceMut, Error, Kernel, LaunchConfig, Module, Result, Stream};
 
 #[doc(hidden)]
 pub use hip::typed;
 
+use crate::code::Kernels;
+#[doc(hidden)]
+pub use crate::code::Stub;
+
 /// A kernel whose parameters were compared with its signature.
 #[doc(hidden)]
-#[derive(Clone, Debug)]
-pub struct Launcher {
+pub struct Launcher<K> {
     kernel: typed::TypedKernel,
     /// Bytes of stack of each thread that the kernel has stated; 0 for none.
     stack: u32,
+    /// The stub's type: what was loaded for one stub does not fit into another.
+    stub: PhantomData<fn() -> K>,
+}
+
+impl<K> Clone for Launcher<K> {
+    fn clone(&self) -> Self {
+        Self { kernel: self.kernel.clone(), stack: self.stack, stub: PhantomData }
+    }
+}
+
+impl<K> fmt::Debug for Launcher<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.kernel.fmt(f)
+    }
 }
 
 #[doc(hidden)]
 #[allow(missing_docs)]
-impl Launcher {
-    pub fn load(module: &Module, name: &str, parameters: &[typed::Shape]) -> Result<Self> {
-        Ok(Self { kernel: typed::TypedKernel::load(module, name, parameters)?, stack: 0 })
+impl<K> Launcher<K> {
+    /// # Safety
+    /// All but the code is of the stub `K`.
+    pub unsafe fn load(kernels: &Kernels, name: &str, parameters: &[typed::Shape], stub: &Stub<'_>) -> Result<Self> {
+        kernels.expect(stub)?;
+        // SAFETY: the code is of the stub's source, which the compilers of both sides have checked.
+        unsafe { Self::load_unchecked(kernels.module(), name, parameters) }
+    }
+
+    /// # Safety
+    /// That of [`load`](Self::load), and the kernel is what the stub says.
+    pub unsafe fn load_unchecked(module: &Module, name: &str, parameters: &[typed::Shape]) -> Result<Self> {
+        Ok(Self { kernel: typed::TypedKernel::load(module, name, parameters)?, stack: 0, stub: PhantomData })
     }
 
     /// The same with a stack for each thread, which the device has from now on.

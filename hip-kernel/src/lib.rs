@@ -9,10 +9,15 @@ mod raw;
 
 pub mod atomic;
 mod clock;
+#[cfg(not(target_arch = "amdgpu"))]
+#[doc(hidden)]
+pub mod code;
 pub mod group;
 pub mod half;
 #[cfg(not(target_arch = "amdgpu"))]
 pub mod host;
+#[doc(hidden)]
+pub mod identity;
 mod index;
 #[doc(hidden)]
 pub mod launched;
@@ -32,8 +37,11 @@ pub mod wave;
 
 pub use clock::{clock, wall_clock};
 #[cfg(not(target_arch = "amdgpu"))]
+pub use code::{Code, Kernels};
+#[cfg(not(target_arch = "amdgpu"))]
 pub use hip;
 pub use hip_kernel_macros::{DeviceCopy, kernel, printf};
+pub use identity::{Layout, Plain};
 pub use index::{Dim3, block_dim, block_idx, global_dim, global_idx, grid_dim, thread_idx};
 pub use output::{DisjointChunks, DisjointGrid, DisjointSlice};
 pub use value::Value;
@@ -67,13 +75,15 @@ pub const SOURCE: &str = {
 };
 
 /// The code that the build script wrote with `hip_kernel_build::Build::compile`, by the name of the source: `code!("kernels")` for
-/// `src/kernels.rs`. It is a `&'static [u8]` for [`hip::Module::load`].
+/// `src/kernels.rs`. It is a [`Code`], which [`Code::load`] loads on a device.
 #[cfg(not(target_arch = "amdgpu"))]
 #[macro_export]
 macro_rules! code {
     ($name:literal) => {{
+        const { assert!($crate::code::is_name($name), "the name of a module's source, such as \"kernels\"") };
         static CODE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".hipfb"));
-        CODE
+        // SAFETY: the build script's `Build::compile` wrote the file.
+        unsafe { $crate::Code::new(CODE) }
     }};
 }
 

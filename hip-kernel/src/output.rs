@@ -4,6 +4,7 @@ use core::marker::PhantomData;
 use core::ptr::NonNull;
 use core::slice;
 
+use crate::identity::{Layout, Plain, Writes};
 use crate::index::{global_dim, global_idx};
 
 /// Elements of which each thread has its own: thread `i` of a one-dimensional grid has element `i`, and with
@@ -35,6 +36,21 @@ pub struct DisjointGrid<'a, T> {
     len: usize,
     width: usize,
     marker: PhantomData<&'a mut [T]>,
+}
+
+// SAFETY: this crate's.
+unsafe impl<T: Plain> Writes for DisjointSlice<'_, T> {
+    const LAYOUT: Layout = Layout::of::<T>("DisjointSlice").field(0, T::LAYOUT);
+}
+
+// SAFETY: as above.
+unsafe impl<T: Plain, const N: usize> Writes for DisjointChunks<'_, T, N> {
+    const LAYOUT: Layout = Layout::of::<T>("DisjointChunks").field(0, T::LAYOUT).number(N as u64);
+}
+
+// SAFETY: as above.
+unsafe impl<T: Plain> Writes for DisjointGrid<'_, T> {
+    const LAYOUT: Layout = Layout::of::<T>("DisjointGrid").field(0, T::LAYOUT);
 }
 
 macro_rules! length {

@@ -1,10 +1,13 @@
 //! Parameters by value.
 
+use crate::identity::{Layout, Plain};
+
 /// A type that a kernel takes by value: numbers, `bool`, [`f16`](crate::half::f16), [`bf16`](crate::half::bf16), arrays of numbers, and types
 /// with `#[derive(DeviceCopy)]`, of up to 256 bytes.
 ///
 /// # Safety
-/// `Abi` is passed to the device in registers or as a vector, and has room for the type's bytes.
+/// `Abi` is passed to the device in registers or as a vector, and has room for the type's bytes. `LAYOUT` is made from the type and from
+/// the layouts of all that it consists of: two compilers that see the same layout must see the same type.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a kernel",
     label = "not a parameter of a kernel",
@@ -14,6 +17,9 @@
 pub unsafe trait Value: Copy {
     /// What is passed.
     type Abi: Copy;
+
+    /// The type as this compiler sees it: the code's must be the host's.
+    const LAYOUT: Layout;
 
     /// On the device.
     #[doc(hidden)]
@@ -29,6 +35,7 @@ macro_rules! numbers {
         // SAFETY: it is passed as it is.
         unsafe impl Value for $type {
             type Abi = Self;
+            const LAYOUT: Layout = <Self as Plain>::LAYOUT;
             #[inline(always)]
             fn from_abi(abi: Self) -> Self {
                 abi
@@ -46,6 +53,7 @@ numbers!(u8 i8 u16 i16 u32 i32 u64 i64 usize isize f32 f64);
 // SAFETY: a byte is passed.
 unsafe impl Value for bool {
     type Abi = u8;
+    const LAYOUT: Layout = Layout::of::<Self>("bool");
     #[inline(always)]
     fn from_abi(abi: u8) -> Self {
         abi != 0
@@ -145,6 +153,7 @@ macro_rules! arrays {
             ArrayOf<$type, N>: HasWords,
         {
             type Abi = <ArrayOf<$type, N> as HasWords>::Words;
+            const LAYOUT: Layout = <Self as Plain>::LAYOUT;
             #[inline(always)]
             fn from_abi(abi: Self::Abi) -> Self {
                 // SAFETY: made by `to_abi`.

@@ -2,6 +2,7 @@
 //!
 //! Elements of slices and parameters of kernels. Loads and stores of one take one instruction where its alignment allows that.
 
+use crate::identity::{Layout, Plain};
 use crate::value::{HasWords, Size, Value, from_words, to_words, words};
 
 macro_rules! vectors {
@@ -60,6 +61,7 @@ macro_rules! vectors {
         // SAFETY: the words have room for the elements, which have no padding.
         unsafe impl Value for $name {
             type Abi = <Size<{ words(size_of::<Self>()) }> as HasWords>::Words;
+            const LAYOUT: Layout = <Self as Plain>::LAYOUT;
             #[inline(always)]
             fn from_abi(abi: Self::Abi) -> Self {
                 // SAFETY: made by `to_abi`.
@@ -71,6 +73,11 @@ macro_rules! vectors {
                 // SAFETY: there is no padding.
                 unsafe { to_words(self) }
             }
+        }
+
+        // SAFETY: numbers without padding.
+        unsafe impl Plain for $name {
+            const LAYOUT: Layout = Layout::of::<Self>(stringify!($name)).field(0, <[$element; $count] as Plain>::LAYOUT);
         }
 
         #[cfg(not(target_arch = "amdgpu"))]

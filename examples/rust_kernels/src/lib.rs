@@ -1,13 +1,14 @@
 //! The kernels of the examples in Rust. The build script compiles the module [`kernels`] for the GPU, too.
 
-use hip::{Device, Module};
+use hip::Device;
+use hip_kernel::Kernels;
 
 pub mod kernels;
 
 /// Loads the code of [`kernels`].
 ///
 /// # Errors
-/// Those of [`Module::load`], such as for a device of another architecture.
-pub fn load(device: &Device) -> hip::Result<Module> {
-    Module::load(device, hip_kernel::code!("kernels"))
+/// Those of [`hip_kernel::Code::load`], such as for a device of another architecture.
+pub fn load(device: &Device) -> hip::Result<Kernels> {
+    hip_kernel::code!("kernels").load(device)
 }

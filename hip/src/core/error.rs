@@ -271,6 +271,14 @@ pub enum Error {
         available: Vec<String>,
     },
 
+    /// The code of a kernel in Rust belongs to another source than the signature that it is loaded with.
+    Stale {
+        /// The kernel.
+        kernel: String,
+        /// In what they differ, and what to do.
+        reason: String,
+    },
+
     /// A launch gave more or fewer arguments than the kernel takes.
     ArgumentCount {
         /// The kernel and its parameters.
@@ -409,6 +417,7 @@ impl fmt::Display for Error {
             Self::KernelNotFound { name, available } => {
                 write!(f, "no kernel {name:?} in the module, which has {}", list(available))
             }
+            Self::Stale { kernel, reason } => write!(f, "the kernel {kernel:?} cannot be loaded: {reason}"),
             Self::ArgumentCount { signature, expected, given } => {
                 write!(f, "{signature} takes {expected} arguments, {given} were given")
             }

@@ -104,6 +104,22 @@ impl<'a> Elf<'a> {
         })
     }
 
+    /// The bytes of the first section of this name.
+    pub(crate) fn section(&self, name: &str) -> Option<&'a [u8]> {
+        let header = Fields(self.bytes);
+        let table =
+            || self.table("section headers", header.u64(40), header.u16(58), header.u16(60), SECTION_BYTES).ok();
+        let bytes = |section: Fields<'_>| self.part("a section", section.u64(24), section.u64(32)).ok();
+        let names = bytes(table()?.nth(header.u16(62).into())?.0)?;
+        let is_it = |section: Fields<'_>| {
+            let rest = usize::try_from(section.u32(0)).ok().and_then(|at| names.get(at..)).unwrap_or_default();
+            rest.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.first() == Some(&0))
+        };
+        let mut found = table()?.filter(|(section, _)| is_it(*section));
+        let (section, _) = found.find(|(section, _)| !SECTIONS_WITHOUT_BYTES.contains(&section.u32(4)))?;
+        bytes(section)
+    }
+
     /// The notes, up to the first that is cut off.
     pub(crate) fn notes(&self) -> impl Iterator<Item = Note<'a>> {
         self.notes.iter().flat_map(|&(offset, size)| {
@@ -165,6 +181,20 @@ mod tests {
             bytes[at..at + 2].copy_from_slice(&number.to_le_bytes());
             let error = Elf::parse(&bytes).unwrap_err();
             assert!(error.starts_with("header numbers: "), "{error}");
+        }
+    }
+
+    #[test]
+    fn sections_are_found_by_their_names() {
+        use object::{Object as _, ObjectSection as _};
+        let bytes = include_bytes!("../../tests/kernels/kernels.gfx90a.co");
+        let (ours, theirs) = (Elf::parse(bytes).unwrap(), object::File::parse(&bytes[..]).unwrap());
+        for name in [".text", ".rodata", ".dynsym"] {
+            let theirs = theirs.section_by_name(name).unwrap();
+            assert_eq!(ours.section(name).unwrap(), theirs.data().unwrap(), "{name}");
+        }
+        for name in [".tex", ".text2", ".nowhere"] {
+            assert_eq!(ours.section(name), None, "{name}");
         }
     }
 

@@ -230,6 +230,13 @@ impl Module {
         self.inner.raw
     }
 
+    /// The bytes of a section of the code object, by its name, for crates over this one.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn section(&self, name: &str) -> Option<&[u8]> {
+        elf::Elf::parse(self.inner._image.bytes()).ok()?.section(name)
+    }
+
     /// What the code object says of its kernels, sorted by name.
     pub fn kernels(&self) -> impl ExactSizeIterator<Item = &KernelInfo> {
         self.inner.kernels.iter().map(Arc::as_ref)
