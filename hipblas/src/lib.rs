@@ -60,6 +60,7 @@ mod level2;
 mod level3;
 #[allow(missing_docs, reason = "not every parameter of C's has a sentence")]
 mod raw;
+mod workspace;
 
 pub use blas::{Blas, MathMode};
 pub use ex::{Compute, ExTypes, ScalEx, VectorEx};
