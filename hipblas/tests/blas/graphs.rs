@@ -26,6 +26,9 @@ fn solve(blas: &Blas, a: &DeviceBuffer<f32>, b: &mut DeviceBuffer<f32>, order: u
 #[test]
 fn a_graph_keeps_the_workspace_that_it_was_captured_with() {
     let Some((device, stream, blas)) = blas() else { return };
+    if hipblas_sys::BINDING.symbol(c"hipblasSetWorkspace").is_none() {
+        return linalg_testing::skipped(&"hipBLAS before 7.0 makes its workspace larger by itself");
+    }
     let a = DeviceBuffer::from_slice(&device, &ones(ORDER)).unwrap();
     let small = right_side(ORDER, 64);
     let mut b = DeviceBuffer::from_slice(&device, &small).unwrap();
