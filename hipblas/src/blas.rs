@@ -8,6 +8,7 @@ use hip::sys::hipStream_t;
 use hip_linalg::{Handle, Library};
 
 use crate::raw::{self, Api};
+use crate::workspace::Workspace;
 use crate::{Error, Result, check};
 
 pub(crate) struct HipBlas;
@@ -59,6 +60,7 @@ impl Library for HipBlas {
 #[doc(alias("hipblasHandle_t", "cublasHandle_t", "rocblas_handle"))]
 pub struct Blas {
     pub(crate) handle: Handle<HipBlas>,
+    pub(crate) workspace: Workspace,
 }
 
 /// How 32-bit products may be computed.
@@ -78,7 +80,9 @@ impl Blas {
     /// [`Error::NoLibrary`], with every path that was tried.
     #[doc(alias("hipblasCreate", "cublasCreate"))]
     pub fn new(stream: &Stream) -> Result<Self> {
-        Ok(Self { handle: Handle::new(stream)? })
+        let handle = Handle::new(stream)?;
+        let workspace = Workspace::new(stream, &handle)?;
+        Ok(Self { handle, workspace })
     }
 
     /// The stream of the calls to come.

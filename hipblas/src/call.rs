@@ -12,6 +12,7 @@ use hipblas_sys::MissingValue;
 use smallvec::SmallVec;
 
 use crate::raw::{BINDING, hipblasStatus_t};
+use crate::workspace::Growth;
 use crate::{Blas, Error, Result, check};
 
 /// The error for an argument that does not fit.
@@ -124,64 +125,85 @@ impl<'a> Call<'a> {
         self,
         forms: &'static Forms,
         factors: [Factor; N],
-        make: impl FnOnce([*const c_void; N]) -> F,
+        make: impl Fn([*const c_void; N]) -> F,
     ) -> Result<()>
     where
-        F: FnOnce(NonNull<c_void>, Form, *mut c_void) -> hipblasStatus_t,
+        F: FnOnce(NonNull<c_void>, Form, *mut c_void) -> hipblasStatus_t + Clone,
     {
         let Found { function, form, name } = self.find(forms)?;
         if form.count() == 0 {
             return Ok(());
         }
-        let Self { blas, operands, shapes } = self;
+        let Self { blas, mut operands, shapes } = self;
+        let (mut workspace, mut growth) = (blas.workspace.lock(), Growth::default());
+        let (bytes, stream) = (workspace.len(), blas.stream().as_raw());
+        // SAFETY: the operands are gone before the workspace is unlocked: the call takes them.
+        unsafe { operands.lend("the workspace", workspace.as_slice_mut())? };
         // SAFETY: the routine queues its work on the handle's stream. It uses the operands that were named, whose views were checked
         // when they were made, with the sizes that the method has compared.
-        unsafe {
+        let done = unsafe {
             blas.handle.call(operands, &factors, |handle, factors| {
-                check(make(factors)(function, form, handle), name, || asked(&shapes, form))
+                let status = growth.call(handle, stream, bytes, || make(factors)(function, form, handle));
+                check(status, name, || asked(&shapes, form))
             })
-        }
+        };
+        growth.settle(blas.stream(), name, &mut workspace)?;
+        done
     }
 
     /// Queues a call that writes its results to device memory of an operand.
     pub(crate) fn run_into<F>(self, forms: &'static Forms, call: F) -> Result<()>
     where
-        F: FnOnce(NonNull<c_void>, Form, *mut c_void) -> hipblasStatus_t,
+        F: FnOnce(NonNull<c_void>, Form, *mut c_void) -> hipblasStatus_t + Clone,
     {
         let Found { function, form, name } = self.find(forms)?;
         if form.count() == 0 {
             return Ok(());
         }
-        let Self { blas, operands, shapes } = self;
+        let Self { blas, mut operands, shapes } = self;
+        let (mut workspace, mut growth) = (blas.workspace.lock(), Growth::default());
+        let (bytes, stream) = (workspace.len(), blas.stream().as_raw());
+        // SAFETY: the operands are gone before the workspace is unlocked: the call takes them.
+        unsafe { operands.lend("the workspace", workspace.as_slice_mut())? };
         // SAFETY: as in `run`.
-        unsafe {
+        let done = unsafe {
             blas.handle.call_with_device_result(operands, |handle| {
-                check(call(function, form, handle), name, || asked(&shapes, form))
+                let status = growth.call(handle, stream, bytes, || call.clone()(function, form, handle));
+                check(status, name, || asked(&shapes, form))
             })
-        }
+        };
+        growth.settle(blas.stream(), name, &mut workspace)?;
+        done
     }
 
     /// Makes a call that returns a number to the host, and waits for it. `make` gets the address for the number.
     pub(crate) fn run_for_number<N: hip::Pod, F>(
         self,
         forms: &'static Forms,
-        make: impl FnOnce(*const c_void) -> F,
+        make: impl Fn(*const c_void) -> F,
     ) -> Result<N>
     where
-        F: FnOnce(NonNull<c_void>, Form, *mut c_void) -> hipblasStatus_t,
+        F: FnOnce(NonNull<c_void>, Form, *mut c_void) -> hipblasStatus_t + Clone,
     {
         let Found { function, form, name } = self.find(forms)?;
         if form.batch != Batch::One {
             let allowed = "one vector: use the method with `_into` for batches";
             return Err(invalid("an operand", format!("{:?}", form.batch), allowed));
         }
-        let Self { blas, operands, shapes } = self;
+        let Self { blas, mut operands, shapes } = self;
+        let (mut workspace, mut growth) = (blas.workspace.lock(), Growth::default());
+        let (bytes, stream) = (workspace.len(), blas.stream().as_raw());
+        // SAFETY: the operands are gone before the workspace is unlocked: the call takes them.
+        unsafe { operands.lend("the workspace", workspace.as_slice_mut())? };
         // SAFETY: as in `run`.
-        unsafe {
+        let done = unsafe {
             blas.handle.call_for_number(operands, |handle, number| {
-                check(make(number.cast_const())(function, form, handle), name, || asked(&shapes, form))
+                let call = || make(number.cast_const())(function, form, handle);
+                check(growth.call(handle, stream, bytes, call), name, || asked(&shapes, form))
             })
-        }
+        };
+        growth.settle(blas.stream(), name, &mut workspace)?;
+        done
     }
 
     /// Makes a call that works on the host.

@@ -316,7 +316,7 @@ fn rot(
     s: *const c_void,
     element: u32,
     execution: u32,
-) -> impl FnOnce(std::ptr::NonNull<c_void>, hip_linalg::Form, *mut c_void) -> raw::hipblasStatus_t {
+) -> impl FnOnce(std::ptr::NonNull<c_void>, hip_linalg::Form, *mut c_void) -> raw::hipblasStatus_t + Clone {
     raw::rot_ex(n, x, y, c, s, element, execution)
 }
 

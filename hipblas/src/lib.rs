@@ -46,7 +46,13 @@
 //!   is checked.
 //! - **Zero sizes** do nothing, or scale the output, as BLAS says.
 //! - **Strided batches and single inputs.** One matrix or vector to read from among strided batches is used by each member.
-//! - **Capture.** Calls that wait cannot be captured in graphs. The first call of a kind loads code: make it before the capture.
+//! - **Capture.** Calls that wait cannot be captured in graphs. The first call of a kind loads code: make it before the capture. So does one
+//!   that needs more workspace than the calls before: in a capture, it is an error.
+//! - **Graphs.** The workspace is memory of `hip`, which a graph keeps with the handle. A call that needs more gets a larger
+//!   one, and graphs go on with theirs. Not yet so for hipBLAS before 7.0, and perhaps not for `getrf`, `getrs`, `getri`, `geqrf` and `gels`: there the
+//!   library may make the workspace larger by itself, and free it later. Do not launch a graph after a larger call of these with the same [`Blas`].
+//!   Scalars of the host are fixed when a call is captured; those of the device are read at each launch. Tables of
+//!   addresses are memory that the graph keeps. See "Crates over hip" in `hip`'s SAFETY.md.
 //! - **Releases.** What the library lacks is an [`Error::NoSymbol`] that names the release which has it.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -60,6 +66,7 @@ mod level2;
 mod level3;
 #[allow(missing_docs, reason = "not every parameter of C's has a sentence")]
 mod raw;
+mod workspace;
 
 pub use blas::{Blas, MathMode};
 pub use ex::{Compute, ExTypes, ScalEx, VectorEx};

@@ -26,8 +26,8 @@ use hip_linalg::{Batch, Form, Forms, Lowered, Scalar, forms};
 use num_complex::{Complex32, Complex64};
 
 pub(crate) use hipblas_sys::{
-    BINDING, HIPBLAS_STATUS_NOT_INITIALIZED, HIPBLAS_STATUS_NOT_SUPPORTED, HIPBLAS_STATUS_SUCCESS, hipblasStatus_t,
-    load_error, symbol_error,
+    BINDING, HIPBLAS_STATUS_ALLOC_FAILED, HIPBLAS_STATUS_NOT_INITIALIZED, HIPBLAS_STATUS_NOT_SUPPORTED,
+    HIPBLAS_STATUS_SUCCESS, hipblasStatus_t, load_error, symbol_error,
 };
 
 type Handle = *mut c_void;
@@ -136,7 +136,7 @@ macro_rules! routines {
             #[allow(clippy::cast_possible_truncation, reason = "the form says that the sizes fit")]
             pub(crate) fn $call(
                 $($a: parameter!($kind),)* $($b: parameter!($after),)*
-            ) -> impl FnOnce(NonNull<c_void>, Form, Handle) -> Status {
+            ) -> impl FnOnce(NonNull<c_void>, Form, Handle) -> Status + Clone {
                 move |function, form, handle| invoke!(function, handle, form, [$($a: $kind,)*; $($b: $after,)*])
             }
         )*
@@ -170,6 +170,10 @@ macro_rules! functions {
 }
 
 functions! {
+    /// Of rocBLAS, which hipBLAS is over: its handles are rocBLAS's, and success is 0 in both.
+    fn rocblas_set_workspace(handle: Handle, memory: *mut c_void, bytes: usize);
+    /// Of rocBLAS.
+    fn rocblas_get_device_memory_size(handle: Handle, bytes: *mut usize);
     fn hipblasCreate(handle: *mut Handle);
     fn hipblasDestroy(handle: Handle);
     fn hipblasSetStream(handle: Handle, stream: hip::sys::hipStream_t);
@@ -239,7 +243,7 @@ macro_rules! ex_routines {
             #[allow(clippy::cast_possible_truncation, reason = "the form says that the sizes fit")]
             pub(crate) fn $call(
                 $($a: parameter!($kind),)* $($b: parameter!($after),)*
-            ) -> impl FnOnce(NonNull<c_void>, Form, Handle) -> Status {
+            ) -> impl FnOnce(NonNull<c_void>, Form, Handle) -> Status + Clone {
                 move |function, form, handle| invoke!(function, handle, form, [$($a: $kind,)*; $($b: $after,)*])
             }
         )*
@@ -648,7 +652,7 @@ pub(crate) fn trmm_in_place(
     alpha: *const c_void,
     a: Lowered,
     b: Lowered,
-) -> impl FnOnce(NonNull<c_void>, Form, Handle) -> Status {
+) -> impl FnOnce(NonNull<c_void>, Form, Handle) -> Status + Clone {
     move |function, form, handle| {
         invoke!(function, handle, form, [
             side: flag, uplo: flag, t: flag, diag: flag, m: int, n: int, alpha: ptr, a: view, b: view,;

@@ -26,6 +26,11 @@
 //!     Ok(())
 //! }
 //! ```
+//!
+//! # Graphs
+//! Products can be captured. A captured call has a workspace of its own, which the graph keeps with the handle and with the memory of biases and scales. The
+//! library reads its descriptors and the algorithm on the host, when the call is captured: they are gone afterwards. What the heuristic has chosen, and
+//! [`BlasLt::algorithms`], change nothing of a graph. See "Crates over hip" in `hip`'s SAFETY.md.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -486,7 +486,11 @@ impl BlasLt {
         }
     }
 
+    /// Takes a workspace back, unless a graph has it: branches of a graph run side by side, each with a workspace of its own.
     fn put_work(&self, work: DeviceBuffer<u8>) {
+        if work.as_slice().is_in_graph() {
+            return;
+        }
         let mut kept = self.work.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.as_ref().is_none_or(|other| other.len() < work.len()) {
             *kept = Some(work);

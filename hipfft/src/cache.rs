@@ -108,7 +108,8 @@ impl PlanCache {
             _ => DeviceBuffer::uninit(&self.stream.device(), needed)?,
         };
         let (workspace, result) = plan.run_in(workspace, transform);
-        self.workspace = workspace;
+        // That of a captured transform is the graph's: branches of a graph run side by side.
+        self.workspace = workspace.filter(|workspace| !workspace.as_slice().is_in_graph());
         result
     }
 }

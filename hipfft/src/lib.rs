@@ -44,6 +44,12 @@
 //! # Order, capture
 //! Transforms only queue work. Making a plan compiles kernels, which takes seconds for a new length; the library keeps them in the file that `ROCFFT_RTC_CACHE_PATH` names.
 //! [`PlanCache`] keeps plans. Transforms can be captured in graphs; plans are made before.
+//!
+//! # Graphs
+//! A graph keeps the plan, with the tables that the library made for it, and the workspace. Another workspace or other callbacks are for the calls to come.
+//! The workspace that [`Plan::set_workspace`] returns may be one that a graph overwrites at each launch. [`PlanCache`] gives a workspace that a graph
+//! has to nobody else, and a plan that it drops is destroyed after the last graph. The calls of a [`MultiPlan`] wait, and are not captured. See
+//! "Crates over hip" in `hip`'s SAFETY.md.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

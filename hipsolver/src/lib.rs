@@ -38,7 +38,8 @@
 //!
 //! # Graphs
 //! Factorisations and solves can be captured; what waits for the device (eigenvalues, singular values) is refused in a capture. A captured call has a
-//! workspace that the graph keeps, and a number of its failure for itself: [`Outcome::check`] reads it after each launch.
+//! workspace that the graph keeps, and a number of its failure for itself: [`Outcome::check`] reads it after each launch. Neither goes back to the memory that calls share while the graph exists. The parameters of Jacobi's method are used by
+//! calls that wait alone. See "Crates over hip" in `hip`'s SAFETY.md.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -310,6 +310,25 @@ macro_rules! functions {
     };
 }
 
+/// Of rocBLAS, whose handles hipSOLVER's are: the memory that calls without a workspace of their own work in.
+///
+/// # Safety
+/// The handle is alive, and the memory of its device. It stays until a call is made with another workspace.
+pub(crate) unsafe fn rocblas_set_workspace(handle: Handle, memory: *mut c_void, bytes: usize) -> Status {
+    static SLOT: Slot = Slot::new("rocblas_set_workspace\0", "5.7");
+    match SLOT.get(&BINDING) {
+        Ok(function) => {
+            // SAFETY: rocBLAS has it under this name, whose C signature is the one declared here.
+            let function = unsafe {
+                transmute::<NonNull<c_void>, unsafe extern "C" fn(Handle, *mut c_void, usize) -> Status>(function)
+            };
+            // SAFETY: the caller keeps the function's contract.
+            unsafe { function(handle, memory, bytes) }
+        }
+        Err(why) => hipsolver_sys::MissingValue::missing(why),
+    }
+}
+
 functions! {
     fn hipsolverCreate(handle: *mut Handle);
     fn hipsolverDestroy(handle: Handle);

@@ -199,7 +199,11 @@ impl Solver {
         }
     }
 
+    /// Takes a workspace back, unless a graph has it: branches of a graph run side by side, each with a workspace of its own.
     fn put_work(&self, work: DeviceBuffer<u8>) {
+        if work.as_slice().is_in_graph() {
+            return;
+        }
         let mut pool = self.pool();
         if pool.work.as_ref().is_none_or(|other| other.len() < work.len()) {
             pool.work = Some(work);
@@ -461,7 +465,14 @@ impl Solver {
             let info = unsafe { operands.lend("info", slice)? };
             let name = work_name;
             let stream = self.stream().as_raw();
+            let bytes = used.max(256);
             let call = |handle| {
+                if !pair.sized {
+                    // Else the library works in the workspace of the call before, which may be gone by now.
+                    // SAFETY: the handle is alive, and the memory is lent to the call, which waits for its work.
+                    let status = unsafe { raw::rocblas_set_workspace(handle, pointer, bytes) };
+                    check(status, "rocblas_set_workspace", || format!("{bytes} bytes"))?;
+                }
                 let Some((scaling, kernels)) = &scaling else {
                     let call = work(Work { pointer, len, info, host, host_len, parameters, power: 0 });
                     check(call(working, handle), name, &asked)?;

@@ -64,6 +64,10 @@
 //! # Safety of memory
 //! A group borrows its operands until [`Group::end`]. From then on, buffers know of the collective, as of any work that [`hip`] queues: reading,
 //! overwriting or dropping one waits for it. Such a wait has no deadline. Call [`Communicator::synchronize`] first where a rank may be gone.
+//!
+//! Collectives are not captured: while a stream is captured, the end of a group is an error, before the library is called. So no graph has a
+//! communicator, and a deadline, an abort or the end of a registration leaves nothing behind that could be launched. Memory of the library in a
+//! buffer is kept by graphs as any other. See "Crates over hip" in `hip`'s SAFETY.md.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod devices;
+mod graphs;
 mod lapack;
 mod level1;
 mod level2;

@@ -60,3 +60,36 @@ fn a_workspace_is_shared_in_order() {
     assert!(found[0] == found[2] && found[2] == found[4] && found[1] == found[3] && found[3] == found[5]);
     assert!(found[0] != found[1] && found[0][..37].iter().all(|x| x.norm() > 0.0));
 }
+
+/// A graph has its workspace and its plan for itself: the cache lends the one to nobody, and may drop the other.
+#[test]
+fn a_graph_outlives_the_plans_of_the_cache() {
+    let Some((device, stream)) = device() else { return };
+    let other = hip::Stream::new(&device).unwrap();
+    let mut cache = PlanCache::new(&stream, 1);
+    // Both convolve, which takes a workspace.
+    let [captured, after] = [37, 41].map(|n| Layout::new([n]).unwrap());
+    let from = DeviceBuffer::from_slice(&device, &linalg_testing::Rng::new(9).numbers::<Complex32>(41)).unwrap();
+    let [mut to, mut beside] = [0; 2].map(|_| DeviceBuffer::<Complex32>::zeroed(&device, 41).unwrap());
+    cache.run::<C2C<f32>, Unnormalized>(&captured, |plan| plan.forward(&from, &mut to)).unwrap();
+    let expected = to.to_vec().unwrap();
+    let graph = stream.capture(|_| {
+        cache.run::<C2C<f32>, Unnormalized>(&captured, |plan| plan.forward(&from, &mut to)).expect("captured");
+        Ok(())
+    });
+    let graph = graph.unwrap().instantiate().unwrap();
+    cache.run::<C2C<f32>, Unnormalized>(&after, |plan| plan.forward(&from, &mut beside)).unwrap();
+    let expected_beside = beside.to_vec().unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| (0..10).for_each(|_| graph.launch(&other).unwrap()));
+        for _ in 0..10 {
+            cache.run::<C2C<f32>, Unnormalized>(&after, |plan| plan.forward(&from, &mut beside)).unwrap();
+            assert!(beside.to_vec().unwrap() == expected_beside);
+        }
+    });
+    cache.clear();
+    drop(cache);
+    to.fill(Complex32::ZERO).unwrap();
+    graph.launch(&stream).unwrap();
+    assert!(to.to_vec().unwrap() == expected);
+}

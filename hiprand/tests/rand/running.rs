@@ -282,3 +282,66 @@ fn a_graph_keeps_the_tables_of_its_lambda() {
         assert!((mean(&other.to_vec().unwrap()) - 3.0).abs() < 0.3, "{kind:?}");
     }
 }
+
+/// A clone, an executable graph and a parent keep the state after the graph that was captured is gone.
+#[test]
+fn clones_and_parents_of_a_graph_keep_the_state() {
+    let Some((device, stream)) = device() else { return };
+    let mut numbers = DeviceBuffer::<u32>::zeroed(&device, 3000).unwrap();
+    let mut generator = seeded(&stream, Pseudo::Mtgp32, 5);
+    let alone = graph_of(&mut generator, &mut numbers, |generator, to| generator.generate(to));
+    let expected = [(); 4].map(|()| {
+        alone.launch(&stream).unwrap();
+        numbers.to_vec().unwrap()
+    });
+    generator.set_seed(5).unwrap();
+    generator.generate(&mut numbers).unwrap();
+    let graph = stream.capture(|_| {
+        generator.generate(&mut numbers).expect("captured");
+        Ok(())
+    });
+    let graph = graph.unwrap();
+    let clone = graph.try_clone().unwrap();
+    let mut parent = hip::Graph::new(&device).unwrap();
+    parent.add_child(&[], &graph).unwrap();
+    drop(graph);
+    let execs = [clone.instantiate().unwrap(), parent.instantiate().unwrap()];
+    drop((clone, parent));
+    for seed in [1, 2] {
+        generator.set_seed(seed).unwrap();
+        let found: Vec<u32> = filled(&mut generator, 3000, |generator, to| generator.generate(to));
+        let mut fresh = seeded(&stream, Pseudo::Mtgp32, seed);
+        assert!(found == filled::<_, u32>(&mut fresh, 3000, |generator, to| generator.generate(to)));
+    }
+    drop(generator);
+    for (expected, exec) in expected.iter().zip(execs.iter().chain(&execs)) {
+        exec.launch(&stream).unwrap();
+        assert!(numbers.to_vec().unwrap() == *expected);
+    }
+}
+
+/// A capture under way has the state, too: it stays when the generator is to start again on another stream.
+#[test]
+fn a_capture_under_way_keeps_the_state() {
+    let Some((device, stream)) = device() else { return };
+    let other = Stream::new(&device).unwrap();
+    let mut generator = seeded(&stream, Pseudo::Mtgp32, 5);
+    let first: Vec<u32> = filled(&mut generator, 3000, |generator, to| generator.generate(to));
+    generator.set_seed(5).unwrap();
+    generator.prepare().unwrap();
+    let mut numbers = DeviceBuffer::<u32>::zeroed(&device, 3000).unwrap();
+    let graph = stream.capture(|_| {
+        generator.generate(&mut numbers).expect("captured");
+        generator.set_stream(&other).expect("of the same device");
+        let error = generator.set_seed(6).unwrap_err();
+        assert!(matches!(error, Error::Hip(hip::Error::Capture { .. })), "{error}");
+        Ok(())
+    });
+    let exec = graph.unwrap().instantiate().unwrap();
+    generator.set_seed(6).unwrap();
+    let found: Vec<u32> = filled(&mut generator, 3000, |generator, to| generator.generate(to));
+    let mut fresh = seeded(&stream, Pseudo::Mtgp32, 6);
+    assert!(found == filled::<_, u32>(&mut fresh, 3000, |generator, to| generator.generate(to)));
+    exec.launch(&stream).unwrap();
+    assert!(numbers.to_vec().unwrap() == first);
+}

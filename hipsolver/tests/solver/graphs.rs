@@ -76,3 +76,45 @@ fn what_waits_is_refused_before_it_is_captured() {
     });
     assert_eq!(graph.unwrap().nodes().unwrap().len(), 0);
 }
+
+/// The workspace of a captured call is not lent to others; the one of a graph that is gone is not used by calls without any.
+#[test]
+fn a_graph_has_a_workspace_of_its_own() {
+    let Some((device, solver)) = solver() else { return };
+    let good = with_diagonal(4.0);
+    let mut a = upload::<f64>(&device, &good);
+    factorise(&solver, &mut a).unwrap().wait().unwrap();
+    let factor = download(&a);
+    let graph = solver.stream().capture(|_| {
+        drop(factorise(&solver, &mut a).expect("captured"));
+        Ok(())
+    });
+    let graph = graph.unwrap().instantiate().unwrap();
+    // Without a workspace of its own, for it has 64-bit pivots.
+    let solve = || {
+        if lacks("hipsolverDnXgetrs") {
+            return;
+        }
+        let mut lu = upload::<f64>(&device, &good);
+        let mut pivots = hipsolver::Pivots::new_64(&device, N, N).unwrap();
+        solver.getrf(lu.view_mut(), &mut pivots).unwrap().wait().unwrap();
+        let mut x = upload::<f64>(&device, &Host::from_fn(N, 1, |_, _| 7.0.into()));
+        solver.getrs(lu.view(), &pivots, x.view_mut()).unwrap().wait().unwrap();
+        assert!(download(&x).data.iter().all(|x| (x.re - 1.0).abs() < 1e-12));
+    };
+    let (other, launches) = (Stream::new(&device).unwrap(), 20);
+    std::thread::scope(|scope| {
+        scope.spawn(|| (0..launches).for_each(|_| graph.launch(&other).unwrap()));
+        let bad = with_diagonal(-4.0);
+        for round in 0..launches {
+            let mut b = upload::<f64>(&device, if round % 2 == 0 { &good } else { &bad });
+            assert_eq!(has_failed(factorise(&solver, &mut b).unwrap().wait()), round % 2 == 1, "round {round}");
+            solve();
+        }
+    });
+    fill(&mut a, &good);
+    graph.launch(solver.stream()).unwrap();
+    assert_eq!(download(&a).data, factor.data);
+    drop(graph);
+    solve();
+}
