@@ -4,7 +4,7 @@ use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hip::device::Limit;
-use hip::{Device, DeviceBuffer, Error, Event, LaunchConfig, Module, Stream};
+use hip::{Device, DeviceBuffer, Error, Event, LaunchConfig, Stream};
 use hip_kernel::host::{GridState, Panic};
 use hip_kernel_testing::kernels::panics::{Leaves, OutOfBounds, Recurse, SaysWhy, deep};
 use hip_kernel_testing::kernels_code;
@@ -14,7 +14,7 @@ type Result<T = (), E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 struct Gpu {
     device: Device,
     stream: Stream,
-    module: Module,
+    kernels: hip_kernel::Kernels,
     x: DeviceBuffer<u32>,
     _alone: Option<MutexGuard<'static, ()>>,
 }
@@ -29,9 +29,9 @@ fn gpu() -> Result<Gpu> {
 
 fn on_device(index: usize) -> Result<Gpu> {
     let device = Device::get(index)?;
-    let module = Module::load(&device, kernels_code())?;
+    let kernels = kernels_code().load(&device)?;
     let x = DeviceBuffer::from_slice(&device, &[1; 100])?;
-    Ok(Gpu { device, stream: Stream::new(&device)?, module, x, _alone: None })
+    Ok(Gpu { device, stream: Stream::new(&device)?, kernels, x, _alone: None })
 }
 
 impl Gpu {
@@ -42,7 +42,7 @@ impl Gpu {
     /// Launches a kernel whose last thread is out of bounds if `y` has 101 elements.
     fn launch(&self, stream: &Stream, y: &mut DeviceBuffer<u32>) -> Result {
         let config = LaunchConfig::for_elements(y.len(), 64);
-        Ok(OutOfBounds::load(&self.module)?.launch(stream, config, &self.x, y)?)
+        Ok(OutOfBounds::load(&self.kernels)?.launch(stream, config, &self.x, y)?)
     }
 }
 
@@ -138,7 +138,7 @@ fn block_on<F: std::future::Future>(future: F) -> F::Output {
 #[test]
 fn it_says_why() -> Result {
     let gpu = gpu()?;
-    let kernel = SaysWhy::load(&gpu.module)?;
+    let kernel = SaysWhy::load(&gpu.kernels)?;
     let says = |how: u32| -> Result<Option<String>> {
         let mut y = gpu.zeros(200)?;
         kernel.launch(&gpu.stream, LaunchConfig::for_elements(200, 64), 130, how, &mut y)?;
@@ -171,7 +171,7 @@ fn each_stream_has_its_own() -> Result {
             let gpu = &devices[index % devices.len()];
             scope.spawn(move || {
                 let stream = Stream::new(&gpu.device).unwrap();
-                let kernel = SaysWhy::load(&gpu.module).unwrap();
+                let kernel = SaysWhy::load(&gpu.kernels).unwrap();
                 for round in 0..6 {
                     let mut y = gpu.zeros(200).unwrap();
                     let at = if (index + round) % 3 == 0 { u32::MAX } else { 8 * round as u32 + index as u32 };
@@ -187,7 +187,7 @@ fn each_stream_has_its_own() -> Result {
     // Two at a time, and the one that is well goes first.
     let gpu = &devices[0];
     let streams = [Stream::new(&gpu.device)?, Stream::new(&gpu.device)?, Stream::new(&gpu.device)?];
-    let kernel = SaysWhy::load(&gpu.module)?;
+    let kernel = SaysWhy::load(&gpu.kernels)?;
     let mut all = [gpu.zeros(200)?, gpu.zeros(200)?, gpu.zeros(200)?];
     for (at, (stream, y)) in [u32::MAX, 5, 6].into_iter().zip(streams.iter().zip(&mut all)) {
         kernel.launch(stream, LaunchConfig::for_elements(200, 64), at, 1, y)?;
@@ -206,7 +206,7 @@ fn graphs_and_drops() -> Result {
     let capture = |stream: &Stream, y: &mut DeviceBuffer<u32>| {
         stream.capture(|stream| {
             let config = LaunchConfig::for_elements(y.len(), 64);
-            OutOfBounds::load(&gpu.module)?.launch(stream, config, &gpu.x, &mut *y)
+            OutOfBounds::load(&gpu.kernels)?.launch(stream, config, &gpu.x, &mut *y)
         })
     };
     let graph = capture(&gpu.stream, &mut y)?;
@@ -245,8 +245,8 @@ fn graphs_and_drops() -> Result {
     panic(gpu.stream.synchronize());
     let mut y = gpu.zeros(101)?;
     gpu.launch(&gpu.stream, &mut y)?;
-    let Gpu { stream, device, module, x, _alone } = gpu;
-    drop((y, module, x));
+    let Gpu { stream, device, kernels, x, _alone } = gpu;
+    drop((y, kernels, x));
     panic(stream.synchronize());
     device.synchronize()?;
     Ok(())
@@ -289,7 +289,7 @@ fn nobody_waits() -> Result {
 #[test]
 fn barriers_end() -> Result {
     let gpu = gpu()?;
-    let kernel = Leaves::load(&gpu.module)?;
+    let kernel = Leaves::load(&gpu.kernels)?;
     let mut state = GridState::new(&gpu.device)?;
     let n = 3 * 128;
     for how in [0, 1, 2, 3, 4, 5, 6, 0] {
@@ -333,7 +333,7 @@ fn barriers_end() -> Result {
 #[test]
 fn no_variable_holds_the_record() -> Result {
     let gpu = gpu()?;
-    let error = gpu.module.global::<u32>("hip_kernel_panic").unwrap_err();
+    let error = gpu.kernels.module().global::<u32>("hip_kernel_panic").unwrap_err();
     assert!(matches!(error, Error::InvalidValue { .. }), "{error}");
     Ok(())
 }
@@ -343,7 +343,7 @@ fn no_variable_holds_the_record() -> Result {
 fn recursion_ends_where_its_stack_does() -> Result {
     let gpu = gpu()?;
     assert!(gpu.device.limit(Limit::StackSize)? < STACK, "the test needs a device where no kernel was loaded yet");
-    let kernel = Recurse::load(&gpu.module)?;
+    let kernel = Recurse::load(&gpu.kernels)?;
     for depth in [1, 40, 60, 400, 3, 20_000, 50] {
         let mut out = gpu.zeros(1024)?;
         kernel.launch(&gpu.stream, LaunchConfig::new(16, 64), depth, &mut out)?;

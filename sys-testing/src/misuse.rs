@@ -63,7 +63,8 @@ impl Compiler {
     /// The newest comes first: it is not older than the one that this test is linked with, so it is of the same sources.
     fn find(crates: &[&str], right: &[PathBuf]) -> Self {
         let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-        let version = Command::new(&rustc).arg("--version").output().expect("the compiler of this test is there").stdout;
+        let version =
+            Command::new(&rustc).arg("--version").output().expect("the compiler of this test is there").stdout;
         let version = String::from_utf8_lossy(&version).into_owned();
         let program = std::env::current_exe().expect("a test has a path");
         let folder = program.parent().expect("a test is in a folder");

@@ -114,7 +114,8 @@ struct Job {
 fn jobs() -> Result<Vec<Job>> {
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     let mut jobs = Vec::new();
-    let shipped = ["examples/kernels", "hipsparse/src/kernels", "hipsolver/src/kernels"].map(|folder| sources(&paths::root().join(folder)));
+    let shipped = ["examples/kernels", "hipsparse/src/kernels", "hipsolver/src/kernels"]
+        .map(|folder| sources(&paths::root().join(folder)));
     for source in shipped.into_iter().collect::<Result<Vec<_>>>()?.concat() {
         let output = source.with_extension("hipfb");
         // HIP 5.7 loads nothing newer than version 5.
