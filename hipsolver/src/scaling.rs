@@ -99,6 +99,8 @@ pub(crate) struct Scaling {
     values: Array,
     /// Whether A becomes the vectors.
     vectors: bool,
+    /// Whether the results grow as A becomes smaller: those of a system, not values.
+    of_system: bool,
     /// 1 for numbers of 64 bits, 0 for 32.
     kind: usize,
     members: usize,
@@ -124,7 +126,12 @@ impl Scaling {
         let place = Lowered { pointer: values, step: len.into(), stride: len.into() };
         let values = Array { place, rows: len, cols: 1, part: Part::All, width: 1 };
         let kind = usize::from(size_of::<T::Real>() == 8);
-        Self { a, b: None, values, vectors: false, kind, members }
+        Self { a, b: None, values, vectors: false, of_system: false, kind, members }
+    }
+
+    /// For the X of a system A X = B, of which A alone is scaled.
+    pub(crate) fn of_system<T: Scalar>(a: Array, x: Array) -> Self {
+        Self { values: x, of_system: true, ..Self::new::<T>(a, ptr::null_mut(), 0, 1) }
     }
 
     /// For a generalised problem.
@@ -137,9 +144,10 @@ impl Scaling {
         self.members * (2 * size_of::<u64>())
     }
 
-    /// The power of two that eigenvalues are multiplied by where the matrices are multiplied by these.
+    /// The power of two that the results are multiplied by where the matrices are multiplied by these.
     fn of_values(&self, [a, b]: [i32; 2]) -> i32 {
         match &self.b {
+            _ if self.of_system => -a,
             Some((_, EigenProblem::AxLambdaBx)) => a - b,
             _ => a + b,
         }

@@ -142,3 +142,51 @@ fn elements_that_are_not_finite_are_an_error() {
         assert!(is_told(solver.gesvdj(Jacobi::default(), &mut a, &mut w, None).unwrap().wait().unwrap_err()));
     }
 }
+
+fn fits_of<T: Number + ops::Gels + ops::Geqrf>(device: &Device, solver: &Solver, scales: &[f64], limits: &[f64]) {
+    let (m, n) = (7, 3);
+    let mut rng = linalg_testing::Rng::new(5);
+    let a = random::<T>(&mut rng, m, n);
+    let a = Host::from_fn(m, n, |i, j| a.at(i, j) + if i == j { 6.0 } else { 0.0 });
+    let b = random::<T>(&mut rng, m, 2);
+    for &scale in scales {
+        // X is as large as 1 over the scale, if that is in range; else B is as small as A.
+        for of_b in [1.0, scale] {
+            if !(1e-30..1e30).contains(&(of_b / scale)) && T::EPS > 1e-10 {
+                continue;
+            }
+            let mut a_dev = upload::<T>(device, &a.scale(scale.into()));
+            let mut b_dev = upload::<T>(device, &b.scale(of_b.into()));
+            let mut x = upload::<T>(device, &Host::from_fn(n, 2, |_, _| 7.0.into()));
+            solver.gels(&mut a_dev, &mut b_dev, &mut x).unwrap().wait().unwrap();
+            let x = download(&x).scale((scale / of_b).into());
+            let rest = b.add(&a.mul(&x).scale((-1.0).into()));
+            let zero = Host::from_fn(n, 2, |_, _| 0.0.into());
+            close::<T>("gels", &a.h().mul(&rest), &zero, 8.0 * a.max() * (1.0 + a.max() * x.max()), 4 * m * n);
+        }
+    }
+    // What the item promises without scaling.
+    for &limit in limits {
+        let scale = limit / a.max();
+        let mut factor = upload::<T>(device, &a.scale(scale.into()));
+        let mut tau = DeviceBuffer::<T>::zeroed(device, n).unwrap();
+        solver.geqrf(&mut factor, &mut tau).unwrap().wait().unwrap();
+        let factor = download(&factor);
+        let r = Host::from_fn(n, n, |i, j| if i <= j { factor.at(i, j) / scale } else { 0.0.into() });
+        close::<T>("geqrf", &r.h().mul(&r), &a.h().mul(&a), 4.0 * a.max() * a.max(), 4 * m);
+    }
+}
+
+#[test]
+fn least_squares_of_small_and_large_matrices_are_right() {
+    let Some((device, solver)) = solver() else { return };
+    let (scales, limits) = ([1e-30, 1e-20, 1.0, 1e19, 1e30], [1e-18, 1e18]);
+    fits_of::<f32>(&device, &solver, &scales, &limits);
+    fits_of::<Complex32>(&device, &solver, &scales, &limits);
+    fits_of::<f64>(&device, &solver, &[1e-200, 1e-100, 1e200], &[1e-150, 1e150]);
+    let mut a = upload::<f64>(&device, &Host::from_fn(3, 2, |i, _| if i == 1 { f64::NAN } else { 1.0 }.into()));
+    let mut b = upload::<f64>(&device, &Host::identity(3));
+    let mut x = upload::<f64>(&device, &Host::from_fn(2, 3, |_, _| 0.0.into()));
+    let outcome = solver.gels(&mut a, &mut b, &mut x).unwrap().causes().unwrap();
+    assert_eq!(outcome, [Some(Cause::NotFinite)]);
+}
