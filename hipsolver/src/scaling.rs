@@ -21,8 +21,9 @@ static BUNDLE: &[u8] = include_bytes!("kernels/scale.hipfb");
 const THREADS: usize = 256;
 /// Blocks at most for each member: each thread looks at several elements.
 const BLOCKS: usize = 1024;
-/// A matrix whose largest element is from 1 to 2 to the power of this stays as it is: its squares are far from overflow.
-const HIGHEST: [i32; 2] = [40, 400];
+/// A matrix whose largest element is from 1 to 2 to the power of this stays as it is. Jacobi's method for singular values takes the squares of
+/// products of columns, so fourth powers of elements: these, of many elements, are far from overflow.
+const HIGHEST: [i32; 2] = [20, 200];
 
 /// The kernels on a device.
 #[derive(Clone)]
