@@ -4,6 +4,7 @@ use std::ffi::c_void;
 use std::fmt::Write as _;
 use std::ptr::NonNull;
 
+use hip::{Status, sys};
 use hip_linalg::{
     BandRef, Batch, Factor, Form, Forms, Lowered, MatrixMut, MatrixRef, Operands, PackedMut, PackedRef, Scalar,
     ScalarRef, VectorMut, VectorRef,
@@ -204,6 +205,45 @@ impl<'a> Call<'a> {
         };
         growth.settle(blas.stream(), name, &mut workspace)?;
         done
+    }
+
+    /// Reads the elements of an operand, part by part, and waits for each.
+    pub(crate) fn read_blocking<T: Scalar>(
+        self,
+        vector: Lowered,
+        len: usize,
+        mut take: impl FnMut(&[T]),
+    ) -> Result<()> {
+        /// Elements of a part.
+        const PART: usize = 1 << 20;
+        let Self { blas, operands, shapes: _ } = self;
+        let stream = blas.handle.stream().as_raw();
+        let size = size_of::<T>();
+        let pitch = (vector.step.unsigned_abs() as usize * size).max(size);
+        let mut part = vec![T::ZERO; len.min(PART)];
+        let copy = |at: usize, part: &mut [T]| -> Result<()> {
+            let from = vector.pointer.wrapping_byte_add(at * pitch);
+            let (to, rows) = (part.as_mut_ptr().cast(), part.len());
+            // SAFETY: elements of the operand, whose view was checked when it was made; room for as many on the host, which stays until the
+            // stream was waited for.
+            let status =
+                unsafe { sys::hipMemcpy2DAsync(to, size, from, pitch, size, rows, sys::hipMemcpyDeviceToHost, stream) };
+            // SAFETY: the handle's stream.
+            let waited = unsafe { sys::hipStreamSynchronize(stream) };
+            Status::from(status).check("hipMemcpy2DAsync", || format!("{rows} elements"))?;
+            Ok(Status::from(waited).check("hipStreamSynchronize", || "for a vector".to_owned())?)
+        };
+        // SAFETY: it reads the operand that was named, in the order of the handle's stream, and waits.
+        unsafe {
+            blas.handle.call_blocking(operands, |_| {
+                for at in (0..len).step_by(PART) {
+                    let part = &mut part[..PART.min(len - at)];
+                    copy(at, part)?;
+                    take(part);
+                }
+                Ok(())
+            })
+        }
     }
 
     /// Makes a call that works on the host.

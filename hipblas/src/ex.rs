@@ -264,6 +264,9 @@ impl Blas {
 
     /// Writes the Euclidean norm to device memory, computed in `E`: a number for each member of a batch.
     ///
+    /// The library adds squares in `E` as they are: in single precision, elements are from about 1e-19 to 1e19, or 0. In double precision, from
+    /// 1e-154 to 1e154.
+    ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) if `out` is too short.
     #[doc(alias("hipblasNrm2Ex", "hipblasNrm2BatchedEx", "hipblasNrm2StridedBatchedEx", "cublasNrm2Ex"))]

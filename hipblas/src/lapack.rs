@@ -163,6 +163,9 @@ impl Blas {
 
     /// A = Q R, of a matrix of any shape or a batch. A becomes R, and below its diagonal with `tau` what Q is made of.
     ///
+    /// The library adds squares of elements as they are. The largest element of each column must be from about 1e-18 to 1e18 in single precision
+    /// and from 1e-150 to 1e150 in double precision, or the column 0: else the factors may be wrong.
+    ///
     /// # Errors
     /// As [`getrf`](Self::getrf); unless `tau` has as many elements as the smaller side of A, side by side.
     #[doc(alias(
@@ -197,6 +200,8 @@ impl Blas {
     /// The X that makes ‖B − A X‖ smallest, or the smallest X with A X = B if A has fewer rows than columns. B has as many rows as the longer side of A; its first
     /// ones become X. With `transposed`, for the (conjugate) transpose of A. A is overwritten. `info` gets for each matrix 0, or the number from 1 of an
     /// element of the triangular factor that is zero.
+    ///
+    /// The elements of A are in the range that [`geqrf`](Self::geqrf) names.
     ///
     /// # Errors
     /// As [`getrf`](Self::getrf).

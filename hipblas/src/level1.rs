@@ -7,7 +7,7 @@ use hip_linalg::{Batch, Scalar, ScalarRef, VectorMut, VectorRef};
 
 use crate::call::{Call, fits, invalid};
 use crate::raw::{self, *};
-use crate::{Blas, Result};
+use crate::{Blas, Result, range};
 
 /// A rotation that makes the second element zero: of [`Blas::rotg`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,8 +39,9 @@ fn result_into<'a, T: Scalar>(
 }
 
 macro_rules! reductions {
-    ($($trait:ident $name:ident $into:ident $what:literal [$($alias:literal),*];)*) => {$(
+    ($($trait:ident $name:ident $mended:ident $into:ident $what:literal $range:literal $range_into:literal [$($alias:literal),*];)*) => {$(
         #[doc = concat!("Returns ", $what, ". Waits for it. 0 for a vector of no elements.")]
+        #[doc = $range]
         ///
         /// # Errors
         /// [`Error::Invalid`](crate::Error::Invalid) for a batch; those of the queued work.
@@ -50,11 +51,13 @@ macro_rules! reductions {
             let x = x.into().forward();
             let mut call = self.start();
             let n = call.size(x.len());
-            let x = call.vector("x", &x)?;
-            call.run_for_number(T::forms(), |result| raw::$name(n, x, result))
+            let lowered = call.vector("x", &x)?;
+            let found = call.run_for_number(T::forms(), |result| raw::$name(n, lowered, result))?;
+            self.$mended(x, found)
         }
 
         #[doc = concat!("Writes ", $what, " to device memory: one number for each member of a batch.")]
+        #[doc = $range_into]
         ///
         /// # Errors
         /// [`Error::Invalid`](crate::Error::Invalid) if `out` is too short.
@@ -175,6 +178,25 @@ macro_rules! inner_products {
     )*};
 }
 
+/// Numbers that the library computes wrongly where squares leave the range.
+impl Blas {
+    /// The norm of x, for which the library has found a number.
+    fn norm_in_range<T: Scalar>(&self, x: VectorRef<'_, T>, found: T::Real) -> Result<T::Real> {
+        if x.is_empty() || range::is_norm(found, x.len()) {
+            return Ok(found);
+        }
+        let mut call = self.start();
+        let lowered = call.vector("x", &x)?;
+        let mut norm = range::Norm::default();
+        call.read_blocking(lowered, x.len(), |elements: &[T]| norm.add(elements))?;
+        Ok(norm.result())
+    }
+
+    fn as_it_is<T: Scalar>(&self, _x: VectorRef<'_, T>, found: T::Real) -> Result<T::Real> {
+        Ok(found)
+    }
+}
+
 /// Level 1: vectors.
 impl Blas {
     /// y ← α x + y.
@@ -286,8 +308,10 @@ impl Blas {
     }
 
     reductions! {
-        Nrm2 nrm2 nrm2_into "the Euclidean norm of x" ["hipblasSnrm2", "hipblasDnrm2", "hipblasScnrm2", "hipblasDznrm2", "cublasSnrm2", "cublasDnrm2", "cublasScnrm2", "cublasDznrm2"];
-        Asum asum asum_into "the sum of the absolute values of x, |re| + |im| for complex numbers" ["hipblasSasum", "hipblasDasum", "hipblasScasum", "hipblasDzasum", "cublasSasum", "cublasDasum", "cublasScasum", "cublasDzasum"];
+        Nrm2 nrm2 norm_in_range nrm2_into "the Euclidean norm of x"
+            "\n\nThe library adds squares as they are. Where these overflow or underflow, and for a norm of 0, x is copied to the host, and the norm is computed there."
+            "\n\nThe library adds squares as they are: the elements must be from about 1e-19 to 1e19 in single precision and from 1e-154 to 1e154 in double precision, or 0. [`nrm2`](Self::nrm2) has no such limits." ["hipblasSnrm2", "hipblasDnrm2", "hipblasScnrm2", "hipblasDznrm2", "cublasSnrm2", "cublasDnrm2", "cublasScnrm2", "cublasDznrm2"];
+        Asum asum as_it_is asum_into "the sum of the absolute values of x, |re| + |im| for complex numbers" "" "" ["hipblasSasum", "hipblasDasum", "hipblasScasum", "hipblasDzasum", "cublasSasum", "cublasDasum", "cublasScasum", "cublasDzasum"];
     }
 
     indices! {
@@ -349,16 +373,22 @@ impl Blas {
         "cublasZrotg"
     ))]
     pub fn rotg<T: Rotg>(&self, a: T, b: T) -> Result<Givens<T>> {
-        let (mut a, mut b, mut c, mut s) = (a, b, T::Real::ZERO, T::ZERO);
+        // The library squares complex numbers as they are. A rotation is that of the numbers times a power of two.
+        let power = range::power(&[a, b]);
+        let scaled = |x| range::times_power(x, power);
+        let (mut a, mut b, mut c, mut s) = (scaled(a), scaled(b), T::Real::ZERO, T::ZERO);
         let call = self.start();
         let on_host = |pointer: *mut std::ffi::c_void| hip_linalg::Lowered { pointer, step: 0, stride: 0 };
         let operands = [(&raw mut a).cast(), (&raw mut b).cast(), (&raw mut c).cast(), (&raw mut s).cast()];
         let [a_, b_, c_, s_] = operands.map(on_host);
         call.run_blocking(T::forms(), raw::rotg(a_, b_, c_, s_))?;
-        Ok(Givens { r: a, z: b, c, s })
+        Ok(Givens { r: range::times_power(a, -power), z: b, c, s })
     }
 
     /// As [`rotg`](Self::rotg), of numbers in device memory, for each member of a batch: `a` becomes r and `b` becomes z.
+    ///
+    /// The library squares complex numbers as they are: their parts must be from about 1e-19 to 1e19 in single precision and from 1e-154 to
+    /// 1e154 in double precision, or 0.
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) unless each vector has one element.

@@ -64,6 +64,7 @@ mod lapack;
 mod level1;
 mod level2;
 mod level3;
+mod range;
 #[allow(missing_docs, reason = "not every parameter of C's has a sentence")]
 mod raw;
 mod workspace;

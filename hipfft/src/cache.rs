@@ -4,9 +4,10 @@ use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::fmt;
 
-use hip::{DeviceBuffer, Stream};
+use hip::{DeviceBuffer, DeviceSlice, DeviceSliceMut, Stream};
 
-use crate::{Layout, Normalization, Plan, Result, Transform};
+use crate::transform::{C2C, C2R, FftReal, Forward, Inverse, R2C};
+use crate::{Layout, Normalization, Plan, Result, Transform, Unnormalized};
 
 /// Plans of one stream, by what they transform: each is made once, and all share one workspace.
 ///
@@ -84,7 +85,7 @@ impl PlanCache {
     pub fn run<T: Transform, N: Normalization>(
         &mut self,
         layout: &Layout,
-        transform: impl FnOnce(&mut Plan<T, N>) -> Result<()>,
+        transform: impl FnOnce(&mut CachedPlan<'_, T, N>) -> Result<()>,
     ) -> Result<()> {
         let key = (TypeId::of::<Plan<T, N>>(), layout.clone());
         self.calls += 1;
@@ -107,10 +108,108 @@ impl PlanCache {
             // Work that uses the old one keeps it.
             _ => DeviceBuffer::uninit(&self.stream.device(), needed)?,
         };
-        let (workspace, result) = plan.run_in(workspace, transform);
+        let (workspace, result) = plan.run_in(workspace, |plan| transform(&mut CachedPlan(plan)));
         // That of a captured transform is the graph's: branches of a graph run side by side.
         self.workspace = workspace.filter(|workspace| !workspace.as_slice().is_in_graph());
         result
+    }
+}
+
+/// A plan of a [`PlanCache`], for the time of a call: it transforms, as [`Plan`] does. It stays on the cache's stream, and the cache keeps it.
+#[derive(Debug)]
+pub struct CachedPlan<'a, T: Transform, N: Normalization = Unnormalized>(&'a mut Plan<T, N>);
+
+impl<T: Transform, N: Normalization> CachedPlan<'_, T, N> {
+    /// The layout that was asked for.
+    #[must_use]
+    pub fn layout(&self) -> &Layout {
+        self.0.layout()
+    }
+
+    /// The stream of the cache.
+    #[must_use]
+    pub fn stream(&self) -> &Stream {
+        self.0.stream()
+    }
+}
+
+impl<T: FftReal, N: Normalization> CachedPlan<'_, C2C<T>, N> {
+    /// As [`Plan::forward`].
+    ///
+    /// # Errors
+    /// As [`Plan::forward`].
+    pub fn forward<'a>(
+        &mut self,
+        input: impl Into<DeviceSlice<'a, T::Complex>>,
+        output: impl Into<DeviceSliceMut<'a, T::Complex>>,
+    ) -> Result<()> {
+        self.0.forward(input, output)
+    }
+
+    /// As [`Plan::inverse`].
+    ///
+    /// # Errors
+    /// As [`Plan::inverse`].
+    pub fn inverse<'a>(
+        &mut self,
+        input: impl Into<DeviceSlice<'a, T::Complex>>,
+        output: impl Into<DeviceSliceMut<'a, T::Complex>>,
+    ) -> Result<()> {
+        self.0.inverse(input, output)
+    }
+}
+
+impl<T: FftReal, N: Normalization> CachedPlan<'_, R2C<T>, N> {
+    /// As [`Plan::forward`].
+    ///
+    /// # Errors
+    /// As [`Plan::forward`].
+    pub fn forward<'a>(
+        &mut self,
+        input: impl Into<DeviceSlice<'a, T>>,
+        output: impl Into<DeviceSliceMut<'a, T::Complex>>,
+    ) -> Result<()> {
+        self.0.forward(input, output)
+    }
+}
+
+impl<T: FftReal, N: Normalization> CachedPlan<'_, C2R<T>, N> {
+    /// As [`Plan::inverse`].
+    ///
+    /// # Errors
+    /// As [`Plan::inverse`].
+    pub fn inverse<'a>(
+        &mut self,
+        input: impl Into<DeviceSliceMut<'a, T::Complex>>,
+        output: impl Into<DeviceSliceMut<'a, T>>,
+    ) -> Result<()> {
+        self.0.inverse(input, output)
+    }
+}
+
+impl<T: Forward, N: Normalization> CachedPlan<'_, T, N> {
+    /// As [`Plan::forward_in_place`].
+    ///
+    /// # Errors
+    /// As [`Plan::forward_in_place`].
+    pub fn forward_in_place<'a>(
+        &mut self,
+        data: impl Into<DeviceSliceMut<'a, <T::Real as FftReal>::Complex>>,
+    ) -> Result<()> {
+        self.0.forward_in_place(data)
+    }
+}
+
+impl<T: Inverse, N: Normalization> CachedPlan<'_, T, N> {
+    /// As [`Plan::inverse_in_place`].
+    ///
+    /// # Errors
+    /// As [`Plan::inverse_in_place`].
+    pub fn inverse_in_place<'a>(
+        &mut self,
+        data: impl Into<DeviceSliceMut<'a, <T::Real as FftReal>::Complex>>,
+    ) -> Result<()> {
+        self.0.inverse_in_place(data)
     }
 }
 

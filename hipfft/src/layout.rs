@@ -118,6 +118,9 @@ impl Layout {
 
     /// With gaps: where input and output have their points. Call it after [`batch`](Self::batch). Transforms in place need the same on both sides.
     ///
+    /// The sides are those of the forward transform of complex numbers: [`Plan::inverse`](crate::Plan::inverse) reads where it writes, and
+    /// writes where it reads. A real transform has one direction: the sides are its own.
+    ///
     /// # Errors
     /// [`Error::Invalid`] unless both have the dimensions of the transform, and arrays that are not smaller. Whether points of the output overlap is looked at when
     /// a plan is made.
@@ -157,13 +160,13 @@ impl Layout {
         self.lengths.iter().product()
     }
 
-    /// Elements that the input of a transform has, gaps included.
+    /// Elements that the input of a transform has, gaps included. Of complex numbers, this is the output of the inverse transform.
     #[must_use]
     pub fn input_len<T: Transform>(&self) -> usize {
         self.sides(T::KIND)[0].len().unwrap_or(usize::MAX)
     }
 
-    /// Elements that the output of a transform has, gaps included.
+    /// Elements that the output of a transform has, gaps included. Of complex numbers, this is the input of the inverse transform.
     #[must_use]
     pub fn output_len<T: Transform>(&self) -> usize {
         self.sides(T::KIND)[1].len().unwrap_or(usize::MAX)
@@ -171,6 +174,18 @@ impl Layout {
 
     pub(crate) fn spacing(&self) -> Option<&[Spacing; 2]> {
         self.spacing.as_ref()
+    }
+
+    /// Whether a complex transform reads its points from the places where it writes them.
+    pub(crate) fn is_symmetric(&self) -> bool {
+        let [input, output] = self.sides(TransformKind::C2C);
+        input == output
+    }
+
+    /// The layout of the inverse of a complex transform: input and output exchanged.
+    pub(crate) fn exchanged(&self) -> Self {
+        let spacing = self.spacing.map(|[input, output]| [output, input]);
+        Self { spacing, ..self.clone() }
     }
 
     /// An error unless everything can be counted in 64 bits with a sign.

@@ -62,7 +62,7 @@ mod plan;
 mod raw;
 mod transform;
 
-pub use cache::PlanCache;
+pub use cache::{CachedPlan, PlanCache};
 pub use half;
 pub use layout::{Layout, Spacing};
 pub use library::{Version, version};

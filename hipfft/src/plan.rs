@@ -21,7 +21,8 @@ use crate::{Result, check, invalid};
 /// `T` is what is transformed to what, `N` what is scaled: the device does it within the transform.
 #[doc(alias("hipfftHandle", "cufftHandle", "rocfft_plan"))]
 pub struct Plan<T: Transform, N: Normalization = Unnormalized> {
-    /// One for both directions, unless they are scaled by different factors.
+    /// Forward and inverse. A complex transform has one for both if they are scaled by the same factor and have the same layout. It has none
+    /// for the inverse if the places that this would write to overlap.
     plans: [Option<Planned>; 2],
     layout: Layout,
     /// Bytes of it that the library uses.
@@ -117,7 +118,7 @@ impl<T: Transform, N: Normalization> Plan<T, N> {
         let points = layout.points() as f64;
         let (forward, inverse) = (N::forward(points), N::inverse(points));
         let mut needed = 0;
-        let mut planned = |factor: f64| {
+        let mut planned = |factor: f64, layout: &Layout| {
             let handle = Handle::with(stream, || {
                 let plan = Made::new()?;
                 // SAFETY: a new plan.
@@ -139,10 +140,13 @@ impl<T: Transform, N: Normalization> Plan<T, N> {
             Ok::<_, crate::Error>(Some(Planned::new(handle)))
         };
         let plans = match T::KIND {
-            TransformKind::R2C => [planned(forward)?, None],
-            TransformKind::C2R => [None, planned(inverse)?],
-            TransformKind::C2C if forward == inverse => [planned(forward)?, None],
-            TransformKind::C2C => [planned(forward)?, planned(inverse)?],
+            TransformKind::R2C => [planned(forward, layout)?, None],
+            TransformKind::C2R => [None, planned(inverse, layout)?],
+            TransformKind::C2C if forward == inverse && layout.is_symmetric() => [planned(forward, layout)?, None],
+            TransformKind::C2C => {
+                let back = Some(layout.exchanged()).filter(|back| back.check::<T>().is_ok());
+                [planned(forward, layout)?, back.map(|back| planned(inverse, &back)).transpose()?.flatten()]
+            }
         };
         let workspace =
             if needed == 0 { Workspace::Ours(DeviceBuffer::uninit(&stream.device(), 0)?) } else { Workspace::Lent };
@@ -297,6 +301,11 @@ impl<T: Transform, N: Normalization> Plan<T, N> {
 
     fn execute(&mut self, direction: i32, data: Data<'_, T>) -> Result<()> {
         let Self { plans, layout, needed, workspace, .. } = self;
+        let back = T::KIND == TransformKind::C2C && direction == INVERSE;
+        let layout = &if back { layout.exchanged() } else { layout.clone() };
+        if back && plans[1].is_none() && !layout.is_symmetric() {
+            layout.check::<T>()?;
+        }
         let index = usize::from(direction == INVERSE && plans[1].is_some());
         let Some(Planned { handle, area, .. }) = &mut plans[index] else {
             unreachable!("a direction that the transform has")
@@ -378,16 +387,27 @@ impl<T: Transform> Plan<T> {
     #[doc(alias("hipfftPlan1d", "hipfftPlan2d", "hipfftPlan3d", "hipfftPlanMany", "cufftPlan1d", "cufftPlanMany"))]
     pub fn with_library_workspace(stream: &Stream, layout: &Layout) -> Result<Self> {
         check_size::<T>(&stream.device(), layout)?;
-        // SAFETY: the stream's device is current.
-        let handle = Handle::with(stream, || unsafe { plan::<T>(layout) }.map(Made::take))?;
-        let needed = handle.configure(|plan| {
-            let mut bytes = 0;
-            // SAFETY: a plan, and room for the number.
-            check(unsafe { raw::hipfftGetSize(plan, &mut bytes) }, "hipfftGetSize", || format!("{layout:?}"))?;
-            Ok(bytes)
-        })?;
-        let planned = Some(Planned::new(handle));
-        let plans = if T::KIND == TransformKind::C2R { [None, planned] } else { [planned, None] };
+        let mut needed = 0;
+        let mut planned = |layout: &Layout| {
+            // SAFETY: the stream's device is current.
+            let handle = Handle::with(stream, || unsafe { plan::<T>(layout) }.map(Made::take))?;
+            handle.configure(|plan| {
+                let mut bytes = 0;
+                // SAFETY: a plan, and room for the number.
+                check(unsafe { raw::hipfftGetSize(plan, &mut bytes) }, "hipfftGetSize", || format!("{layout:?}"))?;
+                needed = needed.max(bytes);
+                Ok(())
+            })?;
+            Ok::<_, crate::Error>(Some(Planned::new(handle)))
+        };
+        let plans = match T::KIND {
+            TransformKind::C2R => [None, planned(layout)?],
+            TransformKind::C2C if !layout.is_symmetric() => {
+                let back = Some(layout.exchanged()).filter(|back| back.check::<T>().is_ok());
+                [planned(layout)?, back.map(|back| planned(&back)).transpose()?.flatten()]
+            }
+            TransformKind::R2C | TransformKind::C2C => [planned(layout)?, None],
+        };
         Ok(Self { plans, layout: layout.clone(), needed, workspace: Workspace::Library, types: PhantomData })
     }
 }
@@ -406,10 +426,11 @@ impl<T: FftReal, N: Normalization> Plan<C2C<T>, N> {
         self.execute(FORWARD, Data::Apart(input.into(), output.into()))
     }
 
-    /// Queues inverse transforms: sums with exp(2πi jk/n).
+    /// Queues inverse transforms: sums with exp(2πi jk/n). Where the layout has different sides, they are exchanged: the input has the
+    /// layout's output, and the output its input, so that data goes there and back.
     ///
     /// # Errors
-    /// As [`forward`](Self::forward).
+    /// As [`forward`](Self::forward), and [`Error::Invalid`](crate::Error::Invalid) for a layout whose input overlaps.
     #[doc(alias("hipfftExecC2C", "hipfftExecZ2Z", "hipfftXtExec", "cufftExecC2C"))]
     pub fn inverse<'a>(
         &mut self,

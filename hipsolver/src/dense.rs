@@ -8,6 +8,7 @@ use hip_linalg::{
 };
 
 use crate::raw::{self, *};
+use crate::scaling::{Array, Part, Scaling};
 use crate::solver::{Outcome, Plan};
 use crate::{CallError, Cause, Error, Result, Solver};
 
@@ -282,6 +283,9 @@ impl Solver {
     /// A = Q R. A becomes R above its diagonal, and below it with `tau` what Q is made of. A with 2³¹ rows or more, or such a leading dimension,
     /// needs ROCm 6.3.
     ///
+    /// The library adds squares of elements as they are. The largest element of each column must be from about 1e-18 to 1e18 in single precision
+    /// and from 1e-150 to 1e150 in double precision, or the column 0: else the factors may be wrong. Scale other matrices before, and R after.
+    ///
     /// # Errors
     /// [`CallError::Invalid`] unless `tau` has as many elements as the smaller side of A, side by side; for a row-major A, and for a batch.
     #[doc(alias("hipsolverSgeqrf", "hipsolverDgeqrf", "hipsolverCgeqrf", "hipsolverZgeqrf", "cusolverDnSgeqrf"))]
@@ -382,11 +386,11 @@ impl Solver {
     }
 
     /// The X that makes ‖B − A X‖ smallest, for an A with at least as many rows as columns and independent columns. A and B are overwritten.
-    /// It waits.
+    /// It waits. A whose largest element is less than 1 or very large is scaled by a power of two, as in [`syevd`](Self::syevd).
     ///
     /// # Errors
     /// [`CallError::Invalid`] if the shapes do not fit, a matrix is row-major, or for a batch. The outcome is [`Cause::Singular`] if the columns of A
-    /// depend on each other.
+    /// depend on each other, and [`Cause::NotFinite`] if an element of A is NaN or infinite.
     #[doc(alias("hipsolverSSgels", "hipsolverDDgels", "hipsolverCCgels", "hipsolverZZgels", "cusolverDnSSgels"))]
     pub fn gels<'a, T: Gels>(
         &self,
@@ -413,9 +417,12 @@ impl Solver {
         let mut operands = Operands::on(self.stream());
         let (a, b) = (operands.matrix_mut("A", a)?, operands.matrix_mut("B", b)?);
         let x = operands.matrix_mut("X", x)?;
+        let scaling =
+            Some(Scaling::of_system::<T>(Array::new::<T>(a, m, n, Part::All), Array::new::<T>(x, n, nrhs, Part::All)));
         let plan = Plan {
             waits: true,
             unit: 1,
+            scaling,
             ..plan::<T, _>("gels", T::pair(), singular, move || format!("A {m} x {n}, B {m} x {nrhs}"))
         };
         let mut iterations = 0_i32;

@@ -522,6 +522,9 @@ impl Solver {
     /// rocSOLVER may not find all of them: it leaves out some that are repeated, 0, or the only one of a row or column. Those that it has not
     /// found are NaN, after the others, and their columns of U and V are as they were. [`gesvdj_batched`](Self::gesvdj_batched) finds all.
     ///
+    /// Matrices are not scaled, as [`gesvd`](Self::gesvd) scales them: the largest element of each is near 1. Small singular values of others may be
+    /// wrong.
+    ///
     /// # Errors
     /// As [`gesvd`](Self::gesvd).
     #[doc(alias("hipsolverDnSgesvdaStridedBatched", "hipsolverDnDgesvdaStridedBatched"))]

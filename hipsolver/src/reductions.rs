@@ -67,6 +67,8 @@ impl Solver {
 
     /// A = Q T Qᴴ, where T is tridiagonal: `d` gets its diagonal and `e` what is beside it; A with `tau` becomes what Q is made of.
     ///
+    /// The elements are in the range that [`geqrf`](Self::geqrf) names.
+    ///
     /// # Errors
     /// [`CallError::Invalid`](crate::CallError::Invalid) unless `d` has as many elements as A has rows and `e` and `tau` one less; for a row-major A, and for a batch.
     #[doc(alias("hipsolverSsytrd", "hipsolverDsytrd", "hipsolverChetrd", "hipsolverZhetrd", "cusolverDnSsytrd"))]
@@ -149,6 +151,8 @@ impl Solver {
 
     /// A = Q B Pᴴ, where B is bidiagonal: `d` gets its diagonal and `e` what is beside it (above it, if A has at least as many rows as columns);
     /// A with `tauq` and `taup` becomes what Q and P are made of.
+    ///
+    /// The elements are in the range that [`geqrf`](Self::geqrf) names.
     ///
     /// # Errors
     /// [`CallError::Invalid`](crate::CallError::Invalid) unless `d`, `tauq` and `taup` have as many elements as the smaller side of A and `e` one less; for a row-major

@@ -21,8 +21,9 @@ static BUNDLE: &[u8] = include_bytes!("kernels/scale.hipfb");
 const THREADS: usize = 256;
 /// Blocks at most for each member: each thread looks at several elements.
 const BLOCKS: usize = 1024;
-/// A matrix whose largest element is from 1 to 2 to the power of this stays as it is: its squares are far from overflow.
-const HIGHEST: [i32; 2] = [40, 400];
+/// A matrix whose largest element is from 1 to 2 to the power of this stays as it is. Jacobi's method for singular values takes the squares of
+/// products of columns, so fourth powers of elements: these, of many elements, are far from overflow.
+const HIGHEST: [i32; 2] = [20, 200];
 
 /// The kernels on a device.
 #[derive(Clone)]
@@ -99,6 +100,8 @@ pub(crate) struct Scaling {
     values: Array,
     /// Whether A becomes the vectors.
     vectors: bool,
+    /// Whether the results grow as A becomes smaller: those of a system, not values.
+    of_system: bool,
     /// 1 for numbers of 64 bits, 0 for 32.
     kind: usize,
     members: usize,
@@ -124,7 +127,12 @@ impl Scaling {
         let place = Lowered { pointer: values, step: len.into(), stride: len.into() };
         let values = Array { place, rows: len, cols: 1, part: Part::All, width: 1 };
         let kind = usize::from(size_of::<T::Real>() == 8);
-        Self { a, b: None, values, vectors: false, kind, members }
+        Self { a, b: None, values, vectors: false, of_system: false, kind, members }
+    }
+
+    /// For the X of a system A X = B, of which A alone is scaled.
+    pub(crate) fn of_system<T: Scalar>(a: Array, x: Array) -> Self {
+        Self { values: x, of_system: true, ..Self::new::<T>(a, ptr::null_mut(), 0, 1) }
     }
 
     /// For a generalised problem.
@@ -137,9 +145,10 @@ impl Scaling {
         self.members * (2 * size_of::<u64>())
     }
 
-    /// The power of two that eigenvalues are multiplied by where the matrices are multiplied by these.
+    /// The power of two that the results are multiplied by where the matrices are multiplied by these.
     fn of_values(&self, [a, b]: [i32; 2]) -> i32 {
         match &self.b {
+            _ if self.of_system => -a,
             Some((_, EigenProblem::AxLambdaBx)) => a - b,
             _ => a + b,
         }

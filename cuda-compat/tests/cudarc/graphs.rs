@@ -144,3 +144,45 @@ fn a_capture_that_fails_or_is_forgotten_leaves_no_trace() {
     drop(forgotten);
     goes_on(&context);
 }
+
+#[test]
+fn the_module_of_a_variable_lives_as_long_as_graphs_that_use_it() {
+    let context = context();
+    let stream = context.new_stream().unwrap();
+    let code = concat!(env!("CARGO_MANIFEST_DIR"), "/../hip/tests/kernels/globals.gfx90a.co");
+    let Ok(module) = context.load_module(cuda_compat::nvrtc::Ptx::from_file(code)) else { return }; // of another processor
+    let graph = captured(&stream, || {
+        let mut counters = module.get_global("counters", &stream).unwrap();
+        stream.memset_zeros(&mut counters).unwrap();
+    });
+    drop(module);
+    let others: Vec<_> = (0..16).map(|_| stream.clone_htod(&[7_u8; 256]).unwrap()).collect();
+    graph.launch().unwrap();
+    stream.synchronize().unwrap();
+    assert!(others.iter().all(|other| stream.clone_dtoh(other).unwrap() == [7; 256]));
+}
+
+/// A call that does not end the capture leaves what its graph is to keep.
+#[test]
+fn a_capture_goes_on_after_a_refused_end() {
+    let context = context();
+    let stream = context.new_stream().unwrap();
+    let mut victim = stream.clone_htod(&[1_u8; N]).unwrap();
+    stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).unwrap();
+    stream.memset_zeros(&mut victim).unwrap();
+    let elsewhere = std::thread::scope(|scope| {
+        let end = || stream.end_capture(CUgraphInstantiate_flags(0)).map(|graph| graph.map(drop));
+        scope.spawn(end).join().unwrap()
+    });
+    // A runtime may end it all the same.
+    if elsewhere.is_ok() {
+        return;
+    }
+    let Ok(Some(graph)) = stream.end_capture(CUgraphInstantiate_flags(0)) else { return };
+    drop(victim);
+    stream.synchronize().unwrap();
+    let others: Vec<_> = (0..8).map(|_| stream.clone_htod(&[7_u8; N]).unwrap()).collect();
+    graph.launch().unwrap();
+    stream.synchronize().unwrap();
+    assert!(others.iter().all(|other| stream.clone_dtoh(other).unwrap() == [7; N]));
+}

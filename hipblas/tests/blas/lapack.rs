@@ -1,7 +1,7 @@
 //! LAPACK's routines: the factors make the matrix, the solutions solve.
 
 use hip::{Device, DeviceBuffer};
-use hipblas::{Blas, Pivots, ops};
+use hipblas::{Blas, MatrixMut, MatrixRef, Pivots, Pointers, PointersMut, VectorMut, VectorRef, ops};
 use linalg_testing::{Host, Kind, Number, Rng, TestMatrix, assert_close};
 use num_complex::{Complex32, Complex64};
 
@@ -137,5 +137,91 @@ fn pivots_of_another_matrix_are_refused() {
     let mut pivots = Pivots::new(&device, 4, 3).unwrap();
     for refused in [blas.getrf(&mut a, &mut pivots, &mut info), blas.getrs(&a, &pivots, &mut b)] {
         assert!(matches!(&refused, Err(hipblas::Error::Invalid { what: "the rows of the pivots", .. })), "{refused:?}");
+    }
+}
+
+fn square(memory: &mut DeviceBuffer<f64>, count: usize) -> MatrixMut<'_, f64> {
+    MatrixMut::strided_batch(memory, (2, 2, 2), 4, count).unwrap()
+}
+
+/// Batches of all sizes: of each member, the result is its own.
+#[test]
+fn batches_of_one_and_of_many_members() {
+    let Some((device, _stream, blas)) = blas() else { return };
+    for count in [1, 15, 16, 17, 300] {
+        // [[4 + i, 1], [1, 3]] times [1, 1] and times [1, 2].
+        let members = |of: &dyn Fn(f64) -> Vec<f64>| (0..count).map(|i| of(f64::from(i))).collect::<Vec<_>>();
+        let matrices = members(&|i| vec![4.0 + i, 1.0, 1.0, 3.0]).concat();
+        let (sides, twos) = (members(&|i| vec![5.0 + i, 4.0]).concat(), members(&|i| vec![6.0 + i, 7.0]).concat());
+        let count = count as usize;
+        let memory = |numbers: &[f64]| DeviceBuffer::from_slice(&device, numbers).unwrap();
+        let near = |what: &str, found: &[f64], want: [f64; 2]| {
+            for (member, x) in found.chunks(2).enumerate() {
+                let near = (x[0] - want[0]).abs() < 1e-12 && (x[1] - want[1]).abs() < 1e-12;
+                assert!(near, "{what}, member {member} of {count}: {x:?}");
+            }
+        };
+        let (mut a, mut b) = (memory(&matrices), memory(&sides));
+        let mut pivots = Pivots::batch(&device, 2, 2, count).unwrap();
+        let mut info = DeviceBuffer::from_slice(&device, &vec![7; count]).unwrap();
+        if missing(blas.getrf(square(&mut a, count), &mut pivots, &mut info)) {
+            return;
+        }
+        assert_eq!(info.to_vec().unwrap(), vec![0; count]);
+        {
+            let factors = MatrixRef::strided_batch(&a, (2, 2, 2), 4, count).unwrap();
+            blas.getrs(factors, &pivots, MatrixMut::strided_batch(&mut b, (2, 1, 2), 2, count).unwrap()).unwrap();
+        }
+        near("getrs", &b.to_vec().unwrap(), [1.0, 1.0]);
+        // The same with an address each, and the inverses.
+        let (mut inverses, mut b) = (memory(&matrices), memory(&twos));
+        {
+            let parts: Vec<_> = (0..count).map(|i| a.slice(4 * i..4 * i + 4).unwrap()).collect();
+            let factors = Pointers::new(&device, parts).unwrap();
+            let factors = MatrixRef::batch(&factors, (2, 2, 2)).unwrap();
+            let places: Vec<_> = b.as_slice_mut().chunks_exact_mut(2).unwrap().collect();
+            let mut places = PointersMut::new(&device, places).unwrap();
+            blas.getrs(factors, &pivots, MatrixMut::batch(&mut places, (2, 1, 2)).unwrap()).unwrap();
+            let places: Vec<_> = inverses.as_slice_mut().chunks_exact_mut(4).unwrap().collect();
+            let mut places = PointersMut::new(&device, places).unwrap();
+            blas.getri(factors, &pivots, MatrixMut::batch(&mut places, (2, 2, 2)).unwrap(), &mut info).unwrap();
+        }
+        near("getrs of pointers", &b.to_vec().unwrap(), [1.0, 2.0]);
+        assert_eq!(info.to_vec().unwrap(), vec![0; count]);
+        // The inverses times A x, one product for each member.
+        let (ax, mut x) = (memory(&twos), memory(&sides));
+        let result = MatrixMut::strided_batch(&mut x, (2, 1, 2), 2, count).unwrap();
+        let inverse = MatrixRef::strided_batch(&inverses, (2, 2, 2), 4, count).unwrap();
+        blas.gemm(1.0, inverse, MatrixRef::strided_batch(&ax, (2, 1, 2), 2, count).unwrap(), 0.0, result).unwrap();
+        near("getri", &x.to_vec().unwrap(), [1.0, 2.0]);
+        let (mut a, mut b, mut tau) = (memory(&matrices), memory(&twos), memory(&sides));
+        let sides = MatrixMut::strided_batch(&mut b, (2, 1, 2), 2, count).unwrap();
+        blas.gels(false, square(&mut a, count), sides, &mut info).unwrap();
+        near("gels", &b.to_vec().unwrap(), [1.0, 2.0]);
+        let mut a = memory(&matrices);
+        blas.geqrf(square(&mut a, count), VectorMut::strided_batch(&mut tau, 2, 1, 2, count).unwrap()).unwrap();
+        for (member, (r, before)) in a.to_vec().unwrap().chunks(4).zip(matrices.chunks(4)).enumerate() {
+            let (found, want) = (r[0].abs(), before[0].hypot(before[1]));
+            assert!((found - want).abs() < 1e-12 * want, "geqrf, member {member} of {count}: {found} for {want}");
+        }
+        // A number for each member.
+        let (x, mut out) = (memory(&twos), memory(&vec![0.0; count]));
+        let vectors = VectorRef::strided_batch(&x, 2, 1, 2, count).unwrap();
+        blas.nrm2_into(vectors, &mut out).unwrap();
+        let squares: Vec<f64> = out.to_vec().unwrap().iter().map(|x| x * x).collect();
+        blas.dot_into(vectors, vectors, &mut out).unwrap();
+        for (member, (found, (dot, want))) in
+            squares.iter().zip(out.to_vec().unwrap().iter().zip(twos.chunks(2))).enumerate()
+        {
+            let want = want[0] * want[0] + want[1] * want[1];
+            assert!(
+                (found - want).abs() < 1e-12 * want && *dot == want,
+                "member {member} of {count}: {found} and {dot} for {want}"
+            );
+        }
+        let mut indices = DeviceBuffer::<i32>::zeroed(&device, count).unwrap();
+        blas.amax_into(vectors, &mut indices).unwrap();
+        let want: Vec<i32> = twos.chunks(2).map(|x| if x[0] >= x[1] { 1 } else { 2 }).collect();
+        assert_eq!(indices.to_vec().unwrap(), want, "{count} members");
     }
 }

@@ -2,7 +2,7 @@
 
 use half::{bf16, f16};
 use hip::{Device, DeviceBuffer};
-use hipblas::{Blas, ScalarRef, ops};
+use hipblas::{Blas, ScalarRef, VectorRef, ops};
 use linalg_testing::{Host, Kind, Number, Rng, TestVector, assert_close, vector_mut};
 use num_complex::{Complex32, Complex64};
 
@@ -318,4 +318,56 @@ fn what_is_not_a_number_goes_through() {
     blas.axpy(0.0, &x, &mut y).unwrap();
     let y = y.to_vec().unwrap();
     assert!(y[0].is_nan() && y[1] == 1.0, "{y:?}");
+}
+
+/// Norms and rotations of numbers whose squares are out of range.
+fn far_from_one<T, R>(device: &Device, blas: &Blas, scales: &[f64], epsilon: f64)
+where
+    T: Number<Real = R> + ops::Nrm2 + ops::Rotg,
+    R: Number + Into<f64>,
+{
+    let near = |what: &str, found: f64, want: f64, scale: f64| {
+        assert!((found / scale - want).abs() < 8.0 * epsilon, "{what} at {scale:e}: {found:e}");
+    };
+    for &scale in scales {
+        let number =
+            |re: f64, im: f64| T::narrow(Complex64::new(re * scale, if T::COMPLEX { im * scale } else { 0.0 }));
+        // Gaps that are not elements, and both directions.
+        let host = [
+            number(3.0, 1.0),
+            T::narrow(f64::NAN.into()),
+            number(-4.0, 3.0),
+            T::narrow(f64::NAN.into()),
+            number(0.0, 1.0),
+        ];
+        let memory = DeviceBuffer::from_slice(device, &host).unwrap();
+        let want = if T::COMPLEX { 6.0 } else { 5.0 };
+        for increment in [2, -2] {
+            let x = VectorRef::new(&memory, 3, increment).unwrap();
+            near("nrm2", blas.nrm2(x).unwrap().into(), want, scale);
+        }
+        // (3, 4) becomes (5, 0).
+        let (a, b) = (number(3.0, 0.0), number(0.0, 4.0 * f64::from(u8::from(T::COMPLEX))));
+        let b = if T::COMPLEX { b } else { number(4.0, 0.0) };
+        let found = blas.rotg(a, b).unwrap();
+        near("the cosine", found.c.into() * scale, 0.6, scale);
+        near("the sine", found.s.wide().norm() * scale, 0.8, scale);
+        near("rotg", found.r.wide().norm(), 5.0, scale);
+    }
+}
+
+#[test]
+fn norms_and_rotations_of_small_and_large_numbers() {
+    let Some((device, _stream, blas)) = blas() else { return };
+    let scales = [1e-37, 1e-30, 1e-20, 1.0, 1e20, 1e30, 4e37];
+    far_from_one::<f32, f32>(&device, &blas, &scales, f64::from(f32::EPSILON));
+    far_from_one::<Complex32, f32>(&device, &blas, &scales, f64::from(f32::EPSILON));
+    let scales = [1e-307, 1e-200, 1e-155, 1e155, 1e200, 1e307];
+    far_from_one::<f64, f64>(&device, &blas, &scales, f64::EPSILON);
+    far_from_one::<Complex64, f64>(&device, &blas, &scales, f64::EPSILON);
+    let of = |numbers: &[f32]| blas.nrm2(&DeviceBuffer::from_slice(&device, numbers).unwrap()).unwrap();
+    assert_eq!((of(&[0.0; 300]), of(&[f32::MAX; 2]), of(&[f32::INFINITY, 1.0])), (0.0, f32::INFINITY, f32::INFINITY));
+    assert!(of(&[3e30, f32::NAN]).is_nan());
+    let captured = DeviceBuffer::from_slice(&device, &[3e30_f32, 4e30]).unwrap();
+    assert_eq!(blas.nrm2(&captured).unwrap(), 5e30);
 }

@@ -93,3 +93,34 @@ fn a_graph_outlives_the_plans_of_the_cache() {
     graph.launch(&stream).unwrap();
     assert!(to.to_vec().unwrap() == expected);
 }
+
+/// A closure has the plan that was asked for, on the cache's stream, whatever another closure did with its own.
+#[test]
+fn a_closure_leaves_no_other_plan() {
+    let Some((device, stream)) = device() else { return };
+    let mut others = PlanCache::new(&Stream::new(&device).unwrap(), 4);
+    let mut cache = PlanCache::new(&stream, 4);
+    let [eight, four] = [8, 4].map(|n| Layout::new([n]).unwrap());
+    let mut impulse = vec![Complex32::ZERO; 8];
+    impulse[0].re = 1.0;
+    let input = DeviceBuffer::from_slice(&device, &impulse).unwrap();
+    let mut out = DeviceBuffer::from_slice(&device, &[Complex32::new(-1.0, 0.0); 8]).unwrap();
+    cache
+        .run::<C2C<f32>, Unnormalized>(&eight, |plan| {
+            others.run::<C2C<f32>, Unnormalized>(&four, |other| {
+                assert_eq!((plan.layout().points(), other.layout().points()), (8, 4));
+                other.forward(input.slice(..4)?, out.slice_mut(..4)?)
+            })
+        })
+        .unwrap();
+    for _ in 0..2 {
+        out.fill(Complex32::ZERO).unwrap();
+        cache
+            .run::<C2C<f32>, Unnormalized>(&eight, |plan| {
+                assert!(*plan.layout() == eight && *plan.stream() == stream);
+                plan.forward(&input, &mut out)
+            })
+            .unwrap();
+        assert_eq!(out.to_vec().unwrap(), [Complex32::new(1.0, 0.0); 8]);
+    }
+}

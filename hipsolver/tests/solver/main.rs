@@ -8,6 +8,7 @@ mod examples;
 mod graphs;
 mod ranges;
 mod reductions;
+mod workspace;
 
 use hip::{Device, Stream};
 use hipsolver::{MatrixBuffer, Solver, Uplo};

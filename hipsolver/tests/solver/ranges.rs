@@ -1,7 +1,8 @@
 //! Matrices with small and with large elements, and with NaN: eigenvalues and singular values are those of the matrix, or an error.
 
 use hip::DeviceBuffer;
-use hipsolver::{Cause, EigenProblem, EigenRange, Error, Jacobi, MatrixBuffer, ops};
+use hipsolver::linalg::VectorMut;
+use hipsolver::{Cause, EigenProblem, EigenRange, Error, Jacobi, MatrixBuffer, MatrixMut, ops};
 use num_complex::Complex32;
 
 use super::*;
@@ -93,9 +94,9 @@ where
 #[test]
 fn eigenvalues_of_small_and_large_matrices_are_right() {
     let Some((device, solver)) = solver() else { return };
-    let scales = [3e-6, 1e-30, 1e19, 1e35];
+    let scales = [3e-6, 1e-30, 1e11, 1e19, 1e35];
     all_methods::<f32>(&device, &solver, &scales, f64::from(f32::EPSILON));
-    all_methods::<Complex32>(&device, &solver, &[1e-7, 1e19], f64::from(f32::EPSILON));
+    all_methods::<Complex32>(&device, &solver, &[1e-7, 1e10], f64::from(f32::EPSILON));
     let scales = [1e-290, 1e300, 1e-16, 1.0];
     all_methods::<f64>(&device, &solver, &scales, f64::EPSILON);
 }
@@ -141,4 +142,118 @@ fn elements_that_are_not_finite_are_an_error() {
         let mut a = matrix();
         assert!(is_told(solver.gesvdj(Jacobi::default(), &mut a, &mut w, None).unwrap().wait().unwrap_err()));
     }
+}
+
+fn fits_of<T: Number + ops::Gels + ops::Geqrf>(device: &Device, solver: &Solver, scales: &[f64], limits: &[f64]) {
+    let (m, n) = (7, 3);
+    let mut rng = linalg_testing::Rng::new(5);
+    let a = random::<T>(&mut rng, m, n);
+    let a = Host::from_fn(m, n, |i, j| a.at(i, j) + if i == j { 6.0 } else { 0.0 });
+    let b = random::<T>(&mut rng, m, 2);
+    for &scale in scales {
+        // X is as large as 1 over the scale, if that is in range; else B is as small as A.
+        for of_b in [1.0, scale] {
+            if !(1e-30..1e30).contains(&(of_b / scale)) && T::EPS > 1e-10 {
+                continue;
+            }
+            let mut a_dev = upload::<T>(device, &a.scale(scale.into()));
+            let mut b_dev = upload::<T>(device, &b.scale(of_b.into()));
+            let mut x = upload::<T>(device, &Host::from_fn(n, 2, |_, _| 7.0.into()));
+            solver.gels(&mut a_dev, &mut b_dev, &mut x).unwrap().wait().unwrap();
+            let x = download(&x).scale((scale / of_b).into());
+            let rest = b.add(&a.mul(&x).scale((-1.0).into()));
+            let zero = Host::from_fn(n, 2, |_, _| 0.0.into());
+            close::<T>("gels", &a.h().mul(&rest), &zero, 8.0 * a.max() * (1.0 + a.max() * x.max()), 4 * m * n);
+        }
+    }
+    // What the item promises without scaling.
+    for &limit in limits {
+        let scale = limit / a.max();
+        let mut factor = upload::<T>(device, &a.scale(scale.into()));
+        let mut tau = DeviceBuffer::<T>::zeroed(device, n).unwrap();
+        solver.geqrf(&mut factor, &mut tau).unwrap().wait().unwrap();
+        let factor = download(&factor);
+        let r = Host::from_fn(n, n, |i, j| if i <= j { factor.at(i, j) / scale } else { 0.0.into() });
+        close::<T>("geqrf", &r.h().mul(&r), &a.h().mul(&a), 4.0 * a.max() * a.max(), 4 * m);
+    }
+}
+
+#[test]
+fn least_squares_of_small_and_large_matrices_are_right() {
+    let Some((device, solver)) = solver() else { return };
+    let (scales, limits) = ([1e-30, 1e-20, 1.0, 1e19, 1e30], [1e-18, 1e18]);
+    fits_of::<f32>(&device, &solver, &scales, &limits);
+    fits_of::<Complex32>(&device, &solver, &scales, &limits);
+    fits_of::<f64>(&device, &solver, &[1e-200, 1e-100, 1e200], &[1e-150, 1e150]);
+    let mut a = upload::<f64>(&device, &Host::from_fn(3, 2, |i, _| if i == 1 { f64::NAN } else { 1.0 }.into()));
+    let mut b = upload::<f64>(&device, &Host::identity(3));
+    let mut x = upload::<f64>(&device, &Host::from_fn(2, 3, |_, _| 0.0.into()));
+    let outcome = solver.gels(&mut a, &mut b, &mut x).unwrap().causes().unwrap();
+    assert_eq!(outcome, [Some(Cause::NotFinite)]);
+}
+
+/// Batches of all sizes, whose members have scales of their own; one of them has a NaN.
+#[test]
+fn members_of_batches_are_scaled_apart() {
+    let Some((device, solver)) = solver() else { return };
+    for count in [1_usize, 15, 16, 17, 300] {
+        let scales: Vec<f64> = (0..count).map(|i| 10.0_f64.powi((i as i32 * 37) % 500 - 250)).collect();
+        let bad = (count > 1).then_some(count / 2);
+        // [[2, -1], [-1, 2]]: 1 and 3.
+        let elements: Vec<f64> = scales.iter().flat_map(|s| [2.0 * s, -s, -s, 2.0 * s]).collect();
+        let elements: Vec<f64> = elements
+            .into_iter()
+            .enumerate()
+            .map(|(at, x)| if bad == Some(at / 4) && at % 4 == 0 { f64::NAN } else { x })
+            .collect();
+        let memory = || DeviceBuffer::from_slice(&device, &elements).unwrap();
+        let mut w = DeviceBuffer::<f64>::zeroed(&device, 2 * count).unwrap();
+        let check = |what: &str, causes: Vec<Option<Cause>>, w: Vec<f64>, want: [f64; 2]| {
+            assert_eq!(causes.len(), count);
+            for (member, (cause, w)) in causes.iter().zip(w.chunks(2)).enumerate() {
+                if bad == Some(member) {
+                    assert_eq!(*cause, Some(Cause::NotFinite), "{what}, member {member} of {count}");
+                    continue;
+                }
+                assert_eq!(*cause, None, "{what}, member {member} of {count}");
+                same(w, scales[member], &want, f64::EPSILON, what);
+            }
+        };
+        for (jacobi, what) in [(true, "syevj"), (false, "gesvdj")] {
+            let mut a = memory();
+            let a = MatrixMut::strided_batch(&mut a, (2, 2, 2), 4, count).unwrap();
+            let values = VectorMut::strided_batch(&mut w, 2, 1, 2, count).unwrap();
+            let outcome = if jacobi {
+                solver.syevj(true, Jacobi::default(), a.lower().unwrap(), values)
+            } else {
+                solver.gesvdj_batched(Jacobi::default(), a, values, None)
+            };
+            let causes = outcome.unwrap().causes().unwrap();
+            check(what, causes, w.to_vec().unwrap(), if jacobi { [1.0, 3.0] } else { [3.0, 1.0] });
+        }
+    }
+}
+
+/// Down to the smallest numbers that there are, and up to those whose eigenvalues are the largest.
+#[test]
+fn limits_of_the_range_have_eigenvalues() {
+    let Some((device, solver)) = solver() else { return };
+    fn of<T>(device: &Device, solver: &Solver, scales: &[f64], epsilon: impl Fn(f64) -> f64)
+    where
+        T: Number + ops::Syevd + hipsolver::linalg::Scalar<Real = T>,
+    {
+        let n = 3;
+        let want = eigenvalues(n);
+        for &scale in scales {
+            let mut w = DeviceBuffer::<T>::zeroed(device, n).unwrap();
+            let mut a = second_difference::<T>(device, n, scale, true);
+            solver.syevd(true, a.view_mut().lower().unwrap(), &mut w).unwrap().wait().unwrap();
+            let found: Vec<f64> = w.to_vec().unwrap().iter().map(|x| x.wide().re).collect();
+            same(&found, scale, &want, epsilon(scale), "syevd");
+            let v = download(&a);
+            assert!((v.h().mul(&v).at(0, 0).re - 1.0).abs() < 1e-5, "vectors at {scale:e}");
+        }
+    }
+    of::<f32>(&device, &solver, &[1e-42, 1e-38, 9e37], |scale| f64::from(f32::EPSILON).max(1e-45 / scale));
+    of::<f64>(&device, &solver, &[1e-315, 1e-307, 5e307], |scale| f64::EPSILON.max(5e-324 / scale));
 }

@@ -23,9 +23,8 @@ impl Kept {
     }
 }
 
-/// The captures of a context that are under way, and all that was used in any of them. A capture can spread to other streams, so a graph keeps what
-/// was used on all of them.
-#[derive(Default)]
+/// The captures that are under way, and all that was used in any of them. A capture can spread to other streams, of other devices too, so a graph
+/// keeps what was used on all of them.
 pub(super) struct Captures {
     /// Asked without a lock.
     active: AtomicUsize,
@@ -33,18 +32,17 @@ pub(super) struct Captures {
     later: Mutex<Later>,
 }
 
+pub(super) static CAPTURES: Captures = Captures {
+    active: AtomicUsize::new(0),
+    kept: Mutex::new(Vec::new()),
+    later: Mutex::new(Later { graphs: 0, jobs: Vec::new() }),
+};
+
 /// What is done when there are no graphs any more.
-#[derive(Default)]
 struct Later {
     /// Graphs that exist, and captures under way.
     graphs: usize,
     jobs: Vec<Box<dyn FnOnce() + Send>>,
-}
-
-impl std::fmt::Debug for Captures {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Captures").field("active", &self.active).finish_non_exhaustive()
-    }
 }
 
 impl Captures {
@@ -103,7 +101,7 @@ impl<T: Copy> Shared<T> {
 impl CudaContext {
     /// Destroys something of a library that graphs may use, when there are none: they can be launched again.
     pub(crate) fn destroy_after_graphs(&self, destroy: impl FnOnce() + Send + 'static) {
-        let mut later = self.captures().later();
+        let mut later = CAPTURES.later();
         if later.graphs != 0 {
             later.jobs.push(Box::new(destroy));
             return;
@@ -114,18 +112,17 @@ impl CudaContext {
 
     /// Whether there are graphs, which may use something of a library.
     pub(crate) fn has_graphs(&self) -> bool {
-        self.captures().later().graphs != 0
+        CAPTURES.later().graphs != 0
     }
 }
 
 impl CudaStream {
     /// Whether work on the stream is recorded to a graph. The graph then keeps what it uses.
     pub(super) fn is_kept_by_capture(&self, kept: impl FnOnce() -> Kept) -> bool {
-        let captures = self.context().captures();
-        if captures.active.load(Ordering::Acquire) == 0 || !self.is_captured() {
+        if CAPTURES.active.load(Ordering::Acquire) == 0 || !self.is_captured() {
             return false;
         }
-        captures.add(kept());
+        CAPTURES.add(kept());
         true
     }
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
-use super::capture::Captures;
 use crate::driver::result::{self, DriverError};
 use crate::driver::sys;
 
@@ -22,7 +21,6 @@ pub struct CudaContext {
     event_tracking: AtomicBool,
     /// The status of an error that could not be returned.
     error: AtomicU32,
-    captures: Captures,
 }
 
 // SAFETY: a context of HIP is a handle to a device, which every thread can use.
@@ -115,14 +113,9 @@ impl CudaContext {
             streams: AtomicUsize::new(0),
             event_tracking: AtomicBool::new(true),
             error: AtomicU32::new(0),
-            captures: Captures::default(),
         });
         context.bind_to_thread()?;
         Ok(context)
-    }
-
-    pub(super) fn captures(&self) -> &Captures {
-        &self.captures
     }
 
     /// Whether it was opened by [`new`](Self::new).

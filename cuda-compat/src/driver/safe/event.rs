@@ -1,6 +1,6 @@
 //! Events.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{CudaContext, CudaStream};
 use crate::driver::result::{self, DriverError};
@@ -11,6 +11,8 @@ use crate::driver::sys;
 pub struct CudaEvent {
     raw: sys::CUevent,
     context: Arc<CudaContext>,
+    /// Held while the event is waited for and recorded again.
+    moving: Mutex<()>,
 }
 
 // SAFETY: an event of HIP is a handle, which every thread can use.
@@ -35,11 +37,19 @@ impl CudaContext {
     pub fn new_event(self: &Arc<Self>, flags: Option<sys::CUevent_flags>) -> Result<CudaEvent, DriverError> {
         self.bind_to_thread()?;
         let raw = result::event::create(flags.unwrap_or(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING))?;
-        Ok(CudaEvent { raw, context: Arc::clone(self) })
+        Ok(CudaEvent { raw, context: Arc::clone(self), moving: Mutex::new(()) })
     }
 }
 
 impl CudaEvent {
+    /// Records the event behind the work that `stream` has so far and behind what it marked before: it covers the work of every stream that it was
+    /// recorded on.
+    pub(super) fn extend(&self, stream: &CudaStream) -> Result<(), DriverError> {
+        let _moving = self.moving.lock().unwrap_or_else(PoisonError::into_inner);
+        stream.wait(self)?;
+        self.record(stream)
+    }
+
     /// Returns the handle.
     pub fn cu_event(&self) -> sys::CUevent {
         self.raw

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::capture::Kept;
-use super::{CudaContext, CudaStream, DriverError};
+use super::capture::{CAPTURES, Kept};
+use super::{CudaEvent, CudaStream, DriverError};
 use crate::driver::{result, sys};
 
 /// Work that was recorded from a stream, and is queued on it by [`launch`](Self::launch).
@@ -14,18 +14,20 @@ pub struct CudaGraph {
     graph: sys::CUgraph,
     exec: sys::CUgraphExec,
     stream: Arc<CudaStream>,
+    /// The last launch.
+    launched: CudaEvent,
     kept: Vec<Kept>,
     /// Dropped last.
     _counted: Counted,
 }
 
 /// A graph of a context, or the end of its capture.
-struct Counted(Option<Arc<CudaContext>>);
+struct Counted(bool);
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        if let Some(context) = &self.0 {
-            context.captures().end_of_graph();
+        if self.0 {
+            CAPTURES.end_of_graph();
         }
     }
 }
@@ -33,10 +35,8 @@ impl Drop for Counted {
 impl Drop for CudaGraph {
     fn drop(&mut self) {
         let context = self.stream.context();
-        // What is kept may be freed next, in the order of its uses; code is not in order. A stream that is captured has no launches.
-        if !self.stream.is_captured() {
-            context.record_err(self.stream.synchronize());
-        }
+        // What is kept may be freed next, in the order of its uses; code is not in order.
+        context.record_err(self.launched.synchronize());
         // SAFETY: both are this one's, and no launch is under way.
         context.record_err(unsafe { result::graph::exec_destroy(self.exec) });
         // SAFETY: as above.
@@ -52,14 +52,14 @@ impl CudaStream {
     #[doc(alias("cuStreamBeginCapture", "hipStreamBeginCapture"))]
     pub fn begin_capture(&self, mode: sys::CUstreamCaptureMode) -> Result<(), DriverError> {
         self.context().bind_to_thread()?;
-        self.context().captures().begin();
+        CAPTURES.begin();
         // SAFETY: the stream is alive.
         let begun = unsafe { result::stream::begin_capture(self.cu_stream(), mode) };
         match begun {
             Ok(()) => _ = self.set_capturing(true),
             Err(_) => {
-                drop(self.context().captures().end());
-                self.context().captures().end_of_graph();
+                drop(CAPTURES.end());
+                CAPTURES.end_of_graph();
             }
         }
         begun
@@ -78,16 +78,20 @@ impl CudaStream {
         // SAFETY: the stream is alive.
         let graph = unsafe { result::stream::end_capture(self.cu_stream()) };
         // It is over in any case.
-        let was_captured = self.set_capturing(false);
-        let kept = if was_captured { self.context().captures().end() } else { Vec::new() };
-        let counted = Counted(was_captured.then(|| Arc::clone(self.context())));
+        // An error may leave it captured: on another thread than the one that began it, for example.
+        let was_captured = !self.is_captured() && self.set_capturing(false);
+        let kept = if was_captured { CAPTURES.end() } else { Vec::new() };
+        let counted = Counted(was_captured);
         let graph = graph?;
         if graph.is_null() {
             return Ok(None);
         }
         // SAFETY: the graph is alive.
-        match unsafe { result::graph::instantiate(graph, flags) } {
-            Ok(exec) => Ok(Some(CudaGraph { graph, exec, stream: Arc::clone(self), kept, _counted: counted })),
+        let exec = unsafe { result::graph::instantiate(graph, flags) };
+        match exec.and_then(|exec| Ok((exec, self.context().new_event(None)?))) {
+            Ok((exec, launched)) => {
+                Ok(Some(CudaGraph { graph, exec, stream: Arc::clone(self), launched, kept, _counted: counted }))
+            }
             Err(error) => {
                 // SAFETY: nothing else has the graph.
                 self.context().record_err(unsafe { result::graph::destroy(graph) });
@@ -127,6 +131,9 @@ impl CudaGraph {
         }
         // SAFETY: both are alive, and so is what the graph uses.
         unsafe { result::graph::launch(self.exec, self.stream.cu_stream()) }?;
+        if !self.stream.is_captured() {
+            self.launched.record(&self.stream)?;
+        }
         if ordered {
             memory().try_for_each(|usage| usage.record_on(&self.stream))?;
         }

@@ -141,9 +141,7 @@ impl LaunchArgs<'_> {
         }
         let captured = stream.is_kept_by_capture(|| Kept::Code(Arc::clone(self.function.module())));
         if captured {
-            self.memory.iter().for_each(|&usage| {
-                stream.is_kept_by_capture(|| Kept::Memory(usage.clone()));
-            });
+            self.memory.iter().for_each(|usage| _ = usage.is_kept_on(stream));
         } else {
             self.waits.iter().try_for_each(|event| stream.wait(event))?;
         }
@@ -164,7 +162,7 @@ impl LaunchArgs<'_> {
         }?;
         let end = event()?;
         if !captured {
-            self.records.iter().try_for_each(|event| event.record(stream))?;
+            self.records.iter().try_for_each(|event| event.extend(stream))?;
         }
         Ok(start.zip(end))
     }

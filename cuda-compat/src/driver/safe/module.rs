@@ -81,12 +81,14 @@ impl CudaModule {
     }
 
     /// The uses of the variable at an address: the same for all views of it.
-    fn usage_of(&self, ptr: sys::CUdeviceptr) -> Result<&Usage, DriverError> {
+    fn usage_of(self: &Arc<Self>, ptr: sys::CUdeviceptr) -> Result<&Usage, DriverError> {
         let mut globals = self.globals.lock().unwrap_or_else(PoisonError::into_inner);
         let usage: *const Usage = match globals.iter().find(|(of, _)| *of == ptr) {
             Some((_, usage)) => &raw const **usage,
             None => {
-                globals.push((ptr, Box::new(Usage::new(&self.context)?)));
+                let usage = Usage::new(&self.context)?;
+                usage.set_code(self);
+                globals.push((ptr, Box::new(usage)));
                 &raw const *globals[globals.len() - 1].1
             }
         };

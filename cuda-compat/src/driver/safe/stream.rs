@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
+use super::capture::CAPTURES;
 use super::{CudaContext, CudaEvent};
 use crate::driver::result::stream::StreamKind;
 use crate::driver::result::{self, DriverError};
@@ -35,8 +36,8 @@ impl Eq for CudaStream {}
 impl Drop for CudaStream {
     fn drop(&mut self) {
         if self.set_capturing(false) {
-            drop(self.context.captures().end());
-            self.context.captures().end_of_graph();
+            drop(CAPTURES.end());
+            CAPTURES.end_of_graph();
         }
         if self.is_owned {
             self.context.record_err(self.context.bind_to_thread());

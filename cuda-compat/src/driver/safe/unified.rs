@@ -6,7 +6,7 @@ use std::slice;
 use std::sync::Arc;
 
 use super::launch::LaunchArgs;
-use super::usage::not_captured;
+use super::usage::{address, not_captured};
 use super::view::sealed::Sealed;
 use super::view::{bounds, bounds_or_panic};
 use super::{
@@ -62,8 +62,7 @@ impl Owner {
 impl Owner {
     /// The address, for work on a stream; null for a stream that must not use it.
     fn address_on<'a>(&'a self, ptr: sys::CUdeviceptr, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
-        let used = self.used_on(stream);
-        (if matches!(used, SyncOnDrop::Failed(_)) { 0 } else { ptr }, used)
+        address(ptr, self.used_on(stream))
     }
 }
 

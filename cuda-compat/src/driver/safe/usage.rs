@@ -1,9 +1,9 @@
 //! How work on several streams that uses one slice is ordered, and how long its memory lives.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use super::capture::Kept;
-use super::{CudaContext, CudaEvent, CudaStream};
+use super::{CudaContext, CudaEvent, CudaModule, CudaStream};
 use crate::driver::result::DriverError;
 use crate::driver::sys;
 
@@ -16,6 +16,8 @@ pub(super) struct Uses {
     pub(super) read: Option<CudaEvent>,
     pub(super) write: Option<CudaEvent>,
     memory: Mutex<Option<Box<dyn Memory>>>,
+    /// The module that the memory is a variable of.
+    code: OnceLock<Weak<CudaModule>>,
 }
 
 /// Memory that is freed after its uses.
@@ -74,12 +76,27 @@ impl Usage {
     }
 
     fn of(read: Option<CudaEvent>, write: Option<CudaEvent>) -> Self {
-        Self(Arc::new(Uses { read, write, memory: Mutex::new(None) }))
+        Self(Arc::new(Uses { read, write, memory: Mutex::new(None), code: OnceLock::new() }))
     }
 
     /// Frees `memory` with the last handle.
     pub(super) fn own(&self, memory: impl Memory + 'static) {
         *self.0.memory.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(memory));
+    }
+
+    /// The memory is a variable of a module.
+    pub(super) fn set_code(&self, code: &Arc<CudaModule>) {
+        // The same each time.
+        let _ = self.0.code.set(Arc::downgrade(code));
+    }
+
+    /// Whether the stream is captured; its graph then keeps the memory.
+    pub(super) fn is_kept_on(&self, stream: &CudaStream) -> bool {
+        let captured = stream.is_kept_by_capture(|| Kept::Memory(self.clone()));
+        if let (true, Some(code)) = (captured, self.0.code.get().and_then(Weak::upgrade)) {
+            stream.is_kept_by_capture(|| Kept::Code(code));
+        }
+        captured
     }
 
     /// Frees nothing any more.
@@ -95,7 +112,7 @@ impl Usage {
 
     /// Makes a stream wait for what a read of `owner`'s memory waits for. While the stream is captured, the graph keeps the memory.
     pub(super) fn read_on<'a>(&'a self, owner: &CudaStream, stream: &'a CudaStream) -> SyncOnDrop<'a> {
-        if stream.is_kept_by_capture(|| Kept::Memory(self.clone())) {
+        if self.is_kept_on(stream) {
             return SyncOnDrop::Record(None);
         }
         match wait(owner, stream, self.before_read()) {
@@ -106,7 +123,7 @@ impl Usage {
 
     /// As [`read_on`](Self::read_on), for a write.
     pub(super) fn write_on<'a>(&'a self, owner: &CudaStream, stream: &'a CudaStream) -> SyncOnDrop<'a> {
-        if stream.is_kept_by_capture(|| Kept::Memory(self.clone())) {
+        if self.is_kept_on(stream) {
             return SyncOnDrop::Record(None);
         }
         match wait(owner, stream, self.before_write()) {
@@ -122,7 +139,7 @@ impl Usage {
 
     /// Notes the launch of a graph that uses the memory.
     pub(super) fn record_on(&self, stream: &CudaStream) -> Result<(), DriverError> {
-        self.0.write.as_ref().map_or(Ok(()), |event| event.record(stream))
+        self.0.write.as_ref().map_or(Ok(()), |event| event.extend(stream))
     }
 }
 
@@ -135,6 +152,11 @@ fn wait<'a>(
         return events.try_for_each(|event| stream.wait(event));
     }
     Ok(())
+}
+
+/// The address of memory, for work that is in order; null for work that must not be queued.
+pub(super) fn address<'a>(ptr: sys::CUdeviceptr, used: SyncOnDrop<'a>) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
+    (if matches!(used, SyncOnDrop::Failed(_)) { 0 } else { ptr }, used)
 }
 
 /// The error for memory that a graph cannot keep.
@@ -193,10 +215,10 @@ impl<'a> SyncOnDrop<'a> {
     fn act(&mut self) -> Result<(), DriverError> {
         match self {
             Self::Record(target) => match target.take() {
-                Some((event, stream)) if stream.context().is_managing_stream_synchronization() => event.record(stream),
+                Some((event, stream)) if stream.context().is_managing_stream_synchronization() => event.extend(stream),
                 _ => Ok(()),
             },
-            Self::RecordAlways(target) => target.take().map_or(Ok(()), |(event, stream)| event.record(stream)),
+            Self::RecordAlways(target) => target.take().map_or(Ok(()), |(event, stream)| event.extend(stream)),
             Self::Sync(target) => match target.take() {
                 Some(stream) if !stream.is_captured() => stream.synchronize(),
                 _ => Ok(()),

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
-use super::usage::Usage;
+use super::usage::{Usage, address};
 use super::{CudaSlice, CudaStream, SyncOnDrop};
 use crate::driver::sys;
 
@@ -148,7 +148,7 @@ impl<'a, T> CudaView<'a, T> {
 
     /// Returns the address, for work that reads the memory on `stream`; see [`DevicePtr::device_ptr`].
     pub fn view_ptr(self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
-        (self.ptr, self.usage.read_on(self.stream, stream))
+        address(self.ptr, self.usage.read_on(self.stream, stream))
     }
 
     /// Returns the elements of a range.
@@ -235,12 +235,12 @@ impl<'a, T> CudaViewMut<'a, T> {
 
     /// Returns the address, for work that reads the memory on `stream`; see [`DevicePtr::device_ptr`].
     pub fn view_ptr(self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
-        (self.ptr, self.usage.read_on(self.stream, stream))
+        address(self.ptr, self.usage.read_on(self.stream, stream))
     }
 
     /// Returns the address, for work that writes the memory on `stream`; see [`DevicePtrMut::device_ptr_mut`].
     pub fn view_ptr_mut(self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
-        (self.ptr, self.usage.write_on(self.stream, stream))
+        address(self.ptr, self.usage.write_on(self.stream, stream))
     }
 
     /// Returns the elements of a range, which cannot be written.
@@ -349,7 +349,7 @@ macro_rules! reads {
     ($($ty:ty),*) => {$(
         impl<T> DevicePtr<T> for $ty {
             fn device_ptr<'a>(&'a self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
-                (self.ptr, self.usage.read_on(&self.stream, stream))
+                address(self.ptr, self.usage.read_on(&self.stream, stream))
             }
         }
     )*};
@@ -361,7 +361,7 @@ macro_rules! writes {
     ($($ty:ty),*) => {$(
         impl<T> DevicePtrMut<T> for $ty {
             fn device_ptr_mut<'a>(&'a mut self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
-                (self.ptr, self.usage.write_on(&self.stream, stream))
+                address(self.ptr, self.usage.write_on(&self.stream, stream))
             }
         }
     )*};
