@@ -576,7 +576,8 @@ impl Solver {
         let extra = count.saturating_mul(4 * (1 + rows.min(cols)));
         let asked = move || format!("{count} matrices A of {m} x {n}, {rank} singular values");
         let plan = plan::<T, _>("gesvda", T::pair(), not_converged, asked);
-        let plan = Plan { waits: true, members: count, extra, ..plan };
+        // The library of ROCm 5.7 makes vectors of what the workspace has.
+        let plan = Plan { waits: true, members: count, extra, cleared: true, ..plan };
         // AMD's library leaves them alone; NVIDIA's writes them.
         let mut residuals = vec![0.0_f64; count];
         let residuals = residuals.as_mut_ptr().cast();
