@@ -142,7 +142,8 @@ fn builds(folder: &Path, name: &str) -> Vec<PathBuf> {
 /// One of each list, in all combinations; those of the first elements come first.
 fn choices(lists: &[Vec<PathBuf>]) -> Vec<Vec<PathBuf>> {
     lists.iter().fold(vec![Vec::new()], |choices, list| {
-        let extend = |choice: Vec<PathBuf>| list.iter().map(move |file| [&choice[..], &[file.clone()]].concat());
+        let extend =
+            |choice: Vec<PathBuf>| list.iter().map(move |file| [&choice[..], std::slice::from_ref(file)].concat());
         choices.into_iter().flat_map(extend).collect()
     })
 }
