@@ -122,6 +122,7 @@ pub(crate) fn is_usual() -> bool {
 }
 
 /// How often an outcome is expected that the usual number of cases has in `usual`: as often as the share, and anything for another number.
+#[allow(dead_code, reason = "not every test program asks for it")]
 pub(crate) fn expected(usual: RangeInclusive<u64>) -> RangeInclusive<u64> {
     if is_other_number() { 0..=u64::MAX } else { usual.start() / share()..=usual.end().div_ceil(share()) }
 }
