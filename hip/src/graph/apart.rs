@@ -70,11 +70,15 @@ impl Graph {
 }
 
 impl GraphInner {
-    /// Whether its nodes run one after the other, by its edges. The graphs that are nodes of it may have branches.
+    /// Whether its nodes run one after the other, by its edges, but for nodes that do nothing. The graphs that are nodes of it may have branches.
     pub(super) fn is_line(&self) -> Result<bool> {
         let describe = || "a graph".to_owned();
         let _exclusive = exclusive();
-        Ok(is_line(&nodes_of(self.raw, &describe)?, edges_of(self.raw, &describe)?))
+        let (mut nodes, edges) = (nodes_of(self.raw, &describe)?, edges_of(self.raw, &describe)?);
+        let mut kinds = nodes.iter().map(|&node| kind_of(node, &describe)).collect::<Result<Vec<_>>>()?.into_iter();
+        let joined = |node: hipGraphNode_t| edges.iter().any(|&(from, to)| from == node || to == node);
+        nodes.retain(|&node| kinds.next() != Some(NodeKind::Empty) || joined(node));
+        Ok(is_line(&nodes, edges))
     }
 }
 
