@@ -31,6 +31,14 @@
 //! | work on many at a time | `strided_batch` of each view; [`Pointers`] for members that lie anywhere |
 //! | leave a factor in device memory | [`ScalarRef`] |
 //! | wrap another library | [`Handle`], [`Operands`], [`Forms`] |
+//!
+//! # Graphs
+//! Calls of a [`Handle`] can be captured, as far as the library supports it. The graph keeps the handle with its scratch memory, the operands and
+//! the tables of [`Pointers`], after they are dropped too. Calls with one handle come one after the other, also on several streams of a capture. What
+//! the crate relies on is memory of its own that nothing else can write to: addresses in [`Pointers`], which are written when these are made, and the
+//! numbers of rows in [`Pivots`]. A scalar of the host is part of a captured call, and the same at each launch.
+//! Other content that a library crate has checked is named with [`Operands::trusted`]; [`Handle::is_in_graph`] says when a handle must be replaced
+//! and not changed.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

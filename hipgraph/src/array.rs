@@ -168,6 +168,15 @@ pub(crate) fn or_null(input: Option<&Input>) -> *const hipgraph_type_erased_devi
     input.map_or(null(), |input| input.raw().cast_const())
 }
 
+/// As [`of_buffer`], of a buffer whose content the library relies on while it reads it. `what` names the content, as a plural.
+///
+/// # Errors
+/// If a graph of `hip` can write to the buffer: another thread could launch it at any time.
+pub(crate) fn of_input<T: Element>(what: &'static str, buffer: &DeviceBuffer<T>) -> Result<View> {
+    buffer.as_slice().expect_unwritten(what)?;
+    of_buffer(buffer)
+}
+
 /// A view of a buffer of `hip`, whose queued work has ended.
 pub(crate) fn of_buffer<T: Element>(buffer: &DeviceBuffer<T>) -> Result<View> {
     buffer.synchronize()?;

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use hip::DeviceBuffer;
 use hipgraph_sys::*;
 
-use crate::array::{Input, Object, Vertex, View, Weight, of_buffer, or_null};
+use crate::array::{Input, Object, Vertex, View, Weight, of_input, or_null};
 use crate::error::{Result, flag, invalid, make};
 use crate::handle::ResourceHandle;
 
@@ -197,7 +197,8 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
     /// `GraphOptions::undirected` is not supported: list both directions.
     ///
     /// # Errors
-    /// If the buffers differ in length or device, or the edges are not what the options state.
+    /// If the buffers differ in length or device, or the edges are not what the options state; if a graph of `hip` that can still be launched
+    /// writes to a buffer.
     pub fn from_buffers(
         handle: &ResourceHandle,
         sources: &DeviceBuffer<V>,
@@ -217,8 +218,8 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
                 return Err(invalid("the device of a buffer", format!("{device:?}"), allowed));
             }
         }
-        let (from, to) = (of_buffer(sources)?, of_buffer(destinations)?);
-        let weights = weights.map(of_buffer).transpose()?;
+        let (from, to) = (of_input("the sources", sources)?, of_input("the destinations", destinations)?);
+        let weights = weights.map(|weights| of_input("the weights", weights)).transpose()?;
         let weight = weights.as_ref().map_or(null(), |view: &View| view.raw().cast_const());
         let arrays = [null(), from.raw().cast_const(), to.raw().cast_const(), weight];
         Graph::create(handle, arrays, sources.len(), weights.is_some(), options)

@@ -38,6 +38,10 @@
 //!
 //! [`CUGRAPH.md`]: https://docs.rs/crate/hipgraph/latest/source/CUGRAPH.md
 //!
+//! # Captures and graphs of `hip`
+//! The library works on streams of its own, and no call of it can be captured. It copies its input: while it does, the buffers stay borrowed, and a
+//! buffer that a graph of `hip` can write to is refused. Results are memory of the library's, which no graph can have.
+//!
 //! # Errors
 //! [`Error`] carries the library's status and message, the function that was called and what was asked for. Bad input is an error before
 //! the C call.

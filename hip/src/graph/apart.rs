@@ -13,7 +13,7 @@
 
 use std::ptr;
 
-use hip_sys::{hipGraph_t, hipStream_t};
+use hip_sys::{hipGraph_t, hipGraphNode_t, hipStream_t};
 
 use super::node::{Node, NodeKind};
 use super::{Graph, GraphInner, edges_of, exclusive, kind_of, nodes_of};
@@ -66,6 +66,19 @@ impl Graph {
         let status = unsafe { hip_sys::hipGraphNodeFindInClone(&mut raw, node.raw, clone.raw) };
         check(status, "hipGraphNodeFindInClone", || self.describe())?;
         Ok(Some(Node { raw, graph: clone.id, kind: node.kind }))
+    }
+}
+
+impl GraphInner {
+    /// Whether its nodes run one after the other, by its edges, but for nodes that do nothing. The graphs that are nodes of it may have branches.
+    pub(super) fn is_line(&self) -> Result<bool> {
+        let describe = || "a graph".to_owned();
+        let _exclusive = exclusive();
+        let (mut nodes, edges) = (nodes_of(self.raw, &describe)?, edges_of(self.raw, &describe)?);
+        let mut kinds = nodes.iter().map(|&node| kind_of(node, &describe)).collect::<Result<Vec<_>>>()?.into_iter();
+        let joined = |node: hipGraphNode_t| edges.iter().any(|&(from, to)| from == node || to == node);
+        nodes.retain(|&node| kinds.next() != Some(NodeKind::Empty) || joined(node));
+        Ok(is_line(&nodes, edges))
     }
 }
 
@@ -124,17 +137,21 @@ fn follow(later: hipStream_t, first: hipStream_t, event: &Event) -> Result<()> {
     check(unsafe { hip_sys::hipStreamWaitEvent(later, event.as_raw(), 0) }, "hipStreamWaitEvent", describe)
 }
 
-/// Whether each node of a graph but one waits for one other, for which no other node waits; the same for the graphs that are nodes of it.
-fn is_chain(graph: hipGraph_t) -> Result<bool> {
-    let describe = || "a graph".to_owned();
-    let nodes = nodes_of(graph, &describe)?;
-    let edges = edges_of(graph, &describe)?;
+/// Whether each node of a graph but one waits for one other, for which no other node waits.
+fn is_line(nodes: &[hipGraphNode_t], edges: Vec<(hipGraphNode_t, hipGraphNode_t)>) -> bool {
     let alone = |ends: &mut Vec<_>| {
         ends.sort_unstable();
         ends.windows(2).all(|pair| pair[0] != pair[1])
     };
     let (mut from, mut to): (Vec<_>, Vec<_>) = edges.into_iter().unzip();
-    if from.len() + 1 < nodes.len() || !alone(&mut from) || !alone(&mut to) {
+    from.len() + 1 >= nodes.len() && alone(&mut from) && alone(&mut to)
+}
+
+/// Whether that holds for a graph, and for the graphs that are nodes of it.
+fn is_chain(graph: hipGraph_t) -> Result<bool> {
+    let describe = || "a graph".to_owned();
+    let nodes = nodes_of(graph, &describe)?;
+    if !is_line(&nodes, edges_of(graph, &describe)?) {
         return Ok(false);
     }
     for node in nodes {

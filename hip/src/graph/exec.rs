@@ -388,7 +388,8 @@ impl GraphExec {
     /// Puts another graph of the same shape in the place of a child (`hipGraphExecChildGraphNodeSetParams`).
     ///
     /// # Errors
-    /// [`Error::Graph`] for a node of another graph or kind; the runtime's for a graph of another shape.
+    /// [`Error::Graph`] for a node of another graph or kind, and in a graph with branches for a child that uses a handle of a library that the graph
+    /// uses already ([`interop::Tracked`](crate::interop::Tracked)): two branches could use it at a time. The runtime's for a graph of another shape.
     #[doc(alias(
         "hipGraphExecChildGraphNodeSetParams",
         "cuGraphExecChildGraphNodeSetParams",
@@ -397,6 +398,10 @@ impl GraphExec {
     pub fn set_child(&mut self, node: Node, child: &Graph) -> Result<()> {
         self.expect(node, NodeKind::Child)?;
         self.graph.device.expect(child.inner.device, "the child graph")?;
+        if self.resources.takes_turns_with(&child.resources) && !self.graph.is_line()? {
+            let reason = "it has branches, and the child uses a handle of a library that it uses already: build it again, with the child in it";
+            return Err(Error::Graph { reason: reason.to_owned() });
+        }
         self.change(&[])?;
         self.resources.extend(&child.resources)?;
         let _exclusive = exclusive();

@@ -135,6 +135,11 @@ impl Resources {
         Ok(())
     }
 
+    /// Whether both use something that calls use one after the other, such as a library's handle.
+    fn takes_turns_with(&self, other: &Self) -> bool {
+        self.kept.iter().any(|kept| other.kept.iter().any(|other| kept.takes_turns_with(other)))
+    }
+
     /// The reports of what runs in the graph.
     fn reports(&self) -> impl Iterator<Item = &Arc<Report>> {
         self.hosts.iter().map(|host| &host.report).chain(&self.panics)

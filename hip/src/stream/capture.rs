@@ -9,6 +9,7 @@ use std::thread::{self, ThreadId};
 
 use hip_sys::{hipGraph_t, hipStream_t};
 
+use super::turns::Turns;
 use super::{Launching, Report, StreamInner};
 use crate::core::call::check;
 use crate::core::error::{Error, Result};
@@ -27,6 +28,7 @@ pub(crate) struct Capture {
 #[derive(Default)]
 pub(super) struct State {
     kept: Vec<Kept>,
+    turns: Turns,
     /// Kernels, for errors of the graph.
     kernels: Vec<Arc<str>>,
     /// Streams that came in through an event, beside the first.
@@ -311,11 +313,14 @@ impl StreamInner {
         for access in accesses {
             keep(&mut state.kept, access)?;
         }
-        body(&mut state)
+        self.await_turns(&state.turns, accesses)?;
+        let done = body(&mut state);
+        self.note_turns(&mut state.turns, accesses);
+        done
     }
 
     /// The nodes that the next one will wait for, which each that is captured changes; `None` if the runtime does not tell.
-    fn last_captured(&self) -> Option<Vec<usize>> {
+    pub(super) fn last_captured(&self) -> Option<Vec<usize>> {
         let (mut state, mut nodes, mut count) = (hip_sys::hipStreamCaptureStatusNone, ptr::null(), 0);
         let (no_id, no_graph) = (ptr::null_mut(), ptr::null_mut());
         // SAFETY: the stream is alive; state, nodes and their number are valid for a write, and the others are not asked for.

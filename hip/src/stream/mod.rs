@@ -16,6 +16,7 @@ mod panics;
 mod signal;
 mod signal_op;
 mod submit;
+mod turns;
 pub(crate) mod usage;
 mod wait;
 mod watched;

@@ -182,6 +182,16 @@ impl Usage {
         self.clone_handle()
     }
 
+    /// Whether several threads, and branches of a graph, may use it at a time in ways that conflict.
+    pub(crate) fn is_concurrent(&self) -> bool {
+        self.0.concurrent
+    }
+
+    /// Whether both are of the same allocation.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     pub(crate) fn memory_kind(&self) -> MemoryKind {
         self.0.kind
     }

@@ -1,6 +1,7 @@
 //! Memory whose content a library relies on: no graph changes it, and nobody does while a graph relies on it.
 
 use hip::DeviceSlice;
+use hip::graph::Node;
 use hip::interop::{Tracked, Uses};
 
 use super::*;
@@ -271,4 +272,105 @@ fn a_failed_update_keeps_what_either_graph_uses() {
     exec.launch(&stream).unwrap();
     stream.synchronize().unwrap();
     assert!(victims.iter().all(|victim| victim.to_vec().unwrap() == [7; 64]), "memory of another owner was filled");
+}
+
+/// A handle of a library has memory of its own, which two calls at a time would spoil: calls on two streams of a capture come one after the
+/// other, and so do graphs in a graph.
+#[test]
+fn branches_of_a_graph_do_not_use_a_handle_at_a_time() {
+    let Some(device) = graph_device() else { return };
+    let [first, second, third] = [(); 3].map(|()| Stream::new(&device).unwrap());
+    let handle = Tracked::new();
+    let mut memory = [(); 3].map(|()| DeviceBuffer::<u32>::zeroed(&device, 64).unwrap());
+    let [one, two, three] = &mut memory;
+    // A call of a library: it fills with the handle, or only reads what is in it.
+    let call = |stream: &Stream, memory: &mut DeviceBuffer<u32>, reads: bool| {
+        let mut uses = Uses::on(stream);
+        if reads {
+            uses.tracked_shared(&handle)
+        } else {
+            uses.tracked(&handle)
+        }
+        let to = uses.write("memory", &mut *memory)?;
+        let bytes = 64 * size_of::<u32>();
+        // SAFETY: memory of so many bytes, named.
+        unsafe {
+            uses.call(|raw| {
+                let status = hip::sys::hipMemsetAsync(to.cast(), 1, bytes, raw);
+                hip::Status::from(status).check("hipMemsetAsync", String::new)
+            })
+        }
+    };
+    // Whether a node has to wait for another, by whatever path.
+    let follows = |graph: &Graph| {
+        let (nodes, edges) = (graph.nodes().unwrap(), graph.edges().unwrap());
+        let fills: Vec<_> = nodes.into_iter().filter(|node| node.kind() != NodeKind::Empty).collect();
+        let reaches = |from: Node, to: Node| {
+            let mut seen = vec![from];
+            let mut index = 0;
+            while let Some(&node) = seen.get(index) {
+                let next: Vec<Node> =
+                    edges.iter().filter(|edge| edge.0 == node && !seen.contains(&edge.1)).map(|edge| edge.1).collect();
+                seen.extend(next);
+                index += 1;
+            }
+            seen.contains(&to)
+        };
+        let pairs = fills.iter().flat_map(|&a| fills.iter().map(move |&b| (a, b)));
+        pairs.filter(|&(a, b)| a != b && reaches(a, b)).count()
+    };
+    let fork = |streams: [&Stream; 2]| -> hip::Result<()> {
+        for stream in streams {
+            stream.wait_event(&first.record()?)?;
+        }
+        Ok(())
+    };
+    let join = |streams: [&Stream; 2]| -> hip::Result<()> {
+        for stream in streams {
+            first.wait_event(&stream.record()?)?;
+        }
+        Ok(())
+    };
+    let graph = first.capture(|_| {
+        call(&first, one, false)?;
+        fork([&second, &third])?;
+        call(&second, two, false)?;
+        call(&third, three, false)?;
+        join([&second, &third])
+    });
+    assert_eq!(follows(&graph.unwrap()), 3, "each call after those before");
+    let mut captured = |kinds: [bool; 3]| {
+        first.capture(|_| {
+            fork([&second, &third])?;
+            call(&second, one, kinds[0])?;
+            call(&third, two, kinds[1])?;
+            call(&first, three, kinds[2])?;
+            join([&second, &third])
+        })
+    };
+    assert_eq!(follows(&captured([true; 3]).unwrap()), 0, "reads go beside each other");
+    assert_eq!(follows(&captured([true, true, false]).unwrap()), 2, "a write comes after both reads");
+    assert_eq!(follows(&captured([false, true, true]).unwrap()), 2, "both reads come after a write");
+    let graph = captured([false; 3]).unwrap();
+    graph.instantiate().unwrap().launch(&first).unwrap();
+    // Graphs in a graph.
+    let mut parent = Graph::new(&device).unwrap();
+    let mut fill = DeviceBuffer::<u32>::zeroed(&device, 4).unwrap();
+    parent.add_fill(&[], GraphFill::new(&mut fill, 1)).unwrap();
+    let child = parent.add_child(&[], &graph).unwrap();
+    assert_eq!(follows(&parent), 0, "nothing else uses the handle");
+    parent.add_child(&[], &graph).unwrap();
+    assert_eq!(follows(&parent), 2);
+    let mut exec = parent.instantiate().unwrap();
+    let refused = exec.set_child(child, &graph).unwrap_err();
+    assert!(refused.to_string().contains("a handle of a library"), "{refused}");
+    exec.launch(&first).unwrap();
+    let mut line = Graph::new(&device).unwrap();
+    let child = line.add_child(&[], &graph).unwrap();
+    line.add_child(&[child], &graph).unwrap();
+    assert_eq!(line.edges().unwrap().len(), 1, "no edge twice");
+    supported(line.instantiate().unwrap().set_child(child, &graph));
+    assert!(memory.iter().all(|memory| memory.to_vec().unwrap() == [0x0101_0101; 64]));
+    drop((graph, parent, exec, line));
+    handle.release(|| ());
 }

@@ -40,6 +40,26 @@ fn edge_lists_rows_and_buffers_are_one_graph() {
     assert_eq!(ranks(&turned), expected);
 }
 
+/// The library reads the edges twice, and trusts them to stay: a graph of `hip` could be launched meanwhile.
+#[test]
+fn buffers_that_a_graph_of_hip_writes_to_are_refused() {
+    let handle = handle();
+    let device = Device::get(0).unwrap();
+    let stream = hip::Stream::new(&device).unwrap();
+    let mut sources = DeviceBuffer::from_slice(&device, &SOURCES).unwrap();
+    let destinations = DeviceBuffer::from_slice(&device, &DESTINATIONS).unwrap();
+    let captured = match stream.capture(|stream| sources.fill_async(stream, -1)) {
+        Err(error) if error.status() == Some(hip::Status::NOT_SUPPORTED) => return,
+        captured => captured.unwrap(),
+    };
+    let build = || Graph::<i32, f32>::from_buffers(&handle, &sources, &destinations, None, GraphOptions::directed());
+    let error = build().unwrap_err();
+    assert!(matches!(error, hipgraph::Error::Hip(hip::Error::Graph { .. })), "{error}");
+    assert!(error.to_string().contains("the sources"), "{error}");
+    drop(captured);
+    build().unwrap();
+}
+
 #[test]
 fn results_outlive_their_graph() {
     let found = {

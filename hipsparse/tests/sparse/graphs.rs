@@ -183,3 +183,63 @@ fn matrices_are_not_made_in_a_capture() {
         way().unwrap();
     }
 }
+
+/// A captured call needs nothing that the call has freed, or that later calls change: not the library's, not the workspace.
+#[test]
+fn captured_calls_run_after_other_calls_have_used_the_handle() {
+    let Some((device, mut sparse)) = sparse() else { return };
+    let [stream, other] = [sparse.stream().clone(), Stream::new(&device).unwrap()];
+    let mut rng = Rng::new(30);
+    let entries: Entries<f64> = dominant(N, places(N, 5 * N, &mut rng), &mut rng);
+    let (csr, coo) = (entries.csr::<i32>(&device, Base::Zero), entries.coo::<i32>(&device, Base::Zero));
+    let blocks = entries.bsr(&device, Base::Zero, format::Bsr { rows: 2, cols: 2, order: Default::default() });
+    let larger: Entries<f64> = dominant(3 * N, places(3 * N, 5 * N, &mut rng), &mut rng);
+    let larger = larger.csr::<i32>(&device, Base::Zero);
+    let (x, _) = column::<f64>(&device, &mut rng, N);
+    let (b, _) = random::<f64>(&device, &mut rng, N, 4);
+    let diagonals = [1.0, 9.0, 2.0].map(|value| values(&device, value));
+    let tridiagonal = || {
+        let [lower, main, upper] = diagonals.each_ref().map(|diagonal| diagonal.as_slice());
+        hipsparse::Tridiagonal { lower, main, upper }
+    };
+    type Call<'a> = &'a dyn Fn(&Sparse, &mut MatrixBuffer<f64>) -> hipsparse::Result<()>;
+    let calls: [(&str, Call<'_>); 5] = [
+        ("spmv of COO", &|sparse, y| sparse.spmv(1.5, &coo, &x, 0.0, y.buffer_mut().slice_mut(..N)?)),
+        ("spmm", &|sparse, y| sparse.spmm(1.5, &csr, &b, 0.0, y)),
+        ("bsrxmv", &|sparse, y| sparse.bsrxmv(&[1, 3, 7], 1.5, &blocks, &x, 0.0, y.buffer_mut().slice_mut(..N)?)),
+        ("gtsv", &|sparse, y| sparse.gtsv(false, tridiagonal(), y)),
+        ("gtsv with pivots", &|sparse, y| sparse.gtsv(true, tridiagonal(), y)),
+    ];
+    let start = || MatrixBuffer::from_buffer(b.buffer().try_clone().unwrap(), N, 4).unwrap();
+    for (name, call) in calls {
+        let [mut y, mut beside] = [start(), start()];
+        call(&sparse, &mut y).unwrap();
+        let want = y.to_vec().unwrap();
+        y = start();
+        // On two branches with one workspace.
+        let graph = stream.capture(|_| {
+            other.wait_event(&stream.record()?)?;
+            call(&sparse, &mut y).expect(name);
+            sparse.set_stream(&other).unwrap();
+            call(&sparse, &mut beside).expect(name);
+            sparse.set_stream(&stream).unwrap();
+            stream.wait_event(&other.record()?)
+        });
+        let exec = graph.unwrap().instantiate().unwrap();
+        assert_eq!(y.to_vec().unwrap(), b.to_vec().unwrap(), "{name}: nothing has run yet");
+        // Memory that the call has freed becomes somebody else's.
+        let taken: Vec<_> =
+            (0..16).map(|k| DeviceBuffer::from_slice(&device, &vec![f64::NAN; 32 << (k % 8)]).unwrap()).collect();
+        sparse.geam(1.0, &larger, 1.0, &larger).unwrap();
+        exec.launch(&stream).unwrap();
+        // Once more beside the graph, with its workspace.
+        sparse.set_stream(&other).unwrap();
+        let mut again = start();
+        call(&sparse, &mut again).unwrap();
+        sparse.set_stream(&stream).unwrap();
+        assert_eq!(again.to_vec().unwrap(), want, "{name}, beside a graph");
+        assert_eq!(y.to_vec().unwrap(), want, "{name}, by a graph");
+        assert_eq!(beside.to_vec().unwrap(), want, "{name}, by the other branch");
+        assert!(taken.iter().all(|other| other.to_vec().unwrap().iter().all(|x| x.is_nan())), "{name}: others' memory");
+    }
+}

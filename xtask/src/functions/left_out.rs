@@ -70,7 +70,7 @@ pub(super) const REASONS: &[(&str, &str)] = &[
     (r"hipMemGet(Access|AllocationPropertiesFromHandle)|hipMemRetainAllocationHandle|hipMemPtrGetInfo", READ_BACK),
     (r"hipKernelGet(Name|Library)", READ_BACK),
     (r"hipGraph(DestroyNode|NodeSetParams|.*NodeSet(Params(1D)?|Event))", IN_THE_GRAPH),
-    (r"hipStreamUpdateCaptureDependencies|hipStreamBeginCaptureToGraph", IN_THE_GRAPH),
+    (r"hipStreamBeginCaptureToGraph", IN_THE_GRAPH),
     (r"hipGraph(GetRootNodes|NodeGetDepend(encies|entNodes))", "use `Graph::edges`"),
     (
         r"hipGraphKernelNode(Set|Copy)Attributes?",

@@ -134,16 +134,27 @@ impl Graph {
 
     /// Adds a whole graph as a node (`hipGraphAddChildGraphNode`): a copy of what it is now.
     ///
+    /// If nodes of this graph use the same handle of a library as the child ([`interop::Tracked`](crate::interop::Tracked)), the child comes after all
+    /// nodes that there are: the library's memory is not used by two calls at a time.
+    ///
     /// # Errors
     /// [`Error::WrongDevice`], [`Error::Graph`] for nodes of another graph.
     #[doc(alias("hipGraphAddChildGraphNode", "cuGraphAddChildGraphNode", "cudaGraphAddChildGraphNode"))]
     pub fn add_child(&mut self, after: &[Node], child: &Self) -> Result<Node> {
         self.inner.device.expect(child.inner.device, "the child graph")?;
+        self.expect(after)?;
+        let mut after = after.to_vec();
+        if self.resources.takes_turns_with(&child.resources) {
+            let edges = self.edges()?;
+            let is_last = |node: &Node| edges.iter().all(|(from, _)| from.raw != node.raw);
+            let last = self.nodes()?.into_iter().filter(is_last);
+            after.extend(last.filter(|node| after.iter().all(|other| other.raw != node.raw)).collect::<Vec<_>>());
+        }
         self.resources.extend(&child.resources)?;
         let raw = child.inner.raw;
         let node = self.add(
             NodeKind::Child,
-            after,
+            &after,
             "hipGraphAddChildGraphNode",
             || "a graph".to_owned(),
             |node, graph, before, count| {

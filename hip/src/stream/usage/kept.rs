@@ -1,6 +1,5 @@
 //! What graphs do with memory: which they keep, what they write to and rely on as long as they can be launched.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use smallvec::SmallVec;
@@ -174,9 +173,15 @@ impl Kept {
         self.usage.memory_kind()
     }
 
-    /// Whether both keep the same allocation.
+    /// Whether it keeps that allocation.
     pub(crate) fn is(&self, usage: &Usage) -> bool {
-        Arc::ptr_eq(&self.usage.0, &usage.0)
+        self.usage.is(usage)
+    }
+
+    /// Whether both keep something that calls use one after the other: branches of one graph must not use it beside each other.
+    pub(crate) fn takes_turns_with(&self, other: &Self) -> bool {
+        let writes = self.kind == AccessKind::Write || other.kind == AccessKind::Write;
+        writes && self.usage.is_concurrent() && self.is(&other.usage)
     }
 }
 

@@ -1,0 +1,118 @@
+//! Within a capture, the order of calls that use one thing on several streams.
+//!
+//! Outside of captures, tickets keep such calls in order. A captured call has no ticket: only edges of the graph order it.
+
+use hip_sys::hipGraphNode_t;
+use smallvec::SmallVec;
+
+use super::StreamInner;
+use crate::core::call::check;
+use crate::core::error::{Error, Result};
+use crate::stream::usage::{Access, AccessKind, Usage};
+
+/// Things that calls use one after the other, and the nodes of the calls that have used them last.
+#[derive(Default)]
+pub(super) struct Turns(Vec<Turn>);
+
+struct Turn {
+    usage: Usage,
+    last: SmallVec<[Last; 1]>,
+}
+
+/// The last use on a stream.
+struct Last {
+    stream: u64,
+    kind: AccessKind,
+    /// What a later call has to come after; `None` if the runtime did not tell.
+    nodes: Option<Vec<usize>>,
+}
+
+impl Turns {
+    /// The nodes that a call on `stream` has to come after.
+    ///
+    /// # Errors
+    /// [`Error::Capture`] if the runtime did not tell which they are.
+    fn before(&self, stream: &StreamInner, accesses: &[Access<'_>]) -> Result<Vec<usize>> {
+        let mut all = Vec::new();
+        for access in accesses {
+            let Some(turn) = self.0.iter().find(|turn| turn.usage.is(access.usage)) else { continue };
+            for last in turn.last.iter().filter(|last| last.stream != stream.id()) {
+                if last.kind == AccessKind::Read && access.kind == AccessKind::Read {
+                    continue;
+                }
+                let Some(nodes) = &last.nodes else {
+                    let reason = format!(
+                        "{} would use a handle that another stream of the capture has used, and the runtime does not tell where",
+                        stream.describe()
+                    );
+                    return Err(Error::Capture { reason });
+                };
+                all.extend(nodes);
+            }
+        }
+        Ok(all)
+    }
+
+    /// Notes a call on `stream`, which has come to `nodes`.
+    fn note(&mut self, stream: &StreamInner, access: &Access<'_>, nodes: Option<Vec<usize>>) {
+        let index = self.0.iter().position(|turn| turn.usage.is(access.usage)).unwrap_or_else(|| {
+            self.0.push(Turn { usage: access.usage.shared(), last: SmallVec::new() });
+            self.0.len() - 1
+        });
+        let last = &mut self.0[index].last;
+        let mut kind = access.kind;
+        if kind == AccessKind::Write {
+            last.clear();
+        }
+        if let Some(own) = last.iter().position(|last| last.stream == stream.id()) {
+            // Its nodes come before these.
+            kind = last.swap_remove(own).kind;
+        }
+        last.push(Last { stream: stream.id(), kind, nodes });
+    }
+}
+
+/// The accesses to things that calls use one after the other, whatever the borrows.
+fn of_turns<'a, 'b>(accesses: &'b [Access<'a>]) -> impl Iterator<Item = &'b Access<'a>> {
+    accesses.iter().filter(|access| access.usage.is_concurrent())
+}
+
+impl StreamInner {
+    /// Has the next node of this stream, which is captured, come after the calls on other streams that use the same things.
+    ///
+    /// # Errors
+    /// [`Error::Capture`] if the runtime did not tell what they have captured.
+    pub(super) fn await_turns(&self, turns: &Turns, accesses: &[Access<'_>]) -> Result<()> {
+        if of_turns(accesses).next().is_none() {
+            return Ok(());
+        }
+        let mut nodes = turns.before(self, accesses)?;
+        if nodes.is_empty() {
+            return Ok(());
+        }
+        let own = self.last_captured().unwrap_or_default();
+        nodes.retain(|node| !own.contains(node));
+        nodes.sort_unstable();
+        nodes.dedup();
+        let mut nodes: Vec<hipGraphNode_t> = nodes.into_iter().map(std::ptr::with_exposed_provenance_mut).collect();
+        if nodes.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: the stream is alive and captured by this thread; nodes of the graph that it is captured into, which stay as long as that; 0 adds
+        // them.
+        let status =
+            unsafe { hip_sys::hipStreamUpdateCaptureDependencies(self.raw(), nodes.as_mut_ptr(), nodes.len(), 0) };
+        check(status, "hipStreamUpdateCaptureDependencies", || self.describe())
+    }
+
+    /// Notes what a call has captured that is now over.
+    pub(super) fn note_turns(&self, turns: &mut Turns, accesses: &[Access<'_>]) {
+        if of_turns(accesses).next().is_none() {
+            return;
+        }
+        let nodes = self.last_captured();
+        for access in of_turns(accesses) {
+            turns.note(self, access, nodes.clone());
+        }
+    }
+}
