@@ -174,6 +174,7 @@ impl GraphExec {
     }
 
     fn queue(&self, stream: &Stream) -> Result<()> {
+        context::check_caller()?;
         self.graph.device.expect(stream.device(), "the stream")?;
         let kept = self.resources.kept.iter().flat_map(Kept::accesses);
         let accesses: SmallVec<[Access<'_>; 8]> = kept.chain([Access::write(&self.usage)]).collect();

@@ -89,6 +89,9 @@ impl Usage {
     /// # Errors
     /// [`Error::Graph`] if a graph writes to it, or if others can write to it without this crate's knowing.
     pub(crate) fn expect_unwritten(&self, span: Span, what: &'static str) -> Result<()> {
+        if context::is_forked() {
+            return Err(Error::ForkedChild);
+        }
         let refused = |whose: &str| Err(Error::Graph { reason: format!("{whose} could change {what} at any time") });
         match self.0.kind {
             MemoryKind::Module => refused("a kernel of the module that this variable is in"),
@@ -109,6 +112,9 @@ impl Usage {
     pub(crate) fn expect_allowed(&self, kind: AccessKind, span: Span) -> Result<()> {
         if kind == AccessKind::Read || !self.is_in_graph() {
             return Ok(());
+        }
+        if context::is_forked() {
+            return Err(Error::ForkedChild);
         }
         self.lock().expect_untrusted(span, "this")
     }
@@ -157,7 +163,7 @@ impl Kept {
 
     /// The graph is not launched again. What is left of it is queued work, which others wait for.
     pub(crate) fn retire(&mut self) {
-        if self.live {
+        if self.live && !context::is_forked() {
             self.retire_locked(&mut self.usage.lock());
             self.live = false;
         }
