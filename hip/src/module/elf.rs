@@ -46,10 +46,14 @@ impl<'a> Elf<'a> {
         if bytes.len() < HEADER_BYTES || !bytes.starts_with(b"\x7fELF") {
             return Err(format!("not an ELF file: {} bytes", bytes.len()));
         }
-        if bytes[4..6] != [2, 1] {
-            return Err("an ELF file that is not 64-bit little-endian".to_owned());
+        if bytes[4..7] != [2, 1, 1] {
+            return Err("an ELF file that is not 64-bit little-endian of version 1".to_owned());
         }
         let header = Fields(bytes);
+        // e_version, e_ehsize
+        if (header.u32(20), header.u16(52)) != (1, HEADER_BYTES as u16) {
+            return Err(format!("an ELF file of version {} with a header of {} bytes", header.u32(20), header.u16(52)));
+        }
         let (segments, sections, names) = (header.u16(56), header.u16(60), header.u16(62));
         // Numbers that do not fit are in the first section's header. No code object has so many, and who reads on by them is not checked.
         if segments == u16::MAX || sections == 0 && header.u64(40) != 0 || names != 0 && names >= sections {
@@ -63,7 +67,7 @@ impl<'a> Elf<'a> {
             notes: Vec::new(),
             note_align: 0,
         };
-        for (segment, _) in elf.table("program headers", header.u64(32), header.u16(54), segments, SEGMENT_BYTES)? {
+        for segment in elf.segments()? {
             let (offset, size) = (segment.u64(8), segment.u64(32));
             elf.part("a segment", offset, size)?;
             if segment.u32(0) == SEGMENT_NOTE {
@@ -71,7 +75,7 @@ impl<'a> Elf<'a> {
                 elf.notes.push((offset, size));
             }
         }
-        for (section, index) in elf.table("section headers", header.u64(40), header.u16(58), sections, SECTION_BYTES)? {
+        for (index, section) in elf.sections()?.enumerate() {
             if !SECTIONS_WITHOUT_BYTES.contains(&section.u32(4)) {
                 elf.part(&format!("section {index}"), section.u64(24), section.u64(32))?;
             }
@@ -79,7 +83,30 @@ impl<'a> Elf<'a> {
         Ok(elf)
     }
 
-    /// The entries of a table of headers, with their indices.
+    /// The headers of the segments.
+    pub(crate) fn segments(&self) -> Result<impl Iterator<Item = Fields<'a>> + use<'a>, String> {
+        let header = Fields(self.bytes);
+        self.table("program headers", header.u64(32), header.u16(54), header.u16(56), SEGMENT_BYTES)
+    }
+
+    /// The headers of the sections.
+    pub(crate) fn sections(&self) -> Result<impl Iterator<Item = Fields<'a>> + use<'a>, String> {
+        let header = Fields(self.bytes);
+        self.table("section headers", header.u64(40), header.u16(58), header.u16(60), SECTION_BYTES)
+    }
+
+    /// Where the headers of the sections are: offset and bytes.
+    pub(crate) fn section_headers(&self) -> (u64, u64) {
+        let header = Fields(self.bytes);
+        (header.u64(40), u64::from(header.u16(58)) * u64::from(header.u16(60)))
+    }
+
+    /// The index of the section with the names of the sections.
+    pub(crate) fn names_section(&self) -> usize {
+        Fields(self.bytes).u16(62).into()
+    }
+
+    /// The entries of a table of headers.
     fn table(
         &self,
         what: &str,
@@ -87,16 +114,17 @@ impl<'a> Elf<'a> {
         stride: u16,
         count: u16,
         expected: u16,
-    ) -> Result<impl Iterator<Item = (Fields<'a>, usize)> + use<'a>, String> {
+    ) -> Result<impl Iterator<Item = Fields<'a>> + use<'a>, String> {
         if count != 0 && stride != expected {
             return Err(format!("{what} of {stride} bytes each, not {expected}"));
         }
         let size = u64::from(stride) * u64::from(count);
         let table = if count == 0 { &[] } else { self.part(what, offset, size)? };
-        Ok(table.chunks_exact(expected.into()).enumerate().map(|(index, entry)| (Fields(entry), index)))
+        Ok(table.chunks_exact(expected.into()).map(Fields))
     }
 
-    fn part(&self, what: &str, offset: u64, size: u64) -> Result<&'a [u8], String> {
+    /// Bytes of the file, for `what` in the error.
+    pub(crate) fn part(&self, what: &str, offset: u64, size: u64) -> Result<&'a [u8], String> {
         let range =
             usize::try_from(offset).ok().zip(offset.checked_add(size).and_then(|end| usize::try_from(end).ok()));
         range.and_then(|(start, end)| self.bytes.get(start..end)).ok_or_else(|| {
@@ -106,17 +134,14 @@ impl<'a> Elf<'a> {
 
     /// The bytes of the first section of this name.
     pub(crate) fn section(&self, name: &str) -> Option<&'a [u8]> {
-        let header = Fields(self.bytes);
-        let table =
-            || self.table("section headers", header.u64(40), header.u16(58), header.u16(60), SECTION_BYTES).ok();
         let bytes = |section: Fields<'_>| self.part("a section", section.u64(24), section.u64(32)).ok();
-        let names = bytes(table()?.nth(header.u16(62).into())?.0)?;
+        let names = bytes(self.sections().ok()?.nth(self.names_section())?)?;
         let is_it = |section: Fields<'_>| {
             let rest = usize::try_from(section.u32(0)).ok().and_then(|at| names.get(at..)).unwrap_or_default();
             rest.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.first() == Some(&0))
         };
-        let mut found = table()?.filter(|(section, _)| is_it(*section));
-        let (section, _) = found.find(|(section, _)| !SECTIONS_WITHOUT_BYTES.contains(&section.u32(4)))?;
+        let mut found = self.sections().ok()?.filter(|section| is_it(*section));
+        let section = found.find(|section| !SECTIONS_WITHOUT_BYTES.contains(&section.u32(4)))?;
         bytes(section)
     }
 
@@ -146,22 +171,22 @@ fn padded(bytes: &[u8], len: u32) -> Option<(&[u8], &[u8])> {
 
 /// Little-endian fields of a header whose size was checked.
 #[derive(Clone, Copy)]
-struct Fields<'a>(&'a [u8]);
+pub(crate) struct Fields<'a>(pub(crate) &'a [u8]);
 
 impl Fields<'_> {
     fn array<const N: usize>(self, at: usize) -> [u8; N] {
         self.0.get(at..).and_then(|bytes| bytes.first_chunk()).copied().unwrap_or([0; N])
     }
 
-    fn u16(self, at: usize) -> u16 {
+    pub(crate) fn u16(self, at: usize) -> u16 {
         u16::from_le_bytes(self.array(at))
     }
 
-    fn u32(self, at: usize) -> u32 {
+    pub(crate) fn u32(self, at: usize) -> u32 {
         u32::from_le_bytes(self.array(at))
     }
 
-    fn u64(self, at: usize) -> u64 {
+    pub(crate) fn u64(self, at: usize) -> u64 {
         u64::from_le_bytes(self.array(at))
     }
 }

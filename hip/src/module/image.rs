@@ -6,6 +6,7 @@ use crate::core::arch::Arch;
 use crate::core::error::{Error, Result};
 use crate::module::compressed;
 use crate::module::elf::{Elf, MACHINE_AMDGPU, OS_ABI_HSA, TYPE_DYNAMIC};
+use crate::module::layout;
 use crate::module::metadata::Metadata;
 
 pub(crate) const BUNDLE: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
@@ -199,11 +200,18 @@ fn parse(bytes: &[u8]) -> Result<CodeObject<'_>> {
     if elf.note_align > NOTE_ALIGN {
         return Err(bad(format!("its notes are aligned to {}, not {NOTE_ALIGN}", elf.note_align)));
     }
+    let descriptors = layout::check(&elf).map_err(bad)?;
     // Of whatever owner: the runtime must find no other metadata than what is checked here.
     let mut notes = elf.notes().filter(|note| matches!(note.kind, NOTE_METADATA | NOTE_OLD_METADATA));
     match (notes.next(), notes.next()) {
         (Some(note), None) if note.kind == NOTE_METADATA && note.owner == OWNER => {
-            Ok(CodeObject { bytes: Cow::Borrowed(bytes), metadata: Metadata::parse(note.payload)? })
+            let metadata = Metadata::parse(note.payload)?;
+            match metadata.symbols.iter().find(|symbol| !descriptors.contains(symbol.as_bytes())) {
+                Some(symbol) => {
+                    Err(bad(format!("damaged: its metadata names the kernel {symbol:?}, and it has no such symbol")))
+                }
+                None => Ok(CodeObject { bytes: Cow::Borrowed(bytes), metadata }),
+            }
         }
         (Some(_), Some(_)) => Err(bad("it has kernel metadata more than once")),
         _ => Err(bad("it has no kernel metadata (NT_AMDGPU_METADATA): code objects before version 3 cannot be loaded")),

@@ -8,7 +8,10 @@ use crate::core::error::{Error, Result};
 use crate::module::msgpack::Value;
 
 /// Kernel arguments of one launch are far below this; more is damaged metadata.
-const MAX_KERNARG_BYTES: u64 = 1 << 20;
+const MAX_KERNARG_BYTES: u64 = 1 << 16;
+
+/// The lanes that a wave may have.
+const WAVES: [u64; 2] = [32, 64];
 
 /// The metadata of a code object.
 #[derive(Debug)]
@@ -16,6 +19,8 @@ pub(crate) struct Metadata {
     /// What the code runs on. Code objects before version 4 do not say.
     pub(crate) target: Option<Arch>,
     pub(crate) kernels: BTreeMap<String, KernelInfo>,
+    /// The symbols of the kernels' descriptors.
+    pub(crate) symbols: Vec<String>,
     /// Kernels that the runtime runs by itself, when the code is loaded or unloaded, each with its kind.
     pub(crate) automatic: Vec<String>,
 }
@@ -142,10 +147,12 @@ impl Metadata {
             ),
             None => None,
         };
-        let (mut kernels, mut automatic) = (BTreeMap::new(), Vec::new());
+        let (mut kernels, mut symbols, mut automatic) = (BTreeMap::new(), Vec::new(), Vec::new());
         for kernel in root.list("amdhsa.kernels") {
             let map = Map::of(kernel)?;
             let kernel = KernelInfo::parse(&map)?;
+            let symbol = map.text(".symbol").ok_or_else(|| bad(format!("kernel {}: no symbol", kernel.name)))?;
+            symbols.push(symbol.to_owned());
             match map.get(".kind").map(Value::as_str) {
                 None | Some(Some(NORMAL)) => {}
                 // Of any other kind: what the runtime makes of it is not known here.
@@ -153,7 +160,7 @@ impl Metadata {
             }
             kernels.insert(kernel.name.clone(), kernel);
         }
-        Ok(Self { target, kernels, automatic })
+        Ok(Self { target, kernels, symbols, automatic })
     }
 }
 
@@ -171,13 +178,13 @@ impl KernelInfo {
         for argument in map.list(".args") {
             let argument = Map::of(argument)?;
             let kind = argument.text(".value_kind").ok_or_else(|| wrong("an argument of no kind"))?;
+            let (Some(offset), Some(size)) = (argument.number(".offset"), argument.number(".size")) else {
+                return Err(wrong("an argument without offset or size"));
+            };
             if kind.starts_with("hidden_") {
                 late_hidden += usize::from(kind == LATE_HIDDEN);
                 continue;
             }
-            let (Some(offset), Some(size)) = (argument.number(".offset"), argument.number(".size")) else {
-                return Err(wrong("an argument without offset or size"));
-            };
             // In order and apart, as compilers lay them out; the launch relies on it.
             if offset < end || offset.saturating_add(size) > kernarg_bytes {
                 return Err(wrong(&format!(
@@ -197,6 +204,10 @@ impl KernelInfo {
                 size: size as usize,
                 kind,
             });
+        }
+        let waves = map.number(".wavefront_size");
+        if waves.is_some_and(|lanes| !WAVES.contains(&lanes)) {
+            return Err(wrong(&format!("waves of {waves:?} lanes")));
         }
         let required_block = match map.list(".reqd_workgroup_size") {
             [x, y, z] => Some([small(x), small(y), small(z)]),

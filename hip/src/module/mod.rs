@@ -7,6 +7,7 @@ mod global;
 mod image;
 mod kernel;
 mod launch;
+mod layout;
 #[cfg(feature = "rocm-7-1")]
 mod library;
 mod limits;
@@ -95,8 +96,9 @@ impl Module {
     /// too. That takes the crate's feature `compressed`.
     ///
     /// # Errors
-    /// [`Error::Image`] if it is neither, or compressed and the feature is off, or if loading it would run code: its metadata marks
-    /// a kernel `.kind: init` or `fini` ([`load_with_init_kernels`](Self::load_with_init_kernels)). [`Error::Architecture`] if it
+    /// [`Error::Image`] if it is neither, or compressed and the feature is off, if it is damaged so that the runtime's loader would read
+    /// or write elsewhere, or if loading it would run code: its metadata marks a kernel `.kind: init` or `fini`
+    /// ([`load_with_init_kernels`](Self::load_with_init_kernels)). [`Error::Architecture`] if it
     /// has no code for the device, with what it has.
     #[doc(alias("hipModuleLoadData", "cuModuleLoadData"))]
     #[doc(alias("hipModuleLoadFatBinary", "cuModuleLoadFatBinary"))]
