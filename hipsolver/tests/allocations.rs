@@ -21,17 +21,15 @@ fn calls_allocate_nothing_in_steady_state() {
     let mut b = MatrixBuffer::<f64>::zeroed(&device, n, 1).unwrap();
     let mut pivots = Pivots::new(&device, n, n).unwrap();
     let mut values = DeviceBuffer::<f64>::zeroed(&device, n).unwrap();
+    // Not `syevd`, `gesvd` and the others that scale: they read the range of each matrix into memory of the host.
     // Of the identity: it stays what it is, but for signs.
     assert_steady(&stream, || {
         solver.potrf(a.view_mut().lower().unwrap()).unwrap().wait().unwrap();
         solver.potrs(a.view().lower().unwrap(), &mut b).unwrap().wait().unwrap();
         solver.getrf(&mut a, &mut pivots).unwrap().wait().unwrap();
         solver.getrs(&a, &pivots, &mut b).unwrap().wait().unwrap();
-        solver.syevd(false, a.view_mut().lower().unwrap(), &mut values).unwrap().wait().unwrap();
-        a.buffer_mut().copy_from_slice(&identity).unwrap();
         // Without a wait: the workspace is used again in the stream's order.
         drop(solver.geqrf(&mut a, &mut values).unwrap());
-        solver.gesvd(&mut a, &mut values, None, None).unwrap().wait().unwrap();
         a.buffer_mut().copy_from_slice(&identity).unwrap();
     });
 }

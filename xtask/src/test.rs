@@ -712,7 +712,7 @@ fn hsa_sim_tests(turn: Option<Turn>, offline: bool) -> Result<Step> {
     command.arg("--no-fail-fast").args(packages(&["hsa-sim"]));
     if let Some(turn) = turn {
         let programs = workspace::test_programs("hsa-sim")?;
-        command.args(["--lib", "--bins"]);
+        command.args(["--lib"]);
         for name in turn.select(programs, 2, |_| false) {
             command.args(["--test", &name]);
         }
