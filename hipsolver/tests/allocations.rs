@@ -30,6 +30,7 @@ fn calls_allocate_nothing_in_steady_state() {
         solver.getrs(&a, &pivots, &mut b).unwrap().wait().unwrap();
         // Without a wait: the workspace is used again in the stream's order.
         drop(solver.geqrf(&mut a, &mut values).unwrap());
+        stream.synchronize().unwrap();
         a.buffer_mut().copy_from_slice(&identity).unwrap();
     });
 }
