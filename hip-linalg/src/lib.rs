@@ -30,7 +30,7 @@
 //! | transpose, or pass row-major memory | [`Matrix::t`], [`Matrix::h`], [`MatrixRef::row_major`](Matrix::row_major) |
 //! | work on many at a time | `strided_batch` of each view; [`Pointers`] for members that lie anywhere |
 //! | leave a factor in device memory | [`ScalarRef`] |
-//! | wrap another library | [`Handle`], [`Operands`], [`Forms`] |
+//! | wrap another library | [`Handle`], [`Operands`], [`Forms`]; [`Shipped`] kernels |
 //!
 //! # Graphs
 //! Calls of a [`Handle`] can be captured, as far as the library supports it. The graph keeps the handle with its scratch memory, the operands and
@@ -50,6 +50,7 @@ mod operands;
 mod pivots;
 mod place;
 mod scalar;
+mod shipped;
 mod vector;
 
 pub use buffer::MatrixBuffer;
@@ -65,6 +66,7 @@ pub use operands::{Form, Lowered, Operands, misfit};
 pub use pivots::{PivotIndex, Pivots};
 pub use place::{Batch, Mut, Place, Pointers, PointersMut, Ref};
 pub use scalar::{Scalar, ScalarRef};
+pub use shipped::Shipped;
 pub use vector::{Vector, VectorMut, VectorRef};
 
 /// Implementation details of [`forms!`]; not part of the public interface.

@@ -6,17 +6,13 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::ptr;
-use std::sync::{Mutex, PoisonError};
 
 use hip::sys::{self, hipStream_t};
-use hip::{Device, Kernel, Module, Status};
-use hip_linalg::{Lowered, Scalar};
+use hip::{Device, Kernel, Status};
+use hip_linalg::{Lowered, Scalar, Shipped};
 
 use crate::eigen::EigenProblem;
 use crate::{CallError, Result};
-
-/// Made of `scale.hip` by `cargo xtask kernels`.
-static BUNDLE: &[u8] = include_bytes!("kernels/scale.hipfb");
 
 const THREADS: usize = 256;
 /// Blocks at most for each member: each thread looks at several elements.
@@ -36,21 +32,13 @@ pub(crate) struct Kernels {
 impl Kernels {
     /// `None` for a device that there is no code for.
     pub(crate) fn of(device: &Device) -> Result<Option<Self>> {
-        static LOADED: Mutex<Vec<(Device, Option<Kernels>)>> = Mutex::new(Vec::new());
-        let mut all = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, found)) = all.iter().find(|(of, _)| of == device) {
-            return Ok(found.clone());
-        }
-        let found = match Module::load(device, BUNDLE) {
-            Ok(module) => {
-                let largest = [module.kernel("largest_32")?, module.kernel("largest_64")?];
-                Some(Self { largest, scale: [module.kernel("scale_32")?, module.kernel("scale_64")?] })
-            }
-            Err(hip::Error::Architecture { .. }) => None,
-            Err(error) => return Err(error.into()),
-        };
-        all.push((*device, found.clone()));
-        Ok(found)
+        // Made of `scale.hip` by `cargo xtask kernels`.
+        static SHIPPED: Shipped<Kernels> = Shipped::new(include_bytes!("kernels/scale.hipfb"));
+        let kernels = SHIPPED.on(device, |module| {
+            let largest = [module.kernel("largest_32")?, module.kernel("largest_64")?];
+            Ok(Self { largest, scale: [module.kernel("scale_32")?, module.kernel("scale_64")?] })
+        })?;
+        Ok(kernels)
     }
 }
 

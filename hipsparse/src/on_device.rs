@@ -1,8 +1,7 @@
 //! Finds defects of index arrays on the device, by kernels that this crate ships.
 
-use std::sync::{Mutex, PoisonError};
-
-use hip::{Device, DeviceBuffer, DeviceSlice, Kernel, LaunchConfig, Module, Stream};
+use hip::{Device, DeviceBuffer, DeviceSlice, Kernel, LaunchConfig, Stream};
+use hip_linalg::Shipped;
 
 use crate::structure::{Defect, Layout};
 use crate::{Index, Result};
@@ -19,21 +18,12 @@ struct Loaded {
 
 /// `None` for a device that there is no code for.
 fn loaded(device: &Device) -> Result<Option<Loaded>> {
-    static LOADED: Mutex<Vec<(Device, Option<Loaded>)>> = Mutex::new(Vec::new());
-    let mut all = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, found)) = all.iter().find(|(of, _)| of == device) {
-        return Ok(found.clone());
-    }
-    let found = match Module::load(device, BUNDLE) {
-        Ok(module) => {
-            let kernels = [module.kernel("structure_32")?, module.kernel("structure_64")?];
-            Some(Loaded { stream: Stream::new(device)?, kernels })
-        }
-        Err(hip::Error::Architecture { .. }) => None,
-        Err(error) => return Err(error.into()),
-    };
-    all.push((*device, found.clone()));
-    Ok(found)
+    static SHIPPED: Shipped<Loaded> = Shipped::new(BUNDLE);
+    let loaded = SHIPPED.on(device, |module| {
+        let kernels = [module.kernel("structure_32")?, module.kernel("structure_64")?];
+        Ok(Loaded { stream: Stream::new(device)?, kernels })
+    })?;
+    Ok(loaded)
 }
 
 /// Threads of a block, and blocks at most: each thread looks at several entries.

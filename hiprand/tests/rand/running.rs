@@ -240,15 +240,20 @@ fn a_graph_keeps_the_dimensions_that_it_was_captured_with() {
     let mut numbers = DeviceBuffer::<u32>::zeroed(&device, 3000).unwrap();
     let graph = graph_of(&mut generator, &mut numbers, |generator, to| generator.generate(to));
     graph.launch(&stream).unwrap();
-    let expected = numbers.to_vec().unwrap();
+    let first = numbers.to_vec().unwrap();
     generator.set_dimensions(1000).unwrap();
     let mut other = DeviceBuffer::<u32>::zeroed(&device, 3000).unwrap();
     generator.generate(&mut other).unwrap();
     drop(generator);
     graph.launch(&stream).unwrap();
-    // Each dimension goes on where the launch before has ended: as many points, of as many dimensions.
-    assert_eq!(numbers.to_vec().unwrap().len(), expected.len());
-    stream.synchronize().unwrap();
+    let second = numbers.to_vec().unwrap();
+    // What the call that was captured would have generated: the place in the sequence is part of it.
+    let mut alone = Generator::new(&stream, hiprand::Quasi::Sobol32).unwrap();
+    alone.set_dimensions(3).unwrap();
+    alone.generate(&mut other).unwrap();
+    alone.generate(&mut other).unwrap();
+    let expected = other.to_vec().unwrap();
+    assert!(first == expected && second == expected);
 }
 
 /// The tables of a Poisson distribution are the generator's: another λ would change those of a graph.
