@@ -35,10 +35,15 @@
 mod binding;
 #[cfg(unix)]
 mod c;
+#[cfg(target_os = "linux")]
+mod closure;
 pub mod libraries;
+#[cfg(target_os = "linux")]
+mod mapped;
 mod releases;
 mod spec;
 mod sys_crate;
+mod tree;
 
 // What `rocm-sdk` stands on. Not for others: it changes without notice.
 #[doc(hidden)]
