@@ -44,6 +44,7 @@ mod releases;
 mod spec;
 mod sys_crate;
 mod tree;
+mod variables;
 
 // What `rocm-sdk` stands on. Not for others: it changes without notice.
 #[doc(hidden)]
@@ -91,6 +92,7 @@ pub use {
     report::{Attempt, Origin, Reason, Report},
     search::{Installation, Search},
     spec::{Group, LibrarySpec, Soname},
+    variables::WrongVariable,
     version::{Numbering, Release, file_name_version, hip_of_rocm, hip_version, parse_release, release_at},
 };
 

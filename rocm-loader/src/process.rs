@@ -9,6 +9,7 @@ use crate::library_name::LibraryName;
 use crate::search::Search;
 use crate::spec::LibrarySpec;
 use crate::tree::Tree;
+use crate::variables::warn_once;
 
 struct Process {
     /// `None`: the standard one.
@@ -71,6 +72,7 @@ static IN_USE: Mutex<Option<Tree>> = Mutex::new(None);
 /// Opens a library of the installation that the process uses. The first one chooses it.
 fn open_with_scope(spec: &'static LibrarySpec, scope: Scope) -> Result<Library, Error> {
     let search = fixed_search();
+    warn_once(&search);
     // Held all the way: two threads must not choose two.
     let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
     let (library, tree) = search.open_within(spec, scope, in_use.as_ref())?;

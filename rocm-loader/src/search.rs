@@ -225,8 +225,12 @@ impl Search {
 
     /// What a variable says, if this search heeds it and it is not empty.
     pub fn heeded(&self, name: &str) -> Option<OsString> {
-        let get = self.environment.as_ref().filter(|_| !self.set_uid)?;
-        get(name).filter(|v| !v.is_empty())
+        self.value(name).filter(|v| !v.is_empty())
+    }
+
+    /// What a variable says, if this search heeds it.
+    pub(crate) fn value(&self, name: &str) -> Option<OsString> {
+        self.environment.as_ref().filter(|_| !self.set_uid)?(name)
     }
 
     /// Whether the program counts as set-uid.
