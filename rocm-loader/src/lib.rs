@@ -43,7 +43,6 @@ mod mapped;
 mod releases;
 mod spec;
 mod sys_crate;
-mod tree;
 mod variables;
 
 // What `rocm-sdk` stands on. Not for others: it changes without notice.
@@ -71,6 +70,8 @@ pub mod search;
 pub mod sys;
 #[doc(hidden)]
 pub mod text_file;
+#[doc(hidden)]
+pub mod tree;
 #[doc(hidden)]
 pub mod version;
 

@@ -102,6 +102,17 @@ impl Tree {
     }
 }
 
+/// Whether two libraries are of one installation, so that a process can use both. What Debian puts in several of the system's
+/// directories is one.
+pub fn is_one_installation(one: &Path, other: &Path) -> bool {
+    Tree::of_file(one).holds(other) || Tree::of_file(other).holds(one)
+}
+
+/// Whether the loader's directory `dir` is one of a ROCm installation, but not of that of the library `file`.
+pub fn is_of_another_installation(dir: &Path, file: &Path) -> bool {
+    is_home(dir) && !is_one_installation(&dir.join("libamdhip64.so"), file)
+}
+
 /// The directories that hold the system's packages. A directory of `/opt` that `ld.so.conf` names is not one of them.
 pub(crate) fn system_dirs() -> Vec<PathBuf> {
     let mut dirs = system_library_dirs(Path::new("/"), None);
