@@ -217,10 +217,10 @@ impl<'a> Closure<'a> {
 
     fn mixed(&self, library: &str, found: &Path, loaded: bool) -> Reason {
         Reason::OtherInstallation {
-            library: library.to_owned(),
-            found: found.display().to_string(),
+            library: library.into(),
+            found: found.display().to_string().into(),
             loaded,
-            wanted: self.tree.name(),
+            wanted: self.tree.name().into(),
         }
     }
 }
@@ -238,10 +238,10 @@ pub(crate) fn check_loaded(before: &[PathBuf], tree: &Tree) -> Result<(), Reason
         if let Some(other) = now.iter().find(twice) {
             let foreign = if tree.holds(new) { other } else { new };
             return Err(Reason::OtherInstallation {
-                library: name,
-                found: foreign.display().to_string(),
+                library: name.into(),
+                found: foreign.display().to_string().into(),
                 loaded: true,
-                wanted: tree.name(),
+                wanted: tree.name().into(),
             });
         }
     }

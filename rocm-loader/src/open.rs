@@ -215,10 +215,10 @@ impl Trail {
         match &self.in_use {
             Some(used) if !used.holds(path) && !dependencies.any(|file| used.holds(file)) => {
                 Err(Reason::OtherInstallation {
-                    library: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-                    found: path.display().to_string(),
+                    library: path.file_name().unwrap_or_default().to_string_lossy().into(),
+                    found: path.display().to_string().into(),
                     loaded: false,
-                    wanted: used.name(),
+                    wanted: used.name().into(),
                 })
             }
             _ => Ok(()),

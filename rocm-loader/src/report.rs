@@ -99,13 +99,13 @@ pub enum Reason {
     /// loader has, or would take, one of its dependencies from another one.
     OtherInstallation {
         /// The soname of the library that would be mixed in.
-        library: String,
+        library: Box<str>,
         /// Its file, in another installation.
-        found: String,
+        found: Box<str>,
         /// Whether the process has loaded that file already.
         loaded: bool,
         /// The directory of the installation that it should come from.
-        wanted: String,
+        wanted: Box<str>,
     },
     /// The path is relative. It is rejected, because it would depend on the current directory.
     RelativePath,

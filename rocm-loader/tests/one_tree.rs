@@ -117,8 +117,8 @@ fn mixture(error: &Error) -> (String, String, String, bool) {
     let report = error.report().unwrap_or_else(|| panic!("{error}"));
     let (_, reason) = report.first_fault().unwrap_or_else(|| panic!("{error}"));
     let Reason::OtherInstallation { library, found, loaded, wanted } = reason else { panic!("{error}") };
-    assert!(error.to_string().contains(found) && error.to_string().contains(wanted), "{error}");
-    (library.clone(), found.clone(), wanted.clone(), *loaded)
+    assert!(error.to_string().contains(&**found) && error.to_string().contains(&**wanted), "{error}");
+    (library.to_string(), found.to_string(), wanted.to_string(), *loaded)
 }
 
 #[test]
