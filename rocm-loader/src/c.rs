@@ -2,7 +2,7 @@
 //! build: a seventh of a cold build of `hip`. `tests::declared_as_in_libc` holds them to it.
 
 #[cfg(target_os = "linux")]
-use std::ffi::{c_char, c_int, c_ulong, c_void};
+use std::ffi::{c_char, c_int, c_long, c_ulong, c_void};
 
 /// Whether the process gained privileges when it was started (`getauxval`).
 #[cfg(target_os = "linux")]
@@ -15,6 +15,15 @@ pub(crate) const RTLD_DI_LINKMAP: c_int = 2;
 pub(crate) const RTLD_DI_SERINFO: c_int = 4;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub(crate) const RTLD_DI_SERINFOSIZE: c_int = 5;
+
+/// A file in memory; not called as a function, which older C libraries lack.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub(crate) const SYS_MEMFD_CREATE: c_long = 319;
+#[cfg(all(target_os = "linux", not(target_arch = "x86_64")))]
+pub(crate) const SYS_MEMFD_CREATE: c_long = 279;
+/// Opens what is loaded and nothing else (`dlopen`).
+#[cfg(target_os = "linux")]
+pub(crate) const RTLD_NOLOAD: c_int = 4;
 
 /// The head of `struct dl_phdr_info`: a loaded object and the path of its file.
 #[cfg(target_os = "linux")]
@@ -37,6 +46,8 @@ unsafe extern "C" {
     pub(crate) fn dlinfo(handle: *mut c_void, request: c_int, info: *mut c_void) -> c_int;
     #[cfg(target_os = "linux")]
     pub(crate) fn dl_iterate_phdr(each: ForObject, data: *mut c_void) -> c_int;
+    #[cfg(target_os = "linux")]
+    pub(crate) fn syscall(number: c_long, ...) -> c_long;
     #[cfg(target_os = "linux")]
     pub(crate) fn memmem(bytes: *const c_void, length: usize, wanted: *const c_void, its_length: usize) -> *mut c_void;
     #[cfg(not(target_os = "linux"))]
@@ -61,6 +72,8 @@ mod tests {
         type MemMem = unsafe extern "C" fn(*const libc::c_void, usize, *const libc::c_void, usize) -> *mut libc::c_void;
         let _: [MemMem; 2] = [super::memmem, libc::memmem];
         assert_eq!(super::AT_SECURE, libc::AT_SECURE);
+        assert_eq!(super::SYS_MEMFD_CREATE, libc::SYS_memfd_create);
+        assert_eq!(super::RTLD_NOLOAD, libc::RTLD_NOLOAD);
         assert_eq!(super::RTLD_DI_LINKMAP, libc::RTLD_DI_LINKMAP);
         // Of `<dlfcn.h>`; libc has neither.
         assert_eq!((super::RTLD_DI_SERINFO, super::RTLD_DI_SERINFOSIZE), (4, 5));

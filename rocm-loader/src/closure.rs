@@ -17,8 +17,10 @@ use crate::tree::{Tree, clash, find_in, is_home, is_llvm, is_rocm, system_dirs};
 /// What `library` opens by name in the course of its work, by the parts of the names before `.so`.
 fn opened_by_name(library: &str) -> &'static [&'static str] {
     match library.split_once(".so").map_or(library, |(stem, _)| stem) {
-        "libamdhip64" => &["libamd_comgr", "libhiprtc-builtins", "librocprofiler-register"],
-        "libhiprtc" => &["libamd_comgr", "libhiprtc-builtins"],
+        // Before 6.0 with HIPRTC inside.
+        "libamdhip64" => &["libamd_comgr", "libhiprtc-builtins", "librocprofiler-register", "libamdhip64"],
+        // The linker of HIPRTC asks the runtime for the device.
+        "libhiprtc" => &["libamd_comgr", "libhiprtc-builtins", "libamdhip64"],
         "libhsa-runtime64" => &["librocprofiler-register"],
         "libhipblas" => &["librocblas", "librocsolver"],
         "librocblas" => &["libhipblaslt", "libroctx64"],
@@ -55,6 +57,8 @@ pub(crate) struct Dependency {
     pub(crate) file: PathBuf,
     /// Whether the other cannot be opened without it.
     pub(crate) needed: bool,
+    /// The name under which the other opens it, if that is not its own, and what to say if the loader cannot be told.
+    pub(crate) alias: Option<(String, Reason)>,
 }
 
 impl<'a> Closure<'a> {
@@ -147,6 +151,8 @@ impl<'a> Closure<'a> {
         // A library that another package names is of that one's directory.
         let beside = || if self.tree.holds(by) { None } else { Tree::of_file(by).find(name) };
         let own = self.tree.find(name).or_else(|| find_in(&run_path(above, by), name)).or_else(beside);
+        // The name without a number, which only development packages have.
+        let own = own.or_else(|| name.ends_with(".so").then(|| self.numbered(name)).flatten());
         let file = match self.conflict(name, own.as_deref())? {
             Some(other) => other,
             None => match own {
@@ -156,18 +162,27 @@ impl<'a> Closure<'a> {
         };
         // What is wrong with it is told by the loader, for the library that needs it.
         let Ok(dynamic) = look_at(&file) else { return Ok(()) };
-        if !linked && dynamic.soname.as_deref() != Some(name) {
-            // Open or not, the loader looks for it again.
-            return match self.loader_finds(name, by, above) {
-                Some(found) if !same_file(&found, &file) && !self.tree.holds(&found) => {
-                    Err(self.mixed(name, &found, false))
-                }
-                _ => Ok(()),
-            };
-        }
+        // Open or not, the loader looks for it again under another name than its own.
+        let alias = match self.loader_finds(name, by, above) {
+            Some(found)
+                if !linked
+                    && dynamic.soname.as_deref() != Some(name)
+                    && !same_file(&found, &file)
+                    && !self.tree.holds(&found) =>
+            {
+                Some((name.to_owned(), self.mixed(name, &found, false)))
+            }
+            _ => None,
+        };
         self.visit(&file, &dynamic, needed)?;
-        self.files.push(Dependency { file, needed });
+        self.files.push(Dependency { file, needed, alias });
         Ok(())
+    }
+
+    /// The file of the installation whose name is this one and a number.
+    fn numbered(&self, name: &str) -> Option<PathBuf> {
+        let number = |other: &str| other.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
+        self.tree.names(number).first().and_then(|name| self.tree.find(name))
     }
 
     /// The library of another place that serves as `name`, where that is no mistake.

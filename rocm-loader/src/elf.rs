@@ -185,7 +185,7 @@ fn u64_at(bytes: &[u8], at: usize, little: bool) -> Option<u64> {
 }
 
 /// Class, little endian, machine of this program.
-const fn native() -> (u8, bool, u16) {
+pub(crate) const fn native() -> (u8, bool, u16) {
     let class = if cfg!(target_pointer_width = "64") { CLASS_64 } else { 1 };
     let machine = if cfg!(target_arch = "x86_64") {
         62

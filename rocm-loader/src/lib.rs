@@ -32,6 +32,8 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg(target_os = "linux")]
+mod alias;
 mod binding;
 #[cfg(unix)]
 mod c;

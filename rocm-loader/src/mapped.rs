@@ -118,7 +118,8 @@ mod tests {
             loaded.iter().any(|path| path.file_name().is_some_and(|n| n.to_string_lossy().starts_with(start)))
         };
         assert!(named("libc.") || named("ld-musl"), "{loaded:?}");
-        assert!(loaded.iter().all(|path| same_file(path, &std::fs::canonicalize(path).unwrap())));
+        let real = |path: &PathBuf| std::fs::canonicalize(path).ok();
+        assert!(loaded.iter().all(|path| real(path).is_none_or(|real| same_file(path, &real))));
     }
 
     #[test]

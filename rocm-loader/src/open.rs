@@ -44,6 +44,8 @@ pub struct Trail {
     attempts: Vec<Attempt>,
     /// The installation that the process uses.
     in_use: Option<Tree>,
+    /// A library was found whose dependencies only another installation has.
+    incomplete: bool,
 }
 
 /// What a search came to.
@@ -61,13 +63,18 @@ pub struct Hit {
 
 impl Trail {
     pub fn new(spec: &'static LibrarySpec, purpose: Purpose) -> Self {
-        Self { spec, purpose, attempts: Vec::new(), in_use: None }
+        Self { spec, purpose, attempts: Vec::new(), in_use: None, incomplete: false }
     }
 
     /// Refuses libraries of other installations than this one.
     pub(crate) fn within(mut self, tree: Option<&Tree>) -> Self {
         self.in_use = tree.cloned();
         self
+    }
+
+    /// Whether an installation was found that lacks what only another one has.
+    pub(crate) fn is_incomplete(&self) -> bool {
+        self.incomplete
     }
 
     pub fn refuse(&mut self, attempt: Attempt) {
@@ -183,7 +190,7 @@ impl Trail {
     }
 
     /// Opens what a library of ROCm needs.
-    fn prepare(&self, path: &Path, dynamic: &Dynamic) -> Result<Prepared, Reason> {
+    fn prepare(&mut self, path: &Path, dynamic: &Dynamic) -> Result<Prepared, Reason> {
         if !is_rocm(self.spec.unversioned()) {
             return Ok(Prepared { file: path.to_owned(), tree: None, loaded: Vec::new() });
         }
@@ -196,11 +203,16 @@ impl Trail {
             path,
             found.iter().flat_map(|(dependencies, _)| dependencies.iter().map(|d| d.file.as_path())),
         )?;
-        let (dependencies, file) = found?;
+        let (dependencies, file) = found.inspect_err(|reason| {
+            self.incomplete |= matches!(reason, Reason::OtherInstallation { loaded: false, .. });
+        })?;
         for dependency in dependencies {
             match open_file(&dependency.file, Scope::Local, &mut Vec::new()) {
                 // Like every library, it stays open.
-                Ok(handle) => std::mem::forget(handle),
+                Ok(handle) => {
+                    std::mem::forget(handle);
+                    name_also(dependency)?;
+                }
                 // One that relies on symbols of the library that needs it is opened with that.
                 Err(Reason::Loader { .. }) => {}
                 Err(reason) if dependency.needed => return Err(reason),
@@ -258,7 +270,7 @@ impl Trail {
     /// Opens what the loader finds under this name: most likely `file`, whose dependencies are opened first.
     #[allow(clippy::type_complexity)] // What a hit is made of.
     fn open_by_name(
-        &self,
+        &mut self,
         name: &str,
         scope: Scope,
         file: Option<&Path>,
@@ -389,6 +401,15 @@ use {
     crate::mapped::libraries as loaded,
 };
 
+/// Gives a library that is open its other name.
+#[cfg(target_os = "linux")]
+fn name_also(dependency: Dependency) -> Result<(), Reason> {
+    let Some((name, reason)) = dependency.alias else { return Ok(()) };
+    let soname = look_at(&dependency.file).ok().and_then(|dynamic| dynamic.soname);
+    let added = soname.is_some_and(|soname| crate::alias::add(&name, &soname).is_ok());
+    if added { Ok(()) } else { Err(reason) }
+}
+
 #[cfg(target_os = "linux")]
 fn dependencies(tree: &Tree, path: &Path, dynamic: &Dynamic) -> Result<(Vec<Dependency>, PathBuf), Reason> {
     crate::closure::Closure::new(tree).of(path, dynamic)
@@ -404,6 +425,10 @@ mod elsewhere {
         pub(super) needed: bool,
     }
 
+    pub(super) fn name_also(_: Dependency) -> Result<(), Reason> {
+        Ok(())
+    }
+
     pub(super) fn loaded() -> Vec<PathBuf> {
         Vec::new()
     }
@@ -417,7 +442,7 @@ mod elsewhere {
     }
 }
 #[cfg(not(target_os = "linux"))]
-use elsewhere::{check_loaded, dependencies, loaded};
+use elsewhere::{check_loaded, dependencies, loaded, name_also};
 
 /// What a search that found nothing says: the first thing that was there and would not do, else that nothing was there.
 pub fn nothing_found(library: &'static str, report: Arc<Report>) -> Error {

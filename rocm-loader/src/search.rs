@@ -35,6 +35,10 @@ type Environment = Arc<dyn Fn(&str) -> Option<OsString> + Send + Sync>;
 /// 5. `/opt/rocm` and the versioned directories in it (`core`, `core-*`), then `/opt/rocm-*`, newest first;
 /// 6. the system loader, by soname, except for names that `LD_LIBRARY_PATH` would resolve to a relative path.
 ///
+/// All libraries of a process come from one installation: see [`Reason::OtherInstallation`]. If an installation that is
+/// named in code or by `ROCM_PATH` or `HIP_PATH` has a library, but lacks a dependency that another one has, the search
+/// ends with this error.
+///
 /// Within an installation the newest soname wins. Its library directories are `lib`, `lib64`, `lib/x86_64-linux-gnu`
 /// (the machine's architecture) and `core/lib`. Only absolute paths and sonames are passed to the loader: a relative
 /// path in a variable is rejected. A set-uid program ignores environment variables.
@@ -313,6 +317,10 @@ impl Search {
                 Ok(installation) => {
                     if let Some(hit) = trail.try_installation(&installation) {
                         return Some(hit);
+                    }
+                    // Whoever names an installation wants no other in its place.
+                    if trail.is_incomplete() && matches!(installation.origin, Origin::Explicit | Origin::Variable(_)) {
+                        return None;
                     }
                 }
             }

@@ -41,6 +41,12 @@ fn built() -> &'static [(&'static str, Vec<u8>)] {
                 return number * 1000 + (comgr ? comgr() * 10 : 990) + hsa();
             }
             int hip(void) { return what(); }";
+        let hiprtc = "#include <dlfcn.h>
+            int what(void) {
+                void *library = dlopen(\"libamdhip64.so\", RTLD_NOW);
+                int (*what)(void) = library ? (int (*)(void))dlsym(library, \"what\") : 0;
+                return number * 100000 + (what ? what() : 99999);
+            }";
         let libraries = [
             ("libLLVM.so.22.1", "int llvm(void) { return number; }", None),
             (
@@ -50,6 +56,7 @@ fn built() -> &'static [(&'static str, Vec<u8>)] {
             ),
             ("libhsa-runtime64.so.1", "int hsa(void) { return number; }", None),
             ("libamdhip64.so.7", hip, Some("libhsa-runtime64.so.1")),
+            ("libhiprtc.so.7", hiprtc, None),
             (
                 "librocblas.so.5",
                 "int hip(void); int rocblas(void) { return number * 10000 + hip(); }",
@@ -171,7 +178,7 @@ fn a_dependency_that_only_another_installation_has_is_an_error() {
         fs::remove_file(tree.path("a/lib/librocblas.so.5")).unwrap();
         return again(TEST, &tree, "a", &["b/lib"]);
     }
-    let error = Search::standard().system(false).open(&libraries::HIPBLAS).unwrap_err();
+    let error = Search::standard().open(&libraries::HIPBLAS).unwrap_err();
     let (library, found, wanted, loaded_already) = mixture(&error);
     assert_eq!((library.as_str(), loaded_already), ("librocblas.so.5", false));
     assert_eq!(found, root().join("b/lib/librocblas.so.5").display().to_string());
@@ -190,8 +197,30 @@ fn a_library_by_name_that_only_another_installation_has_is_an_error() {
         fs::remove_file(tree.path("a/lib/libamd_comgr.so.3")).unwrap();
         return again(TEST, &tree, "a", &["b/lib"]);
     }
-    let error = Search::standard().system(false).open(&libraries::AMDHIP64).unwrap_err();
+    let error = Search::standard().open(&libraries::AMDHIP64).unwrap_err();
     assert_eq!(mixture(&error).0, "libamd_comgr.so.3");
+}
+
+/// A name without a number, which the loader does not know a loaded library by; whether the installation has a file of that
+/// name or not.
+#[test]
+fn a_library_by_its_name_without_a_number_is_not_mixed_in() {
+    const TEST: &str = "a_library_by_its_name_without_a_number_is_not_mixed_in";
+    if !is_child() {
+        let tree = Tree::new();
+        installation(&tree, "a", 1);
+        installation(&tree, "b", 2);
+        tree.link("libamdhip64.so.7", "b/lib/libamdhip64.so");
+        again(TEST, &tree, "a", &["b/lib"]);
+        tree.link("libamdhip64.so.7", "a/lib/libamdhip64.so");
+        again(TEST, &tree, "a", &["b/lib"]);
+        return again(TEST, &tree, "a", &["a/lib", "b/lib"]);
+    }
+    let hiprtc = Search::standard().open(&libraries::HIPRTC).unwrap();
+    assert_eq!(what(&hiprtc), 101_111);
+    assert_eq!(what(&Search::standard().open(&libraries::AMDHIP64).unwrap()), 1111);
+    assert_eq!(what(&Search::standard().open(&libraries::HIPRTC).unwrap()), 101_111, "again");
+    assert_eq!(loaded("libamdhip64"), [root().join("a/lib/libamdhip64.so.7").display().to_string()]);
 }
 
 /// One that nobody opens by name is no matter: an installation may be without.

@@ -5,7 +5,7 @@
 
 mod support;
 
-use std::ffi::{CStr, c_char, c_int, c_uint};
+use std::ffi::{CStr, CString, c_char, c_int, c_uint};
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::Command;
@@ -106,6 +106,8 @@ fn two_copies_of_a_release_are_not_mixed() {
         for part in parts {
             std::fs::copy(here.join(part), lib.join(part)).unwrap();
         }
+        // By which HIPRTC's linker opens the runtime.
+        std::os::unix::fs::symlink("libamdhip64.so.7", lib.join("libamdhip64.so")).unwrap();
         let mut command = Command::new(here.join("ld-linux-x86-64.so.2"));
         let path = format!("{}:{}", lib.display(), here.display());
         command.arg("--library-path").arg(path).arg(std::env::current_exe().unwrap());
@@ -124,6 +126,10 @@ fn two_copies_of_a_release_are_not_mixed() {
     let mut devices = 0;
     // SAFETY: it writes one int.
     let _ = unsafe { hipGetDeviceCount(&mut devices) };
+    // As HIPRTC does.
+    let by_name = CString::new("libamdhip64.so").unwrap();
+    // SAFETY: a C string; the library is loaded already.
+    assert!(!unsafe { libc::dlopen(by_name.as_ptr(), libc::RTLD_NOW) }.is_null());
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     for part in parts {
         let stem = part.split(".so").next().unwrap();
