@@ -11,7 +11,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let built = comgr::hip_to_bitcode("scale.hip", source, "gfx90a", &Options::new())?;
     eprint!("{}", built.log);
     println!("; {} bytes of bitcode with these names:", built.bytes.len());
-    for name in Data::new(DataKind::Bitcode, "scale.bc", &built.bytes)?.mangled_names()? {
+    for name in Data::of(DataKind::Bitcode, "scale.bc", &built.bytes)?.mangled_names()? {
         println!(";   {name}: {}", comgr::demangle(&name)?);
     }
     let context = Context::new()?;

@@ -11,7 +11,7 @@ define amdgpu_kernel void @store(ptr addrspace(1) %to, float %value) {
 "#;
 
 fn main() -> comgr::Result<()> {
-    print!("{}", comgr::ir_to_assembly("store.ll", IR.as_bytes(), "gfx90a", &Options::new())?);
+    print!("{}", comgr::ir_to_assembly("store.ll", IR, "gfx90a", &Options::new())?);
     let source = "extern \"C\" __global__ void store(float *to, float value) { *to = value; }";
     let bitcode = comgr::hip_to_bitcode("store.hip", source, "gfx90a", &Options::new())?.bytes;
     print!("{}", comgr::ir_to_assembly("store.bc", &bitcode, "gfx90a", &Options::new().optimize(3))?);

@@ -1,6 +1,6 @@
 //! Links a HIP kernel with a function in LLVM IR, and with the device libraries that the function calls.
 
-use rocm_llvm::comgr::{self, Options};
+use rocm_llvm::comgr::{self, Input, Options};
 
 const KERNEL: &str = r#"
 extern "C" __device__ float wave(float);
@@ -18,7 +18,7 @@ define float @wave(float %x) {
 fn main() -> comgr::Result<()> {
     let kernel = comgr::hip_to_bitcode("waves.hip", KERNEL, "gfx90a", &Options::new().option("-fgpu-rdc"))?.bytes;
     let options = Options::new().device_libraries();
-    let modules: [(&str, &[u8]); 2] = [("waves.bc", &kernel), ("wave.ll", FUNCTION.as_bytes())];
+    let modules = [("waves.bc", Input::from(&kernel)), ("wave.ll", Input::from(FUNCTION))];
     let linked = comgr::link_bitcode(&modules, "gfx90a", &options)?.bytes;
     let code = comgr::ir_to_code_object("waves.bc", &linked, "gfx90a", &options)?.bytes;
     println!("{} bytes of code", code.len());

@@ -25,7 +25,7 @@ number:
 "#;
 
 fn main() -> comgr::Result<()> {
-    let kernel = comgr::ir_to_object("get.ll", KERNEL.as_bytes(), "gfx90a", &Options::new())?.bytes;
+    let kernel = comgr::ir_to_object("get.ll", KERNEL, "gfx90a", &Options::new())?.bytes;
     let number = comgr::assemble("number.s", NUMBER, "gfx90a", &Options::new())?.bytes;
     let code = comgr::link_objects(&[("get.o", &kernel), ("number.o", &number)], "gfx90a", &Options::new())?.bytes;
     println!("{} bytes of code with these symbols:", code.len());

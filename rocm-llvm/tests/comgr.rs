@@ -49,7 +49,7 @@ define amdgpu_kernel void @sine(ptr addrspace(1) %to, float %x) {
 "#;
 
 fn saxpy(isa: &str, options: &Options) -> Vec<u8> {
-    comgr::hip_to_code_object("saxpy.hip", SAXPY, isa, options).unwrap().bytes
+    comgr::hip_to_code_object("saxpy.hip", SAXPY, isa, options).unwrap().bytes.into_vec()
 }
 
 /// The only kernel in the metadata of code.
@@ -142,16 +142,16 @@ fn warnings_are_returned() {
 }
 
 fn ir_becomes_assembly_objects_and_code() {
-    let assembly = comgr::ir_to_assembly("store.ll", IR.as_bytes(), "gfx90a", &Options::new()).unwrap();
+    let assembly = comgr::ir_to_assembly("store.ll", IR, "gfx90a", &Options::new()).unwrap();
     assert!(assembly.contains("global_store_dword") && assembly.contains("s_endpgm"), "{assembly}");
-    let object = comgr::ir_to_object("store.ll", IR.as_bytes(), "gfx90a", &Options::new()).unwrap().bytes;
+    let object = comgr::ir_to_object("store.ll", IR, "gfx90a", &Options::new()).unwrap().bytes;
     assert_eq!(&object[16..18], [1, 0], "relocatable");
     // A name without an extension is as good.
     for name in ["store.ll", "store", "dir/store.ll"] {
-        let code = comgr::ir_to_code_object(name, IR.as_bytes(), "gfx90a", &Options::new()).unwrap().bytes;
+        let code = comgr::ir_to_code_object(name, IR, "gfx90a", &Options::new()).unwrap().bytes;
         assert_eq!(kernel(&code)[".name"].as_str(), Some("store"));
     }
-    let bitcode = comgr::link_bitcode(&[("store.ll", IR.as_bytes())], "gfx90a", &Options::new()).unwrap().bytes;
+    let bitcode = comgr::link_bitcode(&[("store.ll", IR)], "gfx90a", &Options::new()).unwrap().bytes;
     assert!(bitcode.starts_with(b"BC\xc0\xde"));
     let code = comgr::ir_to_code_object("store.bc", &bitcode, "gfx90a", &Options::new()).unwrap().bytes;
     assert_eq!(kernel(&code)[".name"].as_str(), Some("store"));
@@ -169,24 +169,24 @@ fn bitcodes_are_linked() {
     let alone = log(comgr::ir_to_code_object("a", &a, "gfx90a", &Options::new()));
     assert!(alone.contains("undefined") && alone.contains("f(int)"), "{alone}");
     assert!(comgr::link_bitcode(&[("b", &b), ("c", &b)], "gfx90a", &Options::new()).is_err(), "f is there twice");
-    assert!(input_error(comgr::link_bitcode(&[], "gfx90a", &Options::new())).contains("none"));
+    assert!(input_error(comgr::link_bitcode::<Input<'_>>(&[], "gfx90a", &Options::new())).contains("none"));
 }
 
 fn the_device_libraries_are_linked() {
     let with = Options::new().device_libraries();
-    let code = comgr::ir_to_code_object("sine.ll", IR_WITH_LIBRARY.as_bytes(), "gfx90a", &with).unwrap().bytes;
+    let code = comgr::ir_to_code_object("sine.ll", IR_WITH_LIBRARY, "gfx90a", &with).unwrap().bytes;
     assert_eq!(kernel(&code)[".name"].as_str(), Some("sine"));
-    let log = log(comgr::ir_to_code_object("sine.ll", IR_WITH_LIBRARY.as_bytes(), "gfx90a", &Options::new()));
+    let log = log(comgr::ir_to_code_object("sine.ll", IR_WITH_LIBRARY, "gfx90a", &Options::new()));
     assert!(log.contains("undefined") && log.contains("__ocml_sin_f32"), "{log}");
     // Several modules, and the libraries.
-    let modules = [("sine.ll", IR_WITH_LIBRARY.as_bytes()), ("store.ll", IR.as_bytes())];
+    let modules = [("sine.ll", IR_WITH_LIBRARY), ("store.ll", IR)];
     let linked = comgr::link_bitcode(&modules, "gfx90a", &with).unwrap().bytes;
     let code = comgr::ir_to_code_object("both", &linked, "gfx90a", &with).unwrap().bytes;
     assert_eq!(comgr::metadata(&code).unwrap()["amdhsa.kernels"].list().len(), 2);
 }
 
 fn assembly_and_objects_become_code() {
-    let assembly = comgr::ir_to_assembly("store.ll", IR.as_bytes(), "gfx90a", &Options::new()).unwrap();
+    let assembly = comgr::ir_to_assembly("store.ll", IR, "gfx90a", &Options::new()).unwrap();
     let code = comgr::assembly_to_code_object("store.s", &assembly, "gfx90a", &Options::new()).unwrap().bytes;
     assert_eq!(kernel(&code)[".name"].as_str(), Some("store"));
     let object = |name: &str, source: &str| {
@@ -205,7 +205,7 @@ fn assembly_and_objects_become_code() {
     for name in ["first.kd", "second.kd"] {
         assert!(symbols.iter().any(|symbol| symbol.name == name), "{symbols:?}");
     }
-    assert!(input_error(comgr::link_objects(&[], "gfx90a", &Options::new())).contains("none"));
+    assert!(input_error(comgr::link_objects::<Input<'_>>(&[], "gfx90a", &Options::new())).contains("none"));
 }
 
 fn metadata_and_symbols_describe_the_kernel() {
@@ -288,7 +288,7 @@ fn names_are_found_and_demangled() {
         __device__ const void *__amdgcn_name_expr_0[] = {"scale<float>", (void *)&scale<float>};
     "#;
     let bitcode = comgr::hip_to_bitcode("scale.hip", source, "gfx90a", &Options::new()).unwrap().bytes;
-    let data = Data::new(DataKind::Bitcode, "scale.bc", &bitcode).unwrap();
+    let data = Data::of(DataKind::Bitcode, "scale.bc", &bitcode).unwrap();
     let names = data.mangled_names().unwrap();
     assert!(names.iter().any(|name| name == "_Z5scaleIfEvPT_S0_"), "{names:?}");
     assert_eq!(comgr::demangle("_Z5scaleIfEvPT_S0_").unwrap(), "void scale<float>(float*, float)");
@@ -323,21 +323,25 @@ fn actions_that_a_release_lacks_are_refused() {
     assert_eq!(Action::Unbundle.is_supported(), !old);
     assert!(Action::LinkBitcode.is_supported());
     let missing = if old { Action::SpirvToBitcode } else { Action::OptimizeBitcode };
-    let error = ActionInfo::new().run(missing, &DataSet::new().unwrap()).unwrap_err();
+    let run = |info: ActionInfo, action| {
+        // SAFETY: no input.
+        unsafe { info.run(action, &DataSet::new().unwrap()) }
+    };
+    let error = run(ActionInfo::new(), missing).unwrap_err();
     assert!(matches!(error, Error::NotSupported { .. }), "{error:?}");
     let wanted = if old { "Comgr 3" } else { "Comgr 2" };
     assert!(error.to_string().contains(wanted), "{error}");
-    let ir = ActionInfo::new().language(Language::LlvmIr).run(Action::LinkBitcode, &DataSet::new().unwrap());
+    let ir = run(ActionInfo::new().language(Language::LlvmIr), Action::LinkBitcode);
     assert_eq!(matches!(ir, Err(Error::NotSupported { .. })), old, "{ir:?}");
     assert_eq!(Data::new(DataKind::Spirv, "a.spv", b"\x03\x02\x23\x07").is_err(), old);
-    let memory = ActionInfo::new().files_in_memory(true).run(Action::LinkBitcode, &DataSet::new().unwrap());
+    let memory = run(ActionInfo::new().files_in_memory(true), Action::LinkBitcode);
     assert_eq!(matches!(memory, Err(Error::NotSupported { .. })), old, "{memory:?}");
     for info in [
         ActionInfo::new().options(["-D\0"]),
         ActionInfo::new().working_directory("a\0b"),
         ActionInfo::new().bundle_entry_ids(["a\0"]),
     ] {
-        assert!(input_error(info.run(Action::LinkBitcode, &DataSet::new().unwrap())).contains("NUL"));
+        assert!(input_error(run(info, Action::LinkBitcode)).contains("NUL"));
     }
 }
 
@@ -361,15 +365,18 @@ fn bad_sources_are_errors_with_the_compilers_words() {
 }
 
 fn bad_ir_and_bitcode_are_errors() {
-    let bad = |ir: &[u8]| comgr::ir_to_code_object("bad.ll", ir, "gfx90a", &Options::new());
+    // SAFETY: what begins like bitcode is truncated below, not damaged.
+    let bad = |ir: &[u8]| comgr::ir_to_code_object("bad.ll", unsafe { Input::trusted(ir) }, "gfx90a", &Options::new());
     assert!(log(bad(b"define what")).contains("bad.ll:1:8: error: expected type"));
     assert!(input_error(bad(b"")).contains("empty"));
     assert!(input_error(bad(b"\x01\x02\0")).contains("01 02 00"));
-    let bitcode = comgr::link_bitcode(&[("store.ll", IR.as_bytes())], "gfx90a", &Options::new()).unwrap().bytes;
+    let bitcode = comgr::link_bitcode(&[("store.ll", IR)], "gfx90a", &Options::new()).unwrap().bytes;
     for len in [4, 8, 20, bitcode.len() / 2, bitcode.len() - 4] {
         let error = bad(&bitcode[..len]).unwrap_err();
         assert!(matches!(error, Error::Action { .. }) && !error.log().unwrap().is_empty(), "{len}: {error:?}");
-        let linked = comgr::link_bitcode(&[("cut", &bitcode[..len])], "gfx90a", &Options::new());
+        // SAFETY: bitcode of this process, truncated.
+        let cut = unsafe { Input::trusted(&bitcode[..len]) };
+        let linked = comgr::link_bitcode(&[("cut", cut)], "gfx90a", &Options::new());
         assert!(linked.is_err(), "{len}: {linked:?}");
     }
 }
@@ -381,11 +388,17 @@ fn bad_code_objects_are_errors_before_the_call() {
         input_error(comgr::disassemble(&code[..len]));
         input_error(comgr::symbols(&code[..len]));
         input_error(comgr::source_lines(&code[..len]));
-        input_error(comgr::link_objects(&[("a.o", &code[..len])], "gfx90a", &Options::new()));
+        // SAFETY: a code object of this process, truncated.
+        let cut = unsafe { Input::trusted(&code[..len]) };
+        input_error(comgr::link_objects(&[("a.o", cut)], "gfx90a", &Options::new()));
     }
+    // SAFETY: a code object of this process.
+    let whole = unsafe { Input::trusted(&code) };
     assert!(
-        input_error(comgr::link_objects(&[("a.o", &code)], "gfx90a", &Options::new())).contains("linked code object")
+        input_error(comgr::link_objects(&[("a.o", whole)], "gfx90a", &Options::new())).contains("linked code object")
     );
+    let bitcode = comgr::link_bitcode(&[("store.ll", IR)], "gfx90a", &Options::new()).unwrap().bytes;
+    assert!(input_error(Data::new(DataKind::Bitcode, "store.bc", &bitcode)).contains("Data::of"));
     let host = std::fs::read(std::env::current_exe().unwrap()).unwrap();
     assert!(input_error(comgr::metadata(&host)).contains("machine 62"));
     assert!(input_error(comgr::metadata(b"CCOB\x02\0")).contains("compressed"));
@@ -441,7 +454,7 @@ fn other_architectures_are_errors() {
     }
     let object = |name, isa| {
         let ir = IR.replace("@store", name);
-        comgr::ir_to_object("store.ll", ir.as_bytes(), isa, &Options::new()).unwrap().bytes
+        comgr::ir_to_object("store.ll", &ir, isa, &Options::new()).unwrap().bytes
     };
     let (mi200, rdna) = (object("@one", "gfx90a"), object("@two", "gfx1100"));
     let text = log(comgr::link_objects(&[("a.o", &mi200), ("b.o", &rdna)], "gfx90a", &Options::new()));
@@ -544,7 +557,9 @@ fn a_comgr_with_other_numbers_is_refused() {
         );
         sys_testing::missing::compile(&source, &folder.path().join("lib").join(name));
         rocm_loader::set_search(rocm_loader::Search::nowhere().root(folder.path())).unwrap();
-        let error = comgr::link_bitcode(&[("a", b"BC\xc0\xde")], "gfx90a", &Options::new()).unwrap_err();
+        // SAFETY: truncated; and this Comgr reads nothing.
+        let bitcode = unsafe { Input::trusted(b"BC\xc0\xde") };
+        let error = comgr::link_bitcode(&[("a", bitcode)], "gfx90a", &Options::new()).unwrap_err();
         assert!(matches!(error, Error::Numbering { .. }) && !error.is_unavailable(), "{error:?}");
         assert!(expected.iter().all(|part| error.to_string().contains(part)), "{error}");
         assert!(matches!(DataSet::new(), Err(Error::Numbering { .. })) && !Action::LinkBitcode.is_supported());

@@ -6,7 +6,7 @@ mod common;
 
 use common::SAXPY;
 use hip::{Backend, Device, DeviceBuffer, LaunchConfig, Module, Stream};
-use rocm_llvm::comgr::{self, Options};
+use rocm_llvm::comgr::{self, Input, Options};
 
 on_each_release! {
     hip_source_runs
@@ -75,7 +75,7 @@ fn sums() -> Vec<f32> {
 }
 
 fn ir_runs() {
-    let code = comgr::ir_to_code_object("store.ll", IR.as_bytes(), "gfx90a", &Options::new()).unwrap().bytes;
+    let code = comgr::ir_to_code_object("store.ll", IR, "gfx90a", &Options::new()).unwrap().bytes;
     assert_eq!(run(&code, "store"), sums());
 }
 
@@ -102,7 +102,7 @@ fn linked_bitcodes_and_device_libraries_run() {
     let a = comgr::hip_to_bitcode("a.hip", a, "gfx90a", &rdc).unwrap().bytes;
     let b = comgr::hip_to_bitcode("b.hip", b, "gfx90a", &rdc).unwrap().bytes;
     let with = Options::new().device_libraries();
-    let modules: [(&str, &[u8]); 3] = [("a.bc", &a), ("b.bc", &b), ("sine.ll", SINE.as_bytes())];
+    let modules = [("a.bc", Input::from(&a)), ("b.bc", Input::from(&b)), ("sine.ll", Input::from(SINE))];
     let linked = comgr::link_bitcode(&modules, "gfx90a", &with).unwrap().bytes;
     let code = comgr::ir_to_code_object("linked.bc", &linked, "gfx90a", &with).unwrap().bytes;
     assert_eq!(run(&code, "store"), sums());
@@ -112,7 +112,7 @@ fn linked_bitcodes_and_device_libraries_run() {
 }
 
 fn assembly_and_linked_objects_run() {
-    let assembly = comgr::ir_to_assembly("store.ll", IR.as_bytes(), "gfx90a", &Options::new()).unwrap();
+    let assembly = comgr::ir_to_assembly("store.ll", IR, "gfx90a", &Options::new()).unwrap();
     let code = comgr::assembly_to_code_object("store.s", &assembly, "gfx90a", &Options::new()).unwrap().bytes;
     assert_eq!(run(&code, "store"), sums());
     // A kernel, and a number of another object file.
@@ -125,7 +125,7 @@ fn assembly_and_linked_objects_run() {
         .replace("store float %sum", "store float %shifted");
     let data = ".amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"\n.data\n.globl shift\n.hidden shift\n.p2align 2\n\
                 .type shift,@object\n.size shift,4\nshift:\n.long 0x42000000\n";
-    let kernel = comgr::ir_to_object("store.ll", ir.as_bytes(), "gfx90a", &Options::new()).unwrap().bytes;
+    let kernel = comgr::ir_to_object("store.ll", ir, "gfx90a", &Options::new()).unwrap().bytes;
     let data = comgr::assemble("data.s", data, "gfx90a", &Options::new()).unwrap().bytes;
     let code = comgr::link_objects(&[("kernel", &kernel), ("data", &data)], "gfx90a", &Options::new()).unwrap().bytes;
     let shifted: Vec<f32> = sums().into_iter().map(|sum| sum + 32.0).collect();

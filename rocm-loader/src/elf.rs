@@ -14,6 +14,10 @@ pub struct Dynamic {
     pub soname: Option<String>,
     /// The libraries that it needs.
     pub needed: Vec<String>,
+    /// Directories that the loader searches for them before those of its user (`DT_RPATH`), separated by colons.
+    pub rpath: Option<String>,
+    /// Directories that the loader searches for them after those of its user (`DT_RUNPATH`).
+    pub runpath: Option<String>,
 }
 
 const CLASS_64: u8 = 2;
@@ -24,6 +28,8 @@ const SEGMENT_DYNAMIC: u32 = 2;
 const TAG_NEEDED: u64 = 1;
 const TAG_STRING_TABLE: u64 = 5;
 const TAG_SONAME: u64 = 14;
+const TAG_RPATH: u64 = 15;
+const TAG_RUNPATH: u64 = 29;
 
 /// Bounds on what is read from a file that may be anything.
 const MAX_SEGMENTS: u16 = 256;
@@ -73,6 +79,8 @@ pub fn dynamic(file: &mut (impl Read + Seek), header: &[u8], little: bool) -> Op
         match tag {
             TAG_SONAME => found.soname = table.string(file, value),
             TAG_NEEDED => found.needed.extend(table.string(file, value)),
+            TAG_RPATH => found.rpath = table.string(file, value),
+            TAG_RUNPATH => found.runpath = table.string(file, value),
             _ => {}
         }
     }
@@ -177,7 +185,7 @@ fn u64_at(bytes: &[u8], at: usize, little: bool) -> Option<u64> {
 }
 
 /// Class, little endian, machine of this program.
-const fn native() -> (u8, bool, u16) {
+pub(crate) const fn native() -> (u8, bool, u16) {
     let class = if cfg!(target_pointer_width = "64") { CLASS_64 } else { 1 };
     let machine = if cfg!(target_arch = "x86_64") {
         62

@@ -32,13 +32,20 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg(target_os = "linux")]
+mod alias;
 mod binding;
 #[cfg(unix)]
 mod c;
+#[cfg(target_os = "linux")]
+mod closure;
 pub mod libraries;
+#[cfg(target_os = "linux")]
+mod mapped;
 mod releases;
 mod spec;
 mod sys_crate;
+mod variables;
 
 // What `rocm-sdk` stands on. Not for others: it changes without notice.
 #[doc(hidden)]
@@ -66,6 +73,8 @@ pub mod sys;
 #[doc(hidden)]
 pub mod text_file;
 #[doc(hidden)]
+pub mod tree;
+#[doc(hidden)]
 pub mod version;
 
 #[doc(hidden)]
@@ -86,6 +95,7 @@ pub use {
     report::{Attempt, Origin, Reason, Report},
     search::{Installation, Search},
     spec::{Group, LibrarySpec, Soname},
+    variables::WrongVariable,
     version::{Numbering, Release, file_name_version, hip_of_rocm, hip_version, parse_release, release_at},
 };
 

@@ -53,7 +53,7 @@ impl Library {
         report: Arc<Report>,
     ) -> Self {
         let handle = ManuallyDrop::new(handle);
-        let Dynamic { soname, needed } = dynamic;
+        let Dynamic { soname, needed, .. } = dynamic;
         let runtime = needed.into_iter().find(|name| name.starts_with(AMDHIP64.unversioned()));
         let (release, abi) = (OnceLock::new(), OnceLock::new());
         Self { spec, handle, origin, opened_as, path, soname, runtime, release, abi, report }

@@ -13,6 +13,7 @@ use crate::report::{Attempt, Origin, Reason, Report};
 use crate::search::{Installation, names_in};
 use crate::spec::{LibrarySpec, first_number, number_of_llvm, soname_major};
 use crate::sys;
+use crate::tree::{Tree, is_rocm};
 
 /// What is done with a file that looks right.
 #[derive(Debug, Clone, Copy)]
@@ -41,12 +42,18 @@ pub struct Trail {
     spec: &'static LibrarySpec,
     purpose: Purpose,
     attempts: Vec<Attempt>,
+    /// The installation that the process uses.
+    in_use: Option<Tree>,
+    /// A library was found whose dependencies only another installation has.
+    incomplete: bool,
 }
 
 /// What a search came to.
 pub struct Hit {
     /// Where the purpose is to open it.
     handle: Option<libloading::Library>,
+    /// The installation that it is of.
+    tree: Option<Tree>,
     origin: Origin,
     /// The path or soname that the loader was given.
     target: String,
@@ -56,7 +63,18 @@ pub struct Hit {
 
 impl Trail {
     pub fn new(spec: &'static LibrarySpec, purpose: Purpose) -> Self {
-        Self { spec, purpose, attempts: Vec::new() }
+        Self { spec, purpose, attempts: Vec::new(), in_use: None, incomplete: false }
+    }
+
+    /// Refuses libraries of other installations than this one.
+    pub(crate) fn within(mut self, tree: Option<&Tree>) -> Self {
+        self.in_use = tree.cloned();
+        self
+    }
+
+    /// Whether an installation was found that lacks what only another one has.
+    pub(crate) fn is_incomplete(&self) -> bool {
+        self.incomplete
     }
 
     pub fn refuse(&mut self, attempt: Attempt) {
@@ -73,11 +91,6 @@ impl Trail {
     /// Whether what is found is opened.
     fn opens(&self) -> bool {
         self.purpose.scope().is_some()
-    }
-
-    /// Whether files in the loader's directories are to be looked at.
-    pub fn looks_at_loader_dirs(&self) -> bool {
-        !self.opens() || self.spec.companion().is_some()
     }
 
     pub fn try_installation(&mut self, installation: &Installation) -> Option<Hit> {
@@ -157,17 +170,17 @@ impl Trail {
     pub fn try_file(&mut self, origin: Origin, path: &Path) -> Option<Hit> {
         let tried = look_at(path).and_then(|dynamic| {
             self.check_major(dynamic.soname.as_deref())?;
-            let handle = match self.purpose.scope() {
-                None => None,
-                Some(scope) => {
-                    Some(open_file(path, scope, &mut Vec::new()).map_err(|reason| with_help(reason, origin, path))?)
-                }
+            let Some(scope) = self.purpose.scope() else {
+                return Ok((None, None, path.to_owned(), dynamic));
             };
-            Ok((handle, dynamic))
+            let found = self.prepare(path, &dynamic).map_err(|reason| with_help(reason, origin, path))?;
+            let handle = open_file(&found.file, scope, &mut Vec::new());
+            let handle = found.check(handle).map_err(|reason| with_help(reason, origin, path))?;
+            Ok((Some(handle), found.tree, found.file, dynamic))
         });
         match tried {
-            Ok((handle, dynamic)) => {
-                Some(Hit { handle, origin, target: path.display().to_string(), path: Some(path.to_owned()), dynamic })
+            Ok((handle, tree, path, dynamic)) => {
+                Some(Hit { handle, tree, origin, target: path.display().to_string(), path: Some(path), dynamic })
             }
             Err(reason) => {
                 self.fail(origin, path, reason);
@@ -176,8 +189,56 @@ impl Trail {
         }
     }
 
+    /// Opens what a library of ROCm needs.
+    fn prepare(&mut self, path: &Path, dynamic: &Dynamic) -> Result<Prepared, Reason> {
+        if !is_rocm(self.spec.unversioned()) {
+            return Ok(Prepared { file: path.to_owned(), tree: None, loaded: Vec::new() });
+        }
+        check_versions(path)?;
+        let tree = Tree::of_file(path);
+        let loaded = loaded();
+        let found = dependencies(&tree, path, dynamic);
+        // Told of the library, rather than of the first of its dependencies.
+        self.check_in_use(
+            path,
+            found.iter().flat_map(|(dependencies, _)| dependencies.iter().map(|d| d.file.as_path())),
+        )?;
+        let (dependencies, file) = found.inspect_err(|reason| {
+            self.incomplete |= matches!(reason, Reason::OtherInstallation { loaded: false, .. });
+        })?;
+        for dependency in dependencies {
+            match open_file(&dependency.file, Scope::Local, &mut Vec::new()) {
+                // Like every library, it stays open.
+                Ok(handle) => {
+                    std::mem::forget(handle);
+                    name_also(dependency)?;
+                }
+                // One that relies on symbols of the library that needs it is opened with that.
+                Err(Reason::Loader { .. }) => {}
+                Err(reason) if dependency.needed => return Err(reason),
+                Err(_) => {}
+            }
+        }
+        Ok(Prepared { file, tree: Some(tree), loaded })
+    }
+
+    /// Refuses a library that belongs neither to the installation that the process uses nor to libraries of that.
+    fn check_in_use<'a>(&self, path: &Path, mut dependencies: impl Iterator<Item = &'a Path>) -> Result<(), Reason> {
+        match &self.in_use {
+            Some(used) if !used.holds(path) && !dependencies.any(|file| used.holds(file)) => {
+                Err(Reason::OtherInstallation {
+                    library: path.file_name().unwrap_or_default().to_string_lossy().into(),
+                    found: path.display().to_string().into(),
+                    loaded: false,
+                    wanted: used.name().into(),
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Asks the system loader for each name, but for those that it would find in one of `refused`; where nothing is to
-    /// be opened, looks in `directories`, which are the loader's, and which else only tell of a companion.
+    /// be opened, looks in `directories`, which are the loader's.
     pub fn try_system(&mut self, refused: &[PathBuf], directories: &[PathBuf]) -> Option<Hit> {
         let origin = Origin::System;
         for name in self.names(self.wanted_number(directories)) {
@@ -194,28 +255,57 @@ impl Trail {
                 }
                 continue;
             };
-            let opened = sys::open_name(name, scope).map_err(|message| sys::explain(name.as_ref(), message)).and_then(
-                |handle| {
-                    let (handle, path) = sys::path_of(handle);
-                    let dynamic = path.as_deref().and_then(|p| look_at(p).ok()).unwrap_or_default();
-                    match self.check_major(dynamic.soname.as_deref()) {
-                        Ok(()) => Ok((handle, path, dynamic)),
-                        Err(reason) => {
-                            // It stays open: what its initialisers have started may not survive its end.
-                            std::mem::forget(handle);
-                            Err(reason)
-                        }
-                    }
-                },
-            );
+            let file = directories.iter().map(|dir| dir.join(name)).find(|file| file.is_file());
+            let opened = self.open_by_name(name, scope, file.as_deref());
             match opened {
-                Ok((handle, path, dynamic)) => {
-                    return Some(Hit { handle: Some(handle), origin, target: name.to_owned(), path, dynamic });
+                Ok((handle, tree, path, dynamic)) => {
+                    return Some(Hit { handle: Some(handle), tree, origin, target: name.to_owned(), path, dynamic });
                 }
                 Err(reason) => self.attempts.push(Attempt::failed(origin, name.to_owned(), reason)),
             }
         }
         None
+    }
+
+    /// Opens what the loader finds under this name: most likely `file`, whose dependencies are opened first.
+    #[allow(clippy::type_complexity)] // What a hit is made of.
+    fn open_by_name(
+        &mut self,
+        name: &str,
+        scope: Scope,
+        file: Option<&Path>,
+    ) -> Result<(libloading::Library, Option<Tree>, Option<PathBuf>, Dynamic), Reason> {
+        let prepared = match file.map(|file| (file, look_at(file))) {
+            Some((file, Ok(dynamic))) => Some((file, self.prepare(file, &dynamic)?)),
+            _ => None,
+        };
+        let opened = match &prepared {
+            // Replaced by another.
+            Some((file, found)) if found.file != *file => open_file(&found.file, scope, &mut Vec::new()),
+            _ => sys::open_name(name, scope).map_err(|message| sys::explain(name.as_ref(), message)),
+        };
+        let handle = match &prepared {
+            Some((_, found)) => found.check(opened)?,
+            None => opened?,
+        };
+        let (handle, path) = sys::path_of(handle);
+        let dynamic = path.as_deref().and_then(|p| look_at(p).ok()).unwrap_or_default();
+        let usable = self.check_major(dynamic.soname.as_deref()).and_then(|()| match (&prepared, path.as_deref()) {
+            (None, Some(path)) => self.check_in_use(path, std::iter::empty()),
+            _ => Ok(()),
+        });
+        match usable {
+            Ok(()) => {
+                let of_file = || path.as_deref().filter(|_| is_rocm(self.spec.unversioned())).map(Tree::of_file);
+                let tree = prepared.and_then(|(_, found)| found.tree).or_else(of_file);
+                Ok((handle, tree, path, dynamic))
+            }
+            Err(reason) => {
+                // It stays open: what its initialisers have started may not survive its end.
+                std::mem::forget(handle);
+                Err(reason)
+            }
+        }
     }
 
     /// Refuses what calls itself an older major than any of the table: its functions have other signatures.
@@ -245,7 +335,7 @@ impl Trail {
 
     /// The library that was opened, with the record of the search.
     pub fn into_library(self, hit: Hit) -> Result<Library, Error> {
-        let Hit { handle: Some(handle), origin, target, path, dynamic } = hit else {
+        let Hit { handle: Some(handle), origin, target, path, dynamic, .. } = hit else {
             return Err(self.into_error());
         };
         let (spec, report) = self.into_report(origin, &target, dynamic.soname.as_deref());
@@ -273,6 +363,86 @@ impl Trail {
         (self.spec, Arc::new(Report::new(self.spec.name(), self.attempts)))
     }
 }
+
+impl Hit {
+    /// The installation that it is of, if it was opened and is a library of ROCm.
+    pub(crate) fn tree(&self) -> Option<&Tree> {
+        self.tree.as_ref()
+    }
+}
+
+/// A library whose dependencies are open.
+struct Prepared {
+    /// What is opened.
+    file: PathBuf,
+    /// The installation that it is of, if it is a library of ROCm.
+    tree: Option<Tree>,
+    /// What the process had loaded before.
+    loaded: Vec<PathBuf>,
+}
+
+impl Prepared {
+    /// Checks that the loader has not mixed in a library of another installation.
+    fn check(&self, opened: Result<libloading::Library, Reason>) -> Result<libloading::Library, Reason> {
+        let handle = opened?;
+        match self.tree.as_ref().map_or(Ok(()), |tree| check_loaded(&self.loaded, tree)) {
+            Ok(()) => Ok(handle),
+            Err(reason) => {
+                std::mem::forget(handle);
+                Err(reason)
+            }
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+use {
+    crate::closure::{Dependency, check_loaded},
+    crate::mapped::libraries as loaded,
+};
+
+/// Gives a library that is open its other name.
+#[cfg(target_os = "linux")]
+fn name_also(dependency: Dependency) -> Result<(), Reason> {
+    let Some((name, reason)) = dependency.alias else { return Ok(()) };
+    let soname = look_at(&dependency.file).ok().and_then(|dynamic| dynamic.soname);
+    let added = soname.is_some_and(|soname| crate::alias::add(&name, &soname).is_ok());
+    if added { Ok(()) } else { Err(reason) }
+}
+
+#[cfg(target_os = "linux")]
+fn dependencies(tree: &Tree, path: &Path, dynamic: &Dynamic) -> Result<(Vec<Dependency>, PathBuf), Reason> {
+    crate::closure::Closure::new(tree).of(path, dynamic)
+}
+
+/// Windows looks for the dependencies of a library beside it first.
+#[cfg(not(target_os = "linux"))]
+mod elsewhere {
+    use super::{Dynamic, Path, PathBuf, Reason, Tree};
+
+    pub(super) struct Dependency {
+        pub(super) file: PathBuf,
+        pub(super) needed: bool,
+    }
+
+    pub(super) fn name_also(_: Dependency) -> Result<(), Reason> {
+        Ok(())
+    }
+
+    pub(super) fn loaded() -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    pub(super) fn check_loaded(_: &[PathBuf], _: &Tree) -> Result<(), Reason> {
+        Ok(())
+    }
+
+    pub(super) fn dependencies(_: &Tree, path: &Path, _: &Dynamic) -> Result<(Vec<Dependency>, PathBuf), Reason> {
+        Ok((Vec::new(), path.to_owned()))
+    }
+}
+#[cfg(not(target_os = "linux"))]
+use elsewhere::{check_loaded, dependencies, loaded, name_also};
 
 /// What a search that found nothing says: the first thing that was there and would not do, else that nothing was there.
 pub fn nothing_found(library: &'static str, report: Arc<Report>) -> Error {
@@ -323,6 +493,11 @@ fn check_versions(path: &Path) -> Result<(), Reason> {
     }
 }
 
+/// Whether the C library of this process is new enough for a library.
+pub(crate) fn is_new_enough(path: &Path) -> bool {
+    check_versions(path).is_ok()
+}
+
 /// Adds what the installation itself has to offer.
 fn with_help(mut reason: Reason, origin: Origin, path: &Path) -> Reason {
     if let Reason::SystemTooOld { run, .. } = &mut reason {
@@ -332,7 +507,7 @@ fn with_help(mut reason: Reason, origin: Origin, path: &Path) -> Reason {
 }
 
 /// What a file that is a shared library for this machine says of itself.
-fn look_at(path: &Path) -> Result<Dynamic, Reason> {
+pub(crate) fn look_at(path: &Path) -> Result<Dynamic, Reason> {
     let metadata = fs::metadata(path).map_err(elf::unreadable)?;
     if !metadata.is_file() {
         return Err(Reason::NotAFile);

@@ -8,6 +8,8 @@ use crate::library::{Library, Scope};
 use crate::library_name::LibraryName;
 use crate::search::Search;
 use crate::spec::LibrarySpec;
+use crate::tree::Tree;
+use crate::variables::warn_once;
 
 struct Process {
     /// `None`: the standard one.
@@ -61,7 +63,23 @@ pub fn process_search() -> Search {
 }
 
 pub fn open(spec: &'static LibrarySpec) -> Result<Library, Error> {
-    fixed_search().open(spec)
+    open_with_scope(spec, Scope::Local)
+}
+
+/// The installation that the libraries of this process come from.
+static IN_USE: Mutex<Option<Tree>> = Mutex::new(None);
+
+/// Opens a library of the installation that the process uses. The first one chooses it.
+fn open_with_scope(spec: &'static LibrarySpec, scope: Scope) -> Result<Library, Error> {
+    let search = fixed_search();
+    warn_once(&search);
+    // Held all the way: two threads must not choose two.
+    let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
+    let (library, tree) = search.open_within(spec, scope, in_use.as_ref())?;
+    if in_use.is_none() {
+        *in_use = tree;
+    }
+    Ok(library)
 }
 
 /// The search, which from now on is as it is.
@@ -102,7 +120,7 @@ pub fn preload(library: impl LibraryName, scope: Scope) -> Result<&'static Libra
         }
         return Ok(library);
     }
-    let library: &'static Library = Box::leak(Box::new(fixed_search().open_with_scope(spec, scope)?));
+    let library: &'static Library = Box::leak(Box::new(open_with_scope(spec, scope)?));
     preloaded.push((scope, library));
     Ok(library)
 }

@@ -95,6 +95,18 @@ pub enum Reason {
         /// The loader's message.
         message: String,
     },
+    /// It would mix two ROCm installations in one process: the library is of another one than that in use, or the
+    /// loader has, or would take, one of its dependencies from another one.
+    OtherInstallation {
+        /// The soname of the library that would be mixed in.
+        library: Box<str>,
+        /// Its file, in another installation.
+        found: Box<str>,
+        /// Whether the process has loaded that file already.
+        loaded: bool,
+        /// The directory of the installation that it should come from.
+        wanted: Box<str>,
+    },
     /// The path is relative. It is rejected, because it would depend on the current directory.
     RelativePath,
     /// A set-uid program ignores environment variables.
@@ -138,6 +150,16 @@ impl fmt::Display for Reason {
                 write!(f, "incomplete: run `rocm-sdk install {release}` again, or remove it")
             }
             Self::Loader { message } => write!(f, "rejected by the loader: {message}"),
+            Self::OtherInstallation { library, found, loaded, wanted } => {
+                write!(f, "would mix two ROCm installations in one process: {library} ")?;
+                match loaded {
+                    true => write!(f, "is loaded from {found}, not from {wanted}")?,
+                    false => write!(f, "would come from {found}, not from {wanted}")?,
+                }
+                f.write_str(
+                    "; set ROCM_PATH to one installation that has all libraries, and take the other out of LD_LIBRARY_PATH",
+                )
+            }
             Self::RelativePath => f.write_str("rejected: a relative path"),
             Self::SetUid => f.write_str("ignored: this program runs set-uid"),
         }

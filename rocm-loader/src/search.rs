@@ -12,11 +12,13 @@ use semver::Version;
 use crate::elf;
 use crate::error::Error;
 use crate::installs;
+use crate::libraries::AMDHIP64;
 use crate::library::{Library, Scope};
-use crate::open::{Hit, Purpose, Trail};
+use crate::open::{Hit, Purpose, Trail, is_new_enough};
 use crate::report::{Attempt, Origin, Reason, Report};
 use crate::spec::LibrarySpec;
 use crate::text_file;
+use crate::tree::{Tree, is_rocm};
 use crate::version::{Release, parse_release, release_at};
 
 type Environment = Arc<dyn Fn(&str) -> Option<OsString> + Send + Sync>;
@@ -32,6 +34,10 @@ type Environment = Arc<dyn Fn(&str) -> Option<OsString> + Send + Sync>;
 ///    `rocm-sdk` under `XDG_DATA_HOME` or `~/.local/share`;
 /// 5. `/opt/rocm` and the versioned directories in it (`core`, `core-*`), then `/opt/rocm-*`, newest first;
 /// 6. the system loader, by soname, except for names that `LD_LIBRARY_PATH` would resolve to a relative path.
+///
+/// All libraries of a process come from one installation: see [`Reason::OtherInstallation`]. If an installation that is
+/// named in code or by `ROCM_PATH` or `HIP_PATH` has a library, but lacks a dependency that another one has, the search
+/// ends with this error.
 ///
 /// Within an installation the newest soname wins. Its library directories are `lib`, `lib64`, `lib/x86_64-linux-gnu`
 /// (the machine's architecture) and `core/lib`. Only absolute paths and sonames are passed to the loader: a relative
@@ -223,8 +229,12 @@ impl Search {
 
     /// What a variable says, if this search heeds it and it is not empty.
     pub fn heeded(&self, name: &str) -> Option<OsString> {
-        let get = self.environment.as_ref().filter(|_| !self.set_uid)?;
-        get(name).filter(|v| !v.is_empty())
+        self.value(name).filter(|v| !v.is_empty())
+    }
+
+    /// What a variable says, if this search heeds it.
+    pub(crate) fn value(&self, name: &str) -> Option<OsString> {
+        self.environment.as_ref().filter(|_| !self.set_uid)?(name)
     }
 
     /// Whether the program counts as set-uid.
@@ -266,14 +276,51 @@ impl Search {
         }
     }
 
+    /// Opens a library for a process that uses the installation `tree`, or none yet: then the one with the HIP runtime
+    /// that the search finds comes first, so that it does not depend on the order of the first calls which one it is.
+    /// Returns the installation of the library, too.
+    pub(crate) fn open_within(
+        &self,
+        spec: &'static LibrarySpec,
+        scope: Scope,
+        tree: Option<&Tree>,
+    ) -> Result<(Library, Option<Tree>), Error> {
+        let of_runtime = match tree {
+            None if is_rocm(spec.unversioned()) && *spec != AMDHIP64 => self.find(&AMDHIP64).ok(),
+            _ => None,
+        };
+        let of_runtime =
+            of_runtime.filter(|found| is_new_enough(found.path())).map(|found| Tree::of_file(found.path()));
+        let mut trail = Trail::new(spec, Purpose::Open(scope)).within(tree);
+        let mut steps = self.steps();
+        if let Some(first) = tree.or(of_runtime.as_ref()) {
+            steps.sort_by_key(|step| !step.as_ref().is_ok_and(|installation| first.is_at(&installation.root)));
+        }
+        match self.follow_steps(steps, &mut trail) {
+            Some(hit) => {
+                let tree = hit.tree().cloned();
+                Ok((trail.into_library(hit)?, tree))
+            }
+            None => Err(trail.into_error()),
+        }
+    }
+
     /// Goes through the places until one of them has it.
     pub fn follow(&self, trail: &mut Trail) -> Option<Hit> {
-        for step in self.steps() {
+        self.follow_steps(self.steps(), trail)
+    }
+
+    fn follow_steps(&self, steps: Vec<Result<Installation, Attempt>>, trail: &mut Trail) -> Option<Hit> {
+        for step in steps {
             match step {
                 Err(refused) => trail.refuse(refused),
                 Ok(installation) => {
                     if let Some(hit) = trail.try_installation(&installation) {
                         return Some(hit);
+                    }
+                    // Whoever names an installation wants no other in its place.
+                    if trail.is_incomplete() && matches!(installation.origin, Origin::Explicit | Origin::Variable(_)) {
+                        return None;
                     }
                 }
             }
@@ -286,8 +333,7 @@ impl Search {
         if !self.system {
             return None;
         }
-        let directories = if trail.looks_at_loader_dirs() { self.loader_dirs() } else { Vec::new() };
-        trail.try_system(&self.relative_loader_dirs(), &directories)
+        trail.try_system(&self.relative_loader_dirs(), &self.loader_dirs())
     }
 
     /// Searches like [`open`](Search::open), and returns every step. The library, if found, stays open.
@@ -370,7 +416,7 @@ pub fn versioned(directory: &Path, prefix: &str) -> Vec<PathBuf> {
 
 /// The system's own library directories: those that `ld.so.conf` names, then those built into the loader; on Windows,
 /// its system directory.
-fn system_library_dirs(root: &Path, windows: Option<OsString>) -> Vec<PathBuf> {
+pub(crate) fn system_library_dirs(root: &Path, windows: Option<OsString>) -> Vec<PathBuf> {
     if cfg!(windows) {
         return windows.map(|root| PathBuf::from(root).join("System32")).into_iter().collect();
     }

@@ -32,6 +32,15 @@ fn open(name: &OsStr, scope: Scope) -> Result<Library, String> {
     unsafe { unix::Library::open(Some(name), flags) }.map(Into::into).map_err(|e| e.to_string())
 }
 
+/// Whether the loader has loaded a library that it knows by this name.
+#[cfg(target_os = "linux")]
+pub(crate) fn is_loaded(name: &str) -> bool {
+    use libloading::os::unix;
+    // SAFETY: nothing is loaded, so no initialiser runs; what is loaded stays so.
+    let found = unsafe { unix::Library::open(Some(name), unix::RTLD_NOW | crate::c::RTLD_NOLOAD) };
+    found.map(std::mem::forget).is_ok()
+}
+
 #[cfg(windows)]
 pub fn open_path(path: &Path, _: Scope) -> Result<Library, String> {
     use libloading::os::windows;

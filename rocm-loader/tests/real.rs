@@ -5,7 +5,7 @@
 
 mod support;
 
-use std::ffi::{CStr, c_char, c_int, c_uint};
+use std::ffi::{CStr, CString, c_char, c_int, c_uint};
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::Command;
@@ -17,6 +17,7 @@ static BINDING: Binding = Binding::new(&libraries::AMDHIP64);
 
 bindings! { binding = crate::BINDING;
     "5.7" pub fn hipRuntimeGetVersion(version: *mut c_int) -> c_uint;
+    "5.7" pub fn hipGetDeviceCount(count: *mut c_int) -> c_uint;
     "5.7" pub fn hipGetErrorString(error: c_uint) -> *const c_char;
     "99.9" pub fn hipOfTheFuture() -> c_int;
 }
@@ -85,6 +86,59 @@ fn rocm_6_4() {
 #[test]
 fn rocm_5_7() {
     check("rocm_5_7", "5.7", 5, 2);
+}
+
+/// Two copies of one release, the other of which the loader was told of first, as a cluster's `module load` does: all
+/// that is loaded is of one, also what the HIP runtime opens by name. Two copies of LLVM would end the process.
+#[test]
+fn two_copies_of_a_release_are_not_mixed() {
+    const TEST: &str = "two_copies_of_a_release_are_not_mixed";
+    let Some(usr) = tree("7.2") else {
+        let _ = writeln!(std::io::stdout(), "SKIPPED: no ROCm 7.2 under ROCM_RS_TREES");
+        return;
+    };
+    let parts = ["libLLVM.so.22.1", "libamd_comgr.so.3", "libamdhip64.so.7", "libhsa-runtime64.so.1", "libhiprtc.so.7"];
+    let here = usr.join("lib/x86_64-linux-gnu");
+    if !is_child() {
+        let other = tempfile::tempdir().unwrap();
+        let lib = other.path().join("lib");
+        std::fs::create_dir(&lib).unwrap();
+        for part in parts {
+            std::fs::copy(here.join(part), lib.join(part)).unwrap();
+        }
+        // By which HIPRTC's linker opens the runtime.
+        std::os::unix::fs::symlink("libamdhip64.so.7", lib.join("libamdhip64.so")).unwrap();
+        let mut command = Command::new(here.join("ld-linux-x86-64.so.2"));
+        let path = format!("{}:{}", lib.display(), here.display());
+        command.arg("--library-path").arg(path).arg(std::env::current_exe().unwrap());
+        command.args(["--exact", TEST, "--nocapture"]).env(CHILD, "1").env("ROCM_PATH", &usr);
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && said.contains("1 passed"), "{said}");
+        return;
+    }
+    // Ahead of the runtime that it needs.
+    let search = Search::standard();
+    for spec in [&libraries::HIPRTC, &libraries::AMD_COMGR, &libraries::LLVM, &libraries::AMDHIP64] {
+        search.open(spec).unwrap_or_else(|e| panic!("{e}"));
+    }
+    assert!(BINDING.load().is_ok());
+    let mut devices = 0;
+    // SAFETY: it writes one int.
+    let _ = unsafe { hipGetDeviceCount(&mut devices) };
+    // As HIPRTC does.
+    let by_name = CString::new("libamdhip64.so").unwrap();
+    // SAFETY: a C string; the library is loaded already.
+    assert!(!unsafe { libc::dlopen(by_name.as_ptr(), libc::RTLD_NOW) }.is_null());
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    for part in parts {
+        let stem = part.split(".so").next().unwrap();
+        let file = |line: &str| line.split_whitespace().nth(5).map(str::to_owned);
+        let mut files: Vec<String> = maps.lines().filter_map(file).filter(|file| file.contains(stem)).collect();
+        files.dedup();
+        let [file] = &files[..] else { panic!("{part}: {files:?}") };
+        assert!(file.starts_with(here.to_str().unwrap()), "{file}");
+    }
 }
 
 /// Without its loader a release opens or is refused with the host loader's words; it does not end the process.

@@ -73,6 +73,8 @@ pub enum Fault {
     DependencyMissing,
     /// It is built for a newer system than this one.
     SystemTooOld,
+    /// It would mix two installations in one process.
+    OtherInstallation,
     /// The loader rejects it.
     Refused,
     /// Opening it terminated the process, or took too long.
@@ -153,6 +155,7 @@ impl Fault {
             Reason::Unreadable { .. } => Some(Self::Unreadable),
             Reason::DependencyMissing { .. } => Some(Self::DependencyMissing),
             Reason::SystemTooOld { .. } => Some(Self::SystemTooOld),
+            Reason::OtherInstallation { .. } => Some(Self::OtherInstallation),
             Reason::Loader { .. } => Some(Self::Refused),
             Reason::NotThere
             | Reason::NotAnInstallation

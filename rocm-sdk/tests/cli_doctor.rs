@@ -403,15 +403,20 @@ fn a_dependency_that_is_missing() {
     let told = problem(&tree, doctor(&tree));
     let expected = "error: libLLVM.so.22.1 is not found by the loader: libamd_comgr.so.3 needs it, so amd_comgr and hiprtc are of no use -> ";
     assert!(told.starts_with(expected) && told.contains("Debian's libllvm"), "{told}");
-    // Where it is, but the loader does not look.
+    // In another directory of the installation it is found, though the loader does not look there.
     tree.stub("opt/rocm/llvm/lib/libLLVM.so.22.1", "libLLVM.so.22.1", 0);
+    assert_eq!(problems(&tree, doctor(&tree)), (Some(0), vec![]));
+    // Other projects' libraries are left to the loader.
+    tree.stub("built/libquite_other.so.4", "libquite_other.so.4", 0);
+    link("opt/rocm/lib/libhiprtc.so.7", "libhiprtc.so.7", &tree.path("built/libquite_other.so.4"));
+    tree.stub("opt/rocm/llvm/lib/libquite_other.so.4", "libquite_other.so.4", 0);
     let told = problem(&tree, doctor(&tree));
     assert!(told.ends_with(" -> it is in T/opt/rocm/llvm/lib: put that into LD_LIBRARY_PATH"), "{told}");
     let run = doctor(&tree).env("LD_LIBRARY_PATH", tree.path("opt/rocm/llvm/lib"));
     assert_eq!(problems(&tree, run), (Some(0), vec![]));
     // Not where a C library would come along.
     tree.write("opt/rocm/llvm/lib/libc.so.6", "");
-    assert!(problem(&tree, doctor(&tree)).contains("Debian's libllvm"));
+    assert!(problem(&tree, doctor(&tree)).contains("install the package that has libquite_other.so.4"));
 }
 
 /// Another runtime than the one that programs open comes with a library of an older release.
@@ -434,14 +439,54 @@ fn two_runtimes_in_one_program() {
     assert_eq!(problems(&tree, run), (Some(0), vec![]));
 }
 
-/// The same release twice, and compilers, whose symbols have versions, go together.
+/// The same release twice: a program uses one of them only.
+#[test]
+fn libraries_of_two_installations() {
+    let tree = machine();
+    rocm(&tree, "opt/rocm-7.2.4", "7.2.4", 7);
+    let blas = tree.stub("opt/rocm-7.2.4/lib/libhipblas.so.3", "libhipblas.so.3", 0);
+    let told = problem(&tree, doctor(&tree));
+    let expected = "error: hipblas would come from T/opt/rocm-7.2.4/lib, but the HIP runtime from T/opt/rocm/lib/libamdhip64.so.7: ";
+    assert!(told.starts_with(expected) && told.contains(" -> set ROCM_PATH to one installation"), "{told}");
+    let run = doctor(&tree).env("ROCM_PATH", tree.path("opt/rocm-7.2.4"));
+    assert_eq!(problems(&tree, run), (Some(0), vec![]));
+    // One that names the runtime's directory goes with it.
+    let hip = tree.path("opt/rocm/lib/libamdhip64.so.7").display().to_string();
+    let rpath = format!("-Wl,-rpath,{}", tree.path("opt/rocm/lib").display());
+    std::fs::remove_file(blas).unwrap();
+    std::fs::remove_dir_all(tree.path("opt/rocm-7.2.4")).unwrap();
+    let flags = ["-Wl,--no-as-needed", &hip, &rpath];
+    tree.library_with("blas/libhipblas.so.3", "libhipblas.so.3", "int f;", &flags);
+    let run = doctor(&tree).env("LD_LIBRARY_PATH", tree.path("blas"));
+    assert_eq!(problems(&tree, run), (Some(0), vec![]));
+}
+
+/// What a cluster's `module load` leaves.
+#[test]
+fn another_installation_in_the_loaders_path() {
+    let tree = machine();
+    rocm(&tree, "module/rocm", "7.2.4", 7);
+    let run = || doctor(&tree).env("LD_LIBRARY_PATH", tree.path("module/rocm/lib"));
+    let told = problem(&tree, run());
+    let expected = "warning: LD_LIBRARY_PATH has T/module/rocm/lib, of another ROCm than the HIP runtime T/opt/rocm/lib/libamdhip64.so.7: ";
+    assert!(told.starts_with(expected), "{told}");
+    assert_eq!(problems(&tree, run().env("ROCM_PATH", tree.path("module/rocm"))), (Some(0), vec![]));
+    // What only the other has is an error that names both.
+    let base = tree.stub("module/rocm/lib/librocblas.so.5", "librocblas.so.5", 0).display().to_string();
+    tree.library_with("opt/rocm/lib/libhipblas.so.3", "libhipblas.so.3", "int f;", &["-Wl,--no-as-needed", &base]);
+    let (code, told) = problems(&tree, run());
+    let mixed = "would mix two ROCm installations in one process: librocblas.so.5 would come from \
+                 T/module/rocm/lib/librocblas.so.5, not from T/opt/rocm/lib";
+    assert!(
+        code == Some(1) && told.iter().any(|line| line.starts_with("error: ") && line.contains(mixed)),
+        "{told:#?}"
+    );
+}
+
+/// Compilers, whose symbols have versions, go together.
 #[test]
 fn copies_that_do_no_harm() {
     let tree = machine();
-    rocm(&tree, "opt/rocm-7.2.4", "7.2.4", 7);
-    let hip = tree.path("opt/rocm-7.2.4/lib/libamdhip64.so.7").display().to_string();
-    let flags = ["-Wl,--no-as-needed", &hip, "-Wl,-rpath,$ORIGIN"];
-    tree.library_with("opt/rocm-7.2.4/lib/libhipblas.so.3", "libhipblas.so.3", "int f;", &flags);
     tree.stub("opt/rocm/lib/llvm/lib/libLLVM.so.22.1", "libLLVM.so.22.1", 0);
     let llvm = tree.stub("other/libLLVM.so.20.1", "libLLVM.so.20.1", 0).display().to_string();
     let rpath = format!("-Wl,-rpath,{}", tree.path("other").display());

@@ -146,19 +146,25 @@ fn broken_libraries() {
     assert_eq!(faults, ["not-a-library", "dependency-missing", "crashed", "refused"].map(Some));
 }
 
-/// In one process the second would be served by the first.
+/// Each alone, in whatever order: what one needs of its installation is found where the loader does not look.
 #[test]
-fn one_library_does_not_serve_another() {
+fn one_library_does_not_need_another_to_be_open() {
     let tree = Tree::new();
     tree.stub("rocm/lib/llvm/lib/libLLVM.so.20.1", "libLLVM.so.20.1", 0);
     let llvm = tree.path("rocm/lib/llvm/lib/libLLVM.so.20.1").display().to_string();
     let needs = ["-Wl,--no-as-needed", &llvm];
     tree.library_with("rocm/lib/libamd_comgr.so.3", "libamd_comgr.so.3", "int f;", &needs);
     let ended = libs(&tree.path("rocm"), "LLVM amd_comgr");
-    assert!(ended.stdout.contains("libamd_comgr.so.3: needs libLLVM.so.20.1, which was not found"), "{}", ended.stdout);
-    let found = format!("LLVM       libLLVM.so.20.1  release unknown  path given in code  {llvm}\n");
+    let found = format!("LLVM       libLLVM.so.20.1    release unknown  path given in code  {llvm}\n");
     assert!(ended.stdout.contains(&found), "{}", ended.stdout);
+    assert_eq!(ended.code, Some(0));
+    // One of another directory of the installation is not looked for.
+    std::fs::create_dir_all(tree.path("rocm/elsewhere")).unwrap();
+    std::fs::rename(&llvm, tree.path("rocm/elsewhere/libLLVM.so.20.1")).unwrap();
+    let ended = libs(&tree.path("rocm"), "amd_comgr");
+    assert!(ended.stdout.contains("libamd_comgr.so.3: needs libLLVM.so.20.1, which was not found"), "{}", ended.stdout);
     assert_eq!(ended.code, Some(1));
+    std::fs::rename(tree.path("rocm/elsewhere/libLLVM.so.20.1"), &llvm).unwrap();
     // Where it says itself where to look, all is well.
     let needs = ["-Wl,--no-as-needed", &llvm, "-Wl,-rpath,$ORIGIN/llvm/lib"];
     tree.library_with("rocm/lib/libamd_comgr.so.3", "libamd_comgr.so.3", "int f;", &needs);

@@ -183,6 +183,40 @@ fn what_is_named_wrongly_is_told() {
     assert!(error.contains("relative [ROCM_PATH]: rejected: a relative path"), "{error}");
 }
 
+/// A variable that has no effect is told of in one line, or is an error.
+#[test]
+fn a_variable_that_names_nothing_is_told() {
+    let tree = Tree::new();
+    amd(&tree, "opt/rocm", "7.2.4", 7);
+    tree.write("file", "");
+    let path = |name: &str| tree.path(name).display().to_string();
+    let right = path("opt/rocm");
+    for (value, why) in [
+        (path("missing"), "not found"),
+        ("rocm".to_owned(), "a relative path"),
+        (format!("{right} "), "remove the white space"),
+        (path("file"), "not a directory"),
+        (format!("{right}:{right}"), "name one directory"),
+        (String::new(), "is empty"),
+    ] {
+        for name in ["ROCM_PATH", "HIP_PATH"] {
+            for arguments in ["path --lib", "version", "env --shell sh", "libs amdhip64"] {
+                let ended = on(tree.root(), arguments).env(name, &value).end();
+                assert!(ended.code == Some(0) && !ended.stdout.is_empty(), "{arguments}: {}", ended.stderr);
+                let [line] = &ended.stderr.lines().collect::<Vec<_>>()[..] else { panic!("{}", ended.stderr) };
+                assert!(line.starts_with(&format!("WARNING: {name}")) && line.contains(why), "{line}");
+                let first = on(tree.root(), &format!("--strict {arguments}")).env(name, &value).fails();
+                let last = on(tree.root(), &format!("{arguments} --strict")).env(name, &value).fails();
+                assert!(first == last && first.contains(why), "{first} {last}");
+            }
+        }
+        assert!(on(tree.root(), "doctor --strict").env("ROCM_PATH", &value).fails().contains(why));
+    }
+    assert_eq!(on(tree.root(), "version --strict").env("ROCM_PATH", &right).says(), "7.2.4-98\n");
+    // One that is named by an option does not ask the variables.
+    assert_eq!(rocm_sdk("version --strict --root").arg(&right).env("ROCM_PATH", "rocm").says(), "7.2.4-98\n");
+}
+
 /// On the command line a relative path is the user's own.
 #[test]
 fn a_relative_root_is_of_the_current_directory() {

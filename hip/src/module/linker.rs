@@ -43,8 +43,11 @@ impl LinkInput {
 /// # fn main() -> hip::Result<()> {
 /// let device = hip::Device::get(0)?;
 /// let mut linker = hip::module::Linker::new(&device)?;
-/// linker.add(hip::module::LinkInput::Bitcode, &std::fs::read("kernels.bc").unwrap(), "kernels")?;
-/// linker.add_file(hip::module::LinkInput::Bitcode, "library.bc")?;
+/// // SAFETY: both files are as clang wrote them.
+/// unsafe {
+///     linker.add(hip::module::LinkInput::Bitcode, &std::fs::read("kernels.bc").unwrap(), "kernels")?;
+///     linker.add_file(hip::module::LinkInput::Bitcode, "library.bc")?;
+/// }
 /// let module = hip::Module::load(&device, &linker.finish()?)?;
 /// # Ok(()) }
 /// ```
@@ -74,16 +77,21 @@ impl Linker {
     /// Adds something to link (`hipLinkAddData`); `name` is for messages. The bytes are copied.
     ///
     /// # Errors
-    /// [`Error::Image`] for nothing, and for what does not begin like what it is said to be.
+    /// [`Error::Image`] if the input is empty or does not start with the magic bytes of its kind.
+    ///
+    /// # Safety
+    /// The bytes must not be bitcode or SPIR-V that was damaged or crafted, or hold such: they are what a compiler wrote.
+    /// LLVM's reader trusts what is inside, and can access memory that is not the input's, or end the process.
     #[doc(alias("hipLinkAddData", "cuLinkAddData"))]
-    pub fn add(&mut self, kind: LinkInput, bytes: &[u8], name: &str) -> Result<()> {
+    pub unsafe fn add(&mut self, kind: LinkInput, bytes: &[u8], name: &str) -> Result<()> {
         expect_start(kind, bytes)?;
         let c_name = CString::new(name).unwrap_or_default();
         self.device.activate()?;
         self.inputs.push(bytes.into());
         let data = bytes.as_ptr().cast_mut().cast::<c_void>();
         let data = self.inputs.last().map_or(data, |kept| kept.as_ptr().cast_mut().cast());
-        // SAFETY: the linker is alive; `data` has as many bytes, is kept until the end, and is only read; there are no options.
+        // SAFETY: the linker is alive; `data` has as many bytes, is kept until the end, and is only read; the caller ensures that
+        // LLVM can read them; there are no options.
         let status = unsafe {
             hip_sys::hipLinkAddData(
                 self.raw,
@@ -103,12 +111,16 @@ impl Linker {
     ///
     /// # Errors
     /// [`Error::File`] if it cannot be read; those of [`add`](Self::add).
+    ///
+    /// # Safety
+    /// The caller must ensure what [`add`](Self::add) asks for, of the contents of the file.
     #[doc(alias("hipLinkAddFile", "cuLinkAddFile"))]
-    pub fn add_file(&mut self, kind: LinkInput, path: impl AsRef<Path>) -> Result<()> {
+    pub unsafe fn add_file(&mut self, kind: LinkInput, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
         let bytes = std::fs::read(path)
             .map_err(|reason| Error::File { path: path.to_owned(), reason: std::sync::Arc::new(reason) })?;
-        self.add(kind, &bytes, &path.to_string_lossy())
+        // SAFETY: the caller ensures it of the file's contents.
+        unsafe { self.add(kind, &bytes, &path.to_string_lossy()) }
     }
 
     /// Links, and gives the code object (`hipLinkComplete`), for [`Module::load`](crate::Module::load).

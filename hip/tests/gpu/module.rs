@@ -132,14 +132,19 @@ fn what_cannot_be_linked_is_refused() {
     let Some(device) = device() else { return };
     let Some(mut linker) = supported(Linker::new(&device)) else { return };
     for kind in [LinkInput::Bitcode, LinkInput::BitcodeBundle, LinkInput::BitcodeArchive, LinkInput::SpirV] {
-        assert!(matches!(linker.add(kind, b"", "empty"), Err(Error::Image { .. })));
-        assert!(matches!(linker.add(kind, kernels(&device), "a code object"), Err(Error::Image { .. })));
+        for (bytes, name) in [(&b""[..], "empty"), (kernels(&device), "a code object")] {
+            // SAFETY: nothing, and what a compiler wrote.
+            assert!(matches!(unsafe { linker.add(kind, bytes, name) }, Err(Error::Image { .. })));
+        }
     }
-    assert!(matches!(linker.add_file(LinkInput::Bitcode, "/nowhere.bc"), Err(Error::File { .. })));
+    // SAFETY: there is no such file.
+    assert!(matches!(unsafe { linker.add_file(LinkInput::Bitcode, "/nowhere.bc") }, Err(Error::File { .. })));
     drop(linker);
     // Bitcode that is cut off after its first word.
     let mut linker = Linker::new(&device).unwrap();
-    let result = linker.add(LinkInput::Bitcode, b"BC\xc0\xde", "cut off").and_then(|()| linker.finish());
+    // SAFETY: truncated.
+    let added = unsafe { linker.add(LinkInput::Bitcode, b"BC\xc0\xde", "cut off") };
+    let result = added.and_then(|()| linker.finish());
     assert!(matches!(result, Err(Error::Hip(_))), "{result:?}");
 }
 

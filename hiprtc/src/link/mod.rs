@@ -42,13 +42,20 @@ const LOG: usize = 64 << 10;
 /// let mut linker = Linker::new(&device)?;
 /// linker.add_bitcode(&helper.compile_bitcode()?)?;
 /// linker.add_bitcode(&kernel.compile_bitcode()?)?;
-/// linker.add_file(LinkInput::BitcodeArchive, "library.a")?;
+/// // SAFETY: the library is as clang wrote it.
+/// unsafe { linker.add_file(LinkInput::BitcodeArchive, "library.a")? };
 /// let module = linker.finish()?.load(&device)?;
 /// # Ok::<(), hiprtc::Error>(())
 /// ```
 ///
 /// HIPRTC asks ROCm's HIP runtime for the device's architecture, so linking needs a device, and `hip`'s embedded runtime
 /// (feature `sim`) cannot be linked for. [`hip::module::Linker`](hip::module) is the same by `hipLink*`, from ROCm 6.4 on.
+///
+/// # Trust
+/// LLVM's reader of bitcode is made for files that a compiler wrote. Damaged or crafted ones crash it, or end the process.
+/// So only an `unsafe` call lets it read bytes from elsewhere: [`add`](Self::add), [`add_file`](Self::add_file). Safe are
+/// LLVM IR as text ([`add_ir`](Self::add_ir)) and what this process compiled ([`add_bitcode`](Self::add_bitcode)). Options can
+/// name further files, which are trusted like the rest. The module `comgr` of the crate `rocm-llvm` has the same rule.
 ///
 /// LLVM terminates the process if bitcode or IR is valid but cannot be translated for the device, such as a call of an
 /// intrinsic of another processor. Link only what a compiler for AMD GPUs made.
@@ -126,7 +133,7 @@ impl Linker {
     /// # Errors
     /// Those of [`add`](Self::add).
     pub fn add_bitcode(&mut self, bitcode: &Bitcode) -> Result<()> {
-        self.add(LinkInput::Bitcode, bitcode.as_bytes(), bitcode.name())?;
+        self.add_pieces(LinkInput::Bitcode, bitcode.as_bytes(), bitcode.name())?;
         for (expression, name) in bitcode.lowered() {
             if !self.lowered.iter().any(|(known, _)| known == expression) {
                 self.lowered.push((expression.clone(), name.clone()));
@@ -135,13 +142,31 @@ impl Linker {
         Ok(())
     }
 
+    /// Adds LLVM IR as text; `name` is for messages. It must be for the LLVM of the installed ROCm, or older.
+    ///
+    /// # Errors
+    /// Those of [`add`](Self::add). What LLVM's parser rejects is [`Error::Link`] in [`finish`](Self::finish).
+    pub fn add_ir(&mut self, text: &str, name: &str) -> Result<()> {
+        self.add_pieces(LinkInput::Ir, text.as_bytes(), name)
+    }
+
     /// Adds an input; `name` is for messages. The bytes are copied.
     ///
     /// # Errors
     /// [`Error::LinkInput`] if the bytes are empty, truncated, of another kind, or compiled for another architecture;
     /// [`Error::Nul`] if the name contains a NUL.
+    ///
+    /// # Safety
+    /// The bytes must not be bitcode that was damaged or crafted, or hold such: they are what a compiler wrote, whole or
+    /// truncated, or another kind of file. LLVM's reader trusts what is inside, and can access memory that is not the input's,
+    /// or end the process.
     #[doc(alias("hiprtcLinkAddData", "nvJitLinkAddData"))]
-    pub fn add(&mut self, kind: LinkInput, bytes: &[u8], name: &str) -> Result<()> {
+    pub unsafe fn add(&mut self, kind: LinkInput, bytes: &[u8], name: &str) -> Result<()> {
+        self.add_pieces(kind, bytes, name)
+    }
+
+    /// Adds text, bitcode of this process, or what the caller of an `unsafe` function vouches for.
+    fn add_pieces(&mut self, kind: LinkInput, bytes: &[u8], name: &str) -> Result<()> {
         for piece in pieces(kind, bytes, name, &self.arch)? {
             let (size, c_name) = (piece.size(), c_string("the name of an input", &piece.name)?);
             self.inputs.push((c_name, piece.bytes));
@@ -168,12 +193,15 @@ impl Linker {
     ///
     /// # Errors
     /// [`Error::File`] if it cannot be read; those of [`add`](Self::add).
+    ///
+    /// # Safety
+    /// The caller must ensure what [`add`](Self::add) asks for, of the contents of the file.
     #[doc(alias("hiprtcLinkAddFile", "nvJitLinkAddFile"))]
-    pub fn add_file(&mut self, kind: LinkInput, path: impl AsRef<Path>) -> Result<()> {
+    pub unsafe fn add_file(&mut self, kind: LinkInput, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
         let bytes =
             std::fs::read(path).map_err(|reason| Error::File { path: path.to_owned(), reason: Arc::new(reason) })?;
-        self.add(kind, &bytes, &path.display().to_string())
+        self.add_pieces(kind, &bytes, &path.display().to_string())
     }
 
     /// Links, and returns the code object, with the linker's messages as its [log](Code::log).

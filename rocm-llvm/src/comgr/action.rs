@@ -124,7 +124,8 @@ pub enum Language {
 /// let mut sources = DataSet::new()?;
 /// sources.add(&Data::new(DataKind::Source, "f.cl", b"kernel void f(global int *x) { *x = 1; }")?)?;
 /// let info = ActionInfo::new().isa(Isa::new("gfx90a")?).language(Language::OpenCl20).options(["-O2", "-nogpulib"]);
-/// let bitcode = info.run(Action::CompileToBitcode, &sources)?;
+/// // SAFETY: the input is a source.
+/// let bitcode = unsafe { info.run(Action::CompileToBitcode, &sources)? };
 /// assert_eq!(bitcode.data.count(DataKind::Bitcode)?, 1);
 /// # Ok(())
 /// # }
@@ -216,8 +217,13 @@ impl ActionInfo {
     /// # Errors
     /// [`Error::Action`] with the messages of the compiler if it rejects the input. [`Error::NotSupported`] if this Comgr
     /// lacks the action, the language or something that was set. [`Error::Input`] if an option or a path has a NUL.
+    ///
+    /// # Safety
+    /// The input must not contain files that were damaged or crafted: bitcode, SPIR-V, object files, code objects, bundles
+    /// and archives that the action reads are what a compiler wrote, whole or truncated. LLVM's readers trust what is
+    /// inside, and can access memory that is not the input's, or end the process. Sources can be anything.
     #[doc(alias("amd_comgr_do_action", "amd_comgr_action_info_set_logging"))]
-    pub fn run(&self, action: Action, input: &DataSet) -> Result<Output> {
+    pub unsafe fn run(&self, action: Action, input: &DataSet) -> Result<Output> {
         numbering::has_action(action)?;
         let info = self.make()?;
         let result = DataSet::new()?;

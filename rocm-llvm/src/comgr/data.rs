@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use rocm_llvm_sys::comgr::{self as sys, amd_comgr_data_kind_t, amd_comgr_data_t};
 
 use crate::comgr::error::{Error, Result};
+use crate::comgr::input::Input;
 use crate::comgr::library::{bytes, c_string, check, library, not_supported, text};
 use crate::comgr::metadata::Metadata;
 use crate::comgr::symbols::Symbol;
@@ -93,9 +94,30 @@ impl Data {
     ///
     /// # Errors
     /// [`Error::Input`] if the name is empty or has a NUL, or if the bytes are not of the kind: a code object must be a
-    /// whole ELF file for AMD GPUs. [`Error::NotSupported`] if this Comgr does not have the kind.
+    /// whole ELF file for AMD GPUs. Also for bitcode, whose reader trusts it: [`of`](Self::of) takes it.
+    /// [`Error::NotSupported`] if this Comgr does not have the kind.
     #[doc(alias("amd_comgr_create_data", "amd_comgr_set_data", "amd_comgr_set_data_name"))]
     pub fn new(kind: DataKind, name: &str, bytes: &[u8]) -> Result<Self> {
+        if kind == DataKind::Bitcode && format::is_bitcode(bytes) {
+            return Err(Error::input(
+                name,
+                "LLVM trusts bitcode: give it to Data::of as an Input, which an unsafe call vouches for",
+            ));
+        }
+        Self::make(kind, name, bytes)
+    }
+
+    /// Creates a data object with a copy of an [`Input`], bitcode included: text, what this process compiled, or bytes that
+    /// an `unsafe` call vouches for.
+    ///
+    /// # Errors
+    /// The same as [`new`](Self::new).
+    #[doc(alias("amd_comgr_create_data", "amd_comgr_set_data", "amd_comgr_set_data_name"))]
+    pub fn of<'a>(kind: DataKind, name: &str, input: impl Into<Input<'a>>) -> Result<Self> {
+        Self::make(kind, name, input.into().bytes())
+    }
+
+    fn make(kind: DataKind, name: &str, bytes: &[u8]) -> Result<Self> {
         if name.is_empty() {
             return Err(Error::input(format!("a data object ({kind:?})"), "its name is empty"));
         }

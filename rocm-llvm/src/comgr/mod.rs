@@ -50,8 +50,11 @@
 //! have is [`Error::NotSupported`].
 //!
 //! # Trust
-//! Comgr reads files with LLVM, which is made for files that compilers write. This module refuses truncated files and
-//! damaged metadata before Comgr gets them. Do not give it bitcode or object files of an attacker's making.
+//! LLVM's readers of bitcode and object files are made for files that compilers write. Damaged or crafted ones crash them,
+//! or end the process. So only an `unsafe` call lets them read bytes from elsewhere: [`Input::trusted`],
+//! [`ActionInfo::run`]. Safe are sources, LLVM IR as text, and what this process made ([`Artifact`]). Options can name
+//! further files, which are trusted like the rest. [`disassemble`], [`metadata`], [`symbols`] and [`source_lines`] read
+//! code objects that are checked before Comgr gets them. The crate `hiprtc` has the same rule for its `Linker`.
 //!
 //! # Threads
 //! The functions may be called from any thread, and at the same time. Comgr's objects are not `Send`: a data object may be
@@ -67,6 +70,7 @@ mod disassembly;
 mod error;
 mod format;
 mod hip_header;
+mod input;
 mod isa;
 mod library;
 mod metadata;
@@ -88,6 +92,7 @@ pub use disassembler::{Disassembler, Instruction};
 pub use disassembly::{Disassembly, Function, disassemble};
 pub use error::{Error, Result};
 pub use hip_header::hip_header;
+pub use input::{Artifact, Input};
 pub use isa::{Isa, isa_metadata, isas};
 pub use library::{Version, available, version};
 pub use metadata::Metadata;

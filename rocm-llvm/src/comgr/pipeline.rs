@@ -8,6 +8,7 @@ use crate::comgr::data_set::DataSet;
 use crate::comgr::error::{Error, Result};
 use crate::comgr::format;
 use crate::comgr::hip_header;
+use crate::comgr::input::{Artifact, Input};
 use crate::comgr::isa::Isa;
 use crate::comgr::library::{library, lossy};
 use crate::comgr::metadata::Metadata;
@@ -20,7 +21,7 @@ use crate::comgr::symbols::Symbol;
 #[non_exhaustive]
 pub struct Built {
     /// The file that was made.
-    pub bytes: Vec<u8>,
+    pub bytes: Artifact,
     /// The messages of the compiler, such as warnings; empty if there were none.
     pub log: String,
 }
@@ -43,7 +44,7 @@ pub fn hip_to_bitcode(name: &str, source: &str, isa: &str, options: &Options) ->
         flags.extend(["-D__HIPCC_RTC__", "-nogpuinc", "-nostdinc", "-include", hip_header::NAME, "-std=c++17"]);
     }
     let info = info(&isa, options).language(Language::Hip).options(flags).options(optimized(options));
-    let output = info.run(Action::CompileToBitcodeWithDeviceLibraries, &headers)?;
+    let output = run(&info, Action::CompileToBitcodeWithDeviceLibraries, &headers)?;
     Built::of(output, DataKind::Bitcode, name, String::new())
 }
 
@@ -68,9 +69,11 @@ pub fn hip_to_code_object(name: &str, source: &str, isa: &str, options: &Options
 /// # Errors
 /// [`Error::Action`] with the messages of the compiler for bad IR. [`Error::Input`] for what is neither, such as a
 /// truncated or empty file.
+///
+/// Bitcode from elsewhere than this process is trusted by an `unsafe` call: see [`Input`].
 #[doc(alias = "amd_comgr_do_action")]
-pub fn ir_to_object(name: &str, ir: &[u8], isa: &str, options: &Options) -> Result<Built> {
-    generate(name, ir, isa, options, Action::BitcodeToObject, DataKind::Object)
+pub fn ir_to_object<'a>(name: &str, ir: impl Into<Input<'a>>, isa: &str, options: &Options) -> Result<Built> {
+    generate(name, ir.into(), isa, options, Action::BitcodeToObject, DataKind::Object)
 }
 
 /// Compiles LLVM IR, as text or bitcode, to assembly.
@@ -78,8 +81,9 @@ pub fn ir_to_object(name: &str, ir: &[u8], isa: &str, options: &Options) -> Resu
 /// # Errors
 /// As [`ir_to_object`].
 #[doc(alias = "amd_comgr_do_action")]
-pub fn ir_to_assembly(name: &str, ir: &[u8], isa: &str, options: &Options) -> Result<String> {
-    generate(name, ir, isa, options, Action::BitcodeToAssembly, DataKind::Source).map(|built| lossy(built.bytes))
+pub fn ir_to_assembly<'a>(name: &str, ir: impl Into<Input<'a>>, isa: &str, options: &Options) -> Result<String> {
+    generate(name, ir.into(), isa, options, Action::BitcodeToAssembly, DataKind::Source)
+        .map(|built| lossy(built.bytes.into_vec()))
 }
 
 /// Compiles LLVM IR, as text or bitcode, to a code object.
@@ -88,13 +92,14 @@ pub fn ir_to_assembly(name: &str, ir: &[u8], isa: &str, options: &Options) -> Re
 /// As [`ir_to_object`]; [`Error::Action`] also if a function that it calls is not there. Functions of the device libraries
 /// need [`Options::device_libraries`].
 #[doc(alias = "amd_comgr_do_action")]
-pub fn ir_to_code_object(name: &str, ir: &[u8], isa: &str, options: &Options) -> Result<Built> {
+pub fn ir_to_code_object<'a>(name: &str, ir: impl Into<Input<'a>>, isa: &str, options: &Options) -> Result<Built> {
     let object = ir_to_object(name, ir, isa, options)?;
     let code = link_objects(&[(name, &object.bytes)], isa, options)?;
     Ok(Built { log: object.log + &code.log, ..code })
 }
 
-/// Links LLVM modules, as bitcode or text, to one bitcode. They are given with their names.
+/// Links LLVM modules, as bitcode or text, to one bitcode. They are given with their names. Bitcode from elsewhere than this
+/// process is trusted by an `unsafe` call: see [`Input`].
 ///
 /// With [`Options::device_libraries`], functions of the device libraries that they call are linked too. Comgr 3 has no
 /// action for that: the libraries are then linked when the result is compiled to machine code with the same option.
@@ -103,28 +108,31 @@ pub fn ir_to_code_object(name: &str, ir: &[u8], isa: &str, options: &Options) ->
 /// [`Error::Action`] with the messages of the linker, such as for a function that is defined twice. [`Error::Input`] if
 /// there are none, or one is neither bitcode nor text.
 #[doc(alias = "amd_comgr_do_action")]
-pub fn link_bitcode(bitcodes: &[(&str, &[u8])], isa: &str, options: &Options) -> Result<Built> {
+pub fn link_bitcode<'a, I>(bitcodes: &[(&str, I)], isa: &str, options: &Options) -> Result<Built>
+where
+    I: Copy + Into<Input<'a>>,
+{
     if bitcodes.is_empty() {
         return Err(Error::input("the bitcodes", "there are none to link"));
     }
-    link_modules(bitcodes, &Isa::new(isa)?, options)
+    link_modules(&inputs(bitcodes), &Isa::new(isa)?, options)
 }
 
 /// Links bitcodes, and device libraries if Comgr has an action for that.
-fn link_modules(modules: &[(&str, &[u8])], isa: &Isa, options: &Options) -> Result<Built> {
+fn link_modules(modules: &[(&str, Input<'_>)], isa: &Isa, options: &Options) -> Result<Built> {
     let mut input = DataSet::new()?;
     for (name, module) in modules {
-        input.add(&Data::new(DataKind::Bitcode, &with_extension(name, &["bc", "ll"]), module)?)?;
+        input.add(&Data::of(DataKind::Bitcode, &with_extension(name, &["bc", "ll"]), *module)?)?;
     }
     let info = info(isa, options).options(options.options.clone());
     let mut log = String::new();
     if options.device_libraries && library()?.numbering == Numbering::Two {
         // The libraries are chosen for a language.
-        let output = info.clone().language(Language::Hip).run(Action::AddDeviceLibraries, &input)?;
+        let output = run(&info.clone().language(Language::Hip), Action::AddDeviceLibraries, &input)?;
         (input, log) = (output.data, output.log);
     }
     let name = modules.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-    Built::of(info.run(Action::LinkBitcode, &input)?, DataKind::Bitcode, &name, log)
+    Built::of(run(&info, Action::LinkBitcode, &input)?, DataKind::Bitcode, &name, log)
 }
 
 /// Assembles a source to an object file.
@@ -136,7 +144,7 @@ pub fn assemble(name: &str, assembly: &str, isa: &str, options: &Options) -> Res
     let isa = Isa::new(isa)?;
     let input = sources(&with_extension(name, &["s"]), assembly, options)?;
     let info = info(&isa, options).options(options.options.clone());
-    Built::of(info.run(Action::Assemble, &input)?, DataKind::Object, name, String::new())
+    Built::of(run(&info, Action::Assemble, &input)?, DataKind::Object, name, String::new())
 }
 
 /// Assembles and links a source to a code object.
@@ -150,7 +158,8 @@ pub fn assembly_to_code_object(name: &str, assembly: &str, isa: &str, options: &
     Ok(Built { log: object.log + &code.log, ..code })
 }
 
-/// Links object files to a code object, given with their names.
+/// Links object files to a code object, given with their names. Object files from elsewhere than this process are trusted
+/// by an `unsafe` call: see [`Input`].
 ///
 /// The linker keeps the metadata of each file apart, and HIP loads code objects with one only. So one of the files has the
 /// kernels, and the others, such as data and functions in assembly, have no metadata; or [`link_bitcode`] links before.
@@ -159,18 +168,21 @@ pub fn assembly_to_code_object(name: &str, assembly: &str, isa: &str, options: &
 /// [`Error::Action`] with the messages of the linker, such as for a symbol that is not defined. [`Error::Input`] if there
 /// is no object file, or one is not an object file for AMD GPUs.
 #[doc(alias = "amd_comgr_do_action")]
-pub fn link_objects(objects: &[(&str, &[u8])], isa: &str, options: &Options) -> Result<Built> {
+pub fn link_objects<'a, I>(objects: &[(&str, I)], isa: &str, options: &Options) -> Result<Built>
+where
+    I: Copy + Into<Input<'a>>,
+{
     let isa = Isa::new(isa)?;
     if objects.is_empty() {
         return Err(Error::input("the object files", "there are none to link"));
     }
     let mut input = DataSet::new()?;
-    for (name, object) in objects {
-        input.add(&Data::new(DataKind::Object, &with_extension(name, &["o"]), object)?)?;
+    for (name, object) in &inputs(objects) {
+        input.add(&Data::of(DataKind::Object, &with_extension(name, &["o"]), *object)?)?;
     }
     let info = info(&isa, options).options(options.link_options.clone());
     let name = objects.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-    Built::of(info.run(Action::LinkToCodeObject, &input)?, DataKind::CodeObject, &name, String::new())
+    Built::of(run(&info, Action::LinkToCodeObject, &input)?, DataKind::CodeObject, &name, String::new())
 }
 
 /// Returns the metadata of a code object or an object file: the tree that LLVM's AMDGPU documentation describes as "code
@@ -197,7 +209,7 @@ impl Built {
     fn of(output: Output, kind: DataKind, name: &str, log: String) -> Result<Self> {
         let log = log + &output.log;
         match &output.data.data(kind)?[..] {
-            [data] => Ok(Self { bytes: data.bytes()?, log }),
+            [data] => Ok(Self { bytes: Artifact::new(data.bytes()?), log }),
             others => Err(Error::input(
                 name,
                 format!(
@@ -207,6 +219,17 @@ impl Built {
             )),
         }
     }
+}
+
+fn inputs<'a, 'n, I: Copy + Into<Input<'a>>>(named: &[(&'n str, I)]) -> Vec<(&'n str, Input<'a>)> {
+    named.iter().map(|&(name, input)| (name, input.into())).collect()
+}
+
+/// Runs an action on sources, on what other actions made, or on an [`Input`].
+fn run(info: &ActionInfo, action: Action, input: &DataSet) -> Result<Output> {
+    // SAFETY: the bitcode and the object files in the set are artifacts of this process, or an `Input`, whose maker ensures
+    // that a compiler wrote them.
+    unsafe { info.run(action, input) }
 }
 
 /// The settings that all actions of a pipeline have.
@@ -249,11 +272,11 @@ fn with_extension(name: &str, extensions: &[&str]) -> String {
 }
 
 /// Compiles IR to what an action makes of it.
-fn generate(name: &str, ir: &[u8], isa: &str, options: &Options, action: Action, kind: DataKind) -> Result<Built> {
+fn generate(name: &str, ir: Input<'_>, isa: &str, options: &Options, action: Action, kind: DataKind) -> Result<Built> {
     let isa = Isa::new(isa)?;
     let name = &with_extension(name, &["bc", "ll"]);
     let mut input = DataSet::new()?;
-    input.add(&Data::new(DataKind::Bitcode, name, ir)?)?;
+    input.add(&Data::of(DataKind::Bitcode, name, ir)?)?;
     let mut info = info(&isa, options).options(options.options.clone());
     let mut log = String::new();
     if options.device_libraries {
@@ -263,12 +286,12 @@ fn generate(name: &str, ir: &[u8], isa: &str, options: &Options, action: Action,
                 let linked = link_modules(&[(name, ir)], &isa, options)?;
                 log = linked.log;
                 input = DataSet::new()?;
-                input.add(&Data::new(DataKind::Bitcode, name, &linked.bytes)?)?;
+                input.add(&Data::of(DataKind::Bitcode, name, &linked.bytes)?)?;
             }
             Numbering::Three => info = info.device_libraries(true),
         }
     }
-    Built::of(info.run(action, &input)?, kind, name, log)
+    Built::of(run(&info, action, &input)?, kind, name, log)
 }
 
 /// The options for compiling HIP, with a level of optimisation: Comgr's own default differs between releases.

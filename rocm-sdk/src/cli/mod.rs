@@ -23,7 +23,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use output::Outcome;
-use place::Place;
+use place::{Place, Strict};
 
 /// Find, check and prepare a ROCm installation.
 #[derive(Debug, Parser)]
@@ -39,7 +39,8 @@ struct Cli {
 const AFTER: &str = "\
 ROCm is searched for in this order, and the first hit wins: ROCM_PATH, HIP_PATH; the wheels of the Python environment of
 VIRTUAL_ENV, CONDA_PREFIX; installations of `rocm-sdk install`; /opt/rocm and /opt/rocm-*, newest first; the system
-loader. `--root` selects one installation.
+loader. `--root` selects one installation. A ROCM_PATH or HIP_PATH that names no installation is passed over with a
+warning; with `--strict` it is an error.
 
 Examples:
   rocm-sdk doctor                        find out what is wrong, and what to do
@@ -56,7 +57,7 @@ Exit codes:
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Path(path::Path),
+    Path(Strictly<path::Path>),
     Version(With<version::Version>),
     Targets(With<targets::Targets>),
     Init(With<init::Init>),
@@ -86,6 +87,22 @@ struct With<T: clap::Args> {
     command: T,
 }
 
+/// A subcommand whose `--root` is not that of [`Place`].
+#[derive(Debug, clap::Args)]
+struct Strictly<T: clap::Args> {
+    #[command(flatten)]
+    strict: Strict,
+
+    #[command(flatten)]
+    command: T,
+}
+
+impl<T: clap::Args> With<T> {
+    fn run(&self, outer: &Place, run: impl FnOnce(&T, &Place) -> Outcome) -> Outcome {
+        self.place.or(outer).judged(|place| run(&self.command, place))
+    }
+}
+
 pub(crate) fn main() -> ExitCode {
     // In a process that a test has started, this does not return.
     #[cfg(unix)]
@@ -97,16 +114,23 @@ impl Cli {
     fn run(&self) -> Outcome {
         let place = &self.place;
         match &self.command {
-            Command::Path(path) => path.run(place),
-            Command::Version(with) => with.command.run(&with.place.or(place)),
-            Command::Targets(with) => with.command.run(&with.place.or(place)),
+            Command::Path(path) => {
+                let strict = path.strict.or(place.strict);
+                Place { strict, ..place.clone() }.judged(|place| path.command.run(place))
+            }
+            Command::Version(with) => with.run(place, |command, place| command.run(place)),
+            Command::Targets(with) => with.run(place, |command, place| command.run(place)),
             #[cfg(unix)]
-            Command::Test(with) => with.command.run(&with.place.or(place)),
-            Command::Init(with) => with.command.run(&with.place.or(place)),
-            Command::Libs(with) => with.command.run(&with.place.or(place)),
+            Command::Test(with) => with.run(place, |command, place| command.run(place)),
+            Command::Init(with) => with.run(place, |command, place| command.run(place)),
+            Command::Libs(with) => with.run(place, |command, place| command.run(place)),
             #[cfg(unix)]
-            Command::Doctor(with) => with.command.run(&with.place.or(place)),
-            Command::Env(with) => with.command.run(&with.place.or(place)),
+            Command::Doctor(with) => {
+                let place = with.place.or(place);
+                // It tells of variables itself.
+                if place.is_strict() { place.judged(|place| with.command.run(place)) } else { with.command.run(&place) }
+            }
+            Command::Env(with) => with.run(place, |command, place| command.run(place)),
             Command::Install(command) => command.run(),
             Command::List(command) => command.run(),
             Command::Remove(command) => command.run(),

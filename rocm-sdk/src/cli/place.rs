@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rocm_sdk::{Layout, LayoutKind, Search};
 
-use super::output::Failure;
+use super::output::{self, Failure, Outcome};
 
 // The options before a subcommand, and behind each but `path`, whose `--root` is another thing. A doc comment would be taken for the
 // subcommand's.
@@ -18,6 +18,16 @@ pub(crate) struct Place {
     /// Examine the system below this directory, such as a container's, instead of /
     #[arg(long, value_name = "DIR")]
     pub(crate) system_root: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) strict: Strict,
+}
+
+#[derive(Debug, Clone, Copy, Default, clap::Args)]
+pub(crate) struct Strict {
+    /// Fail if ROCM_PATH or HIP_PATH names no ROCm installation, instead of warning
+    #[arg(long)]
+    strict: bool,
 }
 
 impl Place {
@@ -26,7 +36,26 @@ impl Place {
         Self {
             root: self.root.clone().or_else(|| outer.root.clone()),
             system_root: self.system_root.clone().or_else(|| outer.system_root.clone()),
+            strict: self.strict.or(outer.strict),
         }
+    }
+
+    pub(crate) fn is_strict(&self) -> bool {
+        self.strict.strict
+    }
+
+    /// Runs a subcommand. A variable that names no installation has no effect on it: an error if that is asked for,
+    /// otherwise a warning, unless the subcommand fails and says so itself.
+    pub(crate) fn judged(&self, run: impl FnOnce(&Self) -> Outcome) -> Outcome {
+        let wrong: Vec<String> = self.search()?.wrong_variables().iter().map(ToString::to_string).collect();
+        if self.strict.strict && !wrong.is_empty() {
+            return Err(wrong.join("; ").into());
+        }
+        let outcome = run(self);
+        if outcome.is_ok() {
+            wrong.into_iter().for_each(output::warn);
+        }
+        outcome
     }
 
     /// The search that these options ask for.
@@ -48,12 +77,18 @@ impl Place {
         })
     }
 
-    /// The same options, for another process.
+    /// The same options but for `--strict`, for another process.
     pub(crate) fn arguments(&self) -> Vec<OsString> {
         let options = [("--root", &self.root), ("--system-root", &self.system_root)];
         let given =
             options.into_iter().filter_map(|(name, value)| Some([name.into(), value.clone()?.into_os_string()]));
         given.flatten().collect()
+    }
+}
+
+impl Strict {
+    pub(crate) fn or(self, outer: Self) -> Self {
+        Self { strict: self.strict || outer.strict }
     }
 }
 

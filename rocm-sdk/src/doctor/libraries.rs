@@ -11,6 +11,7 @@ use crate::libraries;
 use crate::probe::{Fault, Probe, Step};
 use rocm_loader::installs;
 use rocm_loader::report::Origin;
+use rocm_loader::tree::{is_of_another_installation, is_one_installation};
 use rocm_loader::version::{Release, release_of_file};
 use rocm_loader::{LibrarySpec, NEWEST_RELEASE};
 
@@ -22,8 +23,11 @@ pub(crate) fn judge(probes: &[Probe], places: &[Place], loader: &Loader, problem
     }
     broken.judge(places, problems);
     let opened: Vec<Opened> = probes.iter().filter_map(|probe| Opened::of(probe, loader)).collect();
-    judge_releases(&opened, problems);
+    if judge_releases(&opened, problems) {
+        judge_installations(&opened, problems);
+    }
     judge_duplicates(&opened, problems);
+    judge_loader_path(&opened, loader, problems);
     judge_absent(probes, problems);
 }
 
@@ -71,6 +75,10 @@ fn todo(step: &Step) -> String {
         Some(Fault::TooOld) => "install a newer ROCm: 5.7 is the oldest supported release".to_owned(),
         Some(Fault::Unreadable) => format!("`sudo chmod a+rX {}`, and its parent directories", step.target),
         Some(Fault::DependencyMissing) => "install the missing library".to_owned(),
+        Some(Fault::OtherInstallation) => {
+            "set ROCM_PATH to one installation that has all libraries, and take the other out of LD_LIBRARY_PATH"
+                .to_owned()
+        }
         Some(Fault::Crashed) => "run the program under a debugger, or install that library again".to_owned(),
         _ => "reinstall its package, or remove it".to_owned(),
     }
@@ -275,8 +283,8 @@ impl Opened {
     }
 }
 
-/// Libraries of different releases.
-fn judge_releases(opened: &[Opened], problems: &mut Problems) {
+/// Libraries of different releases. Returns whether there are none.
+fn judge_releases(opened: &[Opened], problems: &mut Problems) -> bool {
     /// Directories and names.
     type Group<'a> = (BTreeSet<String>, BTreeSet<&'a str>);
     let mut releases: BTreeMap<(u64, u64), Group<'_>> = BTreeMap::new();
@@ -299,7 +307,7 @@ fn judge_releases(opened: &[Opened], problems: &mut Problems) {
         );
     }
     if releases.len() < 2 {
-        return;
+        return true;
     }
     let majors: BTreeSet<u64> = releases.keys().map(|(major, _)| *major).collect();
     let severity = if majors.len() > 1 { Severity::Error } else { Severity::Warning };
@@ -314,6 +322,50 @@ fn judge_releases(opened: &[Opened], problems: &mut Problems) {
         "set ROCM_PATH to one installation that has them all, or install what is missing in the release of amdhip64"
             .to_owned(),
     );
+    false
+}
+
+/// Libraries of one release, but of two installations: a program that asks for those of both gets an error.
+fn judge_installations(opened: &[Opened], problems: &mut Problems) {
+    let Some(hip) = opened.iter().find(|library| library.spec.name() == "amdhip64") else { return };
+    let other = |library: &&Opened| !is_compiler(library.spec) && !is_one_installation(&library.path, &hip.path);
+    let mut others: BTreeMap<PathBuf, BTreeSet<&str>> = BTreeMap::new();
+    for library in opened.iter().filter(other) {
+        // One that names the runtime's directory goes with it, wherever it is.
+        let of_runtime = |file: &(String, PathBuf)| is_one_installation(&file.1, &hip.path);
+        if !library.closure.loaded.iter().skip(1).any(|file| is_named(hip.spec, &file.0) && of_runtime(file)) {
+            let directory = library.path.parent().unwrap_or(&library.path).to_owned();
+            others.entry(directory).or_default().insert(library.spec.name());
+        }
+    }
+    for (directory, names) in others {
+        problems.error(
+            format!(
+                "{} would come from {}, but the HIP runtime from {}: a program can use one ROCm installation only, and \
+                 gets an error for a library of another",
+                list(&names),
+                directory.display(),
+                hip.path.display()
+            ),
+            "set ROCM_PATH to one installation that has them all, or install what is missing where the HIP runtime is",
+        );
+    }
+}
+
+/// Another installation where the loader looks first.
+fn judge_loader_path(opened: &[Opened], loader: &Loader, problems: &mut Problems) {
+    let Some(hip) = opened.iter().find(|library| library.spec.name() == "amdhip64") else { return };
+    for dir in loader.library_path().iter().filter(|dir| is_of_another_installation(dir, &hip.path)) {
+        problems.warning(
+            format!(
+                "LD_LIBRARY_PATH has {}, of another ROCm than the HIP runtime {}: programs that use these crates do not \
+                 mix them, but other programs may",
+                dir.display(),
+                hip.path.display()
+            ),
+            "take it out of LD_LIBRARY_PATH, or set ROCM_PATH to that installation",
+        );
+    }
 }
 
 /// Libraries that bring along another copy of one that programs open themselves.

@@ -82,6 +82,11 @@ impl Loader {
         }
     }
 
+    /// The directories of `LD_LIBRARY_PATH`.
+    pub(crate) fn library_path(&self) -> &[PathBuf] {
+        &self.library_path
+    }
+
     /// Whether it looks into `directory` for every library.
     pub(crate) fn leads_to(&self, directory: &Path) -> bool {
         let same = |dir: &PathBuf| {

@@ -1,0 +1,127 @@
+//! A second name for a library that is loaded.
+//!
+//! Some libraries open others under the name without a number: HIPRTC's linker `libamdhip64.so`, RCCL `libhsa-runtime64.so`.
+//! The loader does not know a loaded library by that name, and takes the first file of its path. So it is given a library of
+//! that name which has nothing in it but that it needs the right one.
+
+use std::ffi::c_long;
+use std::fs::File;
+use std::io::Write as _;
+use std::os::fd::{FromRawFd as _, IntoRawFd as _, RawFd};
+use std::path::Path;
+
+use crate::c;
+use crate::elf::native;
+use crate::library::Scope;
+use crate::sys;
+
+/// Lets the loader find the library that is loaded as `soname` under `name`, too.
+///
+/// # Errors
+/// Why not; then the loader takes what it finds.
+pub(crate) fn add(name: &str, soname: &str) -> Result<(), String> {
+    if sys::is_loaded(name) {
+        return Ok(());
+    }
+    let file = memory_file().ok_or("no file in memory can be made")?;
+    let mut file = file;
+    file.write_all(&library(name, soname)).map_err(|error| error.to_string())?;
+    // It stays open: the loader knows the library by the number, and a later one must not have the same.
+    let path = format!("/proc/self/fd/{}", file.into_raw_fd());
+    let alias = sys::open_path(Path::new(&path), Scope::Local)?;
+    std::mem::forget(alias);
+    match sys::is_loaded(name) {
+        true => Ok(()),
+        false => Err(format!("the loader does not find {name} in {path}")),
+    }
+}
+
+/// An anonymous file.
+fn memory_file() -> Option<File> {
+    const CLOSE_ON_EXEC: c_long = 1;
+    let name = c"rocm-loader";
+    // SAFETY: `memfd_create` reads a C string and returns a descriptor that nobody else has, or -1.
+    let descriptor = unsafe { c::syscall(c::SYS_MEMFD_CREATE, name.as_ptr(), CLOSE_ON_EXEC) };
+    let descriptor = RawFd::try_from(descriptor).ok().filter(|descriptor| *descriptor >= 0)?;
+    // SAFETY: just opened, and owned by nobody.
+    Some(unsafe { File::from_raw_fd(descriptor) })
+}
+
+const HEADER: u64 = 64;
+const SEGMENT: u64 = 56;
+const SEGMENTS: u16 = 3;
+const SYMBOL: u64 = 24;
+
+/// An ELF file of this machine: a library called `name` that needs `needed`, without symbols or code.
+fn library(name: &str, needed: &str) -> Vec<u8> {
+    let strings = [b"\0", name.as_bytes(), b"\0", needed.as_bytes(), b"\0"].concat();
+    let symbols_at = HEADER + SEGMENT * u64::from(SEGMENTS);
+    let strings_at = symbols_at + SYMBOL;
+    let dynamic_at = (strings_at + strings.len() as u64).next_multiple_of(16);
+    // DT_NEEDED, DT_SONAME, DT_STRTAB, DT_SYMTAB, DT_STRSZ, DT_SYMENT, DT_NULL
+    let entries = [
+        (1, 2 + name.len() as u64),
+        (14, 1),
+        (5, strings_at),
+        (6, symbols_at),
+        (10, strings.len() as u64),
+        (11, SYMBOL),
+        (0, 0),
+    ];
+    let dynamic_size = entries.len() as u64 * 16;
+    let size = dynamic_at + dynamic_size;
+    let (class, little, machine) = native();
+
+    let mut file = b"\x7fELF".to_vec();
+    file.extend([class, if little { 1 } else { 2 }, 1]);
+    file.resize(16, 0);
+    // ET_DYN, the machine, the version; no entry, the segments, no sections; the sizes.
+    file.extend([3_u16, machine].map(u16::to_ne_bytes).concat());
+    file.extend(1_u32.to_ne_bytes());
+    file.extend([0, HEADER, 0_u64].map(u64::to_ne_bytes).concat());
+    file.extend(0_u32.to_ne_bytes());
+    file.extend([HEADER as u16, SEGMENT as u16, SEGMENTS, 64, 0, 0].map(u16::to_ne_bytes).concat());
+    // Kind, flags, place and size: all of it readable and writable, since the loader writes to the dynamic section; that
+    // section; and stacks that are not executable.
+    for (kind, at, length, alignment) in
+        [(1_u32, 0, size, 4096_u64), (2, dynamic_at, dynamic_size, 8), (0x6474_e551, 0, 0, 16)]
+    {
+        file.extend([kind, 6].map(u32::to_ne_bytes).concat());
+        file.extend([at, at, at, length, length, alignment].map(u64::to_ne_bytes).concat());
+    }
+    // The symbol that every table begins with.
+    file.resize(strings_at as usize, 0);
+    file.extend(strings);
+    file.resize(dynamic_at as usize, 0);
+    file.extend(entries.into_iter().flat_map(|(tag, value): (u64, u64)| [tag, value]).flat_map(u64::to_ne_bytes));
+    file
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::elf;
+
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn the_file_is_a_library() {
+        let bytes = library("libamdhip64.so", "libamdhip64.so.7");
+        let found = elf::inspect(&mut std::io::Cursor::new(&bytes)).unwrap();
+        assert_eq!(found.soname.as_deref(), Some("libamdhip64.so"));
+        assert_eq!(found.needed, ["libamdhip64.so.7"]);
+    }
+
+    /// The C library under a name that no file has, twice.
+    #[test]
+    #[cfg(all(target_env = "gnu", target_pointer_width = "64"))]
+    fn a_library_has_two_names() {
+        let name = "librocm-loader-of-no-file.so";
+        assert!(!sys::is_loaded(name));
+        add(name, "libc.so.6").unwrap();
+        add(name, "libc.so.6").unwrap();
+        let alias = sys::open_name(name, Scope::Local).unwrap();
+        // SAFETY: only the address is taken.
+        assert!(unsafe { alias.get::<*mut std::ffi::c_void>(b"getenv\0") }.is_ok());
+        assert!(add("librocm-loader-of-nothing.so", "libno-such-library.so.9").is_err());
+    }
+}
