@@ -125,7 +125,7 @@ fn assembly_and_linked_objects_run() {
         .replace("store float %sum", "store float %shifted");
     let data = ".amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"\n.data\n.globl shift\n.hidden shift\n.p2align 2\n\
                 .type shift,@object\n.size shift,4\nshift:\n.long 0x42000000\n";
-    let kernel = comgr::ir_to_object("store.ll", ir, "gfx90a", &Options::new()).unwrap().bytes;
+    let kernel = comgr::ir_to_object("store.ll", &ir, "gfx90a", &Options::new()).unwrap().bytes;
     let data = comgr::assemble("data.s", data, "gfx90a", &Options::new()).unwrap().bytes;
     let code = comgr::link_objects(&[("kernel", &kernel), ("data", &data)], "gfx90a", &Options::new()).unwrap().bytes;
     let shifted: Vec<f32> = sums().into_iter().map(|sum| sum + 32.0).collect();
