@@ -8,6 +8,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -19,6 +20,8 @@ use rocm_sdk::install::{self, Bars, Bytes, DebianRelease};
 
 use crate::steps::Got;
 use crate::{paths, process};
+
+mod unused;
 
 /// A ROCm release that Debian has.
 #[derive(Debug, PartialEq, Eq)]
@@ -506,6 +509,13 @@ impl Recipe for Sets<'_> {
             wanted.add(more);
         }
         Ok(wanted)
+    }
+
+    fn finish(&self, folder: &Path, _: &Contents) -> Result<(), install::Error> {
+        unused::remove(folder).map_err(|error| install::Error::Io {
+            what: format!("removing what nothing reads from {}", folder.display()),
+            source: error.into(),
+        })
     }
 }
 

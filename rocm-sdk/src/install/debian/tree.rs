@@ -71,8 +71,8 @@ pub trait Recipe {
     /// Where there are none that would do.
     fn wanted(&self, apt: &Apt<'_>) -> Result<Wanted>;
 
-    /// Adds files of its own to the new tree, which is at `folder` and complete but for them. Some of what is there may be shared with the old
-    /// tree: files are to be replaced, not written into.
+    /// Adds files of its own to the new tree, which is at `folder` and complete but for them, or removes what is not wanted. Some of what is
+    /// there may be shared with the old tree: files are to be replaced, not written into.
     ///
     /// # Errors
     /// Where that fails.
