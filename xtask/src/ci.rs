@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::process::cargo;
 use crate::rocm::{RELEASES, Release};
-use crate::steps::{self, Step};
+use crate::steps::{self, Selection, Step};
 use crate::test::checked_cargo;
 use crate::turn::Turn;
 use crate::{bench, layers, msrv, test, variants, workspace};
@@ -30,15 +30,8 @@ pub(crate) struct Args {
     /// has them
     #[arg(long)]
     sample: bool,
-    /// Leave out the steps of this name; may be given several times
-    #[arg(long, value_name = "STEP")]
-    skip: Vec<String>,
-    /// Show the steps instead of running them
-    #[arg(long)]
-    list: bool,
-    /// Run the steps with one of these in their name
-    #[arg(value_name = "FILTER")]
-    filters: Vec<String>,
+    #[command(flatten)]
+    selection: Selection,
 }
 
 /// Runs the command; `tasks` are the names of xtask's own tasks.
@@ -47,7 +40,7 @@ pub(crate) fn run(args: &Args, tasks: &[String]) -> Result<()> {
     if let Some(turn) = turn {
         println!("{turn}");
     }
-    let mut steps = steps(tasks, &test::named_in(&args.filters), turn)?;
+    let mut steps = steps(tasks, &test::named_in(&args.selection.filters), turn)?;
     if !args.no_test {
         let releases: Vec<_> = RELEASES.iter().collect();
         // The releases have been fetched by then.
@@ -55,10 +48,7 @@ pub(crate) fn run(args: &Args, tasks: &[String]) -> Result<()> {
             test::steps(false, turn, &releases, &[])?.into_iter().filter(|step| !step.name().starts_with("fetch")),
         );
     }
-    let unknown = args.skip.iter().find(|name| !steps.iter().any(|step| step.name() == *name));
-    ensure!(unknown.is_none(), "no step is named `{}`; --list shows them", unknown.map_or("", String::as_str));
-    steps.retain(|step| !args.skip.iter().any(|name| name == step.name()));
-    steps::list_or_run(steps, &args.filters, args.list)
+    steps::list_or_run(steps, &args.selection)
 }
 
 /// The table of steps, without the tests. A release that is `named` must be had.
@@ -83,7 +73,7 @@ fn steps(tasks: &[String], named: &[&'static Release], turn: Option<Turn>) -> Re
         command.args(["--workspace", "--all-features", "--no-deps", "--keep-going"]).env("RUSTDOCFLAGS", "-D warnings");
         command
     }));
-    // As late as may be: `.ci/run` fetches beside the steps before.
+    // As late as may be: the other lane of `.ci/run` fetches beside the steps before.
     steps.extend(test::fetches(&RELEASES.iter().collect::<Vec<_>>(), named, test::FETCHED));
     if has("bindgen") {
         steps.push(Step::command("bindgen", "the bindings are what is generated now", own(&["bindgen", "--check"])?));
@@ -103,7 +93,7 @@ fn steps(tasks: &[String], named: &[&'static Release], turn: Option<Turn>) -> Re
     ));
     let about = "the published crates build on the Rust that they promise";
     steps.push(Step::call("msrv", about, || msrv::run(&msrv::Args { offline: false })));
-    Ok(steps)
+    Ok(steps.into_iter().map(|step| if step.name().starts_with("fetch") { step } else { step.by_compiler() }).collect())
 }
 
 /// `cargo TASK` for what is not run: kernels in Rust, which take a minute to compile, are the committed ones.

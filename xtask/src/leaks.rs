@@ -25,7 +25,7 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    steps::list_or_run(vec![step(args.offline)], &[], false)
+    steps::list_or_run(vec![step(args.offline)], &steps::Selection::default())
 }
 
 /// Test programs of the sample, by name, in any crate that has one of that name.

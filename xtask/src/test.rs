@@ -15,7 +15,7 @@ use crate::examples;
 use crate::hsa::{self as hsa_sim, Profile};
 use crate::process::cargo;
 use crate::rocm::{self, RELEASES, Release};
-use crate::steps::{self, Got, Step};
+use crate::steps::{self, Got, Selection, Step};
 use crate::turn::Turn;
 use crate::{leaks, paths, probes, repeat, rust_kernels, workspace};
 
@@ -73,18 +73,14 @@ pub(crate) struct Args {
     /// Only these ROCm releases (5.7, 6.4, 7.2); may be given several times
     #[arg(long, value_name = "REL", value_parser = rocm::release)]
     rocm: Vec<&'static Release>,
-    /// Show the steps instead of running them
-    #[arg(long)]
-    list: bool,
-    /// Run the steps with one of these in their name
-    #[arg(value_name = "FILTER")]
-    filters: Vec<String>,
+    #[command(flatten)]
+    selection: Selection,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
     // Who names steps means any, and who names releases those.
-    let quick = !args.all && !args.sample && args.filters.is_empty() && args.rocm.is_empty();
+    let quick = !args.all && !args.sample && args.selection.filters.is_empty() && args.rocm.is_empty();
     let steps = if quick {
         quick_steps(args.offline)?
     } else {
@@ -94,10 +90,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         }
         steps(args.offline, turn, &args.releases(), &args.named())?
     };
-    if !args.list {
+    if !args.selection.list {
         println!("{}", if quick { QUICK_COSTS } else { COSTS });
     }
-    steps::list_or_run(steps, &args.filters, args.list)
+    steps::list_or_run(steps, &args.selection)
 }
 
 /// What the quick set costs, told before.
@@ -145,7 +141,7 @@ impl Args {
 
     /// The releases that are asked for by name.
     fn named(&self) -> Vec<&'static Release> {
-        [&self.rocm[..], &named_in(&self.filters)].concat()
+        [&self.rocm[..], &named_in(&self.selection.filters)].concat()
     }
 }
 
@@ -182,7 +178,7 @@ pub(crate) fn steps(
     }
     let about = "unit, integration and doc tests of every crate but those that have a step, at the newest API level";
     steps.push(Step::command("workspace", about, most));
-    steps.push(rust_kernels::tests(offline));
+    steps.push(rust_kernels::tests(offline).by_compiler());
     if !sample {
         steps.push(leaks::step(offline));
     }
@@ -195,14 +191,11 @@ pub(crate) fn steps(
         test(&[&packages(&["rocm-sdk"])[..], &["--lib"]].concat()),
         test(&[&packages(&["rocm-sdk"])[..], &["--features", "rocm-sdk/cli"]].concat()),
     ];
-    steps.push(Step::commands("rocm-sdk", about, sdk.into()));
+    steps.push(Step::commands("rocm-sdk", about, sdk.into()).by_compiler());
     // Its tests start the releases' own loaders.
     let about = "rocm-llvm on each release's compiler, its results on the software GPU, and its command";
-    steps.push(Step::command(
-        "rocm-llvm",
-        about,
-        test(&[&packages(&[COMPILER])[..], &["--features", "rocm-llvm/cli,rocm-llvm/sim"]].concat()),
-    ));
+    let compiler = test(&[&packages(&[COMPILER])[..], &["--features", "rocm-llvm/cli,rocm-llvm/sim"]].concat());
+    steps.push(Step::command("rocm-llvm", about, compiler).by_compiler());
     let about = "hipgraph with all that goes in and out, and its examples, on the reference engine";
     let with = ["--features", "hipgraph/petgraph,hipgraph/ndarray"];
     let mut graph = vec![test(&[&packages(&["hipgraph"])[..], &["--tests"], &with].concat())];
@@ -215,10 +208,10 @@ pub(crate) fn steps(
         command
     };
     graph.extend(programs("hipgraph", &with, &names, offline, program));
-    steps.push(Step::commands("hipgraph", about, graph));
+    steps.push(Step::commands("hipgraph", about, graph).by_compiler());
     let raw = workspace::sys_crates()?;
     let raw: Vec<&str> = raw.iter().map(String::as_str).collect();
-    steps.push(bindings(&raw, offline));
+    steps.push(bindings(&raw, offline).by_compiler());
     for release in releases {
         steps.push(real(release, offline));
     }
@@ -230,11 +223,8 @@ pub(crate) fn steps(
         steps.push(Step::call("amd-tests", amd_tests::about(), call).when(fetched(release)));
     }
     let about = "CUDA's names: all of them, and those that differ from HIP's on the embedded software GPU";
-    steps.push(Step::command(
-        "cuda-compat",
-        about,
-        test(&[&packages(&["cuda-compat"])[..], &["--all-features"]].concat()),
-    ));
+    let names = test(&[&packages(&["cuda-compat"])[..], &["--all-features"]].concat());
+    steps.push(Step::command("cuda-compat", about, names).by_compiler());
     steps.push(hsa_library(offline));
     for release in releases.iter().filter(|release| release.name == "7.2") {
         steps.push(cuda(release, offline));
@@ -262,7 +252,7 @@ pub(crate) fn steps(
             .map(|r| hsa(r, Variant::Architecture("gfx942"), offline)),
     );
     steps.push(hsa_sim_tests(turn, offline)?);
-    steps.push(levels(&raw, turn, offline));
+    steps.push(levels(&raw, turn, offline).by_compiler());
     let about = "crates written for each API level compile alone, and in one program";
     steps.push(Step::call("probes", about, move || probes::check(turn, offline)));
     for &release in releases {
@@ -323,10 +313,11 @@ pub(crate) fn fetches(releases: &[&'static Release], named: &[&'static Release],
         false => bail!("{}", rocm::none_of(&all)),
     };
     let about = "there is a release to test on";
-    steps.push(Step::call("fetch any", about, check).when(move || {
+    let any = Step::call("fetch any", about, check).when(move || {
         let ready = any.iter().map(|release| source.ready(release, &[]));
         ready.reduce(Result::or).unwrap_or(Ok(()))
-    }));
+    });
+    steps.push(any.in_both_lanes());
     steps
 }
 
@@ -864,7 +855,7 @@ mod tests {
         let source = Source { get, is_present, ..FETCHED };
         let releases = ["6.4", "7.2"].map(|name| rocm::release(name).unwrap());
         let named: Vec<_> = named.iter().map(|name| rocm::release(name).unwrap()).collect();
-        steps::run(fetches(&releases, &named, source), &[])
+        steps::run(fetches(&releases, &named, source))
     }
 
     fn moved_on(release: &'static Release, _: &[String]) -> Result<Got> {

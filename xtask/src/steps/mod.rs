@@ -11,11 +11,13 @@ use anyhow::{Context, Result, bail};
 use crate::process::shown;
 
 mod cpu;
+mod lane;
 mod libtest;
 mod progress;
 mod summary;
 mod watch;
 
+pub(crate) use lane::{Lane, Selection};
 pub(crate) use libtest::Counts;
 use progress::{Heartbeat, Place, wrote};
 pub(crate) use summary::Summary;
@@ -46,6 +48,8 @@ pub(crate) struct Step {
     about: String,
     ready: Ready,
     work: Work,
+    /// The lane that it is in; in both, if there is none.
+    lane: Option<Lane>,
 }
 
 enum Work {
@@ -79,9 +83,13 @@ pub(crate) struct Report {
 }
 
 impl Step {
+    fn new(name: String, about: String, work: Work, lane: Option<Lane>) -> Self {
+        Self { name, about, ready: Box::new(|| Ok(())), work, lane }
+    }
+
     /// A step of commands.
     pub(crate) fn commands(name: impl Into<String>, about: impl Into<String>, commands: Vec<Command>) -> Self {
-        Self { name: name.into(), about: about.into(), ready: Box::new(|| Ok(())), work: Work::Commands(commands) }
+        Self::new(name.into(), about.into(), Work::Commands(commands), Some(Lane::Libraries))
     }
 
     /// A step of one command.
@@ -95,24 +103,32 @@ impl Step {
         about: impl Into<String>,
         call: impl FnOnce() -> Result<()> + 'static,
     ) -> Self {
-        let work = Work::Call(Box::new(call));
-        Self { name: name.into(), about: about.into(), ready: Box::new(|| Ok(())), work }
+        Self::new(name.into(), about.into(), Work::Call(Box::new(call)), Some(Lane::Libraries))
     }
 
-    /// A step that fetches: what the mirror lacks is skipped and listed in the summary.
+    /// A step that fetches, in both lanes: what the mirror lacks is skipped and listed in the summary.
     pub(crate) fn fetch(
         name: impl Into<String>,
         about: impl Into<String>,
         call: impl FnOnce() -> Result<Got> + 'static,
     ) -> Self {
-        let work = Work::Fetch(Box::new(call));
-        Self { name: name.into(), about: about.into(), ready: Box::new(|| Ok(())), work }
+        Self::new(name.into(), about.into(), Work::Fetch(Box::new(call)), None)
     }
 
     /// Runs the step only where `ready` finds nothing missing. It is asked when the step's turn comes.
     pub(crate) fn when(mut self, ready: impl Fn() -> Result<(), String> + 'static) -> Self {
         self.ready = Box::new(ready);
         self
+    }
+
+    /// Moves the step to the lane of what needs the compiler.
+    pub(crate) fn by_compiler(self) -> Self {
+        Self { lane: Some(Lane::Compiler), ..self }
+    }
+
+    /// Puts the step into both lanes: others in each need it.
+    pub(crate) fn in_both_lanes(self) -> Self {
+        Self { lane: None, ..self }
     }
 
     /// Its commands; none, if it is done in this process.
@@ -195,10 +211,9 @@ fn told(error: &anyhow::Error) -> String {
     format!("{error:#}").replace('\n', " ")
 }
 
-/// Runs the steps whose name contains one of `filters` (all, if there are none).
-pub(crate) fn run(steps: Vec<Step>, filters: &[String]) -> Summary {
+/// Runs the steps.
+pub(crate) fn run(steps: Vec<Step>) -> Summary {
     let mut reports = Vec::new();
-    let steps: Vec<Step> = steps.into_iter().filter(|step| chosen(step, filters)).collect();
     let (count, begun) = (steps.len(), Instant::now());
     for (number, step) in steps.into_iter().enumerate() {
         let place = Place { number: number + 1, count, begun };
@@ -214,36 +229,22 @@ pub(crate) fn run(steps: Vec<Step>, filters: &[String]) -> Summary {
     Summary::new(reports)
 }
 
-/// Names and descriptions of the steps that [`run`] would run.
-fn list(steps: &[Step], filters: &[String]) {
-    for step in steps.iter().filter(|step| chosen(step, filters)) {
-        println!("{:<22} {}", step.name(), step.about());
-    }
-}
-
-/// Lists the steps that `filters` choose, or runs them and prints the summary.
+/// Lists the steps that are selected, or runs them and prints the summary.
 ///
 /// # Errors
-/// If a filter chooses nothing, or not every step passes.
-pub(crate) fn list_or_run(steps: Vec<Step>, filters: &[String], list_only: bool) -> Result<()> {
-    let nothing = |filter: &&String| !steps.iter().any(|step| step.name.contains(filter.as_str()));
-    if let Some(filter) = filters.iter().find(nothing) {
-        bail!("no step has `{filter}` in its name; --list shows them");
-    }
-    if list_only {
-        list(&steps, filters);
+/// If a word of the selection is in no step's name, or not every step passes.
+pub(crate) fn list_or_run(steps: Vec<Step>, selection: &Selection) -> Result<()> {
+    let steps = selection.of(steps)?;
+    if selection.list {
+        steps.iter().for_each(|step| println!("{:<22} {}", step.name(), step.about()));
         return Ok(());
     }
-    let summary = run(steps, filters);
+    let summary = run(steps);
     println!("\n{summary}");
     if !summary.passed() {
         bail!("not everything passed");
     }
     Ok(())
-}
-
-fn chosen(step: &Step, filters: &[String]) -> bool {
-    filters.is_empty() || filters.iter().any(|filter| step.name.contains(filter))
 }
 
 fn run_commands(commands: Vec<Command>, counts: &mut Counts) -> Outcome {
@@ -312,7 +313,7 @@ mod tests {
             Step::fetch("five", "gone", || Ok(Got::Nothing("the mirror has 7.3.0".into()))),
             Step::fetch("six", "partly there", || Ok(Got::Without(vec!["the mirror has no rocrand".into()]))),
         ];
-        let summary = run(steps, &[]);
+        let summary = run(steps);
         assert_eq!(summary.totals(), (8, 1, 5));
         assert!(!summary.passed());
         let text = summary.to_string();
@@ -324,7 +325,7 @@ mod tests {
 
     #[test]
     fn a_fetch_that_fails_is_no_skip() {
-        let summary = run(vec![Step::fetch("one", "", || bail!("no network"))], &[]);
+        let summary = run(vec![Step::fetch("one", "", || bail!("no network"))]);
         assert_eq!(summary.totals(), (0, 1, 0));
         assert!(summary.to_string().contains("no network"), "{summary}");
     }
@@ -332,25 +333,13 @@ mod tests {
     #[test]
     fn a_step_that_crashes_after_its_tests_has_failed() {
         let script = "echo 'test result: ok. 5 passed; 0 failed; 0 ignored; 0 measured'; exit 101";
-        let summary = run(vec![Step::command("one", "crashes", shell(script))], &[]);
+        let summary = run(vec![Step::command("one", "crashes", shell(script))]);
         assert_eq!(summary.totals(), (5, 1, 0));
     }
 
     #[test]
-    fn a_filter_that_chooses_nothing_is_an_error() {
-        let steps = || vec![Step::command("layout 7.2", "", shell("true"))];
-        assert!(list_or_run(steps(), &["7.2".into()], false).is_ok());
-        let error = list_or_run(steps(), &["7.2".into(), "leyout".into()], false).unwrap_err();
-        assert!(error.to_string().contains("`leyout`"), "{error}");
-    }
-
-    #[test]
-    fn filters_choose_by_part_of_the_name() {
-        let steps =
-            || vec![Step::command("layout 6.4", "", shell("true")), Step::command("layout 7.2", "", shell("true"))];
-        assert_eq!(run(steps(), &["7.2".into()]).totals(), (1, 0, 0));
-        assert_eq!(run(steps(), &["none".into()]).totals(), (0, 0, 0));
-        assert!(!run(steps(), &["none".into()]).passed(), "nothing run is nothing proved");
+    fn nothing_run_is_nothing_proved() {
+        assert!(!run(Vec::new()).passed());
     }
 
     #[test]
@@ -362,6 +351,6 @@ mod tests {
             Step::command("use", "", shell("true"))
                 .when(move || if asked.exists() { Ok(()) } else { Err("missing".into()) }),
         ];
-        assert_eq!(run(steps, &[]).totals(), (2, 0, 0));
+        assert_eq!(run(steps).totals(), (2, 0, 0));
     }
 }
