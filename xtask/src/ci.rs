@@ -54,11 +54,14 @@ pub(crate) fn run(args: &Args, tasks: &[String]) -> Result<()> {
 /// The table of steps, without the tests. A release that is `named` must be had.
 fn steps(tasks: &[String], named: &[&'static Release], turn: Option<Turn>) -> Result<Vec<Step>> {
     let has = |task: &str| tasks.iter().any(|name| name == task);
-    let mut steps = vec![Step::command("fmt", "formatting", {
-        let mut command = cargo();
-        command.args(["fmt", "--all", "--check"]);
-        command
-    })];
+    let mut steps = vec![
+        Step::command("fmt", "formatting", {
+            let mut command = cargo();
+            command.args(["fmt", "--all", "--check"]);
+            command
+        }),
+        test::crates(false),
+    ];
     steps.push(Step::call("layers", "imports of `hip` run down, layer by layer", layers::check));
     let about = "each layer of `hip` compiles with those below it alone";
     steps.push(Step::call("layers alone", about, layers::check_alone));

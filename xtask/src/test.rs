@@ -7,13 +7,13 @@
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use rocm_sdk::install::debian::usable;
 
 use crate::amd_tests;
 use crate::examples;
 use crate::hsa::{self as hsa_sim, Profile};
-use crate::process::cargo;
+use crate::process::{capture, cargo, shown};
 use crate::rocm::{self, RELEASES, Release};
 use crate::steps::{self, Got, Selection, Step};
 use crate::turn::Turn;
@@ -157,7 +157,8 @@ pub(crate) fn steps(
     releases: &[&'static Release],
     named: &[&'static Release],
 ) -> Result<Vec<Step>> {
-    let mut steps = fetches(releases, named, fetched_here(offline));
+    let mut steps = vec![crates(offline)];
+    steps.extend(fetches(releases, named, fetched_here(offline)));
     // The newest always. Other steps read files of the rest.
     let releases = &match turn {
         Some(turn) => turn.select(releases.to_vec(), 2, |release| release.name == "7.2" || named.contains(release)),
@@ -319,6 +320,19 @@ pub(crate) fn fetches(releases: &[&'static Release], named: &[&'static Release],
     });
     steps.push(any.in_both_lanes());
     steps
+}
+
+/// Gets what the lock file names, which is what most steps need of the network beside releases.
+pub(crate) fn crates(offline: bool) -> Step {
+    let fetch = move || {
+        let version = capture(Command::new("rustc").arg("-vV"))?;
+        let host = version.lines().find_map(|line| line.strip_prefix("host: ")).context("rustc -vV names no host")?;
+        let mut command = checked_cargo("fetch", offline);
+        command.args(["--locked", "--target", host]);
+        ensure!(command.status().context("starting cargo")?.success(), "`{}` failed", shown(&command));
+        Ok(Got::All)
+    };
+    Step::fetch("fetch crates", "crates of the registry, of the versions in Cargo.lock", fetch)
 }
 
 /// Gets a release. What the mirror lacks is skipped, and the tests that need it say so themselves.

@@ -70,10 +70,17 @@ impl Stream {
     /// What `body` returns; [`Error::Capture`] for the default stream, a stream that is being captured, memory that a graph cannot keep;
     /// the runtime's for what cannot be captured (`hipErrorStreamCaptureUnsupported` and the like).
     ///
+    /// Calls on several streams of the capture that use one library's handle come one after the other in the graph.
+    ///
     /// # Safety of launches
     /// Who calls [`Kernel::launch`](crate::Kernel::launch) in `body` answers for every launch of the graph.
     #[doc(alias("hipStreamBeginCapture", "cuStreamBeginCapture", "cudaStreamBeginCapture"))]
     #[doc(alias("hipStreamEndCapture", "cuStreamEndCapture", "cudaStreamEndCapture"))]
+    #[doc(alias(
+        "hipStreamUpdateCaptureDependencies",
+        "cuStreamUpdateCaptureDependencies",
+        "cudaStreamUpdateCaptureDependencies"
+    ))]
     pub fn capture(&self, body: impl FnOnce(&Self) -> Result<()>) -> Result<Graph> {
         if self.as_raw().is_null() {
             return Err(Error::Capture { reason: "the default stream cannot be captured: make one".to_owned() });

@@ -57,8 +57,8 @@ enum Work {
     Commands(Vec<Command>),
     /// One check; its error is a failure.
     Call(Call),
-    /// One check, which is skipped or partly skipped if the mirror lacks something; its error is a failure.
-    Fetch(Box<dyn FnOnce() -> Result<Got>>),
+    /// One check, which is skipped or partly skipped if the mirror lacks something. It is tried again after an error; a second one is a failure.
+    Fetch(Box<dyn FnMut() -> Result<Got>>),
 }
 
 /// What became of a step.
@@ -106,11 +106,12 @@ impl Step {
         Self::new(name.into(), about.into(), Work::Call(Box::new(call)), Some(Lane::Libraries))
     }
 
-    /// A step that fetches, in both lanes: what the mirror lacks is skipped and listed in the summary.
+    /// A step that fetches, in both lanes: what the mirror lacks is skipped and listed in the summary. As networks fail now and then, it is
+    /// tried twice.
     pub(crate) fn fetch(
         name: impl Into<String>,
         about: impl Into<String>,
-        call: impl FnOnce() -> Result<Got> + 'static,
+        call: impl FnMut() -> Result<Got> + 'static,
     ) -> Self {
         Self::new(name.into(), about.into(), Work::Fetch(Box::new(call)), None)
     }
@@ -158,7 +159,7 @@ impl Step {
                     Ok(()) => passed(&mut counts),
                     Err(error) => failed(&error),
                 },
-                Work::Fetch(call) => match call() {
+                Work::Fetch(call) => match twice(call) {
                     Ok(Got::All) => passed(&mut counts),
                     Ok(Got::Without(lines)) => {
                         counts.skipped += lines.len() as u64;
@@ -204,6 +205,14 @@ fn passed(counts: &mut Counts) -> Outcome {
 
 fn failed(error: &anyhow::Error) -> Outcome {
     Outcome::Failed(format!("{error:#}").lines().map(str::to_owned).collect())
+}
+
+/// Fetches, and once more after an error.
+fn twice(mut call: impl FnMut() -> Result<Got>) -> Result<Got> {
+    call().or_else(|error| {
+        println!("not fetched, and tried once more: {error:#}");
+        call().context("not fetched in two tries, because of the network, the mirror, or this machine")
+    })
 }
 
 /// The error with its causes, on one line.
@@ -327,7 +336,22 @@ mod tests {
     fn a_fetch_that_fails_is_no_skip() {
         let summary = run(vec![Step::fetch("one", "", || bail!("no network"))]);
         assert_eq!(summary.totals(), (0, 1, 0));
+        assert!(summary.to_string().contains("not fetched in two tries"), "{summary}");
         assert!(summary.to_string().contains("no network"), "{summary}");
+    }
+
+    #[test]
+    fn a_fetch_is_tried_again_and_a_test_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("tries");
+        let failing = format!("echo x >> {0}; test $(wc -l < {0}) -gt 1", file.display());
+        let fetch = {
+            let failing = failing.clone();
+            move || if shell(&failing).status()?.success() { Ok(Got::All) } else { bail!("no network") }
+        };
+        assert_eq!(run(vec![Step::fetch("one", "", fetch)]).totals(), (1, 0, 0));
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!(run(vec![Step::command("one", "", shell(&failing))]).totals(), (0, 1, 0));
     }
 
     #[test]
