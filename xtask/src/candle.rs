@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
+use crate::cargo::checked_cargo;
 use crate::hsa::{self, Profile};
 use crate::paths;
 use crate::process::cargo;
 use crate::rocm;
-use crate::test::{checked_cargo, fetched};
+use crate::rocm::fetched;
 
 /// Compiles the newest `candle-kernels` of the registry for gfx90a by HIPRTC and the prelude of `cuda-compat`, and runs the kernels on
 /// ROCm 7.2's own HIP runtime over the software GPU, each against a reference on the CPU.

@@ -3,9 +3,9 @@
 
 use anyhow::{Context, Result, ensure};
 
+use crate::cargo::checked_cargo;
 use crate::process::shown;
 use crate::rocm;
-use crate::test::checked_cargo;
 
 /// Write sim/amdgpu-sim/COVERAGE.md anew, with the kernels that tests compile on the spot.
 ///

@@ -4,11 +4,12 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::examples;
+use crate::cargo::checked_cargo;
 use crate::hsa::{self, Profile};
 use crate::paths;
 use crate::rocm::{self, Release};
-use crate::test::{LIBRARIES, RCCL, checked_cargo};
+use crate::test::examples;
+use crate::test::{LIBRARIES, RCCL};
 use crate::workspace::{self, Package};
 
 /// Runs an example on AMD's own libraries and the software GPU. No GPU, no ROCm and no root is needed.
@@ -73,7 +74,7 @@ fn on_several(name: &str, args: &Args) -> Result<()> {
         succeed(name, checked_cargo("build", false).args(with).args(["--example", name]))?;
         command.args(with).args(["--bin", "rccl-run", "--"]);
         hsa::start_ranks(&mut command, args.rocm, DEVICES);
-        return succeed(name, command.arg(paths::fetched("debug/examples").join(name)).args(&args.arguments));
+        return succeed(name, command.arg(paths::built().join("examples").join(name)).args(&args.arguments));
     }
     command.args(with).args(["--example", name]);
     hsa::run_on_several(&mut command, args.rocm, DEVICES);

@@ -9,8 +9,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::cargo::checked_cargo;
 use crate::paths;
-use crate::test::checked_cargo;
 
 /// Feeds the software GPU damaged code objects and random code, and reports the first case that it does not survive.
 ///

@@ -6,10 +6,10 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
+use crate::cargo::{self, checked_cargo};
 use crate::paths;
 use crate::process::messages;
 use crate::rocm::{self, Release};
-use crate::test::{self, checked_cargo};
 
 /// The name under which ROCm's HIP runtime looks for it.
 const LIBRARY: &str = "libhsa-runtime64.so.1";
@@ -40,10 +40,18 @@ pub(crate) fn is_built(profile: Profile) -> bool {
     [LIBRARY, OPEN_GL, X].iter().all(|name| folder(profile).join(name).exists())
 }
 
+/// The condition that a release is there, and the software GPU for it.
+pub(crate) fn hsa_ready(release: &'static Release) -> impl Fn() -> Result<(), String> + 'static {
+    move || {
+        rocm::fetched(release)()?;
+        if is_built(Profile::Dev) { Ok(()) } else { Err("hsa-sim was not built (step `build hsa-sim`)".to_owned()) }
+    }
+}
+
 /// Builds both.
 pub(crate) fn build(offline: bool, profile: Profile) -> Result<()> {
     let mut command = checked_cargo("build", offline);
-    command.args(test::packages(&["hsa-sim", "gl-sim"]));
+    command.args(cargo::packages(&["hsa-sim", "gl-sim"]));
     if matches!(profile, Profile::Release) {
         command.arg("--release");
     }
@@ -97,7 +105,7 @@ pub(crate) fn program_on(program: &Path, release: &'static Release, profile: Pro
     let [loader, arguments @ ..] = loader(release, profile);
     let mut command = Command::new(loader);
     command.args(arguments).arg(program);
-    test::environment(&mut command);
+    cargo::environment(&mut command);
     environment(&mut command, release);
     command
 }
@@ -105,7 +113,7 @@ pub(crate) fn program_on(program: &Path, release: &'static Release, profile: Pro
 /// Builds the command `hip-sim`, which shows programs the kernel driver's files of the GPUs: RCCL reads these.
 pub(crate) fn build_command(offline: bool) -> Command {
     let mut command = checked_cargo("build", offline);
-    command.args(test::packages(&["hsa-sim"])).args(["--features", "hsa-sim/cli"]);
+    command.args(cargo::packages(&["hsa-sim"])).args(["--features", "hsa-sim/cli"]);
     command
 }
 
@@ -115,7 +123,7 @@ const FEW_CONNECTIONS: [(&str, &str); 3] =
 
 /// Has cargo run its programs with a release's HIP runtime, on several software GPUs, by `hip-sim`.
 pub(crate) fn run_on_several(cargo: &mut Command, release: &'static Release, devices: usize) {
-    let command = paths::fetched("debug").join("hip-sim").display().to_string();
+    let command = paths::built().join("hip-sim").display().to_string();
     let (devices, rocm) = (devices.to_string(), rocm::tree(release).folder().display().to_string());
     let runner = [&command, "run", "--devices", &devices, "--rocm", &rocm, "--"].map(|word| format!("{word:?}"));
     cargo.args(["--config", &format!("target.'cfg(all())'.runner=[{}]", runner.join(","))]);
@@ -124,10 +132,10 @@ pub(crate) fn run_on_several(cargo: &mut Command, release: &'static Release, dev
 
 /// A program with a release's HIP runtime, on several software GPUs, by `hip-sim`: RCCL finds them then.
 pub(crate) fn program_on_several(program: &Path, release: &'static Release, devices: usize) -> Command {
-    let mut command = Command::new(paths::fetched("debug").join("hip-sim"));
+    let mut command = Command::new(paths::built().join("hip-sim"));
     command.args(["run", "--devices", &devices.to_string(), "--rocm"]).arg(rocm::tree(release).folder());
     command.arg("--").arg(program);
-    test::environment(&mut command);
+    cargo::environment(&mut command);
     command.env("ROCM_RS_RELEASE", release.name).envs(FEW_CONNECTIONS);
     command
 }
@@ -135,7 +143,7 @@ pub(crate) fn program_on_several(program: &Path, release: &'static Release, devi
 /// The arguments of `rccl-run` for as many ranks as simulated GPUs; the program is to follow.
 pub(crate) fn start_ranks(command: &mut Command, release: &'static Release, devices: usize) {
     command.arg("--sim").arg(devices.to_string()).arg("--rocm").arg(rocm::tree(release).folder()).arg("--");
-    command.env("HIP_SIM_COMMAND", paths::fetched("debug").join("hip-sim")).envs(FEW_CONNECTIONS);
+    command.env("HIP_SIM_COMMAND", paths::built().join("hip-sim")).envs(FEW_CONNECTIONS);
 }
 
 /// Which release it is, for the tests and for `rocm-sdk`.

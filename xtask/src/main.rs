@@ -8,35 +8,28 @@ mod amd_tests;
 mod bench;
 mod bindgen;
 mod candle;
+mod cargo;
 mod ci;
 mod coverage;
 mod cuda;
 mod cudarc;
 mod example;
-mod examples;
 mod functions;
 mod fuzz;
-#[cfg(test)]
-mod hip_tests;
 mod hsa;
 mod isa;
 mod kernels;
-mod layers;
 mod leaks;
 mod miri;
 mod mpi;
 mod msrv;
 mod paths;
-mod probes;
 mod process;
-mod repeat;
 mod rocm;
-mod rust_kernels;
 mod steps;
 mod stress;
 mod test;
 mod turn;
-mod variants;
 mod workspace;
 
 /// Tasks of the ROCm for Rust workspace.
@@ -92,7 +85,7 @@ enum Task {
 }
 
 fn main() -> ExitCode {
-    if let Some(code) = layers::wrap_compiler() {
+    if let Some(code) = ci::wrap_compiler() {
         return code;
     }
     let result = match Cli::parse().task {

@@ -4,8 +4,8 @@ use std::process::Command;
 
 use anyhow::{Result, ensure};
 
+use crate::cargo::checked_cargo;
 use crate::process::{capture, find};
-use crate::test::checked_cargo;
 
 /// Unit tests of `hip` that call nothing in C: how arguments are laid out, geometry, views, shapes, formats of code objects.
 const TESTS: [&str; 7] = ["args::", "dlpack::", "geometry::", "launches::", "memory::", "typed::", "usage::"];

@@ -5,9 +5,9 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
+use crate::cargo::checked_cargo;
 use crate::paths;
 use crate::process::capture;
-use crate::test::checked_cargo;
 
 /// The packages of the launchers and libraries of both MPIs.
 const PACKAGES: [&str; 3] = ["openmpi-bin", "openmpi-common", "mpich"];

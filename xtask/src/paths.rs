@@ -12,6 +12,11 @@ pub(crate) fn fetched(kind: &str) -> PathBuf {
     root().join("target").join(kind)
 }
 
+/// What cargo builds without a profile of its own.
+pub(crate) fn built() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from).join("debug")
+}
+
 /// Folder of the ROCm trees, one a release: `ROCM_RS_TREES`, else `target/rocm`.
 pub(crate) fn rocm_trees() -> PathBuf {
     match std::env::var_os("ROCM_RS_TREES") {

@@ -2,9 +2,10 @@
 
 use anyhow::{Result, ensure};
 
+use crate::cargo::{NEWEST, checked_cargo};
 use crate::hsa::{self, Profile};
+use crate::rocm::fetched;
 use crate::rocm::{self, Release};
-use crate::test::{NEWEST, checked_cargo, fetched};
 
 /// Random operations of 32 threads on shared devices, streams and buffers: captures, copies, allocations, loads, waits and drops, on
 /// ROCm's own HIP runtime over the software GPU, or on the embedded runtime.

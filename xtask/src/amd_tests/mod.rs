@@ -14,9 +14,9 @@ use self::gtest::Outcome;
 use self::packages::Fetched;
 use self::subjects::{Subject, subject_named};
 use self::table::{Failure, Key, Reasons, Totals};
+use crate::cargo::{checked_cargo, packages as selected};
 use crate::process::messages;
 use crate::rocm::{self, Release};
-use crate::test::{checked_cargo, packages as selected};
 
 mod findings;
 mod gtest;
@@ -216,7 +216,7 @@ impl Bench {
             .arg("--")
             .arg(program)
             .args(self.subject.arguments.iter().map(|argument| self.placed(argument)));
-        crate::test::environment(&mut command);
+        crate::cargo::environment(&mut command);
         let libraries = std::env::join_paths(&self.fetched.libraries).unwrap_or_default();
         command.env("LD_LIBRARY_PATH", libraries).current_dir(&self.fetched.folder);
         for (variable, value) in self.subject.variables {

@@ -58,7 +58,7 @@ pub(super) fn run(rounds: usize) -> Result<()> {
         println!("| `{}` | {:.2} | {} |", subject.name, time.as_secs_f64(), tree(subject)?.0);
     }
 
-    let all_raw = [vec!["build"], crate::test::packages(&raw.iter().map(String::as_str).collect::<Vec<_>>())].concat();
+    let all_raw = [vec!["build"], crate::cargo::packages(&raw.iter().map(String::as_str).collect::<Vec<_>>())].concat();
     let example = ["run", "--example", "vector_add"];
     let without = ["build", "-p", "rocm-examples", "--no-default-features", "--example", "vector_add"];
     println!("\n| cold build, once | s |");

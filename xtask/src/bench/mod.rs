@@ -6,9 +6,10 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::cargo::{checked_cargo, feature, packages};
 use crate::hsa::{self, Profile};
 use crate::rocm;
-use crate::test::{checked_cargo, feature, fetched, packages};
+use crate::rocm::fetched;
 
 mod build;
 mod sizes;

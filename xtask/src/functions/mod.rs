@@ -7,6 +7,8 @@
 mod aliases;
 mod compiler;
 mod graph;
+#[cfg(test)]
+mod hip_tests;
 mod left_out;
 mod libraries;
 mod sparse;

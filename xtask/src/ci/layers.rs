@@ -105,7 +105,7 @@ fn violations(layers: &[&str], files: &[(String, String)]) -> Result<Vec<String>
     for (file, text) in files.iter().filter(|(file, _)| file != "lib.rs") {
         let layer = file.split(['/', '.']).next().unwrap_or_default();
         let Some(own) = rank(layer) else {
-            bail!("hip/src/{file} is in no layer: xtask/src/layers.rs has their order")
+            bail!("hip/src/{file} is in no layer: xtask/src/ci/layers.rs has their order")
         };
         let tokens: TokenStream = text.parse().map_err(|error| anyhow::anyhow!("hip/src/{file}: {error}"))?;
         let mut paths = Vec::new();
@@ -143,7 +143,7 @@ fn root(layers: &[&str], files: &[(String, String)]) -> Result<Root> {
                 let name = module.ident.to_string();
                 ensure!(
                     layers.contains(&name.as_str()),
-                    "the module {name} of hip is in no layer: xtask/src/layers.rs has their order"
+                    "the module {name} of hip is in no layer: xtask/src/ci/layers.rs has their order"
                 );
                 root.insert(name.clone(), Some(name));
             }

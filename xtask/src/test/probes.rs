@@ -12,10 +12,11 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use super::levels::levels_of;
+use crate::cargo::{LEVELS, checked_cargo};
 use crate::hsa::{self, Profile};
 use crate::process::{messages, shown};
 use crate::rocm::Release;
-use crate::test::{LEVELS, checked_cargo, levels_of};
 use crate::turn::Turn;
 use crate::{paths, workspace};
 

@@ -3,14 +3,22 @@
 
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
+mod features;
+mod layers;
+mod package;
+mod variants;
+
+use crate::cargo::checked_cargo;
 use crate::process::cargo;
 use crate::rocm::{RELEASES, Release};
 use crate::steps::{self, Selection, Step};
-use crate::test::checked_cargo;
 use crate::turn::Turn;
-use crate::{bench, layers, msrv, test, variants, workspace};
+use crate::{msrv, test};
+use features::features;
+pub(crate) use layers::wrap_compiler;
+use package::package;
 
 /// Everything that has to hold: formatting, lints, docs, generated files, the oldest Rust, all tests.
 ///
@@ -104,75 +112,6 @@ fn checking(task: &str) -> Command {
     let mut command = checked_cargo(task, false);
     command.env("HIP_KERNEL_BUILD", "committed");
     command
-}
-
-/// Each feature that is no API level compiles without warnings by itself, and its crate without any. Of the crates that rest on `hip` one
-/// feature each is on at a time: fewer runs, in which they compile side by side.
-fn features(turn: Option<Turn>) -> Result<Step> {
-    let mut all: Vec<(String, Vec<String>)> = Vec::new();
-    for package in workspace::published()?.into_iter().filter(|package| !package.is_sys()) {
-        let name = &package.name;
-        let features = package.features.iter().filter(|feature| !feature.starts_with("rocm-"));
-        let features = features.filter(|feature| name != "cuda-compat" || !is_name_of_cudarc(feature));
-        let features = [String::new()].into_iter().chain(features.map(|feature| format!("{name}/{feature}"))).collect();
-        all.push((package.name, features));
-    }
-    let (alone, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|(name, _)| name == "hip");
-    let mut commands = Vec::new();
-    for group in [alone, others] {
-        let most = group.iter().map(|(_, features)| features.len()).max().unwrap_or(0);
-        let all: Vec<usize> = (0..most).collect();
-        // None at all, always.
-        for index in turn.map_or_else(|| all.clone(), |turn| turn.select(all.clone(), 3, |index| *index == 0)) {
-            let mut command = checking("check");
-            // With workspace-hack, so that what they depend on is checked once. It may hide a feature that a crate forgot to ask for: the step
-            // `levels` is without.
-            command.args(["--no-default-features", "-p", "workspace-hack"]).env("RUSTFLAGS", "-D warnings");
-            let mut on = Vec::new();
-            for (name, features) in &group {
-                if let Some(feature) = features.get(index) {
-                    command.args(["-p", name]);
-                    on.push(feature.as_str());
-                }
-            }
-            command.args(["--features", &on.join(",")]);
-            commands.push(command);
-        }
-    }
-    Ok(Step::commands("features", "each feature by itself, and none", commands))
-}
-
-/// Whether a feature of `cuda-compat` is there so that programs for cudarc keep theirs, and no code asks for it,
-/// except for the value of `CUDA_VERSION`.
-fn is_name_of_cudarc(feature: &str) -> bool {
-    const BEGINNINGS: [&str; 9] =
-        ["cuda-", "nccl-", "cudnn", "cupti", "cusolvermg", "cutensor", "dynamic-", "static-", "fallback-"];
-    ["nvrtc", "runtime", "std", "no-std"].contains(&feature)
-        || BEGINNINGS.iter().any(|start| feature.starts_with(start))
-}
-
-/// Packs every published crate and looks for what a user must find in it.
-fn package() -> Result<()> {
-    for package in workspace::published()? {
-        let manifest = std::fs::read_to_string(package.folder.join("Cargo.toml"))?;
-        let root = std::fs::read_to_string(package.folder.join("src/lib.rs"))?;
-        let badges = manifest.contains(r#"rustdoc-args = ["--cfg", "docsrs"]"#)
-            && root.contains("#![cfg_attr(docsrs, feature(doc_cfg))]");
-        ensure!(badges, "docs.rs shows no feature badges for {}: see hip's Cargo.toml and lib.rs", package.name);
-    }
-    for (name, archive) in bench::pack(&workspace::published()?)? {
-        for file in ["README.md", "LICENSE-MIT", "LICENSE-APACHE", "src/lib.rs"] {
-            ensure!(archive.files.iter().any(|packed| packed == file), "the package of {name} lacks {file}");
-        }
-        let tests: Vec<&String> = archive.files.iter().filter(|file| file.starts_with("tests/")).collect();
-        let documented =
-            |file: &&String| ["globals", "kernels"].iter().any(|kernel| file.contains(&format!("/{kernel}.gfx90a.co")));
-        ensure!(
-            name != "hip" || tests.iter().all(documented),
-            "the package of hip has more than its doc tests need: {tests:?}"
-        );
-    }
-    Ok(())
 }
 
 /// Whether `workspace-hack` does what it is for: crates from the registry are built once or twice by all tests together.

@@ -4,9 +4,9 @@ use std::process::Command;
 
 use hip_kernel_build::Toolchain;
 
+use crate::cargo::{checked_cargo, packages};
 use crate::process::find;
 use crate::steps::{Got, Step};
-use crate::test::{checked_cargo, packages};
 
 /// The packages of which a step of its own builds and tests the kernels.
 pub(crate) const PACKAGES: [&str; 3] = ["hip-kernel-build", "hip-kernel-testing", "rust-kernels"];

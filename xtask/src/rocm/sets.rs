@@ -1,338 +1,18 @@
-//! `cargo xtask rocm`: real ROCm libraries and headers for tests, without installing anything.
-//!
-//! Each release is a tree `target/rocm/REL` of Debian packages. Its libraries need their own libc, so programs run
-//! through the tree's loader (`cargo xtask rocm run`, and Cargo's `runner` in `cargo xtask test`). Tests find the
-//! trees in `ROCM_RS_TREES` (an absolute path), the release that they run on in `ROCM_RS_RELEASE`.
+//! Fetching sets of packages into a tree.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::ffi::OsString;
-use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
-use clap::{Args, Subcommand};
-use rocm_sdk::install::debian::{
-    Apt, Archive, Contents, Fetch, Lock, MIRROR_VARIABLE, Recipe, Selection, Tree, Wanted, usable,
-};
-use rocm_sdk::install::{self, Bars, Bytes, DebianRelease};
+use anyhow::{Context as _, Result};
+use rocm_sdk::install::debian::{Apt, Archive, Contents, Fetch, Lock, Recipe, Wanted, usable};
+use rocm_sdk::install::{self, Bars, Bytes};
 
+use super::releases::{BASE, BINDINGS, LARGE, PROGRAMS, Release};
+use super::trees::{described, is_present, tree};
+use super::unused;
+use crate::paths;
 use crate::steps::Got;
-use crate::{paths, process};
-
-mod unused;
-
-/// A ROCm release that Debian has.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Release {
-    /// `7.2`.
-    pub(crate) name: &'static str,
-    /// Its packages.
-    debian: &'static DebianRelease,
-    /// What `cargo xtask bindgen` reads, without what it depends on: headers, and libraries for their symbols.
-    bindings: &'static [&'static str],
-    /// Libraries that are large for what they are needed for: their symbols.
-    large: &'static [&'static str],
-}
-
-impl Release {
-    /// What to ask apt for; `name` keeps the files of its state apart.
-    pub(crate) fn selection<'a>(&self, name: &'a str) -> Selection<'a> {
-        self.debian.selection(name)
-    }
-
-    /// Packages of a set that is listed here; none for one that Debian's dependencies make.
-    fn listed(&self, set: &str) -> &'static [&'static str] {
-        match set {
-            BINDINGS => self.bindings,
-            LARGE => self.large,
-            PROGRAMS => &["rocminfo"],
-            _ => &[],
-        }
-    }
-}
-
-/// Every release that can be fetched.
-pub(crate) const RELEASES: &[Release] = &[
-    Release {
-        name: "5.7",
-        debian: &install::RELEASES[0],
-        bindings: &[
-            "libhipblas-dev",
-            "libhipblas0",
-            "libhipfft-dev",
-            "libhipfft0",
-            "libhiprand-dev",
-            "libhiprand1",
-            "librocrand-dev",
-            "libhipsolver-dev",
-            "libhipsolver0",
-            "libhipsparse-dev",
-            "libhipsparse0",
-            "librccl-dev",
-            "libroctx-dev",
-            "libroctx64-4",
-            "libamd-smi-dev",
-            "libamd-smi0",
-            // For RCCL.
-            "librocm-smi64-1",
-            "llvm-17-dev",
-            "libclang-17-dev",
-            "libclang1-17t64",
-        ],
-        large: &["librccl1"],
-    },
-    Release {
-        name: "6.4",
-        debian: &install::RELEASES[1],
-        bindings: &[
-            "libhipblas-dev",
-            "libhipblas-common-dev",
-            "libhipblas2",
-            // Of ROCm 7.1.
-            "libhipblaslt-dev",
-            "libhipfft-dev",
-            "libhipfft0",
-            "libhiprand-dev",
-            "libhiprand1",
-            "librocrand-dev",
-            "libhipsolver-dev",
-            "libhipsolver0",
-            "libhipsparse-dev",
-            "libhipsparse1",
-            "libroctx-dev",
-            "libroctx64-4",
-            "llvm-19-dev",
-            "libllvm19",
-            "libclang-19-dev",
-            "libclang1-19",
-        ],
-        large: &["libhipblaslt1"],
-    },
-    Release {
-        name: "7.2",
-        debian: &install::RELEASES[2],
-        bindings: &[
-            "libhipblas-dev",
-            "libhipblas-common-dev",
-            "libhipblas3",
-            "libhipblaslt-dev",
-            "libhipfft-dev",
-            "libhipfft0",
-            "libhiprand-dev",
-            "libhiprand1",
-            "librocrand-dev",
-            "libhipsolver-dev",
-            "libhipsolver1",
-            "libhipsparse-dev",
-            "libhipsparse4",
-            "libhipsparselt-dev",
-            "librccl-dev",
-            "libroctx-dev",
-            "libroctx64-4",
-            // Of ROCm 10.1.
-            "libamd-smi-dev",
-            "libamd-smi27",
-            "libe-smi64-1",
-            "libmnl0",
-            "libnl-3-200",
-            "libnl-genl-3-200",
-            // For RCCL.
-            "librocm-smi64-7",
-            "llvm-22-dev",
-            "libclang-22-dev",
-            "libclang1-22",
-            "llvm-23-dev",
-            "libclang-23-dev",
-        ],
-        large: &["libhipblaslt1", "libhipsparselt0", "librccl1"],
-    },
-];
-
-/// Real ROCm releases for tests, unpacked under target/rocm (nothing is installed, no root).
-///
-/// The packages are Debian's. They come from the mirror that this machine's apt sources name for Debian, or from the
-/// one in ROCM_SDK_DEBIAN_MIRROR; apt verifies signatures and checksums. Needs apt, dpkg and debian-archive-keyring.
-#[derive(Debug, Args)]
-#[command(after_long_help = "Examples:
-  cargo xtask rocm fetch 7.2                          HIP, HIPRTC and their headers, about 70 MB
-  cargo xtask rocm fetch --all                        all three releases
-  cargo xtask rocm fetch 7.2 --with rocrand,hiprand   and these libraries with their headers
-  cargo xtask rocm fetch --all --with bindings        what `cargo xtask bindgen` reads
-  cargo xtask rocm run 7.2 -- ./my-program            run a program on that release's libraries")]
-pub(crate) struct Cli {
-    #[command(subcommand)]
-    command: Action,
-}
-
-#[derive(Debug, Subcommand)]
-enum Action {
-    /// Download and unpack releases; what is there already is not fetched again
-    Fetch(FetchArgs),
-    /// Show which releases and packages are there
-    List {
-        /// Every package with its version and size
-        #[arg(long)]
-        packages: bool,
-    },
-    /// Print the folder of a release
-    Path {
-        /// Release, such as 7.2
-        #[arg(value_name = "REL", value_parser = release)]
-        release: &'static Release,
-        /// The folder of its libraries instead
-        #[arg(long)]
-        libraries: bool,
-    },
-    /// Run a program on a release's libraries, through its own loader
-    Run {
-        /// Release, such as 7.2
-        #[arg(value_name = "REL", value_parser = release)]
-        release: &'static Release,
-        /// Program and its arguments
-        #[arg(required = true, last = true, value_name = "PROGRAM")]
-        command: Vec<OsString>,
-    },
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct FetchArgs {
-    /// Releases: 5.7, 6.4, 7.2
-    #[arg(value_name = "REL", value_parser = release, required_unless_present = "all")]
-    releases: Vec<&'static Release>,
-    /// Every release that the mirror has; what it lacks is reported and skipped
-    #[arg(long)]
-    all: bool,
-    /// Libraries beside HIP and HIPRTC, by Debian's name without `lib` and number: rocblas, hipsparse, rccl, ...
-    /// (rocblas 320 MB, rocsolver 630 MB, rocsparse 350 MB, rccl 370 MB, rocrand 54 MB, rocfft 4 MB).
-    /// And sets of packages without their dependencies: bindings, which `cargo xtask bindgen` reads, bindings-large,
-    /// libraries of which only the symbols are read, and programs (rocminfo)
-    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = library)]
-    with: Vec<String>,
-    /// Start the tree afresh with the newest packages
-    #[arg(long)]
-    update: bool,
-}
-
-/// Runs the command.
-pub(crate) fn run(cli: &Cli) -> Result<()> {
-    match &cli.command {
-        Action::Fetch(args) if args.all => fetch_all(args),
-        Action::Fetch(args) => args.releases.iter().try_for_each(|release| fetch(release, &args.with, args.update)),
-        Action::List { packages } => list(*packages),
-        Action::Path { release, libraries } => {
-            let tree = present(release)?;
-            println!("{}", if *libraries { tree.libraries() } else { tree.folder().to_owned() }.display());
-            Ok(())
-        }
-        Action::Run { release, command } => {
-            let tree = present(release)?;
-            let [program, arguments @ ..] = &command[..] else { bail!("no program given") };
-            let found = program.to_str().filter(|name| !name.contains('/')).and_then(process::find);
-            let error = Command::new(tree.loader())
-                .arg("--library-path")
-                .arg(tree.libraries())
-                .arg("--argv0")
-                .arg(program)
-                .arg(found.map_or_else(|| program.clone(), Into::into))
-                .args(arguments)
-                .env("ROCM_RS_TREES", paths::rocm_trees())
-                .env("ROCM_RS_RELEASE", release.name)
-                .env("ROCM_PATH", tree.folder().join("usr"))
-                .exec();
-            Err(error).with_context(|| format!("could not start {}", tree.loader().display()))
-        }
-    }
-}
-
-/// Fetches every release that the mirror has, with what it has of the sets.
-fn fetch_all(args: &FetchArgs) -> Result<()> {
-    let mut left_out = Vec::new();
-    for release in RELEASES {
-        if args.releases.contains(&release) {
-            fetch(release, &args.with, args.update)?;
-            continue;
-        }
-        match fetch_what_is_there(release, &args.with, args.update)? {
-            Got::All => {}
-            Got::Without(lines) => left_out.extend(lines),
-            Got::Nothing(why) => {
-                println!("{why}; it is skipped");
-                left_out.push(why);
-            }
-        }
-    }
-    if !left_out.is_empty() {
-        println!("Left out, because the mirror lacks it:");
-        left_out.iter().for_each(|line| println!("  {line}"));
-    }
-    ensure!(RELEASES.iter().any(is_present), "{}", none_of(&RELEASES.iter().collect::<Vec<_>>()));
-    // A mistyped name is lacking everywhere.
-    let unlisted = |set: &&String| RELEASES.iter().all(|release| release.listed(set).is_empty());
-    for set in args.with.iter().filter(unlisted) {
-        let there = RELEASES.iter().any(|release| tree(release).contents().is_ok_and(|all| all.sets.contains(set)));
-        ensure!(there, "the mirror has {set} for none of the releases");
-    }
-    Ok(())
-}
-
-/// The error if none of these releases can be had.
-pub(crate) fn none_of(releases: &[&Release]) -> String {
-    let names: Vec<&str> = releases.iter().map(|release| release.name).collect();
-    format!(
-        "the mirror has none of ROCm {}; set {MIRROR_VARIABLE} to a snapshot of Debian's archive that has one, such as \
-         https://snapshot.debian.org/archive/debian/YYYYMMDDThhmmssZ",
-        names.join(", ")
-    )
-}
-
-/// Parses a release's name.
-pub(crate) fn release(name: &str) -> Result<&'static Release> {
-    let found = RELEASES.iter().find(|release| release.name == name);
-    found.with_context(|| {
-        let names: Vec<_> = RELEASES.iter().map(|release| release.name).collect();
-        format!("the releases that can be fetched are {}", names.join(", "))
-    })
-}
-
-fn library(name: &str) -> Result<String, install::Error> {
-    install::check_name(name)?;
-    Ok(name.strip_prefix("lib").unwrap_or(name).to_owned())
-}
-
-/// The tree of a release, there or not.
-pub(crate) fn tree(release: &Release) -> Tree {
-    Tree::new(paths::rocm_trees().join(release.name))
-}
-
-/// Whether HIP and its headers are there completely.
-pub(crate) fn is_present(release: &Release) -> bool {
-    let tree = tree(release);
-    let library = tree.libraries().join(format!("libamdhip64.so.{}", release.debian.major));
-    let needed = [library, tree.loader(), tree.folder().join("usr/include/hip/hip_runtime_api.h")];
-    tree.contents().is_ok_and(|contents| contents.sets.iter().any(|set| set == BASE))
-        && needed.iter().all(|path| path.exists())
-}
-
-fn present(release: &Release) -> Result<Tree> {
-    ensure!(
-        is_present(release),
-        "ROCm {name} is not there; fetch it with `cargo xtask rocm fetch {name}`",
-        name = release.name
-    );
-    Ok(tree(release))
-}
-
-/// The set that every tree has.
-const BASE: &str = "hip";
-/// What `cargo xtask bindgen` needs beside it.
-pub(crate) const BINDINGS: &str = "bindings";
-/// Libraries whose symbols `cargo xtask bindgen` can compare as well.
-pub(crate) const LARGE: &str = "bindings-large";
-
-/// ROCm's own programs that run on the software GPU.
-const PROGRAMS: &str = "programs";
 
 /// What the tests need beside HIP, so that none of them is skipped: what is generated from, libraries to open, and programs to run.
 pub(crate) const FOR_TESTS: [&str; 9] =
@@ -514,42 +194,27 @@ impl Recipe for Sets<'_> {
     fn finish(&self, folder: &Path, _: &Contents) -> Result<(), install::Error> {
         unused::remove(folder).map_err(|error| install::Error::Io {
             what: format!("removing what nothing reads from {}", folder.display()),
-            source: error.into(),
+            source: error,
         })
     }
 }
 
-fn described(contents: &Contents) -> String {
-    format!("{} packages, {} ({})", contents.packages.len(), Bytes(contents.size()), contents.sets.join(", "))
-}
-
-fn list(packages: bool) -> Result<()> {
-    for release in RELEASES {
-        let tree = tree(release);
-        if !is_present(release) {
-            println!("{}  not there (cargo xtask rocm fetch {})", release.name, release.name);
-            continue;
-        }
-        let contents = tree.contents()?;
-        let version = contents.package(&release.debian.runtime()).map_or("?", |stamp| stamp.version.as_str());
-        println!("{}  {version}: {}; {}", release.name, described(&contents), tree.folder().display());
-        for stamp in contents.packages.iter().filter(|_| packages) {
-            let note = if stamp.alone { " (without its dependencies)" } else { "" };
-            println!("  {:<32} {:<34} {:>11}{note}", stamp.name, stamp.version, Bytes(stamp.size));
-        }
-    }
-    Ok(())
+pub(super) fn library(name: &str) -> Result<String, install::Error> {
+    install::check_name(name)?;
+    Ok(name.strip_prefix("lib").unwrap_or(name).to_owned())
 }
 
 #[cfg(test)]
-#[path = "../../rocm-sdk/tests/install/repository.rs"]
+#[path = "../../../rocm-sdk/tests/install/repository.rs"]
 #[allow(dead_code, unreachable_pub)] // Other tests use the rest of it.
 mod repository;
 
 #[cfg(test)]
 mod tests {
     use rocm_sdk::install::Silent;
+    use rocm_sdk::install::debian::Tree;
 
+    use super::super::releases::{RELEASES, release};
     use super::repository::{Deb, Repository};
     use super::*;
 
@@ -574,7 +239,7 @@ mod tests {
         let Some(mut repository) = Repository::rocm() else { return };
         let release = release("7.2").unwrap();
         // All of the set but one, a library that needs another release, and one that needs what is not there.
-        for name in release.bindings.iter().filter(|name| **name != "libamd-smi27") {
+        for name in release.listed(BINDINGS).iter().filter(|name| **name != "libamd-smi27") {
             repository.add(Deb::new(name, "7.2.4-1"));
         }
         repository.add(Deb::new("libamd-smi28", "7.3.0-1"));
@@ -651,8 +316,8 @@ mod tests {
             Tree::new(folder.path().to_owned()).contents().unwrap()
         };
         let asked = ["hip", "bindings", "rocrand", "rocfft"].map(str::to_owned);
-        assert_eq!(incomplete(release, &stamp(release.bindings), &asked), ["rocfft"]);
-        assert_eq!(incomplete(release, &stamp(&release.bindings[1..]), &asked), ["bindings", "rocfft"]);
+        assert_eq!(incomplete(release, &stamp(release.listed(BINDINGS)), &asked), ["rocfft"]);
+        assert_eq!(incomplete(release, &stamp(&release.listed(BINDINGS)[1..]), &asked), ["bindings", "rocfft"]);
     }
 
     #[test]

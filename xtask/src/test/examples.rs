@@ -6,11 +6,12 @@ use std::process::{Command, Output};
 
 use anyhow::{Context, Result, bail};
 
+use crate::cargo::checked_cargo;
+use crate::hsa::hsa_ready;
 use crate::hsa::{self, Profile};
 use crate::process::messages;
 use crate::rocm::Release;
 use crate::steps::Step;
-use crate::test::{checked_cargo, hsa_ready};
 use crate::workspace;
 
 /// What ends with an error on a release, and the reason: the example, the release, a part of what it says then.

@@ -1,0 +1,103 @@
+//! Calls of cargo, as the tests have them.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::paths;
+use crate::process::cargo;
+use crate::rocm::Release;
+
+/// API levels of the crates, as their features name them, with none first (which is 5.7).
+pub(crate) const LEVELS: &[&str] =
+    &["", "rocm-5-7", "rocm-6-2", "rocm-6-3", "rocm-6-4", "rocm-7-0", "rocm-7-1", "rocm-7-2", "rocm-10-0"];
+
+/// The newest of them.
+pub(crate) const NEWEST: &str = LEVELS[LEVELS.len() - 1];
+
+/// `cargo TASK` with what tests need in the environment.
+pub(crate) fn checked_cargo(task: &str, offline: bool) -> Command {
+    let mut command = cargo();
+    command.arg(task);
+    if offline {
+        command.arg("--offline");
+    }
+    environment(&mut command);
+    command
+}
+
+/// What tests need in the environment.
+pub(crate) fn environment(command: &mut Command) {
+    command.env("ROCM_RS_TREES", paths::rocm_trees());
+    // The machine's own choice of a GPU or of ROCm must not decide what the tests see.
+    for name in ["HIP_RS_BACKEND", "ROCM_PATH", "HIP_PATH", "VIRTUAL_ENV", "CONDA_PREFIX"] {
+        command.env_remove(name);
+    }
+}
+
+/// `-p a -p b`, and `workspace-hack` beside them: what they depend on has the same features whichever they are, and is built once.
+pub(crate) fn packages<'a>(names: &[&'a str]) -> Vec<&'a str> {
+    names.iter().chain(&["workspace-hack"]).flat_map(|&name| ["-p", name]).collect()
+}
+
+/// The level of a release, as a feature.
+pub(crate) fn feature(release: &Release) -> String {
+    format!("rocm-{}", release.name.replace('.', "-"))
+}
+
+/// `a/level,b/level`; nothing for no level.
+pub(crate) fn features(packages: &[&str], level: &str) -> String {
+    if level.is_empty() {
+        return String::new();
+    }
+    packages.iter().map(|package| format!("{package}/{level}")).collect::<Vec<_>>().join(",")
+}
+
+/// Features of `hip` that lead to other crates, and have tests of their own.
+const INTEROP: &[&str] = &["half", "complex", "ndarray", "bytes", "tracing"];
+
+/// Crates at the newest API level with all that `hip` has beside it: `hip` is the same in all steps that run on ROCm's own libraries.
+pub(crate) fn newest(names: &[&str]) -> String {
+    let interop = INTEROP.iter().map(|feature| format!("hip/{feature}"));
+    std::iter::once(features(names, NEWEST)).chain(interop).collect::<Vec<_>>().join(",")
+}
+
+/// Builds examples of a package, and runs each as `start` has it.
+pub(crate) fn programs(
+    package: &str,
+    with: &[&str],
+    names: &[&str],
+    offline: bool,
+    start: impl Fn(&Path) -> Command,
+) -> Vec<Command> {
+    let mut build = checked_cargo("build", offline);
+    build.args(packages(&[package])).args(with);
+    names.iter().for_each(|name| {
+        build.args(["--example", name]);
+    });
+    let folder = paths::built().join("examples");
+    let run = |name| {
+        let mut command = start(&folder.join(name));
+        command.current_dir(paths::root());
+        command
+    };
+    [build].into_iter().chain(names.iter().map(run)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rocm;
+
+    #[test]
+    fn features_of_several_crates() {
+        assert_eq!(features(&["hip", "hiprtc"], "rocm-6-4"), "hip/rocm-6-4,hiprtc/rocm-6-4");
+        assert_eq!(features(&["hip"], ""), "");
+        assert_eq!(feature(rocm::release("5.7").unwrap()), "rocm-5-7");
+    }
+
+    #[test]
+    fn a_release_beyond_the_newest_level_counts_as_newer_than_any_known() {
+        let (major, minor) = rocm_loader::NEWEST_RELEASE;
+        assert_eq!(NEWEST, format!("rocm-{major}-{minor}"));
+    }
+}

@@ -1,0 +1,315 @@
+//! `cargo xtask test`: the quick set of tests, or every test that this machine can run.
+//!
+//! The steps are declared in [`fn@steps`]. Tests learn where ROCm is from `ROCM_RS_TREES`, the absolute path of a folder
+//! with `5.7`, `6.4` and `7.2` in it (whichever were fetched). A test that runs on one of them, through its loader,
+//! finds its name in `ROCM_RS_RELEASE`, and `ROCM_PATH` leads rocm-sdk to it.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::Result;
+
+mod cuda;
+pub(crate) mod examples;
+mod fetch;
+mod hip;
+mod levels;
+mod libraries;
+mod probes;
+mod rccl;
+mod repeat;
+mod rust_kernels;
+
+use crate::amd_tests;
+use crate::cargo::{NEWEST, checked_cargo, packages, programs};
+use crate::hsa::hsa_ready;
+use crate::rocm::{self, RELEASES, Release};
+use crate::steps::{self, Selection, Step};
+use crate::turn::Turn;
+use crate::{leaks, workspace};
+use cuda::{cuda, cuda_ranks};
+pub(crate) use fetch::{FETCHED, crates, fetches};
+use fetch::{fetch, fetched_here};
+use hip::{BUT_MISUSE, Variant, hsa, hsa_library, real, repeated};
+use levels::{bindings, levels};
+pub(crate) use libraries::LIBRARIES;
+use libraries::library;
+pub(crate) use rccl::RCCL;
+use rccl::rccl;
+
+/// The crate that has nothing to do with GPUs.
+const COMPILER: &str = "rocm-llvm";
+
+/// Tests of the main crates, on the software GPU and on ROCm 7.2's own HIP runtime; with `--all`, every test that this machine can run.
+///
+/// The quick set is for every change: unit and integration tests of the crates that users meet, `hip`'s tests on AMD's own HIP
+/// runtime, and the examples there. `--all` adds every API level of every crate, ROCm 6.4 and 5.7, the libraries of ROCm, what is repeated,
+/// and doc tests. The summary names what was skipped and why. No AMD GPU is needed.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "Examples:
+  cargo xtask test                     the quick set: minutes
+  cargo xtask test --all               everything: an hour and more, 4 GB fetched, 35 GB on disk
+  cargo xtask test --sample            what CI runs
+  cargo xtask test --offline           without the network
+  cargo xtask test --all --list        what there is
+  cargo xtask test hsa real            of all, steps with these words in their name
+  cargo xtask test --rocm 7.2 real     on one ROCm release")]
+pub(crate) struct Args {
+    /// Everything, not just the quick set
+    #[arg(long)]
+    all: bool,
+    /// Everything, but of what takes longest a sample, and what takes turns from commit to commit: ROCm 5.7 or 6.4, a third of the API levels,
+    /// half of ROCm's libraries on the software GPU, a part of the fuzz cases; nothing under valgrind
+    #[arg(long)]
+    sample: bool,
+    /// Use no network: only what is there already
+    #[arg(long)]
+    offline: bool,
+    /// Only these ROCm releases (5.7, 6.4, 7.2); may be given several times
+    #[arg(long, value_name = "REL", value_parser = rocm::release)]
+    rocm: Vec<&'static Release>,
+    #[command(flatten)]
+    selection: Selection,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Result<()> {
+    // Who names steps means any, and who names releases those.
+    let quick = !args.all && !args.sample && args.selection.filters.is_empty() && args.rocm.is_empty();
+    let steps = if quick {
+        quick_steps(args.offline)?
+    } else {
+        let turn = if args.sample { Some(Turn::of_this_run()?) } else { None };
+        if let Some(turn) = turn {
+            println!("{turn}");
+        }
+        steps(args.offline, turn, &args.releases(), &args.named())?
+    };
+    if !args.selection.list {
+        println!("{}", if quick { QUICK_COSTS } else { COSTS });
+    }
+    steps::list_or_run(steps, &args.selection)
+}
+
+/// What the quick set costs, told before.
+const QUICK_COSTS: &str = "\
+The quick set (`cargo xtask test --all` is everything). From nothing, on two idle cores: 10 minutes, 70 MB of ROCm 7.2 to download
+once, 7 GB on disk under target/.";
+
+/// What all of it costs.
+const COSTS: &str = "\
+All steps, or those that were named. From nothing, on two idle cores, all of them: an hour and more, 4 GB of ROCm 5.7, 6.4 and 7.2 to download
+once, 35 GB on disk under target/.";
+
+/// The release that the quick set runs on.
+const QUICK_RELEASE: &str = "7.2";
+
+/// What is run often: the main crates on the software GPU, and `hip` and the examples on one real HIP runtime.
+fn quick_steps(offline: bool) -> Result<Vec<Step>> {
+    let release = rocm::release(QUICK_RELEASE)?;
+    let mut crates = checked_cargo("test", offline);
+    // The feature is the examples' own: what they are built with again below is the same.
+    crates.args(["--no-fail-fast", "--lib", "--tests", "--features", "hip/sim"]);
+    crates.args(packages(&[
+        "rocm-sdk",
+        "hip",
+        "hip-gl",
+        "hiprtc",
+        "hip-sim",
+        "hip-kernel",
+        "rocm-examples",
+        "rust-kernels",
+    ]));
+    Ok(vec![
+        fetch(release, &[], false, fetched_here(offline)),
+        Step::command("crates", "unit and integration tests of the main crates, on the software GPU", crates),
+        hsa_library(offline),
+        hsa(release, Variant::Quick, offline),
+        examples::real(release, offline)?,
+    ])
+}
+
+impl Args {
+    fn releases(&self) -> Vec<&'static Release> {
+        if self.rocm.is_empty() { RELEASES.iter().collect() } else { self.rocm.clone() }
+    }
+
+    /// The releases that are asked for by name.
+    fn named(&self) -> Vec<&'static Release> {
+        [&self.rocm[..], &named_in(&self.selection.filters)].concat()
+    }
+}
+
+/// The releases that filters name.
+pub(crate) fn named_in(filters: &[String]) -> Vec<&'static Release> {
+    RELEASES.iter().filter(|release| filters.iter().any(|filter| filter.contains(release.name))).collect()
+}
+
+/// The table of steps, or a sample of the longest: what is of a `turn`. A release that is `named` must be had.
+pub(crate) fn steps(
+    offline: bool,
+    turn: Option<Turn>,
+    releases: &[&'static Release],
+    named: &[&'static Release],
+) -> Result<Vec<Step>> {
+    let mut steps = vec![crates(offline)];
+    steps.extend(fetches(releases, named, fetched_here(offline)));
+    // The newest always. Other steps read files of the rest.
+    let releases = &match turn {
+        Some(turn) => turn.select(releases.to_vec(), 2, |release| release.name == "7.2" || named.contains(release)),
+        None => releases.to_vec(),
+    };
+    let sample = turn.is_some();
+    let test = |words: &[&str]| {
+        let mut command = checked_cargo("test", offline);
+        command.arg("--no-fail-fast").args(words);
+        command
+    };
+    steps.push(rust_kernels::source(offline));
+    // Their tests take minutes, and have steps of their own.
+    let mut most = all_crates(offline);
+    most.args(["--exclude", "hsa-sim", "--exclude", "rocm-sdk"]);
+    if let Some(turn) = turn {
+        most.env("ROCM_RS_FUZZ_START", turn.first_case().to_string()).env("ROCM_RS_FUZZ_SHARE", FUZZ_SHARE);
+    }
+    let about = "unit, integration and doc tests of every crate but those that have a step, at the newest API level";
+    steps.push(Step::command("workspace", about, most));
+    steps.push(rust_kernels::tests(offline).by_compiler());
+    if !sample {
+        steps.push(leaks::step(offline));
+    }
+    // The workspace has the software GPU on, for the examples use it. The crates of libraries say the same without as with it.
+    let about = "the crates that have the software GPU in them, without it, and with no ROCm";
+    let without = test(&[&["--lib", "--tests"][..], &packages(&["hip", "hip-gl", "hiprtc"]), &BUT_MISUSE].concat());
+    steps.push(Step::command("no backend", about, without));
+    let about = "rocm-sdk as a library with its default features, and as the command";
+    let sdk = [
+        test(&[&packages(&["rocm-sdk"])[..], &["--lib"]].concat()),
+        test(&[&packages(&["rocm-sdk"])[..], &["--features", "rocm-sdk/cli"]].concat()),
+    ];
+    steps.push(Step::commands("rocm-sdk", about, sdk.into()).by_compiler());
+    // Its tests start the releases' own loaders.
+    let about = "rocm-llvm on each release's compiler, its results on the software GPU, and its command";
+    let compiler = test(&[&packages(&[COMPILER])[..], &["--features", "rocm-llvm/cli,rocm-llvm/sim"]].concat());
+    steps.push(Step::command("rocm-llvm", about, compiler).by_compiler());
+    let about = "hipgraph with all that goes in and out, and its examples, on the reference engine";
+    let with = ["--features", "hipgraph/petgraph,hipgraph/ndarray"];
+    let mut graph = vec![test(&[&packages(&["hipgraph"])[..], &["--tests"], &with].concat())];
+    let names = ["pagerank", "communities", "shortest_path", "cugraph"];
+    let program = |path: &Path| {
+        let mut command = Command::new(path);
+        if path.ends_with("cugraph") {
+            command.args(["--reference", "check", "--scales", "6"]);
+        }
+        command
+    };
+    graph.extend(programs("hipgraph", &with, &names, offline, program));
+    steps.push(Step::commands("hipgraph", about, graph).by_compiler());
+    let raw = workspace::sys_crates()?;
+    let raw: Vec<&str> = raw.iter().map(String::as_str).collect();
+    steps.push(bindings(&raw, offline).by_compiler());
+    for release in releases {
+        steps.push(real(release, offline));
+    }
+    let about = "the command hip-sim";
+    let words = [&packages(&["hsa-sim"])[..], &["--features", "cli", "--bin", "hip-sim", "--test", "command"]].concat();
+    steps.push(Step::command("hip-sim command", about, test(&words)));
+    if let Some(&release) = releases.iter().find(|release| amd_tests::release().is_ok_and(|of| of == **release)) {
+        let call = move || amd_tests::check(offline);
+        steps.push(Step::call("amd-tests", amd_tests::about(), call).when(rocm::fetched(release)));
+    }
+    let about = "CUDA's names: all of them, and those that differ from HIP's on the embedded software GPU";
+    let names = test(&[&packages(&["cuda-compat"])[..], &["--all-features"]].concat());
+    steps.push(Step::command("cuda-compat", about, names).by_compiler());
+    steps.push(hsa_library(offline));
+    for release in releases.iter().filter(|release| release.name == "7.2") {
+        steps.push(cuda(release, offline));
+        steps.push(cuda_ranks(release, offline));
+    }
+    for release in releases {
+        steps.push(hsa(release, Variant::Usual, offline));
+        steps.push(hsa(release, Variant::TwoDevices, offline));
+    }
+    for release in releases {
+        // Debian has hipBLASLt of 7.1 and newer.
+        for &name in LIBRARIES.iter().filter(|&&name| name != "hipblaslt" || release.name == "7.2") {
+            steps.push(library(release, name, sample, offline));
+        }
+    }
+    // Debian has no RCCL of 6.4.
+    steps.extend(releases.iter().filter(|release| release.name != "6.4").map(|release| rccl(release, turn, offline)));
+    let often = releases.iter().filter(|release| !sample || release.name == "7.2");
+    steps.extend(often.map(|release| repeated(release, sample, offline)));
+    // Of the newest only: what differs is the code, not HIP.
+    steps.extend(
+        releases
+            .iter()
+            .filter(|release| release.name == "7.2")
+            .map(|r| hsa(r, Variant::Architecture("gfx942"), offline)),
+    );
+    steps.push(hsa_sim_tests(turn, offline)?);
+    steps.push(levels(&raw, turn, offline).by_compiler());
+    let about = "crates written for each API level compile alone, and in one program";
+    steps.push(Step::call("probes", about, move || probes::check(turn, offline)));
+    for &release in releases {
+        let about = format!("a program with all levels and hip's default features, on ROCm {}", release.name);
+        let run = move || probes::run(release, offline);
+        steps.push(Step::call(format!("probes {}", release.name), about, run).when(hsa_ready(release)));
+    }
+    steps.push(examples::simulated(offline)?);
+    for release in releases.iter().filter(|release| !sample || release.name == "7.2") {
+        steps.push(examples::real(release, offline)?);
+    }
+    Ok(steps)
+}
+
+/// A run in turns tries a fifth of the usual number of fuzz cases, of which each turn has its own.
+const FUZZ_SHARE: &str = "5";
+
+/// The tests of `hsa-sim`, by itself: with the whole workspace `hip` is built for a level that is newer than any runtime at hand.
+fn hsa_sim_tests(turn: Option<Turn>, offline: bool) -> Result<Step> {
+    let mut command = checked_cargo("test", offline);
+    command.arg("--no-fail-fast").args(packages(&["hsa-sim"]));
+    if let Some(turn) = turn {
+        let programs = workspace::test_programs("hsa-sim")?;
+        command.args(["--lib"]);
+        for name in turn.select(programs, 2, |_| false) {
+            command.args(["--test", &name]);
+        }
+    }
+    Ok(Step::command("hsa-sim", "ROCm's libraries on the software GPU", command))
+}
+
+/// Every crate but those that are built apart, with what tests need: the software GPU is on, for the examples use it.
+pub(crate) fn all_crates(offline: bool) -> Command {
+    let mut command = checked_cargo("test", offline);
+    command.args(["--no-fail-fast", "--workspace", "--features", &format!("hip/{NEWEST}")]);
+    rust_kernels::PACKAGES.iter().chain([&COMPILER]).for_each(|name| {
+        command.args(["--exclude", name]);
+    });
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn the_quick_set_is_small_and_on_one_release() {
+        let steps = quick_steps(true).unwrap();
+        let names: Vec<&str> = steps.iter().map(Step::name).collect();
+        assert_eq!(names, ["fetch 7.2", "crates", "build hsa-sim", "hsa 7.2", "examples 7.2"]);
+    }
+
+    #[test]
+    fn the_table_names_each_step_once() {
+        let steps = steps(true, None, &RELEASES.iter().collect::<Vec<_>>(), &[]).unwrap();
+        let names: BTreeSet<&str> = steps.iter().map(Step::name).collect();
+        assert_eq!(names.len(), steps.len());
+        for name in ["fetch 7.2", "fetch any", "workspace", "rocm-sdk", "bindings", "levels", "real 7.2"] {
+            assert!(names.contains(name), "{name} is not in {names:?}");
+        }
+    }
+}
