@@ -249,7 +249,8 @@ impl<'a> Packed<'a> {
 /// | `hipSurfaceObject_t` | [`&mut Surface`](crate::texture::Surface), or `&Surface` if it is only read |
 /// | any pointer | [`DevicePtr`] |
 ///
-/// Values must have the size of the parameter. Pointers are told from numbers: an address as `u64` is no pointer.
+/// Values must have the size of the parameter, and types must be those of the source if it is known
+/// ([`Module::load_declared`](crate::Module::load_declared)). Pointers are told from numbers: an address as `u64` is no pointer.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be passed to a kernel",
     label = "not a kernel argument",
