@@ -90,9 +90,10 @@ impl Code {
     /// - numbers of another type: `f32` for `unsigned n`. Integers of the same size are passed as they are, as C++ converts them;
     /// - `&x` for `float *x`: the kernel may write, so it takes `&mut x`. `const float *x` takes both.
     ///
-    /// The types are read from the source's text. Of templates, of types that are neither C++'s nor simple aliases in the source
-    /// (`typedef float real;`), of kernels in `#if` and of overloads, only what the code object says is compared: how many parameters, which
-    /// are pointers, and the size of each. This is also true of code that is loaded by its bytes (`hip::Module::load`).
+    /// The types are those of the mangled name, of templates and overloads too; for `extern "C"` they are read from the source's text. Where
+    /// neither shows them (a type that is neither C++'s nor a simple alias in the source, such as `typedef float real;`; an `extern "C"`
+    /// kernel in an `#if`), only what the code object says is compared: how many parameters, which are pointers, and the size of each.
+    /// This is also true of code that is loaded by its bytes (`hip::Module::load`).
     ///
     /// # Errors
     /// [`Error::Hip`] if the runtime or its checks reject the code.

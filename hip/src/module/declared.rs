@@ -146,6 +146,12 @@ impl Declaration {
         Self { text: text.into(), form: Form::Pointer { element, writes } }
     }
 
+    /// As it is written.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Whether both declare the same, in other words perhaps.
     #[must_use]
     pub fn same_type(&self, other: &Self) -> bool {

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use hip::module::{Declaration, KernelInfo, Number};
 
+use super::mangled::{self, Arguments, Type};
 use super::names::{Meaning, Names, Text};
 use super::{Parameter, Pointer, QUALIFIERS, is_of, is_word, parameter, scalar, signature, split};
 use crate::includes::{self, Folders};
@@ -19,9 +20,14 @@ const DEPTH: usize = 8;
 /// Variables that change what is compiled.
 const VARIABLES: [&str; 3] = ["HIPRTC_COMPILE_OPTIONS_APPEND", "CCC_OVERRIDE_OPTIONS", "CCC_ADD_ARGS"];
 
-/// The kernels of a program by their names in the source, each with its parameters; `None` if they are not clear.
+/// What the source declares of a program's kernels, by their names there.
 #[derive(Debug, Default)]
-pub(crate) struct Declarations(HashMap<String, Option<Vec<Declaration>>>);
+pub(crate) struct Declarations {
+    /// The parameters of each; `None` if they are not clear.
+    kernels: HashMap<String, Option<Vec<Declaration>>>,
+    /// The names of the parameters of each, also of templates; `None` if there are several.
+    names: HashMap<String, Option<Vec<String>>>,
+}
 
 impl Declarations {
     /// Reads a program's source and headers.
@@ -57,32 +63,121 @@ impl Declarations {
     fn add(&mut self, text: &Text, names: &Names) {
         let tokens = &text.tokens;
         for at in (0..tokens.len()).filter(|&at| tokens[at] == "__global__") {
+            let Some((name, inside)) = signature(&tokens[at + 1..]) else { continue };
+            let before = &tokens[at + 1..=at + 1 + name];
+            let name = tokens[at + 1 + name].clone();
+            let own: Vec<String> = split(inside).into_iter().map(|tokens| parameter(tokens).name).collect();
+            // Of a declaration and the definition, one may have no names.
+            let known = self.names.entry(name.clone()).or_insert_with(|| Some(own.clone()));
+            if known.as_ref().is_some_and(|known| *known != own && !own.iter().all(String::is_empty)) {
+                let had_none = known.as_ref().is_some_and(|known| known.iter().all(String::is_empty));
+                *known = had_none.then_some(own);
+            }
             let start = tokens[..at].iter().rposition(|token| [";", "{", "}"].contains(&token.as_str()));
             if tokens[start.map_or(0, |start| start + 1)..at].iter().any(|token| token == "template") {
                 continue;
             }
-            let Some((name, inside)) = signature(&tokens[at + 1..]) else { continue };
-            let before = &tokens[at + 1..=at + 1 + name];
-            let is_clear = !text.conditional[at] && !before.iter().any(|word| names.is_macro(word));
-            let name = tokens[at + 1 + name].clone();
+            let is_clear = !text.conditional[at] && !has_macro(before, names);
             let made = if is_clear { parameters(inside, names) } else { None };
-            // Of a declaration and the definition, one may have no names.
-            let merged = match (self.0.remove(&name), made) {
+            let merged = match (self.kernels.remove(&name), made) {
                 (Some(Some(known)), Some(new)) => same_types(&known, &new).then_some(new),
                 (Some(None), _) => None,
                 (None | Some(Some(_)), new) => new,
             };
-            self.0.insert(name, merged);
+            self.kernels.insert(name, merged);
         }
     }
 
-    /// The parameters of a kernel of the code.
+    /// The parameters of a kernel of the code. A mangled name has types, those that the compiler saw; else they are in the text.
     pub(crate) fn of_kernel(&self, kernel: &KernelInfo) -> Option<Vec<Declaration>> {
+        self.of_symbol(&kernel.name)
+    }
+
+    fn of_symbol(&self, symbol: &str) -> Option<Vec<Declaration>> {
+        let in_text = self.in_text(symbol);
+        let Some((name, types)) = mangled::function(symbol) else { return in_text.cloned() };
+        let names = self.names.get(&name).and_then(Option::as_ref).filter(|names| names.len() == types.len());
+        let in_text = in_text.filter(|declarations| declarations.len() == types.len());
+        let declaration = |(index, of): (usize, &Type)| {
+            let name = names.map_or("", |names| &names[index]);
+            let made = of.declaration(name);
+            let as_written =
+                in_text.map(|declarations| &declarations[index]).filter(|written| written.same_type(&made));
+            as_written.cloned().unwrap_or(made)
+        };
+        Some(types.iter().enumerate().map(declaration).collect())
+    }
+
+    fn in_text(&self, symbol: &str) -> Option<&Vec<Declaration>> {
         // The name in the source is in a mangled one once.
-        let mut fitting = self.0.iter().filter(|(name, _)| is_of(&kernel.name, name));
-        let found = fitting.next()?.1.clone()?;
+        let mut fitting = self.kernels.iter().filter(|(name, _)| is_of(symbol, name));
+        let found = fitting.next()?.1.as_ref()?;
         fitting.next().is_none().then_some(found)
     }
+}
+
+impl Type {
+    /// A parameter of this type.
+    fn declaration(&self, name: &str) -> Declaration {
+        let text = self.text();
+        let tight = name.is_empty() || text.ends_with('*');
+        let text = format!("{text}{}{name}", if tight { "" } else { " " });
+        match self {
+            Self::Number(number, _) => Declaration::value(text, *number, number.size()),
+            Self::Byte => Declaration::value(text, Number::U8, 1),
+            Self::Pointer(to) => {
+                let (element, writes) = if let Self::Const(of) = &**to { (of, false) } else { (to, true) };
+                element.element().map_or_else(
+                    || Declaration::unknown(text.clone()),
+                    |element| Declaration::pointer(text.clone(), element, writes),
+                )
+            }
+            Self::Const(of) => of.declaration(name),
+            Self::Named(..) | Self::Void | Self::Other => Declaration::unknown(text),
+        }
+    }
+
+    /// The number that memory of this type consists of, if it is one; `None` if it is not known what it is.
+    fn element(&self) -> Option<Option<Number>> {
+        Some(match self {
+            Self::Number(number, _) => Some(*number),
+            Self::Const(of) => return of.element(),
+            Self::Named(name, arguments) => match (name.as_str(), arguments) {
+                (mangled::VECTOR, Arguments::Number(number)) => Some(*number),
+                ("__half" | "__half2", _) => Some(Number::F16),
+                ("__hip_bfloat16" | "hip_bfloat16", _) => Some(Number::Bf16),
+                _ => None,
+            },
+            Self::Void | Self::Byte | Self::Pointer(_) => None,
+            Self::Other => return None,
+        })
+    }
+
+    /// In C++.
+    fn text(&self) -> String {
+        match self {
+            Self::Void => "void".to_owned(),
+            Self::Byte => "char".to_owned(),
+            Self::Number(_, name) => (*name).to_owned(),
+            Self::Pointer(to) => {
+                let to = to.text();
+                format!("{to}{}*", if to.ends_with('*') { "" } else { " " })
+            }
+            Self::Const(of) => format!("const {}", of.text()),
+            Self::Named(name, Arguments::None) => name.clone(),
+            Self::Named(name, _) => format!("{name}<...>"),
+            Self::Other => "...".to_owned(),
+        }
+    }
+}
+
+/// Whether a macro is among the words before a kernel's parameters; in `__launch_bounds__(BLOCK)` it may be.
+fn has_macro(tokens: &[String], names: &Names) -> bool {
+    let mut depth = 0_i32;
+    tokens.iter().any(|token| {
+        depth += i32::from(token == "(") - i32::from(token == ")");
+        depth == 0 && names.is_macro(token)
+    })
 }
 
 /// Whether declarations are the same, but for names.
@@ -123,7 +218,8 @@ fn expand(tokens: &[String], names: &Names, expanded: &mut Vec<String>, depth: u
             continue;
         }
         let [Meaning::Macro(Some(body))] = meanings else { return None };
-        let is_plain = body.iter().all(|word| is_word(word) || ["*", "::"].contains(&word.as_str()));
+        let is_number = |word: &str| word.chars().all(|c| c.is_ascii_digit());
+        let is_plain = body.iter().all(|word| is_word(word) || ["*", "::"].contains(&word.as_str()) || is_number(word));
         if depth == DEPTH || !is_plain || builtin(token).is_some() {
             return None;
         }
@@ -253,7 +349,7 @@ mod tests {
     use crate::options::Options;
 
     fn read(program: &Program) -> HashMap<String, Option<Vec<Declaration>>> {
-        Declarations::read(program).unwrap_or_default().0
+        Declarations::read(program).unwrap_or_default().kernels
     }
 
     fn program(source: &str) -> Program {
@@ -417,6 +513,33 @@ mod tests {
         ] {
             assert_eq!(k(source), "none", "{source}");
         }
+    }
+
+    #[test]
+    fn mangled_names_have_the_types_of_templates_and_overloads() {
+        let source = "template<typename T> __global__ void fill(T *out, const T *in, T value, HIP_vector_type<T, 2> *pairs) {}\n\
+                      __global__ void over(float *x, size_t n) {} __global__ void over(double *y, size_t n) {}\n\
+                      __global__ void plain(float *x, uint n) {} __global__ void lie(double *x) {}";
+        let declarations = Declarations::read(&program(source)).unwrap();
+        let shown = |symbol: &str| {
+            let all = declarations.of_symbol(symbol)?;
+            Some(all.iter().map(|one| format!("{} {}", one.text(), show(one))).collect::<Vec<_>>().join(", "))
+        };
+        for (symbol, types) in [
+            (
+                "_Z4fillIfEvPT_PKS0_S0_P15HIP_vector_typeIS0_Lj2EE",
+                "float *out mut F32*, const float *in F32*, float value F32, HIP_vector_type<...> *pairs mut F32*",
+            ),
+            ("_Z4fillIKfEvPT_", "const float * F32*"),
+            ("_Z4overPfm", "float * mut F32*, unsigned long U64"),
+            ("_Z5plainPfj", "float *x mut F32*, uint n U32"),
+            ("_Z3liePKf", "const float *x F32*"),
+            ("_Z5otherP8ParticlePKviRf", "Particle * mut bytes, const void * bytes, int I32, ... ?"),
+        ] {
+            assert_eq!(shown(symbol).as_deref(), Some(types), "{symbol}");
+        }
+        assert_eq!(shown("plain").as_deref(), Some("float *x mut F32*, uint n U32"));
+        assert_eq!((shown("fill"), shown("over"), shown("_Z5plainPFvvE")), (None, None, shown("plain")));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! are read here. What the code object says is compared with them afterwards.
 
 pub(crate) mod declarations;
+mod mangled;
 mod names;
 
 /// A kernel as the source declares it.

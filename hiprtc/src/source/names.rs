@@ -74,7 +74,12 @@ impl Names {
         let mut outside = 0;
         for line in without_comments(&spliced).lines() {
             let Some(directive) = line.trim_start().strip_prefix('#') else {
+                let before = text.tokens.len();
                 tokens_of_line(line, &mut text.tokens);
+                // Not a guard: the rest is compiled without it, too.
+                if depth < outside && text.tokens.len() > before {
+                    return None;
+                }
                 text.conditional.resize(text.tokens.len(), depth > outside);
                 continue;
             };
@@ -94,7 +99,11 @@ impl Names {
                 Some("else" | "elif" | "elifdef" | "elifndef") if depth <= outside => return None,
                 Some("define") if directives == 2 && words.len() == 2 && guard.as_deref() == Some(name) => outside = 1,
                 Some("define") => {
-                    let has_parameters = directive.split_once(name).is_some_and(|(_, rest)| rest.starts_with('('));
+                    let after = directive
+                        .trim_start()
+                        .strip_prefix("define")
+                        .and_then(|rest| rest.trim_start().strip_prefix(name));
+                    let has_parameters = after.is_none_or(|rest| rest.starts_with('('));
                     let body = &words[words.len().min(2)..];
                     let always = depth <= outside || body.iter().all(|word| QUALIFIERS.contains(&word.as_str()));
                     self.add(name, Meaning::Macro((always && !has_parameters).then(|| body.to_vec())));
@@ -150,6 +159,7 @@ impl Names {
                 let meaning = if visible { Meaning::Structure } else { Meaning::Alias(None) };
                 self.add(words[brace + 1], meaning);
             }
+            (None, ["struct" | "union" | "enum", _, name]) if visible => self.add(name, Meaning::Structure),
             (None, [words @ .., name]) if is_word(name) && plain(words).is_some() => {
                 self.add(name, Meaning::Alias(plain(words).filter(|_| visible)));
             }
@@ -282,9 +292,13 @@ mod tests {
 
     #[test]
     fn other_spellings_are_not_read() {
-        for source in
-            ["auto s = R\"(x)\";", "%:define float double", "??=define x", "#ifndef A\n#define A\n#else\n#endif"]
-        {
+        for source in [
+            "auto s = R\"(x)\";",
+            "%:define float double",
+            "??=define x",
+            "#ifndef A\n#define A\n#else\n#endif",
+            "#ifndef A\n#define A\n#endif\nint x;",
+        ] {
             assert!(Names::default().add_text(source).is_none(), "{source}");
         }
         let mut random = crate::damage::Random(7);

@@ -21,6 +21,7 @@ const SOURCE: &str = r#"
         flags[threadIdx.x] = 1;
     }
     __global__ void mangled(double *x, size_t n) { if (threadIdx.x < n) x[threadIdx.x] = 5; }
+    template<typename T> __global__ void fill(T *out, const T *in, float4 *, T by) { out[threadIdx.x] = in[threadIdx.x] + by; }
 "#;
 
 /// One block of as many threads as the buffers have elements.
@@ -43,7 +44,7 @@ fn assert_parts(text: &str, parts: &[&str]) {
 #[test]
 fn mistakes_are_refused_by_the_name_of_the_parameter() {
     let Some((_alone, _folder, device)) = start("mistakes_are_refused_by_the_name_of_the_parameter") else { return };
-    let program = Program::new("m.hip", SOURCE);
+    let program = Program::new("m.hip", SOURCE).name_expression("fill<float>");
     let loaded = program.load(&device).unwrap();
     let (compiled, cached) = (program.clone().uncached().compile().unwrap(), program.compile().unwrap());
     assert!(matches!((compiled.origin(), cached.origin()), (Origin::Compiled, Origin::Cached)));
@@ -55,6 +56,7 @@ fn mistakes_are_refused_by_the_name_of_the_parameter() {
     let x = DeviceBuffer::from_slice(&device, &[1.0_f32; 4]).unwrap();
     let mut z = DeviceBuffer::from_slice(&device, &[0.0_f32; 4]).unwrap();
     let wide = DeviceBuffer::<f64>::zeroed(&device, 4).unwrap();
+    let mut wide_too = DeviceBuffer::<f64>::zeroed(&device, 4).unwrap();
     let by = [0.0, 0.0, 0.0, 0.5_f32];
     // SAFETY: what is not refused has four elements, as many as there are threads.
     unsafe {
@@ -82,6 +84,18 @@ fn mistakes_are_refused_by_the_name_of_the_parameter() {
         let mangled = kernel("_Z7mangledPdm");
         assert_parts(&refused(mangled.launch(&stream, one(), (&mut z, 4_usize))), &["double *x", "memory of f64"]);
         assert_parts(&refused(mangled.launch(&stream, one(), (&mut flags, 4_usize))), &["a buffer of i32"]);
+        // The types of a template are those of the instance.
+        let fill = kernel("fill<float>");
+        assert_parts(
+            &refused(fill.launch(&stream, one(), (&z, &x, &mut particles, 1_f32))),
+            &["float *out", "may write"],
+        );
+        let text = refused(fill.launch(&stream, one(), (&mut z, &wide, &mut particles, 1_f32)));
+        assert_parts(&text, &["argument 2 of", "const float *in", "memory of f32", "f64"]);
+        assert_parts(&refused(fill.launch(&stream, one(), (&mut z, &x, &mut wide_too, 1_f32))), &["argument 3", "f64"]);
+        assert_parts(&refused(fill.launch(&stream, one(), (&mut z, &x, &mut particles, 1_u32))), &["float by", "u32"]);
+        fill.launch(&stream, one(), (&mut z, &x, &mut particles, 1_f32)).unwrap();
+        assert_eq!(z.to_vec().unwrap(), [2.0; 4]);
         let mut wide = wide;
         mangled.launch(&stream, one(), (&mut wide, 4_usize)).unwrap();
         assert_eq!(wide.to_vec().unwrap(), [5.0; 4]);
