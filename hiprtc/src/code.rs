@@ -10,6 +10,7 @@ use crate::bundle::Bundle;
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
 use crate::program::Program;
+use crate::source::declarations::Declarations;
 
 /// Where [`Code`] came from.
 #[derive(Clone, Debug)]
@@ -31,6 +32,8 @@ pub struct Code {
     pub(crate) log: String,
     pub(crate) lowered: Vec<(String, String)>,
     pub(crate) origin: Origin,
+    /// What the source declares; nothing for code from a bundle, which may be of another one.
+    pub(crate) declarations: Arc<Declarations>,
 }
 
 impl Code {
@@ -79,10 +82,23 @@ impl Code {
 
     /// Loads the code on `device` (`hipModuleLoadData`).
     ///
+    /// Launches of its kernels compare arguments with the source, too. If the code was compiled from source, now or before (not if it is
+    /// from a bundle), [`hip::Kernel::launch`] and the `load` of [`hip::kernel!`] return [`hip::Error::Argument`] for
+    ///
+    /// - elements of another type: `DeviceBuffer<f64>` for `float *x`. Pointers to `void`, `char` and `unsigned char` take any, those to
+    ///   `float4` also `f32` and `[f32; 4]`;
+    /// - numbers of another type: `f32` for `unsigned n`. Integers of the same size are passed as they are, as C++ converts them;
+    /// - `&x` for `float *x`: the kernel may write, so it takes `&mut x`. `const float *x` takes both.
+    ///
+    /// The types are those of the mangled name, of templates and overloads too; for `extern "C"` they are read from the source's text. Where
+    /// neither shows them (a type that is neither C++'s nor a simple alias in the source, such as `typedef float real;`; an `extern "C"`
+    /// kernel in an `#if`), only what the code object says is compared: how many parameters, which are pointers, and the size of each.
+    /// This is also true of code that is loaded by its bytes (`hip::Module::load`).
+    ///
     /// # Errors
     /// [`Error::Hip`] if the runtime or its checks reject the code.
     pub fn load(&self, device: &Device) -> Result<Module> {
-        Ok(Module::load(device, &self.bytes)?)
+        Ok(Module::load_declared(device, &self.bytes, |kernel| self.declarations.of_kernel(kernel))?)
     }
 }
 
@@ -139,7 +155,8 @@ fn from_bundle(program: &Program, bundle: &[u8], compiler: Error) -> Result<Code
     match selected {
         Ok(bytes) => {
             let origin = Origin::Bundle(Arc::new(compiler));
-            Ok(Code { bytes: bytes.into(), arch, log: String::new(), lowered: Vec::new(), origin })
+            let declarations = Arc::default();
+            Ok(Code { bytes: bytes.into(), arch, log: String::new(), lowered: Vec::new(), origin, declarations })
         }
         Err(error) => Err(Error::Neither { compiler: Box::new(compiler), bundle: Box::new(error) }),
     }

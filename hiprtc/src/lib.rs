@@ -53,6 +53,7 @@ mod loaded;
 mod options;
 mod program;
 mod raw;
+mod source;
 
 pub use hip;
 pub use hip::Arch;

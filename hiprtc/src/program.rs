@@ -22,6 +22,7 @@ use crate::comgr::Comgr;
 use crate::error::{Error, Result, c_string, ok};
 use crate::loaded::Loaded;
 use crate::options::Options;
+use crate::source::declarations::Declarations;
 
 /// Headers whose contents HIPRTC has built in.
 const BUILT_IN: [&str; 2] = ["hip/hip_runtime.h", "hip/hip_fp16.h"];
@@ -199,11 +200,11 @@ impl Program {
             None => device.properties()?.arch.clone(),
         };
         let Some((cache, key)) = self.entry(compiler, &arch, Output::Code) else {
-            let code = self.run_now(compiler, &arch, Output::Code)?;
+            let code = self.declare(self.run_now(compiler, &arch, Output::Code)?);
             return Ok(Loaded::new(code.load(device)?, code));
         };
         let load = || {
-            let code = self.run_cached(compiler, &arch, Output::Code, &cache, &key)?;
+            let code = self.declare(self.run_cached(compiler, &arch, Output::Code, &cache, &key)?);
             Ok(Loaded::new(code.load(device)?, code))
         };
         let is_current = || Key::new(self, &arch, Output::Code, compiler).as_ref() == Some(&key);
@@ -274,10 +275,16 @@ impl Program {
 
     /// Compiles. The input has been checked, and a compiler is available.
     fn run(&self, compiler: Option<&Comgr>, arch: &Arch, output: Output) -> Result<Code> {
-        match self.entry(compiler, arch, output) {
-            Some((cache, key)) => self.run_cached(compiler, arch, output, &cache, &key),
-            None => self.run_now(compiler, arch, output),
-        }
+        let code = match self.entry(compiler, arch, output) {
+            Some((cache, key)) => self.run_cached(compiler, arch, output, &cache, &key)?,
+            None => self.run_now(compiler, arch, output)?,
+        };
+        Ok(if output == Output::Code { self.declare(code) } else { code })
+    }
+
+    /// The code with what the source declares.
+    fn declare(&self, code: Code) -> Code {
+        Code { declarations: Arc::new(Declarations::of(self)), ..code }
     }
 
     /// The cache that is used for this, and the key in it.
@@ -302,7 +309,7 @@ impl Program {
         let made: Result<_> = cache.get_or_make(key, make, is_current);
         let (Stored { code, log, lowered }, found) = made?;
         let origin = if found { Origin::Cached } else { Origin::Compiled };
-        Ok(Code { bytes: code.into(), arch: arch.clone(), log, lowered, origin })
+        Ok(Code { bytes: code.into(), arch: arch.clone(), log, lowered, origin, declarations: Arc::default() })
     }
 
     /// Compiles, if necessary once more with what HIPRTC has built in.
@@ -359,7 +366,8 @@ impl Program {
         if !output.is_start(&bytes) {
             return Err(Error::NotCode { name: self.name.clone(), options, size: bytes.len() });
         }
-        Ok(Code { bytes: bytes.into(), arch: arch.clone(), log, lowered, origin: Origin::Compiled })
+        let (origin, declarations) = (Origin::Compiled, Arc::default());
+        Ok(Code { bytes: bytes.into(), arch: arch.clone(), log, lowered, origin, declarations })
     }
 }
 

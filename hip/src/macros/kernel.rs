@@ -8,7 +8,8 @@
 /// mangled. The type has these methods, with the parameters `a`, `b`, ... of the declaration:
 ///
 /// - `fn load(module: &Module) -> Result<Self>` finds the kernel and compares the signature with what the code object says: how many
-///   parameters, which are pointers, the size of each, and that each lies where C puts it;
+///   parameters, which are pointers, the size of each, and that each lies where C puts it; and with the source, if `hiprtc` compiled it:
+///   `*const T` for a `float *`, another `T` and another number are errors;
 /// - `unsafe fn launch(&self, stream: &Stream, config: LaunchConfig, a, b, ...) -> Result<()>` is [`Kernel::launch`](crate::Kernel::launch).
 ///   A `*const T` is `impl Into<DeviceSlice<T>>` (so `&DeviceBuffer<T>`), a `*mut T` is `impl Into<DeviceSliceMut<T>>`
 ///   (so `&mut DeviceBuffer<T>`). It allocates nothing;

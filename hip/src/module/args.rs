@@ -7,6 +7,7 @@ use bytemuck::{NoUninit, Pod};
 use smallvec::SmallVec;
 
 use super::KernelInfo;
+use super::declared::{Given, Refused};
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::memory::{
@@ -106,8 +107,8 @@ impl<'a> Arguments<'a> {
     }
 
     #[inline]
-    fn buffer(&mut self, pointer: *mut c_void, access: Access<'a>, type_name: &'static str) -> Result<()> {
-        self.packed.pointer(pointer as u64, "a buffer", type_name)?;
+    fn buffer(&mut self, pointer: *mut c_void, access: Access<'a>, element: Given) -> Result<()> {
+        self.packed.pointer(pointer as u64, "a buffer", element, Some(access.kind))?;
         self.touch(access);
         Ok(())
     }
@@ -115,7 +116,7 @@ impl<'a> Arguments<'a> {
     /// The handle of a texture or surface, which points to what the device reads of it.
     fn object(&mut self, device: Device, handle: u64, what: &'static str, touched: [Access<'a>; 2]) -> Result<()> {
         self.device.expect(device, ARGUMENT).map_err(|error| self.packed.named(self.packed.count, error))?;
-        self.packed.pointer(handle, what, "its texels")?;
+        self.packed.pointer(handle, what, Given::texels("its texels"), None)?;
         touched.into_iter().for_each(|access| self.touch(access));
         Ok(())
     }
@@ -183,33 +184,50 @@ impl<'a> Packed<'a> {
         Error::Argument { signature: self.kernel.to_string(), index, expected, given: given() }
     }
 
+    #[cold]
+    #[inline(never)]
+    fn another_type(&self, index: usize, refused: Refused, given: impl FnOnce() -> String) -> Error {
+        let Refused { expected, advice } = refused;
+        Error::Argument { signature: self.kernel.to_string(), index, expected, given: given() + &advice }
+    }
+
     #[inline]
-    fn value(&mut self, bytes: &[u8], type_name: &'static str) -> Result<()> {
+    fn value(&mut self, bytes: &[u8], given: Given) -> Result<()> {
         self.put(
             bytes,
+            (given, None),
             |kind, size| *kind == ParameterKind::Value && size == bytes.len(),
-            || format!("a value of {} bytes ({type_name})", bytes.len()),
+            || format!("a value of {} bytes ({})", bytes.len(), given.name),
         )
     }
 
     #[inline]
-    fn pointer(&mut self, address: u64, what: &'static str, type_name: &'static str) -> Result<()> {
-        self.put(&address.to_ne_bytes(), |kind, _| *kind == ParameterKind::Pointer, || format!("{what} of {type_name}"))
+    fn pointer(&mut self, address: u64, what: &'static str, given: Given, access: Option<AccessKind>) -> Result<()> {
+        self.put(
+            &address.to_ne_bytes(),
+            (given, access),
+            |kind, _| *kind == ParameterKind::Pointer,
+            || format!("{what} of {}", given.name),
+        )
     }
 
     #[inline]
     fn put(
         &mut self,
         bytes: &[u8],
+        (given, access): (Given, Option<AccessKind>),
         fits: impl FnOnce(&ParameterKind, usize) -> bool,
-        given: impl FnOnce() -> String,
+        describe: impl FnOnce() -> String,
     ) -> Result<()> {
         let index = self.count;
         let Some(parameter) = self.kernel.parameters.get(index) else {
             return self.expect_count(index + 1);
         };
         if !fits(&parameter.kind, parameter.size) {
-            return Err(self.another_kind(index, given));
+            return Err(self.another_kind(index, describe));
+        }
+        if let Some(declared) = parameter.declared.as_ref().filter(|declared| !declared.admits(given, access)) {
+            return Err(self.another_type(index, declared.refusal(access), describe));
         }
         let memory: &mut [u8] = bytemuck::cast_slice_mut(self.words());
         // Inside: `explicit_bytes` is the end of the last parameter, and the sizes agree.
@@ -231,7 +249,8 @@ impl<'a> Packed<'a> {
 /// | `hipSurfaceObject_t` | [`&mut Surface`](crate::texture::Surface), or `&Surface` if it is only read |
 /// | any pointer | [`DevicePtr`] |
 ///
-/// Values must have the size of the parameter. Pointers are told from numbers: an address as `u64` is no pointer.
+/// Values must have the size of the parameter, and types must be those of the source if it is known
+/// ([`Module::load_declared`](crate::Module::load_declared)). Pointers are told from numbers: an address as `u64` is no pointer.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be passed to a kernel",
     label = "not a kernel argument",
@@ -247,13 +266,13 @@ pub trait KernelArg {
 #[diagnostic::do_not_recommend]
 impl<T: NoUninit> KernelArg for T {
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
-        arguments.packed.value(bytemuck::bytes_of(self), std::any::type_name::<T>())
+        arguments.packed.value(bytemuck::bytes_of(self), Given::of::<T>())
     }
 }
 
 impl<T: Pod> KernelArg for DevicePtr<T> {
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
-        arguments.packed.pointer(self.address(), "a pointer", std::any::type_name::<T>())
+        arguments.packed.pointer(self.address(), "a pointer", Given::behind_pointer::<T>(), None)
     }
 }
 
@@ -261,7 +280,7 @@ impl<T: Pod> KernelArg for &DeviceBuffer<T> {
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
         let memory = self.allocation();
         arguments.hold(memory.admit(arguments.device, AccessKind::Read, ARGUMENT))?;
-        arguments.buffer(memory.pointer, Access::read(&memory.usage), std::any::type_name::<T>())
+        arguments.buffer(memory.pointer, Access::read(&memory.usage), Given::of::<T>())
     }
 }
 
@@ -269,7 +288,7 @@ impl<T: Pod> KernelArg for &mut DeviceBuffer<T> {
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
         let memory = self.allocation();
         arguments.hold(memory.admit(arguments.device, AccessKind::Write, ARGUMENT))?;
-        arguments.buffer(memory.pointer, Access::write(&memory.usage), std::any::type_name::<T>())
+        arguments.buffer(memory.pointer, Access::write(&memory.usage), Given::of::<T>())
     }
 }
 
@@ -282,7 +301,7 @@ impl<T: Pod> KernelArg for &ManagedBuffer<T> {
 impl<T: Pod> KernelArg for &mut ManagedBuffer<T> {
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
         let slice = self.as_device_slice()?;
-        arguments.buffer(slice.pointer(), Access::write(slice.usage()), std::any::type_name::<T>())
+        arguments.buffer(slice.pointer(), Access::write(slice.usage()), Given::of::<T>())
     }
 }
 
@@ -290,7 +309,7 @@ impl<T: Pod> KernelArg for &PitchedBuffer<T> {
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
         let slice = self.as_slice();
         arguments.hold(slice.admit(arguments.device, ARGUMENT))?;
-        arguments.buffer(slice.pointer(), slice.access(), std::any::type_name::<T>())
+        arguments.buffer(slice.pointer(), slice.access(), Given::of::<T>())
     }
 }
 
@@ -298,21 +317,21 @@ impl<T: Pod> KernelArg for &mut PitchedBuffer<T> {
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
         let (slice, usage) = (self.as_slice(), self.as_slice().access().usage);
         arguments.hold(self.admit_write(arguments.device, ARGUMENT))?;
-        arguments.buffer(slice.pointer(), Access::write(usage), std::any::type_name::<T>())
+        arguments.buffer(slice.pointer(), Access::write(usage), Given::of::<T>())
     }
 }
 
 impl<T: Pod> KernelArg for PitchedSlice<'_, T> {
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
         arguments.hold(self.admit(arguments.device, ARGUMENT))?;
-        arguments.buffer(self.pointer(), self.access(), std::any::type_name::<T>())
+        arguments.buffer(self.pointer(), self.access(), Given::of::<T>())
     }
 }
 
 impl<T: Pod> KernelArg for PitchedSliceMut<'_, T> {
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
         arguments.hold(self.admit(arguments.device, ARGUMENT))?;
-        arguments.buffer(self.pointer(), self.access(), std::any::type_name::<T>())
+        arguments.buffer(self.pointer(), self.access(), Given::of::<T>())
     }
 }
 
@@ -340,7 +359,7 @@ impl<'s, T: Pod> DeviceSlice<'s, T> {
         's: 'a,
     {
         arguments.hold(self.admit(arguments.device, ARGUMENT))?;
-        arguments.buffer(self.pointer(), self.access(), std::any::type_name::<T>())
+        arguments.buffer(self.pointer(), self.access(), Given::of::<T>())
     }
 }
 
@@ -353,7 +372,7 @@ impl<T: Pod> KernelArg for DeviceSlice<'_, T> {
 impl<T: Pod> KernelArg for DeviceSliceMut<'_, T> {
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
         arguments.hold(self.admit(arguments.device, ARGUMENT))?;
-        arguments.buffer(self.pointer(), self.access(), std::any::type_name::<T>())
+        arguments.buffer(self.pointer(), self.access(), Given::of::<T>())
     }
 }
 
@@ -444,7 +463,7 @@ mod tests {
         let place = |&(size, align): &(usize, usize)| {
             let offset = end.next_multiple_of(align);
             end = offset + size;
-            Parameter { name: None, type_name: None, offset, size, kind: ParameterKind::Value }
+            Parameter { name: None, type_name: None, offset, size, kind: ParameterKind::Value, declared: None }
         };
         types.iter().map(place).collect()
     }
@@ -455,9 +474,9 @@ mod tests {
         assert_eq!(offsets, [0, 4, 16]);
         let kernel = kernel_of(c_layout(&[(4, 4), (12, 4), (4, 4)]));
         let mut packed = Packed::new(&kernel);
-        packed.value(bytemuck::bytes_of(&1i32), "i32").unwrap();
-        packed.value(bytemuck::bytes_of(&[2.0f32, 3.0, 4.0]), "Vec3").unwrap();
-        packed.value(bytemuck::bytes_of(&5i32), "i32").unwrap();
+        packed.value(bytemuck::bytes_of(&1i32), Given::of::<i32>()).unwrap();
+        packed.value(bytemuck::bytes_of(&[2.0f32, 3.0, 4.0]), Given::of::<[f32; 3]>()).unwrap();
+        packed.value(bytemuck::bytes_of(&5i32), Given::of::<i32>()).unwrap();
         packed.expect_count(packed.count).unwrap();
         let words: &[u32] = bytemuck::cast_slice(packed.words());
         assert_eq!(words[..6], [1, 2.0f32.to_bits(), 3.0f32.to_bits(), 4.0f32.to_bits(), 5, 0]);
@@ -470,7 +489,7 @@ mod tests {
             let kernel = kernel_of(c_layout(&types));
             let mut packed = Packed::new(&kernel);
             for (index, &(size, _)) in types.iter().enumerate() {
-                packed.value(&vec![index as u8 + 1; size], "bytes").unwrap();
+                packed.value(&vec![index as u8 + 1; size], Given::of::<[u8; 0]>()).unwrap();
             }
             packed.expect_count(packed.count).unwrap();
             // Each byte belongs to the argument that covers it, and gaps are zeros.
@@ -481,7 +500,7 @@ mod tests {
                 expected[p.offset..p.offset + p.size].fill(index as u8 + 1);
             }
             prop_assert_eq!(bytes, expected);
-            prop_assert!(packed.value(&[0], "one too many").is_err());
+            prop_assert!(packed.value(&[0], Given::of::<u8>()).is_err());
         }
 
         #[test]
@@ -489,7 +508,7 @@ mod tests {
             let (size, _) = TYPES[declared];
             let kernel = kernel_of(c_layout(&[TYPES[declared]]));
             let mut packed = Packed::new(&kernel);
-            prop_assert_eq!(packed.value(&vec![1; given], "bytes").is_ok(), given == size);
+            prop_assert_eq!(packed.value(&vec![1; given], Given::of::<[u8; 0]>()).is_ok(), given == size);
             prop_assert_eq!(packed.count, usize::from(given == size));
         }
     }
@@ -500,10 +519,10 @@ mod tests {
         parameters[0].kind = ParameterKind::Pointer;
         let kernel = kernel_of(parameters);
         let mut packed = Packed::new(&kernel);
-        let number = packed.value(bytemuck::bytes_of(&8u64), "u64").unwrap_err().to_string();
+        let number = packed.value(bytemuck::bytes_of(&8u64), Given::of::<u64>()).unwrap_err().to_string();
         assert!(number.contains("argument 1 of k(pointer, 8 bytes): the kernel takes a pointer"), "{number}");
-        packed.pointer(0x1234, "a pointer", "f32").unwrap();
-        let pointer = packed.pointer(0x1234, "a pointer", "f32").unwrap_err().to_string();
+        packed.pointer(0x1234, "a pointer", Given::of::<f32>(), None).unwrap();
+        let pointer = packed.pointer(0x1234, "a pointer", Given::of::<f32>(), None).unwrap_err().to_string();
         assert!(pointer.contains("given was a pointer of f32"), "{pointer}");
     }
 
@@ -513,7 +532,7 @@ mod tests {
         parameters[0].kind = ParameterKind::Other("image".to_owned());
         let kernel = kernel_of(parameters);
         let mut packed = Packed::new(&kernel);
-        assert!(packed.value(&[0; 8], "u64").is_err());
-        assert!(packed.pointer(0, "a pointer", "u8").is_err());
+        assert!(packed.value(&[0; 8], Given::of::<u64>()).is_err());
+        assert!(packed.pointer(0, "a pointer", Given::of::<u8>(), None).is_err());
     }
 }

@@ -183,9 +183,14 @@ impl Kernel {
     ///
     /// What goes wrong in the kernel comes back from the next call that waits for the stream.
     ///
+    /// A code object has sizes but no types. If the module was compiled from source at run time (`hiprtc::Code::load`,
+    /// `hiprtc::Program::load`), arguments are compared with the source, too: `&x` where the kernel may write, memory of `f64` for
+    /// `float *` and `f32` for `unsigned` are errors that name the parameter. For other code, declare the kernel with
+    /// [`kernel!`](crate::kernel).
+    ///
     /// # Errors
     /// All before anything is queued: [`Error::ArgumentCount`] and [`Error::Argument`] if the arguments are not what the
-    /// code object says that the kernel takes; [`Error::Geometry`] if the device or the kernel does not allow the grid, block or
+    /// code object, and the source if it is known, say that the kernel takes; [`Error::Geometry`] if the device or the kernel does not allow the grid, block or
     /// shared memory; [`Error::WrongDevice`] if stream, kernel and buffers are not all on one device.
     ///
     /// # Safety

@@ -5,6 +5,7 @@ use std::fmt;
 
 use crate::core::arch::Arch;
 use crate::core::error::{Error, Result};
+use crate::module::declared::Declared;
 use crate::module::msgpack::Value;
 
 /// Kernel arguments of one launch are far below this; more is damaged metadata.
@@ -79,6 +80,8 @@ pub struct Parameter {
     pub size: usize,
     /// Value or pointer.
     pub kind: ParameterKind,
+    /// What the source says, if it is known.
+    pub(crate) declared: Option<Declared>,
 }
 
 /// How an argument is passed.
@@ -96,6 +99,9 @@ pub enum ParameterKind {
 impl fmt::Display for Parameter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = self.size;
+        if let Some(declared) = &self.declared {
+            return write!(f, "{}, {bytes} bytes", declared.text);
+        }
         match (&self.kind, &self.type_name) {
             (_, Some(name)) if !name.is_empty() => write!(f, "{name}, {bytes} bytes")?,
             (ParameterKind::Value, _) => write!(f, "a value of {bytes} bytes")?,
@@ -110,17 +116,19 @@ impl fmt::Display for Parameter {
 }
 
 impl fmt::Display for KernelInfo {
-    /// The kernel as a declaration: `saxpy(pointer, pointer, 4 bytes)`.
+    /// The kernel as a declaration: `saxpy(pointer, pointer, 4 bytes)`, or `saxpy(const float *x, float *y, unsigned n)` if its
+    /// source is known ([`Module::load_declared`](crate::Module::load_declared)).
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}(", self.name)?;
         for (index, parameter) in self.parameters.iter().enumerate() {
             if index != 0 {
                 f.write_str(", ")?;
             }
-            match &parameter.kind {
-                ParameterKind::Value => write!(f, "{} bytes", parameter.size)?,
-                ParameterKind::Pointer => f.write_str("pointer")?,
-                ParameterKind::Other(kind) => f.write_str(kind)?,
+            match (&parameter.declared, &parameter.kind) {
+                (Some(declared), _) => f.write_str(&declared.text)?,
+                (None, ParameterKind::Value) => write!(f, "{} bytes", parameter.size)?,
+                (None, ParameterKind::Pointer) => f.write_str("pointer")?,
+                (None, ParameterKind::Other(kind)) => f.write_str(kind)?,
             }
         }
         f.write_str(")")
@@ -203,6 +211,7 @@ impl KernelInfo {
                 offset: offset as usize,
                 size: size as usize,
                 kind,
+                declared: None,
             });
         }
         let waves = map.number(".wavefront_size");

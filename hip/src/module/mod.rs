@@ -2,6 +2,7 @@
 
 mod args;
 mod compressed;
+mod declared;
 mod elf;
 mod global;
 mod image;
@@ -31,6 +32,7 @@ use std::sync::Arc;
 use hip_sys::hipModule_t;
 
 pub use args::{Arguments, KernelArg, KernelArgs};
+pub use declared::{Declaration, Number};
 #[cfg(feature = "rocm-10-0")]
 pub(crate) use global::variable;
 pub use kernel::{Kernel, Occupancy};
@@ -103,6 +105,23 @@ impl Module {
     #[doc(alias("hipModuleLoadData", "cuModuleLoadData"))]
     #[doc(alias("hipModuleLoadFatBinary", "cuModuleLoadFatBinary"))]
     pub fn load(device: &Device, image: &[u8]) -> Result<Self> {
+        Self::load_declared(device, image, |_| None)
+    }
+
+    /// As [`load`](Self::load), for code whose source is known: `declarations` returns what it says of a kernel's parameters, one
+    /// [`Declaration`] for each, or `None`. Launches then also refuse an argument of another type than the source declares, and
+    /// memory lent for reading (`&buffer`) where the kernel may write. The crate `hiprtc` loads with the source that it compiled.
+    ///
+    /// Declarations that differ from the code in number, kind or size are ignored: they are of another source.
+    ///
+    /// # Errors
+    /// Those of [`load`](Self::load).
+    #[doc(alias("hipModuleLoadData", "cuModuleLoadData"))]
+    pub fn load_declared(
+        device: &Device,
+        image: &[u8],
+        mut declarations: impl FnMut(&KernelInfo) -> Option<Vec<Declaration>>,
+    ) -> Result<Self> {
         let _span = trace::module_load(*device, image.len());
         let object = image::select_inert(image, &device.properties()?.arch)?;
         let image = Image::copy(&object.bytes);
@@ -116,7 +135,13 @@ impl Module {
         check(status, "hipModuleLoadData", || {
             format!("a code object of {} bytes on device {}", image.bytes().len(), device.index())
         })?;
-        let kernels = object.metadata.kernels.into_values().map(Arc::new).collect();
+        let declared = |mut kernel: KernelInfo| {
+            if let Some(declarations) = declarations(&kernel) {
+                kernel.declare(declarations);
+            }
+            Arc::new(kernel)
+        };
+        let kernels = object.metadata.kernels.into_values().map(declared).collect();
         Ok(Self { inner: Arc::new(ModuleInner::new(raw, *device, kernels, image)) })
     }
 

@@ -9,6 +9,7 @@ use bytemuck::{NoUninit, Pod};
 use smallvec::SmallVec;
 
 use super::args::{ARGUMENT, named, point_to_hidden};
+use super::declared::{Given, Refused};
 use super::{Kernel, KernelInfo, LaunchConfig, Module, ParameterKind};
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
@@ -23,7 +24,9 @@ pub struct Shape {
     size: usize,
     align: usize,
     pointer: bool,
-    type_name: fn() -> &'static str,
+    given: fn() -> Given,
+    /// What the kernel may do with the memory behind it, if the declaration says so.
+    access: Option<AccessKind>,
 }
 
 /// A kind of parameter.
@@ -38,8 +41,8 @@ pub trait Parameter {
     const SHAPE: Shape;
 }
 
-const fn pointer<T>() -> Shape {
-    Shape { size: 8, align: 8, pointer: true, type_name: std::any::type_name::<T> }
+const fn pointer(given: fn() -> Given, access: Option<AccessKind>) -> Shape {
+    Shape { size: 8, align: 8, pointer: true, given, access }
 }
 
 /// An argument while it is passed: where its bytes are, and what memory it touches.
@@ -88,34 +91,34 @@ pub struct Loaded;
 pub struct Stored;
 
 impl<T: Pod> Parameter for Const<T> {
-    const SHAPE: Shape = pointer::<T>();
+    const SHAPE: Shape = pointer(Given::of::<T>, Some(AccessKind::Read));
 }
 
 impl<T: Pod> Parameter for Mut<T> {
-    const SHAPE: Shape = pointer::<T>();
+    const SHAPE: Shape = pointer(Given::of::<T>, Some(AccessKind::Write));
 }
 
 impl<T: Pod> Parameter for Address<T> {
-    const SHAPE: Shape = pointer::<T>();
+    const SHAPE: Shape = pointer(Given::behind_pointer::<T>, None);
 }
 
 impl Parameter for Sampled {
-    const SHAPE: Shape = pointer::<Texture<'_>>();
+    const SHAPE: Shape = pointer(|| Given::texels(std::any::type_name::<Texture<'_>>()), None);
 }
 
 impl Parameter for Loaded {
-    const SHAPE: Shape = pointer::<Surface<'_>>();
+    const SHAPE: Shape = pointer(|| Given::texels(std::any::type_name::<Surface<'_>>()), None);
 }
 
 impl Parameter for Stored {
-    const SHAPE: Shape = pointer::<Surface<'_>>();
+    const SHAPE: Shape = pointer(|| Given::texels(std::any::type_name::<Surface<'_>>()), None);
 }
 
 // Else the compiler would speak of `NoUninit` alone.
 #[diagnostic::do_not_recommend]
 impl<T: NoUninit> Parameter for Value<T> {
     const SHAPE: Shape =
-        Shape { size: size_of::<T>(), align: align_of::<T>(), pointer: false, type_name: std::any::type_name::<T> };
+        Shape { size: size_of::<T>(), align: align_of::<T>(), pointer: false, given: Given::of::<T>, access: None };
 }
 
 impl<T: Pod> Const<T> {
@@ -375,10 +378,20 @@ fn compare(info: &KernelInfo, declared: &[Shape]) -> Result<()> {
         let offset = end.next_multiple_of(shape.align);
         end = offset + shape.size;
         let kind = if shape.pointer { ParameterKind::Pointer } else { ParameterKind::Value };
+        let given = (shape.given)();
+        let type_name = given.name;
         if parameter.kind == kind && parameter.size == shape.size && parameter.offset == offset {
-            continue;
+            let Some(declared) = parameter.declared.as_ref().filter(|it| !it.admits(given, shape.access)) else {
+                continue;
+            };
+            let given = match shape.access {
+                Some(AccessKind::Read) => format!("*const {type_name}"),
+                Some(AccessKind::Write) => format!("*mut {type_name}"),
+                None => type_name.to_owned(),
+            };
+            let Refused { expected, .. } = declared.refusal(shape.access);
+            return Err(Error::Argument { signature: info.to_string(), index, expected, given });
         }
-        let type_name = (shape.type_name)();
         return Err(Error::Argument {
             signature: info.to_string(),
             index,
@@ -400,7 +413,7 @@ mod tests {
     use crate::module::metadata::tests::kernel_of;
 
     fn described(offset: usize, size: usize, kind: ParameterKind) -> Described {
-        Described { name: None, type_name: None, offset, size, kind }
+        Described { name: None, type_name: None, offset, size, kind, declared: None }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use hip::module::{KernelInfo, ParameterKind};
 
-use super::source::{Declared, Parameter, Pointer};
+use crate::source::{Declared, Parameter, Pointer, is_of, scalar};
 
 /// A kernel in Rust.
 #[derive(Debug)]
@@ -68,13 +68,6 @@ enum Why {
     Differs(String),
 }
 
-/// Whether a name in the code is that of a function, which may be mangled.
-fn is_of(symbol: &str, function: &str) -> bool {
-    let mangled = || symbol.strip_prefix(&format!("_Z{}{function}", function.len()));
-    // Arguments of a template begin with I: these are not declared here.
-    symbol == function || mangled().is_some_and(|rest| !rest.starts_with('I'))
-}
-
 fn in_rust(source: &Declared, info: &KernelInfo, types: &[(String, String)]) -> Result<Vec<(String, String)>, Why> {
     if source.parameters.len() != info.parameters.len() {
         let reason = format!("the code has {} parameters: {info}", info.parameters.len());
@@ -115,31 +108,6 @@ fn type_of(parameter: &Parameter, types: &[(String, String)]) -> Result<(String,
         (Pointer::Other, _) => unknown("declare the kernel with hip::kernel!"),
         (_, _) => unknown("name one with Build::rust_type, or declare the kernel with hip::kernel!"),
     }
-}
-
-/// The Rust type of a C++ type, as it is on Linux, and its size.
-fn scalar(base: &str) -> Option<(&'static str, usize)> {
-    let mut words: Vec<&str> = base.strip_prefix("std::").unwrap_or(base).split(' ').collect();
-    words.sort_unstable();
-    if words.len() > 1 {
-        words.retain(|word| *word != "int");
-    }
-    Some(match words.join(" ").as_str() {
-        "float" => ("f32", 4),
-        "double" => ("f64", 8),
-        "bool" => ("bool", 1),
-        // Signed on x86-64, and so on the device.
-        "char" | "char signed" | "int8_t" => ("i8", 1),
-        "char unsigned" | "uint8_t" | "uchar" => ("u8", 1),
-        "short" | "short signed" | "int16_t" => ("i16", 2),
-        "short unsigned" | "uint16_t" | "ushort" => ("u16", 2),
-        "int" | "signed" | "int32_t" => ("i32", 4),
-        "unsigned" | "uint32_t" | "uint" => ("u32", 4),
-        "long" | "long signed" | "long long" | "long long signed" | "int64_t" | "ssize_t" | "ptrdiff_t"
-        | "intptr_t" => ("i64", 8),
-        "long unsigned" | "long long unsigned" | "uint64_t" | "size_t" | "ulong" | "uintptr_t" => ("u64", 8),
-        _ => return None,
-    })
 }
 
 /// `vector_add` as a type's name.
@@ -228,7 +196,7 @@ fn rust(kernels: &[Kernel], file: &str, bundle: &str, architectures: &str) -> St
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::build::source;
+    use crate::source;
 
     const MATMUL: &[u8] = include_bytes!("../../../examples/kernels/streams.hipfb");
     const SOURCE: &str = include_str!("../../../examples/kernels/streams.hip");

@@ -35,7 +35,6 @@
 
 mod clang;
 mod declare;
-mod source;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -48,6 +47,7 @@ use crate::error::{Error, Result};
 use crate::includes::{self, Folders};
 use crate::options::Options;
 use crate::program::{Program, check_arch};
+use crate::source;
 use clang::{Clang, file_error};
 
 /// Chooses the compiler.

@@ -239,7 +239,8 @@ impl Linker {
         }
         let bytes = bytes.to_vec().into();
         let lowered = std::mem::take(&mut self.lowered);
-        Ok(Code { bytes, arch: self.arch.clone(), log, lowered, origin: Origin::Compiled })
+        let (origin, declarations) = (Origin::Compiled, Arc::default());
+        Ok(Code { bytes, arch: self.arch.clone(), log, lowered, origin, declarations })
     }
 }
 

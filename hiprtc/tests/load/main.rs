@@ -1,7 +1,9 @@
-//! The layer of the cache in memory, with a real HIPRTC and a device of any runtime. Without these, each test says that it is
+//! The layer of the cache in memory, and launches held to the source, with a real HIPRTC and a device of any runtime. Without these, each test says that it is
 //! skipped, and why.
 
+#[path = "../common/mod.rs"]
 mod common;
+mod declared;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

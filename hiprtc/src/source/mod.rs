@@ -3,30 +3,34 @@
 //! Code objects of HIP have sizes and places of parameters, but no types: `float` and `unsigned` are both 4 bytes there. So types
 //! are read here. What the code object says is compared with them afterwards.
 
+pub(crate) mod declarations;
+mod mangled;
+mod names;
+
 /// A kernel as the source declares it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Declared {
-    pub(super) name: String,
+pub(crate) struct Declared {
+    pub(crate) name: String,
     /// As in the source, spaces apart.
-    pub(super) text: String,
-    pub(super) parameters: Vec<Parameter>,
+    pub(crate) text: String,
+    pub(crate) parameters: Vec<Parameter>,
 }
 
 /// A parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Parameter {
+pub(crate) struct Parameter {
     /// Empty if it has none.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Without qualifiers and without the pointer, as words with one space between them.
-    pub(super) base: String,
-    pub(super) pointer: Pointer,
+    pub(crate) base: String,
+    pub(crate) pointer: Pointer,
     /// As in the source, spaces apart.
-    pub(super) text: String,
+    pub(crate) text: String,
 }
 
 /// How a parameter points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pointer {
+pub(crate) enum Pointer {
     /// A value.
     None,
     /// To what is only read.
@@ -45,7 +49,7 @@ const QUALIFIERS: [&str; 8] =
     ["__restrict__", "__restrict", "restrict", "volatile", "register", "struct", "enum", "typename"];
 
 /// The kernels in a text, without templates.
-pub(super) fn kernels(source: &str) -> Vec<Declared> {
+pub(crate) fn kernels(source: &str) -> Vec<Declared> {
     let tokens = tokens(&without_comments(source));
     let mut found: Vec<Declared> = Vec::new();
     for at in (0..tokens.len()).filter(|&at| tokens[at] == "__global__") {
@@ -64,6 +68,14 @@ pub(super) fn kernels(source: &str) -> Vec<Declared> {
 
 /// The kernel whose declaration goes on with these words.
 fn kernel(tokens: &[String]) -> Option<Declared> {
+    let (at, inside) = signature(tokens)?;
+    let parameters = split(inside).into_iter().map(parameter).collect();
+    let text = format!("void {}({})", tokens[at], split(inside).iter().map(|p| join(p)).collect::<Vec<_>>().join(", "));
+    Some(Declared { name: tokens[at].clone(), text, parameters })
+}
+
+/// Where the name is, and what is between the parentheses after it.
+fn signature(tokens: &[String]) -> Option<(usize, &[String])> {
     let mut at = 0;
     loop {
         let next = tokens.get(at + 1).map(String::as_str);
@@ -75,14 +87,7 @@ fn kernel(tokens: &[String]) -> Option<Declared> {
         }
     }
     let end = closing(tokens, at + 1)?;
-    let inside = &tokens[at + 2..end];
-    let parameters = if inside.is_empty() || inside == ["void"] {
-        Vec::new()
-    } else {
-        split(inside).into_iter().map(parameter).collect()
-    };
-    let text = format!("void {}({})", tokens[at], split(inside).iter().map(|p| join(p)).collect::<Vec<_>>().join(", "));
-    Some(Declared { name: tokens[at].clone(), text, parameters })
+    Some((at, &tokens[at + 2..end]))
 }
 
 fn parameter(tokens: &[String]) -> Parameter {
@@ -119,6 +124,38 @@ fn is_type_word(word: &str) -> bool {
         .contains(&word)
 }
 
+/// Whether a name in the code is that of a function, which may be mangled.
+pub(crate) fn is_of(symbol: &str, function: &str) -> bool {
+    let mangled = || symbol.strip_prefix(&format!("_Z{}{function}", function.len()));
+    // Arguments of a template begin with I: these are not declared here.
+    symbol == function || mangled().is_some_and(|rest| !rest.starts_with('I'))
+}
+
+/// The Rust type of a C++ type, as it is on Linux, and its size.
+pub(crate) fn scalar(base: &str) -> Option<(&'static str, usize)> {
+    let mut words: Vec<&str> = base.strip_prefix("std::").unwrap_or(base).split(' ').collect();
+    words.sort_unstable();
+    if words.len() > 1 {
+        words.retain(|word| *word != "int");
+    }
+    Some(match words.join(" ").as_str() {
+        "float" => ("f32", 4),
+        "double" => ("f64", 8),
+        "bool" => ("bool", 1),
+        // Signed on x86-64, and so on the device.
+        "char" | "char signed" | "int8_t" => ("i8", 1),
+        "char unsigned" | "uint8_t" | "uchar" => ("u8", 1),
+        "short" | "short signed" | "int16_t" => ("i16", 2),
+        "short unsigned" | "uint16_t" | "ushort" => ("u16", 2),
+        "int" | "signed" | "int32_t" => ("i32", 4),
+        "unsigned" | "uint32_t" | "uint" => ("u32", 4),
+        "long" | "long signed" | "long long" | "long long signed" | "int64_t" | "ssize_t" | "ptrdiff_t"
+        | "intptr_t" => ("i64", 8),
+        "long unsigned" | "long long unsigned" | "uint64_t" | "size_t" | "ulong" | "uintptr_t" => ("u64", 8),
+        _ => return None,
+    })
+}
+
 fn is_word(token: &str) -> bool {
     token.starts_with(|first: char| first.is_alphabetic() || first == '_')
 }
@@ -141,8 +178,11 @@ fn closing(tokens: &[String], open: usize) -> Option<usize> {
     None
 }
 
-/// Splits at the commas that are in no brackets.
+/// Parameters: splits at the commas that are in no brackets. There are none in `()` and `(void)`.
 fn split(tokens: &[String]) -> Vec<&[String]> {
+    if tokens.is_empty() || tokens == ["void"] {
+        return Vec::new();
+    }
     let mut depth = 0_i32;
     tokens
         .split(|token| {
@@ -177,34 +217,39 @@ fn tokens(source: &str) -> Vec<String> {
     for line in source.lines() {
         let is_directive = continued || line.trim_start().starts_with('#');
         continued = is_directive && line.trim_end().ends_with('\\');
-        if is_directive {
-            continue;
-        }
-        let mut rest = line;
-        while let Some(first) = rest.chars().next() {
-            let length = if first.is_alphanumeric() || first == '_' {
-                rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len())
-            } else if first == '"' || first == '\'' {
-                let mut escaped = false;
-                let end = rest.char_indices().skip(1).find(|(_, c)| {
-                    let ends = *c == first && !escaped;
-                    escaped = *c == '\\' && !escaped;
-                    ends
-                });
-                end.map_or(rest.len(), |(at, _)| at + 1)
-            } else if rest.starts_with("::") {
-                2
-            } else {
-                first.len_utf8()
-            };
-            let (token, tail) = rest.split_at(length);
-            if !first.is_whitespace() {
-                tokens.push(token.to_owned());
-            }
-            rest = tail;
+        if !is_directive {
+            tokens_of_line(line, &mut tokens);
         }
     }
     tokens
+}
+
+fn tokens_of_line(line: &str, tokens: &mut Vec<String>) {
+    let mut rest = line;
+    while let Some(first) = rest.chars().next() {
+        let length = if first.is_alphanumeric() || first == '_' {
+            // In a number, a quote parts digits.
+            let parts_digits = |c: char| c == '\'' && first.is_ascii_digit();
+            rest.find(|c: char| !c.is_alphanumeric() && c != '_' && !parts_digits(c)).unwrap_or(rest.len())
+        } else if first == '"' || first == '\'' {
+            let mut escaped = false;
+            let end = rest.char_indices().skip(1).find(|(_, c)| {
+                let ends = *c == first && !escaped;
+                escaped = *c == '\\' && !escaped;
+                ends
+            });
+            end.map_or(rest.len(), |(at, _)| at + 1)
+        } else if rest.starts_with("::") {
+            2
+        } else {
+            first.len_utf8()
+        };
+        let (token, tail) = rest.split_at(length);
+        if !first.is_whitespace() {
+            tokens.push(token.to_owned());
+        }
+        rest = tail;
+    }
 }
 
 /// The text with a space for each comment; strings stay.
