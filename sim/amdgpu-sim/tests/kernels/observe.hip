@@ -263,18 +263,21 @@ K lanes_in_turns(unsigned *out, unsigned turns) {
         if (threadIdx.x == turn) *(volatile unsigned *)out = turn;
 }
 
-// Loads or stores one place further than there are in LDS, `by` elements behind the end.
+// Loads or stores in LDS `by` places further than each lane's own, of 64.
 K beyond_local(unsigned *out, unsigned store, unsigned by) {
-    __shared__ volatile unsigned s[64];
+    __shared__ unsigned s[64];
     s[threadIdx.x] = threadIdx.x;
     __syncthreads();
     if (store) s[threadIdx.x + by] = 1;
+    __syncthreads();
     out[threadIdx.x] = store ? s[threadIdx.x] : s[threadIdx.x + by];
 }
-// Lanes whose store goes nowhere, all to one place.
+// Lanes from `last` on store where nothing is, all to one place.
 K aside_local(unsigned *out, unsigned last) {
-    __shared__ volatile unsigned s[64];
+    __shared__ unsigned s[64];
     s[threadIdx.x] = threadIdx.x;
+    __syncthreads();
     s[threadIdx.x < last ? threadIdx.x : 4096] = threadIdx.x + 1;
+    __syncthreads();
     out[threadIdx.x] = s[threadIdx.x];
 }
