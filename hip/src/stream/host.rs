@@ -114,7 +114,9 @@ impl Report {
             // All that was under way on a lost device is one failure.
             if !lost::is_told(&error) {
                 lost::tell(&error);
-                eprintln!("hip: work that nobody waited for has failed: {error}");
+                // In one piece: the runtime writes to stderr at the same time.
+                let line = format!("hip: work that nobody waited for has failed: {error}\n");
+                eprint!("{line}");
             }
         }
     }

@@ -269,16 +269,21 @@ fn a_fault_that_nobody_asks_for_is_written_once() {
     if !is_child() {
         if returns_faults() {
             for devices in ["1", "2"] {
-                for case in ["nobody", "a stream that stays", "somebody, of another stream"] {
+                for case in [
+                    "nobody",
+                    "a stream that stays",
+                    "a graph",
+                    "a panic",
+                    "somebody, of another stream",
+                    "two threads",
+                ] {
                     let text = child(TEST, case, &[("HIP_SIM_DEVICES", devices)]);
-                    let lines: Vec<&str> = text.lines().filter(|line| line.contains("hip: ")).collect();
                     // The launches may have met it, and have returned it then.
                     let expected = usize::from(!text.contains("somebody was told"));
-                    assert_eq!(lines.len(), expected, "{case} on {devices}: {text}");
-                    let named = |line: &&str| {
-                        line.contains("hip: work that nobody waited for has failed: ") && line.contains("vector_add<<<")
-                    };
-                    assert!(lines.iter().all(named), "{case} on {devices}: {text}");
+                    assert_eq!(text.matches("hip: ").count(), expected, "{case} on {devices}: {text}");
+                    let told = text.split("hip: work that nobody waited for has failed: ").nth(1);
+                    let named = told.map(|rest| rest.lines().next().is_some_and(|line| line.contains("vector_add")));
+                    assert_eq!(named, (expected == 1).then_some(true), "{case} on {devices}: {text}");
                 }
             }
         }
@@ -296,9 +301,45 @@ fn a_fault_that_nobody_asks_for_is_written_once() {
     let mut told = false;
     // SAFETY: 64 threads, 64 elements.
     told |= unsafe { store.launch(&other, config(), (&mut data,)) }.is_err();
-    told |= fault(&add, "far", &stream, &source, &mut out).is_err();
+    if case == "a graph" {
+        let captured = stream.capture(|stream| fault(&add, "far", stream, &source, &mut out));
+        told |= captured.and_then(|graph| graph.instantiate()?.launch(&stream)).is_err();
+    } else {
+        told |= fault(&add, "far", &stream, &source, &mut out).is_err();
+    }
     match &*case {
-        "nobody" => {}
+        "nobody" | "a graph" => {}
+        "a panic" => {
+            let (out, stream) = (out, stream);
+            let dropped = std::panic::AssertUnwindSafe(move || {
+                let _dropped = (out, stream);
+                panic!("as asked");
+            });
+            assert!(std::panic::catch_unwind(dropped).is_err());
+            if told {
+                println!("somebody was told");
+            }
+            return;
+        }
+        "two threads" => {
+            let mut results = Vec::new();
+            std::thread::scope(|scope| {
+                let one = scope.spawn(|| stream.synchronize());
+                let two = scope.spawn(|| {
+                    let stream = Stream::new(&device)?;
+                    let mut out = DeviceBuffer::<f32>::zeroed(&device, 64)?;
+                    fault(&add, "far", &stream, &source, &mut out)?;
+                    out.to_vec().map(drop)
+                });
+                results.extend([one.join().unwrap(), two.join().unwrap()]);
+            });
+            for result in results {
+                let error = result.unwrap_err();
+                assert_eq!(matches!(error, Error::DeviceLost(_)), !device.is_simulated(), "{error}");
+                assert!(error.to_string().contains("vector_add<<<"), "{error}");
+            }
+            told = true;
+        }
         "a stream that stays" => STAYS.set(stream.clone()).unwrap(),
         _ => {
             // On the embedded runtime the work of the other stream is well.
