@@ -118,7 +118,8 @@
 //! - **Launches** are `unsafe`, because a kernel can do anything. But arguments, grid, block and shared memory are
 //!   checked against the code object and the device before the runtime is called.
 //! - **Errors** are [`Error`]s, returned by the call that caused them where this is known. Nothing panics. A kernel's
-//!   fault is returned by the call that waits for the kernel, with the names of the launches in question.
+//!   fault is returned by the call that waits for the kernel, with the names of the launches in question. On ROCm the
+//!   device is lost then, and every later call on it says so ([`Error::DeviceLost`]).
 //! - **Threads.** All types are [`Send`] and [`Sync`], except buffers of elements that are not.
 //! - **The backend** is chosen once: in code ([`select_backend`], [`sim_if_no_gpu`]) or by `HIP_RS_BACKEND=rocm|sim`.
 //!   The default is ROCm.
@@ -183,6 +184,8 @@ pub use crate::core::backend_kind::Backend;
 pub use crate::core::error::{Error, HipError, Result, Status};
 #[doc(inline)]
 pub use crate::core::kernel_panic::KernelPanic;
+#[doc(inline)]
+pub use crate::core::lost::DeviceLost;
 #[doc(inline)]
 pub use device::{Arch, Device, DeviceProperties};
 #[doc(inline)]

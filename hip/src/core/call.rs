@@ -5,12 +5,13 @@ use std::ffi::{CStr, CString, c_char};
 use hip_sys::hipError_t;
 
 use crate::core::error::{Error, HipError, Result, Status};
+use crate::core::lost::Suspects;
 
 /// `Ok` on `hipSuccess`; else an error that carries the runtime's words and what was asked.
 /// `asked` is only called on failure.
 #[inline]
 pub(crate) fn check(status: hipError_t, function: &'static str, asked: impl FnOnce() -> String) -> Result<()> {
-    if status.0 == 0 { Ok(()) } else { Err(failed(status, function, asked())) }
+    if status.0 == 0 { Ok(()) } else { Err(failed(status, function, asked)) }
 }
 
 impl Status {
@@ -37,8 +38,15 @@ impl Status {
     }
 }
 
+/// The error of a call that has failed with `status`.
 #[cold]
-pub(crate) fn failed(status: hipError_t, function: &'static str, asked: String) -> Error {
+pub(crate) fn failed(status: hipError_t, function: &'static str, asked: impl FnOnce() -> String) -> Error {
+    // Before `asked`, which may take the launches of a stream, so that they are named once.
+    let suspects = Suspects::of(Status(status.0));
+    failed_of(status, function, asked(), suspects)
+}
+
+fn failed_of(status: hipError_t, function: &'static str, asked: String, suspects: Option<Suspects>) -> Error {
     let code = Status(status.0);
     match code {
         Status::LIBRARY_NOT_FOUND => {
@@ -61,14 +69,15 @@ pub(crate) fn failed(status: hipError_t, function: &'static str, asked: String) 
     // SAFETY: both functions take any status and return null or a string constant.
     let (name, description) =
         unsafe { (text(hip_sys::hipGetErrorName(status)), text(hip_sys::hipGetErrorString(status))) };
-    Error::Hip(Box::new(HipError {
+    let error = HipError {
         status: code,
         name: name.unwrap_or_else(|| format!("{status:?}")),
         description: description.unwrap_or_default(),
         function,
         asked,
         fault: fault_text(code),
-    }))
+    };
+    suspects.and_then(|suspects| suspects.lost(&error)).unwrap_or_else(|| Error::Hip(Box::new(error)))
 }
 
 /// # Safety

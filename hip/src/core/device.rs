@@ -14,7 +14,8 @@ pub use super::settings::{CachePreference, Limit, Uuid, WaitPolicy};
 use crate::core::backend::runtime;
 use crate::core::call::check;
 use crate::core::context;
-use crate::core::error::{Error, Result};
+use crate::core::error::{Error, Result, Status};
+use crate::core::lost::Loss;
 
 /// A GPU. Cheap to copy; the HIP runtime is loaded and checked when the first one is asked for.
 ///
@@ -32,6 +33,7 @@ struct DeviceState {
     /// There is no other device, hence none to switch from.
     only: bool,
     properties: OnceLock<DeviceProperties>,
+    loss: Loss,
 }
 
 /// The devices that there are, once the runtime has told.
@@ -39,7 +41,7 @@ static DEVICES: OnceLock<Vec<DeviceState>> = OnceLock::new();
 
 impl DeviceState {
     fn new(index: usize, only: bool) -> Self {
-        Self { index, only, properties: OnceLock::new() }
+        Self { index, only, properties: OnceLock::new(), loss: Loss::default() }
     }
 }
 
@@ -217,7 +219,46 @@ impl Device {
     #[inline]
     pub(crate) fn activate(&self) -> Result<()> {
         context::check_caller()?;
+        if self.state.loss.is_some() {
+            if let Some(error) = self.lost_error() {
+                return Err(error);
+            }
+        }
         if self.state.only { Ok(()) } else { self.switch() }
+    }
+
+    /// What is known of its loss.
+    pub(crate) fn loss(&self) -> &'static Loss {
+        &self.state.loss
+    }
+
+    /// The device with an index, if there is one and the runtime is in use.
+    pub(crate) fn known(index: usize) -> Option<Self> {
+        Some(Self { state: DEVICES.get()?.get(index)? })
+    }
+
+    /// All devices, if the runtime is in use.
+    pub(crate) fn all_known() -> Vec<Self> {
+        DEVICES.get().into_iter().flatten().map(|state| Self { state }).collect()
+    }
+
+    /// The current device, or the runtime's status; `None` for a device that nobody has asked for.
+    pub(crate) fn current_raw() -> Result<Option<Self>, Status> {
+        let mut index: c_int = 0;
+        // SAFETY: `index` is valid for a write.
+        let status = unsafe { hip_sys::hipGetDevice(&mut index) };
+        if status.0 == 0 { Ok(usize::try_from(index).ok().and_then(Self::known)) } else { Err(Status(status.0)) }
+    }
+
+    /// Whether the runtime answers a call on the current device, which is this one, that has nothing to do with its work by a status too.
+    pub(crate) fn repeats(&self, status: Status) -> bool {
+        let (mut free, mut total) = (0usize, 0usize);
+        // SAFETY: both are valid for a write.
+        let repeated = unsafe { hip_sys::hipMemGetInfo(&mut free, &mut total) };
+        // Nor is it left as the thread's last error.
+        // SAFETY: takes nothing and only resets a value that belongs to this thread.
+        let _ = unsafe { hip_sys::hipGetLastError() };
+        Status(repeated.0) == status
     }
 
     #[cold]

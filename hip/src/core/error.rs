@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::arch::Arch;
 use super::backend_kind::Backend;
 use super::kernel_panic::KernelPanic;
+use super::lost::DeviceLost;
 
 /// The result of nearly every function of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -128,15 +129,23 @@ const INSTALL_HINT: &str = "to have one: `rocm-sdk install 7.2` (Debian's packag
 /// Why a function of this crate failed. Whatever can be checked is checked before the C call.
 ///
 /// # A lost device
-/// A GPU that was reset or fell off the bus is an error of the call that waits for the work that met it, which names the launch, and of every later
-/// call on that device. Drops stay silent, and nothing hangs. HIP has no status of its own for it: the runtime of ROCm 7.2 answers `hipErrorUnknown`
-/// ([`Status::UNKNOWN`]), for every device of the process and until it ends; those of 6.4 and 5.7 end the process (`SIGABRT`), which no crate can
-/// prevent. The software GPU answers as 7.2 does, for the lost device alone: `HIP_SIM_LOSE=N` loses it after N launches.
+/// After a kernel's fault, the runtime of ROCm 7.2 runs nothing on the device any more, until the process ends. The call that waits for the work
+/// returns [`Error::DeviceLost`], which names the launches in question, and so does every later call on that device: the process has to be restarted.
+/// Drops stay silent, and nothing hangs. If no call has returned it, it is written to stderr once. The runtimes of 6.4 and 5.7 end the process at a
+/// fault (`SIGABRT`), which no crate can prevent. The embedded software GPU goes on after a fault: the wait returns [`Error::Hip`], and the device can be
+/// used.
+///
+/// A GPU that was reset or fell off the bus is the same error. HIP has no status of its own for that: the runtime of ROCm 7.2 answers
+/// `hipErrorUnknown` ([`Status::UNKNOWN`]), for every device of the process. The software GPU answers so for the lost device alone: `HIP_SIM_LOSE=N`
+/// loses it after N launches.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Error {
     /// The HIP runtime returned a status other than success.
     Hip(Box<HipError>),
+
+    /// A kernel's fault or a reset has ended all work of this process on a device: [the process has to be restarted](Error#a-lost-device).
+    DeviceLost(Box<DeviceLost>),
 
     /// No HIP runtime library could be loaded.
     NoLibrary {
@@ -367,6 +376,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Hip(error) => fmt::Display::fmt(error, f),
+            Self::DeviceLost(lost) => fmt::Display::fmt(lost, f),
             Self::NoLibrary { report } => {
                 write!(f, "no HIP runtime (libamdhip64): {report}\n{INSTALL_HINT}\n{SIM_HINT}")
             }
@@ -453,6 +463,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Hip(error) => Some(&**error),
+            Self::DeviceLost(lost) => Some(&**lost),
             Self::File { reason, .. } => Some(&**reason),
             _ => None,
         }
@@ -460,11 +471,12 @@ impl std::error::Error for Error {
 }
 
 impl Error {
-    /// The runtime's status, if this error came from the runtime.
+    /// The runtime's status, if this error came from the runtime; of a lost device, the first one.
     #[must_use]
     pub fn status(&self) -> Option<Status> {
         match self {
             Self::Hip(error) => Some(error.status),
+            Self::DeviceLost(lost) => Some(lost.first.status),
             Self::NoLibrary { .. } => Some(Status::LIBRARY_NOT_FOUND),
             Self::NoSymbol { .. } => Some(Status::SYMBOL_NOT_FOUND),
             Self::NoDevice => Some(Status::NO_DEVICE),

@@ -18,6 +18,7 @@ use crate::core::context;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result, Status};
 use crate::core::lock::{Mutex, MutexGuard};
+use crate::core::lost;
 
 /// A queue of numbered work.
 pub(crate) trait Queue: Send + Sync {
@@ -95,7 +96,7 @@ impl Job {
         // A panic of what somebody left is told by its hook. It is no business of the thread that happens to be here.
         let result = catch_unwind(AssertUnwindSafe(|| {
             if self.verdict() == Verdict::Over {
-                (self.work)();
+                lost::quietly(self.work);
             }
         }));
         if let Err(payload) = result {
@@ -237,7 +238,7 @@ fn leave_in(
 
 /// Does `work` now, or [later](leave) where HIP may not be called; in a forked child not at all. For a destructor.
 pub(crate) fn in_time(work: impl FnOnce() + Send + 'static) {
-    if context::is_no_place() || context::is_forked() { leave(Vec::new(), work) } else { work() }
+    if context::is_no_place() || context::is_forked() { leave(Vec::new(), work) } else { lost::quietly(work) }
 }
 
 /// To be called by threads that have waited for work, which others may have left something for.

@@ -14,6 +14,7 @@ pub(crate) mod geometry;
 pub(crate) mod kernel_panic;
 pub(crate) mod later;
 pub(crate) mod lock;
+pub(crate) mod lost;
 pub(crate) mod peer;
 pub(crate) mod per_device;
 pub(crate) mod properties;

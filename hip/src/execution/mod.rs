@@ -196,8 +196,10 @@ impl ExecutionContext {
         // SAFETY: the context is alive.
         let status = unsafe { hip_sys::hipExecutionCtxSynchronize(self.inner.raw) };
         if status.0 != 0 {
-            let streams: Vec<String> = streams.iter().map(|stream| stream.describe_with_launches("")).collect();
-            let asked = format!("{}: {}", self.inner.describe(), streams.join("; "));
+            let asked = || {
+                let streams: Vec<String> = streams.iter().map(|stream| stream.describe_with_launches("")).collect();
+                format!("{}: {}", self.inner.describe(), streams.join("; "))
+            };
             return Err(failed(status, "hipExecutionCtxSynchronize", asked));
         }
         later::catch_up();

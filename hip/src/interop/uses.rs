@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 use super::Tracked;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
+use crate::core::lost;
 use crate::memory::{Admission, Allocation, DeviceSlice, DeviceSliceMut, PinnedSlice, PinnedSliceMut};
 use crate::stream::usage::{Access, AccessKind};
 use crate::stream::{Stream, of_device};
@@ -291,10 +292,12 @@ impl Guard<'_> {
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
         let stream = &self.0.stream.inner;
-        if let Err(error) = stream.submit_foreign(&self.0.accesses, |_| Ok(())) {
+        if let Err(error) = lost::quietly(|| stream.submit_foreign(&self.0.accesses, |_| Ok(()))) {
             // The work is not known to the memory, and has to be over before anybody else gets at it.
-            let _ = stream.wait_all();
-            stream.report().put(error);
+            let _ = lost::quietly(|| stream.wait_all());
+            if !lost::is_told(&error) {
+                stream.report().put(error);
+            }
         }
     }
 }

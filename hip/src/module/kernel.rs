@@ -181,7 +181,7 @@ impl Kernel {
     /// for what may be in it. They are copied; buffers note that the stream uses them, and the stream first waits for
     /// what other streams do with them.
     ///
-    /// What goes wrong in the kernel comes back from the next call that waits for the stream.
+    /// A fault of the kernel comes back from the next call that waits for the stream, or from any call that meets it before.
     ///
     /// A code object has sizes but no types. If the module was compiled from source at run time (`hiprtc::Code::load`,
     /// `hiprtc::Program::load`), arguments are compared with the source, too: `&x` where the kernel may write, memory of `f64` for
@@ -189,9 +189,11 @@ impl Kernel {
     /// [`kernel!`](crate::kernel).
     ///
     /// # Errors
-    /// All before anything is queued: [`Error::ArgumentCount`] and [`Error::Argument`] if the arguments are not what the
-    /// code object, and the source if it is known, say that the kernel takes; [`Error::Geometry`] if the device or the kernel does not allow the grid, block or
-    /// shared memory; [`Error::WrongDevice`] if stream, kernel and buffers are not all on one device.
+    /// Before anything is queued: [`Error::ArgumentCount`] and [`Error::Argument`] if the arguments are not what the
+    /// code object, and the source if it is known, say that the kernel takes; [`Error::Geometry`] if the device or the kernel
+    /// does not allow the grid, block or shared memory; [`Error::WrongDevice`] if stream, kernel and buffers are not all on one
+    /// device. [`Error::DeviceLost`] if the runtime has met a fault: of earlier work, or of this kernel, which may be over when
+    /// this returns.
     ///
     /// # Safety
     /// A kernel can do anything. The caller answers for it that, with these arguments and this many threads, it

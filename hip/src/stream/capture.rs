@@ -15,6 +15,7 @@ use crate::core::call::check;
 use crate::core::error::{Error, Result};
 use crate::core::later::{self, Blocker, Verdict};
 use crate::core::lock::{Mutex, MutexGuard, RwLock};
+use crate::core::lost;
 use crate::stream::usage::{Access, Kept, MemoryKind};
 
 /// What a capture has met so far.
@@ -75,7 +76,7 @@ impl Capture {
         }
         for stream in at_once {
             // It has no ticket, and what it uses is kept no longer than by `kept`.
-            if let Err(error) = stream.synchronize() {
+            if let Err(error) = lost::quietly(|| stream.synchronize()) {
                 stream.report.put(error);
             }
         }

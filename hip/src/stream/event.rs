@@ -441,7 +441,7 @@ impl Event {
                 match Status(status.0) {
                     Status::SUCCESS => {}
                     Status::NOT_READY => return Ok(false),
-                    _ => return Err(failed(status, "hipEventQuery", Self::describe(recorded.as_ref()))),
+                    _ => return Err(failed(status, "hipEventQuery", || Self::describe(recorded.as_ref()))),
                 }
             }
             Ok(true)

@@ -12,6 +12,7 @@ use crate::core::context;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::core::lock::{Mutex, MutexGuard};
+use crate::core::lost;
 
 /// Where an error of queued work is kept until somebody waits for the work. If nobody does, it goes to stderr.
 #[derive(Default)]
@@ -39,22 +40,26 @@ impl Report {
         self.lock().failed.get_or_insert(error);
     }
 
-    /// The first error.
+    /// The first error, for a wait that returns it.
     pub(crate) fn take(&self) -> Option<Error> {
-        let mut kept = self.lock();
-        let first = kept.failed.take().or_else(|| kept.panicked.take());
-        first.or_else(|| self.take_panic(&kept))
+        self.next().inspect(lost::tell)
     }
 
-    /// The error of the runtime's.
+    /// The error of the runtime's, likewise.
     pub(crate) fn take_failed(&self) -> Option<Error> {
-        self.lock().failed.take()
+        self.lock().failed.take().inspect(lost::tell)
     }
 
     /// The error of the runtime's or the panic of a kernel: what a wait for the whole device returns.
     pub(crate) fn take_of_device(&self) -> Option<Error> {
         let mut kept = self.lock();
-        kept.failed.take().or_else(|| self.take_panic(&kept))
+        kept.failed.take().inspect(lost::tell).or_else(|| self.take_panic(&kept))
+    }
+
+    fn next(&self) -> Option<Error> {
+        let mut kept = self.lock();
+        let first = kept.failed.take().or_else(|| kept.panicked.take());
+        first.or_else(|| self.take_panic(&kept))
     }
 
     /// The panic of a kernel: what a wait for another stream that comes after this work returns.
@@ -105,8 +110,14 @@ impl Report {
         if context::is_forked() {
             return;
         }
-        while let Some(error) = self.take() {
-            eprintln!("hip: work that nobody waited for has failed: {error}");
+        while let Some(error) = self.next() {
+            // All that was under way on a lost device is one failure.
+            if !lost::is_told(&error) {
+                lost::tell(&error);
+                // In one piece: the runtime writes to stderr at the same time.
+                let line = format!("hip: work that nobody waited for has failed: {error}\n");
+                eprint!("{line}");
+            }
         }
     }
 }

@@ -19,6 +19,7 @@ use crate::core::device::Device;
 use crate::core::error::Result;
 use crate::core::later;
 use crate::core::lock::{Mutex, MutexGuard, RwLock};
+use crate::core::lost;
 
 /// What the stream is and what is queued on it. Shared with every allocation that it works on.
 pub(crate) struct StreamInner {
@@ -105,6 +106,7 @@ impl StreamInner {
         let stream = Arc::new(self);
         stream.device.streams().add(&stream);
         later::at_end(of_device::tell_rest);
+        lost::read_launches_by(of_device::read_launches);
         stream
     }
 
@@ -236,6 +238,16 @@ impl StreamInner {
             text += &format!("; launched since it was last known to be well: {launches}");
         }
         text
+    }
+
+    /// The launches that are not known to be over, unless a thread has the queue locked.
+    pub(super) fn try_read_launches(&self) -> Option<Vec<String>> {
+        self.queue.try_lock().map(|queue| self.launches_of(&queue))
+    }
+
+    /// The launches of the queue, which is this stream's, that are not known to be over.
+    pub(super) fn launches_of(&self, queue: &Queue) -> Vec<String> {
+        queue.launches.iter().map(|launch| format!("{launch} on {}", self.describe())).collect()
     }
 
     pub(crate) fn describe(&self) -> String {

@@ -68,20 +68,37 @@ impl Launches {
     }
 }
 
+impl fmt::Display for Launching<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kernel, config } = self;
+        match config {
+            Some(LaunchConfig { grid, block, .. }) => write!(f, "{kernel}<<<{grid}, {block}>>>"),
+            None => write!(f, "{kernel}"),
+        }
+    }
+}
+
+impl fmt::Display for Launch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Launching { kernel: &self.kernel, config: self.config.as_ref() }.fmt(f)
+    }
+}
+
 impl fmt::Display for Launches {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, Launch { kernel, config }) in self.list.iter().enumerate() {
-            let comma = if index == 0 { "" } else { ", " };
-            match config {
-                Some(LaunchConfig { grid, block, .. }) => write!(f, "{comma}{kernel}<<<{grid}, {block}>>>")?,
-                None => write!(f, "{comma}{kernel}")?,
-            }
+        for (index, launch) in self.list.iter().enumerate() {
+            write!(f, "{}{launch}", if index == 0 { "" } else { ", " })?;
         }
         Ok(())
     }
 }
 
 impl Launches {
+    /// Each of them.
+    pub(super) fn iter(&self) -> impl Iterator<Item = impl fmt::Display> {
+        self.list.iter()
+    }
+
     /// Whether there are none.
     pub(super) fn is_empty(&self) -> bool {
         self.list.is_empty()

@@ -12,6 +12,7 @@ use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::core::later::{self, Blocker};
 use crate::core::lock::{InRoom, Mutex, MutexGuard, Room, Rooms};
+use crate::core::lost::{self, Launches};
 use crate::core::per_device::PerDevice;
 use crate::stream::event::SpareEvents;
 
@@ -164,7 +165,7 @@ fn try_when_idle(device: Device, since: Option<Instant>, call: impl FnOnce() + S
         drop(none_may_be_held);
         return later::leave_slow(held(), move || try_when_idle(device, since.or(Some(now)), call));
     }
-    call();
+    lost::quietly(call);
 }
 
 /// What is in the way of a call that waits for the device: work of its streams, if one is `patient`, else what may wait for the host.
@@ -195,6 +196,27 @@ pub(super) fn tell_rest() {
             let mut rest = Rest(stream.watched_reports());
             rest.0.push(Arc::clone(stream.report()));
             later::leave(blockers, move || drop(rest));
+        }
+    }
+}
+
+/// How often to try for a lock that another thread has for a moment.
+const TRIES: u32 = 100;
+
+/// Adds what was launched on a device and is not known to be over. A stream that the calling thread has locked cannot be read.
+pub(super) fn read_launches(device: Device, launches: &mut Launches) {
+    let streams = device.streams();
+    for stream in streams.leaving().into_iter().chain(streams.all()) {
+        let read = (0..TRIES).find_map(|_| {
+            let names = stream.try_read_launches();
+            if names.is_none() {
+                std::thread::yield_now();
+            }
+            names
+        });
+        match read {
+            Some(names) => launches.names.extend(names),
+            None => launches.unread.push(stream.id()),
         }
     }
 }

@@ -115,7 +115,7 @@ impl StreamInner {
             return self.submit_in_order(&accesses.list(), launch, queue);
         }
         state.issued = ticket;
-        queue(self.raw())?;
+        queue(self.raw()).map_err(|error| self.lost_with_queue(error, &state, launch))?;
         if let Some(launch) = launch.filter(|_| !known) {
             state.launches.remember(launch);
         }
@@ -181,7 +181,18 @@ impl StreamInner {
         if let (Ok(()), Some(launch)) = (&queued, launch) {
             state.launches.remember(launch);
         }
-        queued.map(|()| ticket)
+        queued.map(|()| ticket).map_err(|error| self.lost_with_queue(error, &state, launch))
+    }
+
+    /// The error of a call that was made with the queue locked: the loss of the device names the launches in it, too, and the one that the
+    /// call was to make. The kernel may have run, and failed, before the call returned.
+    #[cold]
+    fn lost_with_queue(&self, error: Error, queue: &Queue, launch: Option<Launching<'_>>) -> Error {
+        self.device.lost_with(error, self.id, || {
+            let mut names = self.launches_of(queue);
+            names.extend(launch.map(|launch| format!("{launch} on {}", self.describe())));
+            names
+        })
     }
 
     /// Makes this stream wait, on the device, for what another one has queued.

@@ -13,6 +13,7 @@ use crate::core::context;
 use crate::core::error::{Error, Result, Status};
 use crate::core::later::{self, Blocker, Verdict};
 use crate::core::lock::RwLockReadGuard;
+use crate::core::lost;
 use crate::core::trace;
 
 impl StreamInner {
@@ -201,8 +202,26 @@ impl StreamInner {
     /// The error of the work that a wait was told, or the one that a destructor was told of the same work, which has its launches then.
     pub(super) fn told(&self, status: hipError_t, function: &'static str) -> Error {
         let _asking = self.asking.lock();
-        let own = || failed(status, function, self.describe_with_launches(""));
-        self.report.take_failed().unwrap_or_else(own)
+        self.report.take_failed().unwrap_or_else(|| self.failed_work(status, function))
+    }
+
+    /// The error of the stream's work that a call met, with the launches that may have caused it.
+    fn failed_work(&self, status: hipError_t, function: &'static str) -> Error {
+        match failed(status, function, || self.describe()) {
+            Error::Hip(mut error) => {
+                error.asked = self.describe_with_launches("");
+                Error::Hip(error)
+            }
+            // Of a lost device all launches are read.
+            other => other,
+        }
+    }
+
+    /// Keeps an error of the stream's work for whoever waits for it, unless the program knows all that it says.
+    fn keep(&self, error: Error) {
+        if !lost::is_told(&error) {
+            self.report.put(error);
+        }
     }
 }
 
@@ -225,16 +244,23 @@ impl later::Queue for StreamInner {
         if context::is_forked() {
             return; // the work is the parent's
         }
+        lost::quietly(|| self.ask_runtime());
+    }
+}
+
+impl StreamInner {
+    /// Asks the runtime whether all work is over: see [`later::Queue::ask`].
+    fn ask_runtime(&self) {
         let _asking = self.asking.lock();
         // A first failure may be the work's own, after which the stream is well, or broken for good.
         for _ in 0..2 {
             let Ok(_direct) = self.direct("asking whether its work is done") else { return };
             let issued = self.lock().issued;
-            if self.verdict(issued) == Verdict::Over {
+            if later::Queue::verdict(self, issued) == Verdict::Over {
                 return; // who has waited for it may have destroyed the stream, if it is not ours
             }
             if let Err(error) = self.device.activate() {
-                self.report.put(error);
+                self.keep(error);
                 break;
             }
             // SAFETY: the stream is alive as long as `self`.
@@ -248,7 +274,7 @@ impl later::Queue for StreamInner {
                     }
                     return;
                 }
-                _ => self.report.put(failed(status, "hipStreamQuery", self.describe_with_launches(""))),
+                _ => self.keep(self.failed_work(status, "hipStreamQuery")),
             }
         }
         let issued = self.lock().issued;

@@ -32,13 +32,16 @@ pub enum Misaligned {
     Fault,
 }
 
-/// What a load or store of local memory (LDS) beyond what the workgroup has does. (An atomic operation there is always a fault.)
+/// What a load or store of local memory (LDS) beyond what the workgroup has does. (An atomic operation there is always a fault, and so are
+/// accesses by flat addresses and copies between global memory and LDS.)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum BeyondLds {
     /// A load gives zero, a store does nothing, as on the hardware. Some kernels rely on it: Tensile reads its zeros there, and rocFFT
     /// lets idle lanes load what nothing uses.
     Ignore,
+    /// A fault, but for loads by kernels that are known to rely on zeros ([`Config::zeros_beyond_lds`]).
+    FaultUnlessKnown,
     /// A fault.
     #[default]
     Fault,
@@ -81,6 +84,8 @@ pub struct Config {
     pub misaligned: Misaligned,
     /// What a load or store beyond the workgroup's local memory does.
     pub beyond_lds: BeyondLds,
+    /// How the names of kernels begin whose loads beyond local memory give zero under [`BeyondLds::FaultUnlessKnown`].
+    pub zeros_beyond_lds: &'static [&'static str],
     /// Where reads of an allocation end. Of GPUs that share an address space the first decides.
     pub bounds: Bounds,
     /// In which order workgroups and waves run, and whether that is the same every time.
@@ -151,6 +156,7 @@ impl Default for Config {
             memory_bytes: usual_memory(),
             misaligned: Misaligned::default(),
             beyond_lds: BeyondLds::default(),
+            zeros_beyond_lds: &[],
             bounds: Bounds::default(),
             schedule: Schedule::default(),
             checks: Checks::default(),

@@ -71,7 +71,7 @@ const MISALIGNED: Setting = setting(
 const BEYOND_LDS: Setting = setting(
     "HIP_SIM_BEYOND_LDS",
     "`ignore` or `fault`",
-    "loads and stores beyond a workgroup's LDS: ignored, and loads return zeros, as on the chip (Tensile and rocFFT rely on this), or a fault (hsa-sim: `ignore`, embedded runtime: `fault`)",
+    "loads and stores beyond a workgroup's LDS: ignored, and loads return zeros, as on the chip (Tensile and rocFFT rely on this), or a fault of every kernel (hsa-sim: `ignore`, with `HIP_SIM_CHECK=memory` as said there; embedded runtime: `fault`)",
 );
 const SCHEDULE: Setting = setting(
     "HIP_SIM_SCHEDULE",
@@ -87,7 +87,7 @@ const DELAY: Setting = setting(
 const CHECK: Setting = setting(
     "HIP_SIM_CHECK",
     "`memory`, `init`, `race`, `barrier`, `all` and `warn`, separated by commas",
-    "additional checks; `memory`: a kernel's reads of an allocation end with its last byte, not with its 4 KiB (always so in the embedded runtime); `init` finds reads of uninitialised memory. A kernel with findings fails; with `warn` they are only reported (none)",
+    "additional checks; `memory`: a kernel's reads of an allocation end with its last byte, not with its 4 KiB, and an access beyond a workgroup's LDS is a fault, except for loads by kernels of Tensile and rocFFT (in the embedded runtime both always, for all kernels); `init` finds reads of uninitialised memory; `race` finds races between lanes, waves and workgroups. A kernel with findings fails; with `warn` they are only reported (none)",
 );
 const CHECK_MEMORY: Setting = setting(
     "HIP_SIM_CHECK_MEMORY",

@@ -5,7 +5,8 @@ mod common;
 use std::sync::Arc;
 
 use amdgpu_sim::{
-    Access, AllocKind, Arch, Checks, Config, Fault, FaultKind, Finding, FindingKind, Gpu, Module, Schedule, Space,
+    Access, AllocKind, Arch, BeyondLds, Checks, Config, Denied, Fault, FaultKind, Finding, FindingKind, Gpu,
+    Misaligned, Module, Schedule, Space,
 };
 use common::{Args, Random, launch, load, upload, zeros};
 
@@ -203,6 +204,93 @@ fn races_are_found_in_every_order_of_waves() {
         let (lock, sum) = (zeros::<i32>(&gpu, 1), zeros::<i32>(&gpu, 1));
         nothing(&run(&gpu, &module, "locked", 6, 256, &Args::default().pointer(&lock).pointer(&sum)));
     }
+}
+
+/// Two lanes of a wave whose stores, in one instruction, write different values to a place.
+#[test]
+fn lanes_of_one_wave_must_not_store_different_values_to_one_place() {
+    on_both(|arch| {
+        let (gpu, module) = with(Config { arch, checks: RACE, misaligned: Misaligned::Allow, ..Config::default() });
+        let out = zeros::<u32>(&gpu, 64);
+        let store = |name: &str, share: u32, values: u32| {
+            run(&gpu, &module, name, 1, 64, &Args::default().pointer(&out).value(share).value(values))
+        };
+        for (name, space) in
+            [("lanes_local", Space::Lds), ("lanes_global", Space::Global), ("lanes_bytes", Space::Global)]
+        {
+            // A place for each lane, or one value.
+            for (share, values) in [(1, 64), (64, 1), (4, 1)] {
+                nothing(&store(name, share, values));
+            }
+            for (share, values) in [(64, 64), (2, 2), (64, 63)] {
+                let found = store(name, share, values);
+                let [finding] = &found[..] else { panic!("{name} {share} {values}: {found:?}") };
+                assert_eq!(race(finding), (space, Access::Write, Access::Write), "{finding}");
+                let FindingKind::Race { address, other, .. } = &finding.kind else { unreachable!() };
+                let place = &finding.place;
+                assert_eq!((place.pc, place.wave, other.wave), (other.pc, 0, 0), "{finding}");
+                assert_eq!((place.lane, other.lane, finding.count), (Some(1), Some(0), 1), "{finding}");
+                assert_eq!(*address, if space == Space::Lds { 0 } else { out.address }, "{finding}");
+                let text = finding.to_string();
+                assert!(text.contains("lanes of one wave write different values at once"), "{text}");
+            }
+        }
+        // Stores that overlap in part: the bytes that both write to are the same, or not.
+        let overlap =
+            |apart: u32| run(&gpu, &module, "lanes_overlap", 1, 32, &Args::default().pointer(&out).value(apart));
+        for (apart, differs) in [(4, false), (2, false), (1, true), (3, true)] {
+            let found = overlap(apart);
+            assert_eq!(!found.is_empty(), differs, "{apart} bytes apart: {found:?}");
+        }
+        // The same instruction, but one time after the other.
+        nothing(&run(&gpu, &module, "lanes_in_turns", 1, 64, &Args::default().pointer(&out).value(64_u32)));
+        assert_eq!(out.get()[0], 63);
+    });
+}
+
+/// Accesses beyond LDS where a check looks for them: a fault, but for loads by kernels that are known to rely on zeros.
+#[test]
+fn accesses_beyond_lds_are_faults_unless_the_kernel_is_known() {
+    on_both(|arch| {
+        for (beyond_lds, zeros_beyond_lds, faults) in [
+            (BeyondLds::Ignore, &[][..], [false, false]),
+            (BeyondLds::FaultUnlessKnown, &[][..], [true, true]),
+            (BeyondLds::FaultUnlessKnown, &["other", "beyond"][..], [false, true]),
+            (BeyondLds::Fault, &["beyond"][..], [true, true]),
+        ] {
+            let (gpu, module) = with(Config { arch, beyond_lds, zeros_beyond_lds, ..Config::default() });
+            let out = zeros::<u32>(&gpu, 64);
+            for (store, faults) in [0_u32, 1].into_iter().zip(faults) {
+                let args = |by: u32| Args::default().pointer(&out).value(store).value(by);
+                // The last place of all is inside.
+                launch(&gpu, &module, "beyond_local", [1; 3], [64, 1, 1], &args(0)).unwrap();
+                let result = launch(&gpu, &module, "beyond_local", [1; 3], [64, 1, 1], &args(1));
+                if !faults {
+                    result.unwrap();
+                    assert_eq!(out.get()[62..], if store == 1 { [1, 1] } else { [63, 0] });
+                    continue;
+                }
+                let fault = result.unwrap_err();
+                let access = if store == 1 { Access::Write } else { Access::Read };
+                let kind =
+                    FaultKind::Memory { space: Space::Lds, access, address: 256, bytes: 4, why: Denied::OutOfBounds };
+                assert_eq!(fault.kind, kind);
+                let place = fault.place.as_ref().unwrap();
+                assert_eq!((place.wave, place.lane, place.lds), (0, Some(63), Some([256, 0])), "{fault}");
+            }
+        }
+    });
+}
+
+/// Stores beyond LDS are ignored by a GPU that does so: lanes that all put what they do not need there race with nobody.
+#[test]
+fn ignored_stores_are_no_races() {
+    on_both(|arch| {
+        let (gpu, module) = with(Config { arch, checks: RACE, beyond_lds: BeyondLds::Ignore, ..Config::default() });
+        let out = zeros::<u32>(&gpu, 64);
+        nothing(&run(&gpu, &module, "aside_local", 1, 64, &Args::default().pointer(&out).value(16_u32)));
+        assert_eq!(out.get()[15..17], [16, 16]);
+    });
 }
 
 /// The place of an uninitialised read.

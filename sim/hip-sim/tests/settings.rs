@@ -296,6 +296,24 @@ fn races_child() {
 }
 
 #[test]
+fn lanes_of_one_wave_that_store_different_values_are_a_race() {
+    let text = child("racing_lanes_child", &[("HIP_SIM_CHECK", "race")]);
+    assert!(text.contains("hip-sim: kernel lanes_global: race at address"), "{text}");
+    assert!(text.contains("lanes of one wave write different values at once"), "{text}");
+}
+
+#[test]
+#[ignore = "run by lanes_of_one_wave_that_store_different_values_are_a_race"]
+fn racing_lanes_child() {
+    for (values, expected) in [(1_u32, hipSuccess), (64, hipErrorLaunchFailure)] {
+        let out = upload(&[0_u32; 64]);
+        ok(launch!(kernel(load(OBSERVED), "lanes_global"), [1; 3], [64, 1, 1], null_mut(), (out, 64_u32, values)));
+        // SAFETY: no pointers.
+        assert_eq!(unsafe { hipDeviceSynchronize() }, expected, "{values}");
+    }
+}
+
+#[test]
 fn races_are_only_told_if_so_wished() {
     let text = child("told_races_child", &[("HIP_SIM_CHECK", "race,warn"), ("HIP_SIM_SEED", "3")]);
     let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("hip-sim: ")).collect();

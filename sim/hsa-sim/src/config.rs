@@ -7,6 +7,9 @@ use amdgpu_sim::{BeyondLds, Bounds, Config, Misaligned, Settings};
 fn defaults() -> Config {
     let mut config = Config::default();
     (config.misaligned, config.beyond_lds, config.bounds) = (Misaligned::Allow, BeyondLds::Ignore, Bounds::Pages);
+    // Tensile reads the zeros of its edges there, in kernels of rocBLAS and hipBLASLt, and rocFFT's idle lanes load what they drop. Neither
+    // stores there, nor was any other library seen to do either.
+    config.zeros_beyond_lds = &["Cijk_", "fft_rtc_", "bluestein_single"];
     // HIP's copies. What is copied may have gaps between rows.
     config.copy_kernels = &["__amd_rocclr_copy"];
     config
@@ -33,6 +36,24 @@ mod tests {
         for (checks, bounds) in [("memory", Bounds::Exact), ("race, all", Bounds::Exact), ("race", Bounds::Pages)] {
             let asked = read(|name| (name == "HIP_SIM_CHECK").then(|| checks.to_owned())).unwrap();
             assert_eq!(asked.gpu.bounds, bounds, "{checks}");
+        }
+        // Checks of memory look for accesses beyond LDS, unless something else was asked for.
+        let of = |checks: &str, beyond: Option<&str>| {
+            let value = |name: &str| match name {
+                "HIP_SIM_CHECK" => Some(checks.to_owned()),
+                "HIP_SIM_BEYOND_LDS" => beyond.map(str::to_owned),
+                _ => None,
+            };
+            read(value).unwrap().gpu.beyond_lds
+        };
+        for (checks, beyond, expected) in [
+            ("memory", None, BeyondLds::FaultUnlessKnown),
+            ("race,all", None, BeyondLds::FaultUnlessKnown),
+            ("race,init,barrier,warn", None, BeyondLds::Ignore),
+            ("all", Some("ignore"), BeyondLds::Ignore),
+            ("all", Some("fault"), BeyondLds::Fault),
+        ] {
+            assert_eq!(of(checks, beyond), expected, "{checks} {beyond:?}");
         }
         let asked = read(|name| (name == "HIP_SIM_BEYOND_LDS").then(|| "fault".to_owned())).unwrap();
         assert_eq!(asked.gpu.beyond_lds, BeyondLds::Fault);

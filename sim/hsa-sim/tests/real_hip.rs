@@ -14,6 +14,9 @@ const KERNELS: [(&str, &[u8]); 2] = [
     ("gfx942", include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../hip/tests/kernels/kernels.gfx942.co"))),
 ];
 
+/// Kernels with known mistakes.
+const OBSERVED: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../amdgpu-sim/tests/kernels/observe.co"));
+
 /// The first device.
 fn device() -> Device {
     Device::get(0).unwrap()
@@ -102,6 +105,55 @@ fn a_read_of_what_nothing_has_written_is_told_of() {
     // SAFETY: three buffers of 64 floats, and the kernel checks against n.
     unsafe { kernel.launch(&stream, LaunchConfig::new(1, 64), (&a, &unwritten, &mut c, 64_u32)) }.unwrap();
     stream.synchronize().unwrap();
+}
+
+/// Accesses behind the end of LDS, and lanes of one wave that store different values to one place: each is found by its check, and by no other.
+#[test]
+fn mistakes_of_one_wave_are_found_by_their_checks() {
+    const WHICH: &str = "HSA_SIM_TEST_MISTAKE";
+    let Some(_) = support::inside() else {
+        let (release, file) = RUNTIMES[0];
+        for (mistake, checks, told) in [
+            (
+                "beyond_local 0",
+                "memory",
+                "kernel beyond_local: out of bounds: read of 4 bytes at LDS address 0x100; in ",
+            ),
+            (
+                "beyond_local 1",
+                "memory",
+                "kernel beyond_local: out of bounds: write of 4 bytes at LDS address 0x100; in ",
+            ),
+            ("lanes_global 64", "race", "lanes of one wave write different values at once"),
+            ("beyond_local 1", "race,init,barrier", ""),
+            ("lanes_global 64", "memory,init,barrier", ""),
+        ] {
+            let variables = [(WHICH, mistake), ("HIP_SIM_CHECK", checks)];
+            let name = "mistakes_of_one_wave_are_found_by_their_checks";
+            let Some((success, text)) = support::try_on(release, &[file], name, &variables) else { return };
+            assert!(success, "{mistake}, {checks}: {text}");
+            let lines: Vec<&str> = text.lines().filter(|line| line.contains("hsa-sim: ")).collect();
+            assert_eq!(lines.is_empty(), told.is_empty(), "{mistake}, {checks}: {text}");
+            assert!(
+                text.contains(told) && text.contains(if told.is_empty() { "it ran" } else { "it failed" }),
+                "{text}"
+            );
+        }
+        return;
+    };
+    let mistake = std::env::var(WHICH).unwrap();
+    let (name, argument) = mistake.split_once(' ').unwrap();
+    let argument: u32 = argument.parse().unwrap();
+    let device = device();
+    let kernel = Module::load(&device, OBSERVED).unwrap().kernel(name).unwrap();
+    let stream = Stream::new(&device).unwrap();
+    let mut out = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
+    // Where to store, and how far behind the end; how many lanes share a place, and how many values they store.
+    let last = if name == "beyond_local" { 1_u32 } else { 64 };
+    // SAFETY: 64 threads, a place for each; the software GPU sees to what is not right.
+    let launched = unsafe { kernel.launch(&stream, LaunchConfig::new(1, 64), (&mut out, argument, last)) };
+    let result = launched.and_then(|()| stream.synchronize());
+    println!("{}", if result.is_ok() { "it ran" } else { "it failed" });
 }
 
 /// A store far out of bounds is told on stderr with all that is known. The runtime of 7.2 gives the program its error code; those before

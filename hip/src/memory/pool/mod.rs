@@ -387,7 +387,7 @@ pub(crate) fn allocate(stream: &Stream, pool: Option<&Arc<PoolInner>>, bytes: us
             let what = || format!("{bytes} bytes on device {}", device.index());
             check(status, function, what)?;
             // HIP 5.7 says so when a pool runs out.
-            if pointer.is_null() { Err(failed(hipErrorOutOfMemory, function, what())) } else { Ok(()) }
+            if pointer.is_null() { Err(failed(hipErrorOutOfMemory, function, what)) } else { Ok(()) }
         })
     };
     let allocated = with_memory(&device, &mut allocate);

@@ -227,7 +227,7 @@ impl Group {
             view,
             scratch: self.scratch,
             misaligned: job.gpu.config().misaligned,
-            beyond_lds: job.gpu.config().beyond_lds,
+            beyond_lds: job.beyond_lds,
             sramecc: job.gpu.config().sramecc,
             start: job.start,
             outside: job.gpu.outside(),

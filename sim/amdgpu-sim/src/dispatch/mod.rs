@@ -22,7 +22,7 @@ use crate::code_object::KernelInfo;
 use crate::exec::mem::{NO_HEAP, NO_HOSTCALL};
 use crate::exec::{LANES, Program, Trap};
 use crate::fault::{Denied, Fault, FaultKind, FaultPlace, LaunchError};
-use crate::gpu::Gpu;
+use crate::gpu::{BeyondLds, Gpu};
 use crate::module::Kernel;
 use crate::observe::Subject;
 use crate::units::ComputeUnits;
@@ -99,6 +99,8 @@ struct Job<'a> {
     scratch: u32,
     /// Bytes of LDS.
     lds: u32,
+    /// What accesses beyond it do, for this kernel.
+    beyond_lds: BeyondLds,
     /// Memory that the dispatch made for packet, queue and arguments; empty if others did.
     own: Range<u64>,
     /// Address of the dispatch packet.
@@ -122,6 +124,18 @@ impl Job<'_> {
 
     fn is_cancelled(&self) -> bool {
         self.cancel.is_some_and(Cancel::is_cancelled) || self.gpu.is_lost()
+    }
+}
+
+impl Gpu {
+    /// What accesses beyond local memory do in a kernel.
+    fn beyond_lds_of(&self, kernel: &Kernel) -> BeyondLds {
+        let config = self.config();
+        let is_known = || config.zeros_beyond_lds.iter().any(|start| kernel.info().name.starts_with(start));
+        match config.beyond_lds {
+            BeyondLds::FaultUnlessKnown if !is_known() => BeyondLds::Fault,
+            other => other,
+        }
     }
 }
 
@@ -228,6 +242,7 @@ impl Gpu {
             resident: self.max_resident_workgroups(kernel, dispatch.workgroup.iter().product(), lds).max(1),
             scratch,
             lds,
+            beyond_lds: self.beyond_lds_of(kernel),
             own: 0..0,
             packet: 0,
             queue: 0,

@@ -19,6 +19,7 @@ pub(super) enum Kind {
 }
 
 /// What the lanes of one instruction touch in one memory.
+#[derive(Clone, Copy)]
 pub(super) struct Touch {
     pub(super) space: Space,
     pub(super) kind: Kind,
@@ -43,6 +44,13 @@ impl Touch {
     /// The lanes that take part, with their addresses.
     pub(super) fn lanes(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         Bits(self.mask).map(|lane| (lane, self.at[lane]))
+    }
+
+    /// The lanes whose access is within a memory of `size` bytes.
+    pub(super) fn lanes_within(&self, size: usize) -> u64 {
+        let bytes = u64::from(self.bytes);
+        let inside = |at: u64| at.checked_add(bytes).is_some_and(|end| end <= size as u64);
+        self.lanes().fold(0, |mask, (lane, at)| mask | u64::from(inside(at)) << lane)
     }
 }
 

@@ -36,7 +36,8 @@ pub enum FindingKind {
         /// Whether it was an atomic operation, which reads too.
         access: Access,
     },
-    /// Two accesses to the same bytes that nothing orders, at least one of them a write.
+    /// Two accesses to the same bytes that nothing orders, at least one of them a write. By one wave if two of its lanes write different
+    /// values in one instruction.
     Race {
         /// What kind of memory.
         space: Space,
@@ -98,10 +99,12 @@ impl fmt::Display for Finding {
                     access_name(*access),
                     access_name(*other_access)
                 )?;
-                f.write_str(if place.workgroup == other.workgroup {
+                f.write_str(if place.workgroup != other.workgroup {
+                    "nothing orders the two workgroups"
+                } else if place.wave != other.wave {
                     "no barrier between them"
                 } else {
-                    "nothing orders the two workgroups"
+                    "lanes of one wave write different values at once"
                 })?;
             }
             FindingKind::DifferentBarriers { other } => {

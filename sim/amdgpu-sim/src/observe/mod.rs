@@ -65,7 +65,9 @@ use profile::Tallies;
 /// ```
 ///
 /// # What a race is
-/// Two accesses to a common byte by different waves of a dispatch, of which at least one writes and nothing orders the two. What
+/// Two lanes of a wave whose stores, in one instruction, write different values to a common byte: which value stays is not defined.
+///
+/// And two accesses to a common byte by different waves of a dispatch, of which at least one writes and nothing orders the two. What
 /// orders waves:
 /// - a barrier: all waves of the workgroup know all that any of them knew before (one that has ended, too);
 /// - atomic operations on global memory: one publishes what its wave knows of others, and of itself all up to its last
@@ -86,15 +88,17 @@ use profile::Tallies;
 /// - on gfx90a, in global memory, a store and an atomic operation or coherent load: the store may be an atomic one;
 /// - two stores of the same value.
 ///
-/// Not found are races between dispatches and with the host, between lanes of one wave, a forgotten acquire, and those with a third or
-/// later wave that reads what two others have read. Found where there is none: an atomic load or store of LDS (not
-/// `atomicAdd`, `atomicExch` and so on) that no wave polls in a loop, as these are ordinary instructions in machine code.
+/// Not found are races between dispatches and with the host, between instructions of one wave (which carries them out one after the
+/// other, and code that relies on that is common), between lanes of a store that converts its data (typed buffers, images), a forgotten
+/// acquire, and those with a third or later wave that reads what two others have read. Found where there is none: an atomic load or
+/// store of LDS (not `atomicAdd`, `atomicExch` and so on) that no wave polls in a loop, and on gfx90a an atomic store of different
+/// values by lanes of a wave, as these are ordinary instructions in machine code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Checks {
     /// Reads of device memory, LDS and scratch that nothing has written. Has to be on before the memory is allocated. A word of
     /// which some bytes are written counts as written: the others may be padding.
     pub init: bool,
-    /// Races in LDS and in global memory, between waves of a workgroup and between workgroups of a dispatch.
+    /// Races in LDS and in global memory, between lanes of a wave, waves of a workgroup and workgroups of a dispatch.
     pub race: bool,
     /// Waves of a workgroup that wait for each other at different barriers. A wave that has ended counts as having come, as on a GPU.
     pub barrier: bool,
@@ -344,11 +348,15 @@ impl<'a> Observer<'a> {
                 });
             }
             if let Some(race) = race {
-                let memory = subject.gpu.memory();
-                let unchanged =
-                    |lane: usize, address: u64| writes_the_same(wave, touch, lane, address, ctx.lds, memory);
+                // Accesses beyond LDS are ignored, or fault by themselves.
+                let mut inside = *touch;
+                if touch.space == Space::Lds {
+                    inside.mask = touch.lanes_within(ctx.lds.len());
+                }
+                let touch = &inside;
+                let values = Stored { wave, touch, lds: ctx.lds, memory: subject.gpu.memory() };
                 let at = race::At { position, polls: step.polls };
-                race.access(group_race, touch, wave.id as usize, at, &unchanged, &mut |conflict| {
+                race.access(group_race, touch, wave.id as usize, at, &values, &mut |conflict| {
                     let reader = conflict.plain_reader(number);
                     let race = Race { space: touch.space, position, wave: number, conflict };
                     match reader {
@@ -487,19 +495,43 @@ fn raced(subject: &Subject<'_>, findings: &mut Findings, race: &Race) {
     findings.add(subject.finding(kind, place, (*space == Space::Global).then_some(conflict.address)));
 }
 
-/// Whether a lane's store would leave memory as it is.
-fn writes_the_same(wave: &Wave, touch: &Touch, lane: usize, address: u64, lds: &[u8], memory: &Memory) -> bool {
-    let Some((row, shift)) = touch.data else { return false };
-    let mut there = [0; 16];
-    let Some(there) = there.get_mut(..touch.bytes as usize) else { return false };
-    let known = if touch.space == Space::Lds {
-        let place = usize::try_from(address).ok().and_then(|at| lds.get(at..)?.get(..there.len()));
-        place.map(|bytes| there.copy_from_slice(bytes)).is_some()
-    } else {
-        memory.read(address, there).is_ok()
-    };
-    let byte = |i: usize| (wave.row(row + (i / 4) as u16)[lane] >> (8 * (i % 4) as u32 + shift)) as u8;
-    known && there.iter().enumerate().all(|(i, value)| *value == byte(i))
+/// What an instruction stores, and the memory that it stores to.
+struct Stored<'a> {
+    wave: &'a Wave,
+    touch: &'a Touch,
+    lds: &'a [u8],
+    memory: &'a Memory,
+}
+
+impl Stored<'_> {
+    /// Byte `i` of what a lane stores, whose data begins at bit `shift` of `row`.
+    fn byte(&self, (row, shift): (u16, u32), lane: usize, i: usize) -> u8 {
+        (self.wave.row(row + (i / 4) as u16)[lane] >> (8 * (i % 4) as u32 + shift)) as u8
+    }
+}
+
+impl race::Values for Stored<'_> {
+    fn unchanged(&self, lane: usize, address: u64) -> bool {
+        let Some(data) = self.touch.data else { return false };
+        let mut there = [0; 16];
+        let Some(there) = there.get_mut(..self.touch.bytes as usize) else { return false };
+        let known = if self.touch.space == Space::Lds {
+            let place = usize::try_from(address).ok().and_then(|at| self.lds.get(at..)?.get(..there.len()));
+            place.map(|bytes| there.copy_from_slice(bytes)).is_some()
+        } else {
+            self.memory.read(address, there).is_ok()
+        };
+        known && there.iter().enumerate().all(|(i, value)| *value == self.byte(data, lane, i))
+    }
+
+    fn alike(&self, lane: usize, other: usize) -> bool {
+        // A store that converts its data may write the same for different registers.
+        let Some(data) = self.touch.data else { return true };
+        let (from, others) = (self.touch.at[lane], self.touch.at[other]);
+        let common = from.max(others)..from.min(others).saturating_add(u64::from(self.touch.bytes));
+        let byte = |lane: usize, from: u64, at: u64| self.byte(data, lane, (at - from) as usize);
+        common.into_iter().all(|at| byte(lane, from, at) == byte(other, others, at))
+    }
 }
 
 #[cfg(test)]

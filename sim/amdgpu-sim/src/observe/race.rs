@@ -61,6 +61,14 @@ fn conflict(arch: Arch, space: Space, a: Kind, b: Kind) -> bool {
     !atomic_store(a, b) && !atomic_store(b, a)
 }
 
+/// What the stores of an instruction write.
+pub(super) trait Values {
+    /// Whether `lane`'s store at `address` would leave memory as it is.
+    fn unchanged(&self, lane: usize, address: u64) -> bool;
+    /// Whether two lanes write the same to the bytes that both write to.
+    fn alike(&self, lane: usize, other: usize) -> bool;
+}
+
 /// Which instruction accesses memory.
 #[derive(Clone, Copy)]
 pub(super) struct At {
@@ -241,15 +249,14 @@ impl Dispatch {
         clock
     }
 
-    /// Looks at what wave `id` of `group` is about to do `at` an instruction. `unchanged` answers whether a lane's store would leave
-    /// memory as it is.
+    /// Looks at what wave `id` of `group` is about to do `at` an instruction, which would store `values`.
     pub(super) fn access(
         &mut self,
         group: &mut Group,
         touch: &Touch,
         id: usize,
         at: At,
-        unchanged: &dyn Fn(usize, u64) -> bool,
+        values: &impl Values,
         report: &mut dyn FnMut(Conflict),
     ) {
         let local = touch.space == Space::Lds;
@@ -278,6 +285,8 @@ impl Dispatch {
         };
         let mut eyes = Eyes { seen: Arc::clone(&wave.seen), last: (NOBODY, 0) };
         let (arch, space, room) = (self.arch, touch.space, &self.room);
+        // Of lanes that write to one place, one pair is reported.
+        let mut looks_at_lanes = kind == Kind::Write && touch.mask.count_ones() > 1;
         let shadow = if local { &mut group.lds } else { &mut self.memory };
         for (lane, address) in touch.lanes() {
             let lane_number = if touch.scalar { SCALAR } else { lane as u8 };
@@ -285,9 +294,15 @@ impl Dispatch {
             let mut told = false;
             shadow.visit(room, address, touch.bytes, &mut |at, cell| {
                 if let Some(other) = eyes.look(cell, &entry, arch, space) {
-                    let same = kind == Kind::Write && other.kind == Kind::Write && unchanged(lane, address);
+                    let same = kind == Kind::Write && other.kind == Kind::Write && values.unchanged(lane, address);
                     if !told && !same {
                         told = true;
+                        report(Conflict { lane: lane_number, address: at, kind, other });
+                    }
+                } else if looks_at_lanes && is_of_this_instruction(&cell.write, &entry, touch, at) {
+                    let other = cell.write;
+                    if !values.alike(lane, usize::from(other.lane)) {
+                        looks_at_lanes = false;
                         report(Conflict { lane: lane_number, address: at, kind, other });
                     }
                 }
@@ -372,6 +387,17 @@ impl Dispatch {
             // What comes after has not been published.
             wave.epoch += 1;
         }
+    }
+}
+
+/// Whether `last`, the last store to the byte at `at`, is that of a lane before the one of `now` in the same execution of the same
+/// instruction, which is `touch`.
+fn is_of_this_instruction(last: &Entry, now: &Entry, touch: &Touch, at: u64) -> bool {
+    let accesses = |entry: &Entry| (entry.wave, entry.epoch, entry.position);
+    // Lanes are looked at in their order: this execution is the last to have written where one of them writes, even in a loop.
+    accesses(last) == accesses(now) && last.lane < now.lane && touch.mask >> last.lane & 1 == 1 && {
+        let from = touch.at[usize::from(last.lane)];
+        at.checked_sub(from).is_some_and(|offset| offset < u64::from(touch.bytes))
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Checks, Profile};
 use crate::dispatch::Schedule;
-use crate::gpu::{Bounds, Config};
+use crate::gpu::{BeyondLds, Bounds, Config};
 
 /// A value of a setting that makes no sense. Its `Display` says which, and what is wanted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -71,8 +71,9 @@ impl ProfileFormat {
 /// Changes `config` as the environment asks, and returns where the profile is to be written, if anywhere. `variable` gives a
 /// variable's value.
 ///
-/// - `HIP_SIM_CHECK`: words with commas between: `memory` ([exact bounds](Bounds)), `init`, `race`, `barrier`, `all`; and `warn`, for
-///   dispatches with findings not to fail ([`Checks::fail`]).
+/// - `HIP_SIM_CHECK`: words with commas between: `memory` ([exact bounds](Bounds), and [faults beyond LDS](BeyondLds::FaultUnlessKnown)
+///   where accesses there are ignored otherwise), `init`, `race`, `barrier`, `all`; and `warn`, for dispatches with findings not to fail
+///   ([`Checks::fail`]).
 /// - `HIP_SIM_PROFILE`: a file for the [profile](Config::profile), its format by its ending: `.json`, `.svg` (a flame graph), else text.
 /// - `HIP_SIM_SCHEDULE`: `parallel`, `in-order`, `interleaved` or `interleaved:N` ([`Schedule::Interleaved`] with turns of 8 or N
 ///   instructions), or a number for [`Schedule::Shuffled`].
@@ -88,6 +89,10 @@ pub(crate) fn apply_settings(
         config.checks = checks(&value)?;
         if value.split(',').any(|word| matches!(word.trim(), "memory" | "all")) {
             config.bounds = Bounds::Exact;
+            // A value for this alone stays.
+            if config.beyond_lds == BeyondLds::Ignore && variable("HIP_SIM_BEYOND_LDS").is_none() {
+                config.beyond_lds = BeyondLds::FaultUnlessKnown;
+            }
         }
     }
     if let Some(value) = variable(SCHEDULE) {
@@ -165,6 +170,8 @@ mod tests {
         assert_eq!(checks("memory, race"), Checks { race: true, fail: true, ..Checks::default() });
         assert_eq!(checks("all"), Checks::ALL);
         assert_eq!(checks("init,barrier,warn"), Checks { init: true, barrier: true, ..Checks::default() });
+        // The embedded runtime's default is a fault without any check.
+        assert_eq!(apply(&[(CHECK, "memory")]).unwrap().0.beyond_lds, BeyondLds::Fault);
         let (config, path) = apply(&[(PROFILE, "out/x.svg"), (SEED, "17")]).unwrap();
         assert!(config.profile && path.is_some_and(|p| p.ends_with("x.svg")));
         assert_eq!(config.schedule, Schedule::Shuffled(17));

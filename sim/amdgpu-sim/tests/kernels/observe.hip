@@ -239,3 +239,45 @@ K gws_share(int *data, int *out, unsigned sync) {
     __threadfence();
     if (threadIdx.x == 0) out[blockIdx.x] = data[(blockIdx.x + 1) % gridDim.x];
 }
+
+// Groups of `share` lanes store to one place each, one of `values` values: in LDS, in global memory, and bytes there.
+K lanes_local(unsigned *out, unsigned share, unsigned values) {
+    __shared__ unsigned s[64];
+    s[threadIdx.x / share] = threadIdx.x % values;
+    __syncthreads();
+    out[threadIdx.x] = s[threadIdx.x / share];
+}
+K lanes_global(unsigned *out, unsigned share, unsigned values) { out[threadIdx.x / share] = threadIdx.x % values; }
+K lanes_bytes(unsigned char *out, unsigned share, unsigned values) {
+    out[threadIdx.x / share] = (unsigned char)(threadIdx.x % values);
+}
+// Each lane stores its number and the next one's in 16 bits each, `apart` bytes behind the lane before.
+struct __attribute__((packed)) Unaligned { unsigned value; };
+K lanes_overlap(unsigned char *out, unsigned apart) {
+    ((Unaligned *)(out + threadIdx.x * apart))->value = threadIdx.x | (threadIdx.x + 1) << 16;
+}
+// One lane after the other stores to one place, in turns of a loop.
+K lanes_in_turns(unsigned *out, unsigned turns) {
+#pragma nounroll
+    for (unsigned turn = 0; turn < turns; turn++)
+        if (threadIdx.x == turn) *(volatile unsigned *)out = turn;
+}
+
+// Loads or stores in LDS `by` places further than each lane's own, of 64.
+K beyond_local(unsigned *out, unsigned store, unsigned by) {
+    __shared__ unsigned s[64];
+    s[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    if (store) s[threadIdx.x + by] = 1;
+    __syncthreads();
+    out[threadIdx.x] = store ? s[threadIdx.x] : s[threadIdx.x + by];
+}
+// Lanes from `last` on store where nothing is, all to one place.
+K aside_local(unsigned *out, unsigned last) {
+    __shared__ unsigned s[64];
+    s[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    s[threadIdx.x < last ? threadIdx.x : 4096] = threadIdx.x + 1;
+    __syncthreads();
+    out[threadIdx.x] = s[threadIdx.x];
+}

@@ -83,7 +83,7 @@ struct Gpu {
     /// Loads and stores at addresses that are no multiple of their size
     #[arg(long, env = "HIP_SIM_MISALIGNED", value_enum)]
     misaligned: Option<Misaligned>,
-    /// Loads and stores beyond the LDS of a workgroup
+    /// Loads and stores beyond the LDS of a workgroup; if nothing is said, as `--checks` says
     #[arg(long, env = "HIP_SIM_BEYOND_LDS", value_enum)]
     beyond_lds: Option<BeyondLds>,
     /// Order of workgroups and waves: `parallel`, `in-order` (the same run gives the same result), `interleaved` or `interleaved:N` (waves take
@@ -97,7 +97,7 @@ struct Gpu {
     /// program that does not wait for what it needs fails then
     #[arg(long, env = "HIP_SIM_DELAY", value_name = "MICROSECONDS[:SEED]")]
     delay: Option<String>,
-    /// More checks, with commas between: `memory` (reads end with the last byte of an allocation, not with its page), `init` (reads of memory that nothing has written), `race`, `barrier`, `all`; a kernel
+    /// More checks, with commas between: `memory` (reads end with the last byte of an allocation, not with its page; accesses beyond LDS are faults, but for loads by kernels of Tensile and rocFFT), `init` (reads of memory that nothing has written), `race` (between lanes, waves and workgroups), `barrier`, `all`; a kernel
     /// with findings fails, with `warn` it is only told of
     #[arg(long, env = "HIP_SIM_CHECK", value_name = "CHECKS")]
     checks: Option<String>,
@@ -132,9 +132,9 @@ enum Misaligned {
 /// What an access beyond the LDS of a workgroup does.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum BeyondLds {
-    /// A load gives zero, a store nothing, as on the hardware
+    /// A load gives zero, a store does nothing, as on the hardware
     Ignore,
-    /// A fault
+    /// A fault, of every kernel
     Fault,
 }
 

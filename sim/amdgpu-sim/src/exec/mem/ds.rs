@@ -243,8 +243,13 @@ fn write_words<const N: usize>(w: &Wave, lds: &mut [u8], row: u16, offset: u32, 
 /// Whether the hardware takes no offence at what failed a check: lanes beyond local memory read zeros, and write nothing.
 #[cold]
 fn ignored(ctx: &Ctx<'_>, checked: &Checked) -> bool {
-    let outside = matches!(checked, Err(fault) if matches!(fault.why, Denied::OutOfBounds));
-    outside && ctx.env.beyond_lds == BeyondLds::Ignore
+    let Err(fault) = checked else { return false };
+    fault.why == Denied::OutOfBounds
+        && match ctx.env.beyond_lds {
+            BeyondLds::Ignore => true,
+            BeyondLds::FaultUnlessKnown => fault.access == Access::Read,
+            BeyondLds::Fault => false,
+        }
 }
 
 /// Where each enabled lane finds `bytes` bytes at `base + offset`; `None` beyond local memory.

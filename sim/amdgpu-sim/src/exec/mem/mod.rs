@@ -49,7 +49,7 @@ pub(crate) struct Env<'a> {
     pub(crate) scratch: Scratch,
     /// What misaligned loads and stores do.
     pub(crate) misaligned: Misaligned,
-    /// What loads and stores beyond local memory do.
+    /// What loads and stores beyond local memory do, for a kernel that is known.
     pub(crate) beyond_lds: BeyondLds,
     /// Whether loads of half a register clear the other half.
     pub(crate) sramecc: bool,
