@@ -136,7 +136,7 @@ impl<'a> Call<'a> {
             return Ok(());
         }
         let Self { blas, mut operands, shapes } = self;
-        let (mut workspace, mut growth) = (blas.workspace.lock(), Growth::default());
+        let (mut workspace, mut growth) = (blas.workspace.lock(), Growth::of(name));
         let (bytes, stream) = (workspace.len(), blas.stream().as_raw());
         // SAFETY: the operands are gone before the workspace is unlocked: the call takes them.
         unsafe { operands.lend("the workspace", workspace.as_slice_mut())? };
@@ -162,7 +162,7 @@ impl<'a> Call<'a> {
             return Ok(());
         }
         let Self { blas, mut operands, shapes } = self;
-        let (mut workspace, mut growth) = (blas.workspace.lock(), Growth::default());
+        let (mut workspace, mut growth) = (blas.workspace.lock(), Growth::of(name));
         let (bytes, stream) = (workspace.len(), blas.stream().as_raw());
         // SAFETY: the operands are gone before the workspace is unlocked: the call takes them.
         unsafe { operands.lend("the workspace", workspace.as_slice_mut())? };
@@ -192,7 +192,7 @@ impl<'a> Call<'a> {
             return Err(invalid("an operand", format!("{:?}", form.batch), allowed));
         }
         let Self { blas, mut operands, shapes } = self;
-        let (mut workspace, mut growth) = (blas.workspace.lock(), Growth::default());
+        let (mut workspace, mut growth) = (blas.workspace.lock(), Growth::of(name));
         let (bytes, stream) = (workspace.len(), blas.stream().as_raw());
         // SAFETY: the operands are gone before the workspace is unlocked: the call takes them.
         unsafe { operands.lend("the workspace", workspace.as_slice_mut())? };

@@ -49,8 +49,7 @@
 //! - **Capture.** Calls that wait cannot be captured in graphs. The first call of a kind loads code: make it before the capture. So does one
 //!   that needs more workspace than the calls before: in a capture, it is an error.
 //! - **Graphs.** The workspace is memory of `hip`, which a graph keeps with the handle. A call that needs more gets a larger
-//!   one, and graphs go on with theirs. Not yet so for hipBLAS before 7.0, and perhaps not for `getrf`, `getrs`, `getri`, `geqrf` and `gels`: there the
-//!   library may make the workspace larger by itself, and free it later. Do not launch a graph after a larger call of these with the same [`Blas`].
+//!   one, and graphs go on with theirs.
 //!   Scalars of the host are fixed when a call is captured; those of the device are read at each launch. Tables of
 //!   addresses are memory that the graph keeps. See "Crates over hip" in `hip`'s SAFETY.md.
 //! - **Releases.** What the library lacks is an [`Error::NoSymbol`] that names the release which has it.

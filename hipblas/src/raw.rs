@@ -174,6 +174,10 @@ functions! {
     fn rocblas_set_workspace(handle: Handle, memory: *mut c_void, bytes: usize);
     /// Of rocBLAS.
     fn rocblas_get_device_memory_size(handle: Handle, bytes: *mut usize);
+    /// Of rocBLAS. Until the stop, calls only count the memory that they need.
+    fn rocblas_start_device_memory_size_query(handle: Handle);
+    /// Of rocBLAS.
+    fn rocblas_stop_device_memory_size_query(handle: Handle, bytes: *mut usize);
     fn hipblasCreate(handle: *mut Handle);
     fn hipblasDestroy(handle: Handle);
     fn hipblasSetStream(handle: Handle, stream: hip::sys::hipStream_t);

@@ -3,7 +3,6 @@
 
 mod bad_input;
 mod devices;
-mod graphs;
 mod lapack;
 mod level1;
 mod level2;
