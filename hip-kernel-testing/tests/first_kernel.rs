@@ -113,7 +113,11 @@ fn code_is_of_its_source(package: &Path, expected: &str) {
     let (out, err) = shell("cargo run --features double", package, &[]);
     assert_eq!(out.trim_end(), expected);
     assert!(err.contains("warning: twice@0.1.0: src/kernels.rs: kernels.hipfb is stale"), "{err}");
-    // What the device sees otherwise does not load, whatever the sizes are.
+    // What the device sees otherwise does not load, whatever the sizes are. In this edition, `gen` is a name.
+    let manifest = package.join("Cargo.toml");
+    let text = std::fs::read_to_string(&manifest).unwrap();
+    assert!(text.contains("edition = \"2024\""), "{text}");
+    std::fs::write(&manifest, text.replace("edition = \"2024\"", "edition = \"2021\"")).unwrap();
     std::fs::write(package.join("src/kernels.rs"), OTHERWISE).unwrap();
     std::fs::write(&main, LOADS).unwrap();
     let (out, _) = shell("cargo run", package, &[]);
@@ -127,6 +131,7 @@ fn code_is_of_its_source(package: &Path, expected: &str) {
         "\"chunk\" cannot be loaded: parameter `y: DisjointChunks<u32, N>`: the code has another type of this name",
         "\"tile\" cannot be loaded: parameter `tile: Shared<[u32; N]>`: the type has 16 bytes (alignment 4) in the code, 8 bytes",
         "Ok",
+        "[16, 17, 18]",
     ];
     assert_eq!(lines.len(), expected.len(), "{out}");
     for (line, part) in lines.iter().zip(expected) {
@@ -177,6 +182,11 @@ pub const CHECKED: usize = if cfg!(debug_assertions) { 2 } else { 4 };
 #[kernel] pub fn chunk(mut y: DisjointChunks<u32, N>) { y.mine().1.fill(1); }
 #[kernel] pub fn tile(mut y: DisjointSlice<u32>, tile: Shared<[u32; N]>) { y.set(|_| tile.as_ptr() as u32); }
 #[kernel] pub fn same(mut y: DisjointChunks<u32, CHECKED>) { y.mine().1.fill(1); }
+
+fn gen(gen: u32) -> u32 { gen + 1 }
+
+#[kernel(same_len(x, r#try))]
+pub fn r#type(x: &[u32], gen: u32, mut r#try: DisjointSlice<u32>) { r#try.set(|i| self::gen(gen) + x[i]); }
 "#;
 
 const LOADS: &str = r#"#![forbid(unsafe_code)]
@@ -191,5 +201,12 @@ fn main() {
         )*};
     }
     load!(Size1 SameSize ByValue Variant Field Chunk Tile Same);
+    let device = hip::Device::get(0).unwrap();
+    let stream = hip::Stream::new(&device).unwrap();
+    let x = hip::DeviceBuffer::from_slice(&device, &[1, 2, 3]).unwrap();
+    let mut y = hip::DeviceBuffer::<u32>::zeroed(&device, 3).unwrap();
+    let config = hip::LaunchConfig::for_elements(3, 64);
+    kernels::Type::load(&code).unwrap().launch(&stream, config, &x, 14, &mut y).unwrap();
+    println!("{:?}", y.to_vec().unwrap());
 }
 "#;

@@ -2,7 +2,7 @@
 //! `load` compares the two: a safe launch runs the code that belongs to the stub.
 
 /// How the macros and the device library pass arguments. Count it up with each change after which a stub and older code no longer fit.
-pub const ABI: u32 = 1;
+pub const ABI: u32 = 2;
 
 /// What a record begins with.
 pub const MAGIC: [u8; 8] = *b"hip-krnl";

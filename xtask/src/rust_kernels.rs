@@ -4,9 +4,11 @@ use std::process::Command;
 
 use hip_kernel_build::Toolchain;
 
+use crate::hsa::{self as hsa_sim, Profile};
 use crate::process::find;
+use crate::rocm::Release;
 use crate::steps::{Got, Step};
-use crate::test::{checked_cargo, packages};
+use crate::test::{checked_cargo, hsa_ready, packages};
 
 /// The packages of which a step of its own builds and tests the kernels.
 pub(crate) const PACKAGES: [&str; 3] = ["hip-kernel-build", "hip-kernel-testing", "rust-kernels"];
@@ -43,4 +45,15 @@ pub(crate) fn tests(offline: bool) -> Step {
     let mut compiled = test(&PACKAGES);
     compiled.env("HIP_KERNEL_BUILD", "check");
     Step::commands("kernels in Rust", about, vec![compiled, committed])
+}
+
+/// The tests of kernels in Rust that depend on the HIP runtime, on a release's own: panics, stacks, what does not load.
+pub(crate) fn on_release(release: &'static Release, offline: bool) -> Step {
+    let about = format!("kernels in Rust on the real HIP runtime of ROCm {}, over the software GPU", release.name);
+    let mut command = checked_cargo("test", offline);
+    // The committed code, as in the last command of the step `kernels in Rust`: nothing is built anew.
+    command.arg("--no-fail-fast").args(packages(&PACKAGES[1..])).env("HIP_KERNEL_BUILD", "committed");
+    command.args(["--test", "panics", "--test", "names"]);
+    hsa_sim::run_on(&mut command, release, Profile::Dev);
+    Step::commands(format!("kernels in Rust {}", release.name), about, vec![command]).when(hsa_ready(release))
 }
