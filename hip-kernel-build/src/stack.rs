@@ -137,7 +137,13 @@ fn sections(code: &[u8]) -> Option<Vec<Section<'_>>> {
         let kind = number::<4>(header, 4)?;
         let (offset, len) = (number::<8>(header, 24)?, number::<8>(header, 32)?);
         let bytes = if kind == NOBITS { &[][..] } else { code.get(offset..offset.checked_add(len)?)? };
-        sections.push(Section { name: "", kind, address: number::<8>(header, 16)?, bytes, link: number::<4>(header, 40)? });
+        sections.push(Section {
+            name: "",
+            kind,
+            address: number::<8>(header, 16)?,
+            bytes,
+            link: number::<4>(header, 40)?,
+        });
         at.push(number::<4>(header, 0)?);
     }
     // The file says which section has the names of sections.

@@ -115,7 +115,8 @@ fn device(function: &Function, instance: &Instance<'_>) -> String {
                 make += &format!("let {p} = {path}::from_launch({p}, {n}{width});\n");
             }
             Kind::Shared(element) => {
-                make += &format!("let {p} = ::hip_kernel::shared::Shared::<{element}>::at(__HK_SHARED_{shared_index});\n");
+                make +=
+                    &format!("let {p} = ::hip_kernel::shared::Shared::<{element}>::at(__HK_SHARED_{shared_index});\n");
                 shared_index += 1;
             }
             Kind::SharedSlice(element) => {
@@ -270,9 +271,11 @@ fn host_instance(function: &Function, instance: &Instance<'_>, type_name: &str) 
         let shown = plain_name(&name);
         match kind {
             Kind::Slice(element) => {
-                taken += &format!("{name}: impl ::core::convert::Into<::hip_kernel::hip::DeviceSlice<'a, {element}>>, ");
-                convert +=
-                    &format!("let {p} = {typed}::Const::<{element}>::convert({name});\nlet {n} = {p}.len() as {U64};\n");
+                taken +=
+                    &format!("{name}: impl ::core::convert::Into<::hip_kernel::hip::DeviceSlice<'a, {element}>>, ");
+                convert += &format!(
+                    "let {p} = {typed}::Const::<{element}>::convert({name});\nlet {n} = {p}.len() as {U64};\n"
+                );
                 pointer_shapes += &format!("<{typed}::Const<{element}> as {typed}::Parameter>::SHAPE, ");
                 shapes += &value(U64);
                 pointers += &format!(
@@ -281,7 +284,8 @@ fn host_instance(function: &Function, instance: &Instance<'_>, type_name: &str) 
                 held += &format!("{typed}::Value::<{U64}>::hold(&{n}), ");
             }
             Kind::Const(element) => {
-                taken += &format!("{name}: impl ::core::convert::Into<::hip_kernel::hip::DeviceSlice<'a, {element}>>, ");
+                taken +=
+                    &format!("{name}: impl ::core::convert::Into<::hip_kernel::hip::DeviceSlice<'a, {element}>>, ");
                 convert += &format!("let {p} = {typed}::Const::<{element}>::convert({name});\n");
                 pointer_shapes += &format!("<{typed}::Const<{element}> as {typed}::Parameter>::SHAPE, ");
                 pointers += &format!("{typed}::Const::<{element}>::hold(&{p}), ");

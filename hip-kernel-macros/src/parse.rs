@@ -179,9 +179,7 @@ fn restored(stream: TokenStream) -> TokenStream {
             inner.set_span(group.span());
             TokenStream::from(TokenTree::Group(inner))
         }
-        TokenTree::Ident(name) => {
-            kept(&name.to_string()).unwrap_or_else(|| TokenStream::from(TokenTree::Ident(name)))
-        }
+        TokenTree::Ident(name) => kept(&name.to_string()).unwrap_or_else(|| TokenStream::from(TokenTree::Ident(name))),
         other => TokenStream::from(other),
     };
     stream.into_iter().map(one).collect()
@@ -358,7 +356,10 @@ fn parameter(tokens: &[TokenTree], span: Span) -> Result<Parameter> {
     }
     let span = kind[0].span();
     if let Some(at) = kind.windows(2).position(|pair| is_punct(pair.first(), '\'') && is_ident(pair.get(1), "static")) {
-        return Err(Error::new(kind[at].span(), "what a kernel is given is gone after the launch: leave out `'static`"));
+        return Err(Error::new(
+            kind[at].span(),
+            "what a kernel is given is gone after the launch: leave out `'static`",
+        ));
     }
     let mut text = String::new();
     crate::identity::normal(kind.iter().cloned().collect(), &mut text);

@@ -131,6 +131,9 @@ fn code_is_of_its_source(package: &Path, expected: &str) {
         "\"chunk\" cannot be loaded: parameter `y: DisjointChunks<u32, N>`: the code has another type of this name",
         "\"tile\" cannot be loaded: parameter `tile: Shared<[u32; N]>`: the type has 16 bytes (alignment 4) in the code, 8 bytes",
         "Ok",
+        "\"contract\" cannot be loaded: the code was compiled with `same_len(x, y)` in `#[kernel]`, the signature has nothing",
+        "\"unwinds\" cannot be loaded: parameter `x: Unwinds`: the type has 8 bytes (alignment 8) in the code, 4 bytes",
+        "\"callable\" cannot be loaded: the code was compiled with `unsafe` in `#[kernel]`, the signature has nothing",
         "[16, 17, 18]",
     ];
     assert_eq!(lines.len(), expected.len(), "{out}");
@@ -183,6 +186,21 @@ pub const CHECKED: usize = if cfg!(debug_assertions) { 2 } else { 4 };
 #[kernel] pub fn tile(mut y: DisjointSlice<u32>, tile: Shared<[u32; N]>) { y.set(|_| tile.as_ptr() as u32); }
 #[kernel] pub fn same(mut y: DisjointChunks<u32, CHECKED>) { y.mine().1.fill(1); }
 
+#[cfg_attr(target_arch = "amdgpu", kernel(same_len(x, y)))]
+#[cfg_attr(not(target_arch = "amdgpu"), kernel)]
+pub fn contract(x: &[u32], mut y: DisjointSlice<u32>) { y.set(|i| x[i]); }
+
+#[cfg(panic = "abort")] pub type Unwinds = u64;
+#[cfg(not(panic = "abort"))] pub type Unwinds = u32;
+#[kernel] pub fn unwinds(x: Unwinds, mut y: DisjointSlice<u32>) { y.set(|_| x as u32); }
+
+macro_rules! callable { ($($unsafe:tt)*) => {
+    #[kernel] pub $($unsafe)* fn callable(x: &[u32], n: usize, mut y: DisjointSlice<u32>) { y.set(|_| at(x, n)); }
+} }
+#[cfg(target_arch = "amdgpu")] callable!(unsafe);
+#[cfg(not(target_arch = "amdgpu"))] callable!();
+pub fn at(x: &[u32], n: usize) -> u32 { x[n] }
+
 fn gen(gen: u32) -> u32 { gen + 1 }
 
 #[kernel(same_len(x, r#try))]
@@ -200,7 +218,7 @@ fn main() {
             println!("{}", kernels::$kernel::load(&code).map_or_else(|error| error.to_string(), |_| "Ok".to_owned()));
         )*};
     }
-    load!(Size1 SameSize ByValue Variant Field Chunk Tile Same);
+    load!(Size1 SameSize ByValue Variant Field Chunk Tile Same Contract Unwinds Callable);
     let device = hip::Device::get(0).unwrap();
     let stream = hip::Stream::new(&device).unwrap();
     let x = hip::DeviceBuffer::from_slice(&device, &[1, 2, 3]).unwrap();

@@ -89,7 +89,11 @@ fn stale_signatures_do_not_load() -> Result {
     stale("start", Start::load(&gpu.kernels).map(drop), "source has changed");
     stale("parameters", Parameters::load(&gpu.kernels).map(drop), "`same_len(x, y)` in `#[kernel]`");
     stale("match", Match::load(&gpu.kernels).map(drop), "parameter `r#async`");
-    stale("widths", Widths::load(&gpu.kernels).map(drop), "compiled with nothing in `#[kernel]`, the signature has `unsafe`");
+    stale(
+        "widths",
+        Widths::load(&gpu.kernels).map(drop),
+        "compiled with nothing in `#[kernel]`, the signature has `unsafe`",
+    );
     stale("vec", shadows::Vec::load(&gpu.kernels).map(drop), "the code has another type of this name");
     Ok(())
 }
@@ -117,7 +121,15 @@ mod changed {
 
             /// The same source but for `unsafe`.
             #[kernel]
-            pub unsafe fn widths(mut y: DisjointGrid<u32>, y_width: u32, w0: u32, module: u32, kernel: u32, args: u32, self_: u32) {
+            pub unsafe fn widths(
+                mut y: DisjointGrid<u32>,
+                y_width: u32,
+                w0: u32,
+                module: u32,
+                kernel: u32,
+                args: u32,
+                self_: u32,
+            ) {
                 y.set(|_, _| y_width + 10 * w0 + 100 * module + 1000 * kernel + 10_000 * args + 100_000 * self_);
             }
 

@@ -6,7 +6,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use hip::device::Limit;
 use hip::{Device, DeviceBuffer, Error, Event, LaunchConfig, Stream};
 use hip_kernel::host::{GridState, Panic};
-use hip_kernel_testing::kernels::panics::{Large, Leaves, OutOfBounds, PanicsAt, Recurse, SaysWhy, Small, Step, Steps, deep};
+use hip_kernel_testing::kernels::panics::{
+    Large, Leaves, OutOfBounds, PanicsAt, Recurse, SaysWhy, Small, Step, Steps, deep,
+};
 use hip_kernel_testing::kernels_code;
 
 type Result<T = (), E = Box<dyn std::error::Error>> = std::result::Result<T, E>;

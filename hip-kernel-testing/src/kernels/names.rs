@@ -15,7 +15,15 @@ pub fn parameters(
     _: u64,
     mut y: DisjointSlice<u64>,
 ) {
-    y.set(|i| u64::from(x[i]) + 10 * n0 + 100 * stream + 1000 * config + 10_000 * needs + 100_000 * p0 + 1_000_000 * place_of_panics);
+    y.set(|i| {
+        u64::from(x[i])
+            + 10 * n0
+            + 100 * stream
+            + 1000 * config
+            + 10_000 * needs
+            + 100_000 * p0
+            + 1_000_000 * place_of_panics
+    });
 }
 
 /// A grid's width beside a parameter that has its name.
