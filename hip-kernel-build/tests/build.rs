@@ -80,6 +80,8 @@ fn what_the_device_cannot_do_does_not_build() {
         ),
         ("#[kernel] pub fn bad(x: &[bool]) {}", "is not plain data"),
         ("#[kernel] pub fn bad(x: &[Option<core::num::NonZeroU32>]) {}", "is not plain data"),
+        // The device aligns it otherwise.
+        ("#[kernel] pub fn bad(x: &[u128]) {}", "is not plain data"),
         ("#[kernel] pub fn bad(f: fn(u32) -> u32) {}", "cannot be a parameter"),
         ("#[kernel] pub fn bad(x: Option<&u32>) {}", "cannot be a parameter"),
         ("#[kernel] pub fn bad(x: &'static [u32]) {}", "gone after the launch"),
