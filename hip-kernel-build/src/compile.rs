@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use crate::core_source;
 use crate::error::{Error, Result};
 use crate::sources::Sources;
-use crate::stack;
+use crate::stack::{self, TooSmall};
 use crate::toolchain::Toolchain;
 use crate::{Panics, TARGET};
 
@@ -85,6 +85,9 @@ pub unsafe extern "C" fn bcmp(a: *const u8, b: *const u8, n: usize) -> i32 {
     unsafe { memcmp(a, b, n) }
 }
 "#;
+
+/// Bytes of stack that are kept beside what the largest function takes.
+const ALLOWANCE: u32 = 512;
 
 fn file_error(path: &Path) -> impl FnOnce(std::io::Error) -> Error + '_ {
     |reason| Error::File { path: path.to_owned(), reason }
@@ -278,13 +281,29 @@ impl<'a> Prepared<'a> {
         if !kernels.is_empty() {
             return Err(Error::Stack { source: source.module.to_path_buf(), kernels });
         }
-        match stack::margin(&compiled.code) {
-            None => Ok(compiled),
-            Some(margin) => {
-                let check = StackCheck { library: self.stack_check(folder, margin)?, callers: callers(&compiled.ir) };
-                self.link(source, folder, Some(&check))
-            }
+        if !stack::is_dynamic(&compiled.code).ok_or_else(unreadable)? {
+            return Ok(compiled);
         }
+        let callers = callers(&compiled.ir);
+        let largest = |code: &[u8]| stack::largest_function(code).ok_or_else(unreadable);
+        // The first code does not say what the frames are, and the calls of the check make them larger.
+        let (mut compiled, mut known) = (compiled, 0);
+        let mut margin = 0;
+        for _ in 0..4 {
+            let now = largest(&compiled.code)?;
+            if now <= known {
+                break;
+            }
+            (known, margin) = (now, now.saturating_add(ALLOWANCE));
+            let check = StackCheck { library: self.stack_check(folder, margin)?, callers: &callers };
+            compiled = self.link(source, folder, Some(&check))?;
+        }
+        let kernels = stack::too_small(&compiled.code, margin).ok_or_else(unreadable)?;
+        if kernels.is_empty() {
+            return Ok(compiled);
+        }
+        let kernels = kernels.into_iter().map(|TooSmall { kernel, stated, needed }| (kernel, stated, needed)).collect();
+        Err(Error::StackTooSmall { source: source.module.to_path_buf(), kernels })
     }
 
     /// Compiles the function that other functions call first, which ends a wave whose stack has less room than `margin`.
@@ -306,7 +325,7 @@ impl<'a> Prepared<'a> {
     }
 
     /// Compiles and links, with calls of the check at the start of each function if one is given.
-    fn link(&self, source: &Source<'_>, folder: &Path, stack_check: Option<&StackCheck>) -> Result<Compiled> {
+    fn link(&self, source: &Source<'_>, folder: &Path, stack_check: Option<&StackCheck<'_>>) -> Result<Compiled> {
         let Source { module: source, root, linked, lines, edition, cfgs, debug_assertions } = source;
         let output = folder.join("kernels.elf");
         let mut command = self.device(edition);
@@ -331,6 +350,8 @@ impl<'a> Prepared<'a> {
                 None => command.arg("-Zinstrument-mcount"),
             };
             command.args(["-Clink-arg=-mllvm", "-Clink-arg=--amdgpu-attributor-enable=false"]);
+            // The frame of each function.
+            command.args(["-Clink-arg=-mllvm", "-Clink-arg=--stack-size-section"]);
         }
         if *lines {
             command.arg("-Cdebuginfo=line-tables-only");
@@ -376,9 +397,9 @@ impl<'a> Prepared<'a> {
 }
 
 /// What the check of stacks takes: its crate, and the functions that call it.
-struct StackCheck {
+struct StackCheck<'a> {
     library: PathBuf,
-    callers: String,
+    callers: &'a str,
 }
 
 /// The functions that call the check of the stack, as a list for LLVM: all of a module but its kernels.

@@ -34,6 +34,13 @@ pub enum Error {
         /// The kernels, by their names in the code object.
         kernels: Vec<String>,
     },
+    /// Kernels state less stack than one call through a pointer or `dyn Trait` may take.
+    StackTooSmall {
+        /// The source.
+        source: PathBuf,
+        /// For each kernel, its name in the code object, the bytes that it states, and the bytes that it needs at least.
+        kernels: Vec<(String, u32, u32)>,
+    },
     /// The committed bundle is not of this source.
     Stale {
         /// The bundle.
@@ -73,6 +80,19 @@ impl fmt::Display for Error {
                 source.display(),
                 kernels.join(", ")
             ),
+            Self::StackTooSmall { source, kernels } => {
+                let one = |(name, stated, needed): &(String, u32, u32)| {
+                    format!("{name} states {stated} bytes of stack and needs {needed} for itself and one call")
+                };
+                let all: Vec<_> = kernels.iter().map(one).collect();
+                write!(
+                    f,
+                    "{}: {}: the largest function of the module may be what is called through a pointer or `dyn Trait`. State more in \
+                     `#[kernel(stack(..))]`, or move large arrays out of the functions",
+                    source.display(),
+                    all.join("; ")
+                )
+            }
             Self::Stale { bundle, reason } => {
                 let package = std::env::var("CARGO_PKG_NAME").map(|name| format!(" -p {name}")).unwrap_or_default();
                 write!(

@@ -211,7 +211,8 @@ impl Build {
     ///   features, `cfg`s or another edition, as far as the source speaks of them.
     /// - [`Error::Compilation`] if the source does not compile, [`Error::Missing`] if it calls a function that the device lacks. The
     ///   committed bundle is not taken then.
-    /// - [`Error::Stack`] if a kernel calls what the compiler cannot follow (recursion, `dyn`, pointers to functions) and states no stack.
+    /// - [`Error::Stack`] if a kernel calls what the compiler cannot follow (recursion, `dyn`, pointers to functions) and states no stack,
+    ///   [`Error::StackTooSmall`] if it states less than one call of the module's largest function takes.
     /// - [`Error::File`] if a file cannot be read, [`Error::Invalid`] without architectures.
     pub fn make(&self, folder: &Path, cache: &Path) -> Result<Made> {
         self.make_with(folder, cache, true, false)
@@ -364,6 +365,7 @@ impl Build {
         let library = if self.edition_or_newest() == "2015" { "extern crate hip_kernel;\n" } else { "" };
         let text = format!(
             "#![no_std]\n#![feature(abi_gpu_kernel)]\n#![allow(internal_features, dead_code, unexpected_cfgs)]\n\
+             #![forbid(unsafe_attr_outside_unsafe)]\n\
              #[cfg(hip_kernel_stack)]\nextern crate hip_kernel_stack as _;\n\
              #[allow(unused_imports)]\n#[macro_use]\nextern crate hip_kernel as _;\n{library}\
              #[path = {folder:?}]\nmod source {{\n    pub mod {stem};\n}}\npub use source::{stem};\n"

@@ -79,6 +79,19 @@ fn what_the_device_cannot_do_does_not_build() {
             "the type has padding",
         ),
         ("#[kernel] pub fn bad(x: &[bool]) {}", "is not plain data"),
+        ("#[kernel] pub fn bad(x: &[Option<core::num::NonZeroU32>]) {}", "is not plain data"),
+        // The device aligns it otherwise.
+        ("#[kernel] pub fn bad(x: &[u128]) {}", "is not plain data"),
+        ("#[kernel] pub fn bad(f: fn(u32) -> u32) {}", "cannot be a parameter"),
+        ("#[kernel] pub fn bad(x: Option<&u32>) {}", "cannot be a parameter"),
+        ("#[kernel] pub fn bad(x: &'static [u32]) {}", "gone after the launch"),
+        ("#[kernel] pub fn bad(x: char) {}", "cannot be a parameter"),
+        // What was made of one type's value is no value of another type.
+        (
+            "#[derive(Clone, Copy, DeviceCopy)] #[repr(u32)] pub enum Two { A, B }\n\
+             #[kernel] pub fn bad(x: u32) { let _: Two = hip_kernel::Value::from_abi(hip_kernel::Value::to_abi([x])); }",
+            "unsafe function",
+        ),
         ("#[kernel] pub fn bad(x: DisjointSlice<char>) {}", "is not plain data"),
         ("#[kernel] pub fn bad(x: DisjointSlice<core::num::NonZeroU32>) {}", "is not plain data"),
         ("pub struct DisjointSlice<T>(T);\n#[kernel] pub fn bad(x: DisjointSlice<u32>) {}", "Writes"),
@@ -88,6 +101,61 @@ fn what_the_device_cannot_do_does_not_build() {
             other => panic!("{text}: {other:?}"),
         }
     }
+}
+
+/// What has no `unsafe` in older editions could put records, kernels and functions of the device library into the code.
+#[test]
+fn attributes_of_symbols_are_unsafe_in_every_edition() {
+    if let Err(why) = Toolchain::find() {
+        println!("SKIPPED: kernels in Rust cannot be built here: {why}");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for (text, part) in [
+        ("#[used] #[link_section = \".hip_kernel\"] pub static FORGED: [u8; 64] = [0; 64];", "link_section"),
+        ("#[no_mangle] pub extern \"C\" fn hk_barrier() {}", "no_mangle"),
+        ("#[allow(unsafe_attr_outside_unsafe)] #[export_name = \"hk_barrier\"] pub extern \"C\" fn f() {}", "forbid"),
+    ] {
+        match make(source(folder.path(), text).edition("2021")) {
+            Err(Error::Compilation { log, .. }) => assert!(log.contains(part), "{text}: {log}"),
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+}
+
+/// A function that is called through `dyn` alone writes to its frame before it can check the stack.
+#[test]
+fn a_stack_has_room_for_the_largest_call() {
+    if let Err(why) = Toolchain::find() {
+        println!("SKIPPED: kernels in Rust cannot be built here: {why}");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let kernel = |stack: &str| {
+        let text = "pub trait Pick { fn pick(&self, i: usize) -> u8; }\n\
+                    pub struct One; pub struct Two;\n\
+                    impl Pick for One { fn pick(&self, i: usize) -> u8 { let mut all = [i as u8; 100_000]; all[i * 7 % 100_000] = 1; all[i * 5 % 100_000] } }\n\
+                    impl Pick for Two { fn pick(&self, i: usize) -> u8 { i as u8 } }\n\
+                    #[kernelSTACK] pub fn pick(mut y: DisjointSlice<u8>) {\n\
+                    y.set(|i| { let all: [&dyn Pick; 2] = [&One, &Two]; all[i % 2].pick(i) });\n}";
+        source(folder.path(), &text.replace("STACK", stack))
+    };
+    match make(kernel("")) {
+        Err(Error::Stack { kernels, .. }) => assert_eq!(kernels, ["pick"]),
+        other => panic!("{other:?}"),
+    }
+    let needed = match make(kernel("(stack(16384))")) {
+        Err(Error::StackTooSmall { kernels, .. }) => {
+            let [(name, 16384, needed)] = &kernels[..] else { panic!("{kernels:?}") };
+            assert!(name == "pick" && (100_000..104_000).contains(needed), "{kernels:?}");
+            *needed
+        }
+        other => panic!("{other:?}"),
+    };
+    make(kernel(&format!("(stack({needed}))"))).unwrap();
+    // Waves of 32 lanes, which have other instructions for the stack.
+    let made = make(kernel("(stack(110_000))").archs(["gfx1100", "gfx1201"])).unwrap();
+    assert!(made.ir.len() == 3 && made.ir.iter().all(|(_, ir)| ir.contains("instrument-function-entry-inlined")));
 }
 
 /// Where there is a compiler, all architectures that ship are compiled, and no folder of this machine is in the code.

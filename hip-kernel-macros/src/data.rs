@@ -2,7 +2,7 @@
 
 use proc_macro::{Delimiter, TokenStream, TokenTree};
 
-use crate::parse::{self, Error, Result, Tokens, is_punct, split, text};
+use crate::parse::{self, Error, Result, Tokens, is_punct, split, text, written};
 
 /// Implements `Value`, and on the host what buffers and launches need.
 pub(crate) fn derive(item: TokenStream) -> Result<TokenStream> {
@@ -37,7 +37,8 @@ pub(crate) fn derive(item: TokenStream) -> Result<TokenStream> {
         "// SAFETY: the words have room for the type, and are made from a valid value of it.\n\
          unsafe impl ::hip_kernel::Value for {name} {{\n\
          type Abi = <::hip_kernel::value::Size<{{ ::hip_kernel::value::words(::core::mem::size_of::<Self>()) }}> as ::hip_kernel::value::HasWords>::Words;\n\
-         #[inline(always)] fn from_abi(abi: Self::Abi) -> Self {{ unsafe {{ ::hip_kernel::value::from_words(abi) }} }}\n\
+         // SAFETY: the caller ensures that they are.\n\
+         #[inline(always)] unsafe fn from_abi(abi: Self::Abi) -> Self {{ unsafe {{ ::hip_kernel::value::from_words(abi) }} }}\n\
          #[inline(always)] fn to_abi(self) -> Self::Abi {{ unsafe {{ ::hip_kernel::value::to_words(self) }} }}\n"
     );
     let output = match kind.to_string().as_str() {
@@ -96,7 +97,7 @@ pub(crate) fn derive(item: TokenStream) -> Result<TokenStream> {
                 parse::attributes(&mut tokens);
                 if let Some(TokenTree::Ident(variant)) = tokens.next() {
                     layout += &format!(
-                        "\n.field({name}::{variant} as usize, ::hip_kernel::Layout::of::<Self>(\"{variant}\"))"
+                        "\n.field({name}::{variant} as ::core::primitive::usize, ::hip_kernel::Layout::of::<Self>(\"{variant}\"))"
                     );
                 }
             }
@@ -106,7 +107,7 @@ pub(crate) fn derive(item: TokenStream) -> Result<TokenStream> {
         }
         _ => return Err(Error::new(name.span(), "`DeviceCopy` is for a structure or an enumeration")),
     };
-    output.parse().map_err(|_| Error::new(name.span(), "`DeviceCopy` does not understand this type"))
+    written(&output).ok_or_else(|| Error::new(name.span(), "`DeviceCopy` does not understand this type"))
 }
 
 /// The names and types of the fields.

@@ -3,7 +3,15 @@
 use proc_macro::TokenStream;
 
 use crate::identity;
-use crate::parse::{Error, Function, Kind, Output, Parameter, Result};
+use crate::parse::{self, Error, Function, Kind, Output, Parameter, Result, plain_name};
+
+// Names that the expansion makes begin with `__hk_`: those of the user, which are in the same scope, do not.
+
+/// Numbers, whatever the user calls so.
+const USIZE: &str = "::core::primitive::usize";
+const U64: &str = "::core::primitive::u64";
+const U32: &str = "::core::primitive::u32";
+const STR: &str = "::core::primitive::str";
 
 /// An instance: what its generic parameters are, and its name in the code object.
 struct Instance<'a> {
@@ -24,7 +32,7 @@ pub(crate) fn kernel(function: &Function) -> Result<TokenStream> {
         .parse()
         .map_err(|_| broken(function))?;
     tokens.extend(function.item.clone());
-    tokens.extend((device + &host).parse::<TokenStream>().map_err(|_| broken(function))?);
+    tokens.extend(parse::written(&(device + &host)).ok_or_else(|| broken(function))?);
     Ok(tokens)
 }
 
@@ -32,12 +40,12 @@ fn broken(function: &Function) -> Error {
     Error::new(function.name.span(), "`#[kernel]` does not understand this function")
 }
 
-/// `scale<f32>` is `scale_f32`.
+/// `scale<f32>` is `scale_f32`, and `r#try` is `try`.
 fn symbol(function: &Function, arguments: &[String]) -> String {
-    let mut symbol = function.name.to_string();
+    let mut symbol = plain_name(&function.name.to_string()).to_owned();
     for argument in arguments {
         symbol.push('_');
-        symbol.extend(argument.chars().filter(|c| c.is_alphanumeric() || *c == '_'));
+        symbol.extend(parse::shown(argument).chars().filter(|c| c.is_alphanumeric() || *c == '_'));
     }
     symbol
 }
@@ -62,14 +70,14 @@ fn turbofish(arguments: &[String]) -> String {
     format!("::<{}>", braced.collect::<Vec<_>>().join(", "))
 }
 
-/// Where shared memory begins and ends for each of the parameters, as constants `SHARED_0`, `SHARED_1`, ... behind each other.
+/// Where shared memory begins and ends for each of the parameters, as constants `__HK_SHARED_0`, `__HK_SHARED_1`, ... behind each other.
 fn shared(parameters: &[Parameter]) -> (String, usize) {
-    let mut text = "const SHARED_0: usize = 0;\n".to_owned();
+    let mut text = format!("const __HK_SHARED_0: {USIZE} = 0;\n");
     let mut count = 0;
     for parameter in parameters {
         if let Kind::Shared(element) = &parameter.kind {
             text += &format!(
-                "const SHARED_{}: usize = ::hip_kernel::shared::end::<{element}>(SHARED_{count});\n",
+                "const __HK_SHARED_{}: {USIZE} = ::hip_kernel::shared::end::<{element}>(__HK_SHARED_{count});\n",
                 count + 1
             );
             count += 1;
@@ -82,49 +90,50 @@ fn device(function: &Function, instance: &Instance<'_>) -> String {
     // Pointers first: what kernels read of their arguments is then together, and loaded at once.
     // The place for a panic is the first of all, and the barrier's state the second: the panic handler finds them there.
     let (mut first, mut abi, mut make, mut pass) = (String::new(), String::new(), String::new(), String::new());
-    let (mut place_of_panics, mut leave) = ("_: u64, ".to_owned(), String::new());
+    let (mut place_of_panics, mut leave) = (format!("_: {U64}, "), String::new());
     let mut shared_index = 0;
     for (index, Parameter { name, kind, .. }) in function.parameters.iter().enumerate() {
-        let (p, n) = (format!("p{index}"), format!("n{index}"));
+        let (p, n) = (format!("__hk_p{index}"), format!("__hk_n{index}"));
         match kind {
             Kind::Slice(element) => {
                 first += &format!("{p}: ::core::ptr::NonNull<{element}>, ");
-                abi += &format!("{n}: usize, ");
+                abi += &format!("{n}: {USIZE}, ");
                 make += &format!("let {p} = ::hip_kernel::launched::slice({p}, {n});\n");
             }
             Kind::Const(element) => first += &format!("{p}: *const {element}, "),
             Kind::Mut(element) => first += &format!("{p}: *mut {element}, "),
             Kind::Output { path, element, form } => {
                 first += &format!("{p}: ::core::ptr::NonNull<{element}>, ");
-                abi += &format!("{n}: usize, ");
+                abi += &format!("{n}: {USIZE}, ");
                 let path = path.replacen('<', "::<", 1);
                 let width = if *form == Output::Grid {
-                    abi += &format!("w{index}: usize, ");
-                    format!(", w{index}")
+                    abi += &format!("__hk_w{index}: {USIZE}, ");
+                    format!(", __hk_w{index}")
                 } else {
                     String::new()
                 };
                 make += &format!("let {p} = {path}::from_launch({p}, {n}{width});\n");
             }
             Kind::Shared(element) => {
-                make += &format!("let {p} = ::hip_kernel::shared::Shared::<{element}>::at(SHARED_{shared_index});\n");
+                make +=
+                    &format!("let {p} = ::hip_kernel::shared::Shared::<{element}>::at(__HK_SHARED_{shared_index});\n");
                 shared_index += 1;
             }
             Kind::SharedSlice(element) => {
-                abi += &format!("{n}: usize, ");
+                abi += &format!("{n}: {USIZE}, ");
                 make += &format!(
-                    "let {p} = ::hip_kernel::shared::SharedSlice::<{element}>::at(::hip_kernel::shared::start::<{element}>(SHARED_{shared_index}), {n});\n"
+                    "let {p} = ::hip_kernel::shared::SharedSlice::<{element}>::at(::hip_kernel::shared::start::<{element}>(__HK_SHARED_{shared_index}), {n});\n"
                 );
             }
             Kind::Printer => {
-                first += &format!("{p}: *mut u32, ");
-                abi += &format!("{n}: usize, ");
+                first += &format!("{p}: *mut {U32}, ");
+                abi += &format!("{n}: {USIZE}, ");
                 make += &format!("let {p} = ::hip_kernel::print::Printer::from_launch({p}, {n});\n");
             }
             Kind::GridBarrier => {
-                place_of_panics += &format!("state_{p}: *mut u32, ");
-                make += &format!("let {p} = ::hip_kernel::group::GridBarrier::from_launch(state_{p});\n");
-                leave = format!("; ::hip_kernel::group::GridBarrier::leave(state_{p})");
+                place_of_panics += &format!("{p}_state: *mut {U32}, ");
+                make += &format!("let {p} = ::hip_kernel::group::GridBarrier::from_launch({p}_state);\n");
+                leave = format!("; ::hip_kernel::group::GridBarrier::leave({p}_state)");
             }
             Kind::Value(value) => {
                 abi += &format!("{p}: <{value} as ::hip_kernel::Value>::Abi, ");
@@ -139,7 +148,7 @@ fn device(function: &Function, instance: &Instance<'_>) -> String {
     for names in &function.same_len {
         let places: Vec<_> = names.iter().filter_map(place).collect();
         for pair in places.windows(2) {
-            contract += &format!("::core::hint::assert_unchecked(n{} == n{});\n", pair[0], pair[1]);
+            contract += &format!("::core::hint::assert_unchecked(__hk_n{} == __hk_n{});\n", pair[0], pair[1]);
         }
     }
     if let Some(threads) = function.max_threads {
@@ -147,7 +156,7 @@ fn device(function: &Function, instance: &Instance<'_>) -> String {
     }
     let stack = function.stack.map_or_else(String::new, |bytes| {
         format!(
-            "#[used] #[unsafe(export_name = \"hip_kernel_stack.{}\")] static STACK: u32 = {bytes};\n",
+            "#[used] #[unsafe(export_name = \"hip_kernel_stack.{}\")] static __HK_STACK: {U32} = {bytes};\n",
             instance.symbol
         )
     });
@@ -160,14 +169,14 @@ fn device(function: &Function, instance: &Instance<'_>) -> String {
     format!(
         "{attributes} #[cfg(target_arch = \"amdgpu\")]\nconst _: () = {{\n{aliases}\n#[allow(dead_code)] {constants}\n\
          {stack}#[unsafe(export_name = {symbol:?})]\n\
-         unsafe extern \"gpu-kernel\" fn start({place_of_panics}{first}{abi}) {{\n\
+         unsafe extern \"gpu-kernel\" fn __hk_start({place_of_panics}{first}{abi}) {{\n\
          // SAFETY: the host passes what the signature says, and has checked the lengths.\n\
          #[allow(unused_unsafe)] unsafe {{ {contract} {make} {name}{turbofish}({pass}){leave} }}\n}}\n\
-         const TEXT_OF_KERNEL: &str = {text};\n\
+         const __HK_TEXT: &{STR} = {text};\n\
          #[used]\n#[allow(elided_lifetimes_in_paths)]\n#[unsafe(link_section = \".hip_kernel\")]\n\
          #[unsafe(export_name = \"hip_kernel_identity_{symbol}\")]\n\
-         static IDENTITY: ::hip_kernel::identity::Record<{count}, {{ TEXT_OF_KERNEL.len() }}> =\n\
-         ::hip_kernel::identity::Record::new(TEXT_OF_KERNEL, {layouts});\n}};\n"
+         static __HK_IDENTITY: ::hip_kernel::identity::Record<{count}, {{ __HK_TEXT.len() }}> =\n\
+         ::hip_kernel::identity::Record::new(__HK_TEXT, {layouts});\n}};\n"
     )
 }
 
@@ -178,17 +187,36 @@ fn cfgs(attributes: &str) -> String {
 
 /// `vector_add` as a type's name.
 fn camel(name: &str) -> String {
-    let name = name.trim_start_matches("r#");
+    let name = plain_name(name);
     let mut camel = String::new();
     for word in name.split('_').filter(|word| !word.is_empty()) {
         let mut letters = word.chars();
         camel.extend(letters.next().map(|first| first.to_ascii_uppercase()));
         camel.extend(letters);
     }
-    if camel.is_empty() || camel.starts_with(|c: char| c.is_ascii_digit()) {
+    if camel.is_empty() || camel == "Self" || camel.starts_with(|c: char| c.is_ascii_digit()) {
         camel.insert_str(0, "Kernel");
     }
     camel
+}
+
+/// The names that a launch's parameters have.
+struct Names(Vec<String>);
+
+impl Names {
+    fn new(parameters: &[Parameter]) -> Self {
+        Self(parameters.iter().map(|parameter| parameter.name.clone()).collect())
+    }
+
+    /// This name, with `_` behind it as often as it is taken.
+    fn unused(&mut self, name: &str) -> String {
+        let mut name = name.to_owned();
+        while self.0.contains(&name) {
+            name.push('_');
+        }
+        self.0.push(name.clone());
+        name
+    }
 }
 
 fn host(function: &Function, instances: &[Instance<'_>]) -> String {
@@ -231,87 +259,97 @@ fn host_instance(function: &Function, instance: &Instance<'_>, type_name: &str) 
         (String::new(), String::new(), String::new(), String::new());
     let (mut first_shapes, mut first_held, mut mark) = (String::new(), String::new(), "");
     let (constants, shared_count) = shared(&function.parameters);
-    let mut bytes = format!("::core::result::Result::Ok(SHARED_{shared_count})");
+    let mut names = Names::new(&function.parameters);
+    let (stream, config) = (names.unused("stream"), names.unused("config"));
+    let mut bytes = format!("::core::result::Result::Ok(__HK_SHARED_{shared_count})");
     let typed = "::hip_kernel::host::typed";
     let value = |ty: &str| format!("<{typed}::Value<{ty}> as {typed}::Parameter>::SHAPE, ");
     for (index, Parameter { name, kind, .. }) in function.parameters.iter().enumerate() {
-        let (p, n) = (name, format!("n{index}"));
+        let (p, n) = (format!("__hk_p{index}"), format!("__hk_n{index}"));
+        // What the caller of `launch` sees.
+        let name = if name == "_" { names.unused(&format!("unused_{index}")) } else { name.clone() };
+        let shown = plain_name(&name);
         match kind {
             Kind::Slice(element) => {
-                taken += &format!("{p}: impl ::core::convert::Into<::hip_kernel::hip::DeviceSlice<'a, {element}>>, ");
-                convert +=
-                    &format!("let {p} = {typed}::Const::<{element}>::convert({p});\nlet {n} = {p}.len() as u64;\n");
-                pointer_shapes += &format!("<{typed}::Const<{element}> as {typed}::Parameter>::SHAPE, ");
-                shapes += &value("u64");
-                pointers += &format!(
-                    "{typed}::Const::<{element}>::hold(&{p}).not_null(::core::mem::align_of::<{element}>() as u64), "
+                taken +=
+                    &format!("{name}: impl ::core::convert::Into<::hip_kernel::hip::DeviceSlice<'a, {element}>>, ");
+                convert += &format!(
+                    "let {p} = {typed}::Const::<{element}>::convert({name});\nlet {n} = {p}.len() as {U64};\n"
                 );
-                held += &format!("{typed}::Value::<u64>::hold(&{n}), ");
+                pointer_shapes += &format!("<{typed}::Const<{element}> as {typed}::Parameter>::SHAPE, ");
+                shapes += &value(U64);
+                pointers += &format!(
+                    "{typed}::Const::<{element}>::hold(&{p}).not_null(::core::mem::align_of::<{element}>() as {U64}), "
+                );
+                held += &format!("{typed}::Value::<{U64}>::hold(&{n}), ");
             }
             Kind::Const(element) => {
-                taken += &format!("{p}: impl ::core::convert::Into<::hip_kernel::hip::DeviceSlice<'a, {element}>>, ");
-                convert += &format!("let {p} = {typed}::Const::<{element}>::convert({p});\n");
+                taken +=
+                    &format!("{name}: impl ::core::convert::Into<::hip_kernel::hip::DeviceSlice<'a, {element}>>, ");
+                convert += &format!("let {p} = {typed}::Const::<{element}>::convert({name});\n");
                 pointer_shapes += &format!("<{typed}::Const<{element}> as {typed}::Parameter>::SHAPE, ");
                 pointers += &format!("{typed}::Const::<{element}>::hold(&{p}), ");
             }
             Kind::Mut(element) => {
                 taken +=
-                    &format!("{p}: impl ::core::convert::Into<::hip_kernel::hip::DeviceSliceMut<'a, {element}>>, ");
-                convert += &format!("let {p} = {typed}::Mut::<{element}>::convert({p});\n");
+                    &format!("{name}: impl ::core::convert::Into<::hip_kernel::hip::DeviceSliceMut<'a, {element}>>, ");
+                convert += &format!("let {p} = {typed}::Mut::<{element}>::convert({name});\n");
                 pointer_shapes += &format!("<{typed}::Mut<{element}> as {typed}::Parameter>::SHAPE, ");
                 pointers += &format!("{typed}::Mut::<{element}>::hold(&{p}), ");
             }
             Kind::Output { element, form, .. } => {
                 taken +=
-                    &format!("{p}: impl ::core::convert::Into<::hip_kernel::hip::DeviceSliceMut<'a, {element}>>, ");
+                    &format!("{name}: impl ::core::convert::Into<::hip_kernel::hip::DeviceSliceMut<'a, {element}>>, ");
                 convert +=
-                    &format!("let {p} = {typed}::Mut::<{element}>::convert({p});\nlet {n} = {p}.len() as u64;\n");
+                    &format!("let {p} = {typed}::Mut::<{element}>::convert({name});\nlet {n} = {p}.len() as {U64};\n");
                 pointer_shapes += &format!("<{typed}::Mut<{element}> as {typed}::Parameter>::SHAPE, ");
-                shapes += &value("u64");
+                shapes += &value(U64);
                 pointers += &format!(
-                    "{typed}::Mut::<{element}>::hold(&{p}).not_null(::core::mem::align_of::<{element}>() as u64), "
+                    "{typed}::Mut::<{element}>::hold(&{p}).not_null(::core::mem::align_of::<{element}>() as {U64}), "
                 );
-                held += &format!("{typed}::Value::<u64>::hold(&{n}), ");
+                held += &format!("{typed}::Value::<{U64}>::hold(&{n}), ");
                 match form {
-                    Output::Slice | Output::Chunks => needs += &format!("needs.one_dimension({name:?});\n"),
+                    Output::Slice | Output::Chunks => needs += &format!("__hk_needs.one_dimension({shown:?});\n"),
                     Output::Grid => {
-                        taken += &format!("{p}_width: usize, ");
-                        convert +=
-                            &format!("let w{index} = {p}_width as u64;\nneeds.width({name:?}, w{index}, {n});\n");
-                        shapes += &value("u64");
-                        held += &format!("{typed}::Value::<u64>::hold(&w{index}), ");
+                        let width = names.unused(&format!("{name}_width"));
+                        taken += &format!("{width}: {USIZE}, ");
+                        convert += &format!(
+                            "let __hk_w{index} = {width} as {U64};\n__hk_needs.width({shown:?}, __hk_w{index}, {n});\n"
+                        );
+                        shapes += &value(U64);
+                        held += &format!("{typed}::Value::<{U64}>::hold(&__hk_w{index}), ");
                     }
                     Output::Atomic => {}
                 }
             }
             Kind::Shared(_) => {}
             Kind::SharedSlice(element) => {
-                taken += &format!("{p}: usize, ");
-                convert += &format!("let {n} = {p} as u64;\n");
-                bytes = format!("::hip_kernel::shared::dynamic::<{element}>(SHARED_{shared_count}, {p})");
-                shapes += &value("u64");
-                held += &format!("{typed}::Value::<u64>::hold(&{n}), ");
+                taken += &format!("{name}: {USIZE}, ");
+                convert += &format!("let {n} = {name} as {U64};\n");
+                bytes = format!("::hip_kernel::shared::dynamic::<{element}>(__HK_SHARED_{shared_count}, {name})");
+                shapes += &value(U64);
+                held += &format!("{typed}::Value::<{U64}>::hold(&{n}), ");
             }
             Kind::Printer => {
-                taken += &format!("{p}: &'a mut ::hip_kernel::host::Printed, ");
+                taken += &format!("{name}: &'a mut ::hip_kernel::host::Printed, ");
                 convert += &format!(
-                    "let {p} = {typed}::Mut::<u32>::convert({p}.as_slice_mut());\nlet {n} = {p}.len() as u64;\n"
+                    "let {p} = {typed}::Mut::<{U32}>::convert({name}.as_slice_mut());\nlet {n} = {p}.len() as {U64};\n"
                 );
-                pointer_shapes += &format!("<{typed}::Mut<u32> as {typed}::Parameter>::SHAPE, ");
-                shapes += &value("u64");
-                pointers += &format!("{typed}::Mut::<u32>::hold(&{p}), ");
-                held += &format!("{typed}::Value::<u64>::hold(&{n}), ");
+                pointer_shapes += &format!("<{typed}::Mut<{U32}> as {typed}::Parameter>::SHAPE, ");
+                shapes += &value(U64);
+                pointers += &format!("{typed}::Mut::<{U32}>::hold(&{p}), ");
+                held += &format!("{typed}::Value::<{U64}>::hold(&{n}), ");
             }
             Kind::GridBarrier => {
-                taken += &format!("{p}: &'a mut ::hip_kernel::host::GridState, ");
-                convert += &format!("let {p} = {typed}::Mut::<u32>::convert({p}.for_launch(stream)?);\n");
-                first_shapes = format!("<{typed}::Mut<u32> as {typed}::Parameter>::SHAPE, ");
-                first_held = format!("{typed}::Mut::<u32>::hold(&{p}), ");
+                taken += &format!("{name}: &'a mut ::hip_kernel::host::GridState, ");
+                convert += &format!("let {p} = {typed}::Mut::<{U32}>::convert({name}.for_launch({stream})?);\n");
+                first_shapes = format!("<{typed}::Mut<{U32}> as {typed}::Parameter>::SHAPE, ");
+                first_held = format!("{typed}::Mut::<{U32}>::hold(&{p}), ");
                 mark = " | ::hip_kernel::launched::HAS_BARRIER";
             }
             Kind::Value(ty) => {
-                taken += &format!("{p}: {ty}, ");
-                convert += &format!("let {p} = <{ty} as ::hip_kernel::Value>::to_abi({p});\n");
+                taken += &format!("{name}: {ty}, ");
+                convert += &format!("let {p} = <{ty} as ::hip_kernel::Value>::to_abi({name});\n");
                 let abi = format!("<{ty} as ::hip_kernel::Value>::Abi");
                 shapes += &value(&abi);
                 held += &format!("{typed}::Value::<{abi}>::hold(&{p}), ");
@@ -322,13 +360,17 @@ fn host_instance(function: &Function, instance: &Instance<'_>, type_name: &str) 
     for names in &function.same_len {
         for pair in names.windows(2) {
             let (Some(one), Some(other)) = (place(&pair[0]), place(&pair[1])) else { continue };
-            needs += &format!("needs.same_len({:?}, n{one}, {:?}, n{other});\n", pair[0], pair[1]);
+            needs += &format!(
+                "__hk_needs.same_len({:?}, __hk_n{one}, {:?}, __hk_n{other});\n",
+                plain_name(&pair[0]),
+                plain_name(&pair[1])
+            );
         }
     }
     if let Some(threads) = function.max_threads {
-        needs += &format!("needs.max_threads({threads});\n");
+        needs += &format!("__hk_needs.max_threads({threads});\n");
     }
-    let place_of_panics = value("u64");
+    let place_of_panics = value(U64);
     let stack = function.stack.map_or_else(String::new, |bytes| format!(".with_stack({bytes})?"));
     let (aliases, turbofish) = (aliases(function, instance.arguments), turbofish(instance.arguments));
     let unsafety = if *is_unsafe { "unsafe" } else { "" };
@@ -349,7 +391,7 @@ fn host_instance(function: &Function, instance: &Instance<'_>, type_name: &str) 
         "{attributes} #[cfg(not(target_arch = \"amdgpu\"))]\n#[allow(dead_code, unused_mut, unused_variables, \
          unreachable_pub, clippy::too_many_arguments, clippy::extra_unused_lifetimes, clippy::needless_pub_self)]\nconst _: () = {{\n{aliases}\n{constants}\n\
          impl {type_name}{turbofish} {{\n\
-         /// The kernel's name in the code object.\n{visibility} const NAME: &'static str = {symbol:?};\n\
+         /// The kernel's name in the code object.\n{visibility} const NAME: &'static {STR} = {symbol:?};\n\
          /// Finds the kernel, and compares this signature and the function's source with what the code was made of.\n///\n\
          /// # Errors\n/// `Error::KernelNotFound`; `Error::Stale` if the code is of another source, or its compiler saw other types.\n\
          {visibility} fn load(kernels: &::hip_kernel::Kernels) -> ::hip_kernel::hip::Result<Self> {{\n\
@@ -367,14 +409,14 @@ fn host_instance(function: &Function, instance: &Instance<'_>, type_name: &str) 
          ::core::result::Result::Ok(Self {{ kernel, marker: ::core::marker::PhantomData }})\n}}\n\
          /// Queues a launch and returns at once.\n///\n\
          /// # Errors\n/// Those of `hip::Kernel::launch`, and `Error::Geometry` if the grid or the lengths are not what the kernel needs.\n{safety}\
-         {visibility} {unsafety} fn launch<'a>(&self, stream: &::hip_kernel::hip::Stream, config: ::hip_kernel::hip::LaunchConfig, {taken}) \
+         {visibility} {unsafety} fn launch<'a>(&self, {stream}: &::hip_kernel::hip::Stream, {config}: ::hip_kernel::hip::LaunchConfig, {taken}) \
          -> ::hip_kernel::hip::Result<()> {{\n\
-         let mut needs = self.kernel.needs(config);\n{convert}\n{needs}\n\
-         let config = needs.finish({bytes})?;\n\
-         let place_of_panics: u64 = ::hip_kernel::host::panics(stream)?{mark};\n\
+         let mut __hk_needs = self.kernel.needs({config});\n{convert}\n{needs}\n\
+         let __hk_config = __hk_needs.finish({bytes})?;\n\
+         let __hk_panics: {U64} = ::hip_kernel::host::panics({stream})?{mark};\n\
          // SAFETY: the arguments are of the kinds that `load` has compared. The kernel reads slices and writes outputs within\n\
          // their lengths, each thread its own elements; for a kernel with pointers the caller answers.\n\
-         unsafe {{ self.kernel.{launch}(stream, config, [{typed}::Value::<u64>::hold(&place_of_panics), {first_held}{pointers}{held}]) }}\n}}\n\
+         unsafe {{ self.kernel.{launch}({stream}, __hk_config, [{typed}::Value::<{U64}>::hold(&__hk_panics), {first_held}{pointers}{held}]) }}\n}}\n\
          /// The kernel, without its signature.\n#[must_use]\n\
          {visibility} fn kernel(&self) -> &::hip_kernel::hip::Kernel {{\n self.kernel.kernel()\n}}\n\
          }}\n}};\n"

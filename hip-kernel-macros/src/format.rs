@@ -2,7 +2,7 @@
 
 use proc_macro::{TokenStream, TokenTree};
 
-use crate::parse::{Error, Result, split, text};
+use crate::parse::{Error, Result, shown, split, text, written};
 
 /// `printf!(printer, "x[{}] = {:.3}, {name:x}", i, x)` as one call a piece.
 pub(crate) fn printf(input: TokenStream) -> Result<TokenStream> {
@@ -27,7 +27,7 @@ pub(crate) fn printf(input: TokenStream) -> Result<TokenStream> {
     let mut letters = inside.chars().peekable();
     let flush = |plain: &mut String, calls: &mut String| {
         if !plain.is_empty() {
-            *calls += &format!("line.text(\"{plain}\");\n");
+            *calls += &format!("__hk_line.text(\"{plain}\");\n");
             plain.clear();
         }
     };
@@ -55,14 +55,14 @@ pub(crate) fn printf(input: TokenStream) -> Result<TokenStream> {
                     name.to_owned()
                 };
                 calls += &match how {
-                    "" | "?" => format!("line.value({value});\n"),
-                    "x" => format!("line.hex({value});\n"),
+                    "" | "?" => format!("__hk_line.value({value});\n"),
+                    "x" => format!("__hk_line.hex({value});\n"),
                     _ => {
                         let digits: u32 =
                             how.strip_prefix('.').and_then(|digits| digits.parse().ok()).ok_or_else(|| {
                                 Error::new(span, format!("`{{:{how}}}`: known are `{{}}`, `{{:x}}` and `{{:.3}}`"))
                             })?;
-                        format!("line.fixed({value}, {digits});\n")
+                        format!("__hk_line.fixed({value}, {digits});\n")
                     }
                 };
             }
@@ -75,9 +75,10 @@ pub(crate) fn printf(input: TokenStream) -> Result<TokenStream> {
     }
     flush(&mut plain, &mut calls);
     if let Some(extra) = given.next() {
-        return Err(Error::new(span, format!("`{extra}` has no `{{}}`")));
+        return Err(Error::new(span, format!("`{}` has no `{{}}`", shown(&extra))));
     }
     let printer = text(printer);
-    let code = format!("{{ let mut line = ::hip_kernel::print::Line::new(); {calls} ({printer}).write(&line); }}");
-    code.parse().map_err(|_| Error::new(span, "`printf!` does not understand this format"))
+    let code =
+        format!("{{ let mut __hk_line = ::hip_kernel::print::Line::new(); {calls} ({printer}).write(&__hk_line); }}");
+    written(&code).ok_or_else(|| Error::new(span, "`printf!` does not understand this format"))
 }

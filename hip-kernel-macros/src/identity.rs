@@ -56,6 +56,7 @@ pub(crate) fn text(function: &Function, symbol: &str) -> String {
         function.same_len.iter().map(|names| format!("same_len({})", names.join(", "))).collect();
     options.extend(function.max_threads.map(|threads| format!("max_threads({threads})")));
     options.extend(function.stack.map(|bytes| format!("stack({bytes})")));
+    options.extend(function.is_unsafe.then(|| "unsafe".to_owned()));
     let mut text = format!("\n{symbol}\n{}\n{:032x}", options.join(", "), hash(&source));
     for parameter in &function.parameters {
         text += &format!("\n{}: {}", parameter.name, parameter.text);

@@ -13,19 +13,21 @@ use proc_macro::TokenStream;
 /// Makes a function a kernel.
 #[proc_macro_attribute]
 pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
-    parse::function(attribute, item)
-        .and_then(|function| expand::kernel(&function))
-        .unwrap_or_else(|error| error.tokens())
+    parse::keeping(|| {
+        parse::function(attribute, item)
+            .and_then(|function| expand::kernel(&function))
+            .unwrap_or_else(|error| error.tokens())
+    })
 }
 
 /// Makes a type one that is passed to kernels by value and is the element of buffers.
 #[proc_macro_derive(DeviceCopy)]
 pub fn device_copy(item: TokenStream) -> TokenStream {
-    data::derive(item).unwrap_or_else(|error| error.tokens())
+    parse::keeping(|| data::derive(item).unwrap_or_else(|error| error.tokens()))
 }
 
 /// Writes formatted text to a `Printer`.
 #[proc_macro]
 pub fn printf(input: TokenStream) -> TokenStream {
-    format::printf(input).unwrap_or_else(|error| error.tokens())
+    parse::keeping(|| format::printf(input).unwrap_or_else(|error| error.tokens()))
 }

@@ -1,5 +1,6 @@
 //! Reads the function under `#[kernel]`.
 
+use std::cell::RefCell;
 use std::iter::Peekable;
 
 use proc_macro::{Delimiter, Group, Ident, Span, TokenStream, TokenTree, token_stream::IntoIter};
@@ -123,8 +124,78 @@ pub(crate) fn is_ident(token: Option<&TokenTree>, what: &str) -> bool {
     matches!(token, Some(TokenTree::Ident(ident)) if ident.to_string() == what)
 }
 
+thread_local! {
+    /// Tokens that are not the same once they are text: a path that begins with `$crate`, as macros by example write it.
+    static KEPT: RefCell<Vec<TokenStream>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Runs one macro, and forgets what it has kept: tokens cannot be dropped when a thread ends.
+pub(crate) fn keeping<R>(run: impl FnOnce() -> R) -> R {
+    struct Forget;
+    impl Drop for Forget {
+        fn drop(&mut self) {
+            KEPT.with_borrow_mut(Vec::clear);
+        }
+    }
+    let _forget = Forget;
+    run()
+}
+
+/// The name that stands for kept tokens in text.
+const STANDS: &str = "__hk_kept_";
+
+/// The tokens as text, for [`written`].
 pub(crate) fn text(tokens: &[TokenTree]) -> String {
-    tokens.iter().cloned().collect::<TokenStream>().to_string()
+    let stream: TokenStream = tokens.iter().cloned().collect();
+    if !has_crate(&stream) {
+        return stream.to_string();
+    }
+    KEPT.with_borrow_mut(|kept| {
+        kept.push(stream);
+        format!("{STANDS}{}", kept.len() - 1)
+    })
+}
+
+/// The text of [`text`], for people.
+pub(crate) fn shown(text: &str) -> String {
+    kept(text).map_or_else(|| text.to_owned(), |tokens| tokens.to_string())
+}
+
+/// Makes tokens of what was put together from [`text`]; `None` if it is no Rust.
+pub(crate) fn written(text: &str) -> Option<TokenStream> {
+    let stream: TokenStream = text.parse().ok()?;
+    Some(if text.contains(STANDS) { restored(stream) } else { stream })
+}
+
+fn kept(name: &str) -> Option<TokenStream> {
+    let index: usize = name.strip_prefix(STANDS)?.parse().ok()?;
+    KEPT.with_borrow(|kept| kept.get(index).cloned())
+}
+
+fn restored(stream: TokenStream) -> TokenStream {
+    let one = |token: TokenTree| match token {
+        TokenTree::Group(group) => {
+            let mut inner = Group::new(group.delimiter(), restored(group.stream()));
+            inner.set_span(group.span());
+            TokenStream::from(TokenTree::Group(inner))
+        }
+        TokenTree::Ident(name) => kept(&name.to_string()).unwrap_or_else(|| TokenStream::from(TokenTree::Ident(name))),
+        other => TokenStream::from(other),
+    };
+    stream.into_iter().map(one).collect()
+}
+
+fn has_crate(stream: &TokenStream) -> bool {
+    stream.clone().into_iter().any(|token| match token {
+        TokenTree::Ident(name) => name.to_string() == "$crate",
+        TokenTree::Group(group) => has_crate(&group.stream()),
+        _ => false,
+    })
+}
+
+/// `try` for `r#try`.
+pub(crate) fn plain_name(name: &str) -> &str {
+    name.strip_prefix("r#").unwrap_or(name)
 }
 
 /// Parts between commas that are in no brackets.
@@ -284,6 +355,12 @@ fn parameter(tokens: &[TokenTree], span: Span) -> Result<Parameter> {
         return Err(Error::new(name.span(), "a kernel's parameter is `name: type`"));
     }
     let span = kind[0].span();
+    if let Some(at) = kind.windows(2).position(|pair| is_punct(pair.first(), '\'') && is_ident(pair.get(1), "static")) {
+        return Err(Error::new(
+            kind[at].span(),
+            "what a kernel is given is gone after the launch: leave out `'static`",
+        ));
+    }
     let mut text = String::new();
     crate::identity::normal(kind.iter().cloned().collect(), &mut text);
     // Easier to read in errors, and still the same for each compiler.
@@ -295,6 +372,17 @@ fn parameter(tokens: &[TokenTree], span: Span) -> Result<Parameter> {
 }
 
 fn kind_of(tokens: &[TokenTree]) -> Result<Kind> {
+    // A type that a macro by example was given.
+    if let [TokenTree::Group(group)] = tokens {
+        if group.delimiter() == Delimiter::None {
+            let inner: Vec<_> = group.stream().into_iter().collect();
+            return if inner.is_empty() {
+                Err(Error::new(group.span(), "a kernel's parameter is `name: type`"))
+            } else {
+                kind_of(&inner)
+            };
+        }
+    }
     let span = tokens[0].span();
     if is_punct(tokens.first(), '*') {
         return match tokens.get(1) {
@@ -313,7 +401,7 @@ fn kind_of(tokens: &[TokenTree]) -> Result<Kind> {
                 if group.delimiter() == Delimiter::Bracket
                     && !group.stream().into_iter().any(|token| is_punct(Some(&token), ';')) =>
             {
-                Ok(Kind::Slice(group.stream().to_string()))
+                Ok(Kind::Slice(text(&group.stream().into_iter().collect::<Vec<_>>())))
             }
             [TokenTree::Ident(word), ..] if word.to_string() == "mut" => Err(Error::new(
                 span,

@@ -113,7 +113,16 @@ fn code_is_of_its_source(package: &Path, expected: &str) {
     let (out, err) = shell("cargo run --features double", package, &[]);
     assert_eq!(out.trim_end(), expected);
     assert!(err.contains("warning: twice@0.1.0: src/kernels.rs: kernels.hipfb is stale"), "{err}");
-    // What the device sees otherwise does not load, whatever the sizes are.
+    // The build script sets a `cfg` and writes kernels.
+    let script = package.join("build.rs");
+    let text = std::fs::read_to_string(&script).unwrap();
+    let (before, after) = text.split_once("{\n").unwrap();
+    std::fs::write(&script, format!("{before}{{\n{SCRIPT}\n{after}")).unwrap();
+    // What the device sees otherwise does not load, whatever the sizes are. In this edition, `gen` is a name.
+    let manifest = package.join("Cargo.toml");
+    let text = std::fs::read_to_string(&manifest).unwrap();
+    assert!(text.contains("edition = \"2024\""), "{text}");
+    std::fs::write(&manifest, text.replace("edition = \"2024\"", "edition = \"2021\"")).unwrap();
     std::fs::write(package.join("src/kernels.rs"), OTHERWISE).unwrap();
     std::fs::write(&main, LOADS).unwrap();
     let (out, _) = shell("cargo run", package, &[]);
@@ -127,6 +136,13 @@ fn code_is_of_its_source(package: &Path, expected: &str) {
         "\"chunk\" cannot be loaded: parameter `y: DisjointChunks<u32, N>`: the code has another type of this name",
         "\"tile\" cannot be loaded: parameter `tile: Shared<[u32; N]>`: the type has 16 bytes (alignment 4) in the code, 8 bytes",
         "Ok",
+        "\"contract\" cannot be loaded: the code was compiled with `same_len(x, y)` in `#[kernel]`, the signature has nothing",
+        "\"unwinds\" cannot be loaded: parameter `x: Unwinds`: the type has 8 bytes (alignment 8) in the code, 4 bytes",
+        "\"callable\" cannot be loaded: the code was compiled with `unsafe` in `#[kernel]`, the signature has nothing",
+        "\"scripted\" cannot be loaded: parameter `x: Scripted`: the type has 4 bytes (alignment 4) in the code, 8 bytes",
+        "\"environment\" cannot be loaded: parameter `y: DisjointChunks<u32, M>`: the code has another type of this name",
+        "Ok",
+        "[16, 17, 18]",
     ];
     assert_eq!(lines.len(), expected.len(), "{out}");
     for (line, part) in lines.iter().zip(expected) {
@@ -177,7 +193,41 @@ pub const CHECKED: usize = if cfg!(debug_assertions) { 2 } else { 4 };
 #[kernel] pub fn chunk(mut y: DisjointChunks<u32, N>) { y.mine().1.fill(1); }
 #[kernel] pub fn tile(mut y: DisjointSlice<u32>, tile: Shared<[u32; N]>) { y.set(|_| tile.as_ptr() as u32); }
 #[kernel] pub fn same(mut y: DisjointChunks<u32, CHECKED>) { y.mine().1.fill(1); }
+
+#[cfg_attr(target_arch = "amdgpu", kernel(same_len(x, y)))]
+#[cfg_attr(not(target_arch = "amdgpu"), kernel)]
+pub fn contract(x: &[u32], mut y: DisjointSlice<u32>) { y.set(|i| x[i]); }
+
+#[cfg(panic = "abort")] pub type Unwinds = u64;
+#[cfg(not(panic = "abort"))] pub type Unwinds = u32;
+#[kernel] pub fn unwinds(x: Unwinds, mut y: DisjointSlice<u32>) { y.set(|_| x as u32); }
+
+#[cfg(scripted)] pub type Scripted = u64;
+#[cfg(not(scripted))] pub type Scripted = u32;
+#[kernel] pub fn scripted(x: Scripted, mut y: DisjointSlice<u32>) { y.set(|_| x as u32); }
+
+pub const M: usize = if option_env!("OPT_LEVEL").is_some() { 4 } else { 2 };
+#[kernel] pub fn environment(mut y: DisjointChunks<u32, M>) { y.mine().1.fill(1); }
+
+include!(concat!(env!("OUT_DIR"), "/more.rs"));
+
+macro_rules! callable { ($($unsafe:tt)*) => {
+    #[kernel] pub $($unsafe)* fn callable(x: &[u32], n: usize, mut y: DisjointSlice<u32>) { y.set(|_| at(x, n)); }
+} }
+#[cfg(target_arch = "amdgpu")] callable!(unsafe);
+#[cfg(not(target_arch = "amdgpu"))] callable!();
+pub fn at(x: &[u32], n: usize) -> u32 { x[n] }
+
+fn gen(gen: u32) -> u32 { gen + 1 }
+
+#[kernel(same_len(x, r#try))]
+pub fn r#type(x: &[u32], gen: u32, mut r#try: DisjointSlice<u32>) { r#try.set(|i| self::gen(gen) + x[i]); }
 "#;
+
+/// What a build script does before it compiles the kernels. Cargo reads its `cfg`s later.
+const SCRIPT: &str = r##"    println!("cargo::rustc-check-cfg=cfg(scripted)\ncargo::rustc-cfg=scripted");
+    let more = "#[kernel] pub fn generated(x: &[u32], mut y: DisjointSlice<u32>) { y.set(|i| x[i]); }";
+    std::fs::write(std::path::Path::new(&std::env::var_os("OUT_DIR").unwrap()).join("more.rs"), more).unwrap();"##;
 
 const LOADS: &str = r#"#![forbid(unsafe_code)]
 mod kernels;
@@ -190,6 +240,13 @@ fn main() {
             println!("{}", kernels::$kernel::load(&code).map_or_else(|error| error.to_string(), |_| "Ok".to_owned()));
         )*};
     }
-    load!(Size1 SameSize ByValue Variant Field Chunk Tile Same);
+    load!(Size1 SameSize ByValue Variant Field Chunk Tile Same Contract Unwinds Callable Scripted Environment Generated);
+    let device = hip::Device::get(0).unwrap();
+    let stream = hip::Stream::new(&device).unwrap();
+    let x = hip::DeviceBuffer::from_slice(&device, &[1, 2, 3]).unwrap();
+    let mut y = hip::DeviceBuffer::<u32>::zeroed(&device, 3).unwrap();
+    let config = hip::LaunchConfig::for_elements(3, 64);
+    kernels::Type::load(&code).unwrap().launch(&stream, config, &x, 14, &mut y).unwrap();
+    println!("{:?}", y.to_vec().unwrap());
 }
 "#;

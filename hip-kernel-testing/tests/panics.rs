@@ -6,7 +6,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use hip::device::Limit;
 use hip::{Device, DeviceBuffer, Error, Event, LaunchConfig, Stream};
 use hip_kernel::host::{GridState, Panic};
-use hip_kernel_testing::kernels::panics::{Leaves, OutOfBounds, Recurse, SaysWhy, deep};
+use hip_kernel_testing::kernels::panics::{
+    Large, Leaves, OutOfBounds, PanicsAt, Recurse, SaysWhy, Small, Step, Steps, deep,
+};
 use hip_kernel_testing::kernels_code;
 
 type Result<T = (), E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
@@ -252,6 +254,81 @@ fn graphs_and_drops() -> Result {
     Ok(())
 }
 
+/// What is made of one captured graph shares its nodes, and yet each launch has a panic of its own, which waits for its stream return.
+#[test]
+fn each_launch_of_a_graph_has_its_own() -> Result {
+    const NONE: u32 = u32::MAX;
+    let gpu = gpu()?;
+    let [one, two] = [Stream::new(&gpu.device)?, Stream::new(&gpu.device)?];
+    let mut at = DeviceBuffer::from_slice(&gpu.device, &[NONE])?;
+    let kernel = PanicsAt::load(&gpu.kernels)?;
+    let graph = gpu.stream.capture(|stream| kernel.launch(stream, LaunchConfig::new(2, 64), &at))?;
+    let (exec, again, clone) = (graph.instantiate()?, graph.instantiate()?, graph.try_clone()?.instantiate()?);
+    let mut parent = hip::Graph::new(&gpu.device)?;
+    let first = parent.add_child(&[], &graph)?;
+    parent.add_child(&[first], &graph)?;
+    let parent = parent.instantiate()?;
+    // All work of the stream is over, and nobody was told what became of it.
+    let over = |stream: &Stream| -> Result {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        stream.launch_host_function(move || sender.send(()).unwrap())?;
+        Ok(receiver.recv()?)
+    };
+    let told = |stream: &Stream| match stream.synchronize() {
+        Ok(()) => NONE,
+        waited => {
+            let Panic { block, thread, .. } = panic(waited);
+            64 * block[0] + thread[0]
+        }
+    };
+    for (name, first, second) in [
+        ("one", &exec, &exec),
+        ("two", &exec, &again),
+        ("a clone", &clone, &exec),
+        ("a child", &exec, &parent),
+        ("a parent", &parent, &exec),
+    ] {
+        for (of_first, of_second) in [(NONE, 70), (5, NONE), (5, 70), (NONE, NONE)] {
+            at.fill_async(&one, of_first)?;
+            first.launch(&one)?;
+            at.fill_async(&two, of_second)?;
+            second.launch(&two)?;
+            over(&one)?;
+            over(&two)?;
+            assert_eq!((told(&one), told(&two)), (of_first, of_second), "{name}");
+            gpu.device.synchronize()?;
+        }
+        // Work that comes after a panic that nobody was told is told of it.
+        at.fill_async(&one, 5)?;
+        first.launch(&one)?;
+        at.fill_async(&two, NONE)?;
+        second.launch(&two)?;
+        assert_eq!((told(&two), told(&one)), (5, NONE), "{name}");
+    }
+    // Threads: each panic is told once.
+    at.fill(9)?;
+    let count = std::sync::atomic::AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for exec in [&exec, &exec, &again, &clone] {
+            let (count, gpu) = (&count, &gpu);
+            scope.spawn(move || {
+                let stream = Stream::new(&gpu.device).unwrap();
+                for _ in 0..8 {
+                    exec.launch(&stream).unwrap();
+                    if stream.synchronize().is_err_and(|error| matches!(error, Error::KernelPanicked(_))) {
+                        count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                    }
+                }
+                while stream.synchronize().is_err() {
+                    count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    assert_eq!(count.into_inner(), 4 * 8);
+    Ok(())
+}
+
 /// Nobody waits: the panic goes to stderr, once.
 #[test]
 fn a_panic_that_nobody_waits_for() {
@@ -355,6 +432,24 @@ fn recursion_ends_where_its_stack_does() -> Result {
         }
         let want: Vec<u32> = (0..1024).map(|i| deep(depth, &mut [i; 64])).collect();
         assert!(waited? == want, "{depth}");
+    }
+    // Functions that are called by `dyn` alone have larger frames than all that is called by name.
+    let kernel = Steps::load(&gpu.kernels)?;
+    for depth in [0, 1, 5, 200, 6, 40, 2] {
+        let mut out = gpu.zeros(1024)?;
+        kernel.launch(&gpu.stream, LaunchConfig::new(16, 64), depth, &mut out)?;
+        let waited = out.to_vec();
+        if depth > 12 {
+            let panic = panic(waited);
+            assert!(panic.message.as_ref().is_some_and(|text| text.contains("stack overflow")), "{depth}: {panic}");
+            continue;
+        }
+        let steps = |i: u32| {
+            let (small, large) = (Small(i), Large(i + 1));
+            let steps: [&dyn Step; 2] = [&small, &large];
+            steps[i as usize % 2].step(depth, i, steps[1 - i as usize % 2])
+        };
+        assert!(waited? == (0..1024).map(steps).collect::<Vec<_>>(), "{depth}");
     }
     // Nobody takes the stack away.
     assert!(gpu.device.limit(Limit::StackSize)? >= STACK);

@@ -84,7 +84,7 @@ macro_rules! both {
             type Abi = u16;
             const LAYOUT: Layout = <Self as Plain>::LAYOUT;
             #[inline(always)]
-            fn from_abi(abi: u16) -> Self {
+            unsafe fn from_abi(abi: u16) -> Self {
                 Self(abi)
             }
             #[inline(always)]

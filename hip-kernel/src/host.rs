@@ -220,11 +220,11 @@ pub fn take_panic(stream: &Stream) -> Result<Option<Panic>> {
 /// The first argument of each kernel in Rust: where it writes a panic. The stubs that `#[kernel]` makes pass it; a launch by
 /// [`hip::Kernel::launch`], or a node of a graph, passes it by itself.
 ///
-/// The address is the stream's own, and stays the same; while the stream is captured, it is that of the graph. With 0 in its place, a
-/// panic ends its wave and nobody is told.
+/// The number is the stream's own, and stays the same. While the stream is captured, it is that of the graph, whose launches write a panic
+/// where the stream of the launch has its own. With 0 in its place, a panic ends its wave and nobody is told.
 ///
 /// # Errors
-/// `hipErrorOutOfMemory`.
+/// `hipErrorOutOfMemory`; [`Error::Capture`] if another thread captures the stream.
 #[inline]
 pub fn panics(stream: &Stream) -> Result<u64> {
     typed::panics(stream)

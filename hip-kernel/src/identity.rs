@@ -2,7 +2,7 @@
 //! `load` compares the two: a safe launch runs the code that belongs to the stub.
 
 /// How the macros and the device library pass arguments. Count it up with each change after which a stub and older code no longer fit.
-pub const ABI: u32 = 1;
+pub const ABI: u32 = 2;
 
 /// What a record begins with.
 pub const MAGIC: [u8; 8] = *b"hip-krnl";
@@ -22,8 +22,9 @@ pub struct Layout {
 /// A type whose values are their bytes: every bit pattern is a value, and none of its bytes is padding. Memory that a kernel reads and
 /// writes has elements of such a type, and so have fields of structures that are passed to it.
 ///
-/// Integers, floats, [`f16`](crate::half::f16), [`bf16`](crate::half::bf16), the vectors of [`vector`](crate::vector), arrays of these, and
-/// structures with `#[derive(DeviceCopy)]` are plain. References, `bool` and `char` are not:
+/// Integers of up to 64 bits, floats, [`f16`](crate::half::f16), [`bf16`](crate::half::bf16), the vectors of [`vector`](crate::vector), arrays of these, and
+/// structures with `#[derive(DeviceCopy)]` are plain. References, `bool`, `char` and integers of 128 bits, which
+/// the device aligns otherwise, are not:
 ///
 /// ```compile_fail,E0277
 /// use hip_kernel::prelude::*;
@@ -130,7 +131,8 @@ macro_rules! numbers {
     )*};
 }
 
-numbers!(u8 i8 u16 i16 u32 i32 u64 i64 u128 i128 usize isize f32 f64);
+// Not those of 128 bits: the device aligns them to 8 bytes, the host to 16.
+numbers!(u8 i8 u16 i16 u32 i32 u64 i64 usize isize f32 f64);
 
 // SAFETY: the elements are plain, and have no gaps between them.
 unsafe impl<T: Plain, const N: usize> Plain for [T; N] {

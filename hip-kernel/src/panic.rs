@@ -4,11 +4,11 @@ use core::mem::MaybeUninit;
 use core::panic::PanicInfo;
 
 use crate::group::GridBarrier;
-use crate::launched::HAS_BARRIER;
+use crate::launched::{HAS_BARRIER, IS_CELL};
 use crate::{block_idx, raw, thread_idx};
 
 const FILE: usize = 208;
-const MESSAGE: usize = 256;
+const MESSAGE: usize = 248;
 
 /// What the host reads: `hip/src/stream/panics.rs` has the same structure.
 #[repr(C)]
@@ -24,6 +24,8 @@ struct Record {
     unused: u32,
     file: [u8; FILE],
     message: [u8; MESSAGE],
+    /// The host's.
+    address: u64,
 }
 
 #[panic_handler]
@@ -68,11 +70,16 @@ pub fn check_stack(margin: u32) {
 #[inline(always)]
 fn end(file: &str, line: u32, column: u32, message: &str) -> ! {
     // SAFETY: the arguments of a kernel of this crate begin with the address of a record that the host keeps until the launch is over,
-    // or 0, and a mark. With the mark, the second argument is the state of the grid's barrier.
+    // or 0, and marks. With `IS_CELL`, it is the address of a word that has such an address until then. With `HAS_BARRIER`, the second
+    // argument is the state of the grid's barrier.
     unsafe {
         let arguments = raw::arguments();
         let first = arguments.read();
-        write((first & !HAS_BARRIER) as *mut Record, file, line, column, message);
+        let mut record = first & !(HAS_BARRIER | IS_CELL);
+        if first & IS_CELL != 0 {
+            record = (record as *const u64).read_volatile();
+        }
+        write(record as *mut Record, file, line, column, message);
         if first & HAS_BARRIER != 0 {
             GridBarrier::leave(arguments.add(1).read() as *mut u32);
         }

@@ -5,6 +5,21 @@ use crate::identity::{Layout, Plain};
 /// A type that a kernel takes by value: numbers, `bool`, [`f16`](crate::half::f16), [`bf16`](crate::half::bf16), arrays of numbers, and types
 /// with `#[derive(DeviceCopy)]`, of up to 256 bytes.
 ///
+/// What is passed for one type's value is no value of another type:
+///
+/// ```compile_fail,E0133
+/// use hip_kernel::prelude::*;
+///
+/// #[derive(Clone, Copy, DeviceCopy)]
+/// #[repr(u32)]
+/// enum Mode {
+///     Add,
+///     Multiply,
+/// }
+///
+/// let mode: Mode = hip_kernel::Value::from_abi(hip_kernel::Value::to_abi([7u32]));
+/// ```
+///
 /// # Safety
 /// `Abi` is passed to the device in registers or as a vector, and has room for the type's bytes. `LAYOUT` is made from the type and from
 /// the layouts of all that it consists of: two compilers that see the same layout must see the same type.
@@ -22,8 +37,11 @@ pub unsafe trait Value: Copy {
     const LAYOUT: Layout;
 
     /// On the device.
+    ///
+    /// # Safety
+    /// [`to_abi`](Self::to_abi) of this type made it. Other types have the same `Abi`, and other values.
     #[doc(hidden)]
-    fn from_abi(abi: Self::Abi) -> Self;
+    unsafe fn from_abi(abi: Self::Abi) -> Self;
 
     /// On the host.
     #[doc(hidden)]
@@ -37,7 +55,7 @@ macro_rules! numbers {
             type Abi = Self;
             const LAYOUT: Layout = <Self as Plain>::LAYOUT;
             #[inline(always)]
-            fn from_abi(abi: Self) -> Self {
+            unsafe fn from_abi(abi: Self) -> Self {
                 abi
             }
             #[inline(always)]
@@ -55,7 +73,7 @@ unsafe impl Value for bool {
     type Abi = u8;
     const LAYOUT: Layout = Layout::of::<Self>("bool");
     #[inline(always)]
-    fn from_abi(abi: u8) -> Self {
+    unsafe fn from_abi(abi: u8) -> Self {
         abi != 0
     }
     #[inline(always)]
@@ -155,8 +173,8 @@ macro_rules! arrays {
             type Abi = <ArrayOf<$type, N> as HasWords>::Words;
             const LAYOUT: Layout = <Self as Plain>::LAYOUT;
             #[inline(always)]
-            fn from_abi(abi: Self::Abi) -> Self {
-                // SAFETY: made by `to_abi`.
+            unsafe fn from_abi(abi: Self::Abi) -> Self {
+                // SAFETY: the caller ensures it.
                 unsafe { from_words(abi) }
             }
             #[inline(always)]

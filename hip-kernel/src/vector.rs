@@ -63,8 +63,8 @@ macro_rules! vectors {
             type Abi = <Size<{ words(size_of::<Self>()) }> as HasWords>::Words;
             const LAYOUT: Layout = <Self as Plain>::LAYOUT;
             #[inline(always)]
-            fn from_abi(abi: Self::Abi) -> Self {
-                // SAFETY: made by `to_abi`.
+            unsafe fn from_abi(abi: Self::Abi) -> Self {
+                // SAFETY: the caller ensures it.
                 unsafe { from_words(abi) }
             }
             #[inline(always)]

@@ -5,6 +5,7 @@ use hip_kernel::prelude::*;
 pub mod algorithms;
 pub mod device;
 pub mod language;
+pub mod names;
 pub mod panics;
 
 /// A kernel for each function of one number: element `i` of the output is the function of element `i` of the input.
@@ -34,9 +35,9 @@ elementwise! {
     patterns: "ranges, guards, bindings, slices in patterns"
     closures: "closures that capture, by reference and by value"
     higher_order: "functions that take and return functions"
-    function_pointers(stack = 2048): "calls through pointers"
+    function_pointers(stack = 4096): "calls through pointers"
     traits: "traits, default methods, associated constants and types"
-    trait_objects(stack = 2048): "`dyn Trait`, chosen at run time"
+    trait_objects(stack = 4096): "`dyn Trait`, chosen at run time"
     generics: "generic functions and types"
     const_generics: "constants as parameters of types"
     operators: "operators of own types"

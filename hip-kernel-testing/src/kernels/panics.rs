@@ -8,6 +8,12 @@ pub fn out_of_bounds(x: &[u32], mut y: DisjointSlice<u32>) {
     y.set(|i| x[i] + 1);
 }
 
+/// Panics in the thread whose number the first element of `at` has. It writes to no memory.
+#[kernel]
+pub fn panics_at(at: &[u32]) {
+    assert!(global_idx().x != at[0], "as asked");
+}
+
 /// Panics in the thread of element `at`, if there is one.
 #[kernel]
 pub fn says_why(at: u32, how: u32, mut y: DisjointSlice<u32>) {
@@ -66,4 +72,42 @@ pub fn deep(n: u32, x: &mut [u32; 64]) -> u32 {
 #[kernel(stack(24_576))]
 pub fn recurse(depth: u32, mut out: DisjointSlice<u32>) {
     out.set(|i| deep(depth, &mut [i as u32; 64]));
+}
+
+/// Functions that are called by `dyn` alone.
+pub trait Step {
+    /// Adds something to `sum`, and goes on with `next`.
+    fn step(&self, n: u32, sum: u32, next: &dyn Step) -> u32;
+}
+
+/// It has little on the stack.
+pub struct Small(pub u32);
+/// It has 2400 bytes on the stack, more than any function that is called by name.
+pub struct Large(pub u32);
+
+impl Step for Small {
+    #[inline(never)]
+    fn step(&self, n: u32, sum: u32, next: &dyn Step) -> u32 {
+        if n == 0 { sum } else { next.step(n - 1, sum.wrapping_add(self.0), self) }
+    }
+}
+
+impl Step for Large {
+    #[inline(never)]
+    fn step(&self, n: u32, sum: u32, next: &dyn Step) -> u32 {
+        let mut mine = [self.0; 600];
+        mine[n as usize * 7 % 600] = sum;
+        let rest = if n == 0 { sum } else { next.step(n - 1, sum.wrapping_mul(3), self) };
+        rest.wrapping_add(mine[rest as usize % 600])
+    }
+}
+
+/// Goes through `depth` steps by `dyn`, every other of them a large one.
+#[kernel(stack(24_576))]
+pub fn steps(depth: u32, mut out: DisjointSlice<u32>) {
+    out.set(|i| {
+        let (small, large) = (Small(i as u32), Large(i as u32 + 1));
+        let steps: [&dyn Step; 2] = [&small, &large];
+        steps[i % 2].step(depth, i as u32, steps[1 - i % 2])
+    });
 }

@@ -20,8 +20,8 @@ impl Ending<'_> {
         self.open = false;
         let raw = self.stream.inner.end_capture();
         let (kept, kernels) = self.capture.end();
-        // Without a record no kernel of the graph can panic.
-        let panics = Some(self.capture.report()).filter(|report| report.has_record()).into_iter().cloned().collect();
+        // Without a cell no kernel of the graph can panic.
+        let panics = self.capture.known_panic_cell().into_iter().cloned().collect();
         let resources = Resources { kept, kernels, panics, ..Resources::default() };
         Graph::adopt(raw?, self.stream.device(), resources).captured()
     }

@@ -176,14 +176,20 @@ impl GraphExec {
     fn queue(&self, stream: &Stream) -> Result<()> {
         context::check_caller()?;
         self.graph.device.expect(stream.device(), "the stream")?;
-        let kept = self.resources.kept.iter().flat_map(Kept::accesses);
-        let accesses: SmallVec<[Access<'_>; 8]> = kept.chain([Access::write(&self.usage)]).collect();
+        let (kept, panics) = (self.resources.kept.iter().flat_map(Kept::accesses), &self.resources.panics);
+        let shared = panics.iter().map(|cell| cell.access());
+        let accesses: SmallVec<[Access<'_>; 8]> = kept.chain(shared).chain([Access::write(&self.usage)]).collect();
+        let record = if panics.is_empty() { None } else { Some(stream.inner.report().record(self.graph.device)?) };
         let watching = stream.inner.watch(self.resources.reports());
         let mut records = self.lock_records()?;
         let launch = Launching { kernel: &self.name, config: None };
         // A node may call a function of the host, or wait for a signal.
         let submitted = stream.inner.submit_held(&accesses, Some(launch), |raw| {
             let _one = one_at_a_time();
+            // A capture runs nothing now.
+            if let Some(record) = record.filter(|_| !stream.inner.is_captured()) {
+                panics.iter().try_for_each(|cell| cell.lead_to(record, raw))?;
+            }
             let launch = |raw| {
                 // SAFETY: graph and stream are alive; the memory that the graph uses is kept, and notes the launch.
                 let status = unsafe { hip_sys::hipGraphLaunch(self.raw, raw) };

@@ -33,7 +33,7 @@ use crate::core::lock::{Mutex, MutexGuard};
 use crate::core::releases::one_at_a_time;
 use crate::stream::event::Event;
 use crate::stream::usage::{Access, Kept, MemoryKind};
-use crate::stream::{Report, keep, run_reporting};
+use crate::stream::{PanicCell, Report, keep, run_reporting};
 
 /// Work on one device and the order of it (`hipGraph_t`): nodes, and edges between them. It is built node by node, or by
 /// [capturing a stream](crate::Stream::capture), then [instantiated](Self::instantiate) and launched many times.
@@ -94,8 +94,8 @@ struct Resources {
     kept: Vec<Kept>,
     kernels: Vec<Arc<str>>,
     hosts: Vec<Arc<HostCall>>,
-    /// Where kernels of captures write their panics.
-    panics: Vec<Arc<Report>>,
+    /// Where kernels of captures find the records for their panics, each once.
+    panics: Vec<Arc<PanicCell>>,
     recorded: Vec<Arc<Event>>,
     waited: Vec<Arc<Event>>,
     memory: GraphMemory,
@@ -126,7 +126,11 @@ impl Resources {
         }
         self.kernels.extend_from_slice(&other.kernels);
         self.hosts.extend_from_slice(&other.hosts);
-        self.panics.extend_from_slice(&other.panics);
+        for cell in &other.panics {
+            if !self.panics.iter().any(|known| Arc::ptr_eq(known, cell)) {
+                self.panics.push(Arc::clone(cell));
+            }
+        }
         self.recorded.extend_from_slice(&other.recorded);
         self.waited.extend_from_slice(&other.waited);
         self.memory.extend(&other.memory);
@@ -140,9 +144,9 @@ impl Resources {
         self.kept.iter().any(|kept| other.kept.iter().any(|other| kept.takes_turns_with(other)))
     }
 
-    /// The reports of what runs in the graph.
+    /// The reports of what runs in the graph on the host.
     fn reports(&self) -> impl Iterator<Item = &Arc<Report>> {
-        self.hosts.iter().map(|host| &host.report).chain(&self.panics)
+        self.hosts.iter().map(|host| &host.report)
     }
 
     fn uses_host_memory(&self) -> bool {

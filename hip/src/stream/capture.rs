@@ -3,15 +3,17 @@
 use std::cell::Cell;
 use std::ptr;
 use std::slice;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, ThreadId};
 
 use hip_sys::{hipGraph_t, hipStream_t};
 
+use super::panics::PanicCell;
 use super::turns::Turns;
-use super::{Launching, Report, StreamInner};
+use super::{Launching, StreamInner};
 use crate::core::call::check;
+use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::core::later::{self, Blocker, Verdict};
 use crate::core::lock::{Mutex, MutexGuard, RwLock};
@@ -22,8 +24,8 @@ use crate::stream::usage::{Access, Kept, MemoryKind};
 pub(crate) struct Capture {
     thread: ThreadId,
     state: Mutex<State>,
-    /// Where kernels of the graph write their panics.
-    report: Arc<Report>,
+    /// Where kernels of the graph find the record for their panics, if any was launched.
+    panic_cell: OnceLock<Arc<PanicCell>>,
 }
 
 #[derive(Default)]
@@ -54,16 +56,27 @@ pub(crate) fn keep(kept: &mut Vec<Kept>, access: &Access<'_>) -> Result<()> {
 
 impl Capture {
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self { thread: thread::current().id(), state: Mutex::default(), report: Arc::default() })
+        Arc::new(Self { thread: thread::current().id(), state: Mutex::default(), panic_cell: OnceLock::new() })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock()
     }
 
-    /// Where kernels of the graph write their panics.
-    pub(crate) fn report(&self) -> &Arc<Report> {
-        &self.report
+    /// Where kernels of the graph find the record for their panics, if any was launched.
+    pub(crate) fn known_panic_cell(&self) -> Option<&Arc<PanicCell>> {
+        self.panic_cell.get()
+    }
+
+    /// The same for a kernel that is launched now, on `device`, which is always the same.
+    pub(super) fn panic_cell(&self, device: Device) -> Result<&Arc<PanicCell>> {
+        match self.panic_cell.get() {
+            Some(cell) => Ok(cell),
+            None => {
+                let cell = Arc::new(PanicCell::new(device)?);
+                Ok(self.panic_cell.get_or_init(|| cell))
+            }
+        }
     }
 
     /// Ends it for all streams that joined, and gives what the graph keeps and the names of its kernels. The runtime's capture has

@@ -88,19 +88,19 @@ impl Report {
         self.record.get().is_some()
     }
 
-    /// The address that kernels on `device`, which is always the same, write a panic to.
+    /// Where kernels on `device`, which is always the same, write a panic.
     #[inline]
-    pub(crate) fn record(&self, device: Device) -> Result<u64> {
+    pub(crate) fn record(&self, device: Device) -> Result<&PanicRecord> {
         match self.record.get() {
-            Some(record) => Ok(record.address()),
+            Some(record) => Ok(record),
             None => self.new_record(device),
         }
     }
 
     #[cold]
-    fn new_record(&self, device: Device) -> Result<u64> {
+    fn new_record(&self, device: Device) -> Result<&PanicRecord> {
         let record = PanicRecord::new(device)?;
-        Ok(self.record.get_or_init(|| record).address())
+        Ok(self.record.get_or_init(|| record))
     }
 }
 

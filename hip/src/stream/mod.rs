@@ -38,6 +38,7 @@ pub(crate) use execution::{ContextInner, create_in_context};
 pub(crate) use host::{Report, run_reporting};
 pub(crate) use inner::StreamInner;
 pub(crate) use launches::Launching;
+pub(crate) use panics::PanicCell;
 pub use signal::{Signal, WaitCondition};
 pub use signal_op::SignalOp;
 

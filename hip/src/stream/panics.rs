@@ -1,13 +1,16 @@
 //! Panics of kernels in Rust: the records that kernels write, in pinned memory, and that waits read.
 //!
-//! A stream (or a graph) gets a record when a kernel that may panic is first launched on it. The launch passes the record's address to
+//! A stream gets a record when a kernel that may panic is first launched on it. The launch passes the record's address to
 //! the kernel. A wait only reads memory of the host.
+//!
+//! A graph keeps its kernels' arguments, and may be launched on any stream. So its kernels are given the address of a [`Cell`], in
+//! memory of the device, and each launch first writes there which record is that of its stream.
 
 use std::mem::offset_of;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use hip_sys::{hipHostMallocCoherent, hipHostMallocMapped, hipHostMallocPortable};
+use hip_sys::{hipHostMallocCoherent, hipHostMallocMapped, hipHostMallocPortable, hipStream_t};
 
 use crate::core::call::check;
 use crate::core::context;
@@ -17,11 +20,12 @@ use crate::core::kernel_panic::KernelPanic;
 use crate::core::later::with_memory;
 use crate::core::lock::Mutex;
 use crate::core::per_device::PerDevice;
+use crate::stream::usage::{Access, Usage};
 
 /// Bytes of a file's name that a record has room for.
 const FILE: usize = 208;
 /// Bytes of a message that a record has room for.
-const MESSAGE: usize = 256;
+const MESSAGE: usize = 248;
 
 /// `state` of a record that a kernel has completed. 0: no panic; 1: a thread is writing it.
 const COMPLETE: u32 = 2;
@@ -39,6 +43,8 @@ struct Record {
     unused: u32,
     file: [u8; FILE],
     message: [u8; MESSAGE],
+    /// The record's own address on the device, which never changes: cells are filled with it.
+    address: u64,
 }
 
 const _: () = assert!(size_of::<Record>() == 512 && offset_of!(Record, file) == 48);
@@ -63,7 +69,7 @@ unsafe impl Send for Place {}
 // SAFETY: as above.
 unsafe impl Sync for Place {}
 
-/// A record that one stream or graph has.
+/// A record that one stream has.
 pub(crate) struct PanicRecord {
     place: Place,
     of: Device,
@@ -89,6 +95,12 @@ impl PanicRecord {
     #[inline]
     pub(super) fn address(&self) -> u64 {
         self.place.device
+    }
+
+    /// The address of the record's address, on the host.
+    fn address_of_address(&self) -> *const u64 {
+        // SAFETY: the record is never freed. No reference to it is made.
+        unsafe { &raw const (*self.place.host.as_ptr()).address }
     }
 
     fn state(&self) -> &AtomicU32 {
@@ -137,6 +149,95 @@ impl Drop for PanicRecord {
     }
 }
 
+/// Added to the address of a cell that a kernel is given. `hip-kernel/src/launched.rs` has the same number.
+const IS_CELL: u64 = 2;
+
+/// Cells that are allocated at a time.
+const CELLS: usize = 64;
+
+/// The addresses of cells that nothing uses, of each device. They are reused and never freed, as records are.
+static SPARE_CELLS: PerDevice<Mutex<Vec<u64>>> = PerDevice::new();
+
+/// The word of the device's in which kernels of a graph find the record that they write a panic to.
+///
+/// Launches with one cell come one after the other, whatever they were instantiated from and are launched on: until one is over, the word
+/// stays as it is.
+pub(crate) struct PanicCell {
+    address: u64,
+    of: Device,
+    /// Its launches.
+    usage: Usage,
+    /// What the last launch has written; 0 for nothing, and where that is not known.
+    record: Mutex<u64>,
+}
+
+impl PanicCell {
+    /// A cell that leads to no record: a panic is lost until a launch has called [`lead_to`](Self::lead_to).
+    pub(crate) fn new(device: Device) -> Result<Self> {
+        let spare = SPARE_CELLS.of(device);
+        let cell = |address| Self { address, of: device, usage: Usage::concurrent(), record: Mutex::default() };
+        if let Some(address) = spare.lock().pop() {
+            return Ok(cell(address));
+        }
+        let first = allocate_cells(device)?;
+        spare.lock().extend((1..CELLS as u64).map(|index| first + index * size_of::<u64>() as u64));
+        Ok(cell(first))
+    }
+
+    /// What kernels are given for a record's address.
+    pub(crate) fn argument(&self) -> u64 {
+        self.address | IS_CELL
+    }
+
+    /// What a launch of the graph touches.
+    pub(crate) fn access(&self) -> Access<'_> {
+        Access::write(&self.usage)
+    }
+
+    /// Has kernels that are queued on `stream` from now on write to the record.
+    ///
+    /// The caller has noted the launch as a use of the cell, so that all earlier launches come before.
+    pub(crate) fn lead_to(&self, record: &PanicRecord, stream: hipStream_t) -> Result<()> {
+        let mut last = self.record.lock();
+        if *last == record.address() {
+            return Ok(());
+        }
+        *last = 0;
+        let (to, from) = (ptr::without_provenance_mut(self.address as usize), record.address_of_address());
+        let (bytes, kind) = (size_of::<u64>(), hip_sys::hipMemcpyHostToDevice);
+        // SAFETY: both have eight bytes, and are never freed. Nothing writes to the source, which is pinned; only kernels of launches with this
+        // cell read the destination, and those come before or after. The stream is the caller's.
+        let status = unsafe { hip_sys::hipMemcpyAsync(to, from.cast(), bytes, kind, stream) };
+        check(status, "hipMemcpyAsync", || format!("panics of a graph's kernels on device {}", self.of.index()))?;
+        *last = record.address();
+        Ok(())
+    }
+}
+
+impl Drop for PanicCell {
+    /// The cell is for another graph, when launches are over.
+    fn drop(&mut self) {
+        let (address, of) = (self.address, self.of);
+        self.usage.release(move || SPARE_CELLS.of(of).lock().push(address));
+    }
+}
+
+/// More cells: the address of the first. A graph that other code launches finds null in them.
+fn allocate_cells(device: Device) -> Result<u64> {
+    device.activate()?;
+    let bytes = CELLS * size_of::<u64>();
+    let describe = || format!("{bytes} bytes for panics of graphs on device {}", device.index());
+    let mut cells = ptr::null_mut();
+    // SAFETY: `cells` is valid for a write.
+    let status = with_memory(&device, || unsafe { hip_sys::hipMalloc(&mut cells, bytes) });
+    check(status, "hipMalloc", describe)?;
+    device.blocking_stream()?.inner.copy_now(|stream| {
+        // SAFETY: the memory is ours, as many bytes long, and nobody knows of it. After an error it is leaked.
+        check(unsafe { hip_sys::hipMemsetAsync(cells, 0, bytes, stream) }, "hipMemsetAsync", describe)
+    })?;
+    Ok(cells.addr() as u64)
+}
+
 /// More records.
 fn allocate(device: Device) -> Result<Vec<Place>> {
     device.activate()?;
@@ -155,7 +256,10 @@ fn allocate(device: Device) -> Result<Vec<Place>> {
     let place = |index: usize| {
         let offset = index * size_of::<Record>();
         let host = NonNull::new(host.cast::<Record>().wrapping_add(index))?;
-        Some(Place { host, device: address.addr() as u64 + offset as u64 })
+        let device = address.addr() as u64 + offset as u64;
+        // SAFETY: as above.
+        unsafe { (*host.as_ptr()).address = device };
+        Some(Place { host, device })
     };
     Ok((0..AT_A_TIME).filter_map(place).collect())
 }

@@ -150,16 +150,16 @@ impl StreamInner {
         self.report.is_pending() || self.lock().watched.is_pending()
     }
 
-    /// The address of the record that kernels which are launched now write a panic to: the stream's, or that of the graph that the stream
-    /// is captured into.
+    /// What kernels that are launched now are given for the place of a panic: the address of the stream's record, or the cell of the graph
+    /// that the stream is captured into.
     #[inline]
     pub(crate) fn panic_record(&self) -> Result<u64> {
         if self.is_captured() {
             if let Some(capture) = self.own_capture()? {
-                return capture.report().record(self.device);
+                return Ok(capture.panic_cell(self.device)?.argument());
             }
         }
-        self.report.record(self.device)
+        Ok(self.report.record(self.device)?.address())
     }
 
     pub(crate) fn report(&self) -> &Arc<Report> {

@@ -245,7 +245,7 @@ pub(crate) fn steps(
         releases
             .iter()
             .filter(|release| release.name == "7.2")
-            .map(|r| hsa(r, Variant::Architecture("gfx942"), offline)),
+            .flat_map(|r| [hsa(r, Variant::Architecture("gfx942"), offline), rust_kernels::on_release(r, offline)]),
     );
     steps.push(hsa_sim_tests(turn, offline)?);
     steps.push(levels(&raw, turn, offline).by_compiler());

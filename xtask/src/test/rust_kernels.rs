@@ -5,7 +5,9 @@ use std::process::Command;
 use hip_kernel_build::Toolchain;
 
 use crate::cargo::{checked_cargo, packages};
+use crate::hsa::{self as hsa_sim, Profile, hsa_ready};
 use crate::process::find;
+use crate::rocm::Release;
 use crate::steps::{Got, Step};
 
 /// The packages of which a step of its own builds and tests the kernels.
@@ -43,4 +45,15 @@ pub(crate) fn tests(offline: bool) -> Step {
     let mut compiled = test(&PACKAGES);
     compiled.env("HIP_KERNEL_BUILD", "check");
     Step::commands("kernels in Rust", about, vec![compiled, committed])
+}
+
+/// The tests of kernels in Rust that depend on the HIP runtime, on a release's own: panics, stacks, what does not load.
+pub(crate) fn on_release(release: &'static Release, offline: bool) -> Step {
+    let about = format!("kernels in Rust on the real HIP runtime of ROCm {}, over the software GPU", release.name);
+    let mut command = checked_cargo("test", offline);
+    // The committed code: no kernel is compiled.
+    command.arg("--no-fail-fast").args(packages(&PACKAGES[1..])).env("HIP_KERNEL_BUILD", "committed");
+    command.args(["--test", "panics", "--test", "names"]);
+    hsa_sim::run_on(&mut command, release, Profile::Dev);
+    Step::commands(format!("kernels in Rust {}", release.name), about, vec![command]).when(hsa_ready(release))
 }
