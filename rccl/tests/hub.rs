@@ -1,9 +1,10 @@
 //! Ranks find each other over TCP, without any GPU; strangers, garbage and a second rank 3 don't get in.
 
 use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, mpsc};
+use std::time::Duration;
 
 use rccl::start::{Error, Hub, Placement, Secret, World};
 
@@ -24,7 +25,8 @@ fn join(address: &str, rank: usize, size: usize, timeout: Duration) -> Result<Wo
     World::join(placement, &secret(), timeout, None)
 }
 
-const LONG: Duration = Duration::from_secs(60);
+/// No test waits for this to be over.
+const LONG: Duration = Duration::from_secs(100_000);
 
 /// All ranks, each on a thread.
 fn ranks(address: &str, size: usize, run: impl Fn(World) + Sync) {
@@ -36,10 +38,9 @@ fn ranks(address: &str, size: usize, run: impl Fn(World) + Sync) {
     });
 }
 
-/// What the hub refused, when it has refused something.
+/// What the hub refused, when it has refused so much.
 fn refused(hub: &Hub, number: usize) -> Vec<String> {
-    let begin = Instant::now();
-    while hub.refused().len() < number && begin.elapsed() < LONG {
+    while hub.refused().len() < number {
         std::thread::sleep(Duration::from_millis(5));
     }
     hub.refused()
@@ -62,38 +63,74 @@ fn all_ranks_get_what_all_say() {
 
 #[test]
 fn ranks_that_do_not_come_are_named() {
-    let (_hub, address) = hub(4);
-    let errors: Vec<Error> = std::thread::scope(|scope| {
-        let come = |rank| {
-            scope.spawn({
+    // On a busy machine one of the two may come when the other's time is over: then they get more.
+    for seconds in [1, 4, 16, 64, 256] {
+        let (_hub, address) = hub(4);
+        let waited = Duration::from_secs(seconds);
+        let errors: Vec<Error> = std::thread::scope(|scope| {
+            let come = |rank| {
                 let address = &address;
-                move || join(address, rank, 4, Duration::from_secs(4))
-            })
-        };
-        let threads = [come(0), come(2)];
-        threads.into_iter().map(|thread| thread.join().unwrap().unwrap_err()).collect()
-    });
-    for error in errors {
-        assert_eq!(error, Error::Missing { ranks: vec![1, 3], size: 4, waited: Duration::from_secs(4) });
-        assert!(error.to_string().ends_with("1, 3"), "{error}");
+                scope.spawn(move || join(address, rank, 4, waited))
+            };
+            let threads = [come(0), come(2)];
+            threads.into_iter().map(|thread| thread.join().unwrap().unwrap_err()).collect()
+        });
+        let met = Error::Missing { ranks: vec![1, 3], size: 4, waited };
+        if errors.iter().all(|error| *error == met) {
+            return assert!(met.to_string().ends_with("1, 3"), "{met}");
+        }
+        println!("in {waited:?} they did not meet: {errors:?}");
+    }
+    panic!("ranks 0 and 2 do not meet");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_hub_that_is_not_there_is_an_error_at_the_deadline() {
+    let (_reserved, port) = reserve(0).unwrap();
+    let address = format!("127.0.0.1:{port}");
+    let error = join(&address, 1, 2, Duration::from_millis(300)).unwrap_err();
+    assert!(matches!(&error, Error::Connection { address: of, .. } if *of == address), "{error}");
+}
+
+/// Takes a port of this machine, any if it is 0: no other program gets it, nobody listens at it, and a hub of ours can. `None` where it is taken.
+#[cfg(target_os = "linux")]
+fn reserve(port: u16) -> Option<(std::os::fd::OwnedFd, u16)> {
+    use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+    const LENGTH: libc::socklen_t = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+    // SAFETY: it takes numbers, and gives a descriptor or -1.
+    let socket = unsafe { libc::socket(libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0) };
+    assert!(socket >= 0);
+    // SAFETY: the socket is new, and nobody else's.
+    let socket = unsafe { OwnedFd::from_raw_fd(socket) };
+    // With `SO_REUSEADDR` on both sides, as std sets it, an address can be had twice until somebody listens. The system chooses it for nobody, neither
+    // to listen at nor to connect from.
+    let on = 1_i32;
+    // SAFETY: all zero is a value of the struct; the pointers are to values of the lengths that go with them, which live through the calls.
+    unsafe {
+        let mut address: libc::sockaddr_in = std::mem::zeroed();
+        address.sin_family = libc::AF_INET as libc::sa_family_t;
+        address.sin_port = port.to_be();
+        let (fd, place) = (socket.as_raw_fd(), (&raw mut address).cast::<libc::sockaddr>());
+        let set = libc::setsockopt(fd, libc::SOL_SOCKET, libc::SO_REUSEADDR, (&raw const on).cast(), 4);
+        assert_eq!(set, 0);
+        if libc::bind(fd, place, LENGTH) != 0 {
+            return None;
+        }
+        let mut length = LENGTH;
+        assert_eq!(libc::getsockname(fd, place, &raw mut length), 0);
+        Some((socket, u16::from_be(address.sin_port)))
     }
 }
 
-#[test]
-fn a_hub_that_is_not_there_is_an_error_at_the_deadline() {
-    let begin = Instant::now();
-    // A port that was free a moment ago.
-    let address = hub(2).1;
-    let error = join(&address, 1, 2, Duration::from_millis(300)).unwrap_err();
-    assert!(matches!(&error, Error::Connection { address: of, .. } if *of == address), "{error}");
-    assert!(begin.elapsed() < Duration::from_secs(20));
-}
-
+#[cfg(target_os = "linux")]
 #[test]
 fn a_rank_that_comes_first_waits_for_the_hub() {
-    let address = hub(1).1;
+    let (_reserved, port) = reserve(0).unwrap();
+    let address = format!("127.0.0.1:{port}");
     std::thread::scope(|scope| {
         let early = scope.spawn(|| join(&address, 0, 1, LONG));
+        // Whichever comes first, they meet. The pause makes it likely that the rank does.
         std::thread::sleep(Duration::from_millis(200));
         let _hub = Hub::listen(&address, 1, &secret()).unwrap();
         assert_eq!(early.join().unwrap().unwrap().size(), 1);
@@ -127,7 +164,7 @@ fn strangers_and_garbage_are_refused_and_do_no_harm() {
 
 #[test]
 fn a_hub_that_does_not_know_the_secret_is_found_out() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -168,28 +205,39 @@ fn a_second_rank_3_is_refused() {
 
 #[test]
 fn those_that_are_left_make_a_new_world() {
-    let new_world = AtomicBool::new(false);
+    // On a busy machine one of the two may come when the window is over: then they get more time.
+    assert!([1, 4, 16, 64, 256].into_iter().any(|seconds| two_of_four_make_a_new_world(Duration::from_secs(seconds))));
+}
+
+/// Whether both that are left came in the window.
+fn two_of_four_make_a_new_world(window: Duration) -> bool {
+    let late = AtomicBool::new(false);
+    // Disconnected too when a rank that is left fails.
+    let (is_made, made) = mpsc::channel::<()>();
+    let (is_made, made) = (Mutex::new(vec![is_made.clone(), is_made]), Mutex::new(made));
     let (hub, address) = hub(4);
     ranks(&address, 4, |mut world| {
         let rank = world.rank();
+        let is_made = if [0, 3].contains(&rank) { is_made.lock().unwrap().pop() } else { None };
         world.barrier().unwrap();
         match rank {
             // Its process dies.
             1 => drop(world),
             // It has stopped, and comes back when the others have gone on.
             2 => {
-                let end = Instant::now() + LONG;
-                while !new_world.load(Ordering::Acquire) {
-                    assert!(Instant::now() < end, "the others make no world");
-                    std::thread::sleep(Duration::from_millis(10));
-                }
+                made.lock().unwrap().recv().expect("the others make a world");
                 assert!(matches!(world.exchange(b""), Err(Error::Connection { .. })));
             }
             _ => {
-                let error = world.exchange(b"").unwrap_err();
-                assert!(matches!(&error, Error::Missing { ranks, .. } if ranks.contains(&1)), "{error}");
-                world.regroup(Duration::from_secs(3)).unwrap();
-                new_world.store(true, Ordering::Release);
+                let lost = world.exchange(b"").unwrap_err();
+                let went_on = world.regroup(window);
+                // By now there is a world, of one rank or two.
+                is_made.unwrap().send(()).unwrap();
+                if went_on.is_err() || world.size() == 1 {
+                    println!("not both came in {window:?}: {lost}, {went_on:?}");
+                    return late.store(true, Ordering::Release);
+                }
+                assert!(matches!(&lost, Error::Missing { ranks, .. } if ranks.contains(&1)), "{lost}");
                 assert_eq!((world.rank(), world.size()), (usize::from(rank == 3), 2));
                 let all = world.exchange(&[rank as u8]).unwrap();
                 assert_eq!(all, [[0], [3]]);
@@ -197,6 +245,7 @@ fn those_that_are_left_make_a_new_world() {
         }
     });
     assert!(hub.refused().iter().any(|line| line.contains("rank 2 was refused: the others have gone on")));
+    !late.into_inner()
 }
 
 #[test]
@@ -214,9 +263,8 @@ fn a_rank_comes_back_in_a_new_process() {
     std::thread::scope(|scope| {
         let again = scope.spawn(|| join(&address, 1, 2, LONG).unwrap());
         // Its coming is an exchange, which needs both: an error as long as it is gone.
-        let begin = Instant::now();
         while let Err(error) = first.exchange(b"") {
-            assert!(matches!(error, Error::Missing { .. }) && begin.elapsed() < LONG, "{error}");
+            assert!(matches!(error, Error::Missing { .. }), "{error}");
         }
         let again = again.join().unwrap();
         scope.spawn(move || assert_eq!(again.exchange(b"b").unwrap(), [b"c", b"b"]));
@@ -245,12 +293,12 @@ fn a_task_of_a_slurm_step() {
 }
 
 /// Processes with the variables that `srun -n 3` of Slurm 23 sets in a job of 8 tasks, on a cluster whose PMI is `pmi2`, and no others.
+#[cfg(target_os = "linux")]
 #[test]
 fn tasks_of_a_slurm_step_meet() {
     // A port of its own, which Slurm's number of the job makes.
-    let port = |job: u32| (20_000 + job % 20_000) as u16;
-    let is_free = |job: &u32| std::net::TcpListener::bind(("127.0.0.1", port(*job))).is_ok();
-    let job = (4_000_000 + std::process::id() % 10_000..).find(is_free).unwrap();
+    let reserved = |job: u32| Some((job, reserve((20_000 + job % 20_000) as u16)?.0));
+    let (job, _reserved) = (4_000_000 + std::process::id() % 10_000..).find_map(reserved).unwrap();
     let tasks: Vec<_> = (0..3)
         .map(|task: usize| {
             let mut command = std::process::Command::new(std::env::current_exe().unwrap());

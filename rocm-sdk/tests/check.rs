@@ -9,11 +9,11 @@ use std::io::Write as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rocm_sdk::check::{self, Check, Report, Verdict};
 use rocm_sdk::{Error, LoadError, Search};
-use support::Tree;
+use support::{Tree, until_ended};
 
 /// Not a test of its own: what the processes do that the others start.
 #[test]
@@ -28,7 +28,8 @@ fn this_test() -> Command {
 }
 
 fn checker(search: Search) -> Check {
-    Check::new(search).myself(this_test).time_limit(Duration::from_secs(60))
+    // Only what is to hang has a limit that can be reached.
+    Check::new(search).myself(this_test).time_limit(Duration::MAX)
 }
 
 fn run(root: &Path) -> Report {
@@ -238,7 +239,6 @@ fn each_bad_library_is_told_and_harms_no_other() {
     constructor("gives_up", "fputs(\"cannot go on\\n\", stderr); abort();");
     constructor("exits", "exit(3);");
     constructor("exits_well", "exit(0);");
-    constructor("hangs", "for (;;) pause();");
     constructor("forks", "if (fork() == 0) for (;;) pause();");
     constructor("talks", "printf(\"rocm-sdk-check-1-1-1: failed: no\\nhello \");");
     constructor("lies", "printf(\"\\nROCM_SDK_CHECK: ok\\n\"); fflush(stdout); raise(SIGSEGV);");
@@ -250,7 +250,6 @@ fn each_bad_library_is_told_and_harms_no_other() {
         tree.library(&format!("lib/{name}.so"), "", &c);
     };
     destructor("crashes_at_the_end", "raise(SIGSEGV);");
-    destructor("hangs_at_the_end", "for (;;) pause();");
     tree.library(
         "lib/lacks_a_symbol.so",
         "",
@@ -284,11 +283,7 @@ fn each_bad_library_is_told_and_harms_no_other() {
     fs::hard_link(tree.path("lib/libamdhip64.so.7"), tree.path("lib/libz_other_name.so.7")).unwrap();
     tree.write("lib/libclang_rt.asan.so", "for programs of their own");
 
-    let begun = Instant::now();
-    let check = checker(Search::nowhere().root(tree.root())).time_limit(Duration::from_secs(6));
-    let report = check.run(&mut |_| {}).unwrap();
-    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
-
+    let report = checker(Search::nowhere().root(tree.root())).run(&mut |_| {}).unwrap();
     for (name, why) in [
         ("crashes", "the process was ended by SIGSEGV"),
         ("raises", "the process was ended by SIGSEGV"),
@@ -296,10 +291,8 @@ fn each_bad_library_is_told_and_harms_no_other() {
         ("gives_up", "cannot go on"),
         ("exits", "the process exited with 3"),
         ("exits_well", "the process exited with 0"),
-        ("hangs", "no answer within 6 s"),
         ("lies", "SIGSEGV"),
         ("crashes_at_the_end", "it loads, but then the program was ended by SIGSEGV"),
-        ("hangs_at_the_end", "it loads, but the program then does not end within 6 s"),
         ("lacks_a_symbol", "no_such_function"),
         ("lacks_a_library", "libgone.so.1"),
         ("text", "not a shared library"),
@@ -326,16 +319,39 @@ fn each_bad_library_is_told_and_harms_no_other() {
     assert!(!report.outcomes.iter().any(|o| o.name == "loads: lib/libamdhip64.so"));
 }
 
+/// They are ended at the limit. A busy machine may need longer to load the one that hangs at its end: then it gets more time.
+#[test]
+fn libraries_that_hang_are_ended() {
+    let tree = prefix();
+    let library = |name: &str, what: &str| {
+        let c = format!("#include <unistd.h>\n__attribute__(({what})) static void hang(void) {{ for (;;) pause(); }}");
+        tree.library(&format!("lib/{name}.so"), "", &c);
+    };
+    library("hangs", "constructor");
+    library("hangs_at_the_end", "destructor");
+    for seconds in [2, 8, 32, 128] {
+        let check = checker(Search::nowhere().root(tree.root())).time_limit(Duration::from_secs(seconds));
+        let report = check.run(&mut |_| {}).unwrap();
+        let why = format!("no answer within {seconds} s");
+        fails(&report, "loads: lib/hangs.so", &why);
+        if !verdict(&report, "loads: lib/hangs_at_the_end.so").1.contains(&why) {
+            let why = format!("it loads, but the program then does not end within {seconds} s");
+            return fails(&report, "loads: lib/hangs_at_the_end.so", &why);
+        }
+    }
+    panic!("no library is loaded");
+}
+
 #[test]
 fn an_installation_of_amd_s_packages() {
     let tree = prefix();
     tree.write("include/hip/hip_version.h", "");
-    tree.script("bin/hipcc", "echo 'OVERVIEW: clang LLVM compiler'; sleep 1000 &");
+    tree.script("bin/hipcc", "echo 'OVERVIEW: clang LLVM compiler'; sleep 100000 & echo $! > \"$0.pid\"");
     tree.script("lib/llvm/bin/amdclang", "echo 'OVERVIEW: clang LLVM compiler'");
-    let begun = Instant::now();
     let report = run(tree.root());
     assert!(report.is_success(), "{report}");
-    assert!(begun.elapsed() < Duration::from_secs(50), "what a program leaves behind is ended");
+    // What a program leaves behind is ended.
+    until_ended(&fs::read_to_string(tree.path("bin/hipcc.pid")).unwrap());
     assert_eq!((report.layout.as_str(), report.release.as_deref()), ("prefix", Some("7.2.4")));
     for name in ["has its libraries", "has headers", "has programs", "runs: hipcc --help", "runs: amdclang --help"] {
         is_ok(&report, name);
@@ -367,22 +383,13 @@ fn what_a_check_has_started_ends_with_it() {
     );
     let mut command = Command::new(std::env::current_exe().unwrap());
     let mut checking = command.args(["--exact", TEST, "--nocapture"]).env(CHILD, tree.root()).spawn().unwrap();
-    let within = |what: &str, done: &dyn Fn() -> bool| {
-        let begun = Instant::now();
-        while !done() {
-            assert!(begun.elapsed() < Duration::from_secs(50), "{what}");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    };
-    within("the library is loaded", &|| log.exists());
+    while !log.exists() {
+        assert_eq!(checking.try_wait().unwrap(), None, "it is over without the library");
+        std::thread::sleep(Duration::from_millis(10));
+    }
     checking.kill().unwrap();
     checking.wait().unwrap();
-    let pid = fs::read_to_string(&log).unwrap();
-    // Gone, or dead and not yet waited for by whoever has it now.
-    within("the process ends", &|| match fs::read_to_string(format!("/proc/{pid}/stat")) {
-        Ok(stat) => stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z')),
-        Err(_) => true,
-    });
+    until_ended(&fs::read_to_string(&log).unwrap());
 }
 
 #[test]
@@ -548,8 +555,7 @@ fn an_installation_with_a_c_library_of_its_own() {
     let lib = format!("usr/lib/{}-linux-gnu", std::env::consts::ARCH);
     tree.write(&format!("{lib}/libc.so.6"), fs::read(libc).unwrap());
     let own =
-        tree.write(&format!("{lib}/{}", loader.file_name().unwrap().to_str().unwrap()), fs::read(&loader).unwrap());
-    fs::set_permissions(&own, fs::Permissions::from_mode(0o755)).unwrap();
+        tree.program(&format!("{lib}/{}", loader.file_name().unwrap().to_str().unwrap()), fs::read(&loader).unwrap());
     tree.library(
         &format!("{lib}/libamdhip64.so.7.2"),
         "libamdhip64.so.7",

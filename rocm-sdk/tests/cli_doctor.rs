@@ -661,9 +661,7 @@ fn rust(tree: &Tree, release: &str, targets: &str) -> std::path::PathBuf {
         "#!/bin/sh\ncase \"$*\" in\n-vV) echo '{said}';;\n*list) echo {targets};;\n*sysroot) echo {};;\nesac\n",
         tree.path("rust").display()
     );
-    let rustc = tree.write("rust/bin/rustc", script);
-    mode(tree, "rust/bin/rustc", 0o755);
-    rustc
+    tree.program("rust/bin/rustc", script)
 }
 
 /// What it says of kernels in Rust, as text and as JSON, with the tree's path as T.

@@ -196,7 +196,7 @@ fn a_refused_variable_is_told() {
 #[test]
 fn a_library_that_takes_too_long() {
     let tree = Tree::new();
-    let c = "#include <unistd.h>\n__attribute__((constructor)) static void wait(void) { sleep(100); }";
+    let c = "#include <unistd.h>\n__attribute__((constructor)) static void wait(void) { sleep(100000); }";
     let path = tree.library("rocm/lib/libamdhip64.so.7", "libamdhip64.so.7", c);
     let ended = libs(&tree.path("rocm"), "amdhip64 --time-limit 1");
     let expected = format!("amdhip64  {}: opening it took more than 1 s\n", path.display());
@@ -207,11 +207,18 @@ fn a_library_that_takes_too_long() {
 #[test]
 fn a_library_that_starts_a_program() {
     let tree = Tree::new();
-    let c = "#include <unistd.h>\n__attribute__((constructor)) static void go(void) { if (fork() == 0) { sleep(20); _exit(0); } }";
-    tree.library("rocm/lib/libamdhip64.so.7", "libamdhip64.so.7", c);
-    let started = std::time::Instant::now();
-    assert_eq!(libs(&tree.path("rocm"), "amdhip64").code, Some(0));
-    assert!(started.elapsed().as_secs() < 15);
+    let log = tree.path("pid");
+    let c = format!(
+        "#include <stdio.h>\n#include <unistd.h>\n\
+         __attribute__((constructor)) static void go(void) {{ pid_t child = fork(); \
+         if (child == 0) {{ sleep(100000); _exit(0); }} \
+         FILE *f = fopen(\"{}\", \"w\"); fprintf(f, \"%d\", child); fclose(f); }}",
+        log.display()
+    );
+    tree.library("rocm/lib/libamdhip64.so.7", "libamdhip64.so.7", &c);
+    assert_eq!(libs(&tree.path("rocm"), "amdhip64 --time-limit 100000").code, Some(0));
+    // It is ended with the process that opened the library.
+    support::until_ended(&fs::read_to_string(log).unwrap());
 }
 
 #[test]

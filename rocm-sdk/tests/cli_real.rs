@@ -148,8 +148,10 @@ fn children_run_on_the_release() {
     };
     let own = cli_common::PROGRAM;
     let script = folder.path().join("script");
-    std::fs::write(&script, format!("#!/bin/sh\nreadlink -f /proc/self/exe\n{own} libs amdhip64\n")).unwrap();
-    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    // By another process: what this one has open for writing while another test starts a program cannot be started.
+    let lines = format!("#!/bin/sh\nreadlink -f /proc/self/exe\n{own} libs amdhip64");
+    let write = ["-c", "printf '%s\\n' \"$1\" > \"$0\" && chmod 755 \"$0\"", script.to_str().unwrap(), &lines];
+    assert!(Command::new("sh").args(write).status().unwrap().success());
     let out = run(&["sh", "-c", script.to_str().unwrap()]);
     assert!(out.contains("/readlink\n") || out.contains("coreutils\n"), "{out}");
     assert!(out.contains("libamdhip64.so.7") && out.contains("7.2."), "{out}");

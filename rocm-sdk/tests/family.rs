@@ -6,9 +6,8 @@ mod support;
 
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rocm_sdk::{Error, FamilySource, GpuKind, GpuSource, GpuTarget, Search, TargetDetection};
 use support::{Tree, in_child, is_child};
@@ -101,8 +100,7 @@ fn tools_that_fail_are_passed_over_and_told() {
     driver(&tree, &[(1, 90_402)]);
     let fails = tool(&tree, "rocm/bin/offload-arch", "echo gfx90a; exit 3");
     let silent = tool(&tree, "rocm/llvm/bin/amdgpu-arch", "exit 0");
-    let broken = tree.write("rocm/llvm/bin/offload-arch", "#!/no/such/interpreter\n");
-    std::fs::set_permissions(&broken, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let broken = tree.program("rocm/llvm/bin/offload-arch", "#!/no/such/interpreter\n");
     let gpus = of_rocm(&tree).gpus();
     assert_eq!(names(&gpus.targets), ["gfx942"], "the driver tells");
     let failures: HashMap<_, _> = gpus.failures.into_iter().collect();
@@ -117,13 +115,17 @@ fn tools_that_fail_are_passed_over_and_told() {
 #[test]
 fn a_tool_that_hangs_is_ended() {
     let tree = Tree::new();
-    let path = tool(&tree, "rocm/bin/offload-arch", "echo $$ > \"$0.pid\"; exec sleep 1000");
-    let start = Instant::now();
-    let gpus = of_rocm(&tree).time_limit(Duration::from_secs(3)).gpus();
-    assert!(start.elapsed() < Duration::from_secs(100));
-    assert_eq!(gpus.failures, [(path.clone(), "no answer within 3 s".to_owned())]);
-    let pid = std::fs::read_to_string(path.with_extension("pid")).unwrap();
-    assert!(!PathBuf::from("/proc").join(pid.trim()).exists(), "it has ended");
+    let path = tool(&tree, "rocm/bin/offload-arch", "echo $$ > \"$0.pid\"; exec sleep 100000");
+    // A busy machine may need longer to start a shell: then it gets more time.
+    for seconds in [1, 4, 16, 64, 256] {
+        let gpus = of_rocm(&tree).time_limit(Duration::from_secs(seconds)).gpus();
+        assert_eq!(gpus.failures, [(path.clone(), format!("no answer within {seconds} s"))]);
+        let pid = std::fs::read_to_string(path.with_extension("pid")).unwrap_or_default();
+        if !pid.is_empty() {
+            return assert!(!PathBuf::from("/proc").join(pid.trim()).exists(), "it has ended");
+        }
+    }
+    panic!("the tool does not start");
 }
 
 #[test]

@@ -71,7 +71,7 @@ pub(crate) fn world() -> Option<MutexGuard<'static, World>> {
     static WORLD: OnceLock<Option<Mutex<World>>> = OnceLock::new();
     let world = WORLD.get_or_init(|| {
         let devices = devices()?;
-        let config = Config::new().timeout(Duration::from_secs(120)).name("tests");
+        let config = Config::new().timeout(Duration::from_secs(100_000)).name("tests");
         let ranks = Communicator::init_all(&devices, &config).unwrap();
         Some(Mutex::new(World { devices, ranks }))
     });

@@ -2,8 +2,9 @@
 #![allow(dead_code, unreachable_pub)] // Each test program uses its part.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use rocm_loader::{Library, LibrarySpec, Soname};
 use tempfile::TempDir;
@@ -42,13 +43,20 @@ impl Tree {
 
     /// A program: a shell script.
     pub fn script(&self, relative: &str, text: &str) -> PathBuf {
+        self.program(relative, format!("#!/bin/sh\n{text}\n"))
+    }
+
+    /// A program: a file with this content that may be executed.
+    pub fn program(&self, relative: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path(relative);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         // Written by another process: a file that this one has open for writing at the moment that another test starts a
-        // program could not be started.
-        let write =
-            ["-c", "printf '%s\\n' '#!/bin/sh' \"$1\" > \"$0\" && chmod 755 \"$0\"", path.to_str().unwrap(), text];
-        assert!(std::process::Command::new("/bin/sh").args(write).status().unwrap().success());
+        // program could not be started (`ETXTBSY`).
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", "cat > \"$0\" && chmod 755 \"$0\""]).arg(&path).stdin(Stdio::piped());
+        let mut shell = shell.spawn().unwrap();
+        shell.stdin.take().unwrap().write_all(content.as_ref()).unwrap();
+        assert!(shell.wait().unwrap().success(), "{} is written", path.display());
         path
     }
 
@@ -106,6 +114,17 @@ pub fn id(library: &Library) -> i32 {
     let function = unsafe { library.function::<unsafe extern "C" fn() -> i32>(c"stub_id", "5.7") }.unwrap();
     // SAFETY: it has no precondition.
     unsafe { function() }
+}
+
+/// Waits until a process has ended: it is gone, or nobody has waited for it yet.
+#[cfg(target_os = "linux")]
+pub fn until_ended(pid: &str) {
+    let stat = Path::new("/proc").join(pid.trim()).join("stat");
+    // Its state follows its name, which is in parentheses.
+    let is_dead = |stat: &str| stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with(['Z', 'X']));
+    while fs::read_to_string(&stat).is_ok_and(|stat| !is_dead(&stat)) {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
 }
 
 /// Runs the test `test` of this program again in a process of its own, with `variable` set.

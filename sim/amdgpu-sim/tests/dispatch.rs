@@ -355,7 +355,7 @@ fn a_dispatch_does_not_need_rayons_global_threads() {
             let args = Args::default().pointer(&p).value(10_i32);
             done.send(launch_1d(&gpu, &module, "out_of_bounds", 64, 128, &args).workgroups).unwrap();
         });
-        let workgroups = result.recv_timeout(std::time::Duration::from_secs(20));
+        let workgroups = result.recv();
         drop(release);
         assert_eq!(workgroups, Ok(64));
     });

@@ -8,7 +8,7 @@ use std::time::Duration;
 use amdgpu_sim::isa::{Arch, decode};
 use amdgpu_sim::{AllocKind, Bounds, CodeObject, Config, Denied, Dispatch, Fault, FaultKind, Gpu, Space, Stats};
 use common::object::*;
-use common::{Random, zeros};
+use common::{Random, in_own_process, zeros};
 
 /// Words of machine code and the text that they are.
 macro_rules! code {
@@ -347,6 +347,7 @@ fn memory_freed_while_a_kernel_reads_it() {
                 over.store(true, Relaxed);
                 result
             });
+            // Both workers are likely to have begun by then.
             std::thread::sleep(Duration::from_millis(30));
             if registered {
                 memory_of.unregister_host(data).unwrap();
@@ -399,9 +400,13 @@ fn reads_may_go_to_the_end_of_the_page() {
     }
 }
 
-/// Workgroups that all wait are started side by side, but not more than memory is worth.
+/// Workgroups that all wait are started side by side, but not more than memory is worth. In a process of its own, whose address space no
+/// other test uses.
 #[test]
 fn waiting_workgroups_with_much_scratch_do_not_take_all_memory() {
+    if in_own_process("waiting_workgroups_with_much_scratch_do_not_take_all_memory") {
+        return;
+    }
     let wait = Run::new(&[&[0xbf8e_0001, 0xbf82_fffe]]).with(|k| k.scratch = 128 << 10);
     let gpu = Gpu::new(Config { instruction_budget: Some(3_000_000), threads: Some(1), ..Config::default() });
     let module = gpu.load(&CodeObject::parse(&wait.object.build()).unwrap()).unwrap();

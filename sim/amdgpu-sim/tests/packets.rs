@@ -142,6 +142,7 @@ fn an_endless_kernel_stops_when_it_is_told_to() {
         let cancel = Cancel::default();
         thread::scope(|scope| {
             let running = scope.spawn(|| gpu.run_packet(&packet, &cancel));
+            // It is likely to have begun by then; it is cancelled wherever it is.
             thread::sleep(Duration::from_millis(5));
             cancel.cancel();
             let fault = running.join().unwrap().unwrap_err();
@@ -165,6 +166,7 @@ fn an_endless_kernel_stops_when_it_is_told_to() {
     let packet = Packet::parse(&packet_bytes(&kernel, 64, 64, 0, kernarg.address));
     thread::scope(|scope| {
         let running = scope.spawn(|| gpu.run_packet(&packet, &Cancel::default()));
+        // It is likely to have begun by then; it ends in any case.
         thread::sleep(Duration::from_millis(5));
         gpu.memory().write(flag.address, &[1]).unwrap();
         assert!(running.join().unwrap().is_ok());

@@ -6,7 +6,6 @@ use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Acquire, Release};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
 
 use amdgpu_sim::{AllocKind, Cancel, Config, Dispatch, FaultKind, Gpu, Packet, Request, Rights};
 use common::*;
@@ -113,12 +112,11 @@ fn a_kernel_waits_for_the_host_and_the_host_for_the_kernel() {
             let running = scope.spawn(|| launch_1d(gpu, &module, "wait_for", 100, 64, &args));
             // Whatever fails, the kernel ends.
             let _go_on = LetGoOn(host);
-            thread::sleep(Duration::from_millis(20));
-            assert!(!running.is_finished());
             // Others are not kept from running meanwhile.
             let done = zeros::<u32>(gpu, 1);
             let other = Args::default().pointer(&done).value(1_u32).value(1_u32).value(0_u32).pointer(&done);
             launch_1d(gpu, &module, "ping_pong", 300, 64, &other);
+            assert!(!running.is_finished());
         });
         assert_eq!(host.load(Acquire), 7);
         assert_eq!(out.get(), [1; 100]);
@@ -230,7 +228,10 @@ fn waves_that_wait_for_a_barrier_in_vain_can_be_cut_off_and_cancelled() {
     let cancel = Cancel::default();
     thread::scope(|scope| {
         let running = scope.spawn(|| gpu.run_packet(&packet, &cancel));
-        thread::sleep(Duration::from_millis(5));
+        // All have come to the barrier.
+        while data.get() != [1; 4] && !running.is_finished() {
+            thread::yield_now();
+        }
         cancel.cancel();
         assert_eq!(running.join().unwrap().unwrap_err().kind, FaultKind::Cancelled);
     });
@@ -272,7 +273,10 @@ fn a_kernel_in_flight_is_lost_with_its_gpu() {
     let args = Args::default().pointer(&data).value(1_u32).pointer(&wrong);
     thread::scope(|scope| {
         let running = scope.spawn(|| launch(&gpu, &module, "gws_rounds", [4, 1, 1], [64, 1, 1], &args));
-        thread::sleep(Duration::from_millis(5));
+        // All have come to the barrier.
+        while data.get() != [1; 4] && !running.is_finished() {
+            thread::yield_now();
+        }
         gpu.lose();
         assert_eq!(running.join().unwrap().unwrap_err().kind, FaultKind::Lost);
     });

@@ -94,6 +94,7 @@ fn a_copy_with_hip_memcpy_comes_after_blocking_streams() {
     let open = gate(s);
     ok(launch!(kernel(module, "add_to_all"), [1; 3], [64, 1, 1], s, (data, 64_i32, 5_i32)));
     let opener = std::thread::spawn(move || {
+        // The copy is likely to wait by then; it comes after the kernel in any case.
         std::thread::sleep(std::time::Duration::from_millis(20));
         open.send(()).unwrap();
     });

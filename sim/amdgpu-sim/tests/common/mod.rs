@@ -11,6 +11,20 @@ use std::sync::Arc;
 
 use amdgpu_sim::{AllocKind, CodeObject, Config, Dispatch, Fault, Gpu, Module, Stats};
 
+/// Runs a test of this program again in a process that it has to itself: the address space is its own there. False in that process.
+pub(crate) fn in_own_process(test: &str) -> bool {
+    const INSIDE: &str = "AMDGPU_SIM_TEST_ALONE";
+    if std::env::var_os(INSIDE).is_some() {
+        return false;
+    }
+    // Not `current_exe`: under a runner that is a loader, that would be the loader.
+    let mut command = std::process::Command::new(std::env::args_os().next().unwrap());
+    let output = command.args(["--exact", test, "--nocapture"]).env(INSIDE, "1").output().unwrap();
+    let text = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+    assert!(output.status.success() && text.contains("1 passed"), "{test} in a process of its own: {text}");
+    true
+}
+
 /// Plain numbers, for buffers and arguments.
 pub(crate) trait Plain: Copy + Default {
     fn bytes(self) -> Vec<u8>;
