@@ -406,20 +406,25 @@ fn products_beside_graphs_are_done_once() {
     let of_vector = GemvConfig { trans: N, m: 2, n: 2, alpha: 1.0, lda: 2, incx: 1, beta: 1.0, incy: 1 };
     let mut queue = || {
         // SAFETY: one thread, and scalars on the host.
-        unsafe { blas.gemm(product, &a, &a, &mut c) }.unwrap();
+        let done = unsafe { blas.gemm(product, &a, &a, &mut c) };
         // SAFETY: as above.
-        unsafe { blas.gemv(of_vector, &a, &a.slice(..2), &mut y) }.unwrap();
+        done.and(unsafe { blas.gemv(of_vector, &a, &a.slice(..2), &mut y) })
     };
-    queue();
-    stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).unwrap();
-    queue();
+    queue().unwrap();
     let mut sum = 7.0_f32;
     let config = AsumConfig { n: 4, incx: 1 };
-    // SAFETY: one thread, and a result on the host.
-    let refused = unsafe { blas.asum(config, &a, &mut sum) }.unwrap_err();
-    assert_eq!(refused.0, cublasStatus_t::CUBLAS_STATUS_NOT_SUPPORTED);
-    let graph = stream.end_capture(CUgraphInstantiate_flags(0)).unwrap().unwrap();
-    queue();
+    // A wait for the device in another test's thread ends a capture.
+    let graph = loop {
+        stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).unwrap();
+        let queued = queue();
+        // SAFETY: one thread, and a result on the host.
+        let refused = unsafe { blas.asum(config, &a, &mut sum) }.unwrap_err();
+        assert_eq!(refused.0, cublasStatus_t::CUBLAS_STATUS_NOT_SUPPORTED);
+        if let (Ok(()), Ok(Some(graph))) = (queued, stream.end_capture(CUgraphInstantiate_flags(0))) {
+            break graph;
+        }
+    };
+    queue().unwrap();
     graph.launch().unwrap();
     graph.launch().unwrap();
     // SAFETY: as above.

@@ -17,13 +17,15 @@ static TURN: Mutex<()> = Mutex::new(());
 
 /// The number of devices, if there are two or more, and RCCL.
 fn devices() -> Option<(usize, MutexGuard<'static, ()>)> {
+    // First: what follows waits for a device, which ends captures.
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     stream_with!(nccl, "ncclCommInitAll")?;
     let count = CudaContext::device_count().unwrap() as usize;
     if count < 2 {
         linalg_testing::skipped(&"there is one device, and two are needed (hip-sim run --devices 2)");
         return None;
     }
-    Some((count, TURN.lock().unwrap_or_else(PoisonError::into_inner)))
+    Some((count, turn))
 }
 
 /// Runs a function for each rank, in a thread of its own.
