@@ -4,12 +4,16 @@ use core::ffi::{c_int, c_void};
 use std::sync::Arc;
 
 use super::{result, sys};
+use crate::driver::safe::between;
 use crate::driver::sys::{CUdevice_attribute, CUdeviceptr};
-use crate::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DriverError};
+use crate::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DriverError, SyncOnDrop};
 
 pub use super::result::CublasError;
 
 const INVALID: CublasError = CublasError(sys::cublasStatus_t::CUBLAS_STATUS_INVALID_VALUE);
+
+/// The device or an operand is not in order; [`CudaContext::check_err`](crate::driver::CudaContext::check_err) has the reason.
+const NOT_READY: CublasError = CublasError(sys::cublasStatus_t::CUBLAS_STATUS_EXECUTION_FAILED);
 
 /// A handle of cuBLASLt with a workspace, on a stream.
 #[derive(Debug)]
@@ -32,8 +36,7 @@ impl CudaBlasLT {
     /// no memory for the workspace.
     #[doc(alias("hipblasLtCreate"))]
     pub fn new(stream: Arc<CudaStream>) -> Result<Self, CublasError> {
-        let ctx = stream.context();
-        ctx.record_err(ctx.bind_to_thread());
+        stream.context().make_current(NOT_READY)?;
         let workspace =
             Workspace::new(stream.clone()).map_err(|_| CublasError(sys::cublasStatus_t::CUBLAS_STATUS_ALLOC_FAILED))?;
         Ok(Self { handle: result::create_handle()?, workspace, stream })
@@ -44,8 +47,8 @@ impl Drop for CudaBlasLT {
     fn drop(&mut self) {
         let (stream, handle) = (Arc::clone(&self.stream), crate::driver::safe::Shared(self.handle));
         self.stream.context().destroy_after_graphs(move || {
-            let context = stream.context();
-            context.record_err(context.bind_to_thread());
+            // If it fails, its context has the reason.
+            let _ = stream.context().make_current(());
             // A handle that the library does not destroy is leaked: a panic in `drop` could end the process.
             // SAFETY: it is alive, and not used again.
             let _ = unsafe { result::destroy_handle(handle.get()) };
@@ -321,7 +324,7 @@ pub trait Matmul<T>: MatmulShared {
         desc.set(Attribute::CUBLASLT_MATMUL_DESC_TRANSA, u32::from(cfg.transa))?;
         desc.set(Attribute::CUBLASLT_MATMUL_DESC_TRANSB, u32::from(cfg.transb))?;
         desc.set(Attribute::CUBLASLT_MATMUL_DESC_TRANSC, u32::from(cfg.transc))?;
-        let (bias, _bias) = bias.map(|bias| bias.device_ptr(stream)).unzip();
+        let (bias, bias_read) = bias.map(|bias| bias.device_ptr(stream)).unzip();
         desc.set_epilogue(act, bias)?;
         if let (Some(_), Some(stride)) = (bias, cfg.stride_bias) {
             desc.set_bias_stride(stride)?;
@@ -332,32 +335,36 @@ pub trait Matmul<T>: MatmulShared {
         let heuristic = unsafe {
             result::get_matmul_algo_heuristic(*self.handle(), desc.0, of_a.0, of_b.0, of_c.0, of_c.0, preferences.0)
         }?;
-        let (a, _a) = a.device_ptr(stream);
-        let (b, _b) = b.device_ptr(stream);
-        let (c, _c) = c.device_ptr_mut(stream);
-        let (scratch, _scratch) = workspace.buffer.device_ptr(stream);
-        // SAFETY: all handles are alive, operands are long enough, scalars are single precision as the description says, and the workspace is
-        // used in the stream's order alone.
-        unsafe {
-            result::matmul(
-                *self.handle(),
-                desc.0,
-                (&raw const cfg.alpha).cast(),
-                (&raw const cfg.beta).cast(),
-                a as *const _,
-                of_a.0,
-                b as *const _,
-                of_b.0,
-                c as *const _,
-                of_c.0,
-                c as *mut _,
-                of_c.0,
-                &heuristic.algo,
-                scratch as *mut _,
-                workspace.size,
-                stream.cu_stream() as _,
-            )
-        }
+        let (a, a_read) = a.device_ptr(stream);
+        let (b, b_read) = b.device_ptr(stream);
+        let (c, c_written) = c.device_ptr_mut(stream);
+        let (scratch, scratch_used) = workspace.buffer.device_ptr(stream);
+        let bias_read = bias_read.unwrap_or(SyncOnDrop::Record(None));
+        let used = [bias_read, a_read, b_read, c_written, scratch_used];
+        between(NOT_READY, stream.context(), used, || {
+            // SAFETY: all handles are alive, operands are long enough, scalars are single precision as the description says, and the workspace is
+            // used in the stream's order alone.
+            unsafe {
+                result::matmul(
+                    *self.handle(),
+                    desc.0,
+                    (&raw const cfg.alpha).cast(),
+                    (&raw const cfg.beta).cast(),
+                    a as *const _,
+                    of_a.0,
+                    b as *const _,
+                    of_b.0,
+                    c as *const _,
+                    of_c.0,
+                    c as *mut _,
+                    of_c.0,
+                    &heuristic.algo,
+                    scratch as *mut _,
+                    workspace.size,
+                    stream.cu_stream() as _,
+                )
+            }
+        })
     }
 }
 

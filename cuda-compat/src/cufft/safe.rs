@@ -4,6 +4,7 @@ use core::ffi::c_int;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{result, sys};
+use crate::driver::safe::between;
 use crate::driver::{CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, ValidAsZeroBits};
 
 pub use super::result::CufftError;
@@ -18,6 +19,8 @@ unsafe impl DeviceRepr for sys::double2 {}
 unsafe impl ValidAsZeroBits for sys::double2 {}
 
 const INVALID_SIZE: CufftError = CufftError(sys::cufftResult::CUFFT_INVALID_SIZE);
+/// A buffer is not in order; [`CudaContext::check_err`](crate::driver::CudaContext::check_err) has the reason.
+const NOT_READY: CufftError = CufftError(sys::cufftResult::CUFFT_EXEC_FAILED);
 const INVALID_TYPE: CufftError = CufftError(sys::cufftResult::CUFFT_INVALID_TYPE);
 
 /// The direction of a transform between complex numbers.
@@ -130,8 +133,7 @@ impl CudaFft {
         make: impl FnOnce() -> Result<sys::cufftHandle, CufftError>,
     ) -> Result<Self, CufftError> {
         let sizes = sizes?;
-        let ctx = stream.context();
-        ctx.record_err(ctx.bind_to_thread());
+        stream.context().make_current(NOT_READY)?;
         let plan = Self { handle: make()?, stream, sizes, turn: Mutex::new(()) };
         // SAFETY: both are alive.
         unsafe { result::set_stream(plan.handle, plan.stream.cu_stream() as _) }?;
@@ -247,11 +249,13 @@ macro_rules! transforms {
                 $(, $direction: FftDirection)?
             ) -> Result<(), CufftError> {
                 self.sizes.check(sys::cufftType::$ty, input.len(), output.len())?;
-                let (from, _from) = transforms!(@pointer input, self, $($in_mut)?);
-                let (to, _to) = output.device_ptr_mut(&self.stream);
-                let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-                // SAFETY: the plan is alive, and buffers have what it reads and writes.
-                unsafe { result::$name(self.handle, from as *mut _, to as *mut _ $(, $direction as c_int)?) }
+                let (from, read) = transforms!(@pointer input, self, $($in_mut)?);
+                let (to, written) = output.device_ptr_mut(&self.stream);
+                between(NOT_READY, self.stream.context(), [read, written], || {
+                    let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+                    // SAFETY: the plan is alive, and buffers have what it reads and writes.
+                    unsafe { result::$name(self.handle, from as *mut _, to as *mut _ $(, $direction as c_int)?) }
+                })
             }
         )+}
     };
@@ -278,8 +282,8 @@ impl Drop for CudaFft {
     fn drop(&mut self) {
         let (stream, handle) = (Arc::clone(&self.stream), crate::driver::safe::Shared(self.handle));
         self.stream.context().destroy_after_graphs(move || {
-            let context = stream.context();
-            context.record_err(context.bind_to_thread());
+            // If it fails, its context has the reason.
+            let _ = stream.context().make_current(());
             // A plan that the library does not destroy is leaked: a panic in `drop` could end the process.
             // SAFETY: it is alive, and not used again.
             let _ = unsafe { result::destroy(handle.get()) };

@@ -3,9 +3,13 @@
 use std::sync::Arc;
 
 use super::{result, sys};
+use crate::driver::safe::between;
 use crate::driver::{CudaStream, DevicePtrMut};
 
 pub use super::result::CurandError;
+
+/// The buffer is not in order; [`CudaContext::check_err`](crate::driver::CudaContext::check_err) has the reason.
+const NOT_READY: CurandError = CurandError(sys::curandStatus::CURAND_STATUS_PREEXISTING_FAILURE);
 
 /// A generator of random numbers on a stream.
 ///
@@ -36,8 +40,7 @@ impl CudaRng {
     /// `CURAND_STATUS_NOT_INITIALIZED` if hipRAND cannot be loaded: [`sys::load_error`] says why.
     #[doc(alias("hiprandCreateGenerator", "hiprandSetStream"))]
     pub fn new(seed: u64, stream: Arc<CudaStream>) -> Result<Self, CurandError> {
-        let ctx = stream.context();
-        ctx.record_err(ctx.bind_to_thread());
+        stream.context().make_current(NOT_READY)?;
         let rng = Self { generator: result::create_generator()?, stream, seed, offset: None };
         // SAFETY: both are alive.
         unsafe { result::set_stream(rng.generator, rng.stream.cu_stream() as _) }?;
@@ -112,9 +115,11 @@ impl CudaRng {
         if num == 0 {
             return Ok(());
         }
-        let (dst, _dst) = dst.device_ptr_mut(&self.stream);
-        // SAFETY: the generator is alive, and the buffer has these elements.
-        unsafe { result::UniformFill::fill(self.generator, dst as *mut T, num) }
+        let (dst, used) = dst.device_ptr_mut(&self.stream);
+        between(NOT_READY, self.stream.context(), [used], || {
+            // SAFETY: the generator is alive, and the buffer has these elements.
+            unsafe { result::UniformFill::fill(self.generator, dst as *mut T, num) }
+        })
     }
 
     /// Fills a buffer with numbers of the normal distribution.
@@ -130,9 +135,11 @@ impl CudaRng {
         if num == 0 {
             return Ok(());
         }
-        let (dst, _dst) = dst.device_ptr_mut(&self.stream);
-        // SAFETY: the generator is alive, and the buffer has these elements.
-        unsafe { result::NormalFill::fill(self.generator, dst as *mut T, num, mean, std) }
+        let (dst, used) = dst.device_ptr_mut(&self.stream);
+        between(NOT_READY, self.stream.context(), [used], || {
+            // SAFETY: the generator is alive, and the buffer has these elements.
+            unsafe { result::NormalFill::fill(self.generator, dst as *mut T, num, mean, std) }
+        })
     }
 
     /// Fills a buffer with numbers whose logarithms have the normal distribution.
@@ -153,9 +160,11 @@ impl CudaRng {
         if num == 0 {
             return Ok(());
         }
-        let (dst, _dst) = dst.device_ptr_mut(&self.stream);
-        // SAFETY: the generator is alive, and the buffer has these elements.
-        unsafe { result::LogNormalFill::fill(self.generator, dst as *mut T, num, mean, std) }
+        let (dst, used) = dst.device_ptr_mut(&self.stream);
+        between(NOT_READY, self.stream.context(), [used], || {
+            // SAFETY: the generator is alive, and the buffer has these elements.
+            unsafe { result::LogNormalFill::fill(self.generator, dst as *mut T, num, mean, std) }
+        })
     }
 }
 
@@ -163,8 +172,8 @@ impl Drop for CudaRng {
     fn drop(&mut self) {
         let (stream, handle) = (Arc::clone(&self.stream), crate::driver::safe::Shared(self.generator));
         self.stream.context().destroy_after_graphs(move || {
-            let context = stream.context();
-            context.record_err(context.bind_to_thread());
+            // If it fails, its context has the reason.
+            let _ = stream.context().make_current(());
             // A generator that the library does not destroy is leaked: a panic in `drop` could end the process.
             // SAFETY: it is alive, and not used again.
             let _ = unsafe { result::destroy_generator(handle.get()) };

@@ -7,6 +7,9 @@ use crate::driver::CudaStream;
 
 pub use super::result::CusolverError;
 
+/// The device cannot be made current; [`CudaContext::check_err`](crate::driver::CudaContext::check_err) has the reason.
+const NOT_READY: CusolverError = CusolverError(sys::cusolverStatus_t::CUSOLVER_STATUS_EXECUTION_FAILED);
+
 /// A handle on a stream.
 macro_rules! handles {
     ($($(#[$attribute:meta])* $name:ident, $handle:ident, $create:ident, $set_stream:ident, $destroy:ident, $hip:literal;)+) => {$(
@@ -29,8 +32,7 @@ macro_rules! handles {
             /// `CUSOLVER_STATUS_NOT_INITIALIZED` if hipSOLVER cannot be loaded: [`sys::load_error`] says why.
             #[doc(alias($hip))]
             pub fn new(stream: Arc<CudaStream>) -> Result<Self, CusolverError> {
-                let ctx = stream.context();
-                ctx.record_err(ctx.bind_to_thread());
+                stream.context().make_current(NOT_READY)?;
                 let made = Self { handle: result::$create()?, stream };
                 // SAFETY: both are alive.
                 unsafe { result::$set_stream(made.handle, made.stream.cu_stream() as _) }?;
@@ -65,8 +67,8 @@ macro_rules! handles {
             fn drop(&mut self) {
                 let (stream, handle) = (Arc::clone(&self.stream), crate::driver::safe::Shared(self.handle));
                 self.stream.context().destroy_after_graphs(move || {
-                    let context = stream.context();
-                    context.record_err(context.bind_to_thread());
+                    // If it fails, its context has the reason.
+                    let _ = stream.context().make_current(());
                     // A handle that the library does not destroy is leaked: a panic in `drop` could end the process.
                     // SAFETY: it is alive, and not used again.
                     let _ = unsafe { result::$destroy(handle.get()) };

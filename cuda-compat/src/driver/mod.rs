@@ -36,8 +36,11 @@
 //! - A handle of the one crate is a handle of the other, and both use one runtime: select the software GPU by [`hip::sim_if_no_gpu`].
 //!
 //! # What differs from cudarc
-//! - A copy between a device and pageable memory (`[T]`, `Vec<T>`) is complete when the method returns. While a stream is captured, it is
-//!   recorded instead.
+//! - A copy between a device and memory of the host is complete when the method returns if the memory is pageable (`[T]`, `Vec<T>`), and cannot be
+//!   captured: it is `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`, as the graph would use the memory when it is gone or borrowed.
+//! - A [`CudaGraph`] keeps the device memory and the modules that it uses. Handles of libraries that were dropped are destroyed when there are no graphs.
+//! - Waits, and the order between streams, are done also where they return an earlier error ([`CudaContext::check_err`]). A call of a library whose
+//!   buffers cannot be ordered queues nothing, and returns a status of the library; `check_err` has the reason.
 //! - A slice without elements has no memory, and its address is 0. CUDA cannot allocate 0 bytes.
 //! - PTX is an error, `CUDA_ERROR_INVALID_PTX`, which prints what to do. [`nvrtc`](crate::nvrtc) compiles CUDA C++.
 //! - A launch with fewer arguments than the kernel has parameters, or with one that is smaller than its parameter, is

@@ -2,7 +2,7 @@
 
 use core::ffi::{c_int, c_void};
 
-use super::sys;
+use super::{group, sys};
 
 pub use rccl_sys::cuda::{NcclError, NcclStatus};
 
@@ -144,22 +144,24 @@ numbers! {
     comm_user_rank = ncclCommUserRank;
 }
 
-/// Queues the calls since [`group_start`] as one.
+/// Queues the calls since [`group_start`] as one. The outermost group's end queues those of all.
 ///
 /// # Errors
 /// If one of the calls failed, or there was no start.
 #[doc(alias("ncclGroupEnd"))]
 pub fn group_end() -> Result<NcclStatus, NcclError> {
-    // SAFETY: no arguments; the group's calls are their callers' contract.
-    unsafe { sys::ncclGroupEnd() }.result()
+    // SAFETY: no arguments; the group's calls are their callers' contract, and what `Comm` has queued is kept.
+    group::end(|| unsafe { sys::ncclGroupEnd() }.result())
 }
 
-/// Begins a group of calls, which [`group_end`] queues as one.
+/// Begins a group of calls of this thread, which [`group_end`] queues as one.
 ///
 /// # Errors
 /// If RCCL cannot be loaded: [`sys::load_error`] says why.
 #[doc(alias("ncclGroupStart"))]
 pub fn group_start() -> Result<NcclStatus, NcclError> {
     // SAFETY: no arguments.
-    unsafe { sys::ncclGroupStart() }.result()
+    let started = unsafe { sys::ncclGroupStart() }.result()?;
+    group::begun();
+    Ok(started)
 }

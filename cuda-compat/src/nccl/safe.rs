@@ -1,9 +1,12 @@
 //! Communicators, and collectives on buffers of [`crate::driver`].
 
 use core::ffi::{c_char, c_int, c_void};
+use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{result, sys};
+use super::{group, result, sys};
+use crate::driver::safe::{LaterUse, Sealed, Shared, between};
 use crate::driver::sys::CUdeviceptr;
 use crate::driver::{CudaContext, CudaStream, CudaView, CudaViewMut, DevicePtr, DevicePtrMut, SyncOnDrop};
 
@@ -13,13 +16,18 @@ pub use super::result::{NcclError, NcclStatus, group_end, group_start};
 type Queued = Result<NcclStatus, NcclError>;
 
 const INVALID: NcclError = NcclError(sys::ncclResult_t::ncclInvalidArgument);
+const INVALID_USAGE: NcclError = NcclError(sys::ncclResult_t::ncclInvalidUsage);
+/// The device or a buffer is not in order; [`CudaContext::check_err`] has the reason.
+const NOT_READY: NcclError = NcclError(sys::ncclResult_t::ncclUnhandledCudaError);
 
 /// A rank's communicator, on a stream.
 ///
-/// Dropping it aborts it: work that is queued ends, done or not. Synchronize the stream before, if results matter.
+/// Dropping it aborts it: work that is queued ends, done or not. Synchronize the stream before, if results matter. While a group of the thread is
+/// open, and while there are graphs, which may use it, the communicator stays; it is aborted after the last of them.
 #[derive(Debug)]
 pub struct Comm {
-    comm: sys::ncclComm_t,
+    /// The library writes it when the group ends in which it was made: null until then.
+    comm: Rc<Cell<sys::ncclComm_t>>,
     stream: Arc<CudaStream>,
     rank: usize,
     world_size: usize,
@@ -125,9 +133,13 @@ impl Comm {
     /// Makes communicators for the devices of these streams, of one process: stream `i` is rank `i`.
     ///
     /// # Errors
-    /// `ncclInvalidArgument` if there is no stream; if the library refuses it: two ranks cannot share a device.
+    /// `ncclInvalidArgument` if there is no stream; `ncclInvalidUsage` within a group; if the library refuses it: two ranks cannot share a device.
     #[doc(alias("ncclCommInitAll"))]
     pub fn from_devices(streams: Vec<Arc<CudaStream>>) -> Result<Vec<Self>, NcclError> {
+        // The library would write to `comms` when the group ends.
+        if group::is_open() {
+            return Err(INVALID_USAGE);
+        }
         let world_size = streams.len();
         let count = c_int::try_from(world_size).ok().filter(|&count| count > 0).ok_or(INVALID)?;
         let mut comms = vec![std::ptr::null_mut(); world_size];
@@ -135,10 +147,13 @@ impl Comm {
         // SAFETY: a place for each communicator, and as many devices.
         unsafe { result::comm_init_all(comms.as_mut_ptr(), count, ordinals.as_ptr()) }?;
         let ranks = comms.into_iter().zip(streams).enumerate();
-        Ok(ranks.map(|(rank, (comm, stream))| Self { comm, stream, rank, world_size }).collect())
+        Ok(ranks
+            .map(|(rank, (comm, stream))| Self { comm: Rc::new(Cell::new(comm)), stream, rank, world_size })
+            .collect())
     }
 
-    /// Makes the communicator of a rank on the device of a stream. Waits for all ranks.
+    /// Makes the communicator of a rank on the device of a stream. Waits for all ranks; within a group, the group's end does, and the communicator
+    /// refuses calls until then.
     ///
     /// # Errors
     /// If the library refuses it: a rank that is too large, or is taken.
@@ -149,12 +164,18 @@ impl Comm {
     pub fn from_rank(stream: Arc<CudaStream>, rank: usize, world_size: usize, id: Id) -> Result<Self, NcclError> {
         let ranks = c_int::try_from(world_size).expect("world_size must fit an i32");
         let number = c_int::try_from(rank).expect("rank must fit an i32");
-        let ctx = stream.context();
-        ctx.record_err(ctx.bind_to_thread());
-        let mut comm = std::ptr::null_mut();
-        // SAFETY: a place for the result.
-        unsafe { result::comm_init_rank(&mut comm, ranks, id.id, number) }?;
-        Ok(Self { comm, stream, rank, world_size })
+        stream.context().make_current(NOT_READY)?;
+        let comm = Rc::new(Cell::new(std::ptr::null_mut()));
+        let made = Self { comm, stream, rank, world_size };
+        // SAFETY: a place for the result, which stays until the groups of this thread have ended: `drop` sees to it.
+        match unsafe { result::comm_init_rank(made.comm.as_ptr(), ranks, id.id, number) } {
+            Ok(_) => Ok(made),
+            Err(error) => {
+                // There is none.
+                made.comm.set(std::ptr::null_mut());
+                Err(error)
+            }
+        }
     }
 
     /// Returns the stream.
@@ -190,15 +211,71 @@ impl Comm {
 
 impl Drop for Comm {
     fn drop(&mut self) {
-        let ctx = self.stream.context();
-        ctx.record_err(ctx.bind_to_thread());
-        // What the library does not abort is leaked: a panic in `drop` could end the process.
-        // SAFETY: it is alive, and not used again.
-        let _ = unsafe { result::comm_abort(self.comm) };
+        let (stream, comm) = (Arc::clone(&self.stream), Rc::clone(&self.comm));
+        group::later(move || {
+            let raw = Shared(comm.get());
+            if raw.get().is_null() {
+                return;
+            }
+            let context = Arc::clone(stream.context());
+            context.destroy_after_graphs(move || {
+                // If it fails, its context has the reason.
+                let _ = stream.context().make_current(());
+                // What the library does not abort is leaked: a panic in `drop` could end the process.
+                // SAFETY: it is alive, and not used again.
+                let _ = unsafe { result::comm_abort(raw.get()) };
+            });
+        });
     }
 }
 
-/// Collectives of addresses: sizes were compared, and buffers are kept by the caller until the work is recorded.
+/// A buffer of a call.
+struct Operand<'a> {
+    used: SyncOnDrop<'a>,
+    /// Within a group.
+    later: Option<LaterUse>,
+}
+
+impl Operand<'_> {
+    const NONE: Self = Operand { used: SyncOnDrop::Record(None), later: None };
+}
+
+impl Comm {
+    /// How long a call needs a buffer. A group cannot keep memory that the host reads and writes, too.
+    fn later(&self, memory: &impl Sealed, writes: bool) -> Result<Option<LaterUse>, NcclError> {
+        if !group::is_open() {
+            return Ok(None);
+        }
+        LaterUse::new(memory, &self.stream, writes).map(Some).ok_or(INVALID_USAGE)
+    }
+
+    /// The address of what a call reads.
+    fn read<'a, S: DevicePtr<T>, T>(&'a self, buffer: &'a S) -> Result<(CUdeviceptr, Operand<'a>), NcclError> {
+        let later = self.later(buffer, false)?;
+        let (from, used) = buffer.device_ptr(&self.stream);
+        Ok((from, Operand { used, later }))
+    }
+
+    /// The address of what a call writes.
+    fn write<'a, S: DevicePtrMut<T>, T>(&'a self, buffer: &'a mut S) -> Result<(CUdeviceptr, Operand<'a>), NcclError> {
+        let later = self.later(buffer, true)?;
+        let (to, used) = buffer.device_ptr_mut(&self.stream);
+        Ok((to, Operand { used, later }))
+    }
+
+    /// Makes a call, in the order of its buffers.
+    fn queue<const N: usize>(&self, operands: [Operand<'_>; N], call: impl FnOnce() -> Queued) -> Queued {
+        // It was made in a group that has not ended.
+        ensure(!self.comm.get().is_null())?;
+        let used = operands.map(|Operand { used, later }| {
+            later.into_iter().for_each(group::keep);
+            used
+        });
+        between(NOT_READY, self.stream.context(), used, call)
+    }
+}
+
+/// Collectives of addresses: sizes were compared, and buffers are kept by `queue` until the work is recorded.
 impl Comm {
     fn raw_stream(&self) -> sys::cudaStream_t {
         self.stream.cu_stream() as _
@@ -207,27 +284,27 @@ impl Comm {
     fn queue_send<T: NcclType>(&self, from: CUdeviceptr, count: usize, peer: i32) -> Queued {
         let (ty, stream) = (T::as_nccl_type(), self.raw_stream());
         // SAFETY: handles are alive, and the buffer has these elements.
-        unsafe { result::send(from as *const c_void, count, ty, peer, self.comm, stream) }
+        unsafe { result::send(from as *const c_void, count, ty, peer, self.comm.get(), stream) }
     }
 
     fn queue_recv<T: NcclType>(&self, to: CUdeviceptr, count: usize, peer: i32) -> Queued {
         let (ty, stream) = (T::as_nccl_type(), self.raw_stream());
         // SAFETY: handles are alive, and the buffer has these elements.
-        unsafe { result::recv(to as *mut c_void, count, ty, peer, self.comm, stream) }
+        unsafe { result::recv(to as *mut c_void, count, ty, peer, self.comm.get(), stream) }
     }
 
     fn queue_broadcast<T: NcclType>(&self, from: CUdeviceptr, to: CUdeviceptr, count: usize, root: i32) -> Queued {
         let (ty, stream) = (T::as_nccl_type(), self.raw_stream());
         let (from, to) = (from as *const c_void, to as *mut c_void);
         // SAFETY: handles are alive, and buffers have these elements.
-        unsafe { result::broadcast(from, to, count, ty, root, self.comm, stream) }
+        unsafe { result::broadcast(from, to, count, ty, root, self.comm.get(), stream) }
     }
 
     fn queue_all_gather<T: NcclType>(&self, from: CUdeviceptr, to: CUdeviceptr, count: usize) -> Queued {
         let (ty, stream) = (T::as_nccl_type(), self.raw_stream());
         let (from, to) = (from as *const c_void, to as *mut c_void);
         // SAFETY: handles are alive, and buffers have these elements, the result those of all ranks.
-        unsafe { result::all_gather(from, to, count, ty, self.comm, stream) }
+        unsafe { result::all_gather(from, to, count, ty, self.comm.get(), stream) }
     }
 
     fn queue_all_reduce<T: NcclType>(
@@ -240,7 +317,7 @@ impl Comm {
         let (ty, op, stream) = (T::as_nccl_type(), reduce_op.raw(), self.raw_stream());
         let (from, to) = (from as *const c_void, to as *mut c_void);
         // SAFETY: handles are alive, and buffers have these elements.
-        unsafe { result::all_reduce(from, to, count, ty, op, self.comm, stream) }
+        unsafe { result::all_reduce(from, to, count, ty, op, self.comm.get(), stream) }
     }
 
     fn queue_reduce<T: NcclType>(
@@ -254,7 +331,7 @@ impl Comm {
         let (ty, op, stream) = (T::as_nccl_type(), reduce_op.raw(), self.raw_stream());
         let (from, to) = (from as *const c_void, to as *mut c_void);
         // SAFETY: handles are alive, and buffers have these elements.
-        unsafe { result::reduce(from, to, count, ty, op, root, self.comm, stream) }
+        unsafe { result::reduce(from, to, count, ty, op, root, self.comm.get(), stream) }
     }
 
     fn queue_reduce_scatter<T: NcclType>(
@@ -267,7 +344,7 @@ impl Comm {
         let (ty, op, stream) = (T::as_nccl_type(), reduce_op.raw(), self.raw_stream());
         let (from, to) = (from as *const c_void, to as *mut c_void);
         // SAFETY: handles are alive, and buffers have these elements, the input those of all ranks.
-        unsafe { result::reduce_scatter(from, to, count, ty, op, self.comm, stream) }
+        unsafe { result::reduce_scatter(from, to, count, ty, op, self.comm.get(), stream) }
     }
 }
 
@@ -279,8 +356,8 @@ impl Comm {
     #[doc(alias("ncclSend"))]
     pub fn send<S: DevicePtr<T>, T: NcclType>(&self, data: &S, peer: i32) -> Result<(), NcclError> {
         self.peer(peer)?;
-        let (from, _from) = data.device_ptr(&self.stream);
-        self.queue_send::<T>(from, data.len(), peer).map(drop)
+        let (from, read) = self.read(data)?;
+        self.queue([read], || self.queue_send::<T>(from, data.len(), peer)).map(drop)
     }
 
     /// Queues a receive from a rank, which must send as many elements.
@@ -291,8 +368,8 @@ impl Comm {
     pub fn recv<R: DevicePtrMut<T>, T: NcclType>(&self, buff: &mut R, peer: i32) -> Queued {
         self.peer(peer)?;
         let count = buff.len();
-        let (to, _to) = buff.device_ptr_mut(&self.stream);
-        self.queue_recv::<T>(to, count, peer)
+        let (to, written) = self.write(buff)?;
+        self.queue([written], || self.queue_recv::<T>(to, count, peer))
     }
 
     /// Queues a broadcast of the root's `sendbuff` to the `recvbuff` of all ranks. Other ranks may pass `None`.
@@ -309,9 +386,10 @@ impl Comm {
         let count = recvbuff.len();
         let is_root = self.peer(root)? == self.rank;
         ensure(!is_root || sendbuff.is_some_and(|sendbuff| sendbuff.len() >= count))?;
-        let (from, _from) = sendbuff.map(|buff| buff.device_ptr(&self.stream)).unzip();
-        let (to, _to) = recvbuff.device_ptr_mut(&self.stream);
-        self.queue_broadcast::<T>(from.filter(|_| is_root).unwrap_or(to), to, count, root)
+        let (from, read) = sendbuff.filter(|_| is_root).map(|buff| self.read(buff)).transpose()?.unzip();
+        let (to, written) = self.write(recvbuff)?;
+        let call = || self.queue_broadcast::<T>(from.unwrap_or(to), to, count, root);
+        self.queue([read.unwrap_or(Operand::NONE), written], call)
     }
 
     /// Queues a broadcast of the root's buffer to those of all ranks.
@@ -322,8 +400,8 @@ impl Comm {
     pub fn broadcast_in_place<R: DevicePtrMut<T>, T: NcclType>(&self, recvbuff: &mut R, root: i32) -> Queued {
         self.peer(root)?;
         let count = recvbuff.len();
-        let (to, _to) = recvbuff.device_ptr_mut(&self.stream);
-        self.queue_broadcast::<T>(to, to, count, root)
+        let (to, written) = self.write(recvbuff)?;
+        self.queue([written], || self.queue_broadcast::<T>(to, to, count, root))
     }
 
     /// Queues a concatenation: rank `i`'s elements are part `i` of all results.
@@ -337,9 +415,8 @@ impl Comm {
         recvbuff: &mut R,
     ) -> Queued {
         ensure(fits_all(recvbuff.len(), sendbuff.len(), self.world_size))?;
-        let (from, _from) = sendbuff.device_ptr(&self.stream);
-        let (to, _to) = recvbuff.device_ptr_mut(&self.stream);
-        self.queue_all_gather::<T>(from, to, sendbuff.len())
+        let ((from, read), (to, written)) = (self.read(sendbuff)?, self.write(recvbuff)?);
+        self.queue([read, written], || self.queue_all_gather::<T>(from, to, sendbuff.len()))
     }
 
     /// Queues a reduction, element by element, to all ranks.
@@ -354,9 +431,8 @@ impl Comm {
         reduce_op: &ReduceOp,
     ) -> Queued {
         ensure(recvbuff.len() >= sendbuff.len())?;
-        let (from, _from) = sendbuff.device_ptr(&self.stream);
-        let (to, _to) = recvbuff.device_ptr_mut(&self.stream);
-        self.queue_all_reduce::<T>(from, to, sendbuff.len(), *reduce_op)
+        let ((from, read), (to, written)) = (self.read(sendbuff)?, self.write(recvbuff)?);
+        self.queue([read, written], || self.queue_all_reduce::<T>(from, to, sendbuff.len(), *reduce_op))
     }
 
     /// Queues a reduction, element by element, to all ranks, over the buffers.
@@ -366,8 +442,8 @@ impl Comm {
     #[doc(alias("ncclAllReduce"))]
     pub fn all_reduce_in_place<R: DevicePtrMut<T>, T: NcclType>(&self, buff: &mut R, reduce_op: &ReduceOp) -> Queued {
         let count = buff.len();
-        let (to, _to) = buff.device_ptr_mut(&self.stream);
-        self.queue_all_reduce::<T>(to, to, count, *reduce_op)
+        let (to, written) = self.write(buff)?;
+        self.queue([written], || self.queue_all_reduce::<T>(to, to, count, *reduce_op))
     }
 
     /// Queues a reduction, element by element, to the root. Other ranks may pass `None`.
@@ -384,9 +460,10 @@ impl Comm {
     ) -> Queued {
         let is_root = self.peer(root)? == self.rank;
         ensure(!is_root || recvbuff.as_ref().is_some_and(|recvbuff| recvbuff.len() >= sendbuff.len()))?;
-        let (from, _from) = sendbuff.device_ptr(&self.stream);
-        let (to, _to) = recvbuff.filter(|_| is_root).map(|buff| buff.device_ptr_mut(&self.stream)).unzip();
-        self.queue_reduce::<T>(from, to.unwrap_or(0), sendbuff.len(), *reduce_op, root)
+        let (from, read) = self.read(sendbuff)?;
+        let (to, written) = recvbuff.filter(|_| is_root).map(|buff| self.write(buff)).transpose()?.unzip();
+        let call = || self.queue_reduce::<T>(from, to.unwrap_or(0), sendbuff.len(), *reduce_op, root);
+        self.queue([read, written.unwrap_or(Operand::NONE)], call)
     }
 
     /// Queues a reduction, element by element, to the root, over its buffer. Other buffers stay as they are.
@@ -402,8 +479,8 @@ impl Comm {
     ) -> Queued {
         self.peer(root)?;
         let count = recvbuff.len();
-        let (to, _to) = recvbuff.device_ptr_mut(&self.stream);
-        self.queue_reduce::<T>(to, to, count, *reduce_op, root)
+        let (to, written) = self.write(recvbuff)?;
+        self.queue([written], || self.queue_reduce::<T>(to, to, count, *reduce_op, root))
     }
 
     /// Queues a reduction, element by element, of which rank `i` gets part `i`.
@@ -419,9 +496,8 @@ impl Comm {
     ) -> Queued {
         let count = recvbuff.len();
         ensure(fits_all(sendbuff.len(), count, self.world_size))?;
-        let (from, _from) = sendbuff.device_ptr(&self.stream);
-        let (to, _to) = recvbuff.device_ptr_mut(&self.stream);
-        self.queue_reduce_scatter::<T>(from, to, count, *reduce_op)
+        let ((from, read), (to, written)) = (self.read(sendbuff)?, self.write(recvbuff)?);
+        self.queue([read, written], || self.queue_reduce_scatter::<T>(from, to, count, *reduce_op))
     }
 
     /// Begins a group of calls, which is queued as one when the [`Group`] is dropped.
@@ -433,14 +509,14 @@ impl Comm {
         if let Err(error) = group_start() {
             panic!("ncclGroupStart: {error}");
         }
-        Group { comm: self, syncs: Vec::new() }
+        Group { comm: self }
     }
 }
 
 /// A group of calls on a communicator, which is queued as one when this is dropped.
 ///
-/// Its methods take views, and keep what records their use until the calls are queued. Make the views before the group: they must live
-/// longer.
+/// Its methods take views, whose memory is kept until the calls are queued, after earlier uses of it and before later ones. Make the views before the
+/// group: they must live longer.
 ///
 /// # Panics
 /// Dropping it panics if a call of the group failed, unless the thread is panicking.
@@ -448,7 +524,6 @@ impl Comm {
 #[must_use = "the calls are queued when this is dropped"]
 pub struct Group<'a> {
     comm: &'a Comm,
-    syncs: Vec<SyncOnDrop<'a>>,
 }
 
 impl Drop for Group<'_> {
@@ -468,40 +543,20 @@ impl<'g> Group<'g> {
         self.comm
     }
 
-    /// The address of what is read, until the group is queued.
-    fn from<'s: 'g, T>(&mut self, view: CudaView<'s, T>) -> CUdeviceptr {
-        let (from, sync) = view.view_ptr(&self.comm.stream);
-        self.syncs.push(sync);
-        from
-    }
-
-    /// The address of what is written, until the group is queued.
-    fn to<'r: 'g, T>(&mut self, view: CudaViewMut<'r, T>) -> CUdeviceptr {
-        let (to, sync) = view.view_ptr_mut(&self.comm.stream);
-        self.syncs.push(sync);
-        to
-    }
-
     /// Adds [`Comm::send`].
     ///
     /// # Errors
     /// As of it.
     pub fn send<'s: 'g, T: NcclType>(&mut self, data: CudaView<'s, T>, peer: i32) -> Result<(), NcclError> {
-        self.comm.peer(peer)?;
-        let count = data.len();
-        let from = self.from(data);
-        self.comm.queue_send::<T>(from, count, peer).map(drop)
+        self.comm.send(&data, peer)
     }
 
     /// Adds [`Comm::recv`].
     ///
     /// # Errors
     /// As of it.
-    pub fn recv<'r: 'g, T: NcclType>(&mut self, buff: CudaViewMut<'r, T>, peer: i32) -> Queued {
-        self.comm.peer(peer)?;
-        let count = buff.len();
-        let to = self.to(buff);
-        self.comm.queue_recv::<T>(to, count, peer)
+    pub fn recv<'r: 'g, T: NcclType>(&mut self, mut buff: CudaViewMut<'r, T>, peer: i32) -> Queued {
+        self.comm.recv(&mut buff, peer)
     }
 
     /// Adds [`Comm::broadcast`].
@@ -511,26 +566,18 @@ impl<'g> Group<'g> {
     pub fn broadcast<'s: 'g, 'r: 'g, T: NcclType>(
         &mut self,
         sendbuff: Option<CudaView<'s, T>>,
-        recvbuff: CudaViewMut<'r, T>,
+        mut recvbuff: CudaViewMut<'r, T>,
         root: i32,
     ) -> Queued {
-        let count = recvbuff.len();
-        let is_root = self.comm.peer(root)? == self.comm.rank;
-        ensure(!is_root || sendbuff.as_ref().is_some_and(|sendbuff| sendbuff.len() >= count))?;
-        let from = sendbuff.filter(|_| is_root).map(|sendbuff| self.from(sendbuff));
-        let to = self.to(recvbuff);
-        self.comm.queue_broadcast::<T>(from.unwrap_or(to), to, count, root)
+        self.comm.broadcast(sendbuff.as_ref(), &mut recvbuff, root)
     }
 
     /// Adds [`Comm::broadcast_in_place`].
     ///
     /// # Errors
     /// As of it.
-    pub fn broadcast_in_place<'r: 'g, T: NcclType>(&mut self, recvbuff: CudaViewMut<'r, T>, root: i32) -> Queued {
-        self.comm.peer(root)?;
-        let count = recvbuff.len();
-        let to = self.to(recvbuff);
-        self.comm.queue_broadcast::<T>(to, to, count, root)
+    pub fn broadcast_in_place<'r: 'g, T: NcclType>(&mut self, mut recvbuff: CudaViewMut<'r, T>, root: i32) -> Queued {
+        self.comm.broadcast_in_place(&mut recvbuff, root)
     }
 
     /// Adds [`Comm::all_gather`].
@@ -540,12 +587,9 @@ impl<'g> Group<'g> {
     pub fn all_gather<'s: 'g, 'r: 'g, T: NcclType>(
         &mut self,
         sendbuff: CudaView<'s, T>,
-        recvbuff: CudaViewMut<'r, T>,
+        mut recvbuff: CudaViewMut<'r, T>,
     ) -> Queued {
-        let count = sendbuff.len();
-        ensure(fits_all(recvbuff.len(), count, self.comm.world_size))?;
-        let (from, to) = (self.from(sendbuff), self.to(recvbuff));
-        self.comm.queue_all_gather::<T>(from, to, count)
+        self.comm.all_gather(&sendbuff, &mut recvbuff)
     }
 
     /// Adds [`Comm::all_reduce`].
@@ -555,13 +599,10 @@ impl<'g> Group<'g> {
     pub fn all_reduce<'s: 'g, 'r: 'g, T: NcclType>(
         &mut self,
         sendbuff: CudaView<'s, T>,
-        recvbuff: CudaViewMut<'r, T>,
+        mut recvbuff: CudaViewMut<'r, T>,
         reduce_op: &ReduceOp,
     ) -> Queued {
-        let count = sendbuff.len();
-        ensure(recvbuff.len() >= count)?;
-        let (from, to) = (self.from(sendbuff), self.to(recvbuff));
-        self.comm.queue_all_reduce::<T>(from, to, count, *reduce_op)
+        self.comm.all_reduce(&sendbuff, &mut recvbuff, reduce_op)
     }
 
     /// Adds [`Comm::all_reduce_in_place`].
@@ -570,12 +611,10 @@ impl<'g> Group<'g> {
     /// As of it.
     pub fn all_reduce_in_place<'r: 'g, T: NcclType>(
         &mut self,
-        buff: CudaViewMut<'r, T>,
+        mut buff: CudaViewMut<'r, T>,
         reduce_op: &ReduceOp,
     ) -> Queued {
-        let count = buff.len();
-        let to = self.to(buff);
-        self.comm.queue_all_reduce::<T>(to, to, count, *reduce_op)
+        self.comm.all_reduce_in_place(&mut buff, reduce_op)
     }
 
     /// Adds [`Comm::reduce`].
@@ -585,16 +624,11 @@ impl<'g> Group<'g> {
     pub fn reduce<'s: 'g, 'r: 'g, T: NcclType>(
         &mut self,
         sendbuff: CudaView<'s, T>,
-        recvbuff: Option<CudaViewMut<'r, T>>,
+        mut recvbuff: Option<CudaViewMut<'r, T>>,
         reduce_op: &ReduceOp,
         root: i32,
     ) -> Queued {
-        let count = sendbuff.len();
-        let is_root = self.comm.peer(root)? == self.comm.rank;
-        ensure(!is_root || recvbuff.as_ref().is_some_and(|recvbuff| recvbuff.len() >= count))?;
-        let from = self.from(sendbuff);
-        let to = recvbuff.filter(|_| is_root).map_or(0, |recvbuff| self.to(recvbuff));
-        self.comm.queue_reduce::<T>(from, to, count, *reduce_op, root)
+        self.comm.reduce(&sendbuff, recvbuff.as_mut(), reduce_op, root)
     }
 
     /// Adds [`Comm::reduce_in_place`].
@@ -603,14 +637,11 @@ impl<'g> Group<'g> {
     /// As of it.
     pub fn reduce_in_place<'s: 'g, T: NcclType>(
         &mut self,
-        recvbuff: CudaViewMut<'s, T>,
+        mut recvbuff: CudaViewMut<'s, T>,
         reduce_op: &ReduceOp,
         root: i32,
     ) -> Queued {
-        self.comm.peer(root)?;
-        let count = recvbuff.len();
-        let to = self.to(recvbuff);
-        self.comm.queue_reduce::<T>(to, to, count, *reduce_op, root)
+        self.comm.reduce_in_place(&mut recvbuff, reduce_op, root)
     }
 
     /// Adds [`Comm::reduce_scatter`].
@@ -620,13 +651,10 @@ impl<'g> Group<'g> {
     pub fn reduce_scatter<'s: 'g, 'r: 'g, T: NcclType>(
         &mut self,
         sendbuff: CudaView<'s, T>,
-        recvbuff: CudaViewMut<'r, T>,
+        mut recvbuff: CudaViewMut<'r, T>,
         reduce_op: &ReduceOp,
     ) -> Queued {
-        let count = recvbuff.len();
-        ensure(fits_all(sendbuff.len(), count, self.comm.world_size))?;
-        let (from, to) = (self.from(sendbuff), self.to(recvbuff));
-        self.comm.queue_reduce_scatter::<T>(from, to, count, *reduce_op)
+        self.comm.reduce_scatter(&sendbuff, &mut recvbuff, reduce_op)
     }
 }
 

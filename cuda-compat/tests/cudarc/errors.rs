@@ -1,6 +1,6 @@
 //! Errors say why, and what to do.
 
-use cuda_compat::driver::sys::{CUevent_flags, CUresult, cuInit};
+use cuda_compat::driver::sys::{CUevent_flags, CUgraphInstantiate_flags, CUresult, CUstreamCaptureMode, cuInit};
 use cuda_compat::driver::{CudaContext, DriverError};
 use cuda_compat::nvrtc::{CompileOptions, Ptx};
 
@@ -76,6 +76,68 @@ fn errors_of_drop_are_kept() {
     context.record_err::<()>(Err(DriverError(CUresult::CUDA_ERROR_NOT_READY)));
     assert_eq!(context.synchronize().unwrap_err().0, CUresult::CUDA_ERROR_NOT_READY);
     context.synchronize().unwrap();
+}
+
+/// An error that a destructor has left is told by the next call, which does what it is for all the same: memory is freed after it.
+#[test]
+fn an_earlier_error_leaves_no_wait_out() {
+    const N: usize = 1 << 22;
+    let context = context();
+    let earlier = DriverError(CUresult::CUDA_ERROR_NOT_PERMITTED);
+    let (stream, other) = (context.new_stream().unwrap(), context.new_stream().unwrap());
+    // SAFETY: the elements are set before they are read.
+    let mut pinned = unsafe { context.alloc_pinned::<u32>(N) }.unwrap();
+    pinned.as_mut_slice().unwrap().fill(5);
+    let mut slice = stream.alloc_zeros::<u32>(N).unwrap();
+    // Of pinned memory, and of a graph: their ends wait for the last use.
+    stream.memcpy_htod(&pinned, &mut slice).unwrap();
+    let before_last = stream.record_event(None).unwrap();
+    stream.memcpy_htod(&pinned, &mut slice).unwrap();
+    context.record_err::<()>(Err(earlier));
+    drop(pinned);
+    assert!(before_last.is_complete(), "pinned memory was freed before its last use");
+    assert_eq!(context.check_err(), Err(earlier));
+
+    let mut copy = stream.clone_dtod(&slice).unwrap();
+    // A wait for the device in another test's thread ends a capture.
+    let graph = loop {
+        stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).unwrap();
+        let queued = stream.memcpy_dtod(&slice, &mut copy);
+        if let (Ok(()), Ok(Some(graph))) = (queued, stream.end_capture(CUgraphInstantiate_flags(0))) {
+            break graph;
+        }
+    };
+    graph.launch().unwrap();
+    let before_last = stream.record_event(None).unwrap();
+    graph.launch().unwrap();
+    context.record_err::<()>(Err(earlier));
+    drop(graph);
+    assert!(before_last.is_complete(), "a graph was destroyed before its last launch");
+    assert_eq!(context.check_err(), Err(earlier));
+
+    // Waits for events and streams; one for the device would end captures of other tests.
+    for of_event in [false, true] {
+        slice = copy.clone();
+        let event = stream.record_event(None).unwrap();
+        context.record_err::<()>(Err(earlier));
+        let waited = if of_event { event.synchronize() } else { stream.synchronize() };
+        assert_eq!(waited, Err(earlier));
+        assert!(event.is_complete());
+    }
+
+    // The order between streams.
+    for _ in 0..4 {
+        let event = stream.record_event(None).unwrap();
+        stream.memset_zeros(&mut slice).unwrap();
+        context.record_err::<()>(Err(earlier));
+        assert_eq!(other.wait(&event), Err(earlier));
+        context.record_err::<()>(Err(earlier));
+        assert_eq!(event.record(&stream), Err(earlier));
+        other.wait(&event).unwrap();
+        other.synchronize().unwrap();
+        assert!(event.is_complete());
+    }
+    assert_eq!(stream.clone_dtoh(&slice).unwrap(), vec![0; N]);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use cuda_compat::cublas::{
     Asum, AsumConfig, CudaBlas, Gemm, GemmConfig, Gemv, GemvConfig, GroupedGemm, GroupedGemmConfig,
     StridedBatchedConfig,
 };
+use cuda_compat::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
 use cuda_compat::driver::{DevicePtr, DevicePtrMut, DeviceRepr, ValidAsZeroBits};
 use half::{bf16, f16};
 use linalg_testing::{Number, Rng};
@@ -392,4 +393,45 @@ fn what_was_renamed_is_called_by_one_of_its_names() {
         }
     }
     assert!(count > 200, "{count}");
+}
+
+/// While there are graphs, calls are asked how much workspace they need. They do their work once.
+#[test]
+fn products_beside_graphs_are_done_once() {
+    let (stream, blas) = blas!();
+    let a = stream.clone_htod(&[1.0_f32, 2.0, 3.0, 4.0]).unwrap();
+    let mut c = stream.alloc_zeros::<f32>(4).unwrap();
+    let mut y = stream.alloc_zeros::<f32>(2).unwrap();
+    let product = GemmConfig { transa: N, transb: N, m: 2, n: 2, k: 2, alpha: 1.0, lda: 2, ldb: 2, beta: 1.0, ldc: 2 };
+    let of_vector = GemvConfig { trans: N, m: 2, n: 2, alpha: 1.0, lda: 2, incx: 1, beta: 1.0, incy: 1 };
+    let mut queue = || {
+        // SAFETY: one thread, and scalars on the host.
+        let done = unsafe { blas.gemm(product, &a, &a, &mut c) };
+        // SAFETY: as above.
+        done.and(unsafe { blas.gemv(of_vector, &a, &a.slice(..2), &mut y) })
+    };
+    queue().unwrap();
+    let mut sum = 7.0_f32;
+    let config = AsumConfig { n: 4, incx: 1 };
+    // A wait for the device in another test's thread ends a capture.
+    let graph = loop {
+        stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).unwrap();
+        let queued = queue();
+        // SAFETY: one thread, and a result on the host.
+        let refused = unsafe { blas.asum(config, &a, &mut sum) }.unwrap_err();
+        assert_eq!(refused.0, cublasStatus_t::CUBLAS_STATUS_NOT_SUPPORTED);
+        if let (Ok(()), Ok(Some(graph))) = (queued, stream.end_capture(CUgraphInstantiate_flags(0))) {
+            break graph;
+        }
+    };
+    queue().unwrap();
+    graph.launch().unwrap();
+    graph.launch().unwrap();
+    // SAFETY: as above.
+    unsafe { blas.asum(config, &a, &mut sum) }.unwrap();
+    assert_eq!(sum, 10.0);
+    drop(blas);
+    graph.launch().unwrap();
+    assert_eq!(stream.clone_dtoh(&c).unwrap(), [7.0, 10.0, 15.0, 22.0].map(|number| 5.0 * number));
+    assert_eq!(stream.clone_dtoh(&y).unwrap(), [7.0, 10.0].map(|number| 5.0 * number));
 }

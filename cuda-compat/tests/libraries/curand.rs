@@ -1,7 +1,8 @@
 use cuda_compat::curand::CudaRng;
 use cuda_compat::curand::result::{self, CurandError};
 use cuda_compat::curand::sys::{curandRngType_t, curandStatus_t};
-use cuda_compat::driver::{CudaSlice, DevicePtrMut};
+use cuda_compat::driver::sys::CUresult;
+use cuda_compat::driver::{CudaSlice, DevicePtrMut, DriverError};
 
 use crate::stream_with;
 
@@ -146,4 +147,24 @@ fn a_graph_keeps_the_state_of_the_generator() {
     graph.launch().unwrap();
     assert_moments(moments(stream.clone_dtoh(&numbers).unwrap().iter().map(|&x| x.into())), 0.5, 1.0 / 12_f64.sqrt());
     assert!(victims.iter().all(|victim| stream.clone_dtoh(victim).unwrap().iter().all(|&byte| byte == 7)));
+}
+
+/// A buffer that is not in order is no address of the library's; the error is this call's, and its reason the context's.
+#[test]
+fn an_earlier_error_is_an_error_of_the_call() {
+    let earlier = DriverError(CUresult::CUDA_ERROR_NOT_PERMITTED);
+    let (stream, rng) = rng!(3);
+    let context = stream.context();
+    let mut numbers = stream.alloc_zeros::<f32>(COUNT).unwrap();
+    context.record_err::<()>(Err(earlier));
+    let refused = rng.fill_with_uniform(&mut numbers).unwrap_err();
+    assert_eq!(refused.0, curandStatus_t::CURAND_STATUS_PREEXISTING_FAILURE);
+    assert_eq!(context.check_err(), Err(earlier));
+    assert_eq!(stream.clone_dtoh(&numbers).unwrap(), [0.0; COUNT]);
+    // A new generator is of the stream's device, and leaves the error.
+    context.record_err::<()>(Err(earlier));
+    let rng = CudaRng::new(4, stream.clone()).unwrap();
+    assert_eq!(context.check_err(), Err(earlier));
+    rng.fill_with_uniform(&mut numbers).unwrap();
+    assert!(stream.clone_dtoh(&numbers).unwrap().iter().all(|&number| number > 0.0));
 }

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use cuda_compat::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
 use cuda_compat::driver::{CudaContext, CudaStream};
 use cuda_compat::nccl::result::{self, NcclStatus};
 use cuda_compat::nccl::sys::{ncclDataType_t, ncclResult_t};
@@ -16,13 +17,15 @@ static TURN: Mutex<()> = Mutex::new(());
 
 /// The number of devices, if there are two or more, and RCCL.
 fn devices() -> Option<(usize, MutexGuard<'static, ()>)> {
+    // First: what follows waits for a device, which ends captures.
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     stream_with!(nccl, "ncclCommInitAll")?;
     let count = CudaContext::device_count().unwrap() as usize;
     if count < 2 {
         linalg_testing::skipped(&"there is one device, and two are needed (hip-sim run --devices 2)");
         return None;
     }
-    Some((count, TURN.lock().unwrap_or_else(PoisonError::into_inner)))
+    Some((count, turn))
 }
 
 /// Runs a function for each rank, in a thread of its own.
@@ -185,6 +188,102 @@ fn devices_of_one_thread_have_communicators() {
     }
     assert!(Comm::from_devices(Vec::new()).is_err());
     assert!(result::get_nccl_version().unwrap() > 20_000);
+}
+
+/// A group that a program opens itself is queued when it ends, whatever was dropped meanwhile.
+#[test]
+fn a_group_keeps_what_its_calls_use() {
+    const MANY: usize = 1 << 16;
+    let Some((count, _turn)) = devices() else { return };
+    let streams: Vec<_> = (0..count).map(|device| CudaContext::new(device).unwrap().new_stream().unwrap()).collect();
+    let comms = Comm::from_devices(streams.clone()).unwrap();
+    let mut kept: Vec<_> = streams.iter().map(|stream| stream.alloc_zeros::<f32>(MANY).unwrap()).collect();
+    result::group_start().unwrap();
+    for (comm, kept) in comms.iter().zip(&mut kept) {
+        let from = comm.stream().clone_htod(&[1.0_f32; MANY]).unwrap();
+        let mut to = comm.stream().alloc_zeros::<f32>(MANY).unwrap();
+        comm.all_reduce(&from, &mut to, &ReduceOp::Sum).unwrap();
+        comm.all_reduce(&from, kept, &ReduceOp::Sum).unwrap();
+    }
+    streams.iter().for_each(|stream| stream.synchronize().unwrap());
+    let others: Vec<_> = streams
+        .iter()
+        .flat_map(|stream| (0..4).map(|_| stream.clone_htod(&[7.0_f32; MANY]).unwrap()).collect::<Vec<_>>())
+        .collect();
+    result::group_end().unwrap();
+    for kept in &kept {
+        assert_eq!(kept.stream().clone_dtoh(kept).unwrap(), [count as f32; MANY]);
+    }
+    assert!(others.iter().all(|other| other.stream().clone_dtoh(other).unwrap() == [7.0; MANY]));
+
+    // And communicators.
+    result::group_start().unwrap();
+    for (comm, kept) in comms.iter().zip(&mut kept) {
+        comm.all_reduce_in_place(kept, &ReduceOp::Max).unwrap();
+    }
+    drop(comms);
+    result::group_end().unwrap();
+    streams.iter().for_each(|stream| stream.synchronize().unwrap());
+    assert!(result::group_end().is_err(), "no group is open");
+}
+
+/// The way of a process with several devices and one thread.
+#[test]
+fn ranks_of_one_thread_are_made_in_a_group() {
+    let Some((count, _turn)) = devices() else { return };
+    let streams: Vec<_> = (0..count).map(|device| CudaContext::new(device).unwrap().new_stream().unwrap()).collect();
+    let id = Id::new().unwrap();
+    let mut buffers: Vec<_> =
+        streams.iter().enumerate().map(|(rank, stream)| stream.clone_htod(&sent(rank)).unwrap()).collect();
+    result::group_start().unwrap();
+    let ranks = streams.iter().enumerate();
+    let comms: Vec<_> = ranks.map(|(rank, stream)| Comm::from_rank(stream.clone(), rank, count, id).unwrap()).collect();
+    let early = comms[0].all_reduce_in_place(&mut buffers[0], &ReduceOp::Sum).unwrap_err();
+    assert_eq!(early.0, ncclResult_t::ncclInvalidArgument);
+    let nested = Comm::from_devices(streams.clone()).unwrap_err();
+    assert_eq!(nested.0, ncclResult_t::ncclInvalidUsage);
+    result::group_end().unwrap();
+    result::group_start().unwrap();
+    for (comm, buffer) in comms.iter().zip(&mut buffers) {
+        comm.all_reduce_in_place(buffer, &ReduceOp::Sum).unwrap();
+    }
+    result::group_end().unwrap();
+    for buffer in &buffers {
+        assert_eq!(buffer.stream().clone_dtoh(buffer).unwrap(), combined(count, |a, b| a + b));
+    }
+}
+
+/// A graph is launched after its communicators were dropped.
+#[test]
+fn communicators_live_as_long_as_graphs() {
+    let Some((count, _turn)) = devices() else { return };
+    let streams: Vec<_> = (0..count).map(|device| CudaContext::new(device).unwrap().new_stream().unwrap()).collect();
+    let comms = Comm::from_devices(streams.clone()).unwrap();
+    let mut buffers: Vec<_> =
+        streams.iter().enumerate().map(|(rank, stream)| stream.clone_htod(&sent(rank)).unwrap()).collect();
+    let mut queue = || {
+        result::group_start().unwrap();
+        for (comm, buffer) in comms.iter().zip(&mut buffers) {
+            comm.all_reduce_in_place(buffer, &ReduceOp::Max).unwrap();
+        }
+        result::group_end().unwrap();
+    };
+    // Connections are made before.
+    queue();
+    let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
+    streams.iter().for_each(|stream| stream.begin_capture(mode).unwrap());
+    queue();
+    let graphs: Vec<_> =
+        streams.iter().map(|stream| stream.end_capture(CUgraphInstantiate_flags(0)).unwrap().unwrap()).collect();
+    drop(comms);
+    let rise = |rank: usize| sent(rank).iter().map(|number| number + rank as f32).collect::<Vec<_>>();
+    for (rank, buffer) in buffers.iter_mut().enumerate() {
+        streams[rank].memcpy_htod(&rise(rank), buffer).unwrap();
+    }
+    graphs.iter().for_each(|graph| graph.launch().unwrap());
+    for (rank, buffer) in buffers.iter().enumerate() {
+        assert_eq!(streams[rank].clone_dtoh(buffer).unwrap(), rise(count - 1), "rank {rank}");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 use core::ffi::c_int;
 
 use super::sizes;
-use crate::cublas::{CublasError, CudaBlas, result};
+use crate::cublas::{CublasError, CudaBlas, result, sys};
 use crate::driver::DevicePtr;
 
 /// The arguments of [`Asum::asum`].
@@ -18,7 +18,8 @@ pub trait Asum<T> {
     /// Writes the sum of the absolute values of the elements of `x` to `result`, and waits for it.
     ///
     /// # Errors
-    /// `CUBLAS_STATUS_INVALID_VALUE` if `x` has fewer elements than the configuration says.
+    /// `CUBLAS_STATUS_INVALID_VALUE` if `x` has fewer elements than the configuration says; `CUBLAS_STATUS_NOT_SUPPORTED` for a result on the host while
+    /// the stream is captured: the graph would write to it later.
     ///
     /// # Safety
     /// No other thread may make a call with this handle meanwhile. In `CUBLAS_POINTER_MODE_DEVICE`,
@@ -40,9 +41,17 @@ macro_rules! asum {
                     let [n] = sizes::sizes([cfg.n])?;
                     sizes::fit([(x.len(), sizes::vector(n, cfg.incx)?)])?;
                 }
-                let (x, _x) = x.device_ptr(&self.stream);
-                // SAFETY: the operand is long enough, and the rest is the caller's contract.
-                unsafe { result::$function(self.handle, cfg.n, x as *const _, cfg.incx, result) }
+                let on_host = self.get_pointer_mode()? == sys::cublasPointerMode_t::CUBLAS_POINTER_MODE_HOST;
+                if on_host && self.stream.is_captured() {
+                    return Err(CublasError(sys::cublasStatus_t::CUBLAS_STATUS_NOT_SUPPORTED));
+                }
+                let (x, x_read) = x.device_ptr(&self.stream);
+                let call = || {
+                    // SAFETY: the operand is long enough, and the rest is the caller's contract.
+                    unsafe { result::$function(self.handle, cfg.n, x as *const _, cfg.incx, &mut *result) }
+                };
+                // SAFETY: the caller's contract.
+                unsafe { self.queue([x_read], call) }
             }
         }
     )+};

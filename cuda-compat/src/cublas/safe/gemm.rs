@@ -123,11 +123,15 @@ macro_rules! gemm {
                 c: &mut C,
             ) -> Result<(), CublasError> {
                 cfg.check([a.len(), b.len(), c.len()])?;
-                let (a, _a) = a.device_ptr(&self.stream);
-                let (b, _b) = b.device_ptr(&self.stream);
-                let (c, _c) = c.device_ptr_mut(&self.stream);
-                // SAFETY: operands are long enough, and the rest is the caller's contract.
-                unsafe { $one(self, &cfg, a, b, c) }
+                let (a, a_read) = a.device_ptr(&self.stream);
+                let (b, b_read) = b.device_ptr(&self.stream);
+                let (c, c_written) = c.device_ptr_mut(&self.stream);
+                let call = || {
+                    // SAFETY: operands are long enough, and the rest is the caller's contract.
+                    unsafe { $one(self, &cfg, a, b, c) }
+                };
+                // SAFETY: the caller's contract.
+                unsafe { self.queue([a_read, b_read, c_written], call) }
             }
 
             unsafe fn gemm_strided_batched<A: DevicePtr<$ty>, B: DevicePtr<$ty>, C: DevicePtrMut<$ty>>(
@@ -138,11 +142,15 @@ macro_rules! gemm {
                 c: &mut C,
             ) -> Result<(), CublasError> {
                 cfg.check([a.len(), b.len(), c.len()])?;
-                let (a, _a) = a.device_ptr(&self.stream);
-                let (b, _b) = b.device_ptr(&self.stream);
-                let (c, _c) = c.device_ptr_mut(&self.stream);
-                // SAFETY: operands are long enough, and the rest is the caller's contract.
-                unsafe { $batch(self, &cfg, a, b, c) }
+                let (a, a_read) = a.device_ptr(&self.stream);
+                let (b, b_read) = b.device_ptr(&self.stream);
+                let (c, c_written) = c.device_ptr_mut(&self.stream);
+                let call = || {
+                    // SAFETY: operands are long enough, and the rest is the caller's contract.
+                    unsafe { $batch(self, &cfg, a, b, c) }
+                };
+                // SAFETY: the caller's contract.
+                unsafe { self.queue([a_read, b_read, c_written], call) }
             }
         }
     )+};

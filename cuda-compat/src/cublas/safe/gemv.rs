@@ -69,16 +69,20 @@ macro_rules! gemv {
                 y: &mut Y,
             ) -> Result<(), CublasError> {
                 cfg.check(a.len(), x.len(), y.len())?;
-                let (a, _a) = a.device_ptr(&self.stream);
-                let (x, _x) = x.device_ptr(&self.stream);
-                let (y, _y) = y.device_ptr_mut(&self.stream);
+                let (a, a_read) = a.device_ptr(&self.stream);
+                let (x, x_read) = x.device_ptr(&self.stream);
+                let (y, y_written) = y.device_ptr_mut(&self.stream);
                 let (a, x, y) = (a as *const _, x as *const _, y as *mut _);
-                // SAFETY: operands are long enough, and the rest is the caller's contract.
-                unsafe {
-                    result::$function(
-                        self.handle, cfg.trans, cfg.m, cfg.n, &cfg.alpha, a, cfg.lda, x, cfg.incx, &cfg.beta, y, cfg.incy,
-                    )
-                }
+                let call = || {
+                    // SAFETY: operands are long enough, and the rest is the caller's contract.
+                    unsafe {
+                        result::$function(
+                            self.handle, cfg.trans, cfg.m, cfg.n, &cfg.alpha, a, cfg.lda, x, cfg.incx, &cfg.beta, y, cfg.incy,
+                        )
+                    }
+                };
+                // SAFETY: the caller's contract.
+                unsafe { self.queue([a_read, x_read, y_written], call) }
             }
         }
     )+};

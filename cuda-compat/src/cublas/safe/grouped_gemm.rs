@@ -165,33 +165,37 @@ impl<T: GroupedGemmDtype> GroupedGemm<T> for CudaBlas {
         }
         for (problem, &group) in of.iter().enumerate() {
             let cfg = &configs[group];
-            let (a, _a) = a_slices[problem].device_ptr(&self.stream);
-            let (b, _b) = b_slices[problem].device_ptr(&self.stream);
-            let (c, _c) = c_slices[problem].device_ptr_mut(&self.stream);
-            // SAFETY: operands are long enough, and the rest is the caller's contract.
-            unsafe {
-                crate::cublas::result::gemm_ex(
-                    self.handle,
-                    cfg.transa,
-                    cfg.transb,
-                    cfg.m,
-                    cfg.n,
-                    cfg.k,
-                    (&raw const cfg.alpha).cast(),
-                    a as *const _,
-                    T::data_type(),
-                    cfg.lda,
-                    b as *const _,
-                    T::data_type(),
-                    cfg.ldb,
-                    (&raw const cfg.beta).cast(),
-                    c as *mut _,
-                    T::data_type(),
-                    cfg.ldc,
-                    T::compute_type(),
-                    sys::cublasGemmAlgo_t::CUBLAS_GEMM_DEFAULT,
-                )
-            }?;
+            let (a, a_read) = a_slices[problem].device_ptr(&self.stream);
+            let (b, b_read) = b_slices[problem].device_ptr(&self.stream);
+            let (c, c_written) = c_slices[problem].device_ptr_mut(&self.stream);
+            let call = || {
+                // SAFETY: operands are long enough, and the rest is the caller's contract.
+                unsafe {
+                    crate::cublas::result::gemm_ex(
+                        self.handle,
+                        cfg.transa,
+                        cfg.transb,
+                        cfg.m,
+                        cfg.n,
+                        cfg.k,
+                        (&raw const cfg.alpha).cast(),
+                        a as *const _,
+                        T::data_type(),
+                        cfg.lda,
+                        b as *const _,
+                        T::data_type(),
+                        cfg.ldb,
+                        (&raw const cfg.beta).cast(),
+                        c as *mut _,
+                        T::data_type(),
+                        cfg.ldc,
+                        T::compute_type(),
+                        sys::cublasGemmAlgo_t::CUBLAS_GEMM_DEFAULT,
+                    )
+                }
+            };
+            // SAFETY: the caller's contract.
+            unsafe { self.queue([a_read, b_read, c_written], call) }?;
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ mod gemv;
 #[cfg(feature = "rocm-6-2")]
 mod grouped_gemm;
 mod sizes;
+mod workspace;
 
 use std::sync::Arc;
 
@@ -19,9 +20,15 @@ pub use gemv::*;
 #[cfg(feature = "rocm-6-2")]
 pub use grouped_gemm::*;
 
+/// The device or an operand is not in order; [`CudaContext::check_err`](crate::driver::CudaContext::check_err) has the reason.
+const NOT_READY: CublasError = CublasError(sys::cublasStatus_t::CUBLAS_STATUS_EXECUTION_FAILED);
+
 /// A handle of cuBLAS on a stream.
 ///
-/// It keeps the stream alive. Dropping it waits for the stream's work, as the library does, and frees the handle.
+/// It keeps the stream alive. Dropping it waits for the stream's work, as the library does, and frees the handle, when there are no graphs any more.
+///
+/// While there are graphs, and in a capture, a call that needs more workspace than the handle has is `CUBLAS_STATUS_ALLOC_FAILED`: the library would
+/// free what graphs use. Make a call of that size before.
 #[derive(Debug)]
 pub struct CudaBlas {
     pub(crate) handle: sys::cublasHandle_t,
@@ -41,8 +48,7 @@ impl CudaBlas {
     /// `CUBLAS_STATUS_NOT_INITIALIZED` if hipBLAS cannot be loaded: [`sys::load_error`] says why.
     #[doc(alias("hipblasCreate", "hipblasSetStream"))]
     pub fn new(stream: Arc<CudaStream>) -> Result<Self, CublasError> {
-        let ctx = stream.context();
-        ctx.record_err(ctx.bind_to_thread());
+        stream.context().make_current(NOT_READY)?;
         let blas = Self { handle: result::create_handle()?, stream };
         // SAFETY: both are alive.
         unsafe { result::set_stream(blas.handle, blas.stream.cu_stream() as _) }?;
@@ -95,8 +101,8 @@ impl Drop for CudaBlas {
     fn drop(&mut self) {
         let (stream, handle) = (Arc::clone(&self.stream), crate::driver::safe::Shared(self.handle));
         self.stream.context().destroy_after_graphs(move || {
-            let context = stream.context();
-            context.record_err(context.bind_to_thread());
+            // If it fails, its context has the reason.
+            let _ = stream.context().make_current(());
             // A handle that the library does not destroy is leaked: a panic in `drop` could end the process.
             // SAFETY: it is alive, and not used again.
             let _ = unsafe { result::destroy_handle(handle.get()) };

@@ -206,11 +206,37 @@ impl CudaContext {
     /// The status of HIP, or an earlier error ([`check_err`](Self::check_err)).
     pub fn bind_to_thread(&self) -> Result<(), DriverError> {
         self.check_err()?;
+        self.set_current()
+    }
+
+    /// Makes the device current in this thread. An earlier error stays for [`check_err`](Self::check_err).
+    pub(super) fn set_current(&self) -> Result<(), DriverError> {
         if result::ctx::get_current()? != Some(self.raw) {
             // SAFETY: the context is alive.
             unsafe { result::ctx::set_current(self.raw) }?;
         }
         Ok(())
+    }
+
+    /// Makes a call of a wait or of an order between streams, and then returns an earlier error: memory is freed after such calls, which no error may
+    /// leave out.
+    pub(super) fn in_any_case(&self, call: impl FnOnce() -> Result<(), DriverError>) -> Result<(), DriverError> {
+        let earlier = self.check_err();
+        let done = self.set_current().and_then(|()| call());
+        if earlier.is_ok() {
+            return done;
+        }
+        self.record_err(done);
+        earlier
+    }
+
+    /// [`set_current`](Self::set_current) for a call of a library that has statuses of its own. [`check_err`](Self::check_err) has the reason of a failure.
+    #[allow(dead_code, reason = "of the features for libraries")]
+    pub(crate) fn make_current<E>(&self, failed: E) -> Result<(), E> {
+        self.set_current().map_err(|reason| {
+            self.record_err(Err::<(), _>(reason));
+            failed
+        })
     }
 
     /// Returns an attribute of the device.
@@ -226,10 +252,9 @@ impl CudaContext {
     /// Blocks until all work of the device is done.
     ///
     /// # Errors
-    /// An error of that work, or an earlier one ([`check_err`](Self::check_err)).
+    /// An error of that work, or an earlier one ([`check_err`](Self::check_err)); the work is done then, too.
     pub fn synchronize(&self) -> Result<(), DriverError> {
-        self.bind_to_thread()?;
-        result::ctx::synchronize()
+        self.in_any_case(result::ctx::synchronize)
     }
 
     /// Makes the host sleep when it waits for the device.

@@ -46,8 +46,9 @@ impl CudaEvent {
     /// recorded on.
     pub(super) fn extend(&self, stream: &CudaStream) -> Result<(), DriverError> {
         let _moving = self.moving.lock().unwrap_or_else(PoisonError::into_inner);
-        stream.wait(self)?;
-        self.record(stream)
+        let waits = stream.wait(self);
+        let recorded = self.record(stream);
+        waits.and(recorded)
     }
 
     /// Returns the handle.
@@ -63,26 +64,25 @@ impl CudaEvent {
     /// Records the event behind the work that `stream` has so far.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_CONTEXT` for a stream of another context; the status of HIP.
+    /// `CUDA_ERROR_INVALID_CONTEXT` for a stream of another context; the status of HIP, or an earlier error ([`CudaContext::check_err`]): it is recorded
+    /// then, too.
     #[doc(alias("cuEventRecord", "hipEventRecord"))]
     pub fn record(&self, stream: &CudaStream) -> Result<(), DriverError> {
         if self.context != *stream.context() {
             return Err(DriverError(sys::CUresult::CUDA_ERROR_INVALID_CONTEXT));
         }
-        self.context.bind_to_thread()?;
         // SAFETY: both are alive.
-        unsafe { result::event::record(self.raw, stream.cu_stream()) }
+        self.context.in_any_case(|| unsafe { result::event::record(self.raw, stream.cu_stream()) })
     }
 
     /// Blocks until the event is complete. An event that was not recorded is.
     ///
     /// # Errors
-    /// The status of HIP, or an error of the work before the event.
+    /// The status of HIP, an error of the work before the event, or an earlier one ([`CudaContext::check_err`]); the event is complete then, too.
     #[doc(alias("cuEventSynchronize", "hipEventSynchronize"))]
     pub fn synchronize(&self) -> Result<(), DriverError> {
-        self.context.bind_to_thread()?;
         // SAFETY: the event is alive.
-        unsafe { result::event::synchronize(self.raw) }
+        self.context.in_any_case(|| unsafe { result::event::synchronize(self.raw) })
     }
 
     /// Returns the time from this event to `end`, in milliseconds. Blocks until both are complete.

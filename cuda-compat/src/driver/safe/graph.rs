@@ -131,13 +131,15 @@ impl CudaGraph {
         }
         // SAFETY: both are alive, and so is what the graph uses.
         unsafe { result::graph::launch(self.exec, self.stream.cu_stream()) }?;
+        // All of them, whatever fails: what the graph keeps is freed after these events.
+        let mut recorded = Ok(());
         if !self.stream.is_captured() {
-            self.launched.record(&self.stream)?;
+            recorded = self.launched.record(&self.stream);
         }
         if ordered {
-            memory().try_for_each(|usage| usage.record_on(&self.stream))?;
+            recorded = memory().map(|usage| usage.record_on(&self.stream)).fold(recorded, Result::and);
         }
-        Ok(())
+        recorded
     }
 
     /// Queues the upload of the graph to the device, so that the first launch is as fast as later ones.

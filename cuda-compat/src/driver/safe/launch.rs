@@ -160,10 +160,12 @@ impl LaunchArgs<'_> {
                 &mut parameters,
             )
         }?;
-        let end = event()?;
+        let end = event();
         if !captured {
-            self.records.iter().try_for_each(|event| event.extend(stream))?;
+            // All of them, whatever fails: memory is freed after these events.
+            let recorded = self.records.iter().map(|event| event.extend(stream));
+            recorded.fold(Ok(()), Result::and)?;
         }
-        Ok(start.zip(end))
+        Ok(start.zip(end?))
     }
 }

@@ -150,12 +150,11 @@ impl CudaStream {
     /// Blocks until the work of the stream is done.
     ///
     /// # Errors
-    /// An error of that work, or the status of HIP.
+    /// An error of that work, the status of HIP, or an earlier error ([`CudaContext::check_err`]); the work is done then, too.
     #[doc(alias("cuStreamSynchronize", "hipStreamSynchronize"))]
     pub fn synchronize(&self) -> Result<(), DriverError> {
-        self.context.bind_to_thread()?;
         // SAFETY: the stream is alive.
-        unsafe { result::stream::synchronize(self.raw) }
+        self.context.in_any_case(|| unsafe { result::stream::synchronize(self.raw) })
     }
 
     /// Records a new event; see [`CudaContext::new_event`] for the flags.
@@ -171,13 +170,12 @@ impl CudaStream {
     /// Makes later work wait for an event, which may be of another device.
     ///
     /// # Errors
-    /// The status of HIP.
+    /// The status of HIP, or an earlier error ([`CudaContext::check_err`]); later work waits then, too.
     #[doc(alias("cuStreamWaitEvent", "hipStreamWaitEvent"))]
     pub fn wait(&self, event: &CudaEvent) -> Result<(), DriverError> {
-        self.context.bind_to_thread()?;
         let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
         // SAFETY: both are alive.
-        unsafe { result::stream::wait_event(self.raw, event.cu_event(), flags) }
+        self.context.in_any_case(|| unsafe { result::stream::wait_event(self.raw, event.cu_event(), flags) })
     }
 
     /// Makes later work wait for the work that another stream has so far.
@@ -194,7 +192,7 @@ impl CudaStream {
     }
 
     /// Whether work is recorded to a graph instead of done.
-    pub(super) fn is_captured(&self) -> bool {
+    pub(crate) fn is_captured(&self) -> bool {
         // SAFETY: the stream is alive.
         let status = unsafe { result::stream::is_capturing(self.raw) };
         status.is_ok_and(|status| status != sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)

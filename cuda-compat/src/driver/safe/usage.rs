@@ -3,16 +3,17 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use super::capture::Kept;
+use super::view::sealed::Sealed;
 use super::{CudaContext, CudaEvent, CudaModule, CudaStream};
 use crate::driver::result::DriverError;
 use crate::driver::sys;
 
 /// The uses of some memory. The memory is freed with the last of its handles: a slice has one, and so has each graph that uses it.
 #[derive(Clone, Debug)]
-pub(super) struct Usage(Arc<Uses>);
+pub struct Usage(Arc<Uses>);
 
 /// The events of the last read and the last write; none where the program orders uses.
-pub(super) struct Uses {
+pub struct Uses {
     pub(super) read: Option<CudaEvent>,
     pub(super) write: Option<CudaEvent>,
     memory: Mutex<Option<Box<dyn Memory>>>,
@@ -154,6 +155,68 @@ fn wait<'a>(
     Ok(())
 }
 
+/// A use of memory by work that a library queues later, on a stream. It keeps both.
+#[derive(Debug)]
+#[allow(dead_code, reason = "of the features for libraries")]
+pub(crate) struct LaterUse {
+    usage: Usage,
+    stream: Arc<CudaStream>,
+    writes: bool,
+}
+
+#[allow(dead_code, reason = "of the features for libraries")]
+impl LaterUse {
+    /// `None` for memory that is only borrowed.
+    pub(crate) fn new(memory: &impl Sealed, stream: &Arc<CudaStream>, writes: bool) -> Option<Self> {
+        Some(Self { usage: memory.usage()?.clone(), stream: Arc::clone(stream), writes })
+    }
+
+    /// Before the work is queued: makes the stream wait for earlier uses. The result is kept until it is queued.
+    pub(crate) fn before(&self) -> SyncOnDrop<'_> {
+        if self.usage.is_kept_on(&self.stream) {
+            return SyncOnDrop::Record(None);
+        }
+        let (events, of): (Vec<_>, _) = match self.writes {
+            true => (self.usage.before_write().collect(), &self.usage.0.write),
+            false => (self.usage.before_read().collect(), &self.usage.0.read),
+        };
+        let context = self.stream.context();
+        if context.is_managing_stream_synchronization() {
+            // The work is queued in any case.
+            events.iter().for_each(|event| context.record_err(self.stream.wait(event)));
+        }
+        SyncOnDrop::record_event(of, &self.stream)
+    }
+
+    pub(crate) fn stream(&self) -> &Arc<CudaStream> {
+        &self.stream
+    }
+}
+
+/// Makes a call of a library between the guards of its operands. It is `failed` without a call if an operand cannot be used on the stream, and if its
+/// use cannot be recorded; [`CudaContext::check_err`] has the reason, as statuses of libraries have no text.
+#[allow(dead_code, reason = "of the features for libraries")]
+pub(crate) fn between<R, E, const N: usize>(
+    failed: E,
+    context: &CudaContext,
+    mut guards: [SyncOnDrop<'_>; N],
+    call: impl FnOnce() -> Result<R, E>,
+) -> Result<R, E> {
+    let ready = guards.iter_mut().map(SyncOnDrop::ready).fold(Ok(()), Result::and);
+    if let Err(reason) = ready {
+        context.record_err(Err::<(), _>(reason));
+        return Err(failed);
+    }
+    let queued = call()?;
+    match guards.into_iter().map(SyncOnDrop::finish).fold(Ok(()), Result::and) {
+        Ok(()) => Ok(queued),
+        Err(reason) => {
+            context.record_err(Err::<(), _>(reason));
+            Err(failed)
+        }
+    }
+}
+
 /// The address of memory, for work that is in order; null for work that must not be queued.
 pub(super) fn address<'a>(ptr: sys::CUdeviceptr, used: SyncOnDrop<'a>) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
     (if matches!(used, SyncOnDrop::Failed(_)) { 0 } else { ptr }, used)
@@ -208,7 +271,7 @@ impl<'a> SyncOnDrop<'a> {
     }
 
     /// Does now what `Drop` would do, and returns the error.
-    pub(super) fn finish(mut self) -> Result<(), DriverError> {
+    pub(crate) fn finish(mut self) -> Result<(), DriverError> {
         self.act()
     }
 

@@ -60,13 +60,29 @@ pub trait DevicePtrMut<T>: DeviceSlice<T> {
 }
 
 /// Names the types that have memory of their own.
-pub(super) mod sealed {
-    pub trait Sealed {}
+pub(crate) mod sealed {
+    use crate::driver::safe::usage::Usage;
+
+    pub trait Sealed {
+        /// The uses of the memory, which lives as long as a handle of them; `None` for memory that is only borrowed.
+        #[doc(hidden)]
+        fn usage(&self) -> Option<&Usage> {
+            None
+        }
+    }
 }
 
-impl<T> sealed::Sealed for CudaSlice<T> {}
-impl<T> sealed::Sealed for CudaView<'_, T> {}
-impl<T> sealed::Sealed for CudaViewMut<'_, T> {}
+macro_rules! sealed {
+    ($($ty:ty),*) => {$(
+        impl<T> sealed::Sealed for $ty {
+            fn usage(&self) -> Option<&Usage> {
+                Some(&self.usage)
+            }
+        }
+    )*};
+}
+
+sealed! { CudaSlice<T>, CudaView<'_, T>, CudaViewMut<'_, T> }
 
 /// Elements of a [`CudaSlice`].
 #[derive(Debug)]
