@@ -134,7 +134,8 @@ fn a_stack_has_room_for_the_largest_call() {
     let kernel = |stack: &str| {
         let text = "pub trait Pick { fn pick(&self, i: usize) -> u8; }\n\
                     pub struct One; pub struct Two;\n\
-                    impl Pick for One { fn pick(&self, i: usize) -> u8 { let mut all = [i as u8; 100_000]; all[i * 7 % 100_000] = 1; all[i * 5 % 100_000] } }\n\
+                    impl Pick for One { fn pick(&self, i: usize) -> u8 { let mut all = [1; 100_000];\n\
+                    for k in 0..i { all[i * k * k % 100_000] = k as u8; } all[i * 5 % 100_000] } }\n\
                     impl Pick for Two { fn pick(&self, i: usize) -> u8 { i as u8 } }\n\
                     #[kernelSTACK] pub fn pick(mut y: DisjointSlice<u8>) {\n\
                     y.set(|i| { let all: [&dyn Pick; 2] = [&One, &Two]; all[i % 2].pick(i) });\n}";

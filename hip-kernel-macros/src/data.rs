@@ -2,7 +2,7 @@
 
 use proc_macro::{Delimiter, TokenStream, TokenTree};
 
-use crate::parse::{self, Error, Result, Tokens, is_punct, split, text, written};
+use crate::parse::{self, Error, Result, Tokens, escaped, is_punct, split, text, written};
 
 /// Implements `Value`, and on the host what buffers and launches need.
 pub(crate) fn derive(item: TokenStream) -> Result<TokenStream> {
@@ -33,9 +33,10 @@ pub(crate) fn derive(item: TokenStream) -> Result<TokenStream> {
         TokenTree::Group(group) => Some(group),
         _ => None,
     });
+    let own = escaped(&name.to_string());
     let value = format!(
         "// SAFETY: the words have room for the type, and are made from a valid value of it.\n\
-         unsafe impl ::hip_kernel::Value for {name} {{\n\
+         unsafe impl ::hip_kernel::Value for {own} {{\n\
          type Abi = <::hip_kernel::value::Size<{{ ::hip_kernel::value::words(::core::mem::size_of::<Self>()) }}> as ::hip_kernel::value::HasWords>::Words;\n\
          // SAFETY: the caller ensures that they are.\n\
          #[inline(always)] unsafe fn from_abi(abi: Self::Abi) -> Self {{ unsafe {{ ::hip_kernel::value::from_words(abi) }} }}\n\
@@ -54,24 +55,24 @@ pub(crate) fn derive(item: TokenStream) -> Result<TokenStream> {
             let (names, mut layout) = (names.join(" "), String::new());
             for (field, ty) in &fields {
                 layout += &format!(
-                    "\n.field(::core::mem::offset_of!({name}, {field}), <{ty} as ::hip_kernel::Plain>::LAYOUT)"
+                    "\n.field(::core::mem::offset_of!({own}, {field}), <{ty} as ::hip_kernel::Plain>::LAYOUT)"
                 );
             }
             let sum = if sizes.is_empty() { "0".to_owned() } else { sizes.join(" + ") };
             format!(
                 "{value}const LAYOUT: ::hip_kernel::Layout = <Self as ::hip_kernel::Plain>::LAYOUT;\n}}\n\
                  // SAFETY: every field is of such a type, and there are no other bytes.\n\
-                 unsafe impl ::hip_kernel::Plain for {name} {{\n\
+                 unsafe impl ::hip_kernel::Plain for {own} {{\n\
                  const LAYOUT: ::hip_kernel::Layout = {{\n\
-                 ::core::assert!(::core::mem::size_of::<{name}>() == {sum}, \"the type has padding, whose bytes have no value: add fields for it\");\n\
-                 ::hip_kernel::Layout::of::<Self>(\"struct {name} {names}\"){layout}\n}};\n}}\n\
-                 const _: ::hip_kernel::Layout = <{name} as ::hip_kernel::Plain>::LAYOUT;\n\
+                 ::core::assert!(::core::mem::size_of::<{own}>() == {sum}, \"the type has padding, whose bytes have no value: add fields for it\");\n\
+                 ::hip_kernel::Layout::of::<Self>(\"struct {own} {names}\"){layout}\n}};\n}}\n\
+                 const _: ::hip_kernel::Layout = <{own} as ::hip_kernel::Plain>::LAYOUT;\n\
                  #[cfg(not(target_arch = \"amdgpu\"))]\nconst _: () = {{\n\
                  #[allow(dead_code)] fn fields() {{ fn pod<T: ::hip_kernel::hip::bytemuck::Pod>() {{}}\n{checks} }}\n\
                  // SAFETY: every field is of such a type, and there are no other bytes.\n\
-                 unsafe impl ::hip_kernel::hip::bytemuck::Zeroable for {name} {{}}\n\
+                 unsafe impl ::hip_kernel::hip::bytemuck::Zeroable for {own} {{}}\n\
                  // SAFETY: as above.\n\
-                 unsafe impl ::hip_kernel::hip::bytemuck::Pod for {name} {{}}\n}};\n"
+                 unsafe impl ::hip_kernel::hip::bytemuck::Pod for {own} {{}}\n}};\n"
             )
         }
         "enum" => {
@@ -96,13 +97,14 @@ pub(crate) fn derive(item: TokenStream) -> Result<TokenStream> {
                 let mut tokens: Tokens = variant.into_iter().collect::<TokenStream>().into_iter().peekable();
                 parse::attributes(&mut tokens);
                 if let Some(TokenTree::Ident(variant)) = tokens.next() {
+                    let variant = escaped(&variant.to_string());
                     layout += &format!(
-                        "\n.field({name}::{variant} as ::core::primitive::usize, ::hip_kernel::Layout::of::<Self>(\"{variant}\"))"
+                        "\n.field({own}::{variant} as ::core::primitive::usize, ::hip_kernel::Layout::of::<Self>(\"{variant}\"))"
                     );
                 }
             }
             format!(
-                "{value}const LAYOUT: ::hip_kernel::Layout = ::hip_kernel::Layout::of::<Self>(\"enum {name}\"){layout};\n}}\n"
+                "{value}const LAYOUT: ::hip_kernel::Layout = ::hip_kernel::Layout::of::<Self>(\"enum {own}\"){layout};\n}}\n"
             )
         }
         _ => return Err(Error::new(name.span(), "`DeviceCopy` is for a structure or an enumeration")),
@@ -118,7 +120,7 @@ fn fields(body: &proc_macro::Group) -> Vec<(String, String)> {
         parse::attributes(&mut tokens);
         parse::visibility(&mut tokens);
         let name = match tokens.peek() {
-            Some(name) if named => name.to_string(),
+            Some(name) if named => escaped(&name.to_string()),
             _ => index.to_string(),
         };
         let rest: Vec<_> = tokens.skip(if named { 2 } else { 0 }).collect();

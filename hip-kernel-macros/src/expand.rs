@@ -160,7 +160,7 @@ fn device(function: &Function, instance: &Instance<'_>) -> String {
             instance.symbol
         )
     });
-    let name = &function.name;
+    let name = parse::escaped(&function.name.to_string());
     let (aliases, turbofish) = (aliases(function, instance.arguments), turbofish(instance.arguments));
     let (constants, _) = shared(&function.parameters);
     let (symbol, attributes) = (&instance.symbol, cfgs(&function.attributes));

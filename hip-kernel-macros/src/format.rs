@@ -2,7 +2,7 @@
 
 use proc_macro::{TokenStream, TokenTree};
 
-use crate::parse::{Error, Result, shown, split, text, written};
+use crate::parse::{Error, Result, escaped, shown, split, text, written};
 
 /// `printf!(printer, "x[{}] = {:.3}, {name:x}", i, x)` as one call a piece.
 pub(crate) fn printf(input: TokenStream) -> Result<TokenStream> {
@@ -52,7 +52,7 @@ pub(crate) fn printf(input: TokenStream) -> Result<TokenStream> {
                 let value = if name.is_empty() {
                     given.next().ok_or_else(|| Error::new(span, "more `{}` than arguments"))?
                 } else {
-                    name.to_owned()
+                    escaped(name)
                 };
                 calls += &match how {
                     "" | "?" => format!("__hk_line.value({value});\n"),

@@ -125,7 +125,7 @@ pub(crate) fn is_ident(token: Option<&TokenTree>, what: &str) -> bool {
 }
 
 thread_local! {
-    /// Tokens that are not the same once they are text: a path that begins with `$crate`, as macros by example write it.
+    /// Tokens that are not the same once they are text: see `is_fragile`.
     static KEPT: RefCell<Vec<TokenStream>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -147,7 +147,7 @@ const STANDS: &str = "__hk_kept_";
 /// The tokens as text, for [`written`].
 pub(crate) fn text(tokens: &[TokenTree]) -> String {
     let stream: TokenStream = tokens.iter().cloned().collect();
-    if !has_crate(&stream) {
+    if !is_fragile(&stream) {
         return stream.to_string();
     }
     KEPT.with_borrow_mut(|kept| {
@@ -185,12 +185,25 @@ fn restored(stream: TokenStream) -> TokenStream {
     stream.into_iter().map(one).collect()
 }
 
-fn has_crate(stream: &TokenStream) -> bool {
+/// Names that are keywords in some editions. Text is read as of the edition of this crate, not as of the user's.
+const OF_EDITIONS: [&str; 5] = ["async", "await", "dyn", "gen", "try"];
+
+/// Whether tokens are not the same once they are text: a path that begins with `$crate`, as macros by example write it, and names that are
+/// keywords in this crate's edition.
+fn is_fragile(stream: &TokenStream) -> bool {
     stream.clone().into_iter().any(|token| match token {
-        TokenTree::Ident(name) => name.to_string() == "$crate",
-        TokenTree::Group(group) => has_crate(&group.stream()),
+        TokenTree::Ident(name) => {
+            let name = name.to_string();
+            name == "$crate" || OF_EDITIONS.contains(&&*name)
+        }
+        TokenTree::Group(group) => is_fragile(&group.stream()),
         _ => false,
     })
+}
+
+/// A name as it is written in each edition: `r#gen` for `gen`.
+pub(crate) fn escaped(name: &str) -> String {
+    if OF_EDITIONS.contains(&name) { format!("r#{name}") } else { name.to_owned() }
 }
 
 /// `try` for `r#try`.
@@ -307,9 +320,11 @@ pub(crate) fn function(attribute: TokenStream, item: TokenStream) -> Result<Func
             match &part[..] {
                 [TokenTree::Punct(quote), ..] if quote.as_char() == '\'' => {}
                 [TokenTree::Ident(word), TokenTree::Ident(name), _, kind @ ..] if word.to_string() == "const" => {
-                    generics.push(Generic { name: name.to_string(), constant: Some(text(kind)) });
+                    generics.push(Generic { name: escaped(&name.to_string()), constant: Some(text(kind)) });
                 }
-                [TokenTree::Ident(name), ..] => generics.push(Generic { name: name.to_string(), constant: None }),
+                [TokenTree::Ident(name), ..] => {
+                    generics.push(Generic { name: escaped(&name.to_string()), constant: None })
+                }
                 _ => return Err(Error::new(name.span(), "a generic parameter that is not understood")),
             }
         }
@@ -368,7 +383,7 @@ fn parameter(tokens: &[TokenTree], span: Span) -> Result<Parameter> {
         [(" :: ", "::"), (" < ", "<"), (" > ", "> "), ("& ", "&"), ("[ ", "["), (" ]", "]"), (" ,", ","), (" ;", ";")]
             .iter()
             .fold(text, |text, (from, to)| text.replace(from, to));
-    Ok(Parameter { name: name.to_string(), kind: kind_of(kind)?, text: text.trim().to_owned(), span })
+    Ok(Parameter { name: escaped(&name.to_string()), kind: kind_of(kind)?, text: text.trim().to_owned(), span })
 }
 
 fn kind_of(tokens: &[TokenTree]) -> Result<Kind> {
@@ -459,7 +474,10 @@ fn options(function: &mut Function, attribute: TokenStream) -> Result<()> {
             [TokenTree::Ident(word), TokenTree::Group(group)] if word.to_string() == "same_len" => {
                 let mut names = Vec::new();
                 for name in split(group.stream()) {
-                    let name_text = text(&name);
+                    let name_text = match &name[..] {
+                        [TokenTree::Ident(name)] => escaped(&name.to_string()),
+                        other => text(other),
+                    };
                     let known = function.parameters.iter().find(|parameter| parameter.name == name_text);
                     if !known.is_some_and(|p| matches!(p.kind, Kind::Slice(_) | Kind::Output { .. })) {
                         let span = name.first().map_or(word.span(), TokenTree::span);

@@ -431,7 +431,8 @@ fn recursion_ends_where_its_stack_does() -> Result {
             continue;
         }
         let want: Vec<u32> = (0..1024).map(|i| deep(depth, &mut [i; 64])).collect();
-        assert!(waited? == want, "{depth}");
+        let got = waited.map_err(|error| format!("{depth}: {error}"))?;
+        assert!(got == want, "{depth}");
     }
     // Functions that are called by `dyn` alone have larger frames than all that is called by name.
     let kernel = Steps::load(&gpu.kernels)?;
@@ -449,7 +450,8 @@ fn recursion_ends_where_its_stack_does() -> Result {
             let steps: [&dyn Step; 2] = [&small, &large];
             steps[i as usize % 2].step(depth, i, steps[1 - i as usize % 2])
         };
-        assert!(waited? == (0..1024).map(steps).collect::<Vec<_>>(), "{depth}");
+        let got = waited.map_err(|error| format!("{depth} by dyn: {error}"))?;
+        assert!(got == (0..1024).map(steps).collect::<Vec<_>>(), "{depth}");
     }
     // Nobody takes the stack away.
     assert!(gpu.device.limit(Limit::StackSize)? >= STACK);
