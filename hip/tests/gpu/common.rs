@@ -150,7 +150,8 @@ impl Drop for SetOnDrop<'_> {
     }
 }
 
-/// Names what hangs, if it is not dropped within a minute. The watchdog of the step ends it: a busy machine may take longer.
+/// Names what hangs, if it is not dropped within a minute. The watchdog of the step ends it: a busy machine may take
+/// longer.
 pub(crate) struct Watchdog(Option<std::sync::mpsc::Sender<()>>);
 
 impl Watchdog {

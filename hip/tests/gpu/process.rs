@@ -25,8 +25,8 @@ fn again(test: &str) -> Command {
     command
 }
 
-/// Runs a test again, on the same runtime, in a process that it has to itself, with environment variables set: what it counts is its own. False in that
-/// process.
+/// Runs a test again, on the same runtime, in a process that it has to itself, with environment variables set: what it
+/// counts is its own. False in that process.
 pub(crate) fn in_own_process(test: &str, variables: &[(&str, &str)]) -> bool {
     if std::env::var_os(ALONE).is_some() {
         return false;

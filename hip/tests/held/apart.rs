@@ -128,8 +128,8 @@ fn nothing_waits_for_the_device_beside_a_library_that_queues_host_functions() {
     });
 }
 
-/// Runs `other` in another thread while this one captures, and has the graph. The capture ends when `other` is asleep after it has called what
-/// it gets, or has ended.
+/// Runs `other` in another thread while this one captures, and has the graph. The capture ends when `other` is asleep
+/// after it has called what it gets, or has ended.
 fn while_captured(device: &Device, other: impl FnOnce(&AtomicBool, &Sleeper) + Send) {
     let stream = Stream::new(device).unwrap();
     let mut data = DeviceBuffer::<u32>::zeroed(device, 64).unwrap();

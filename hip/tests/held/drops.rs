@@ -239,8 +239,8 @@ fn memory_dropped_in_host_functions_comes_back() {
     }
 }
 
-/// An allocation for which there is too little memory waits for what destructors have left. On a small device: how much memory a machine has
-/// free is not this test's alone.
+/// An allocation for which there is too little memory waits for what destructors have left. On a small device: how much
+/// memory a machine has free is not this test's alone.
 #[test]
 fn an_allocation_waits_for_memory_that_was_dropped() {
     let test = "drops::an_allocation_waits_for_memory_that_was_dropped";

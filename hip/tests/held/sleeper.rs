@@ -15,8 +15,8 @@ impl Sleeper {
         let _ = self.0.set(of_thread.map(|link| Path::new("/proc").join(link).join("stat")));
     }
 
-    /// Waits until the thread is asleep after [`calls`](Self::calls), or has ended. It may be on its way to the call still: a test must pass
-    /// wherever it is. Returns at once where the system does not tell.
+    /// Waits until the thread is asleep after [`calls`](Self::calls), or has ended. It may be on its way to the call
+    /// still: a test must pass wherever it is. Returns at once where the system does not tell.
     pub(crate) fn until_asleep(&self) {
         loop {
             match self.0.get() {

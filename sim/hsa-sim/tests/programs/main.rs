@@ -37,7 +37,8 @@ const EMBEDDED: &str = "HSA_SIM_PROGRAMS_EMBEDDED";
 const RELEASE: &str = "HSA_SIM_PROGRAMS_RELEASE";
 /// Programs of one run.
 const PROGRAMS: std::ops::Range<u64> = 0..1000;
-/// The longest that a process may take, in seconds: for a search, which then goes on. Else the watchdog of the step ends what hangs.
+/// The longest that a process may take, in seconds: for a search, which then goes on. Else the watchdog of the step
+/// ends what hangs.
 const PATIENCE: &str = "HSA_SIM_PROGRAMS_PATIENCE";
 /// Differences that are shown.
 const SHOWN: usize = 8;
