@@ -12,15 +12,16 @@ mod common;
 mod drops;
 #[path = "gpu/process.rs"]
 mod process;
+#[path = "held/sleeper.rs"]
+mod sleeper;
 
 use std::future::Future as _;
 use std::pin::pin;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, mpsc};
 use std::task::{Context, Poll, Wake};
-use std::time::{Duration, Instant};
 
-use common::{device, kernel, supported};
+use common::{device, eventually, kernel, supported};
 use hip::stream::{IpcEventHandle, Signal, SignalOp, WaitCondition};
 use hip::{Device, DeviceBuffer, Event, EventOptions, LaunchConfig, Stream};
 use process::{Peer, from_hex, hex, is_peer, serve};
@@ -192,13 +193,10 @@ fn without_order_streams_do_not_wait_for_each_other_and_the_host_still_does() {
         }
     }
     // None would be done if those streams waited for the one that is held up.
-    let start = Instant::now();
-    let mut done = false;
-    while !done && start.elapsed() < Duration::from_secs(60) {
-        done = others.iter().any(|other| other.is_idle().unwrap());
-    }
+    eventually("a stream goes on beside the one that is held up", || {
+        others.iter().any(|other| other.is_idle().unwrap())
+    });
     go.send(()).unwrap();
-    assert!(done, "no stream goes on beside the one that is held up");
     let all = data.to_vec().unwrap();
     assert_eq!((&all[..100], &all[100..]), (&[1; 100][..], &[2; 100][..]));
     others.iter().for_each(|other| other.synchronize().unwrap());

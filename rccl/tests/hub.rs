@@ -93,7 +93,8 @@ fn a_hub_that_is_not_there_is_an_error_at_the_deadline() {
     assert!(matches!(&error, Error::Connection { address: of, .. } if *of == address), "{error}");
 }
 
-/// Takes a port of this machine, any if it is 0: no other program gets it, nobody listens at it, and a hub of ours can. `None` where it is taken.
+/// Takes a port of this machine, any if it is 0: no other program gets it, nobody listens at it, and a hub of ours can.
+/// `None` where it is taken.
 #[cfg(target_os = "linux")]
 fn reserve(port: u16) -> Option<(std::os::fd::OwnedFd, u16)> {
     use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
@@ -103,10 +104,11 @@ fn reserve(port: u16) -> Option<(std::os::fd::OwnedFd, u16)> {
     assert!(socket >= 0);
     // SAFETY: the socket is new, and nobody else's.
     let socket = unsafe { OwnedFd::from_raw_fd(socket) };
-    // With `SO_REUSEADDR` on both sides, as std sets it, an address can be had twice until somebody listens. The system chooses it for nobody, neither
-    // to listen at nor to connect from.
+    // With `SO_REUSEADDR` on both sides, as std sets it, an address can be had twice until somebody listens. The system
+    // chooses it for nobody, neither to listen at nor to connect from.
     let on = 1_i32;
-    // SAFETY: all zero is a value of the struct; the pointers are to values of the lengths that go with them, which live through the calls.
+    // SAFETY: all zero is a value of the struct; the pointers are to values of the lengths that go with them, which
+    // live through the calls.
     unsafe {
         let mut address: libc::sockaddr_in = std::mem::zeroed();
         address.sin_family = libc::AF_INET as libc::sa_family_t;

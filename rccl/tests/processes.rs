@@ -221,7 +221,8 @@ impl Drop for Ranks {
     }
 }
 
-/// The files of shared memory that processes map. The folder itself belongs to the whole machine: whose its files are is not to be seen by their names.
+/// The files of shared memory that processes map. The folder itself belongs to the whole machine: whose its files are
+/// is not to be seen by their names.
 struct Files {
     over: Arc<AtomicBool>,
     thread: Option<JoinHandle<BTreeSet<String>>>,

@@ -31,7 +31,8 @@ fn each_rank_knows_its_number_and_lines_show_it() {
 
 #[test]
 fn a_rank_that_fails_ends_the_others_with_its_status() {
-    // Ranks 0 and 2, and what they start, would take a day; rank 2 hears nothing of SIGTERM. Rank 1 fails when both have said who they are.
+    // Ranks 0 and 2, and what they start, would take a day; rank 2 hears nothing of SIGTERM. Rank 1 fails when both
+    // have said who they are.
     let folder = tempfile::tempdir().unwrap();
     let shell = "cd \"$0\"
         case $RANK in

@@ -195,7 +195,8 @@ mod tests {
         while lives(ended.stdout.trim()) {
             thread::sleep(Duration::from_millis(1));
         }
-        // One that has a session of its own is left alone, and not waited for. The sixth field of `stat` is the session.
+        // One that has a session of its own is left alone, and not waited for. The sixth field of `stat` is the
+        // session.
         let own = "setsid sleep 100000 & until test \"$(cut -d' ' -f6 /proc/$!/stat)\" = $!; do :; done; echo $!";
         let ended = shell(own, Duration::MAX);
         let pid = ended.stdout.trim();

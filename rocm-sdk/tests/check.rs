@@ -319,7 +319,8 @@ fn each_bad_library_is_told_and_harms_no_other() {
     assert!(!report.outcomes.iter().any(|o| o.name == "loads: lib/libamdhip64.so"));
 }
 
-/// They are ended at the limit. A busy machine may need longer to load the one that hangs at its end: then it gets more time.
+/// They are ended at the limit. A busy machine may need longer to load the one that hangs at its end: then it gets more
+/// time.
 #[test]
 fn libraries_that_hang_are_ended() {
     let tree = prefix();

@@ -200,6 +200,8 @@ fn a_context_waits_for_an_event_with_all_of_its_streams() {
     let after = [first.record().unwrap(), second.record().unwrap()];
     // On hip-sim, streams that come later wait too, as CUDA says.
     let late = device.is_simulated().then(|| stream(&context).record().unwrap());
+    // None is over while the other stream is held, whenever it is asked. The pause makes it likelier that one which
+    // does not wait is seen.
     thread::sleep(std::time::Duration::from_millis(20));
     let early: Vec<bool> = after.iter().chain(&late).map(|event| event.is_complete().unwrap()).collect();
     drop(go);

@@ -3,13 +3,12 @@
 use std::fs::File;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::fs::MetadataExt as _;
-use std::time::{Duration, Instant};
 
 use hip::memory::external::{ExternalMemory, ExternalSemaphore, ExternalSemaphoreKind};
 use hip::memory::virtual_memory::{AddressRange, PhysicalMemory};
 use hip::{Device, Error, Stream};
 
-use crate::{device, skipped, supported};
+use crate::{device, eventually, skipped, supported};
 
 /// A descriptor of nothing that a GPU could use.
 fn descriptor() -> OwnedFd {
@@ -108,11 +107,7 @@ fn memory_of_another_driver_is_seen_from_both_sides() {
 /// Waits until no more than `most` descriptors of a file are open: each import's is closed with it. Kernels of other tests that run meanwhile hold what
 /// the software GPU had when they began.
 fn until_open(fd: &OwnedFd, most: usize) {
-    let end = Instant::now() + Duration::from_secs(60);
-    while descriptors_of(fd) > most {
-        assert!(Instant::now() < end, "{} descriptors are open still", descriptors_of(fd));
-        std::thread::yield_now();
-    }
+    eventually("the descriptor of an import is closed with it", || descriptors_of(fd) <= most);
 }
 
 /// How many descriptors of the file behind one this process has open.

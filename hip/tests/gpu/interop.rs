@@ -474,6 +474,8 @@ fn a_destructor_that_waits_for_the_device_comes_after_a_host_function() {
     stream.launch_host_function(move || _ = wait.recv()).unwrap();
     let count = Arc::clone(&destroyed);
     let other = std::thread::spawn(move || {
+        // It is not destroyed before, whenever one looks. The pause makes it likelier that one which does not wait is
+        // seen.
         std::thread::sleep(std::time::Duration::from_millis(100));
         assert_eq!(count.load(Ordering::SeqCst), 0, "the host function runs");
         go.send(()).unwrap();

@@ -112,11 +112,9 @@ fn bad_handles_are_errors() {
     assert_eq!(peer.ask(&format!("put {good} {LEN} 1")), "1 true");
     drop(ours);
     // The runtime frees it when its own threads have let go of the last copy, which can be a little later.
-    let gone = (0..500).any(|_| {
+    while !peer.ask(&format!("put {good} {LEN} 1")).starts_with("error Some") {
         std::thread::sleep(std::time::Duration::from_millis(10));
-        peer.ask(&format!("put {good} {LEN} 1")).starts_with("error Some")
-    });
-    assert!(gone, "the handle of a buffer that is gone");
+    }
     peer.end();
 }
 

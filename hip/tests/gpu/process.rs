@@ -8,6 +8,38 @@ const PEER: &str = "HIP_TEST_PEER";
 /// What lines begin with that are for the other process: libtest writes lines too.
 const MARK: &str = "@@";
 
+/// Set in a process that a test has to itself.
+const ALONE: &str = "HIP_TEST_ALONE";
+
+/// This program once more, with one test.
+fn again(test: &str) -> Command {
+    // This process may have been started by another loader, whose arguments come before our own.
+    let all = std::fs::read("/proc/self/cmdline").unwrap();
+    let all: Vec<_> = all.split_inclusive(|byte| *byte == 0).map(String::from_utf8_lossy).collect();
+    let loader = all.len() - std::env::args_os().count();
+    let mut command = Command::new("/proc/self/exe");
+    if loader > 0 {
+        command.args(all[1..=loader].iter().map(|argument| argument.trim_end_matches('\0')));
+    }
+    command.args(["--exact", test, "--nocapture", "--test-threads=1"]);
+    command
+}
+
+/// Runs a test again, on the same runtime, in a process that it has to itself, with environment variables set: what it
+/// counts is its own. False in that process.
+pub(crate) fn in_own_process(test: &str, variables: &[(&str, &str)]) -> bool {
+    if std::env::var_os(ALONE).is_some() {
+        return false;
+    }
+    let output = again(test).env(ALONE, "1").envs(variables.iter().copied()).output().unwrap();
+    let text = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+    assert!(output.status.success() && text.contains("1 passed"), "{test} in a process of its own: {text}");
+    // Past libtest's capture.
+    let skipped = text.lines().filter_map(|line| Some(&line[line.find("SKIPPED: ")?..]));
+    skipped.for_each(|line| _ = writeln!(std::io::stdout(), "{line}"));
+    true
+}
+
 /// Whether this is the second process.
 pub(crate) fn is_peer() -> bool {
     std::env::var_os(PEER).is_some()
@@ -22,15 +54,8 @@ pub(crate) struct Peer {
 
 impl Peer {
     pub(crate) fn start(test: &str) -> Self {
-        // This process may have been started by another loader, whose arguments come before our own.
-        let all = std::fs::read("/proc/self/cmdline").unwrap();
-        let all: Vec<_> = all.split_inclusive(|byte| *byte == 0).map(String::from_utf8_lossy).collect();
-        let loader = all.len() - std::env::args_os().count();
-        let mut command = Command::new("/proc/self/exe");
-        if loader > 0 {
-            command.args(all[1..=loader].iter().map(|argument| argument.trim_end_matches('\0')));
-        }
-        command.args(["--exact", test, "--nocapture", "--test-threads=1"]).env(PEER, "1");
+        let mut command = again(test);
+        command.env(PEER, "1");
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let from = BufReader::new(child.stdout.take().unwrap()).lines();
         Self { to: child.stdin.take(), child, from }

@@ -161,7 +161,7 @@ impl Things {
             ]);
         }
         if let Some((clone, other, exec, node)) = &mut self.graph {
-            let dot = std::env::temp_dir().join("hip-rs-is-not-written.dot");
+            let dot = std::env::temp_dir().join(format!("hip-rs-is-not-written-{}.dot", std::process::id()));
             let event = Arc::new(Event::new(&device));
             results.extend([
                 ("Event::new for a graph", done(event.as_ref().as_ref().map_err(Clone::clone))),

@@ -3,13 +3,13 @@
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, mpsc};
-use std::time::Duration;
+use std::sync::{Arc, LazyLock, mpsc};
 
 use hip::interop::{Tracked, Uses, wait_for_device};
 use hip::{Device, DeviceBuffer, Error, Stream, sys};
 
 use crate::common::{device, supported};
+use crate::sleeper::{Sleeper, SleeperEnds};
 use crate::{alone, is_held};
 
 /// What a library does that frees memory or copies it.
@@ -32,15 +32,16 @@ fn beside_a_held_stream(device: &Device, wait: impl FnOnce() -> Result<(), Error
     let (go, waits) = mpsc::channel::<()>();
     let Some(()) = supported(held.launch_host_function(move || waits.recv().unwrap())) else { return };
     assert!(is_held(&held));
-    let done = AtomicBool::new(false);
+    let (done, other) = (AtomicBool::new(false), Sleeper::default());
     std::thread::scope(|scope| {
         // In here: it goes, and the stream goes on, before the other thread is waited for.
         let go = go;
         scope.spawn(|| {
+            other.calls();
             wait().unwrap();
             done.store(true, Ordering::Release);
         });
-        std::thread::sleep(Duration::from_millis(30));
+        other.until_asleep();
         data.fill_async(&held, 7).unwrap();
         assert!(!done.load(Ordering::Acquire), "the device has work");
         go.send(()).unwrap();
@@ -63,19 +64,20 @@ fn what_may_be_held_is_queued_after_the_call() {
     let _alone = alone();
     let Some(device) = device() else { return };
     let stream = Stream::new(&device).unwrap();
-    let over = AtomicBool::new(false);
+    let (over, launches) = (AtomicBool::new(false), Sleeper::default());
     let (inside, begun) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let call = || {
                 inside.send(()).unwrap();
-                std::thread::sleep(Duration::from_millis(30));
+                launches.until_asleep();
                 over.store(true, Ordering::Release);
                 wait_in_runtime()
             };
             wait_for_device(&device, call).unwrap();
         });
         begun.recv().unwrap();
+        launches.calls();
         supported(stream.launch_host_function(|| {}));
         assert!(over.load(Ordering::Acquire));
     });
@@ -83,9 +85,11 @@ fn what_may_be_held_is_queued_after_the_call() {
 
 /// Whether the host function of a library is over.
 static OVER: AtomicBool = AtomicBool::new(false);
+/// Waits for the device meanwhile.
+static WAITS: LazyLock<Sleeper> = LazyLock::new(Sleeper::default);
 
 unsafe extern "C" fn in_library(_: *mut c_void) {
-    std::thread::sleep(Duration::from_millis(30));
+    WAITS.until_asleep();
     OVER.store(true, Ordering::Release);
 }
 
@@ -99,18 +103,20 @@ fn nothing_waits_for_the_device_beside_a_library_that_queues_host_functions() {
     let (inside, begun) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
         scope.spawn(move || {
+            let _ends = SleeperEnds(&WAITS);
             begun.recv().unwrap();
             let call = || {
                 assert!(OVER.load(Ordering::Acquire), "the library's function is still to come");
                 wait_in_runtime()
             };
+            WAITS.calls();
             wait_for_device(&device, call).unwrap();
         });
         // It goes with the call: the other thread does not wait for one that is not made.
         let call = move |raw| {
             inside.send(()).unwrap();
             // The other thread comes to wait.
-            std::thread::sleep(Duration::from_millis(30));
+            WAITS.until_asleep();
             // SAFETY: a function that takes nothing, on a stream that is alive.
             let status = unsafe { sys::hipLaunchHostFunc(raw, Some(in_library), std::ptr::null_mut()) };
             assert_eq!(status, sys::hipSuccess);
@@ -122,19 +128,19 @@ fn nothing_waits_for_the_device_beside_a_library_that_queues_host_functions() {
     });
 }
 
-/// Runs `other` in another thread while this one captures, and has the graph. The capture ends a while after `other` has called what it
-/// gets, or has ended.
-fn while_captured(device: &Device, other: impl FnOnce(&AtomicBool, mpsc::Sender<()>) + Send) {
+/// Runs `other` in another thread while this one captures, and has the graph. The capture ends when `other` is asleep
+/// after it has called what it gets, or has ended.
+fn while_captured(device: &Device, other: impl FnOnce(&AtomicBool, &Sleeper) + Send) {
     let stream = Stream::new(device).unwrap();
     let mut data = DeviceBuffer::<u32>::zeroed(device, 64).unwrap();
-    let captured = AtomicBool::new(true);
+    let (captured, sleeper) = (AtomicBool::new(true), Sleeper::default());
     let graph = std::thread::scope(|scope| {
         let graph = stream.capture(|stream| {
-            let (begun, has_begun) = mpsc::channel();
-            scope.spawn(|| other(&captured, begun));
-            // In vain if it waits for the end of the capture, which then comes.
-            let _ = has_begun.recv_timeout(Duration::from_secs(20));
-            std::thread::sleep(Duration::from_millis(30));
+            scope.spawn(|| {
+                let _ends = SleeperEnds(&sleeper);
+                other(&captured, &sleeper);
+            });
+            sleeper.until_asleep();
             data.fill_async(stream, 5)?;
             captured.store(false, Ordering::Release);
             Ok(())
@@ -150,16 +156,16 @@ fn a_call_waits_for_the_captures_of_other_threads() {
     let _alone = alone();
     let Some(device) = device() else { return };
     let stream = Stream::new(&device).unwrap();
-    while_captured(&device, |captured, begun| {
-        begun.send(()).unwrap();
+    while_captured(&device, |captured, sleeper| {
+        sleeper.calls();
         wait_for_device(&device, || {
             assert!(!captured.load(Ordering::Acquire));
             wait_in_runtime()
         })
         .unwrap();
     });
-    while_captured(&device, |captured, begun| {
-        begun.send(()).unwrap();
+    while_captured(&device, |captured, sleeper| {
+        sleeper.calls();
         call_on(&stream).unwrap();
         assert!(!captured.load(Ordering::Acquire));
     });
@@ -169,7 +175,7 @@ fn a_call_waits_for_the_captures_of_other_threads() {
 fn a_library_is_not_destroyed_during_a_capture() {
     let _alone = alone();
     let Some(device) = device() else { return };
-    while_captured(&device, |captured, begun| {
+    while_captured(&device, |captured, sleeper| {
         let (destroyed, when) = mpsc::channel();
         Tracked::new().release_when_idle(&device, move || {
             wait_in_runtime().unwrap();
@@ -177,8 +183,8 @@ fn a_library_is_not_destroyed_during_a_capture() {
         });
         assert!(captured.load(Ordering::Acquire), "nothing is waited for");
         assert!(when.try_recv().is_err());
-        begun.send(()).unwrap();
-        when.recv_timeout(Duration::from_secs(60)).expect("it is destroyed after the capture");
+        sleeper.calls();
+        when.recv().expect("it is destroyed after the capture");
         assert!(!captured.load(Ordering::Acquire));
     });
 }
@@ -194,10 +200,12 @@ fn a_capture_that_begins_waits_for_what_is_being_destroyed() {
     let (over, inner_over) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     let inner = Arc::clone(&inner_over);
     let (done, of_device) = (Arc::clone(&over), device);
+    let capturing = Sleeper::default();
+    let captures = capturing.clone();
     let destroy = move || {
         inside.send(()).unwrap();
         // The other thread is about to begin.
-        std::thread::sleep(Duration::from_millis(50));
+        captures.until_asleep();
         drop(data);
         Tracked::new().release_when_idle(&of_device, move || inner.store(true, Ordering::Release));
         done.store(true, Ordering::Release);
@@ -205,6 +213,7 @@ fn a_capture_that_begins_waits_for_what_is_being_destroyed() {
     std::thread::scope(|scope| {
         scope.spawn(|| Tracked::new().release_when_idle(&device, destroy));
         begun.recv().unwrap();
+        capturing.calls();
         let graph = stream.capture(|_| {
             assert!(over.load(Ordering::Acquire));
             Ok(())

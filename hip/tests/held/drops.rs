@@ -239,9 +239,14 @@ fn memory_dropped_in_host_functions_comes_back() {
     }
 }
 
-/// An allocation for which there is too little memory waits for what destructors have left.
+/// An allocation for which there is too little memory waits for what destructors have left. On a small device: how much
+/// memory a machine has free is not this test's alone.
 #[test]
 fn an_allocation_waits_for_memory_that_was_dropped() {
+    let test = "drops::an_allocation_waits_for_memory_that_was_dropped";
+    if crate::process::in_own_process(test, &[("HIP_SIM_MEMORY", "256M")]) {
+        return;
+    }
     let _alone = alone();
     let Some(device) = device() else { return };
     let _watchdog = Watchdog::new("an allocation");
@@ -254,6 +259,7 @@ fn an_allocation_waits_for_memory_that_was_dropped() {
             return crate::common::skipped(&"the memory that is free is in pieces");
         };
         large.slice_mut(..16).unwrap().fill_async(&stream, 1).unwrap();
+        // The next allocation is likely to come before the memory is back; there is enough for it in any case.
         stream.launch_host_function(|| std::thread::sleep(std::time::Duration::from_millis(20))).unwrap();
         drop(large);
     }

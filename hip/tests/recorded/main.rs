@@ -5,7 +5,7 @@
 mod common;
 mod recorder;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use common::{image_kernel, kernels, skipped, supported};
 use hip::device::CachePreference;
@@ -181,9 +181,8 @@ fn a_texture_is_destroyed_before_its_array() {
         drop(texture);
         array.as_slice_mut().copy_from_slice(&[0.0; 64]).unwrap();
         drop(array);
-        let end = Instant::now() + Duration::from_secs(60);
+        // Both are destroyed in the end.
         while destroyed(first).and(destroyed(second)).is_none() {
-            assert!(Instant::now() < end, "both are destroyed in the end");
             std::thread::sleep(Duration::from_millis(1));
         }
         assert!(destroyed(first) < destroyed(second));

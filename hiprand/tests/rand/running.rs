@@ -51,6 +51,7 @@ fn each_call_has_the_tables_of_its_lambda() {
     let mut generator = seeded(&stream, Pseudo::Philox4x32_10, 12);
     let mut parts: Vec<_> = lambdas.iter().map(|_| DeviceBuffer::<u32>::zeroed(&device, 2000).unwrap()).collect();
     generator.prepare().unwrap();
+    // Calls are likely to come while it is held, and wait for it if they must. The tables are right whenever they come.
     stream.launch_host_function(|| std::thread::sleep(std::time::Duration::from_millis(30))).unwrap();
     for (part, lambda) in parts.iter_mut().zip(lambdas) {
         generator.poisson(part, lambda).unwrap();

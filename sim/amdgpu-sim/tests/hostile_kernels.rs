@@ -400,8 +400,8 @@ fn reads_may_go_to_the_end_of_the_page() {
     }
 }
 
-/// Workgroups that all wait are started side by side, but not more than memory is worth. In a process of its own, whose address space no
-/// other test uses.
+/// Workgroups that all wait are started side by side, but not more than memory is worth. In a process of its own, whose
+/// address space no other test uses.
 #[test]
 fn waiting_workgroups_with_much_scratch_do_not_take_all_memory() {
     if in_own_process("waiting_workgroups_with_much_scratch_do_not_take_all_memory") {

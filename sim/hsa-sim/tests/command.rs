@@ -179,15 +179,12 @@ fn children_run_on_the_software_gpu() {
     // The shell's own search, its pipes, and a file without `#!`.
     let line = format!("'{own}' --exact child --nocapture");
     let text = folder.path().join("text");
-    std::fs::write(&text, format!("{line}\n")).unwrap();
     let script = folder.path().join("script");
-    std::fs::write(
-        &script,
-        format!("#!/usr/bin/env -S bash -e\n{line} | cat\n{}\n(exec -a other {line})\n", text.display()),
-    )
-    .unwrap();
-    for file in [&text, &script] {
-        std::fs::set_permissions(file, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let lines = format!("#!/usr/bin/env -S bash -e\n{line} | cat\n{}\n(exec -a other {line})", text.display());
+    for (file, content) in [(&text, &line), (&script, &lines)] {
+        // By another process: what this one has open for writing while another test starts a program cannot be started.
+        let write = ["-c", "printf '%s\\n' \"$1\" > \"$0\" && chmod 755 \"$0\"", file.to_str().unwrap(), content];
+        assert!(Command::new("sh").args(write).status().unwrap().success());
     }
     let (count, out) = run(&[script.to_str().unwrap()], "none");
     assert_eq!(count, 3, "{out}");

@@ -229,7 +229,9 @@ fn random_packets(hsa: &Hsa, gpu: hsa_agent_t) {
             6 => queue as u64 + next() % 8192,
             _ => next(),
         };
-        let mut packets = Vec::new();
+        // Nobody handles the packet that comes first, and the queue is in order: there is an error, whatever follows.
+        let is_sure = round % 10 == 0;
+        let mut packets = if is_sure { vec![[77, 0, 0, 0, 0, 0, 0, 0]] } else { Vec::new() };
         for _ in 0..=round % 5 {
             let mut words: [u64; 8] = std::array::from_fn(|_| random());
             let header = match random() % 6 {
@@ -262,20 +264,20 @@ fn random_packets(hsa: &Hsa, gpu: hsa_agent_t) {
             }
             let add =
                 hsa.get::<unsafe extern "C" fn(*const hsa_queue_t, u64) -> u64>("hsa_queue_add_write_index_relaxed");
-            add(queue, if round % 7 == 0 { u64::MAX } else { packets.len() as u64 });
+            add(queue, if round % 7 == 0 && !is_sure { u64::MAX } else { packets.len() as u64 });
             let ring = hsa.get::<unsafe extern "C" fn(hsa_signal_t, i64)>("hsa_signal_store_screlease");
-            ring((*queue).doorbell_signal, if round % 3 == 0 { -1 } else { packets.len() as i64 - 1 });
+            ring((*queue).doorbell_signal, if round % 3 == 0 && !is_sure { -1 } else { packets.len() as i64 - 1 });
         }
-        // Some are destroyed while they are at work. On a slow machine that would be all.
-        let patient = round % 10 == 0 || told <= round / 4;
-        let status = heard.recv_timeout(Duration::from_millis(if patient { 20 } else { 1 }));
+        // Some are destroyed while they are at work. On a slow machine that would be all; it is all the same.
+        let patience = Duration::from_millis(if told <= round / 4 { 20 } else { 1 });
+        let status = if is_sure { Ok(heard.recv().unwrap()) } else { heard.recv_timeout(patience) };
         if let Ok(status) = status {
             assert_ne!(status, HSA_STATUS_SUCCESS, "{packets:x?}");
             told += 1;
         }
         assert_eq!(call!(hsa.hsa_queue_destroy(*mut hsa_queue_t = queue)), HSA_STATUS_SUCCESS);
     }
-    assert!(told > 50, "only {told} of the queues heard of an error");
+    assert!(told >= 40, "only {told} of the queues heard of an error");
     assert_eq!(call!(hsa.hsa_signal_destroy(hsa_signal_t = signal)), HSA_STATUS_SUCCESS);
 }
 
@@ -448,8 +450,7 @@ fn wrong_packets(hsa: &Hsa, gpu: hsa_agent_t) {
     for (words, expected) in cases {
         let (queue, heard) = queue(hsa, gpu);
         submit(hsa, queue, words);
-        let status = heard.recv_timeout(Duration::from_secs(60));
-        assert_eq!(status, Ok(expected), "{words:x?}");
+        assert_eq!(heard.recv(), Ok(expected), "{words:x?}");
         assert_eq!(call!(hsa.hsa_queue_destroy(*mut hsa_queue_t = queue)), HSA_STATUS_SUCCESS);
         assert_eq!(call!(hsa.hsa_queue_destroy(*mut hsa_queue_t = queue)), HSA_STATUS_ERROR_INVALID_QUEUE);
     }
@@ -505,7 +506,9 @@ fn a_queue_that_nobody_listens_to() {
     ));
     assert_eq!(status, HSA_STATUS_SUCCESS);
     submit(&hsa, queue, [77, 0, 0, 0, 0, 0, 0, 0]);
-    std::thread::sleep(Duration::from_secs(60));
+    loop {
+        std::thread::park();
+    }
 }
 
 /// As ROCr does: whoever waits for the work would wait for ever.

@@ -14,8 +14,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// A case that takes longer hangs: the slowest take some milliseconds. It is named. Where the cases go on for a given time, it also ends the process, for
-/// `cargo xtask fuzz` to go on; in tests the watchdog of the step does that.
+/// A case that takes longer hangs: the slowest take some milliseconds. It is named. Where the cases go on for a given
+/// time, it also ends the process, for `cargo xtask fuzz` to go on; in tests the watchdog of the step does that.
 const HANGS: Duration = Duration::from_secs(180);
 
 fn number(name: &str) -> Option<u64> {

@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use amdgpu_sim::{AllocKind, CodeObject, Config, Dispatch, Fault, Gpu, Module, Stats};
 
-/// Runs a test of this program again in a process that it has to itself: the address space is its own there. False in that process.
+/// Runs a test of this program again in a process that it has to itself: the address space is its own there. False in
+/// that process.
 pub(crate) fn in_own_process(test: &str) -> bool {
     const INSIDE: &str = "AMDGPU_SIM_TEST_ALONE";
     if std::env::var_os(INSIDE).is_some() {

@@ -180,12 +180,17 @@ mod tests {
         Box::leak(Box::new(Signals::new().unwrap()))
     }
 
+    /// A pause after which the other thread is likely to wait. The wait ends whichever comes first.
+    fn likely_to_wait() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+
     #[test]
     fn a_store_ends_a_wait() {
         let all = signals();
         let signal = all.create(1).unwrap();
         let waiter = std::thread::spawn(move || signal.wait(Condition::Eq, 0, None));
-        std::thread::sleep(Duration::from_millis(5));
+        likely_to_wait();
         signal.decrement();
         assert_eq!(waiter.join().unwrap(), 0);
     }
@@ -194,7 +199,7 @@ mod tests {
     fn a_write_that_nobody_told_of_ends_a_wait() {
         let signal = signals().create(1).unwrap();
         let waiter = std::thread::spawn(move || signal.wait(Condition::Lt, 1, None));
-        std::thread::sleep(Duration::from_millis(5));
+        likely_to_wait();
         signal.value().store(-3, Ordering::SeqCst);
         assert_eq!(waiter.join().unwrap(), -3);
     }
@@ -206,7 +211,7 @@ mod tests {
         let deadline = Instant::now() + Duration::from_millis(3);
         assert_eq!(signal.wait(Condition::Eq, 0, Some(deadline)), 1);
         let waiter = std::thread::spawn(move || signal.wait(Condition::Eq, 0, None));
-        std::thread::sleep(Duration::from_millis(5));
+        likely_to_wait();
         signal.destroy();
         waiter.join().unwrap();
     }

@@ -37,8 +37,9 @@ const EMBEDDED: &str = "HSA_SIM_PROGRAMS_EMBEDDED";
 const RELEASE: &str = "HSA_SIM_PROGRAMS_RELEASE";
 /// Programs of one run.
 const PROGRAMS: std::ops::Range<u64> = 0..1000;
-/// The longest that a process may take.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// The longest that a process may take, in seconds: for a search, which then goes on. Else the watchdog of the step
+/// ends what hangs.
+const PATIENCE: &str = "HSA_SIM_PROGRAMS_PATIENCE";
 /// Differences that are shown.
 const SHOWN: usize = 8;
 /// Programs that may end their process before no more are run.
@@ -159,15 +160,16 @@ fn start(backend: Backend, folder: &Path, jobs: &[Job]) -> Option<(Child, std::p
 }
 
 fn finish(mut child: Child, result: &Path) -> Part {
-    let end = Instant::now() + PATIENCE;
+    let patience = std::env::var(PATIENCE).ok().map(|seconds| Duration::from_secs(seconds.parse().expect(PATIENCE)));
+    let end = patience.map(|patience| Instant::now() + patience);
     let trouble = loop {
         match child.try_wait().expect("a process of ours") {
             Some(status) if status.success() => break None,
             Some(status) => break Some(format!("it ended with {status}")),
-            None if Instant::now() > end => {
+            None if end.is_some_and(|end| Instant::now() > end) => {
                 let _ = child.kill();
                 let _ = child.wait();
-                break Some(format!("it had not ended after {PATIENCE:?}"));
+                break Some(format!("it had not ended after {patience:?}"));
             }
             None => std::thread::sleep(Duration::from_millis(5)),
         }
