@@ -116,7 +116,6 @@ impl Module {
     ///
     /// # Errors
     /// Those of [`load`](Self::load).
-    #[doc(alias("hipModuleLoadData", "cuModuleLoadData"))]
     pub fn load_declared(
         device: &Device,
         image: &[u8],
