@@ -26,11 +26,25 @@ const NOT_READY: NcclError = NcclError(sys::ncclResult_t::ncclUnhandledCudaError
 /// open, and while there are graphs, which may use it, the communicator stays; it is aborted after the last of them.
 #[derive(Debug)]
 pub struct Comm {
-    /// The library writes it when the group ends in which it was made: null until then.
-    comm: Rc<Cell<sys::ncclComm_t>>,
+    comm: Rc<Raw>,
     stream: Arc<CudaStream>,
     rank: usize,
     world_size: usize,
+}
+
+/// A communicator of the library.
+#[derive(Debug)]
+struct Raw {
+    /// Written at the latest when the group ends in which it was made.
+    comm: Cell<sys::ncclComm_t>,
+    /// That group has ended.
+    is_made: Cell<bool>,
+}
+
+impl Raw {
+    fn get(&self) -> sys::ncclComm_t {
+        self.comm.get()
+    }
 }
 
 /// The identity of a set of ranks: 128 bytes that one rank makes, and a program hands to the others.
@@ -148,7 +162,10 @@ impl Comm {
         unsafe { result::comm_init_all(comms.as_mut_ptr(), count, ordinals.as_ptr()) }?;
         let ranks = comms.into_iter().zip(streams).enumerate();
         Ok(ranks
-            .map(|(rank, (comm, stream))| Self { comm: Rc::new(Cell::new(comm)), stream, rank, world_size })
+            .map(|(rank, (comm, stream))| {
+                let comm = Rc::new(Raw { comm: Cell::new(comm), is_made: Cell::new(true) });
+                Self { comm, stream, rank, world_size }
+            })
             .collect())
     }
 
@@ -165,17 +182,17 @@ impl Comm {
         let ranks = c_int::try_from(world_size).expect("world_size must fit an i32");
         let number = c_int::try_from(rank).expect("rank must fit an i32");
         stream.context().make_current(NOT_READY)?;
-        let comm = Rc::new(Cell::new(std::ptr::null_mut()));
+        let comm = Rc::new(Raw { comm: Cell::new(std::ptr::null_mut()), is_made: Cell::new(false) });
         let made = Self { comm, stream, rank, world_size };
         // SAFETY: a place for the result, which stays until the groups of this thread have ended: `drop` sees to it.
-        match unsafe { result::comm_init_rank(made.comm.as_ptr(), ranks, id.id, number) } {
-            Ok(_) => Ok(made),
-            Err(error) => {
-                // There is none.
-                made.comm.set(std::ptr::null_mut());
-                Err(error)
-            }
+        if let Err(error) = unsafe { result::comm_init_rank(made.comm.comm.as_ptr(), ranks, id.id, number) } {
+            // There is none.
+            made.comm.comm.set(std::ptr::null_mut());
+            return Err(error);
         }
+        let comm = Rc::clone(&made.comm);
+        group::later(move || comm.is_made.set(true));
+        Ok(made)
     }
 
     /// Returns the stream.
@@ -265,8 +282,8 @@ impl Comm {
 
     /// Makes a call, in the order of its buffers.
     fn queue<const N: usize>(&self, operands: [Operand<'_>; N], call: impl FnOnce() -> Queued) -> Queued {
-        // It was made in a group that has not ended.
-        ensure(!self.comm.get().is_null())?;
+        // Else the group in which it was made has not ended, or could not make it.
+        ensure(self.comm.is_made.get() && !self.comm.get().is_null())?;
         let used = operands.map(|Operand { used, later }| {
             later.into_iter().for_each(group::keep);
             used

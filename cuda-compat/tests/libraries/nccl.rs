@@ -3,7 +3,6 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use cuda_compat::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
 use cuda_compat::driver::{CudaContext, CudaStream};
 use cuda_compat::nccl::result::{self, NcclStatus};
 use cuda_compat::nccl::sys::{ncclDataType_t, ncclResult_t};
@@ -17,7 +16,6 @@ static TURN: Mutex<()> = Mutex::new(());
 
 /// The number of devices, if there are two or more, and RCCL.
 fn devices() -> Option<(usize, MutexGuard<'static, ()>)> {
-    // First: what follows waits for a device, which ends captures.
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     stream_with!(nccl, "ncclCommInitAll")?;
     let count = CudaContext::device_count().unwrap() as usize;
@@ -250,39 +248,6 @@ fn ranks_of_one_thread_are_made_in_a_group() {
     result::group_end().unwrap();
     for buffer in &buffers {
         assert_eq!(buffer.stream().clone_dtoh(buffer).unwrap(), combined(count, |a, b| a + b));
-    }
-}
-
-/// A graph is launched after its communicators were dropped.
-#[test]
-fn communicators_live_as_long_as_graphs() {
-    let Some((count, _turn)) = devices() else { return };
-    let streams: Vec<_> = (0..count).map(|device| CudaContext::new(device).unwrap().new_stream().unwrap()).collect();
-    let comms = Comm::from_devices(streams.clone()).unwrap();
-    let mut buffers: Vec<_> =
-        streams.iter().enumerate().map(|(rank, stream)| stream.clone_htod(&sent(rank)).unwrap()).collect();
-    let mut queue = || {
-        result::group_start().unwrap();
-        for (comm, buffer) in comms.iter().zip(&mut buffers) {
-            comm.all_reduce_in_place(buffer, &ReduceOp::Max).unwrap();
-        }
-        result::group_end().unwrap();
-    };
-    // Connections are made before.
-    queue();
-    let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
-    streams.iter().for_each(|stream| stream.begin_capture(mode).unwrap());
-    queue();
-    let graphs: Vec<_> =
-        streams.iter().map(|stream| stream.end_capture(CUgraphInstantiate_flags(0)).unwrap().unwrap()).collect();
-    drop(comms);
-    let rise = |rank: usize| sent(rank).iter().map(|number| number + rank as f32).collect::<Vec<_>>();
-    for (rank, buffer) in buffers.iter_mut().enumerate() {
-        streams[rank].memcpy_htod(&rise(rank), buffer).unwrap();
-    }
-    graphs.iter().for_each(|graph| graph.launch().unwrap());
-    for (rank, buffer) in buffers.iter().enumerate() {
-        assert_eq!(streams[rank].clone_dtoh(buffer).unwrap(), rise(count - 1), "rank {rank}");
     }
 }
 
