@@ -287,14 +287,14 @@ impl<'a> Prepared<'a> {
         let callers = callers(&compiled.ir);
         let largest = |code: &[u8]| stack::largest_function(code).ok_or_else(unreadable);
         // The first code does not say what the frames are, and the calls of the check make them larger.
-        let (mut compiled, mut known) = (compiled, 0);
+        let (mut compiled, mut known) = (compiled, None);
         let mut margin = 0;
         for _ in 0..4 {
             let now = largest(&compiled.code)?;
-            if now <= known {
+            if known.is_some_and(|known| now <= known) {
                 break;
             }
-            (known, margin) = (now, now.saturating_add(ALLOWANCE));
+            (known, margin) = (Some(now), now.saturating_add(ALLOWANCE));
             let check = StackCheck { library: self.stack_check(folder, margin)?, callers: &callers };
             compiled = self.link(source, folder, Some(&check))?;
         }

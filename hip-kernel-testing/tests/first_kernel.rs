@@ -137,9 +137,9 @@ fn code_is_of_its_source(package: &Path, expected: &str) {
         "\"tile\" cannot be loaded: parameter `tile: Shared<[u32; N]>`: the type has 16 bytes (alignment 4) in the code, 8 bytes",
         "Ok",
         "\"contract\" cannot be loaded: the code was compiled with `same_len(x, y)` in `#[kernel]`, the signature has nothing",
-        "\"unwinds\" cannot be loaded: parameter `x: Unwinds`: the type has 8 bytes (alignment 8) in the code, 4 bytes",
+        "\"unwinds\" cannot be loaded: parameter `x: OfPanics`: the type has 8 bytes (alignment 8) in the code, 4 bytes",
         "\"callable\" cannot be loaded: the code was compiled with `unsafe` in `#[kernel]`, the signature has nothing",
-        "\"scripted\" cannot be loaded: parameter `x: Scripted`: the type has 4 bytes (alignment 4) in the code, 8 bytes",
+        "\"scripted\" cannot be loaded: parameter `x: OfScript`: the type has 4 bytes (alignment 4) in the code, 8 bytes",
         "\"environment\" cannot be loaded: parameter `y: DisjointChunks<u32, M>`: the code has another type of this name",
         "Ok",
         "[16, 17, 18]",
@@ -198,13 +198,13 @@ pub const CHECKED: usize = if cfg!(debug_assertions) { 2 } else { 4 };
 #[cfg_attr(not(target_arch = "amdgpu"), kernel)]
 pub fn contract(x: &[u32], mut y: DisjointSlice<u32>) { y.set(|i| x[i]); }
 
-#[cfg(panic = "abort")] pub type Unwinds = u64;
-#[cfg(not(panic = "abort"))] pub type Unwinds = u32;
-#[kernel] pub fn unwinds(x: Unwinds, mut y: DisjointSlice<u32>) { y.set(|_| x as u32); }
+#[cfg(panic = "abort")] pub type OfPanics = u64;
+#[cfg(not(panic = "abort"))] pub type OfPanics = u32;
+#[kernel] pub fn unwinds(x: OfPanics, mut y: DisjointSlice<u32>) { y.set(|_| x as u32); }
 
-#[cfg(scripted)] pub type Scripted = u64;
-#[cfg(not(scripted))] pub type Scripted = u32;
-#[kernel] pub fn scripted(x: Scripted, mut y: DisjointSlice<u32>) { y.set(|_| x as u32); }
+#[cfg(scripted)] pub type OfScript = u64;
+#[cfg(not(scripted))] pub type OfScript = u32;
+#[kernel] pub fn scripted(x: OfScript, mut y: DisjointSlice<u32>) { y.set(|_| x as u32); }
 
 pub const M: usize = if option_env!("OPT_LEVEL").is_some() { 4 } else { 2 };
 #[kernel] pub fn environment(mut y: DisjointChunks<u32, M>) { y.mine().1.fill(1); }
