@@ -9,7 +9,8 @@
 //!   buffer of the root, a rank that does not exist. cudarc passes them on.
 //! - A group keeps its buffers and communicators until it ends, also one that a program opens by [`result::group_start`]: both can be dropped before.
 //!   Managed and imported memory is `ncclInvalidUsage` in a group, and so is [`Comm::from_devices`].
-//! - A communicator that is dropped while there are graphs is aborted when there are none. cudarc aborts it under the graph.
+//! - Calls on a stream that is being captured are `ncclInvalidUsage`. A communicator that is dropped while there are graphs, which other code may have
+//!   made with it, is aborted when there are none. cudarc aborts it under the graph.
 //! - [`NcclType`] is not implemented for `char`: a sum of characters is not one.
 //! - `ncclCommInitRankConfig` and `ncclCommSplit` have the form of ROCm 10.0 (feature `rocm-10-0`): RCCL has changed their struct.
 

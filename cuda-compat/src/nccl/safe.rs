@@ -284,6 +284,10 @@ impl Comm {
     fn queue<const N: usize>(&self, operands: [Operand<'_>; N], call: impl FnOnce() -> Queued) -> Queued {
         // Else the group in which it was made has not ended, or could not make it.
         ensure(self.comm.is_made.get() && !self.comm.get().is_null())?;
+        // RCCL takes collectives into a graph whose launch never ends.
+        if self.stream.is_captured() {
+            return Err(INVALID_USAGE);
+        }
         let used = operands.map(|Operand { used, later }| {
             later.into_iter().for_each(group::keep);
             used

@@ -1,9 +1,10 @@
 //! Errors say why, and what to do.
 
-use cuda_compat::driver::sys::{CUevent_flags, CUgraphInstantiate_flags, CUresult, CUstreamCaptureMode, cuInit};
+use cuda_compat::driver::sys::{CUevent_flags, CUresult, cuInit};
 use cuda_compat::driver::{CudaContext, DriverError};
 use cuda_compat::nvrtc::{CompileOptions, Ptx};
 
+use crate::graphs::captured;
 use crate::{context, vector_add};
 
 #[test]
@@ -99,14 +100,7 @@ fn an_earlier_error_leaves_no_wait_out() {
     assert_eq!(context.check_err(), Err(earlier));
 
     let mut copy = stream.clone_dtod(&slice).unwrap();
-    // A wait for the device in another test's thread ends a capture.
-    let graph = loop {
-        stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).unwrap();
-        let queued = stream.memcpy_dtod(&slice, &mut copy);
-        if let (Ok(()), Ok(Some(graph))) = (queued, stream.end_capture(CUgraphInstantiate_flags(0))) {
-            break graph;
-        }
-    };
+    let graph = captured(&stream, || stream.memcpy_dtod(&slice, &mut copy));
     graph.launch().unwrap();
     let before_last = stream.record_event(None).unwrap();
     graph.launch().unwrap();

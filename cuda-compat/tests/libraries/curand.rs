@@ -132,9 +132,14 @@ fn a_graph_keeps_the_state_of_the_generator() {
     let mut rng = CudaRng::new(1, stream.clone()).unwrap();
     let mut numbers = stream.alloc_zeros::<f32>(COUNT).unwrap();
     rng.fill_with_uniform(&mut numbers).unwrap();
-    stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).unwrap();
-    rng.fill_with_uniform(&mut numbers).unwrap();
-    let graph = stream.end_capture(CUgraphInstantiate_flags(0)).unwrap().unwrap();
+    // A wait for the device in another test's thread ends a capture.
+    let graph = loop {
+        stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).unwrap();
+        let queued = rng.fill_with_uniform(&mut numbers);
+        if let (Ok(()), Ok(Some(graph))) = (queued, stream.end_capture(CUgraphInstantiate_flags(0))) {
+            break graph;
+        }
+    };
     rng.set_seed(2).unwrap();
     let mut others = stream.alloc_zeros::<f32>(COUNT).unwrap();
     rng.fill_with_uniform(&mut others).unwrap();

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use cuda_compat::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
 use cuda_compat::driver::{CudaContext, CudaStream};
 use cuda_compat::nccl::result::{self, NcclStatus};
 use cuda_compat::nccl::sys::{ncclDataType_t, ncclResult_t};
@@ -103,6 +104,20 @@ fn each_collective_is_that_of_the_reference() {
         comm.reduce_scatter(&all, &mut to, &ReduceOp::Sum).unwrap();
         let want: Vec<f32> = sent(rank).iter().map(|number| number * count as f32).collect();
         assert_eq!(read(&to), want);
+    });
+}
+
+#[test]
+fn collectives_are_refused_in_captures() {
+    ranks(|comm, stream| {
+        let from = stream.clone_htod(&sent(comm.rank())).unwrap();
+        let mut to = stream.alloc_zeros::<f32>(LEN).unwrap();
+        stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).unwrap();
+        let refused = comm.all_reduce(&from, &mut to, &ReduceOp::Sum).map(drop).unwrap_err();
+        assert_eq!(refused.0, ncclResult_t::ncclInvalidUsage);
+        drop(stream.end_capture(CUgraphInstantiate_flags(0)));
+        comm.all_reduce(&from, &mut to, &ReduceOp::Sum).unwrap();
+        assert_eq!(stream.clone_dtoh(&to).unwrap(), combined(comm.world_size(), |a, b| a + b));
     });
 }
 
