@@ -196,7 +196,7 @@ fn a_fault_is_one_story() {
         return;
     }
     let case = std::env::var(CASE).unwrap();
-    let device = Device::get(0).unwrap();
+    let device = device().unwrap();
     let module = Module::load(&device, kernels(&device)).unwrap();
     let (add, store) = (module.kernel("vector_add").unwrap(), module.kernel("store_index").unwrap());
     let (stream, other) = (Stream::new(&device).unwrap(), Stream::new(&device).unwrap());
@@ -291,7 +291,7 @@ fn a_fault_that_nobody_asks_for_is_written_once() {
     }
     static STAYS: std::sync::OnceLock<Stream> = std::sync::OnceLock::new();
     let case = std::env::var(CASE).unwrap();
-    let device = Device::get(0).unwrap();
+    let device = device().unwrap();
     let module = Module::load(&device, kernels(&device)).unwrap();
     let (add, store) = (module.kernel("vector_add").unwrap(), module.kernel("store_index").unwrap());
     let (stream, other) = (Stream::new(&device).unwrap(), Stream::new(&device).unwrap());
