@@ -87,7 +87,7 @@ impl Code {
     ///
     /// - elements of another type: `DeviceBuffer<f64>` for `float *x`. Pointers to `void`, `char` and `unsigned char` take any, those to
     ///   `float4` also `f32` and `[f32; 4]`;
-    /// - numbers of another type: `f32` for `unsigned n`. Integers of the same size are passed as they are, as C++ converts them;
+    /// - numbers of another type: `f32` for `unsigned n`. Integers of the same size are one type, in memory too;
     /// - `&x` for `float *x`: the kernel may write, so it takes `&mut x`. `const float *x` takes both.
     ///
     /// The types are those of the mangled name, of templates and overloads too; for `extern "C"` they are read from the source's text. Where

@@ -100,14 +100,11 @@ impl Number {
         }
     }
 
-    /// The Rust elements that memory of this number has. The bits of booleans and short floats may be kept as integers.
+    /// The Rust elements that memory of this number has: as values, and the bits of short floats may be kept as integers.
     const fn as_element(self) -> Numbers {
         match self {
-            Bool | I8 | U8 => set([Bool, I8, U8]),
-            I16 => set([I16, F16, Bf16]),
-            U16 => set([U16, F16, Bf16]),
-            F16 | Bf16 => self.as_value(),
-            I32 | U32 | I64 | U64 | F32 | F64 => set([self]),
+            I16 | U16 => self.as_value() | set([F16, Bf16]),
+            _ => self.as_value(),
         }
     }
 }
@@ -344,7 +341,6 @@ mod tests {
             admits::<[[f64; 4]; 2]>(memory(F32)),
             admits::<f32>(memory(F64)),
             admits::<f32>(memory(U32)),
-            admits::<i32>(memory(U32)),
             admits::<u64>(memory(U32)),
             admits::<f32>(memory(F16)),
             admits::<f32>(memory(U8)),
@@ -352,7 +348,8 @@ mod tests {
         ] {
             assert!(!refused);
         }
-        // Bits, bytes and structures, whose parts are not known here.
+        // Integers of one size, bits, bytes and structures, whose parts are not known here.
+        assert!(admits::<i32>(memory(U32)) && admits::<u64>(memory(I64)) && admits::<i16>(memory(U16)));
         assert!(admits::<u8>(memory(Bool)) && admits::<u8>(memory(I8)) && admits::<u16>(memory(F16)));
         assert!(admits::<[u8; 4]>(memory(U32)) && admits::<Particle>(memory(F32)) && admits::<usize>(memory(U64)));
         for any in [Declaration::pointer("x", None, true), Declaration::unknown("x")] {
