@@ -23,7 +23,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let disassembler = Disassembler::new(&gpu)?;
     for function in Object::parse(&object)?.functions()? {
         println!("{}:", function.name);
-        for instruction in disassembler.instructions(function.bytes, function.address)? {
+        // SAFETY: the assembler has just written them.
+        for instruction in unsafe { disassembler.instructions(function.bytes, function.address) }? {
             println!("  {:4x}  {instruction}", instruction.address);
         }
     }

@@ -230,7 +230,8 @@ fn metadata_and_symbols_describe_the_kernel() {
 
 fn instructions_are_disassembled() {
     let code = saxpy("gfx90a", &Options::new());
-    let disassembly = comgr::disassemble(&code).unwrap();
+    // SAFETY: here and below, what the compiler wrote, and words at which LLVM does not crash.
+    let disassembly = unsafe { comgr::disassemble(&code) }.unwrap();
     let function = disassembly.function("saxpy").unwrap();
     let texts: Vec<&str> = function.instructions.iter().filter_map(|found| found.text.as_deref()).collect();
     assert!(texts.contains(&"s_endpgm") && texts.iter().any(|text| text.starts_with("global_load_dword")), "{texts:?}");
@@ -252,16 +253,20 @@ fn instructions_are_disassembled() {
     // The same instructions, of an object file.
     let bitcode = comgr::hip_to_bitcode("saxpy.hip", SAXPY, "gfx90a", &Options::new()).unwrap().bytes;
     let object = comgr::ir_to_object("saxpy", &bitcode, "gfx90a", &Options::new().optimize(3)).unwrap().bytes;
-    let of_object = comgr::disassemble(&object).unwrap();
+    // SAFETY: as above.
+    let of_object = unsafe { comgr::disassemble(&object) }.unwrap();
     assert_eq!(of_object.function("saxpy").unwrap().instructions[0].text, function.instructions[0].text);
     // Bytes that are not an instruction.
     let disassembler = Disassembler::new(&Isa::new("gfx90a").unwrap()).unwrap();
-    let found = disassembler.instructions(0, &[0xff; 10]).unwrap();
+    // SAFETY: as above.
+    let instruction = |code: &[u8]| unsafe { disassembler.instruction(0, code) }.unwrap();
+    // SAFETY: as above.
+    let found = unsafe { disassembler.instructions(0, &[0xff; 10]) }.unwrap();
     assert_eq!(found.iter().map(|found| found.size).collect::<Vec<_>>(), [4, 4, 2]);
     assert!(found.iter().all(|found| found.text.is_none()), "{found:?}");
-    assert_eq!(disassembler.instruction(0, &[]).unwrap(), None);
+    assert_eq!(instruction(&[]), None);
     // An instruction that is cut off.
-    assert_eq!(disassembler.instruction(0, &[0xff, 0x00, 0x80, 0xbe]).unwrap().unwrap().text, None);
+    assert_eq!(instruction(&[0xff, 0x00, 0x80, 0xbe]).unwrap().text, None);
 }
 
 fn source_lines_are_found() {
@@ -385,7 +390,8 @@ fn bad_code_objects_are_errors_before_the_call() {
     let code = saxpy("gfx90a", &Options::new());
     for len in [0, 3, 17, 63, 64, 200, code.len() / 2, code.len() - 1] {
         assert!(!input_error(comgr::metadata(&code[..len])).is_empty());
-        input_error(comgr::disassemble(&code[..len]));
+        // SAFETY: what the compiler wrote, cut off.
+        input_error(unsafe { comgr::disassemble(&code[..len]) });
         input_error(comgr::symbols(&code[..len]));
         input_error(comgr::source_lines(&code[..len]));
         // SAFETY: a code object of this process, truncated.
@@ -422,13 +428,6 @@ fn damaged_code_objects_never_crash() {
         }
         let _ = comgr::metadata(&damaged);
         let _ = comgr::symbols(&damaged);
-    }
-    for round in 0..60 {
-        let mut damaged = code.clone();
-        // Of the headers and the tables, or of the machine code.
-        let at = if round % 2 == 0 { next(512) } else { next(code.len()) };
-        damaged[at] = next(256) as u8;
-        let _ = comgr::disassemble(&damaged);
     }
     let mut bundle = b"__CLANG_OFFLOAD_BUNDLE__".to_vec();
     let id = b"hipv4-amdgcn-amd-amdhsa--gfx90a";

@@ -12,6 +12,8 @@ use super::lines::Lines;
 use super::{Result, print};
 
 /// Show the instructions of kernels, with source lines if the code has debug information (-g, or -gline-tables-only).
+///
+/// The file should be a compiler's: LLVM can crash on one that is damaged or crafted.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Disasm {
     /// A code object, object file, offload bundle, host library or program

@@ -60,7 +60,8 @@ impl Disassembler {
     pub(crate) fn next(&self, address: u64, code: &[u8]) -> Result<Option<(usize, String)>> {
         match self {
             Self::Comgr(disassembler) => {
-                let found = disassembler.instruction(address, code).map_err(|error| error.to_string())?;
+                // SAFETY: of a file of the user's, who is told by `--help` that it has to be a compiler's.
+                let found = unsafe { disassembler.instruction(address, code) }.map_err(|error| error.to_string())?;
                 Ok(found.and_then(|found| Some((found.size, found.text?))))
             }
             Self::Llvm(llvm) => Ok(llvm.next(address, code)),

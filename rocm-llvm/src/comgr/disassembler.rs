@@ -33,7 +33,8 @@ pub struct Instruction {
 /// let disassembler = Disassembler::new(&Isa::new("gfx90a")?)?;
 /// // s_mov_b32 s0, 0x12345678 and s_endpgm
 /// let code = [0xff, 0x00, 0x80, 0xbe, 0x78, 0x56, 0x34, 0x12, 0x00, 0x00, 0x81, 0xbf];
-/// let instructions = disassembler.instructions(0x1000, &code)?;
+/// // SAFETY: these are instructions of the architecture.
+/// let instructions = unsafe { disassembler.instructions(0x1000, &code) }?;
 /// assert_eq!(instructions[1].address, 0x1008);
 /// assert_eq!(instructions[1].text.as_deref(), Some("s_endpgm"));
 /// # Ok::<(), comgr::Error>(())
@@ -78,8 +79,12 @@ impl Disassembler {
     ///
     /// # Errors
     /// [`Error::Call`](crate::comgr::Error::Call) if the function is missing.
+    ///
+    /// # Safety
+    /// The bytes must be what a compiler wrote: instructions of the architecture, constants and padding. LLVM accesses memory that is not its
+    /// own at some that are none of these, such as those of a damaged file.
     #[doc(alias = "amd_comgr_disassemble_instruction")]
-    pub fn instruction(&self, address: u64, code: &[u8]) -> Result<Option<Instruction>> {
+    pub unsafe fn instruction(&self, address: u64, code: &[u8]) -> Result<Option<Instruction>> {
         if code.is_empty() {
             return Ok(None);
         }
@@ -103,9 +108,13 @@ impl Disassembler {
     ///
     /// # Errors
     /// As [`instruction`](Self::instruction).
-    pub fn instructions(&self, address: u64, code: &[u8]) -> Result<Vec<Instruction>> {
+    ///
+    /// # Safety
+    /// As [`instruction`](Self::instruction).
+    pub unsafe fn instructions(&self, address: u64, code: &[u8]) -> Result<Vec<Instruction>> {
         let (mut found, mut at) = (Vec::new(), 0);
-        while let Some(next) = self.instruction(address.wrapping_add(at as u64), &code[at..])? {
+        // SAFETY: the caller answers for all of the code.
+        while let Some(next) = unsafe { self.instruction(address.wrapping_add(at as u64), &code[at..]) }? {
             at += next.size;
             found.push(next);
         }

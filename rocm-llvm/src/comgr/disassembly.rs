@@ -41,8 +41,11 @@ pub struct Function {
 ///
 /// # Errors
 /// [`Error::Input`] if it is neither, or truncated. [`Error::UnknownIsa`] if Comgr does not know its architecture.
+///
+/// # Safety
+/// A compiler wrote the file, and nobody damaged it. LLVM accesses memory that is not its own at some words that are no instructions.
 #[doc(alias("amd_comgr_disassemble_instruction", "llvm-objdump"))]
-pub fn disassemble(code: &[u8]) -> Result<Disassembly> {
+pub unsafe fn disassemble(code: &[u8]) -> Result<Disassembly> {
     const WHAT: &str = "the code object";
     let kind = format::kind_of_elf(WHAT, code)?;
     let isa = Isa::new(&Data::new(kind, "code", code)?.isa_name()?)?;
@@ -75,7 +78,8 @@ pub fn disassemble(code: &[u8]) -> Result<Disassembly> {
             if part.is_empty() || name.is_none() && is_padding(part) {
                 return Ok(());
             }
-            let instructions = disassembler.instructions(from, part)?;
+            // SAFETY: the caller answers for the code.
+            let instructions = unsafe { disassembler.instructions(from, part) }?;
             let name = name.map(str::to_owned);
             functions.push(Function { section: section.to_owned(), name, address: from, instructions });
             Ok(())

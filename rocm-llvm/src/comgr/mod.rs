@@ -35,7 +35,8 @@
 //! let kernel = &metadata["amdhsa.kernels"][0];
 //! assert_eq!(kernel[".name"].as_str(), Some("twice"));
 //! println!("{} vector registers", kernel[".vgpr_count"].as_u64().unwrap_or_default());
-//! println!("{}", comgr::disassemble(&code)?);
+//! // SAFETY: the compiler has just written it.
+//! println!("{}", unsafe { comgr::disassemble(&code) }?);
 //! # Ok(())
 //! # }
 //! ```
@@ -52,9 +53,9 @@
 //! # Trust
 //! LLVM's readers of bitcode and object files are made for files that compilers write. Damaged or crafted ones crash them,
 //! or end the process. So only an `unsafe` call lets them read bytes from elsewhere: [`Input::trusted`],
-//! [`ActionInfo::run`]. Safe are sources, LLVM IR as text, and what this process made ([`Artifact`]). Options can name
-//! further files, which are trusted like the rest. [`disassemble`], [`metadata`], [`symbols`] and [`source_lines`] read
-//! code objects that are checked before Comgr gets them. The crate `hiprtc` has the same rule for its `Linker`.
+//! [`ActionInfo::run`]. Its disassembler does so at words that are no instructions: [`disassemble`]. Safe are sources, LLVM IR as text, and what this process made ([`Artifact`]). Options can name
+//! further files, which are trusted like the rest. [`metadata`], [`symbols`] and [`source_lines`] read code objects that are
+//! checked before Comgr gets them. The crate `hiprtc` has the same rule for its `Linker`.
 //!
 //! # Threads
 //! The functions may be called from any thread, and at the same time. Comgr's objects are not `Send`: a data object may be

@@ -52,8 +52,12 @@ impl Disassembler {
     ///
     /// # Errors
     /// [`Error::Disassemble`] at the first bytes that are not an instruction of this GPU.
+    ///
+    /// # Safety
+    /// The bytes must be what a compiler wrote: instructions of the architecture, constants and padding. LLVM accesses memory that is not its
+    /// own at some that are none of these, such as those of a damaged file.
     #[doc(alias = "LLVMDisasmInstruction")]
-    pub fn instructions(&self, code: &[u8], address: u64) -> Result<Vec<Instruction>> {
+    pub unsafe fn instructions(&self, code: &[u8], address: u64) -> Result<Vec<Instruction>> {
         let mut all = Vec::new();
         let mut at = 0;
         while at < code.len() {

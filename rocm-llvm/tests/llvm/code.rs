@@ -27,7 +27,8 @@ fn objects_are_for_the_gpu_asked_for() {
         let functions = object.functions().unwrap();
         let names: Vec<_> = functions.iter().map(|code| code.name.as_str()).collect();
         assert_eq!(names, ["saxpy"]);
-        let instructions = Disassembler::new(gpu).unwrap().instructions(functions[0].bytes, 0).unwrap();
+        // SAFETY: LLVM has just written it.
+        let instructions = unsafe { Disassembler::new(gpu).unwrap().instructions(functions[0].bytes, 0) }.unwrap();
         let texts: Vec<_> = instructions.iter().map(|i| i.text.as_str()).collect();
         assert!(texts.iter().any(|text| text.starts_with("global_store")), "{texts:#?}");
         assert_eq!(texts.iter().filter(|text| text.starts_with("s_endpgm")).count(), 1, "{texts:#?}");
@@ -130,7 +131,8 @@ fn assembly_is_assembled_and_disassembled() {
     let object = Object::parse(&object).unwrap();
     let functions = object.functions().unwrap();
     assert_eq!(functions[0].name, "f");
-    let instructions = Disassembler::new("gfx90a").unwrap().instructions(functions[0].bytes, 0x100).unwrap();
+    // SAFETY: LLVM has just written it.
+    let instructions = unsafe { Disassembler::new("gfx90a").unwrap().instructions(functions[0].bytes, 0x100) }.unwrap();
     let list: Vec<_> = instructions.iter().map(|i| (i.address, i.bytes.len(), i.text.as_str())).collect();
     assert_eq!(list, [(0x100, 4, "v_add_f32_e32 v0, v1, v2"), (0x104, 4, "s_endpgm")]);
     for wrong in ["no_such_instruction v0\n", "v_add_f32 v0\n", ".size\n"] {
@@ -150,14 +152,16 @@ fn bytes_that_are_no_instruction_are_an_error() {
         return;
     }
     let disassembler = Disassembler::new("gfx90a").unwrap();
-    assert_eq!(disassembler.instructions(&[], 0).unwrap(), []);
+    // SAFETY: words at which LLVM does not crash.
+    let instructions = |code: &[u8]| unsafe { disassembler.instructions(code, 0) };
+    assert_eq!(instructions(&[]).unwrap(), []);
     for (code, at) in [
         (&[0xff_u8; 8][..], 0),
         (&[0x00, 0x00, 0x81, 0xbf, 0xff, 0xff, 0xff, 0xff], 4),
         (&[0x00], 0),
         (&[0, 0, 0x80], 0),
     ] {
-        let error = disassembler.instructions(code, 0).unwrap_err();
+        let error = instructions(code).unwrap_err();
         assert!(matches!(&error, Error::Disassemble { at: place, .. } if *place == at), "{error}");
     }
 }
