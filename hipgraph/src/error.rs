@@ -142,7 +142,11 @@ pub(crate) fn call(
     run: impl FnOnce(*mut *mut hipgraph_error_t) -> hipgraph_error_code_t,
 ) -> Result<()> {
     let mut object = std::ptr::null_mut();
-    let status = run(&mut object);
+    // The library waits for the device and uses its default stream, which ends captures of all threads.
+    let status = match hip::Device::current() {
+        Ok(device) => hip::interop::wait_for_device(&device, || Ok::<_, Error>(run(&mut object)))?,
+        Err(_) => run(&mut object),
+    };
     if status == HIPGRAPH_SUCCESS {
         return Ok(());
     }

@@ -145,3 +145,31 @@ fn results_as_arrays() {
     let found = graph.pagerank(&PageRankOptions::default()).unwrap().values.to_array().unwrap();
     assert_eq!(found, ndarray::array![0.5, 0.5]);
 }
+
+/// HIP ends the captures of all threads where the library waits for the device.
+#[test]
+fn calls_leave_captures_of_other_threads_alone() {
+    let handle = handle();
+    let device = Device::get(0).unwrap();
+    let stream = hip::Stream::new(&device).unwrap();
+    let mut filled = DeviceBuffer::<i32>::zeroed(&device, 5).unwrap();
+    if stream.capture(|stream| filled.fill_async(stream, 1)).is_err() {
+        return; // this runtime has no captures
+    }
+    let over = std::sync::atomic::AtomicBool::new(false);
+    let (built, captured) = std::thread::scope(|scope| {
+        let capturing = scope.spawn(|| {
+            let mut last = Ok(());
+            while last.is_ok() && !over.load(std::sync::atomic::Ordering::Relaxed) {
+                last = stream.capture(|stream| filled.fill_async(stream, 1)).map(drop);
+            }
+            last
+        });
+        let build = || Graph::<i32, f32>::from_edges(&handle, &SOURCES, &DESTINATIONS, GraphOptions::directed());
+        let built: Vec<_> = (0..100).map(|_| build().map(drop)).collect();
+        over.store(true, std::sync::atomic::Ordering::Relaxed);
+        (built, capturing.join().unwrap())
+    });
+    captured.unwrap();
+    built.into_iter().for_each(|built| built.unwrap());
+}

@@ -140,15 +140,16 @@ fn first_lines(text: &str) -> String {
 
 #[cfg(all(test, unix))]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
-
     use super::*;
 
     /// A script in the place of a compiler: writes its arguments and a code object, or fails.
     fn compiler(path: &Path, script: &str) {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, format!("#!/bin/sh\n{script}\n")).unwrap();
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let text = path.with_extension("text");
+        std::fs::write(&text, format!("#!/bin/sh\n{script}\n")).unwrap();
+        // By another process: a file that this one has written may be open in the child of another thread, and is not run then.
+        let copied = Command::new("install").args(["-m", "755"]).args([&text, path]).status().unwrap();
+        assert!(copied.success());
     }
 
     const GOOD: &str = r#"echo "$@" >> "$(dirname "$0")/calls"
