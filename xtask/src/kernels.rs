@@ -123,7 +123,7 @@ fn jobs() -> Result<Vec<Job>> {
         jobs.push(Job { source, output, release: RELEASE, words });
     }
     // What kernels in Rust are compared with.
-    let testing = paths::root().join("hip-kernel-testing");
+    let testing = paths::root().join("testing/hip-kernel-testing");
     jobs.push(Job {
         source: testing.join("src/algorithms.hip"),
         output: testing.join("bundles/algorithms.hipfb"),

@@ -14,7 +14,7 @@ fn kernels_are_taken_once_on_a_device() {
     if device.properties().unwrap().arch.name() != "gfx90a" {
         return linalg_testing::skipped(&"the code is for gfx90a");
     }
-    let code: &'static [u8] = include_bytes!("../../hip/tests/kernels/kernels.gfx90a.co");
+    let code: &'static [u8] = include_bytes!("../../../hip/tests/kernels/kernels.gfx90a.co");
     let (shipped, times) = (Shipped::new(code), Cell::new(0));
     let take = |name: &str| {
         shipped.on(&device, |module| {
@@ -27,7 +27,7 @@ fn kernels_are_taken_once_on_a_device() {
         assert_eq!(take("vector_add").unwrap().unwrap().info().name, "vector_add");
     }
     assert_eq!(times.get(), 2);
-    let other: Shipped<hip::Kernel> = Shipped::new(include_bytes!("../../hip/tests/kernels/kernels.gfx1100.co"));
+    let other: Shipped<hip::Kernel> = Shipped::new(include_bytes!("../../../hip/tests/kernels/kernels.gfx1100.co"));
     for _ in 0..2 {
         assert!(other.on(&device, |module| module.kernel("vector_add")).unwrap().is_none());
     }

@@ -34,7 +34,7 @@ fn level(release: &str) -> (u32, u32) {
 }
 
 fn read(file: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../api").join(file);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../api").join(file);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 

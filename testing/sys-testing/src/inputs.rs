@@ -37,7 +37,7 @@ const HEAD: &str = "kind\tlibrary\tlevel\tfolder\tparts\tdigest\n";
 
 /// The table in the repository.
 pub fn path() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../api/inputs.tsv")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../api/inputs.tsv")
 }
 
 /// All rows.

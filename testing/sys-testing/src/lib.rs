@@ -173,7 +173,7 @@ macro_rules! bindings {
 /// Where `cargo xtask rocm fetch` unpacks: `ROCM_RS_TREES`, else `target/rocm` of the workspace.
 pub fn trees() -> PathBuf {
     let folder = std::env::var_os("ROCM_RS_TREES").map(PathBuf::from);
-    folder.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/rocm"))
+    folder.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/rocm"))
 }
 
 /// Says so past the test harness, which keeps the output of tests that pass to itself.

@@ -41,7 +41,7 @@ pub type Declared = BTreeMap<String, Vec<Vec<ParameterKind>>>;
 #[must_use]
 pub fn declared(library: &str) -> Declared {
     use ParameterKind::{F32, F64, Flag, I32, I64, Letter, Pointer, Size, U16, U64};
-    let generated = format!("../{library}-sys/src/generated");
+    let generated = format!("../../{library}-sys/src/generated");
     let mut files = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(generated)];
     // hipBLASLt's functions begin with `hipblasLt`, and its statuses are hipBLAS's.
     let declaration = r#"(?s)"[0-9.]+" pub fn (\w+)\(([^)]*)\) -> hip(?:\w+Status_t|fftResult);"#;
