@@ -145,12 +145,22 @@ fn captures_of_other_threads_that_other_code_spoils_leave_their_streams_usable()
     let stream = Stream::new(&device).unwrap();
     let mut data = DeviceBuffer::<u32>::zeroed(&device, 16).unwrap();
     for round in 0..20 {
+        let mut after = None;
         let captured = stream.capture(|stream| {
             data.fill_async(stream, 1)?;
-            std::thread::scope(|scope| scope.spawn(|| foreign_copy(&device, &source)).join().unwrap());
-            data.fill_async(stream, 2)
+            let copied =
+                std::thread::scope(|scope| scope.spawn(|| foreign_copy(&device, &source)).join().unwrap());
+            let filled = data.fill_async(stream, 2);
+            after = Some((copied, stream.is_capturing().unwrap(), filled.as_ref().map(drop).map_err(ToString::to_string)));
+            filled
         });
+        // What comes after it is refused, or captured: it never runs at once with memory that nobody keeps for it.
+        if round == 0 {
+            eprintln!("the copy, whether the stream is captured after it, and the fill after it: {after:?}");
+        }
+        assert_eq!(after.unwrap().2.is_ok(), captured.is_ok());
         drop(captured);
+        assert_eq!(data.to_vec().unwrap(), [if round == 0 { 0 } else { round - 1 }; 16], "nothing has run");
         data.fill_async(&stream, round).unwrap();
         assert_eq!(data.to_vec().unwrap(), [round; 16]);
     }

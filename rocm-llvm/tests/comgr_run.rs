@@ -130,4 +130,15 @@ fn assembly_and_linked_objects_run() {
     let code = comgr::link_objects(&[("kernel", &kernel), ("data", &data)], "gfx90a", &Options::new()).unwrap().bytes;
     let shifted: Vec<f32> = sums().into_iter().map(|sum| sum + 32.0).collect();
     assert_eq!(run(&code, "store"), shifted);
+    // Kernels of two object files, each with metadata of its own.
+    let [plain, double] = [("store", "%sum"), ("double", "%twice")].map(|(name, stored)| {
+        let ir = IR
+            .replace("@store(", &format!("@{name}("))
+            .replace("%value\n  store", "%value\n  %twice = fadd float %sum, %sum\n  store")
+            .replace("store float %sum", &format!("store float {stored}"));
+        comgr::ir_to_object(name, &ir, "gfx90a", &Options::new()).unwrap().bytes
+    });
+    let both = comgr::link_objects(&[("a", &plain), ("b", &double)], "gfx90a", &Options::new()).unwrap().bytes;
+    assert_eq!(run(&both, "store"), sums());
+    assert_eq!(run(&both, "double"), sums().into_iter().map(|sum| 2.0 * sum).collect::<Vec<_>>());
 }

@@ -15,6 +15,7 @@ use rocm_sdk::install::debian::Contents;
 
 use crate::process::{capture, cargo};
 use crate::steps::Got;
+use crate::turn::Turn;
 use crate::{paths, rocm};
 
 /// What the shipped bundles hold: AMD Instinct MI200 and MI300, Radeon RX 7900 and RX 9070.
@@ -92,13 +93,17 @@ const SUITE_OPTIONS: &str = "-std=c++17 -ffp-contract=off";
 
 Examples:
   cargo xtask kernels            write the code anew
-  cargo xtask kernels --check    fail if it differs from what is compiled now"
+  cargo xtask kernels --check    fail if it differs from what is compiled now
+  cargo xtask kernels --sample   the same for a third of the files, which alternates from commit to commit"
 )]
 pub(crate) struct Args {
     /// Write nothing; fail if a file differs from what is compiled now. If the compiler has changed since, or cannot be
     /// fetched any more, its files are skipped
     #[arg(long)]
     check: bool,
+    /// Check a third of the files, which alternates from commit to commit
+    #[arg(long)]
+    sample: bool,
 }
 
 /// A file to be made.
@@ -158,13 +163,14 @@ fn jobs() -> Result<Vec<Job>> {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let jobs = jobs()?;
+    let jobs = if args.sample { Turn::of_this_run()?.select(jobs()?, 3, |_| false) } else { jobs()? };
+    let check = args.check || args.sample;
     let mut compilers = Compilers::noted()?;
     let mut gone = BTreeMap::new();
     for name in [RELEASE, "6.4", "5.7"] {
         let release = rocm::release(name)?;
         match rocm::fetch_what_is_there(release, &[], false)? {
-            Got::Nothing(why) if args.check => _ = gone.insert(name, why),
+            Got::Nothing(why) if check => _ = gone.insert(name, why),
             Got::Nothing(why) => bail!("{why}"),
             Got::All | Got::Without(_) => {}
         }
@@ -190,7 +196,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         let debug = words.iter().any(|word| word.starts_with("-g"));
         if kept(&output).is_ok_and(|kept| if debug { same_loaded(&kept, &code) } else { kept == code }) {
             println!("{}: up to date", output.display());
-        } else if args.check {
+        } else if check {
             println!("{}: differs", output.display());
             differing.push((release, output));
         } else {
@@ -203,7 +209,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     for name in [RELEASE, "6.4", "5.7"] {
         let now = Compilers::of(&rocm::tree(rocm::release(name)?).contents()?);
-        if !args.check {
+        if !check {
             compilers.0.insert(name.to_owned(), now);
         } else if let Some(other) = compilers.another(name, &now) {
             let count = differing.len();
@@ -214,7 +220,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             }
         }
     }
-    if !args.check {
+    if !check {
         compilers.note()?;
     }
     if !differing.is_empty() {

@@ -13,6 +13,7 @@ use rocm_sdk::install::debian::{Apt, Archive, Fetch, Lock, Recipe, Selection, Tr
 use rocm_sdk::install::{self, Bars, Bytes};
 
 use crate::process::{capture, cargo, find, shown};
+use crate::turn::Turn;
 use crate::{paths, workspace};
 
 /// Debian suite whose `rustc` is of our version.
@@ -28,12 +29,18 @@ pub(crate) struct Args {
     /// Fetch nothing: fail if there is no such toolchain yet
     #[arg(long)]
     pub(crate) offline: bool,
+    /// Build a third of the crates and `hip`, with all that they depend on; the third alternates from commit to commit
+    #[arg(long)]
+    pub(crate) sample: bool,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let version = stated_version()?;
-    let packages: Vec<String> = workspace::published()?.into_iter().map(|package| package.name).collect();
+    let mut packages: Vec<String> = workspace::published()?.into_iter().map(|package| package.name).collect();
+    if args.sample {
+        packages = Turn::of_this_run()?.select(packages, 3, |name| name == "hip");
+    }
     let toolchain = toolchain(&version, args.offline)?;
     let said = capture(Command::new(&toolchain).arg("--version"))?;
     ensure!(said.starts_with(&format!("rustc {version}.")), "{} is {said}, not {version}", toolchain.display());

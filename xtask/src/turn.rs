@@ -14,6 +14,11 @@ const VARIABLE: &str = "ROCM_RS_TURN";
 pub(crate) struct Turn(u64);
 
 impl Turn {
+    #[cfg(test)]
+    pub(crate) fn new(number: u64) -> Self {
+        Self(number)
+    }
+
     /// The turn of the checked-out commit, or that of the environment variable `ROCM_RS_TURN`.
     ///
     /// # Errors

@@ -185,6 +185,10 @@ fn target_of(id: &str) -> Option<Arch> {
     parts.nth(3)?.parse().ok()
 }
 
+fn no_metadata() -> Error {
+    bad("it has no kernel metadata (NT_AMDGPU_METADATA): code objects before version 3 cannot be loaded")
+}
+
 /// Checks that `bytes` are a code object and reads its metadata.
 fn parse(bytes: &[u8]) -> Result<CodeObject<'_>> {
     let elf = Elf::parse(bytes).map_err(bad)?;
@@ -202,19 +206,24 @@ fn parse(bytes: &[u8]) -> Result<CodeObject<'_>> {
     }
     let descriptors = layout::check(&elf).map_err(bad)?;
     // Of whatever owner: the runtime must find no other metadata than what is checked here.
-    let mut notes = elf.notes().filter(|note| matches!(note.kind, NOTE_METADATA | NOTE_OLD_METADATA));
-    match (notes.next(), notes.next()) {
-        (Some(note), None) if note.kind == NOTE_METADATA && note.owner == OWNER => {
-            let metadata = Metadata::parse(note.payload)?;
-            match metadata.symbols.iter().find(|symbol| !descriptors.contains(symbol.as_bytes())) {
-                Some(symbol) => {
-                    Err(bad(format!("damaged: its metadata names the kernel {symbol:?}, and it has no such symbol")))
-                }
-                None => Ok(CodeObject { bytes: Cow::Borrowed(bytes), metadata }),
-            }
+    let notes = elf.notes().filter(|note| matches!(note.kind, NOTE_METADATA | NOTE_OLD_METADATA));
+    let mut metadata: Option<Metadata> = None;
+    for note in notes {
+        if note.kind != NOTE_METADATA || note.owner != OWNER {
+            return Err(no_metadata());
         }
-        (Some(_), Some(_)) => Err(bad("it has kernel metadata more than once")),
-        _ => Err(bad("it has no kernel metadata (NT_AMDGPU_METADATA): code objects before version 3 cannot be loaded")),
+        let read = Metadata::parse(note.payload)?;
+        match &mut metadata {
+            Some(all) => all.add(read)?,
+            None => metadata = Some(read),
+        }
+    }
+    let metadata = metadata.ok_or_else(no_metadata)?;
+    match metadata.symbols.iter().find(|symbol| !descriptors.contains(symbol.as_bytes())) {
+        Some(symbol) => {
+            Err(bad(format!("damaged: its metadata names the kernel {symbol:?}, and it has no such symbol")))
+        }
+        None => Ok(CodeObject { bytes: Cow::Borrowed(bytes), metadata }),
     }
 }
 

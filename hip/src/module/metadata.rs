@@ -166,9 +166,31 @@ impl Metadata {
                 // Of any other kind: what the runtime makes of it is not known here.
                 Some(kind) => automatic.push(format!("kernel {} of kind {:?}", kernel.name, kind.unwrap_or("?"))),
             }
-            kernels.insert(kernel.name.clone(), kernel);
+            insert(&mut kernels, kernel)?;
         }
         Ok(Self { target, kernels, symbols, automatic })
+    }
+
+    /// Adds the metadata of another note of the code object. The linker leaves each object file its own note, and the runtime reads all.
+    pub(crate) fn add(&mut self, other: Self) -> Result<()> {
+        match (&self.target, &other.target) {
+            (Some(own), Some(other)) if own != other => {
+                return Err(bad(format!("it is for {own}, and for {other} in another note")));
+            }
+            (None, Some(_)) => self.target = other.target,
+            _ => {}
+        }
+        self.symbols.extend(other.symbols);
+        self.automatic.extend(other.automatic);
+        other.kernels.into_values().try_for_each(|kernel| insert(&mut self.kernels, kernel))
+    }
+}
+
+/// Each kernel must be described once: the runtime might otherwise read another description than this crate.
+fn insert(kernels: &mut BTreeMap<String, KernelInfo>, kernel: KernelInfo) -> Result<()> {
+    match kernels.insert(kernel.name.clone(), kernel) {
+        Some(earlier) => Err(bad(format!("the kernel {} more than once", earlier.name))),
+        None => Ok(()),
     }
 }
 
@@ -391,6 +413,27 @@ pub(crate) mod tests {
         let notes = (segments..).step_by(56).find(|&at| image[at..at + 4] == [4, 0, 0, 0]).unwrap();
         image[notes + 48] = 8;
         assert!(reason(&image).contains("aligned to 8"));
+    }
+
+    #[test]
+    fn the_notes_of_all_object_files_count() {
+        let device = "gfx90a".parse().unwrap();
+        let whole = || image::select(image::tests::VECTOR_ADD, &device).unwrap().metadata;
+        let only = |name: &str| {
+            let mut metadata = whole();
+            metadata.kernels.retain(|kernel, _| kernel == name);
+            metadata
+        };
+        let mut all = only("vector_add");
+        all.add(Metadata { target: None, ..only("bounded") }).unwrap();
+        assert_eq!(all.kernels.keys().collect::<Vec<_>>(), ["bounded", "vector_add"]);
+        assert_eq!((all.target.clone(), all.symbols.len()), (whole().target, 2 * whole().symbols.len()));
+
+        let twice = all.add(only("bounded")).unwrap_err().to_string();
+        assert!(twice.contains("the kernel bounded more than once"), "{twice}");
+        let other = Metadata { target: Some("gfx942".parse().unwrap()), ..only("mixed_args") };
+        let other = all.add(other).unwrap_err().to_string();
+        assert!(other.contains("for gfx90a, and for gfx942"), "{other}");
     }
 
     #[test]

@@ -311,8 +311,11 @@ impl StreamInner {
     }
 
     /// Runs `body` for the graph that this thread captures the stream into, which keeps the memory.
+    ///
+    /// # Errors
+    /// [`Error::Capture`] if other code has ended the runtime's capture: some releases then run at once what is queued.
     pub(super) fn capture_with(
-        &self,
+        self: &Arc<Self>,
         accesses: &[Access<'_>],
         body: impl FnOnce(&mut State) -> Result<()>,
     ) -> Result<()> {
@@ -324,13 +327,39 @@ impl StreamInner {
         }
         self.device.activate()?;
         let mut state = capture.lock();
+        if self.is_spoilt() {
+            return Err(self.spoilt());
+        }
         for access in accesses {
             keep(&mut state.kept, access)?;
         }
         self.await_turns(&state.turns, accesses)?;
         let done = body(&mut state);
+        if self.is_spoilt() {
+            // The call may have come after the end of the capture: its work is waited for before the memory is released.
+            state.at_once.push(Arc::clone(self));
+            return Err(self.spoilt());
+        }
         self.note_turns(&mut state.turns, accesses);
         done
+    }
+
+    /// Returns whether the runtime no longer captures the stream, which this crate has not ended.
+    fn is_spoilt(&self) -> bool {
+        let mut state = hip_sys::hipStreamCaptureStatusNone;
+        // SAFETY: the stream is alive; `state` is valid for a write.
+        let status = unsafe { hip_sys::hipStreamIsCapturing(self.raw(), &mut state) };
+        status.0 == 0 && state != hip_sys::hipStreamCaptureStatusActive
+    }
+
+    fn spoilt(&self) -> Error {
+        Error::Capture {
+            reason: format!(
+                "other code has ended the capture of {}: HIP ends all captures when a thread waits for the device, or copies on the \
+                 default stream, outside of this crate",
+                self.describe()
+            ),
+        }
     }
 
     /// The nodes that the next one will wait for, which each that is captured changes; `None` if the runtime does not tell.

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use object::{LittleEndian, Object as _, ObjectSection as _, ObjectSymbol as _, SymbolKind, read::elf::ElfFile64};
+use object::read::elf::ElfFile64;
+use object::{LittleEndian, Object as _, ObjectSection as _, ObjectSymbol as _, SectionIndex, SymbolKind};
 
 use super::disassembler::Disassembler;
 use super::file::{CodeObject, File};
@@ -175,7 +176,8 @@ fn branch_target(instruction: &str, address: u64) -> Option<u64> {
     Some(address.wrapping_add(4).wrapping_add_signed(4 * i64::from(words as i16)))
 }
 
-/// The functions of a code object or an object file, by section and address.
+/// The functions of a code object or an object file, by section and address. Hand-written assembly may leave out the size of a function: it
+/// then ends where the next one starts.
 pub(super) fn functions(code: &[u8]) -> Result<Vec<Function<'_>>> {
     let damaged = |error: object::Error| format!("the code object is damaged: {error}");
     let file = ElfFile64::<LittleEndian>::parse(code).map_err(damaged)?;
@@ -186,11 +188,22 @@ pub(super) fn functions(code: &[u8]) -> Result<Vec<Function<'_>>> {
         let data = section.data().map_err(damaged)?;
         let offset = symbol.address().checked_sub(section.address()).and_then(|at| usize::try_from(at).ok());
         let Some(rest) = offset.and_then(|offset| data.get(offset..)) else { continue };
-        let size = usize::try_from(symbol.size()).unwrap_or(usize::MAX).min(rest.len());
         let name = symbol.name().map_err(damaged)?.to_owned();
-        functions.push((section.index(), Function { name, address: symbol.address(), bytes: &rest[..size] }));
+        let function = Function { name, address: symbol.address(), bytes: rest };
+        functions.push((section.index(), function, usize::try_from(symbol.size()).unwrap_or(usize::MAX)));
     }
-    functions.sort_by(|(a, of_a), (b, of_b)| (a.0, of_a.address, &of_a.name).cmp(&(b.0, of_b.address, &of_b.name)));
-    functions.dedup_by(|(a, of_a), (b, of_b)| a == b && of_a.address == of_b.address && of_a.name == of_b.name);
-    Ok(functions.into_iter().map(|(_, function)| function).collect())
+    functions.sort_by(|(a, of_a, _), (b, of_b, _)| (a.0, of_a.address, &of_a.name).cmp(&(b.0, of_b.address, &of_b.name)));
+    functions.dedup_by(|(a, of_a, _), (b, of_b, _)| a == b && of_a.address == of_b.address && of_a.name == of_b.name);
+    let starts: Vec<_> = functions.iter().map(|(section, function, _)| (*section, function.address)).collect();
+    let cut = |(section, function, size): (SectionIndex, Function<'_>, usize)| {
+        let behind = starts.partition_point(|&(of, address)| (of.0, address) <= (section.0, function.address));
+        let next = starts.get(behind).filter(|(of, _)| *of == section);
+        let size = match (size, next) {
+            (0, Some((_, next))) => usize::try_from(next - function.address).unwrap_or(usize::MAX),
+            (0, None) => usize::MAX,
+            (size, _) => size,
+        };
+        Function { bytes: &function.bytes[..size.min(function.bytes.len())], ..function }
+    };
+    Ok(functions.into_iter().map(cut).collect())
 }

@@ -74,10 +74,11 @@ impl Code {
         let damaged = |error: object::Error| format!("the code object is damaged: {error}");
         let header = FileHeader64::<LittleEndian>::parse(bytes).map_err(damaged)?;
         let endian = header.endian().map_err(damaged)?;
-        let mut payload = None;
+        // A linked code object has the note of each object file that went into it.
+        let mut payloads = Vec::new();
         let mut old = false;
         let mut look = |owner: &[u8], kind: u32, bytes: &[u8]| match kind {
-            METADATA if owner.starts_with(b"AMDGPU") => payload = payload.take().or_else(|| Some(bytes.to_vec())),
+            METADATA if owner.starts_with(b"AMDGPU") => payloads.push(bytes.to_vec()),
             OLD_METADATA if owner.starts_with(b"AMD") => old = true,
             _ => {}
         };
@@ -87,8 +88,10 @@ impl Code {
                 look(note.name(), note.n_type(endian).0, note.desc());
             }
         }
-        // Object files have sections only.
-        for section in header.sections(endian, bytes).map_err(damaged)?.iter() {
+        // Object files have sections only; in a code object, sections have the notes of the segments again.
+        let segments = header.program_headers(endian, bytes).map_err(damaged)?;
+        let sections = header.sections(endian, bytes).map_err(damaged)?;
+        for section in sections.iter().filter(|_| segments.is_empty()) {
             let Some(mut notes) = section.notes(endian, bytes).map_err(damaged)? else { continue };
             while let Some(note) = notes.next().map_err(damaged)? {
                 look(note.name(), note.n_type(endian).0, note.desc());
@@ -96,21 +99,60 @@ impl Code {
         }
         // EI_ABIVERSION: 0 is version 2, and so on.
         let version = (header.e_ident().os_abi.0 == 64).then(|| u32::from(header.e_ident().abi_version) + 2);
-        let Some(payload) = payload else {
+        if payloads.is_empty() {
             return Err(match old {
                 true => "its metadata is of code objects of version 2, which are not read".to_owned(),
                 false => "it has no kernel metadata (a note NT_AMDGPU_METADATA)".to_owned(),
             });
+        }
+        let read = |payload: &Vec<u8>| rmpv::decode::read_value(&mut &payload[..]);
+        let roots: std::result::Result<Vec<Value>, _> = payloads.iter().map(read).collect();
+        let roots = roots.map_err(|error| format!("its kernel metadata is damaged: {error}"))?;
+        let named = |root: &Value| {
+            text(root, "amdhsa.target").map(|target| target.splitn(5, '-').nth(4).unwrap_or(&target).to_owned())
         };
-        let root = rmpv::decode::read_value(&mut &payload[..])
-            .map_err(|error| format!("its kernel metadata is damaged: {error}"))?;
-        let target =
-            text(&root, "amdhsa.target").map(|target| target.splitn(5, '-').nth(4).unwrap_or(&target).to_owned());
-        let target = target.unwrap_or_else(|| "unknown".to_owned());
-        let kernels = list(&root, "amdhsa.kernels").iter().map(|kernel| Kernel::read(kernel, &target)).collect();
+        let target = roots.iter().find_map(named);
+        let target = target.or_else(|| target_of(header.e_flags(endian).0, version)).unwrap_or_else(|| "unknown".to_owned());
+        let kernels = roots.iter().flat_map(|root| list(root, "amdhsa.kernels"));
+        let kernels = kernels.map(|kernel| Kernel::read(kernel, &target)).collect();
         Ok(Self { target, version, kernels })
     }
 }
+
+/// The architecture in the ELF header, which metadata before version 4 of code objects does not name: the processor (EF_AMDGPU_MACH) and
+/// the settings of its features, as LLVM's AMDGPUUsage lists them.
+fn target_of(flags: u32, version: Option<u32>) -> Option<String> {
+    let (_, name) = PROCESSORS.iter().find(|(number, _)| *number == flags & 0xff)?;
+    let setting = |name: &str, on: bool| format!(":{name}{}", if on { '+' } else { '-' });
+    let features = match version {
+        // One bit a feature: it does not tell a processor without the feature from one with the feature off.
+        Some(3) => match flags & 0x100 {
+            0 => String::new(),
+            _ => setting("xnack", true),
+        },
+        // Two bits a feature: unsupported, any, off, on.
+        _ => {
+            let of = |feature: &str, bits: u32| (bits & 2 != 0).then(|| setting(feature, bits & 1 != 0));
+            let features = [of("sramecc", flags >> 10 & 3), of("xnack", flags >> 8 & 3)];
+            features.into_iter().flatten().collect()
+        }
+    };
+    Some(format!("{name}{features}"))
+}
+
+/// The processors by their numbers in ELF headers.
+#[rustfmt::skip]
+const PROCESSORS: &[(u32, &str)] = &[
+    (0x20, "gfx600"), (0x21, "gfx601"), (0x22, "gfx700"), (0x23, "gfx701"), (0x24, "gfx702"), (0x25, "gfx703"), (0x26, "gfx704"),
+    (0x28, "gfx801"), (0x29, "gfx802"), (0x2a, "gfx803"), (0x2b, "gfx810"), (0x2c, "gfx900"), (0x2d, "gfx902"), (0x2e, "gfx904"),
+    (0x2f, "gfx906"), (0x30, "gfx908"), (0x31, "gfx909"), (0x32, "gfx90c"), (0x33, "gfx1010"), (0x34, "gfx1011"), (0x35, "gfx1012"),
+    (0x36, "gfx1030"), (0x37, "gfx1031"), (0x38, "gfx1032"), (0x39, "gfx1033"), (0x3a, "gfx602"), (0x3b, "gfx705"), (0x3c, "gfx805"),
+    (0x3d, "gfx1035"), (0x3e, "gfx1034"), (0x3f, "gfx90a"), (0x40, "gfx940"), (0x41, "gfx1100"), (0x42, "gfx1013"), (0x43, "gfx1150"),
+    (0x44, "gfx1103"), (0x45, "gfx1036"), (0x46, "gfx1101"), (0x47, "gfx1102"), (0x48, "gfx1200"), (0x49, "gfx1250"), (0x4a, "gfx1151"),
+    (0x4b, "gfx941"), (0x4c, "gfx942"), (0x4e, "gfx1201"), (0x4f, "gfx950"), (0x51, "gfx9-generic"), (0x52, "gfx10-1-generic"),
+    (0x53, "gfx10-3-generic"), (0x54, "gfx11-generic"), (0x55, "gfx1152"), (0x58, "gfx1153"), (0x59, "gfx12-generic"),
+    (0x5a, "gfx1251"), (0x5f, "gfx9-4-generic"),
+];
 
 impl Kernel {
     pub(super) fn read(map: &Value, target: &str) -> Self {

@@ -85,7 +85,7 @@ fn steps(tasks: &[String], named: &[&'static Release], turn: Option<Turn>) -> Re
         command
     }));
     // As late as may be: the other lane of `.ci/run` fetches beside the steps before.
-    steps.extend(test::fetches(&RELEASES.iter().collect::<Vec<_>>(), named, test::FETCHED));
+    steps.extend(test::fetches(&RELEASES.iter().collect::<Vec<_>>(), named, turn, test::FETCHED));
     if has("bindgen") {
         steps.push(Step::command("bindgen", "the bindings are what is generated now", own(&["bindgen", "--check"])?));
     }
@@ -93,7 +93,7 @@ fn steps(tasks: &[String], named: &[&'static Release], turn: Option<Turn>) -> Re
         steps.push(Step::command(
             "kernels",
             "the shipped kernels are what is compiled now",
-            own(&["kernels", "--check"])?,
+            own(&["kernels", if turn.is_some() { "--sample" } else { "--check" }])?,
         ));
     }
     steps.push(variants());
@@ -103,7 +103,8 @@ fn steps(tasks: &[String], named: &[&'static Release], turn: Option<Turn>) -> Re
         package,
     ));
     let about = "the published crates build on the Rust that they promise";
-    steps.push(Step::call("msrv", about, || msrv::run(&msrv::Args { offline: false })));
+    let sample = turn.is_some();
+    steps.push(Step::call("msrv", about, move || msrv::run(&msrv::Args { offline: false, sample })));
     Ok(steps.into_iter().map(|step| if step.name().starts_with("fetch") { step } else { step.by_compiler() }).collect())
 }
 

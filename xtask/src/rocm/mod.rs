@@ -22,7 +22,7 @@ mod unused;
 
 pub(crate) use releases::{BINDINGS, RELEASES, Release, none_of, release};
 use sets::library;
-pub(crate) use sets::{FOR_TESTS, fetch, fetch_what_is_there, missing};
+pub(crate) use sets::{FOR_BINDINGS, FOR_TESTS, fetch, fetch_what_is_there, missing};
 use trees::{described, present};
 pub(crate) use trees::{fetched, is_present, tree};
 

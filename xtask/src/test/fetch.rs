@@ -9,6 +9,7 @@ use crate::cargo::checked_cargo;
 use crate::process::{capture, shown};
 use crate::rocm::{self, Release};
 use crate::steps::{Got, Step};
+use crate::turn::Turn;
 
 /// How releases are fetched, and whether that is possible here.
 #[derive(Clone, Copy)]
@@ -46,9 +47,18 @@ impl Source {
 }
 
 /// Gets releases, of which there must be one at the end. A release that the mirror no longer has is skipped, and its
-/// tests with it, unless it is `named`.
-pub(crate) fn fetches(releases: &[&'static Release], named: &[&'static Release], source: Source) -> Vec<Step> {
-    let fetch = |release: &&'static Release| fetch(release, &rocm::FOR_TESTS, named.contains(release), source);
+/// tests with it, unless it is `named`. Of a release that is not in the turn, only what bindings are generated from is fetched.
+pub(crate) fn fetches(
+    releases: &[&'static Release],
+    named: &[&'static Release],
+    turn: Option<Turn>,
+    source: Source,
+) -> Vec<Step> {
+    let tested = tested(releases, named, turn);
+    let fetch = |release: &&'static Release| {
+        let sets: &[&str] = if tested.contains(release) { &rocm::FOR_TESTS } else { &rocm::FOR_BINDINGS };
+        fetch(release, sets, named.contains(release), source)
+    };
     let mut steps: Vec<Step> = releases.iter().map(fetch).collect();
     let (all, any) = (releases.to_vec(), releases.to_vec());
     let check = move || match all.iter().any(|release| (source.is_present)(release)) {
@@ -62,6 +72,18 @@ pub(crate) fn fetches(releases: &[&'static Release], named: &[&'static Release],
     });
     steps.push(any.in_both_lanes());
     steps
+}
+
+/// The releases on which tests are run in a turn: the newest always, of the older ones every second, and those that are `named`.
+pub(super) fn tested(
+    releases: &[&'static Release],
+    named: &[&'static Release],
+    turn: Option<Turn>,
+) -> Vec<&'static Release> {
+    match turn {
+        Some(turn) => turn.select(releases.to_vec(), 2, |release| release.name == "7.2" || named.contains(release)),
+        None => releases.to_vec(),
+    }
 }
 
 /// Gets what the lock file names, which is what most steps need of the network beside releases.
@@ -109,7 +131,7 @@ mod tests {
         let source = Source { get, is_present, ..FETCHED };
         let releases = ["6.4", "7.2"].map(|name| rocm::release(name).unwrap());
         let named: Vec<_> = named.iter().map(|name| rocm::release(name).unwrap()).collect();
-        steps::run(fetches(&releases, &named, source))
+        steps::run(fetches(&releases, &named, None, source))
     }
 
     fn moved_on(release: &'static Release, _: &[String]) -> Result<Got> {
@@ -143,6 +165,20 @@ mod tests {
         };
         assert_eq!(named(&["hsa 7.2", "real"]), ["7.2"]);
         assert!(named(&["fetch"]).is_empty());
+    }
+
+    #[test]
+    fn of_a_release_that_is_not_tested_only_bindings_are_fetched() {
+        let whole = |release: &'static Release, sets: &[String]| {
+            let expected: &[&str] = if release.name == "5.7" { &rocm::FOR_BINDINGS } else { &rocm::FOR_TESTS };
+            ensure!(sets == expected, "ROCm {}: {sets:?}", release.name);
+            Ok(Got::All)
+        };
+        let releases: Vec<_> = rocm::RELEASES.iter().collect();
+        // 6.4 is the second of three, and 1 is odd.
+        let turn = |turn| fetches(&releases, &[], Some(turn), Source { get: whole, is_present: |_| true, ..FETCHED });
+        assert!(steps::run(turn(Turn::new(1))).passed());
+        assert!(!steps::run(turn(Turn::new(2))).passed());
     }
 
     #[test]

@@ -29,7 +29,7 @@ use crate::turn::Turn;
 use crate::{leaks, workspace};
 use cuda::{cuda, cuda_ranks};
 pub(crate) use fetch::{FETCHED, crates, fetches};
-use fetch::{fetch, fetched_here};
+use fetch::{fetch, fetched_here, tested};
 use hip::{BUT_MISUSE, Variant, hsa, hsa_library, real, repeated};
 use levels::{bindings, levels};
 pub(crate) use libraries::LIBRARIES;
@@ -153,12 +153,8 @@ pub(crate) fn steps(
     named: &[&'static Release],
 ) -> Result<Vec<Step>> {
     let mut steps = vec![crates(offline)];
-    steps.extend(fetches(releases, named, fetched_here(offline)));
-    // The newest always. Other steps read files of the rest.
-    let releases = &match turn {
-        Some(turn) => turn.select(releases.to_vec(), 2, |release| release.name == "7.2" || named.contains(release)),
-        None => releases.to_vec(),
-    };
+    steps.extend(fetches(releases, named, turn, fetched_here(offline)));
+    let releases = &tested(releases, named, turn);
     let sample = turn.is_some();
     let test = |words: &[&str]| {
         let mut command = checked_cargo("test", offline);
