@@ -1,4 +1,4 @@
-//! Nodes that call Rust functions.
+//! Host function nodes.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -21,8 +21,8 @@ pub(in crate::graph) fn host_params(call: &Arc<HostCall>) -> hip_sys::hipHostNod
 impl Graph {
     /// Adds a Rust function (`hipGraphAddHostNode`), which every launch of the graph calls on a thread of the runtime.
     ///
-    /// What holds for [`Stream::launch_host_function`](crate::Stream::launch_host_function) holds for it: it must not call HIP, and
-    /// if it panics, who waits for the stream of the launch gets [`Error::HostFunctionPanicked`].
+    /// The rules of [`Stream::launch_host_function`](crate::Stream::launch_host_function) apply: the function must not
+    /// call HIP. If it panics, the wait for the stream of the launch returns [`Error::HostFunctionPanicked`].
     ///
     /// # Errors
     /// [`Error::Graph`] for nodes of another graph.
@@ -33,7 +33,7 @@ impl Graph {
         let asked = || "a host function".to_owned();
         self.resources.hosts.push(call);
         self.add(NodeKind::Host, after, "hipGraphAddHostNode", asked, |node, graph, before, count| {
-            // SAFETY: the graph and the nodes are alive; the data is kept by the graph and what is instantiated from it.
+            // SAFETY: the graph and the nodes are alive; the data is kept by the graph and its instances.
             unsafe { hip_sys::hipGraphAddHostNode(node, graph, before, count, &params) }
         })
     }
