@@ -224,7 +224,7 @@ fn leave_in(
     work: impl FnOnce() + Send + 'static,
 ) {
     if context::is_forked() {
-        std::mem::forget((blockers, work)); // the parent's
+        std::mem::forget((blockers, work)); // they belong to the parent
         return;
     }
     let mut state = lock();

@@ -61,7 +61,7 @@ impl<'a> Access<'a> {
         Self { span, trusted: Some(what), ..Self::read(usage) }
     }
 
-    /// The access of a kernel launch to the kernel's module.
+    /// Returns the access of a kernel launch to the kernel's module.
     pub(crate) fn launch(module: &'a Usage) -> Self {
         Self::new(module, AccessKind::Read)
     }
