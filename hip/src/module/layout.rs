@@ -132,7 +132,7 @@ struct Found<'a> {
     managed: Vec<(&'a [u8], bool)>,
 }
 
-/// Returns the loaded segments, which must be in ascending order.
+/// Returns the loaded segments, which must be in ascending order of their addresses, without overlap.
 fn loads(elf: &Elf<'_>) -> Result<Vec<Load>, String> {
     let mut loads: Vec<Load> = Vec::new();
     for (index, header) in elf.segments()?.enumerate() {

@@ -353,7 +353,7 @@ impl Usage {
                 index += 1;
             }
         }
-        // If the stream has no entry of its own in `uses`, there are no others either after this.
+        // Invariant after this: if `home` has no stream, `uses` is empty.
         let own = state.uses.iter().position(|used| Arc::ptr_eq(&used.stream, stream));
         match (own, state.home.is_some()) {
             _ if home.stream.load(Ordering::Relaxed) == stream.id() => home.note(kind, ticket),
