@@ -116,23 +116,23 @@ fn wrong_arguments_are_refused_before_the_launch() {
     let a = DeviceBuffer::<f32>::zeroed(&device, 64).unwrap();
     let mut c = DeviceBuffer::<f32>::zeroed(&device, 64).unwrap();
 
-    // SAFETY (all): rejected, so nothing runs.
+    // SAFETY: rejected, so nothing runs; so below.
     let few = unsafe { kernel.launch(&stream, config, (&a, &a, &mut c)) }.unwrap_err();
     assert!(matches!(few, Error::ArgumentCount { expected: 4, given: 3, .. }), "{few}");
-    // SAFETY: as said.
+    // SAFETY: as above.
     let many = unsafe { kernel.launch(&stream, config, (&a, &a, &mut c, 64u32, 1u32)) }.unwrap_err();
     assert!(matches!(many, Error::ArgumentCount { expected: 4, given: 5, .. }), "{many}");
-    // SAFETY: as said.
+    // SAFETY: as above.
     let none = unsafe { kernel.launch(&stream, config, ()) }.unwrap_err();
     assert!(matches!(none, Error::ArgumentCount { expected: 4, given: 0, .. }), "{none}");
-    // SAFETY: as said.
+    // SAFETY: as above.
     let wide = unsafe { kernel.launch(&stream, config, (&a, &a, &mut c, 64usize)) }.unwrap_err();
     assert!(matches!(wide, Error::Argument { index: 3, .. }), "{wide}");
     assert!(wide.to_string().contains("a value of 4 bytes") && wide.to_string().contains("usize"), "{wide}");
-    // SAFETY: as said.
+    // SAFETY: as above.
     let number = unsafe { kernel.launch(&stream, config, (&a, 0u64, &mut c, 64u32)) }.unwrap_err();
     assert!(matches!(number, Error::Argument { index: 1, .. }), "{number}");
-    // SAFETY: as said.
+    // SAFETY: as above.
     let buffer = unsafe { kernel.launch(&stream, config, (&a, &a, &mut c, &a)) }.unwrap_err();
     assert!(matches!(buffer, Error::Argument { index: 3, .. }), "{buffer}");
 
