@@ -1,4 +1,4 @@
-//! What a launch of an empty kernel costs on the software GPU, through `hip` and through raw `hip-sys` calls.
+//! Cost of launching an empty kernel on the software GPU, through `hip` and through raw `hip-sys` calls.
 //!
 //! `cargo bench -p hip --features sim --bench launch`
 

@@ -38,8 +38,8 @@
 //!
 //! # Modules
 //!
-//! The common types are at the root: devices, streams, events, buffers, modules, kernels, graphs, errors. The rest is in
-//! the module of its subject, with the common types of that subject.
+//! The common types are at the root: devices, streams, events, buffers, modules, kernels, graphs, errors. The rest is
+//! in the module of its subject, with the common types of that subject.
 //!
 //! | module | content |
 //! |---|---|
@@ -126,9 +126,9 @@
 //! - **The software GPU** is a gfx90a device, or the one that `HIP_SIM_TARGET` names (gfx942). `HIP_SIM_DEVICES`,
 //!   `HIP_SIM_MEMORY`, `HIP_SIM_BUDGET` (instructions of a launch) and `HIP_SIM_THREADS` configure it. It checks every
 //!   access: an invalid one ends the kernel with an error that describes it ([`HipError::fault`]).
-//! - **API levels.** A feature `rocm-*` adds the API over the functions that came with that release, and changes nothing
-//!   else. The program runs on every HIP runtime from 5.7 on: where releases differ, the crate calls the form of the
-//!   runtime that it finds. A call whose function its runtime lacks returns [`Error::NoSymbol`].
+//! - **API levels.** A feature `rocm-*` adds the API over the functions that came with that release, and changes
+//!   nothing else. The program runs on every HIP runtime from 5.7 on: where releases differ, the crate calls the form
+//!   of the runtime that it finds. A call whose function its runtime lacks returns [`Error::NoSymbol`].
 //!
 //! # Tracing
 //!

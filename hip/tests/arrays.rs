@@ -1,4 +1,4 @@
-//! Arrays of `ndarray` that lie in every order, and shapes that do not fit.
+//! Arrays of `ndarray` in every memory order, and shapes that do not fit.
 
 #![allow(clippy::reversed_empty_ranges, reason = "ndarray counts from the end below 0")]
 
@@ -20,7 +20,7 @@ fn arrays_go_and_come_in_their_logical_order() {
         let buffer = DeviceBuffer::from_array(&device, &view).unwrap();
         assert_eq!(buffer.to_vec().unwrap(), expected);
         assert_eq!(buffer.as_slice().to_array(view.raw_dim()).unwrap(), view);
-        // Into an array that lies column after column, and into the middle of one.
+        // Into a column-major array, and into the middle of one.
         let mut columns = Array2::<i32>::zeros((view.ncols(), view.nrows())).reversed_axes();
         buffer.as_slice().copy_to_array(&mut columns).unwrap();
         assert_eq!(columns, view);

@@ -1,9 +1,9 @@
-//! Bad input comes back as an error before the runtime sees it, and nothing panics.
+//! The crate returns an error for bad input before the runtime gets it, and nothing panics.
 #![cfg(feature = "sim")]
 
 use hip::{Backend, Device, DeviceBuffer, LaunchConfig, Module, PinnedBuffer, Stream};
 
-/// The kernels for what the software GPU is.
+/// The kernels for the software GPU's architecture.
 fn code(device: &Device) -> &'static [u8] {
     match device.properties().unwrap().arch.name() {
         "gfx942" => include_bytes!("kernels/kernels.gfx942.co"),
@@ -16,7 +16,7 @@ fn device() -> Device {
     Device::get(0).unwrap()
 }
 
-/// Elements of no size have no place on a device: an error, whichever way the memory is asked for.
+/// Zero-sized elements have no memory on a device: every kind of allocation returns an error.
 #[test]
 fn elements_of_no_size() {
     let device = device();

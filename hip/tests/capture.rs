@@ -1,7 +1,7 @@
-//! Captures that change what HIP does for the whole process: of blocking streams, and those that calls beside this crate spoil.
+//! Captures with effects on the whole process: of blocking streams, and those that calls of other code invalidate.
 //!
-//! Apart from the other tests: while a blocking stream is captured, ROCm 7.2 refuses stream-ordered memory to every thread, and a call on
-//! the default stream beside this crate spoils the captures of every thread.
+//! They run in their own process: while a blocking stream is captured, ROCm 7.2 refuses stream-ordered memory to every
+//! thread, and other code's call on the default stream invalidates the captures of every thread.
 
 #[path = "gpu/capture_calls.rs"]
 mod calls;
@@ -15,7 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use common::*;
 use hip::{Device, DeviceBuffer, Event, Graph, Stream, StreamOptions, sys};
 
-/// Keeps the tests apart, and has the device if graphs are supported.
+/// Serializes the tests, and returns the device if graphs are supported.
 fn alone() -> Option<(MutexGuard<'static, ()>, Device)> {
     static ALONE: Mutex<()> = Mutex::new(());
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -29,7 +29,7 @@ fn blocking_streams_are_captured() {
     let failed =
         calls::each_call(device, || Stream::with_options(&device, StreamOptions::new().blocking(true)).unwrap());
     eprintln!("{failed:#?}");
-    // The memory of what was dropped meanwhile, and could not be freed in order, came back.
+    // Memory that was dropped meanwhile, and could not be freed in order, is available again.
     let stream = Stream::new(&device).unwrap();
     if let Ok(memory) = DeviceBuffer::<u32>::uninit_async(&stream, 16) {
         drop(memory);
@@ -47,7 +47,7 @@ fn streams_on_some_compute_units_are_captured() {
     eprintln!("{failed:#?}");
 }
 
-/// A pool's memory that is dropped while a blocking stream is captured is freed, if not in order, then later.
+/// Pool memory that is dropped while a blocking stream is captured is freed, in order or later.
 #[test]
 fn pooled_memory_that_is_dropped_beside_a_capture_comes_back() {
     let Some((_alone, device)) = alone() else { return };
@@ -76,7 +76,8 @@ fn pooled_memory_that_is_dropped_beside_a_capture_comes_back() {
     });
 }
 
-/// What other code may do in a capture: a copy on the default stream, which HIP 6 and 7 refuse and spoil the capture for.
+/// A call that other code may make during a capture: a copy on the default stream, which HIP 6 and 7 reject, and which
+/// invalidates the capture.
 fn foreign_copy(device: &Device, from: &DeviceBuffer<u32>) -> sys::hipError_t {
     device.make_current().unwrap();
     let mut word = 0u32;
@@ -104,7 +105,7 @@ fn a_capture_that_other_code_spoils_leaves_its_streams_usable() {
         let mut more = DeviceBuffer::<u32>::zeroed(&device, 16).unwrap();
         let (fork, join) = (Event::without_timing(&device).unwrap(), Event::without_timing(&device).unwrap());
         for after_join in [false, true] {
-            // Whether it succeeds is the runtime's to say.
+            // It may succeed or not, depending on the runtime.
             let captured = stream.capture(|stream| {
                 data.fill_async(stream, 1)?;
                 if !after_join {
@@ -136,7 +137,7 @@ fn a_capture_that_other_code_spoils_leaves_its_streams_usable() {
     }
 }
 
-/// Other threads' captures are spoilt too, and go on after it.
+/// Captures of other threads are invalidated too, and later captures work.
 #[test]
 fn captures_of_other_threads_that_other_code_spoils_leave_their_streams_usable() {
     let Some((_alone, device)) = alone() else { return };

@@ -1,5 +1,5 @@
-//! The first memory taken from a pool, while other threads wait and free: alone in its process, because what it is about
-//! happens once in one.
+//! The first allocation from a pool, while other threads wait and free. In its own process, because this happens only
+//! once per process.
 
 #[path = "gpu/common.rs"]
 #[allow(dead_code, reason = "of the tests in tests/gpu too")]
@@ -17,7 +17,7 @@ fn the_first_pool_memory_comes_while_others_wait() {
     let Some(device) = device() else { return };
     let _watchdog = Watchdog::new("the first memory of a pool");
     let streams = [(); 3].map(|()| Stream::new(&device).unwrap());
-    // Nothing that would use the default stream before the allocations.
+    // Only calls that do not use the default stream come before the allocations.
     let (waiting, done) = (AtomicU32::new(0), AtomicBool::new(false));
     thread::scope(|scope| {
         for stream in &streams[1..] {

@@ -1,7 +1,8 @@
-//! What holds a stream up until the host says so: signals, futures, order between streams.
+//! Operations that block a stream until the host acts: signals, futures, order between streams.
 //!
-//! One at a time, and apart from the other tests: streams share hardware queues, and calls of other threads that wait for the whole device
-//! hold locks of ROCm's runtime, which the calls here need to come to where they let the stream go on.
+//! The tests run one at a time, and separately from the other tests: streams share hardware queues, and calls of other
+//! threads that wait for the whole device hold locks of ROCm's runtime, which the calls here need before they can
+//! release the stream.
 
 #[path = "held/apart.rs"]
 mod apart;
@@ -28,12 +29,12 @@ use process::{Peer, from_hex, hex, is_peer, serve};
 
 const SLOW: u32 = 20_000;
 
-/// Keeps the tests apart.
+/// Serializes the tests.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     static QUEUES: Once = Once::new();
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    // The default stream and the one of blocking copies come before all others, so that each has a hardware queue of its own.
+    // The default stream and the stream of blocking copies are created before all others, so that each has its own hardware queue.
     QUEUES.call_once(|| {
         let Some(device) = device() else { return };
         let mut data = DeviceBuffer::<u32>::uninit(&device, 16).unwrap();
@@ -44,9 +45,10 @@ fn alone() -> MutexGuard<'static, ()> {
     alone
 }
 
-/// Whether a stream is still at work, though it was asked often enough to be done if nothing held it up.
+/// Returns whether a stream is still busy after enough queries for unblocked work to be done.
 fn is_held(stream: &Stream) -> bool {
-    // A thread that yields comes back late where others compute, 2,000 times a minute later; one that slept comes at once.
+    // On a busy machine, a thread that yields is rescheduled late, so that 2,000 yields take a minute; a thread that slept is scheduled at
+    // once.
     (0..200).all(|_| {
         std::thread::sleep(std::time::Duration::from_micros(50));
         !stream.is_idle().unwrap()
@@ -59,7 +61,7 @@ fn streams_wait_for_signals_and_write_them() {
     let Some(device) = device() else { return };
     let Some(signal) = supported(Signal::new(&device, 1)) else { return };
     let first = Stream::new(&device).unwrap();
-    // Before the wait, which may hold up the queue that the default stream is on.
+    // Before the wait, which may block the queue of the default stream.
     let mut data = DeviceBuffer::<u32>::zeroed(&device, 8).unwrap();
     let Some(()) = supported(first.wait_signal(&signal, WaitCondition::AtLeast(3))) else { return };
     data.fill_async(&first, 9).unwrap();
@@ -93,7 +95,7 @@ fn streams_wait_for_signals_and_write_them() {
     }
 }
 
-/// Counts how often it was woken, and unparks a thread.
+/// Counts its wake-ups, and unparks a thread.
 struct Waker(std::thread::Thread, AtomicU32);
 
 impl Wake for Waker {
@@ -115,7 +117,7 @@ fn operations_on_signals_come_between_what_is_queued_before_and_after() {
     if supported(stream.batch_signal_ops(&both)).is_none() {
         return;
     }
-    // More than the runtime takes at a time.
+    // More operations than the runtime accepts in one call.
     let writes: Vec<_> =
         (0..300).map(|i| SignalOp::Write(if i % 2 == 0 { &first } else { &second }, 7 + i % 2)).collect();
     stream.batch_signal_ops(&writes).unwrap();
@@ -125,13 +127,13 @@ fn operations_on_signals_come_between_what_is_queued_before_and_after() {
     go.store(6).unwrap();
     stream.synchronize().unwrap();
     assert_eq!([&go, &first, &second, &last].map(|signal| signal.load().unwrap()), [6, 7, 8, 9]);
-    // What is dropped is freed after the stream is done with it.
+    // Dropped signals are freed after the stream is done with them.
     stream.batch_signal_ops(&[SignalOp::Write(&first, 7), SignalOp::Write(&second, 8)]).unwrap();
     drop((first, second));
     stream.synchronize().unwrap();
 }
 
-/// What a future comes to.
+/// Returns the output of a future.
 fn block_on<F: Future>(future: F) -> F::Output {
     let waker = std::task::Waker::from(Arc::new(Waker(std::thread::current(), AtomicU32::new(0))));
     let mut future = pin!(future);
@@ -149,7 +151,7 @@ fn a_future_of_a_stream_wakes_when_the_work_is_done() {
     let Some(slow) = kernel("slow_store") else { return };
     let stream = Stream::new(&slow.device()).unwrap();
     let mut out = DeviceBuffer::<u32>::zeroed(&slow.device(), 64).unwrap();
-    // Held up until we have seen that the future is pending.
+    // The stream is blocked until the test has seen that the future is pending.
     let (go, held) = mpsc::channel::<()>();
     stream.launch_host_function(move || held.recv().unwrap()).unwrap();
     // SAFETY: 64 threads, 64 elements.
@@ -169,7 +171,7 @@ fn a_future_of_a_stream_wakes_when_the_work_is_done() {
     }
     assert!(waker.1.load(Ordering::SeqCst) <= 1);
     assert_eq!(out.to_vec().unwrap(), [8; 64]);
-    // One that nobody awaits.
+    // A future that is never awaited.
     drop(stream.completion().unwrap());
     stream.synchronize().unwrap();
 }
@@ -179,7 +181,7 @@ fn without_order_streams_do_not_wait_for_each_other_and_the_host_still_does() {
     let _alone = alone();
     let Some(device) = device() else { return };
     let held = Stream::new(&device).unwrap();
-    // Some share a hardware queue with the one that is held up. Not all of them.
+    // Some of them share a hardware queue with the blocked stream, but not all.
     let others: Vec<Stream> = (0..12).map(|_| Stream::new(&device).unwrap()).collect();
     let mut data = DeviceBuffer::<u32>::zeroed(&device, 200).unwrap();
     let (go, wait) = mpsc::channel::<()>();
@@ -193,7 +195,7 @@ fn without_order_streams_do_not_wait_for_each_other_and_the_host_still_does() {
             unsafe { hip::stream::without_stream_order(|| high.fill_async(other, 2)) }.unwrap();
         }
     }
-    // None would be done if those streams waited for the one that is held up.
+    // None would be done if those streams waited for the blocked one.
     eventually("a stream goes on beside the one that is held up", || {
         others.iter().any(|other| other.is_idle().unwrap())
     });
@@ -204,12 +206,12 @@ fn without_order_streams_do_not_wait_for_each_other_and_the_host_still_does() {
 }
 
 fn open_event(device: &Device, handle: &str) -> hip::Result<Event> {
-    // SAFETY: the first process's event, which it keeps until this one is gone; what is no handle is an error.
+    // SAFETY: the first process's event, which it keeps until this one is dropped; other bytes are rejected.
     unsafe { Event::open_ipc(device, IpcEventHandle::from_bytes(from_hex(handle))) }
 }
 
-/// The second process: opens an event by its handle and says whether it is `done`, `wait`s for it on the host or with a `stream`, or
-/// `record`s it.
+/// The second process: opens an event by its handle and reports whether it is `done`, `wait`s for it on the host or
+/// with a `stream`, or `record`s it.
 fn serve_events(device: Device) {
     let stream = Stream::new(&device).unwrap();
     let mut known: Option<(String, Event)> = None;
@@ -249,7 +251,7 @@ fn an_event_is_waited_for_by_another_process() {
     let Some(handle) = supported(event.ipc_handle()) else { return };
     let handle = hex(&handle.to_bytes());
     let mut peer = Peer::start(TEST);
-    // Older runtimes call it done as soon as it is recorded.
+    // Older runtimes report it as done as soon as it is recorded.
     let tells = hip::runtime_version().unwrap().0 >= 7;
     for how in ["wait", "stream", "wait"] {
         let (go, held) = mpsc::channel::<()>();
@@ -262,7 +264,7 @@ fn an_event_is_waited_for_by_another_process() {
         go.send(()).unwrap();
         assert_eq!(peer.ask(&format!("{how} {handle}")), "true");
     }
-    // What the other process records says nothing of this one's streams.
+    // Records by the other process do not replace waits for this one's streams.
     let (go, held) = mpsc::channel::<()>();
     stream.launch_host_function(move || held.recv().unwrap()).unwrap();
     event.record(&stream).unwrap();
@@ -272,34 +274,34 @@ fn an_event_is_waited_for_by_another_process() {
     }
     go.send(()).unwrap();
     event.synchronize().unwrap();
-    // HIP 6.4 marks the event before the stream is done with what marks it, and another process's mark says nothing of the stream.
+    // HIP 6.4 marks the event before the stream has finished the marker, and another process's mark does not replace a wait for the stream.
     stream.synchronize().unwrap();
     assert!(stream.is_idle().unwrap());
     let no_end = hex(&[b'x'; 64]);
     assert!(peer.ask(&format!("done {no_end}")).contains("those that Event::ipc_handle gave"));
     assert!(peer.ask(&format!("done {}", hex(&[0; 64]))).starts_with("error"));
     peer.end();
-    // HIP keeps events in files of its own, which not every release takes away.
+    // HIP keeps events in its own files, which not every release deletes.
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let files = maps.lines().filter_map(|line| line.find("/dev/shm/hip_event").map(|at| &line[at..]));
     drop(event);
     files.for_each(|file| drop(std::fs::remove_file(file)));
 }
 
-/// What is freed on its stream while another one still uses it goes to nobody before that is over.
+/// Memory that is freed on its stream while another one still uses it is not reused before that use is over.
 #[test]
 fn memory_goes_back_behind_its_uses_on_every_stream() {
     let _alone = alone();
     let Some(device) = device() else { return };
     let user = Stream::new(&device).unwrap();
-    // Some share a hardware queue with the one that is held up. Not all of them.
+    // Some of them share a hardware queue with the blocked stream, but not all.
     let owners: Vec<Stream> = (0..8).map(|_| Stream::new(&device).unwrap()).collect();
     let new = |owner: &Stream| DeviceBuffer::<u32>::uninit_async(owner, 64);
     if supported(new(&user)).is_none() {
         return;
     }
     for owner in &owners {
-        // Warm: the first allocation of a stream may wait.
+        // Warm-up: the first allocation of a stream may wait.
         drop(new(owner).unwrap());
         owner.synchronize().unwrap();
         let mut used = new(owner).unwrap();
@@ -317,8 +319,8 @@ fn memory_goes_back_behind_its_uses_on_every_stream() {
 
 #[cfg(target_os = "linux")]
 mod semaphores {
-    //! Of other APIs: there is none here, so that the test has the other end of each itself. What its descriptors are of is `hip-sim`'s own;
-    //! no ROCm for Linux imports any.
+    //! Semaphores of other APIs. No other API is available, so the tests use the other end of each themselves. The
+    //! descriptors are in `hip-sim`'s own format; no ROCm for Linux can import any.
 
     use std::ffi::{c_int, c_uint};
     use std::fs::File;
@@ -334,7 +336,7 @@ mod semaphores {
         fn eventfd(count: c_uint, flags: c_int) -> c_int;
     }
 
-    /// The embedded software GPU.
+    /// Returns the device if it is the embedded software GPU.
     fn simulated() -> Option<Device> {
         let device = device()?;
         if device.is_simulated() {
@@ -346,18 +348,18 @@ mod semaphores {
 
     fn import(device: &Device, file: &File, kind: ExternalSemaphoreKind) -> hip::Result<ExternalSemaphore> {
         let descriptor: OwnedFd = file.try_clone().unwrap().into();
-        // SAFETY: of such a semaphore, or refused.
+        // SAFETY: a descriptor of such a semaphore, or rejected.
         unsafe { ExternalSemaphore::import_fd(device, descriptor, kind) }
     }
 
-    /// A binary semaphore, and its other end.
+    /// Creates a binary semaphore, and its other end.
     fn binary(device: &Device) -> (ExternalSemaphore, File) {
         // SAFETY: takes numbers; the descriptor is new.
         let file = File::from(unsafe { OwnedFd::from_raw_fd(eventfd(0, 0)) });
         (import(device, &file, ExternalSemaphoreKind::Binary).unwrap(), file)
     }
 
-    /// The file of a timeline.
+    /// Creates the file of a timeline.
     #[cfg(feature = "rocm-6-2")]
     fn timeline() -> File {
         use std::os::unix::fs::FileExt as _;
@@ -431,15 +433,15 @@ mod semaphores {
         other_end.write_all_at(&6_u64.to_le_bytes(), 8).unwrap();
         stream.synchronize().unwrap();
         assert_eq!((data.to_vec().unwrap(), value()), (vec![9; 8], 7));
-        // What it has passed is no wait.
+        // A wait for a value that it has passed does not block.
         stream.wait_external(&semaphore, 3).unwrap();
         stream.synchronize().unwrap();
-        // Back is an error of the stream.
+        // Decreasing the value is an error of the stream.
         stream.signal_external(&semaphore, 7).unwrap();
         let error = stream.synchronize().unwrap_err();
         assert_eq!(error.status(), Some(hip::Status::INVALID_VALUE), "{error}");
         assert_eq!(value(), 7);
-        // One is not the other.
+        // The kinds are not interchangeable.
         for (file, kind) in
             [(&other_end, ExternalSemaphoreKind::Binary), (&binary(&device).1, ExternalSemaphoreKind::Timeline)]
         {
@@ -466,7 +468,7 @@ mod semaphores {
             })
             .unwrap();
         let exec = graph.instantiate().unwrap();
-        drop((go, done)); // the graph has them
+        drop((go, done)); // the graph keeps them
         for _ in 0..2 {
             data.fill(1).unwrap();
             exec.launch(&stream).unwrap();
@@ -509,7 +511,7 @@ mod semaphores {
         assert!(matches!(exec.set_external_signal(fill, &done, 0), Err(hip::Error::Graph { .. })));
         exec.set_external_wait(wait, &done, 0).unwrap();
         exec.set_external_signal(signal, &go, 0).unwrap();
-        drop((go, done, graph)); // what is ready has them
+        drop((go, done, graph)); // the `GraphExec` keeps them
         for _ in 0..2 {
             launch(&exec, &mut done_end, &mut go_end);
         }

@@ -1,4 +1,4 @@
-//! Addresses and memory apart.
+//! Virtual memory management.
 
 #[path = "gpu/common.rs"]
 #[allow(dead_code, reason = "of the tests in tests/gpu too")]
@@ -8,7 +8,7 @@ use common::{device, kernel, skipped, supported};
 use hip::memory::virtual_memory::{AddressRange, PhysicalMemory};
 use hip::{Device, DeviceBuffer, Error, LaunchConfig, Stream};
 
-/// A piece of memory, as small as can be, where the runtime has virtual memory management.
+/// Returns a piece of memory of the minimum size, if the runtime supports virtual memory management.
 fn piece(device: &Device) -> Option<PhysicalMemory> {
     match hip::runtime_version().unwrap().0 {
         ..6 if hip::backend().unwrap() != hip::Backend::Sim => {
@@ -32,12 +32,12 @@ fn a_buffer_grows_in_place() {
         let mut numbers = range.map::<u32>(0, &pieces.iter().collect::<Vec<_>>()).unwrap();
         assert_eq!(numbers.as_device_ptr().address(), range.address());
         assert_eq!((numbers.len(), numbers.device()), (pieces.len() * unit / 4, device));
-        // What was there is there still, and the buffer is one over all pieces: fills and copies go over their edges.
+        // The old content is preserved, and the buffer spans all pieces: fills and copies cross their boundaries.
         for (old, at) in (0..numbers.len()).step_by(unit / 4).enumerate().take(round as usize) {
             assert_eq!(numbers.slice(at + unit / 4 - 2..at + unit / 4).unwrap().to_vec().unwrap(), [old as u32; 2]);
         }
         numbers.slice_mut(round as usize * unit / 4..).unwrap().fill_async(&stream, round).unwrap();
-        drop(numbers); // unmapped behind the fill, which the next mapping waits for
+        drop(numbers); // unmapped after the fill, which the next mapping waits for
         pieces.push(PhysicalMemory::new(&device, 1).unwrap());
     }
     pieces.truncate(4);
@@ -53,7 +53,7 @@ fn a_buffer_grows_in_place() {
     assert!(all.to_vec().unwrap() == want);
 }
 
-/// A kernel still writes when the buffer, its memory and its addresses go, in any order.
+/// A kernel still writes when the buffer, its memory and its addresses are dropped, in any order.
 #[test]
 fn what_work_uses_stays_mapped() {
     let Some(slow) = kernel("slow_store") else { return };
@@ -92,7 +92,7 @@ fn memory_and_addresses_are_mapped_once_at_a_time() {
     drop(numbers);
     let third = PhysicalMemory::new(&device, 1).unwrap();
     let high = range.map::<u8>(unit, &[&third]).unwrap();
-    // Forgotten, both stay as they are.
+    // If the buffer is forgotten, both stay mapped.
     std::mem::forget(high);
     assert!(third.is_mapped() && range.map::<u8>(unit, &[&memory]).is_err());
     drop(low);
@@ -118,7 +118,7 @@ fn what_does_not_fit_is_refused() {
     assert!(memory.export().is_err(), "not made to be shared");
 }
 
-/// By the descriptor the same memory is had again, as another process would have it.
+/// Importing the descriptor yields the same memory, as in another process.
 #[cfg(unix)]
 #[test]
 fn memory_is_shared_by_descriptor() {
@@ -130,7 +130,7 @@ fn memory_is_shared_by_descriptor() {
     let Some(memory) = supported(PhysicalMemory::new_shareable(&device, 1)) else { return };
     let Some(fd) = supported(memory.export()) else { return };
     let unit = memory.byte_len();
-    // SAFETY: of this memory, which is used in turns.
+    // SAFETY: a descriptor of this memory, which is used alternately.
     let imported = unsafe { PhysicalMemory::import(&device, fd.as_fd(), unit) };
     let Some(imported) = supported(imported) else { return };
     drop(fd);

@@ -1,9 +1,10 @@
-//! The software GPU is in the build, and is used when somebody asks for it: in code or by `HIP_RS_BACKEND`, never else.
+//! The software GPU is in the build, but is used only on request: in code or by `HIP_RS_BACKEND`.
 #![cfg(feature = "sim")]
 
 use hip::{Backend, Device, Error};
 
-/// Whether this is the process for the test `name`, with that choice in the environment; if not, starts it and waits.
+/// Returns whether this is the process for the test `name`, with that choice in the environment; if not, starts it and
+/// waits.
 fn in_child(name: &str, choice: Option<&str>) -> bool {
     const CHILD: &str = "HIP_TEST_CHILD";
     if std::env::var_os(CHILD).is_some() {
@@ -34,7 +35,7 @@ fn unasked_it_is_not_used() {
         }
     }
     assert_eq!(hip::backend().unwrap(), Backend::Rocm);
-    // What has begun on ROCm goes on there.
+    // A program that has begun on ROCm stays on ROCm.
     assert_eq!(hip::sim_if_no_gpu().unwrap(), Backend::Rocm);
     assert!(matches!(hip::select_backend(Backend::Sim), Err(Error::BackendInUse { .. })));
 }

@@ -1,4 +1,4 @@
-//! What a program is told on a machine with no AMD GPU, in a build without the software GPU.
+//! Errors on a machine without an AMD GPU, in a build without the software GPU.
 #![cfg(not(feature = "sim"))]
 
 use std::io::Write as _;
@@ -18,7 +18,7 @@ fn no_gpu_is_an_error_that_says_what_was_tried_and_what_to_do() {
     assert!(error.is_no_gpu(), "{text}");
     assert!(text.contains("HIP_RS_BACKEND=sim") && text.contains("feature `sim`"), "{text}");
     match error.status() {
-        // No library: every path that was tried.
+        // No library: the error lists every path that was tried.
         Some(Status::LIBRARY_NOT_FOUND) => {
             assert!(text.contains("libamdhip64.so") && text.contains("/opt/rocm"), "{text}");
             assert!(text.contains("rocm-sdk doctor") && text.contains("set ROCM_PATH"), "{text}");
@@ -65,7 +65,7 @@ fn a_backend_of_another_name_is_refused() {
     for error in [Device::count().unwrap_err(), hip::backend().unwrap_err(), hip::sim_if_no_gpu().unwrap_err()] {
         assert!(matches!(&error, Error::UnknownBackend(name) if name == "cuda"), "{error}");
     }
-    // A choice in code goes before the variable.
+    // A choice in code takes precedence over the variable.
     hip::select_backend(Backend::Rocm).unwrap();
     assert_eq!(hip::backend().unwrap(), Backend::Rocm);
 }

@@ -1,4 +1,4 @@
-//! The software GPU's settings come from the environment; a value that makes no sense is an error that names it.
+//! The software GPU's settings come from the environment; an invalid value is an error that names it.
 #![cfg(feature = "sim")]
 
 use hip::Device;

@@ -1,4 +1,4 @@
-//! What the crate tells `tracing`, as a subscriber hears it.
+//! The crate's reports to `tracing`, as a subscriber gets them.
 
 #[path = "gpu/common.rs"]
 #[allow(dead_code, reason = "of the tests in tests/gpu too")]
@@ -15,7 +15,7 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
-/// Name and fields of an event, or of a span as it is entered.
+/// Name and fields of an event, or of a span when it is entered.
 type Told = (String, BTreeMap<String, String>);
 
 #[derive(Clone, Default)]
@@ -72,7 +72,7 @@ impl Subscriber for Recorder {
     fn exit(&self, _: &Id) {}
 }
 
-/// Keeps the tests apart: `tracing` notes what subscribers want of all threads.
+/// Serializes the tests: `tracing` caches the interests of subscribers across threads.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -96,7 +96,7 @@ fn launches_copies_memory_waits_and_modules_are_told() {
         buffer.to_vec().unwrap();
         buffer.slice_mut(..10).unwrap().fill_async(&stream, 3).unwrap();
         buffer.slice_mut(10..).unwrap().fill_bytes_async(&stream, 1).unwrap();
-        // A value that takes copies to repeat is one fill.
+        // A value that needs copies to repeat is reported as one fill.
         let mut rows = buffer.as_slice_mut().into_rows(64).unwrap();
         rows.fill_async(&stream, 0x0102_0304).unwrap();
         drop(buffer);
@@ -132,7 +132,7 @@ fn launches_copies_memory_waits_and_modules_are_told() {
     assert!(all("wait").iter().any(|wait| field(wait, "stream") == field(launches[0], "stream")));
 }
 
-/// A subscriber that uses `hip` whenever it is told something.
+/// A subscriber that uses `hip` for every report that it gets.
 #[derive(Clone)]
 struct Busy(Arc<BusyInner>);
 
@@ -205,7 +205,7 @@ impl Subscriber for Busy {
     }
 }
 
-/// No lock is held where a subscriber is told: it may use `hip`, the same stream and graph too.
+/// The subscriber is called without a lock: it may use `hip`, even the same stream and graph.
 #[test]
 fn a_subscriber_may_use_hip() {
     let _alone = alone();
@@ -228,7 +228,7 @@ fn a_subscriber_may_use_hip() {
     assert!(busy.0.told.load(std::sync::atomic::Ordering::SeqCst) > 50);
 }
 
-/// What tells something, on the stream that the subscriber uses too.
+/// Makes calls that are reported, on the stream that the subscriber uses too.
 fn uses_all(stream: &Stream, graph: Option<&hip::GraphExec>) {
     let device = stream.device();
     let store = kernel("store_index");

@@ -1,12 +1,13 @@
-//! What this crate adds to raw `hip-sys` calls, in one run: launches, calls of other libraries, allocations in the order of a stream,
-//! copies, and finding out the current device.
+//! Overhead of this crate over raw `hip-sys` calls, in one run: launches, calls of other libraries, stream-ordered
+//! allocations, copies, and reading the current device.
 //!
-//! On ROCm's runtime if it sees a GPU (or the software GPU below it: `cargo xtask bench overhead`), else on the embedded one:
-//! `cargo bench -p hip --features sim --bench overhead`. The cases of a group take turns, in batches. `call` is the time until
-//! a call returns, `done` has its part of the wait behind the batch in it: the medians of many rounds (`ROUNDS`, 100). Behind each is how
-//! many times the first case's it is: the median of the rounds' own ratios, so that what else the machine does meets both, with the
-//! 95% interval of that median. Where the machine counts them, the calling thread's instructions follow (the least), and how many
-//! more than the first case's. A word as argument chooses groups.
+//! Runs on ROCm's runtime if it sees a GPU (or the software GPU below it: `cargo xtask bench overhead`), else on the
+//! embedded one: `cargo bench -p hip --features sim --bench overhead`. The cases of a group take turns, in batches.
+//! `call` is the time until a call returns; `done` includes its share of the wait after the batch. Both are medians of
+//! many rounds (`ROUNDS`, 100). Each is followed by its ratio to the first case: the median of the ratios within
+//! rounds, so that other load of the machine affects both, with the 95% interval of that median. If the machine counts
+//! them, the calling thread's instructions follow (the minimum), and their excess over the first case. A word as
+//! argument selects groups.
 
 mod counter;
 
@@ -32,19 +33,19 @@ hip::kernel! {
     struct VectorAdd: fn vector_add(a: *const f32, b: *const f32, c: *mut f32, n: u32);
 }
 
-/// A case: its name, and what it does once.
+/// A case: its name, and one call.
 type Case<'a> = (&'a str, Box<dyn FnMut() + 'a>);
 
-/// The figures of a case for one call, one of each for a round: nanoseconds, and instructions.
+/// Measurements of a case per call, one for each round: nanoseconds, and instructions.
 #[derive(Default)]
 struct Figures {
     call: Vec<f64>,
-    /// With its part of the wait for the device behind the batch.
+    /// Includes the share of the wait for the device after the batch.
     done: Vec<f64>,
     instructions: Vec<u64>,
 }
 
-/// The median, and the interval that has it with a probability of 95%, whatever the distribution.
+/// Returns the median, and the interval that contains it with a probability of 95% for any distribution.
 fn median(mut figures: Vec<f64>) -> (f64, f64, f64) {
     figures.sort_by(f64::total_cmp);
     let count = figures.len() as f64;
@@ -53,7 +54,7 @@ fn median(mut figures: Vec<f64>) -> (f64, f64, f64) {
     (at(count / 2.0), at(count / 2.0 - reach), at((count / 2.0 + reach).ceil()))
 }
 
-/// How the groups are run.
+/// Settings for running groups.
 struct Bench<'a> {
     stream: &'a Stream,
     rounds: u32,
@@ -62,7 +63,7 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// Runs a group whose first case is what the others are compared with, `batch` calls at a time.
+    /// Runs a group in batches of `batch` calls. The other cases are compared with the first.
     fn group(&mut self, name: &str, batch: u32, cases: &mut [Case<'_>]) {
         if !self.filters.is_empty() && !self.filters.iter().any(|filter| name.contains(filter.as_str())) {
             return;
@@ -324,9 +325,9 @@ fn copies(bench: &mut Bench<'_>, device: &Device, elements: usize) -> Result<(),
     let stream = bench.stream;
     let bytes = elements * size_of::<f32>();
     let batch = if bytes > 65536 { 4 } else { 50 };
-    // So few that the runtime does not come to wait for the first of them before it takes the last, now and then.
+    // Few enough that the runtime rarely waits for the first of them before it accepts the last.
     let queued = batch.min(16);
-    // The same memory for all: where it lies makes a difference.
+    // The same memory for all cases, because its location affects the time.
     let host = RefCell::new(vec![1.0f32; elements]);
     let mut pinned = PinnedBuffer::<f32>::zeroed(device, elements)?;
     let pinned_address: *mut c_void = pinned.as_mut_slice()?.as_mut_ptr().cast();
@@ -347,7 +348,7 @@ fn copies(bench: &mut Bench<'_>, device: &Device, elements: usize) -> Result<(),
             ("copy_from_slice", Box::new(|| buffer.copy_from_slice(&host.borrow()).expect("a copy"))),
         ],
     );
-    // What `copy_from_slice` promises in raw calls.
+    // The same guarantees as `copy_from_slice`, in raw calls.
     bench.group(
         &format!("copy: {bytes} bytes to the device, all of them there"),
         batch,

@@ -1,11 +1,11 @@
-//! GPU architectures by name, and which code runs on which.
+//! GPU architectures by name, and the rule which code runs on which architecture.
 
 use std::fmt;
 
 /// A GPU architecture with its target features: `gfx90a:sramecc+:xnack-`.
 ///
-/// The same names serve devices (what a GPU is) and code objects (what code needs). A feature that is not
-/// named is, for code, one that it does not care about.
+/// The same names describe devices (what the GPU is) and code objects (what the code needs). Code that does not name a
+/// feature runs with the feature on or off.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Arch {
     pub(super) name: String,
@@ -21,7 +21,7 @@ pub struct ArchFeature {
     pub on: bool,
 }
 
-/// Generic processors (LLVM's "generic code object" targets) and whose code they stand for.
+/// Generic processors (LLVM's "generic code object" targets) and the processors that each covers.
 const GENERIC: &[(&str, &[&str])] = &[
     ("gfx9-generic", &["gfx900", "gfx902", "gfx904", "gfx906", "gfx909", "gfx90c"]),
     ("gfx9-4-generic", &["gfx940", "gfx941", "gfx942", "gfx950"]),
@@ -32,26 +32,26 @@ const GENERIC: &[(&str, &[&str])] = &[
 ];
 
 impl Arch {
-    /// The processor, without features: `gfx90a`.
+    /// Returns the processor, without features: `gfx90a`.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The features named, sorted by name.
+    /// Returns the named features, sorted by name.
     #[must_use]
     pub fn features(&self) -> &[ArchFeature] {
         &self.features
     }
 
-    /// Whether a feature is on (`Some(true)`), off (`Some(false)`) or not named (`None`).
+    /// Returns whether a feature is on (`Some(true)`), off (`Some(false)`) or not named (`None`).
     #[must_use]
     pub fn feature(&self, name: &str) -> Option<bool> {
         self.features.iter().find(|f| f.name == name).map(|f| f.on)
     }
 
-    /// Whether code for `self` runs on `device`: the same processor or a generic one that covers it, and no
-    /// feature at odds.
+    /// Returns whether code for `self` runs on `device`: the processor must be the same or a generic one that covers
+    /// it, and no feature may conflict.
     #[must_use]
     pub fn runs_on(&self, device: &Self) -> bool {
         let processor = self.name == device.name
@@ -61,8 +61,8 @@ impl Arch {
         processor && self.features.iter().all(|f| device.feature(&f.name).is_none_or(|on| on == f.on))
     }
 
-    /// How closely code that runs on `device` fits it: the exact processor before a generic one, then the
-    /// number of features that it was compiled for.
+    /// Ranks how closely code that runs on `device` fits it: the exact processor before a generic one, then by the
+    /// number of features that the code was compiled for.
     pub(crate) fn fit(&self, device: &Self) -> (bool, usize) {
         (self.name == device.name, self.features.len())
     }

@@ -1,22 +1,22 @@
-//! Attributes of devices and kernels: single numbers, asked one by one.
+//! Attributes of devices and kernels: single numbers, each read with its own call.
 
 use std::fmt;
 
 use hip_sys::{hipDeviceAttribute_t, hipFunction_attribute};
 
-/// A number that [`Device::attribute`](crate::Device::attribute) asks for (`hipDeviceAttribute_t`), open to attributes
-/// that this crate has no name for: [`DeviceAttribute::from`] takes any.
+/// An attribute for [`Device::attribute`](crate::Device::attribute) (`hipDeviceAttribute_t`). [`DeviceAttribute::from`]
+/// takes any number, also of attributes that this crate does not name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct DeviceAttribute(hipDeviceAttribute_t);
 
-/// A number that [`Kernel::attribute`](crate::Kernel::attribute) asks for (`hipFunction_attribute`), open to attributes
-/// that this crate has no name for: [`FunctionAttribute::from`] takes any.
+/// An attribute for [`Kernel::attribute`](crate::Kernel::attribute) (`hipFunction_attribute`).
+/// [`FunctionAttribute::from`] takes any number, also of attributes that this crate does not name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FunctionAttribute(hipFunction_attribute);
 
 mod raw {
     pub(super) use hip_sys::*;
-    // In 7.0 it had another number.
+    // HIP 7.0 numbered it differently.
     #[cfg(feature = "rocm-7-1")]
     pub(super) use hip_sys::rocm_7_1::hipDeviceAttributePciChipId;
 }
@@ -27,7 +27,7 @@ macro_rules! attributes {
             $($(#[$meta])* #[doc = concat!("\n\n`", stringify!($raw), "`")] pub const $name: Self = Self(raw::$raw);)*
 
             #[allow(unused_doc_comments, reason = "conditions come with the documentation")]
-            /// All that this API level has a name for, in no order that means something.
+            /// All attributes that this API level names, in no particular order.
             pub const ALL: &[Self] = &[$($(#[$meta])* Self::$name),*];
         }
     };
@@ -158,7 +158,8 @@ attributes! { DeviceAttribute:
     PCI_DOMAIN_ID = hipDeviceAttributePciDomainID;
     /// Maximum l2 persisting lines capacity in bytes.
     PERSISTING_L2_CACHE_MAX_SIZE = hipDeviceAttributePersistingL2CacheMaxSize;
-    /// 32-bit registers available to a thread block. This number is shared by all thread blocks simultaneously resident on a multiprocessor.
+    /// 32-bit registers available to a thread block. This number is shared by all thread blocks simultaneously resident
+    /// on a multiprocessor.
     MAX_REGISTERS_PER_BLOCK = hipDeviceAttributeMaxRegistersPerBlock;
     /// 32-bit registers available per block.
     MAX_REGISTERS_PER_MULTIPROCESSOR = hipDeviceAttributeMaxRegistersPerMultiprocessor;
@@ -220,13 +221,13 @@ attributes! { DeviceAttribute:
     FINE_GRAIN_SUPPORT = hipDeviceAttributeFineGrainSupport;
     /// Constant frequency of wall clock in kilohertz.
     WALL_CLOCK_RATE = hipDeviceAttributeWallClockRate;
-    /// Compute dies (XCC) of the device, in the partition that it is in.
+    /// Compute dies (XCC) of the device in its current partition.
     #[cfg(feature = "rocm-7-0")]
     NUMBER_OF_XCCS = hipDeviceAttributeNumberOfXccs;
-    /// Vector registers that a thread may have, in 32-bit words.
+    /// Vector registers available to a thread, in 32-bit words.
     #[cfg(feature = "rocm-7-1")]
     MAX_AVAILABLE_VGPRS_PER_THREAD = hipDeviceAttributeMaxAvailableVgprsPerThread;
-    /// The manufacturer's number of the chip.
+    /// The manufacturer's chip number.
     #[cfg(feature = "rocm-7-1")]
     PCI_CHIP_ID = hipDeviceAttributePciChipId;
     /// NUMA node of the host that is nearest to the device.
@@ -247,28 +248,29 @@ attributes! { DeviceAttribute:
     /// Regions of a launch whose data is fetched ahead.
     #[cfg(feature = "rocm-10-0")]
     MAX_DYN_DATA_PREFETCH_REGIONS = hipDeviceAttributeMaxDynDataPrefetchRegions;
-    /// Whether the device copies memory and runs a kernel at a time; [`ASYNC_ENGINE_COUNT`](Self::ASYNC_ENGINE_COUNT) tells more.
+    /// Whether the device can copy memory while it runs a kernel; see also
+    /// [`ASYNC_ENGINE_COUNT`](Self::ASYNC_ENGINE_COUNT).
     DEVICE_OVERLAP = hipDeviceAttributeDeviceOverlap;
-    /// Whether host and device have one address space.
+    /// Whether host and device share one address space.
     UNIFIED_ADDRESSING = hipDeviceAttributeUnifiedAddressing;
-    /// How many times as fast single precision is as double precision. ROCm's runtime does not know it.
+    /// Ratio of single to double precision performance. Not supported by ROCm's runtime.
     SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO = hipDeviceAttributeSingleToDoublePrecisionPerfRatio;
-    /// Largest window of an access policy, in bytes. ROCm's runtime does not know it.
+    /// Largest window of an access policy, in bytes. Not supported by ROCm's runtime.
     ACCESS_POLICY_MAX_WINDOW_SIZE = hipDeviceAttributeAccessPolicyMaxWindowSize;
-    /// Largest 1D layered surface. ROCm's runtime does not know it.
+    /// Largest 1D layered surface. Not supported by ROCm's runtime.
     MAX_SURFACE_1D_LAYERED = hipDeviceAttributeMaxSurface1DLayered;
-    /// Largest 2D layered surface. ROCm's runtime does not know it.
+    /// Largest 2D layered surface. Not supported by ROCm's runtime.
     MAX_SURFACE_2D_LAYERED = hipDeviceAttributeMaxSurface2DLayered;
-    /// Largest cube map surface. ROCm's runtime does not know it.
+    /// Largest cube map surface. Not supported by ROCm's runtime.
     MAX_SURFACE_CUBEMAP = hipDeviceAttributeMaxSurfaceCubemap;
-    /// Largest layered cube map surface. ROCm's runtime does not know it.
+    /// Largest layered cube map surface. Not supported by ROCm's runtime.
     MAX_SURFACE_CUBEMAP_LAYERED = hipDeviceAttributeMaxSurfaceCubemapLayered;
-    /// Whether a driver of Windows for computing alone is used. Always 0 on AMD's devices.
+    /// Whether the device uses a compute-only driver of Windows (TCC). Always 0 on AMD's devices.
     TCC_DRIVER = hipDeviceAttributeTccDriver;
 }
 
 attributes! { FunctionAttribute:
-    /// Threads that a block of the kernel may have on its device.
+    /// Maximum threads per block of the kernel on its device.
     MAX_THREADS_PER_BLOCK = HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
     /// Static shared memory of a block, in bytes.
     SHARED_BYTES = HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
@@ -284,14 +286,14 @@ attributes! { FunctionAttribute:
     BINARY_VERSION = HIP_FUNC_ATTRIBUTE_BINARY_VERSION;
     /// Cache mode.
     CACHE_MODE = HIP_FUNC_ATTRIBUTE_CACHE_MODE_CA;
-    /// Dynamic shared memory that a block may have, in bytes.
+    /// Maximum dynamic shared memory per block, in bytes.
     MAX_DYNAMIC_SHARED_BYTES = HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
     /// Shared memory preferred over cache, in percent.
     PREFERRED_SHARED_MEMORY_CARVEOUT = HIP_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
 }
 
 impl FunctionAttribute {
-    /// The C value.
+    /// Returns the C value.
     #[must_use]
     pub fn raw(self) -> hipFunction_attribute {
         self.0
@@ -311,7 +313,7 @@ impl fmt::Debug for FunctionAttribute {
 }
 
 impl DeviceAttribute {
-    /// The C value.
+    /// Returns the C value.
     #[must_use]
     pub fn raw(self) -> hipDeviceAttribute_t {
         self.0

@@ -1,4 +1,4 @@
-//! Which HIP runtime the program runs on: ROCm's, or the software GPU.
+//! The choice of the HIP runtime: ROCm's, or the software GPU.
 
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
@@ -10,27 +10,29 @@ use crate::core::error::{Error, Result};
 use crate::core::lock::{Mutex, MutexGuard};
 use crate::core::trace;
 
-/// The variable that chooses the backend when the program does not: `rocm` or `sim`.
+/// The environment variable that selects the backend if the program does not: `rocm` or `sim`.
 const VARIABLE: &str = "HIP_RS_BACKEND";
 
-/// The backend, once it is chosen. It never changes after.
+/// The backend, once it is chosen. It never changes afterwards.
 static CHOSEN: Mutex<Option<Backend>> = Mutex::new(None);
 
-/// What was found on first use, or why nothing was. Kept for good: the library is opened once.
+/// The runtime, or the error of loading it. Stored on first use, because the library is opened only once.
 static RUNTIME: OnceLock<Result<Runtime>> = OnceLock::new();
 
 /// The HIP runtime in use.
 pub(crate) struct Runtime {
     pub(crate) version: (u32, u32, u32),
-    /// How many devices there are.
+    /// The number of devices.
     pub(crate) devices: usize,
 }
 
-/// The backend in use. The first call decides for good, unless [`select_backend`] or [`sim_if_no_gpu`] has:
-/// what the environment variable `HIP_RS_BACKEND` says (`rocm` or `sim`), else [`Backend::Rocm`].
+/// Returns the backend in use. If neither [`select_backend`] nor [`sim_if_no_gpu`] was called before, the first call
+/// chooses it for the life of the program: the value of the environment variable `HIP_RS_BACKEND` (`rocm` or `sim`),
+/// else [`Backend::Rocm`].
 ///
 /// # Errors
-/// [`Error::UnknownBackend`] for another value of the variable; [`Error::NoSim`] if it says `sim` in a build without it.
+/// [`Error::UnknownBackend`] for another value of the variable; [`Error::NoSim`] if it says `sim` in a build without
+/// it.
 pub fn backend() -> Result<Backend> {
     let mut chosen = lock();
     match *chosen {
@@ -42,10 +44,10 @@ pub fn backend() -> Result<Backend> {
     }
 }
 
-/// Chooses the backend in code, whatever `HIP_RS_BACKEND` says. Choosing the one in use again is fine.
+/// Chooses the backend in code and ignores `HIP_RS_BACKEND`. Choosing the backend that is already in use succeeds.
 ///
 /// # Errors
-/// [`Error::BackendInUse`] if another one is in use already; [`Error::NoSim`] in a build without the feature `sim`.
+/// [`Error::BackendInUse`] if another backend is already in use; [`Error::NoSim`] in a build without the feature `sim`.
 pub fn select_backend(backend: Backend) -> Result<()> {
     let mut chosen = lock();
     match *chosen {
@@ -55,14 +57,17 @@ pub fn select_backend(backend: Backend) -> Result<()> {
     }
 }
 
-/// Chooses the real GPU if there is one, else the software GPU, and says which: a program that calls this opts in, and
-/// should tell its user. `HIP_RS_BACKEND` goes first, so that `HIP_RS_BACKEND=rocm` forbids the fallback.
+/// Chooses the real GPU if one is available, else the software GPU, and returns the choice. A program that calls this
+/// should tell its user which one it runs on. `HIP_RS_BACKEND` takes precedence, so `HIP_RS_BACKEND=rocm` forbids the
+/// fallback.
 ///
-/// A backend that is in use already stays.
+/// A backend that is already in use is kept.
+///
 ///
 /// # Errors
-/// [`Error::NoLibrary`] or [`Error::NoDevice`] if there is no GPU and the build lacks the feature `sim`; [`Error::Version`]
-/// and the like if there is a GPU whose runtime cannot be used: that is for the user to mend, not to hide.
+/// [`Error::NoLibrary`] or [`Error::NoDevice`] if no GPU is available and the build lacks the feature `sim`;
+/// [`Error::Version`] and the like if a GPU is available but its runtime cannot be used: the user should fix that, so
+/// there is no fallback.
 ///
 /// ```
 /// match hip::sim_if_no_gpu() {
@@ -86,13 +91,13 @@ pub fn sim_if_no_gpu() -> Result<Backend> {
     };
     drop(chosen);
     if cfg!(not(feature = "sim")) {
-        // With nothing to fall back to, what is wrong with the GPU is the answer.
+        // Without a fallback, return the error of the real GPU.
         runtime()?;
     }
     Ok(backend)
 }
 
-/// The version of the HIP runtime in use: major, minor, patch (`hipRuntimeGetVersion`).
+/// Returns the version of the HIP runtime in use: major, minor, patch (`hipRuntimeGetVersion`).
 #[doc(alias("hipRuntimeGetVersion", "cudaRuntimeGetVersion"))]
 pub fn runtime_version() -> Result<(u32, u32, u32)> {
     Ok(runtime()?.version)
@@ -131,7 +136,8 @@ fn use_sim() -> Result<()> {
     Err(Error::NoSim)
 }
 
-/// Whether a HIP runtime can be loaded that sees a device. Asked past `hip_sys`, which would be bound to the library by it.
+/// Returns whether a HIP runtime can be loaded that sees a device. Opens the library directly: a call of `hip_sys`
+/// would bind `hip_sys` to it.
 fn gpu_is_there() -> bool {
     static PROBE: rocm_loader::Binding = rocm_loader::Binding::new(&rocm_loader::libraries::AMDHIP64);
     let Some(symbol) = PROBE.symbol(c"hipGetDeviceCount") else { return false };
@@ -145,16 +151,16 @@ fn gpu_is_there() -> bool {
     status.0 == 0 && count > 0
 }
 
-/// The runtime, loaded, checked and initialised on first use.
+/// Returns the runtime. It is loaded, checked and initialised on first use.
 pub(crate) fn runtime() -> Result<&'static Runtime> {
     if crate::core::context::is_forked() {
         return Err(Error::ForkedChild);
     }
-    // A bad choice of the backend is not kept: it can still be mended.
+    // A wrong choice of the backend is not stored, so that the program can correct it.
     if RUNTIME.get().is_none() {
         backend()?;
         let started = RUNTIME.get_or_init(start).is_ok();
-        // No subscriber runs while others wait for the start.
+        // Reported outside of the initialisation, so that no subscriber runs while other threads wait for it.
         if let Some(release) = hip_sys::BINDING.newer_release().filter(|_| started) {
             trace::newer_release(release);
         }
@@ -169,13 +175,13 @@ fn start() -> Result<Runtime> {
     let mut raw: c_int = 0;
     // SAFETY: `raw` is valid for a write.
     let status = unsafe { hip_sys::hipRuntimeGetVersion(&mut raw) };
-    // With no device, some releases already fail here.
+    // Some releases already fail here if there is no device.
     check(status, "hipRuntimeGetVersion", || "the version of the HIP runtime".to_owned())?;
     let version = decode_version(raw);
     check_version(version)?;
     crate::core::releases::begin(version);
     crate::core::context::watch_fork();
-    // SAFETY: 0 is the only flag that there is.
+    // SAFETY: 0 is the only flag that HIP defines.
     let status = unsafe { hip_sys::hipInit(0) };
     check(status, "hipInit", || "start the HIP runtime".to_owned())?;
     let mut count: c_int = 0;
@@ -190,17 +196,17 @@ fn start() -> Result<Runtime> {
     Ok(Runtime { version, devices: count })
 }
 
-/// `HIP_VERSION`: major * 10,000,000 + minor * 100,000 + patch.
+/// Decodes `HIP_VERSION`: major * 10,000,000 + minor * 100,000 + patch.
 pub(crate) fn decode_version(raw: c_int) -> (u32, u32, u32) {
     let raw = u32::try_from(raw).unwrap_or(0);
     (raw / 10_000_000, raw / 100_000 % 100, raw % 100_000)
 }
 
-/// The oldest release whose runtime this crate is written for. What later ones brought is looked up when it is called.
+/// The oldest supported release. Functions that later releases added are looked up when they are called.
 const OLDEST: (u32, u32) = (5, 7);
 
-/// Any runtime that has what this crate is built on will do, whatever the API level: the level says which functions there are
-/// in Rust, and other crates of the program may raise it.
+/// Accepts every supported runtime, whatever the API level. The level only selects the functions that exist in Rust,
+/// and other crates of the program may raise it.
 fn check_version(runtime: (u32, u32, u32)) -> Result<()> {
     if (runtime.0, runtime.1) < OLDEST { Err(Error::Version { runtime, oldest: OLDEST }) } else { Ok(()) }
 }

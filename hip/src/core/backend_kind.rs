@@ -1,6 +1,6 @@
 //! The runtimes that a program can run on.
 
-/// What the functions of this crate run on.
+/// The runtime that this crate's functions run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Backend {

@@ -1,4 +1,4 @@
-//! From a C status to an [`Error`].
+//! Conversion of C statuses to [`Error`]s.
 
 use std::ffi::{CStr, CString, c_char};
 
@@ -7,16 +7,16 @@ use hip_sys::hipError_t;
 use crate::core::error::{Error, HipError, Result, Status};
 use crate::core::lost::Suspects;
 
-/// `Ok` on `hipSuccess`; else an error that carries the runtime's words and what was asked.
-/// `asked` is only called on failure.
+/// Returns `Ok` for `hipSuccess`, else an error with the runtime's description and the request. `asked` describes the
+/// request and is only called on failure.
 #[inline]
 pub(crate) fn check(status: hipError_t, function: &'static str, asked: impl FnOnce() -> String) -> Result<()> {
     if status.0 == 0 { Ok(()) } else { Err(failed(status, function, asked)) }
 }
 
 impl Status {
-    /// `Ok` on success; else an error with the runtime's name and description of the status, for raw calls of [`sys`](crate::sys).
-    /// `asked` says what was asked of `function`. It is only called on failure.
+    /// Returns `Ok` on success, else an error with the runtime's name and description of the status. For raw calls of
+    /// [`sys`](crate::sys). `asked` describes the request to `function` and is only called on failure.
     ///
     /// ```
     /// # fn main() -> hip::Result<()> {
@@ -32,16 +32,17 @@ impl Status {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Hip`]; [`Error::NoLibrary`], [`Error::NoSymbol`] and [`Error::NoDevice`] for the statuses that mean so.
+    /// [`Error::Hip`]; [`Error::NoLibrary`], [`Error::NoSymbol`] and [`Error::NoDevice`] for the statuses with these
+    /// meanings.
     pub fn check(self, function: &'static str, asked: impl FnOnce() -> String) -> Result<()> {
         check(self.into(), function, asked)
     }
 }
 
-/// The error of a call that has failed with `status`.
+/// Returns the error of a call that has failed with `status`.
 #[cold]
 pub(crate) fn failed(status: hipError_t, function: &'static str, asked: impl FnOnce() -> String) -> Error {
-    // Before `asked`, which may take the launches of a stream, so that they are named once.
+    // Before `asked`, which may also take the launches of a stream: each launch is named only once.
     let suspects = Suspects::of(Status(status.0));
     failed_of(status, function, asked(), suspects)
 }
@@ -62,8 +63,8 @@ fn failed_of(status: hipError_t, function: &'static str, asked: String, suspects
         Status::NO_DEVICE => return Error::NoDevice,
         _ => {}
     }
-    // The failed call left its status behind as the thread's last error, where unrelated code that asks for
-    // it (hipGetLastError after a launch) would take it for its own.
+    // The failed call set the thread's last error. Reset it, or unrelated code that calls hipGetLastError after a launch would take it for
+    // its own error.
     // SAFETY: takes nothing and only resets a value that belongs to this thread.
     let _ = unsafe { hip_sys::hipGetLastError() };
     // SAFETY: both functions take any status and return null or a string constant.
@@ -86,22 +87,23 @@ unsafe fn text(text: *const c_char) -> Option<String> {
     if text.is_null() {
         return None;
     }
-    // SAFETY: not null, and by the caller's promise a C string that stays.
+    // SAFETY: not null, and the caller promises that it is a C string constant.
     Some(unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
 }
 
-/// Why the library could not be loaded, for errors.
+/// Describes why the library could not be loaded.
 fn load_report() -> Option<String> {
     hip_sys::load_error().map(|error| error.to_string())
 }
 
-/// Why a function is missing, for errors.
+/// Describes why a function is missing.
 fn symbol_report(function: &str) -> Option<String> {
     let name = CString::new(function).ok()?;
     hip_sys::symbol_error(&name).map(|error| error.to_string())
 }
 
-/// The software GPU's account of what is behind a status: the fault, or why it refused a code object or a setting.
+/// Returns the software GPU's explanation of a status: the fault, or the reason why it rejected a code object or a
+/// setting.
 #[cfg(feature = "sim")]
 fn fault_text(status: Status) -> Option<String> {
     let told = matches!(
@@ -117,7 +119,7 @@ fn fault_text(status: Status) -> Option<String> {
     let in_use = hip_sys::BINDING.provider_name().is_some();
     let fault = if told && in_use { hip_sim::last_fault() } else { None };
     fault.map(|fault| {
-        // The software GPU knows nothing of how a launch is written.
+        // The software GPU does not know how a launch is written in Rust.
         if fault.contains(" bytes of LDS: ") {
             fault + " (LaunchConfig::with_shared_bytes asks for dynamic shared memory)"
         } else {

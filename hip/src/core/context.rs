@@ -1,4 +1,4 @@
-//! What the calling thread and process may do: no HIP in a forked child, none inside of a host function, none in a thread that is
+//! Rules about where HIP may be called: not in a forked child, not inside a host function, not in a thread that is
 //! ending.
 
 use std::cell::Cell;
@@ -13,28 +13,28 @@ static STARTED: AtomicBool = AtomicBool::new(false);
 static FORKED: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
-    /// What this thread is to HIP.
+    /// The state of this thread.
     static THREAD: Cell<Thread> = const { Cell::new(Thread::New) };
-    /// Ends before what HIP keeps for the thread does.
+    /// Is dropped before HIP drops its own data of this thread.
     static END: End = const { End };
     /// Whether this thread queues work without waits between streams.
     static UNORDERED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What a thread is to HIP: one value, so that a call looks at one.
+/// The state of a thread, in one value, so that a call has to check only one.
 #[derive(Clone, Copy, PartialEq)]
 enum Thread {
-    /// It has not called HIP by way of this crate; or it is the one that is left in a forked child.
+    /// The thread has not called HIP through this crate; or it is the only thread of a forked child.
     New,
-    /// It has, and goes on.
+    /// The thread has called HIP.
     Known,
-    /// It is one of the runtime's, in a host function of ours.
+    /// The thread belongs to the runtime and runs a host function of ours.
     InHostFunction,
-    /// It ends: HIP gives up what it keeps for it, and may not be called.
+    /// The thread is ending: HIP drops its data of the thread, and must not be called.
     Ending,
 }
 
-/// Says at the end of a thread that it ends.
+/// Marks the thread as ending when it is dropped.
 struct End;
 
 impl Drop for End {
@@ -43,7 +43,7 @@ impl Drop for End {
     }
 }
 
-/// `Ok` where calls into the runtime can be made.
+/// Returns `Ok` if HIP may be called here.
 #[inline]
 pub(crate) fn check_caller() -> Result<()> {
     if THREAD.get() == Thread::Known { Ok(()) } else { check_slowly() }
@@ -57,10 +57,10 @@ fn check_slowly() -> Result<()> {
     match THREAD.get() {
         Thread::New if !STARTED.load(Ordering::Acquire) => Ok(()),
         Thread::New => {
-            // What HIP keeps for a thread begins with its first call, and ends in the reverse order: after `END`.
+            // HIP creates its thread-local data in its first call, and thread-locals are dropped in reverse order: after `END`.
             // SAFETY: takes nothing.
             let _ = unsafe { hip_sys::hipPeekAtLastError() };
-            // A thread that is ending already has no `END` any more.
+            // In a thread that is ending, `END` is gone.
             END.try_with(|_| THREAD.set(Thread::Known)).map_err(|_| Error::ThreadEnding)
         }
         Thread::Known => Ok(()),
@@ -69,7 +69,7 @@ fn check_slowly() -> Result<()> {
     }
 }
 
-/// To be called once the runtime is in use.
+/// Call this as soon as the runtime is in use.
 pub(crate) fn runtime_has_started() {
     STARTED.store(true, Ordering::Release);
 }
@@ -78,18 +78,19 @@ pub(crate) fn is_forked() -> bool {
     FORKED.load(Ordering::Relaxed)
 }
 
-/// Whether HIP may not be called here and now, but elsewhere or later: a destructor [leaves](crate::later::leave) it.
+/// Returns whether HIP must not be called here, but may be called elsewhere or later: a destructor
+/// [defers](crate::later::leave) its call then.
 #[inline]
 pub(crate) fn is_no_place() -> bool {
     matches!(THREAD.get(), Thread::InHostFunction | Thread::Ending)
 }
 
-/// Runs what a host function does, so that no call into the runtime is made in it.
+/// Runs the body of a host function. Calls into the runtime are errors inside.
 pub(crate) fn as_host_function<R>(body: impl FnOnce() -> R) -> R {
     struct Restore(Thread);
     impl Drop for Restore {
         fn drop(&mut self) {
-            // What the thread was does not hold for the child of a `fork` inside.
+            // In the child of a `fork` inside of `body`, the saved state is not valid.
             THREAD.set(if is_forked() { Thread::New } else { self.0 });
         }
     }
@@ -97,12 +98,13 @@ pub(crate) fn as_host_function<R>(body: impl FnOnce() -> R) -> R {
     body()
 }
 
-/// Queues work from this thread without making streams wait for each other: see [`crate::stream::without_stream_order`].
+/// Queues work from this thread without making streams wait for each other; see
+/// [`crate::stream::without_stream_order`].
 pub(crate) fn unordered<R>(body: impl FnOnce() -> R) -> R {
     with_unordered(true, body)
 }
 
-/// Queues work from this thread that has to come after what it must, even inside of [`unordered`].
+/// Queues work from this thread in order, even inside of [`unordered`].
 pub(crate) fn ordered<R>(body: impl FnOnce() -> R) -> R {
     if is_unordered() { with_unordered(false, body) } else { body() }
 }
@@ -122,24 +124,24 @@ fn with_unordered<R>(value: bool, body: impl FnOnce() -> R) -> R {
     body()
 }
 
-/// Notices every `fork` from now on. Neither the runtime's threads nor its locks come along into the child.
+/// Registers a handler that notices every `fork`. A child gets neither the runtime's threads nor usable locks.
 #[cfg(unix)]
 pub(crate) fn watch_fork() {
     extern "C" fn in_child() {
         FORKED.store(true, Ordering::Relaxed);
-        // The child has this thread only, and threads that it starts: all have to look at `FORKED`.
+        // The child has only this thread and those that it starts. All of them must look at `FORKED`.
         THREAD.set(Thread::New);
     }
     type Hook = Option<extern "C" fn()>;
     unsafe extern "C" {
         fn pthread_atfork(prepare: Hook, parent: Hook, child: Hook) -> std::ffi::c_int;
     }
-    // SAFETY: `in_child` stays for ever and only stores to an atomic and a plain thread-local, which is allowed after a fork. Failure (no memory)
-    // leaves the process without the check.
+    // SAFETY: `in_child` is never unloaded, and only stores to an atomic and a plain thread-local, which is allowed after a fork. If the
+    // registration fails (out of memory), the process runs without the check.
     let _ = unsafe { pthread_atfork(None, None, Some(in_child)) };
 }
 
-/// There is no `fork` to watch for.
+/// This system has no `fork`.
 #[cfg(not(unix))]
 pub(crate) fn watch_fork() {}
 

@@ -1,4 +1,4 @@
-//! Devices and what they can do.
+//! Devices, their properties, and the current device.
 
 use std::ffi::c_int;
 use std::fmt;
@@ -17,26 +17,27 @@ use crate::core::context;
 use crate::core::error::{Error, Result, Status};
 use crate::core::lost::Loss;
 
-/// A GPU. Cheap to copy; the HIP runtime is loaded and checked when the first one is asked for.
+/// A GPU. Cheap to copy. The first use of a device loads and checks the HIP runtime.
 ///
-/// HIP has a *current device* for each thread. Whoever uses this crate need not think of it: every object knows its
-/// device and makes it current before a call that depends on it (asking the runtime each time, so that foreign code may
-/// call `hipSetDevice` in between; with one device there is nothing to ask). It is not set back after.
+/// HIP has a *current device* for each thread. Users of this crate need not care about it: every object knows its
+/// device and makes it current before a call that depends on it. It reads the current device from the runtime each
+/// time, so other code may call `hipSetDevice` in between. With a single device there is nothing to read. The previous
+/// device is not restored.
 #[derive(Clone, Copy)]
 pub struct Device {
     state: &'static DeviceState,
 }
 
-/// What is kept for each device, for the life of the program.
+/// State of one device, for the life of the program.
 struct DeviceState {
     index: usize,
-    /// There is no other device, hence none to switch from.
+    /// Whether this is the only device, so that there is never another one to switch from.
     only: bool,
     properties: OnceLock<DeviceProperties>,
     loss: Loss,
 }
 
-/// The devices that there are, once the runtime has told.
+/// All devices, once the runtime has reported their number.
 static DEVICES: OnceLock<Vec<DeviceState>> = OnceLock::new();
 
 impl DeviceState {
@@ -45,7 +46,7 @@ impl DeviceState {
     }
 }
 
-/// The devices of the runtime, which is loaded for it.
+/// Returns the devices of the runtime, which it loads.
 fn devices() -> Result<&'static [DeviceState]> {
     let count = runtime()?.devices;
     Ok(DEVICES.get_or_init(|| (0..count).map(|index| DeviceState::new(index, count == 1)).collect()))
@@ -54,31 +55,31 @@ fn devices() -> Result<&'static [DeviceState]> {
 /// A device's memory, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryInfo {
-    /// Free now, on the whole device: other programs count too.
+    /// Free memory of the whole device. Other programs use memory too.
     pub free: u64,
-    /// All that there is.
+    /// Total memory.
     pub total: u64,
 }
 
 impl Device {
-    /// How many devices there are (`hipGetDeviceCount`); at least one.
+    /// Returns the number of devices (`hipGetDeviceCount`), at least one.
     ///
     /// # Errors
-    /// [`Error::NoLibrary`], [`Error::NoDevice`] or [`Error::Version`] if there is none that can be used.
+    /// [`Error::NoLibrary`], [`Error::NoDevice`] or [`Error::Version`] if no usable device is available.
     #[doc(alias("hipGetDeviceCount", "cuDeviceGetCount", "cudaGetDeviceCount"))]
     pub fn count() -> Result<usize> {
         Ok(devices()?.len())
     }
 
-    /// As [`count`](Self::count), of a device that there is already.
+    /// Like [`count`](Self::count), but cannot fail, as this device exists.
     pub(crate) fn siblings(&self) -> usize {
         DEVICES.get().map_or(1, Vec::len)
     }
 
-    /// The device with an index, counted from 0 in the order of the runtime (`HIP_VISIBLE_DEVICES` changes it).
+    /// Returns the device with an index, counted from 0 in the order of the runtime (`HIP_VISIBLE_DEVICES` changes it).
     ///
     /// # Errors
-    /// [`Error::DeviceIndex`] if there is none; those of [`Device::count`].
+    /// [`Error::DeviceIndex`] if no device has the index; those of [`Device::count`].
     #[doc(alias("hipDeviceGet", "cuDeviceGet"))]
     pub fn get(index: usize) -> Result<Self> {
         let devices = devices()?;
@@ -88,12 +89,12 @@ impl Device {
         }
     }
 
-    /// All devices, in the order of their indices.
+    /// Returns all devices, in the order of their indices.
     pub fn all() -> Result<Vec<Self>> {
         Ok(devices()?.iter().map(|state| Self { state }).collect())
     }
 
-    /// This thread's current device (`hipGetDevice`): device 0 unless something has set another.
+    /// Returns this thread's current device (`hipGetDevice`): device 0 unless another one was set.
     #[doc(alias("hipGetDevice", "cudaGetDevice"))]
     pub fn current() -> Result<Self> {
         runtime()?;
@@ -105,17 +106,17 @@ impl Device {
         Self::get(usize::try_from(index).unwrap_or(usize::MAX))
     }
 
-    /// Makes this the current device of this thread (`hipSetDevice`), for foreign code that goes by it.
+    /// Makes this the current device of this thread (`hipSetDevice`), for other code that uses the current device.
     #[doc(alias("hipSetDevice", "cudaSetDevice"))]
     pub fn make_current(&self) -> Result<()> {
         context::check_caller()?;
-        // SAFETY: takes an index and nothing else.
+        // SAFETY: takes only an index.
         let status = unsafe { hip_sys::hipSetDevice(self.raw()) };
         check(status, "hipSetDevice", || format!("device {}", self.index()))
     }
 
-    /// Runs `body` with this the current device of this thread, then makes the one current again that was before (`hipSetDevice`): for
-    /// foreign code that goes by the current device.
+    /// Makes this device current in this thread, runs `body`, then restores the previous current device
+    /// (`hipSetDevice`). For other code that uses the current device.
     ///
     /// # Errors
     /// Those of [`make_current`](Self::make_current), before `body` runs or after it.
@@ -138,20 +139,20 @@ impl Device {
         Ok(result)
     }
 
-    /// The index, counted from 0.
+    /// Returns the index, counted from 0.
     #[must_use]
     pub fn index(&self) -> usize {
         self.state.index
     }
 
-    /// Whether this is the software GPU, or whatever else was put in the place of the HIP library
+    /// Returns whether this is the software GPU, or another replacement of the HIP library
     /// ([`sys::set_provider`](crate::sys::set_provider)).
     #[must_use]
     pub fn is_simulated(&self) -> bool {
         hip_sys::BINDING.provider_name().is_some()
     }
 
-    /// Name, architecture, memory, limits: read once (`hipGetDeviceProperties`), then kept.
+    /// Returns name, architecture, memory and limits (`hipGetDeviceProperties`). They are read once and cached.
     #[doc(alias("hipGetDeviceProperties", "cudaGetDeviceProperties"))]
     #[doc(alias("hipDeviceGetName", "cuDeviceGetName"))]
     #[doc(alias("hipDeviceTotalMem", "cuDeviceTotalMem"))]
@@ -165,21 +166,21 @@ impl Device {
         Ok(state.properties.get_or_init(|| properties))
     }
 
-    /// One attribute (`hipDeviceGetAttribute`), in the unit that its documentation gives.
+    /// Returns an attribute (`hipDeviceGetAttribute`), in the unit that the attribute's documentation gives.
     ///
     /// # Errors
-    /// The runtime's status if it does not know the attribute: a newer [`DeviceAttribute`] than the runtime.
+    /// The runtime's status if it does not know the attribute: [`DeviceAttribute`] may be newer than the runtime.
     #[doc(alias("hipDeviceGetAttribute", "cuDeviceGetAttribute", "cudaDeviceGetAttribute"))]
     pub fn attribute(&self, attribute: DeviceAttribute) -> Result<i32> {
         context::check_caller()?;
         let mut value: c_int = 0;
-        // SAFETY: `value` is valid for a write; an attribute that the runtime does not know is an error to it.
+        // SAFETY: `value` is valid for a write; for an attribute that the runtime does not know, it returns an error.
         let status = unsafe { hip_sys::hipDeviceGetAttribute(&mut value, attribute.raw(), self.raw()) };
         check(status, "hipDeviceGetAttribute", || format!("{attribute:?} of device {}", self.index()))?;
         Ok(value)
     }
 
-    /// Free and total memory (`hipMemGetInfo`).
+    /// Returns free and total memory (`hipMemGetInfo`).
     #[doc(alias("hipMemGetInfo", "cuMemGetInfo", "cudaMemGetInfo"))]
     pub fn memory_info(&self) -> Result<MemoryInfo> {
         self.activate()?;
@@ -190,8 +191,8 @@ impl Device {
         Ok(MemoryInfo { free: free as u64, total: total as u64 })
     }
 
-    /// The priorities that streams may have (`hipDeviceGetStreamPriorityRange`): from the one that goes first, the lowest
-    /// number, to the last.
+    /// Returns the range of stream priorities (`hipDeviceGetStreamPriorityRange`), from the highest priority, which is
+    /// the lowest number, to the lowest priority.
     #[doc(alias("hipDeviceGetStreamPriorityRange", "cuCtxGetStreamPriorityRange", "cudaDeviceGetStreamPriorityRange"))]
     pub fn stream_priority_range(&self) -> Result<RangeInclusive<i32>> {
         self.activate()?;
@@ -202,20 +203,20 @@ impl Device {
         Ok(greatest..=least)
     }
 
-    /// A device that is none, for tests of what calls no runtime.
+    /// A fake device, for tests that do not call the runtime.
     #[cfg(test)]
     pub(crate) fn of_tests() -> Self {
         static STATE: std::sync::OnceLock<DeviceState> = std::sync::OnceLock::new();
         Self { state: STATE.get_or_init(|| DeviceState::new(0, true)) }
     }
 
-    /// The index as C has it (`hipDevice_t`).
+    /// Returns the index as C's type (`hipDevice_t`).
     pub(crate) fn raw(&self) -> c_int {
-        // Made from a c_int.
+        // Cannot overflow: the index was made from a c_int.
         self.state.index as c_int
     }
 
-    /// Makes this device current where a call depends on it.
+    /// Makes this device current. For calls that depend on the current device.
     #[inline]
     pub(crate) fn activate(&self) -> Result<()> {
         context::check_caller()?;
@@ -227,22 +228,22 @@ impl Device {
         if self.state.only { Ok(()) } else { self.switch() }
     }
 
-    /// What is known of its loss.
+    /// Returns the record of the device's loss.
     pub(crate) fn loss(&self) -> &'static Loss {
         &self.state.loss
     }
 
-    /// The device with an index, if there is one and the runtime is in use.
+    /// Returns the device with an index, if it exists and the runtime is in use.
     pub(crate) fn known(index: usize) -> Option<Self> {
         Some(Self { state: DEVICES.get()?.get(index)? })
     }
 
-    /// All devices, if the runtime is in use.
+    /// Returns all devices if the runtime is in use, else none.
     pub(crate) fn all_known() -> Vec<Self> {
         DEVICES.get().into_iter().flatten().map(|state| Self { state }).collect()
     }
 
-    /// The current device, or the runtime's status; `None` for a device that nobody has asked for.
+    /// Returns the current device, or the runtime's status; `None` for a device that this crate has not listed.
     pub(crate) fn current_raw() -> Result<Option<Self>, Status> {
         let mut index: c_int = 0;
         // SAFETY: `index` is valid for a write.
@@ -250,12 +251,12 @@ impl Device {
         if status.0 == 0 { Ok(usize::try_from(index).ok().and_then(Self::known)) } else { Err(Status(status.0)) }
     }
 
-    /// Whether the runtime answers a call on the current device, which is this one, that has nothing to do with its work by a status too.
+    /// Returns whether a call that is unrelated to queued work fails with `status` too. This device must be current.
     pub(crate) fn repeats(&self, status: Status) -> bool {
         let (mut free, mut total) = (0usize, 0usize);
         // SAFETY: both are valid for a write.
         let repeated = unsafe { hip_sys::hipMemGetInfo(&mut free, &mut total) };
-        // Nor is it left as the thread's last error.
+        // The probe must not leave a last error either.
         // SAFETY: takes nothing and only resets a value that belongs to this thread.
         let _ = unsafe { hip_sys::hipGetLastError() };
         Status(repeated.0) == status
@@ -269,7 +270,7 @@ impl Device {
         if status.0 == 0 && current == self.raw() { Ok(()) } else { self.make_current() }
     }
 
-    /// `Ok` if `other` is this device.
+    /// Returns `Ok` if `other` is this device.
     #[inline]
     pub(crate) fn expect(&self, other: Self, what: &'static str) -> Result<()> {
         if *self == other { Ok(()) } else { Err(self.expected(other, what)) }
@@ -284,7 +285,7 @@ impl Device {
 impl PartialEq for Device {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
-        // The table of devices is made once.
+        // The table of devices is created once, so addresses identify devices.
         ptr::eq(self.state, other.state)
     }
 }
@@ -303,7 +304,7 @@ impl fmt::Debug for Device {
     }
 }
 
-/// A name and architecture if they were read already, else the index: never a call to the driver.
+/// Prints name and architecture if they were read already, else the index. Never calls the driver.
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.state.properties.get() {

@@ -1,4 +1,4 @@
-//! What can go wrong, and what was asked for when it did.
+//! Errors of this crate, which record the request that failed.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -35,9 +35,9 @@ impl Status {
     pub const INVALID_IMAGE: Self = Self(200);
     /// `hipErrorNoBinaryForGpu`
     pub const NO_BINARY_FOR_GPU: Self = Self(209);
-    /// `hipErrorSharedObjectSymbolNotFound`: also what a function answers that the runtime found does not have.
+    /// `hipErrorSharedObjectSymbolNotFound`: also returned by a function that the loaded runtime lacks.
     pub const SYMBOL_NOT_FOUND: Self = Self(302);
-    /// `hipErrorSharedObjectInitFailed`: also what every function answers when there is no HIP runtime.
+    /// `hipErrorSharedObjectInitFailed`: also returned by every function if no HIP runtime was found.
     pub const LIBRARY_NOT_FOUND: Self = Self(303);
     /// `hipErrorInvalidHandle`
     pub const INVALID_HANDLE: Self = Self(400);
@@ -73,7 +73,7 @@ impl From<Status> for hip_sys::hipError_t {
 
 impl fmt::Debug for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The generated constant's name, with no call into the runtime.
+        // Prints the name from the bindings, without a call into the runtime.
         write!(f, "{:?} ({})", hip_sys::hipError_t(self.0), self.0)
     }
 }
@@ -86,17 +86,17 @@ impl fmt::Debug for Status {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HipError {
-    /// The status that came back.
+    /// The returned status.
     pub status: Status,
-    /// Its name, as the runtime spells it: `hipErrorOutOfMemory`.
+    /// The status's name, as the runtime spells it: `hipErrorOutOfMemory`.
     pub name: String,
     /// The runtime's own description.
     pub description: String,
     /// The C function.
     pub function: &'static str,
-    /// What was asked of it: sizes, names, the device.
+    /// The request: sizes, names, the device.
     pub asked: String,
-    /// The software GPU's account of a fault, if there was one: kernel, instruction, lane, address.
+    /// The software GPU's description of a fault, if there was one: kernel, instruction, lane, address.
     pub fault: Option<String>,
 }
 
@@ -116,40 +116,42 @@ impl fmt::Display for HipError {
 
 impl std::error::Error for HipError {}
 
-/// How to run with no AMD GPU, for the errors of those who have none.
+/// How to run without an AMD GPU, for errors on machines that have none.
 #[cfg(feature = "sim")]
 pub(crate) const SIM_HINT: &str = "to run on the software GPU, set HIP_RS_BACKEND=sim or call hip::sim_if_no_gpu()";
-/// How to run with no AMD GPU, for the errors of those who have none.
+/// How to run without an AMD GPU, for errors on machines that have none.
 #[cfg(not(feature = "sim"))]
 pub(crate) const SIM_HINT: &str = "to run on the software GPU, build with the feature `sim` of `hip` and set HIP_RS_BACKEND=sim or call hip::sim_if_no_gpu()";
 
-/// How to have a HIP runtime, for the error of those who have none.
+/// How to install a HIP runtime, for errors on machines that have none.
 const INSTALL_HINT: &str = "to have one: `rocm-sdk install 7.2` (Debian's packages, without root; `cargo install --locked --path rocm-sdk --features cli` installs the command, and `rocm-sdk run 7.2 -- PROGRAM` uses it), or AMD's packages; if one is installed where it was not looked for, set ROCM_PATH; `rocm-sdk doctor` tells what is wrong with what is there";
 
-/// Why a function of this crate failed. Whatever can be checked is checked before the C call.
+/// The reason why a function of this crate failed. Arguments are checked before the C call wherever possible.
 ///
 /// # A lost device
-/// After a kernel's fault, the runtime of ROCm 7.2 runs nothing on the device any more, until the process ends. The call that waits for the work
-/// returns [`Error::DeviceLost`], which names the launches in question, and so does every later call on that device: the process has to be restarted.
-/// Drops stay silent, and nothing hangs. If no call has returned it, it is written to stderr once. The runtimes of 6.4 and 5.7 end the process at a
-/// fault (`SIGABRT`), which no crate can prevent. The embedded software GPU goes on after a fault: the wait returns [`Error::Hip`], and the device can be
-/// used.
+/// After a kernel's fault, the runtime of ROCm 7.2 runs nothing on the device until the process ends. The call that
+/// waits for the work returns [`Error::DeviceLost`] with the names of the launches in question, and so does every later
+/// call on that device: the process has to be restarted. Drops stay silent, and nothing hangs. If no call has returned
+/// the error, it is written to stderr once. The runtimes of 6.4 and 5.7 end the process at a fault (`SIGABRT`), which
+/// no crate can prevent. The embedded software GPU continues after a fault: the wait returns [`Error::Hip`], and the
+/// device stays usable.
 ///
-/// A GPU that was reset or fell off the bus is the same error. HIP has no status of its own for that: the runtime of ROCm 7.2 answers
-/// `hipErrorUnknown` ([`Status::UNKNOWN`]), for every device of the process. The software GPU answers so for the lost device alone: `HIP_SIM_LOSE=N`
-/// loses it after N launches.
+/// A GPU that was reset or fell off the bus causes the same error. HIP has no status of its own for that: the runtime
+/// of ROCm 7.2 returns `hipErrorUnknown` ([`Status::UNKNOWN`]) for every device of the process. The software GPU
+/// returns it for the lost device only: `HIP_SIM_LOSE=N` loses the device after N launches.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Error {
     /// The HIP runtime returned a status other than success.
     Hip(Box<HipError>),
 
-    /// A kernel's fault or a reset has ended all work of this process on a device: [the process has to be restarted](Error#a-lost-device).
+    /// A kernel's fault or a reset has ended all work of this process on a device: [the process has to be
+    /// restarted](Error#a-lost-device).
     DeviceLost(Box<DeviceLost>),
 
     /// No HIP runtime library could be loaded.
     NoLibrary {
-        /// Every path tried and what happened there.
+        /// Every path that was tried, and the result.
         report: String,
     },
 
@@ -157,16 +159,16 @@ pub enum Error {
     NoSymbol {
         /// The C function.
         function: &'static str,
-        /// What was asked of it.
+        /// The request.
         asked: String,
-        /// Which library was loaded, and the release that brought the function.
+        /// The library that was loaded, and the release that added the function.
         report: String,
     },
 
-    /// The HIP runtime is there but sees no AMD GPU.
+    /// The HIP runtime was loaded but sees no AMD GPU.
     NoDevice,
 
-    /// The HIP runtime is older than any that this crate can use.
+    /// The HIP runtime is older than the oldest supported release.
     Version {
         /// The runtime's version: major, minor, patch.
         runtime: (u32, u32, u32),
@@ -174,35 +176,35 @@ pub enum Error {
         oldest: (u32, u32),
     },
 
-    /// A backend was asked for when another is already in use.
+    /// A backend was chosen while another one is in use.
     BackendInUse {
-        /// What was asked for.
+        /// The requested backend.
         asked: Backend,
-        /// Why it is too late.
+        /// Why it cannot be changed.
         reason: String,
     },
 
-    /// The software GPU was asked for in a build without it.
+    /// The software GPU was chosen in a build that does not contain it.
     NoSim,
 
-    /// `HIP_RS_BACKEND` holds something other than `rocm` or `sim`.
+    /// `HIP_RS_BACKEND` is set to a value other than `rocm` or `sim`.
     UnknownBackend(String),
 
-    /// There is no device of that index.
+    /// No device has this index.
     DeviceIndex {
-        /// The index asked for.
+        /// The requested index.
         index: usize,
-        /// How many devices there are; indices start at 0.
+        /// The number of devices; indices start at 0.
         count: usize,
     },
 
-    /// Two things that must be on one device are on two.
+    /// Two objects that must be on one device are on different devices.
     WrongDevice {
-        /// What is in the wrong place.
+        /// The object on the wrong device.
         what: Cow<'static, str>,
         /// The device of the stream or kernel.
         expected: usize,
-        /// The device where it is.
+        /// The object's device.
         found: usize,
     },
 
@@ -216,47 +218,47 @@ pub enum Error {
         source_len: usize,
     },
 
-    /// A range lies outside of its buffer, or ends before it starts.
+    /// A range extends past its buffer, or ends before it starts.
     Range {
         /// First element.
         start: usize,
         /// One past the last element.
         end: usize,
-        /// Elements that there are.
+        /// The buffer's number of elements.
         len: usize,
     },
 
     /// A size in bytes does not fit.
     TooLarge {
-        /// Elements asked for.
+        /// The requested number of elements.
         elements: usize,
-        /// Bytes of each.
+        /// Bytes of one element.
         element_bytes: usize,
     },
 
-    /// The element type has no size, so that a buffer of it would be nothing.
+    /// The element type has size zero, so a buffer of it would have no memory.
     ZeroSizedType {
         /// The element type.
         type_name: &'static str,
     },
 
-    /// A value outside of what is allowed.
+    /// A value outside of its allowed range.
     InvalidValue {
-        /// Of what.
+        /// The name of the value.
         what: &'static str,
-        /// What it was.
+        /// The value.
         value: String,
-        /// What it may be.
+        /// The allowed values.
         allowed: String,
     },
 
-    /// The bytes are not a code object that can be loaded.
+    /// The bytes are not a code object that this crate can load.
     Image {
-        /// What is wrong with them.
+        /// The defect.
         reason: String,
     },
 
-    /// The code is for other GPUs than the device.
+    /// The image has no code for the device's architecture.
     Architecture {
         /// The device's architecture.
         device: Arch,
@@ -266,7 +268,7 @@ pub enum Error {
 
     /// A file could not be read.
     File {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// The operating system's reason.
         reason: Arc<std::io::Error>,
@@ -274,27 +276,27 @@ pub enum Error {
 
     /// The module has no kernel of that name.
     KernelNotFound {
-        /// The name asked for.
+        /// The requested name.
         name: String,
-        /// The kernels that there are.
+        /// The module's kernels.
         available: Vec<String>,
     },
 
-    /// The code of a kernel in Rust belongs to another source than the signature that it is loaded with.
+    /// The code of a Rust kernel was built from another source than the signature that it is loaded with.
     Stale {
         /// The kernel.
         kernel: String,
-        /// In what they differ, and what to do.
+        /// The difference, and how to resolve it.
         reason: String,
     },
 
-    /// A launch gave more or fewer arguments than the kernel takes.
+    /// A launch passed more or fewer arguments than the kernel has parameters.
     ArgumentCount {
         /// The kernel and its parameters.
         signature: String,
-        /// How many it takes.
+        /// The kernel's number of parameters.
         expected: usize,
-        /// How many were given.
+        /// The number of arguments passed.
         given: usize,
     },
 
@@ -302,7 +304,7 @@ pub enum Error {
     Argument {
         /// The kernel and its parameters.
         signature: String,
-        /// Which argument, counted from 0.
+        /// The index of the argument, counted from 0.
         index: usize,
         /// The kernel's parameter.
         expected: String,
@@ -314,7 +316,7 @@ pub enum Error {
     Geometry {
         /// The kernel.
         kernel: String,
-        /// Which number is out of which limit.
+        /// The number that exceeds a limit, and the limit.
         reason: String,
     },
 
@@ -324,48 +326,50 @@ pub enum Error {
     /// The event was made without timing.
     EventWithoutTiming,
 
-    /// A call in a host function ([`Stream::launch_host_function`](crate::Stream::launch_host_function)), where HIP must not be called.
+    /// A call in a host function ([`Stream::launch_host_function`](crate::Stream::launch_host_function)), where HIP
+    /// must not be called.
     InHostFunction,
 
-    /// A call in a thread that is ending, in a destructor of what it has for itself (`thread_local!`): HIP has given up what it keeps for
-    /// the thread.
+    /// A call in a thread that is ending, from a thread-local destructor (`thread_local!`): HIP has already dropped its
+    /// data of the thread.
     ThreadEnding,
 
-    /// A host function of the work that was waited for panicked.
+    /// A host function panicked in the work that was waited for.
     HostFunctionPanicked {
-        /// What it panicked with.
+        /// The panic's message.
         message: String,
     },
 
-    /// A kernel in Rust panicked, in work that was waited for. Its wave ended; other waves went on. What the kernel was to write is
-    /// incomplete. The error is returned once, by the first wait that covers the launch; later launches are not affected.
+    /// A Rust kernel panicked in the work that was waited for. Its wave ended; other waves continued. The kernel's
+    /// output is incomplete. The error is returned once, by the first wait that covers the launch; later launches are
+    /// not affected.
     KernelPanicked(Box<KernelPanic>),
 
-    /// This process is the child of a `fork`: the GPU, the runtime's threads and its locks are the parent's.
+    /// This process is the child of a `fork`: the GPU, the runtime's threads and its locks belong to the parent.
     ForkedChild,
 
-    /// What cannot be done while a stream is captured, or a capture that failed.
+    /// An operation that is not possible while a stream is captured, or a failed capture.
     Capture {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 
-    /// What cannot be done with a graph.
+    /// An operation that is not possible with a graph.
     Graph {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 
-    /// The device, the backend or the release cannot do it.
+    /// The device, the backend or the release does not support the operation.
     Unsupported {
-        /// What was asked for.
+        /// The requested operation.
         what: &'static str,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
 }
 
-/// As [`Display`](fmt::Display): a program whose `main` returns the error prints it this way, and so does `unwrap`.
+/// Same as [`Display`](fmt::Display), so that a `main` that returns the error and `unwrap` print a readable text.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -471,7 +475,7 @@ impl std::error::Error for Error {
 }
 
 impl Error {
-    /// The runtime's status, if this error came from the runtime; of a lost device, the first one.
+    /// Returns the runtime's status, if the error came from the runtime. For a lost device, it is the first status.
     #[must_use]
     pub fn status(&self) -> Option<Status> {
         match self {
@@ -484,7 +488,7 @@ impl Error {
         }
     }
 
-    /// Whether there is no GPU to be had: no HIP runtime, or one that sees no device.
+    /// Returns whether no GPU is available: there is no HIP runtime, or it sees no device.
     #[must_use]
     pub fn is_no_gpu(&self) -> bool {
         matches!(self, Self::NoLibrary { .. } | Self::NoDevice)
@@ -531,7 +535,7 @@ mod tests {
         for part in ["tried /nowhere", "`rocm-sdk install 7.2`", "set ROCM_PATH", "`rocm-sdk doctor`"] {
             assert!(text.contains(part), "{part} is not in {text}");
         }
-        // A runtime that sees no GPU is there already.
+        // If the runtime sees no GPU, it is already installed: no installation hint.
         assert!(!Error::NoDevice.to_string().contains("rocm-sdk"));
     }
 }

@@ -1,5 +1,5 @@
-//! The functions that HIP 6.0 changed, as this crate calls them: with the structures of HIP 6 and newer. A runtime before
-//! that gets its own form of the call. Its structures are the first part of these, and each call has one of them.
+//! The functions that HIP 6.0 changed, with the structures of HIP 6 and newer. On an older runtime, they call the old
+//! form of the function. Each old structure is a prefix of the new one, and each call has only one structure.
 
 use std::ffi::c_void;
 
@@ -17,11 +17,11 @@ use crate::core::releases::STRUCTURES_ARE_SHORT;
 macro_rules! forms {
     ($(fn $name:ident($($parameter:ident: $type:ty),*), old($($argument:expr),*);)*) => {$(
         /// # Safety
-        /// That of the C function.
+        /// The same as of the C function.
         #[allow(non_snake_case, reason = "names are C's")]
         pub(crate) unsafe fn $name($($parameter: $type),*) -> hipError_t {
             if STRUCTURES_ARE_SHORT.in_use() {
-                // SAFETY: the caller keeps the contract, and what the runtime reads or writes is the first part of the structure.
+                // SAFETY: the caller keeps the contract. The runtime reads or writes only the structure's prefix.
                 unsafe { hip_sys::rocm_5_7::$name($($argument),*) }
             } else {
                 // SAFETY: the caller keeps the contract.
@@ -64,7 +64,7 @@ mod tests {
 
     use hip_sys::{rocm_5_7 as old, rocm_6_2 as new};
 
-    /// What the casts above rely on.
+    /// The casts above rely on these offsets and sizes.
     #[test]
     fn old_structures_are_the_first_part_of_the_new_ones() {
         macro_rules! first_part {

@@ -1,26 +1,26 @@
-//! Grids and blocks: how many threads a launch runs.
+//! Grids and blocks: the number of threads of a launch.
 
 use std::fmt;
 
-/// Extents in x, y, z. Made from one number, a tuple or an array of up to three; those not given are 1.
+/// Extents in x, y and z. Can be made from a number, or from a tuple or an array of up to three. Missing extents are 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Dim3 {
-    /// First, fastest extent.
+    /// Extent in x, the fastest.
     pub x: u32,
-    /// Second extent.
+    /// Extent in y.
     pub y: u32,
-    /// Third extent.
+    /// Extent in z.
     pub z: u32,
 }
 
 impl Dim3 {
-    /// Extents in x, y, z.
+    /// Creates extents from x, y and z.
     #[must_use]
     pub const fn new(x: u32, y: u32, z: u32) -> Self {
         Self { x, y, z }
     }
 
-    /// All of them multiplied.
+    /// Returns the product of all extents.
     #[must_use]
     pub const fn count(self) -> u128 {
         self.x as u128 * self.y as u128 * self.z as u128
@@ -61,8 +61,8 @@ impl From<[u32; 3]> for Dim3 {
     }
 }
 
-/// How many threads a launch runs: a grid of blocks (not of threads), a block of threads, and the shared memory that each
-/// block gets beside what the kernel declares.
+/// Size of a launch: a grid of blocks (not of threads), a block of threads, and the dynamic shared memory of each
+/// block, in addition to what the kernel declares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LaunchConfig {
     /// Blocks.
@@ -74,14 +74,15 @@ pub struct LaunchConfig {
 }
 
 impl LaunchConfig {
-    /// `grid` blocks of `block` threads.
+    /// Configures `grid` blocks of `block` threads.
     #[must_use]
     pub fn new(grid: impl Into<Dim3>, block: impl Into<Dim3>) -> Self {
         Self { grid: grid.into(), block: block.into(), shared_bytes: 0 }
     }
 
-    /// As many blocks of `block` threads as `elements` elements need, one thread each. The last block may have threads
-    /// too many: the kernel must check. For no elements the grid is empty, which [`Kernel::launch`](crate::Kernel::launch) refuses.
+    /// Configures as many blocks of `block` threads as `elements` elements need, with one thread each. The last block
+    /// may have surplus threads: the kernel must check its index. For no elements the grid is empty, which
+    /// [`Kernel::launch`](crate::Kernel::launch) rejects.
     ///
     /// ```
     /// let config = hip::LaunchConfig::for_elements(1000, 256);
@@ -90,11 +91,11 @@ impl LaunchConfig {
     #[must_use]
     pub fn for_elements(elements: usize, block: u32) -> Self {
         let blocks = elements.div_ceil((block as usize).max(1));
-        // A grid that does not fit is one that no device runs, and the launch says so.
+        // If the grid does not fit, use one that no device can run: the launch then returns the error.
         Self::new(u32::try_from(blocks).unwrap_or(u32::MAX), block)
     }
 
-    /// With dynamic shared memory of `bytes` for each block.
+    /// Sets the dynamic shared memory of each block, in bytes.
     #[must_use]
     pub fn with_shared_bytes(mut self, bytes: u32) -> Self {
         self.shared_bytes = bytes;

@@ -1,18 +1,18 @@
-//! Where a kernel in Rust has panicked.
+//! Panics of Rust kernels.
 
 use std::fmt;
 
-/// A panic of a kernel in Rust: in [`Error::KernelPanicked`](crate::Error::KernelPanicked).
+/// A panic of a Rust kernel, in [`Error::KernelPanicked`](crate::Error::KernelPanicked).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KernelPanic {
-    /// The source file, as it was given to the compiler; empty for a stack overflow.
+    /// The source file, as it was passed to the compiler; empty for a stack overflow.
     pub file: String,
     /// The line.
     pub line: u32,
     /// The column.
     pub column: u32,
-    /// The message, as far as it is known without formatting values on the device.
+    /// The message, if it is available without formatting values on the device.
     pub message: Option<String>,
     /// The block.
     pub block: [u32; 3],

@@ -1,8 +1,10 @@
-//! What destructors leave to be done later: when the queued work that stands in the way is over, and where HIP may be called.
+//! Deferred jobs: cleanup that destructors postpone until the queued work in its way has ended, or until HIP may be
+//! called.
 //!
-//! A destructor does not wait. What it cannot do at once it leaves here. The *reaper*, a thread of this crate's that does nothing
-//! else, does it when the work is over; an allocation that would fail for lack of memory waits for it, and one that comes while much is
-//! left does some of it: the reaper is one thread, and many may drop. No lock is held while any of it runs.
+//! A destructor does not block. It defers cleanup that it cannot do at once. The *reaper*, a dedicated thread of this
+//! crate, runs each job when the work has ended. An allocation that fails for lack of memory waits for the deferred
+//! jobs and retries. An allocation also runs some jobs itself while many are deferred, because many threads may drop,
+//! but there is only one reaper. No lock is held while a job runs.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -22,13 +24,13 @@ use crate::core::lost;
 
 /// A queue of numbered work.
 pub(crate) trait Queue: Send + Sync {
-    /// What tells queues apart.
+    /// Identifies the queue.
     fn id(&self) -> u64;
 
-    /// What is known of the work up to `ticket`. Makes no call into the runtime.
+    /// Returns the known state of the work up to `ticket`. Makes no call into the runtime.
     fn verdict(&self, ticket: u64) -> Verdict;
 
-    /// Asks the runtime whether all of it is over, without waiting. Errors of the work are kept for whoever waits for it.
+    /// Asks the runtime whether all work is over, without waiting. Errors of the work are stored for the next wait.
     fn ask(&self);
 
     /// Blocks until there is a verdict on the work up to `ticket`.
@@ -47,21 +49,21 @@ pub(crate) trait Queue: Send + Sync {
     }
 }
 
-/// Whether work is over.
+/// State of queued work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It may still run.
+    /// The work may still run.
     Open,
-    /// It has ended, well or not.
+    /// The work has ended, with or without an error.
     Over,
-    /// The runtime cannot say, and never will.
+    /// The runtime cannot report the state, and never will.
     Unknown,
 }
 
-/// Work that stands in the way, up to a ticket.
+/// Queued work, up to a ticket, that a job must wait for.
 pub(crate) type Blocker = (Arc<dyn Queue>, u64);
 
-/// How long to wait between two looks, which grows.
+/// A pause between two polls, which grows.
 struct Pause(Duration);
 
 impl Pause {
@@ -84,23 +86,23 @@ impl Pause {
 }
 
 struct Job {
-    /// None for what only waits for a place where HIP may be called.
+    /// Empty for a job that only waits for a place where HIP may be called.
     blockers: Vec<Blocker>,
     work: Box<dyn FnOnce() + Send>,
 }
 
 impl Job {
-    /// Does it, or drops it if nobody can know whether it may be done. It counts as running before.
+    /// Runs the job, or drops it if the state of its blockers is unknown. The caller has already counted it as running.
     fn run(self) {
         let before = IN_JOB.replace(true);
-        // A panic of what somebody left is told by its hook. It is no business of the thread that happens to be here.
+        // The panic hook has reported a panic of the job. It must not unwind into the thread that happens to run the job.
         let result = catch_unwind(AssertUnwindSafe(|| {
             if self.verdict() == Verdict::Over {
                 lost::quietly(self.work);
             }
         }));
         if let Err(payload) = result {
-            // It may panic when it is dropped.
+            // The payload's destructor may panic.
             std::mem::forget(payload);
         }
         IN_JOB.set(before);
@@ -122,14 +124,14 @@ impl Job {
 }
 
 struct State {
-    /// What is done in no time when it is due.
+    /// Jobs that do not block.
     jobs: VecDeque<Job>,
-    /// What may wait for a device when it is due.
+    /// Jobs that may block on a device.
     slow: VecDeque<Job>,
-    /// Jobs that some thread has taken and not finished.
+    /// Jobs that a thread has taken and not finished.
     running: usize,
     reaper: Reaper,
-    /// Whether the process ends: the reaper does what is left, then nothing.
+    /// Whether the process is ending: the reaper runs the deferred jobs, then stops.
     ending: bool,
 }
 
@@ -137,7 +139,7 @@ struct State {
 enum Reaper {
     NotStarted,
     Running,
-    /// No thread could be made: threads that wait do the work.
+    /// The thread could not be created: threads that wait run the jobs.
     Missing,
 }
 
@@ -158,7 +160,7 @@ impl State {
         self.jobs.iter().chain(&self.slow)
     }
 
-    /// To be called when the lists have changed.
+    /// Updates the counters. Call this after a change of the lists.
     fn count(&self) {
         JOBS.store(self.jobs.len() + self.slow.len(), Ordering::Release);
         QUICK.store(self.jobs.len(), Ordering::Relaxed);
@@ -166,51 +168,52 @@ impl State {
     }
 }
 
-/// Told of each change of [`STATE`].
+/// Notified of each change of [`STATE`].
 static CHANGED: Condvar = Condvar::new();
 
-/// How many jobs there are: asked without a lock.
+/// Number of jobs, readable without a lock.
 static JOBS: AtomicUsize = AtomicUsize::new(0);
 
-/// How many of them are not slow.
+/// Number of jobs that are not slow.
 static QUICK: AtomicUsize = AtomicUsize::new(0);
 
-/// How many of them are.
+/// Number of slow jobs.
 static SLOW: AtomicUsize = AtomicUsize::new(0);
 
-/// How many jobs were done.
+/// Number of finished jobs.
 static DONE: AtomicUsize = AtomicUsize::new(0);
 
-/// How many threads wait until all that is left is done.
+/// Number of threads that wait until all deferred jobs are done.
 static PRESSED: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
-    /// Whether this thread is in a job.
+    /// Whether this thread runs a job.
     static IN_JOB: Cell<bool> = const { Cell::new(false) };
 }
 
-/// With more jobs than that, who allocates does some.
+/// With more jobs than this, an allocation runs some of them.
 const MANY: usize = 64;
 
-/// The same of slow ones, for which it may wait.
+/// The same for slow jobs, which the allocation may block on.
 const MANY_SLOW: usize = 64;
 
-/// How many of them an allocation looks at.
+/// Number of jobs that such an allocation takes.
 const SHARE: usize = 4;
 
-/// How long the end of the process waits for what is left.
+/// Timeout of the deferred jobs at the end of the process.
 const END: Duration = Duration::from_secs(10);
 
 fn lock() -> MutexGuard<'static, State> {
     STATE.lock()
 }
 
-/// Leaves `work` to be done when all of `blockers` are over. If that cannot be known of one, `work` is dropped without being called.
+/// Defers `work` until all of `blockers` are over. If the state of a blocker is unknown, `work` is dropped without
+/// being called.
 pub(crate) fn leave(blockers: Vec<Blocker>, work: impl FnOnce() + Send + 'static) {
     leave_in(|state| &mut state.jobs, blockers, work);
 }
 
-/// As [`leave`], for work that may wait for a device when it is called.
+/// Like [`leave`], for work that may block on a device.
 pub(crate) fn leave_slow(blockers: Vec<Blocker>, work: impl FnOnce() + Send + 'static) {
     leave_in(|state| &mut state.slow, blockers, work);
 }
@@ -221,7 +224,7 @@ fn leave_in(
     work: impl FnOnce() + Send + 'static,
 ) {
     if context::is_forked() {
-        std::mem::forget((blockers, work)); // the parent's
+        std::mem::forget((blockers, work)); // they belong to the parent
         return;
     }
     let mut state = lock();
@@ -236,12 +239,12 @@ fn leave_in(
     CHANGED.notify_all();
 }
 
-/// Does `work` now, or [later](leave) where HIP may not be called; in a forked child not at all. For a destructor.
+/// Runs `work` now, or [later](leave) if HIP must not be called here; not at all in a forked child. For destructors.
 pub(crate) fn in_time(work: impl FnOnce() + Send + 'static) {
     if context::is_no_place() || context::is_forked() { leave(Vec::new(), work) } else { lost::quietly(work) }
 }
 
-/// To be called by threads that have waited for work, which others may have left something for.
+/// Call this after a thread has waited for work: the wait may have unblocked jobs of other threads.
 #[inline]
 pub(crate) fn catch_up() {
     if JOBS.load(Ordering::Acquire) != 0 {
@@ -255,18 +258,18 @@ fn wake() {
         return;
     }
     match lock().reaper {
-        // It may be asleep between two looks.
+        // The reaper may be asleep between two polls.
         Reaper::Running => CHANGED.notify_all(),
         _ => drop(sweep()),
     }
 }
 
-/// What an allocation says of itself.
+/// The result of an allocation call.
 pub(crate) trait Outcome {
-    /// Whether there was too little memory.
+    /// Returns whether it failed for lack of memory.
     fn lacks_memory(&self) -> bool;
 
-    /// It was not tried.
+    /// Creates the result of a call that was not made.
     fn failed(error: Error) -> Self;
 }
 
@@ -290,18 +293,19 @@ impl<T> Outcome for Result<T> {
     }
 }
 
-/// Calls `allocate` with the device current. If there is too little memory, it waits until what destructors have left is done, and calls
-/// it once more. No lock may be held. Who calls this has made the device current, and with that checked that HIP may be called.
+/// Calls `allocate` with the device current. If memory is insufficient, waits until the deferred jobs are done, and
+/// calls it again. The caller must not hold a lock, and has made the device current, which also checked that HIP may be
+/// called.
 pub(crate) fn with_memory<R: Outcome>(device: &Device, mut allocate: impl FnMut() -> R) -> R {
     keep_up();
-    // What was left may be another device's.
+    // The deferred jobs may have made another device current.
     let mut allocate = || device.activate().map_or_else(R::failed, |()| allocate());
     let before = DONE.load(Ordering::Acquire);
     let first = allocate();
     if first.lacks_memory() && (settle() || DONE.load(Ordering::Acquire) != before) { allocate() } else { first }
 }
 
-/// Does a few jobs if there are many, so that threads that make things and drop them do not outrun the reaper.
+/// Runs a few jobs if many are deferred, so that threads that create and drop objects do not outrun the reaper.
 #[inline]
 fn keep_up() {
     if QUICK.load(Ordering::Relaxed) > MANY {
@@ -340,12 +344,12 @@ fn do_share(list: impl Fn(&mut State) -> &mut VecDeque<Job>) {
     }
 }
 
-/// Whether somebody waits until all that is left is done: it may not be put off again.
+/// Returns whether a thread waits until all deferred jobs are done: a job must not be deferred again then.
 pub(crate) fn is_pressed() -> bool {
     PRESSED.load(Ordering::Acquire) != 0
 }
 
-/// Blocks until all that is left now is done; whether there was anything.
+/// Blocks until all jobs that are deferred now are done. Returns whether there were any.
 pub(crate) fn settle() -> bool {
     if context::is_no_place() || context::is_forked() || IN_JOB.get() {
         return false;
@@ -383,7 +387,7 @@ fn take_due(jobs: &mut VecDeque<Job>) -> Vec<Job> {
     due.into()
 }
 
-/// Does all that is due, and says whether there was any.
+/// Runs all jobs that are due. Returns whether there were any.
 fn sweep() -> bool {
     let due: Vec<Job> = {
         let mut state = lock();
@@ -401,7 +405,7 @@ fn sweep() -> bool {
     any
 }
 
-/// What the reaper does.
+/// The reaper's main loop.
 fn reap() {
     let mut pause = Pause::new();
     loop {
@@ -421,29 +425,30 @@ fn reap() {
         }
         drop(state);
         queues.iter().for_each(|queue| queue.ask());
-        // These may be the last handles of their streams, which leave something then.
+        // Dropping these may drop the last handle of a stream, and that defers more jobs.
         drop(queues);
         if sweep() {
             pause = Pause::new();
         } else {
-            // A thread that has waited for work ends the pause.
+            // A thread that has waited for work ends the pause early.
             drop(CHANGED.wait_timeout(lock(), pause.next()));
         }
     }
 }
 
-/// What the end of the process calls first.
+/// Hook that the end of the process calls first.
 static AT_END: OnceLock<fn()> = OnceLock::new();
 
-/// Has the end of the process call `hook`, which may leave work, before the runtime goes. There is one.
+/// Sets the hook that is called at the end of the process while the runtime is still usable. It may defer jobs. There
+/// is only one hook.
 pub(crate) fn at_end(hook: fn()) {
     if AT_END.set(hook).is_ok() {
         at_exit();
     }
 }
 
-/// At the end of the process the reaper does what is left before the runtime goes: errors of that work are told, and no call of the
-/// reaper's meets a runtime that is gone.
+/// Runs at the end of the process: the reaper runs the deferred jobs before the runtime is unloaded, so errors of that
+/// work are reported, and the reaper never calls an unloaded runtime.
 fn at_exit() {
     static ONCE: Once = Once::new();
     extern "C" fn finish() {
@@ -468,8 +473,8 @@ fn at_exit() {
     unsafe extern "C" {
         fn atexit(function: extern "C" fn()) -> std::ffi::c_int;
     }
-    // SAFETY: a function of this program's that takes nothing, does not unwind, and stays as long as the process. Failure (no memory)
-    // leaves what is left undone.
+    // SAFETY: `finish` is a function of this program that takes nothing, does not unwind, and is never unloaded. If the registration fails
+    // (out of memory), the deferred jobs are not run.
     ONCE.call_once(|| _ = unsafe { atexit(finish) });
 }
 
@@ -477,10 +482,10 @@ fn at_exit() {
 mod tests {
     use super::*;
 
-    /// What is left is the process's: a test that counts it, or does it itself, is alone.
+    /// Deferred jobs are process-wide: a test that counts or runs them must not run beside another one.
     static ALONE: Mutex<()> = Mutex::new(());
 
-    /// A queue whose work is over when the test says so.
+    /// A queue whose work ends when the test says so.
     struct Manual {
         over: std::sync::atomic::AtomicU64,
         unknown: bool,
@@ -536,7 +541,7 @@ mod tests {
         assert_eq!(done.load(Ordering::SeqCst), 0, "the second one is in the way");
         second.over.store(1, Ordering::SeqCst);
         until("both are over", || done.load(Ordering::SeqCst) == 1);
-        // What a job leaves is done too, after one that has panicked.
+        // A job that another job defers runs too, also after a job that has panicked.
         let inner = count(&done);
         leave(Vec::new(), move || leave(Vec::new(), inner));
         until("a job of a job", || done.load(Ordering::SeqCst) == 2);
@@ -559,7 +564,7 @@ mod tests {
         until("dropped", || dropped.load(Ordering::SeqCst) == 1);
     }
 
-    /// While the reaper is busy.
+    /// Makes the reaper busy for a while.
     #[test]
     fn who_allocates_does_some_of_it_when_much_is_left() {
         let _alone = ALONE.lock();

@@ -1,7 +1,8 @@
 //! Locks, as this crate uses them.
 //!
-//! A panic while one is held spoils nothing: what they guard is whole after every statement. And none may be taken in the child of a
-//! `fork`, where the thread that has it need not be: that is looked at first, which builds with debug assertions check.
+//! Poisoning is ignored: the data behind these locks is consistent after every statement. A lock must not be taken in
+//! the child of a `fork`, where the thread that holds it may not exist. Callers check for that first, and builds with
+//! debug assertions verify it.
 
 use std::sync::{Condvar, LockResult, PoisonError, TryLockError, TryLockResult};
 pub(crate) use std::sync::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
@@ -83,7 +84,7 @@ impl<T: ?Sized> RwLock<T> {
     }
 }
 
-/// Two groups of callers of which only one is inside at a time, with any number of its own.
+/// Two groups of callers. Any number of callers of one group can be inside, but not of both groups.
 #[derive(Debug)]
 pub(crate) struct Rooms {
     state: Mutex<State>,
@@ -100,7 +101,7 @@ pub(crate) enum Room {
 #[derive(Debug)]
 struct State {
     inside: Option<(Room, usize)>,
-    /// Callers of each group who wait.
+    /// Waiting callers of each group.
     waiting: [usize; 2],
 }
 
@@ -109,7 +110,7 @@ impl Rooms {
         Self { state: Mutex::new(State { inside: None, waiting: [0; 2] }), changed: Condvar::new() }
     }
 
-    /// Blocks while the other group is inside, or waits for this one to leave. Nobody enters twice.
+    /// Blocks while the other group is inside or waits for this one to leave. A thread must not enter twice.
     #[track_caller]
     pub(crate) fn enter(&self, room: Room) -> InRoom<'_> {
         let mut state = self.state.lock();
@@ -150,7 +151,7 @@ impl Room {
     }
 }
 
-/// Somebody is inside until it is dropped.
+/// Keeps its group inside until it is dropped.
 #[must_use]
 #[derive(Debug)]
 pub(crate) struct InRoom<'a>(&'a Rooms);

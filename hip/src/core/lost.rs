@@ -1,8 +1,8 @@
-//! Devices that are lost: after a fault, or a reset, the runtime runs nothing on them any more in this process.
+//! Lost devices: after a fault or a reset, the runtime runs nothing on them until the process ends.
 //!
-//! The first failure that a device does not recover from is noted here, with the launches in question. Every later call on the device returns
-//! it. What destructors meet is kept apart: an error counts as told when a call has returned it to the program, or when it was written to
-//! stderr.
+//! The first failure that a device does not recover from is recorded here, with the launches in question. Every later
+//! call on the device returns it. Errors in destructors are handled separately: an error counts as reported when a call
+//! has returned it to the program, or when it was written to stderr.
 
 use std::cell::Cell;
 use std::fmt;
@@ -13,19 +13,19 @@ use super::device::Device;
 use super::error::{Error, HipError, Status};
 use super::lock::Mutex;
 
-/// A device on which nothing runs any more in this process, or all of them: in [`Error::DeviceLost`].
+/// A device on which nothing can run until the process ends, or all devices: in [`Error::DeviceLost`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeviceLost {
-    /// The device's index; `None` if the runtime serves no device of the process any more.
+    /// The device's index; `None` if the runtime has lost all devices of the process.
     pub device: Option<usize>,
-    /// The launches that may have caused it: those that were not known to be over. Empty if it was other work.
+    /// The launches that may have caused the loss: all that were not known to be over. Empty if other work caused it.
     pub launches: Vec<String>,
-    /// The runtime's first error: its status, and the call that met it.
+    /// The runtime's first error: its status, and the call that returned it.
     pub first: HipError,
 }
 
-/// Most launches that an error names.
+/// Maximum number of launches that an error names.
 const SHOWN: usize = 12;
 
 impl fmt::Display for DeviceLost {
@@ -60,7 +60,7 @@ impl fmt::Display for DeviceLost {
 
 impl std::error::Error for DeviceLost {}
 
-/// What is kept for each device.
+/// The loss of one device, if there was one.
 #[derive(Default)]
 pub(crate) struct Loss(OnceLock<Arc<Found>>);
 
@@ -69,15 +69,15 @@ struct Found {
     device: Option<usize>,
     first: HipError,
     launches: Mutex<Launches>,
-    /// Whether the program knows.
+    /// Whether the loss was reported to the program.
     told: AtomicBool,
 }
 
-/// Launches that were not known to be over when a device was found to be lost.
+/// Launches that were not known to be over when a device was lost.
 #[derive(Default)]
 pub(crate) struct Launches {
     pub(crate) names: Vec<String>,
-    /// Streams whose launches could not be read, because a thread has locked them: perhaps the calling one.
+    /// Streams whose launches could not be read, because a thread, perhaps the calling one, has locked them.
     pub(crate) unread: Vec<u64>,
 }
 
@@ -88,23 +88,23 @@ impl Loss {
     }
 }
 
-/// Locked while a loss is noted: of all devices it is one.
+/// Locked while a loss is recorded, as one loss can affect all devices.
 static NOTING: Mutex<()> = Mutex::new(());
 
-/// Reads the launches of a device: given by the layer that has streams.
+/// Reads the launches of a device. The layer that has streams sets it.
 static LAUNCHES: OnceLock<fn(Device, &mut Launches)> = OnceLock::new();
 
-/// Sets the function that reads the launches of a device. There is one.
+/// Sets the function that reads the launches of a device. There is only one.
 pub(crate) fn read_launches_by(read: fn(Device, &mut Launches)) {
     let _ = LAUNCHES.set(read);
 }
 
 thread_local! {
-    /// Whether errors that are made now do not reach the program.
+    /// Whether errors that are created now do not reach the program.
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs what a destructor does: errors in it do not count as told.
+/// Runs the calls of a destructor: their errors do not count as reported.
 pub(crate) fn quietly<R>(body: impl FnOnce() -> R) -> R {
     struct Restore(bool);
     impl Drop for Restore {
@@ -126,16 +126,16 @@ fn is_fault(status: Status) -> bool {
     ) || OTHERS.contains(&status)
 }
 
-/// What may be lost after a call has failed, and by which launches.
+/// Devices that may be lost after a call has failed, and the launches that may be the cause.
 pub(crate) struct Suspects {
     devices: Vec<Device>,
-    /// The device, unless the runtime does not say which one is current: it has lost all of them.
+    /// The current device; `None` if the runtime cannot report it, because it has lost all devices.
     current: Option<Device>,
     launches: Launches,
 }
 
 impl Suspects {
-    /// Those of a call that has failed with `status`; `None` if that means no loss.
+    /// Collects the suspects of a call that has failed with `status`; `None` if the status does not mean a loss.
     pub(crate) fn of(status: Status) -> Option<Self> {
         if !is_fault(status) {
             return None;
@@ -153,14 +153,14 @@ impl Suspects {
         Some(Self { devices, current, launches })
     }
 
-    /// The loss, if the call that failed with `error` met one.
+    /// Returns the loss, if the call that failed with `error` was due to one.
     pub(crate) fn lost(self, error: &HipError) -> Option<Error> {
         let Self { devices, current, launches } = self;
         let device = *devices.first()?;
         {
             let _noting = NOTING.lock();
             if !device.loss().is_some() {
-                // A runtime that goes on after a fault answers this well.
+                // A runtime that continues after a fault succeeds here.
                 if current.is_some_and(|device| !device.repeats(error.status)) {
                     return None;
                 }
@@ -179,7 +179,7 @@ impl Suspects {
 }
 
 impl Device {
-    /// The error of a call on this device, if it is lost.
+    /// Returns the error of a call on this device, if the device is lost.
     #[cold]
     pub(crate) fn lost_error(&self) -> Option<Error> {
         let Found { device, first, launches, told } = &**self.loss().0.get()?;
@@ -190,7 +190,8 @@ impl Device {
         Some(Error::DeviceLost(Box::new(DeviceLost { device: *device, launches, first: first.clone() })))
     }
 
-    /// For who has locked a stream while a call failed: adds the launches of that stream, if they could not be read then, to the error.
+    /// Adds launches to the error of a call that failed while the caller had a stream locked: those of that stream, if
+    /// they could not be read then.
     #[cold]
     pub(crate) fn lost_with(&self, error: Error, stream: u64, names: impl FnOnce() -> Vec<String>) -> Error {
         let (Error::DeviceLost(_), Some(found)) = (&error, self.loss().0.get()) else { return error };
@@ -204,20 +205,20 @@ impl Device {
     }
 }
 
-/// The loss that an error is of.
+/// Returns the loss that an error reports.
 fn found(error: &Error) -> Option<&'static Arc<Found>> {
     let Error::DeviceLost(lost) = error else { return None };
     Device::known(lost.device.unwrap_or(0))?.loss().0.get()
 }
 
-/// An error reaches the program.
+/// Marks a loss as reported: the error reaches the program.
 pub(crate) fn tell(error: &Error) {
     if let Some(found) = found(error) {
         found.told.store(true, Ordering::Release);
     }
 }
 
-/// Whether an error that nobody has asked for says nothing new.
+/// Returns whether the error's loss was already reported, so that an error without a recipient need not be printed.
 pub(crate) fn is_told(error: &Error) -> bool {
     found(error).is_some_and(|found| found.told.load(Ordering::Acquire))
 }

@@ -1,4 +1,5 @@
-//! Ground layer: loading the HIP runtime, calls and errors, devices and their properties, and workarounds for named releases.
+//! The lowest layer: loading the HIP runtime, calls and errors, devices and their properties, and workarounds for
+//! particular releases.
 
 pub(crate) mod arch;
 mod arch_from_str;

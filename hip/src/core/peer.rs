@@ -5,7 +5,7 @@ use hip_sys::{
     hipDevP2PAttrPerformanceRank, hipDeviceP2PAttr,
 };
 
-/// What two devices are joined by ([`Device::link_to`](crate::Device::link_to)).
+/// The kind of link between two devices ([`Device::link_to`](crate::Device::link_to)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LinkType {
@@ -19,12 +19,12 @@ pub enum LinkType {
     InfiniBand,
     /// AMD Infinity Fabric (xGMI).
     Xgmi,
-    /// Another, by the runtime's number (`HSA_AMD_LINK_INFO_TYPE_*`).
+    /// Another kind, as the runtime's number (`HSA_AMD_LINK_INFO_TYPE_*`).
     Other(u32),
 }
 
 impl LinkType {
-    /// By the number that HSA has for it (`hsa_amd_link_info_type_t`).
+    /// Converts HSA's number (`hsa_amd_link_info_type_t`).
     pub(crate) fn from_raw(raw: u32) -> Self {
         match raw {
             0 => Self::HyperTransport,
@@ -37,26 +37,26 @@ impl LinkType {
     }
 }
 
-/// The way from one device to another.
+/// The link from one device to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// What it is made of.
+    /// The kind of link.
     pub kind: LinkType,
-    /// Steps: 1 if the devices are joined directly.
+    /// Number of hops: 1 if the devices are connected directly.
     pub hops: u32,
 }
 
-/// Something to be known of a pair of devices ([`Device::peer_attribute`](crate::Device::peer_attribute)).
+/// An attribute of a pair of devices ([`Device::peer_attribute`](crate::Device::peer_attribute)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PeerAttribute {
-    /// How fast the link is among the device's links: lower is faster.
+    /// Rank of the link's performance among the links of the device: lower is faster.
     PerformanceRank,
-    /// 1 if the device can use the peer's memory.
+    /// 1 if the device can access the peer's memory.
     AccessSupported,
-    /// 1 if atomics on the peer's memory work over the link.
+    /// 1 if atomics on the peer's memory are supported over the link.
     NativeAtomicSupported,
-    /// 1 if arrays in the peer's memory can be used.
+    /// 1 if arrays in the peer's memory can be accessed.
     ArrayAccessSupported,
 }
 

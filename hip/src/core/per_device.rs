@@ -1,4 +1,4 @@
-//! What the layers above keep for each device.
+//! Per-device data of the layers above.
 
 use std::sync::OnceLock;
 
@@ -12,13 +12,13 @@ impl<T: Default> PerDevice<T> {
         Self(OnceLock::new())
     }
 
-    /// That of a device.
+    /// Returns the value of a device.
     #[inline]
     pub(crate) fn of(&self, device: Device) -> &T {
         &self.0.get_or_init(|| (0..device.siblings()).map(|_| T::default()).collect())[device.index()]
     }
 
-    /// Those of all devices; none if none was asked for yet.
+    /// Returns the values of all devices; empty if none was used yet.
     pub(crate) fn all(&self) -> &[T] {
         self.0.get().map_or(&[], |all| all)
     }

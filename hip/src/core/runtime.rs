@@ -1,4 +1,4 @@
-//! The runtime as a whole: its last errors, its functions by name, its profiler.
+//! Functions of the runtime as a whole: last errors, functions by name, the profiler.
 
 use std::ffi::c_int;
 #[cfg(feature = "rocm-6-2")]
@@ -16,8 +16,9 @@ use crate::core::context;
 use crate::core::error::Error;
 use crate::core::error::{Result, Status};
 
-/// The last error of this thread, which stays (`hipPeekAtLastError`): of raw calls. Calls of this crate return their errors, and leave
-/// none behind. Where HIP cannot be called (in a host function, in a forked child), there is none: [`Status::SUCCESS`].
+/// Returns the last error of this thread and keeps it (`hipPeekAtLastError`). Only raw calls set it: calls of this
+/// crate return their errors, and reset it. Returns [`Status::SUCCESS`] where HIP cannot be called (in a host function,
+/// in a forked child).
 ///
 /// ```
 /// # if hip::sim_if_no_gpu().is_err() { return }
@@ -37,7 +38,7 @@ pub fn peek_last_error() -> Status {
     Status(unsafe { hip_sys::hipPeekAtLastError() }.0)
 }
 
-/// The last error of this thread, which is then forgotten (`hipGetLastError`): see [`peek_last_error`].
+/// Returns the last error of this thread and resets it (`hipGetLastError`); see [`peek_last_error`].
 #[doc(alias("hipGetLastError", "cudaGetLastError"))]
 pub fn take_last_error() -> Status {
     if context::is_no_place() || context::is_forked() {
@@ -47,8 +48,8 @@ pub fn take_last_error() -> Status {
     Status(unsafe { hip_sys::hipGetLastError() }.0)
 }
 
-/// The address of a function of the runtime by its name (`hipGetProcAddress`), as of the version of the runtime in use.
-/// [`sys`](crate::sys) has all that this API level knows; this is for those that it does not.
+/// Returns the address of a function of the runtime by name (`hipGetProcAddress`), for the version of the runtime in
+/// use. Use this for functions that this API level of [`sys`](crate::sys) does not declare.
 ///
 /// # Errors
 /// [`Error::Unsupported`] if the runtime has no such function.
@@ -73,7 +74,7 @@ pub fn proc_address(name: &CStr) -> Result<NonNull<c_void>> {
     })
 }
 
-/// The version of the driver below the runtime: major, minor, patch (`hipDriverGetVersion`).
+/// Returns the version of the driver that the runtime uses: major, minor, patch (`hipDriverGetVersion`).
 #[doc(alias("hipDriverGetVersion", "cuDriverGetVersion", "cudaDriverGetVersion"))]
 pub fn driver_version() -> Result<(u32, u32, u32)> {
     runtime()?;
@@ -85,8 +86,8 @@ pub fn driver_version() -> Result<(u32, u32, u32)> {
     Ok(crate::core::backend::decode_version(raw))
 }
 
-/// Asks a profiler that is attached to go on (`hipProfilerStart`). ROCm's profilers from 6.0 on listen to roctx instead, and the
-/// runtime answers `hipErrorNotSupported`.
+/// Resumes an attached profiler (`hipProfilerStart`). ROCm's profilers from 6.0 on use roctx instead, and the runtime
+/// returns `hipErrorNotSupported`.
 #[doc(alias("hipProfilerStart", "cuProfilerStart", "cudaProfilerStart"))]
 pub fn profiler_start() -> Result<()> {
     runtime()?;
@@ -96,7 +97,7 @@ pub fn profiler_start() -> Result<()> {
     check(status, "hipProfilerStart", || "the profiler".to_owned())
 }
 
-/// Asks a profiler that is attached to pause (`hipProfilerStop`): see [`profiler_start`].
+/// Pauses an attached profiler (`hipProfilerStop`); see [`profiler_start`].
 #[doc(alias("hipProfilerStop", "cuProfilerStop", "cudaProfilerStop"))]
 pub fn profiler_stop() -> Result<()> {
     runtime()?;

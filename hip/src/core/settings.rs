@@ -1,4 +1,4 @@
-//! What can be asked of and set for a device beside its properties.
+//! Identity, limits and settings of a device.
 
 use std::ffi::{CString, c_char, c_uint};
 use std::fmt;
@@ -11,17 +11,17 @@ use crate::core::lock::Mutex;
 use crate::core::per_device::PerDevice;
 use crate::core::properties::PciAddress;
 
-/// The stack in bytes that kernels in Rust have stated, on each device: the limit is not set lower.
+/// The stack size in bytes that the loaded Rust kernels require, per device: the limit is not set lower.
 static STACK_NEEDED: PerDevice<Mutex<usize>> = PerDevice::new();
 
-/// A device's number, unique among all devices (`hipUUID`), printed as `GPU-` and 32 digits.
+/// A device's unique identifier (`hipUUID`), printed as `GPU-` and 32 digits.
 ///
-/// Note that ROCm's runtime puts text into the 16 bytes, which `HIP_VISIBLE_DEVICES` takes with `GPU-` in front.
+/// ROCm's runtime puts text into the 16 bytes. `HIP_VISIBLE_DEVICES` accepts that text with the prefix `GPU-`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Uuid([u8; 16]);
 
 impl Uuid {
-    /// The 16 bytes.
+    /// Returns the 16 bytes.
     #[must_use]
     pub const fn to_bytes(self) -> [u8; 16] {
         self.0
@@ -44,7 +44,7 @@ impl fmt::Debug for Uuid {
     }
 }
 
-/// What [`Device::limit`] asks for (`hipLimit_t`).
+/// A limit for [`Device::limit`] (`hipLimit_t`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Limit {
@@ -66,36 +66,36 @@ impl Limit {
     }
 }
 
-/// What a compute unit's fast memory is rather used for (`hipFuncCache_t`): a hint, which AMD's devices have no use for.
+/// Preferred use of a compute unit's fast memory (`hipFuncCache_t`): a hint that AMD's devices ignore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CachePreference {
-    /// Either.
+    /// No preference.
     None,
-    /// Shared memory.
+    /// Prefer shared memory.
     Shared,
-    /// Level 1 cache.
+    /// Prefer level 1 cache.
     L1,
-    /// Half and half.
+    /// Equal shares.
     Equal,
 }
 
 /// How a thread waits for the device (`hipDeviceSchedule*`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum WaitPolicy {
-    /// As the runtime sees fit.
+    /// The runtime decides.
     #[default]
     Auto,
-    /// It asks over and over: least latency.
+    /// Polls continuously: lowest latency.
     Spin,
-    /// It lets other threads go first while it asks.
+    /// Polls, and yields to other threads in between.
     Yield,
-    /// It sleeps.
+    /// Sleeps.
     Block,
 }
 
 impl Device {
-    /// The device's unique number (`hipDeviceGetUuid`).
+    /// Returns the device's unique identifier (`hipDeviceGetUuid`).
     #[doc(alias("hipDeviceGetUuid", "cuDeviceGetUuid"))]
     pub fn uuid(&self) -> Result<Uuid> {
         context::check_caller()?;
@@ -106,7 +106,7 @@ impl Device {
         Ok(Uuid(uuid.bytes.map(|byte| byte as u8)))
     }
 
-    /// The device's address on the PCI bus as the runtime spells it (`hipDeviceGetPCIBusId`).
+    /// Returns the device's address on the PCI bus as the runtime spells it (`hipDeviceGetPCIBusId`).
     #[doc(alias("hipDeviceGetPCIBusId", "cuDeviceGetPCIBusId", "cudaDeviceGetPCIBusId"))]
     pub fn pci_bus_id(&self) -> Result<PciAddress> {
         context::check_caller()?;
@@ -117,10 +117,10 @@ impl Device {
         crate::core::properties::text(&text).parse()
     }
 
-    /// The device at an address on the PCI bus (`hipDeviceGetByPCIBusId`).
+    /// Returns the device at an address on the PCI bus (`hipDeviceGetByPCIBusId`).
     ///
     /// # Errors
-    /// The runtime's, if there is none that it sees.
+    /// The runtime's status, if it sees no device at the address.
     #[doc(alias("hipDeviceGetByPCIBusId", "cuDeviceGetByPCIBusId", "cudaDeviceGetByPCIBusId"))]
     pub fn by_pci(address: PciAddress) -> Result<Self> {
         Self::count()?;
@@ -134,7 +134,7 @@ impl Device {
         Self::get(usize::try_from(index).unwrap_or(usize::MAX))
     }
 
-    /// The device with a unique number, among those that the runtime sees; `None` if it is not there.
+    /// Returns the device with a unique identifier, or `None` if the runtime sees no such device.
     pub fn by_uuid(uuid: Uuid) -> Result<Option<Self>> {
         for device in Self::all()? {
             if device.uuid()? == uuid {
@@ -144,7 +144,7 @@ impl Device {
         Ok(None)
     }
 
-    /// A limit on what kernels may use (`hipDeviceGetLimit`).
+    /// Returns a limit of kernels' resources (`hipDeviceGetLimit`).
     #[doc(alias("hipDeviceGetLimit", "cuCtxGetLimit", "cudaDeviceGetLimit"))]
     pub fn limit(&self, limit: Limit) -> Result<usize> {
         self.activate()?;
@@ -155,14 +155,14 @@ impl Device {
         Ok(value)
     }
 
-    /// Changes a limit (`hipDeviceSetLimit`), for launches from now on.
+    /// Sets a limit (`hipDeviceSetLimit`), for later launches.
     ///
     /// # Errors
-    /// The runtime's, if it cannot be changed, or not to this value; [`Error::InvalidValue`](crate::Error::InvalidValue) for less stack
-    /// than a kernel in Rust states (`#[kernel(stack(..))]`) that was loaded on the device.
+    /// The runtime's status, if it rejects the change or the value; [`Error::InvalidValue`](crate::Error::InvalidValue)
+    /// for a smaller stack than a Rust kernel loaded on the device requires (`#[kernel(stack(..))]`).
     #[doc(alias("hipDeviceSetLimit", "cuCtxSetLimit", "cudaDeviceSetLimit"))]
     pub fn set_limit(&self, limit: Limit, value: usize) -> Result<()> {
-        // Locked until it is set.
+        // Stays locked until the limit is set.
         self.activate()?;
         let needed = STACK_NEEDED.of(*self).lock();
         if limit == Limit::StackSize && value < *needed {
@@ -175,7 +175,7 @@ impl Device {
         self.set_limit_unchecked(limit, value)
     }
 
-    /// Makes sure that each thread has this stack at least, whatever is set later.
+    /// Ensures that each thread has at least this stack, and that the limit is never set lower.
     pub(crate) fn require_stack(&self, bytes: usize) -> Result<()> {
         let mut needed = STACK_NEEDED.of(*self).lock();
         if self.limit(Limit::StackSize)? < bytes {
@@ -192,7 +192,7 @@ impl Device {
         check(status, "hipDeviceSetLimit", || format!("{limit:?} = {value} on device {}", self.index()))
     }
 
-    /// What fast memory is rather used for (`hipDeviceGetCacheConfig`).
+    /// Returns the preferred use of fast memory (`hipDeviceGetCacheConfig`).
     #[doc(alias("hipDeviceGetCacheConfig", "cudaDeviceGetCacheConfig", "cudaThreadGetCacheConfig"))]
     pub fn cache_preference(&self) -> Result<CachePreference> {
         self.activate()?;
@@ -208,7 +208,7 @@ impl Device {
         })
     }
 
-    /// Says what fast memory is rather used for (`hipDeviceSetCacheConfig`).
+    /// Sets the preferred use of fast memory (`hipDeviceSetCacheConfig`).
     #[doc(alias("hipDeviceSetCacheConfig", "cudaDeviceSetCacheConfig", "cudaThreadSetCacheConfig"))]
     pub fn set_cache_preference(&self, preference: CachePreference) -> Result<()> {
         let config = match preference {
@@ -223,7 +223,8 @@ impl Device {
         check(status, "hipDeviceSetCacheConfig", || format!("{preference:?} on device {}", self.index()))
     }
 
-    /// Width of a bank of shared memory, in bytes (`hipDeviceGetSharedMemConfig`); 4 on AMD's devices, which have one width only.
+    /// Returns the width of a bank of shared memory, in bytes (`hipDeviceGetSharedMemConfig`): always 4 on AMD's
+    /// devices.
     #[doc(alias("hipDeviceGetSharedMemConfig", "cudaDeviceGetSharedMemConfig"))]
     pub fn shared_bank_bytes(&self) -> Result<u32> {
         self.activate()?;
@@ -234,7 +235,7 @@ impl Device {
         Ok(if config == hip_sys::hipSharedMemBankSizeEightByte { 8 } else { 4 })
     }
 
-    /// How threads wait for the device (`hipGetDeviceFlags`).
+    /// Returns how threads wait for the device (`hipGetDeviceFlags`).
     #[doc(alias("hipGetDeviceFlags", "cudaGetDeviceFlags"))]
     pub fn wait_policy(&self) -> Result<WaitPolicy> {
         Ok(match self.flags()? & hip_sys::hipDeviceScheduleMask {
@@ -245,7 +246,7 @@ impl Device {
         })
     }
 
-    /// Says how threads wait for the device (`hipSetDeviceFlags`).
+    /// Sets how threads wait for the device (`hipSetDeviceFlags`).
     #[doc(alias("hipSetDeviceFlags", "cudaSetDeviceFlags"))]
     pub fn set_wait_policy(&self, policy: WaitPolicy) -> Result<()> {
         let schedule = match policy {
@@ -269,7 +270,8 @@ impl Device {
         Ok(flags)
     }
 
-    /// Whether something in this process has work on the device, so that it is started up (`hipDevicePrimaryCtxGetState`).
+    /// Returns whether this process uses the device, so that its primary context is active
+    /// (`hipDevicePrimaryCtxGetState`).
     #[doc(alias("hipDevicePrimaryCtxGetState", "cuDevicePrimaryCtxGetState"))]
     pub fn is_active(&self) -> Result<bool> {
         context::check_caller()?;

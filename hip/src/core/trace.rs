@@ -1,4 +1,5 @@
-//! What the crate tells `tracing` (feature `tracing`): see the crate's page for names and fields. Without the feature it is nothing.
+//! Reports to `tracing` (feature `tracing`); the crate's page lists names and fields. Without the feature, these
+//! functions are empty.
 
 #[cfg(feature = "tracing")]
 mod on {
@@ -79,7 +80,7 @@ mod off {
     #[inline(always)]
     pub(crate) fn free(_: Device, _: usize) {}
 
-    /// No span.
+    /// Stands for a span without the feature `tracing`.
     pub(crate) struct Nothing;
 
     #[inline(always)]

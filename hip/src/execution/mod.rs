@@ -20,14 +20,15 @@ use crate::core::per_device::PerDevice;
 use crate::stream::ContextInner;
 use crate::stream::event::{Event, Recorded};
 
-/// The contexts that devices have by themselves, once they have been asked for.
+/// The contexts of whole devices, once they were requested.
 static OF_DEVICES: PerDevice<OnceLock<Arc<ContextInner>>> = PerDevice::new();
 
-/// Some compute units of a device, with streams whose kernels run on these alone (`hipExecutionCtx_t`; CUDA's green context).
+/// A set of compute units of a device, with streams whose kernels run only on these units (`hipExecutionCtx_t`; CUDA's
+/// green context).
 ///
-/// What is urgent can have units of its own, so that it need not wait until others leave some. Streams are made with
-/// [`Stream::in_context`](crate::Stream::in_context), and are like any others. A clone is another handle of the same context, and each
-/// stream keeps it: it is destroyed (`hipExecutionCtxDestroy`) after the last of all these.
+/// Urgent work can get units of its own, so that it need not wait until other work frees some. Streams are created with
+/// [`Stream::in_context`](crate::Stream::in_context), and behave like any others. A clone is another handle of the same
+/// context, and each stream keeps it: it is destroyed (`hipExecutionCtxDestroy`) after the last of all these.
 ///
 /// ```
 /// # fn main() -> hip::Result<()> {
@@ -59,23 +60,24 @@ pub struct ExecutionContext {
 }
 
 impl ExecutionContext {
-    /// A context of some compute units (`hipDevResourceGenerateDesc`, `hipGreenCtxCreate`): one group of a split, or several of one.
-    /// Contexts may share units, which then work for both.
+    /// Creates a context of some compute units (`hipDevResourceGenerateDesc`, `hipGreenCtxCreate`): one group of a
+    /// split, or several groups of one split. Contexts may share units.
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] for no units, and for several groups that are not of one split or are aligned differently;
-    /// [`Error::NoSymbol`] from a runtime before 10.0.
+    /// [`Error::InvalidValue`] for no units, and for several groups that come from different splits or have different
+    /// alignments; [`Error::NoSymbol`] from a runtime before 10.0.
     #[doc(alias("hipDevResourceGenerateDesc", "cuDevResourceGenerateDesc", "cudaDevResourceGenerateDesc"))]
     #[doc(alias("hipGreenCtxCreate", "cuGreenCtxCreate", "cudaGreenCtxCreate"))]
     pub fn new(units: &[ComputeUnits]) -> Result<Self> {
         Self::create(units, None)
     }
 
-    /// As [`new`](Self::new), with a hint for the runtime how many of its streams will work at a time
-    /// (`hipDevWorkqueueConfigResource`): it may give them hardware queues of their own.
+    /// Like [`new`](Self::new), with a hint how many of its streams will run concurrently
+    /// (`hipDevWorkqueueConfigResource`): the runtime may give them hardware queues of their own.
     ///
     /// # Errors
-    /// Those of [`new`](Self::new); [`Error::WrongDevice`] for queues of another device; the runtime's if it cannot do it.
+    /// Those of [`new`](Self::new); [`Error::WrongDevice`] for queues of another device; the runtime's status if it
+    /// does not support work queues.
     pub fn with_work_queues(units: &[ComputeUnits], queues: WorkQueues) -> Result<Self> {
         Self::create(units, Some(queues))
     }
@@ -91,18 +93,19 @@ impl ExecutionContext {
         device.activate()?;
         let mut description = ptr::null_mut();
         let count = u32::try_from(resources.len()).unwrap_or(u32::MAX);
-        // SAFETY: `description` is valid for a write, and there are `count` resources, each the runtime's own or a configuration as C has it.
+        // SAFETY: `description` is valid for a write, and there are `count` resources, each returned by the runtime or a valid
+        // configuration.
         let status = unsafe { hip_sys::hipDevResourceGenerateDesc(&mut description, resources.as_mut_ptr(), count) };
         check(status, "hipDevResourceGenerateDesc", asked)?;
         let mut raw: hipExecutionCtx_t = ptr::null_mut();
-        // SAFETY: `raw` is valid for a write. The description is new, and is the context's from now on; 0 is the only flag that there is.
+        // SAFETY: `raw` is valid for a write. The description is new, and the context takes it over; 0 is the only flag that HIP defines.
         let status = unsafe { hip_sys::hipGreenCtxCreate(&mut raw, description, device.raw(), 0) };
         check(status, "hipGreenCtxCreate", asked)?;
         Ok(Self { inner: ContextInner::new(raw, device, false, units.len()) })
     }
 
-    /// The context of a device that has all of its units (`hipDeviceGetExecutionCtx`): waiting for it waits for the whole device.
-    /// For the rest it is about the streams that were made [in it](crate::Stream::in_context).
+    /// Returns the context of a whole device (`hipDeviceGetExecutionCtx`). Waiting for it waits for the whole device.
+    /// Its other functions apply to the streams that were created [in it](crate::Stream::in_context).
     ///
     /// # Errors
     /// [`Error::NoSymbol`] from a runtime before 10.0.
@@ -129,19 +132,19 @@ impl ExecutionContext {
         &self.inner
     }
 
-    /// The device that it is a part of.
+    /// Returns the device.
     #[must_use]
     pub fn device(&self) -> Device {
         self.inner.device
     }
 
-    /// Whether it is the one that the device has by itself: [`for_device`](Self::for_device).
+    /// Returns whether this is the context of the whole device; see [`for_device`](Self::for_device).
     #[must_use]
     pub fn is_device_context(&self) -> bool {
         self.inner.is_primary
     }
 
-    /// The runtime's number of it, which no other context of the program has (`hipExecutionCtxGetId`).
+    /// Returns the runtime's number of the context, unique in the program (`hipExecutionCtxGetId`).
     #[doc(alias("hipExecutionCtxGetId", "cudaExecutionCtxGetId"))]
     pub fn id(&self) -> Result<u64> {
         context::check_caller()?;
@@ -152,20 +155,22 @@ impl ExecutionContext {
         Ok(id)
     }
 
-    /// Its compute units (`hipExecutionCtxGetDevResource`): the groups that it was made of, which some runtimes tell as one. They can be
-    /// [split](ComputeUnits::split) further.
+    /// Returns its compute units (`hipExecutionCtxGetDevResource`): the groups that it was made of, which some runtimes
+    /// report as one. They can be [split](ComputeUnits::split) further.
     #[doc(alias("hipExecutionCtxGetDevResource", "cudaExecutionCtxGetDevResource"))]
     pub fn compute_units(&self) -> Result<Vec<ComputeUnits>> {
-        // One more than there can be, all of no type.
+        // One more than the runtime can return; all have the invalid type.
         let mut raw = vec![hipDevResource_st::default(); self.inner.groups + 1];
         self.resources(&mut raw, hip_sys::hipDevResourceTypeSm)?;
         Ok(raw.into_iter().filter_map(|raw| ComputeUnits::from_raw(raw, self.inner.device, 0)).collect())
     }
 
-    /// The [work queues](WorkQueues) that it was made with, or that the device has (`hipExecutionCtxGetDevResource`).
+    /// Returns the [work queues](WorkQueues) that it was created with, or those of the device
+    /// (`hipExecutionCtxGetDevResource`).
     ///
     /// # Errors
-    /// The runtime's if it was made without, and if it does not tell (`hipErrorInvalidResourceType`).
+    /// The runtime's status if it was created without, or if the runtime does not report them
+    /// (`hipErrorInvalidResourceType`).
     #[doc(alias("hipExecutionCtxGetDevResource", "cudaExecutionCtxGetDevResource"))]
     pub fn work_queues(&self) -> Result<WorkQueues> {
         let mut raw = [hipDevResource_st::default(); 2];
@@ -173,25 +178,25 @@ impl ExecutionContext {
         Ok(WorkQueues::from_raw(&raw[0], self.inner.device))
     }
 
-    /// Fills in the resources of a type, for which `raw` must have room.
+    /// Fills `raw` with the resources of a type. `raw` must be long enough.
     fn resources(&self, raw: &mut [hipDevResource_st], kind: hip_sys::hipDevResourceType) -> Result<()> {
         context::check_caller()?;
-        // SAFETY: the context is alive. The runtime writes as many resources as the context was made of, and there is room for more.
+        // SAFETY: the context is alive. The runtime writes as many resources as the context was made of, and `raw` has room for more.
         let status = unsafe { hip_sys::hipExecutionCtxGetDevResource(self.inner.raw, raw.as_mut_ptr(), kind) };
         check(status, "hipExecutionCtxGetDevResource", || format!("{kind:?} of {}", self.inner.describe()))
     }
 
-    /// Blocks until all work queued so far on its streams is done (`hipExecutionCtxSynchronize`); on the context
-    /// [of the device](Self::for_device), on all streams of the device.
+    /// Blocks until all work queued so far on its streams is done (`hipExecutionCtxSynchronize`). On the context [of
+    /// the device](Self::for_device), it waits for all streams of the device.
     ///
     /// # Errors
-    /// Errors of that work come back here, as far as the runtime tells them for more than one stream; else from the
+    /// Errors of that work, as far as the runtime reports them for more than one stream; the others are returned by the
     /// [stream](crate::Stream::synchronize) itself. [`Error::Capture`] while one of its streams is captured.
     #[doc(alias("hipExecutionCtxSynchronize", "cudaExecutionCtxSynchronize"))]
     pub fn synchronize(&self) -> Result<()> {
         let streams = self.inner.free_streams("waiting for its execution context")?;
         self.inner.device.activate()?;
-        // Read before the call, which so covers them.
+        // Read before the call, so that the call covers these tickets.
         let tickets: Vec<u64> = streams.iter().map(|stream| stream.issued()).collect();
         // SAFETY: the context is alive.
         let status = unsafe { hip_sys::hipExecutionCtxSynchronize(self.inner.raw) };
@@ -203,16 +208,17 @@ impl ExecutionContext {
             return Err(failed(status, "hipExecutionCtxSynchronize", asked));
         }
         later::catch_up();
-        // Each of them, whatever the others say.
+        // Credit every stream, even if another one has an error.
         let credited = streams.iter().zip(tickets).map(|(stream, ticket)| stream.credit(ticket));
         credited.fold(Ok(()), Result::and)
     }
 
-    /// Marks the place behind all work queued on its streams so far (`hipExecutionCtxRecordEvent`).
+    /// Records an event after all work queued on its streams so far (`hipExecutionCtxRecordEvent`).
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] if it has no stream, where C would mark nothing and say nothing, and for an event of other processes or other code; [`Error::WrongDevice`];
-    /// [`Error::Capture`] while one of its streams is captured.
+    /// [`Error::InvalidValue`] if the context has no stream, where HIP would record nothing and return success, and for
+    /// an event of another process or other code; [`Error::WrongDevice`]; [`Error::Capture`] while one of its streams
+    /// is captured.
     #[doc(alias("hipExecutionCtxRecordEvent", "cudaExecutionCtxRecordEvent"))]
     pub fn record(&self, event: &Event) -> Result<()> {
         self.inner.device.expect(event.device(), "the event")?;
@@ -227,7 +233,7 @@ impl ExecutionContext {
         }
         self.inner.device.activate()?;
         let mut recorded = event.lock_record()?;
-        // Read before the call, which so comes after them.
+        // Read before the call, so that the event comes after these tickets.
         let tickets = streams.into_iter().map(|stream| {
             let ticket = stream.issued();
             (stream, ticket)
@@ -240,11 +246,12 @@ impl ExecutionContext {
         Ok(())
     }
 
-    /// Makes all later work on its streams wait for the work that `event` was recorded after (`hipExecutionCtxWaitEvent`). The host
-    /// does not wait. The event may be another device's.
+    /// Makes all later work on its streams wait for the work that `event` was recorded after
+    /// (`hipExecutionCtxWaitEvent`). The host does not wait. The event may be of another device.
     ///
     /// # Errors
-    /// [`Error::EventNotRecorded`]; [`Error::Capture`] while one of its streams is captured, and for an event of a capture.
+    /// [`Error::EventNotRecorded`]; [`Error::Capture`] while one of its streams is captured, and for an event of a
+    /// capture.
     #[doc(alias("hipExecutionCtxWaitEvent", "cudaExecutionCtxWaitEvent"))]
     pub fn wait_event(&self, event: &Event) -> Result<()> {
         let recorded = event.recorded_for_host()?;
@@ -261,7 +268,7 @@ impl ExecutionContext {
         Ok(())
     }
 
-    /// The C handle, for calls of [`hip_sys`] beside this crate. It stays this context's.
+    /// Returns the C handle, for calls of [`hip_sys`] that this crate does not make. The context keeps ownership.
     #[must_use]
     pub fn as_raw(&self) -> hipExecutionCtx_t {
         self.inner.raw
@@ -269,7 +276,7 @@ impl ExecutionContext {
 }
 
 impl PartialEq for ExecutionContext {
-    /// Whether both are handles of one context.
+    /// Returns whether both are handles of one context.
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
     }

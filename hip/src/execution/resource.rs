@@ -1,4 +1,4 @@
-//! Device resources: compute units and how they are split, and work queues.
+//! Device resources: compute units, splits of them, and work queues.
 
 use std::fmt;
 use std::ptr;
@@ -13,25 +13,26 @@ use crate::core::call::check;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 
-/// Some compute units of a device (`hipDevResource` with a `hipDevSmResource`): all of them, a part that was split off, or those of a
-/// stream or context. An [`ExecutionContext`](crate::execution::ExecutionContext) is made of such.
+/// A set of compute units of a device (`hipDevResource` with a `hipDevSmResource`): all units, a group of a split, or
+/// the units of a stream or context. An [`ExecutionContext`](crate::execution::ExecutionContext) is created from such
+/// sets.
 ///
-/// It says which units, and holds none of them.
+/// It only names the units, and does not reserve them.
 #[derive(Clone)]
 pub struct ComputeUnits {
-    /// Refers to nothing: its `nextResource` is null.
+    /// Contains no pointer: its `nextResource` is null.
     raw: hipDevResource_st,
     device: Device,
-    /// The split that it comes from; 0 for none.
+    /// The number of the split that it comes from; 0 for none.
     split: u64,
 }
 
-// SAFETY: numbers; the one pointer in it is null.
+// SAFETY: plain numbers; the only pointer in it is null.
 unsafe impl Send for ComputeUnits {}
 // SAFETY: as above.
 unsafe impl Sync for ComputeUnits {}
 
-/// What a group of a [split](ComputeUnits::split) should be (`hipDevSmResourceGroupParams`).
+/// The requested size and form of a group of a [split](ComputeUnits::split) (`hipDevSmResourceGroupParams`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct UnitGroup {
     count: Option<u32>,
@@ -40,18 +41,18 @@ pub struct UnitGroup {
     backfill: bool,
 }
 
-/// What a split gives: groups that have no unit in common.
+/// The result of a split: disjoint groups.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct UnitSplit {
     /// The groups, in order.
     pub groups: Vec<ComputeUnits>,
-    /// The units in none of them, if there are any.
+    /// The units that are in no group, if there are any.
     pub remainder: Option<ComputeUnits>,
 }
 
-/// How many streams of an execution context are expected to work at a time (`hipDevWorkqueueConfigResource`): a hint for the
-/// runtime.
+/// The expected number of concurrently active streams of an execution context (`hipDevWorkqueueConfigResource`): a hint
+/// for the runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkQueues {
     device: Device,
@@ -62,35 +63,35 @@ pub struct WorkQueues {
 impl UnitGroup {
     const ANY: Self = Self { count: None, coscheduled: 0, preferred_coscheduled: 0, backfill: false };
 
-    /// A group of `count` units, a multiple of the [alignment](ComputeUnits::alignment).
+    /// Requests a group of `count` units, a multiple of the [alignment](ComputeUnits::alignment).
     #[must_use]
     pub const fn new(count: u32) -> Self {
         Self { count: Some(count), ..Self::ANY }
     }
 
-    /// A group of as many units as are left when its turn comes, in whole alignments.
+    /// Requests a group of all units that earlier groups have left, rounded down to the alignment.
     #[must_use]
     pub const fn remaining() -> Self {
         Self::ANY
     }
 
-    /// Units that are scheduled together at least, for thread block clusters of that size; the group is a multiple of it. The default is the
-    /// device's [alignment](ComputeUnits::alignment).
+    /// Sets the minimum number of units that are scheduled together, for thread block clusters of that size. The group
+    /// is a multiple of it. The default is the device's [alignment](ComputeUnits::alignment).
     #[must_use]
     pub const fn coscheduled(mut self, count: u32) -> Self {
         self.coscheduled = count;
         self
     }
 
-    /// Units that are better scheduled together, where that can be: a hint.
+    /// Sets the preferred number of units that are scheduled together: a hint.
     #[must_use]
     pub const fn preferred_coscheduled(mut self, count: u32) -> Self {
         self.preferred_coscheduled = count;
         self
     }
 
-    /// Whether the group may have units that are not scheduled together with as many others (`hipDevSmResourceGroupBackfill`), and so any
-    /// count.
+    /// Sets whether the group may have units that are not scheduled together with as many others
+    /// (`hipDevSmResourceGroupBackfill`), which allows any count.
     #[must_use]
     pub const fn backfill(mut self, backfill: bool) -> Self {
         self.backfill = backfill;
@@ -110,7 +111,7 @@ impl UnitGroup {
 }
 
 impl ComputeUnits {
-    /// All units of a device that the program may use (`hipDeviceGetDevResource`).
+    /// Returns all units of a device that the program may use (`hipDeviceGetDevResource`).
     ///
     /// # Errors
     /// [`Error::NoSymbol`] from a runtime before 10.0.
@@ -127,7 +128,7 @@ impl ComputeUnits {
         })
     }
 
-    /// `None` for a resource of no units.
+    /// Returns `None` for a resource of no units.
     pub(crate) fn from_raw(mut raw: hipDevResource_st, device: Device, split: u64) -> Option<Self> {
         raw.nextResource = ptr::null_mut();
         let units = Self { raw, device, split };
@@ -139,35 +140,36 @@ impl ComputeUnits {
     }
 
     fn body(&self) -> hip_sys::hipDevSmResource {
-        // SAFETY: numbers, of which any bytes are some; the type says that these are what is there.
+        // SAFETY: plain numbers, for which all bytes are valid; the type says that this variant is set.
         unsafe { self.raw.anon_1.sm }
     }
 
-    /// How many there are (`smCount`).
+    /// Returns the number of units (`smCount`).
     #[must_use]
     pub fn count(&self) -> u32 {
         self.body().smCount
     }
 
-    /// The fewest that a part can have (`minSmPartitionSize`).
+    /// Returns the minimum size of a group (`minSmPartitionSize`).
     #[must_use]
     pub fn min_part(&self) -> u32 {
         self.body().minSmPartitionSize
     }
 
-    /// How many are scheduled together (`smCoscheduledAlignment`): parts have a multiple of it. 2 where units come in workgroup processors, else 1.
+    /// Returns the number of units that are scheduled together (`smCoscheduledAlignment`): a group has a multiple of
+    /// it. 2 where units come in workgroup processors, else 1.
     #[must_use]
     pub fn alignment(&self) -> u32 {
         self.body().smCoscheduledAlignment
     }
 
-    /// The device that they are of.
+    /// Returns the device.
     #[must_use]
     pub fn device(&self) -> Device {
         self.device
     }
 
-    /// How many groups of at least `min_count` units there can be (`hipDevSmResourceSplitByCount`).
+    /// Returns the number of groups of at least `min_count` units that fit (`hipDevSmResourceSplitByCount`).
     ///
     /// # Errors
     /// Those of [`split_evenly`](Self::split_evenly).
@@ -175,7 +177,7 @@ impl ComputeUnits {
     pub fn max_groups(&self, min_count: u32) -> Result<u32> {
         self.expect_splittable(min_count)?;
         let mut groups = 0;
-        // SAFETY: `groups` is valid for a write, the resource for a read. There is no result to write to.
+        // SAFETY: `groups` is valid for a write, the resource for a read. Null asks for the number only.
         let status = unsafe {
             hip_sys::hipDevSmResourceSplitByCount(
                 ptr::null_mut(),
@@ -190,19 +192,20 @@ impl ComputeUnits {
         Ok(groups)
     }
 
-    /// Splits off `groups` groups of the same size, which is at least `min_count`, rounded up as the device needs it
-    /// (`hipDevSmResourceSplitByCount`). There are fewer groups where no more fit.
+    /// Splits off `groups` groups of the same size, at least `min_count`, rounded up as the device requires
+    /// (`hipDevSmResourceSplitByCount`). Returns fewer groups if no more fit.
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] for no groups, for no units or more than there are, and for what comes from a split itself: make an
-    /// [`ExecutionContext`](crate::execution::ExecutionContext) of that, whose [units](crate::execution::ExecutionContext::compute_units) can be split.
+    /// [`Error::InvalidValue`] for no groups, for no units or more than available, and for the result of another split:
+    /// make an [`ExecutionContext`](crate::execution::ExecutionContext) of that, whose
+    /// [units](crate::execution::ExecutionContext::compute_units) can be split.
     #[doc(alias("hipDevSmResourceSplitByCount", "cuDevSmResourceSplitByCount", "cudaDevSmResourceSplitByCount"))]
     pub fn split_evenly(&self, groups: u32, min_count: u32) -> Result<UnitSplit> {
         self.expect_splittable(min_count)?;
         if groups == 0 {
             return Err(no_groups());
         }
-        // A group has a unit at least.
+        // A group has at least one unit.
         let mut found = groups.min(self.count());
         let mut raw = vec![hipDevResource_st::default(); found as usize];
         let mut rest = hipDevResource_st::default();
@@ -215,11 +218,13 @@ impl ComputeUnits {
         Ok(self.parts(raw, rest))
     }
 
-    /// Splits off groups of different sizes, in their order (`hipDevSmResourceSplit`): all of them, or none.
+    /// Splits off groups of different sizes, in their order (`hipDevSmResourceSplit`). Creates either all of them or
+    /// none.
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] for no groups, for one that is empty, larger than what is left or no multiple of what is scheduled
-    /// together, and for what comes from a split itself, as for [`split_evenly`](Self::split_evenly).
+    /// [`Error::InvalidValue`] for no groups; for a group that is empty, larger than the remaining units or not a
+    /// multiple of the number of units scheduled together; and for the result of another split, as for
+    /// [`split_evenly`](Self::split_evenly).
     #[doc(alias("hipDevSmResourceSplit", "cuDevSmResourceSplit", "cudaDevSmResourceSplit"))]
     pub fn split(&self, groups: &[UnitGroup]) -> Result<UnitSplit> {
         self.expect_splittable(1)?;
@@ -229,7 +234,7 @@ impl ComputeUnits {
         let mut left = self.count();
         for group in groups {
             let Some(count) = group.count else {
-                // The rest: how much, the runtime decides.
+                // A group of the remaining units: the runtime determines its size.
                 left = if group.backfill { 0 } else { left % self.step(group) };
                 continue;
             };
@@ -255,7 +260,7 @@ impl ComputeUnits {
         Ok(self.parts(raw, rest))
     }
 
-    /// What the units of a group are a multiple of.
+    /// Returns the number that a group's size must be a multiple of.
     fn step(&self, group: &UnitGroup) -> u32 {
         let step = if group.coscheduled == 0 { self.alignment() } else { group.coscheduled };
         step.max(1)
@@ -286,7 +291,7 @@ impl ComputeUnits {
         self.device.activate()
     }
 
-    /// The device of units that one context can have together.
+    /// Returns the device, if one context can have all these units.
     pub(super) fn expect_mergeable(units: &[Self]) -> Result<Device> {
         let refused = |value: &str, allowed: &str| {
             Err(Error::InvalidValue {
@@ -330,23 +335,25 @@ impl fmt::Debug for ComputeUnits {
 }
 
 impl WorkQueues {
-    /// For about `concurrency` streams that work at a time, on queues that all contexts of the device share.
+    /// Expects about `concurrency` concurrently active streams, on queues that all contexts of the device share.
     #[must_use]
     pub const fn new(device: Device, concurrency: u32) -> Self {
         Self { device, concurrency, balanced: false }
     }
 
-    /// Whether queues should be apart from those of other contexts, where that can be (`hipDevWorkqueueConfigScopeGreenCtxBalanced`).
+    /// Sets whether the queues should be separate from those of other contexts, if possible
+    /// (`hipDevWorkqueueConfigScopeGreenCtxBalanced`).
     #[must_use]
     pub const fn balanced(mut self, balanced: bool) -> Self {
         self.balanced = balanced;
         self
     }
 
-    /// Those of a device (`hipDeviceGetDevResource`).
+    /// Returns the work queues of a device (`hipDeviceGetDevResource`).
     ///
     /// # Errors
-    /// The runtime's if it does not tell (`hipErrorInvalidResourceType`); [`Error::NoSymbol`] before 10.0.
+    /// The runtime's status if it does not report them (`hipErrorInvalidResourceType`); [`Error::NoSymbol`] before
+    /// 10.0.
     #[doc(alias("hipDeviceGetDevResource", "cuDeviceGetDevResource", "cudaDeviceGetDevResource"))]
     pub fn for_device(device: &Device) -> Result<Self> {
         device.activate()?;
@@ -358,26 +365,26 @@ impl WorkQueues {
         Ok(Self::from_raw(&raw, *device))
     }
 
-    /// The device that they are of.
+    /// Returns the device.
     #[must_use]
     pub const fn device(&self) -> Device {
         self.device
     }
 
-    /// Streams that are expected to work at a time.
+    /// Returns the expected number of concurrently active streams.
     #[must_use]
     pub const fn concurrency(&self) -> u32 {
         self.concurrency
     }
 
-    /// Whether they should be apart from those of other contexts.
+    /// Returns whether the queues should be separate from those of other contexts.
     #[must_use]
     pub const fn is_balanced(&self) -> bool {
         self.balanced
     }
 
     pub(super) fn from_raw(raw: &hipDevResource_st, device: Device) -> Self {
-        // SAFETY: numbers, of which any bytes are some; the caller asked for this type.
+        // SAFETY: plain numbers, for which all bytes are valid; the caller asked for this type.
         let body = unsafe { raw.anon_1.wqConfig };
         let balanced = body.sharingScope == hipDevWorkqueueConfigScopeGreenCtxBalanced;
         Self { device, concurrency: body.wqConcurrencyLimit, balanced }

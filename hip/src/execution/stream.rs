@@ -10,12 +10,12 @@ use crate::core::error::{Error, Result};
 use crate::stream::{Stream, StreamInner, StreamOptions, create_in_context};
 
 impl Stream {
-    /// A new stream whose kernels run on the compute units of an execution context (`hipExecutionCtxStreamCreate`). It keeps the
-    /// context, and does not wait for the legacy default stream.
+    /// Creates a stream whose kernels run on the compute units of an execution context (`hipExecutionCtxStreamCreate`).
+    /// It keeps the context, and does not wait for the legacy default stream.
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] for a [`blocking`](StreamOptions::blocking) stream, which contexts have not, and for a priority
-    /// outside of [`Device::stream_priority_range`](crate::Device::stream_priority_range).
+    /// [`Error::InvalidValue`] for a [`blocking`](StreamOptions::blocking) stream, which contexts do not support, and
+    /// for a priority outside of [`Device::stream_priority_range`](crate::Device::stream_priority_range).
     #[doc(alias("hipExecutionCtxStreamCreate", "cudaExecutionCtxStreamCreate"))]
     pub fn in_context(context: &ExecutionContext, options: StreamOptions) -> Result<Self> {
         if options.blocking {
@@ -35,14 +35,14 @@ impl Stream {
         Ok(Self { inner })
     }
 
-    /// The execution context that it was made in, if it was made [in one](Self::in_context).
+    /// Returns the execution context, if the stream was created [in one](Self::in_context).
     #[must_use]
     pub fn execution_context(&self) -> Option<ExecutionContext> {
         self.inner.context.as_ref().map(|context| ExecutionContext::from_inner(Arc::clone(context)))
     }
 
-    /// The compute units that its kernels may run on (`hipStreamGetDevResource`): those of its execution context or its
-    /// [mask](Self::with_cu_mask), else all.
+    /// Returns the compute units that its kernels may run on (`hipStreamGetDevResource`): those of its execution
+    /// context or its [mask](Self::with_cu_mask), else all.
     ///
     /// # Errors
     /// [`Error::NoSymbol`] from a runtime before 10.0.

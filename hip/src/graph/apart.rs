@@ -1,15 +1,16 @@
 //! Workarounds for graphs with HIP 6.3 to 7.1.
 //!
-//! Fills: for a graph that is a chain of nodes, these releases write the packets of its fills when it is instantiated, and put the value of
-//! each where launches on the device's default stream have their arguments. That place is used again once 1 MiB of arguments has been
-//! written, and the next launch of the graph fills with what is there then: pointers of other launches. A graph with branches has no packets
-//! written in advance: each launch brings its own values. So graphs with fills get a node that nothing joins to the others,
-//! which does nothing. The crate does not show it; Graphviz does.
+//! Fills: if a graph is a chain of nodes, these releases write the packets of its fills at instantiation, and store
+//! each value in the memory that holds the arguments of launches on the device's default stream. That memory is reused
+//! after 1 MiB of arguments, and the next launch of the graph fills with whatever it holds then, such as pointers of
+//! other launches. For a graph with branches, packets are not written in advance: each launch passes its own values. So
+//! this crate adds an unconnected empty node to graphs with fills. The crate hides that node; Graphviz shows it.
 //!
-//! Branches: a graph with branches has streams of normal priority for them. Its launch passes over those that have the queue of the GPU that the
-//! stream of the launch has, and reads past the end of the list where more of them have that queue than it thinks there can be:
-//! streams share four queues. Queues of another priority are other ones. So a graph with branches is launched on a stream of its own, of
-//! high priority, between events that put it in its place in the stream that it was to be launched on.
+//! Branches: the runtime keeps streams of normal priority for the branches of a graph. A launch skips those that share
+//! the GPU's queue with the stream of the launch. It reads past the end of the list if more streams share that queue
+//! than it expects, as streams share four queues. Streams of another priority use other queues. So this crate launches
+//! a graph with branches on a private stream of high priority, between events that order it within the stream that the
+//! caller passed.
 
 use std::ptr;
 
@@ -25,8 +26,8 @@ use crate::stream::event::{Event, EventOptions};
 use crate::stream::{Stream, StreamOptions};
 
 impl Graph {
-    /// Gives the graph a node that stands alone if it now has a fill for the first time, its own or a child's, where the runtime needs that.
-    /// `added` is what was added last; it is taken out again if that fails.
+    /// Adds the unconnected node if the graph now has its first fill, its own or a child's, and the runtime needs the
+    /// workaround. `added` is the node that was added last; on failure it is removed again.
     pub(super) fn set_apart(&mut self, added: Node) -> Result<()> {
         if self.apart.is_some() || !FILLS_OF_CHAINS_LOSE_THEIR_VALUE.in_use() {
             return Ok(());
@@ -38,14 +39,14 @@ impl Graph {
             }
             Err(error) => {
                 let _exclusive = exclusive();
-                // SAFETY: a node of this graph, which is alive; nobody has been given it yet.
+                // SAFETY: a node of this graph, which is alive; it was not returned to the caller yet.
                 let _ = unsafe { hip_sys::hipGraphDestroyNode(added.raw) };
                 Err(error)
             }
         }
     }
 
-    /// The same for a graph that the runtime has made.
+    /// Does the same for a graph that the runtime has captured.
     pub(super) fn captured(mut self) -> Result<Self> {
         if !FILLS_OF_CHAINS_LOSE_THEIR_VALUE.in_use() {
             return Ok(self);
@@ -57,7 +58,7 @@ impl Graph {
         Ok(self)
     }
 
-    /// The node that stands for that of this graph in a clone.
+    /// Returns the clone's counterpart of this graph's unconnected node.
     pub(super) fn apart_in(&self, clone: &GraphInner) -> Result<Option<Node>> {
         let Some(node) = self.apart else { return Ok(None) };
         let mut raw = ptr::null_mut();
@@ -70,7 +71,7 @@ impl Graph {
 }
 
 impl GraphInner {
-    /// Whether its nodes run one after the other, by its edges, but for nodes that do nothing. The graphs that are nodes of it may have branches.
+    /// Returns whether edges put all nodes but empty ones in a single sequence. Child graphs may have branches.
     pub(super) fn is_line(&self) -> Result<bool> {
         let describe = || "a graph".to_owned();
         let _exclusive = exclusive();
@@ -82,17 +83,17 @@ impl GraphInner {
     }
 }
 
-/// The stream of a graph with branches.
+/// The private stream of a graph with branches.
 pub(super) struct Aside {
     stream: Stream,
     before: Event,
     after: Event,
-    /// Held from one event to the other.
+    /// Held from the first event to the second.
     one: Mutex<()>,
 }
 
 impl Aside {
-    /// One for this graph, if it has branches and the runtime needs it.
+    /// Creates the private stream if the graph has branches and the runtime needs the workaround.
     pub(super) fn new(graph: &Graph) -> Result<Option<Self>> {
         let is_chain = || {
             let _exclusive = exclusive();
@@ -112,13 +113,14 @@ impl Aside {
         }))
     }
 
-    /// Has `launch` put work on the stream, where it comes after all work that `other` has now, and before all that `other` gets later.
+    /// Calls `launch` with the private stream. Its work comes after all work that `other` has now, and before all later
+    /// work of `other`.
     pub(super) fn launch(&self, other: hipStream_t, launch: impl FnOnce(hipStream_t) -> Result<()>) -> Result<()> {
         let _one = self.one.lock();
         let own = self.stream.inner.raw();
         follow(own, other, &self.before)?;
         let launched = launch(own);
-        // What a launch that fails has begun is waited for too.
+        // `other` also waits for work that a failed launch has begun.
         let followed = follow(other, own, &self.after);
         if followed.is_err() {
             // SAFETY: the stream is alive.
@@ -128,16 +130,16 @@ impl Aside {
     }
 }
 
-/// Has `later` wait for all work that `first` has now.
+/// Makes `later` wait for all work that `first` has now.
 fn follow(later: hipStream_t, first: hipStream_t, event: &Event) -> Result<()> {
     let describe = || "a graph with branches".to_owned();
-    // SAFETY: both are alive, as the caller has them, and of one device.
+    // SAFETY: the caller keeps both alive, and they are of one device.
     check(unsafe { hip_sys::hipEventRecord(event.as_raw(), first) }, "hipEventRecord", describe)?;
-    // SAFETY: as above; 0 is the only flag that there is.
+    // SAFETY: as above; 0 is the only flag that HIP defines.
     check(unsafe { hip_sys::hipStreamWaitEvent(later, event.as_raw(), 0) }, "hipStreamWaitEvent", describe)
 }
 
-/// Whether each node of a graph but one waits for one other, for which no other node waits.
+/// Returns whether each node except the first waits for exactly one other, and no two wait for the same.
 fn is_line(nodes: &[hipGraphNode_t], edges: Vec<(hipGraphNode_t, hipGraphNode_t)>) -> bool {
     let alone = |ends: &mut Vec<_>| {
         ends.sort_unstable();
@@ -147,7 +149,7 @@ fn is_line(nodes: &[hipGraphNode_t], edges: Vec<(hipGraphNode_t, hipGraphNode_t)
     from.len() + 1 >= nodes.len() && alone(&mut from) && alone(&mut to)
 }
 
-/// Whether that holds for a graph, and for the graphs that are nodes of it.
+/// Returns whether a graph and all of its child graphs are chains.
 fn is_chain(graph: hipGraph_t) -> Result<bool> {
     let describe = || "a graph".to_owned();
     let nodes = nodes_of(graph, &describe)?;

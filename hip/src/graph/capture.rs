@@ -1,4 +1,4 @@
-//! Graphs from the work of a stream.
+//! Capture of a stream's work into graphs.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::core::call::check;
 use crate::core::error::{Error, Result};
 use crate::stream::{Capture, Stream};
 
-/// Ends the capture whatever happens, and the graph with it.
+/// Ends the capture and drops the graph when it is dropped.
 struct Ending<'a> {
     stream: &'a Stream,
     capture: Arc<Capture>,
@@ -15,12 +15,12 @@ struct Ending<'a> {
 }
 
 impl Ending<'_> {
-    /// The graph, if the capture went well.
+    /// Ends the capture and returns the graph, if the capture succeeded.
     fn end(&mut self) -> Result<Graph> {
         self.open = false;
         let raw = self.stream.inner.end_capture();
         let (kept, kernels) = self.capture.end();
-        // Without a cell no kernel of the graph can panic.
+        // Without a cell, no kernel of the graph can panic.
         let panics = self.capture.known_panic_cell().into_iter().cloned().collect();
         let resources = Resources { kept, kernels, panics, ..Resources::default() };
         Graph::adopt(raw?, self.stream.device(), resources).captured()
@@ -36,18 +36,20 @@ impl Drop for Ending<'_> {
 }
 
 impl Stream {
-    /// Runs `body` and puts the work that it queues on this stream into a graph, in place of running it
-    /// (`hipStreamBeginCapture`, `hipStreamEndCapture`). Work on another stream is captured too from where that stream
-    /// [waits for an event](Self::wait_event) recorded in the capture; it must come back by an event before `body` ends.
+    /// Runs `body` and records the work that it queues on this stream in a graph, instead of running it
+    /// (`hipStreamBeginCapture`, `hipStreamEndCapture`). Work on another stream is captured too once that stream [waits
+    /// for an event](Self::wait_event) recorded in the capture. The captured stream must wait for an event of the other
+    /// stream before `body` ends.
     ///
-    /// Copies, fills and launches are captured as they are written anywhere else; the graph keeps their memory. The stream is
-    /// captured for the calling thread alone: another that queues work on it gets [`Error::Capture`]. After an
-    /// error, and after a panic, the stream is as it was: if the runtime takes nothing on the C stream any more, another
-    /// takes its place ([`as_raw`](Self::as_raw) changes).
+    /// Copies, fills and launches are written as usual; the graph keeps their memory. Only the calling thread may queue
+    /// work on the stream meanwhile: other threads get [`Error::Capture`]. After an error or a panic, the stream is
+    /// usable as before: if the runtime no longer accepts work on the C stream, a new C stream replaces it
+    /// ([`as_raw`](Self::as_raw) changes).
     ///
-    /// Allocations, blocking copies and waits for other streams are done at once, in `body` and in other threads. HIP's capture modes
-    /// (`hipStreamCaptureMode`) refuse them; the order that they protect is kept by this crate, which captures in relaxed mode.
-    /// [`Device::synchronize`](crate::Device::synchronize) then waits for each of this crate's streams that is not captured.
+    /// Allocations, blocking copies and waits for other streams run immediately, in `body` and in other threads. HIP's
+    /// capture modes (`hipStreamCaptureMode`) reject them to protect an order that this crate keeps itself; it captures
+    /// in relaxed mode. Meanwhile, [`Device::synchronize`](crate::Device::synchronize) waits for each of this crate's
+    /// streams that is not captured.
     ///
     /// ```
     /// # fn main() -> hip::Result<()> {
@@ -67,13 +69,16 @@ impl Stream {
     /// ```
     ///
     /// # Errors
-    /// What `body` returns; [`Error::Capture`] for the default stream, a stream that is being captured, memory that a graph cannot keep;
-    /// the runtime's for what cannot be captured (`hipErrorStreamCaptureUnsupported` and the like).
+    /// The error of `body`; [`Error::Capture`] for the default stream, a stream that is being captured, memory that a
+    /// graph cannot keep; the runtime's status for work that cannot be captured (`hipErrorStreamCaptureUnsupported` and
+    /// the like).
     ///
-    /// Calls on several streams of the capture that use one library's handle come one after the other in the graph.
+    /// Calls on several streams of the capture that use the same library handle are ordered one after the other in the
+    /// graph.
     ///
     /// # Safety of launches
-    /// Who calls [`Kernel::launch`](crate::Kernel::launch) in `body` answers for every launch of the graph.
+    /// The caller of [`Kernel::launch`](crate::Kernel::launch) in `body` must ensure that every launch of the graph is
+    /// sound.
     #[doc(alias("hipStreamBeginCapture", "cuStreamBeginCapture", "cudaStreamBeginCapture"))]
     #[doc(alias("hipStreamEndCapture", "cuStreamEndCapture", "cudaStreamEndCapture"))]
     #[doc(alias(
@@ -94,7 +99,8 @@ impl Stream {
         }
     }
 
-    /// Whether the stream is being captured, by [`capture`](Self::capture) or by foreign code (`hipStreamIsCapturing`).
+    /// Returns whether the stream is being captured, by [`capture`](Self::capture) or by other code
+    /// (`hipStreamIsCapturing`).
     #[doc(alias("hipStreamIsCapturing", "cuStreamIsCapturing", "cudaStreamIsCapturing"))]
     #[doc(alias("hipStreamGetCaptureInfo", "cuStreamGetCaptureInfo", "cudaStreamGetCaptureInfo"))]
     pub fn is_capturing(&self) -> Result<bool> {

@@ -1,4 +1,4 @@
-//! Graphs made ready to run.
+//! Instantiated graphs.
 
 use std::ffi::{c_uint, c_ulonglong};
 use std::fmt;
@@ -34,7 +34,7 @@ use crate::stream::event::{Event, Recorded};
 use crate::stream::usage::{self, Access, Kept, Usage};
 use crate::stream::{Launching, Stream};
 
-/// How a graph is made ready to run. The default: no flags.
+/// Options for instantiating a graph. The default has no flags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InstantiateOptions {
     auto_free: bool,
@@ -42,21 +42,23 @@ pub struct InstantiateOptions {
 }
 
 impl InstantiateOptions {
-    /// No flags.
+    /// Creates options without flags.
     #[must_use]
     pub const fn new() -> Self {
         Self { auto_free: false, node_priority: false }
     }
 
-    /// Whether a launch first frees what nodes have allocated in the launch before and not freed
-    /// (`hipGraphInstantiateFlagAutoFreeOnLaunch`). The runtimes up to 7.2 at least free what launches of other graphs have left on the device too.
+    /// Sets whether a launch first frees the memory that nodes allocated in the previous launch and did not free
+    /// (`hipGraphInstantiateFlagAutoFreeOnLaunch`). The runtimes up to 7.2 at least also free memory that launches of
+    /// other graphs have left on the device.
     #[must_use]
     pub const fn auto_free(mut self, auto_free: bool) -> Self {
         self.auto_free = auto_free;
         self
     }
 
-    /// Whether nodes run with priorities of their own in place of that of the stream (`hipGraphInstantiateFlagUseNodePriority`).
+    /// Sets whether nodes run with their own priorities instead of the stream's
+    /// (`hipGraphInstantiateFlagUseNodePriority`).
     #[must_use]
     pub const fn node_priority(mut self, node_priority: bool) -> Self {
         self.node_priority = node_priority;
@@ -70,20 +72,22 @@ impl InstantiateOptions {
     }
 }
 
-/// A [`Graph`] made ready to run (`hipGraphExec_t`): launched as often as one likes, its nodes' parameters changed in between.
+/// An instantiated [`Graph`] (`hipGraphExec_t`). It can be launched repeatedly, and its node parameters can be changed
+/// between launches.
 ///
-/// It keeps what the graph kept, and the memory that its last launch has [allocated](Graph::add_alloc) and nothing has freed. Launches of one `GraphExec` run one after the other, on whatever streams; other work
-/// that uses the same buffers comes before or after the whole graph, as it does for any launch.
+/// It keeps everything that the graph kept, and the memory that its last launch has [allocated](Graph::add_alloc) and
+/// nothing has freed. Launches of one `GraphExec` run one after the other, on any streams. Other work that uses the
+/// same buffers comes before or after the whole graph, as for any launch.
 #[doc(alias("hipGraphExecDestroy", "cuGraphExecDestroy", "cudaGraphExecDestroy"))]
 pub struct GraphExec {
     raw: hipGraphExec_t,
-    /// What nodes are looked up in.
+    /// The graph that nodes are looked up in.
     graph: Arc<GraphInner>,
     resources: Resources,
     name: Arc<str>,
-    /// Its launches.
+    /// The uses by its launches.
     usage: Usage,
-    /// What it is launched on, where the runtime needs that.
+    /// The private stream that it is launched on, if the runtime needs one.
     aside: Option<Aside>,
 }
 
@@ -97,7 +101,7 @@ fn name_of(resources: &Resources) -> Arc<str> {
     format!("a graph of {}", list(&resources.kernels)).into()
 }
 
-/// The first kernels by name.
+/// Lists the first kernels by name.
 fn list(kernels: &[Arc<str>]) -> String {
     const SHOWN: usize = 4;
     match kernels {
@@ -108,12 +112,12 @@ fn list(kernels: &[Arc<str>]) -> String {
 }
 
 impl Graph {
-    /// Makes the graph ready to run: [`instantiate_with`](Self::instantiate_with) no options.
+    /// Instantiates the graph, without options; see [`instantiate_with`](Self::instantiate_with).
     pub fn instantiate(&self) -> Result<GraphExec> {
         self.instantiate_with(InstantiateOptions::new())
     }
 
-    /// Makes the graph ready to run (`hipGraphInstantiateWithFlags`). What is added to the graph later is not in it.
+    /// Instantiates the graph (`hipGraphInstantiateWithFlags`). Later additions to the graph do not affect the result.
     #[doc(alias("hipGraphInstantiateWithFlags", "cuGraphInstantiateWithFlags", "cudaGraphInstantiateWithFlags"))]
     pub fn instantiate_with(&self, options: InstantiateOptions) -> Result<GraphExec> {
         self.inner.device.activate()?;
@@ -138,20 +142,20 @@ impl Graph {
 }
 
 impl GraphExec {
-    /// The device that it runs on.
+    /// Returns the device.
     #[must_use]
     pub fn device(&self) -> Device {
         self.graph.device
     }
 
-    /// Queues the whole graph (`hipGraphLaunch`) and returns at once. The stream first waits for what other streams do with the
-    /// buffers that the graph uses; they note their use, as for the launch of a kernel.
+    /// Queues the whole graph (`hipGraphLaunch`) and returns at once. The stream first waits for conflicting work of
+    /// other streams on the buffers that the graph uses; the buffers record this use, as for the launch of a kernel.
     ///
-    /// What goes wrong in it comes back from the next call that waits for the stream.
+    /// Errors of the graph's work are returned by the next call that waits for the stream.
     ///
     /// # Errors
-    /// [`Error::WrongDevice`] for a stream of another device; [`Error::Graph`] if the graph uses pinned memory, which takes
-    /// [`launch_with_host_memory`](Self::launch_with_host_memory).
+    /// [`Error::WrongDevice`] for a stream of another device; [`Error::Graph`] if the graph uses pinned memory, which
+    /// takes [`launch_with_host_memory`](Self::launch_with_host_memory).
     #[doc(alias("hipGraphLaunch", "cuGraphLaunch", "cudaGraphLaunch"))]
     pub fn launch(&self, stream: &Stream) -> Result<()> {
         if self.resources.uses_host_memory() {
@@ -164,11 +168,11 @@ impl GraphExec {
         self.queue(stream)
     }
 
-    /// As [`launch`](Self::launch), for a graph that copies from or to pinned host memory.
+    /// Like [`launch`](Self::launch), for a graph that copies from or to pinned host memory.
     ///
     /// # Safety
-    /// When it is called, no slice of host memory that the graph writes to is borrowed, and none that it reads is borrowed
-    /// to be written to. (Borrows made after the launch wait for it.)
+    /// At the time of the call, no slice of host memory that the graph writes to may be borrowed, and none that it
+    /// reads may be borrowed mutably. (Borrows made after the launch wait for it.)
     pub unsafe fn launch_with_host_memory(&self, stream: &Stream) -> Result<()> {
         self.queue(stream)
     }
@@ -183,15 +187,15 @@ impl GraphExec {
         let watching = stream.inner.watch(self.resources.reports());
         let mut records = self.lock_records()?;
         let launch = Launching { kernel: &self.name, config: None };
-        // A node may call a function of the host, or wait for a signal.
+        // A node may call a host function, or wait for a signal.
         let submitted = stream.inner.submit_held(&accesses, Some(launch), |raw| {
             let _one = one_at_a_time();
-            // A capture runs nothing now.
+            // Under capture, nothing runs now.
             if let Some(record) = record.filter(|_| !stream.inner.is_captured()) {
                 panics.iter().try_for_each(|cell| cell.lead_to(record, raw))?;
             }
             let launch = |raw| {
-                // SAFETY: graph and stream are alive; the memory that the graph uses is kept, and notes the launch.
+                // SAFETY: graph and stream are alive; the memory that the graph uses is kept, and records the launch.
                 let status = unsafe { hip_sys::hipGraphLaunch(self.raw, raw) };
                 check(status, "hipGraphLaunch", || self.name.to_string())
             };
@@ -206,16 +210,16 @@ impl GraphExec {
             self.resources.memory.launched(self.graph.device);
         }
         for record in &mut records {
-            // An event in the graph is done before the whole graph is, and after what the stream had to do before.
+            // An event in the graph is done before the whole graph, and after the stream's earlier work.
             **record = Some(Recorded::moved(record.as_ref(), &stream.inner, ticket.saturating_sub(1)));
         }
-        // No lock is held: a subscriber may do what it likes.
+        // The subscriber is called without a lock, since it may run any code.
         drop(records);
         trace::launch(stream.device(), stream.inner.id(), &self.name, None);
         Ok(())
     }
 
-    /// The marks of the events that it records, each once, locked in an order that all graphs have in common.
+    /// Locks the marks of the events that the graph records, each once, in an order that all graphs share.
     fn lock_records(&self) -> Result<Vec<MutexGuard<'_, Option<Recorded>>>> {
         let mut events: Vec<&Event> = self.resources.recorded.iter().map(Arc::as_ref).collect();
         events.sort_by_key(|event| ptr::from_ref(*event).addr());
@@ -223,7 +227,7 @@ impl GraphExec {
         events.into_iter().map(Event::lock_record).collect()
     }
 
-    /// Copies to the device what a first launch would have to (`hipGraphUpload`).
+    /// Copies data to the device that the first launch would have to copy (`hipGraphUpload`).
     ///
     /// # Errors
     /// [`Error::WrongDevice`] for a stream of another device.
@@ -237,8 +241,8 @@ impl GraphExec {
         })
     }
 
-    /// Gives a launch other arguments, another size, or another kernel (`hipGraphExecKernelNodeSetParams`), from the next launch of
-    /// the graph on. What it used before is kept on until [`update`](Self::update).
+    /// Changes the arguments, size or kernel of a launch (`hipGraphExecKernelNodeSetParams`), from the next launch of
+    /// the graph on. The resources of the old parameters are kept until [`update`](Self::update).
     ///
     /// # Errors
     /// As for [`Graph::add_kernel`]; [`Error::Graph`] for a node of another graph or kind.
@@ -273,11 +277,11 @@ impl GraphExec {
         Ok(())
     }
 
-    /// Makes a copy another one (`hipGraphExecMemcpyNodeSetParams1D`).
+    /// Replaces a copy (`hipGraphExecMemcpyNodeSetParams1D`).
     ///
     /// # Errors
-    /// As for [`Graph::add_copy`]; [`Error::Graph`] for a node of another graph or kind. The runtime's if the copy is between other
-    /// kinds of memory than before.
+    /// As for [`Graph::add_copy`]; [`Error::Graph`] for a node of another graph or kind. The runtime's status if the
+    /// copy is between other kinds of memory than before.
     #[doc(alias("hipGraphExecMemcpyNodeSetParams1D", "cudaGraphExecMemcpyNodeSetParams1D"))]
     pub fn set_copy(&mut self, node: Node, copy: GraphCopy<'_>) -> Result<()> {
         self.expect(node, NodeKind::Copy)?;
@@ -292,7 +296,7 @@ impl GraphExec {
         check(status, "hipGraphExecMemcpyNodeSetParams1D", || format!("{copy:?}"))
     }
 
-    /// Makes a fill another one (`hipGraphExecMemsetNodeSetParams`).
+    /// Replaces a fill (`hipGraphExecMemsetNodeSetParams`).
     ///
     /// # Errors
     /// As for [`Graph::add_fill`]; [`Error::Graph`] for a node of another graph or kind.
@@ -309,7 +313,7 @@ impl GraphExec {
         check(status, "hipGraphExecMemsetNodeSetParams", || format!("{fill:?}"))
     }
 
-    /// Gives a host node another function (`hipGraphExecHostNodeSetParams`).
+    /// Replaces the function of a host node (`hipGraphExecHostNodeSetParams`).
     ///
     /// # Errors
     /// [`Error::Graph`] for a node of another graph or kind.
@@ -326,7 +330,7 @@ impl GraphExec {
         check(status, "hipGraphExecHostNodeSetParams", || self.name.to_string())
     }
 
-    /// Makes the waits for signals and writes to them other ones (`hipGraphExecBatchMemOpNodeSetParams`).
+    /// Replaces the waits for signals and writes to them (`hipGraphExecBatchMemOpNodeSetParams`).
     ///
     /// # Errors
     /// As for [`Graph::add_signal_ops`]; [`Error::Graph`] for a node of another graph or kind.
@@ -344,7 +348,7 @@ impl GraphExec {
         check(status, "hipGraphExecBatchMemOpNodeSetParams", || format!("{operations:?}"))
     }
 
-    /// Makes a signal of a semaphore of another API another one (`hipGraphExecExternalSemaphoresSignalNodeSetParams`).
+    /// Replaces a signal of another API's semaphore (`hipGraphExecExternalSemaphoresSignalNodeSetParams`).
     ///
     /// # Errors
     /// As for [`Graph::add_external_signal`]; [`Error::Graph`] for a node of another graph or kind.
@@ -368,7 +372,7 @@ impl GraphExec {
         check(status, "hipGraphExecExternalSemaphoresSignalNodeSetParams", || format!("{semaphore:?} with {value}"))
     }
 
-    /// Makes a wait for a semaphore of another API another one (`hipGraphExecExternalSemaphoresWaitNodeSetParams`).
+    /// Replaces a wait for another API's semaphore (`hipGraphExecExternalSemaphoresWaitNodeSetParams`).
     ///
     /// # Errors
     /// As for [`Graph::add_external_wait`]; [`Error::Graph`] for a node of another graph or kind.
@@ -384,7 +388,7 @@ impl GraphExec {
         self.change(&[semaphore.access()])?;
         let _exclusive = exclusive();
         let status = with_wait(semaphore, value, |parameters| {
-            // SAFETY: as of a signal.
+            // SAFETY: as for a signal.
             unsafe {
                 crate::core::forms::hipGraphExecExternalSemaphoresWaitNodeSetParams(self.raw, node.raw, parameters)
             }
@@ -392,11 +396,12 @@ impl GraphExec {
         check(status, "hipGraphExecExternalSemaphoresWaitNodeSetParams", || format!("{semaphore:?} for {value}"))
     }
 
-    /// Puts another graph of the same shape in the place of a child (`hipGraphExecChildGraphNodeSetParams`).
+    /// Replaces a child graph with another one of the same shape (`hipGraphExecChildGraphNodeSetParams`).
     ///
     /// # Errors
-    /// [`Error::Graph`] for a node of another graph or kind, and in a graph with branches for a child that uses a handle of a library that the graph
-    /// uses already ([`interop::Tracked`](crate::interop::Tracked)): two branches could use it at a time. The runtime's for a graph of another shape.
+    /// [`Error::Graph`] for a node of another graph or kind. In a graph with branches, also for a child that uses a
+    /// library handle that the graph already uses ([`interop::Tracked`](crate::interop::Tracked)): two branches could
+    /// use it concurrently. The runtime's status for a graph of another shape.
     #[doc(alias(
         "hipGraphExecChildGraphNodeSetParams",
         "cuGraphExecChildGraphNodeSetParams",
@@ -417,7 +422,7 @@ impl GraphExec {
         check(status, "hipGraphExecChildGraphNodeSetParams", || self.name.to_string())
     }
 
-    /// Switches a kernel, copy or fill off or on (`hipGraphNodeSetEnabled`). What is off does nothing, in its place.
+    /// Enables or disables a kernel, copy or fill (`hipGraphNodeSetEnabled`). A disabled node acts like an empty node.
     ///
     /// # Errors
     /// [`Error::Graph`] for a node of another graph or kind.
@@ -426,12 +431,12 @@ impl GraphExec {
         self.expect_switch(node)?;
         self.change(&[])?;
         let _exclusive = exclusive();
-        // SAFETY: the graph is alive and the node is one that can be switched.
+        // SAFETY: the graph is alive and the node is of a kind that can be disabled.
         let status = unsafe { hip_sys::hipGraphNodeSetEnabled(self.raw, node.raw, c_uint::from(enabled)) };
         check(status, "hipGraphNodeSetEnabled", || format!("{node:?}"))
     }
 
-    /// Whether a kernel, copy or fill is on (`hipGraphNodeGetEnabled`).
+    /// Returns whether a kernel, copy or fill is enabled (`hipGraphNodeGetEnabled`).
     ///
     /// # Errors
     /// [`Error::Graph`] for a node of another graph or kind.
@@ -439,7 +444,7 @@ impl GraphExec {
     pub fn is_enabled(&self, node: Node) -> Result<bool> {
         self.expect_switch(node)?;
         context::check_caller()?;
-        // Launches change nothing of it, but are not safe to go with other calls either.
+        // Launches do not change this, but must not run concurrently with other calls on the graph.
         let _order = usage::order();
         let _exclusive = exclusive();
         let mut enabled: c_uint = 0;
@@ -449,10 +454,12 @@ impl GraphExec {
         Ok(enabled != 0)
     }
 
-    /// Takes all parameters from a graph of the same shape (`hipGraphExecUpdate`). What this one used before is kept no longer.
+    /// Takes over all parameters of a graph of the same shape (`hipGraphExecUpdate`). The resources of the old
+    /// parameters are no longer kept.
     ///
     /// # Errors
-    /// [`Error::Graph`] with what differs. The runtime may have taken the parameters of some nodes by then, so this one keeps what either graph uses.
+    /// [`Error::Graph`] with the difference. The runtime may have taken over the parameters of some nodes already, so
+    /// this `GraphExec` keeps the resources of both graphs.
     #[doc(alias("hipGraphExecUpdate", "cuGraphExecUpdate", "cudaGraphExecUpdate"))]
     pub fn update(&mut self, graph: &Graph) -> Result<()> {
         self.graph.device.expect(graph.inner.device, "the graph")?;
@@ -472,20 +479,20 @@ impl GraphExec {
             return Err(Error::Graph { reason: format!("it cannot be updated: {}", difference(result)) });
         }
         check(status, "hipGraphExecUpdate", || self.name.to_string())?;
-        // What launches have allocated is to be freed, whatever the nodes do now.
+        // Memory that launches have allocated must still be freed, whatever the new nodes do.
         let both = std::mem::replace(&mut self.resources, graph.resources.clone());
         self.resources.memory.extend(&both.memory);
         self.name = name_of(&self.resources);
         Ok(())
     }
 
-    /// The C handle, for calls of [`hip_sys`] beside this crate. It stays this graph's.
+    /// Returns the C handle, for calls of [`hip_sys`] that this crate does not make. The `GraphExec` keeps ownership.
     #[must_use]
     pub fn as_raw(&self) -> hipGraphExec_t {
         self.raw
     }
 
-    /// Before a change: waits for launches that run, and keeps what the change needs.
+    /// Prepares a change: waits for running launches, and keeps the resources that the change needs.
     fn change(&mut self, accesses: &[Access<'_>]) -> Result<()> {
         self.graph.device.activate()?;
         // The runtime may read a node's parameters until the launch is over.
@@ -525,14 +532,15 @@ fn difference(result: hipGraphExecUpdateResult) -> String {
 impl Drop for GraphExec {
     fn drop(&mut self) {
         let address = self.raw.expose_provenance();
-        // Launches may still run, in whose host functions we may be: what they use is lost if that cannot be known.
+        // Launches may still run, and this may be in one of their host functions. If the runtime cannot report their end, their resources
+        // leak.
         let graph = Arc::clone(&self.graph);
         self.resources.kept.iter_mut().for_each(Kept::retire);
         let used = ManuallyDrop::new((std::mem::take(&mut self.resources), self.aside.take(), graph));
         self.usage.release(move || {
             let (resources, _, graph) = &*used;
             resources.memory.free_rest(graph.device);
-            // SAFETY: ours, not destroyed yet, and no launch of it is left.
+            // SAFETY: owned by this object, not destroyed yet, and no launch of it is left.
             let _ = unsafe { hip_sys::hipGraphExecDestroy(ptr::with_exposed_provenance_mut(address)) };
             drop(ManuallyDrop::into_inner(used));
         });

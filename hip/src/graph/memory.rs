@@ -9,7 +9,7 @@ use crate::core::error::{Result, Status};
 use crate::core::lock::{Mutex, MutexGuard};
 use crate::core::releases::GRAPHS_KEEP_THEIR_MEMORY;
 
-/// What launches of graphs have allocated, by device and address, and no launch of a graph has freed since.
+/// Memory that launches of graphs have allocated and no launch has freed since, by device and address.
 static UNFREED: Mutex<BTreeSet<(usize, usize)>> = Mutex::new(BTreeSet::new());
 
 fn unfreed() -> MutexGuard<'static, BTreeSet<(usize, usize)>> {
@@ -37,7 +37,7 @@ impl GraphMemory {
         self.freed.extend_from_slice(&other.freed);
     }
 
-    /// Notes a launch.
+    /// Records a launch.
     pub(super) fn launched(&self, device: Device) {
         if self.allocated.is_empty() && self.freed.is_empty() {
             return;
@@ -48,17 +48,18 @@ impl GraphMemory {
         unfreed.retain(|left| !self.freed.iter().map(place).any(|freed| freed == *left));
     }
 
-    /// Frees what the last launch has left, when no launch is left that uses it. HIP 5.7, which allocates when a node is made and not when it is
-    /// launched, keeps it. A launch of another graph that frees by itself may have freed it already, which the runtime then says: the address
-    /// is nobody else's as long as the graph is there.
+    /// Frees the memory that the last launch has left, once no launch uses it. HIP 5.7 allocates when a node is created
+    /// instead of at launch, so the memory is kept there. A launch of another graph with auto-free may have freed it
+    /// already, and the runtime returns an error then: the address is not reused as long as the graph exists.
     pub(super) fn free_rest(&self, device: Device) {
         if self.allocated.is_empty() || GRAPHS_KEEP_THEIR_MEMORY.in_use() {
             return;
         }
         for address in &self.allocated {
             if unfreed().remove(&(device.index(), *address)) && device.activate().is_ok() {
-                // SAFETY: an allocation of a launch that is over, or an address that was one, and is of the graph, which is alive. Who uses it
-                // outside of the graph is one of the callers of launches with an address, who answer for it.
+                // SAFETY: an allocation of a launch that is over, or a former one, whose address is reserved by the graph, which is alive.
+                // Code that uses it outside of the graph passes the address to a launch, and that launch's caller must ensure that the
+                // memory is still allocated.
                 let status = unsafe { hip_sys::hipFree(ptr::with_exposed_provenance_mut(*address)) };
                 let _ = check(status, "hipFree", || "memory of a graph".to_owned());
             }
@@ -71,17 +72,17 @@ impl GraphMemory {
 pub struct GraphMemoryInfo {
     /// Allocated now.
     pub used: u64,
-    /// Most that was ever allocated at a time.
+    /// Highest amount allocated so far.
     pub used_high: u64,
-    /// Taken from the device now.
+    /// Reserved from the device now.
     pub reserved: u64,
-    /// Most that was ever taken.
+    /// Highest amount reserved so far.
     pub reserved_high: u64,
 }
 
 impl Device {
-    /// The memory that nodes of graphs have allocated (`hipDeviceGetGraphMemAttribute`). ROCm 5.7 may return any number of reserved bytes
-    /// after memory went back to the device.
+    /// Returns the amounts of memory that graph nodes have allocated (`hipDeviceGetGraphMemAttribute`). ROCm 5.7 may
+    /// return any number of reserved bytes after memory went back to the device.
     #[doc(alias("hipDeviceGetGraphMemAttribute", "cuDeviceGetGraphMemAttribute", "cudaDeviceGetGraphMemAttribute"))]
     pub fn graph_memory(&self) -> Result<GraphMemoryInfo> {
         let get = |attribute| {
@@ -102,9 +103,9 @@ impl Device {
         })
     }
 
-    /// Begins to count the highest amounts of [`graph_memory`](Self::graph_memory) anew (`hipDeviceSetGraphMemAttribute`).
+    /// Resets the highest amounts of [`graph_memory`](Self::graph_memory) (`hipDeviceSetGraphMemAttribute`).
     ///
-    /// ROCm 6.4 refuses it for `reserved_high`, which then stays as it is.
+    /// ROCm 6.4 rejects this for `reserved_high`, which then stays as it is.
     #[doc(alias("hipDeviceSetGraphMemAttribute", "cuDeviceSetGraphMemAttribute", "cudaDeviceSetGraphMemAttribute"))]
     pub fn reset_graph_memory_high_watermarks(&self) -> Result<()> {
         self.activate()?;
@@ -123,7 +124,7 @@ impl Device {
         }
     }
 
-    /// Gives memory back that graphs have reserved and do not use (`hipDeviceGraphMemTrim`).
+    /// Returns unused memory that graphs have reserved to the device (`hipDeviceGraphMemTrim`).
     #[doc(alias("hipDeviceGraphMemTrim", "cuDeviceGraphMemTrim", "cudaDeviceGraphMemTrim"))]
     pub fn trim_graph_memory(&self) -> Result<()> {
         self.activate()?;

@@ -35,12 +35,12 @@ use crate::stream::event::Event;
 use crate::stream::usage::{Access, Kept, MemoryKind};
 use crate::stream::{PanicCell, Report, keep, run_reporting};
 
-/// Work on one device and the order of it (`hipGraph_t`): nodes, and edges between them. It is built node by node, or by
+/// Work on one device and its order (`hipGraph_t`): nodes, and edges between them. It is built node by node, or by
 /// [capturing a stream](crate::Stream::capture), then [instantiated](Self::instantiate) and launched many times.
 ///
-/// A graph keeps what its nodes use: the memory of buffers, the modules of kernels, events and host functions. A buffer that is
-/// dropped is freed when the last graph that uses it is gone too. So no graph can run whose memory is gone. HIP has
-/// no conditional nodes.
+/// A graph keeps the resources of its nodes: the memory of buffers, the modules of kernels, events and host functions.
+/// A buffer that is dropped is freed when the last graph that uses it is gone too, so a graph never runs on freed
+/// memory. HIP does not support conditional nodes.
 ///
 /// ```
 /// # fn main() -> hip::Result<()> {
@@ -68,14 +68,14 @@ use crate::stream::{PanicCell, Report, keep, run_reporting};
 #[doc(alias("hipGraphDestroy", "cuGraphDestroy", "cudaGraphDestroy"))]
 pub struct Graph {
     inner: Arc<GraphInner>,
-    /// The graph that it is a clone of, whose nodes stand for its own as long as they are there.
+    /// The graph that this is a clone of; its nodes can be looked up here while it exists.
     original: Weak<GraphInner>,
     resources: Resources,
-    /// A node of this crate's own, which is not shown.
+    /// A node that this crate has added, and hides.
     apart: Option<Node>,
 }
 
-/// The C graph, which also outlives the [`GraphExec`]s that its nodes are looked up in.
+/// The C graph. It also outlives the [`GraphExec`]s, which look up nodes in it.
 struct GraphInner {
     raw: hipGraph_t,
     id: u64,
@@ -88,13 +88,13 @@ unsafe impl Send for GraphInner {}
 // SAFETY: as above.
 unsafe impl Sync for GraphInner {}
 
-/// What nodes use.
+/// The resources of nodes.
 #[derive(Clone, Default)]
 struct Resources {
     kept: Vec<Kept>,
     kernels: Vec<Arc<str>>,
     hosts: Vec<Arc<HostCall>>,
-    /// Where kernels of captures find the records for their panics, each once.
+    /// The cells in which kernels of captures find the records for their panics, each once.
     panics: Vec<Arc<PanicCell>>,
     recorded: Vec<Arc<Event>>,
     waited: Vec<Arc<Event>>,
@@ -139,12 +139,12 @@ impl Resources {
         Ok(())
     }
 
-    /// Whether both use something that calls use one after the other, such as a library's handle.
+    /// Returns whether both use the same exclusive resource, such as a library's handle.
     fn takes_turns_with(&self, other: &Self) -> bool {
         self.kept.iter().any(|kept| other.kept.iter().any(|other| kept.takes_turns_with(other)))
     }
 
-    /// The reports of what runs in the graph on the host.
+    /// Returns the reports of the graph's host functions.
     fn reports(&self) -> impl Iterator<Item = &Arc<Report>> {
         self.hosts.iter().map(|host| &host.report)
     }
@@ -154,8 +154,8 @@ impl Resources {
     }
 }
 
-/// Held during a call that reads or changes the nodes of graphs, and while nothing is dropped: AMD documents them as not safe to use from several threads, and nodes are
-/// shared by a graph, what was made of it, and clones.
+/// Held during a call that reads or changes the nodes of graphs, and never while anything is dropped. AMD documents
+/// these calls as not thread-safe, and a graph shares nodes with its clones and instances.
 fn exclusive() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     ONE.lock()
@@ -173,36 +173,37 @@ impl Drop for GraphInner {
         let address = self.raw.expose_provenance();
         later::in_time(move || {
             let _exclusive = exclusive();
-            // SAFETY: ours, not destroyed yet, and nobody has it any more.
+            // SAFETY: owned by this object, not destroyed yet, and this is the last reference.
             let _ = unsafe { hip_sys::hipGraphDestroy(ptr::with_exposed_provenance_mut(address)) };
         });
     }
 }
 
 impl Graph {
-    /// A graph without nodes (`hipGraphCreate`), for work on `device`.
+    /// Creates a graph without nodes (`hipGraphCreate`), for work on `device`.
     #[doc(alias("hipGraphCreate", "cuGraphCreate", "cudaGraphCreate"))]
     pub fn new(device: &Device) -> Result<Self> {
         device.activate()?;
         let mut raw: hipGraph_t = ptr::null_mut();
-        // SAFETY: `raw` is valid for a write; 0 is the only flag that there is.
+        // SAFETY: `raw` is valid for a write; 0 is the only flag that HIP defines.
         let status = unsafe { hip_sys::hipGraphCreate(&mut raw, 0) };
         check(status, "hipGraphCreate", || format!("a graph on device {}", device.index()))?;
         Ok(Self::adopt(raw, *device, Resources::default()))
     }
 
-    /// A graph of C's, which is this one's from now on.
+    /// Takes ownership of a C graph.
     fn adopt(raw: hipGraph_t, device: Device, resources: Resources) -> Self {
         Self { inner: GraphInner::adopt(raw, device), original: Weak::new(), resources, apart: None }
     }
 
-    /// The device that its work runs on.
+    /// Returns the device.
     #[must_use]
     pub fn device(&self) -> Device {
         self.inner.device
     }
 
-    /// A copy with nodes of its own (`hipGraphClone`); [`find`](Self::find) gives the node that stands for one of the original's.
+    /// Creates a copy with nodes of its own (`hipGraphClone`). [`find`](Self::find) returns the copy's counterpart of a
+    /// node.
     #[doc(alias("hipGraphClone", "cuGraphClone", "cudaGraphClone"))]
     pub fn try_clone(&self) -> Result<Self> {
         self.inner.device.activate()?;
@@ -219,14 +220,14 @@ impl Graph {
         Ok(Self { original: Arc::downgrade(&self.inner), apart, ..graph })
     }
 
-    /// The node of this graph, a clone, that stands for one of the original's (`hipGraphNodeFindInClone`).
+    /// Returns this clone's counterpart of a node of the original graph (`hipGraphNodeFindInClone`).
     ///
     /// # Errors
-    /// [`Error::Graph`] if this graph is no clone of the node's graph (but perhaps a clone's clone), and if that graph is gone, and the node
-    /// with it; the runtime's for a node that came later.
+    /// [`Error::Graph`] if this graph is not a direct clone of the node's graph, or if that graph was dropped; the
+    /// runtime's status for a node that was added after cloning.
     #[doc(alias("hipGraphNodeFindInClone", "cuGraphNodeFindInClone", "cudaGraphNodeFindInClone"))]
     pub fn find(&self, original: Node) -> Result<Node> {
-        // The runtime looks into the node, which is there as long as its graph.
+        // The runtime reads the node, which exists as long as its graph.
         let Some(_graph) = self.original.upgrade().filter(|graph| graph.id == original.graph) else {
             return Err(Error::Graph {
                 reason: format!("it is no clone of the graph of {original:?}, or that is gone"),
@@ -235,13 +236,13 @@ impl Graph {
         context::check_caller()?;
         let mut raw: hipGraphNode_t = ptr::null_mut();
         let _exclusive = exclusive();
-        // SAFETY: `raw` is valid for a write; both graphs and the node are alive; one that is not known is an error to the runtime.
+        // SAFETY: `raw` is valid for a write; both graphs and the node are alive; for an unknown node the runtime returns an error.
         let status = unsafe { hip_sys::hipGraphNodeFindInClone(&mut raw, original.raw, self.inner.raw) };
         check(status, "hipGraphNodeFindInClone", || format!("{original:?} in {}", self.describe()))?;
         Ok(Node { raw, graph: self.inner.id, kind: original.kind })
     }
 
-    /// All nodes (`hipGraphGetNodes`, `hipGraphNodeGetType`), those of a capture too.
+    /// Returns all nodes (`hipGraphGetNodes`, `hipGraphNodeGetType`), captured ones included.
     #[doc(alias("hipGraphGetNodes", "cuGraphGetNodes", "cudaGraphGetNodes"))]
     #[doc(alias("hipGraphNodeGetType", "cuGraphNodeGetType", "cudaGraphNodeGetType"))]
     pub fn nodes(&self) -> Result<Vec<Node>> {
@@ -252,7 +253,7 @@ impl Graph {
         raw.into_iter().filter(shown).map(|raw| self.node(raw)).collect()
     }
 
-    /// The edges, from the node that goes first to the one that waits for it (`hipGraphGetEdges`).
+    /// Returns the edges, each from a node to one that waits for it (`hipGraphGetEdges`).
     #[doc(alias("hipGraphGetEdges", "cuGraphGetEdges", "cudaGraphGetEdges"))]
     pub fn edges(&self) -> Result<Vec<(Node, Node)>> {
         context::check_caller()?;
@@ -268,7 +269,8 @@ impl Graph {
     /// Makes `to` wait for `from` (`hipGraphAddDependencies`).
     ///
     /// # Errors
-    /// [`Error::Graph`] for nodes of another graph; the runtime's for an edge that is there already, or would close a circle.
+    /// [`Error::Graph`] for nodes of another graph; the runtime's status for an edge that already exists, or would
+    /// close a cycle.
     #[doc(alias("hipGraphAddDependencies", "cuGraphAddDependencies", "cudaGraphAddDependencies"))]
     pub fn add_dependency(&mut self, from: Node, to: Node) -> Result<()> {
         self.expect(&[from, to])?;
@@ -279,13 +281,14 @@ impl Graph {
         check(status, "hipGraphAddDependencies", || format!("{from:?} before {to:?}"))
     }
 
-    /// Takes an edge away (`hipGraphRemoveDependencies`).
+    /// Removes an edge (`hipGraphRemoveDependencies`).
     ///
     /// # Safety
-    /// The nodes may now run in any order. Where both use the same bytes and one writes to them, another path orders them.
+    /// The nodes may then run in any order. If both use the same bytes and one writes to them, the caller must ensure
+    /// that another path orders them.
     ///
     /// # Errors
-    /// [`Error::Graph`] for nodes of another graph; the runtime's if there is no such edge.
+    /// [`Error::Graph`] for nodes of another graph; the runtime's status if the edge does not exist.
     #[doc(alias("hipGraphRemoveDependencies", "cuGraphRemoveDependencies", "cudaGraphRemoveDependencies"))]
     pub unsafe fn remove_dependency(&mut self, from: Node, to: Node) -> Result<()> {
         self.expect(&[from, to])?;
@@ -296,10 +299,11 @@ impl Graph {
         check(status, "hipGraphRemoveDependencies", || format!("{from:?} before {to:?}"))
     }
 
-    /// Writes the graph to a file as DOT, for Graphviz (`hipGraphDebugDotPrint`); `verbose` with the parameters of nodes.
+    /// Writes the graph to a file in Graphviz's DOT format (`hipGraphDebugDotPrint`). `verbose` includes the parameters
+    /// of nodes.
     ///
     /// # Errors
-    /// The runtime's, if the file cannot be written.
+    /// The runtime's status, if the file cannot be written.
     #[doc(alias("hipGraphDebugDotPrint", "cuGraphDebugDotPrint", "cudaGraphDebugDotPrint"))]
     pub fn write_dot(&self, path: impl AsRef<Path>, verbose: bool) -> Result<()> {
         let path = path.as_ref();
@@ -317,14 +321,15 @@ impl Graph {
         check(status, "hipGraphDebugDotPrint", || format!("{} to {}", self.describe(), path.display()))
     }
 
-    /// The C handle, for calls of [`hip_sys`] beside this crate. It stays this graph's, which does not know of what they add. With HIP 6.3 to 7.1
-    /// a graph with fills has an empty node that [`nodes`](Self::nodes) does not show.
+    /// Returns the C handle, for calls of [`hip_sys`] that this crate does not make. The `Graph` keeps ownership and
+    /// does not see nodes added through it. With HIP 6.3 to 7.1 a graph with fills has an empty node that
+    /// [`nodes`](Self::nodes) does not show.
     #[must_use]
     pub fn as_raw(&self) -> hipGraph_t {
         self.inner.raw
     }
 
-    /// `Ok` if all are nodes of this graph.
+    /// Returns `Ok` if all are nodes of this graph.
     fn expect(&self, nodes: &[Node]) -> Result<()> {
         match nodes.iter().find(|node| node.graph != self.inner.id) {
             None => Ok(()),
@@ -337,7 +342,7 @@ impl Graph {
     }
 }
 
-/// The nodes of a graph, which is alive.
+/// Returns the nodes of a graph, which must be alive.
 fn nodes_of(graph: hipGraph_t, describe: &dyn Fn() -> String) -> Result<Vec<hipGraphNode_t>> {
     let mut count = 0usize;
     // SAFETY: the graph is alive; null asks for the number of nodes.
@@ -353,7 +358,7 @@ fn nodes_of(graph: hipGraph_t, describe: &dyn Fn() -> String) -> Result<Vec<hipG
     Ok(nodes)
 }
 
-/// The edges of a graph, which is alive.
+/// Returns the edges of a graph, which must be alive.
 fn edges_of(graph: hipGraph_t, describe: &dyn Fn() -> String) -> Result<Vec<(hipGraphNode_t, hipGraphNode_t)>> {
     let mut count = 0usize;
     // SAFETY: the graph is alive; null asks for the number of edges.
@@ -368,7 +373,7 @@ fn edges_of(graph: hipGraph_t, describe: &dyn Fn() -> String) -> Result<Vec<(hip
     Ok(from.into_iter().zip(to).take(count).collect())
 }
 
-/// What a node of a graph, which is alive, does.
+/// Returns the kind of a node. Its graph must be alive.
 fn kind_of(node: hipGraphNode_t, describe: &dyn Fn() -> String) -> Result<NodeKind> {
     let mut kind = hip_sys::hipGraphNodeTypeEmpty;
     // SAFETY: a node of a graph that is alive; `kind` is valid for a write.

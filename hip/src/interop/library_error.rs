@@ -1,33 +1,33 @@
-//! One shape for the errors of library crates.
+//! The common form of the errors of library crates.
 
 use std::fmt;
 
-/// A call into a library that failed: what the error types of library crates carry.
+/// A failed call into a library, as the error types of library crates contain it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LibraryError {
-    /// The library, as people call it: `hipBLAS`.
+    /// The library's usual name: `hipBLAS`.
     pub library: &'static str,
     /// The number of the status.
     pub status: i64,
     /// The name of the status: `HIPBLAS_STATUS_ALLOC_FAILED`.
     pub name: String,
-    /// What the library says of it, if it says anything.
+    /// The library's description, if it has one.
     pub description: String,
     /// The C function.
     pub function: &'static str,
-    /// What was asked of it: sizes, names, the device.
+    /// The request: sizes, names, the device.
     pub asked: String,
 }
 
 impl LibraryError {
-    /// A status of a library's function that failed.
+    /// Creates the error of a failed library function.
     #[must_use]
     pub fn new(library: &'static str, status: i64, name: String, function: &'static str, asked: String) -> Self {
         Self { library, status, name, description: String::new(), function, asked }
     }
 
-    /// With the library's own description.
+    /// Adds the library's own description.
     #[must_use]
     pub fn described(mut self, description: impl Into<String>) -> Self {
         self.description = description.into();
@@ -45,16 +45,18 @@ impl fmt::Display for LibraryError {
 
 impl std::error::Error for LibraryError {}
 
-/// Defines the error type of a library crate, `Error`, with `Result` and the function `check`: one shape for all of them.
+/// Defines the error type `Error` of a library crate, with `Result` and the function `check`, in a form common to all
+/// library crates.
 ///
 /// - `Error::Library`: the library returned a status ([`LibraryError`](crate::interop::LibraryError)).
 /// - `Error::NoLibrary`: it could not be loaded, with every path that was tried.
-/// - `Error::NoSymbol`: it lacks a function, with the release that brought it.
-/// - `Error::Invalid`: bad input, met before the call: what, its value, and what is allowed.
+/// - `Error::NoSymbol`: it lacks a function, with the release that added it.
+/// - `Error::Invalid`: invalid input, found before the call: its name, its value, and the allowed values.
 /// - `Error::Hip`: an error of `hip`.
 ///
-/// `status` is the type of the library's statuses, an integer in a struct (`.0`) with `Debug`. `success`, `no_library` and
-/// `no_symbol` are those of its values that mean so. `load_error` and `symbol_error` are the functions of the `-sys` crate that tell why.
+/// `status` is the type of the library's statuses, an integer in a struct (`.0`) with `Debug`. `success`, `no_library`
+/// and `no_symbol` are its values with these meanings. `load_error` and `symbol_error` are the functions of the `-sys`
+/// crate that return the reasons.
 ///
 /// ```
 /// mod lib_sys {
@@ -96,7 +98,7 @@ macro_rules! library_error {
         load_error: $load_error:path,
         symbol_error: $symbol_error:path $(,)?
     ) => {
-        /// Why a function of this crate failed. Whatever can be checked is checked before the C call.
+        /// The reason why a function of this crate failed. Arguments are checked before the C call wherever possible.
         #[derive(Clone, Debug)]
         #[non_exhaustive]
         pub enum Error {
@@ -104,23 +106,23 @@ macro_rules! library_error {
             Library(::std::boxed::Box<$crate::interop::LibraryError>),
             /// The library could not be loaded.
             NoLibrary {
-                /// Every path tried and what happened there.
+                /// Every path that was tried, and the result.
                 report: ::std::string::String,
             },
             /// The library that was loaded lacks a function that was called.
             NoSymbol {
                 /// The C function.
                 function: &'static str,
-                /// Which library was loaded, and the release that brought the function.
+                /// The library that was loaded, and the release that added the function.
                 report: ::std::string::String,
             },
-            /// Bad input, met before the C call.
+            /// Invalid input, found before the C call.
             Invalid {
-                /// What is wrong.
+                /// The name of the input.
                 what: &'static str,
                 /// Its value.
                 value: ::std::string::String,
-                /// What is allowed.
+                /// The allowed values.
                 allowed: ::std::string::String,
             },
             /// An error of `hip`: memory, streams, devices.
@@ -131,7 +133,7 @@ macro_rules! library_error {
         pub type Result<T, E = Error> = ::std::result::Result<T, E>;
 
         impl Error {
-            /// The library's status, if it returned one.
+            /// Returns the library's status, if it returned one.
             #[must_use]
             #[allow(clippy::unnecessary_cast, reason = "the integer differs from library to library")]
             pub fn status(&self) -> ::std::option::Option<$status> {
@@ -178,7 +180,8 @@ macro_rules! library_error {
             }
         }
 
-        /// `Ok` on success, else an error with what was asked. `asked` is only called on failure.
+        /// Returns `Ok` on success, else an error with the request. `asked` describes it, and is only called on
+        /// failure.
         #[allow(dead_code, clippy::unnecessary_cast, reason = "not every crate calls it; the integer differs")]
         pub(crate) fn check(
             status: $status,

@@ -1,29 +1,30 @@
 //! Calls of other libraries on this crate's streams and memory.
 //!
-//! Buffers know which streams use them, so that no copy reads stale data and no memory is freed under queued work. A library that is
-//! called with [`Stream::as_raw`](crate::Stream::as_raw) and [`as_device_ptr`](crate::DeviceBuffer::as_device_ptr) works behind their
-//! back. This module is the way for wrappers of other libraries (BLAS, FFT, collectives, kernels of your own behind a C function) to
-//! make such a call known:
+//! Buffers record which streams use them, so that no copy reads stale data and no memory is freed under queued work. A
+//! library that is called with [`Stream::as_raw`](crate::Stream::as_raw) and
+//! [`as_device_ptr`](crate::DeviceBuffer::as_device_ptr) bypasses these records. With this module, wrappers of other
+//! libraries (BLAS, FFT, collectives, your own kernels behind a C function) can record such a call:
 //!
-//! - [`Uses`] names what a call reads and writes on a stream, checks the device of each operand, and makes the call:
-//!   [`call`](Uses::call) for a function that only queues work, [`call_blocking`](Uses::call_blocking) for one that may wait,
-//!   [`call_waiting_for_device`](Uses::call_waiting_for_device) for one that waits for the whole device,
+//! - [`Uses`] lists what a call reads and writes on a stream, checks the device of each operand, and makes the call:
+//!   [`call`](Uses::call) for a function that only queues work, [`call_blocking`](Uses::call_blocking) for one that may
+//!   wait, [`call_waiting_for_device`](Uses::call_waiting_for_device) for one that waits for the whole device,
 //!   [`call_queueing_for_host`](Uses::call_queueing_for_host) for one that queues a host function,
-//!   [`guard`](Uses::guard) for several calls or an interface of the form "pointer plus guard", and [`call_on_streams`] for
-//!   one call that queues work on several streams.
-//! - [`Tracked`] stands for something of the library's own that queued work uses: a handle, a plan, a workspace, a communicator. It is
-//!   destroyed after its last use, also by graphs. Memory that belongs to such a thing becomes a buffer or an array by
-//!   [`DeviceBuffer::from_raw_parts_tracked`](crate::DeviceBuffer::from_raw_parts_tracked) and
+//!   [`guard`](Uses::guard) for several calls or an interface of the form "pointer plus guard", and [`call_on_streams`]
+//!   for one call that queues work on several streams.
+//! - [`Tracked`] stands for a resource of the library that queued work uses: a handle, a plan, a workspace, a
+//!   communicator. It is destroyed after its last use, also by graphs. Memory that belongs to such a resource becomes a
+//!   buffer or an array with [`DeviceBuffer::from_raw_parts_tracked`](crate::DeviceBuffer::from_raw_parts_tracked) and
 //!   [`Array::from_raw_tracked`](crate::memory::array::Array::from_raw_tracked).
-//! - [`DeviceSlice::expect_unwritten`](crate::DeviceSlice::expect_unwritten) and [`Uses::read_trusted`] are for memory whose content the wrapper
-//!   has checked and relies on: no graph changes it, and none outlives the check.
-//! - [`Tracked::is_in_graph`] and [`DeviceSlice::is_in_graph`](crate::DeviceSlice::is_in_graph) tell whether a graph may use a thing at any later
-//!   time: a handle is then replaced, not initialised again, and a pool does not take memory back.
-//! - [`library_error!`](crate::library_error) defines the error type of a library crate, and [`Element`] ties an element type to the
-//!   numbers that libraries have for it.
+//! - [`DeviceSlice::expect_unwritten`](crate::DeviceSlice::expect_unwritten) and [`Uses::read_trusted`] are for memory
+//!   whose content the wrapper has checked and relies on: no graph changes it as long as it is relied on.
+//! - [`Tracked::is_in_graph`] and [`DeviceSlice::is_in_graph`](crate::DeviceSlice::is_in_graph) return whether a graph
+//!   may use a resource or memory at any later time: a handle is then replaced instead of being initialised again, and
+//!   a pool does not reuse the memory.
+//! - [`library_error!`](crate::library_error) defines the error type of a library crate, and [`Element`] connects an
+//!   element type with the types of libraries.
 //!
-//! All of it works while a stream is [captured](crate::Stream::capture): the graph keeps the memory and the tracked things that
-//! its calls use. `SAFETY.md` has the rules for crates over this one, in the chapter "Crates over hip".
+//! All of it works while a stream is [captured](crate::Stream::capture): the graph keeps the memory and the tracked
+//! resources that its calls use. The chapter "Crates over hip" of `SAFETY.md` has the rules for crates over this one.
 //!
 //! ```
 //! use std::ffi::c_int;

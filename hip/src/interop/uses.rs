@@ -1,4 +1,4 @@
-//! What a call of a library uses, and the call.
+//! The operands of a library call, and the call.
 
 use std::fmt;
 use std::result;
@@ -14,16 +14,17 @@ use crate::memory::{Admission, Allocation, DeviceSlice, DeviceSliceMut, PinnedSl
 use crate::stream::usage::{Access, AccessKind};
 use crate::stream::{Stream, of_device};
 
-/// What one call of a library uses on a stream.
+/// The operands of one library call on a stream.
 ///
-/// Name every operand with [`read`](Self::read), [`write`](Self::write) and their kin, which return the address to pass to the library,
-/// then make the call. Managed memory is named as device memory (`&ManagedBuffer`), or as pinned memory for its address on the host.
+/// Name every operand with [`read`](Self::read), [`write`](Self::write) and similar methods, which return the address
+/// to pass to the library, then make the call. Name managed memory as device memory (`&ManagedBuffer`), or as pinned
+/// memory to get its host address.
 ///
-/// The memory stays borrowed until the call has returned. After that it may be dropped: its buffer waits for the work.
+/// The memory is borrowed until the call has returned. After that it may be dropped: its buffer waits for the work.
 pub struct Uses<'a> {
     stream: &'a Stream,
     accesses: SmallVec<[Access<'a>; 8]>,
-    /// Memory of other devices, which has to be admitted when the work is queued.
+    /// Memory of other devices, whose admission is checked when the work is queued.
     foreign: SmallVec<[Foreign<'a>; 1]>,
 }
 
@@ -34,20 +35,20 @@ struct Foreign<'a> {
 }
 
 impl<'a> Uses<'a> {
-    /// Nothing yet, on a stream.
+    /// Creates a list without operands, on a stream.
     #[must_use]
     #[inline]
     pub fn on(stream: &'a Stream) -> Self {
         Self { stream, accesses: SmallVec::new(), foreign: SmallVec::new() }
     }
 
-    /// The stream.
+    /// Returns the stream.
     #[must_use]
     pub fn stream(&self) -> &'a Stream {
         self.stream
     }
 
-    /// Device memory that the call reads. `what` names the operand in errors. Returns its address on the device.
+    /// Adds device memory that the call reads. `what` names the operand in errors. Returns its address on the device.
     ///
     /// # Errors
     /// [`Error::WrongDevice`] if the stream's device cannot read the memory.
@@ -58,7 +59,7 @@ impl<'a> Uses<'a> {
         Ok(memory.pointer().cast_const().cast())
     }
 
-    /// Device memory that the call writes, and may read. Returns its address on the device.
+    /// Adds device memory that the call writes, and may read. Returns its address on the device.
     ///
     /// # Errors
     /// [`Error::WrongDevice`] if the stream's device cannot write to the memory.
@@ -69,7 +70,7 @@ impl<'a> Uses<'a> {
         Ok(memory.pointer().cast())
     }
 
-    /// Pinned, registered or managed memory that the call reads. Returns its address on the host.
+    /// Adds pinned, registered or managed memory that the call reads. Returns its address on the host.
     ///
     /// # Errors
     /// [`Error::WrongDevice`] if the stream's device cannot read the memory.
@@ -83,7 +84,7 @@ impl<'a> Uses<'a> {
         Ok(memory.pointer().cast_const().cast())
     }
 
-    /// Pinned, registered or managed memory that the call writes, and may read. Returns its address on the host.
+    /// Adds pinned, registered or managed memory that the call writes, and may read. Returns its address on the host.
     ///
     /// # Errors
     /// [`Error::WrongDevice`] if the stream's device cannot write to the memory.
@@ -97,24 +98,26 @@ impl<'a> Uses<'a> {
         Ok(memory.pointer().cast())
     }
 
-    /// Something of the library's own that the call uses alone: work of other calls that use it comes before or after this one's.
+    /// Adds a resource of the library that the call uses exclusively: work of other calls that use it comes before or
+    /// after this call's.
     #[inline]
     pub fn tracked(&mut self, tracked: &'a Tracked) {
         self.accesses.push(Access::write(&tracked.0));
     }
 
-    /// Something of the library's own that the call only reads: it is kept, and calls on other streams may use it at the same time.
+    /// Adds a resource of the library that the call only reads: it is kept, and calls on other streams may use it
+    /// concurrently.
     #[inline]
     pub fn tracked_shared(&mut self, tracked: &'a Tracked) {
         self.accesses.push(Access::read(&tracked.0));
     }
 
-    /// As [`read`](Self::read), for memory whose content was checked, and on which the call relies: indices, offsets, a structure. `what` names the
-    /// content, as a plural.
+    /// Like [`read`](Self::read), for memory whose content was checked, and on which the call relies: indices, offsets,
+    /// a structure. `what` names the content, as a plural.
     ///
-    /// A graph that is captured with it relies on the content for as long as it can be launched. Until then, writing to this memory is an
-    /// [`Error::Graph`], in other graphs and directly, even after the borrow has ended. The content must have been checked after
-    /// [`expect_unwritten`](DeviceSlice::expect_unwritten), within the same borrow.
+    /// A graph that is captured with it relies on the content for as long as it can be launched. Until then, writing to
+    /// this memory is an [`Error::Graph`], in other graphs and directly, even after the borrow has ended. The content
+    /// must have been checked after [`expect_unwritten`](DeviceSlice::expect_unwritten), within the same borrow.
     ///
     /// # Errors
     /// Those of [`read`](Self::read).
@@ -142,13 +145,13 @@ impl<'a> Uses<'a> {
         Self { stream, accesses: SmallVec::from_slice(accesses), foreign: SmallVec::new() }
     }
 
-    /// Held until the work is queued.
+    /// Returns the admission, which is held until the work is queued.
     #[inline]
     fn admit(&self) -> Result<Admission> {
         let mut held = Admission::OWN;
         for Foreign { memory, kind, what } in &self.foreign {
             let admission = memory.admit(self.stream.device(), *kind, what)?;
-            // The first covers all that are admitted while it is held.
+            // The first admission covers all others while it is held.
             if held.is_own() {
                 held = admission;
             }
@@ -156,20 +159,20 @@ impl<'a> Uses<'a> {
         Ok(held)
     }
 
-    /// Makes a call that queues work, after whatever the work must come after, with the stream's device current. `call` gets the C
-    /// stream. What it returns is returned, an error included; the uses are noted in any case.
+    /// Makes a call that queues work, after all conflicting work, with the stream's device current. `call` gets the C
+    /// stream. Its result is returned, errors included; the uses are recorded in any case.
     ///
     /// While the stream is captured, the work goes into the graph.
     ///
-    /// The stream is locked meanwhile. `call` must not wait for other threads or for the device, and must not call this crate:
-    /// [`call_blocking`](Self::call_blocking) is for functions that may wait.
+    /// The stream is locked meanwhile. `call` must not wait for other threads or for the device, and must not call this
+    /// crate: [`call_blocking`](Self::call_blocking) is for functions that may wait.
     ///
     /// # Errors
-    /// What `call` returns; an [`Error`] of this crate, converted, if the call could not be made.
+    /// The error of `call`; an [`Error`] of this crate, converted, if the call could not be made.
     ///
     /// # Safety
-    /// The work that `call` queues is on the stream that it gets, uses no memory but what was named, and writes only to what was named as
-    /// written. `call` changes nothing of the stream, and does not begin or end a capture.
+    /// The work that `call` queues must be on the stream that it gets, access only the named memory, and write only to
+    /// memory that was named as written. `call` must not change the stream's state, or begin or end a capture.
     #[inline]
     pub unsafe fn call<R, E: From<Error>>(
         self,
@@ -184,11 +187,12 @@ impl<'a> Uses<'a> {
         returned.unwrap_or_else(|| Err(not_made().into()))
     }
 
-    /// As [`call`](Self::call), for a function that may wait for the device, for other ranks or for other threads, or that makes blocking
-    /// copies. The stream is not locked: other threads may use it. The call must not call this crate with this stream.
+    /// Like [`call`](Self::call), for a function that may wait for the device, for other ranks or for other threads, or
+    /// that makes blocking copies. The stream is not locked: other threads may use it. The call must not call this
+    /// crate with this stream.
     ///
     /// # Errors
-    /// Those of [`call`](Self::call); [`Error::Capture`] while the stream is captured, where nothing can be waited for.
+    /// Those of [`call`](Self::call); [`Error::Capture`] while the stream is captured, as it cannot be waited for then.
     ///
     /// # Safety
     /// That of [`call`](Self::call).
@@ -203,8 +207,9 @@ impl<'a> Uses<'a> {
         })
     }
 
-    /// As [`call_blocking`](Self::call_blocking), for a function that waits in the runtime for the whole device or uses its default stream
-    /// for the host: one that frees memory, waits for the device, or makes blocking copies. See [`wait_for_device`].
+    /// Like [`call_blocking`](Self::call_blocking), for a function that waits in the runtime for the whole device or
+    /// uses its default stream: one that frees memory, waits for the device, or makes blocking copies. See
+    /// [`wait_for_device`].
     ///
     /// # Errors
     /// Those of [`call`](Self::call); [`Error::Capture`] while the stream is captured, or this thread captures another.
@@ -219,7 +224,7 @@ impl<'a> Uses<'a> {
         let (stream, uses, mut call) = (self.stream, [self], Some(call));
         loop {
             of_device::wait_to_be_apart(WHAT)?;
-            // Not waited for in here, with the stream kept from others.
+            // Wait outside of this closure, which keeps the stream from other threads.
             let made = on_streams(&uses, WHAT, || {
                 stream.device().activate()?;
                 of_device::try_apart(|| call.take().map(|call| call(stream.inner.raw()))).flatten().transpose()
@@ -230,11 +235,12 @@ impl<'a> Uses<'a> {
         }
     }
 
-    /// As [`call_blocking`](Self::call_blocking), for a function that queues work for the host: a host function of the library's own.
+    /// Like [`call_blocking`](Self::call_blocking), for a function that queues a host function of the library.
     ///
-    /// A library may take a lock in that function that it also has in calls. While HIP waits for the device for another thread, such a call
-    /// does not return, and HIP waits for the function. So no call that waits for the device is made meanwhile
-    /// ([`wait_for_device`], what frees memory), nor before that work is done.
+    /// The library may take a lock in that host function that its calls take too. If another thread waits for the
+    /// device at the same time, such a call does not return, and HIP waits for the host function: a deadlock. So calls
+    /// that wait for the device ([`wait_for_device`], and freeing memory) are not made at the same time, nor before
+    /// that work is done.
     ///
     /// # Errors
     /// Those of [`call_blocking`](Self::call_blocking).
@@ -247,22 +253,24 @@ impl<'a> Uses<'a> {
     ) -> result::Result<R, E> {
         let stream = self.stream;
         let _held = of_device::queueing_what_may_be_held()?;
-        // SAFETY: the caller's.
+        // SAFETY: the caller ensures it.
         let returned = unsafe { self.call_blocking(call) };
-        // What a call that failed has queued counts too.
+        // A failed call may have queued work too.
         stream.inner.note_held();
         returned
     }
 
-    /// Makes the stream wait for whatever the named uses must come after, and notes the uses again when the guard is dropped: for several
-    /// calls, or for an interface that passes pointers and guards around. The stream's device is current afterwards.
+    /// Makes the stream wait for all work that conflicts with the named uses, and records the uses again when the guard
+    /// is dropped. For several calls, or for an interface that passes pointers and guards around. The stream's device
+    /// is current afterwards.
     ///
     /// # Errors
     /// [`Error::WrongDevice`], [`Error::Capture`] and those of the runtime.
     ///
     /// # Safety
-    /// That of [`call`](Self::call), for all work that is queued on the stream's C handle ([`Stream::as_raw`]) until the guard is dropped. The
-    /// guard is dropped, not leaked, and until then the stream is neither captured nor taken out of a capture.
+    /// That of [`call`](Self::call), for all work that is queued on the stream's C handle ([`Stream::as_raw`]) until
+    /// the guard is dropped. The guard must be dropped, not leaked. Until then, the stream must not begin or leave a
+    /// capture.
     pub unsafe fn guard(self) -> Result<Guard<'a>> {
         let _admitted = self.admit()?;
         self.stream.inner.submit_foreign(&self.accesses, |_| Ok(()))?;
@@ -276,13 +284,13 @@ impl fmt::Debug for Uses<'_> {
     }
 }
 
-/// Named memory that work is being queued on: of [`Uses::guard`].
+/// Named memory on which work is being queued; see [`Uses::guard`].
 #[must_use = "the uses end when it is dropped"]
 #[derive(Debug)]
 pub struct Guard<'a>(Uses<'a>);
 
 impl Guard<'_> {
-    /// The stream's C handle, for the calls.
+    /// Returns the stream's C handle, for the calls.
     #[must_use]
     pub fn as_raw(&self) -> hipStream_t {
         self.0.stream.inner.raw()
@@ -293,7 +301,7 @@ impl Drop for Guard<'_> {
     fn drop(&mut self) {
         let stream = &self.0.stream.inner;
         if let Err(error) = lost::quietly(|| stream.submit_foreign(&self.0.accesses, |_| Ok(()))) {
-            // The work is not known to the memory, and has to be over before anybody else gets at it.
+            // The memory does not track this work, so it must be over before anything else uses the memory.
             let _ = lost::quietly(|| stream.wait_all());
             if !lost::is_told(&error) {
                 stream.report().put(error);
@@ -302,15 +310,16 @@ impl Drop for Guard<'_> {
     }
 }
 
-/// Makes a call of another library that waits in the runtime for the whole device, or uses its default stream for the host, and works on no
-/// stream of the caller's. The device is current.
+/// Makes a call of another library that waits in the runtime for the whole device, or uses its default stream, and does
+/// not use a stream of the caller. The device is current.
 ///
-/// HIP ends the captures of all threads in such a call. And it waits for one stream after the other, while no other call on that stream
-/// returns: a host function that waits for something its thread does after such a call is never done. So the call is made when
-/// no stream is captured and no work waits for the host; who begins either meanwhile waits for its end.
+/// HIP ends the captures of all threads in such a call. It also waits for one stream after the other, and meanwhile no
+/// other call on that stream returns. So a host function that waits for a thread which makes such a call never ends.
+/// This function makes the call only when no stream is captured and no work waits for the host; a thread that begins
+/// either meanwhile waits for the end of the call.
 ///
 /// # Errors
-/// What `call` returns; [`Error::Capture`] if it is this thread that captures a stream.
+/// The error of `call`; [`Error::Capture`] if this thread captures a stream.
 pub fn wait_for_device<R, E: From<Error>>(
     device: &Device,
     call: impl FnOnce() -> result::Result<R, E>,
@@ -325,13 +334,15 @@ pub fn wait_for_device<R, E: From<Error>>(
     }
 }
 
-/// Makes one call that queues work on several streams, of one device or of several: `ncclGroupEnd`, a launch on several devices. Each stream
-/// first waits for what its own uses must come after. The call may wait; no stream is locked.
+/// Makes one call that queues work on several streams, of one device or of several: `ncclGroupEnd`, a launch on several
+/// devices. Each stream first waits for all work that conflicts with its own uses. The call may wait; no stream is
+/// locked.
 ///
-/// `call` sets the current device as it needs it.
+/// `call` must set the current device as needed.
 ///
 /// # Errors
-/// What `call` returns; [`Error::Capture`] if a stream is captured; [`Error::WrongDevice`] if an operand is out of reach by now.
+/// The error of `call`; [`Error::Capture`] if a stream is captured; [`Error::WrongDevice`] if an operand is no longer
+/// accessible.
 ///
 /// # Safety
 /// That of [`Uses::call`], with the C handles of these streams, for each of them.
@@ -342,7 +353,7 @@ pub unsafe fn call_on_streams<R, E: From<Error>>(
     on_streams(uses, "a call on several streams", call)
 }
 
-/// Makes one call on several streams; what it does to which of them is as `uses` say.
+/// Makes one call on several streams, with the uses of each stream.
 pub(crate) fn on_streams<R, E: From<Error>>(
     uses: &[Uses<'_>],
     what: &str,
@@ -353,20 +364,21 @@ pub(crate) fn on_streams<R, E: From<Error>>(
     for uses in uses {
         uses.stream.inner.submit_foreign(&uses.accesses, |_| Ok(()))?;
     }
-    // No capture of these streams begins during the call. Locked in the order that all threads have in common.
+    // No capture of these streams begins during the call. All threads lock them in this order.
     let mut streams: SmallVec<[&Stream; 2]> = uses.iter().map(|uses| uses.stream).collect();
     streams.sort_by_key(|stream| stream.inner.id());
     streams.dedup_by_key(|stream| stream.inner.id());
     let direct = streams.iter().map(|stream| stream.inner.direct(what)).collect::<Result<SmallVec<[_; 2]>>>()?;
     let returned = call();
-    // Only now is there work to note. The borrows have kept everybody else away. After an error, too: some of it may be queued.
+    // Work exists only now, so its uses are recorded here. The borrows have prevented other uses. A failed call may have queued some of it
+    // too.
     let mut noted = Ok(());
     for uses in uses {
         noted = noted.and(uses.stream.inner.submit_foreign(&uses.accesses, |_| Ok(())));
     }
     drop(direct);
     if noted.is_err() {
-        // Made up for by waiting.
+        // Unrecorded uses are compensated for by waiting.
         streams.iter().for_each(|stream| drop(stream.inner.wait_all()));
     }
     let returned = returned?;
@@ -374,7 +386,7 @@ pub(crate) fn on_streams<R, E: From<Error>>(
     Ok(returned)
 }
 
-/// For what cannot be: a call that was accepted and not made.
+/// Returns the error for an impossible case: a call that was accepted and not made.
 fn not_made() -> Error {
     Error::Capture { reason: "the call was not made".to_owned() }
 }

@@ -1,4 +1,4 @@
-//! Memory of other code whose uses count as those of a tracked thing.
+//! Memory of other code whose uses count as those of a tracked resource.
 
 use bytemuck::Pod;
 use hip_sys::hipArray_t;
@@ -10,11 +10,13 @@ use crate::memory::array::{Array, ArrayShape, Texel};
 use crate::memory::{DeviceBuffer, DevicePtr, DeviceSlice};
 
 impl<T: Pod> DeviceBuffer<T> {
-    /// `len` elements at an address of `device`'s memory that belong to a tracked thing: a workspace in a library's handle, a mapping of
-    /// another API's object. Work on the buffer counts as use of `tracked`. Dropping the buffer frees nothing and waits for nothing.
+    /// Creates a buffer of `len` elements at an address of `device`'s memory that belong to a tracked resource: a
+    /// workspace in a library's handle, a mapping of another API's object. Work on the buffer counts as use of
+    /// `tracked`. Dropping the buffer neither frees nor waits.
     ///
-    /// The owner of the memory waits for [`Tracked::synchronize`], or uses [`Tracked::release`], before it takes the memory back.
-    /// [`from_raw_parts_with`](Self::from_raw_parts_with) is for memory that lasts as long as it is used.
+    /// The owner of the memory must call [`Tracked::synchronize`], or use [`Tracked::release`], before it takes the
+    /// memory back. For memory that lives as long as it is used, use
+    /// [`from_raw_parts_with`](Self::from_raw_parts_with).
     ///
     /// ```
     /// # fn main() -> hip::Result<()> {
@@ -40,8 +42,9 @@ impl<T: Pod> DeviceBuffer<T> {
     /// [`Error::TooLarge`](crate::Error::TooLarge), [`Error::ZeroSizedType`](crate::Error::ZeroSizedType).
     ///
     /// # Safety
-    /// `device` can use so many elements at the address as long as the buffer exists or queued work uses `tracked`. Nothing else reads or
-    /// writes them meanwhile, but in calls that name `tracked`, or in an order that the caller ensures.
+    /// `device` must be able to use `len` elements at the address as long as the buffer exists or queued work uses
+    /// `tracked`. Meanwhile, other code may access them only in calls that name `tracked`, or in an order that the
+    /// caller ensures.
     pub unsafe fn from_raw_parts_tracked(
         device: &Device,
         pointer: DevicePtr<T>,
@@ -53,20 +56,21 @@ impl<T: Pod> DeviceBuffer<T> {
 }
 
 impl<T> DeviceSlice<'_, T> {
-    /// Returns whether a live graph, or a capture under way, uses the allocation of the slice. Such a graph can be launched at any later
-    /// time and then reads or writes the memory: a pool must not give the memory to somebody else. Dropping its buffer is fine, as the
-    /// graph keeps the memory.
+    /// Returns whether a live graph, or a capture in progress, uses the allocation of the slice. Such a graph can be
+    /// launched at any later time and then reads or writes the memory: a pool must not reuse the memory. Dropping its
+    /// buffer is allowed, as the graph keeps the memory.
     #[must_use]
     pub fn is_in_graph(&self) -> bool {
         self.usage().is_in_graph()
     }
 
-    /// Returns an error unless the content of the slice can only be changed by the owner of its memory, or by who has it borrowed. A library crate
-    /// calls it *before* it checks content on which it then relies, such as the indices of a sparse matrix, and names the memory in its calls with
-    /// [`Uses::read_trusted`](super::Uses::read_trusted). `what` names the content in errors, as a plural.
+    /// Returns an error unless only the owner or borrower of the memory can change the content of the slice. A library
+    /// crate calls it *before* it checks content on which it then relies, such as the indices of a sparse matrix, and
+    /// names the memory in its calls with [`Uses::read_trusted`](super::Uses::read_trusted). `what` names the content
+    /// in errors, as a plural.
     ///
-    /// Graphs are the reason: they write whenever they are launched, without a borrow. While the slice is borrowed, no graph can be
-    /// captured that writes to it.
+    /// Graphs are the reason: they write whenever they are launched, without a borrow. While the slice is borrowed, no
+    /// graph can be captured that writes to it.
     ///
     /// ```
     /// # fn main() -> hip::Result<()> {
@@ -86,33 +90,34 @@ impl<T> DeviceSlice<'_, T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Graph`](crate::Error::Graph) if a graph that can still be launched, or a capture under way, writes to the memory, and for memory that
-    /// something else may write to at any time: a variable of a module, memory of a library's object
-    /// ([`from_raw_parts_tracked`](crate::DeviceBuffer::from_raw_parts_tracked)).
+    /// [`Error::Graph`](crate::Error::Graph) if a graph that can still be launched, or a capture in progress, writes to
+    /// the memory, and for memory that other code may write to at any time: a variable of a module, memory of a
+    /// library's object ([`from_raw_parts_tracked`](crate::DeviceBuffer::from_raw_parts_tracked)).
     pub fn expect_unwritten(&self, what: &'static str) -> Result<()> {
         self.usage().expect_unwritten(self.span(), what)
     }
 }
 
 impl<T: Texel> Array<T> {
-    /// An array that other code has made, of a tracked thing: a mapped image of a graphics API. Work on the array counts as use of
-    /// `tracked`. Dropping it frees nothing and waits for nothing: the owner waits for [`Tracked::synchronize`], or uses
-    /// [`Tracked::release`], before it takes the array back.
+    /// Wraps an array of other code that belongs to a tracked resource: a mapped image of a graphics API. Work on the
+    /// array counts as use of `tracked`. Dropping it neither frees nor waits: the owner must call
+    /// [`Tracked::synchronize`], or use [`Tracked::release`], before it takes the array back.
     ///
     /// # Errors
-    /// [`Error::InvalidValue`](crate::Error::InvalidValue) for null, and if the texels are not made as `T` (`hipArray3DGetDescriptor`);
-    /// [`Error::Unsupported`](crate::Error::Unsupported) on a device without [images](Device::has_images).
+    /// [`Error::InvalidValue`](crate::Error::InvalidValue) for null, and if the texels do not have the format of `T`
+    /// (`hipArray3DGetDescriptor`); [`Error::Unsupported`](crate::Error::Unsupported) on a device without
+    /// [images](Device::has_images).
     ///
     /// # Safety
-    /// `raw` is an array of this shape on `device`, as long as this exists or queued work uses `tracked`. Nothing else reads or writes it
-    /// meanwhile, but in calls that name `tracked`, or in an order that the caller ensures.
+    /// `raw` must be an array of this shape on `device`, as long as this exists or queued work uses `tracked`.
+    /// Meanwhile, other code may access it only in calls that name `tracked`, or in an order that the caller ensures.
     pub unsafe fn from_raw_tracked(
         device: &Device,
         raw: hipArray_t,
         shape: ArrayShape,
         tracked: &Tracked,
     ) -> Result<Self> {
-        // SAFETY: an array of this shape on the device, as the caller vouches.
+        // SAFETY: the caller ensures that it is an array of this shape on the device.
         unsafe { Self::of_other_code(raw, *device, shape, tracked.0.shared()) }
     }
 }

@@ -1,21 +1,24 @@
 //! `kernel!`: kernels with a signature in Rust.
 
-/// Declares the signature of a kernel, as a type that is checked once and then launched without looking at arguments again.
+/// Declares the signature of a kernel, as a type that is checked once and then launched without checking arguments
+/// again.
 ///
-/// Parameters are `*const T` and `*mut T`, which take slices of device memory, or values: numbers, and structures that are
-/// `#[repr(C)]` and [`NoUninit`](bytemuck::NoUninit). `DevicePtr<T>` takes an address. `&Texture` is for a kernel's `hipTextureObject_t`; `&Surface`, which it
-/// only reads, and `&mut Surface` are for a `hipSurfaceObject_t` (in these words, without a path). The name is the kernel's, in quotes if it is
-/// mangled. The type has these methods, with the parameters `a`, `b`, ... of the declaration:
+/// Parameters are `*const T` and `*mut T`, which take slices of device memory, or values: numbers, and structures that
+/// are `#[repr(C)]` and [`NoUninit`](bytemuck::NoUninit). `DevicePtr<T>` takes an address. `&Texture` is for a kernel's
+/// `hipTextureObject_t`; `&Surface`, for reading only, and `&mut Surface` are for a `hipSurfaceObject_t` (write these
+/// types without a path). The name is the kernel's, in quotes if it is mangled. The type has these methods, with the
+/// parameters `a`, `b`, ... of the declaration:
 ///
-/// - `fn load(module: &Module) -> Result<Self>` finds the kernel and compares the signature with what the code object says: how many
-///   parameters, which are pointers, the size of each, and that each lies where C puts it; and with the source, if `hiprtc` compiled it:
-///   `*const T` for a `float *`, another `T` and another number are errors;
-/// - `unsafe fn launch(&self, stream: &Stream, config: LaunchConfig, a, b, ...) -> Result<()>` is [`Kernel::launch`](crate::Kernel::launch).
+/// - `fn load(module: &Module) -> Result<Self>` finds the kernel and compares the signature with the code object: the
+///   number of parameters, which are pointers, and the size and the offset of each. If `hiprtc` compiled the kernel, it
+///   compares with the source too: `*const T` for a `float *`, another `T` and another number are errors;
+/// - `unsafe fn launch(&self, stream: &Stream, config: LaunchConfig, a, b, ...) -> Result<()>` is
+///   [`Kernel::launch`](crate::Kernel::launch).
 ///   A `*const T` is `impl Into<DeviceSlice<T>>` (so `&DeviceBuffer<T>`), a `*mut T` is `impl Into<DeviceSliceMut<T>>`
 ///   (so `&mut DeviceBuffer<T>`). It allocates nothing;
 /// - `unsafe fn add_to(&self, graph: &mut Graph, after: &[Node], config: LaunchConfig, a, b, ...) -> Result<Node>` is
 ///   [`Graph::add_kernel`](crate::Graph::add_kernel);
-/// - `fn kernel(&self) -> &Kernel` is the kernel.
+/// - `fn kernel(&self) -> &Kernel` returns the kernel.
 ///
 /// ```
 /// use hip::{Device, DeviceBuffer, LaunchConfig, Module, Stream};
@@ -41,7 +44,7 @@
 /// # Ok(()) }
 /// ```
 ///
-/// Input that is also output does not compile:
+/// An argument that is both input and output does not compile:
 ///
 /// ```compile_fail
 /// # hip::kernel! { struct VectorAdd: fn vector_add(a: *const f32, b: *const f32, c: *mut f32, n: u32); }
@@ -63,7 +66,7 @@ macro_rules! kernel {
     (@name $name:ident) => { ::core::stringify!($name) };
     (@name $name:literal) => { $name };
 
-    // One parameter at a time: its name, the type of the argument, what holds it, and the type in the declaration.
+    // Parses one parameter at a time: its name, the argument type, the holder type, and the type in the declaration.
     (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] $objects:tt $p:ident : *const $t:ty $(, $($rest:tt)*)?) => {
         $crate::kernel!(@parse $attributes $visibility $type $name
             [$($done)* ($p, impl ::core::convert::Into<$crate::DeviceSlice<'a, $t>>, $crate::typed::Const<$t>)] $objects $($($rest)*)?);
@@ -104,16 +107,16 @@ macro_rules! kernel {
 
         #[allow(dead_code, clippy::too_many_arguments)]
         impl $type {
-            /// Finds the kernel in a module and compares this signature with what the code object says of it.
+            /// Finds the kernel in a module and compares this signature with the code object.
             ///
             /// # Errors
-            /// `Error::KernelNotFound`; `Error::ArgumentCount` and `Error::Argument` if the signature is another.
+            /// `Error::KernelNotFound`; `Error::ArgumentCount` and `Error::Argument` if the signatures differ.
             $visibility fn load(module: &$crate::Module) -> $crate::Result<Self> {
                 let parameters = [$(<$kind as $crate::typed::Parameter>::SHAPE),*];
                 ::core::result::Result::Ok(Self { kernel: $crate::typed::TypedKernel::load(module, $name, &parameters)? })
             }
 
-            /// Queues a launch and returns at once: as `Kernel::launch`, without looking at the arguments again.
+            /// Queues a launch and returns at once: like `Kernel::launch`, without checking the arguments again.
             ///
             /// # Errors
             /// As for `Kernel::launch`, before anything is queued.
@@ -128,14 +131,14 @@ macro_rules! kernel {
                 $($p: $argument),*
             ) -> $crate::Result<()> {
                 $(let $p = <$kind>::convert($p);)*
-                // SAFETY: the arguments are of the kinds that `load` has compared; the caller answers for the kernel.
+                // SAFETY: the arguments are of the kinds that `load` has compared; the caller ensures that the kernel is sound.
                 unsafe {
                     let objects = [$(<$object_kind>::object(&$object)),*];
                     self.kernel.launch(stream, config, [$(<$kind>::hold(&$p)),*], &objects)
                 }
             }
 
-            /// Adds a launch to a graph: as `Graph::add_kernel`.
+            /// Adds a launch to a graph: like `Graph::add_kernel`.
             ///
             /// # Errors
             /// As for `Graph::add_kernel`.
@@ -152,11 +155,11 @@ macro_rules! kernel {
             ) -> $crate::Result<$crate::graph::Node> {
                 $(let $p = <$kind>::convert($p);)*
                 let arguments: [&dyn $crate::module::KernelArg; $crate::kernel!(@count $($p)*)] = [$(&$p),*];
-                // SAFETY: the caller answers for the kernel.
+                // SAFETY: the caller ensures that the kernel is sound.
                 unsafe { graph.add_kernel(after, self.kernel.kernel(), config, arguments) }
             }
 
-            /// The kernel, with no signature.
+            /// Returns the kernel, without its signature.
             #[must_use]
             $visibility fn kernel(&self) -> &$crate::Kernel {
                 self.kernel.kernel()

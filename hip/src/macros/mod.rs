@@ -1,3 +1,3 @@
-//! Exported macros, which expand to items of every layer below.
+//! Exported macros, which may expand to items of all lower layers.
 
 mod kernel;

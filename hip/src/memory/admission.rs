@@ -1,4 +1,4 @@
-//! Work on memory of another device: admitted when it is queued, until access is taken away.
+//! Admission of work on another device's memory: from the check until the work is queued, or until access is revoked.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -9,17 +9,18 @@ use std::thread;
 use crate::core::error::{Error, Result};
 use crate::core::lock::Mutex;
 
-/// Work that was admitted in even epochs and in odd ones, and is not queued yet.
+/// The number of pieces of work that were admitted in even and in odd epochs, and are not queued yet.
 static ADMITTED: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
 
 static EPOCH: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
-    /// How many this thread has, which it does not give to others.
+    /// The number of this thread's own admissions.
     static OWN: Cell<usize> = const { Cell::new(0) };
 }
 
-/// `Ok` unless this thread is in the midst of queueing admitted work, which then would never be queued: a `tracing` subscriber runs there.
+/// Returns `Ok` unless this thread is in the middle of queueing admitted work (in a `tracing` subscriber). Waiting for
+/// that work here would deadlock.
 pub(super) fn expect_none_here() -> Result<()> {
     if OWN.get() == 0 {
         return Ok(());
@@ -31,13 +32,13 @@ pub(super) fn expect_none_here() -> Result<()> {
     })
 }
 
-/// Held from before the check that a device may use another one's memory until the work is queued. Access that is taken away
-/// meanwhile is gone only then.
+/// Held from before the check that a device may use another one's memory until the work is queued. Revoking access
+/// waits for it.
 #[must_use = "held until the work is queued"]
 pub(crate) struct Admission(Option<usize>, PhantomData<*const ()>);
 
 impl Admission {
-    /// For work on memory of the device itself.
+    /// For work on memory of its own device.
     pub(crate) const OWN: Self = Self(None, PhantomData);
 
     #[inline]
@@ -45,14 +46,14 @@ impl Admission {
         self.0.is_none()
     }
 
-    /// For work on memory of another device, before the check.
+    /// Begins an admission, for work on memory of another device. Call this before the check.
     pub(super) fn begin() -> Self {
         loop {
             let epoch = EPOCH.load(Ordering::SeqCst) % 2;
             ADMITTED[epoch].fetch_add(1, Ordering::SeqCst);
             OWN.set(OWN.get() + 1);
             let admission = Self(Some(epoch), PhantomData);
-            // Else who has begun the next epoch may have seen none of the last.
+            // Otherwise the thread that has begun the next epoch may have missed this admission.
             if EPOCH.load(Ordering::SeqCst) % 2 == epoch {
                 return admission;
             }
@@ -70,7 +71,7 @@ impl Drop for Admission {
     }
 }
 
-/// Blocks until all work is queued that was admitted before. To be called when access is denied to new work.
+/// Blocks until all work that was admitted before is queued. Call this after access is denied to new work.
 pub(super) fn wait_for_admitted() {
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock();

@@ -1,4 +1,4 @@
-//! One piece of memory that devices reach: where it is, who may use it, what still does, and how it is given back.
+//! An allocation that devices can access: its addresses, its owner, its uses, and how it is freed.
 
 use std::ffi::c_void;
 use std::mem::ManuallyDrop;
@@ -17,11 +17,11 @@ use crate::core::trace;
 use crate::stream::StreamInner;
 use crate::stream::usage::{Access, AccessKind, Usage};
 
-/// One allocation. Given back when dropped, after all work that uses it.
+/// An allocation. When it is dropped, it is freed after all work that uses it.
 pub(crate) struct Allocation {
-    /// As devices see it. Null if and only if there are no bytes.
+    /// The address for devices. Null if and only if the size is 0.
     pub(crate) pointer: *mut c_void,
-    /// As the host sees it; null if it does not.
+    /// The address for the host; null if the host cannot access it.
     pub(crate) host: *mut c_void,
     pub(crate) bytes: usize,
     pub(crate) device: Device,
@@ -29,30 +29,30 @@ pub(crate) struct Allocation {
     owner: Owner,
 }
 
-/// Who gives the memory back, and how.
+/// The owner of the memory, which determines how it is freed.
 pub(crate) enum Owner {
-    /// Nobody: there are no bytes.
+    /// No owner: the size is 0.
     Nobody,
     /// `hipMalloc`.
     Malloc,
-    /// `hipMallocManaged`: as `hipMalloc`, but within the reach of every device.
+    /// `hipMallocManaged`: like `hipMalloc`, but accessible to every device.
     Managed,
     /// `hipHostMalloc`.
     Host { portable: bool },
-    /// `hipHostRegister` of memory that is ours, unless it is empty.
+    /// `hipHostRegister` of memory that this crate owns, unless it is empty.
     Registered(Option<HeapBlock>),
-    /// `hipHostRegister` of memory that is somebody else's as soon as we are gone.
+    /// `hipHostRegister` of borrowed memory, which goes back to its owner when the allocation is dropped.
     Borrowed,
     /// `hipMallocAsync` (no pool named) or `hipMallocFromPoolAsync`: freed in the order of the stream.
     Queue(Arc<StreamInner>, Option<Arc<PoolInner>>),
-    /// Something that gives the memory back when it is dropped, and says which other devices may use it.
+    /// An object that frees the memory when it is dropped, and knows which other devices may use it.
     Keeper(Box<dyn Keeper>),
-    /// A part of something that waits for its uses itself: the usage is the whole's.
+    /// A part of an object that waits for its own uses. The usage is that of the whole.
     Part(Box<dyn Keeper>),
 }
 
 impl Owner {
-    /// Tells of memory that has come.
+    /// Reports a new allocation to `tracing`.
     #[inline]
     fn trace(&self, device: Device, bytes: usize, address: *mut c_void) {
         let kind = match self {
@@ -68,18 +68,18 @@ impl Owner {
     }
 }
 
-/// What holds memory that other parts of the crate, or others, have made.
+/// Keeps memory that another module, or other code, has allocated.
 pub(crate) trait Keeper: Send + Sync {
-    /// Whether `device`, which is not the memory's own, may do an access of `kind`.
+    /// Returns whether `device`, which is not the memory's own, may perform an access of `kind`.
     fn admits(&self, device: Device, kind: AccessKind) -> bool {
         let _ = (device, kind);
         false
     }
 }
 
-// SAFETY: the pointers are addresses; `pointer` is for the HIP runtime and devices, which take it from any thread, and
-// `host` is followed only by the types that hold an `Allocation`, under their own borrows and bounds on elements. What is
-// in flight is counted in `usage`, which is Sync; memory is given back only in Drop, with no other reference.
+// SAFETY: the pointers are addresses. `pointer` is for the HIP runtime and devices, which accept it from any thread; only the types that
+// hold an `Allocation` dereference `host`, under their own borrows and bounds on elements. Work in flight is counted in `usage`, which is
+// Sync; memory is freed only in Drop, when no other reference exists.
 unsafe impl Send for Allocation {}
 // SAFETY: as above.
 unsafe impl Sync for Allocation {}
@@ -96,12 +96,13 @@ impl Allocation {
         Self { pointer, host, bytes, device: *device, usage: Usage::default(), owner }
     }
 
-    /// No bytes.
+    /// Creates an allocation of size 0.
     pub(crate) fn empty(device: &Device) -> Self {
         Self::from_parts(device, ptr::null_mut(), ptr::null_mut(), 0, Owner::Nobody)
     }
 
-    /// `bytes` bytes at `pointer` of something that counts the uses of all of it in `usage`, and waits for them before it goes.
+    /// Creates an allocation of `bytes` bytes at `pointer`, which is a part of an object. The object counts the uses of
+    /// the whole in `usage`, and waits for them before it is destroyed.
     pub(crate) fn part(
         device: &Device,
         pointer: *mut c_void,
@@ -113,7 +114,7 @@ impl Allocation {
         Self { pointer, host, bytes, device: *device, usage, owner: Owner::Part(whole) }
     }
 
-    /// `bytes` of device memory (`hipMalloc`).
+    /// Allocates `bytes` bytes of device memory (`hipMalloc`).
     pub(crate) fn malloc(device: &Device, bytes: usize) -> Result<Self> {
         if bytes == 0 {
             return Ok(Self::empty(device));
@@ -126,30 +127,30 @@ impl Allocation {
         Ok(Self::from_parts(device, pointer, ptr::null_mut(), bytes, Owner::Malloc))
     }
 
-    /// Takes over memory that was allocated meanwhile.
+    /// Takes ownership of memory that was allocated for this.
     pub(crate) fn adopt(&mut self, pointer: *mut c_void, bytes: usize, owner: Owner) {
         owner.trace(self.device, bytes, pointer);
         (self.pointer, self.bytes, self.owner) = (pointer, bytes, owner);
     }
 
-    /// As [`adopt`](Self::adopt), for memory of the host.
+    /// Like [`adopt`](Self::adopt), for host memory.
     pub(crate) fn adopt_host(&mut self, host: *mut c_void, bytes: usize, owner: Owner) {
         owner.trace(self.device, bytes, host);
         (self.host, self.bytes, self.owner) = (host, bytes, owner);
     }
 
-    /// Leaves the memory to the caller, who has waited for its uses.
+    /// Passes ownership of the memory to the caller, who has waited for its uses.
     pub(crate) fn disown(&mut self) -> Owner {
         (self.pointer, self.host, self.bytes) = (ptr::null_mut(), ptr::null_mut(), 0);
         std::mem::replace(&mut self.owner, Owner::Nobody)
     }
 
-    /// How the memory is owned.
+    /// Returns the owner of the memory.
     pub(crate) fn owner(&self) -> &Owner {
         &self.owner
     }
 
-    /// `Ok` if work on `device` may do an access of `kind`.
+    /// Returns `Ok` if work on `device` may perform an access of `kind`.
     #[inline]
     pub(crate) fn admit(&self, device: Device, kind: AccessKind, what: &'static str) -> Result<Admission> {
         if device == self.device || self.bytes == 0 {
@@ -178,17 +179,17 @@ impl Drop for Allocation {
             return;
         }
         match &self.owner {
-            // A graph that keeps the memory uses it again later, in no order that a stream knows of.
-            // A capture would take the free for a part of its graph.
+            // A graph that keeps the memory uses it again later, in an order that no stream knows. A captured stream would capture the
+            // free.
             Owner::Queue(stream, _) if !self.usage.is_kept() && !stream.is_captured() => {
                 match free_in_order(stream, &self.usage, self.pointer) {
                     Freed::Queued => return,
-                    // Whether it came to pass is unknown, and a second free might hit who has the address by now.
+                    // It is unknown whether the memory was freed, and a second free might hit a new allocation at the same address.
                     Freed::Refused => return,
                     Freed::NotTried => {}
                 }
             }
-            // Its own destructor is all: the whole is given back after its uses, and those of a part are the whole's.
+            // Its own destructor is sufficient: the whole is freed after its uses, which include those of its parts.
             Owner::Part(_) => return,
             Owner::Borrowed => return release_borrowed(&self.usage, self.device, self.host),
             _ => {}
@@ -211,8 +212,7 @@ impl Drop for Allocation {
     }
 }
 
-/// What is left to do when an allocation's owner and all of its uses are gone. Dropped without that, it loses the memory
-/// rather than giving it to others.
+/// Frees an allocation after its owner and all of its uses are gone. If it is dropped without that, the memory leaks.
 struct GiveBack {
     pointer: usize,
     host: usize,
@@ -221,7 +221,7 @@ struct GiveBack {
 }
 
 impl GiveBack {
-    /// Whether the runtime waits for all work of the device to give the memory back.
+    /// Returns whether the runtime waits for all work of the device when it frees the memory.
     fn waits_for_the_device(&self) -> bool {
         !matches!(*self.owner, Owner::Nobody | Owner::Keeper(_) | Owner::Part(_))
     }
@@ -235,20 +235,20 @@ impl GiveBack {
         match ManuallyDrop::into_inner(self.owner) {
             Owner::Nobody | Owner::Borrowed => {}
             Owner::Malloc | Owner::Managed | Owner::Queue(..) => {
-                // SAFETY: from hipMalloc or one of its kin, not freed yet, and no work uses it any more.
+                // SAFETY: from hipMalloc or a similar function, not freed yet, and no work uses it anymore.
                 let _ = unsafe { hip_sys::hipFree(pointer) };
             }
             Owner::Host { .. } => {
-                // SAFETY: from hipHostMalloc, not freed yet, and no work uses it any more.
+                // SAFETY: from hipHostMalloc, not freed yet, and no work uses it anymore.
                 let _ = unsafe { hip_sys::hipHostFree(host) };
             }
             Owner::Registered(memory) => {
-                // SAFETY: from hipHostRegister, not unregistered yet, and no work uses it any more.
+                // SAFETY: from hipHostRegister, not unregistered yet, and no work uses it anymore.
                 let status = unsafe { hip_sys::hipHostUnregister(host) };
                 if status.0 == 0 {
                     drop(memory);
                 } else {
-                    std::mem::forget(memory); // devices can still reach it
+                    std::mem::forget(memory); // devices can still access it
                 }
             }
             Owner::Keeper(keeper) | Owner::Part(keeper) => drop(keeper),
@@ -256,18 +256,19 @@ impl GiveBack {
     }
 }
 
-/// Waits for all work that uses borrowed memory, which goes back to its owner when this returns, and unregisters it.
+/// Waits for all work that uses borrowed memory, and unregisters it. The memory goes back to its owner when this
+/// returns.
 fn release_borrowed(usage: &Usage, device: Device, host: *mut c_void) {
     if context::is_forked() {
-        return; // the parent's devices know nothing of a child's memory
+        return; // the parent's devices do not access a child's memory
     }
     trace::free(device, host.addr());
     if !usage.finish() {
-        // The streams could not say; the device as a whole may.
+        // The streams could not report the end of their work; the device as a whole may.
         let stopped = [Status::ILLEGAL_ADDRESS, Status::LAUNCH_TIMEOUT, Status::ASSERT, Status::LAUNCH_FAILURE];
         match device.synchronize() {
             Ok(()) => {}
-            // After a fault the runtime runs nothing any more.
+            // After a fault, the runtime runs nothing on the device.
             Err(error) if error.status().is_some_and(|status| stopped.contains(&status)) => {}
             Err(error) => {
                 eprintln!("hip: a device may still use borrowed memory at {host:p}, and cannot say: {error}");
@@ -275,7 +276,7 @@ fn release_borrowed(usage: &Usage, device: Device, host: *mut c_void) {
             }
         }
     }
-    // SAFETY: from hipHostRegister, not unregistered yet, and no work uses it any more.
+    // SAFETY: from hipHostRegister, not unregistered yet, and no work uses it anymore.
     let _ = unsafe { hip_sys::hipHostUnregister(host) };
 }
 
@@ -288,13 +289,13 @@ enum Freed {
 /// `hipErrorStreamCaptureUnsupported`.
 const CAPTURE_UNSUPPORTED: Status = Status(900);
 
-/// Queues the free on the stream that the memory belongs to, behind its uses on all streams. No wait of the host.
+/// Queues the free on the memory's stream, after its uses on all streams. The host does not wait.
 fn free_in_order(stream: &Arc<StreamInner>, usage: &Usage, pointer: *mut c_void) -> Freed {
     let mut tried = false;
     let queue = |raw| {
         tried = true;
-        // SAFETY: from hipMallocAsync or hipMallocFromPoolAsync, not freed yet; the stream has been made to wait for all
-        // other streams that use it, and nobody can queue more.
+        // SAFETY: from hipMallocAsync or hipMallocFromPoolAsync, not freed yet; the stream waits for all other streams that use it, and no
+        // more uses can be queued.
         let status = unsafe { hip_sys::hipFreeAsync(pointer, raw) };
         check(status, "hipFreeAsync", || format!("{pointer:p}"))
     };
@@ -304,7 +305,7 @@ fn free_in_order(stream: &Arc<StreamInner>, usage: &Usage, pointer: *mut c_void)
     }
     match (freed, tried) {
         (Ok(()), _) => Freed::Queued,
-        // ROCm 7.2 refuses at once, with nothing done, while a blocking stream is captured by any thread.
+        // ROCm 7.2 rejects the call, without any effect, while any thread captures a blocking stream.
         (Err(error), true) if error.status() == Some(CAPTURE_UNSUPPORTED) => Freed::NotTried,
         (Err(_), true) => Freed::Refused,
         (Err(_), false) => Freed::NotTried,

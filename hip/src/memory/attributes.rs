@@ -1,4 +1,4 @@
-//! What the runtime knows of an address.
+//! The runtime's information about an address.
 
 use std::ptr;
 
@@ -12,34 +12,34 @@ use crate::core::error::{Error, Result, Status};
 use crate::core::forms;
 use crate::core::releases::MEMORY_TYPES_HAVE_OLD_NUMBERS;
 
-/// What kind of memory an address is of ([`PointerAttributes`]).
+/// The kind of memory at an address ([`PointerAttributes`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PointerKind {
-    /// The host's, pinned or registered.
+    /// Host memory, pinned or registered.
     Host,
-    /// A device's.
+    /// Device memory.
     Device,
-    /// Managed: of the host and all devices.
+    /// Managed memory, for the host and all devices.
     Managed,
     /// An array (`hipArray_t`).
     Array,
-    /// Unified, in old releases' words.
+    /// Unified memory, in the terms of old releases.
     Unified,
 }
 
-/// What the runtime knows of an address (`hipPointerGetAttributes`): [`DevicePtr::attributes`].
+/// The runtime's information about an address (`hipPointerGetAttributes`): the result of [`DevicePtr::attributes`].
 #[doc(alias("hipPointerGetAttributes", "cudaPointerGetAttributes"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PointerAttributes {
-    /// What it is.
+    /// The kind of memory.
     pub kind: PointerKind,
-    /// The device that the memory is on, or in whose context it was made.
+    /// The device that the memory is on, or in whose context it was allocated.
     pub device: Device,
-    /// The same place as devices see it; null if they do not.
+    /// The same location for devices; null if they cannot access it.
     pub device_address: u64,
-    /// The same place as the host sees it; null if it does not.
+    /// The same location for the host; null if it cannot access it.
     pub host_address: u64,
     /// Whether it is managed memory.
     pub is_managed: bool,
@@ -47,7 +47,8 @@ pub struct PointerAttributes {
     pub allocation_flags: u32,
 }
 
-/// What a number is, which ROCm 6.0 changed. `None` for memory that the runtime has not made.
+/// Converts the number of a kind of memory, which ROCm 6.0 changed. `None` for memory that the runtime has not
+/// allocated.
 fn kind(raw: hipMemoryType, old: bool) -> Result<Option<PointerKind>> {
     let kind = match (raw.0, !old) {
         (0, true) => return Ok(None),
@@ -68,7 +69,8 @@ fn kind(raw: hipMemoryType, old: bool) -> Result<Option<PointerKind>> {
 }
 
 impl<T> DevicePtr<T> {
-    /// What the runtime knows of the address (`hipPointerGetAttributes`); `None` if it is not of its memory. Nothing is read there.
+    /// Returns the runtime's information about the address (`hipPointerGetAttributes`); `None` if the runtime does not
+    /// know it. Does not read the memory.
     ///
     /// ```
     /// # fn main() -> hip::Result<()> {
@@ -90,14 +92,14 @@ impl<T> DevicePtr<T> {
         if self.address() == 0 {
             return Ok(None);
         }
-        // What devices there are, and the forks and host functions that may not call.
+        // Loads the runtime, and rejects the call in host functions and forked children.
         Device::get(0)?.activate()?;
         let mut raw = hipPointerAttribute_t::default();
         let pointer = ptr::with_exposed_provenance(self.address() as usize);
-        // SAFETY: `raw` is valid for a write; the runtime looks the address up, and follows it nowhere.
+        // SAFETY: `raw` is valid for a write; the runtime looks the address up, and does not dereference it.
         let status = unsafe { forms::hipPointerGetAttributes(&mut raw, pointer) };
         match check(status, "hipPointerGetAttributes", || format!("{self:?}")) {
-            // As releases before 6.0 say it.
+            // Releases before 6.0 return this for an unknown address.
             Err(error) if error.status() == Some(Status::INVALID_VALUE) => return Ok(None),
             other => other?,
         }

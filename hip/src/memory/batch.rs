@@ -1,4 +1,4 @@
-//! What batches have in common: copies, prefetches, discards.
+//! Common code of batches: copies, prefetches, discards.
 
 use std::fmt;
 
@@ -12,23 +12,23 @@ use crate::core::trace;
 use crate::stream::Stream;
 use crate::stream::usage::Access;
 
-/// The methods that every batch has: `new`, `len`, `is_empty`. The field lists its operations.
+/// The methods of every batch: `new`, `len`, `is_empty`. The field lists its operations.
 macro_rules! batch {
     ($type:ident, $field:ident) => {
         impl $type<'_> {
-            /// An empty batch.
+            /// Creates an empty batch.
             #[must_use]
             pub fn new() -> Self {
                 Self::default()
             }
 
-            /// How many operations there are. Operations on no elements are left out.
+            /// Returns the number of operations. Operations on no elements are left out.
             #[must_use]
             pub fn len(&self) -> usize {
                 self.$field.len()
             }
 
-            /// Whether there are no operations.
+            /// Returns whether there are no operations.
             #[must_use]
             pub fn is_empty(&self) -> bool {
                 self.$field.is_empty()
@@ -73,14 +73,14 @@ impl Copied for GraphCopy3d<'_> {
     }
 }
 
-/// `Ok` if copies can be queued on the stream as a batch.
+/// Returns `Ok` if copies can be queued on the stream as a batch.
 pub(super) fn admit(stream: &Stream, copies: &[impl Copied]) -> Result<()> {
-    // The runtime would copy at once, and leave it out of the graph.
+    // The runtime would copy immediately, and leave the copies out of the graph.
     stream.inner.refuse_captured("a batch of copies")?;
     copies.iter().try_for_each(|copy| stream.device().expect(copy.device(), "a copy of the batch"))
 }
 
-/// Queues copies with one call, which says which of them it has failed at. Nothing is called for no copies.
+/// Queues copies with one call, which reports the index of a failed copy. Makes no call if there are no copies.
 pub(super) fn submit(
     stream: &Stream,
     copies: &[impl Copied],

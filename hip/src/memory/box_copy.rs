@@ -22,21 +22,21 @@ use crate::stream::usage::Access;
 pub(crate) enum End {
     /// Rows in memory.
     Memory(hipPitchedPtr),
-    /// Texels of an array, from one on.
+    /// Texels of an array, starting at `first`.
     Array { raw: hipArray_t, first: [usize; 3], shape: ArrayShape },
 }
 
-/// Rows of a box without gaps.
+/// Returns the end of a copy for a box whose rows have no gaps.
 pub(super) fn rows<T>(pointer: *mut c_void, extent: Extent) -> End {
     let row = extent.width * size_of::<T>();
     End::Memory(hipPitchedPtr { ptr: pointer, pitch: row, xsize: row, ysize: extent.height })
 }
 
 impl End {
-    /// As one side of a copy in a batch (`hipMemcpy3DBatchAsync`), which counts elements of `unit` bytes.
+    /// Converts to one side of a copy in a batch (`hipMemcpy3DBatchAsync`), which counts elements of `unit` bytes.
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] for rows that are no whole number of elements apart.
+    /// [`Error::InvalidValue`] if the row pitch is not a multiple of the element size.
     #[cfg(feature = "rocm-7-1")]
     pub(crate) fn operand(self, unit: usize, device: Device) -> Result<hip_sys::hipMemcpy3DOperand> {
         let mut operand = hip_sys::hipMemcpy3DOperand::default();
@@ -70,13 +70,14 @@ impl End {
         matches!(self, Self::Array { .. })
     }
 
-    /// Whether its copies count layers as rows, should the runtime want that.
+    /// Returns whether its copies count layers as rows, if the runtime expects that.
     fn is_layered_line(&self) -> bool {
         matches!(self, Self::Array { shape: ArrayShape::D1Layered(..), .. })
     }
 }
 
-/// What C is told. Sizes count texels if there is an array, else bytes of a row. `lines`: the layers of a layered line are rows.
+/// Returns the C parameters. Sizes count texels if one end is an array, else bytes of a row. `lines`: layers of a
+/// layered 1D array are rows.
 fn parameters(
     to: End,
     from: End,
@@ -107,7 +108,7 @@ fn parameters(
     out
 }
 
-/// For a node of a graph: what C is told of a copy.
+/// Returns the C parameters of a copy, for a node of a graph.
 pub(crate) fn copy_node(
     to: End,
     from: End,
@@ -119,10 +120,10 @@ pub(crate) fn copy_node(
     parameters(to, from, extent, element_bytes, kind, lines)
 }
 
-/// Puts a copy of a box of elements on a stream.
+/// Queues a copy of a box of elements on a stream.
 ///
 /// # Safety
-/// Both ends hold the box, and are not freed, and not accessed against the copy's reading and writing, until it is done.
+/// Both ends must hold the box, and not be freed or accessed in conflict with the copy until it is done.
 pub(super) unsafe fn copy<T>(
     to: End,
     from: End,
@@ -133,7 +134,7 @@ pub(super) unsafe fn copy<T>(
     let asked = || format!("{extent} elements of {} bytes, {kind:?}", size_of::<T>());
     if let (End::Memory(to), End::Memory(from), 1) = (to, from, extent.depth) {
         let (width, height) = (extent.width * size_of::<T>(), extent.height);
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller ensures it.
         let status = unsafe {
             hip_sys::hipMemcpy2DAsync(to.ptr, to.pitch, from.ptr.cast_const(), from.pitch, width, height, kind, stream)
         };
@@ -143,21 +144,21 @@ pub(super) unsafe fn copy<T>(
     let lines = layered && LAYERS_OF_LINES_ARE_ROWS.in_use();
     let attempt = |lines: bool| {
         let parameters = parameters(to, from, extent, size_of::<T>(), kind, lines);
-        // SAFETY: the parameters are valid for a read, and say what the caller promises.
+        // SAFETY: the parameters are valid for a read, and the caller ensures that they describe valid memory.
         unsafe { hip_sys::hipMemcpy3DAsync(&parameters, stream) }
     };
     let mut status = attempt(lines);
     if layered && status.0 == Status::INVALID_VALUE.0 {
-        // A release between those that are known.
+        // The release is between those whose convention is known: try the other one.
         status = attempt(!lines);
     }
     check(status, "hipMemcpy3DAsync", asked)
 }
 
-/// Copies a box of elements and waits for it, on a stream of its own.
+/// Copies a box of elements and waits for it, on a private stream.
 ///
 /// # Safety
-/// Both ends hold the box and are borrowed, and no queued work accesses them against the copy's reading and writing.
+/// Both ends must hold the box and be borrowed, and no queued work may access them in conflict with the copy.
 pub(super) unsafe fn copy_now<T>(
     device: Device,
     to: End,
@@ -166,17 +167,17 @@ pub(super) unsafe fn copy_now<T>(
     kind: hipMemcpyKind,
 ) -> Result<()> {
     trace::copy(Some(device), None, traced(to, from), bytes::<T>(extent));
-    // SAFETY: as the caller promises; the call returns when the copy is done.
+    // SAFETY: the caller ensures it; the call returns when the copy is done.
     device.blocking_stream()?.inner.copy_now(|raw| unsafe { copy::<T>(to, from, extent, kind, raw) })
 }
 
-/// One side of a queued copy: where it is, and the use of it.
+/// One side of a queued copy: its place and its access.
 pub(super) type Used<'a> = (End, Access<'a>);
 
 /// Queues a copy of a box of elements, unless there are none.
 ///
 /// # Safety
-/// Both sides hold the box and do not overlap, and the accesses are of their memory.
+/// Both sides must hold the box and not overlap, and the accesses must be of their memory.
 pub(super) unsafe fn queue<T>(
     stream: &Stream,
     to: Used<'_>,
@@ -190,18 +191,18 @@ pub(super) unsafe fn queue<T>(
     let ((to, write), (from, read)) = (to, from);
     trace::copy(Some(stream.device()), Some(stream.inner.id()), traced(to, from), bytes::<T>(extent));
     stream.inner.submit(&[write, read], None, |raw| {
-        // SAFETY: both sides hold the box, as the caller says; both note the use, and are not freed before it is over, nor touched by
-        // the host against it.
+        // SAFETY: the caller ensures that both sides hold the box; both record the use, and are not freed before it is over, nor accessed
+        // by the host in conflict with it.
         unsafe { copy::<T>(to, from, extent, kind, raw) }
     })
 }
 
-/// What `tracing` is told of the kind of a copy.
+/// Returns the kind of a copy for `tracing`.
 fn traced(to: End, from: End) -> &'static str {
     if to.is_array() || from.is_array() { "array" } else { "pitched" }
 }
 
-/// Of a box that is inside of memory.
+/// Returns the bytes of a box, which cannot overflow within memory.
 fn bytes<T>(extent: Extent) -> usize {
     extent.elements().unwrap_or(usize::MAX).saturating_mul(size_of::<T>())
 }

@@ -1,4 +1,4 @@
-//! Device memory that owns its elements.
+//! Buffers of device memory.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -13,10 +13,11 @@ use crate::stream::Stream;
 
 /// `len` elements of `T` in a device's memory (`hipMalloc`).
 ///
-/// The buffer knows which streams use it. A copy to the host waits for what still writes to it; work on another stream
-/// waits for the work that it must come after. Dropping the buffer does not wait: the memory is freed (`hipFree`) when all work that
-/// uses it is over and the device is idle, or soon after. An allocation that would fail waits for it. So no order of drops, no
-/// forgotten guard and no second thread lets queued work touch memory that is gone.
+/// The buffer records which streams use it. A copy to the host waits for work that still writes to it; work on another
+/// stream waits for conflicting work. Dropping the buffer does not block: the memory is freed (`hipFree`) when all work
+/// that uses it is over and the device is idle, or soon after. An allocation that would fail waits for such frees. So
+/// queued work never accesses freed memory, whatever the order of drops, whatever is forgotten, and whichever thread
+/// drops it.
 ///
 /// Methods without `_async` are done when they return. Methods with it only queue the work on a stream.
 ///
@@ -40,21 +41,24 @@ pub struct DeviceBuffer<T> {
 }
 
 impl<T: Pod> DeviceBuffer<T> {
-    /// A buffer whose elements are arbitrary: whatever the memory held before. Any bytes are a value of a [`Pod`] type,
-    /// so reading them is no undefined behaviour, only of no use. No elements are allowed, and take no memory.
+    /// Creates a buffer whose elements are arbitrary: the memory keeps its previous content. Any bytes are a valid
+    /// value of a [`Pod`] type, so reading them is defined, but useless. An empty buffer is allowed, and takes no
+    /// memory.
     ///
     /// # Errors
-    /// `hipErrorOutOfMemory`; [`TooLarge`](crate::Error::TooLarge) and [`ZeroSizedType`](crate::Error::ZeroSizedType) before the call.
+    /// `hipErrorOutOfMemory`; [`TooLarge`](crate::Error::TooLarge) and [`ZeroSizedType`](crate::Error::ZeroSizedType)
+    /// before the call.
     #[doc(alias("hipMalloc", "cuMemAlloc", "cudaMalloc"))]
     pub fn uninit(device: &Device, len: usize) -> Result<Self> {
         Ok(Self::from_allocation(Allocation::malloc(device, byte_len::<T>(len)?)?, len))
     }
 
-    /// A buffer whose elements are arbitrary, allocated in the order of `stream` (`hipMallocAsync`) from its device's current
-    /// pool ([`Device::memory_pool`]): work that uses it comes after the allocation, on whatever stream it is.
+    /// Creates a buffer whose elements are arbitrary, allocated in the order of `stream` (`hipMallocAsync`) from its
+    /// device's current pool ([`Device::memory_pool`]): work that uses it comes after the allocation, on whatever
+    /// stream it is.
     ///
-    /// Dropping it frees it in the order of `stream` (`hipFreeAsync`) with no wait of the host: behind all work that uses
-    /// it, that of other streams included, so the next allocation may have the memory while the work has not even begun.
+    /// Dropping it frees it in the order of `stream` (`hipFreeAsync`) without blocking the host: after all work that
+    /// uses it, also on other streams. So the next allocation may reuse the memory before that work has begun.
     ///
     /// ```
     /// # fn main() -> hip::Result<()> {
@@ -72,16 +76,18 @@ impl<T: Pod> DeviceBuffer<T> {
     ///
     /// # Errors
     /// Those of [`uninit`](Self::uninit); `hipErrorNotSupported` where
-    /// `hipDeviceAttributeMemoryPoolsSupported` is 0; [`Error::Capture`](crate::Error::Capture) while `stream` is captured; on ROCm 7.2
-    /// `hipErrorStreamCaptureUnsupported` (900) while any thread captures a [blocking](crate::StreamOptions::blocking) stream.
+    /// `hipDeviceAttributeMemoryPoolsSupported` is 0; [`Error::Capture`](crate::Error::Capture) while `stream` is
+    /// captured; on ROCm 7.2 `hipErrorStreamCaptureUnsupported` (900) while any thread captures a
+    /// [blocking](crate::StreamOptions::blocking) stream.
     #[doc(alias("hipMallocAsync", "cuMemAllocAsync", "cudaMallocAsync"))]
     #[doc(alias("hipFreeAsync", "cuMemFreeAsync", "cudaFreeAsync"))]
     pub fn uninit_async(stream: &Stream, len: usize) -> Result<Self> {
         Ok(Self::from_allocation(super::pool::allocate(stream, None, byte_len::<T>(len)?)?, len))
     }
 
-    /// A buffer with the elements of pinned memory, allocated and copied in the order of `stream`: [`uninit_async`](Self::uninit_async) and
-    /// [`copy_from_pinned_async`](Self::copy_from_pinned_async). The host waits for nothing.
+    /// Creates a buffer with the elements of pinned memory, allocated and copied in the order of `stream`:
+    /// [`uninit_async`](Self::uninit_async) and [`copy_from_pinned_async`](Self::copy_from_pinned_async). The host does
+    /// not wait.
     ///
     /// ```
     /// # fn main() -> hip::Result<()> {
@@ -108,19 +114,20 @@ impl<T: Pod> DeviceBuffer<T> {
         Ok(buffer)
     }
 
-    /// A buffer with the elements of `source`, allocated and copied in the order of `stream`: [`uninit_async`](Self::uninit_async) and
-    /// [`copy_from_slice_on`](Self::copy_from_slice_on). The host waits until they are copied, for they are only borrowed;
-    /// [`from_pinned_async`](Self::from_pinned_async) does not.
+    /// Creates a buffer with the elements of `source`, allocated and copied in the order of `stream`:
+    /// [`uninit_async`](Self::uninit_async) and [`copy_from_slice_on`](Self::copy_from_slice_on). The host waits until
+    /// they are copied, because they are only borrowed; [`from_pinned_async`](Self::from_pinned_async) does not wait.
     ///
     /// # Errors
-    /// Those of [`uninit_async`](Self::uninit_async), and of the work that is in front of the copy.
+    /// Those of [`uninit_async`](Self::uninit_async), and errors of the work before the copy.
     pub fn from_slice_on(stream: &Stream, source: &[T]) -> Result<Self> {
         let mut buffer = Self::uninit_async(stream, source.len())?;
         buffer.copy_from_slice_on(stream, source)?;
         Ok(buffer)
     }
 
-    /// A buffer of zeros: [`uninit_async`](Self::uninit_async) and [`fill_bytes_async`](Self::fill_bytes_async).
+    /// Creates a buffer of zeros: [`uninit_async`](Self::uninit_async) and
+    /// [`fill_bytes_async`](Self::fill_bytes_async).
     ///
     /// # Errors
     /// Those of [`uninit_async`](Self::uninit_async).
@@ -130,7 +137,7 @@ impl<T: Pod> DeviceBuffer<T> {
         Ok(buffer)
     }
 
-    /// A buffer of zeros (`hipMemset`).
+    /// Creates a buffer of zeros (`hipMemset`).
     ///
     /// # Errors
     /// Those of [`uninit`](Self::uninit).
@@ -141,7 +148,7 @@ impl<T: Pod> DeviceBuffer<T> {
         Ok(buffer)
     }
 
-    /// A buffer with the elements of `source` (`hipMemcpy`).
+    /// Creates a buffer with the elements of `source` (`hipMemcpy`).
     ///
     /// # Errors
     /// Those of [`uninit`](Self::uninit).
@@ -153,7 +160,7 @@ impl<T: Pod> DeviceBuffer<T> {
         Ok(buffer)
     }
 
-    /// Another buffer on the same device with the same elements, copied there: [`uninit`](Self::uninit) and
+    /// Creates another buffer on the same device with the same elements, copied there: [`uninit`](Self::uninit) and
     /// [`copy_from_device`](Self::copy_from_device).
     ///
     /// ```
@@ -169,37 +176,37 @@ impl<T: Pod> DeviceBuffer<T> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`uninit`](Self::uninit). An error of work that writes to the elements comes back here.
+    /// Those of [`uninit`](Self::uninit), and errors of work that writes to the elements.
     pub fn try_clone(&self) -> Result<Self> {
         let mut copy = Self::uninit(&self.device(), self.len())?;
         copy.copy_from_device(self)?;
         Ok(copy)
     }
 
-    /// The whole buffer as a slice.
+    /// Returns the whole buffer as a slice.
     #[must_use]
     pub fn as_slice(&self) -> DeviceSlice<'_, T> {
         DeviceSlice::new(&self.memory, 0, self.len)
     }
 
-    /// The whole buffer as a slice to write to.
+    /// Returns the whole buffer as a mutable slice.
     #[must_use]
     pub fn as_slice_mut(&mut self) -> DeviceSliceMut<'_, T> {
         DeviceSliceMut::new(&self.memory, 0, self.len)
     }
 
-    /// The elements of a range.
+    /// Returns the elements of a range.
     ///
     /// # Errors
-    /// [`Range`](crate::Error::Range) if it is not inside of the buffer.
+    /// [`Range`](crate::Error::Range) if it is out of bounds.
     pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<DeviceSlice<'_, T>> {
         self.as_slice().slice(range)
     }
 
-    /// The elements of a range, to write to.
+    /// Returns the elements of a range as a mutable slice.
     ///
     /// # Errors
-    /// [`Range`](crate::Error::Range) if it is not inside of the buffer.
+    /// [`Range`](crate::Error::Range) if it is out of bounds.
     pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<DeviceSliceMut<'_, T>> {
         self.as_slice_mut().into_slice(range)
     }
@@ -296,7 +303,7 @@ impl<T: Pod> DeviceBuffer<T> {
 }
 
 impl<T> DeviceBuffer<T> {
-    /// `memory` holds `len` elements of `T`.
+    /// Creates a buffer. `memory` must hold `len` elements of `T`.
     pub(crate) fn from_allocation(memory: Allocation, len: usize) -> Self {
         Self { memory, len, elements: PhantomData }
     }
@@ -309,37 +316,37 @@ impl<T> DeviceBuffer<T> {
         &self.memory
     }
 
-    /// Elements.
+    /// Returns the number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are no elements.
+    /// Returns whether there are no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Bytes.
+    /// Returns the size in bytes.
     #[must_use]
     pub fn byte_len(&self) -> usize {
         self.memory.bytes
     }
 
-    /// The device that the memory is on.
+    /// Returns the device.
     #[must_use]
     pub fn device(&self) -> Device {
         self.memory.device
     }
 
-    /// The address of the first element, null if there is none. What is done with it is unknown to the buffer.
+    /// Returns the address of the first element, null if there is none. The buffer does not track accesses through it.
     #[must_use]
     pub fn as_device_ptr(&self) -> DevicePtr<T> {
         DevicePtr::from_address(self.memory.pointer as u64)
     }
 
-    /// Blocks until no queued work that this crate knows of uses the buffer.
+    /// Blocks until no tracked work uses the buffer.
     pub fn synchronize(&self) -> Result<()> {
         self.memory.usage.wait_for_all()
     }

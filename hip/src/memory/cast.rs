@@ -1,11 +1,11 @@
-//! Device memory seen as elements of another type.
+//! Casts of device memory to another element type.
 
 use bytemuck::Pod;
 
 use super::{DeviceSlice, DeviceSliceMut};
 use crate::core::error::{Error, Result};
 
-/// How many `U` the `bytes` bytes at `address` are.
+/// Returns the number of `U` in the `bytes` bytes at `address`.
 fn fits<T, U>(address: usize, bytes: usize) -> Result<usize> {
     let (size, align) = (size_of::<U>(), align_of::<U>());
     if size == 0 {
@@ -26,7 +26,7 @@ fn fits<T, U>(address: usize, bytes: usize) -> Result<usize> {
 }
 
 impl<'a, T: Pod> DeviceSlice<'a, T> {
-    /// The same bytes as elements of another type. Any bytes are a value of a [`Pod`] type.
+    /// Returns the same bytes as elements of another type. Any bytes are a valid value of a [`Pod`] type.
     ///
     /// ```
     /// # fn main() -> hip::Result<()> {
@@ -40,7 +40,8 @@ impl<'a, T: Pod> DeviceSlice<'a, T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] if the bytes are no whole number of `U`, or not aligned for it; [`Error::ZeroSizedType`].
+    /// [`Error::InvalidValue`] if the size is not a multiple of `U`'s, or if they are not aligned for it;
+    /// [`Error::ZeroSizedType`].
     pub fn cast<U: Pod>(self) -> Result<DeviceSlice<'a, U>> {
         let len = fits::<T, U>(self.pointer() as usize, self.byte_len())?;
         Ok(DeviceSlice::new(self.memory(), self.byte_offset(), len))
@@ -48,10 +49,11 @@ impl<'a, T: Pod> DeviceSlice<'a, T> {
 }
 
 impl<'a, T: Pod> DeviceSliceMut<'a, T> {
-    /// The same bytes as elements of another type, to write to, in place of this slice.
+    /// Converts this slice to a mutable slice of the same bytes as elements of another type.
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] if the bytes are no whole number of `U`, or not aligned for it; [`Error::ZeroSizedType`].
+    /// [`Error::InvalidValue`] if the size is not a multiple of `U`'s, or if they are not aligned for it;
+    /// [`Error::ZeroSizedType`].
     pub fn cast<U: Pod>(self) -> Result<DeviceSliceMut<'a, U>> {
         let len = fits::<T, U>(self.pointer() as usize, self.byte_len())?;
         Ok(DeviceSliceMut::new(self.memory(), self.byte_offset(), len))

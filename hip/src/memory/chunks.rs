@@ -1,4 +1,4 @@
-//! Slices in pieces.
+//! Chunks of slices.
 
 use std::fmt;
 use std::iter::FusedIterator;
@@ -6,13 +6,13 @@ use std::iter::FusedIterator;
 use super::{DeviceSlice, DeviceSliceMut};
 use crate::core::error::{Error, Result};
 
-/// Pieces of a [`DeviceSlice`]: see [`DeviceSlice::chunks`].
+/// Iterator over the chunks of a [`DeviceSlice`]; see [`DeviceSlice::chunks`].
 pub struct Chunks<'a, T> {
     rest: DeviceSlice<'a, T>,
     size: usize,
 }
 
-/// Pieces of a [`DeviceSliceMut`], no two of which overlap: see [`DeviceSliceMut::chunks_mut`].
+/// Iterator over the disjoint chunks of a [`DeviceSliceMut`]; see [`DeviceSliceMut::chunks_mut`].
 pub struct ChunksMut<'a, T> {
     rest: DeviceSliceMut<'a, T>,
     size: usize,
@@ -27,7 +27,7 @@ fn whole(size: usize) -> Result<usize> {
     }
 }
 
-/// As [`whole`], for chunks of `len` elements in all with no shorter one at the end.
+/// Like [`whole`], for `len` elements that must divide into chunks without a remainder.
 fn exact(size: usize, len: usize) -> Result<usize> {
     if whole(size)? <= len && len % size == 0 || len == 0 {
         return Ok(size);
@@ -40,7 +40,7 @@ fn exact(size: usize, len: usize) -> Result<usize> {
 }
 
 impl<'a, T> DeviceSlice<'a, T> {
-    /// Pieces of `size` elements from the start on; the last may be shorter.
+    /// Returns chunks of `size` elements; the last may be shorter.
     ///
     /// # Errors
     /// [`Error::InvalidValue`] if `size` is 0.
@@ -48,17 +48,17 @@ impl<'a, T> DeviceSlice<'a, T> {
         Ok(Chunks { rest: *self, size: whole(size)? })
     }
 
-    /// Pieces of `size` elements, with nothing left over.
+    /// Returns chunks of `size` elements, without a remainder.
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] if `size` is 0 or the number of elements is no multiple of it.
+    /// [`Error::InvalidValue`] if `size` is 0 or the number of elements is not a multiple of it.
     pub fn chunks_exact(&self, size: usize) -> Result<Chunks<'a, T>> {
         Ok(Chunks { rest: *self, size: exact(size, self.len())? })
     }
 }
 
 impl<'a, T> DeviceSliceMut<'a, T> {
-    /// Pieces of `size` elements from the start on, each to write to; the last may be shorter. They can be alive at a time.
+    /// Returns mutable chunks of `size` elements; the last may be shorter. All of them can be alive at the same time.
     ///
     /// ```
     /// # fn main() -> hip::Result<()> {
@@ -79,10 +79,10 @@ impl<'a, T> DeviceSliceMut<'a, T> {
         Ok(ChunksMut { rest: self, size: whole(size)? })
     }
 
-    /// Pieces of `size` elements, each to write to, with nothing left over.
+    /// Returns mutable chunks of `size` elements, without a remainder.
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] if `size` is 0 or the number of elements is no multiple of it.
+    /// [`Error::InvalidValue`] if `size` is 0 or the number of elements is not a multiple of it.
     pub fn chunks_exact_mut(self, size: usize) -> Result<ChunksMut<'a, T>> {
         let size = exact(size, self.len())?;
         Ok(ChunksMut { rest: self, size })
@@ -92,7 +92,7 @@ impl<'a, T> DeviceSliceMut<'a, T> {
 macro_rules! iterator {
     ($iterator:ident, $item:ident) => {
         impl<'a, T> $iterator<'a, T> {
-            /// What is left before and from `middle` on, which is inside.
+            /// Returns the elements before `middle` and from `middle` on, which must be in bounds.
             fn split(&self, middle: usize) -> ($item<'a, T>, $item<'a, T>) {
                 let (memory, offset) = (self.rest.memory(), self.rest.byte_offset());
                 let after = $item::new(memory, offset + middle * size_of::<T>(), self.rest.len() - middle);

@@ -10,12 +10,12 @@ use crate::core::trace;
 use crate::stream::Stream;
 use crate::stream::usage::AccessKind;
 
-/// `Ok` if a copy has as many elements on both sides.
+/// Returns `Ok` if both sides of a copy have the same number of elements.
 pub(crate) fn same_len(what: &'static str, destination: usize, source_len: usize) -> Result<()> {
     if destination == source_len { Ok(()) } else { Err(Error::Length { what, destination, source_len }) }
 }
 
-/// `len` elements, of which `read` has something to put into.
+/// Returns a vector of `len` elements that `read` fills.
 pub(crate) fn read_to_vec<T: Pod>(len: usize, read: impl FnOnce(&mut [T]) -> Result<()>) -> Result<Vec<T>> {
     let mut elements = Vec::new();
     let failed = |_| Error::TooLarge { elements: len, element_bytes: size_of::<T>() };
@@ -26,10 +26,11 @@ pub(crate) fn read_to_vec<T: Pod>(len: usize, read: impl FnOnce(&mut [T]) -> Res
 }
 
 impl<T: Pod> DeviceSlice<'_, T> {
-    /// Copies the elements to the host (`hipMemcpyWithStream`, on a stream of its own), after all queued work that writes to the buffer.
+    /// Copies the elements to the host (`hipMemcpyWithStream`, on a private stream), after all queued work that writes
+    /// to the buffer.
     ///
     /// # Errors
-    /// [`Error::Length`] if `destination` has another length. An error of the queued work comes back here.
+    /// [`Error::Length`] if `destination` has another length. Errors of the queued work.
     #[doc(alias("hipMemcpyWithStream"))]
     #[doc(alias("hipMemcpy", "cudaMemcpy"))]
     #[doc(alias("hipMemcpyDtoH", "cuMemcpyDtoH"))]
@@ -43,30 +44,31 @@ impl<T: Pod> DeviceSlice<'_, T> {
         self.copy_now(&self.device().blocking_stream()?, destination)
     }
 
-    /// Copies to as many elements on the host, after what is queued on the stream, and waits. What writes to the buffer has been
-    /// waited for, or is in front of the copy.
+    /// Copies to host memory of the same length, after the stream's queued work, and waits. Work that writes to the
+    /// buffer has been waited for, or precedes the copy.
     fn copy_now(&self, stream: &Stream, destination: &mut [T]) -> Result<()> {
         let bytes = self.byte_len();
         stream.inner.copy_now(|raw| {
             let (to, from) = (destination.as_mut_ptr().cast(), self.pointer());
-            // SAFETY: both sides hold `bytes` bytes, borrowed for the call; nothing that writes to the source can be queued meanwhile. The call
-            // returns when the copy is done. Any bytes are a value of T.
+            // SAFETY: both sides hold `bytes` bytes, borrowed for the call; no work that writes to the source can be queued meanwhile. The
+            // call returns when the copy is done. Any bytes are a valid T.
             let status = unsafe { hip_sys::hipMemcpyWithStream(to, from, bytes, hipMemcpyDeviceToHost, raw) };
             check(status, "hipMemcpyWithStream", || format!("{bytes} bytes from device {}", self.device().index()))
         })
     }
 
-    /// The elements, on the host: [`copy_to_slice`](Self::copy_to_slice) into a new vector.
+    /// Returns a copy of the elements on the host: [`copy_to_slice`](Self::copy_to_slice) into a new vector.
     pub fn to_vec(&self) -> Result<Vec<T>> {
         read_to_vec(self.len(), |elements| self.copy_to_slice(elements))
     }
 
-    /// Copies the elements to the host in the order of `stream` (`hipMemcpyWithStream`): after what the stream has queued, and what other streams
-    /// write to the buffer. Other work of the device is not waited for; the host waits for the copy.
+    /// Copies the elements to the host in the order of `stream` (`hipMemcpyWithStream`): after the stream's queued
+    /// work, and after work of other streams that writes to the buffer. The host waits for the copy, but not for other
+    /// work of the device.
     ///
     /// # Errors
-    /// [`Error::Length`], [`Error::WrongDevice`]; [`Error::Capture`] while the stream is captured. An error of the work in front of the copy
-    /// comes back here.
+    /// [`Error::Length`], [`Error::WrongDevice`]; [`Error::Capture`] while the stream is captured. Errors of the work
+    /// before the copy.
     #[doc(alias("hipMemcpyWithStream"))]
     pub fn copy_to_slice_on(&self, stream: &Stream, destination: &mut [T]) -> Result<()> {
         same_len("copy from the device", destination.len(), self.len())?;
@@ -77,13 +79,13 @@ impl<T: Pod> DeviceSlice<'_, T> {
         stream.inner.refuse_captured("a copy to memory that is not pinned")?;
         let bytes = self.byte_len();
         trace::copy(Some(self.device()), Some(stream.inner.id()), "device to host", bytes);
-        // What the copy must come after is in front of it from here on. The stream is not locked while the host waits.
+        // From here on, the stream waits for everything that the copy must come after. It is not locked while the host waits.
         stream.inner.submit(&[self.access()], None, |_| Ok(()))?;
         self.copy_now(stream, destination)
     }
 
-    /// Queues a copy to pinned host memory (`hipMemcpyAsync`): a `&mut PinnedBuffer` or a slice of one. The destination
-    /// waits for it by itself ([`PinnedBuffer::as_slice`](crate::PinnedBuffer::as_slice)); it need not be kept.
+    /// Queues a copy to pinned host memory (`hipMemcpyAsync`): a `&mut PinnedBuffer` or a slice of one. Accesses to the
+    /// destination wait for the copy ([`PinnedBuffer::as_slice`](crate::PinnedBuffer::as_slice)); it may be dropped.
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::WrongDevice`].
@@ -103,8 +105,7 @@ impl<T: Pod> DeviceSlice<'_, T> {
         let accesses = [self.access(), destination.access()];
         trace::copy(Some(self.device()), Some(stream.inner.id()), "device to pinned", self.byte_len());
         stream.inner.submit(&accesses, None, |raw| {
-            // SAFETY: both sides hold `byte_len` bytes; both note the use, and are not freed or touched by the host
-            // before it is over.
+            // SAFETY: both sides hold `byte_len` bytes; both record the use, and are not freed or accessed by the host before it is over.
             let status = unsafe {
                 hip_sys::hipMemcpyAsync(
                     destination.pointer(),
@@ -122,10 +123,11 @@ impl<T: Pod> DeviceSlice<'_, T> {
 }
 
 impl<T: Pod> DeviceSliceMut<'_, T> {
-    /// Copies elements from the host (`hipMemcpyWithStream`, on a stream of its own), after all queued work that uses the buffer.
+    /// Copies elements from the host (`hipMemcpyWithStream`, on a private stream), after all queued work that uses the
+    /// buffer.
     ///
     /// # Errors
-    /// [`Error::Length`] if `source` has another length. An error of the queued work comes back here.
+    /// [`Error::Length`] if `source` has another length. Errors of the queued work.
     #[doc(alias("hipMemcpyWithStream"))]
     #[doc(alias("hipMemcpy", "cudaMemcpy"))]
     #[doc(alias("hipMemcpyHtoD", "cuMemcpyHtoD"))]
@@ -139,20 +141,21 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
         self.copy_now(&self.device().blocking_stream()?, source)
     }
 
-    /// Copies from as many elements on the host, after what is queued on the stream, and waits. What uses the buffer has been waited
-    /// for, or is in front of the copy.
+    /// Copies from host memory of the same length, after the stream's queued work, and waits. Work that uses the buffer
+    /// has been waited for, or precedes the copy.
     fn copy_now(&mut self, stream: &Stream, source: &[T]) -> Result<()> {
         let bytes = self.byte_len();
         stream.inner.copy_now(|raw| {
             let (to, from) = (self.pointer(), source.as_ptr().cast());
-            // SAFETY: both sides hold `bytes` bytes, borrowed for the call; nothing that uses the destination can be queued meanwhile.
+            // SAFETY: both sides hold `bytes` bytes, borrowed for the call; no work that uses the destination can be queued meanwhile.
             let status = unsafe { hip_sys::hipMemcpyWithStream(to, from, bytes, hipMemcpyHostToDevice, raw) };
             check(status, "hipMemcpyWithStream", || format!("{bytes} bytes to device {}", self.device().index()))
         })
     }
 
-    /// Copies elements from the host in the order of `stream` (`hipMemcpyWithStream`): after what the stream has queued, and what other streams do
-    /// with the buffer. Other work of the device is not waited for; the host waits for the copy, whose source is only borrowed.
+    /// Copies elements from the host in the order of `stream` (`hipMemcpyWithStream`): after the stream's queued work,
+    /// and after work of other streams that uses the buffer. The host waits for the copy, because the source is only
+    /// borrowed, but not for other work of the device.
     ///
     /// ```
     /// # fn main() -> hip::Result<()> {
@@ -170,8 +173,8 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Length`], [`Error::WrongDevice`]; [`Error::Capture`] while the stream is captured. An error of the work in front of the copy
-    /// comes back here.
+    /// [`Error::Length`], [`Error::WrongDevice`]; [`Error::Capture`] while the stream is captured. Errors of the work
+    /// before the copy.
     #[doc(alias("hipMemcpyWithStream"))]
     pub fn copy_from_slice_on(&mut self, stream: &Stream, source: &[T]) -> Result<()> {
         same_len("copy to the device", self.len(), source.len())?;
@@ -182,13 +185,13 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
         stream.inner.refuse_captured("a copy from memory that is not pinned")?;
         let bytes = self.byte_len();
         trace::copy(Some(self.device()), Some(stream.inner.id()), "host to device", bytes);
-        // What the copy must come after is in front of it from here on. The stream is not locked while the host waits.
+        // From here on, the stream waits for everything that the copy must come after. It is not locked while the host waits.
         stream.inner.submit(&[self.access()], None, |_| Ok(()))?;
         self.copy_now(stream, source)
     }
 
-    /// Queues a copy from pinned host memory (`hipMemcpyAsync`): a `&PinnedBuffer` or a slice of one. The source waits for
-    /// it before it is written to or freed; it need not be kept.
+    /// Queues a copy from pinned host memory (`hipMemcpyAsync`): a `&PinnedBuffer` or a slice of one. Writes to the
+    /// source and its release wait for the copy; it may be dropped.
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::WrongDevice`].
@@ -208,8 +211,7 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
         let accesses = [self.access(), source.access()];
         trace::copy(Some(self.device()), Some(stream.inner.id()), "pinned to device", self.byte_len());
         stream.inner.submit(&accesses, None, |raw| {
-            // SAFETY: both sides hold `byte_len` bytes; both note the use, and are not freed or written to by the host
-            // before it is over.
+            // SAFETY: both sides hold `byte_len` bytes; both record the use, and are not freed or written to by the host before it is over.
             let status = unsafe {
                 hip_sys::hipMemcpyAsync(self.pointer(), source.pointer(), self.byte_len(), hipMemcpyHostToDevice, raw)
             };
@@ -217,11 +219,12 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
         })
     }
 
-    /// Queues a copy from device memory (`hipMemcpyAsync`; `hipMemcpyPeerAsync` from another device). The stream must be
-    /// on the destination's device.
+    /// Queues a copy from device memory (`hipMemcpyAsync`; `hipMemcpyPeerAsync` from another device). The stream must
+    /// be on the destination's device.
     ///
     /// # Errors
-    /// [`Error::Length`], [`Error::WrongDevice`]; [`Error::Capture`] for a copy from another device while the stream is captured.
+    /// [`Error::Length`], [`Error::WrongDevice`]; [`Error::Capture`] for a copy from another device while the stream is
+    /// captured.
     #[doc(alias("hipMemcpyAsync", "cudaMemcpyAsync"))]
     #[doc(alias("hipMemcpyPeerAsync", "cudaMemcpyPeerAsync"))]
     #[doc(alias("hipMemcpyDtoDAsync", "cuMemcpyDtoDAsync"))]
@@ -243,14 +246,14 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
         trace::copy(Some(to), Some(stream.inner.id()), "device to device", bytes);
         stream.inner.submit(&accesses, None, |raw| {
             let (status, function) = if to == from {
-                // SAFETY: both sides hold `bytes` bytes and do not overlap, for one is borrowed to write to; both note
-                // the use and are not freed before it is over.
+                // SAFETY: both sides hold `bytes` bytes and do not overlap, because the destination is borrowed mutably; both record the
+                // use and are not freed before it is over.
                 let status = unsafe {
                     hip_sys::hipMemcpyAsync(self.pointer(), source.pointer(), bytes, hipMemcpyDeviceToDevice, raw)
                 };
                 (status, "hipMemcpyAsync")
             } else {
-                // SAFETY: as above, each on the device that is named with it.
+                // SAFETY: as above, each on the device that is passed with it.
                 let status = unsafe {
                     hip_sys::hipMemcpyPeerAsync(self.pointer(), to.raw(), source.pointer(), from.raw(), bytes, raw)
                 };
@@ -260,10 +263,11 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
         })
     }
 
-    /// Copies from device memory: [`copy_from_device_async`](Self::copy_from_device_async) on a stream of its own, and waits.
+    /// Copies from device memory: [`copy_from_device_async`](Self::copy_from_device_async) on a private stream, and
+    /// waits.
     ///
     /// # Errors
-    /// [`Error::Length`]. An error of the queued work comes back here.
+    /// [`Error::Length`]. Errors of the queued work.
     #[doc(alias("hipMemcpy", "cudaMemcpy"))]
     #[doc(alias("hipMemcpyDtoD", "cuMemcpyDtoD"))]
     #[doc(alias("hipMemcpyPeer", "cudaMemcpyPeer"))]

@@ -1,4 +1,4 @@
-//! Many copies in one call.
+//! Batches of copies.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -12,11 +12,11 @@ use super::{DeviceSlice, DeviceSliceMut, PinnedSlice, PinnedSliceMut};
 use crate::core::error::Result;
 use crate::stream::Stream;
 
-/// Copies that are queued on a stream with one call of the runtime (`hipMemcpyBatchAsync`, of ROCm 7.1): for many small ones, whose
-/// calls cost more than the bytes do.
+/// Copies that are queued on a stream with one call of the runtime (`hipMemcpyBatchAsync`, of ROCm 7.1). Use it for
+/// many small copies, for which the calls cost more than the transfers.
 ///
-/// They run in any order, which nobody can tell: all that they write is borrowed to be written to. Work queued before comes
-/// before all of them, work queued later after all of them, as with any other copy.
+/// The copies run in any order. This is not observable, because all destinations are borrowed mutably. Earlier work
+/// comes before all of them, and later work after all of them, as for any copy.
 ///
 /// ```
 /// # fn main() -> hip::Result<()> {
@@ -89,27 +89,27 @@ impl<'a> CopyBatch<'a> {
         Ok(())
     }
 
-    /// The runtime refuses copies of no bytes.
+    /// Adds a copy, unless it has no bytes, which the runtime rejects.
     fn push(&mut self, copy: GraphCopy<'a>) {
         if copy.bytes != 0 {
             self.copies.push(copy);
         }
     }
 
-    /// Queues all of them, or none.
+    /// Queues all copies, or none.
     ///
     /// # Errors
     /// [`WrongDevice`](crate::Error::WrongDevice) if one is on another device than the stream;
-    /// [`NoSymbol`](crate::Error::NoSymbol) from a runtime before 7.1; [`Capture`](crate::Error::Capture) while the stream is captured:
-    /// [`Graph::add_copy`](crate::Graph::add_copy) puts copies into a graph.
+    /// [`NoSymbol`](crate::Error::NoSymbol) from a runtime before 7.1; [`Capture`](crate::Error::Capture) while the
+    /// stream is captured: use [`Graph::add_copy`](crate::Graph::add_copy) in a graph.
     pub fn queue(self, stream: &Stream) -> Result<()> {
         batch::admit(stream, &self.copies)?;
         let mut destinations: Vec<*mut c_void> = self.copies.iter().map(|copy| copy.destination).collect();
         let mut sources: Vec<*mut c_void> = self.copies.iter().map(|copy| copy.source).collect();
         let mut sizes: Vec<usize> = self.copies.iter().map(|copy| copy.bytes).collect();
         batch::submit(stream, &self.copies, "hipMemcpyBatchAsync", |failed, raw| {
-            // SAFETY: the three lists have as many entries; both sides of each copy hold as many bytes, note the use, and are not freed
-            // or touched by the host before it is over; no destination overlaps anything. There are no attributes.
+            // SAFETY: the three lists have the same length; both sides of each copy hold the same number of bytes, record the use, and are
+            // not freed or accessed by the host before it is over; no destination overlaps anything. There are no attributes.
             unsafe {
                 hip_sys::hipMemcpyBatchAsync(
                     destinations.as_mut_ptr(),

@@ -1,4 +1,4 @@
-//! Many copies of two and three dimensions in one call.
+//! Batches of copies of two and three dimensions.
 
 use std::fmt;
 
@@ -12,8 +12,9 @@ use crate::core::error::Result;
 use crate::memory::array::{ArraySlice, ArraySliceMut, Texel};
 use crate::stream::Stream;
 
-/// Copies of two and three dimensions, between pitched memory and arrays of one device, that are queued on a stream with one call
-/// of the runtime (`hipMemcpy3DBatchAsync`, of ROCm 7.1). What [`CopyBatch`](crate::memory::CopyBatch) says of their order holds for them.
+/// Copies of two and three dimensions, between pitched memory and arrays of one device, that are queued on a stream
+/// with one call of the runtime (`hipMemcpy3DBatchAsync`, of ROCm 7.1). Their order is as for
+/// [`CopyBatch`](crate::memory::CopyBatch).
 ///
 /// ```
 /// # fn main() -> hip::Result<()> {
@@ -44,7 +45,7 @@ pub struct CopyBatch3d<'a> {
 }
 
 impl<'a> CopyBatch3d<'a> {
-    /// Adds a copy between pitched memory: rows of equal length, as many, in as many planes.
+    /// Adds a copy between pitched memory of the same extent.
     ///
     /// # Errors
     /// [`InvalidValue`](crate::Error::InvalidValue) if the extents differ, [`WrongDevice`](crate::Error::WrongDevice).
@@ -89,18 +90,18 @@ impl<'a> CopyBatch3d<'a> {
         }
     }
 
-    /// Queues all of them.
+    /// Queues all copies.
     ///
     /// # Errors
     /// [`WrongDevice`](crate::Error::WrongDevice) if one is on another device than the stream, before any is queued;
-    /// [`NoSymbol`](crate::Error::NoSymbol) from a runtime before 7.1; [`Capture`](crate::Error::Capture) while the stream is captured:
-    /// [`Graph::add_copy_3d`](crate::Graph::add_copy_3d) puts copies into a graph.
+    /// [`NoSymbol`](crate::Error::NoSymbol) from a runtime before 7.1; [`Capture`](crate::Error::Capture) while the
+    /// stream is captured: use [`Graph::add_copy_3d`](crate::Graph::add_copy_3d) in a graph.
     pub fn queue(self, stream: &Stream) -> Result<()> {
         batch::admit(stream, &self.copies)?;
         let mut operations: Vec<_> = self.copies.iter().map(operation).collect::<Result<_>>()?;
         batch::submit(stream, &self.copies, "hipMemcpy3DBatchAsync", |failed, raw| {
-            // SAFETY: as many operations as is said; both sides of each hold the box, note the use, and are not freed before it is over; no
-            // destination overlaps anything. 0 is the only flag.
+            // SAFETY: `operations` has as many entries as passed; both sides of each hold the box, record the use, and are not freed before
+            // it is over; no destination overlaps anything. 0 is the only flag that HIP defines.
             unsafe { hip_sys::hipMemcpy3DBatchAsync(operations.len(), operations.as_mut_ptr(), failed, 0, raw) }
         })
     }
@@ -108,7 +109,7 @@ impl<'a> CopyBatch3d<'a> {
 
 batch::batch!(CopyBatch3d, copies);
 
-/// What C is told of a copy, which counts texels if there is an array, else bytes of a row.
+/// Returns the C parameters of a copy. Sizes count texels if one end is an array, else bytes of a row.
 fn operation(copy: &GraphCopy3d<'_>) -> Result<hipMemcpy3DBatchOp> {
     let unit = if copy.to.is_array() || copy.from.is_array() { copy.element_bytes } else { 1 };
     let width = copy.extent.width * (copy.element_bytes / unit);

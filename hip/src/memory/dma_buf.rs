@@ -1,4 +1,4 @@
-//! Memory for other drivers of the system, by file descriptor.
+//! Sharing of device memory with other drivers of the system, through file descriptors.
 
 use std::ffi::{c_int, c_void};
 use std::os::fd::{FromRawFd as _, OwnedFd};
@@ -9,12 +9,12 @@ use crate::core::call::check;
 use crate::core::error::{Error, Result};
 
 impl<T> DeviceBuffer<T> {
-    /// The buffer's memory as a dma-buf, for another driver: a network card's, a camera's, another GPU's
+    /// Exports the buffer's memory as a dma-buf, for another driver: of a network card, a camera or another GPU
     /// (`hipMemGetHandleForAddressRange`, of ROCm 7.0).
     ///
-    /// The descriptor is of the kernel's memory object that the buffer is in, which it keeps alive; where in it the buffer begins, HIP does
-    /// not say: at the first byte for one that has an allocation for itself. What others do with the memory is unknown here: the
-    /// caller orders it with the work on the buffer.
+    /// The descriptor refers to the kernel's memory object that contains the buffer, and keeps it alive. HIP does not
+    /// report the buffer's offset in it: it is 0 for a buffer that is an allocation of its own. Accesses of other
+    /// drivers are not tracked: the caller must order them with the work on the buffer.
     ///
     /// ```
     /// # fn main() -> hip::Result<()> {
@@ -30,8 +30,8 @@ impl<T> DeviceBuffer<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] for a buffer of no bytes; [`Error::NoSymbol`] from a runtime before 7.0; `hipErrorInvalidValue` where the kernel
-    /// driver exports no such memory, as over the software GPU.
+    /// [`Error::InvalidValue`] for an empty buffer; [`Error::NoSymbol`] from a runtime before 7.0;
+    /// `hipErrorInvalidValue` if the kernel driver cannot export such memory, as with the software GPU.
     #[doc(alias("hipMemGetHandleForAddressRange", "cuMemGetHandleForAddressRange"))]
     pub fn export_dma_buf(&self) -> Result<OwnedFd> {
         let memory = self.allocation();
@@ -63,7 +63,7 @@ impl<T> DeviceBuffer<T> {
                 allowed: "0 or more".to_owned(),
             });
         }
-        // SAFETY: the runtime has just made the descriptor for us.
+        // SAFETY: the runtime has just created the descriptor, and this is its only owner.
         Ok(unsafe { OwnedFd::from_raw_fd(fd) })
     }
 }

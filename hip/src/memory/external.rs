@@ -34,19 +34,19 @@ pub struct ExternalMemory {
     raw: hipExternalMemory_t,
     device: Device,
     bytes: usize,
-    /// ROCm's runtimes leave it open; it goes when they are done with the memory. `None` in `drop`.
+    /// ROCm's runtimes leave it open; it is closed when they are done with the memory. `None` in `drop`.
     descriptor: Option<Descriptor>,
 }
 
-// SAFETY: a handle that the HIP runtime takes from any thread, destroyed in Drop alone.
+// SAFETY: the HIP runtime accepts the handle from any thread; it is destroyed only in Drop.
 unsafe impl Send for ExternalMemory {}
-// SAFETY: as above; nothing is done with it through `&`.
+// SAFETY: as above; a shared reference gives no access.
 unsafe impl Sync for ExternalMemory {}
 
-/// A descriptor that the runtime was given, which may close it or not. It is closed here if it has not.
+/// A descriptor that was passed to the runtime, which may close it. If it has not, this closes it.
 struct Descriptor {
     file: ManuallyDrop<File>,
-    /// The file behind it.
+    /// The identity of its file.
     was: Option<(u64, u64)>,
 }
 
@@ -64,7 +64,7 @@ impl Descriptor {
 
 impl Drop for Descriptor {
     fn drop(&mut self) {
-        // The number is another file's, or nobody's, if the runtime has closed it.
+        // If the runtime has closed it, the number may refer to another file, or to none.
         if self.was.is_some() && identity(&self.file) == self.was {
             // SAFETY: it is not used again.
             unsafe { ManuallyDrop::drop(&mut self.file) };
@@ -72,12 +72,12 @@ impl Drop for Descriptor {
     }
 }
 
-/// What tells files apart: device and inode.
+/// Returns the identity of a file: device and inode.
 fn identity(file: &File) -> Option<(u64, u64)> {
     file.metadata().ok().map(|of| (of.dev(), of.ino()))
 }
 
-/// `size` in bytes, which must be at least one.
+/// Returns the size in bytes, which must be at least one.
 fn not_empty(what: &'static str, bytes: usize) -> Result<()> {
     if bytes > 0 {
         return Ok(());
@@ -86,15 +86,16 @@ fn not_empty(what: &'static str, bytes: usize) -> Result<()> {
 }
 
 impl ExternalMemory {
-    /// Imports `bytes` bytes of memory (`hipImportExternalMemory`). `dedicated` says that it was allocated for one buffer or image alone, as
-    /// Vulkan's dedicated allocations are. The descriptor is closed when the memory goes, or if this fails.
+    /// Imports `bytes` bytes of memory (`hipImportExternalMemory`). `dedicated` means that it was allocated for a
+    /// single buffer or image, as Vulkan's dedicated allocations are. The descriptor is closed when the memory is
+    /// released, or if this fails.
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] for no bytes; the runtime's status for a descriptor that is no memory of the device's.
+    /// [`Error::InvalidValue`] for no bytes; the runtime's status for a descriptor that is not memory of the device.
     ///
     /// # Safety
-    /// The descriptor is of memory of `bytes` bytes that the other API has exported for sharing. What the other API does with the
-    /// memory is unknown here: the caller orders it with the work on the buffer that is made of it.
+    /// The descriptor must be of memory of `bytes` bytes that the other API has exported for sharing. Accesses of the
+    /// other API are not tracked: the caller must order them with the work on the buffer that is made of it.
     #[doc(alias("hipImportExternalMemory", "cuImportExternalMemory", "cudaImportExternalMemory"))]
     pub unsafe fn import_fd(device: &Device, fd: OwnedFd, bytes: usize, dedicated: bool) -> Result<Self> {
         not_empty("the size of imported memory", bytes)?;
@@ -108,20 +109,21 @@ impl ExternalMemory {
             ..hipExternalMemoryHandleDesc::default()
         };
         let mut raw: hipExternalMemory_t = ptr::null_mut();
-        // SAFETY: `raw` is valid for a write, the description for a read; the caller vouches for the descriptor.
+        // SAFETY: `raw` is valid for a write, the description for a read; the caller ensures that the descriptor is valid.
         let status = unsafe { forms::hipImportExternalMemory(&mut raw, &description) };
         let asked = || format!("{bytes} bytes by descriptor {} on device {}", descriptor.raw(), device.index());
         check(status, "hipImportExternalMemory", asked)?;
         Ok(Self { raw, device: *device, bytes, descriptor: Some(descriptor) })
     }
 
-    /// `len` elements from `offset` bytes on as a buffer (`hipExternalMemoryGetMappedBuffer`), which keeps the memory.
+    /// Maps `len` elements from `offset` bytes on as a buffer (`hipExternalMemoryGetMappedBuffer`), which keeps the
+    /// memory.
     ///
-    /// HIP 7.2 keeps the memory too, until the process ends.
+    /// HIP 7.2 keeps the memory until the process ends.
     ///
     /// # Errors
-    /// [`Error::Range`] if they are not inside, [`Error::InvalidValue`] for none, and for an offset that `T` is not aligned at; the runtime's
-    /// status.
+    /// [`Error::Range`] if they are out of bounds, [`Error::InvalidValue`] for no elements, and for an offset that is
+    /// not aligned for `T`; the runtime's status.
     #[doc(alias(
         "hipExternalMemoryGetMappedBuffer",
         "cuExternalMemoryGetMappedBuffer",
@@ -143,7 +145,7 @@ impl ExternalMemory {
         }
         let device = self.device;
         device.activate()?;
-        // All of it: copies by HIP 6 begin where the mapping does in the memory, not where it says.
+        // Maps all of the memory: with HIP 6, copies start at the beginning of the mapping in memory, whatever its offset.
         let description = hipExternalMemoryBufferDesc {
             offset: 0,
             size: self.bytes as u64,
@@ -160,13 +162,13 @@ impl ExternalMemory {
         Ok(DeviceBuffer::from_allocation(memory, len))
     }
 
-    /// Bytes.
+    /// Returns the size in bytes.
     #[must_use]
     pub fn byte_len(&self) -> usize {
         self.bytes
     }
 
-    /// The device that it was imported for.
+    /// Returns the device.
     #[must_use]
     pub fn device(&self) -> Device {
         self.device
@@ -192,7 +194,7 @@ impl fmt::Debug for ExternalMemory {
     }
 }
 
-/// What a buffer of imported memory keeps: first unmapped, then destroyed.
+/// Keeps imported memory for a buffer: first it is unmapped, then destroyed.
 struct Mapped {
     address: usize,
     memory: ExternalMemory,
@@ -203,30 +205,30 @@ impl Keeper for Mapped {}
 impl Drop for Mapped {
     fn drop(&mut self) {
         if !context::is_forked() && self.memory.device.activate().is_ok() {
-            // SAFETY: from hipExternalMemoryGetMappedBuffer, which C frees so, not freed yet, and no work uses it any more.
+            // SAFETY: from hipExternalMemoryGetMappedBuffer, for which HIP specifies hipFree, not freed yet, and no work uses it anymore.
             let _ = unsafe { hip_sys::hipFree(ptr::with_exposed_provenance_mut(self.address)) };
         }
     }
 }
 
-/// What an external semaphore is.
+/// The kind of an external semaphore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ExternalSemaphoreKind {
     /// Signalled or not (`VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT`).
     Binary,
-    /// A number that grows.
+    /// A timeline: a number that grows.
     #[cfg(feature = "rocm-6-2")]
     Timeline,
 }
 
-/// A semaphore that another API has exported as a file descriptor (`hipExternalSemaphore_t`), to order its work with that of streams. A clone is
-/// another handle of the same.
+/// A semaphore that another API has exported as a file descriptor (`hipExternalSemaphore_t`), to order its work with
+/// that of streams. A clone is another handle of the same semaphore.
 ///
-/// ROCm's runtimes for Linux do not support it: importing one is `hipErrorNotSupported` or `hipErrorInvalidValue`. The embedded software GPU takes
-/// an `eventfd` and files of a format of its own, which `hip-sim`'s page tells.
+/// ROCm's runtimes for Linux do not support it: importing one returns `hipErrorNotSupported` or `hipErrorInvalidValue`.
+/// The embedded software GPU accepts an `eventfd` and files of its own format, which `hip-sim`'s page describes.
 ///
-/// As with a [`Signal`](crate::stream::Signal), this crate orders nothing by it: a stream that waits for what never comes waits for ever,
-/// and so does what waits for that stream.
+/// As with a [`Signal`](crate::stream::Signal), this crate does not order work by it: a stream that waits for a signal
+/// that never comes never ends, and neither does a wait for that stream.
 #[doc(alias("hipDestroyExternalSemaphore", "cuDestroyExternalSemaphore", "cudaDestroyExternalSemaphore"))]
 #[derive(Clone)]
 pub struct ExternalSemaphore {
@@ -240,19 +242,20 @@ struct SemaphoreInner {
     usage: Usage,
 }
 
-// SAFETY: a handle that the HIP runtime takes from any thread, destroyed in Drop alone; `usage` is Send and Sync.
+// SAFETY: the HIP runtime accepts the handle from any thread; it is destroyed only in Drop; `usage` is Send and Sync.
 unsafe impl Send for SemaphoreInner {}
 // SAFETY: as above.
 unsafe impl Sync for SemaphoreInner {}
 
 impl ExternalSemaphore {
-    /// Imports a semaphore (`hipImportExternalSemaphore`). On success the runtime has the descriptor; else it is closed.
+    /// Imports a semaphore (`hipImportExternalSemaphore`). On success the runtime owns the descriptor, else it is
+    /// closed.
     ///
     /// # Errors
     /// The runtime's status: `hipErrorNotSupported` on ROCm for Linux.
     ///
     /// # Safety
-    /// The descriptor is of a semaphore of this kind that the other API has exported for sharing.
+    /// The descriptor must be of a semaphore of this kind that the other API has exported for sharing.
     #[doc(alias("hipImportExternalSemaphore", "cuImportExternalSemaphore", "cudaImportExternalSemaphore"))]
     pub unsafe fn import_fd(device: &Device, fd: OwnedFd, kind: ExternalSemaphoreKind) -> Result<Self> {
         device.activate()?;
@@ -266,7 +269,7 @@ impl ExternalSemaphore {
             ..hipExternalSemaphoreHandleDesc::default()
         };
         let mut raw: hipExternalSemaphore_t = ptr::null_mut();
-        // SAFETY: `raw` is valid for a write, the description for a read; the caller vouches for the descriptor.
+        // SAFETY: `raw` is valid for a write, the description for a read; the caller ensures that the descriptor is valid.
         let status = unsafe { forms::hipImportExternalSemaphore(&mut raw, &description) };
         let asked = || format!("{kind:?} by descriptor {} on device {}", fd.as_raw_fd(), device.index());
         check(status, "hipImportExternalSemaphore", asked)?;
@@ -274,23 +277,24 @@ impl ExternalSemaphore {
         Ok(Self { inner: Arc::new(SemaphoreInner { raw, device: *device, kind, usage: Usage::default() }) })
     }
 
-    /// The C handle.
+    /// Returns the C handle.
     pub(crate) fn raw(&self) -> hipExternalSemaphore_t {
         self.inner.raw
     }
 
-    /// Every use is a read to the tickets, as of a `Signal`: they keep it, and order nothing. Another stream's wait may be for this very signal.
+    /// Tickets count every use as a read, as for a `Signal`: they keep it, and order nothing. Another stream's wait may
+    /// be for this very signal.
     pub(crate) fn access(&self) -> Access<'_> {
         Access::read(&self.inner.usage)
     }
 
-    /// What it is.
+    /// Returns the kind.
     #[must_use]
     pub fn kind(&self) -> ExternalSemaphoreKind {
         self.inner.kind
     }
 
-    /// The device that it was imported for.
+    /// Returns the device.
     #[must_use]
     pub fn device(&self) -> Device {
         self.inner.device
@@ -298,8 +302,8 @@ impl ExternalSemaphore {
 }
 
 impl Stream {
-    /// Signals a semaphore when the work queued so far is done (`hipSignalExternalSemaphoresAsync`). `value` is what a timeline becomes; a binary
-    /// one does not look at it.
+    /// Signals a semaphore when the work queued so far is done (`hipSignalExternalSemaphoresAsync`). `value` is the new
+    /// value of a timeline; a binary semaphore ignores it.
     ///
     /// # Errors
     /// [`Error::WrongDevice`]; the runtime's status.
@@ -319,7 +323,7 @@ impl Stream {
         })
     }
 
-    /// Makes all later work wait for a semaphore (`hipWaitExternalSemaphoresAsync`): for a timeline to reach `value`.
+    /// Makes all later work wait for a semaphore (`hipWaitExternalSemaphoresAsync`). A timeline must reach `value`.
     ///
     /// # Errors
     /// [`Error::WrongDevice`]; the runtime's status.
@@ -342,7 +346,7 @@ impl Drop for SemaphoreInner {
         let (raw, device) = (self.raw.expose_provenance(), self.device);
         self.usage.release(move || {
             if device.activate().is_ok() {
-                // SAFETY: from hipImportExternalSemaphore, not destroyed yet, and no work uses it any more.
+                // SAFETY: from hipImportExternalSemaphore, not destroyed yet, and no work uses it anymore.
                 let _ = unsafe { hip_sys::hipDestroyExternalSemaphore(ptr::with_exposed_provenance_mut(raw)) };
             }
         });

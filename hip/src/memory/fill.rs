@@ -1,4 +1,4 @@
-//! Filling device memory with a value.
+//! Fills of device memory with a value.
 
 use std::ffi::c_void;
 
@@ -11,13 +11,13 @@ use crate::core::error::Result;
 use crate::core::trace;
 use crate::stream::Stream;
 
-/// A value as the runtime's fill functions take it.
+/// A value in the form of the runtime's fill functions.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Pattern<'a> {
     Bytes1(u8),
     Bytes2(u16),
     Bytes4(u32),
-    /// Longer, and no repetition of one of the above.
+    /// A longer value that does not repeat 1, 2 or 4 bytes.
     Long(&'a [u8]),
 }
 
@@ -36,9 +36,9 @@ impl<'a> Pattern<'a> {
 impl<T: Pod> DeviceSliceMut<'_, T> {
     /// Queues a fill with `value`.
     ///
-    /// A value that repeats 1, 2 or 4 bytes (so every value of those sizes, and every zero) is one `hipMemsetD8Async`,
-    /// `hipMemsetD16Async` or `hipMemsetD32Async`. Any other is put down once, in pieces of those, and doubled by copies
-    /// on the device (`hipMemcpyAsync`) until the slice is full. No host memory is read later.
+    /// A value that repeats 1, 2 or 4 bytes (all values of those sizes, and all zeros) takes one `hipMemsetD8Async`,
+    /// `hipMemsetD16Async` or `hipMemsetD32Async`. Any other value is written once, in pieces of those sizes, and
+    /// doubled by copies on the device (`hipMemcpyAsync`) until the slice is full. No host memory is read later.
     ///
     /// # Errors
     /// [`WrongDevice`](crate::Error::WrongDevice) if the stream is on another device.
@@ -71,7 +71,8 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
         stream.inner.submit(&[self.access()], None, |raw| set(pointer, &Pattern::Bytes1(value), bytes, raw))
     }
 
-    /// Fills with `value`, after all queued work that uses the buffer: [`fill_async`](Self::fill_async) on a stream of its own, and waits.
+    /// Fills with `value`, after all queued work that uses the buffer: [`fill_async`](Self::fill_async) on a private
+    /// stream, and waits.
     #[doc(alias("hipMemset", "cudaMemset"))]
     #[doc(alias("hipMemsetD8", "cuMemsetD8"))]
     #[doc(alias("hipMemsetD16", "cuMemsetD16"))]
@@ -83,7 +84,7 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
     }
 }
 
-/// Fills `bytes` bytes, a multiple of the value's length. The caller has marked the memory.
+/// Fills `bytes` bytes, a multiple of the value's length. The caller must have marked the memory.
 pub(super) fn fill_linear(pointer: *mut c_void, value: &[u8], bytes: usize, stream: hipStream_t) -> Result<()> {
     match Pattern::of(value) {
         Pattern::Long(_) => {
@@ -94,7 +95,8 @@ pub(super) fn fill_linear(pointer: *mut c_void, value: &[u8], bytes: usize, stre
     }
 }
 
-/// Fills `bytes` bytes, a multiple of the pattern's length, with a pattern of 1, 2 or 4. The caller has marked the memory.
+/// Fills `bytes` bytes, a multiple of the pattern's length, with a pattern of 1, 2 or 4 bytes. The caller must have
+/// marked the memory.
 fn set(pointer: *mut c_void, pattern: &Pattern<'_>, bytes: usize, stream: hipStream_t) -> Result<()> {
     let (status, function): (hipError_t, _) = match *pattern {
         Pattern::Bytes1(value) => {
@@ -118,7 +120,7 @@ fn set(pointer: *mut c_void, pattern: &Pattern<'_>, bytes: usize, stream: hipStr
     check(status, function, || format!("{bytes} bytes of {pattern:?}"))
 }
 
-/// Puts one value down in the largest units that its length allows.
+/// Writes one value in the largest units that its length allows.
 fn put(pointer: *mut c_void, value: &[u8], stream: hipStream_t) -> Result<()> {
     let unit = match value.len() {
         n if n % 4 == 0 => 4,
@@ -136,7 +138,7 @@ fn put(pointer: *mut c_void, value: &[u8], stream: hipStream_t) -> Result<()> {
     Ok(())
 }
 
-/// Copies the first `done` bytes over and over until `total` are written.
+/// Doubles the first `done` bytes by copies until `total` bytes are written.
 fn double(pointer: *mut c_void, mut done: usize, total: usize, stream: hipStream_t) -> Result<()> {
     while done < total {
         let step = done.min(total - done);

@@ -1,23 +1,23 @@
-//! Floating-point numbers of 8 bits, as elements of buffers and kernel arguments.
+//! 8-bit floating-point numbers, as elements of buffers and kernel arguments.
 
 use std::fmt;
 
 use bytemuck::{Pod, Zeroable};
 
-/// How the 8 bits of a format are meant.
+/// An 8-bit format.
 struct Format {
     mantissa_bits: i32,
     bias: i32,
-    /// The pattern of the largest finite number.
+    /// The bit pattern of the largest finite number.
     largest: u8,
-    /// A pattern that is no number.
+    /// The bit pattern of a NaN.
     nan: u8,
-    /// `nan` is the only one, and in the place of minus zero.
+    /// Whether `nan` is the only NaN, and replaces minus zero.
     one_zero: bool,
 }
 
 impl Format {
-    /// Rounds to nearest, ties to even; what is too large becomes the largest finite number.
+    /// Rounds to nearest, ties to even; larger values become the largest finite number.
     fn encode(&self, value: f32) -> u8 {
         if value.is_nan() {
             return self.nan;
@@ -28,10 +28,10 @@ impl Format {
         let code = if magnitude >= f64::from(self.decode(self.largest)) {
             self.largest
         } else {
-            // Of the largest power of two that is not above, but no less than that of the smallest normal number.
+            // The largest power of two that is not above the value, but at least that of the smallest normal number.
             let exponent = ((magnitude.to_bits() >> 52) as i32 - 1023).max(1 - self.bias);
             let units = (magnitude / exp2(exponent - self.mantissa_bits)).round_ties_even() as i32;
-            // A carry out of the mantissa goes into the exponent by itself.
+            // A carry out of the mantissa correctly increments the exponent.
             let code = ((exponent + self.bias) << self.mantissa_bits) + units - top;
             code.clamp(0, i32::from(self.largest)) as u8
         };
@@ -57,7 +57,7 @@ impl Format {
     }
 }
 
-/// A power of two within `f64`'s normal numbers.
+/// Returns a power of two within `f64`'s normal numbers.
 fn exp2(exponent: i32) -> f64 {
     f64::from_bits(((exponent + 1023) as u64) << 52)
 }
@@ -66,12 +66,13 @@ macro_rules! float8 {
     ($(#[$doc:meta])* $name:ident, $format:expr) => {
         $(#[$doc])*
         ///
-        /// Arithmetic is the device's; here it converts, and passes for an element (it is [`Pod`]).
+        /// Arithmetic runs on the device only. On the host, the type converts numbers, and is an element type (it is
+        /// [`Pod`]).
         #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
         #[repr(transparent)]
         pub struct $name(u8);
 
-        // SAFETY: transparent over u8: zero is a value.
+        // SAFETY: transparent over u8: zero is a valid value.
         unsafe impl Zeroable for $name {}
         // SAFETY: transparent over u8, which is Pod.
         unsafe impl Pod for $name {}
@@ -83,26 +84,26 @@ macro_rules! float8 {
             /// Not a number.
             pub const NAN: Self = Self(Self::FORMAT.nan);
 
-            /// A number by its bits.
+            /// Creates a number from its bits.
             #[must_use]
             pub const fn from_bits(bits: u8) -> Self {
                 Self(bits)
             }
 
-            /// Its bits.
+            /// Returns its bits.
             #[must_use]
             pub const fn to_bits(self) -> u8 {
                 self.0
             }
 
-            /// The nearest number, of two as near the even one; the largest finite one of the sign for all that are
-            /// larger, infinity included (AMD's `__HIP_SATFINITE`).
+            /// Converts to the nearest number, ties to even. Larger values, infinity included, become the largest
+            /// finite number with the same sign (AMD's `__HIP_SATFINITE`).
             #[must_use]
             pub fn from_f32(value: f32) -> Self {
                 Self(Self::FORMAT.encode(value))
             }
 
-            /// The same number: every one is exact.
+            /// Converts exactly.
             #[must_use]
             pub fn to_f32(self) -> f32 {
                 Self::FORMAT.decode(self.0)
@@ -166,7 +167,7 @@ mod tests {
         assert!(F8E4M3Fnuz::from_bits(0x80).to_f32().is_nan() && F8E5M2Fnuz::NAN.to_f32().is_nan());
     }
 
-    /// Against a search through all 256 patterns for the nearest, for values of all sizes.
+    /// Compares with a search through all 256 patterns for the nearest, for values of all sizes.
     fn agrees_with_search(format: &Format) {
         let finite: Vec<(u8, f32)> =
             (0..=255).map(|code| (code, format.decode(code))).filter(|(_, value)| value.is_finite()).collect();
@@ -182,7 +183,7 @@ mod tests {
             if !value.is_finite() {
                 continue;
             }
-            // Also halfway between two neighbours, where even counts.
+            // Also values halfway between two neighbours, where ties go to even.
             for value in [value, value % 600.0, format.decode((state >> 24) as u8 & 0x7f) * 1.0625] {
                 if !value.is_finite() {
                     continue;

@@ -1,4 +1,4 @@
-//! Memory of devices that other code has allocated, or frees.
+//! Device memory that other code has allocated, or frees.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -13,8 +13,8 @@ use crate::core::error::{Error, Result};
 use crate::stream::usage::{AccessKind, Usage};
 
 impl<T: Pod> DeviceBuffer<T> {
-    /// Takes over `len` elements of memory that other code has allocated on `device` (`hipMalloc`, `hipMallocAsync`, or
-    /// [`into_raw_parts`](Self::into_raw_parts)): dropping the buffer waits for its work and frees the memory (`hipFree`).
+    /// Takes ownership of `len` elements that other code has allocated on `device` (`hipMalloc`, `hipMallocAsync`, or
+    /// [`into_raw_parts`](Self::into_raw_parts)). Dropping the buffer frees the memory (`hipFree`) after its work.
     ///
     /// ```
     /// # fn main() -> hip::Result<()> {
@@ -30,12 +30,13 @@ impl<T: Pod> DeviceBuffer<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] for what is not the first byte of an allocation of this device that holds so many elements, and for an address that is not
-    /// aligned for `T`; [`Error::TooLarge`], [`Error::ZeroSizedType`]. The memory is still the caller's then.
+    /// [`Error::InvalidValue`] if the address is not the start of an allocation of this device that holds `len`
+    /// elements, or is not aligned for `T`; [`Error::TooLarge`], [`Error::ZeroSizedType`]. On error, the caller keeps
+    /// ownership.
     ///
     /// # Safety
-    /// Nobody else frees the memory, or uses it when the buffer may be gone. What other code has queued that uses it is over, or the caller orders it before
-    /// what is done with the buffer; the same holds for what other code queues later.
+    /// No other code may free the memory, or use it once the buffer may be gone. Work that other code queues on it,
+    /// earlier or later, must be over, or the caller must order it with the work on the buffer.
     #[doc(alias("hipFree", "cuMemFree", "cudaFree"))]
     pub unsafe fn from_raw_parts(device: &Device, pointer: DevicePtr<T>, len: usize) -> Result<Self> {
         let (address, bytes) = expect_parts(pointer, len)?;
@@ -56,8 +57,9 @@ impl<T: Pod> DeviceBuffer<T> {
         Ok(Self::from_allocation(Allocation::from_parts(device, address, ptr::null_mut(), bytes, Owner::Malloc), len))
     }
 
-    /// `len` elements at an address of `device`'s memory that `owner` keeps: it is dropped after all work that this crate does with the buffer, and
-    /// whatever its destructor does gives the memory back. For memory of other allocators, parts of allocations, and memory that stays its owner's.
+    /// Creates a buffer of `len` elements at an address of `device`'s memory, which `owner` keeps. `owner` is dropped
+    /// after all work of this crate on the buffer, and its destructor releases the memory. Use it for memory of other
+    /// allocators, parts of allocations, and memory that another object owns.
     ///
     /// ```
     /// # fn main() -> hip::Result<()> {
@@ -77,12 +79,12 @@ impl<T: Pod> DeviceBuffer<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] for null, for an address of another device, and for one that is not aligned for `T`; [`Error::TooLarge`],
-    /// [`Error::ZeroSizedType`].
+    /// [`Error::InvalidValue`] for null, for an address of another device, and for an address that is not aligned for
+    /// `T`; [`Error::TooLarge`], [`Error::ZeroSizedType`].
     ///
     /// # Safety
-    /// `device` can use so many elements at the address until `owner` is dropped. What other code has queued that uses them is over, or the caller orders it before
-    /// what is done with the buffer; the same holds for what other code queues later.
+    /// `device` must be able to use `len` elements at the address until `owner` is dropped. Work that other code queues
+    /// on them, earlier or later, must be over, or the caller must order it with the work on the buffer.
     pub unsafe fn from_raw_parts_with(
         device: &Device,
         pointer: DevicePtr<T>,
@@ -100,7 +102,7 @@ impl<T: Pod> DeviceBuffer<T> {
         Ok(Self::from_allocation(Allocation::from_parts(device, address, ptr::null_mut(), bytes, owner), len))
     }
 
-    /// `len` elements of other code's memory, whose uses count in `usage`, and which stays its owner's.
+    /// Creates a buffer of `len` elements of other code's memory, without ownership. Its uses are counted in `usage`.
     pub(crate) fn of_other_code(device: &Device, pointer: DevicePtr<T>, len: usize, usage: Usage) -> Result<Self> {
         let (address, bytes) = expect_parts(pointer, len)?;
         if bytes == 0 {
@@ -112,12 +114,13 @@ impl<T: Pod> DeviceBuffer<T> {
         ))
     }
 
-    /// The memory, which is the caller's to free (`hipFree`) from now on, and the number of elements. Blocks until no queued work that this crate knows
-    /// of uses it.
+    /// Returns the memory, which the caller must free (`hipFree`), and the number of elements. Blocks until no tracked
+    /// work uses it.
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] for memory that is not freed by `hipFree`: of a module, of another process, mapped, imported, or kept by an owner.
-    /// [`Error::Graph`] if a graph uses the buffer. An error of the queued work. The buffer is dropped then.
+    /// [`Error::InvalidValue`] for memory that `hipFree` does not free: of a module, of another process, mapped,
+    /// imported, or kept by an owner. [`Error::Graph`] if a graph uses the buffer. Errors of the queued work. On error,
+    /// the buffer is dropped.
     #[doc(alias("hipFree", "cuMemFree", "cudaFree"))]
     pub fn into_raw_parts(self) -> Result<(DevicePtr<T>, usize)> {
         crate::core::context::check_caller()?;
@@ -135,7 +138,7 @@ impl<T: Pod> DeviceBuffer<T> {
     }
 }
 
-/// What keeps memory that others have allocated. Nobody looks at it.
+/// Keeps the owner of other code's memory, without accessing it.
 struct Foreign<O>(Mutex<O>);
 
 impl<O: Send> Keeper for Foreign<O> {}
@@ -144,7 +147,7 @@ fn refused(value: String, allowed: String) -> Error {
     Error::InvalidValue { what: "memory of other code", value, allowed }
 }
 
-/// Address and bytes, if they can be those of elements.
+/// Returns address and bytes, if elements can be located there.
 fn expect_parts<T>(pointer: DevicePtr<T>, len: usize) -> Result<(*mut c_void, usize)> {
     let bytes = byte_len::<T>(len)?;
     let address = usize::try_from(pointer.address()).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Copies that are described before they are made: for graphs, and for batches.
+//! Descriptions of copies, for graphs and batches.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -19,7 +19,7 @@ use crate::stream::usage::Access;
 
 const WHAT: &str = "copy in a graph";
 
-/// A copy for a graph: from where to where.
+/// A copy for a graph: its source and destination.
 pub struct GraphCopy<'a> {
     pub(crate) destination: *mut c_void,
     pub(crate) source: *mut c_void,
@@ -30,7 +30,7 @@ pub struct GraphCopy<'a> {
 }
 
 impl<'a> GraphCopy<'a> {
-    /// From device memory to device memory, of one device.
+    /// Describes a copy from device memory to device memory, of one device.
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::WrongDevice`].
@@ -51,7 +51,7 @@ impl<'a> GraphCopy<'a> {
         })
     }
 
-    /// From pinned host memory to device memory. Such a graph is launched by
+    /// Describes a copy from pinned host memory to device memory. Launch the graph with
     /// [`launch_with_host_memory`](crate::GraphExec::launch_with_host_memory).
     ///
     /// # Errors
@@ -73,7 +73,7 @@ impl<'a> GraphCopy<'a> {
         })
     }
 
-    /// From device memory to pinned host memory. Such a graph is launched by
+    /// Describes a copy from device memory to pinned host memory. Launch the graph with
     /// [`launch_with_host_memory`](crate::GraphExec::launch_with_host_memory).
     ///
     /// # Errors
@@ -112,11 +112,11 @@ pub struct GraphCopy3d<'a> {
     pub(crate) accesses: [Access<'a>; 2],
 }
 
-/// A side of a copy: where it is, and what is known of it.
+/// One side of a copy: its place, extent, device and access.
 type Side<'a> = (End, Extent, Device, Access<'a>);
 
 impl<'a> GraphCopy3d<'a> {
-    /// Between pitched memory: rows of equal length, as many, in as many planes.
+    /// Describes a copy between pitched memory of the same extent.
     ///
     /// # Errors
     /// [`Error::InvalidValue`] if the extents differ, [`Error::WrongDevice`].
@@ -131,7 +131,7 @@ impl<'a> GraphCopy3d<'a> {
         )
     }
 
-    /// From pitched memory to an array.
+    /// Describes a copy from pitched memory to an array.
     ///
     /// # Errors
     /// [`Error::InvalidValue`] if the extents differ, [`Error::WrongDevice`].
@@ -146,7 +146,7 @@ impl<'a> GraphCopy3d<'a> {
         )
     }
 
-    /// From an array to pitched memory.
+    /// Describes a copy from an array to pitched memory.
     ///
     /// # Errors
     /// [`Error::InvalidValue`] if the extents differ, [`Error::WrongDevice`].
@@ -168,7 +168,7 @@ impl<'a> GraphCopy3d<'a> {
         Ok(Self { to, from, extent, element_bytes: size_of::<T>(), device, accesses: [write, read] })
     }
 
-    /// What C is told of it.
+    /// Returns the C parameters.
     pub(crate) fn parameters(&self) -> hip_sys::hipMemcpy3DParms {
         copy_node(self.to, self.from, self.extent, self.element_bytes, hip_sys::hipMemcpyDeviceToDevice)
     }

@@ -1,4 +1,4 @@
-//! Device memory in other processes, by handle.
+//! Sharing of device memory with other processes, through handles.
 
 use std::ffi::{c_uint, c_void};
 use std::fmt;
@@ -13,21 +13,21 @@ use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::core::releases::IPC_MEMORY_HAS_NO_FLAG;
 
-/// `hipIpcMemLazyEnablePeerAccess`, the one flag that there is.
+/// `hipIpcMemLazyEnablePeerAccess`, the only flag that HIP defines.
 const LAZY_PEER_ACCESS: c_uint = 1;
 
-/// A buffer for other processes to [open](DeviceBuffer::open_ipc): 64 bytes to be sent to them.
+/// A handle with which other processes [open](DeviceBuffer::open_ipc) a buffer: 64 bytes to send to them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct IpcMemoryHandle([u8; 64]);
 
 impl IpcMemoryHandle {
-    /// From what [`as_bytes`](Self::as_bytes) gave in the other process.
+    /// Creates the handle from the bytes of [`as_bytes`](Self::as_bytes) in the other process.
     #[must_use]
     pub fn from_bytes(bytes: [u8; 64]) -> Self {
         Self(bytes)
     }
 
-    /// The bytes to send.
+    /// Returns the bytes to send.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 64] {
         &self.0
@@ -41,12 +41,12 @@ impl fmt::Debug for IpcMemoryHandle {
 }
 
 impl<T> DeviceBuffer<T> {
-    /// A handle for other processes (`hipIpcGetMemHandle`), after all queued work that uses the buffer: what they do next
-    /// comes after it. Only for what `hipMalloc` gave ([`uninit`](Self::uninit) and the like); buffers of pools are
-    /// shared by [`MemoryPool::export_buffer`](crate::memory::pool::MemoryPool::export_buffer).
+    /// Returns a handle for other processes (`hipIpcGetMemHandle`), after all queued work that uses the buffer is done,
+    /// so that their work comes after it. Only for memory of `hipMalloc` ([`uninit`](Self::uninit) and the like);
+    /// [`MemoryPool::export_buffer`](crate::memory::pool::MemoryPool::export_buffer) shares buffers of pools.
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] for another kind of buffer, or one with no elements. An error of the queued work comes back here.
+    /// [`Error::InvalidValue`] for another kind of buffer, or an empty one. Errors of the queued work.
     #[doc(alias("hipIpcGetMemHandle", "cuIpcGetMemHandle", "cudaIpcGetMemHandle"))]
     #[doc(alias("hipMemGetAddressRange", "cuMemGetAddressRange"))]
     pub fn ipc_handle(&self) -> Result<IpcMemoryHandle> {
@@ -61,7 +61,7 @@ impl<T> DeviceBuffer<T> {
         self.synchronize()?;
         memory.device.activate()?;
         let mut handle = hipIpcMemHandle_t::default();
-        // SAFETY: `handle` is valid for a write; the memory is ours and from hipMalloc.
+        // SAFETY: `handle` is valid for a write; the memory is alive and from hipMalloc.
         let status = unsafe { hip_sys::hipIpcGetMemHandle(&mut handle, memory.pointer) };
         check(status, "hipIpcGetMemHandle", || format!("{} bytes on device {}", memory.bytes, memory.device.index()))?;
         Ok(IpcMemoryHandle(handle.reserved.map(|byte| byte as u8)))
@@ -69,8 +69,9 @@ impl<T> DeviceBuffer<T> {
 }
 
 impl<T: Pod> DeviceBuffer<T> {
-    /// A buffer of `len` elements of another process's memory (`hipIpcOpenMemHandle`), for work on `device`. Dropping it closes it
-    /// here (`hipIpcCloseMemHandle`), after all work of this process that uses it.
+    /// Opens `len` elements of another process's memory as a buffer (`hipIpcOpenMemHandle`), for work on `device`.
+    /// Dropping the buffer closes the memory in this process (`hipIpcCloseMemHandle`), after all work of this process
+    /// that uses it.
     ///
     /// ```no_run
     /// # fn receive() -> [u8; 64] { [0; 64] }
@@ -86,12 +87,13 @@ impl<T: Pod> DeviceBuffer<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::TooLarge`] and [`Error::ZeroSizedType`]; [`Error::InvalidValue`] if the other process's allocation is smaller, or `len` is 0. The
-    /// runtime's status for a handle that is damaged or stale, and for one of this process, which has the buffer itself.
+    /// [`Error::TooLarge`] and [`Error::ZeroSizedType`]; [`Error::InvalidValue`] if the other process's allocation is
+    /// smaller, or `len` is 0. The runtime's status for a handle that is damaged or stale, and for one of this process,
+    /// which cannot be opened here.
     ///
     /// # Safety
-    /// The other process's buffer lives until this one is gone, this process has it open once at a time, and no process
-    /// writes to it while another uses it: neither knows of the other's work.
+    /// The other process's buffer must outlive this one. This process must not open it twice at the same time. No
+    /// process may write to it while another uses it, because neither tracks the other's work.
     #[doc(alias("hipIpcOpenMemHandle", "cuIpcOpenMemHandle", "cudaIpcOpenMemHandle"))]
     #[doc(alias("hipIpcCloseMemHandle", "cuIpcCloseMemHandle", "cudaIpcCloseMemHandle"))]
     pub unsafe fn open_ipc(device: &Device, handle: &IpcMemoryHandle, len: usize) -> Result<Self> {
@@ -121,7 +123,7 @@ impl<T: Pod> DeviceBuffer<T> {
     }
 }
 
-/// How many bytes of its allocation there are before `pointer`, and from there on (`hipMemGetAddressRange`).
+/// Returns the number of bytes of the allocation before `pointer`, and from `pointer` on (`hipMemGetAddressRange`).
 pub(super) fn bytes_from(pointer: *mut c_void) -> Result<(usize, usize)> {
     let (mut base, mut size) = (ptr::null_mut(), 0usize);
     // SAFETY: both are valid for a write; the runtime looks the address up.
@@ -131,7 +133,7 @@ pub(super) fn bytes_from(pointer: *mut c_void) -> Result<(usize, usize)> {
     Ok((before, size.saturating_sub(before)))
 }
 
-/// Memory of another process, open here.
+/// Memory of another process that is open in this one.
 struct Opened {
     device: Device,
     address: usize,
@@ -142,7 +144,7 @@ impl Keeper for Opened {}
 impl Drop for Opened {
     fn drop(&mut self) {
         if self.device.activate().is_ok() {
-            // SAFETY: from hipIpcOpenMemHandle, not closed yet, and no work uses it any more.
+            // SAFETY: from hipIpcOpenMemHandle, not closed yet, and no work uses it anymore.
             let _ = unsafe { hip_sys::hipIpcCloseMemHandle(ptr::with_exposed_provenance_mut(self.address)) };
         }
     }

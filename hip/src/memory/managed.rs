@@ -24,11 +24,11 @@ use crate::core::later::with_memory;
 use crate::stream::Stream;
 use crate::stream::usage::{Access, Usage};
 
-/// `len` elements of `T` in managed memory (`hipMallocManaged`): the host and every device see it at one address, and the
-/// runtime moves it as they use it.
+/// `len` elements of `T` in managed memory (`hipMallocManaged`): the host and every device access it at the same
+/// address, and the runtime migrates it on use.
 ///
-/// The host's access waits for the work that it must come after, as with [`PinnedBuffer`](crate::PinnedBuffer). Kernels take
-/// `&` and `&mut` references of it, on any device.
+/// The host's accesses wait for conflicting work, as with [`PinnedBuffer`](crate::PinnedBuffer). Kernels take `&` and
+/// `&mut` references to it, on any device.
 ///
 /// ```
 /// # fn main() -> hip::Result<()> {
@@ -53,7 +53,7 @@ pub struct ManagedBuffer<T> {
 host_memory!(<T> ManagedBuffer<T>);
 host_slices!(<T> ManagedBuffer<T>);
 
-/// Where managed memory is or should be.
+/// A location of managed memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryLocation {
     /// The host's memory.
@@ -71,19 +71,20 @@ impl MemoryLocation {
     }
 }
 
-/// What is known of how managed memory will be used ([`ManagedBuffer::advise`]).
+/// Advice on the use of managed memory ([`ManagedBuffer::advise`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MemoryAdvice {
-    /// It is read from many places and seldom written, or no longer so (`hipMemAdvise{Set,Unset}ReadMostly`).
+    /// Whether it is read from many locations and rarely written (`hipMemAdvise{Set,Unset}ReadMostly`).
     ReadMostly(bool),
-    /// Where it should be (`hipMemAdviseSetPreferredLocation`).
+    /// The preferred location (`hipMemAdviseSetPreferredLocation`).
     PreferredLocation(MemoryLocation),
-    /// It need be nowhere in particular (`hipMemAdviseUnsetPreferredLocation`).
+    /// Removes the preferred location (`hipMemAdviseUnsetPreferredLocation`).
     UnsetPreferredLocation,
-    /// Who uses it, and should have it mapped wherever it is, or no longer so (`hipMemAdvise{Set,Unset}AccessedBy`).
+    /// Whether this location accesses it, and should keep it mapped wherever it resides
+    /// (`hipMemAdvise{Set,Unset}AccessedBy`).
     AccessedBy(MemoryLocation, bool),
-    /// Devices may cache it while a kernel runs, or not (`hipMemAdvise{Set,Unset}CoarseGrain`).
+    /// Whether devices may cache it while a kernel runs (`hipMemAdvise{Set,Unset}CoarseGrain`).
     CoarseGrained(bool),
 }
 
@@ -102,12 +103,12 @@ impl MemoryAdvice {
     }
 }
 
-/// Who may use managed memory at a time ([`ManagedBuffer::attach_async`]).
+/// Exclusive users of managed memory ([`ManagedBuffer::attach_async`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MemoryAttach {
     /// Every stream of every device.
     Global,
-    /// The host, and no device.
+    /// The host, but no device.
     Host,
     /// The stream, and the host when the stream is idle.
     Single,
@@ -115,7 +116,7 @@ pub enum MemoryAttach {
 
 impl<'a, T: Pod> From<&'a ManagedBuffer<T>> for DeviceSlice<'a, T> {
     fn from(buffer: &'a ManagedBuffer<T>) -> Self {
-        // Devices see it where the host does.
+        // Devices use the host's address.
         Self::new(&buffer.memory, 0, buffer.len)
     }
 }
@@ -127,7 +128,7 @@ impl<'a, T: Pod> From<&'a mut ManagedBuffer<T>> for DeviceSliceMut<'a, T> {
 }
 
 impl<T: Pod> ManagedBuffer<T> {
-    /// A buffer of zeros, for all devices. The device says which context it is made in.
+    /// Creates a buffer of zeros, for all devices. It is allocated in the context of `device`.
     ///
     /// # Errors
     /// `hipErrorOutOfMemory`; `hipErrorNotSupported` where `hipDeviceAttributeManagedMemory` is 0;
@@ -145,13 +146,13 @@ impl<T: Pod> ManagedBuffer<T> {
             check(status, "hipMallocManaged", || format!("{bytes} bytes of managed memory"))?;
             memory.adopt_host(raw, bytes, Owner::Managed);
             memory.pointer = raw;
-            // SAFETY: `bytes` bytes from hipMallocManaged, which nobody else has; the host sees them at the same address.
+            // SAFETY: `bytes` bytes from hipMallocManaged, not shared yet; the host accesses them at the same address.
             unsafe { raw.cast::<u8>().write_bytes(0, bytes) };
         }
         Ok(Self { memory, len, elements: PhantomData })
     }
 
-    /// A buffer with the elements of `source`.
+    /// Creates a buffer with the elements of `source`.
     ///
     /// # Errors
     /// Those of [`zeroed`](Self::zeroed).
@@ -161,7 +162,7 @@ impl<T: Pod> ManagedBuffer<T> {
         Ok(buffer)
     }
 
-    /// Tells the runtime how the memory will be used (`hipMemAdvise`). It changes speed, not meaning.
+    /// Tells the runtime how the memory will be used (`hipMemAdvise`). It affects performance only.
     #[doc(alias("hipMemAdvise", "cuMemAdvise", "cudaMemAdvise"))]
     pub fn advise(&self, advice: MemoryAdvice) -> Result<()> {
         if self.is_empty() {
@@ -169,12 +170,13 @@ impl<T: Pod> ManagedBuffer<T> {
         }
         context::check_caller()?;
         let (raw, location) = advice.raw(self.memory.device);
-        // SAFETY: the memory is alive; the advice is one that there is, and the location a device or the host.
+        // SAFETY: the memory is alive; the advice is one that HIP defines, and the location a device or the host.
         let status = unsafe { hip_sys::hipMemAdvise(self.memory.pointer, self.memory.bytes, raw, location) };
         check(status, "hipMemAdvise", || format!("{advice:?} for {} bytes of managed memory", self.memory.bytes))
     }
 
-    /// Queues a move of the memory to where it will be used next (`hipMemPrefetchAsync`). It changes speed, not meaning.
+    /// Queues a migration of the memory to its next location of use (`hipMemPrefetchAsync`). It affects performance
+    /// only.
     ///
     /// # Errors
     /// [`Capture`](crate::Error::Capture) while the stream is captured; the runtime's status.
@@ -186,14 +188,14 @@ impl<T: Pod> ManagedBuffer<T> {
         stream.inner.refuse_captured("a prefetch of managed memory")?;
         let (pointer, bytes) = (self.memory.pointer, self.memory.bytes);
         stream.inner.submit(&[Access::read(&self.memory.usage)], None, |raw| {
-            // SAFETY: the memory notes the use, and is not freed before it is over.
+            // SAFETY: the memory records the use, and is not freed before it is over.
             let status = unsafe { hip_sys::hipMemPrefetchAsync(pointer, bytes, location.raw(), raw) };
             check(status, "hipMemPrefetchAsync", || format!("{bytes} bytes of managed memory to {location:?}"))
         })
     }
 
-    /// Queues a change of who may use the memory (`hipStreamAttachMemAsync`), on devices that cannot have the host and kernels
-    /// use it at a time (`hipDeviceAttributeConcurrentManagedAccess` is 0).
+    /// Queues a change of the exclusive users (`hipStreamAttachMemAsync`), for devices where the host and kernels
+    /// cannot use managed memory concurrently (`hipDeviceAttributeConcurrentManagedAccess` is 0).
     ///
     /// # Errors
     /// [`Capture`](crate::Error::Capture) while the stream is captured; the runtime's status.
@@ -210,31 +212,34 @@ impl<T: Pod> ManagedBuffer<T> {
         };
         let pointer = self.memory.pointer;
         stream.inner.submit(&[Access::write(&self.memory.usage)], None, |raw| {
-            // SAFETY: the memory notes the use, and is not freed before it is over; 0 is for all of it.
+            // SAFETY: the memory records the use, and is not freed before it is over; 0 means all of it.
             let status = unsafe { hip_sys::hipStreamAttachMemAsync(raw, pointer, 0, flags) };
             check(status, "hipStreamAttachMemAsync", || format!("{attachment:?} of managed memory"))
         })
     }
 
-    /// Whether it was advised to be [`ReadMostly`](MemoryAdvice::ReadMostly) (`hipMemRangeGetAttribute`).
+    /// Returns whether it was advised to be [`ReadMostly`](MemoryAdvice::ReadMostly) (`hipMemRangeGetAttribute`).
     #[doc(alias("hipMemRangeGetAttribute", "cuMemRangeGetAttribute", "cudaMemRangeGetAttribute"))]
     pub fn is_read_mostly(&self) -> Result<bool> {
         Ok(self.range_attribute(hipMemRangeAttributeReadMostly)?.is_some_and(|value| value != 0))
     }
 
-    /// The [`PreferredLocation`](MemoryAdvice::PreferredLocation), if there is one for all of it (`hipMemRangeGetAttribute`).
+    /// Returns the [`PreferredLocation`](MemoryAdvice::PreferredLocation), if all of the memory has the same
+    /// (`hipMemRangeGetAttribute`).
     #[doc(alias("hipMemRangeGetAttribute", "cuMemRangeGetAttribute", "cudaMemRangeGetAttribute"))]
     pub fn preferred_location(&self) -> Result<Option<MemoryLocation>> {
         Ok(self.range_attribute(hipMemRangeAttributePreferredLocation)?.and_then(location_of))
     }
 
-    /// Where it was last [prefetched](Self::prefetch_async) to, if all of it was (`hipMemRangeGetAttribute`).
+    /// Returns the location that it was last [prefetched](Self::prefetch_async) to, if all of it was
+    /// (`hipMemRangeGetAttribute`).
     #[doc(alias("hipMemRangeGetAttribute", "cuMemRangeGetAttribute", "cudaMemRangeGetAttribute"))]
     pub fn last_prefetch_location(&self) -> Result<Option<MemoryLocation>> {
         Ok(self.range_attribute(hipMemRangeAttributeLastPrefetchLocation)?.and_then(location_of))
     }
 
-    /// Who was advised to use all of it ([`AccessedBy`](MemoryAdvice::AccessedBy), `hipMemRangeGetAttribute`), in no particular order.
+    /// Returns the locations that were advised to use all of it ([`AccessedBy`](MemoryAdvice::AccessedBy),
+    /// `hipMemRangeGetAttribute`), in no particular order.
     ///
     /// ```
     /// # fn main() -> hip::Result<()> {
@@ -258,20 +263,20 @@ impl<T: Pod> ManagedBuffer<T> {
         Ok(values.into_iter().filter_map(location_of).collect())
     }
 
-    /// One number; `None` if there is no memory.
+    /// Returns an attribute with one number; `None` for an empty buffer.
     fn range_attribute(&self, attribute: hipMemRangeAttribute) -> Result<Option<c_int>> {
         let mut value = [hipInvalidDeviceId];
         self.range_attributes(attribute, &mut value)?;
         Ok((!self.is_empty()).then_some(value[0]))
     }
 
-    /// As many numbers as the attribute has, or there is room for; none if there is no memory.
+    /// Reads an attribute into `values`, up to its length; reads nothing for an empty buffer.
     fn range_attributes(&self, attribute: hipMemRangeAttribute, values: &mut [c_int]) -> Result<()> {
         if self.is_empty() {
             return Ok(());
         }
         context::check_caller()?;
-        // SAFETY: `values` is valid for a write of its size, and these attributes are such numbers; the memory is alive.
+        // SAFETY: `values` is valid for a write of its size, and these attributes are arrays of such numbers; the memory is alive.
         let status = unsafe {
             hip_sys::hipMemRangeGetAttribute(
                 values.as_mut_ptr().cast(),
@@ -285,7 +290,7 @@ impl<T: Pod> ManagedBuffer<T> {
     }
 }
 
-/// A location by C's number of it.
+/// Converts C's number of a location.
 fn location_of(raw: c_int) -> Option<MemoryLocation> {
     if raw == hipCpuDeviceId {
         return Some(MemoryLocation::Host);

@@ -1,4 +1,4 @@
-//! Moves and discards of many pieces of managed memory in one call.
+//! Batches of migrations and discards of managed memory.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -13,8 +13,8 @@ use crate::core::error::{Error, Result};
 use crate::stream::Stream;
 use crate::stream::usage::Access;
 
-/// Moves of managed memory to where it will be used next, queued on a stream with one call of the runtime
-/// (`hipMemPrefetchBatchAsync`, of ROCm 10.0). They change speed, not meaning.
+/// Migrations of managed memory to its next location of use, queued on a stream with one call of the runtime
+/// (`hipMemPrefetchBatchAsync`, of ROCm 10.0). They affect performance only.
 ///
 /// ```
 /// # fn main() -> hip::Result<()> {
@@ -45,10 +45,11 @@ pub struct PrefetchBatch<'a> {
     locations: Vec<MemoryLocation>,
 }
 
-/// Discards of what is in managed memory, queued on a stream with one call of the runtime (`hipMemDiscardBatchAsync`, of ROCm 10.0): for
-/// memory that will be written before it is read, so that nothing of it need be moved.
+/// Discards of the content of managed memory, queued on a stream with one call of the runtime
+/// (`hipMemDiscardBatchAsync`, of ROCm 10.0). Use it for memory that will be written before it is read, so that its
+/// content need not be migrated.
 ///
-/// What the elements are after it, until they are written, nobody knows.
+/// After a discard, the elements are arbitrary until they are written.
 ///
 /// ```
 /// # fn main() -> hip::Result<()> {
@@ -78,14 +79,14 @@ pub struct DiscardBatch<'a> {
     pieces: Vec<Piece<'a>>,
 }
 
-/// Some bytes of managed memory.
+/// A piece of managed memory.
 struct Piece<'a> {
     pointer: *mut c_void,
     bytes: usize,
     access: Access<'a>,
 }
 
-// SAFETY: the pointer is for the runtime, which takes it from any thread; the memory is borrowed, and its uses are Sync.
+// SAFETY: the pointer is for the runtime, which accepts it from any thread; the memory is borrowed, and its uses are Sync.
 unsafe impl Send for Piece<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for Piece<'_> {}
@@ -97,7 +98,7 @@ impl fmt::Debug for Piece<'_> {
 }
 
 impl<'a> Piece<'a> {
-    /// Memory that has to be managed; `None` for no bytes.
+    /// Creates a piece of memory, which must be managed; `None` for no bytes.
     fn new(is_managed: bool, pointer: *mut c_void, bytes: usize, access: Access<'a>) -> Result<Option<Self>> {
         if !is_managed {
             return Err(Error::InvalidValue {
@@ -110,7 +111,7 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// Queues the operations with one call, which takes addresses and sizes. Nothing is called for no pieces.
+/// Queues the operations with one call, which takes addresses and sizes. Makes no call if there are no pieces.
 fn submit(
     stream: &Stream,
     pieces: &[Piece<'_>],
@@ -128,7 +129,7 @@ fn submit(
         .submit(&accesses, None, |raw| check(call(&mut starts, &mut sizes, raw), function, || format!("{batch:?}")))
 }
 
-/// A location for each piece, with the number of the piece that it begins with: its own.
+/// Returns a location for each piece, with the index of the first piece that it applies to: its own.
 fn locations(locations: impl Iterator<Item = MemoryLocation>) -> (Vec<hipMemLocation>, Vec<usize>) {
     let raw = |location| match location {
         MemoryLocation::Host => hipMemLocation { type_: hipMemLocationTypeHost, id: 0 },
@@ -138,7 +139,7 @@ fn locations(locations: impl Iterator<Item = MemoryLocation>) -> (Vec<hipMemLoca
 }
 
 impl<'a> PrefetchBatch<'a> {
-    /// Adds a move of some elements of managed memory. None at all are left out.
+    /// Adds a migration of some elements of managed memory. An empty slice is ignored.
     ///
     /// # Errors
     /// [`Error::InvalidValue`] for memory that is not managed.
@@ -152,14 +153,14 @@ impl<'a> PrefetchBatch<'a> {
         Ok(())
     }
 
-    /// Queues all of them, or none.
+    /// Queues all operations, or none.
     ///
     /// # Errors
     /// [`Error::NoSymbol`] from a runtime before 10.0.
     pub fn queue(self, stream: &Stream) -> Result<()> {
         let (mut locations, mut indices) = locations(self.locations.iter().copied());
         submit(stream, &self.pieces, "hipMemPrefetchBatchAsync", &self, |starts, sizes, raw| {
-            // SAFETY: the lists have as many entries; the memory notes the use, and is not freed before it is over.
+            // SAFETY: the lists have the same length; the memory records the use, and is not freed before it is over.
             unsafe {
                 hip_sys::hipMemPrefetchBatchAsync(
                     starts.as_mut_ptr(),
@@ -179,7 +180,7 @@ impl<'a> PrefetchBatch<'a> {
 batch!(PrefetchBatch, pieces);
 
 impl<'a> DiscardBatch<'a> {
-    /// Adds a discard of some elements of managed memory. None at all are left out.
+    /// Adds a discard of some elements of managed memory. An empty slice is ignored.
     ///
     /// # Errors
     /// [`Error::InvalidValue`] for memory that is not managed.
@@ -190,18 +191,20 @@ impl<'a> DiscardBatch<'a> {
         Ok(())
     }
 
-    /// Queues all of them, or none.
+    /// Queues all operations, or none.
     ///
     /// # Errors
-    /// [`Error::NoSymbol`] from a runtime before 10.0; `hipErrorNotSupported` where the device cannot do it (ROCm wants XNACK on).
+    /// [`Error::NoSymbol`] from a runtime before 10.0; `hipErrorNotSupported` if the device does not support it (ROCm
+    /// requires XNACK).
     pub fn queue(self, stream: &Stream) -> Result<()> {
         submit(stream, &self.pieces, "hipMemDiscardBatchAsync", &self, |starts, sizes, raw| {
-            // SAFETY: the lists have as many entries; the memory is borrowed to be written to, notes the use, and is not freed before it is over.
+            // SAFETY: the lists have the same length; the memory is borrowed mutably, records the use, and is not freed before it is over.
             unsafe { hip_sys::hipMemDiscardBatchAsync(starts.as_mut_ptr(), sizes.as_mut_ptr(), sizes.len(), 0, raw) }
         })
     }
 
-    /// Queues all of them, or none, and moves the memory to where it will be written (`hipMemDiscardAndPrefetchBatchAsync`).
+    /// Queues all operations, or none, and migrates the memory to where it will be written
+    /// (`hipMemDiscardAndPrefetchBatchAsync`).
     ///
     /// # Errors
     /// Those of [`queue`](Self::queue).
@@ -213,7 +216,7 @@ impl<'a> DiscardBatch<'a> {
     pub fn queue_and_prefetch(self, stream: &Stream, location: MemoryLocation) -> Result<()> {
         let (mut locations, mut indices) = locations(self.pieces.iter().map(|_| location));
         submit(stream, &self.pieces, "hipMemDiscardAndPrefetchBatchAsync", &self, |starts, sizes, raw| {
-            // SAFETY: as for `queue`; there is a location for each piece.
+            // SAFETY: as for `queue`; each piece has a location.
             unsafe {
                 hip_sys::hipMemDiscardAndPrefetchBatchAsync(
                     starts.as_mut_ptr(),

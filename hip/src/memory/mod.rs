@@ -1,4 +1,5 @@
-//! Memory: device, pinned, managed and pitched buffers, copies and fills, pools, arrays, peer access, DLPack, memory of other APIs.
+//! Memory: device, pinned, managed and pitched buffers, copies and fills, pools, arrays, peer access, DLPack, memory of
+//! other APIs.
 
 mod admission;
 mod allocation;
@@ -74,10 +75,10 @@ pub(crate) use allocation::{Allocation, Keeper, Owner};
 use crate::core::call::check;
 use crate::core::error::{Error, Result};
 
-/// An address in device memory of elements of type `T`, of unknown life: what a kernel sees of a buffer.
+/// An address in device memory of elements of type `T`, without a lifetime: a kernel's view of a buffer.
 ///
-/// It borrows nothing and keeps nothing alive. As a launch argument it passes for any pointer; the launch then knows
-/// nothing of the memory, which is one more thing that its caller answers for.
+/// It borrows nothing and keeps nothing alive. As a launch argument it is accepted for any pointer. The launch does not
+/// track its memory, so the caller must ensure that the memory is valid and that its uses are ordered.
 #[repr(transparent)]
 pub struct DevicePtr<T> {
     address: u64,
@@ -85,19 +86,19 @@ pub struct DevicePtr<T> {
 }
 
 impl<T> DevicePtr<T> {
-    /// The pointer to nothing.
+    /// Returns the null pointer.
     #[must_use]
     pub const fn null() -> Self {
         Self::from_address(0)
     }
 
-    /// A pointer by its address.
+    /// Creates a pointer from an address.
     #[must_use]
     pub const fn from_address(address: u64) -> Self {
         Self { address, element: std::marker::PhantomData }
     }
 
-    /// The address, as device code sees it.
+    /// Returns the address, as device code uses it.
     #[must_use]
     pub const fn address(self) -> u64 {
         self.address
@@ -126,16 +127,16 @@ impl<T> std::fmt::Debug for DevicePtr<T> {
     }
 }
 
-/// Where devices see pinned host memory (`hipHostGetDevicePointer`).
+/// Returns the device address of pinned host memory (`hipHostGetDevicePointer`).
 fn device_pointer(host: *mut c_void) -> Result<*mut c_void> {
     let mut pointer = ptr::null_mut();
-    // SAFETY: `pointer` is valid for a write; the runtime knows the host memory, or says that it does not.
+    // SAFETY: `pointer` is valid for a write; for host memory that the runtime does not know, it returns an error.
     let status = unsafe { hip_sys::hipHostGetDevicePointer(&mut pointer, host, 0) };
     check(status, "hipHostGetDevicePointer", || format!("host memory at {host:p}"))?;
     Ok(pointer)
 }
 
-/// `Ok` if devices see the memory in place.
+/// Returns `Ok` if devices can access the memory in place.
 fn mapped(memory: &Allocation) -> Result<()> {
     if !memory.pointer.is_null() || memory.bytes == 0 {
         return Ok(());
@@ -147,19 +148,19 @@ fn mapped(memory: &Allocation) -> Result<()> {
     })
 }
 
-/// `len` elements of `T` in bytes.
+/// Returns the size of `len` elements of `T` in bytes.
 pub(crate) fn byte_len<T>(len: usize) -> Result<usize> {
     if size_of::<T>() == 0 {
         return Err(Error::ZeroSizedType { type_name: std::any::type_name::<T>() });
     }
-    // No allocation is larger than isize::MAX, and Rust slices may not be.
+    // Allocations and Rust slices are limited to isize::MAX bytes.
     match len.checked_mul(size_of::<T>()) {
         Some(bytes) if isize::try_from(bytes).is_ok() => Ok(bytes),
         _ => Err(Error::TooLarge { elements: len, element_bytes: size_of::<T>() }),
     }
 }
 
-/// A range of `0..len` as offset and length.
+/// Converts a range within `0..len` to offset and length.
 pub(crate) fn range_of(range: impl RangeBounds<usize>, len: usize) -> Result<(usize, usize)> {
     let start = match range.start_bound() {
         Bound::Included(&start) => start,

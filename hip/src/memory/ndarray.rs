@@ -1,4 +1,4 @@
-//! Copies from and to `ndarray`'s arrays, and pinned memory seen as one (feature `ndarray`).
+//! Copies from and to `ndarray`'s arrays, and pinned memory viewed as an array (feature `ndarray`).
 
 use bytemuck::Pod;
 use ndarray::{Array, ArrayRef, ArrayView, ArrayViewMut, Dimension, ShapeError};
@@ -7,7 +7,7 @@ use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::memory::{DeviceBuffer, DeviceSlice, DeviceSliceMut, PinnedBuffer, same_len};
 
-/// `len` elements that are to be seen under `shape`, of which ndarray says that it does not fit.
+/// Returns the error for a `shape` that ndarray rejects for `len` elements.
 fn no_shape<D: Dimension>(shape: &D, len: usize) -> impl Fn(ShapeError) -> Error + use<D> {
     let shape = format!("{:?}", shape.slice());
     move |error| Error::InvalidValue {
@@ -18,8 +18,8 @@ fn no_shape<D: Dimension>(shape: &D, len: usize) -> impl Fn(ShapeError) -> Error
 }
 
 impl<T: Pod> DeviceBuffer<T> {
-    /// A buffer with the elements of an array in its logical order, the last axis fastest. An array that lies in another order, or has
-    /// gaps, is packed on the host first.
+    /// Creates a buffer with the elements of an array in its logical order, the last axis fastest. An array in another
+    /// order, or with gaps, is packed on the host first.
     ///
     /// ```
     /// # fn main() -> hip::Result<()> {
@@ -45,22 +45,22 @@ impl<T: Pod> DeviceBuffer<T> {
 }
 
 impl<T: Pod> DeviceSlice<'_, T> {
-    /// The elements, on the host, as an array of this shape: [`copy_to_slice`](Self::copy_to_slice).
+    /// Returns a copy of the elements on the host, as an array of this shape: [`copy_to_slice`](Self::copy_to_slice).
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] if the shape has another number of elements. An error of the queued work comes back here.
+    /// [`Error::InvalidValue`] if the shape has another number of elements. Errors of the queued work.
     pub fn to_array<D: Dimension>(&self, shape: D) -> Result<Array<T, D>> {
-        // Before the copy, which may be long.
+        // Checked before the copy, which may take long.
         expect_shape(&shape, self.len())?;
         let failed = no_shape(&shape, self.len());
         Array::from_shape_vec(shape, self.to_vec()?).map_err(failed)
     }
 
-    /// Copies the elements to an array, in its logical order: [`copy_to_slice`](Self::copy_to_slice). What lies in another order or has gaps
-    /// gets them by way of a vector.
+    /// Copies the elements to an array, in its logical order: [`copy_to_slice`](Self::copy_to_slice). An array in
+    /// another order, or with gaps, is filled from a temporary vector.
     ///
     /// # Errors
-    /// [`Error::Length`] if it has another number of elements. An error of the queued work comes back here.
+    /// [`Error::Length`] if it has another number of elements. Errors of the queued work.
     pub fn copy_to_array<D: Dimension>(&self, array: &mut ArrayRef<T, D>) -> Result<()> {
         same_len("copy from the device to an array", array.len(), self.len())?;
         if let Some(elements) = array.as_slice_mut() {
@@ -73,11 +73,11 @@ impl<T: Pod> DeviceSlice<'_, T> {
 }
 
 impl<T: Pod> DeviceSliceMut<'_, T> {
-    /// Copies the elements of an array, in its logical order: [`copy_from_slice`](Self::copy_from_slice). What lies in another order or has gaps
-    /// is packed first.
+    /// Copies the elements of an array, in its logical order: [`copy_from_slice`](Self::copy_from_slice). An array in
+    /// another order, or with gaps, is packed first.
     ///
     /// # Errors
-    /// [`Error::Length`] if it has another number of elements. An error of the queued work comes back here.
+    /// [`Error::Length`] if it has another number of elements. Errors of the queued work.
     pub fn copy_from_array<D: Dimension>(&mut self, array: &ArrayRef<T, D>) -> Result<()> {
         same_len("copy from an array to the device", self.len(), array.len())?;
         match array.as_slice() {
@@ -88,7 +88,8 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
 }
 
 impl<T: Pod> PinnedBuffer<T> {
-    /// The elements as an array, in place, after all queued work that writes to them: [`as_slice`](Self::as_slice).
+    /// Returns a view of the elements as an array, after all queued work that writes to them is done:
+    /// [`as_slice`](Self::as_slice).
     ///
     /// ```
     /// # fn main() -> hip::Result<()> {
@@ -104,14 +105,15 @@ impl<T: Pod> PinnedBuffer<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] if the shape has another number of elements. An error of the queued work comes back here.
+    /// [`Error::InvalidValue`] if the shape has another number of elements. Errors of the queued work.
     pub fn as_array<D: Dimension>(&self, shape: D) -> Result<ArrayView<'_, T, D>> {
         expect_shape(&shape, self.len())?;
         let failed = no_shape(&shape, self.len());
         ArrayView::from_shape(shape, self.as_slice()?).map_err(failed)
     }
 
-    /// As [`as_array`](Self::as_array), to write to, after all queued work that uses them: [`as_mut_slice`](Self::as_mut_slice).
+    /// Like [`as_array`](Self::as_array), but mutable, after all queued work that uses them is done:
+    /// [`as_mut_slice`](Self::as_mut_slice).
     ///
     /// # Errors
     /// Those of [`as_array`](Self::as_array).
@@ -122,7 +124,7 @@ impl<T: Pod> PinnedBuffer<T> {
     }
 }
 
-/// `Ok` for a shape of so many elements: ndarray takes fewer too.
+/// Returns `Ok` if a shape has exactly `len` elements: ndarray would accept fewer too.
 fn expect_shape<D: Dimension>(shape: &D, len: usize) -> Result<()> {
     if shape.size_checked() == Some(len) {
         return Ok(());

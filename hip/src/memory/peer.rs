@@ -1,4 +1,4 @@
-//! Devices that reach each other's memory.
+//! Peer access: access of devices to each other's memory.
 
 use std::ffi::c_int;
 
@@ -34,7 +34,7 @@ impl Peers {
     }
 }
 
-/// Those of each device.
+/// The peers of each device.
 static PEERS: PerDevice<Peers> = PerDevice::new();
 
 impl Device {
@@ -42,21 +42,23 @@ impl Device {
         PEERS.of(*self)
     }
 
-    /// Whether kernels on this device could use the memory of `peer` (`hipDeviceCanAccessPeer`); `false` for itself.
+    /// Returns whether kernels on this device can access the memory of `peer` (`hipDeviceCanAccessPeer`); `false` for
+    /// itself.
     #[doc(alias("hipDeviceCanAccessPeer", "cuDeviceCanAccessPeer", "cudaDeviceCanAccessPeer"))]
     pub fn can_access_peer(&self, peer: &Self) -> Result<bool> {
         context::check_caller()?;
         let mut can: c_int = 0;
-        // SAFETY: `can` is valid for a write; both are devices that there are.
+        // SAFETY: `can` is valid for a write; both devices exist.
         let status = unsafe { hip_sys::hipDeviceCanAccessPeer(&mut can, self.raw(), peer.raw()) };
         check(status, "hipDeviceCanAccessPeer", || self.pair(peer))?;
         Ok(can != 0)
     }
 
-    /// Lets kernels on this device use the memory of `peer` (`hipDeviceEnablePeerAccess`), all that `hipMalloc` gives
-    /// ([`DeviceBuffer::uninit`](crate::DeviceBuffer::uninit) and the like): launches here then take its buffers. Memory of
-    /// pools has its own access, see [`MemoryPool::set_access`](crate::memory::pool::MemoryPool::set_access). One way only, and no error if it
-    /// was on already. Copies between devices work without.
+    /// Allows kernels on this device to access the memory of `peer` (`hipDeviceEnablePeerAccess`): all memory of
+    /// `hipMalloc` ([`DeviceBuffer::uninit`](crate::DeviceBuffer::uninit) and the like). Launches on this device then
+    /// accept its buffers. Access to memory pools is separate; see
+    /// [`MemoryPool::set_access`](crate::memory::pool::MemoryPool::set_access). It applies in one direction only.
+    /// Enabling it again is not an error. Copies between devices do not need it.
     ///
     /// ```
     /// # fn main() -> hip::Result<()> {
@@ -73,13 +75,13 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] for the device itself; `hipErrorInvalidDevice` where [`can_access_peer`](Self::can_access_peer) is
-    /// `false`.
+    /// [`Error::InvalidValue`] for the device itself; `hipErrorInvalidDevice` if
+    /// [`can_access_peer`](Self::can_access_peer) is `false`.
     #[doc(alias("hipDeviceEnablePeerAccess", "cudaDeviceEnablePeerAccess"))]
     pub fn enable_peer_access(&self, peer: &Self) -> Result<()> {
         self.expect_another(peer)?;
         self.activate()?;
-        // SAFETY: takes a device that there is; 0 is the only flag.
+        // SAFETY: the device exists; 0 is the only flag that HIP defines.
         let status = unsafe { hip_sys::hipDeviceEnablePeerAccess(peer.raw(), 0) };
         match check(status, "hipDeviceEnablePeerAccess", || self.pair(peer)) {
             Err(error) if error.status() != Some(ALREADY_ENABLED) => Err(error),
@@ -90,20 +92,20 @@ impl Device {
         }
     }
 
-    /// Takes back what [`enable_peer_access`](Self::enable_peer_access) gave (`hipDeviceDisablePeerAccess`), after all work on
-    /// this device. No error if it was off already.
+    /// Reverts [`enable_peer_access`](Self::enable_peer_access) (`hipDeviceDisablePeerAccess`), after all work on this
+    /// device is done. Disabling it again is not an error.
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] for the device itself, and in a `tracing` subscriber. An error of the work comes back here.
+    /// [`Error::InvalidValue`] for the device itself, and in a `tracing` subscriber. Errors of the work.
     #[doc(alias("hipDeviceDisablePeerAccess", "cudaDeviceDisablePeerAccess"))]
     pub fn disable_peer_access(&self, peer: &Self) -> Result<()> {
         self.expect_another(peer)?;
         expect_none_here()?;
-        // First no new work is admitted, then the old is waited for.
+        // First stop admitting work, then wait for the admitted work.
         self.peers().set(peer.index(), false);
         wait_for_admitted();
         self.synchronize()?;
-        // SAFETY: takes a device that there is.
+        // SAFETY: the device exists.
         let status = unsafe { hip_sys::hipDeviceDisablePeerAccess(peer.raw()) };
         match check(status, "hipDeviceDisablePeerAccess", || self.pair(peer)) {
             Err(error) if error.status() != Some(NOT_ENABLED) => Err(error),
@@ -111,13 +113,13 @@ impl Device {
         }
     }
 
-    /// Whether [`enable_peer_access`](Self::enable_peer_access) was called for `peer`, and not taken back.
+    /// Returns whether [`enable_peer_access`](Self::enable_peer_access) is in effect for `peer`.
     #[must_use]
     pub fn has_peer_access(&self, peer: Self) -> bool {
         self.peers().contains(peer.index())
     }
 
-    /// What joins this device to `peer` (`hipExtGetLinkTypeAndHopCount`).
+    /// Returns the link from this device to `peer` (`hipExtGetLinkTypeAndHopCount`).
     ///
     /// # Errors
     /// [`Error::InvalidValue`] for the device itself.
@@ -126,13 +128,13 @@ impl Device {
         self.expect_another(peer)?;
         context::check_caller()?;
         let (mut kind, mut hops) = (0, 0);
-        // SAFETY: both are valid for a write; the devices are two that there are.
+        // SAFETY: both are valid for a write; both devices exist.
         let status = unsafe { hip_sys::hipExtGetLinkTypeAndHopCount(self.raw(), peer.raw(), &mut kind, &mut hops) };
         check(status, "hipExtGetLinkTypeAndHopCount", || self.pair(peer))?;
         Ok(Link { kind: LinkType::from_raw(kind), hops })
     }
 
-    /// One attribute of the way to `peer` (`hipDeviceGetP2PAttribute`).
+    /// Returns an attribute of the link to `peer` (`hipDeviceGetP2PAttribute`).
     ///
     /// # Errors
     /// [`Error::InvalidValue`] for the device itself.
@@ -141,7 +143,7 @@ impl Device {
         self.expect_another(peer)?;
         context::check_caller()?;
         let mut value: c_int = 0;
-        // SAFETY: `value` is valid for a write; the devices are two that there are.
+        // SAFETY: `value` is valid for a write; both devices exist.
         let status = unsafe { hip_sys::hipDeviceGetP2PAttribute(&mut value, attribute.raw(), self.raw(), peer.raw()) };
         check(status, "hipDeviceGetP2PAttribute", || format!("{attribute:?} of {}", self.pair(peer)))?;
         Ok(value)

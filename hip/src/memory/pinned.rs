@@ -18,11 +18,11 @@ use crate::core::error::{Error, Result};
 use crate::core::later::with_memory;
 use crate::stream::usage::Usage;
 
-/// `len` elements of `T` in pinned host memory (`hipHostMalloc`): what asynchronous copies go to and come from.
+/// `len` elements of `T` in pinned host memory (`hipHostMalloc`): the source or destination of asynchronous copies.
 ///
-/// The buffer knows which queued copies use it. [`as_slice`](Self::as_slice) waits for those that write to it,
-/// [`as_mut_slice`](Self::as_mut_slice) and dropping it for all of them. There is no guard to keep, so none to lose.
-/// (It does not dereference to a slice because waiting can fail: the copy may come after a kernel that faults.)
+/// The buffer records the queued copies that use it. [`as_slice`](Self::as_slice) waits for those that write to it;
+/// [`as_mut_slice`](Self::as_mut_slice) and freeing it wait for all of them. There is no guard to keep alive. (It does
+/// not dereference to a slice because waiting can fail: the copy may come after a kernel that faults.)
 ///
 /// ```
 /// # fn main() -> hip::Result<()> {
@@ -46,16 +46,16 @@ pub struct PinnedBuffer<T> {
     elements: PhantomData<T>,
 }
 
-/// When what one side writes to pinned memory is seen by the other ([`PinnedOptions::coherence`]).
+/// When one side sees the other's writes to pinned memory ([`PinnedOptions::coherence`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Coherence {
-    /// At once, also while a kernel runs (`hipHostMallocCoherent`): fine-grained, not cached by the device.
+    /// Immediately, also while a kernel runs (`hipHostMallocCoherent`): fine-grained, not cached by the device.
     Coherent,
-    /// When the kernel has ended (`hipHostMallocNonCoherent`): coarse-grained, may be cached by the device.
+    /// After the kernel has ended (`hipHostMallocNonCoherent`): coarse-grained, may be cached by the device.
     NonCoherent,
 }
 
-/// How pinned memory is made. The default: all devices can use it, and the runtime decides the rest.
+/// Options for allocating pinned memory. The default: all devices can use it, and the runtime decides the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PinnedOptions {
     portable: bool,
@@ -72,43 +72,45 @@ impl Default for PinnedOptions {
 }
 
 impl PinnedOptions {
-    /// All devices can use it, and the runtime decides the rest.
+    /// Creates the default options: all devices can use it, and the runtime decides the rest.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether all devices can use the memory in place (`hipHostMallocPortable`), or the one that it is made for. On.
+    /// Sets whether all devices can use the memory in place (`hipHostMallocPortable`), or only the one that it is
+    /// allocated for. Default: on.
     #[must_use]
     pub fn portable(mut self, portable: bool) -> Self {
         self.portable = portable;
         self
     }
 
-    /// Whether kernels can use it in place (`hipHostMallocMapped`): [`PinnedBuffer::as_device_slice`]. Off.
+    /// Sets whether kernels can use it in place (`hipHostMallocMapped`); see [`PinnedBuffer::as_device_slice`].
+    /// Default: off.
     #[must_use]
     pub fn mapped(mut self, mapped: bool) -> Self {
         self.mapped = mapped;
         self
     }
 
-    /// Whether the host's writes go past its caches (`hipHostMallocWriteCombined`): faster to read for the device, very slow
-    /// for the host. Off.
+    /// Sets whether the host's writes bypass its caches (`hipHostMallocWriteCombined`): faster to read for the device,
+    /// very slow for the host. Default: off.
     #[must_use]
     pub fn write_combined(mut self, write_combined: bool) -> Self {
         self.write_combined = write_combined;
         self
     }
 
-    /// Whether the memory comes from where the calling thread's NUMA policy says (`hipHostMallocNumaUser`), in place of the node nearest
-    /// to the device. Off.
+    /// Sets whether the memory is allocated by the calling thread's NUMA policy (`hipHostMallocNumaUser`), instead of
+    /// on the node nearest to the device. Default: off.
     #[must_use]
     pub fn numa_user(mut self, numa_user: bool) -> Self {
         self.numa_user = numa_user;
         self
     }
 
-    /// Coherent or not, in place of what the runtime takes by itself (`HIP_HOST_COHERENT`).
+    /// Sets the coherence, instead of the runtime's default (`HIP_HOST_COHERENT`).
     #[must_use]
     pub fn coherence(mut self, coherence: Coherence) -> Self {
         self.coherence = Some(coherence);
@@ -134,10 +136,11 @@ host_memory!(<T> PinnedBuffer<T>);
 host_slices!(<T> PinnedBuffer<T>);
 
 impl<T: Pod> PinnedBuffer<T> {
-    /// A buffer of zeros. The device says which runtime context the memory is pinned in; all devices can use it.
+    /// Creates a buffer of zeros. It is pinned in the context of `device`; all devices can use it.
     ///
     /// # Errors
-    /// `hipErrorOutOfMemory`; [`TooLarge`](Error::TooLarge) and [`ZeroSizedType`](Error::ZeroSizedType) before the call.
+    /// `hipErrorOutOfMemory`; [`TooLarge`](Error::TooLarge) and [`ZeroSizedType`](Error::ZeroSizedType) before the
+    /// call.
     #[doc(alias("hipHostMalloc", "cuMemHostAlloc", "cudaHostAlloc", "cudaMallocHost"))]
     #[doc(alias("hipHostAlloc"))]
     #[doc(alias("hipMallocHost"))]
@@ -146,10 +149,10 @@ impl<T: Pod> PinnedBuffer<T> {
         Self::with_options(device, len, PinnedOptions::new())
     }
 
-    /// A buffer of zeros, made as the options say (the flags of `hipHostMalloc`).
+    /// Creates a buffer of zeros with options (the flags of `hipHostMalloc`).
     ///
     /// # Errors
-    /// Those of [`zeroed`](Self::zeroed); the runtime's status for options that it does not have.
+    /// Those of [`zeroed`](Self::zeroed); the runtime's status for options that it does not support.
     #[doc(alias("hipHostMalloc", "cuMemHostAlloc", "cudaHostAlloc", "cudaMallocHost"))]
     #[doc(alias("hipHostAlloc"))]
     pub fn with_options(device: &Device, len: usize, options: PinnedOptions) -> Result<Self> {
@@ -159,18 +162,18 @@ impl<T: Pod> PinnedBuffer<T> {
         if bytes != 0 {
             device.activate()?;
             let mut raw: *mut c_void = ptr::null_mut();
-            // SAFETY: `raw` is valid for a write. The flags are some that there are.
+            // SAFETY: `raw` is valid for a write. HIP defines all of the flags.
             let status = with_memory(device, || unsafe { hip_sys::hipHostMalloc(&mut raw, bytes, options.flags()) });
             check(status, "hipHostMalloc", || format!("{bytes} bytes of pinned host memory with {options:?}"))?;
             memory.adopt_host(raw, bytes, Owner::Host { portable: options.portable });
-            // SAFETY: `bytes` bytes from hipHostMalloc, which nobody else has.
+            // SAFETY: `bytes` bytes from hipHostMalloc, not shared yet.
             unsafe { raw.cast::<u8>().write_bytes(0, bytes) };
             if options.mapped {
                 memory.pointer = device_pointer(raw)?;
             }
         }
         let buffer = Self { memory, len, elements: PhantomData };
-        // On a page, so aligned for any T that is sensible.
+        // It starts at a page, so it is aligned for any reasonable T.
         if !buffer.elements().is_aligned() {
             return Err(Error::InvalidValue {
                 what: "the alignment of pinned memory",
@@ -181,7 +184,7 @@ impl<T: Pod> PinnedBuffer<T> {
         Ok(buffer)
     }
 
-    /// A buffer with the elements of `source`.
+    /// Creates a buffer with the elements of `source`.
     ///
     /// # Errors
     /// Those of [`zeroed`](Self::zeroed).
@@ -193,7 +196,7 @@ impl<T: Pod> PinnedBuffer<T> {
 }
 
 impl<T> PinnedBuffer<T> {
-    /// `len` elements of `T` are in `memory`, aligned.
+    /// Creates a buffer. `memory` must hold `len` elements of `T`, aligned.
     pub(crate) fn from_allocation(memory: Allocation, len: usize) -> Self {
         Self { memory, len, elements: PhantomData }
     }
@@ -205,8 +208,8 @@ impl<T> PinnedBuffer<T> {
 
 #[cfg(feature = "bytes")]
 impl PinnedBuffer<u8> {
-    /// The bytes as [`bytes::Bytes`], in place, after all queued work that uses them: to be cut up, shared and sent with no copy. The memory
-    /// is given back with the last of them.
+    /// Converts to [`bytes::Bytes`] without a copy, after all queued work that uses the bytes is done. The memory is
+    /// freed with the last handle of them.
     ///
     /// ```
     /// # fn main() -> hip::Result<()> {
@@ -221,14 +224,14 @@ impl PinnedBuffer<u8> {
     /// ```
     ///
     /// # Errors
-    /// An error of the queued work comes back here.
+    /// Errors of the queued work.
     pub fn into_bytes(self) -> Result<bytes::Bytes> {
-        /// Nothing is queued, and nobody can queue more.
+        /// A buffer without queued work, to which none can be added.
         struct Idle(PinnedBuffer<u8>);
 
         impl AsRef<[u8]> for Idle {
             fn as_ref(&self) -> &[u8] {
-                // SAFETY: as many bytes from hipHostMalloc, initialised; they were waited for, and nobody else has the buffer.
+                // SAFETY: as many bytes from hipHostMalloc, initialised; they were waited for, and the buffer has no other user.
                 unsafe { std::slice::from_raw_parts(self.0.elements(), self.0.len) }
             }
         }

@@ -10,8 +10,8 @@ use crate::core::device::Device;
 use crate::core::error::Result;
 use crate::stream::usage::{Access, AccessKind};
 
-/// Some elements of pinned host memory, borrowed for a queued copy from them: of a [`PinnedBuffer`](crate::PinnedBuffer), of registered
-/// or of managed memory.
+/// A slice of pinned host memory, as the source of a queued copy: of a [`PinnedBuffer`](crate::PinnedBuffer), of
+/// registered or of managed memory.
 pub struct PinnedSlice<'a, T> {
     memory: &'a Allocation,
     /// In bytes.
@@ -20,8 +20,8 @@ pub struct PinnedSlice<'a, T> {
     elements: PhantomData<&'a [T]>,
 }
 
-/// Some elements of pinned host memory, borrowed for a queued copy to them: of a [`PinnedBuffer`](crate::PinnedBuffer), of registered or
-/// of managed memory.
+/// A slice of pinned host memory, as the destination of a queued copy: of a [`PinnedBuffer`](crate::PinnedBuffer), of
+/// registered or of managed memory.
 pub struct PinnedSliceMut<'a, T> {
     memory: &'a Allocation,
     /// In bytes.
@@ -41,27 +41,27 @@ impl<T> Copy for PinnedSlice<'_, T> {}
 macro_rules! common {
     ($type:ident, $access:expr) => {
         impl<'a, T> $type<'a, T> {
-            /// The first `len` elements of `memory`, which holds as many.
+            /// Creates a slice of the first `len` elements of `memory`, which must hold as many.
             pub(super) fn new(memory: &'a Allocation, len: usize) -> Self {
                 Self { memory, offset: 0, len, elements: PhantomData }
             }
 
-            /// Elements.
+            /// Returns the number of elements.
             #[must_use]
             pub fn len(&self) -> usize {
                 self.len
             }
 
-            /// Whether there are no elements.
+            /// Returns whether there are no elements.
             #[must_use]
             pub fn is_empty(&self) -> bool {
                 self.len == 0
             }
 
-            /// The elements of a range of these, in place of this slice.
+            /// Converts this slice to a range of its elements.
             ///
             /// # Errors
-            /// [`Range`](crate::Error::Range) if it is not inside of the slice.
+            /// [`Range`](crate::Error::Range) if it is out of bounds.
             pub fn into_slice(self, range: impl RangeBounds<usize>) -> Result<Self> {
                 let (start, len) = range_of(range, self.len)?;
                 let offset = self.offset + start * size_of::<T>();
@@ -69,7 +69,7 @@ macro_rules! common {
             }
 
             pub(crate) fn pointer(&self) -> *mut c_void {
-                // Inside of the allocation, as the offset is inside of its length.
+                // Within the allocation, as the offset is within its length.
                 self.memory.host.wrapping_byte_add(self.offset)
             }
 
@@ -77,10 +77,10 @@ macro_rules! common {
                 Access::new(&self.memory.usage, $access)
             }
 
-            /// Whether the memory is managed.
+            /// Returns whether the memory is managed.
             #[cfg(feature = "rocm-10-0")]
             pub(crate) fn is_managed(&self) -> bool {
-                // Of no elements, none has been made.
+                // An empty buffer has no allocation.
                 self.len == 0 || matches!(self.memory.owner(), super::Owner::Managed)
             }
 
@@ -88,7 +88,7 @@ macro_rules! common {
                 self.memory
             }
 
-            /// `Ok` if copies on `device` may use the memory.
+            /// Returns `Ok` if copies on `device` may use the memory.
             pub(crate) fn admit(&self, device: Device, what: &'static str) -> Result<Admission> {
                 self.memory.admit(device, $access, what)
             }
@@ -106,10 +106,10 @@ common!(PinnedSlice, AccessKind::Read);
 common!(PinnedSliceMut, AccessKind::Write);
 
 impl<'a, T> PinnedSlice<'a, T> {
-    /// The elements of a range of these.
+    /// Returns a range of the elements.
     ///
     /// # Errors
-    /// [`Range`](crate::Error::Range) if it is not inside of the slice.
+    /// [`Range`](crate::Error::Range) if it is out of bounds.
     pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<PinnedSlice<'a, T>> {
         self.into_slice(range)
     }

@@ -1,6 +1,6 @@
-//! What slices of arrays and of pitched memory have in common.
+//! Common code of arrays and pitched memory.
 
-/// Methods and conversions of memory in boxes (an owner, a slice, a slice to write to): whole copies, regions, `From`.
+/// Methods and conversions of memory in boxes (an owner, a slice, a mutable slice): whole copies, regions, `From`.
 macro_rules! regions {
     ($owner:ident, $slice:ident, $slice_mut:ident, $element:path) => {
         impl<T: $element> $owner<T> {
@@ -21,10 +21,10 @@ macro_rules! regions {
         }
 
         impl<T> $owner<T> {
-            /// The elements in a range of columns, of rows and of planes.
+            /// Returns the elements in a range of columns, of rows and of planes.
             ///
             /// # Errors
-            /// [`Range`](crate::Error::Range) if a range is not inside.
+            /// [`Range`](crate::Error::Range) if a range is out of bounds.
             pub fn region(
                 &self,
                 x: impl std::ops::RangeBounds<usize>,
@@ -34,10 +34,10 @@ macro_rules! regions {
                 self.as_slice().into_region(x, y, z)
             }
 
-            /// The elements in a range of columns, of rows and of planes, to write to.
+            /// Returns the elements in a range of columns, of rows and of planes, as a mutable slice.
             ///
             /// # Errors
-            /// [`Range`](crate::Error::Range) if a range is not inside.
+            /// [`Range`](crate::Error::Range) if a range is out of bounds.
             pub fn region_mut(
                 &mut self,
                 x: impl std::ops::RangeBounds<usize>,

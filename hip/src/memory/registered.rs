@@ -1,4 +1,4 @@
-//! Memory that was the host's own before devices were let at it.
+//! Registered memory: host memory that was pinned after its allocation.
 
 use std::alloc::Layout;
 use std::ffi::c_void;
@@ -18,20 +18,20 @@ use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::stream::usage::Usage;
 
-/// How host memory is registered. The default: all devices can use it, in copies and in place.
+/// Options for registering host memory. The default: all devices can use it, in copies and in place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RegisterOptions {
     coarse_grained: bool,
 }
 
 impl RegisterOptions {
-    /// All devices can use it, in copies and in place.
+    /// Creates the default options: all devices can use it, in copies and in place.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether devices may cache it while a kernel runs (`hipExtHostRegisterCoarseGrained`). Off.
+    /// Sets whether devices may cache it while a kernel runs (`hipExtHostRegisterCoarseGrained`). Default: off.
     #[must_use]
     pub fn coarse_grained(mut self, coarse_grained: bool) -> Self {
         self.coarse_grained = coarse_grained;
@@ -44,13 +44,13 @@ impl RegisterOptions {
     }
 }
 
-// Both are 8: the runtime takes the bit for coarse grain.
+// Both are 8: the runtime interprets the bit as coarse grain.
 const _: () = assert!(hipExtHostRegisterCoarseGrained == hipHostRegisterReadOnly);
 
-/// A vector's elements, registered with the runtime (`hipHostRegister`): pinned where they are, without a copy, and given
-/// back with [`into_vec`](Self::into_vec). It is used as a [`PinnedBuffer`](crate::PinnedBuffer) is.
+/// A vector's elements, registered with the runtime (`hipHostRegister`): pinned in place, without a copy.
+/// [`into_vec`](Self::into_vec) returns the vector. Use it like a [`PinnedBuffer`](crate::PinnedBuffer).
 ///
-/// For memory that is only borrowed there is [`Registered::scope`].
+/// For borrowed memory, use [`Registered::scope`].
 ///
 /// ```
 /// # fn main() -> hip::Result<()> {
@@ -75,7 +75,7 @@ pub struct RegisteredBuffer<T> {
     elements: PhantomData<T>,
 }
 
-/// Borrowed host memory while it is registered with the runtime: see [`Registered::scope`].
+/// Borrowed host memory that is registered with the runtime; see [`Registered::scope`].
 pub struct Registered<'scope, T> {
     memory: &'scope Allocation,
     len: usize,
@@ -88,10 +88,11 @@ host_memory!(<'scope, T> Registered<'scope, T>);
 host_slices!(<'scope, T> Registered<'scope, T>);
 
 impl<T: Pod> RegisteredBuffer<T> {
-    /// Registers the elements of a vector. Dropping the buffer waits for all work that uses them, then frees them.
+    /// Registers the elements of a vector. When the buffer is dropped, they are freed after all work that uses them.
     ///
     /// # Errors
-    /// [`ZeroSizedType`](crate::Error::ZeroSizedType). The runtime's status if the memory cannot be pinned; the vector is freed then.
+    /// [`ZeroSizedType`](crate::Error::ZeroSizedType). The runtime's status if the memory cannot be pinned; the vector
+    /// is freed then.
     pub fn new(device: &Device, elements: Vec<T>, options: RegisterOptions) -> Result<Self> {
         let bytes = byte_len::<T>(elements.len())?;
         let mut elements = ManuallyDrop::new(elements);
@@ -101,33 +102,33 @@ impl<T: Pod> RegisteredBuffer<T> {
         Ok(Self { memory, len, capacity, elements: PhantomData })
     }
 
-    /// The vector again (`hipHostUnregister`), after all queued work that uses it.
+    /// Returns the vector (`hipHostUnregister`), after all queued work that uses it is done.
     ///
     /// # Errors
-    /// An error of the queued work comes back here, and one of unregistering; the elements are lost then.
+    /// Errors of the queued work and of unregistering; the elements leak then.
     #[doc(alias("hipHostUnregister", "cuMemHostUnregister", "cudaHostUnregister"))]
     pub fn into_vec(self) -> Result<Vec<T>> {
         crate::core::context::check_caller()?;
         self.memory.usage.wait_for_all()?;
         let Self { mut memory, len, capacity, .. } = self;
         if memory.usage.is_kept() {
-            // A graph will use the memory again.
+            // A graph will use the memory again, so the elements are copied.
             // SAFETY: `len` elements, and no queued work uses them.
             return Ok(unsafe { std::slice::from_raw_parts(memory.host.cast::<T>(), len) }.to_vec());
         }
         let (host, owner) = (memory.host, memory.disown());
         if !host.is_null() {
-            // SAFETY: registered by us, and no work uses it any more.
+            // SAFETY: registered by this crate, and no work uses it anymore.
             let status = unsafe { hip_sys::hipHostUnregister(host) };
             if let Err(error) = check(status, "hipHostUnregister", || format!("{host:p}")) {
-                std::mem::forget(owner); // devices can still reach it
+                std::mem::forget(owner); // devices can still access it
                 return Err(error);
             }
         }
         match owner {
             Owner::Registered(Some(block)) => {
                 let pointer = ManuallyDrop::new(block).pointer.cast::<T>();
-                // SAFETY: the parts of the vector that we were made from; nobody else has its memory.
+                // SAFETY: the parts of the vector that this was made from; nothing else has its memory.
                 Ok(unsafe { Vec::from_raw_parts(pointer.as_ptr(), len, capacity) })
             }
             // No elements.
@@ -137,11 +138,11 @@ impl<T: Pod> RegisteredBuffer<T> {
 }
 
 impl<'scope, T: Pod> Registered<'scope, T> {
-    /// Registers borrowed memory (`hipHostRegister`) while `work` runs, which may queue copies from and to it and pass it to
-    /// kernels. Then waits for all of them and unregisters it (`hipHostUnregister`).
+    /// Registers borrowed memory (`hipHostRegister`) while `work` runs. `work` may queue copies from and to it and pass
+    /// it to kernels. Afterwards, waits for all of that work and unregisters the memory (`hipHostUnregister`).
     ///
-    /// The memory is the caller's again when this returns, so nothing may be left that uses it, whatever `work` does: it gets a handle
-    /// that it cannot take out, and forgetting that handle changes nothing.
+    /// The caller gets the memory back when this returns, so no work may still use it, whatever `work` does: `work`
+    /// gets a handle that cannot escape, and forgetting that handle has no effect.
     ///
     /// ```
     /// # fn main() -> hip::Result<()> {
@@ -161,13 +162,14 @@ impl<'scope, T: Pod> Registered<'scope, T> {
     /// ```
     ///
     /// # Errors
-    /// [`ZeroSizedType`](crate::Error::ZeroSizedType); [`InvalidValue`](crate::Error::InvalidValue) for memory that is registered already, and for
-    /// pinned and managed memory; the runtime's status if the memory cannot be pinned. `work` has not run then.
-    /// An error of the queued work is kept for the next caller who waits for its stream.
+    /// [`ZeroSizedType`](crate::Error::ZeroSizedType); [`InvalidValue`](crate::Error::InvalidValue) for memory that is
+    /// already registered, and for pinned and managed memory; the runtime's status if the memory cannot be pinned. In
+    /// these cases `work` was not run. An error of the queued work is stored for the next caller that waits for its
+    /// stream.
     ///
     /// # Aborts
-    /// If the device cannot say that it is done with the memory, for another reason than that it has stopped after a fault: returning would
-    /// let it write to memory that is somebody else's by then.
+    /// If the runtime cannot report that the device is done with the memory, unless the device has stopped after a
+    /// fault: after a return, the device could write to memory that has another owner.
     #[doc(alias("hipHostRegister", "cuMemHostRegister", "cudaHostRegister"))]
     #[doc(alias("hipHostUnregister", "cuMemHostUnregister", "cudaHostUnregister"))]
     pub fn scope<R>(
@@ -178,13 +180,13 @@ impl<'scope, T: Pod> Registered<'scope, T> {
     ) -> Result<R> {
         let len = memory.len();
         let bytes = byte_len::<T>(len)?;
-        // Dropped here, whether `work` returns or unwinds; that waits.
+        // Dropped here, whether `work` returns or unwinds; the drop waits.
         let registered = register(device, memory.as_mut_ptr(), bytes, options, Owner::Borrowed, Usage::borrowed())?;
         Ok(work(Registered { memory: &registered, len, elements: PhantomData }))
     }
 }
 
-/// Registers `bytes` bytes, of elements that stay until the allocation is gone.
+/// Registers `bytes` bytes of elements, which must stay valid until the allocation is gone.
 fn register<T>(
     device: &Device,
     pointer: *mut T,
@@ -201,7 +203,7 @@ fn register<T>(
     let host = pointer.cast::<c_void>();
     expect_unknown(host.addr(), bytes)?;
     device.activate()?;
-    // SAFETY: the caller's memory of `bytes` bytes, which stays where it is until it is unregistered.
+    // SAFETY: the caller's memory of `bytes` bytes, which is not moved until it is unregistered.
     let status = unsafe { hip_sys::hipHostRegister(host, bytes, options.flags()) };
     check(status, "hipHostRegister", || format!("{bytes} bytes of host memory at {host:p} with {options:?}"))?;
     memory.adopt_host(host, bytes, owner);
@@ -209,8 +211,8 @@ fn register<T>(
     Ok(memory)
 }
 
-/// `Ok` if the runtime knows nothing of the memory. What is registered while it is, or comes from the runtime itself, would not be given
-/// back by unregistering it, but be taken from whoever has it.
+/// Returns `Ok` if the runtime does not know the memory. If it is already registered, or allocated by the runtime,
+/// unregistering it would take it away from its other owner.
 fn expect_unknown(address: usize, bytes: usize) -> Result<()> {
     for address in [address, address + bytes - 1] {
         if let Some(known) = DevicePtr::<u8>::from_address(address as u64).attributes()? {
@@ -231,13 +233,13 @@ pub(crate) struct HeapBlock {
     layout: Layout,
 }
 
-// SAFETY: owns its memory, which is only freed.
+// SAFETY: owns its memory, and only frees it.
 unsafe impl Send for HeapBlock {}
 // SAFETY: as above.
 unsafe impl Sync for HeapBlock {}
 
 impl HeapBlock {
-    /// `None` if the vector has no memory.
+    /// Returns `None` if the vector has no memory.
     fn of_vec<T: Pod>(pointer: *mut T, capacity: usize) -> Option<Self> {
         let layout = Layout::array::<T>(capacity).ok().filter(|layout| layout.size() != 0)?;
         Some(Self { pointer: NonNull::new(pointer.cast())?, layout })

@@ -12,7 +12,7 @@ use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::stream::usage::{Access, AccessKind, Span, Usage};
 
-/// Some elements of a [`DeviceBuffer`], borrowed. Copying it copies no elements.
+/// A slice of a [`DeviceBuffer`]. Copying it copies no elements.
 pub struct DeviceSlice<'a, T> {
     memory: &'a Allocation,
     /// In bytes.
@@ -21,7 +21,7 @@ pub struct DeviceSlice<'a, T> {
     elements: PhantomData<&'a [T]>,
 }
 
-/// Some elements of a [`DeviceBuffer`], borrowed to write to. No two that overlap exist at a time.
+/// A mutable slice of a [`DeviceBuffer`]. Mutable slices never overlap.
 pub struct DeviceSliceMut<'a, T> {
     memory: &'a Allocation,
     /// In bytes.
@@ -41,43 +41,44 @@ impl<T> Copy for DeviceSlice<'_, T> {}
 macro_rules! common {
     ($type:ident) => {
         impl<'a, T> $type<'a, T> {
-            /// `len` elements from `offset` bytes on are inside of `memory`, and nobody else has them in a way that forbids this.
+            /// Creates a slice. `len` elements from `offset` bytes on must be inside of `memory`, and no conflicting
+            /// borrow may exist.
             pub(super) fn new(memory: &'a Allocation, offset: usize, len: usize) -> Self {
                 Self { memory, offset, len, elements: PhantomData }
             }
 
-            /// Elements.
+            /// Returns the number of elements.
             #[must_use]
             pub fn len(&self) -> usize {
                 self.len
             }
 
-            /// Whether there are no elements.
+            /// Returns whether there are no elements.
             #[must_use]
             pub fn is_empty(&self) -> bool {
                 self.len == 0
             }
 
-            /// Bytes.
+            /// Returns the size in bytes.
             #[must_use]
             pub fn byte_len(&self) -> usize {
                 self.len * size_of::<T>()
             }
 
-            /// The device that the memory is on.
+            /// Returns the device.
             #[must_use]
             pub fn device(&self) -> Device {
                 self.memory.device
             }
 
-            /// The address of the first element. What is done with it is unknown to the buffer.
+            /// Returns the address of the first element. The buffer does not track accesses through it.
             #[must_use]
             pub fn as_device_ptr(&self) -> DevicePtr<T> {
                 DevicePtr::from_address(self.pointer() as u64)
             }
 
             pub(crate) fn pointer(&self) -> *mut c_void {
-                // Inside of the allocation or one past it; an address for the device, not for us.
+                // Inside of the allocation or one past it; an address for the device, not dereferenced here.
                 self.memory.pointer.wrapping_byte_add(self.offset)
             }
 
@@ -85,7 +86,7 @@ macro_rules! common {
                 &self.memory.usage
             }
 
-            /// The addresses of the elements.
+            /// Returns the addresses of the elements.
             pub(crate) fn span(&self) -> Span {
                 Span::new(self.pointer(), self.byte_len())
             }
@@ -94,13 +95,13 @@ macro_rules! common {
                 self.memory
             }
 
-            /// Bytes from the start of the allocation.
+            /// Returns the offset from the start of the allocation, in bytes.
             pub(super) fn byte_offset(&self) -> usize {
                 self.offset
             }
 
-            /// Whether the two have memory in common: never so for slices of one buffer that are there at a time with one of them
-            /// to write to, but possible for memory that is mapped or opened twice.
+            /// Returns whether the two share memory. Slices of one buffer cannot overlap if one of them is mutable, but
+            /// memory that is mapped or opened twice can.
             #[must_use]
             pub fn overlaps<'b, U: 'b>(&self, other: impl Into<DeviceSlice<'b, U>>) -> bool {
                 let other = other.into();
@@ -130,24 +131,24 @@ impl<'a, T> DeviceSlice<'a, T> {
         Access::read(self.usage())
     }
 
-    /// `Ok` if work on `device` may read these elements.
+    /// Returns `Ok` if work on `device` may read these elements.
     pub(crate) fn admit(&self, device: Device, what: &'static str) -> Result<Admission> {
         self.memory.admit(device, AccessKind::Read, what)
     }
 
-    /// The elements of a range of these.
+    /// Returns a range of the elements.
     ///
     /// # Errors
-    /// [`Error::Range`] if it is not inside of the slice.
+    /// [`Error::Range`] if it is out of bounds.
     pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<DeviceSlice<'a, T>> {
         let (offset, len) = range_of(range, self.len)?;
         Ok(Self::new(self.memory, self.offset + offset * size_of::<T>(), len))
     }
 
-    /// The elements before `middle`, and the rest.
+    /// Returns the elements before `middle`, and the rest.
     ///
     /// # Errors
-    /// [`Error::Range`] if there are fewer than `middle`.
+    /// [`Error::Range`] if `middle` is out of bounds.
     pub fn split_at(&self, middle: usize) -> Result<(DeviceSlice<'a, T>, DeviceSlice<'a, T>)> {
         Ok((self.slice(..middle)?, self.slice(middle..)?))
     }
@@ -158,50 +159,50 @@ impl<'a, T> DeviceSliceMut<'a, T> {
         Access::write_span(self.usage(), self.span())
     }
 
-    /// `Ok` if work on `device` may write to these elements.
+    /// Returns `Ok` if work on `device` may write to these elements.
     pub(crate) fn admit(&self, device: Device, what: &'static str) -> Result<Admission> {
         self.memory.admit(device, AccessKind::Write, what)
     }
 
-    /// These elements, to read from.
+    /// Returns these elements as a shared slice.
     #[must_use]
     pub fn as_slice(&self) -> DeviceSlice<'_, T> {
         DeviceSlice::new(self.memory, self.offset, self.len)
     }
 
-    /// The elements of a range of these, to read from.
+    /// Returns a range of the elements as a shared slice.
     ///
     /// # Errors
-    /// [`Error::Range`] if it is not inside of the slice.
+    /// [`Error::Range`] if it is out of bounds.
     pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<DeviceSlice<'_, T>> {
         self.as_slice().slice(range)
     }
 
-    /// The elements of a range of these, borrowed from this slice.
+    /// Returns a range of the elements as a mutable slice, borrowed from this one.
     ///
     /// # Errors
-    /// [`Error::Range`] if it is not inside of the slice.
+    /// [`Error::Range`] if it is out of bounds.
     pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<DeviceSliceMut<'_, T>> {
         let (offset, len) = range_of(range, self.len)?;
         Ok(DeviceSliceMut::new(self.memory, self.offset + offset * size_of::<T>(), len))
     }
 
-    /// The elements of a range of these, in place of this slice.
+    /// Converts this slice to a range of its elements.
     ///
     /// # Errors
-    /// [`Error::Range`] if it is not inside of the slice.
+    /// [`Error::Range`] if it is out of bounds.
     pub fn into_slice(self, range: impl RangeBounds<usize>) -> Result<DeviceSliceMut<'a, T>> {
         let (offset, len) = range_of(range, self.len)?;
         Ok(DeviceSliceMut::new(self.memory, self.offset + offset * size_of::<T>(), len))
     }
 
-    /// The elements before `middle`, and the rest: two slices that can be written to at a time.
+    /// Returns the elements before `middle`, and the rest, as two mutable slices.
     ///
-    /// The buffer counts its uses as a whole: work that writes to one half on a stream comes after the work on the other
-    /// half that another stream has queued before.
+    /// The buffer records its uses as a whole: work that writes to one half on a stream comes after earlier work on the
+    /// other half on another stream.
     ///
     /// # Errors
-    /// [`Error::Range`] if there are fewer than `middle`.
+    /// [`Error::Range`] if `middle` is out of bounds.
     pub fn split_at_mut(&mut self, middle: usize) -> Result<(DeviceSliceMut<'_, T>, DeviceSliceMut<'_, T>)> {
         if middle > self.len {
             return Err(Error::Range { start: 0, end: middle, len: self.len });

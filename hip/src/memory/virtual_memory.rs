@@ -1,4 +1,4 @@
-//! Virtual memory management: addresses and memory apart, and the one mapped to the other.
+//! Virtual memory management: reserved addresses, physical memory, and mappings between them.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -28,10 +28,10 @@ use crate::core::lock::{Mutex, MutexGuard};
 use crate::core::releases::DESCRIPTORS_ARE_POINTED_TO;
 use crate::stream::usage::AccessKind;
 
-/// A range of addresses with nothing behind them yet (`hipMemAddressReserve`), for [`PhysicalMemory`] to be
-/// [mapped](Self::map) to.
+/// A range of reserved addresses without memory (`hipMemAddressReserve`), to [map](Self::map) [`PhysicalMemory`] to.
 ///
-/// So a buffer can grow and keep its address and its elements: drop it, and map the same memory and some more to the same place.
+/// A buffer can grow this way and keep its address and its elements: drop it, and map the same memory and more to the
+/// same place.
 ///
 /// ```
 /// # fn main() -> hip::Result<()> {
@@ -63,7 +63,7 @@ pub struct AddressRange {
     inner: Arc<RangeInner>,
 }
 
-/// A piece of a device's memory without an address (`hipMemCreate`). It keeps what is in it while it is not mapped.
+/// A piece of a device's memory without an address (`hipMemCreate`). It keeps its content while it is not mapped.
 #[doc(alias("hipMemCreate", "cuMemCreate"))]
 #[doc(alias("hipMemRelease", "cuMemRelease"))]
 pub struct PhysicalMemory {
@@ -73,9 +73,9 @@ pub struct PhysicalMemory {
 struct RangeInner {
     address: usize,
     bytes: usize,
-    /// What it was reserved for.
+    /// The device that it was reserved for.
     device: Device,
-    /// Offsets that memory is mapped to.
+    /// Ranges of offsets to which memory is mapped.
     mapped: Mutex<Vec<Range<usize>>>,
 }
 
@@ -86,13 +86,13 @@ struct PhysicalInner {
     mapped: AtomicBool,
 }
 
-// SAFETY: the handle is one that the HIP runtime lets any thread use; it is released only in Drop, when no other reference
-// exists. All else in here is Send and Sync.
+// SAFETY: the HIP runtime allows any thread to use the handle; it is released only in Drop, when no other reference exists. All other
+// fields are Send and Sync.
 unsafe impl Send for PhysicalInner {}
 // SAFETY: as above.
 unsafe impl Sync for PhysicalInner {}
 
-/// What memory of `device` is to be like; with a type of handle, to be shared with other processes.
+/// Returns the properties of memory of `device`. Shareable memory has a type of handle for other processes.
 fn properties(device: &Device, shareable: bool) -> hipMemAllocationProp {
     let mut properties = hipMemAllocationProp {
         type_: hipMemAllocationTypePinned,
@@ -100,16 +100,16 @@ fn properties(device: &Device, shareable: bool) -> hipMemAllocationProp {
         ..hipMemAllocationProp::default()
     };
     if shareable {
-        // Its name differs by the level of hip-sys, which may be higher than this crate's; its place does not.
+        // The field's name depends on the level of hip-sys, which may be higher than this crate's; its offset does not.
         const { assert!(offset_of!(hipMemAllocationProp, location) == 2 * size_of::<hipMemAllocationHandleType>()) };
         let numbers = (&raw mut properties).cast::<hipMemAllocationHandleType>();
-        // SAFETY: the second of two numbers of this size that come before the location.
+        // SAFETY: the second of two numbers of this size that precede the location.
         unsafe { numbers.add(1).write(hipMemHandleTypePosixFileDescriptor) };
     }
     properties
 }
 
-/// `bytes` rounded up to what `device` maps at a time (`hipMemGetAllocationGranularity`), at least once that.
+/// Returns `bytes` rounded up to `device`'s mapping granularity (`hipMemGetAllocationGranularity`), at least one unit.
 fn whole(device: &Device, properties: &hipMemAllocationProp, bytes: usize) -> Result<usize> {
     device.activate()?;
     let mut unit = 0usize;
@@ -126,18 +126,18 @@ fn whole(device: &Device, properties: &hipMemAllocationProp, bytes: usize) -> Re
 }
 
 impl PhysicalMemory {
-    /// At least `bytes` bytes of `device`'s memory, rounded up to what it maps at a time (2 MiB or 4 KiB; [`byte_len`](Self::byte_len) has it).
-    /// What is in it is arbitrary.
+    /// Allocates at least `bytes` bytes of `device`'s memory, rounded up to its mapping granularity (2 MiB or 4 KiB;
+    /// [`byte_len`](Self::byte_len) returns the size). The content is arbitrary.
     ///
     /// # Errors
-    /// `hipErrorOutOfMemory`; `hipErrorNotSupported` where `hipDeviceAttributeVirtualMemoryManagementSupported` is 0;
+    /// `hipErrorOutOfMemory`; `hipErrorNotSupported` if `hipDeviceAttributeVirtualMemoryManagementSupported` is 0;
     /// [`Error::TooLarge`].
     #[doc(alias("hipMemGetAllocationGranularity", "cuMemGetAllocationGranularity"))]
     pub fn new(device: &Device, bytes: usize) -> Result<Self> {
         Self::create(device, bytes, false)
     }
 
-    /// As [`new`](Self::new), to be [exported](Self::export) to other processes.
+    /// Like [`new`](Self::new), but the memory can be [exported](Self::export) to other processes.
     ///
     /// # Errors
     /// Those of [`new`](Self::new).
@@ -150,16 +150,16 @@ impl PhysicalMemory {
         let properties = properties(device, shareable);
         let bytes = whole(device, &properties, bytes)?;
         let mut raw: hipMemGenericAllocationHandle_t = ptr::null_mut();
-        // SAFETY: `raw` is valid for a write, `properties` for a read; 0 is the only flag.
+        // SAFETY: `raw` is valid for a write, `properties` for a read; 0 is the only flag that HIP defines.
         let status = with_memory(device, || unsafe { hip_sys::hipMemCreate(&mut raw, bytes, &properties, 0) });
         check(status, "hipMemCreate", || format!("{bytes} bytes on device {}", device.index()))?;
         Ok(Self { inner: Arc::new(PhysicalInner { raw, bytes, device: *device, mapped: AtomicBool::new(false) }) })
     }
 
-    /// The memory as a file descriptor, to be sent to another process (`hipMemExportToShareableHandle`).
+    /// Exports the memory as a file descriptor, to send to another process (`hipMemExportToShareableHandle`).
     ///
     /// # Errors
-    /// The runtime's status unless it was made by [`new_shareable`](Self::new_shareable).
+    /// The runtime's status, unless it was allocated with [`new_shareable`](Self::new_shareable).
     #[doc(alias("hipMemExportToShareableHandle", "cuMemExportToShareableHandle"))]
     #[cfg(unix)]
     pub fn export(&self) -> Result<OwnedFd> {
@@ -182,31 +182,31 @@ impl PhysicalMemory {
                 allowed: "0 or more".to_owned(),
             });
         }
-        // SAFETY: the runtime has just made the descriptor for us, and checked that it is one.
+        // SAFETY: the runtime has just created the descriptor, it was checked to be one, and this is its only owner.
         Ok(unsafe { OwnedFd::from_raw_fd(fd) })
     }
 
-    /// Memory of another process, by the descriptor that it [exported](Self::export), on `device` (`hipMemImportFromShareableHandle`).
-    /// `bytes` are those of the other process's memory.
+    /// Imports memory of another process from the descriptor that it [exported](Self::export), on `device`
+    /// (`hipMemImportFromShareableHandle`). `bytes` is the size of the other process's memory.
     ///
     /// # Errors
-    /// The runtime's status if `fd` is something else.
+    /// The runtime's status if `fd` is not exported memory.
     ///
     /// # Safety
-    /// `fd` is what [`export`](Self::export) gave, in this process or another, for memory of this device and this many bytes, and no process
-    /// writes to it while another uses it: neither knows of the other's work.
+    /// `fd` must be the result of [`export`](Self::export), in this process or another, for memory of this device and
+    /// this size. No process may write to it while another uses it, because neither tracks the other's work.
     #[doc(alias("hipMemImportFromShareableHandle", "cuMemImportFromShareableHandle"))]
     #[cfg(unix)]
     pub unsafe fn import(device: &Device, fd: BorrowedFd<'_>, bytes: usize) -> Result<Self> {
         let mut raw: hipMemGenericAllocationHandle_t = ptr::null_mut();
         let mut number = fd.as_raw_fd();
-        // By value, in the pointer's place.
+        // By value, in place of the pointer.
         let handle: *mut c_void = match DESCRIPTORS_ARE_POINTED_TO.in_use() {
             false => ptr::without_provenance_mut(number as usize),
             true => ptr::from_mut(&mut number).cast(),
         };
         device.activate()?;
-        // SAFETY: `raw` is valid for a write, and the handle is as this runtime wants it. The caller answers for the descriptor.
+        // SAFETY: `raw` is valid for a write, and the handle has this runtime's form. The caller ensures that the descriptor is valid.
         let status =
             unsafe { hip_sys::hipMemImportFromShareableHandle(&mut raw, handle, hipMemHandleTypePosixFileDescriptor) };
         check(status, "hipMemImportFromShareableHandle", || {
@@ -215,19 +215,19 @@ impl PhysicalMemory {
         Ok(Self { inner: Arc::new(PhysicalInner { raw, bytes, device: *device, mapped: AtomicBool::new(false) }) })
     }
 
-    /// Bytes.
+    /// Returns the size in bytes.
     #[must_use]
     pub fn byte_len(&self) -> usize {
         self.inner.bytes
     }
 
-    /// The device that the memory is on.
+    /// Returns the device.
     #[must_use]
     pub fn device(&self) -> Device {
         self.inner.device
     }
 
-    /// Whether a buffer has it.
+    /// Returns whether it is mapped to a buffer.
     #[must_use]
     pub fn is_mapped(&self) -> bool {
         self.inner.mapped.load(Ordering::Acquire)
@@ -235,33 +235,34 @@ impl PhysicalMemory {
 }
 
 impl AddressRange {
-    /// At least `bytes` bytes of addresses, rounded up to what `device` maps at a time.
+    /// Reserves at least `bytes` bytes of addresses, rounded up to `device`'s mapping granularity.
     ///
     /// # Errors
-    /// `hipErrorOutOfMemory`; `hipErrorNotSupported` where `hipDeviceAttributeVirtualMemoryManagementSupported` is 0;
+    /// `hipErrorOutOfMemory`; `hipErrorNotSupported` if `hipDeviceAttributeVirtualMemoryManagementSupported` is 0;
     /// [`Error::TooLarge`].
     #[doc(alias("hipMemGetAllocationGranularity", "cuMemGetAllocationGranularity"))]
     pub fn reserve(device: &Device, bytes: usize) -> Result<Self> {
         let bytes = whole(device, &properties(device, false), bytes)?;
         let mut pointer = ptr::null_mut();
-        // SAFETY: `pointer` is valid for a write; any alignment and any place will do.
+        // SAFETY: `pointer` is valid for a write; any alignment and any address are acceptable.
         let status = unsafe { hip_sys::hipMemAddressReserve(&mut pointer, bytes, 0, ptr::null_mut(), 0) };
         check(status, "hipMemAddressReserve", || format!("{bytes} bytes of addresses"))?;
         let inner = RangeInner { address: pointer as usize, bytes, device: *device, mapped: Mutex::default() };
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Maps pieces of memory, one behind the other, to the addresses from `offset` bytes on (`hipMemMap`, `hipMemSetAccess`), as one buffer.
-    /// The memory's device may use it.
+    /// Maps pieces of memory, one after the other, to the addresses from `offset` bytes on (`hipMemMap`,
+    /// `hipMemSetAccess`), as one buffer. The memory's device can access it.
     ///
-    /// The buffer keeps the memory and the addresses. They are unmapped (`hipMemUnmap`) after the buffer is dropped and all work that uses it
-    /// is done. A piece is in one buffer at a time. To map a piece or addresses of a buffer that was dropped with work queued blocks until the
-    /// work is done.
+    /// The buffer keeps the memory and the addresses. They are unmapped (`hipMemUnmap`) after the buffer is dropped and
+    /// all work that uses it is done. A piece can be in only one buffer at a time. Mapping a piece or addresses of a
+    /// dropped buffer blocks until that buffer's queued work is done.
     ///
     /// # Errors
-    /// [`Error::Range`] if the pieces do not fit in the range; [`Error::InvalidValue`] if something is mapped there, or a piece elsewhere, if
-    /// there are no pieces, or they are no whole number of `T`, and for an offset that is not aligned for it, in the runtime's words for one that
-    /// the device cannot map to; [`Error::WrongDevice`] for pieces of several devices.
+    /// [`Error::Range`] if the pieces do not fit in the range; [`Error::InvalidValue`] if the addresses or a piece are
+    /// already mapped, if there are no pieces, if their size is not a multiple of `T`'s, or if the offset is not
+    /// aligned for `T`; the runtime's status for an offset that the device cannot map to; [`Error::WrongDevice`] for
+    /// pieces of several devices.
     #[doc(alias("hipMemMap", "cuMemMap"))]
     #[doc(alias("hipMemSetAccess", "cuMemSetAccess"))]
     #[doc(alias("hipMemUnmap", "cuMemUnmap"))]
@@ -269,10 +270,10 @@ impl AddressRange {
         self.map_with_access(offset, pieces, &[])
     }
 
-    /// As [`map`](Self::map), for `peers` to use too.
+    /// Like [`map`](Self::map), but `peers` can access the memory too.
     ///
     /// # Errors
-    /// Those of [`map`](Self::map), and the runtime's for a device that cannot reach the memory.
+    /// Those of [`map`](Self::map), and the runtime's status for a device that cannot access the memory.
     pub fn map_with_access<T: Pod>(
         &self,
         offset: usize,
@@ -304,7 +305,7 @@ impl AddressRange {
             ));
         }
         if self.inner.is_taken(&(offset..end)) || pieces.iter().any(|piece| piece.is_mapped()) {
-            // Perhaps by a buffer that was dropped with work queued.
+            // A dropped buffer with queued work may still be mapped there.
             later::settle();
         }
         let mut mapped = Mapped::claim(&self.inner, offset..end).ok_or_else(|| {
@@ -322,13 +323,13 @@ impl AddressRange {
         Ok(DeviceBuffer::from_allocation(memory, bytes / size))
     }
 
-    /// The first address, as devices see it.
+    /// Returns the first address, for devices.
     #[must_use]
     pub fn address(&self) -> u64 {
         self.inner.address as u64
     }
 
-    /// Bytes.
+    /// Returns the size in bytes.
     #[must_use]
     pub fn byte_len(&self) -> usize {
         self.inner.bytes
@@ -345,24 +346,24 @@ impl RangeInner {
     }
 }
 
-/// Whether a place has bytes in common with one of several.
+/// Returns whether a place overlaps one of several places.
 fn overlaps(places: &[Range<usize>], place: &Range<usize>) -> bool {
     places.iter().any(|other| other.start < place.end && place.start < other.end)
 }
 
-/// Memory that is mapped, until it is dropped. Unless the unmapping fails, when it is lost with its addresses.
+/// Mapped memory, which is unmapped when it is dropped. If unmapping fails, the memory and its addresses leak.
 struct Mapped {
     range: Arc<RangeInner>,
-    /// In the range.
+    /// The offsets in the range.
     place: Range<usize>,
     pieces: Vec<Arc<PhysicalInner>>,
-    /// Bytes of them.
+    /// The mapped bytes.
     bytes: usize,
     peers: Vec<Device>,
 }
 
 impl Mapped {
-    /// Nothing yet. `None` if something else is there.
+    /// Claims a place, with nothing mapped yet. `None` if the place is in use.
     fn claim(range: &Arc<RangeInner>, place: Range<usize>) -> Option<Self> {
         let mut mapped = range.lock();
         if overlaps(&mapped, &place) {
@@ -376,7 +377,7 @@ impl Mapped {
         ptr::with_exposed_provenance_mut(self.range.address + self.place.start + offset)
     }
 
-    /// Maps one more piece behind the others.
+    /// Maps one more piece after the others.
     fn add(&mut self, piece: &PhysicalMemory) -> Result<()> {
         if piece.inner.mapped.swap(true, Ordering::AcqRel) {
             return Err(Error::InvalidValue {
@@ -386,7 +387,7 @@ impl Mapped {
             });
         }
         let bytes = piece.byte_len();
-        // SAFETY: reserved addresses that nothing is mapped to, as the claim says, and memory that is alive.
+        // SAFETY: the claim ensures that nothing is mapped to these reserved addresses, and the memory is alive.
         let status = unsafe { hip_sys::hipMemMap(self.pointer(self.bytes), bytes, 0, piece.inner.raw, 0) };
         if let Err(error) = check(status, "hipMemMap", || format!("{piece:?} at {:p}", self.pointer(self.bytes))) {
             piece.inner.mapped.store(false, Ordering::Release);
@@ -397,13 +398,13 @@ impl Mapped {
         Ok(())
     }
 
-    /// Lets `device`, the memory's own, and the peers use it.
+    /// Allows `device`, which has the memory, and the peers to access it.
     fn allow(&self, device: Device) -> Result<()> {
         let devices = [device].into_iter().chain(self.peers.iter().copied());
         let access: Vec<hipMemAccessDesc> = devices
             .map(|device| hipMemAccessDesc { location: location(&device), flags: hipMemAccessFlagsProtReadWrite })
             .collect();
-        // SAFETY: memory is mapped to all of the addresses; there are as many descriptions as is said.
+        // SAFETY: memory is mapped to all of the addresses; `access` has as many entries as passed.
         let status = unsafe { hip_sys::hipMemSetAccess(self.pointer(0), self.bytes, access.as_ptr(), access.len()) };
         check(status, "hipMemSetAccess", || format!("{} bytes for {} devices", self.bytes, access.len()))
     }
@@ -419,13 +420,13 @@ impl Drop for Mapped {
     fn drop(&mut self) {
         let (mut offset, mut lost) = (0, false);
         for piece in std::mem::take(&mut self.pieces) {
-            // SAFETY: mapped by `add` in this size, not unmapped yet, and no work uses it any more.
+            // SAFETY: mapped by `add` with this size, not unmapped yet, and no work uses it anymore.
             let status = unsafe { hip_sys::hipMemUnmap(self.pointer(offset), piece.bytes) };
             offset += piece.bytes;
             if status.0 == 0 {
                 piece.mapped.store(false, Ordering::Release);
             } else {
-                // Devices may still reach it there: neither the memory nor the addresses are for others.
+                // Devices may still access it there: leak both the memory and the addresses.
                 std::mem::forget((piece, Arc::clone(&self.range)));
                 lost = true;
             }
@@ -441,7 +442,7 @@ impl Drop for RangeInner {
         let (address, bytes, device) = (self.address, self.bytes, self.device);
         in_time(move || {
             if device.activate().is_ok() {
-                // SAFETY: from hipMemAddressReserve in this size, not freed yet, and nothing is mapped there any more.
+                // SAFETY: from hipMemAddressReserve with this size, not freed yet, and nothing is mapped there anymore.
                 let _ = unsafe { hip_sys::hipMemAddressFree(ptr::with_exposed_provenance_mut(address), bytes) };
             }
         });
@@ -453,7 +454,7 @@ impl Drop for PhysicalInner {
         let (raw, device) = (self.raw.expose_provenance(), self.device);
         in_time(move || {
             if device.activate().is_ok() {
-                // SAFETY: from hipMemCreate, not released yet, and mapped nowhere any more.
+                // SAFETY: from hipMemCreate, not released yet, and not mapped anymore.
                 let _ = unsafe { hip_sys::hipMemRelease(ptr::with_exposed_provenance_mut(raw)) };
             }
         });

@@ -1,4 +1,4 @@
-//! Launch arguments: checked against the kernel's parameters, laid out where the kernel reads them.
+//! Launch arguments: checked against the kernel's parameters, and laid out as the kernel reads them.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -21,7 +21,7 @@ pub(super) const ARGUMENT: &str = "a launch argument";
 
 use super::metadata::ParameterKind;
 
-/// The arguments of a launch while they are put together: [`KernelArg::bind`] adds to it.
+/// The arguments of a launch under construction: [`KernelArg::bind`] adds to it.
 pub struct Arguments<'a> {
     packed: Packed<'a>,
     device: Device,
@@ -29,21 +29,21 @@ pub struct Arguments<'a> {
     admission: Admission,
 }
 
-/// The bytes of the arguments so far, each where the kernel reads it.
+/// The bytes of the arguments so far, at the kernel's offsets.
 struct Packed<'a> {
     kernel: &'a KernelInfo,
-    /// The kernel's argument memory, in units of its alignment, if it is not larger.
+    /// The kernel's argument memory, in units of its alignment, if it fits.
     few: [u64; FEW],
-    /// The memory if it is larger.
+    /// The argument memory if it does not fit in `few`.
     many: Vec<u64>,
-    /// Arguments so far.
+    /// Number of arguments so far.
     count: usize,
 }
 
-/// Words of argument memory that need no allocation: what most kernels have.
+/// Words of argument memory that need no allocation: enough for most kernels.
 const FEW: usize = 16;
 
-/// A pointer to each argument, as `hipModuleLaunchKernel` wants them.
+/// A pointer to each argument, in the form of `hipModuleLaunchKernel`.
 pub(crate) type Pointers = SmallVec<[*mut c_void; 16]>;
 
 impl<'a> Arguments<'a> {
@@ -63,11 +63,11 @@ impl<'a> Arguments<'a> {
         self.packed.expect_count(given)
     }
 
-    /// Keeps what admits the memory of an argument until the launch is queued.
+    /// Keeps the admission of an argument's memory until the launch is queued.
     #[inline]
     fn hold(&mut self, admitted: Result<Admission>) -> Result<()> {
         let admission = admitted.map_err(|error| self.packed.named(self.packed.count, error))?;
-        // The first covers all that are admitted while it is held.
+        // The first admission covers all others while it is held.
         if self.admission.is_own() {
             self.admission = admission;
         }
@@ -84,18 +84,19 @@ impl<'a> Arguments<'a> {
         &self.accesses
     }
 
-    /// A pointer to each argument, as `hipModuleLaunchKernel` wants them. Valid as long as `self` is not touched.
+    /// Returns a pointer to each argument, in the form of `hipModuleLaunchKernel`. Valid until `self` is modified or
+    /// moved.
     ///
-    /// Behind them come pointers to zero for hidden arguments that an old runtime takes for the caller's: HIP 5.7 reads a
-    /// pointer from behind the end for them.
+    /// They are followed by pointers to zero, for hidden arguments that an old runtime expects from the caller: HIP 5.7
+    /// reads a pointer past the end for them.
     pub(crate) fn pointers(&mut self) -> Pointers {
         let mut pointers = Pointers::new();
         self.point_to(&mut pointers);
         pointers
     }
 
-    /// As [`pointers`](Self::pointers), into an empty list.
-    // In line: measured, a call of it is an eighth of what a launch adds until it returns.
+    /// Like [`pointers`](Self::pointers), into an empty list.
+    // Inlined: according to measurements, a call would be an eighth of the time that a launch takes until it returns.
     #[inline(always)]
     pub(crate) fn point_to(&mut self, pointers: &mut Pointers) {
         let base: *mut u8 = self.packed.words().as_mut_ptr().cast();
@@ -113,7 +114,7 @@ impl<'a> Arguments<'a> {
         Ok(())
     }
 
-    /// The handle of a texture or surface, which points to what the device reads of it.
+    /// Adds the handle of a texture or surface, which points to data that the device reads.
     fn object(&mut self, device: Device, handle: u64, what: &'static str, touched: [Access<'a>; 2]) -> Result<()> {
         self.device.expect(device, ARGUMENT).map_err(|error| self.packed.named(self.packed.count, error))?;
         self.packed.pointer(handle, what, Given::texels("its texels"), None)?;
@@ -122,7 +123,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Adds pointers to zero for hidden arguments that an old runtime takes for the caller's.
+/// Adds pointers to zero for hidden arguments that an old runtime expects from the caller.
 #[inline]
 pub(crate) fn point_to_hidden<const N: usize>(pointers: &mut SmallVec<[*mut c_void; N]>, count: usize)
 where
@@ -134,7 +135,7 @@ where
     }
 }
 
-/// The error of an argument, with its place: which one of which kernel is on another device.
+/// Returns the error of an argument that is on another device, with its index and kernel.
 #[cold]
 pub(super) fn named(kernel: &KernelInfo, index: usize, error: Error) -> Error {
     match error {
@@ -153,7 +154,7 @@ impl<'a> Packed<'a> {
         Self { kernel, few: [0; FEW], many, count: 0 }
     }
 
-    /// The argument memory: zeros where nothing was put.
+    /// Returns the argument memory: gaps are zeros.
     #[inline]
     fn words(&mut self) -> &mut [u64] {
         if self.many.is_empty() { &mut self.few } else { &mut self.many }
@@ -171,7 +172,7 @@ impl<'a> Packed<'a> {
         Error::ArgumentCount { signature: self.kernel.to_string(), expected, given }
     }
 
-    /// The error of an argument, with its place.
+    /// Returns the error of an argument, with its index.
     #[cold]
     fn named(&self, index: usize, error: Error) -> Error {
         named(self.kernel, index, error)
@@ -230,14 +231,14 @@ impl<'a> Packed<'a> {
             return Err(self.another_type(index, declared.refusal(access), describe));
         }
         let memory: &mut [u8] = bytemuck::cast_slice_mut(self.words());
-        // Inside: `explicit_bytes` is the end of the last parameter, and the sizes agree.
+        // In bounds: `explicit_bytes` is the end of the last parameter, and the sizes agree.
         memory[parameter.offset..parameter.offset + bytes.len()].copy_from_slice(bytes);
         self.count += 1;
         Ok(())
     }
 }
 
-/// Something that can be passed to a kernel:
+/// A type that can be passed to a kernel:
 ///
 /// | Kernel's parameter | Argument |
 /// |---|---|
@@ -250,7 +251,8 @@ impl<'a> Packed<'a> {
 /// | any pointer | [`DevicePtr`] |
 ///
 /// Values must have the size of the parameter, and types must be those of the source if it is known
-/// ([`Module::load_declared`](crate::Module::load_declared)). Pointers are told from numbers: an address as `u64` is no pointer.
+/// ([`Module::load_declared`](crate::Module::load_declared)). A pointer parameter takes a buffer, a slice or a
+/// [`DevicePtr`]; a plain `u64` is rejected.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be passed to a kernel",
     label = "not a kernel argument",
@@ -258,11 +260,11 @@ impl<'a> Packed<'a> {
     note = "memory is passed as `&DeviceBuffer<T>`, `&mut DeviceBuffer<T>`, a slice of one, or a `DevicePtr<T>`; a plain address is rejected"
 )]
 pub trait KernelArg {
-    /// Adds the argument. Types outside of this crate do so with the arguments that they are made of.
+    /// Adds the argument. Types outside of this crate implement this by binding the arguments that they consist of.
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()>;
 }
 
-// Else the compiler would speak of `NoUninit` alone.
+// Otherwise the compiler would mention only `NoUninit`.
 #[diagnostic::do_not_recommend]
 impl<T: NoUninit> KernelArg for T {
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
@@ -384,7 +386,7 @@ impl<T: Pod> KernelArg for &mut DeviceSliceMut<'_, T> {
 
 /// All arguments of a launch: a tuple of up to 16 [`KernelArg`]s, or a slice of `&dyn KernelArg`.
 pub trait KernelArgs {
-    /// How many there are.
+    /// Returns the number of arguments.
     fn count(&self) -> usize;
 
     /// Adds them in order.
@@ -457,7 +459,7 @@ mod tests {
     /// Sizes and alignments of C types: `char`, `short`, `int`, `double`, `float3`-like and larger structures.
     const TYPES: &[(usize, usize)] = &[(1, 1), (2, 2), (4, 4), (8, 8), (12, 4), (6, 2), (3, 1), (24, 8), (40, 8)];
 
-    /// Parameters where a C compiler puts them: aligned to the type, not to its size.
+    /// Lays parameters out as a C compiler does: aligned to the type, not to its size.
     fn c_layout(types: &[(usize, usize)]) -> Vec<Parameter> {
         let mut end = 0usize;
         let place = |&(size, align): &(usize, usize)| {

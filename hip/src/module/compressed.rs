@@ -2,7 +2,7 @@
 
 use crate::core::error::{Error, Result};
 
-/// What they begin with.
+/// The magic bytes at the start.
 pub(crate) const MAGIC: &[u8] = b"CCOB";
 
 /// Compression methods, by LLVM's numbers.
@@ -11,15 +11,15 @@ const ZLIB: u16 = 0;
 #[cfg(feature = "compressed")]
 const ZSTD: u16 = 1;
 
-/// A bundle may not say that it is larger than this many times what is there of it, beside [`SLACK`]. Compilers' are compressed to
-/// between a half and a twenty-fifth; damaged headers say anything.
+/// Maximum ratio of the claimed size to the available bytes, beyond [`SLACK`]. Compilers' bundles are compressed to
+/// between a half and a twenty-fifth; damaged headers may claim any size.
 #[cfg(feature = "compressed")]
 const MAX_RATIO: u64 = 256;
-/// Bytes that even the smallest bundle may have.
+/// Size that every bundle may claim.
 #[cfg(feature = "compressed")]
 const SLACK: u64 = 1 << 16;
 
-/// The bundle in a compressed one.
+/// Decompresses a bundle.
 ///
 /// # Errors
 /// [`Error::Image`] if it is damaged, or if the feature `compressed` is off.
@@ -30,7 +30,7 @@ pub(crate) fn decompress(_: &[u8]) -> Result<Vec<u8>> {
     Err(Error::Image { reason: reason.to_owned() })
 }
 
-/// The bundle in a compressed one.
+/// Decompresses a bundle.
 ///
 /// # Errors
 /// [`Error::Image`] if it is damaged.
@@ -49,7 +49,7 @@ pub(crate) fn decompress(image: &[u8]) -> Result<Vec<u8>> {
     if bundle.len() as u64 != header.uncompressed {
         return Err(bad(format!("it has {} bytes, where its header says {}", bundle.len(), header.uncompressed)));
     }
-    // Not another compressed one either, again and again.
+    // The result must not be compressed again, which could recur without end.
     if !bundle.starts_with(super::image::BUNDLE) {
         return Err(bad("what was compressed is no offload bundle"));
     }
@@ -61,13 +61,13 @@ fn bad(reason: impl std::fmt::Display) -> Error {
     Error::Image { reason: format!("the compressed offload bundle (CCOB): {reason}") }
 }
 
-/// What stands before the compressed bytes. A hash of the contents is there too, which no loader looks at.
+/// The header before the compressed bytes. It also has a hash of the contents, which no loader checks.
 #[cfg(feature = "compressed")]
 struct Header {
     method: u16,
-    /// Bytes of the bundle.
+    /// Size of the decompressed bundle.
     uncompressed: u64,
-    /// Where the compressed bytes are.
+    /// The range of the compressed bytes.
     data: std::ops::Range<usize>,
 }
 
@@ -79,7 +79,7 @@ impl Header {
             Ok(bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
         };
         let (version, method) = (number(4, 2)?, number(6, 2)? as u16);
-        // Version 1 does not say how large the file is.
+        // Version 1 does not contain the size of the file.
         let (size, uncompressed, start) = match version {
             1 => (image.len() as u64, number(8, 4)?, 20),
             2 => (number(8, 4)?, number(12, 4)?, 24),
@@ -102,7 +102,7 @@ fn inflate(data: &[u8], size: u64) -> Result<Vec<u8>> {
 fn unzstd(data: &[u8], size: u64) -> Result<Vec<u8>> {
     use std::io::Read;
     let decoder = ruzstd::decoding::StreamingDecoder::new(data).map_err(|e| bad(format!("zstd: {e}")))?;
-    // Memory is taken as the bytes come.
+    // Memory is allocated as the data arrives.
     let mut bundle = Vec::new();
     decoder.take(size.saturating_add(1)).read_to_end(&mut bundle).map_err(|e| bad(format!("zstd: {e}")))?;
     Ok(bundle)
@@ -124,7 +124,7 @@ mod tests {
         "gfx90a:sramecc+:xnack-".parse().unwrap()
     }
 
-    /// `data`, which is `bundle` compressed with `method`, behind a header of version 1.
+    /// Puts a header of version 1 before `data`, which is `bundle` compressed with `method`.
     fn version_1(bundle: &[u8], method: u16, data: &[u8]) -> Vec<u8> {
         let mut image = MAGIC.to_vec();
         image.extend(1_u16.to_le_bytes());

@@ -1,11 +1,11 @@
-//! What a kernel's source declares of its parameters: types and `const`, which a code object of HIP does not have.
+//! Parameter types from a kernel's source: number types and `const`, which a code object of HIP does not contain.
 
 use std::any::TypeId;
 
 use super::{KernelInfo, ParameterKind};
 use crate::stream::usage::AccessKind;
 
-/// A number of C++, by its bits.
+/// A number type of C++, identified by its bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Number {
@@ -42,9 +42,9 @@ use Number::{Bf16, Bool, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
 /// A set of [`Number`]s, and [`TEXELS`].
 type Numbers = u16;
 
-/// What a texture or surface is made of: no number.
+/// The content of a texture or surface, which is not a number.
 const TEXELS: Numbers = 1 << 15;
-/// All of them.
+/// All numbers.
 const ANY: Numbers = Numbers::MAX;
 
 const fn set<const N: usize>(numbers: [Number; N]) -> Numbers {
@@ -57,7 +57,7 @@ const fn set<const N: usize>(numbers: [Number; N]) -> Numbers {
 }
 
 impl Number {
-    /// Its bytes.
+    /// Returns its size in bytes.
     #[must_use]
     pub const fn size(self) -> usize {
         match self {
@@ -68,7 +68,7 @@ impl Number {
         }
     }
 
-    /// The Rust type.
+    /// Returns the Rust type.
     const fn in_rust(self) -> &'static str {
         match self {
             Bool => "bool",
@@ -87,7 +87,7 @@ impl Number {
         }
     }
 
-    /// The Rust numbers that C++ would convert to this one with the same bits: integers of the same size.
+    /// Returns the Rust numbers that C++ would convert to this one without changing bits: integers of the same size.
     const fn as_value(self) -> Numbers {
         match self {
             Bool | I8 | U8 => set([Bool, I8, U8]),
@@ -100,7 +100,8 @@ impl Number {
         }
     }
 
-    /// The Rust elements that memory of this number has: as values, and the bits of short floats may be kept as integers.
+    /// Returns the Rust element types for memory of this number: those for values, and integers that hold the bits of
+    /// short floats.
     const fn as_element(self) -> Numbers {
         match self {
             I16 | U16 => self.as_value() | set([F16, Bf16]),
@@ -109,10 +110,10 @@ impl Number {
     }
 }
 
-/// What a source declares of one parameter of a kernel, for [`Module::load_declared`](crate::Module::load_declared).
+/// The declaration of one kernel parameter in a source, for [`Module::load_declared`](crate::Module::load_declared).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Declaration {
-    /// As it is written.
+    /// The source text.
     text: String,
     form: Form,
 }
@@ -125,31 +126,32 @@ enum Form {
 }
 
 impl Declaration {
-    /// A parameter of which only the text is known. Arguments are not compared with it.
+    /// Creates the declaration of a parameter for which only the text is known. Arguments are not compared with it.
     #[must_use]
     pub fn unknown(text: impl Into<String>) -> Self {
         Self { text: text.into(), form: Form::Unknown }
     }
 
-    /// A number, or a vector of this number, of `size` bytes in all.
+    /// Creates the declaration of a number, or a vector of this number, of `size` bytes in all.
     #[must_use]
     pub fn value(text: impl Into<String>, number: Number, size: usize) -> Self {
         Self { text: text.into(), form: Form::Value { number, size } }
     }
 
-    /// A pointer to numbers, or to vectors of them; `None` for bytes and structures. `writes` if it is not a pointer to `const`.
+    /// Creates the declaration of a pointer to numbers, or to vectors of them; `None` for bytes and structures.
+    /// `writes` is `false` for a pointer to `const`.
     #[must_use]
     pub fn pointer(text: impl Into<String>, element: Option<Number>, writes: bool) -> Self {
         Self { text: text.into(), form: Form::Pointer { element, writes } }
     }
 
-    /// As it is written.
+    /// Returns the source text.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether both declare the same, in other words perhaps.
+    /// Returns whether both declare the same, although the texts may differ.
     #[must_use]
     pub fn same_type(&self, other: &Self) -> bool {
         self.form == other.form
@@ -174,7 +176,8 @@ impl Declaration {
 }
 
 impl KernelInfo {
-    /// Adds what the source declares, if these are the parameters that the code has. Another source is of no use.
+    /// Adds the source's declarations, if they match the parameters of the code. Declarations of another source are
+    /// ignored.
     pub(super) fn declare(&mut self, declarations: Vec<Declaration>) {
         let both = || self.parameters.iter().zip(&declarations);
         let same = self.parameters.len() == declarations.len()
@@ -187,26 +190,26 @@ impl KernelInfo {
     }
 }
 
-/// A declaration of a parameter, as launches look at it.
+/// A declaration of a parameter, in the form that launches check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Declared {
     pub(super) text: String,
     accepts: Numbers,
-    /// The kernel may write through it.
+    /// Whether the kernel may write through it.
     writes: bool,
     number: Option<Number>,
 }
 
-/// How an argument differs from the declaration.
+/// The difference between an argument and the declaration.
 pub(super) struct Refused {
-    /// What the kernel takes.
+    /// The type that the kernel takes.
     pub(super) expected: String,
-    /// What to write in place of the argument.
+    /// The argument to write instead.
     pub(super) advice: String,
 }
 
 impl Declared {
-    /// Whether an argument fits. `access` is what it allows the kernel to do with memory, if it says so.
+    /// Returns whether an argument fits. `access` is the access to memory that it allows the kernel, if it is known.
     #[inline]
     pub(super) fn admits(&self, given: Given, access: Option<AccessKind>) -> bool {
         self.admits_access(access) && (self.accepts & given.numbers != 0 || self.admits_parts(given))
@@ -217,14 +220,14 @@ impl Declared {
         !self.writes || !matches!(access, Some(AccessKind::Read))
     }
 
-    /// For a type that is no number.
+    /// Returns the mismatch for a type that is not a number.
     #[cold]
     fn admits_parts(&self, given: Given) -> bool {
         given.numbers == 0
             && (self.accepts == ANY || part(given.name).is_none_or(|part| self.accepts & set([part]) != 0))
     }
 
-    /// Why an argument does not fit that is not [admitted](Self::admits).
+    /// Returns the mismatch of an argument that is not [admitted](Self::admits).
     #[cold]
     pub(super) fn refusal(&self, access: Option<AccessKind>) -> Refused {
         let text = &self.text;
@@ -249,29 +252,29 @@ impl Declared {
     }
 }
 
-/// The Rust type of an argument: a value's, or the elements' of memory.
+/// The Rust type of an argument: of a value, or of the elements of memory.
 #[derive(Clone, Copy)]
 pub(super) struct Given {
     pub(super) name: &'static str,
-    /// The number that it is; none if it is an array or a structure.
+    /// The number that it is; empty for an array or a structure.
     numbers: Numbers,
 }
 
 impl Given {
-    /// Constant folded: the type is known when this is compiled.
+    /// Constant folded: the type is known at compile time.
     #[inline]
     pub(super) fn of<T: 'static>() -> Self {
         Self { name: std::any::type_name::<T>(), numbers: numbers::<T>() }
     }
 
-    /// Memory behind a bare pointer. `u8` is what a pointer has whose elements are not known.
+    /// Memory behind a bare pointer. `u8` stands for unknown elements.
     #[inline]
     pub(super) fn behind_pointer<T: 'static>() -> Self {
         let given = Self::of::<T>();
         if given.numbers == set([U8]) { Self { numbers: ANY, ..given } } else { given }
     }
 
-    /// A texture or surface.
+    /// Creates the type of a texture or surface.
     #[inline]
     pub(super) const fn texels(name: &'static str) -> Self {
         Self { name, numbers: TEXELS }
@@ -296,7 +299,8 @@ fn numbers<T: 'static>() -> Numbers {
     0
 }
 
-/// The number that an array or a complex number is made of, by its name; `None` for bytes and for all types that are not known here.
+/// Returns the number that an array or a complex number consists of, by its name; `None` for bytes and for unknown
+/// types.
 fn part(name: &str) -> Option<Number> {
     let inner = name.trim();
     if let Some(array) = inner.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
@@ -348,7 +352,7 @@ mod tests {
         ] {
             assert!(!refused);
         }
-        // Integers of one size, bits, bytes and structures, whose parts are not known here.
+        // Integers of the same size, bits, bytes, and structures, whose fields are not known here.
         assert!(admits::<i32>(memory(U32)) && admits::<u64>(memory(I64)) && admits::<i16>(memory(U16)));
         assert!(admits::<u8>(memory(Bool)) && admits::<u8>(memory(I8)) && admits::<u16>(memory(F16)));
         assert!(admits::<[u8; 4]>(memory(U32)) && admits::<Particle>(memory(F32)) && admits::<usize>(memory(U64)));

@@ -1,6 +1,7 @@
-//! The little of ELF that a code object is checked for before the runtime gets it: 64 bits, little-endian.
+//! A minimal ELF reader, to check a code object before it is passed to the runtime: 64 bits, little-endian.
 //!
-//! The crate `object` reads ELF well, and costs a quarter of `hip`'s build. Held to its reading in the tests.
+//! The crate `object` reads ELF well, but would take a quarter of `hip`'s build time. The tests compare this reader
+//! with it.
 
 /// EM_AMDGPU
 pub(crate) const MACHINE_AMDGPU: u16 = 224;
@@ -14,10 +15,10 @@ const SEGMENT_BYTES: u16 = 56;
 const SECTION_BYTES: u16 = 64;
 /// PT_NOTE
 const SEGMENT_NOTE: u32 = 4;
-/// SHT_NULL, SHT_NOBITS: sections that take no room in the file.
+/// SHT_NULL, SHT_NOBITS: sections without bytes in the file.
 const SECTIONS_WITHOUT_BYTES: [u32; 2] = [0, 8];
 
-/// An ELF file all of whose headers point into it.
+/// An ELF file whose headers all point into it.
 #[derive(Debug)]
 pub(crate) struct Elf<'a> {
     bytes: &'a [u8],
@@ -26,22 +27,22 @@ pub(crate) struct Elf<'a> {
     pub(crate) machine: u16,
     /// Offset and size of each segment that holds notes.
     notes: Vec<(u64, u64)>,
-    /// The largest alignment of such a segment. The notes are read as if it were 4, which it is in code objects.
+    /// The largest alignment of such a segment. The notes are read with an alignment of 4, which code objects have.
     pub(crate) note_align: u64,
 }
 
 /// One note.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Note<'a> {
-    /// Who defined it, with the terminating zero.
+    /// The owner's name, with the terminating zero.
     pub(crate) owner: &'a [u8],
     pub(crate) kind: u32,
     pub(crate) payload: &'a [u8],
 }
 
 impl<'a> Elf<'a> {
-    /// Reads the headers, and checks that all that they point to is there: the HIP runtime gets no length, and reads on by
-    /// what they say.
+    /// Reads the headers, and checks that everything that they refer to is in bounds: the HIP runtime gets no length,
+    /// and relies on the headers.
     pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, String> {
         if bytes.len() < HEADER_BYTES || !bytes.starts_with(b"\x7fELF") {
             return Err(format!("not an ELF file: {} bytes", bytes.len()));
@@ -55,7 +56,8 @@ impl<'a> Elf<'a> {
             return Err(format!("an ELF file of version {} with a header of {} bytes", header.u32(20), header.u16(52)));
         }
         let (segments, sections, names) = (header.u16(56), header.u16(60), header.u16(62));
-        // Numbers that do not fit are in the first section's header. No code object has so many, and who reads on by them is not checked.
+        // Larger numbers would be in the first section's header. No code object has so many, and such headers are not checked, so reject
+        // them.
         if segments == u16::MAX || sections == 0 && header.u64(40) != 0 || names != 0 && names >= sections {
             return Err(format!("header numbers: {segments} segments, {sections} sections, names in section {names}"));
         }
@@ -83,30 +85,30 @@ impl<'a> Elf<'a> {
         Ok(elf)
     }
 
-    /// The headers of the segments.
+    /// Returns the headers of the segments.
     pub(crate) fn segments(&self) -> Result<impl Iterator<Item = Fields<'a>> + use<'a>, String> {
         let header = Fields(self.bytes);
         self.table("program headers", header.u64(32), header.u16(54), header.u16(56), SEGMENT_BYTES)
     }
 
-    /// The headers of the sections.
+    /// Returns the headers of the sections.
     pub(crate) fn sections(&self) -> Result<impl Iterator<Item = Fields<'a>> + use<'a>, String> {
         let header = Fields(self.bytes);
         self.table("section headers", header.u64(40), header.u16(58), header.u16(60), SECTION_BYTES)
     }
 
-    /// Where the headers of the sections are: offset and bytes.
+    /// Returns the offset and size of the section headers.
     pub(crate) fn section_headers(&self) -> (u64, u64) {
         let header = Fields(self.bytes);
         (header.u64(40), u64::from(header.u16(58)) * u64::from(header.u16(60)))
     }
 
-    /// The index of the section with the names of the sections.
+    /// Returns the index of the section with the section names.
     pub(crate) fn names_section(&self) -> usize {
         Fields(self.bytes).u16(62).into()
     }
 
-    /// The entries of a table of headers.
+    /// Returns the entries of a header table.
     fn table(
         &self,
         what: &str,
@@ -123,7 +125,7 @@ impl<'a> Elf<'a> {
         Ok(table.chunks_exact(expected.into()).map(Fields))
     }
 
-    /// Bytes of the file, for `what` in the error.
+    /// Returns bytes of the file. `what` names them in the error.
     pub(crate) fn part(&self, what: &str, offset: u64, size: u64) -> Result<&'a [u8], String> {
         let range =
             usize::try_from(offset).ok().zip(offset.checked_add(size).and_then(|end| usize::try_from(end).ok()));
@@ -132,7 +134,7 @@ impl<'a> Elf<'a> {
         })
     }
 
-    /// The bytes of the first section of this name.
+    /// Returns the bytes of the first section of this name.
     pub(crate) fn section(&self, name: &str) -> Option<&'a [u8]> {
         let bytes = |section: Fields<'_>| self.part("a section", section.u64(24), section.u64(32)).ok();
         let names = bytes(self.sections().ok()?.nth(self.names_section())?)?;
@@ -145,7 +147,7 @@ impl<'a> Elf<'a> {
         bytes(section)
     }
 
-    /// The notes, up to the first that is cut off.
+    /// Returns the notes, up to the first truncated one.
     pub(crate) fn notes(&self) -> impl Iterator<Item = Note<'a>> {
         self.notes.iter().flat_map(|&(offset, size)| {
             let mut rest = self.part("notes", offset, size).unwrap_or_default();
@@ -161,7 +163,7 @@ impl<'a> Elf<'a> {
     }
 }
 
-/// The first `len` bytes, and what follows after padding to 4 (which the last note may lack).
+/// Returns the first `len` bytes, and the rest after padding to 4 (which the last note may lack).
 fn padded(bytes: &[u8], len: u32) -> Option<(&[u8], &[u8])> {
     let len = usize::try_from(len).ok()?;
     let part = bytes.get(..len)?;
@@ -240,7 +242,7 @@ mod tests {
             assert_eq!(ours.os_abi, theirs.e_ident().os_abi.0);
             let mut notes = Vec::new();
             for segment in theirs.program_headers(endian, bytes).unwrap() {
-                // Notes aligned to 8 (.note.gnu.property of host programs) are padded otherwise, and are not of interest.
+                // Notes aligned to 8 (.note.gnu.property of host programs) have another padding, and are not needed.
                 if segment.p_align(endian) == 8 {
                     continue;
                 }

@@ -14,14 +14,14 @@ use crate::core::error::{Error, Result, Status};
 use crate::memory::{Allocation, DeviceBuffer, Keeper};
 
 impl Module {
-    /// A variable of the module (`__device__`, `__constant__`) by name (`hipModuleGetGlobal`), as a buffer of as many `T` as it has
-    /// bytes for: `float factors[8]` is 8 `f32`, a struct is one of the same layout.
+    /// Returns a variable of the module (`__device__`, `__constant__`) by name (`hipModuleGetGlobal`), as a buffer of
+    /// the `T` that fill its bytes: `float factors[8]` is 8 `f32`, a struct is one element of the same layout.
     ///
-    /// The buffer keeps the module loaded, and is the only one of the variable at a time. Launches of any kernel of the
-    /// module may use the variable, and are put in order with what is done through the buffer: a copy comes after the
-    /// launches that were queued before it, on whatever stream, and before those that are queued later. Launches alone go beside
-    /// each other, as ever; that those which share a variable do so rightly is for their callers to answer for, as
-    /// is that a kernel leaves values that the buffer's elements may have ([`Pod`] types take any). A kernel must not write to a
+    /// The buffer keeps the module loaded, and only one buffer of a variable can exist at a time. Launches of any
+    /// kernel of the module may use the variable, and are ordered with the work on the buffer: a copy comes after the
+    /// launches that were queued before it, on any stream, and before those that are queued later. Launches are not
+    /// ordered with each other: their callers must ensure that kernels which share a variable do not race, and that a
+    /// kernel leaves valid values of the buffer's elements ([`Pod`] types take any). A kernel must not write to a
     /// `__constant__` variable.
     ///
     /// ```
@@ -43,8 +43,8 @@ impl Module {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] if there is no such variable, if its bytes are no whole number of `T` or not aligned for it, and while
-    /// another buffer has any of them; [`Error::ZeroSizedType`].
+    /// [`Error::InvalidValue`] if the variable does not exist, if its size is not a multiple of `T`'s or it is not
+    /// aligned for `T`, and while another buffer has any of its bytes; [`Error::ZeroSizedType`].
     #[doc(alias("hipModuleGetGlobal", "cuModuleGetGlobal"))]
     pub fn global<T: Pod>(&self, name: &str) -> Result<DeviceBuffer<T>> {
         self.inner.device.activate()?;
@@ -55,7 +55,8 @@ impl Module {
     }
 }
 
-/// A variable of a module as a buffer, by what `find` writes for its name: address and bytes. The device is current.
+/// Returns a variable of a module as a buffer. `find` writes the address and the size of a name. The device must be
+/// current.
 pub(crate) fn variable<T: Pod>(
     module: &Arc<ModuleInner>,
     name: &str,
@@ -92,14 +93,14 @@ pub(crate) fn variable<T: Pod>(
     Ok(DeviceBuffer::from_allocation(memory, bytes / size_of::<T>()))
 }
 
-/// A buffer's hold on some bytes of a module.
+/// A buffer's exclusive claim on some bytes of a module.
 struct Claim {
     module: Arc<ModuleInner>,
     bytes: Range<usize>,
 }
 
 impl Claim {
-    /// `None` if another has some of them.
+    /// Returns `None` if another buffer has some of the bytes.
     fn new(module: &Arc<ModuleInner>, bytes: Range<usize>) -> Option<Self> {
         let mut claimed = module.variables.lock();
         if claimed.iter().any(|other| other.start < bytes.end && bytes.start < other.end) {

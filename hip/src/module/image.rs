@@ -1,4 +1,4 @@
-//! What module images are made of: a code object (ELF), or a bundle of them (Clang's offload bundle).
+//! Module images: a code object (ELF), or a bundle of them (Clang's offload bundle).
 
 use std::borrow::Cow;
 
@@ -17,18 +17,18 @@ const ELF: &[u8] = b"\x7fELF";
 const NOTE_METADATA: u32 = 32;
 /// NT_AMD_HSA_METADATA, of code objects of version 2
 const NOTE_OLD_METADATA: u32 = 10;
-/// What notes are aligned to. Readers take other alignments in different ways, and so find different notes.
+/// Alignment of notes. Readers handle other alignments differently, and so find different notes.
 const NOTE_ALIGN: u64 = 4;
-/// Who defines the metadata's note.
+/// Owner of the metadata note.
 const OWNER: &[u8] = b"AMDGPU\0";
 
-/// Room for any bundle that a compiler makes; more is a damaged header.
+/// Larger than any bundle of a compiler; a header with more is damaged.
 const MAX_ENTRIES: u64 = 4096;
 
-/// One code object, checked, and what it says of itself.
+/// A checked code object, and its metadata.
 #[derive(Debug)]
 pub(crate) struct CodeObject<'a> {
-    /// Borrowed from the image, but for what was compressed.
+    /// Borrowed from the image, unless it was compressed.
     pub(crate) bytes: Cow<'a, [u8]>,
     pub(crate) metadata: Metadata,
 }
@@ -37,7 +37,7 @@ fn bad(reason: impl Into<String>) -> Error {
     Error::Image { reason: reason.into() }
 }
 
-/// As [`select`], and refuses code that runs by being loaded or unloaded: for what is not `unsafe`.
+/// Like [`select`], but rejects code that runs when it is loaded or unloaded. For safe functions.
 pub(crate) fn select_inert<'a>(image: &'a [u8], device: &Arch) -> Result<CodeObject<'a>> {
     let object = select(image, device)?;
     match object.metadata.automatic.first() {
@@ -48,7 +48,7 @@ pub(crate) fn select_inert<'a>(image: &'a [u8], device: &Arch) -> Result<CodeObj
     }
 }
 
-/// The code object in `image` for `device`: the image itself, or the entry of a bundle that fits best.
+/// Returns the code object in `image` for `device`: the image itself, or the entry of a bundle that fits best.
 pub(crate) fn select<'a>(image: &'a [u8], device: &Arch) -> Result<CodeObject<'a>> {
     if image.is_empty() {
         return Err(bad("it is empty"));
@@ -107,7 +107,7 @@ fn select_entry<'a>(bundle: &'a [u8], device: &Arch) -> Result<CodeObject<'a>> {
     }
 }
 
-/// The architectures that `image` has code for.
+/// Returns the architectures that `image` has code for.
 ///
 /// # Errors
 /// [`Error::Image`] if it is neither a code object nor an offload bundle.
@@ -125,7 +125,7 @@ pub(crate) fn targets(image: &[u8]) -> Result<Vec<Arch>> {
     Ok(parse(image)?.metadata.target.into_iter().collect())
 }
 
-/// Names and bytes of the entries of what must be a bundle.
+/// Returns names and bytes of the entries of a bundle.
 pub(crate) fn bundle_entries(bundle: &[u8]) -> Result<Vec<(&str, &[u8])>> {
     if !bundle.starts_with(BUNDLE) {
         return Err(bad("it does not start with __CLANG_OFFLOAD_BUNDLE__"));
@@ -133,7 +133,7 @@ pub(crate) fn bundle_entries(bundle: &[u8]) -> Result<Vec<(&str, &[u8])>> {
     entries(bundle)?.collect()
 }
 
-/// Names and bytes of a bundle's entries.
+/// Returns names and bytes of a bundle's entries.
 fn entries(bundle: &[u8]) -> Result<impl Iterator<Item = Result<(&str, &[u8])>>> {
     let mut at = BUNDLE.len();
     let count = take_u64(bundle, &mut at)?;
@@ -175,7 +175,8 @@ fn part(bytes: &[u8], offset: u64, size: u64) -> Result<&[u8]> {
     .ok_or_else(|| bad("the offload bundle is cut off"))
 }
 
-/// The architecture of a bundle entry: of `hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-`, the end. Host entries have none.
+/// Returns the architecture in the name of a bundle entry, such as the end of `hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-`.
+/// Host entries have none.
 fn target_of(id: &str) -> Option<Arch> {
     let mut parts = id.splitn(6, '-');
     let kind = parts.next()?;
@@ -189,7 +190,7 @@ fn no_metadata() -> Error {
     bad("it has no kernel metadata (NT_AMDGPU_METADATA): code objects before version 3 cannot be loaded")
 }
 
-/// Checks that `bytes` are a code object and reads its metadata.
+/// Checks that `bytes` are a code object, and reads its metadata.
 fn parse(bytes: &[u8]) -> Result<CodeObject<'_>> {
     let elf = Elf::parse(bytes).map_err(bad)?;
     if elf.machine != MACHINE_AMDGPU {
@@ -205,7 +206,7 @@ fn parse(bytes: &[u8]) -> Result<CodeObject<'_>> {
         return Err(bad(format!("its notes are aligned to {}, not {NOTE_ALIGN}", elf.note_align)));
     }
     let descriptors = layout::check(&elf).map_err(bad)?;
-    // Of whatever owner: the runtime must find no other metadata than what is checked here.
+    // Notes of any owner: the runtime must not find other metadata than the checked one.
     let notes = elf.notes().filter(|note| matches!(note.kind, NOTE_METADATA | NOTE_OLD_METADATA));
     let mut metadata: Option<Metadata> = None;
     for note in notes {

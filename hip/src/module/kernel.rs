@@ -1,4 +1,4 @@
-//! Kernels: what they are like, occupancy, and launches.
+//! Kernels: attributes, occupancy, and launches.
 
 use std::ffi::{c_int, c_void};
 use std::fmt;
@@ -26,18 +26,18 @@ pub struct Kernel {
     module: Arc<ModuleInner>,
 }
 
-// SAFETY: a hipFunction_t is a handle that the HIP runtime lets any thread use; it lives as long as the module, which
-// `module` keeps loaded.
+// SAFETY: a hipFunction_t is a handle that the HIP runtime allows any thread to use; it lives as long as the module, which `module` keeps
+// loaded.
 unsafe impl Send for Kernel {}
 // SAFETY: as above.
 unsafe impl Sync for Kernel {}
 
-/// The block that keeps most of the device busy ([`Kernel::max_potential_block_size`]).
+/// The block size with the highest occupancy ([`Kernel::max_potential_block_size`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Occupancy {
-    /// Blocks that are needed at least to keep the device busy.
+    /// Minimum number of blocks for full occupancy.
     pub min_grid: u32,
-    /// Threads of such a block.
+    /// Threads per block.
     pub block: u32,
 }
 
@@ -47,27 +47,27 @@ impl Kernel {
         Self { raw, info, name, module }
     }
 
-    /// Its name.
+    /// Returns the name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What the code object says of it: parameters, registers, shared memory, limits.
+    /// Returns the code object's information: parameters, registers, shared memory, limits.
     #[must_use]
     pub fn info(&self) -> &KernelInfo {
         &self.info
     }
 
-    /// The device that it runs on.
+    /// Returns the device.
     #[must_use]
     #[inline]
     pub fn device(&self) -> Device {
         self.module.device()
     }
 
-    /// One attribute (`hipFuncGetAttribute`), as the runtime reckons it for the device; [`info`](Self::info) has what the
-    /// code object says, without a call.
+    /// Returns an attribute (`hipFuncGetAttribute`), as the runtime computes it for the device; [`info`](Self::info)
+    /// returns the code object's information without a call.
     ///
     /// # Errors
     /// The runtime's status if it does not know the attribute.
@@ -75,18 +75,18 @@ impl Kernel {
     pub fn attribute(&self, attribute: FunctionAttribute) -> Result<i32> {
         self.device().activate()?;
         let mut value: c_int = 0;
-        // SAFETY: `value` is valid for a write; the function's module is loaded; an attribute that the runtime does not
-        // know is an error to it.
+        // SAFETY: `value` is valid for a write; the function's module is loaded; for an attribute that the runtime does not know, it
+        // returns an error.
         let status = unsafe { hip_sys::hipFuncGetAttribute(&mut value, attribute.raw(), self.raw) };
         check(status, "hipFuncGetAttribute", || format!("{attribute:?} of {}", self.name))?;
         Ok(value)
     }
 
-    /// Blocks of `block` threads with `shared_bytes` of dynamic shared memory that a compute unit runs at a time
-    /// (`hipModuleOccupancyMaxActiveBlocksPerMultiprocessor`).
+    /// Returns the number of blocks of `block` threads, with `shared_bytes` of dynamic shared memory, that a compute
+    /// unit can run concurrently (`hipModuleOccupancyMaxActiveBlocksPerMultiprocessor`).
     ///
     /// # Errors
-    /// [`Error::Geometry`] for a block that could not be launched.
+    /// [`Error::Geometry`] for a block that cannot be launched.
     #[doc(alias("hipModuleOccupancyMaxActiveBlocksPerMultiprocessor", "cuOccupancyMaxActiveBlocksPerMultiprocessor"))]
     pub fn active_blocks_per_compute_unit(&self, block: u32, shared_bytes: u32) -> Result<u32> {
         LaunchConfig::new(1, block).with_shared_bytes(shared_bytes).check_block(&self.info, &self.device())?;
@@ -107,13 +107,13 @@ impl Kernel {
         Ok(u32::try_from(blocks).unwrap_or(0))
     }
 
-    /// The block size that keeps most of the device busy, with `shared_bytes` of dynamic shared memory for each block
+    /// Returns the block size with the highest occupancy, for `shared_bytes` of dynamic shared memory per block
     /// (`hipModuleOccupancyMaxPotentialBlockSize`).
     #[doc(alias("hipModuleOccupancyMaxPotentialBlockSize", "cuOccupancyMaxPotentialBlockSize"))]
     pub fn max_potential_block_size(&self, shared_bytes: u32) -> Result<Occupancy> {
         self.device().activate()?;
         let (mut grid, mut block): (c_int, c_int) = (0, 0);
-        // SAFETY: both are valid for a write; the function's module is loaded; 0 asks for no limit on the block.
+        // SAFETY: both are valid for a write; the function's module is loaded; 0 means no limit on the block.
         let status = unsafe {
             hip_sys::hipModuleOccupancyMaxPotentialBlockSize(&mut grid, &mut block, self.raw, shared_bytes as usize, 0)
         };
@@ -123,7 +123,7 @@ impl Kernel {
         Ok(Occupancy { min_grid: u32::try_from(grid).unwrap_or(0), block: u32::try_from(block).unwrap_or(0) })
     }
 
-    /// As [`max_potential_block_size`](Self::max_potential_block_size), with at most `limit` threads in a block.
+    /// Like [`max_potential_block_size`](Self::max_potential_block_size), with at most `limit` threads per block.
     pub fn max_potential_block_size_with_limit(&self, shared_bytes: u32, limit: u32) -> Result<Occupancy> {
         self.device().activate()?;
         let (mut grid, mut block): (c_int, c_int) = (0, 0);
@@ -145,18 +145,19 @@ impl Kernel {
     }
 
     /// Allows launches with this much dynamic shared memory (`hipFuncSetAttribute`,
-    /// `hipFuncAttributeMaxDynamicSharedMemorySize`). AMD's devices need no permission for what they have, and some
-    /// releases of ROCm refuse the call for kernels of modules (`hipErrorInvalidDeviceFunction`).
+    /// `hipFuncAttributeMaxDynamicSharedMemorySize`). AMD's devices do not need this, and some releases of ROCm reject
+    /// the call for kernels of modules (`hipErrorInvalidDeviceFunction`).
     #[doc(alias("hipFuncSetAttribute", "cudaFuncSetAttribute"))]
     pub fn set_max_dynamic_shared(&self, bytes: u32) -> Result<()> {
         self.set_attribute(hip_sys::hipFuncAttributeMaxDynamicSharedMemorySize, bytes)
     }
 
-    /// The part of a compute unit's fast memory that should be shared memory rather than cache, in percent
-    /// (`hipFuncSetAttribute`, `hipFuncAttributePreferredSharedMemoryCarveout`): a hint, which AMD's devices have no use for.
+    /// Sets the part of a compute unit's fast memory that should be shared memory rather than cache, in percent
+    /// (`hipFuncSetAttribute`, `hipFuncAttributePreferredSharedMemoryCarveout`): a hint that AMD's devices ignore.
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] for more than 100; the runtime's, as for [`set_max_dynamic_shared`](Self::set_max_dynamic_shared).
+    /// [`Error::InvalidValue`] for more than 100; the runtime's status, as for
+    /// [`set_max_dynamic_shared`](Self::set_max_dynamic_shared).
     #[doc(alias("hipFuncSetAttribute", "cudaFuncSetAttribute"))]
     pub fn set_shared_carveout(&self, percent: u32) -> Result<()> {
         if percent > 100 {
@@ -172,37 +173,38 @@ impl Kernel {
     fn set_attribute(&self, attribute: hip_sys::hipFuncAttribute, value: u32) -> Result<()> {
         self.device().activate()?;
         let value = c_int::try_from(value).unwrap_or(c_int::MAX);
-        // SAFETY: a handle that the runtime looks up, and refuses if it wants another kind.
+        // SAFETY: the runtime looks the handle up, and rejects it if it expects another kind.
         let status = unsafe { hip_sys::hipFuncSetAttribute(self.raw.cast_const().cast(), attribute, value) };
         check(status, "hipFuncSetAttribute", || format!("{attribute:?} = {value} for {}", self.name))
     }
 
-    /// Queues a launch (`hipModuleLaunchKernel`) and returns at once. `args` is a tuple: see [`KernelArg`](super::KernelArg)
-    /// for what may be in it. They are copied; buffers note that the stream uses them, and the stream first waits for
-    /// what other streams do with them.
+    /// Queues a launch (`hipModuleLaunchKernel`) and returns at once. `args` is a tuple;
+    /// [`KernelArg`](super::KernelArg) lists the types that it may contain. The arguments are copied. Buffers record
+    /// that the stream uses them, and the stream first waits for conflicting work of other streams.
     ///
-    /// A fault of the kernel comes back from the next call that waits for the stream, or from any call that meets it before.
+    /// A fault of the kernel is returned by the next call that waits for the stream, or by an earlier call that finds
+    /// it.
     ///
-    /// A code object has sizes but no types. If the module was compiled from source at run time (`hiprtc::Code::load`,
-    /// `hiprtc::Program::load`), arguments are compared with the source, too: `&x` where the kernel may write, memory of `f64` for
-    /// `float *` and `f32` for `unsigned` are errors that name the parameter. For other code, declare the kernel with
-    /// [`kernel!`](crate::kernel).
+    /// A code object contains sizes but no types. If the module was compiled from source at run time
+    /// (`hiprtc::Code::load`, `hiprtc::Program::load`), arguments are compared with the source, too: `&x` for memory
+    /// that the kernel may write, memory of `f64` for `float *` and `f32` for `unsigned` are errors that name the
+    /// parameter. For other code, declare the kernel with [`kernel!`](crate::kernel).
     ///
     /// # Errors
-    /// Before anything is queued: [`Error::ArgumentCount`] and [`Error::Argument`] if the arguments are not what the
-    /// code object, and the source if it is known, say that the kernel takes; [`Error::Geometry`] if the device or the kernel
-    /// does not allow the grid, block or shared memory; [`Error::WrongDevice`] if stream, kernel and buffers are not all on one
-    /// device. [`Error::DeviceLost`] if the runtime has met a fault: of earlier work, or of this kernel, which may be over when
-    /// this returns.
+    /// Before anything is queued: [`Error::ArgumentCount`] and [`Error::Argument`] if the arguments do not match the
+    /// parameters in the code object, or in the source if it is known; [`Error::Geometry`] if the device or the kernel
+    /// does not allow the grid, block or shared memory; [`Error::WrongDevice`] if stream, kernel and buffers are not
+    /// all on one device. [`Error::DeviceLost`] if the runtime has found a fault: of earlier work, or of this kernel,
+    /// which may be over when this returns.
     ///
     /// # Safety
-    /// A kernel can do anything. The caller answers for it that, with these arguments and this many threads, it
-    /// - reads and writes inside of the buffers and slices that it is given, and writes only to those passed as
+    /// A kernel can do anything. The caller must ensure that, with these arguments and this number of threads, it
+    /// - reads and writes only inside of the buffers and slices that it is given, and writes only to those passed as
     ///   `&mut DeviceBuffer` or `DeviceSliceMut`, and to variables of its [`Module`](crate::Module::global);
-    /// - has no data races that matter, in itself and with what other streams do behind the back of this crate;
-    /// - uses memory behind a [`DevicePtr`](crate::DevicePtr) (or an address hidden in a structure) only while it is
-    ///   allocated and no one else uses it: a launch does not know of such memory, keep it until the stream is done;
-    /// - leaves bytes in the buffers that may be read as their element types ([`Pod`](crate::Pod) types take any).
+    /// - has no data races, neither within itself nor with work of other streams that this crate does not track;
+    /// - uses memory behind a [`DevicePtr`](crate::DevicePtr) (or an address in a structure) only while it is allocated
+    ///   and not in conflicting use: a launch does not track such memory, so keep it until the stream is done;
+    /// - leaves bytes in the buffers that are valid for their element types ([`Pod`](crate::Pod) types take any).
     #[doc(alias("hipModuleLaunchKernel", "cuLaunchKernel"))]
     pub unsafe fn launch<A: KernelArgs>(&self, stream: &Stream, config: LaunchConfig, args: A) -> Result<()> {
         let device = self.device();
@@ -211,16 +213,16 @@ impl Kernel {
         self.bind(&args, &mut arguments)?;
         let mut pointers = Pointers::new();
         arguments.point_to(&mut pointers);
-        // SAFETY: there is a pointer a parameter, to as many bytes as the code object says that it has; the list of what is touched
-        // has all buffers and the module. The caller answers for the kernel.
+        // SAFETY: there is one pointer per parameter, to as many bytes as the code object specifies; the list of accesses has all buffers
+        // and the module. The caller ensures that the kernel is sound.
         unsafe { self.queue(stream, config, &mut pointers, arguments.accesses()) }
     }
 
-    /// Queues a launch whose arguments have been checked: checks its size.
+    /// Queues a launch whose arguments have been checked, after checking its size.
     ///
     /// # Safety
-    /// That of [`launch`](Self::launch); there is one pointer a parameter, to as many bytes as the code object says that it has, and
-    /// `accesses` lists the buffers among them and the module.
+    /// That of [`launch`](Self::launch); there must be one pointer per parameter, to as many bytes as the code object
+    /// specifies, and `accesses` must list the buffers among them and the module.
     #[inline]
     pub(super) unsafe fn queue<'a>(
         &self,
@@ -230,14 +232,14 @@ impl Kernel {
         accesses: impl Accesses<'a>,
     ) -> Result<()> {
         let parameters = if pointers.is_empty() { ptr::null_mut() } else { pointers.as_mut_ptr() };
-        // What the closures have is moved into them, so that it need not lie in memory for the one that is called in line.
+        // Captured values are moved into the closures, so that the inlined one need not keep them in memory.
         let config = &config;
         let check_size = move || config.check(&self.info, self.device().properties()?);
         let queued = stream.inner.submit_checked(accesses, Some(self.named(config)), check_size, move |raw| {
             let _one = one_at_a_time();
             let LaunchConfig { grid, block, shared_bytes } = *config;
-            // SAFETY: the function's module is loaded and notes the launch; the arguments are as the kernel takes them, valid during
-            // the call, which copies them; the buffers note their use. The caller answers for the kernel.
+            // SAFETY: the function's module is loaded and records the launch; the arguments match the kernel's parameters, and are valid
+            // during the call, which copies them; the buffers record their use. The caller ensures that the kernel is sound.
             let status = unsafe {
                 hip_sys::hipModuleLaunchKernel(
                     self.raw,
@@ -258,7 +260,7 @@ impl Kernel {
         queued.map(drop)
     }
 
-    /// The arguments of a launch, checked and laid out, and what it touches.
+    /// Returns the checked and laid out arguments of a launch, and their accesses.
     pub(crate) fn arguments<'a, A: KernelArgs>(&'a self, config: LaunchConfig, args: &'a A) -> Result<Arguments<'a>> {
         let device = self.device();
         config.check(&self.info, device.properties()?)?;
@@ -267,7 +269,7 @@ impl Kernel {
         Ok(arguments)
     }
 
-    /// Adds what `args` are, which must be all that the kernel takes, and that the launch uses the module.
+    /// Adds `args`, which must be all arguments of the kernel, and the launch's use of the module.
     #[inline]
     fn bind<'a, A: KernelArgs>(&'a self, args: &'a A, arguments: &mut Arguments<'a>) -> Result<()> {
         arguments.expect_count(args.count())?;
@@ -277,13 +279,13 @@ impl Kernel {
         Ok(())
     }
 
-    /// A launch's use of its module.
+    /// Returns a launch's access to its module.
     #[inline]
     pub(crate) fn access(&self) -> Access<'_> {
         Access::launch(self.module.usage())
     }
 
-    /// The launch, for an error that it may cause later.
+    /// Describes the launch, for an error that it may cause later.
     #[inline]
     pub(crate) fn named<'a>(&'a self, config: &'a LaunchConfig) -> Launching<'a> {
         Launching { kernel: &self.name, config: Some(config) }
@@ -294,7 +296,7 @@ impl Kernel {
         format!("{} in {grid} blocks of {block} threads on device {}", self.name, self.device().index())
     }
 
-    /// The C handle, for calls of [`hip_sys`] beside this crate. It stays this kernel's.
+    /// Returns the C handle, for calls of [`hip_sys`] that this crate does not make. The kernel keeps ownership.
     #[must_use]
     pub fn as_raw(&self) -> hipFunction_t {
         self.raw

@@ -1,4 +1,4 @@
-//! Other ways to launch: cooperatively, with events, with attributes.
+//! Other kinds of launches: cooperative, timed, with attributes.
 
 use std::ffi::{c_uint, c_void};
 use std::mem::transmute;
@@ -14,7 +14,8 @@ use crate::stream::Stream;
 use crate::stream::event::{Event, Recorded};
 use crate::stream::usage::Accesses;
 
-/// `hipExtModuleLaunchKernel`, which the headers leave to `hip_ext.h`. It counts threads where others count blocks.
+/// `hipExtModuleLaunchKernel`, which only `hip_ext.h` declares. Its grid counts threads, unlike that of other launches,
+/// which counts blocks.
 type ExtLaunch = unsafe extern "C" fn(
     hipFunction_t,
     u32,
@@ -33,13 +34,13 @@ type ExtLaunch = unsafe extern "C" fn(
 ) -> hipError_t;
 
 impl Kernel {
-    /// Queues a cooperative launch (`hipModuleLaunchCooperativeKernel`): all blocks run at a time, so that they can wait
-    /// for each other (`cooperative_groups::this_grid().sync()`).
+    /// Queues a cooperative launch (`hipModuleLaunchCooperativeKernel`): all blocks run concurrently, so that they can
+    /// wait for each other (`cooperative_groups::this_grid().sync()`).
     ///
     /// # Errors
-    /// Those of [`launch`](Self::launch); [`Error::Unsupported`] if the device has no cooperative launches; [`Error::Geometry`] for
-    /// more blocks than the device runs at a time ([`active_blocks_per_compute_unit`](Self::active_blocks_per_compute_unit) on each
-    /// of its compute units).
+    /// Those of [`launch`](Self::launch); [`Error::Unsupported`] if the device does not support cooperative launches;
+    /// [`Error::Geometry`] for more blocks than the device can run concurrently
+    /// ([`active_blocks_per_compute_unit`](Self::active_blocks_per_compute_unit) on each of its compute units).
     ///
     /// # Safety
     /// That of [`launch`](Self::launch).
@@ -53,11 +54,11 @@ impl Kernel {
         self.device().expect(stream.device(), "the stream")?;
         let mut arguments = self.arguments(config, &args)?;
         let mut pointers = arguments.pointers();
-        // SAFETY: `arguments` has checked the arguments and laid them out. The caller answers for the kernel.
+        // SAFETY: `arguments` has checked the arguments and laid them out. The caller ensures that the kernel is sound.
         unsafe { self.queue_cooperative(stream, config, &mut pointers, arguments.accesses()) }
     }
 
-    /// Queues a cooperative launch whose arguments have been checked: checks its size.
+    /// Queues a cooperative launch whose arguments have been checked, after checking its size.
     ///
     /// # Safety
     /// That of `queue`.
@@ -98,10 +99,10 @@ impl Kernel {
         queued.map(drop)
     }
 
-    /// The largest grid of such blocks that [`launch_cooperative`](Self::launch_cooperative) takes.
+    /// Returns the maximum number of blocks of this size that [`launch_cooperative`](Self::launch_cooperative) accepts.
     ///
     /// # Errors
-    /// [`Error::Geometry`] for a block that could not be launched.
+    /// [`Error::Geometry`] for a block that cannot be launched.
     pub fn max_cooperative_blocks(&self, block: u32, shared_bytes: u32) -> Result<u32> {
         let units = self.device().properties()?.compute_units;
         Ok(self.active_blocks_per_compute_unit(block, shared_bytes)?.saturating_mul(units))
@@ -114,7 +115,7 @@ impl Kernel {
                 reason: format!("device {} says that it cannot", self.device().index()),
             });
         }
-        // The block has passed the check of its geometry, so it counts no more threads than fit.
+        // The block has passed the check of its geometry, so its number of threads fits.
         let threads = u32::try_from(config.block.count()).unwrap_or(u32::MAX);
         let most = self.max_cooperative_blocks(threads, config.shared_bytes)?;
         if config.grid.count() > u128::from(most) {
@@ -129,12 +130,13 @@ impl Kernel {
         Ok(())
     }
 
-    /// As [`launch`](Self::launch), and records `start` when the kernel starts and `stop` when it ends
-    /// (`hipExtModuleLaunchKernel`): the time between is the kernel's own, without the gaps of the stream.
+    /// Like [`launch`](Self::launch), and records `start` when the kernel starts and `stop` when it ends
+    /// (`hipExtModuleLaunchKernel`): the time between them is that of the kernel alone, without gaps in the stream.
     ///
     /// # Errors
-    /// Those of [`launch`](Self::launch); [`Error::WrongDevice`] for an event of another device; [`Error::InvalidValue`] for one event
-    /// given as both, and for events of other processes or other code; [`Error::Capture`] while the stream is captured.
+    /// Those of [`launch`](Self::launch); [`Error::WrongDevice`] for an event of another device;
+    /// [`Error::InvalidValue`] if both are the same event, and for events of another process or other code;
+    /// [`Error::Capture`] while the stream is captured.
     ///
     /// # Safety
     /// That of [`launch`](Self::launch).
@@ -171,14 +173,13 @@ impl Kernel {
         // SAFETY: the symbol has this type in every HIP release, and the library stays loaded.
         let launch = unsafe { transmute::<ptr::NonNull<c_void>, ExtLaunch>(function) };
         let LaunchConfig { grid, block, shared_bytes } = config;
-        // Both locked in the order of their addresses, as whoever locks two does.
+        // All threads lock two events in the order of their addresses.
         let (first, second) =
             if ptr::from_ref(start).addr() < ptr::from_ref(stop).addr() { (start, stop) } else { (stop, start) };
         let (mut first_record, mut second_record) = (first.lock_record()?, second.lock_record()?);
         let ticket = stream.inner.submit_numbered(arguments.accesses(), Some(self.named(&config)), |raw| {
             let _one = one_at_a_time();
-            // SAFETY: as in `launch`; blocks times threads fit 32 bits, which the check of the geometry has made sure of; the events
-            // are alive.
+            // SAFETY: as in `launch`; blocks times threads fit 32 bits, which the check of the geometry has ensured; the events are alive.
             let status = unsafe {
                 launch(
                     self.as_raw(),
@@ -199,17 +200,17 @@ impl Kernel {
             };
             check(status, "hipExtModuleLaunchKernel", || self.describe(config))
         })?;
-        // The start is reached when the work before is done.
+        // The start is reached when the earlier work is done.
         let tickets = if ptr::eq(first, start) { (ticket - 1, ticket) } else { (ticket, ticket - 1) };
         *first_record = Some(Recorded::moved(first_record.as_ref(), &stream.inner, tickets.0));
         *second_record = Some(Recorded::moved(second_record.as_ref(), &stream.inner, tickets.1));
         Ok(())
     }
 
-    /// As [`launch`](Self::launch), with attributes (`hipDrvLaunchKernelEx`).
+    /// Like [`launch`](Self::launch), with attributes (`hipDrvLaunchKernelEx`).
     ///
     /// # Errors
-    /// Those of [`launch`](Self::launch), and of [`launch_cooperative`](Self::launch_cooperative) if it is one.
+    /// Those of [`launch`](Self::launch), and of [`launch_cooperative`](Self::launch_cooperative) if it is cooperative.
     ///
     /// # Safety
     /// That of [`launch`](Self::launch).
@@ -253,7 +254,7 @@ impl Kernel {
     }
 }
 
-/// What a launch is told beside its size ([`Kernel::launch_with`]).
+/// Attributes of a launch ([`Kernel::launch_with`]).
 #[cfg(feature = "rocm-7-0")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LaunchAttributes {
@@ -263,20 +264,20 @@ pub struct LaunchAttributes {
 
 #[cfg(feature = "rocm-7-0")]
 impl LaunchAttributes {
-    /// None.
+    /// Creates a set without attributes.
     #[must_use]
     pub const fn new() -> Self {
         Self { cooperative: false, priority: None }
     }
 
-    /// Whether the launch is cooperative (`hipLaunchAttributeCooperative`).
+    /// Sets whether the launch is cooperative (`hipLaunchAttributeCooperative`).
     #[must_use]
     pub const fn cooperative(mut self, cooperative: bool) -> Self {
         self.cooperative = cooperative;
         self
     }
 
-    /// A priority of its own (`hipLaunchAttributePriority`), as for streams.
+    /// Sets the priority of the launch (`hipLaunchAttributePriority`), as for streams.
     #[must_use]
     pub const fn priority(mut self, priority: i32) -> Self {
         self.priority = Some(priority);

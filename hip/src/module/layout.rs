@@ -1,5 +1,6 @@
-//! The sections, symbols and relocations of a code object, held to its segments. AMD's loader believes them: it looks up by the
-//! sections what it writes by the segments, and one flipped bit makes it read or write elsewhere.
+//! Checks the sections, symbols and relocations of a code object against its segments. AMD's loader trusts them: it
+//! reads addresses through the sections and writes through the segments, so that one flipped bit makes it read or write
+//! elsewhere.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +11,7 @@ const LOAD: u32 = 1;
 /// PF_X, PF_W
 const EXECUTABLE: u32 = 1;
 const WRITABLE: u32 = 2;
-/// PT_DYNAMIC, PT_NOTE, PT_PHDR, PT_GNU_STACK, PT_GNU_RELRO: the others that LLD writes. The loader passes them over.
+/// PT_DYNAMIC, PT_NOTE, PT_PHDR, PT_GNU_STACK, PT_GNU_RELRO: the others that LLD writes. The loader ignores them.
 const OTHER_SEGMENTS: [u32; 5] = [2, 4, 6, 0x6474_e551, 0x6474_e552];
 
 /// SHT_NULL
@@ -25,12 +26,13 @@ const RELA: u32 = 4;
 const NOBITS: u32 = 8;
 /// SHT_DYNSYM
 const DYNSYM: u32 = 11;
-/// SHT_PROGBITS, SHT_HASH, SHT_DYNAMIC, SHT_NOTE, SHT_INIT_ARRAY, SHT_FINI_ARRAY, SHT_GNU_HASH: the others that LLD writes.
+/// SHT_PROGBITS, SHT_HASH, SHT_DYNAMIC, SHT_NOTE, SHT_INIT_ARRAY, SHT_FINI_ARRAY, SHT_GNU_HASH: the others that LLD
+/// writes.
 const OTHER_SECTIONS: [u32; 7] = [1, 5, 6, 7, 14, 15, 0x6fff_fff6];
 /// SHF_ALLOC
 const ALLOC: u64 = 2;
 
-/// Bytes of an Elf64_Sym, and of an Elf64_Rela.
+/// Size of an Elf64_Sym and of an Elf64_Rela in bytes.
 const ENTRY_BYTES: u64 = 24;
 /// STB_GLOBAL, STT_OBJECT
 const GLOBAL_OBJECT: u8 = 0x11;
@@ -38,17 +40,18 @@ const GLOBAL_OBJECT: u8 = 0x11;
 const UNDEFINED: u16 = 0;
 /// SHN_ABS
 const ABSOLUTE: u16 = 0xfff1;
-/// What the name of a kernel descriptor ends in, and its size.
+/// Suffix of the name of a kernel descriptor, and its size.
 const DESCRIPTOR: &[u8] = b".kd";
 const DESCRIPTOR_BYTES: u64 = 64;
-/// Where a kernel descriptor has the distance to its code.
+/// Offset, in a kernel descriptor, of the distance to its code.
 const ENTRY_OFFSET: usize = 16;
-/// What the name of a managed variable's memory ends in. Its pointer has the name without it, and HIP ends the process where one is missing.
+/// Suffix of the name of a managed variable's memory. Its pointer has the name without the suffix, and HIP ends the
+/// process if one is missing.
 const MANAGED: &[u8] = b".managed";
-/// What a relocation may fill, at most.
+/// Maximum number of bytes that a relocation fills.
 const RELOCATED_BYTES: u64 = 8;
 
-/// A segment of PT_LOAD.
+/// A segment of type PT_LOAD.
 struct Load {
     offset: u64,
     file_bytes: u64,
@@ -63,15 +66,16 @@ struct Section<'a> {
     size: u64,
     link: usize,
     entry_bytes: u64,
-    /// None in the file for NOBITS.
+    /// Empty for NOBITS.
     bytes: &'a [u8],
     is_loaded: bool,
 }
 
-/// Checks what the loader believes. The names of the kernel descriptors, which are the symbols that the metadata must name.
+/// Checks everything that the loader trusts. Returns the names of the kernel descriptors, which are the symbols that
+/// the metadata must name.
 ///
 /// # Errors
-/// What is wrong.
+/// A description of the defect.
 pub(crate) fn check<'a>(elf: &Elf<'a>) -> Result<BTreeSet<&'a [u8]>, String> {
     let loads = loads(elf)?;
     let sections = sections(elf, &loads)?;
@@ -97,7 +101,7 @@ pub(crate) fn check<'a>(elf: &Elf<'a>) -> Result<BTreeSet<&'a [u8]>, String> {
     Ok(found.loaded.into_keys().filter(|name| name.ends_with(DESCRIPTOR)).collect())
 }
 
-/// Checks that the tables have the names that HIP before ROCm 7 finds them by.
+/// Checks that the tables have the names by which HIP before ROCm 7 finds them.
 fn check_names(elf: &Elf<'_>, sections: &[Section<'_>], names: &[u8]) -> Result<(), String> {
     let mut expected = vec![(elf.names_section(), ".shstrtab")];
     for (index, section) in sections.iter().enumerate() {
@@ -122,13 +126,13 @@ fn check_names(elf: &Elf<'_>, sections: &[Section<'_>], names: &[u8]) -> Result<
 /// Names of symbols.
 #[derive(Default)]
 struct Found<'a> {
-    /// What is defined and can be looked up, and whether it is a variable.
+    /// Defined names that can be looked up, and whether each is a variable.
     loaded: BTreeMap<&'a [u8], bool>,
-    /// Those of the memory of managed variables, in whatever table.
+    /// Names of the memory of managed variables, in any table.
     managed: Vec<(&'a [u8], bool)>,
 }
 
-/// The segments that are loaded, which follow each other.
+/// Returns the loaded segments, which must be in ascending order of their addresses, without overlap.
 fn loads(elf: &Elf<'_>) -> Result<Vec<Load>, String> {
     let mut loads: Vec<Load> = Vec::new();
     for (index, header) in elf.segments()?.enumerate() {
@@ -162,7 +166,8 @@ fn loads(elf: &Elf<'_>) -> Result<Vec<Load>, String> {
     Ok(loads)
 }
 
-/// The sections. Those that are loaded are where a segment is, and no segment is longer than its sections.
+/// Returns the sections. A loaded section must be inside of a segment, and a segment must not be longer than its
+/// sections.
 fn sections<'a>(elf: &Elf<'a>, loads: &[Load]) -> Result<Vec<Section<'a>>, String> {
     let mut ends = vec![0; loads.len()];
     let (mut sections, mut places) = (Vec::new(), Vec::new());
@@ -173,7 +178,8 @@ fn sections<'a>(elf: &Elf<'a>, loads: &[Load]) -> Result<Vec<Section<'a>>, Strin
         if (kind == NULL) != (index == 0) || kind != NULL && !is_known {
             return Err(format!("damaged: section {index} is of type {kind:#x}"));
         }
-        // Also of what takes no room in the file: the runtime takes the file to end behind what has the highest offset.
+        // Checked also for sections without bytes in the file: the runtime assumes that the file ends after the section with the highest
+        // offset.
         if offset > elf.section_headers().0 {
             return Err(format!("damaged: section {index} is behind the headers of the sections, at {offset:#x}"));
         }
@@ -220,12 +226,12 @@ fn sections<'a>(elf: &Elf<'a>, loads: &[Load]) -> Result<Vec<Section<'a>>, Strin
     }
 }
 
-/// Whether it is a table of strings, which begins with an empty one.
+/// Returns whether it is a string table, which begins with an empty string.
 fn is_strings(section: &Section<'_>) -> bool {
     section.kind == STRTAB && section.bytes.first() == Some(&0) && section.bytes.last() == Some(&0)
 }
 
-/// The entries of a table of symbols or relocations.
+/// Returns the entries of a symbol or relocation table.
 fn entries<'a>(table: &Section<'a>) -> Result<impl Iterator<Item = (usize, Fields<'a>)> + use<'a>, String> {
     if table.entry_bytes != ENTRY_BYTES || table.size % ENTRY_BYTES != 0 {
         return Err(format!("{} bytes of entries of {}, not {ENTRY_BYTES}", table.size, table.entry_bytes));
@@ -233,7 +239,7 @@ fn entries<'a>(table: &Section<'a>) -> Result<impl Iterator<Item = (usize, Field
     Ok(table.bytes.chunks_exact(ENTRY_BYTES as usize).map(Fields).enumerate())
 }
 
-/// Checks that the symbols have names, and are in the sections that they name.
+/// Checks that the symbols have names, and are inside of their sections.
 fn symbols<'a>(
     table: &Section<'a>,
     sections: &[Section<'a>],
@@ -256,7 +262,7 @@ fn symbols<'a>(
         let home =
             home.ok_or_else(|| format!("symbol {index}, {size} bytes at {value:#x}, is not in section {section}"))?;
         let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
-        // A variable, of all files.
+        // A variable that is visible to all files.
         let is_variable = symbol.0[4] == GLOBAL_OBJECT && size != 0;
         if table.kind == DYNSYM {
             found.loaded.insert(name, is_variable);
@@ -281,7 +287,7 @@ fn symbols<'a>(
     Ok(())
 }
 
-/// Checks that the relocations are of memory that is loaded, and of symbols that there are.
+/// Checks that the relocations are in loaded memory, and refer to existing symbols.
 fn relocations(table: &Section<'_>, sections: &[Section<'_>], loads: &[Load]) -> Result<(), String> {
     let symbols = sections.get(table.link).filter(|symbols| symbols.kind == DYNSYM && table.is_loaded);
     let symbols = symbols.ok_or("its symbols are not those that are loaded")?;
@@ -305,14 +311,14 @@ mod tests {
     use super::*;
     use crate::module::image::tests::VECTOR_ADD;
 
-    /// Where the header of a section is.
+    /// Returns the offset of the first section header that is wanted.
     fn section(file: &[u8], wanted: impl Fn(Fields<'_>) -> bool) -> usize {
         let elf = Elf::parse(file).unwrap();
         let index = elf.sections().unwrap().position(wanted).unwrap();
         elf.section_headers().0 as usize + 64 * index
     }
 
-    /// Where the header of a segment is.
+    /// Returns the offset of the first segment header that is wanted.
     fn segment(file: &[u8], wanted: impl Fn(Fields<'_>) -> bool) -> usize {
         64 + 56 * Elf::parse(file).unwrap().segments().unwrap().position(wanted).unwrap()
     }

@@ -10,7 +10,7 @@ impl LaunchConfig {
         if self.fits(kernel, device) { Ok(()) } else { self.explain(kernel, device) }
     }
 
-    /// Whether all limits are kept, with no word about which is not.
+    /// Returns whether the launch is within all limits.
     fn fits(&self, kernel: &KernelInfo, device: &DeviceProperties) -> bool {
         let (grid, block) = (self.grid.array(), self.block.array());
         let axis = |i: usize| {
@@ -18,10 +18,10 @@ impl LaunchConfig {
                 && block[i] != 0
                 && block[i] <= device.max_block[i]
                 && grid[i] <= device.max_grid[i]
-                // The packet that starts a kernel counts threads, in 32 bits an axis.
+                // The dispatch packet counts threads, with 32 bits per axis.
                 && grid[i].checked_mul(block[i]).is_some()
         };
-        // 0: the code object does not say.
+        // 0: the code object does not contain the limit.
         let most = match kernel.max_threads_per_block {
             0 => device.max_threads_per_block,
             most => most.min(device.max_threads_per_block),
@@ -58,7 +58,7 @@ impl LaunchConfig {
             let limit = device.max_threads_per_block;
             return refuse(format!("a block of {block} = {threads} threads: the device allows {limit}"));
         }
-        // 0: the code object does not say.
+        // 0: the code object does not contain the limit.
         if kernel.max_threads_per_block != 0 && threads > u128::from(kernel.max_threads_per_block) {
             let limit = kernel.max_threads_per_block;
             return refuse(format!(
@@ -73,7 +73,7 @@ impl LaunchConfig {
                 ));
             }
         }
-        // The packet that starts a kernel counts threads, in 32 bits an axis.
+        // The dispatch packet counts threads, with 32 bits per axis.
         for (axis, (blocks, threads)) in ["x", "y", "z"].iter().zip(grid.array().iter().zip(block.array())) {
             if u64::from(*blocks) * u64::from(threads) > u64::from(u32::MAX) {
                 return refuse(format!(

@@ -12,15 +12,15 @@ use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::core::later;
 
-/// What is linked ([`Linker::add`]).
+/// The kind of a linker input ([`Linker::add`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LinkInput {
-    /// LLVM bitcode for one architecture: what HIPRTC makes with `-fgpu-rdc`.
+    /// LLVM bitcode for one architecture: the output of HIPRTC with `-fgpu-rdc`.
     Bitcode,
-    /// An offload bundle of such.
+    /// An offload bundle of bitcode.
     BitcodeBundle,
-    /// An archive of such bundles.
+    /// An archive of bitcode bundles.
     BitcodeArchive,
     /// SPIR-V (from ROCm 7.0 on).
     SpirV,
@@ -37,7 +37,7 @@ impl LinkInput {
     }
 }
 
-/// Puts bitcode together and makes a code object of it (`hipLinkState_t`), for the current architecture of a device.
+/// Links bitcode to a code object (`hipLinkState_t`), for the current architecture of a device.
 ///
 /// ```no_run
 /// # fn main() -> hip::Result<()> {
@@ -55,15 +55,15 @@ impl LinkInput {
 pub struct Linker {
     raw: hipLinkState_t,
     device: Device,
-    /// The runtime may read what was added until the end.
+    /// Inputs are kept, because the runtime may read them until linking ends.
     inputs: Vec<Box<[u8]>>,
 }
 
-// SAFETY: a handle that any one thread may use at a time: every call takes `&mut self`.
+// SAFETY: a handle that any thread may use, one at a time: every call takes `&mut self`.
 unsafe impl Send for Linker {}
 
 impl Linker {
-    /// A linker for a device's architecture (`hipLinkCreate`).
+    /// Creates a linker for a device's architecture (`hipLinkCreate`).
     #[doc(alias("hipLinkCreate", "cuLinkCreate"))]
     pub fn new(device: &Device) -> Result<Self> {
         device.activate()?;
@@ -74,14 +74,14 @@ impl Linker {
         Ok(Self { raw, device: *device, inputs: Vec::new() })
     }
 
-    /// Adds something to link (`hipLinkAddData`); `name` is for messages. The bytes are copied.
+    /// Adds an input (`hipLinkAddData`); `name` is for messages. The bytes are copied.
     ///
     /// # Errors
     /// [`Error::Image`] if the input is empty or does not start with the magic bytes of its kind.
     ///
     /// # Safety
-    /// The bytes must not be bitcode or SPIR-V that was damaged or crafted, or hold such: they are what a compiler wrote.
-    /// LLVM's reader trusts what is inside, and can access memory that is not the input's, or end the process.
+    /// The bytes must be the output of a compiler: neither they nor bitcode or SPIR-V inside of them may be damaged or
+    /// crafted. LLVM's reader trusts its input, and can access memory outside of it, or end the process.
     #[doc(alias("hipLinkAddData", "cuLinkAddData"))]
     pub unsafe fn add(&mut self, kind: LinkInput, bytes: &[u8], name: &str) -> Result<()> {
         expect_start(kind, bytes)?;
@@ -107,13 +107,13 @@ impl Linker {
         check(status, "hipLinkAddData", || format!("{kind:?} {name:?} of {} bytes", bytes.len()))
     }
 
-    /// Adds a file: [`add`](Self::add) of what is in it.
+    /// Adds the contents of a file, like [`add`](Self::add).
     ///
     /// # Errors
     /// [`Error::File`] if it cannot be read; those of [`add`](Self::add).
     ///
     /// # Safety
-    /// The caller must ensure what [`add`](Self::add) asks for, of the contents of the file.
+    /// That of [`add`](Self::add), for the contents of the file.
     #[doc(alias("hipLinkAddFile", "cuLinkAddFile"))]
     pub unsafe fn add_file(&mut self, kind: LinkInput, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
@@ -123,10 +123,10 @@ impl Linker {
         unsafe { self.add(kind, &bytes, &path.to_string_lossy()) }
     }
 
-    /// Links, and gives the code object (`hipLinkComplete`), for [`Module::load`](crate::Module::load).
+    /// Links, and returns the code object (`hipLinkComplete`), for [`Module::load`](crate::Module::load).
     ///
     /// # Errors
-    /// The runtime's if it does not link: what it wrote about it is in its log (`AMD_LOG_LEVEL=1`).
+    /// The runtime's status if linking fails; the runtime writes the reason to its log (`AMD_LOG_LEVEL=1`).
     #[doc(alias("hipLinkComplete", "cuLinkComplete"))]
     pub fn finish(self) -> Result<Vec<u8>> {
         self.device.activate()?;
@@ -142,7 +142,7 @@ impl Linker {
     }
 }
 
-/// The runtime hands its input to LLVM, which need not survive what is something else.
+/// Checks the magic bytes: the runtime passes its input to LLVM, which may crash on other input.
 fn expect_start(kind: LinkInput, bytes: &[u8]) -> Result<()> {
     let starts: &[&[u8]] = match kind {
         LinkInput::Bitcode => &[b"BC\xc0\xde", &[0xde, 0xc0, 0x17, 0x0b]],
@@ -160,7 +160,7 @@ impl Drop for Linker {
     fn drop(&mut self) {
         let (raw, inputs) = (self.raw.expose_provenance(), std::mem::take(&mut self.inputs));
         later::in_time(move || {
-            // SAFETY: ours, not destroyed yet, and nobody has it any more.
+            // SAFETY: owned by this object, not destroyed yet, and this is the last reference.
             let _ = unsafe { hip_sys::hipLinkDestroy(ptr::with_exposed_provenance_mut(raw)) };
             drop(inputs);
         });

@@ -1,4 +1,4 @@
-//! What a code object says of its kernels: the NT_AMDGPU_METADATA note, MessagePack as LLVM's AMDGPUUsage describes it.
+//! Kernel metadata of a code object: the NT_AMDGPU_METADATA note, MessagePack as LLVM's AMDGPUUsage describes it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -8,51 +8,51 @@ use crate::core::error::{Error, Result};
 use crate::module::declared::Declared;
 use crate::module::msgpack::Value;
 
-/// Kernel arguments of one launch are far below this; more is damaged metadata.
+/// Arguments of a launch are far smaller than this; larger metadata is damaged.
 const MAX_KERNARG_BYTES: u64 = 1 << 16;
 
-/// The lanes that a wave may have.
+/// The possible numbers of lanes in a wave.
 const WAVES: [u64; 2] = [32, 64];
 
 /// The metadata of a code object.
 #[derive(Debug)]
 pub(crate) struct Metadata {
-    /// What the code runs on. Code objects before version 4 do not say.
+    /// The target of the code. Code objects before version 4 do not contain it.
     pub(crate) target: Option<Arch>,
     pub(crate) kernels: BTreeMap<String, KernelInfo>,
     /// The symbols of the kernels' descriptors.
     pub(crate) symbols: Vec<String>,
-    /// Kernels that the runtime runs by itself, when the code is loaded or unloaded, each with its kind.
+    /// Kernels that the runtime runs when the code is loaded or unloaded, each with its kind.
     pub(crate) automatic: Vec<String>,
 }
 
-/// The kind of the kernels that run when they are launched. Those of the others, `init` and `fini`, the runtime runs.
+/// The kind of kernels that run when they are launched. The runtime runs kernels of other kinds (`init` and `fini`).
 const NORMAL: &str = "normal";
 
-/// The hidden argument that came after version 5 of code objects did: HIP 5.7 does not know it.
+/// A hidden argument that was added after version 5 of code objects: HIP 5.7 does not know it.
 const LATE_HIDDEN: &str = "hidden_dynamic_lds_size";
 
-/// What a code object says of one of its kernels.
+/// The metadata of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KernelInfo {
-    /// The name, mangled if the source's was.
+    /// The name, mangled unless the source declares it `extern "C"`.
     pub name: String,
-    /// The parameters, without the ones that the compiler adds (hidden arguments).
+    /// The parameters, without hidden arguments, which the compiler adds.
     pub parameters: Vec<Parameter>,
-    /// Shared memory (LDS) that every block has, in bytes, before what a launch adds.
+    /// Static shared memory (LDS) of a block, in bytes.
     pub static_shared_bytes: u32,
     /// Private (scratch) memory of a thread, in bytes.
     pub private_bytes: u32,
-    /// Threads that a block may have (`__launch_bounds__`).
+    /// Maximum threads per block (`__launch_bounds__`).
     pub max_threads_per_block: u32,
-    /// The block that the kernel was compiled for, if it was for one only (`reqd_work_group_size`).
+    /// The only block size that the kernel was compiled for, if there is one (`reqd_work_group_size`).
     pub required_block: Option<[u32; 3]>,
-    /// Lanes of a wave that the kernel was compiled for.
+    /// Lanes of a wave for which the kernel was compiled.
     pub warp_size: u32,
     /// Vector registers of a lane.
     pub vgprs: u32,
-    /// Accumulation registers of a lane, where the processor has them apart.
+    /// Accumulation registers of a lane, if the processor has separate ones.
     pub agprs: u32,
     /// Scalar registers of a wave.
     pub sgprs: u32,
@@ -60,9 +60,9 @@ pub struct KernelInfo {
     pub vgpr_spills: u32,
     /// Scalar registers spilled.
     pub sgpr_spills: u32,
-    /// Bytes up to the end of the last parameter.
+    /// End offset of the last parameter.
     pub(crate) explicit_bytes: usize,
-    /// Hidden arguments that older runtimes do not know, and take for parameters of the caller's.
+    /// Hidden arguments that older runtimes do not know, and expect from the caller.
     pub(crate) late_hidden: usize,
 }
 
@@ -70,17 +70,17 @@ pub struct KernelInfo {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Parameter {
-    /// Its name, where the compiler kept it.
+    /// Its name, if the compiler kept it.
     pub name: Option<String>,
-    /// Its type, where the compiler kept it.
+    /// Its type, if the compiler kept it.
     pub type_name: Option<String>,
-    /// Where it is in the kernel's argument memory, in bytes.
+    /// Its offset in the kernel's argument memory, in bytes.
     pub offset: usize,
     /// Its size, in bytes.
     pub size: usize,
     /// Value or pointer.
     pub kind: ParameterKind,
-    /// What the source says, if it is known.
+    /// The source's declaration, if it is known.
     pub(crate) declared: Option<Declared>,
 }
 
@@ -92,7 +92,7 @@ pub enum ParameterKind {
     Value,
     /// A pointer to device memory.
     Pointer,
-    /// Something that a launch from here cannot give: an image, a sampler, a queue. The name in the metadata.
+    /// An image, a sampler or a queue, which launches of this crate cannot pass. The kind's name in the metadata.
     Other(String),
 }
 
@@ -116,8 +116,8 @@ impl fmt::Display for Parameter {
 }
 
 impl fmt::Display for KernelInfo {
-    /// The kernel as a declaration: `saxpy(pointer, pointer, 4 bytes)`, or `saxpy(const float *x, float *y, unsigned n)` if its
-    /// source is known ([`Module::load_declared`](crate::Module::load_declared)).
+    /// Prints the kernel as a declaration: `saxpy(pointer, pointer, 4 bytes)`, or `saxpy(const float *x, float *y,
+    /// unsigned n)` if its source is known ([`Module::load_declared`](crate::Module::load_declared)).
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}(", self.name)?;
         for (index, parameter) in self.parameters.iter().enumerate() {
@@ -163,7 +163,7 @@ impl Metadata {
             symbols.push(symbol.to_owned());
             match map.get(".kind").map(Value::as_str) {
                 None | Some(Some(NORMAL)) => {}
-                // Of any other kind: what the runtime makes of it is not known here.
+                // Any other kind is unknown, so the runtime may run it too.
                 Some(kind) => automatic.push(format!("kernel {} of kind {:?}", kernel.name, kind.unwrap_or("?"))),
             }
             insert(&mut kernels, kernel)?;
@@ -215,7 +215,7 @@ impl KernelInfo {
                 late_hidden += usize::from(kind == LATE_HIDDEN);
                 continue;
             }
-            // In order and apart, as compilers lay them out; the launch relies on it.
+            // In order and disjoint, as compilers lay them out; launches rely on it.
             if offset < end || offset.saturating_add(size) > kernarg_bytes {
                 return Err(wrong(&format!(
                     "an argument of {size} bytes at {offset}, after {end} and of {kernarg_bytes}"
@@ -272,7 +272,8 @@ fn small(value: &Value<'_>) -> u32 {
 struct Map<'a>(&'a [(Value<'a>, Value<'a>)]);
 
 impl<'a> Map<'a> {
-    /// Each key must be there once, and be text without zeros: else the runtime might read another value than we do.
+    /// Each key must be unique, and be text without zeros: otherwise the runtime might read another value than this
+    /// crate.
     fn of(value: &'a Value<'a>) -> Result<Self> {
         let pairs = value.as_map().ok_or_else(|| bad("something else where a map belongs"))?;
         let mut keys = BTreeSet::new();
@@ -307,7 +308,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::module::image;
 
-    /// A kernel `k` of these parameters.
+    /// Creates a kernel `k` with these parameters.
     pub(crate) fn kernel_of(parameters: Vec<Parameter>) -> KernelInfo {
         KernelInfo {
             name: "k".to_owned(),
@@ -366,7 +367,7 @@ pub(crate) mod tests {
         assert_eq!(kernels["reverse_in_lds"].static_shared_bytes, 1024);
     }
 
-    /// The code object of the tests' kernels with `from` in its metadata replaced by `to`, of the same length.
+    /// Returns the code object of the tests' kernels with `from` in its metadata replaced by `to`, of the same length.
     fn patched(from: &[u8], to: &[u8]) -> Vec<u8> {
         assert_eq!(from.len(), to.len());
         let mut image = image::tests::VECTOR_ADD.to_vec();
@@ -375,7 +376,7 @@ pub(crate) mod tests {
         image
     }
 
-    /// `.sgpr_spill_count: 0` as MessagePack, which other keys with their values take the place of.
+    /// `.sgpr_spill_count: 0` as MessagePack. The tests replace it by other keys and values.
     const SPILLS: &[u8] = b"\xb1.sgpr_spill_count\0";
 
     #[test]
@@ -403,10 +404,10 @@ pub(crate) mod tests {
     fn what_two_readers_would_read_differently_is_refused() {
         let device = "gfx90a".parse().unwrap();
         let reason = |image: &[u8]| image::select(image, &device).unwrap_err().to_string();
-        // Which of two values counts is the reader's choice, and whether a key ends at a zero.
+        // Duplicate keys and keys that contain a zero, which readers interpret differently.
         assert!(reason(&patched(b"\xb1.sgpr_spill_count\0", b"\xb1.vgpr_spill_count\0")).contains("more than once"));
         assert!(reason(&patched(b".sgpr_spill_count", b".kind\0pill_count.")).contains("not text"));
-        // A note that is told from others by its owner alone.
+        // A note that differs from others only in its owner.
         assert!(reason(&patched(b"AMDGPU\0", b"AMDGPUx")).contains("no kernel metadata"));
         let mut image = image::tests::VECTOR_ADD.to_vec();
         let segments = u64::from_le_bytes(image[32..40].try_into().unwrap()) as usize;

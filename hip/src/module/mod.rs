@@ -59,8 +59,8 @@ use crate::core::trace;
 use crate::stream::usage::Usage;
 use image::CodeObject;
 
-/// Code loaded on a device (`hipModule_t`). Cheap to clone: a clone is the same module, and the code stays loaded as long
-/// as a module, a kernel of it or a queued launch is left.
+/// Code loaded on a device (`hipModule_t`). Cheap to clone: a clone is the same module, and the code stays loaded as
+/// long as a module, one of its kernels or a queued launch exists.
 #[doc(alias("hipModuleUnload", "cuModuleUnload"))]
 #[derive(Clone)]
 pub struct Module {
@@ -71,48 +71,50 @@ pub(crate) struct ModuleInner {
     raw: hipModule_t,
     device: Device,
     kernels: Vec<Arc<KernelInfo>>,
-    /// Launches of its kernels, and what is done with its variables.
+    /// Launches of its kernels, and uses of its variables.
     usage: Usage,
-    /// The bytes of variables that a buffer has.
+    /// The bytes of variables that buffers have.
     variables: Variables,
-    /// The runtime reads the code object here as long as the module is loaded.
+    /// The runtime reads the code object from here as long as the module is loaded.
     _image: Image,
-    /// The library that this is a device's part of, and that is unloaded in its place.
+    /// The library of which this is the part on a device. The library is unloaded instead of this.
     #[cfg(feature = "rocm-10-0")]
     library: Option<Arc<crate::module::library::LibraryInner>>,
 }
 
-/// The bytes of variables that a buffer has, so that no two have any in common.
+/// The bytes of variables that buffers have, so that no two buffers overlap.
 pub(crate) type Variables = Arc<Mutex<Vec<Range<usize>>>>;
 
-// SAFETY: a hipModule_t is a handle that the HIP runtime lets any thread use; it is unloaded only in Drop, when no other
-// reference exists. The image is not written to after it is made.
+// SAFETY: a hipModule_t is a handle that the HIP runtime allows any thread to use; it is unloaded only in Drop, when no other reference
+// exists. The image is not modified after it is created.
 unsafe impl Send for ModuleInner {}
 // SAFETY: as above.
 unsafe impl Sync for ModuleInner {}
 
 impl Module {
-    /// Loads a code object, or the part of an offload bundle that fits the device (`hipModuleLoadData`). The bytes are copied.
+    /// Loads a code object, or the part of an offload bundle that fits the device (`hipModuleLoadData`). The bytes are
+    /// copied.
     ///
-    /// Compressed bundles (`CCOB`) are decompressed first, so that launches can be checked and releases that can't read them can load them
-    /// too. That takes the crate's feature `compressed`.
+    /// Compressed bundles (`CCOB`) are decompressed first, so that launches can be checked and releases that cannot
+    /// read them can load them too. This requires the crate's feature `compressed`.
     ///
     /// # Errors
-    /// [`Error::Image`] if it is neither, or compressed and the feature is off, if it is damaged so that the runtime's loader would read
-    /// or write elsewhere, or if loading it would run code: its metadata marks a kernel `.kind: init` or `fini`
-    /// ([`load_with_init_kernels`](Self::load_with_init_kernels)). [`Error::Architecture`] if it
-    /// has no code for the device, with what it has.
+    /// [`Error::Image`] if it is neither; if it is compressed and the feature is off; if it is damaged so that the
+    /// runtime's loader would read or write elsewhere; or if loading it would run code because its metadata marks a
+    /// kernel `.kind: init` or `fini` (see [`load_with_init_kernels`](Self::load_with_init_kernels)).
+    /// [`Error::Architecture`] if it has no code for the device, with the architectures that it has.
     #[doc(alias("hipModuleLoadData", "cuModuleLoadData"))]
     #[doc(alias("hipModuleLoadFatBinary", "cuModuleLoadFatBinary"))]
     pub fn load(device: &Device, image: &[u8]) -> Result<Self> {
         Self::load_declared(device, image, |_| None)
     }
 
-    /// As [`load`](Self::load), for code whose source is known: `declarations` returns what it says of a kernel's parameters, one
-    /// [`Declaration`] for each, or `None`. Launches then also refuse an argument of another type than the source declares, and
-    /// memory lent for reading (`&buffer`) where the kernel may write. The crate `hiprtc` loads with the source that it compiled.
+    /// Like [`load`](Self::load), for code whose source is known: `declarations` returns the source's declarations of a
+    /// kernel's parameters, one [`Declaration`] for each, or `None`. Launches then also reject an argument of another
+    /// type than the source declares, and memory lent for reading (`&buffer`) where the kernel may write. The crate
+    /// `hiprtc` loads with the source that it compiled.
     ///
-    /// Declarations that differ from the code in number, kind or size are ignored: they are of another source.
+    /// Declarations that differ from the code in number, kind or size are ignored: they belong to another source.
     ///
     /// # Errors
     /// Those of [`load`](Self::load).
@@ -128,7 +130,7 @@ impl Module {
         let mut raw: hipModule_t = ptr::null_mut();
         let status = with_memory(device, || {
             let _one = one_at_a_time();
-            // SAFETY: `raw` is valid for a write; the image is a whole ELF file, which says its own size, and outlives the module.
+            // SAFETY: `raw` is valid for a write; the image is a whole ELF file, which contains its own size, and outlives the module.
             unsafe { hip_sys::hipModuleLoadData(&mut raw, image.bytes().as_ptr().cast()) }
         });
         check(status, "hipModuleLoadData", || {
@@ -144,10 +146,10 @@ impl Module {
         Ok(Self { inner: Arc::new(ModuleInner::new(raw, *device, kernels, image)) })
     }
 
-    /// As [`load`](Self::load), with options, and gives what the runtime had to say (`hipModuleLoadDataEx`).
+    /// Like [`load`](Self::load), with options, and returns the runtime's messages (`hipModuleLoadDataEx`).
     ///
     /// # Errors
-    /// Those of [`load`](Self::load); what the runtime logged is in the error.
+    /// Those of [`load`](Self::load). The error contains the runtime's log.
     #[doc(alias("hipModuleLoadDataEx", "cuModuleLoadDataEx"))]
     pub fn load_with(device: &Device, image: &[u8], options: &LoadOptions) -> Result<(Self, LoadLog)> {
         let _span = trace::module_load(*device, image.len());
@@ -155,17 +157,18 @@ impl Module {
         Self::load_object(device, object, options)
     }
 
-    /// As [`load_with`](Self::load_with), for code that runs by being loaded: kernels that its metadata marks `.kind: init`, such
-    /// as constructors of device variables, run here, and those marked `fini` when the module is unloaded, which is when the
-    /// last handle of it is dropped and its last launch has ended. The runtime runs each with one thread and waits for it.
+    /// Like [`load_with`](Self::load_with), for code that runs when it is loaded: kernels that its metadata marks
+    /// `.kind: init`, such as constructors of device variables, run here, and those marked `fini` when the module is
+    /// unloaded, which is when its last handle is dropped and its last launch has ended. The runtime runs each with one
+    /// thread and waits for it.
     ///
     /// # Errors
-    /// Those of [`load_with`](Self::load_with), but for what makes this function necessary. The runtime does not report a fault of
-    /// these kernels here.
+    /// Those of [`load_with`](Self::load_with), except for such kernels. The runtime does not report a fault of these
+    /// kernels here.
     ///
     /// # Safety
-    /// The caller must ensure that these kernels access nothing but variables of the module and memory that is valid when they
-    /// run, and that nothing else uses that memory then.
+    /// The caller must ensure that these kernels access nothing but variables of the module and memory that is valid
+    /// when they run, and that nothing else uses that memory then.
     pub unsafe fn load_with_init_kernels(
         device: &Device,
         image: &[u8],
@@ -182,8 +185,8 @@ impl Module {
         let mut raw: hipModule_t = ptr::null_mut();
         let _one = one_at_a_time();
         let (status, log) = options.with_raw(|count, names, values| {
-            // SAFETY: as for `load`; there are `count` options, each with a value of its kind, and the logs' buffers are as long as is
-            // said.
+            // SAFETY: as for `load`; there are `count` options, each with a value of its kind, and the logs' buffers have the lengths that
+            // are passed.
             unsafe { hip_sys::hipModuleLoadDataEx(&mut raw, image.bytes().as_ptr().cast(), count, names, values) }
         });
         check(status, "hipModuleLoadDataEx", || {
@@ -193,7 +196,7 @@ impl Module {
         Ok((Self { inner: Arc::new(ModuleInner::new(raw, *device, kernels, image)) }, log))
     }
 
-    /// Loads a file: [`load`](Self::load) of what is in it.
+    /// Loads the contents of a file, like [`load`](Self::load).
     ///
     /// # Errors
     /// [`Error::File`] if it cannot be read; those of [`load`](Self::load).
@@ -205,7 +208,8 @@ impl Module {
         Self::load(device, &image)
     }
 
-    /// The architectures that an image has code for: one of a code object, those of the entries of an offload bundle.
+    /// Returns the architectures that an image has code for: that of a code object, or those of the entries of an
+    /// offload bundle.
     ///
     /// # Errors
     /// [`Error::Image`] if it is neither.
@@ -213,8 +217,8 @@ impl Module {
         image::targets(image)
     }
 
-    /// What an image says of its kernels, without loading it and without a device: those of the code that fits `arch` best,
-    /// sorted by name.
+    /// Returns the kernels of an image without loading it and without a device: those of the code that fits `arch`
+    /// best, sorted by name.
     ///
     /// # Errors
     /// Those of [`load`](Self::load) that concern the image.
@@ -222,9 +226,9 @@ impl Module {
         Ok(image::select_inert(image, arch)?.metadata.kernels.into_values().collect())
     }
 
-    /// The entries of an offload bundle, each with its name, such as `hipv4-amdgcn-amd-amdhsa--gfx90a`, and its bytes. Those
-    /// for the host are among them; they are empty. Bytes after the last entry are ignored. A compressed bundle must be
-    /// [decompressed](Self::decompress) first.
+    /// Returns the entries of an offload bundle, each with its name, such as `hipv4-amdgcn-amd-amdhsa--gfx90a`, and its
+    /// bytes. Host entries are included; they are empty. Bytes after the last entry are ignored. A compressed bundle
+    /// must be [decompressed](Self::decompress) first.
     ///
     /// # Errors
     /// [`Error::Image`] if it is not a bundle, or damaged.
@@ -232,7 +236,7 @@ impl Module {
         image::bundle_entries(bundle)
     }
 
-    /// The offload bundle in a compressed one (`CCOB`); any other bytes as they are.
+    /// Decompresses an offload bundle (`CCOB`); returns any other bytes unchanged.
     ///
     /// # Errors
     /// [`Error::Image`] if it is damaged, or compressed and the feature `compressed` is off.
@@ -244,34 +248,35 @@ impl Module {
         }
     }
 
-    /// The device that the code is loaded on.
+    /// Returns the device.
     #[must_use]
     pub fn device(&self) -> Device {
         self.inner.device
     }
 
-    /// Returns the C handle, for functions of HIP that are not wrapped here. The module still owns it.
+    /// Returns the C handle, for calls of [`hip_sys`] that this crate does not make. The module keeps ownership.
     #[must_use]
     pub fn as_raw(&self) -> hipModule_t {
         self.inner.raw
     }
 
-    /// The bytes of a section of the code object, by its name, for crates over this one.
+    /// Returns a section of the code object by name, for crates that build on this one.
     #[doc(hidden)]
     #[must_use]
     pub fn section(&self, name: &str) -> Option<&[u8]> {
         elf::Elf::parse(self.inner._image.bytes()).ok()?.section(name)
     }
 
-    /// What the code object says of its kernels, sorted by name.
+    /// Returns the code object's information about its kernels, sorted by name.
     pub fn kernels(&self) -> impl ExactSizeIterator<Item = &KernelInfo> {
         self.inner.kernels.iter().map(Arc::as_ref)
     }
 
-    /// A kernel by name (`hipModuleGetFunction`): as the source has it for `extern "C"`, else mangled.
+    /// Returns a kernel by name (`hipModuleGetFunction`): the name in the source for `extern "C"`, else the mangled
+    /// name.
     ///
     /// # Errors
-    /// [`Error::KernelNotFound`] if there is none, with the names that there are.
+    /// [`Error::KernelNotFound`] if it does not exist, with the names of all kernels.
     #[doc(alias("hipModuleGetFunction", "cuModuleGetFunction"))]
     pub fn kernel(&self, name: &str) -> Result<Kernel> {
         let not_found = || Error::KernelNotFound {
@@ -289,7 +294,7 @@ impl Module {
     }
 }
 
-/// The code object in `image` for an architecture, checked, and what it says of its kernels.
+/// Returns the checked code object in `image` for an architecture, with its metadata.
 #[cfg(feature = "rocm-7-1")]
 pub(crate) fn image_for(image: &[u8], arch: &Arch) -> Result<(Image, Vec<Arc<KernelInfo>>)> {
     let object = image::select_inert(image, arch)?;
@@ -310,7 +315,7 @@ impl ModuleInner {
         }
     }
 
-    /// What a library is on a device: uses and variables are the library's own.
+    /// Creates the module of a library on a device, which shares the library's uses and variables.
     #[cfg(feature = "rocm-10-0")]
     pub(crate) fn of_library(
         device: Device,
@@ -341,7 +346,7 @@ impl Drop for ModuleInner {
             return;
         }
         let (address, device, image) = (self.raw.expose_provenance(), self.device, std::mem::take(&mut self._image));
-        // Code that may still run stays loaded, and its image with it.
+        // Code that may still run stays loaded, and its image is kept.
         let mut image = std::mem::ManuallyDrop::new(image);
         self.usage.release_when_idle(device, move || {
             if device.activate().is_ok() {

@@ -1,4 +1,4 @@
-//! One cooperative launch on several devices.
+//! Cooperative launches on several devices.
 
 use std::ffi::c_uint;
 
@@ -21,9 +21,9 @@ pub struct DeviceLaunch<'a, A> {
     pub args: A,
 }
 
-/// Queues a cooperative launch on several devices at a time (`hipModuleLaunchCooperativeKernelMultiDevice`): the blocks on all of them
-/// can wait for each other (`cooperative_groups::this_multi_grid().sync()`). Each device waits for what is queued before on the
-/// streams of all, and work that is queued later on any of them waits for all.
+/// Queues a cooperative launch on several devices (`hipModuleLaunchCooperativeKernelMultiDevice`): the blocks on all of
+/// them run concurrently, and can wait for each other (`cooperative_groups::this_multi_grid().sync()`). Each device
+/// waits for the earlier work on the streams of all, and later work on any of the streams waits for all.
 ///
 /// ```
 /// # fn main() -> hip::Result<()> {
@@ -47,8 +47,8 @@ pub struct DeviceLaunch<'a, A> {
 /// ```
 ///
 /// # Errors
-/// Those of [`Kernel::launch_cooperative`] for each part; [`Error::InvalidValue`] for no parts, and for two on one device;
-/// [`Error::Capture`] for a stream that is captured; the runtime's, if the parts are not of the same kernel.
+/// Those of [`Kernel::launch_cooperative`] for each part; [`Error::InvalidValue`] for no parts, and for two on one
+/// device; [`Error::Capture`] for a stream that is captured; the runtime's status, if the parts have different kernels.
 ///
 /// # Safety
 /// That of [`Kernel::launch`], for each part.
@@ -70,9 +70,9 @@ pub unsafe fn launch_cooperative_multi_device<A: KernelArgs>(
         arguments.push(part.kernel.arguments(config, &part.args)?);
         part.kernel.check_cooperative(config)?;
     }
-    // They point into the arguments, which stay where they are from here on.
+    // The pointers point into the arguments, which are not moved from here on.
     let mut pointers: Vec<Pointers> = arguments.iter_mut().map(Arguments::pointers).collect();
-    // The kernels' uses, for the streams that they are queued on.
+    // The uses of the kernels, for the streams that they are queued on.
     let uses: Vec<Uses<'_>> = (parts.iter().zip(&arguments))
         .map(|(part, arguments)| Uses::from_accesses(part.stream, arguments.accesses()))
         .collect();
@@ -94,8 +94,8 @@ pub unsafe fn launch_cooperative_multi_device<A: KernelArgs>(
             .collect();
         first.kernel.device().activate()?;
         let _one = one_at_a_time();
-        // SAFETY: there are `count` parts, each as in `Kernel::launch`: the functions' modules are loaded, the arguments are as the kernels take
-        // them, valid during the call, which copies them. The caller answers for the kernels.
+        // SAFETY: there are `count` parts, each as in `Kernel::launch`: the functions' modules are loaded; the arguments match the kernels'
+        // parameters, and are valid during the call, which copies them. The caller ensures that the kernels are sound.
         let status = unsafe { hip_sys::hipModuleLaunchCooperativeKernelMultiDevice(list.as_mut_ptr(), count, 0) };
         check(status, "hipModuleLaunchCooperativeKernelMultiDevice", || {
             format!("{} and {} more", first.kernel.describe(config), count - 1)

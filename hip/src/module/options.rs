@@ -1,33 +1,33 @@
-//! Options for loading, and what the runtime says about it.
+//! Options for loading modules, and the runtime's log.
 
 use std::ffi::{c_char, c_uint, c_void};
 use std::ptr;
 
-/// The text that the runtime has put into a buffer of its own size.
+/// Returns the text that the runtime has written to a fixed-size buffer.
 fn log_text(buffer: &[u8]) -> String {
     let end = buffer.iter().position(|&byte| byte == 0).unwrap_or(buffer.len());
     String::from_utf8_lossy(&buffer[..end]).trim().to_owned()
 }
 
-/// An option's value as C passes it: a number in a pointer.
+/// Returns an option's value in C's form: a number in a pointer.
 fn number(value: u32) -> *mut c_void {
     ptr::without_provenance_mut(value as usize)
 }
 
-/// What [`Module::load_with`](crate::Module::load_with) tells the runtime's compiler (`hipJitOption`).
+/// Options for the runtime's compiler, for [`Module::load_with`](crate::Module::load_with) (`hipJitOption`).
 ///
-/// ROCm's runtime takes code objects, in which all is decided already; it takes most options without using them.
+/// ROCm's runtime loads code objects, which are already compiled; it accepts most options and ignores them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadOptions {
-    /// Registers that a thread may have at most.
+    /// Maximum registers per thread.
     pub max_registers: Option<u32>,
     /// Optimisation, 0 to 4.
     pub optimization_level: Option<u32>,
-    /// Whether the log says more.
+    /// Whether the log is verbose.
     pub verbose: bool,
 }
 
-/// What the runtime had to say about code that it loaded.
+/// The runtime's log of a load.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadLog {
     /// Information.
@@ -36,11 +36,11 @@ pub struct LoadLog {
     pub errors: String,
 }
 
-/// Bytes of each log.
+/// Size of each log in bytes.
 const LOG: usize = 8 << 10;
 
 impl LoadOptions {
-    /// Calls `load` with the options as C takes them, and gives what was logged.
+    /// Calls `load` with the options in C's form, and returns the log.
     pub(super) fn with_raw<R>(
         &self,
         load: impl FnOnce(c_uint, *mut hip_sys::hipJitOption, *mut *mut c_void) -> R,

@@ -18,14 +18,14 @@ use crate::stream::Stream;
 use crate::stream::usage::{Access, AccessKind, Accesses};
 use crate::texture::{Surface, Texture};
 
-/// A parameter of a declaration: what the code object must say of it.
+/// A declared parameter: the shape that the code object must have for it.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     size: usize,
     align: usize,
     pointer: bool,
     given: fn() -> Given,
-    /// What the kernel may do with the memory behind it, if the declaration says so.
+    /// The kernel's access to the memory behind it, if the declaration specifies it.
     access: Option<AccessKind>,
 }
 
@@ -37,7 +37,7 @@ pub struct Shape {
     note = "memory of `T` is `*const T`, `*mut T` or `DevicePtr<T>`, where `T` is `bytemuck::Pod`"
 )]
 pub trait Parameter {
-    /// What the code object must say of it.
+    /// The shape that the code object must have for it.
     const SHAPE: Shape;
 }
 
@@ -45,20 +45,21 @@ const fn pointer(given: fn() -> Given, access: Option<AccessKind>) -> Shape {
     Shape { size: 8, align: 8, pointer: true, given, access }
 }
 
-/// An argument while it is passed: where its bytes are, and what memory it touches.
+/// An argument while it is passed: the place of its bytes, and its accesses.
 pub struct Held<'a> {
-    /// Null: the bytes are `address`.
+    /// If it is null, the bytes are `address`.
     value: *const c_void,
     address: u64,
     touched: Option<(&'a Allocation, Access<'a>)>,
 }
 
-/// A texture or surface, what is read or written through it.
+/// A texture or surface, and the memory that is accessed through it.
 #[derive(Clone, Copy)]
 pub struct Object<'a>(Device, [Access<'a>; 2]);
 
 impl Held<'_> {
-    /// The same, with another address in place of null, for a kernel that takes memory of no elements by an address that is not null.
+    /// Replaces a null address by another one, for a kernel that expects a non-null address for memory without
+    /// elements.
     #[inline]
     #[must_use]
     pub fn not_null(mut self, dangling: u64) -> Self {
@@ -70,7 +71,7 @@ impl Held<'_> {
 
     #[inline]
     fn pointer(&self) -> *mut c_void {
-        // It is read only.
+        // Only read.
         if self.value.is_null() { ptr::from_ref(&self.address).cast_mut().cast() } else { self.value.cast_mut() }
     }
 }
@@ -114,7 +115,7 @@ impl Parameter for Stored {
     const SHAPE: Shape = pointer(|| Given::texels(std::any::type_name::<Surface<'_>>()), None);
 }
 
-// Else the compiler would speak of `NoUninit` alone.
+// Otherwise the compiler would mention only `NoUninit`.
 #[diagnostic::do_not_recommend]
 impl<T: NoUninit> Parameter for Value<T> {
     const SHAPE: Shape =
@@ -122,13 +123,13 @@ impl<T: NoUninit> Parameter for Value<T> {
 }
 
 impl<T: Pod> Const<T> {
-    /// The argument as the slice that it is.
+    /// Converts the argument to a slice.
     #[inline]
     pub fn convert<'a>(argument: impl Into<DeviceSlice<'a, T>>) -> DeviceSlice<'a, T> {
         argument.into()
     }
 
-    /// The argument on its way.
+    /// Prepares the argument for passing.
     #[inline]
     pub fn hold<'a>(slice: &DeviceSlice<'a, T>) -> Held<'a> {
         let touched = Some((slice.memory(), slice.access()));
@@ -137,13 +138,13 @@ impl<T: Pod> Const<T> {
 }
 
 impl<T: Pod> Mut<T> {
-    /// The argument as the slice that it is.
+    /// Converts the argument to a slice.
     #[inline]
     pub fn convert<'a>(argument: impl Into<DeviceSliceMut<'a, T>>) -> DeviceSliceMut<'a, T> {
         argument.into()
     }
 
-    /// The argument on its way.
+    /// Prepares the argument for passing.
     #[inline]
     pub fn hold<'a>(slice: &DeviceSliceMut<'a, T>) -> Held<'a> {
         let touched = Some((slice.memory(), slice.access()));
@@ -152,28 +153,28 @@ impl<T: Pod> Mut<T> {
 }
 
 impl<T: Pod> Address<T> {
-    /// The argument as it is.
+    /// Returns the argument unchanged.
     #[inline]
     pub fn convert(argument: DevicePtr<T>) -> DevicePtr<T> {
         argument
     }
 
-    /// The argument on its way.
+    /// Prepares the argument for passing.
     #[inline]
     pub fn hold(argument: &DevicePtr<T>) -> Held<'static> {
         Held { value: ptr::null(), address: argument.address(), touched: None }
     }
 }
 
-// That `T` can be passed, `Parameter` says, and says it once.
+// `Parameter` requires that `T` can be passed; repeating the bound here would repeat the compiler's error.
 impl<T> Value<T> {
-    /// The argument as it is.
+    /// Returns the argument unchanged.
     #[inline]
     pub fn convert(argument: T) -> T {
         argument
     }
 
-    /// The argument on its way.
+    /// Prepares the argument for passing.
     #[inline]
     pub fn hold(argument: &T) -> Held<'_> {
         Held { value: ptr::from_ref(argument).cast(), address: 0, touched: None }
@@ -183,19 +184,19 @@ impl<T> Value<T> {
 macro_rules! objects {
     ($($kind:ty, $argument:ty, $given:ident => $accesses:expr;)*) => {$(
         impl $kind {
-            /// The argument as it is.
+            /// Returns the argument unchanged.
             #[inline]
             pub fn convert<'a, 't>($given: $argument) -> $argument {
                 $given
             }
 
-            /// The argument on its way.
+            /// Prepares the argument for passing.
             #[inline]
             pub fn hold<'a, 't>($given: &$argument) -> Held<'static> {
                 Held { value: ptr::null(), address: $given.as_raw() as u64, touched: None }
             }
 
-            /// What it touches.
+            /// Returns its accesses.
             #[inline]
             pub fn object<'a, 't, 'h>($given: &'h $argument) -> Object<'h> {
                 Object($given.device(), $accesses)
@@ -210,7 +211,7 @@ objects! {
     Stored, &'a mut Surface<'t>, surface => surface.accesses(AccessKind::Write);
 }
 
-/// Makes sure that each thread of a kernel has this stack at least, on the device, for the life of the program.
+/// Ensures that each kernel thread on the device has at least this stack, for the life of the program.
 ///
 /// # Errors
 /// Those of [`Device::set_limit`].
@@ -218,7 +219,7 @@ pub fn require_stack(device: &Device, bytes: u32) -> Result<()> {
     device.require_stack(bytes as usize)
 }
 
-/// The address of the record that a kernel in Rust launched on the stream writes a panic to.
+/// Returns the address of the record to which a Rust kernel launched on the stream writes a panic.
 ///
 /// # Errors
 /// `hipErrorOutOfMemory`; [`Error::Capture`] if another thread captures the stream.
@@ -227,14 +228,14 @@ pub fn panics(stream: &Stream) -> Result<u64> {
     stream.inner.panic_record()
 }
 
-/// A kernel whose parameters were compared with a signature.
+/// A kernel whose parameters match a signature.
 #[derive(Clone)]
 pub struct TypedKernel {
     kernel: Kernel,
 }
 
 impl TypedKernel {
-    /// Finds the kernel and compares.
+    /// Finds the kernel and compares its parameters with the signature.
     ///
     /// # Errors
     /// [`Error::KernelNotFound`], [`Error::ArgumentCount`], [`Error::Argument`].
@@ -244,7 +245,7 @@ impl TypedKernel {
         Ok(Self { kernel })
     }
 
-    /// The kernel.
+    /// Returns the kernel.
     #[must_use]
     pub fn kernel(&self) -> &Kernel {
         &self.kernel
@@ -256,8 +257,8 @@ impl TypedKernel {
     /// Those of [`Kernel::launch`].
     ///
     /// # Safety
-    /// That of [`Kernel::launch`]; and the arguments are of the kinds and sizes that `load` compared, `objects` all textures and surfaces
-    /// among them.
+    /// That of [`Kernel::launch`]; and the arguments must be of the kinds and sizes that `load` compared, and `objects`
+    /// must list all textures and surfaces among them.
     pub unsafe fn launch<const N: usize>(
         &self,
         stream: &Stream,
@@ -303,7 +304,7 @@ impl TypedKernel {
             if let Some((memory, access)) = &argument.touched {
                 let admission = memory.admit(device, access.kind, ARGUMENT);
                 let admission = admission.map_err(|error| named(kernel.info(), index, error))?;
-                // The first covers all that are admitted while it is held.
+                // The first admission covers all others while it is held.
                 if admitted.is_own() {
                     admitted = admission;
                 }
@@ -316,15 +317,15 @@ impl TypedKernel {
         let late_hidden = kernel.info().late_hidden;
         let accesses = Touched { arguments: &arguments, objects, module: kernel.access() };
         if late_hidden == 0 && !COOPERATIVE {
-            // SAFETY: there is a pointer a parameter, to as many bytes as it has, which `load` has compared; the list of what is
-            // touched has all buffers and the module. The caller answers for the kernel.
+            // SAFETY: there is one pointer per parameter, to as many bytes as it has, which `load` has compared; the list of accesses has
+            // all buffers and the module. The caller ensures that the kernel is sound.
             return unsafe { kernel.queue(stream, config, &mut pointers, accesses) };
         }
         let mut pointers: SmallVec<[*mut c_void; 16]> = pointers.into_iter().collect();
         if late_hidden != 0 {
             point_to_hidden(&mut pointers, late_hidden);
         }
-        // SAFETY: as above; what is behind the parameters is for hidden arguments.
+        // SAFETY: as above; the pointers after the parameters are for hidden arguments.
         unsafe {
             if COOPERATIVE {
                 kernel.queue_cooperative(stream, config, &mut pointers, accesses)
@@ -335,7 +336,7 @@ impl TypedKernel {
     }
 }
 
-/// What a launch touches: the memory behind its arguments, and its module.
+/// The accesses of a launch: the memory behind its arguments, and its module.
 #[derive(Clone, Copy)]
 struct Touched<'a, const N: usize> {
     arguments: &'a [Held<'a>; N],
@@ -352,7 +353,7 @@ impl<'a, const N: usize> Accesses<'a> for Touched<'a, N> {
     }
 }
 
-/// Apart, so that what is done for buffers stays in line.
+/// Not inlined, so that the code for buffers is.
 #[cold]
 fn all_of<'a>(objects: &[Object<'a>], test: &mut dyn FnMut(Access<'a>) -> bool) -> bool {
     objects.iter().flat_map(|object| object.1).all(test)
@@ -364,7 +365,7 @@ impl fmt::Debug for TypedKernel {
     }
 }
 
-/// `Ok` if the kernel has these parameters, each where C puts it.
+/// Returns `Ok` if the kernel has these parameters, each at its offset in C.
 fn compare(info: &KernelInfo, declared: &[Shape]) -> Result<()> {
     if info.parameters.len() != declared.len() {
         return Err(Error::ArgumentCount {
@@ -437,7 +438,7 @@ mod tests {
             ])
         };
         compare(&good(16), &shapes).unwrap();
-        // Aligned to its size, as it is not in C.
+        // Aligned to its size, unlike in C.
         let error = compare(&good(24), &shapes).unwrap_err().to_string();
         assert!(error.contains("argument 3") && error.contains("offset 24") && error.contains("offset 16"), "{error}");
     }

@@ -7,7 +7,7 @@ use crate::core::call::check;
 use crate::core::error::{Error, Result};
 use crate::core::settings::WaitPolicy;
 
-/// In C's numbers.
+/// Converts to C's numbers.
 fn raw(policy: WaitPolicy) -> hipSynchronizationPolicy {
     match policy {
         WaitPolicy::Auto => hip_sys::hipSyncPolicyAuto,
@@ -18,9 +18,11 @@ fn raw(policy: WaitPolicy) -> hipSynchronizationPolicy {
 }
 
 impl Stream {
-    /// How threads wait for the stream (`hipStreamGetAttribute` with `hipStreamAttributeSynchronizationPolicy`, of ROCm 7.1).
+    /// Returns how threads wait for the stream (`hipStreamGetAttribute` with `hipStreamAttributeSynchronizationPolicy`,
+    /// of ROCm 7.1).
     ///
-    /// Of the other attributes the runtime knows the priority ([`priority`](Self::priority)), which it lets nobody change.
+    /// Of the other attributes, the runtime supports only the priority ([`priority`](Self::priority)), which cannot be
+    /// changed.
     ///
     /// ```
     /// # fn main() -> hip::Result<()> {
@@ -37,7 +39,8 @@ impl Stream {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NoSymbol`] from a runtime before 7.1; [`Error::InvalidValue`] for a policy that is not known here.
+    /// [`Error::NoSymbol`] from a runtime before 7.1; [`Error::InvalidValue`] for a policy that this crate does not
+    /// know.
     #[doc(alias("hipStreamGetAttribute", "cuStreamGetAttribute", "cudaStreamGetAttribute"))]
     pub fn wait_policy(&self) -> Result<WaitPolicy> {
         self.device().activate()?;
@@ -48,7 +51,7 @@ impl Stream {
             hip_sys::hipStreamGetAttribute(self.inner.raw(), hipLaunchAttributeSynchronizationPolicy, &mut value)
         };
         check(status, "hipStreamGetAttribute", || format!("the wait policy of {}", self.inner.describe()))?;
-        // SAFETY: the field of this attribute, and a number of which every value is one.
+        // SAFETY: the field of this attribute, a number for which every value is valid.
         let found = unsafe { value.syncPolicy };
         let known = [WaitPolicy::Auto, WaitPolicy::Spin, WaitPolicy::Yield, WaitPolicy::Block];
         known.into_iter().find(|policy| raw(*policy) == found).ok_or_else(|| Error::InvalidValue {
@@ -58,7 +61,8 @@ impl Stream {
         })
     }
 
-    /// Says how threads wait for the stream (`hipStreamSetAttribute` with `hipStreamAttributeSynchronizationPolicy`, of ROCm 7.1).
+    /// Sets how threads wait for the stream (`hipStreamSetAttribute` with `hipStreamAttributeSynchronizationPolicy`, of
+    /// ROCm 7.1).
     ///
     /// # Errors
     /// [`Error::NoSymbol`] from a runtime before 7.1.
@@ -74,7 +78,7 @@ impl Stream {
         check(status, "hipStreamSetAttribute", || format!("{policy:?}, {}", self.inner.describe()))
     }
 
-    /// Takes all attributes from another stream of the device (`hipStreamCopyAttributes`, of ROCm 7.2).
+    /// Copies all attributes from another stream of the device (`hipStreamCopyAttributes`, of ROCm 7.2).
     ///
     /// # Errors
     /// [`Error::WrongDevice`]; [`Error::NoSymbol`] from a runtime before 7.2.

@@ -1,4 +1,4 @@
-//! A stream whose work goes into a graph.
+//! The state of streams whose work is captured into a graph.
 
 use std::cell::Cell;
 use std::ptr;
@@ -20,11 +20,12 @@ use crate::core::lock::{Mutex, MutexGuard, RwLock};
 use crate::core::lost;
 use crate::stream::usage::{Access, Kept, MemoryKind};
 
-/// What a capture has met so far.
+/// The state of a capture.
 pub(crate) struct Capture {
     thread: ThreadId,
     state: Mutex<State>,
-    /// Where kernels of the graph find the record for their panics, if any was launched.
+    /// The cell in which kernels of the graph find the record for their panics, if a kernel that may panic was
+    /// launched.
     panic_cell: OnceLock<Arc<PanicCell>>,
 }
 
@@ -32,16 +33,16 @@ pub(crate) struct Capture {
 pub(super) struct State {
     kept: Vec<Kept>,
     turns: Turns,
-    /// Kernels, for errors of the graph.
+    /// Names of kernels, for errors of the graph.
     kernels: Vec<Arc<str>>,
-    /// Streams that came in through an event, beside the first.
+    /// Streams that joined through an event, without the first stream.
     joined: Vec<Arc<StreamInner>>,
-    /// Streams on which the runtime has done at once what was to be captured.
+    /// Streams on which the runtime has executed work immediately instead of capturing it.
     at_once: Vec<Arc<StreamInner>>,
     ended: bool,
 }
 
-/// Notes that a graph does `access`, and keeps its memory.
+/// Records that a graph does `access`, and keeps the memory.
 ///
 /// # Errors
 /// [`Error::Graph`] for memory that cannot be kept, and for a write to memory whose content a graph relies on.
@@ -63,12 +64,12 @@ impl Capture {
         self.state.lock()
     }
 
-    /// Where kernels of the graph find the record for their panics, if any was launched.
+    /// Returns the panic cell, if a kernel that may panic was launched.
     pub(crate) fn known_panic_cell(&self) -> Option<&Arc<PanicCell>> {
         self.panic_cell.get()
     }
 
-    /// The same for a kernel that is launched now, on `device`, which is always the same.
+    /// Returns the panic cell for a kernel that is being launched. `device` is always the same.
     pub(super) fn panic_cell(&self, device: Device) -> Result<&Arc<PanicCell>> {
         match self.panic_cell.get() {
             Some(cell) => Ok(cell),
@@ -79,8 +80,8 @@ impl Capture {
         }
     }
 
-    /// Ends it for all streams that joined, and gives what the graph keeps and the names of its kernels. The runtime's capture has
-    /// ended before.
+    /// Ends the capture for all streams that joined. Returns the memory that the graph keeps and the names of its
+    /// kernels. The runtime's capture must have ended before.
     pub(crate) fn end(&self) -> (Vec<Kept>, Vec<Arc<str>>) {
         let ended = State { ended: true, ..State::default() };
         let State { kept, kernels, joined, at_once, .. } = std::mem::replace(&mut *self.lock(), ended);
@@ -88,7 +89,7 @@ impl Capture {
             stream.leave_capture();
         }
         for stream in at_once {
-            // It has no ticket, and what it uses is kept no longer than by `kept`.
+            // The executed work has no ticket, and only `kept` keeps its memory.
             if let Err(error) = lost::quietly(|| stream.synchronize()) {
                 stream.report.put(error);
             }
@@ -97,52 +98,52 @@ impl Capture {
     }
 }
 
-/// How many streams are being captured, in all threads. Locked for the calls that begin and end a capture.
+/// The number of captures, in all threads. Locked during the calls that begin or end a capture.
 static CAPTURES: RwLock<usize> = RwLock::new(0);
 
-/// The same, asked without a lock.
+/// The same number, readable without a lock.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
-    /// How many of them are this thread's.
+    /// The number of captures of this thread.
     static OWN: Cell<usize> = const { Cell::new(0) };
-    /// Whether this thread is in a call apart from all captures.
+    /// Whether this thread is inside of [`apart_from_captures`].
     static APART: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread is in a capture.
+/// Returns whether this thread is in a capture.
 pub(super) fn is_capturing() -> bool {
     OWN.get() != 0
 }
 
-/// All captures, as work that is over when there are none.
+/// A queue that stands for all captures: its work is over when there are none.
 pub(super) struct Captures;
 
 impl later::Queue for Captures {
     fn id(&self) -> u64 {
-        u64::MAX // no stream's
+        u64::MAX // never the id of a stream
     }
 
     fn verdict(&self, _: u64) -> Verdict {
-        // Who waits for what is left may be in a capture: it would wait for itself.
+        // A thread that waits for the deferred jobs may itself be in a capture: it would wait for itself.
         if COUNT.load(Ordering::Acquire) == 0 || later::is_pressed() { Verdict::Over } else { Verdict::Open }
     }
 
     fn ask(&self) {}
 }
 
-/// What is in the way of a call that may not be made during a capture.
+/// Returns the blocker of a call that must not be made during a capture.
 pub(super) fn blocker() -> Option<Blocker> {
     (COUNT.load(Ordering::Acquire) != 0).then(|| (Arc::new(Captures) as Arc<dyn later::Queue>, 0))
 }
 
-/// Runs `call`, which does not work while any stream is captured, unless one is. No capture begins meanwhile.
+/// Runs `call`, which fails while a stream is captured, unless a capture is in progress. No capture begins meanwhile.
 ///
-/// HIP keeps a set of the streams that are being captured, and looks at it without a lock in calls that wait for the device or use
-/// its default stream for the host: it spoils all that are in it, or crashes if another thread puts one in at that time. This crate
-/// makes no such calls but by way of this function.
+/// HIP keeps a set of the streams that are being captured. Calls that wait for the device or use its default stream
+/// read that set without a lock: they invalidate all captures in it, or crash if another thread inserts one at the same
+/// time. This crate makes such calls only through this function.
 pub(super) fn apart_from_captures<R>(call: impl FnOnce() -> R) -> Option<R> {
-    // What the call drops may come here again, and would wait for who waits for this thread.
+    // `call` may drop objects whose destructors call this again. Locking again would deadlock with a thread that waits for this one.
     if APART.get() {
         return Some(call());
     }
@@ -153,7 +154,7 @@ pub(super) fn apart_from_captures<R>(call: impl FnOnce() -> R) -> Option<R> {
     })
 }
 
-/// In a call apart from all captures, until it is dropped.
+/// Marks this thread as inside of [`apart_from_captures`] until it is dropped.
 struct Inside;
 
 impl Inside {
@@ -188,7 +189,7 @@ impl StreamInner {
         *slot = capture;
     }
 
-    /// For what cannot be done while the stream is captured.
+    /// Returns an error while the stream is captured. For operations that are not possible then.
     pub(crate) fn refuse_captured(&self, what: &str) -> Result<()> {
         if self.is_captured() {
             return Err(Error::Capture { reason: format!("{what} while {} is captured", self.describe()) });
@@ -196,7 +197,7 @@ impl StreamInner {
         Ok(())
     }
 
-    /// Brings this stream into a capture, as waiting for one of its events does.
+    /// Adds this stream to a capture, as waiting for one of its events does.
     pub(super) fn join(self: &Arc<Self>, capture: &Arc<Capture>) -> Result<()> {
         match self.capture() {
             Some(own) if Arc::ptr_eq(&own, capture) => return Ok(()),
@@ -218,7 +219,7 @@ impl StreamInner {
         })
     }
 
-    /// The capture that the stream is in, which is this thread's: else another thread would put something into it.
+    /// Returns the capture that the stream is in. It must be this thread's, as other threads must not add work to it.
     pub(super) fn own_capture(&self) -> Result<Option<Arc<Capture>>> {
         let capture = self.capture();
         match &capture {
@@ -233,9 +234,10 @@ impl StreamInner {
         }
     }
 
-    /// Waits until the stream has no work, and runs `body` while none can be queued and no call names the stream.
+    /// Waits until the stream has no work, and runs `body` while no work can be queued and no other call uses the
+    /// stream.
     fn while_empty(&self, body: impl FnOnce() -> Result<()>) -> Result<()> {
-        // Not with the stream locked, as long as others leave a gap.
+        // The first attempts wait without locking the stream, as long as other threads leave a gap.
         for _ in 0..4 {
             self.wait_all()?;
             let _direct = self.direct.write();
@@ -256,7 +258,7 @@ impl StreamInner {
         body()
     }
 
-    /// Takes the stream out of a capture that is over.
+    /// Removes the stream from a capture that is over.
     fn leave_capture(&self) {
         let _direct = self.direct.write();
         let _queue = self.lock();
@@ -264,8 +266,8 @@ impl StreamInner {
         self.set_capture(None);
     }
 
-    /// Puts another C stream in the place of this one if a capture that went wrong has spoilt it: HIP 6 and 7 take nothing on it any more.
-    /// The stream is locked, and has no work.
+    /// Replaces the C stream by a new one if a failed capture has made it unusable: HIP 6 and 7 then reject all work on
+    /// it. The stream must be locked and have no work.
     fn renew_if_spoilt(&self) {
         let (old, mut state) = (self.raw(), hip_sys::hipStreamCaptureStatusNone);
         // SAFETY: the stream is alive; `state` is valid for a write.
@@ -273,18 +275,19 @@ impl StreamInner {
         if !self.owned || told.0 != 0 || state == hip_sys::hipStreamCaptureStatusNone {
             return;
         }
-        // What cannot be made is no worse than what there is: the next call on the stream says so.
+        // If no stream can be created, the old one stays, and the next call on it returns its error.
         if let Ok(new) = self.another_like_this() {
             self.raw.store(new, Ordering::Relaxed);
-            // SAFETY: ours, without work, and nobody has it any more. It leaves HIP's list of captured streams with this.
+            // SAFETY: owned by this object, without work, and nothing else refers to it. Destroying it removes it from HIP's list of
+            // captured streams.
             let _ = unsafe { hip_sys::hipStreamDestroy(old) };
         }
     }
 
-    /// Puts one piece of work into the graph: it waits for nothing now, and its memory is kept.
+    /// Captures one piece of work: nothing is waited for now, and its memory is kept.
     ///
     /// # Errors
-    /// [`Error::Capture`] if the runtime has done it at once, in place of that.
+    /// [`Error::Capture`] if the runtime has executed the work immediately instead.
     #[cold]
     pub(super) fn submit_captured(
         self: &Arc<Self>,
@@ -310,7 +313,7 @@ impl StreamInner {
         })
     }
 
-    /// Runs `body` for the graph that this thread captures the stream into, which keeps the memory.
+    /// Runs `body` for the graph that this thread captures the stream into. The graph keeps the memory.
     ///
     /// # Errors
     /// [`Error::Capture`] if other code has ended the runtime's capture: some releases then run at once what is queued.
@@ -362,11 +365,12 @@ impl StreamInner {
         }
     }
 
-    /// The nodes that the next one will wait for, which each that is captured changes; `None` if the runtime does not tell.
+    /// Returns the nodes that the next captured node will depend on, which change with each captured node; `None` if
+    /// the runtime does not report them.
     pub(super) fn last_captured(&self) -> Option<Vec<usize>> {
         let (mut state, mut nodes, mut count) = (hip_sys::hipStreamCaptureStatusNone, ptr::null(), 0);
         let (no_id, no_graph) = (ptr::null_mut(), ptr::null_mut());
-        // SAFETY: the stream is alive; state, nodes and their number are valid for a write, and the others are not asked for.
+        // SAFETY: the stream is alive; state, nodes and their number are valid for a write, and null skips the other results.
         let status = unsafe {
             hip_sys::hipStreamGetCaptureInfo_v2(self.raw(), &mut state, no_id, no_graph, &mut nodes, &mut count)
         };
@@ -377,7 +381,7 @@ impl StreamInner {
         if nodes.is_null() || count == 0 {
             return Some(Vec::new());
         }
-        // SAFETY: the runtime's list of as many handles, which stays until the next call that captures.
+        // SAFETY: the runtime's list of `count` handles, which is valid until the next captured call.
         Some(unsafe { slice::from_raw_parts(nodes, count) }.iter().map(|node| node.addr()).collect())
     }
 
@@ -386,10 +390,10 @@ impl StreamInner {
         loop {
             let mut begun = false;
             self.while_empty(|| {
-                // Not waited for with the stream locked: a call apart from all captures may be at work with all streams.
+                // Do not block here with the stream locked: a call of `apart_from_captures` may be working on all streams.
                 let Some(mut captures) = CAPTURES.try_write() else { return Ok(()) };
-                // Relaxed: in the other modes HIP also refuses to wait for other streams and events, to allocate and to free while a stream is
-                // captured, and spoils the capture. That protects what this crate keeps in order itself.
+                // Relaxed mode: in the other modes HIP also rejects waits for other streams and events, allocations and frees while a
+                // stream is captured, and invalidates the capture. They protect an order that this crate keeps itself.
                 // SAFETY: the stream is alive.
                 let status =
                     unsafe { hip_sys::hipStreamBeginCapture(self.raw(), hip_sys::hipStreamCaptureModeRelaxed) };
@@ -408,7 +412,7 @@ impl StreamInner {
         }
     }
 
-    /// Ends the capture, and gives its graph.
+    /// Ends the capture and returns its graph.
     pub(crate) fn end_capture(&self) -> Result<hipGraph_t> {
         let mut graph: hipGraph_t = ptr::null_mut();
         let status = {

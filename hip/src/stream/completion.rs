@@ -11,9 +11,9 @@ use crate::core::error::Result;
 use crate::core::lock::Mutex;
 use crate::stream::event::Event;
 
-/// Resolves when the work that was queued on a stream is done: of [`Stream::completion`].
+/// A future that resolves when the work queued on a stream is done; see [`Stream::completion`].
 ///
-/// It needs no runtime: a host function in the stream wakes whoever awaits it. Dropping it early is fine.
+/// It works with every executor: a host function in the stream wakes the task. It can be dropped early.
 #[must_use = "futures do nothing unless awaited"]
 pub struct Completion {
     event: Event,
@@ -42,10 +42,10 @@ impl State {
 }
 
 impl Stream {
-    /// A future that resolves when all work queued so far is done (`hipEventRecord`, `hipLaunchHostFunc`). The work starts
-    /// and ends whether or not it is awaited.
+    /// Returns a future that resolves when all work queued so far is done (`hipEventRecord`, `hipLaunchHostFunc`). The
+    /// work runs whether or not the future is awaited.
     ///
-    /// The future gives the error of the work, as [`synchronize`](Self::synchronize) does.
+    /// The future's output has the error of the work, as [`synchronize`](Self::synchronize) returns it.
     ///
     /// ```
     /// # fn main() -> hip::Result<()> {
@@ -101,7 +101,7 @@ impl Future for Completion {
             return Poll::Pending;
         }
         drop(progress);
-        // The event lies before the host function, so this does not block; it has the error, and credits the stream.
+        // The event precedes the host function, so this does not block. It returns the error, and credits the stream.
         Poll::Ready(self.event.synchronize())
     }
 }

@@ -1,4 +1,4 @@
-//! Events: marks in a stream, to wait for and to measure with.
+//! Events: points in a stream, for waits and time measurements.
 
 use std::fmt;
 use std::ptr;
@@ -16,7 +16,7 @@ use crate::core::later;
 use crate::core::lock::{Mutex, MutexGuard};
 use crate::stream::{Capture, Stream, StreamInner};
 
-/// A mark in a stream, to wait for (from the host or from another stream) and to measure time with.
+/// A point in a stream, for waits (of the host or of another stream) and time measurements.
 ///
 /// ```
 /// # fn main() -> hip::Result<()> {
@@ -36,17 +36,18 @@ pub struct Event {
     raw: hipEvent_t,
     device: Device,
     options: EventOptions,
-    /// Made by another process or other code, which records it.
+    /// Whether another process or other code created it, and may record it.
     foreign: bool,
-    /// Whether it is destroyed with this.
+    /// Whether dropping this destroys it.
     owned: bool,
-    /// Of an event that other processes or other code share, which they may record too, and which ROCm before 7.0 calls done as soon as it is
-    /// recorded if it is of several processes: another one, recorded with it, that tells what this crate's streams have done.
+    /// A second, private event that is recorded together with a shared one (of several processes, or of other code). It
+    /// reports the end of this crate's work: others may record the shared event too, and ROCm before 7.0 reports an
+    /// event of several processes as done as soon as it is recorded.
     own: Option<Box<Event>>,
     recorded: Mutex<Option<Recorded>>,
 }
 
-/// How an event is made. The default: with timing, waiting spins, for this process alone.
+/// Options for creating an event. The default has timing, spins while waiting, and is for this process only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventOptions {
     timing: bool,
@@ -61,28 +62,29 @@ impl Default for EventOptions {
 }
 
 impl EventOptions {
-    /// With timing, waiting spins, for this process alone.
+    /// Creates the default options: with timing, spinning waits, for this process only.
     #[doc(alias("hipEventCreate", "cudaEventCreate"))]
     #[must_use]
     pub const fn new() -> Self {
         Self { timing: true, blocking_sync: false, interprocess: false }
     }
 
-    /// Whether the event keeps the time (else `hipEventDisableTiming`); without is cheaper.
+    /// Sets whether the event records the time (else `hipEventDisableTiming`). Events without timing are cheaper.
     #[must_use]
     pub const fn timing(mut self, timing: bool) -> Self {
         self.timing = timing;
         self
     }
 
-    /// Whether a thread that waits for the event sleeps in place of spinning (`hipEventBlockingSync`).
+    /// Sets whether a thread that waits for the event sleeps instead of spinning (`hipEventBlockingSync`).
     #[must_use]
     pub const fn blocking_sync(mut self, blocking_sync: bool) -> Self {
         self.blocking_sync = blocking_sync;
         self
     }
 
-    /// Whether other processes can open it (`hipEventInterprocess`): [`Event::ipc_handle`]. Such an event has no timing.
+    /// Sets whether other processes can open the event (`hipEventInterprocess`); see [`Event::ipc_handle`]. Timing is
+    /// not supported for such an event.
     #[must_use]
     pub const fn interprocess(mut self, interprocess: bool) -> Self {
         self.interprocess = interprocess;
@@ -100,18 +102,18 @@ impl EventOptions {
     }
 }
 
-/// An event on its way to another process: plain bytes (`hipIpcEventHandle_t`).
+/// A handle of an event for another process: plain bytes (`hipIpcEventHandle_t`).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct IpcEventHandle([u8; 64]);
 
 impl IpcEventHandle {
-    /// As bytes, for a pipe or a file.
+    /// Returns the bytes, for a pipe or a file.
     #[must_use]
     pub const fn to_bytes(self) -> [u8; 64] {
         self.0
     }
 
-    /// From the bytes of another process's handle.
+    /// Creates the handle from the bytes of another process's handle.
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 64]) -> Self {
         Self(bytes)
@@ -124,64 +126,68 @@ impl fmt::Debug for IpcEventHandle {
     }
 }
 
-/// Where an event was last recorded.
+/// The place where an event was last recorded: its mark.
 #[derive(Clone)]
 pub(crate) struct Recorded {
     pub(crate) stream: Arc<StreamInner>,
-    /// The last work in front of the event.
+    /// The ticket of the last work before the event.
     pub(crate) ticket: u64,
-    /// Other streams that it stands behind as well, with their last work: where it was recorded on all streams of an execution context.
+    /// Further streams of an event that was recorded on all streams of an execution context, each with the ticket of
+    /// its last work.
     others: Vec<(Arc<StreamInner>, u64)>,
-    /// Counts the records of the event: tells whether a second thread has moved the mark.
+    /// Counts the records of the event. It shows whether another thread has moved the mark.
     generation: u64,
-    /// The capture that it was recorded in: it marks a place in a graph then.
+    /// The capture that it was recorded in: then the mark is a place in a graph.
     pub(crate) capture: Option<Arc<Capture>>,
 }
 
 impl Recorded {
-    /// Moves the mark behind the work of `stream` up to `ticket`.
+    /// Returns the mark moved to after the work of `stream` up to `ticket`.
     pub(crate) fn moved(before: Option<&Self>, stream: &Arc<StreamInner>, ticket: u64) -> Self {
         let generation = before.map_or(1, |before| before.generation + 1);
         Self { stream: Arc::clone(stream), ticket, others: Vec::new(), generation, capture: stream.capture() }
     }
 
-    /// Moves the mark behind the work of several streams, each up to its ticket; `None` if there are no streams.
+    /// Returns the mark moved to after the work of several streams, each up to its ticket; `None` if there are no
+    /// streams.
     #[cfg(feature = "rocm-10-0")]
     pub(crate) fn moved_behind(before: Option<&Self>, mut streams: Vec<(Arc<StreamInner>, u64)>) -> Option<Self> {
         let (stream, ticket) = streams.pop()?;
         Some(Self { others: streams, ..Self::moved(before, &stream, ticket) })
     }
 
-    /// Notes that a wait for later work of `stream` covers the work in front of the mark. Called before the wait is queued.
+    /// Records that a wait for later work of `stream` covers the work before the mark. Call this before the wait is
+    /// queued.
     pub(crate) fn watched_by(&self, stream: &Arc<StreamInner>) {
         self.behind().for_each(|(other, _)| stream.watch_stream(other));
     }
 
-    /// Notes that later work of `stream` waits for the mark.
+    /// Records that later work of `stream` waits for the mark.
     pub(crate) fn awaited_by(&self, stream: &Arc<StreamInner>) {
         self.behind().filter(|(other, _)| !Arc::ptr_eq(other, stream)).for_each(|(other, ticket)| {
             stream.note_waited(other.id(), ticket);
         });
     }
 
-    /// Whether the work in front of the mark is known to be over.
+    /// Returns whether the work before the mark is known to be over.
     pub(crate) fn is_over(&self) -> bool {
         self.behind().all(|(stream, ticket)| stream.completed() >= ticket)
     }
 
-    /// The streams that the mark stands behind, with the last work of each.
+    /// Returns the streams of the mark, with the ticket of the last work of each.
     fn behind(&self) -> impl Iterator<Item = (&Arc<StreamInner>, u64)> {
         let others = self.others.iter().map(|(stream, ticket)| (stream, *ticket));
         std::iter::once((&self.stream, self.ticket)).chain(others)
     }
 }
 
-/// Runs `call`, which names an event, unless a stream that it was recorded on is being captured, and none begins to be meanwhile: HIP
-/// spoils the capture when it is asked for an event of the stream, though that lies in front. All such work is over then.
+/// Runs `call`, which uses an event, unless a stream that the event was recorded on is being captured. No capture of it
+/// begins meanwhile: HIP invalidates the capture if it is asked for an event of the stream, even one recorded before
+/// the capture. If a stream is being captured, all its earlier work is over.
 fn without_captures<R>(recorded: Option<&Recorded>, call: impl FnOnce() -> R) -> Option<R> {
     let mut streams: SmallVec<[&StreamInner; 1]> =
         recorded.iter().flat_map(|recorded| recorded.behind()).map(|(stream, _)| &**stream).collect();
-    // In the order that all threads have in common.
+    // All threads lock streams in this order.
     streams.sort_by_key(|stream| stream.id());
     streams.dedup_by_key(|stream| stream.id());
     let mut direct: SmallVec<[_; 1]> = SmallVec::new();
@@ -198,22 +204,22 @@ unsafe impl Send for Event {}
 unsafe impl Sync for Event {}
 
 impl Event {
-    /// An event that keeps the time (`hipEventCreateWithFlags`).
+    /// Creates an event with timing (`hipEventCreateWithFlags`).
     #[doc(alias("hipEventCreateWithFlags", "cuEventCreate", "cudaEventCreateWithFlags"))]
     #[doc(alias("hipEventCreate", "cudaEventCreate"))]
     pub fn new(device: &Device) -> Result<Self> {
         Self::with_options(device, EventOptions::new())
     }
 
-    /// An event without timing (`hipEventDisableTiming`): cheaper, for order alone.
+    /// Creates an event without timing (`hipEventDisableTiming`): cheaper, for ordering only.
     pub fn without_timing(device: &Device) -> Result<Self> {
         Self::with_options(device, EventOptions::new().timing(false))
     }
 
-    /// An event with options (`hipEventCreateWithFlags`).
+    /// Creates an event with options (`hipEventCreateWithFlags`).
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] for an interprocess event with timing, which there is not.
+    /// [`Error::InvalidValue`] for an interprocess event with timing, which HIP does not support.
     #[doc(alias("hipEventCreateWithFlags", "cuEventCreate", "cudaEventCreateWithFlags"))]
     pub fn with_options(device: &Device, options: EventOptions) -> Result<Self> {
         if options.interprocess && options.timing {
@@ -236,12 +242,13 @@ impl Event {
         Self::without_timing(device).map(Box::new)
     }
 
-    /// A handle by which another process opens this event (`hipIpcGetEventHandle`).
+    /// Returns a handle with which another process can open this event (`hipIpcGetEventHandle`).
     ///
-    /// ROCm before 7.0 tells the other process that the event is done as soon as it is recorded, whatever the work in front of it does.
+    /// ROCm before 7.0 reports the event to the other process as done as soon as it is recorded, even if the work
+    /// before it still runs.
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] if it was not made [`interprocess`](EventOptions::interprocess).
+    /// [`Error::InvalidValue`] if it was not created [`interprocess`](EventOptions::interprocess).
     #[doc(alias("hipIpcGetEventHandle", "cuIpcGetEventHandle", "cudaIpcGetEventHandle"))]
     pub fn ipc_handle(&self) -> Result<IpcEventHandle> {
         if !self.options.interprocess {
@@ -259,8 +266,8 @@ impl Event {
         Ok(IpcEventHandle(handle.reserved.map(|byte| byte as u8)))
     }
 
-    /// Opens another process's event (`hipIpcOpenEventHandle`), to wait for it. Both sides can record it. What one of them records says
-    /// nothing of the other's streams: buffers of this process are waited for as ever.
+    /// Opens another process's event (`hipIpcOpenEventHandle`), to wait for it. Both processes can record it. A record
+    /// by one process does not replace waits for the other's streams: buffers of this process are tracked as usual.
     ///
     /// ```no_run
     /// # fn receive() -> [u8; 64] { [0; 64] }
@@ -277,15 +284,15 @@ impl Event {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] for bytes that are no handle of an event, the runtime's status for one that is not there, and for one of this
-    /// process, which has the event itself.
+    /// [`Error::InvalidValue`] for bytes that are not a handle of an event; the runtime's status for an event that does
+    /// not exist, and for one of this process, which cannot be opened here.
     ///
     /// # Safety
-    /// The handle is what [`ipc_handle`](Self::ipc_handle) gave in another process that runs the same version of HIP. It is the name of
-    /// shared memory, which the runtime maps and writes to, whatever it holds.
+    /// The handle must be the result of [`ipc_handle`](Self::ipc_handle) in another process that runs the same version
+    /// of HIP. It names shared memory, which the runtime maps and writes to without checking its content.
     #[doc(alias("hipIpcOpenEventHandle", "cuIpcOpenEventHandle", "cudaIpcOpenEventHandle"))]
     pub unsafe fn open_ipc(device: &Device, handle: IpcEventHandle) -> Result<Self> {
-        // The runtime looks for the end of the name.
+        // The runtime reads up to the terminator of the name.
         if handle.0[0] == 0 || !handle.0.contains(&0) {
             return Err(Error::InvalidValue {
                 what: "an event of another process",
@@ -297,7 +304,7 @@ impl Event {
         device.activate()?;
         let mut raw: hipEvent_t = ptr::null_mut();
         let handle = hip_sys::hipIpcEventHandle_t { reserved: handle.0.map(|byte| byte as _) };
-        // SAFETY: `raw` is valid for a write; the handle holds a terminated name, by the caller's promise that of an event.
+        // SAFETY: `raw` is valid for a write; the handle holds a terminated name, and the caller promises that it is the name of an event.
         let status = unsafe { hip_sys::hipIpcOpenEventHandle(&mut raw, handle) };
         check(status, "hipIpcOpenEventHandle", || format!("an event for device {}", device.index()))?;
         let options = EventOptions::new().interprocess(true);
@@ -312,9 +319,10 @@ impl Event {
         })
     }
 
-    /// Takes over an event that other code has made on `device` with `options`: it is destroyed (`hipEventDestroy`) with this.
-    /// [`borrow_raw`](Self::borrow_raw) leaves it to its owner. Either side may record it, and what one of them records says nothing of the other's
-    /// streams, as with an event [of another process](Self::open_ipc): buffers are waited for as ever.
+    /// Takes ownership of an event that other code has created on `device` with `options`: it is destroyed
+    /// (`hipEventDestroy`) when this is dropped. [`borrow_raw`](Self::borrow_raw) does not take ownership. Both sides
+    /// may record it. A record by one side does not replace waits for the other's streams, as with an event [of another
+    /// process](Self::open_ipc): buffers are tracked as usual.
     ///
     /// ```
     /// # fn main() -> hip::Result<()> {
@@ -338,19 +346,19 @@ impl Event {
     /// [`Error::InvalidValue`] for null.
     ///
     /// # Safety
-    /// `raw` is an event of this device that is alive, and that nobody else destroys, or uses when this may be gone.
+    /// `raw` must be a live event of this device. No other code may destroy it, or use it after this is dropped.
     #[doc(alias("hipEventDestroy", "cuEventDestroy", "cudaEventDestroy"))]
     pub unsafe fn from_raw(device: &Device, raw: hipEvent_t, options: EventOptions) -> Result<Self> {
         Self::of_others(device, raw, options, true)
     }
 
-    /// As [`from_raw`](Self::from_raw), for an event that stays its owner's: it is not destroyed.
+    /// Like [`from_raw`](Self::from_raw), but does not take ownership: the event is not destroyed.
     ///
     /// # Errors
     /// That of [`from_raw`](Self::from_raw).
     ///
     /// # Safety
-    /// `raw` is an event of this device that is alive, and stays so until this is gone.
+    /// `raw` must be a live event of this device, and stay alive until this is dropped.
     pub unsafe fn borrow_raw(device: &Device, raw: hipEvent_t, options: EventOptions) -> Result<Self> {
         Self::of_others(device, raw, options, false)
     }
@@ -367,19 +375,20 @@ impl Event {
         Ok(Self { raw, device: *device, options, foreign: true, owned, own, recorded: Mutex::new(None) })
     }
 
-    /// How it was made.
+    /// Returns the options that it was created with.
     #[must_use]
     pub fn options(&self) -> EventOptions {
         self.options
     }
 
-    /// The device that the event belongs to.
+    /// Returns the device.
     #[must_use]
     pub fn device(&self) -> Device {
         self.device
     }
 
-    /// Marks the place behind all work queued on `stream` so far (`hipEventRecord`). A second time moves the mark.
+    /// Records the event after all work queued on `stream` so far (`hipEventRecord`). Recording it again moves the
+    /// mark.
     ///
     /// # Errors
     /// [`Error::WrongDevice`] if the stream is on another device.
@@ -402,10 +411,10 @@ impl Event {
         Ok(())
     }
 
-    /// Blocks until the work in front of the event is done (`hipEventSynchronize`).
+    /// Blocks until the work before the event is done (`hipEventSynchronize`).
     ///
     /// # Errors
-    /// [`Error::EventNotRecorded`] if it was never recorded. An error of the work comes back here.
+    /// [`Error::EventNotRecorded`] if it was never recorded; errors of the work.
     #[doc(alias("hipEventSynchronize", "cuEventSynchronize", "cudaEventSynchronize"))]
     pub fn synchronize(&self) -> Result<()> {
         let recorded = self.recorded_for_host()?;
@@ -426,10 +435,10 @@ impl Event {
         self.credit(recorded.as_ref())
     }
 
-    /// Whether the work in front of the event is done (`hipEventQuery`).
+    /// Returns whether the work before the event is done (`hipEventQuery`).
     ///
     /// # Errors
-    /// [`Error::EventNotRecorded`] if it was never recorded. An error of the work comes back here.
+    /// [`Error::EventNotRecorded`] if it was never recorded; errors of the work.
     #[doc(alias("hipEventQuery", "cuEventQuery", "cudaEventQuery"))]
     pub fn is_complete(&self) -> Result<bool> {
         let recorded = self.recorded_for_host()?;
@@ -454,10 +463,11 @@ impl Event {
         if done { self.credit(recorded.as_ref()).map(|()| true) } else { Ok(false) }
     }
 
-    /// The time from `start` to this event on the device (`hipEventElapsedTime`), once both are done: it waits for them.
+    /// Returns the device time from `start` to this event (`hipEventElapsedTime`). Blocks until both are done.
     ///
     /// # Errors
-    /// [`Error::EventNotRecorded`], [`Error::EventWithoutTiming`]; [`Error::InvalidValue`] if this event comes before `start`.
+    /// [`Error::EventNotRecorded`], [`Error::EventWithoutTiming`]; [`Error::InvalidValue`] if this event was recorded
+    /// before `start`.
     #[doc(alias("hipEventElapsedTime", "cuEventElapsedTime", "cudaEventElapsedTime"))]
     pub fn elapsed_since(&self, start: &Self) -> Result<Duration> {
         if !(self.options.timing && start.options.timing) {
@@ -476,7 +486,7 @@ impl Event {
         })
     }
 
-    /// The C handle, for calls of [`hip_sys`] beside this crate. It stays this event's.
+    /// Returns the C handle, for calls of [`hip_sys`] that this crate does not make. The `Event` keeps ownership.
     #[must_use]
     pub fn as_raw(&self) -> hipEvent_t {
         self.raw
@@ -486,13 +496,15 @@ impl Event {
         self.raw
     }
 
-    /// What has to be done for the event to be: itself, and of one that is shared what stands where this process recorded it.
+    /// Returns the C events that must be done for this event to be done: itself, and for a shared event the private
+    /// one, if this process recorded it.
     pub(crate) fn told_by(&self, recorded: Option<&Recorded>) -> impl Iterator<Item = hipEvent_t> {
         let own = recorded.and(self.own.as_ref()).map(|own| own.raw);
         std::iter::once(self.raw).chain(own)
     }
 
-    /// `Ok` unless other processes or other code share the event, which is recorded in streams alone.
+    /// Returns `Ok` unless other processes or other code share the event. A shared event can be recorded in streams
+    /// only.
     pub(crate) fn refuse_shared(&self, what: &'static str) -> Result<()> {
         if self.own.is_none() {
             return Ok(());
@@ -505,7 +517,7 @@ impl Event {
         })
     }
 
-    /// Locks where the event was recorded, for a graph that records it.
+    /// Locks the mark, for a graph that records the event.
     pub(crate) fn lock_record(&self) -> Result<MutexGuard<'_, Option<Recorded>>> {
         context::check_caller()?;
         Ok(self.recorded.lock())
@@ -515,7 +527,7 @@ impl Event {
         self.recorded.lock().clone()
     }
 
-    /// Where this crate recorded it; `None` if others do.
+    /// Returns the mark that this crate recorded; `None` if others record the event.
     pub(crate) fn recorded_here(&self) -> Result<Option<Recorded>> {
         context::check_caller()?;
         match self.last_record() {
@@ -525,7 +537,7 @@ impl Event {
         }
     }
 
-    /// As [`recorded_here`](Self::recorded_here), for the host to wait for.
+    /// Like [`recorded_here`](Self::recorded_here), for a wait of the host.
     pub(crate) fn recorded_for_host(&self) -> Result<Option<Recorded>> {
         let recorded = self.recorded_here()?;
         if recorded.as_ref().is_some_and(|recorded| recorded.capture.is_some()) {
@@ -543,14 +555,14 @@ impl Event {
         }
     }
 
-    /// Credits the streams with what waiting for the event has shown. An error that was kept for whoever waits comes back here.
+    /// Credits the streams with the work that a wait for the event has covered. Returns a stored error of that work.
     fn credit(&self, recorded: Option<&Recorded>) -> Result<()> {
         later::catch_up();
         let Some(recorded) = recorded.filter(|recorded| self.still(recorded)) else { return Ok(()) };
         recorded.behind().map(|(stream, ticket)| stream.credit(ticket)).fold(Ok(()), Result::and)
     }
 
-    /// Whether the mark is where it was: what was learnt about the event in between holds for that place.
+    /// Returns whether the mark has not moved: only then results of a wait or query apply to it.
     pub(crate) fn still(&self, before: &Recorded) -> bool {
         self.last_record().is_some_and(|now| now.generation == before.generation)
     }
@@ -563,20 +575,20 @@ impl Drop for Event {
         }
         let raw = self.raw.expose_provenance();
         later::in_time(move || {
-            // SAFETY: ours, and nobody has it any more; a wait that was queued on it goes on without it.
+            // SAFETY: owned by this object, and nothing else refers to it; a queued wait continues without it.
             let _ = unsafe { hip_sys::hipEventDestroy(ptr::with_exposed_provenance_mut(raw)) };
         });
     }
 }
 
-/// Events of a device that no wait uses at present.
+/// Events of a device that no wait uses at the moment.
 pub(crate) type SpareEvents = Mutex<Vec<Event>>;
 
-/// An event for one wait of a stream for another, from those that its device keeps for it.
+/// An event for one wait of a stream for another, taken from the spare events of its device.
 pub(crate) struct PooledEvent(Option<Event>);
 
 impl PooledEvent {
-    /// How many a device keeps.
+    /// Maximum number of spare events of a device.
     const MOST: usize = 64;
 
     pub(crate) fn take(device: Device) -> Result<Self> {
@@ -618,7 +630,7 @@ impl fmt::Debug for Event {
 mod tests {
     use super::*;
 
-    /// Who has waited for a mark knows by it whether another thread has moved it meanwhile.
+    /// The generation shows a waiting thread whether another thread has moved the mark meanwhile.
     #[test]
     fn each_record_is_another_generation() {
         let stream = StreamInner::new(ptr::null_mut(), Device::of_tests());

@@ -1,4 +1,4 @@
-//! The execution context that a stream keeps.
+//! The execution context of a stream.
 
 use std::ffi::c_int;
 use std::ptr;
@@ -13,25 +13,25 @@ use crate::core::error::Result;
 use crate::core::later;
 use crate::core::lock::Mutex;
 
-/// The context, which its streams keep.
+/// An execution context. Its streams keep it.
 pub(crate) struct ContextInner {
     pub(crate) raw: hipExecutionCtx_t,
     pub(crate) device: Device,
-    /// The device has it by itself: it is never destroyed.
+    /// Whether it is the device's own context, which is never destroyed.
     pub(crate) is_primary: bool,
-    /// Groups of compute units that it was made of: the runtime tells as many.
+    /// Number of groups of compute units that it was made of, which is the maximum that the runtime reports.
     pub(crate) groups: usize,
-    /// Those of its streams that may be left.
+    /// Its streams that may still exist.
     streams: Mutex<Vec<Weak<StreamInner>>>,
 }
 
-// SAFETY: a hipExecutionCtx_t is a handle that the runtime lets any thread use (it locks the list of its streams); it is destroyed only in
-// Drop, when no other reference exists. All else in here is Send and Sync.
+// SAFETY: a hipExecutionCtx_t is a handle that the runtime allows any thread to use (it locks the list of its streams); it is destroyed
+// only in Drop, when no other reference exists. All other fields are Send and Sync.
 unsafe impl Send for ContextInner {}
 // SAFETY: as above.
 unsafe impl Sync for ContextInner {}
 
-/// A C stream of a context.
+/// Creates a C stream in a context.
 pub(crate) fn create_in_context(context: &ContextInner, priority: c_int) -> Result<hipStream_t> {
     context.device().activate()?;
     let mut raw: hipStream_t = ptr::null_mut();
@@ -58,14 +58,14 @@ impl ContextInner {
         self.raw
     }
 
-    /// Notes a new stream, which keeps the context.
+    /// Records a new stream, which keeps the context.
     pub(crate) fn add(&self, stream: &Arc<StreamInner>) {
         let mut streams = self.streams.lock();
         streams.retain(|stream| stream.strong_count() > 0);
         streams.push(Arc::downgrade(stream));
     }
 
-    /// Its streams, for what cannot be done while one of them is captured.
+    /// Returns its streams, for an operation that is not possible while one of them is captured.
     pub(crate) fn free_streams(&self, what: &str) -> Result<Vec<Arc<StreamInner>>> {
         let streams: Vec<_> = {
             let streams = self.streams.lock();
@@ -86,11 +86,12 @@ impl ContextInner {
 impl Drop for ContextInner {
     fn drop(&mut self) {
         if self.is_primary {
-            return; // the device's
+            return; // owned by the device
         }
         let raw = self.raw.expose_provenance();
         later::in_time(move || {
-            // SAFETY: ours, made by hipGreenCtxCreate. Nobody has it any more, and its streams are destroyed, for they have kept it.
+            // SAFETY: owned by this object, made by hipGreenCtxCreate. This is the last reference, and its streams, which kept it, are
+            // destroyed.
             let _ = unsafe { hip_sys::hipExecutionCtxDestroy(ptr::with_exposed_provenance_mut(raw)) };
         });
     }

@@ -1,4 +1,4 @@
-//! Streams that other code has made.
+//! Streams that other code has created.
 
 use hip_sys::{hipDevice_t, hipStream_t};
 
@@ -9,13 +9,14 @@ use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 
 impl Stream {
-    /// Takes over a stream that other code has made on `device`: it is destroyed (`hipStreamDestroy`) when the last handle, and the last buffer
-    /// that the stream still works on, are gone. [`borrow_raw`](Self::borrow_raw) leaves it to its owner.
+    /// Takes ownership of a stream that other code has created on `device`: it is destroyed (`hipStreamDestroy`) after
+    /// its last handle, and the last buffer that the stream still works on, are dropped.
+    /// [`borrow_raw`](Self::borrow_raw) does not take ownership.
     ///
-    /// What comes in which order is as for every stream of this crate. What the other code has queued on the stream, or queues later, has its place
-    /// in the stream too, and is waited for by [`synchronize`](Self::synchronize) and by whatever waits for later work of the stream.
-    /// But no buffer knows of it: between what the other code does with the memory of a buffer on this stream and what this crate does with it on another
-    /// stream or on the host there is no order, unless an event or a wait of the caller's makes one.
+    /// Work of this crate is ordered as on every stream. Work that the other code queues on the stream runs in the
+    /// stream's order too: [`synchronize`](Self::synchronize) waits for it, and so does every wait for later work of
+    /// the stream. Otherwise, work queued by other code is not tracked. If it touches the memory of a buffer that this
+    /// crate uses on another stream or on the host, order it yourself, with an event or a wait.
     ///
     /// ```
     /// # fn main() -> hip::Result<()> {
@@ -37,13 +38,14 @@ impl Stream {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] for null and the other handles that name no one stream (`hipStreamLegacy`, `hipStreamPerThread`): take
-    /// [`Device::default_stream`] and [`Stream::per_thread`]. [`Error::WrongDevice`] for a stream of another device. The stream is still
-    /// the caller's then.
+    /// [`Error::InvalidValue`] for null and the other special handles (`hipStreamLegacy`, `hipStreamPerThread`): use
+    /// [`Device::default_stream`] and [`Stream::per_thread`]. [`Error::WrongDevice`] for a stream of another device. On
+    /// error, the caller keeps ownership.
     ///
     /// # Safety
-    /// `raw` is a stream that is alive. Nobody else destroys it, or uses it when the handles and buffers named above may be gone. While this crate
-    /// queues work on it or waits for it, nobody captures it but [`Stream::capture`].
+    /// `raw` must be a live stream. No other code may destroy it, or use it once the handles and buffers named above
+    /// may have been dropped. While this crate queues work on it or waits for it, only [`Stream::capture`] may capture
+    /// it.
     #[doc(alias("hipStreamDestroy", "cuStreamDestroy", "cudaStreamDestroy"))]
     pub unsafe fn from_raw(device: &Device, raw: hipStream_t) -> Result<Self> {
         expect_of(device, raw)?;
@@ -52,23 +54,24 @@ impl Stream {
         Ok(Self { inner })
     }
 
-    /// As [`from_raw`](Self::from_raw), for a stream that stays its owner's: it is not destroyed.
+    /// Like [`from_raw`](Self::from_raw), but does not take ownership: the stream is not destroyed.
     ///
     /// # Errors
     /// Those of [`from_raw`](Self::from_raw).
     ///
     /// # Safety
-    /// `raw` is a stream that is alive, and stays so until every handle that comes of this one is gone, every buffer that was allocated in its order
-    /// ([`DeviceBuffer::uninit_async`](crate::DeviceBuffer::uninit_async) and the like) is gone, and what was queued on it by way of this crate is
-    /// known to be over: one of the handles was [waited for](Self::synchronize) after the last of it. While this crate queues work
-    /// on it or waits for it, nobody captures it but [`Stream::capture`].
+    /// `raw` must be a live stream, and stay alive until every handle derived from this one is dropped, every buffer
+    /// that was allocated in its order ([`DeviceBuffer::uninit_async`](crate::DeviceBuffer::uninit_async) and the like)
+    /// is dropped, and the work queued through this crate is known to be over: one of the handles was [waited
+    /// for](Self::synchronize) after the last of it. While this crate queues work on it or waits for it, only
+    /// [`Stream::capture`] may capture it.
     pub unsafe fn borrow_raw(device: &Device, raw: hipStream_t) -> Result<Self> {
         expect_of(device, raw)?;
         Ok(Self { inner: StreamInner::borrowed(raw, *device) })
     }
 }
 
-/// `Ok` if `raw`, which is alive if it is a stream, is one of `device`.
+/// Returns `Ok` if the stream `raw` belongs to `device`. It must be alive.
 fn expect_of(device: &Device, raw: hipStream_t) -> Result<()> {
     if is_default(raw) {
         return Err(Error::InvalidValue {

@@ -1,4 +1,4 @@
-//! Rust functions in a stream.
+//! Rust functions in a stream, and errors of queued work.
 
 use std::any::Any;
 use std::ffi::c_void;
@@ -14,19 +14,19 @@ use crate::core::error::{Error, Result};
 use crate::core::lock::{Mutex, MutexGuard};
 use crate::core::lost;
 
-/// Where an error of queued work is kept until somebody waits for the work. If nobody does, it goes to stderr.
+/// Stores errors of queued work until a call waits for the work. If none does, they are written to stderr.
 #[derive(Default)]
 pub(crate) struct Report {
     kept: Mutex<Kept>,
-    /// Where kernels in Rust write that they have panicked, if any was launched.
+    /// The record for panics of Rust kernels, if one that may panic was launched.
     record: OnceLock<PanicRecord>,
 }
 
 #[derive(Default)]
 struct Kept {
-    /// What the runtime has told a destructor, or the reaper for it.
+    /// The error that the runtime returned to a destructor or to the reaper.
     failed: Option<Error>,
-    /// What a host function did.
+    /// The panic of a host function.
     panicked: Option<Error>,
 }
 
@@ -35,22 +35,22 @@ impl Report {
         self.kept.lock()
     }
 
-    /// Keeps an error of the runtime's, unless an earlier one is there.
+    /// Stores an error of the runtime, unless an earlier one is stored.
     pub(crate) fn put(&self, error: Error) {
         self.lock().failed.get_or_insert(error);
     }
 
-    /// The first error, for a wait that returns it.
+    /// Takes the first error, for a wait that returns it.
     pub(crate) fn take(&self) -> Option<Error> {
         self.next().inspect(lost::tell)
     }
 
-    /// The error of the runtime's, likewise.
+    /// Takes the runtime's error, likewise.
     pub(crate) fn take_failed(&self) -> Option<Error> {
         self.lock().failed.take().inspect(lost::tell)
     }
 
-    /// The error of the runtime's or the panic of a kernel: what a wait for the whole device returns.
+    /// Takes the runtime's error or the panic of a kernel: the errors that a wait for the whole device returns.
     pub(crate) fn take_of_device(&self) -> Option<Error> {
         let mut kept = self.lock();
         kept.failed.take().inspect(lost::tell).or_else(|| self.take_panic(&kept))
@@ -62,12 +62,12 @@ impl Report {
         first.or_else(|| self.take_panic(&kept))
     }
 
-    /// The panic of a kernel: what a wait for another stream that comes after this work returns.
+    /// Takes the panic of a kernel: the error that a wait for another stream returns if it comes after this work.
     pub(crate) fn take_kernel(&self) -> Option<Error> {
         self.take_panic(&self.lock())
     }
 
-    /// Takes a panic, with the report locked.
+    /// Takes a kernel's panic. The report must be locked.
     fn take_panic(&self, _: &Kept) -> Option<Error> {
         let panic = self.record.get()?.take()?;
         Some(Error::KernelPanicked(Box::new(panic)))
@@ -78,17 +78,17 @@ impl Report {
         kept.failed.is_some() || kept.panicked.is_some() || self.has_kernel_panic()
     }
 
-    /// Whether a kernel has panicked and nobody was told.
+    /// Returns whether a kernel has panicked and the panic was not reported yet.
     pub(crate) fn has_kernel_panic(&self) -> bool {
         self.record.get().is_some_and(PanicRecord::is_pending)
     }
 
-    /// Whether a kernel was launched that writes its panics here.
+    /// Returns whether a kernel was launched that writes its panics here.
     pub(crate) fn has_record(&self) -> bool {
         self.record.get().is_some()
     }
 
-    /// Where kernels on `device`, which is always the same, write a panic.
+    /// Returns the address where kernels write a panic. `device` is always the same.
     #[inline]
     pub(crate) fn record(&self, device: Device) -> Result<&PanicRecord> {
         match self.record.get() {
@@ -105,16 +105,16 @@ impl Report {
 }
 
 impl Report {
-    /// Writes what is kept to stderr.
+    /// Writes stored errors to stderr.
     pub(crate) fn tell(&self) {
         if context::is_forked() {
             return;
         }
         while let Some(error) = self.next() {
-            // All that was under way on a lost device is one failure.
+            // All work in flight on a lost device is reported as one failure.
             if !lost::is_told(&error) {
                 lost::tell(&error);
-                // In one piece: the runtime writes to stderr at the same time.
+                // As a single write: the runtime may write to stderr at the same time.
                 let line = format!("hip: work that nobody waited for has failed: {error}\n");
                 eprint!("{line}");
             }
@@ -128,11 +128,11 @@ impl Drop for Report {
     }
 }
 
-/// Runs a function of the user's on a thread of the runtime: no panic leaves it, and no call into HIP is made in it.
+/// Runs a user's function on a thread of the runtime: it catches panics, and rejects calls into HIP.
 pub(crate) fn run_reporting(report: &Report, body: impl FnOnce()) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| context::as_host_function(body))) {
         report.lock().panicked.get_or_insert(Error::HostFunctionPanicked { message: message(&*payload) });
-        // A payload may panic when it is dropped.
+        // The payload's destructor may panic.
         std::mem::forget(payload);
     }
 }
@@ -151,19 +151,19 @@ struct Call<F> {
 }
 
 unsafe extern "C" fn trampoline<F: FnOnce()>(data: *mut c_void) {
-    // SAFETY: `data` is from Box::into_raw in `launch_host_function`, and the runtime calls this once with it.
+    // SAFETY: `data` comes from Box::into_raw in `launch_host_function`, and the runtime calls this exactly once with it.
     let Call { function, report } = *unsafe { Box::from_raw(data.cast::<Call<F>>()) };
     run_reporting(&report, function);
 }
 
 impl Stream {
-    /// Queues a Rust function (`hipLaunchHostFunc`): it runs on a thread of the runtime's after all work queued before,
-    /// and the work queued after waits for it.
+    /// Queues a Rust function (`hipLaunchHostFunc`). It runs on a thread of the runtime after all work queued before;
+    /// work queued later waits for it.
     ///
-    /// It should be short: the runtime calls the functions of all streams on one thread. It must not call HIP: any call of this crate in it returns [`Error::InHostFunction`], and buffers that are dropped in it
-    /// are freed later. If it panics, the next call that waits for the stream returns
-    /// [`Error::HostFunctionPanicked`]; work behind it goes on. If the device fails before, it may not run at all, and what
-    /// it holds is then leaked.
+    /// Keep it short: the runtime calls the functions of all streams on one thread. It must not call HIP: any call of
+    /// this crate in it returns [`Error::InHostFunction`], and buffers that it drops are freed later. If it panics, the
+    /// next call that waits for the stream returns [`Error::HostFunctionPanicked`], and later work continues. If the
+    /// device fails before, the function may never run, and its captured values leak.
     ///
     /// ```
     /// # fn main() -> hip::Result<()> {
@@ -178,12 +178,12 @@ impl Stream {
     /// ```
     ///
     /// # Errors
-    /// The runtime's; the function is then dropped without being called. [`Error::Capture`] while the stream is captured:
-    /// a graph may run many times, so it takes functions by [`Graph::add_host`](crate::Graph::add_host).
+    /// The runtime's status; the function is then dropped without being called. [`Error::Capture`] while the stream is
+    /// captured: a graph may run many times, so use [`Graph::add_host`](crate::Graph::add_host) there.
     #[doc(alias("hipLaunchHostFunc", "cuLaunchHostFunc", "cudaLaunchHostFunc"))]
     #[doc(alias("hipStreamAddCallback", "cuStreamAddCallback", "cudaStreamAddCallback"))]
     pub fn launch_host_function<F: FnOnce() + Send + 'static>(&self, function: F) -> Result<()> {
-        // A graph may run many times, and the function is for once.
+        // A graph may run many times, but the function is `FnOnce`.
         self.inner.refuse_captured("a function for one call (Graph::add_host takes one for many)")?;
         let data = Box::into_raw(Box::new(Call { function, report: Arc::clone(self.inner.report()) }));
         let result = self.inner.submit_held(&[], None, |raw| {
@@ -192,7 +192,7 @@ impl Stream {
             check(status, "hipLaunchHostFunc", || self.inner.describe())
         });
         if result.is_err() {
-            // SAFETY: from Box::into_raw above; the runtime has refused it and does not call it.
+            // SAFETY: from Box::into_raw above; the runtime returned an error and does not call it.
             drop(unsafe { Box::from_raw(data) });
         }
         result.map(drop)
@@ -217,8 +217,8 @@ mod tests {
     }
 }
 
-/// A function that is not `Send` does not compile. Here and not in `tests/misuse`, for the compiler's message depends on
-/// the features that are on. The first differs from the second in nothing else:
+/// A function that is not `Send` does not compile. The test is here and not in `tests/misuse`, because the compiler's
+/// message depends on the enabled features. The two examples differ in nothing else:
 ///
 /// ```no_run
 /// # let stream = hip::Stream::new(&hip::Device::get(0).unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! What a stream is and what is queued on it, shared by its handles and by all that it works on.
+//! The state of a stream, shared by its handles and by all allocations that it works on.
 
 use std::ptr;
 use std::sync::Arc;
@@ -21,44 +21,46 @@ use crate::core::later;
 use crate::core::lock::{Mutex, MutexGuard, RwLock};
 use crate::core::lost;
 
-/// What the stream is and what is queued on it. Shared with every allocation that it works on.
+/// A C stream and the record of its work. Shared by every allocation that it works on.
 pub(crate) struct StreamInner {
-    /// Another stream takes its place if a capture has spoilt it: see [`renew`](Self::renew_if_spoilt).
+    /// Replaced by another stream if a capture has made it unusable; see [`renew_if_spoilt`](Self::renew_if_spoilt).
     pub(super) raw: AtomicPtr<ihipStream_t>,
-    /// Whether it is destroyed with this.
+    /// Whether dropping this destroys it.
     pub(super) owned: bool,
-    /// Whether others have the C handle, and may queue work that has no ticket.
+    /// Whether other code has the C handle, and may queue work without a ticket.
     pub(super) handed_out: AtomicBool,
     pub(super) device: Device,
     pub(super) id: u64,
-    /// Locked while work is put on the stream, so that tickets are in the order of the work.
+    /// Locked while work is queued on the stream, so that tickets have the order of the work.
     pub(super) queue: Mutex<Queue>,
-    /// Shared by calls of the runtime that name the stream while `queue` is not locked. No capture begins meanwhile.
+    /// Shared by calls of the runtime that use the stream while `queue` is not locked. No capture begins meanwhile.
     pub(super) direct: RwLock<()>,
-    /// The highest ticket whose work is over, and whose errors somebody was told.
+    /// The highest ticket whose work is over, and whose errors were reported.
     pub(super) completed: AtomicU64,
-    /// The highest ticket whose work is over. It has an error that nobody was told yet, if it is higher than `completed`.
+    /// The highest ticket whose work is over. If it is higher than `completed`, an error was not reported yet.
     pub(super) over: AtomicU64,
-    /// The highest ticket of which the runtime could not say whether it is over.
+    /// The highest ticket whose state the runtime could not report.
     pub(super) unknown: AtomicU64,
-    /// The highest ticket whose work may wait for something that the host does.
+    /// The highest ticket whose work may wait for an action of the host.
     pub(super) held: AtomicU64,
-    /// Locked while an error is on its way from the runtime to `report`.
+    /// Locked while an error moves from the runtime to `report`.
     pub(super) asking: Mutex<()>,
-    /// Errors that host functions and destructors met: what they belong to is this stream's, so who waits for it next gets them.
+    /// Errors of host functions and destructors: they belong to this stream's work, so the next wait for the stream
+    /// returns them.
     pub(super) report: Arc<Report>,
-    /// Whether `capture` holds something.
+    /// Whether `capture` is set.
     pub(super) captured: AtomicBool,
-    /// The graph that work goes into in place of the stream.
+    /// The capture that receives the work instead of the stream.
     pub(super) capture: Mutex<Option<Arc<Capture>>>,
-    /// The compute units that it was made for, if not for all.
+    /// The compute units that it was created for, if not for all.
     pub(super) cu_mask: Option<Box<[u32]>>,
-    /// The execution context that it was made in, which goes after it.
+    /// The execution context that it was created in, which is dropped after it.
     #[cfg(feature = "rocm-10-0")]
     pub(crate) context: Option<Arc<ContextInner>>,
 }
 
-/// Whether it is null, `hipStreamLegacy` or `hipStreamPerThread`: names for a stream of whatever device or thread is the current one.
+/// Returns whether it is null, `hipStreamLegacy` or `hipStreamPerThread`: these refer to a stream of the current device
+/// or thread.
 pub(super) fn is_default(raw: hipStream_t) -> bool {
     raw.addr() <= 2
 }
@@ -69,9 +71,9 @@ pub(super) struct Queue {
     pub(super) issued: u64,
     /// Other streams (by id) that this one already waits for, up to which ticket.
     pub(super) waited: Vec<(u64, u64)>,
-    /// Reports of others whose work a wait for this stream covers.
+    /// Reports of other streams and graphs whose work a wait for this stream covers.
     pub(super) watched: Watched,
-    /// Launches since the last time that the host saw all work done: named when an error comes back late.
+    /// Launches since the host last knew all work to be done. Named by errors that are returned late.
     pub(super) launches: Launches,
 }
 
@@ -80,7 +82,7 @@ impl StreamInner {
         Self::unshared(raw, device).shared()
     }
 
-    /// A stream that keeps the execution context that it is of.
+    /// Creates the state of a stream that keeps its execution context.
     #[cfg(feature = "rocm-10-0")]
     pub(crate) fn of_context(raw: hipStream_t, context: &Arc<ContextInner>) -> Arc<Self> {
         let mut stream = Self::unshared(raw, context.device());
@@ -88,7 +90,7 @@ impl StreamInner {
         stream.shared()
     }
 
-    /// A stream that somebody else destroys, after all that uses it by way of this.
+    /// Creates the state of a stream that other code destroys, after the last use of this.
     pub(super) fn borrowed(raw: hipStream_t, device: Device) -> Arc<Self> {
         let mut stream = Self::unshared(raw, device);
         stream.owned = false;
@@ -96,12 +98,12 @@ impl StreamInner {
         stream.shared()
     }
 
-    /// A stream that no device knows of, for a forked child, where every call on it is refused.
+    /// Creates the state of a stream that no device lists. For a forked child, where every call on it fails.
     pub(super) fn of_nobody(raw: hipStream_t, device: Device) -> Arc<Self> {
         Arc::new(Self::unshared(raw, device))
     }
 
-    /// For all who use it, and noted as one of its device.
+    /// Shares the state, and adds it to its device's list.
     pub(super) fn shared(self) -> Arc<Self> {
         let stream = Arc::new(self);
         stream.device.streams().add(&stream);
@@ -110,12 +112,13 @@ impl StreamInner {
         stream
     }
 
-    /// Whether nobody else destroys the C stream, or nobody at all.
+    /// Returns whether no other code destroys the C stream.
     pub(super) fn is_ours(&self) -> bool {
         self.owned || self.raw().is_null()
     }
 
-    /// What is left of a stream that nobody has any more, for as long as its work runs: a stream of its own that destroys nothing.
+    /// Moves the C stream to a remnant that lives as long as the stream's work runs, after all handles were dropped. It
+    /// does not destroy the stream.
     pub(super) fn remains(&mut self) -> Self {
         let mut rest = Self::unshared(self.raw(), self.device);
         rest.owned = false;
@@ -140,7 +143,7 @@ impl StreamInner {
             raw: AtomicPtr::new(raw),
             // Null is the device's own default stream.
             owned: !raw.is_null(),
-            // Default streams are everybody's.
+            // Any code can use the default streams.
             handed_out: AtomicBool::new(is_default(raw)),
             device,
             id: NEXT.fetch_add(1, Ordering::Relaxed),
@@ -160,28 +163,28 @@ impl StreamInner {
         }
     }
 
-    /// The C stream. It stays the same while `queue` or `direct` is locked.
+    /// Returns the C stream. It does not change while `queue` or `direct` is locked.
     #[inline]
     pub(crate) fn raw(&self) -> hipStream_t {
         self.raw.load(Ordering::Relaxed)
     }
 
-    /// Notes that others have the C handle.
+    /// Records that other code has the C handle.
     pub(super) fn hand_out(&self) {
         self.handed_out.store(true, Ordering::Relaxed);
     }
 
-    /// The highest ticket whose work is over and well, or whose error was told.
+    /// Returns the highest ticket whose work is over without an error, or whose error was reported.
     pub(crate) fn completed(&self) -> u64 {
         self.completed.load(Ordering::Acquire)
     }
 
-    /// Whether the work up to `ticket` is over, well or not.
+    /// Returns whether the work up to `ticket` is over, with or without an error.
     pub(super) fn is_over(&self, ticket: u64) -> bool {
         self.over.load(Ordering::Acquire).max(self.completed()) >= ticket
     }
 
-    /// Another C stream made as this one was.
+    /// Creates another C stream with the same options.
     pub(super) fn another_like_this(&self) -> Result<hipStream_t> {
         self.device.activate()?;
         let (raw, mut flags, mut priority) = (self.raw(), 0, 0);
@@ -209,7 +212,7 @@ impl StreamInner {
         self.device
     }
 
-    /// What tells streams apart, for the life of the program; never 0.
+    /// Returns a number that identifies the stream for the life of the program; never 0.
     #[inline]
     pub(crate) fn id(&self) -> u64 {
         self.id
@@ -220,17 +223,17 @@ impl StreamInner {
         self.queue.lock()
     }
 
-    /// The ticket of the last work that is queued.
+    /// Returns the ticket of the last queued work.
     pub(crate) fn issued(&self) -> u64 {
         self.lock().issued
     }
 
-    /// As `lock`, if nobody has it locked.
+    /// Locks the queue, unless it is already locked.
     pub(crate) fn try_lock(&self) -> Option<impl Sized + '_> {
         self.queue.try_lock()
     }
 
-    /// For an error of the work itself: the launches that may have caused it, which are told once.
+    /// Describes a call with the launches that may have caused an error of the work. Each launch is named once.
     pub(crate) fn describe_with_launches(&self, what: &str) -> String {
         let launches = std::mem::take(&mut self.lock().launches);
         let mut text = format!("{what}{}", self.describe());
@@ -240,12 +243,12 @@ impl StreamInner {
         text
     }
 
-    /// The launches that are not known to be over, unless a thread has the queue locked.
+    /// Returns the launches that are not known to be over, unless a thread has the queue locked.
     pub(super) fn try_read_launches(&self) -> Option<Vec<String>> {
         self.queue.try_lock().map(|queue| self.launches_of(&queue))
     }
 
-    /// The launches of the queue, which is this stream's, that are not known to be over.
+    /// Returns the launches of this stream's queue that are not known to be over.
     pub(super) fn launches_of(&self, queue: &Queue) -> Vec<String> {
         queue.launches.iter().map(|launch| format!("{launch} on {}", self.describe())).collect()
     }
@@ -256,10 +259,10 @@ impl StreamInner {
 }
 
 impl Drop for StreamInner {
-    /// The stream is destroyed when its work is over. That is never waited for here, where locks may be held.
+    /// Destroys the stream when its work is over. It never blocks here, where locks may be held.
     fn drop(&mut self) {
         if !self.owned || context::is_forked() {
-            return; // somebody else's; the parent's
+            return; // owned by other code, or by the parent process
         }
         let (raw, device) = (self.raw().expose_provenance(), self.device);
         let rest = Arc::new(self.remains());
@@ -269,7 +272,7 @@ impl Drop for StreamInner {
         let issued = rest.lock().issued;
         later::leave(vec![(rest, issued)], move || {
             if device.activate().is_ok() {
-                // SAFETY: ours, made by hipStreamCreate*, its work is over, and nobody has it any more.
+                // SAFETY: owned by this object, made by hipStreamCreate*, its work is over, and nothing else refers to it.
                 let _ = unsafe { hip_sys::hipStreamDestroy(ptr::with_exposed_provenance_mut(raw)) };
             }
             #[cfg(feature = "rocm-10-0")]

@@ -1,4 +1,4 @@
-//! What was launched on a stream, for errors that come back late.
+//! Launches on a stream, for errors that are returned late.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -6,47 +6,48 @@ use std::sync::Arc;
 
 use crate::core::geometry::LaunchConfig;
 
-/// How many are remembered.
+/// Maximum number of remembered launches.
 const MOST: usize = 8;
 
 /// A launch that is being queued.
 #[derive(Clone, Copy)]
 pub(crate) struct Launching<'a> {
-    /// The kernel's name, of which each kernel has its own: the same `Arc` is the same kernel.
+    /// The kernel's name. Each kernel has its own `Arc`, so that the same `Arc` means the same kernel.
     pub(crate) kernel: &'a Arc<str>,
     /// `None` for a graph.
     pub(crate) config: Option<&'a LaunchConfig>,
 }
 
-/// A launch, for the error that it may cause later.
+/// A launch that may cause a later error.
 struct Launch {
     kernel: Arc<str>,
     config: Option<LaunchConfig>,
 }
 
-/// The last launches since the host saw all work done, each once.
+/// The last launches since the host knew all work to be done, each once.
 #[derive(Default)]
 pub(super) struct Launches {
     list: VecDeque<Launch>,
-    /// The kernel's address and the size of the last one in the list, where they are found quickly; `None` for none, and for a graph.
+    /// The address of the name and the size of the last launch in the list, for a fast comparison; `None` if the list
+    /// is empty or ends with a graph.
     last: Option<(*const u8, LaunchConfig)>,
 }
 
-// SAFETY: the pointer is a number to compare with.
+// SAFETY: the pointer is only compared, never dereferenced.
 unsafe impl Send for Launches {}
 
 impl Launches {
-    /// Whether the last launch was the same, in all that its checks go by.
+    /// Returns whether the last launch was the same in every respect that its checks depend on.
     #[inline]
     pub(super) fn is_last(&self, launch: &Launching<'_>) -> bool {
-        // The list has the kernel's name, so that nothing else has its address.
+        // The list keeps the kernel's name alive, so that no other name has its address.
         match (&self.last, launch.config) {
             (Some((kernel, config)), Some(new)) => *kernel == launch.kernel.as_ptr() && config == new,
             _ => false,
         }
     }
 
-    /// Notes a launch, unless it is the last one again.
+    /// Records a launch, unless it repeats the last one.
     pub(super) fn remember(&mut self, launch: Launching<'_>) {
         let Launching { kernel, config } = launch;
         let config = config.copied();
@@ -61,7 +62,7 @@ impl Launches {
         self.last = config.map(|config| (kernel.as_ptr(), config));
     }
 
-    /// Forgets all of them.
+    /// Forgets all launches.
     pub(super) fn clear(&mut self) {
         self.list.clear();
         self.last = None;
@@ -94,12 +95,12 @@ impl fmt::Display for Launches {
 }
 
 impl Launches {
-    /// Each of them.
+    /// Returns all launches.
     pub(super) fn iter(&self) -> impl Iterator<Item = impl fmt::Display> {
         self.list.iter()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub(super) fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
@@ -132,7 +133,7 @@ mod tests {
         launches.remember(graph);
         assert!(!launches.is_last(&graph) && !launches.is_last(&two));
         assert_eq!(launches.to_string(), "first<<<(1, 1, 1), (64, 1, 1)>>>, second<<<(1, 1, 1), (64, 1, 1)>>>, first");
-        // A kernel that nobody else has may go while it is the last.
+        // The last reference to a kernel may be dropped while it is the last launch.
         launches.clear();
         assert!(launches.is_empty() && !launches.is_last(&one));
         for grid in 0..20 {

@@ -1,4 +1,4 @@
-//! Streams and what orders their work: streams, events, signals, host functions, and the record of which stream uses what.
+//! Streams and the order of their work: events, signals, host functions, and the record of memory uses by stream.
 
 #[cfg(feature = "rocm-7-1")]
 mod attributes;
@@ -53,17 +53,17 @@ use submit::ISOLATED;
 ///
 /// Work on different streams runs in any order, except that this crate makes a stream wait for another one when both
 /// touch the same buffer and at least one writes to it. A clone is another handle of the same stream. The stream is
-/// destroyed (`hipStreamDestroy`) after its last handle and the last buffer that it still works on are gone.
+/// destroyed (`hipStreamDestroy`) after its last handle and the last buffer that it still works on are dropped.
 ///
-/// Make streams with [`Stream::new`] and pass them around: a program that only uses the device's one default stream
-/// ([`Device::default_stream`]) never overlaps anything.
+/// Create streams with [`Stream::new`] and pass them around: a program that only uses the device's default stream
+/// ([`Device::default_stream`]) never overlaps any work.
 #[doc(alias("hipStreamDestroy", "cuStreamDestroy", "cudaStreamDestroy"))]
 #[derive(Clone)]
 pub struct Stream {
     pub(crate) inner: Arc<StreamInner>,
 }
 
-/// How a stream is made. The default: normal priority, not blocking.
+/// Options for creating a stream. The default: normal priority, not blocking.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StreamOptions {
     pub(crate) priority: Option<i32>,
@@ -71,7 +71,7 @@ pub struct StreamOptions {
 }
 
 impl StreamOptions {
-    /// Normal priority, not blocking.
+    /// Creates the default options: normal priority, not blocking.
     #[doc(alias("hipStreamCreate", "cudaStreamCreate"))]
     #[doc(alias("hipStreamCreateWithFlags", "cuStreamCreate", "cudaStreamCreateWithFlags"))]
     #[must_use]
@@ -79,15 +79,15 @@ impl StreamOptions {
         Self::default()
     }
 
-    /// A priority within [`Device::stream_priority_range`]; lower numbers go first.
+    /// Sets the priority, within [`Device::stream_priority_range`]; lower numbers have precedence.
     #[must_use]
     pub fn priority(mut self, priority: i32) -> Self {
         self.priority = Some(priority);
         self
     }
 
-    /// Whether the stream and the device's legacy default stream wait for each other (`hipStreamDefault` in place of
-    /// `hipStreamNonBlocking`). Only code that mixes this crate with calls on the null stream wants it.
+    /// Sets whether the stream and the device's legacy default stream wait for each other (`hipStreamDefault` instead
+    /// of `hipStreamNonBlocking`). Only code that mixes this crate with calls on the null stream needs this.
     #[must_use]
     pub fn blocking(mut self, blocking: bool) -> Self {
         self.blocking = blocking;
@@ -95,13 +95,13 @@ impl StreamOptions {
     }
 }
 
-// SAFETY: a hipStream_t is a handle that the HIP runtime lets any thread use, several at a time (the runtime locks
-// its queues); it is destroyed only in Drop, when no other reference exists. All else in here is Send and Sync.
+// SAFETY: a hipStream_t is a handle that the HIP runtime allows any thread to use, several at a time (the runtime locks its queues); it is
+// destroyed only in Drop, when no other reference exists. All other fields are Send and Sync.
 unsafe impl Send for StreamInner {}
 // SAFETY: as above.
 unsafe impl Sync for StreamInner {}
 
-/// A C stream whose kernels only run on some compute units.
+/// Creates a C stream whose kernels only run on some compute units.
 fn create_with_cu_mask(device: &Device, mask: &[u32]) -> Result<hipStream_t> {
     device.activate()?;
     let words = u32::try_from(mask.len()).unwrap_or(u32::MAX);
@@ -116,17 +116,19 @@ fn create_with_cu_mask(device: &Device, mask: &[u32]) -> Result<hipStream_t> {
 }
 
 impl Stream {
-    /// A new stream of normal priority that does not wait for the legacy default stream (`hipStreamCreateWithFlags`).
+    /// Creates a stream of normal priority that does not wait for the legacy default stream
+    /// (`hipStreamCreateWithFlags`).
     #[doc(alias("hipStreamCreateWithFlags", "cuStreamCreate", "cudaStreamCreateWithFlags"))]
     #[doc(alias("hipStreamCreate", "cudaStreamCreate"))]
     pub fn new(device: &Device) -> Result<Self> {
         Self::with_options(device, StreamOptions::new())
     }
 
-    /// A new stream (`hipStreamCreateWithFlags`, `hipStreamCreateWithPriority`).
+    /// Creates a stream (`hipStreamCreateWithFlags`, `hipStreamCreateWithPriority`).
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] for a priority outside of [`Device::stream_priority_range`], which the runtime would silently bend.
+    /// [`Error::InvalidValue`] for a priority outside of [`Device::stream_priority_range`], which the runtime would
+    /// silently clamp.
     #[doc(alias("hipStreamCreateWithFlags", "cuStreamCreate", "cudaStreamCreateWithFlags"))]
     #[doc(alias("hipStreamCreateWithPriority", "cuStreamCreateWithPriority", "cudaStreamCreateWithPriority"))]
     pub fn with_options(device: &Device, options: StreamOptions) -> Result<Self> {
@@ -165,12 +167,12 @@ impl Stream {
         })
     }
 
-    /// A new stream whose kernels only run on some compute units (`hipExtStreamCreateWithCUMask`): bit 0 of the first word is the
-    /// first unit. Bits beyond the device's units count for nothing. The stream has normal priority and is
+    /// Creates a stream whose kernels only run on some compute units (`hipExtStreamCreateWithCUMask`). Bit 0 of the
+    /// first word is the first unit; bits beyond the device's units are ignored. The stream has normal priority and is
     /// [`blocking`](StreamOptions::blocking).
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] for a mask that leaves no unit.
+    /// [`Error::InvalidValue`] for a mask without units of the device.
     #[doc(alias("hipExtStreamCreateWithCUMask"))]
     pub fn with_cu_mask(device: &Device, mask: &[u32]) -> Result<Self> {
         if mask.iter().all(|&word| word == 0) {
@@ -185,8 +187,9 @@ impl Stream {
         Ok(Self { inner: inner.shared() })
     }
 
-    /// This thread's own default stream of a device, made on first use: what `hipStreamPerThread` is in C. It is
-    /// [`blocking`](StreamOptions::blocking), as that is, and can be given to other threads, which C's handle cannot.
+    /// Returns this thread's own default stream of a device, created on first use: the counterpart of C's
+    /// `hipStreamPerThread`. Like that, it is [`blocking`](StreamOptions::blocking); unlike C's handle, it can be
+    /// passed to other threads.
     ///
     /// ```
     /// # fn main() -> hip::Result<()> {
@@ -203,7 +206,7 @@ impl Stream {
             static STREAMS: RefCell<Vec<Stream>> = const { RefCell::new(Vec::new()) };
         }
         let known = |streams: &RefCell<Vec<Self>>| streams.borrow().iter().find(|s| s.device() == *device).cloned();
-        // A thread that is ending gets a new one each time.
+        // A thread that is ending gets a new stream each time.
         if let Ok(Some(stream)) = STREAMS.try_with(known) {
             return Ok(stream);
         }
@@ -212,7 +215,7 @@ impl Stream {
         Ok(stream)
     }
 
-    /// The priority that the runtime has given it (`hipStreamGetPriority`): lower numbers go first.
+    /// Returns the priority that the runtime has assigned (`hipStreamGetPriority`); lower numbers have precedence.
     #[doc(alias("hipStreamGetPriority", "cuStreamGetPriority", "cudaStreamGetPriority"))]
     pub fn priority(&self) -> Result<i32> {
         self.inner.device.activate()?;
@@ -224,7 +227,7 @@ impl Stream {
         Ok(priority)
     }
 
-    /// Whether it and the device's legacy default stream wait for each other (`hipStreamGetFlags`).
+    /// Returns whether it and the device's legacy default stream wait for each other (`hipStreamGetFlags`).
     #[doc(alias("hipStreamGetFlags", "cuStreamGetFlags", "cudaStreamGetFlags"))]
     pub fn is_blocking(&self) -> Result<bool> {
         if self.inner.raw().is_null() {
@@ -239,7 +242,7 @@ impl Stream {
         Ok(flags & hip_sys::hipStreamNonBlocking == 0)
     }
 
-    /// The compute units that its kernels may run on, a bit each (`hipExtStreamGetCUMask`).
+    /// Returns the compute units that its kernels may run on, one bit each (`hipExtStreamGetCUMask`).
     #[doc(alias("hipExtStreamGetCUMask"))]
     pub fn cu_mask(&self) -> Result<Vec<u32>> {
         let units = self.inner.device.properties()?.compute_units;
@@ -253,37 +256,37 @@ impl Stream {
         Ok(mask)
     }
 
-    /// The device that the stream is on.
+    /// Returns the device.
     #[must_use]
     #[inline]
     pub fn device(&self) -> Device {
         self.inner.device
     }
 
-    /// Blocks until all work queued so far is done (`hipStreamSynchronize`). An error of that work comes back here.
+    /// Blocks until all work queued so far is done (`hipStreamSynchronize`). Returns an error of that work.
     #[doc(alias("hipStreamSynchronize", "cuStreamSynchronize", "cudaStreamSynchronize"))]
     pub fn synchronize(&self) -> Result<()> {
         self.inner.wait_all()
     }
 
-    /// Whether all work queued so far is done (`hipStreamQuery`).
+    /// Returns whether all work queued so far is done (`hipStreamQuery`).
     #[doc(alias("hipStreamQuery", "cuStreamQuery", "cudaStreamQuery"))]
     pub fn is_idle(&self) -> Result<bool> {
-        // HIP may queue a marker to find it out, and then says that something is left.
+        // HIP may queue a marker to find out, and then reports the stream as busy.
         let idle = self.inner.is_idle()? || self.inner.has_nothing_left();
         later::catch_up();
         Ok(idle)
     }
 
     /// Makes all later work on this stream wait for the work that `event` was recorded after (`hipStreamWaitEvent`).
-    /// The host does not wait. The event may be another device's.
+    /// The host does not wait. The event may be of another device.
     ///
     /// # Errors
-    /// [`Error::EventNotRecorded`] if the event was never recorded: C would wait for nothing and say nothing.
+    /// [`Error::EventNotRecorded`] if the event was never recorded, where HIP would not wait and return success.
     #[doc(alias("hipStreamWaitEvent", "cuStreamWaitEvent", "cudaStreamWaitEvent"))]
     pub fn wait_event(&self, event: &Event) -> Result<()> {
         let Some(recorded) = event.recorded_here()? else {
-            // Others record it.
+            // Other code records it.
             return self.inner.wait_held_event(event.raw());
         };
         if let Some(capture) = &recorded.capture {
@@ -293,7 +296,7 @@ impl Stream {
         recorded.watched_by(&self.inner);
         for event in event.told_by(Some(&recorded)) {
             match self.inner.wait_raw_event(event) {
-                // Work of a stream that is captured since is over.
+                // If the event's stream is being captured now, its earlier work is over.
                 Err(error) if error.status() == Some(ISOLATED) && recorded.is_over() => {}
                 other => other?,
             }
@@ -304,8 +307,8 @@ impl Stream {
         Ok(())
     }
 
-    /// Makes all later work on this stream wait for all work that `other` has now (`hipEventRecord`, `hipStreamWaitEvent`). The host does
-    /// not wait. `other` may be on another device.
+    /// Makes all later work on this stream wait for all work that `other` has now (`hipEventRecord`,
+    /// `hipStreamWaitEvent`). The host does not wait. `other` may be on another device.
     ///
     /// # Errors
     /// [`Error::Capture`] if one of the two streams is captured by another thread, or into another graph.
@@ -320,16 +323,16 @@ impl Stream {
         self.wait_event(&event)
     }
 
-    /// A new event with timing, recorded here: [`Event::new`] and [`Event::record`].
+    /// Creates an event with timing and records it here; see [`Event::new`] and [`Event::record`].
     pub fn record(&self) -> Result<Event> {
         let event = Event::new(&self.inner.device)?;
         event.record(self)?;
         Ok(event)
     }
 
-    /// The C handle, for calls of [`hip_sys`] beside this crate. It stays this stream's.
+    /// Returns the C handle, for calls of [`hip_sys`] that this crate does not make. The `Stream` keeps ownership.
     ///
-    /// Work that is queued through it on the memory of a buffer is unknown to the buffer.
+    /// Buffers do not track work that is queued through the handle.
     #[must_use]
     pub fn as_raw(&self) -> hipStream_t {
         self.inner.hand_out();
@@ -338,7 +341,7 @@ impl Stream {
 }
 
 impl PartialEq for Stream {
-    /// Whether both are handles of one stream.
+    /// Returns whether both are handles of one stream.
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
     }
@@ -347,7 +350,7 @@ impl PartialEq for Stream {
 impl Eq for Stream {}
 
 impl Hash for Stream {
-    /// Handles of one stream have one hash.
+    /// Handles of one stream have equal hashes.
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.inner.id.hash(state);
     }
@@ -365,15 +368,16 @@ impl fmt::Debug for Stream {
 
 /// Queues work without making streams wait for each other: the opt-out of this crate's order between streams.
 ///
-/// What `body` queues from this thread, on any stream, starts as soon as its stream comes to it, even if another stream still
-/// writes to a buffer that it reads. The host still waits before it touches or frees memory that any of it uses.
+/// Work that `body` queues from this thread, on any stream, starts as soon as its stream reaches it, even if another
+/// stream still writes to a buffer that it reads. The host still waits before it touches or frees memory that this work
+/// uses.
 ///
-/// It is for work that is known to be independent though it shares a buffer (two streams that write to two halves of
-/// one), or that is ordered by the caller's own events or [`Signal`]s; the waits that it saves cost an event each.
+/// Use it for work that is independent though it shares a buffer (two streams that write to two halves of one), or that
+/// your own events or [`Signal`]s order. Each wait that this saves would cost an event.
 ///
 /// # Safety
-/// Where two pieces of work on two streams use the same bytes and at least one writes to them, the caller orders them, for as long
-/// as either may run.
+/// If two pieces of work on two streams use the same bytes and at least one writes to them, the caller must order them,
+/// for as long as either may run.
 ///
 /// ```
 /// # fn main() -> hip::Result<()> {

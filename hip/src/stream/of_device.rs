@@ -1,4 +1,4 @@
-//! The streams of a device: those that it has by itself, and all of them together.
+//! The streams of a device: its default stream, this crate's own stream, and the list of all streams.
 
 use std::ptr;
 use std::sync::{Arc, OnceLock, Weak};
@@ -16,28 +16,28 @@ use crate::core::lost::{self, Launches};
 use crate::core::per_device::PerDevice;
 use crate::stream::event::SpareEvents;
 
-/// What is kept of the streams of a device.
+/// The streams of a device.
 #[derive(Default)]
 pub(crate) struct DeviceStreams {
     /// The legacy default stream.
     default: OnceLock<Arc<StreamInner>>,
-    /// What calls go over that are done when they return.
+    /// The stream for calls that are done when they return.
     blocking: OnceLock<Arc<StreamInner>>,
-    /// All that there are.
+    /// All streams.
     all: Mutex<Vec<Weak<StreamInner>>>,
-    /// What is left of streams that nobody has any more, until their work is over and they are destroyed.
+    /// Remnants of dropped streams, until their work is over and they are destroyed.
     leaving: Mutex<Vec<Weak<StreamInner>>>,
-    /// For waits between streams.
+    /// Events for waits between streams.
     spare_events: SpareEvents,
 }
 
 impl DeviceStreams {
-    /// Notes a new stream.
+    /// Adds a new stream.
     pub(super) fn add(&self, stream: &Arc<StreamInner>) {
         add(&self.all, stream);
     }
 
-    /// Notes what is left of a stream.
+    /// Adds the remnant of a dropped stream.
     pub(super) fn add_leaving(&self, stream: &Arc<StreamInner>) {
         add(&self.leaving, stream);
     }
@@ -50,21 +50,22 @@ impl DeviceStreams {
         upgraded(&lock(&self.leaving))
     }
 
-    /// See [`crate::event::PooledEvent`].
+    /// Returns the spare events; see [`crate::event::PooledEvent`].
     pub(crate) fn spare_events(&self) -> &SpareEvents {
         &self.spare_events
     }
 }
 
-/// Those of each device.
+/// The streams of each device.
 static STREAMS: PerDevice<DeviceStreams> = PerDevice::new();
 
-/// Calls that queue what may wait for the host are in one room, those that wait for a whole device in the other.
+/// The first room is for calls that queue work which may wait for the host; the second, for calls that wait for a whole
+/// device.
 static HELD: Rooms = Rooms::new();
 const QUEUEING: Room = Room::First;
 const WAITING: Room = Room::Second;
 
-/// How long a call that waits for the whole device is put off while the device has work.
+/// The time for which a call that waits for the whole device is postponed while the device has work.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 fn lock(streams: &Mutex<Vec<Weak<StreamInner>>>) -> MutexGuard<'_, Vec<Weak<StreamInner>>> {
@@ -83,26 +84,27 @@ fn add(streams: &Mutex<Vec<Weak<StreamInner>>>, stream: &Arc<StreamInner>) {
     streams.push(Arc::downgrade(stream));
 }
 
-/// Held while work is queued that may wait for something that the host does.
+/// Held while work is queued that may wait for an action of the host.
 pub(crate) fn queueing_what_may_be_held() -> Result<InRoom<'static>> {
     context::check_caller()?;
     Ok(HELD.enter(QUEUEING))
 }
 
-/// Makes `call`, which waits in the runtime for all work of the device (`hipFree` and its kin), for a destructor: at once if the streams
-/// of the device have none, else later. If they always have some, it comes after a while all the same, but not while work of any
-/// stream may wait for the host.
+/// Makes `call`, which waits in the runtime for all work of the device (`hipFree` and similar functions), for a
+/// destructor: at once if the streams of the device have no work, else later. If they always have work, it is made
+/// after a while all the same, but never while work of any stream may wait for the host.
 ///
-/// The runtime waits for one stream after the other, and no other thread's call on that stream returns meanwhile, not even one that asks
-/// whether it is idle. If the host is to let the stream go on after such a call, it never does.
+/// The runtime waits for one stream after the other, and meanwhile no other thread's call on that stream returns, not
+/// even a query. If the host is to release the stream's work after such a call, that never happens.
 pub(crate) fn when_idle(device: Device, call: impl FnOnce() + Send + 'static) {
     try_when_idle(device, None, call);
 }
 
-/// As [`when_idle`], for a call of other code that no capture survives ([`apart_from_captures`]): not while there are any.
+/// Like [`when_idle`], for a call of other code that invalidates captures ([`apart_from_captures`]): not while a
+/// capture is in progress.
 pub(crate) fn when_idle_apart(device: Device, call: impl FnOnce() + Send + 'static) {
     when_idle(device, move || {
-        // Who waits for what is left may be in a capture.
+        // A thread that waits for the deferred jobs may be in a capture.
         if later::is_pressed() {
             return call();
         }
@@ -115,10 +117,12 @@ pub(crate) fn when_idle_apart(device: Device, call: impl FnOnce() + Send + 'stat
     });
 }
 
-/// Makes `call` of other code, which waits in the runtime for all work of a device, or uses its default stream for the host: not during a
-/// capture, and not while work of any stream may wait for the host. `None` if it was not made, because there is such a thing.
+/// Makes `call` of other code, which waits in the runtime for all work of a device, or uses its default stream. It is
+/// not made during a capture, or while work of any stream may wait for the host. Returns `None` if it was not made for
+/// these reasons.
 ///
-/// Calls on a stream that the runtime waits for do not return meanwhile: if the host is to let its work go on after one, it never does.
+/// Meanwhile, calls on a stream that the runtime waits for do not return: if the host is to release its work after such
+/// a call, that never happens.
 pub(crate) fn try_apart<R>(call: impl FnOnce() -> R) -> Option<R> {
     let _apart = HELD.try_enter(WAITING)?;
     if !held().is_empty() {
@@ -130,7 +134,7 @@ pub(crate) fn try_apart<R>(call: impl FnOnce() -> R) -> Option<R> {
 /// Blocks until [`try_apart`] may succeed.
 ///
 /// # Errors
-/// [`Error::Capture`] if it is this thread that captures.
+/// [`Error::Capture`] if this thread has a capture in progress.
 pub(crate) fn wait_to_be_apart(what: &str) -> Result<()> {
     context::check_caller()?;
     if capture::is_capturing() {
@@ -155,12 +159,12 @@ fn try_when_idle(device: Device, since: Option<Instant>, call: impl FnOnce() + S
     if !blockers.is_empty() {
         return later::leave_slow(blockers, move || try_when_idle(device, since.or(Some(now)), call));
     }
-    // Not waited for in a thread of the user's.
+    // Do not block in a thread of the user.
     let none_may_be_held = match since {
         None => HELD.try_enter(WAITING),
         Some(_) => Some(HELD.enter(WAITING)),
     };
-    // Some may have been queued since.
+    // Such work may have been queued since.
     if none_may_be_held.is_none() || !later::is_pressed() && !held().is_empty() {
         drop(none_may_be_held);
         return later::leave_slow(held(), move || try_when_idle(device, since.or(Some(now)), call));
@@ -168,7 +172,8 @@ fn try_when_idle(device: Device, since: Option<Instant>, call: impl FnOnce() + S
     lost::quietly(call);
 }
 
-/// What is in the way of a call that waits for the device: work of its streams, if one is `patient`, else what may wait for the host.
+/// Returns the work that blocks a call that waits for the device: all work of its streams if `patient`, else the work
+/// that may wait for the host.
 fn blockers(device: Device, patient: bool) -> Vec<Blocker> {
     let streams = device.streams();
     let mut blockers = held();
@@ -179,13 +184,13 @@ fn blockers(device: Device, patient: bool) -> Vec<Blocker> {
     blockers
 }
 
-/// Work of any device that may wait for the host: streams of other devices may wait for it.
+/// Returns the work of all devices that may wait for the host, as streams of other devices may wait for it.
 fn held() -> Vec<Blocker> {
     let all = STREAMS.all().iter().flat_map(|streams| streams.leaving().into_iter().chain(streams.all()));
     all.filter_map(|stream| stream.blocker(stream.held_until())).collect()
 }
 
-/// At the end of the process: what streams that nobody drops have to tell is told when their work is over.
+/// Reports errors of streams that were never dropped, at the end of the process, when their work is over.
 pub(super) fn tell_rest() {
     for stream in STREAMS.all().iter().flat_map(DeviceStreams::all).filter(|stream| stream.is_ours()) {
         let blockers: Vec<Blocker> = stream.blocker(stream.issued()).into_iter().collect();
@@ -200,10 +205,11 @@ pub(super) fn tell_rest() {
     }
 }
 
-/// How often to try for a lock that another thread has for a moment.
+/// Number of attempts to take a lock that another thread holds briefly.
 const TRIES: u32 = 100;
 
-/// Adds what was launched on a device and is not known to be over. A stream that the calling thread has locked cannot be read.
+/// Adds the launches on a device that are not known to be over. A stream that the calling thread has locked cannot be
+/// read.
 pub(super) fn read_launches(device: Device, launches: &mut Launches) {
     let streams = device.streams();
     for stream in streams.leaving().into_iter().chain(streams.all()) {
@@ -221,7 +227,7 @@ pub(super) fn read_launches(device: Device, launches: &mut Launches) {
     }
 }
 
-/// Tells when it goes, whether the work was over or nobody knows.
+/// Writes the errors of the reports to stderr when it is dropped, whether the work is over or its state is unknown.
 struct Rest(Vec<Arc<Report>>);
 
 impl Drop for Rest {
@@ -235,19 +241,20 @@ impl Device {
         STREAMS.of(*self)
     }
 
-    /// Blocks until all work on all streams of the device is done (`hipDeviceSynchronize`). An error of it comes back here.
+    /// Blocks until all work on all streams of the device is done (`hipDeviceSynchronize`). Returns an error of that
+    /// work.
     ///
-    /// While a stream of any device is [captured](Stream::capture), HIP waits for no device. Then this waits for each stream of this crate that is
-    /// not captured; streams that only other code knows are not waited for.
+    /// While a stream of any device is [captured](Stream::capture), HIP cannot wait for a device. Then this waits for
+    /// each stream of this crate that is not captured, but not for streams of other code.
     #[doc(alias("hipDeviceSynchronize", "cudaDeviceSynchronize", "cudaThreadSynchronize"))]
     pub fn synchronize(&self) -> Result<()> {
         self.activate()?;
-        // One by one first: each is credited, and little is left for the call below, during which no capture can begin.
+        // Wait for each stream first: this credits each one, and leaves little for the call below, during which no capture can begin.
         let streams = self.streams().all();
         let mut waited = Ok(());
         for stream in &streams {
             match stream.wait_for_device() {
-                // A stream that is captured has no work.
+                // A captured stream has no work.
                 Err(Error::Capture { .. }) => {}
                 one => waited = waited.and(one),
             }
@@ -261,8 +268,8 @@ impl Device {
         waited.and(whole.unwrap_or(Ok(())))
     }
 
-    /// The device's legacy default stream, the null stream of C. It waits for, and is waited for by, every stream
-    /// that was made [`blocking`](StreamOptions::blocking). Better make streams with [`Stream::new`].
+    /// Returns the device's legacy default stream, C's null stream. It and every [`blocking`](StreamOptions::blocking)
+    /// stream wait for each other. Prefer streams created with [`Stream::new`].
     #[must_use]
     pub fn default_stream(&self) -> Stream {
         if context::is_forked() {
@@ -272,16 +279,17 @@ impl Device {
         Stream { inner: Arc::clone(self.streams().default.get_or_init(new)) }
     }
 
-    /// A stream of this crate's own, which waits for no other and is never captured, for calls that are done when they return.
+    /// Returns a stream of this crate, which waits for no other and is never captured, for calls that are done when
+    /// they return.
     ///
-    /// HIP does such calls on the device's default stream, and refuses them while any stream of any thread is captured.
+    /// HIP runs such calls on the device's default stream, and rejects them while any stream of any thread is captured.
     pub(crate) fn blocking_stream(&self) -> Result<Stream> {
         let streams = self.streams();
         if let Some(inner) = streams.blocking.get() {
             return Ok(Stream { inner: Arc::clone(inner) });
         }
-        // Streams of one priority share a few hardware queues, where one that is held up holds up the others. Most streams have normal
-        // priority.
+        // Streams of one priority share a few hardware queues, and a stalled stream stalls the others on its queue. Most streams have
+        // normal priority, so use another one.
         let first = *self.stream_priority_range()?.start();
         let Stream { inner } = Stream::with_options(self, StreamOptions::new().priority(first))?;
         Ok(Stream { inner: Arc::clone(streams.blocking.get_or_init(|| inner)) })

@@ -1,10 +1,10 @@
-//! Panics of kernels in Rust: the records that kernels write, in pinned memory, and that waits read.
+//! Panics of Rust kernels: records in pinned memory that kernels write and waits read.
 //!
-//! A stream gets a record when a kernel that may panic is first launched on it. The launch passes the record's address to
-//! the kernel. A wait only reads memory of the host.
+//! A stream gets a record at the first launch of a kernel that may panic. The launch passes the record's address to the
+//! kernel. A wait only reads host memory.
 //!
-//! A graph keeps its kernels' arguments, and may be launched on any stream. So its kernels are given the address of a [`Cell`], in
-//! memory of the device, and each launch first writes there which record is that of its stream.
+//! A graph stores its kernels' arguments, and may be launched on any stream. So its kernels get the address of a
+//! [`PanicCell`] in device memory, and each launch first writes the address of its stream's record there.
 
 use std::mem::offset_of;
 use std::ptr::{self, NonNull};
@@ -22,15 +22,16 @@ use crate::core::lock::Mutex;
 use crate::core::per_device::PerDevice;
 use crate::stream::usage::{Access, Usage};
 
-/// Bytes of a file's name that a record has room for.
+/// Maximum bytes of a file name in a record.
 const FILE: usize = 208;
-/// Bytes of a message that a record has room for.
+/// Maximum bytes of a message in a record.
 const MESSAGE: usize = 248;
 
-/// `state` of a record that a kernel has completed. 0: no panic; 1: a thread is writing it.
+/// `state` of a complete record. 0: no panic; 1: a thread is writing it.
 const COMPLETE: u32 = 2;
 
-/// What a kernel writes: the first panic since the host has read one. `hip-kernel/src/panic.rs` has the same structure.
+/// A record that kernels write: the first panic since the host has read one. `hip-kernel/src/panic.rs` has the same
+/// structure.
 #[repr(C)]
 struct Record {
     state: AtomicU32,
@@ -43,17 +44,17 @@ struct Record {
     unused: u32,
     file: [u8; FILE],
     message: [u8; MESSAGE],
-    /// The record's own address on the device, which never changes: cells are filled with it.
+    /// The record's own address on the device, which never changes: it is the source for filling cells.
     address: u64,
 }
 
 const _: () = assert!(size_of::<Record>() == 512 && offset_of!(Record, file) == 48);
 
-/// Records that are allocated at a time.
+/// Number of records per allocation.
 const AT_A_TIME: usize = 64;
 
-/// Records that nothing uses, of each device. They are reused and never freed: a kernel that outlives its stream's last handle after
-/// a failure writes to memory that is still a record.
+/// Unused records of each device. They are reused and never freed: after a failure, a kernel may outlive its stream's
+/// last handle, and must still write to a valid record.
 static SPARE: PerDevice<Mutex<Vec<Place>>> = PerDevice::new();
 
 /// The addresses of a record, for the host and for the device.
@@ -63,20 +64,20 @@ struct Place {
     device: u64,
 }
 
-// SAFETY: the record is never freed, and its state is atomic: the other fields are read by the one thread that has seen it complete,
-// with the lock of the `Report` held.
+// SAFETY: the record is never freed, and its state is atomic. Only the thread that has seen it complete reads the other fields, with the
+// lock of the `Report` held.
 unsafe impl Send for Place {}
 // SAFETY: as above.
 unsafe impl Sync for Place {}
 
-/// A record that one stream has.
+/// The record of one stream.
 pub(crate) struct PanicRecord {
     place: Place,
     of: Device,
 }
 
 impl PanicRecord {
-    /// A record without a panic.
+    /// Creates a record without a panic.
     pub(super) fn new(device: Device) -> Result<Self> {
         let spare = SPARE.of(device);
         if let Some(place) = spare.lock().pop() {
@@ -91,13 +92,13 @@ impl PanicRecord {
         }
     }
 
-    /// Its address for kernels.
+    /// Returns its address for kernels.
     #[inline]
     pub(super) fn address(&self) -> u64 {
         self.place.device
     }
 
-    /// The address of the record's address, on the host.
+    /// Returns the host address of the field that holds the record's address.
     fn address_of_address(&self) -> *const u64 {
         // SAFETY: the record is never freed. No reference to it is made.
         unsafe { &raw const (*self.place.host.as_ptr()).address }
@@ -108,18 +109,18 @@ impl PanicRecord {
         unsafe { &(*self.place.host.as_ptr()).state }
     }
 
-    /// Whether a kernel has panicked and nobody was told.
+    /// Returns whether a kernel has panicked and the panic was not reported yet.
     pub(super) fn is_pending(&self) -> bool {
         self.state().load(Ordering::Acquire) == COMPLETE
     }
 
-    /// The panic, which is forgotten. The caller holds a lock: one thread reads at a time.
+    /// Takes the panic. The caller must hold a lock, so that one thread reads at a time.
     pub(super) fn take(&self) -> Option<KernelPanic> {
         if !self.is_pending() {
             return None;
         }
-        // SAFETY: the record is never freed. The kernel's last write was the state, and no kernel writes before the state is 0 again.
-        // Every bit pattern is a value. The copy's own state is not used.
+        // SAFETY: the record is never freed. The kernel's last write was the state, and no kernel writes before the state is 0 again. Every
+        // bit pattern is valid. The copy's own state is not used.
         let record = unsafe { ptr::read_volatile(self.place.host.as_ptr()) };
         self.state().store(0, Ordering::Release);
         let text = |bytes: &[u8], len: u32| {
@@ -138,8 +139,8 @@ impl PanicRecord {
 }
 
 impl Drop for PanicRecord {
-    /// The record is for another stream. All work that was given it is over: the streams of open launches are kept by the uses of the
-    /// kernels' modules.
+    /// Returns the record to the spare ones. All work that got it is over: the uses of the kernels' modules keep the
+    /// streams of open launches.
     fn drop(&mut self) {
         if context::is_forked() {
             return;
@@ -149,30 +150,30 @@ impl Drop for PanicRecord {
     }
 }
 
-/// Added to the address of a cell that a kernel is given. `hip-kernel/src/launched.rs` has the same number.
+/// Flag in the address of a cell that is passed to a kernel. `hip-kernel/src/launched.rs` has the same number.
 const IS_CELL: u64 = 2;
 
-/// Cells that are allocated at a time.
+/// Number of cells per allocation.
 const CELLS: usize = 64;
 
-/// The addresses of cells that nothing uses, of each device. They are reused and never freed, as records are.
+/// Addresses of the unused cells of each device. They are reused and never freed, like records.
 static SPARE_CELLS: PerDevice<Mutex<Vec<u64>>> = PerDevice::new();
 
-/// The word of the device's in which kernels of a graph find the record that they write a panic to.
+/// A word in device memory in which kernels of a graph find the record for a panic.
 ///
-/// Launches with one cell come one after the other, whatever they were instantiated from and are launched on: until one is over, the word
-/// stays as it is.
+/// Launches with the same cell run one after the other, whatever `GraphExec` and stream they use: the word does not
+/// change until a launch is over.
 pub(crate) struct PanicCell {
     address: u64,
     of: Device,
-    /// Its launches.
+    /// The uses by its launches.
     usage: Usage,
-    /// What the last launch has written; 0 for nothing, and where that is not known.
+    /// The address that the last launch has written; 0 if none has, or if it is unknown.
     record: Mutex<u64>,
 }
 
 impl PanicCell {
-    /// A cell that leads to no record: a panic is lost until a launch has called [`lead_to`](Self::lead_to).
+    /// Creates a cell without a record: panics are lost until a launch has called [`lead_to`](Self::lead_to).
     pub(crate) fn new(device: Device) -> Result<Self> {
         let spare = SPARE_CELLS.of(device);
         let cell = |address| Self { address, of: device, usage: Usage::concurrent(), record: Mutex::default() };
@@ -184,19 +185,19 @@ impl PanicCell {
         Ok(cell(first))
     }
 
-    /// What kernels are given for a record's address.
+    /// Returns the argument that kernels get instead of a record's address.
     pub(crate) fn argument(&self) -> u64 {
         self.address | IS_CELL
     }
 
-    /// What a launch of the graph touches.
+    /// Returns the access of a launch of the graph.
     pub(crate) fn access(&self) -> Access<'_> {
         Access::write(&self.usage)
     }
 
-    /// Has kernels that are queued on `stream` from now on write to the record.
+    /// Makes kernels that are queued on `stream` from now on write to the record.
     ///
-    /// The caller has noted the launch as a use of the cell, so that all earlier launches come before.
+    /// The caller must have recorded the launch as a use of the cell, so that all earlier launches come before.
     pub(crate) fn lead_to(&self, record: &PanicRecord, stream: hipStream_t) -> Result<()> {
         let mut last = self.record.lock();
         if *last == record.address() {
@@ -205,8 +206,8 @@ impl PanicCell {
         *last = 0;
         let (to, from) = (ptr::without_provenance_mut(self.address as usize), record.address_of_address());
         let (bytes, kind) = (size_of::<u64>(), hip_sys::hipMemcpyHostToDevice);
-        // SAFETY: both have eight bytes, and are never freed. Nothing writes to the source, which is pinned; only kernels of launches with this
-        // cell read the destination, and those come before or after. The stream is the caller's.
+        // SAFETY: both have eight bytes, and are never freed. Nothing writes to the source, which is pinned; only kernels of launches with
+        // this cell read the destination, and they are ordered before or after. The caller keeps the stream alive.
         let status = unsafe { hip_sys::hipMemcpyAsync(to, from.cast(), bytes, kind, stream) };
         check(status, "hipMemcpyAsync", || format!("panics of a graph's kernels on device {}", self.of.index()))?;
         *last = record.address();
@@ -215,14 +216,15 @@ impl PanicCell {
 }
 
 impl Drop for PanicCell {
-    /// The cell is for another graph, when launches are over.
+    /// Returns the cell to the spare ones when its launches are over.
     fn drop(&mut self) {
         let (address, of) = (self.address, self.of);
         self.usage.release(move || SPARE_CELLS.of(of).lock().push(address));
     }
 }
 
-/// More cells: the address of the first. A graph that other code launches finds null in them.
+/// Allocates cells and returns the address of the first. They are null, so that a graph launched by other code finds no
+/// record.
 fn allocate_cells(device: Device) -> Result<u64> {
     device.activate()?;
     let bytes = CELLS * size_of::<u64>();
@@ -232,13 +234,13 @@ fn allocate_cells(device: Device) -> Result<u64> {
     let status = with_memory(&device, || unsafe { hip_sys::hipMalloc(&mut cells, bytes) });
     check(status, "hipMalloc", describe)?;
     device.blocking_stream()?.inner.copy_now(|stream| {
-        // SAFETY: the memory is ours, as many bytes long, and nobody knows of it. After an error it is leaked.
+        // SAFETY: the memory is new, `bytes` long, and nothing else uses it. It leaks after an error.
         check(unsafe { hip_sys::hipMemsetAsync(cells, 0, bytes, stream) }, "hipMemsetAsync", describe)
     })?;
     Ok(cells.addr() as u64)
 }
 
-/// More records.
+/// Allocates records.
 fn allocate(device: Device) -> Result<Vec<Place>> {
     device.activate()?;
     let bytes = AT_A_TIME * size_of::<Record>();
@@ -248,9 +250,9 @@ fn allocate(device: Device) -> Result<Vec<Place>> {
     // SAFETY: `host` is valid for a write.
     let status = with_memory(&device, || unsafe { hip_sys::hipHostMalloc(&mut host, bytes, flags) });
     check(status, "hipHostMalloc", describe)?;
-    // SAFETY: the memory is ours, as many bytes long, and no kernel knows of it.
+    // SAFETY: the memory is new, `bytes` long, and no kernel has its address.
     unsafe { ptr::write_bytes(host.cast::<u8>(), 0, bytes) };
-    // SAFETY: `address` is valid for a write; the memory is mapped. After an error it is leaked.
+    // SAFETY: `address` is valid for a write; the memory is mapped. It leaks after an error.
     let status = unsafe { hip_sys::hipHostGetDevicePointer(&mut address, host, 0) };
     check(status, "hipHostGetDevicePointer", describe)?;
     let place = |index: usize| {

@@ -1,4 +1,4 @@
-//! Words in memory that streams wait on and write to.
+//! Words in memory that streams wait for and write to.
 
 use std::fmt;
 use std::ptr;
@@ -13,13 +13,15 @@ use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::stream::usage::{Access, Usage};
 
-/// A 64-bit word that streams wait on and write to, as does the host (`hipExtMallocWithFlags`, `hipMallocSignalMemory`).
+/// A 64-bit word that streams and the host can wait for and write to (`hipExtMallocWithFlags`,
+/// `hipMallocSignalMemory`).
 ///
-/// It is to streams as an atomic is to threads: everybody may read and write it at any time, and this crate orders nothing by it.
-/// A stream that waits for a value which never comes waits for ever, and so does everything that waits for that stream, dropping
-/// the signal included. Streams share the device's hardware queues (four by default), and a wait holds up its whole queue: let the
-/// host or another device write the value, or work of the same stream in front of the wait; another stream's write may be stuck behind it.
-/// A thread that frees memory meanwhile waits for the device, with locks that other calls need: [`Signal::store`] needs none.
+/// It is to streams as an atomic is to threads: all may read and write it at any time, and this crate does not order
+/// these accesses. A stream that waits for a value that is never written never ends, and neither does a wait for that
+/// stream, including dropping the signal. Streams share the device's hardware queues (four by default), and a wait
+/// blocks its whole queue. So the value should be written by the host, by another device, or by earlier work of the
+/// same stream; another stream's write may be stuck behind the wait. A thread that frees memory meanwhile waits for the
+/// device and holds locks that other calls need; [`Signal::store`] needs none.
 ///
 /// ```
 /// # fn main() -> hip::Result<()> {
@@ -49,21 +51,21 @@ pub struct Signal {
     usage: Usage,
 }
 
-// SAFETY: the word is only touched atomically, by the host and by devices; freed in Drop, after all work that uses it.
+// SAFETY: the word is only accessed atomically, by the host and by devices; freed in Drop, after all work that uses it.
 unsafe impl Send for Signal {}
 // SAFETY: as above.
 unsafe impl Sync for Signal {}
 
-/// What a stream waits for in [`Stream::wait_signal`](super::Stream::wait_signal).
+/// The condition of [`Stream::wait_signal`](super::Stream::wait_signal).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitCondition {
-    /// Until the word minus this, as a signed number, is not negative (`hipStreamWaitValueGte`).
+    /// The word minus this value, as a signed number, is not negative (`hipStreamWaitValueGte`).
     AtLeast(u64),
-    /// Until the word is this (`hipStreamWaitValueEq`).
+    /// The word equals this value (`hipStreamWaitValueEq`).
     Equal(u64),
-    /// Until one of these bits is set (`hipStreamWaitValueAnd`).
+    /// At least one of these bits is set (`hipStreamWaitValueAnd`).
     AnyBit(u64),
-    /// Until a bit is clear both in the word and in this (`hipStreamWaitValueNor`).
+    /// At least one bit is clear in both the word and this value (`hipStreamWaitValueNor`).
     Nor(u64),
 }
 
@@ -79,10 +81,10 @@ impl WaitCondition {
 }
 
 impl Signal {
-    /// A signal with a first value.
+    /// Creates a signal with an initial value.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if streams of the device cannot wait for values.
+    /// [`Error::Unsupported`] if streams of the device do not support waiting for values.
     pub fn new(device: &Device, value: u64) -> Result<Self> {
         if device.attribute(DeviceAttribute::CAN_USE_STREAM_WAIT_VALUE)? == 0 {
             return Err(Error::Unsupported {
@@ -101,15 +103,16 @@ impl Signal {
         Ok(signal)
     }
 
-    /// Its value now.
+    /// Returns the current value.
     ///
     /// # Errors
-    /// [`Error::ForkedChild`] in the child of a `fork`, which need not have the memory.
+    /// [`Error::ForkedChild`] in the child of a `fork`, which may not have the memory.
     pub fn load(&self) -> Result<u64> {
         Ok(self.word()?.load(Ordering::Acquire))
     }
 
-    /// Sets it from the host: streams that wait for it go on. No call into the runtime: a host function may do it too.
+    /// Sets the value from the host, which releases the streams that wait for it. Does not call the runtime, so a host
+    /// function may use it too.
     ///
     /// # Errors
     /// That of [`load`](Self::load).
@@ -118,12 +121,12 @@ impl Signal {
         Ok(())
     }
 
-    /// As devices see it.
+    /// Returns the address for devices.
     pub(super) fn pointer(&self) -> *mut c_void {
         self.pointer.cast()
     }
 
-    /// Every use is a read to the tickets: they keep the memory, and order nothing.
+    /// Tickets count every use as a read: they keep the memory, and order nothing.
     pub(super) fn access(&self) -> Access<'_> {
         Access::read(&self.usage)
     }
@@ -132,12 +135,12 @@ impl Signal {
         if context::is_forked() {
             return Err(Error::ForkedChild);
         }
-        // SAFETY: 8 bytes of the runtime's signal memory, which is host memory and aligned; alive until Drop, and this process's, which is
-        // no child of the one that has it.
+        // SAFETY: 8 aligned bytes of the runtime's signal memory, which is host memory; alive until Drop. This process is not a forked
+        // child, as checked above.
         Ok(unsafe { &*self.pointer })
     }
 
-    /// The device that it was made for.
+    /// Returns the device.
     #[must_use]
     pub fn device(&self) -> Device {
         self.device
@@ -149,7 +152,7 @@ impl Drop for Signal {
         let (address, device) = (self.pointer.expose_provenance(), self.device);
         self.usage.release_when_idle(device, move || {
             if device.activate().is_ok() {
-                // SAFETY: from hipExtMallocWithFlags, not freed yet, and no work uses it any more.
+                // SAFETY: from hipExtMallocWithFlags, not freed yet, and no work uses it anymore.
                 let _ = unsafe { hip_sys::hipFree(ptr::with_exposed_provenance_mut(address)) };
             }
         });

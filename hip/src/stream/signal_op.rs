@@ -1,4 +1,4 @@
-//! What streams do with signals: one operation, or several in one call.
+//! Operations of streams on signals: single ones, and batches in one call.
 
 use hip_sys::hipStream_t;
 #[cfg(feature = "rocm-6-4")]
@@ -15,7 +15,7 @@ use crate::core::error::Result;
 use crate::core::error::Status;
 use crate::stream::usage::Access;
 
-/// Something that a stream, or a graph, does with a [`Signal`].
+/// An operation of a stream or graph on a [`Signal`].
 #[derive(Clone, Copy, Debug)]
 pub enum SignalOp<'a> {
     /// Waits until the signal's value fulfils the condition.
@@ -35,7 +35,7 @@ impl SignalOp<'_> {
         self.signal().access()
     }
 
-    /// As an entry of a batch.
+    /// Converts to an entry of a batch.
     #[cfg(feature = "rocm-6-4")]
     pub(crate) fn raw(&self) -> hipStreamBatchMemOpParams {
         let address = self.signal().pointer();
@@ -58,7 +58,7 @@ impl SignalOp<'_> {
         raw
     }
 
-    /// Queues it by itself. The stream has noted the use of the signal.
+    /// Queues the operation alone. The stream must have recorded the use of the signal.
     fn queue(&self, stream: hipStream_t, asked: impl FnOnce() -> String) -> Result<()> {
         let word = self.signal().pointer();
         match *self {
@@ -69,7 +69,7 @@ impl SignalOp<'_> {
                 check(status, "hipStreamWaitValue64", asked)
             }
             Self::Write(_, value) => {
-                // SAFETY: as above; 0 is the only flag that there is.
+                // SAFETY: as above; 0 is the only flag that HIP defines.
                 let status = unsafe { hip_sys::hipStreamWriteValue64(stream, word, value, 0) };
                 check(status, "hipStreamWriteValue64", asked)
             }
@@ -77,13 +77,15 @@ impl SignalOp<'_> {
     }
 }
 
-/// Queues operations with one call (`hipStreamBatchMemOp`), no more than 256, which is the runtime's limit.
+/// Queues at most 256 operations, which is the runtime's limit, with one call (`hipStreamBatchMemOp`).
 ///
-/// The runtime launches a kernel with a thread for each of them, which go their own ways. `false` if it cannot: before 6.4 there is no such call, and ROCm 7.2.4 refuses all that it is asked for.
+/// The runtime launches a kernel with one thread per operation, and these threads run independently. Returns `false` if
+/// the runtime does not support it: the function was added in 6.4, and ROCm 7.2.4 rejects every call.
 #[cfg(feature = "rocm-6-4")]
 fn queue_batch(stream: hipStream_t, operations: &[SignalOp<'_>], asked: impl FnOnce() -> String) -> Result<bool> {
     let mut raw: SmallVec<[hipStreamBatchMemOpParams; 8]> = operations.iter().map(SignalOp::raw).collect();
-    // SAFETY: as many operations as is said, which are copied; the signals' words are kept until the stream is done with them.
+    // SAFETY: `raw` has as many operations as passed, and the runtime copies them; the signals' words are kept until the stream is done
+    // with them.
     let status = unsafe { hip_sys::hipStreamBatchMemOp(stream, raw.len() as u32, raw.as_mut_ptr(), 0) };
     match check(status, "hipStreamBatchMemOp", asked) {
         Ok(()) => Ok(true),
@@ -98,8 +100,8 @@ impl Stream {
     /// Makes all later work on this stream wait until a signal's value fulfils a condition (`hipStreamWaitValue64`).
     ///
     /// # Errors
-    /// [`Capture`](crate::Error::Capture) while the stream is captured: [`Graph::add_signal_ops`](crate::Graph::add_signal_ops) puts it into
-    /// a graph. The runtime's status.
+    /// [`Capture`](crate::Error::Capture) while the stream is captured: use
+    /// [`Graph::add_signal_ops`](crate::Graph::add_signal_ops) in a graph. The runtime's status.
     #[doc(alias("hipStreamWaitValue64", "cuStreamWaitValue64"))]
     #[doc(alias("hipStreamWaitValue32", "cuStreamWaitValue32"))]
     pub fn wait_signal(&self, signal: &Signal, condition: WaitCondition) -> Result<()> {
@@ -116,11 +118,11 @@ impl Stream {
         self.batch_signal_ops(&[SignalOp::Write(signal, value)])
     }
 
-    /// Waits for signals and writes to them, in one call (`hipStreamBatchMemOp`, of ROCm 6.4). Runtimes that cannot, which 7.2 cannot
-    /// either, get one for each.
+    /// Waits for signals and writes to them, in one call (`hipStreamBatchMemOp`, of ROCm 6.4). For runtimes that do not
+    /// support it, which include 7.2, each operation is a separate call.
     ///
-    /// They come after the work queued so far and before the work queued later, but in any order among themselves, perhaps at the same
-    /// time: what has to come after a wait is for another call.
+    /// The operations run after the work queued so far and before the work queued later, but in any order among
+    /// themselves, possibly concurrently: put operations that must come after a wait into another call.
     ///
     /// ```
     /// # fn main() -> hip::Result<()> {
@@ -149,7 +151,7 @@ impl Stream {
     /// Those of [`wait_signal`](Self::wait_signal). Operations before the one that failed may be queued.
     #[doc(alias("hipStreamBatchMemOp", "cuStreamBatchMemOp"))]
     pub fn batch_signal_ops(&self, operations: &[SignalOp<'_>]) -> Result<()> {
-        // The runtime would do them at once, and leave them out of the graph.
+        // The runtime would run them immediately, and leave them out of the graph.
         self.inner.refuse_captured("waiting for signals and writing to them")?;
         if operations.is_empty() {
             return Ok(());

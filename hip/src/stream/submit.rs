@@ -1,4 +1,4 @@
-//! Work is put on a stream, after what must come before it.
+//! Queueing of work on a stream, after conflicting work of other streams.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,11 +16,12 @@ use crate::core::context;
 use crate::core::error::{Error, Result, Status};
 use crate::core::trace;
 
-/// `hipErrorStreamCaptureIsolation`: what HIP says of an event, though it lies in front, whose stream is being captured.
+/// `hipErrorStreamCaptureIsolation`: HIP's status for an event, even one recorded before the capture, whose stream is
+/// being captured.
 pub(super) const ISOLATED: Status = Status(905);
 
 impl StreamInner {
-    /// Queues one piece of work that touches `accesses`, after whatever must come before it.
+    /// Queues one piece of work that touches `accesses`, after all work that it conflicts with.
     ///
     /// `queue` gets the C stream and makes the C call. The device is current when it runs.
     #[inline]
@@ -33,7 +34,7 @@ impl StreamInner {
         self.submit_numbered(accesses, launch, queue).map(drop)
     }
 
-    /// As [`submit`](Self::submit), and returns the ticket; 0 for work that went into a graph.
+    /// Like [`submit`](Self::submit), and returns the ticket; 0 for captured work.
     #[inline]
     pub(crate) fn submit_numbered(
         self: &Arc<Self>,
@@ -44,7 +45,7 @@ impl StreamInner {
         self.submit_checked(accesses, launch, || Ok(()), queue)
     }
 
-    /// As [`submit`](Self::submit), for a call of another library, which may queue nothing.
+    /// Like [`submit`](Self::submit), for a call of another library, which may queue nothing.
     #[inline]
     pub(crate) fn submit_foreign(
         self: &Arc<Self>,
@@ -57,7 +58,8 @@ impl StreamInner {
         self.submit(accesses, None, queue)
     }
 
-    /// As [`submit_numbered`](Self::submit_numbered), for work that may wait for something that the host does. No subscriber is told.
+    /// Like [`submit_numbered`](Self::submit_numbered), for work that may wait for an action of the host. Does not
+    /// report to `tracing`.
     pub(crate) fn submit_held(
         self: &Arc<Self>,
         accesses: &[Access<'_>],
@@ -66,17 +68,18 @@ impl StreamInner {
     ) -> Result<u64> {
         let _held = of_device::queueing_what_may_be_held()?;
         let submitted = self.submit_untold(accesses, launch, || Ok(()), queue);
-        // What a call that failed has queued counts too.
+        // A failed call may have queued work too.
         self.note_held();
         submitted
     }
 
-    /// Notes that all work so far may wait for something that the host does.
+    /// Records that all work so far may wait for an action of the host.
     pub(crate) fn note_held(&self) {
         self.held.fetch_max(self.issued(), Ordering::AcqRel);
     }
 
-    /// As [`submit_numbered`](Self::submit_numbered), with `check` asked first, unless the stream's last launch was the same.
+    /// Like [`submit_numbered`](Self::submit_numbered), but calls `check` first, unless the stream's last launch was
+    /// the same.
     #[inline]
     pub(crate) fn submit_checked<'a>(
         self: &Arc<Self>,
@@ -86,7 +89,7 @@ impl StreamInner {
         queue: impl FnOnce(hipStream_t) -> Result<()>,
     ) -> Result<u64> {
         let ticket = self.submit_untold(accesses, launch, check, queue)?;
-        // No lock is held: a subscriber may do what it likes.
+        // The subscriber is called without a lock, since it may run any code.
         if let Some(Launching { kernel, config }) = launch {
             trace::launch(self.device, self.id, kernel, config.copied());
         }
@@ -107,7 +110,7 @@ impl StreamInner {
         if !known {
             check()?;
         }
-        // No other stream uses any of it: the common case. A mark with a ticket that is not given out yet does no harm.
+        // No other stream uses this memory: the common case. A mark with a ticket that is not issued yet is harmless.
         let ticket = state.issued + 1;
         let alone = move |access: Access<'_>| access.usage.mark_alone(self, access.kind, ticket);
         if self.is_captured() || !accesses.all(alone) {
@@ -122,14 +125,15 @@ impl StreamInner {
         Ok(ticket)
     }
 
-    /// Notes a launch that is queued already, for errors that come back late, and traces it.
+    /// Records a launch that is already queued, for errors that are returned late, and traces it.
     pub(crate) fn launched(&self, launch: Launching<'_>) {
         let Launching { kernel, config } = launch;
         self.lock().launches.remember(launch);
         trace::launch(self.device, self.id, kernel, config.copied());
     }
 
-    /// As [`submit_numbered`](Self::submit_numbered), where the stream is captured, or others may use the same memory.
+    /// Like [`submit_numbered`](Self::submit_numbered), for a captured stream, or for memory that other streams or
+    /// graphs may use.
     pub(super) fn submit_in_order(
         self: &Arc<Self>,
         accesses: &[Access<'_>],
@@ -139,14 +143,14 @@ impl StreamInner {
         if self.is_captured() {
             return self.submit_captured(accesses, launch, queue).map(|()| 0);
         }
-        // A graph may rely on what this would overwrite. It keeps the memory, which so is not used alone.
+        // A graph may rely on content that this would overwrite. The graph keeps the memory, so this path is taken.
         accesses.iter().try_for_each(Access::expect_allowed)?;
-        // What a graph keeps may be used by others without a borrow: finding out what to wait for and marking are one.
+        // Memory that a graph keeps can be used without a borrow: collecting the waits and marking must be one atomic step.
         let _order = if accesses.iter().any(|access| access.usage.needs_order()) { Some(usage::order()) } else { None };
         self.submit_after_others(accesses, launch, queue)
     }
 
-    /// As [`submit_numbered`](Self::submit_numbered), where other streams use the same memory.
+    /// Like [`submit_numbered`](Self::submit_numbered), if other streams use the same memory.
     pub(super) fn submit_after_others(
         self: &Arc<Self>,
         accesses: &[Access<'_>],
@@ -166,14 +170,14 @@ impl StreamInner {
         self.device.activate()?;
         let mut state = self.lock();
         if self.is_captured() {
-            // Since we looked.
+            // The capture began after the check above.
             drop(state);
             return self.submit_captured(accesses, launch, queue).map(|()| 0);
         }
         state.issued += 1;
         let ticket = state.issued;
         let mut retired = Vec::new();
-        // Marked before the outcome is known: a call that fails may have queued something.
+        // Marked before the result is known: a failed call may have queued something.
         for access in accesses {
             access.usage.mark(self, access.kind, ticket, &mut retired);
         }
@@ -184,8 +188,8 @@ impl StreamInner {
         queued.map(|()| ticket).map_err(|error| self.lost_with_queue(error, &state, launch))
     }
 
-    /// The error of a call that was made with the queue locked: the loss of the device names the launches in it, too, and the one that the
-    /// call was to make. The kernel may have run, and failed, before the call returned.
+    /// Returns the error of a call that was made with the queue locked: the loss of the device also names the queue's
+    /// launches, and the one that the call was to make, as the kernel may have run and failed before the call returned.
     #[cold]
     fn lost_with_queue(&self, error: Error, queue: &Queue, launch: Option<Launching<'_>>) -> Error {
         self.device.lost_with(error, self.id, || {
@@ -195,14 +199,14 @@ impl StreamInner {
         })
     }
 
-    /// Makes this stream wait, on the device, for what another one has queued.
+    /// Makes this stream wait, on the device, for work of another one.
     pub(super) fn wait_for_stream(&self, work: &Pending) -> Result<()> {
         let known = self.lock().waited.iter().any(|&(id, ticket)| id == work.stream.id && ticket >= work.ticket);
         if known {
             return Ok(());
         }
         let event = PooledEvent::take(work.stream.device)?;
-        // Who begins to capture the other stream meanwhile has waited for its work.
+        // If a thread begins to capture the other stream meanwhile, it has waited for that stream's work.
         let is_over = || work.stream.completed() >= work.ticket;
         let ticket = match work.stream.record_unless_over(event.raw(), work.ticket) {
             Ok(Some(ticket)) => ticket,
@@ -215,7 +219,7 @@ impl StreamInner {
             Err(error) if error.status() == Some(ISOLATED) && is_over() => return Ok(()),
             other => other?,
         }
-        // The event goes back to the pool: the runtime keeps what the wait needs of it.
+        // The event can go back to the pool: the runtime keeps its state for the wait.
         self.note_waited(work.stream.id, ticket);
         Ok(())
     }
@@ -226,7 +230,7 @@ impl StreamInner {
             Some((_, known)) => *known = (*known).max(ticket),
             None => {
                 if queue.waited.len() == 64 {
-                    // Forgetting only costs a wait that was not needed.
+                    // Forgetting an entry only costs an unnecessary wait.
                     queue.waited.remove(0);
                 }
                 queue.waited.push((stream, ticket));
@@ -234,14 +238,15 @@ impl StreamInner {
         }
     }
 
-    /// Records an event behind all that is queued. Returns the ticket of the last of it, and the capture that the event is recorded in.
+    /// Records an event after all queued work. Returns the ticket of the last of it, and the capture that the event is
+    /// recorded in.
     pub(crate) fn record_raw_event(&self, event: hipEvent_t) -> Result<(u64, Option<Arc<Capture>>)> {
         self.device.activate()?;
         self.record_locked(event, &self.lock())
     }
 
-    /// As [`record_raw_event`](Self::record_raw_event), for who has no handle of the stream and waits for the work up to `ticket`. `None` if
-    /// that is over: a stream of other code may be gone then.
+    /// Like [`record_raw_event`](Self::record_raw_event), for a caller that has no handle of the stream and waits for
+    /// the work up to `ticket`. Returns `None` if that is over: a stream of other code may not exist any more then.
     pub(super) fn record_unless_over(&self, event: hipEvent_t, ticket: u64) -> Result<Option<u64>> {
         self.device.activate()?;
         let queue = self.lock();
@@ -259,7 +264,8 @@ impl StreamInner {
         Ok((queue.issued, capture))
     }
 
-    /// As [`wait_raw_event`](Self::wait_raw_event), of an event that comes nobody knows when. It counts as work, for it may hold the stream up.
+    /// Like [`wait_raw_event`](Self::wait_raw_event), for an event that may take arbitrarily long. The wait counts as
+    /// work, because it may block the stream.
     pub(super) fn wait_held_event(&self, event: hipEvent_t) -> Result<()> {
         let _held = of_device::queueing_what_may_be_held()?;
         let waited = self.wait_raw_event(event);
@@ -275,7 +281,7 @@ impl StreamInner {
         self.device.activate()?;
         let _state = self.lock();
         self.own_capture()?;
-        // SAFETY: the caller's event and this stream are alive; 0 is the only flag that there is.
+        // SAFETY: the caller's event and this stream are alive; 0 is the only flag that HIP defines.
         let status = unsafe { hip_sys::hipStreamWaitEvent(self.raw(), event, 0) };
         check(status, "hipStreamWaitEvent", || self.describe())
     }

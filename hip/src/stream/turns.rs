@@ -1,6 +1,7 @@
-//! Within a capture, the order of calls that use one thing on several streams.
+//! The order, within a capture, of calls on several streams that use one exclusive resource.
 //!
-//! Outside of captures, tickets keep such calls in order. A captured call has no ticket: only edges of the graph order it.
+//! Outside of captures, tickets keep such calls in order. A captured call has no ticket: only edges of the graph order
+//! it.
 
 use hip_sys::hipGraphNode_t;
 use smallvec::SmallVec;
@@ -10,7 +11,7 @@ use crate::core::call::check;
 use crate::core::error::{Error, Result};
 use crate::stream::usage::{Access, AccessKind, Usage};
 
-/// Things that calls use one after the other, and the nodes of the calls that have used them last.
+/// Exclusive resources, and the nodes of the calls that have used them last.
 #[derive(Default)]
 pub(super) struct Turns(Vec<Turn>);
 
@@ -23,15 +24,15 @@ struct Turn {
 struct Last {
     stream: u64,
     kind: AccessKind,
-    /// What a later call has to come after; `None` if the runtime did not tell.
+    /// The nodes that a later call must come after; `None` if the runtime did not report them.
     nodes: Option<Vec<usize>>,
 }
 
 impl Turns {
-    /// The nodes that a call on `stream` has to come after.
+    /// Returns the nodes that a call on `stream` must come after.
     ///
     /// # Errors
-    /// [`Error::Capture`] if the runtime did not tell which they are.
+    /// [`Error::Capture`] if the runtime did not report them.
     fn before(&self, stream: &StreamInner, accesses: &[Access<'_>]) -> Result<Vec<usize>> {
         let mut all = Vec::new();
         for access in accesses {
@@ -53,7 +54,7 @@ impl Turns {
         Ok(all)
     }
 
-    /// Notes a call on `stream`, which has come to `nodes`.
+    /// Records a call on `stream` that was captured as `nodes`.
     fn note(&mut self, stream: &StreamInner, access: &Access<'_>, nodes: Option<Vec<usize>>) {
         let index = self.0.iter().position(|turn| turn.usage.is(access.usage)).unwrap_or_else(|| {
             self.0.push(Turn { usage: access.usage.shared(), last: SmallVec::new() });
@@ -65,23 +66,23 @@ impl Turns {
             last.clear();
         }
         if let Some(own) = last.iter().position(|last| last.stream == stream.id()) {
-            // Its nodes come before these.
+            // Its nodes come before the new ones.
             kind = last.swap_remove(own).kind;
         }
         last.push(Last { stream: stream.id(), kind, nodes });
     }
 }
 
-/// The accesses to things that calls use one after the other, whatever the borrows.
+/// Returns the accesses to resources that need turns, regardless of borrows.
 fn of_turns<'a, 'b>(accesses: &'b [Access<'a>]) -> impl Iterator<Item = &'b Access<'a>> {
     accesses.iter().filter(|access| access.usage.is_concurrent())
 }
 
 impl StreamInner {
-    /// Has the next node of this stream, which is captured, come after the calls on other streams that use the same things.
+    /// Makes the next node of this captured stream come after the calls on other streams that use the same resources.
     ///
     /// # Errors
-    /// [`Error::Capture`] if the runtime did not tell what they have captured.
+    /// [`Error::Capture`] if the runtime did not report their nodes.
     pub(super) fn await_turns(&self, turns: &Turns, accesses: &[Access<'_>]) -> Result<()> {
         if of_turns(accesses).next().is_none() {
             return Ok(());
@@ -98,14 +99,14 @@ impl StreamInner {
         if nodes.is_empty() {
             return Ok(());
         }
-        // SAFETY: the stream is alive and captured by this thread; nodes of the graph that it is captured into, which stay as long as that; 0 adds
-        // them.
+        // SAFETY: the stream is alive and captured by this thread; the nodes are of the graph that it is captured into, and live as long as
+        // that; 0 adds them.
         let status =
             unsafe { hip_sys::hipStreamUpdateCaptureDependencies(self.raw(), nodes.as_mut_ptr(), nodes.len(), 0) };
         check(status, "hipStreamUpdateCaptureDependencies", || self.describe())
     }
 
-    /// Notes what a call has captured that is now over.
+    /// Records the nodes of a call that has returned.
     pub(super) fn note_turns(&self, turns: &mut Turns, accesses: &[Access<'_>]) {
         if of_turns(accesses).next().is_none() {
             return;

@@ -1,9 +1,9 @@
-//! Which streams still use a piece of memory (or a module), and until when.
+//! The streams that still use an allocation (or a module), and until when.
 //!
-//! Every allocation has a [`Usage`]. Whatever is queued on a stream marks the allocations that it touches with the
-//! stream and a *ticket*, the number of that piece of work on the stream. From that follows all that is needed later:
-//! which streams another stream must wait for, and which the host must wait for before it touches or frees the
-//! memory. Nothing is recorded on the device for it: an event is made only when one stream has to wait for another.
+//! Every allocation has a [`Usage`]. Queued work marks the allocations that it touches with its stream and a *ticket*,
+//! the number of the work on that stream. From the marks, this crate later derives the streams that another stream must
+//! wait for, and those that the host must wait for before it touches or frees the memory. Marking records nothing on
+//! the device: an event is only created when one stream has to wait for another.
 
 mod access;
 mod kept;
@@ -23,21 +23,21 @@ pub(crate) use access::{Access, AccessKind, Accesses, Span};
 pub(crate) use kept::Kept;
 use kept::Trusted;
 
-/// The last uses of one allocation, at most one entry a stream.
+/// The last uses of one allocation, with at most one entry per stream.
 ///
-/// The owner of the allocation has it, and gives the memory back through [`Usage::release`]; graphs that work on the
-/// allocation [keep](Usage::keep) it, and put off what the owner wanted until they are gone.
+/// The owner of the allocation has it, and frees the memory through [`Usage::release`]. Graphs that work on the
+/// allocation [keep](Usage::keep) it, and delay the release until they are dropped.
 #[derive(Default)]
 pub(crate) struct Usage(Arc<Uses>);
 
 #[derive(Default)]
 struct Uses {
     kind: MemoryKind,
-    /// Whether two threads may queue work that conflicts with no borrow between them.
+    /// Whether two threads may queue conflicting work without a borrow that orders them.
     concurrent: bool,
-    /// Graphs that keep the allocation. Changed with `state` locked.
+    /// Number of graphs that keep the allocation. Changed with `state` locked.
     keepers: AtomicUsize,
-    /// Those of them that can still be launched. Changed with `state` locked.
+    /// Number of those that can still be launched. Changed with `state` locked.
     live: AtomicUsize,
     home: Home,
     state: Mutex<State>,
@@ -45,9 +45,9 @@ struct Uses {
 
 /// The tickets of one stream, most often the only one that uses the allocation.
 ///
-/// They are written by whoever has the queue of that stream locked, with no other lock, and the stream is changed only by who has
-/// the queue of the one before locked too (and `state`): so no ticket is lost to a change of the stream. Who reads them without
-/// that lock sees what came before by the borrows of the memory, or by [`order`].
+/// A thread writes them with the queue of that stream locked, and no other lock. It changes the stream only with the
+/// queue of the old stream locked too (and `state`), so that no ticket is lost. A reader without that lock is ordered
+/// after earlier writes by its borrow of the memory, or by [`order`].
 #[derive(Default)]
 struct Home {
     /// The stream's id; 0 for none.
@@ -56,29 +56,29 @@ struct Home {
     read: AtomicU64,
     /// Ticket of the last work on the stream that writes; 0 for none.
     write: AtomicU64,
-    /// Whether there are other uses to look at: of other streams, of graphs, of threads with no borrow between them. Changed with
-    /// `state` locked.
+    /// Whether there are other uses to check: of other streams, of graphs, of threads without a borrow between them.
+    /// Changed with `state` locked.
     shared: AtomicBool,
 }
 
 impl Home {
-    /// Notes a use. The caller has the stream's queue locked.
+    /// Records a use. The caller must have the stream's queue locked.
     #[inline]
     fn note(&self, kind: AccessKind, ticket: u64) {
-        // Not `max`: tickets only grow on a queue that is locked.
+        // No `max` needed: tickets only grow while the queue is locked.
         match kind {
             AccessKind::Read => self.read.store(ticket, Ordering::Relaxed),
             AccessKind::Write => self.write.store(ticket, Ordering::Relaxed),
         }
     }
 
-    /// The last ticket whose work an access of `kind` conflicts with.
+    /// Returns the last ticket whose work conflicts with an access of `kind`.
     fn conflicting(&self, kind: AccessKind) -> u64 {
         conflicting(kind, self.read.load(Ordering::Relaxed), self.write.load(Ordering::Relaxed))
     }
 }
 
-/// Of the last tickets that read and that write, the last that an access of `kind` conflicts with.
+/// Returns the last of the reading and writing tickets that conflicts with an access of `kind`.
 fn conflicting(kind: AccessKind, read: u64, write: u64) -> u64 {
     match kind {
         AccessKind::Read => write,
@@ -86,18 +86,18 @@ fn conflicting(kind: AccessKind, read: u64, write: u64) -> u64 {
     }
 }
 
-/// Who else can get at an allocation, which decides what a graph may do with it.
+/// The other users that can access an allocation. They decide how a graph may use it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum MemoryKind {
-    /// Only devices read and write it: whatever the order, no Rust reference sees it change.
+    /// Only devices access it: whatever the order, no Rust reference observes a change.
     #[default]
     Device,
-    /// The host borrows it as slices, which a graph that is launched later cannot know of.
+    /// The host borrows it as slices, which a graph that is launched later cannot know.
     Host,
-    /// It ends with a borrow, so that no graph can keep it.
+    /// It ends with a borrow, so no graph can keep it.
     Borrowed,
-    /// A module, with its variables: any launch of its kernels may use them. Launches count as reads, and go beside each
-    /// other; all that others do with the variables counts as a write.
+    /// A module and its variables: any launch of its kernels may use them. Launches count as reads, and can run
+    /// concurrently; all other uses of the variables count as writes.
     Module,
 }
 
@@ -105,13 +105,13 @@ pub(crate) enum MemoryKind {
 struct State {
     /// The stream of [`Home`].
     home: Option<Arc<StreamInner>>,
-    /// Those of other streams.
+    /// The uses of other streams.
     uses: Vec<Use>,
-    /// What the owner left to do for the last of them.
+    /// The owner's release, deferred until the last keeper is dropped.
     release: Option<Box<dyn FnOnce() + Send>>,
-    /// What graphs that can still be launched write.
+    /// Spans that graphs write which can still be launched.
     writes: Vec<Span>,
-    /// What they rely on.
+    /// Spans that such graphs rely on.
     trusts: Vec<Trusted>,
 }
 
@@ -138,7 +138,7 @@ pub(crate) struct Pending {
     pub(crate) ticket: u64,
 }
 
-/// Held while work on memory that a graph keeps finds out what to wait for, until it has marked the memory.
+/// Held while work on memory that a graph keeps collects its waits, until it has marked the memory.
 static ORDER: Mutex<()> = Mutex::new(());
 
 pub(crate) fn order() -> MutexGuard<'static, ()> {
@@ -152,42 +152,44 @@ fn give_back(usage: &Usage, free: impl FnOnce() + Send + 'static) {
 }
 
 impl Usage {
-    /// Of memory that the host borrows as slices.
+    /// Creates the usage of memory that the host borrows as slices.
     pub(crate) fn host() -> Self {
         Self(Arc::new(Uses { kind: MemoryKind::Host, ..Uses::default() }))
     }
 
-    /// Of memory that ends with a borrow: the caller's own, registered with the runtime.
+    /// Creates the usage of memory that ends with a borrow: the caller's own memory, registered with the runtime.
     pub(crate) fn borrowed() -> Self {
         Self(Arc::new(Uses { kind: MemoryKind::Borrowed, ..Uses::default() }))
     }
 
-    /// Of a module and its variables.
+    /// Creates the usage of a module and its variables.
     pub(crate) fn module() -> Self {
         Self(Arc::new(Uses { kind: MemoryKind::Module, ..Uses::default() }))
     }
 
-    /// Of something that several threads may use at a time in ways that conflict, which then come one after the other.
+    /// Creates the usage of a resource that several threads may use in conflicting ways. Their work runs one after the
+    /// other.
     pub(crate) fn concurrent() -> Self {
         Self(Arc::new(Uses { concurrent: true, ..Uses::default() }))
     }
 
-    /// As [`concurrent`](Self::concurrent), of something that ends when its owner says so, so that no graph can keep it.
+    /// Like [`concurrent`](Self::concurrent), for a resource whose owner can end it at any time, so no graph can keep
+    /// it.
     pub(crate) fn concurrent_without_graphs() -> Self {
         Self(Arc::new(Uses { kind: MemoryKind::Borrowed, concurrent: true, ..Uses::default() }))
     }
 
-    /// The same uses once more, for a part of the allocation that has an owner of its own.
+    /// Returns another handle of the same usage, for a part of the allocation that has its own owner.
     pub(crate) fn shared(&self) -> Self {
         self.clone_handle()
     }
 
-    /// Whether several threads, and branches of a graph, may use it at a time in ways that conflict.
+    /// Returns whether several threads, and branches of a graph, may use it in conflicting ways.
     pub(crate) fn is_concurrent(&self) -> bool {
         self.0.concurrent
     }
 
-    /// Whether both are of the same allocation.
+    /// Returns whether both are of the same allocation.
     pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -196,7 +198,7 @@ impl Usage {
         self.0.kind
     }
 
-    /// What an access of `kind` counts as, unless it is a launch of the module that this is.
+    /// Returns the kind that an access of `kind` counts as, unless it is a launch of this module.
     fn kind_of(&self, kind: AccessKind) -> AccessKind {
         if self.0.kind == MemoryKind::Module { AccessKind::Write } else { kind }
     }
@@ -205,13 +207,14 @@ impl Usage {
         Self(Arc::clone(&self.0))
     }
 
-    /// Whether a graph keeps the allocation, and may use it without a borrow.
+    /// Returns whether a graph keeps the allocation, and may use it without a borrow.
     #[inline]
     pub(crate) fn is_kept(&self) -> bool {
         self.0.keepers.load(Ordering::Relaxed) != 0
     }
 
-    /// Whether work on it takes [`order`]: finding out what to wait for and noting the use are one.
+    /// Returns whether work on it must hold [`order`], so that collecting the waits and recording the use are one
+    /// atomic step.
     #[inline]
     pub(crate) fn needs_order(&self) -> bool {
         self.0.concurrent || self.is_kept()
@@ -221,7 +224,8 @@ impl Usage {
         self.0.state.lock()
     }
 
-    /// Work not known to be over that must come before an access of `kind`: writes before a read, all before a write.
+    /// Adds the work that must come before an access of `kind` and is not known to be over: writes before a read, all
+    /// work before a write.
     pub(crate) fn pending(&self, kind: AccessKind, out: &mut Vec<Pending>) {
         let state = self.lock();
         let home = state.home.iter().map(|stream| (stream, self.0.home.conflicting(kind)));
@@ -236,8 +240,8 @@ impl Usage {
         }
     }
 
-    /// Notes a use as [`mark`](Self::mark) does, if that is all there is to do: no [`order`], no wait for another stream. The caller
-    /// has the queue of `stream` locked.
+    /// Records a use as [`mark`](Self::mark) does, if nothing else is needed: neither [`order`] nor a wait for another
+    /// stream. The caller must have the queue of `stream` locked.
     #[inline]
     pub(crate) fn mark_alone(&self, stream: &Arc<StreamInner>, kind: AccessKind, ticket: u64) -> bool {
         let home = &self.0.home;
@@ -246,21 +250,22 @@ impl Usage {
             if !self.0.concurrent {
                 return true;
             }
-            // Another thread may be in `claim`: either it sees the ticket, or this sees that it is there, and waits its turn. The stream of
-            // `home` stays, as its queue is locked.
+            // Another thread may be in `claim`: either it sees this ticket, or this thread sees its claim, and waits. `home` does not
+            // change its stream, as its queue is locked.
             fence(Ordering::SeqCst);
             return !home.shared.load(Ordering::Relaxed);
         }
         !self.needs_order() && self.mark_beside(stream, kind, ticket)
     }
 
-    /// Notes whether there is more to look at than [`Home`]'s stream.
+    /// Updates the flag that says whether there are uses beyond [`Home`]'s stream.
     fn note_others(&self, state: &State) {
         self.0.home.shared.store(self.is_kept() || !state.uses.is_empty(), Ordering::Relaxed);
     }
 
-    /// Before it is found out, with [`order`] held, what a use must wait for: threads that use it on the stream of [`Home`] meanwhile see
-    /// that, or are seen. [`mark`](Self::mark) ends it.
+    /// Call this with [`order`] held, before collecting the work that a use must wait for: a thread that concurrently
+    /// uses the allocation on the stream of [`Home`] either sees the claim, or its use is seen. [`mark`](Self::mark)
+    /// ends the claim.
     pub(crate) fn claim(&self) {
         if self.0.concurrent {
             self.0.home.shared.store(true, Ordering::Relaxed);
@@ -268,7 +273,7 @@ impl Usage {
         }
     }
 
-    /// Notes a use if there is nothing to wait for in other streams, and no entry to leave out.
+    /// Records a use if no other stream's work must be waited for, and no entry has to be removed.
     fn mark_beside(&self, stream: &Arc<StreamInner>, kind: AccessKind, ticket: u64) -> bool {
         let mut state = self.lock();
         let State { home, uses, .. } = &mut *state;
@@ -303,7 +308,7 @@ impl Usage {
         true
     }
 
-    /// Makes `stream`, whose queue is locked, the one of [`Home`], which is empty.
+    /// Makes `stream`, whose queue is locked, the stream of [`Home`], which is empty.
     fn move_in(&self, state: &mut State, stream: &Arc<StreamInner>, kind: AccessKind, ticket: u64) {
         let home = &self.0.home;
         home.note(kind, ticket);
@@ -311,10 +316,10 @@ impl Usage {
         state.home = Some(Arc::clone(stream));
     }
 
-    /// Notes that the work with `ticket` on `stream`, whose queue the caller has locked, touches this allocation.
+    /// Records that the work with `ticket` on `stream`, whose queue the caller has locked, touches this allocation.
     ///
-    /// Entries that are over go to `retired`, to be dropped when the caller is done: one may hold the last handle of its
-    /// stream, which then waits and makes its own device current.
+    /// Entries whose work is over are moved to `retired`, for the caller to drop after it has released its locks: an
+    /// entry may hold the last handle of its stream, whose destructor waits and makes its own device current.
     pub(crate) fn mark(
         &self,
         stream: &Arc<StreamInner>,
@@ -324,10 +329,9 @@ impl Usage {
     ) {
         let home = &self.0.home;
         let mut state = self.lock();
-        // An entry is only ever left out when its work is over: one that a later use supersedes stays,
-        // because two threads may mark in either order.
+        // An entry is only removed when its work is over. A later use does not replace it, because two threads may mark in either order.
         if let Some(other) = state.home.take_if(|other| !Arc::ptr_eq(other, stream)) {
-            // Its tickets stand still as long as we have its queue; if another thread has, it stays.
+            // Its tickets do not change while we hold its queue. If another thread has the queue locked, the entry stays.
             let queue = other.try_lock();
             if queue.is_some() && home.conflicting(AccessKind::Write) <= other.completed() {
                 home.stream.store(0, Ordering::Relaxed);
@@ -349,7 +353,7 @@ impl Usage {
                 index += 1;
             }
         }
-        // Without a stream of its own, there are no others either when this ends.
+        // Invariant after this: if `home` has no stream, `uses` is empty.
         let own = state.uses.iter().position(|used| Arc::ptr_eq(&used.stream, stream));
         match (own, state.home.is_some()) {
             _ if home.stream.load(Ordering::Relaxed) == stream.id() => home.note(kind, ticket),
@@ -370,7 +374,7 @@ impl Usage {
         self.note_others(&state);
     }
 
-    /// Blocks until the host may do an access of `kind`.
+    /// Blocks until the host may perform an access of `kind`.
     ///
     /// # Errors
     /// [`Error::Graph`] for a write to memory whose content a graph relies on; errors of the work that is waited for.
@@ -378,13 +382,13 @@ impl Usage {
         self.wait_for_part(kind, Span::ALL)
     }
 
-    /// As [`wait`](Self::wait), for an access to a part of it.
+    /// Like [`wait`](Self::wait), for an access to a part of it.
     pub(crate) fn wait_for_part(&self, kind: AccessKind, span: Span) -> Result<()> {
         self.expect_allowed(kind, span)?;
         self.wait_for_others(kind)
     }
 
-    /// Blocks until no queued work uses the memory, which stays as it is.
+    /// Blocks until no queued work uses the memory. The content does not change.
     pub(crate) fn wait_for_all(&self) -> Result<()> {
         self.wait_for_others(AccessKind::Write)
     }
@@ -401,11 +405,10 @@ impl Usage {
         Ok(())
     }
 
-    /// Gives the allocation back with `free`, for a destructor: when nothing uses it any more, and no graph keeps it. Nothing is
-    /// waited for here.
+    /// Frees the allocation with `free`, for a destructor: once nothing uses it and no graph keeps it. Does not block.
     ///
-    /// If it cannot be known that nothing uses it, it is lost rather than given to others. Errors of the work are kept for the next
-    /// caller who waits for its stream.
+    /// If the runtime cannot report that nothing uses it, it leaks. Errors of the work are stored for the next caller
+    /// that waits for its stream.
     pub(crate) fn release(&mut self, free: impl FnOnce() + Send + 'static) {
         if context::is_forked() {
             return;
@@ -419,23 +422,24 @@ impl Usage {
         give_back(self, free);
     }
 
-    /// As [`release`](Self::release), for a call that waits in the runtime for all work of the device: when that has none, or may be
-    /// waited for.
+    /// Like [`release`](Self::release), for a call that waits in the runtime for all work of the device; see
+    /// [`when_idle`].
     pub(crate) fn release_when_idle(&mut self, device: Device, free: impl FnOnce() + Send + 'static) {
         self.release(move || when_idle(device, free));
     }
 
-    /// As [`release_when_idle`](Self::release_when_idle), for a call of other code that no capture survives.
+    /// Like [`release_when_idle`](Self::release_when_idle), for a call of other code that invalidates captures.
     pub(crate) fn release_when_idle_apart(&mut self, device: Device, free: impl FnOnce() + Send + 'static) {
         self.release(move || when_idle_apart(device, free));
     }
 
-    /// Blocks until nothing that is queued uses the allocation; `false` if that cannot be known. For what cannot be left for later.
+    /// Blocks until no queued work uses the allocation. Returns `false` if that cannot be known. For cleanup that
+    /// cannot be deferred.
     pub(crate) fn finish(&self) -> bool {
         self.blockers().iter().all(|(queue, ticket)| queue.wait(*ticket) == Verdict::Over)
     }
 
-    /// Work not known to have ended that uses the allocation.
+    /// Returns the work that uses the allocation and is not known to be over.
     fn blockers(&self) -> Vec<Blocker> {
         let mut pending = Vec::new();
         self.pending(AccessKind::Write, &mut pending);

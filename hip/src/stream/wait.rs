@@ -1,4 +1,4 @@
-//! What is known of a stream's work, and how the host waits for it.
+//! The known state of a stream's work, and waits of the host for it.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,8 +17,8 @@ use crate::core::lost;
 use crate::core::trace;
 
 impl StreamInner {
-    /// Blocks until all work queued so far is over, for somebody who waits for the whole device: what a host function has done comes back
-    /// from the stream itself.
+    /// Blocks until all work queued so far is over, for a wait for the whole device: errors of host functions are left
+    /// for a wait for the stream.
     pub(super) fn wait_for_device(&self) -> Result<()> {
         let issued = self.issued();
         let issued = self.synchronize_unless_over(issued)?;
@@ -31,7 +31,7 @@ impl StreamInner {
         failed.map_or(Ok(()), Err)
     }
 
-    /// As [`credit`](Self::credit), of all that a locked queue has.
+    /// Like [`credit`](Self::credit), for all work of a locked queue.
     pub(super) fn credit_queue(&self, queue: &Queue) -> Result<()> {
         self.over.fetch_max(queue.issued, Ordering::AcqRel);
         let kept = self.report.take().or_else(|| queue.watched.take());
@@ -39,27 +39,27 @@ impl StreamInner {
         kept.map_or(Ok(()), Err)
     }
 
-    /// Notes that all work up to `ticket` is over. An error that was kept for whoever waits comes back here.
+    /// Records that all work up to `ticket` is over. Returns a stored error of it.
     pub(crate) fn credit(&self, ticket: u64) -> Result<()> {
-        // Who has taken an error out of the runtime has put it into the report when this is free.
+        // A thread that has taken an error out of the runtime stores it in the report before it releases this lock.
         drop(self.asking.lock());
         self.over.fetch_max(ticket, Ordering::AcqRel);
         let kept = self.reported(ticket);
         self.completed.fetch_max(ticket, Ordering::AcqRel);
         if !self.is_ours() {
-            // Its owner may destroy it now. Who has not seen yet that the work is over still has one of these.
+            // The stream's owner may destroy it from now on. A thread that has not seen yet that the work is over still holds this lock.
             drop(self.direct.write());
             drop(self.lock());
         }
         kept.map_or(Ok(()), Err)
     }
 
-    /// Up to which ticket work may wait for something that the host does.
+    /// Returns the ticket up to which work may wait for an action of the host.
     pub(super) fn held_until(&self) -> u64 {
         self.held.load(Ordering::Acquire)
     }
 
-    /// The work up to `ticket`, if it is not known to be over.
+    /// Returns the work up to `ticket`, if it is not known to be over.
     pub(super) fn blocker(self: &Arc<Self>, ticket: u64) -> Option<Blocker> {
         let open = later::Queue::verdict(&**self, ticket) == Verdict::Open;
         open.then(|| (Arc::clone(self) as Arc<dyn later::Queue>, ticket))
@@ -75,27 +75,29 @@ impl StreamInner {
         result
     }
 
-    /// For a call of the runtime that names the stream while its queue is not locked: no capture of it begins meanwhile.
+    /// Held during a call of the runtime that uses the stream while its queue is not locked. No capture of it begins
+    /// meanwhile.
     pub(crate) fn direct(&self, what: &str) -> Result<RwLockReadGuard<'_, ()>> {
         let direct = self.named()?;
         self.refuse_captured(what)?;
         Ok(direct)
     }
 
-    /// As [`direct`](Self::direct), for who has no handle of the stream and wants to know of the work up to `ticket`. `None` if that is over:
-    /// a stream of other code may be gone then.
+    /// Like [`direct`](Self::direct), for a caller without a handle of the stream that asks about the work up to
+    /// `ticket`. Returns `None` if that is over: a stream of other code may not exist any more then.
     pub(super) fn direct_unless_over(&self, what: &str, ticket: u64) -> Result<Option<RwLockReadGuard<'_, ()>>> {
         let direct = self.direct(what)?;
         Ok((self.is_ours() || !self.is_over(ticket)).then_some(direct))
     }
 
-    /// For a call of the runtime that names the stream, which stays the same C stream meanwhile, captured or not.
+    /// Held during a call of the runtime that uses the stream, captured or not. The C stream does not change meanwhile.
     pub(crate) fn named(&self) -> Result<RwLockReadGuard<'_, ()>> {
         context::check_caller()?;
         Ok(self.direct.read())
     }
 
-    /// Whether all work queued so far is over, well or not. An error of it, or one that was kept, comes back here.
+    /// Returns whether all work queued so far is over, with or without an error. Returns an error of it, or a stored
+    /// one.
     pub(crate) fn is_idle(&self) -> Result<bool> {
         let direct = self.direct("asking whether its work is done")?;
         self.device.activate()?;
@@ -110,48 +112,49 @@ impl StreamInner {
         }
     }
 
-    /// Whether all work that has a ticket is over, and nobody else can have queued any.
+    /// Returns whether all work that has a ticket is over, and no other code can have queued any.
     pub(super) fn has_nothing_left(&self) -> bool {
         !self.handed_out.load(Ordering::Relaxed) && self.completed() >= self.issued()
     }
 
-    /// Makes a call that copies from or to memory of the host's, and waits for the copy: memory of the host's is only borrowed.
+    /// Makes a call that copies from or to host memory, and waits for the copy, because the memory is only borrowed.
     pub(crate) fn copy_now(&self, call: impl FnOnce(hipStream_t) -> Result<()>) -> Result<()> {
         let direct = self.direct("a copy from or to memory that is not pinned")?;
         self.device.activate()?;
         let copied = call(self.raw());
         drop(direct);
-        // Most often nothing is left, and asking costs a fraction of waiting. What a call that failed has begun is waited for too.
+        // Usually nothing is left, and a query costs a fraction of a wait. A failed call may have begun a copy, which is waited for too.
         let finished = self.is_idle().and_then(|idle| if idle { Ok(()) } else { self.wait_all() });
         copied.and(finished)
     }
 
-    /// Blocks until all work queued so far is over. An error of it, or one that was kept, comes back here.
+    /// Blocks until all work queued so far is over. Returns an error of it, or a stored one.
     pub(crate) fn wait_all(&self) -> Result<()> {
         let result = self.synchronize().and_then(|issued| self.credit(issued));
         later::catch_up();
         result
     }
 
-    /// What host functions, destructors and kernels have reported, of the work up to `ticket`, which is over, and perhaps of later work.
+    /// Takes an error that host functions, destructors or kernels have reported, of the work up to `ticket`, which is
+    /// over, and possibly of later work.
     fn reported(&self, ticket: u64) -> Option<Error> {
         let mut retired = Vec::new();
         let mut queue = self.lock();
         let error = self.report.take().or_else(|| queue.watched.take());
         queue.watched.retire(ticket, &mut retired);
         drop(queue);
-        // Dropping the last handle of a report may write to stderr: no lock is held.
+        // Dropped without a lock: dropping the last handle of a report may write to stderr.
         drop(retired);
         error
     }
 
-    /// Whether there is an error of work that is over, which nobody was told.
+    /// Returns whether there is an error of finished work that was not reported yet.
     fn has_pending(&self) -> bool {
         self.report.is_pending() || self.lock().watched.is_pending()
     }
 
-    /// What kernels that are launched now are given for the place of a panic: the address of the stream's record, or the cell of the graph
-    /// that the stream is captured into.
+    /// Returns the kernel argument for the place of a panic: the address of the stream's record, or the cell of the
+    /// graph that the stream is captured into.
     #[inline]
     pub(crate) fn panic_record(&self) -> Result<u64> {
         if self.is_captured() {
@@ -166,15 +169,15 @@ impl StreamInner {
         &self.report
     }
 
-    /// Blocks until all work queued so far is done, and returns the last ticket of it.
+    /// Blocks until all work queued so far is done, and returns its last ticket.
     pub(super) fn synchronize(&self) -> Result<u64> {
         let _span = trace::wait(self.device, self.id);
         let _direct = self.direct("waiting for its work")?;
         self.wait_raw()
     }
 
-    /// As [`synchronize`](Self::synchronize), for who has no handle of the stream: no more is known to be done than the work up to `ticket`
-    /// if that was over before.
+    /// Like [`synchronize`](Self::synchronize), for a caller without a handle of the stream. If the work up to `ticket`
+    /// was already over, only that much is known to be done.
     pub(super) fn synchronize_unless_over(&self, ticket: u64) -> Result<u64> {
         let _span = trace::wait(self.device, self.id);
         match self.direct_unless_over("waiting for its work", ticket)? {
@@ -183,7 +186,7 @@ impl StreamInner {
         }
     }
 
-    /// As [`synchronize`](Self::synchronize), for who has made sure that the stream is not captured meanwhile.
+    /// Like [`synchronize`](Self::synchronize), for a caller that ensures that the stream is not captured meanwhile.
     pub(super) fn wait_raw(&self) -> Result<u64> {
         self.device.activate()?;
         let issued = self.lock().issued;
@@ -199,25 +202,26 @@ impl StreamInner {
         Ok(issued)
     }
 
-    /// The error of the work that a wait was told, or the one that a destructor was told of the same work, which has its launches then.
+    /// Returns the error of the work that a wait got, or the one that a destructor got for the same work, as that one
+    /// names the launches.
     pub(super) fn told(&self, status: hipError_t, function: &'static str) -> Error {
         let _asking = self.asking.lock();
         self.report.take_failed().unwrap_or_else(|| self.failed_work(status, function))
     }
 
-    /// The error of the stream's work that a call met, with the launches that may have caused it.
+    /// Returns the error of the stream's work that a call got, with the launches that may have caused it.
     fn failed_work(&self, status: hipError_t, function: &'static str) -> Error {
         match failed(status, function, || self.describe()) {
             Error::Hip(mut error) => {
                 error.asked = self.describe_with_launches("");
                 Error::Hip(error)
             }
-            // Of a lost device all launches are read.
+            // For a lost device, all launches are already included.
             other => other,
         }
     }
 
-    /// Keeps an error of the stream's work for whoever waits for it, unless the program knows all that it says.
+    /// Stores an error of the stream's work for the next wait, unless the program already knows it.
     fn keep(&self, error: Error) {
         if !lost::is_told(&error) {
             self.report.put(error);
@@ -242,22 +246,22 @@ impl later::Queue for StreamInner {
 
     fn ask(&self) {
         if context::is_forked() {
-            return; // the work is the parent's
+            return; // the work belongs to the parent
         }
         lost::quietly(|| self.ask_runtime());
     }
 }
 
 impl StreamInner {
-    /// Asks the runtime whether all work is over: see [`later::Queue::ask`].
+    /// Asks the runtime whether all work is over; see [`later::Queue::ask`].
     fn ask_runtime(&self) {
         let _asking = self.asking.lock();
-        // A first failure may be the work's own, after which the stream is well, or broken for good.
+        // A first failure may be the work's own; a second one means that the stream is broken for good.
         for _ in 0..2 {
             let Ok(_direct) = self.direct("asking whether its work is done") else { return };
             let issued = self.lock().issued;
             if later::Queue::verdict(self, issued) == Verdict::Over {
-                return; // who has waited for it may have destroyed the stream, if it is not ours
+                return; // a thread that has waited for it may have destroyed the stream, if it is not ours
             }
             if let Err(error) = self.device.activate() {
                 self.keep(error);

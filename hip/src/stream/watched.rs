@@ -1,12 +1,12 @@
-//! Reports that a wait for a stream looks at beside the stream's own: those of graphs that were launched on it, and those of streams that
-//! its work comes after.
+//! Reports that a wait for a stream checks in addition to the stream's own: those of graphs that were launched on it,
+//! and those of streams that its work comes after.
 
 use std::sync::Arc;
 
 use super::{Report, StreamInner};
 use crate::core::error::Error;
 
-/// The reports of others whose work a wait for a stream covers.
+/// The reports of other streams and graphs whose work a wait for a stream covers.
 #[derive(Default)]
 pub(super) struct Watched(Vec<Watch>);
 
@@ -14,16 +14,16 @@ pub(super) struct Watched(Vec<Watch>);
 #[derive(Clone)]
 struct Watch {
     report: Arc<Report>,
-    /// The last ticket of the stream whose wait covers the work; [`BEING_QUEUED`] while that is not known.
+    /// The last ticket of the stream whose wait covers the work; [`BEING_QUEUED`] while it is unknown.
     until: u64,
     of: Whose,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Whose {
-    /// All of its errors belong to the stream's waits.
+    /// Waits for the stream return all of its errors.
     Graph,
-    /// The panics of kernels do: the rest goes to those that wait for the other stream.
+    /// Waits for the stream return the panics of kernels; waits for the other stream return the rest.
     OtherStream,
 }
 
@@ -50,12 +50,12 @@ impl Watch {
 }
 
 impl Watched {
-    /// The first error, for a wait for the stream.
+    /// Takes the first error, for a wait for the stream.
     pub(super) fn take(&self) -> Option<Error> {
         self.0.iter().find_map(Watch::take)
     }
 
-    /// The first error, for a wait for the whole device: the panics of host functions are left.
+    /// Takes the first error, for a wait for the whole device. Panics of host functions are left.
     pub(super) fn take_of_device(&self) -> Option<Error> {
         self.0.iter().find_map(|watch| watch.report.take_kernel())
     }
@@ -64,8 +64,8 @@ impl Watched {
         self.0.iter().any(Watch::is_pending)
     }
 
-    /// Forgets those whose work is over when the stream's work up to `ticket` is, and that have nothing to tell. They go to `retired`, to be
-    /// dropped when no lock is held.
+    /// Removes reports without errors whose work is over when the stream's work up to `ticket` is over. They are moved
+    /// to `retired`, to be dropped without a lock.
     pub(super) fn retire(&mut self, ticket: u64, retired: &mut Vec<Arc<Report>>) {
         self.0.retain(|watch| {
             let stays = watch.until > ticket || watch.is_pending();
@@ -77,7 +77,7 @@ impl Watched {
     }
 
     fn add(&mut self, new: Watch) {
-        // One entry of a report is enough where its end is known.
+        // One entry per report is enough once its end is known.
         let known = self.0.iter_mut().find(|known| {
             known.is(&new.report) && known.of == new.of && known.until != BEING_QUEUED && new.until != BEING_QUEUED
         });
@@ -94,7 +94,7 @@ impl Watched {
     }
 }
 
-/// Reports of a graph that is being launched: waits look at them from before the launch is queued.
+/// Reports of a graph that is being launched. Waits check them from before the launch is queued.
 #[must_use]
 pub(crate) struct Watching<'a> {
     stream: &'a StreamInner,
@@ -102,7 +102,7 @@ pub(crate) struct Watching<'a> {
 }
 
 impl Watching<'_> {
-    /// The launch has this ticket: a wait that covers it is the last one that has to look.
+    /// Sets the ticket of the launch: a wait that covers it is the last one that has to check.
     pub(crate) fn until(self, ticket: u64) {
         if self.reports.is_empty() {
             return;
@@ -116,7 +116,7 @@ impl Watching<'_> {
 }
 
 impl StreamInner {
-    /// Makes waits for this stream return what is in the reports of a graph, which is launched on it next.
+    /// Makes waits for this stream return errors in the reports of a graph, which is launched on it next.
     pub(crate) fn watch<'r>(&self, reports: impl Iterator<Item = &'r Arc<Report>>) -> Watching<'_> {
         let reports: Vec<_> = reports.cloned().collect();
         if !reports.is_empty() {
@@ -128,7 +128,8 @@ impl StreamInner {
         Watching { stream: self, reports }
     }
 
-    /// Makes waits for this stream return panics of kernels of `other`, whose work comes before what is queued here from now on.
+    /// Makes waits for this stream return panics of kernels of `other`, whose work comes before work that is queued
+    /// here from now on.
     pub(super) fn watch_stream(&self, other: &Self) {
         if std::ptr::eq(self, other) {
             return;
@@ -139,14 +140,14 @@ impl StreamInner {
             return;
         }
         let mut queue = self.lock();
-        // The first work behind the wait.
+        // The first work after the wait.
         let until = queue.issued + 1;
         for report in theirs.into_iter().chain(own).filter(|report| !Arc::ptr_eq(report, &self.report)) {
             queue.watched.add(Watch { report, until, of: Whose::OtherStream });
         }
     }
 
-    /// All reports of others that a wait for this stream looks at.
+    /// Returns all reports of others that a wait for this stream checks.
     pub(super) fn watched_reports(&self) -> Vec<Arc<Report>> {
         self.lock().watched.0.iter().map(|watch| Arc::clone(&watch.report)).collect()
     }

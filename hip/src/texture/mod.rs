@@ -1,4 +1,4 @@
-//! Textures and surfaces: how kernels read and write images.
+//! Textures and surfaces, through which kernels read and write images.
 
 mod options;
 mod surface;
@@ -25,10 +25,12 @@ use crate::memory::array::{Array, ArrayShape, MipmappedArray, Texel, require_ima
 use crate::memory::{DeviceSlice, PitchedSlice};
 use crate::stream::usage::{Access, Usage};
 
-/// What kernels read texels through (`hipTextureObject_t`): an array or memory, which it borrows, and how it is read.
+/// A texture (`hipTextureObject_t`), through which kernels read texels of a borrowed array or memory, with options for
+/// reading.
 ///
-/// `&Texture` is an argument for a kernel's `hipTextureObject_t`, and a parameter of a [`kernel!`](crate::kernel). What a kernel reads is ordered with copies to the array or the
-/// memory, and the texture goes after the kernels that use it.
+/// `&Texture` is an argument for a kernel's `hipTextureObject_t`, and a parameter of a [`kernel!`](crate::kernel). A
+/// kernel's reads are ordered with copies to the array or the memory, and the texture is destroyed after the kernels
+/// that use it.
 ///
 /// ```
 /// # fn main() -> hip::Result<()> {
@@ -53,19 +55,19 @@ use crate::stream::usage::{Access, Usage};
 pub struct Texture<'a> {
     raw: hipTextureObject_t,
     device: Device,
-    /// What is read.
+    /// The access to the array or memory.
     resource: Access<'a>,
-    /// Of the object itself.
+    /// The uses of the object itself.
     usage: Usage,
     borrowed: PhantomData<&'a ()>,
 }
 
-// SAFETY: the handle is one that the HIP runtime takes from any thread; it is destroyed in Drop alone. All else in here is Send and Sync.
+// SAFETY: the HIP runtime accepts the handle from any thread; it is destroyed only in Drop. All other fields are Send and Sync.
 unsafe impl Send for Texture<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for Texture<'_> {}
 
-/// What a resource is to C.
+/// Returns the C description of an array.
 fn of_array(raw: hip_sys::hipArray_t) -> hipResourceDesc {
     hipResourceDesc {
         resType: hipResourceTypeArray,
@@ -73,7 +75,7 @@ fn of_array(raw: hip_sys::hipArray_t) -> hipResourceDesc {
     }
 }
 
-/// `Ok` if an address is where an image may begin.
+/// Returns `Ok` if an address is aligned for an image.
 fn check_alignment(device: &Device, pointer: *mut c_void) -> Result<()> {
     let alignment = device.attribute(DeviceAttribute::TEXTURE_ALIGNMENT)?;
     let unit = usize::try_from(alignment).unwrap_or(1).max(1);
@@ -96,18 +98,18 @@ fn check_size(what: &'static str, size: usize, device: &Device, attribute: Devic
         Ok(most) if usize::try_from(most).is_ok_and(|most| size > most) => {
             Err(invalid(format!("at most {most} ({attribute:?} of device {})", device.index())))
         }
-        // Runtimes that do not know this limit say so.
+        // Runtimes that do not know this limit return an error.
         Ok(_) | Err(Error::Hip(_)) => Ok(()),
         Err(error) => Err(error),
     }
 }
 
 impl<'a> Texture<'a> {
-    /// Reads an array: `tex1D`, `tex2D`, `tex3D` and their layered kin in a kernel.
+    /// Creates a texture of an array: for `tex1D`, `tex2D`, `tex3D` and their layered variants in a kernel.
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] for options that do not go with the texels; [`Error::Unsupported`] for [`FilterMode::Linear`] of a
-    /// [`D3`](ArrayShape::D3) or layers on MI200 (gfx90a), which ROCm's runtimes refuse.
+    /// [`Error::InvalidValue`] for options that the texels do not support; [`Error::Unsupported`] for
+    /// [`FilterMode::Linear`] of a [`D3`](ArrayShape::D3) or layers on MI200 (gfx90a), which ROCm's runtimes reject.
     pub fn from_array<T: Texel>(array: &'a Array<T>, options: TextureOptions) -> Result<Self> {
         options.check(T::FORMAT)?;
         let resource = Access::read(array.usage());
@@ -119,12 +121,13 @@ impl<'a> Texture<'a> {
         })
     }
 
-    /// Reads an array with levels: `tex2DLod` and its kin in a kernel. On MI200 (gfx90a), which has no instruction for these,
-    /// the embedded software GPU reads the one level that the bias of the [options](MipmapOptions) comes to.
+    /// Creates a texture of a mipmapped array: for `tex2DLod` and similar functions in a kernel. MI200 (gfx90a) has no
+    /// instruction for these; there, the embedded software GPU reads the single level that the bias of the
+    /// [options](MipmapOptions) selects.
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] for options that do not go with the texels; `hipErrorNotSupported` for levels to be
-    /// blended that the device does not blend.
+    /// [`Error::InvalidValue`] for options that the texels do not support; `hipErrorNotSupported` for blending of
+    /// levels that the device does not support.
     pub fn from_mipmap<T: Texel>(array: &'a MipmappedArray<T>, options: TextureOptions) -> Result<Self> {
         options.check(T::FORMAT)?;
         let description = hipResourceDesc {
@@ -135,10 +138,12 @@ impl<'a> Texture<'a> {
         Self::create(array.device(), &description, &options, resource, || (array.shape().to_string(), None))
     }
 
-    /// Reads memory as a line, by the numbers of its texels: `tex1Dfetch` in a kernel. Texels beyond the slice are zero.
+    /// Creates a one-dimensional texture of memory, indexed by texel: for `tex1Dfetch` in a kernel. Texels beyond the
+    /// slice are zero.
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] for a slice that is empty, too long or begins where no texture can (whole buffers begin well).
+    /// [`Error::InvalidValue`] for a slice that is empty, too long or not aligned for a texture (whole buffers are
+    /// aligned).
     pub fn from_buffer<T: Texel + 'a>(buffer: impl Into<DeviceSlice<'a, T>>, read: ReadMode) -> Result<Self> {
         let buffer = buffer.into();
         let options = TextureOptions::new().read(read);
@@ -156,11 +161,12 @@ impl<'a> Texture<'a> {
         Self::create(device, &description, &options, buffer.access(), || (format!("{} texels", buffer.len()), None))
     }
 
-    /// Reads pitched memory as a plane: `tex2D` in a kernel.
+    /// Creates a two-dimensional texture of pitched memory: for `tex2D` in a kernel.
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] for a slice that is empty, too large, of several planes, or whose address or pitch is not what
-    /// a texture's can be (those of a whole [`PitchedBuffer`](crate::memory::PitchedBuffer) can), or options that do not go with the texels.
+    /// [`Error::InvalidValue`] for a slice that is empty, too large, of several planes, or whose address or pitch is
+    /// not aligned for a texture (a whole [`PitchedBuffer`](crate::memory::PitchedBuffer) is aligned), or for options
+    /// that the texels do not support.
     pub fn from_pitched<T: Texel + 'a>(
         memory: impl Into<PitchedSlice<'a, T>>,
         options: TextureOptions,
@@ -193,7 +199,7 @@ impl<'a> Texture<'a> {
         Self::create(device, &description, &options, memory.access(), || (format!("{extent} texels"), None))
     }
 
-    /// Makes the object. `about` says what of, and why the runtime may not support it.
+    /// Creates the object. `about` describes the resource, and why the runtime may not support it.
     fn create(
         device: Device,
         description: &hipResourceDesc,
@@ -204,7 +210,7 @@ impl<'a> Texture<'a> {
         require_images(&device, "a texture")?;
         device.activate()?;
         let mut raw: hipTextureObject_t = ptr::null_mut();
-        // SAFETY: `raw` is valid for a write; the resource is alive as long as `'a`, and is what the description says.
+        // SAFETY: `raw` is valid for a write; the resource is alive as long as `'a`, and matches the description.
         let status = unsafe { hip_sys::hipCreateTextureObject(&mut raw, description, &options.raw(), ptr::null()) };
         let asked = || format!("a texture of {} on device {}, {options:?}", about().0, device.index());
         if let Err(error) = check(status, "hipCreateTextureObject", asked) {
@@ -218,19 +224,19 @@ impl<'a> Texture<'a> {
         Ok(Self { raw, device, resource, usage: Usage::default(), borrowed: PhantomData })
     }
 
-    /// The device that it is on.
+    /// Returns the device.
     #[must_use]
     pub fn device(&self) -> Device {
         self.device
     }
 
-    /// The C handle. It stays this texture's.
+    /// Returns the C handle. The texture keeps ownership.
     #[must_use]
     pub fn as_raw(&self) -> hipTextureObject_t {
         self.raw
     }
 
-    /// What a launch touches that uses it: the object first, so that a graph which keeps both lets go of it first.
+    /// Returns the accesses of a launch that uses it: the object first, so that a graph that keeps both drops it first.
     pub(crate) fn accesses(&self) -> [Access<'_>; 2] {
         [Access::read(&self.usage), self.resource]
     }
@@ -239,11 +245,11 @@ impl<'a> Texture<'a> {
 impl Drop for Texture<'_> {
     fn drop(&mut self) {
         let (raw, device) = (self.raw.expose_provenance(), self.device);
-        // HIP's object refers to the memory, whose owner may be dropped before this comes to be done.
+        // HIP's object refers to the memory, whose owner may be dropped before this deferred job runs.
         let resource = self.resource.usage.hold();
         self.usage.release(move || {
             if device.activate().is_ok() {
-                // SAFETY: from hipCreateTextureObject, not destroyed yet, and no work uses it any more.
+                // SAFETY: from hipCreateTextureObject, not destroyed yet, and no work uses it anymore.
                 let _ = unsafe { hip_sys::hipDestroyTextureObject(ptr::with_exposed_provenance_mut(raw)) };
             }
             drop(resource);

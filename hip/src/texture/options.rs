@@ -1,4 +1,4 @@
-//! How a texture is read.
+//! Options for reading textures.
 
 use hip_sys::{
     hipAddressModeBorder, hipAddressModeClamp, hipAddressModeMirror, hipAddressModeWrap, hipFilterModeLinear,
@@ -8,50 +8,51 @@ use hip_sys::{
 use crate::core::error::{Error, Result};
 use crate::memory::array::{ChannelFormat, ChannelKind};
 
-/// What becomes of coordinates outside of the texture.
+/// Handling of coordinates outside of the texture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum AddressMode {
-    /// The texel at the edge.
+    /// Clamp to the texel at the edge.
     #[default]
     Clamp,
-    /// Zeros. (ROCm's runtimes for Linux hand no other colour on to the device.)
+    /// Zeros. (ROCm's runtimes for Linux do not pass any other colour to the device.)
     Border,
-    /// The texture again. Of [normalised](TextureOptions::normalized) coordinates alone.
+    /// Repeat the texture. Only for [normalised](TextureOptions::normalized) coordinates.
     Wrap,
-    /// The texture again, every other time the other way round. Of [normalised](TextureOptions::normalized) coordinates alone.
+    /// Repeat the texture, mirrored every other time. Only for [normalised](TextureOptions::normalized) coordinates.
     Mirror,
 }
 
-/// How texels become a sample.
+/// Sampling of texels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum FilterMode {
-    /// The nearest.
+    /// The nearest texel.
     #[default]
     Point,
-    /// The two nearest along each dimension, by their distance, of which the device keeps 8 bits behind the point.
+    /// Linear interpolation of the two nearest texels along each dimension. The device computes weights with 8
+    /// fractional bits.
     Linear,
 }
 
-/// What a kernel gets.
+/// The type of the values that a kernel gets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ReadMode {
-    /// The components as they are.
+    /// The components unchanged.
     #[default]
     Element,
-    /// Integers of 8 and 16 bits as numbers from 0 to 1, signed ones from -1 to 1.
+    /// Integers of 8 and 16 bits as floating-point numbers from 0 to 1, signed ones from -1 to 1.
     NormalizedFloat,
 }
 
-/// How levels of a [`MipmappedArray`](crate::memory::array::MipmappedArray) are chosen and blended.
+/// Selection and blending of the levels of a [`MipmappedArray`](crate::memory::array::MipmappedArray).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MipmapOptions {
     /// Whether two levels are blended.
     pub filter: FilterMode,
-    /// Added to the level that a kernel asks for.
+    /// Added to the level that a kernel requests.
     pub bias: f32,
-    /// The first level that is read, which is the largest.
+    /// The lowest level that is read, which is the largest.
     pub min_level: f32,
-    /// The last level that is read.
+    /// The highest level that is read.
     pub max_level: f32,
 }
 
@@ -62,7 +63,8 @@ impl Default for MipmapOptions {
     }
 }
 
-/// How a texture is read. The default: the nearest texel as it is, by coordinates that count texels, the edge's outside.
+/// Options for reading a texture. The default: nearest texel, unchanged components, coordinates that count texels,
+/// clamped to the edge.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TextureOptions {
     address: [AddressMode; 3],
@@ -74,62 +76,62 @@ pub struct TextureOptions {
 }
 
 impl TextureOptions {
-    /// The default.
+    /// Creates the default options.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What becomes of coordinates outside, in every dimension.
+    /// Sets the handling of coordinates outside, for all dimensions.
     #[must_use]
     pub fn address(self, mode: AddressMode) -> Self {
         self.addresses([mode; 3])
     }
 
-    /// What becomes of coordinates outside, by dimension.
+    /// Sets the handling of coordinates outside, per dimension.
     #[must_use]
     pub fn addresses(mut self, modes: [AddressMode; 3]) -> Self {
         self.address = modes;
         self
     }
 
-    /// How texels become a sample.
+    /// Sets the sampling of texels.
     #[must_use]
     pub fn filter(mut self, filter: FilterMode) -> Self {
         self.filter = filter;
         self
     }
 
-    /// What a kernel gets.
+    /// Sets the type of the values that a kernel gets.
     #[must_use]
     pub fn read(mut self, read: ReadMode) -> Self {
         self.read = read;
         self
     }
 
-    /// Whether coordinates are from 0 to 1 rather than counting texels.
+    /// Sets whether coordinates are normalised, from 0 to 1, instead of counting texels.
     #[must_use]
     pub fn normalized(mut self, normalized: bool) -> Self {
         self.normalized = normalized;
         self
     }
 
-    /// Whether texels of `[u8; 4]` are along the curve of sRGB and become linear when read, the fourth component excepted. Implies
-    /// [`ReadMode::NormalizedFloat`].
+    /// Sets whether texels of `[u8; 4]` are sRGB-encoded and converted to linear values when read, except for the
+    /// fourth component. Implies [`ReadMode::NormalizedFloat`].
     #[must_use]
     pub fn srgb(mut self, srgb: bool) -> Self {
         self.srgb = srgb;
         self
     }
 
-    /// How levels are chosen, of a [`MipmappedArray`](crate::memory::array::MipmappedArray).
+    /// Sets the selection of levels, for a [`MipmappedArray`](crate::memory::array::MipmappedArray).
     #[must_use]
     pub fn mipmap(mut self, options: MipmapOptions) -> Self {
         self.mipmap = Some(options);
         self
     }
 
-    /// Whether texels are blended ([`FilterMode::Linear`]).
+    /// Returns whether texels are interpolated ([`FilterMode::Linear`]).
     #[must_use]
     pub fn is_linear(&self) -> bool {
         self.filter == FilterMode::Linear
@@ -139,7 +141,7 @@ impl TextureOptions {
         if self.srgb { ReadMode::NormalizedFloat } else { self.read }
     }
 
-    /// `Ok` if texels of a format can be read so.
+    /// Returns `Ok` if texels of a format can be read with these options.
     pub(super) fn check(&self, format: ChannelFormat) -> Result<()> {
         let invalid =
             |what, value: String, allowed: &str| Err(Error::InvalidValue { what, value, allowed: allowed.to_owned() });

@@ -13,8 +13,8 @@ use crate::core::error::Result;
 use crate::memory::array::{Array, Texel};
 use crate::stream::usage::{Access, AccessKind, Usage};
 
-/// What kernels read and write the texels of an array through (`hipSurfaceObject_t`), by their place: `surf2Dread`, `surf2Dwrite` and
-/// their kin, whose first coordinate counts bytes.
+/// A surface, through which kernels read and write the texels of an array by index (`hipSurfaceObject_t`): with
+/// `surf2Dread`, `surf2Dwrite` and similar functions, whose first coordinate counts bytes.
 ///
 /// `&Surface` is an argument for kernels that only read, `&mut Surface` for those that write; both are parameters of a
 /// [`kernel!`](crate::kernel) too.
@@ -24,18 +24,18 @@ pub struct Surface<'a> {
     raw: hipSurfaceObject_t,
     device: Device,
     array: &'a Usage,
-    /// Of the object itself.
+    /// The uses of the object itself.
     usage: Usage,
     borrowed: PhantomData<&'a mut ()>,
 }
 
-// SAFETY: as of Texture.
+// SAFETY: as for Texture.
 unsafe impl Send for Surface<'_> {}
-// SAFETY: as of Texture; what takes `&` only reads.
+// SAFETY: as for Texture; methods that take `&` only read.
 unsafe impl Sync for Surface<'_> {}
 
 impl<'a> Surface<'a> {
-    /// Reads and writes an array, which nobody else can use as long as the surface is there.
+    /// Creates a surface of an array, which it borrows exclusively.
     ///
     /// # Errors
     /// The runtime's status.
@@ -50,19 +50,19 @@ impl<'a> Surface<'a> {
         Ok(Self { raw, device, array: array.usage(), usage: Usage::default(), borrowed: PhantomData })
     }
 
-    /// The device that it is on.
+    /// Returns the device.
     #[must_use]
     pub fn device(&self) -> Device {
         self.device
     }
 
-    /// The C handle. It stays this surface's.
+    /// Returns the C handle. The surface keeps ownership.
     #[must_use]
     pub fn as_raw(&self) -> hipSurfaceObject_t {
         self.raw
     }
 
-    /// What a launch touches that uses it: the object first, so that a graph which keeps both lets go of it first.
+    /// Returns the accesses of a launch that uses it: the object first, so that a graph that keeps both drops it first.
     pub(crate) fn accesses(&self, kind: AccessKind) -> [Access<'_>; 2] {
         [Access::read(&self.usage), Access::new(self.array, kind)]
     }
@@ -71,11 +71,11 @@ impl<'a> Surface<'a> {
 impl Drop for Surface<'_> {
     fn drop(&mut self) {
         let (raw, device) = (self.raw.expose_provenance(), self.device);
-        // As of Texture.
+        // As for Texture.
         let array = self.array.hold();
         self.usage.release(move || {
             if device.activate().is_ok() {
-                // SAFETY: from hipCreateSurfaceObject, not destroyed yet, and no work uses it any more.
+                // SAFETY: from hipCreateSurfaceObject, not destroyed yet, and no work uses it anymore.
                 let _ = unsafe { hip_sys::hipDestroySurfaceObject(ptr::with_exposed_provenance_mut(raw)) };
             }
             drop(array);

@@ -1,4 +1,4 @@
-//! Arrays: copies between them and everything else, and what is refused.
+//! Arrays: copies from and to all other memory, and rejected calls.
 
 use hip::memory::PitchedBuffer;
 use hip::memory::array::{Array, ArrayShape, MipmappedArray, Texel};
@@ -7,7 +7,7 @@ use hip::{Device, DeviceBuffer, Error, LaunchConfig, PinnedBuffer, Stream};
 
 use crate::{images, supported};
 
-/// Shapes of which arrays can be on ROCm.
+/// Array shapes that ROCm supports.
 const SHAPES: [ArrayShape; 7] = [
     ArrayShape::D1(33),
     ArrayShape::D2(33, 7),
@@ -30,7 +30,7 @@ fn go_and_return<T: Texel + PartialEq + std::fmt::Debug>(device: &Device) {
         let source = texels::<T>(extent.elements().unwrap());
         let mut array = Array::<T>::from_slice(device, shape, &source).unwrap();
         assert_eq!(array.to_vec().unwrap(), source, "{shape} of {}", T::FORMAT);
-        // A box of it, out and in.
+        // Copies a box of it in both directions.
         let (x, y, z) = (1..extent.width - 1, extent.height / 2.., extent.depth / 2..);
         let part = array.region(x.clone(), y.clone(), z.clone()).unwrap();
         let size = part.extent();
@@ -87,7 +87,7 @@ fn arrays_are_copied_in_the_order_of_streams() {
         let mut linear = DeviceBuffer::<u32>::zeroed(&device, source.len()).unwrap();
         let mut pitched = PitchedBuffer::<u32>::zeroed(&device, extent).unwrap();
         let mut back = PinnedBuffer::<u32>::zeroed(&device, source.len()).unwrap();
-        // From one to the next, on two streams, which wait for each other by themselves.
+        // From one to the next, on two streams, which wait for each other without further calls.
         array.as_slice_mut().copy_from_pinned_async(&first, &pinned).unwrap();
         other.as_slice_mut().copy_from_array_async(&second, &array).unwrap();
         other.as_slice().copy_to_device_async(&first, &mut linear).unwrap();
@@ -134,7 +134,7 @@ fn arrays_that_cannot_be_are_refused_before_the_call() {
     out_of_range(array.region(.., 4.., ..).map(drop));
     out_of_range(array.region(.., .., 1..2).map(drop));
     out_of_range(array.region(..usize::MAX, .., ..).map(drop));
-    // None at all is nothing to do.
+    // An empty region is a no-op.
     array.region_mut(2..2, .., ..).unwrap().copy_from_slice(&[]).unwrap();
     let stream = Stream::new(&device).unwrap();
     let small = Array::<f32>::zeroed(&device, ArrayShape::D2(3, 3)).unwrap();
@@ -154,7 +154,7 @@ fn cubes_and_levels_are_there_or_an_error() {
     for shape in [ArrayShape::Cubemap(8), ArrayShape::CubemapLayered(4, 2)] {
         match Array::<f32>::zeroed(&device, shape) {
             Ok(array) => assert_eq!(array.to_vec().unwrap().len(), shape.extent().elements().unwrap()),
-            // What ROCm's runtimes for Linux say.
+            // The status of ROCm's runtimes for Linux.
             Err(error) => assert_eq!(error.status(), Some(hip::Status::INVALID_VALUE), "{error}"),
         }
     }
@@ -185,7 +185,7 @@ fn kernels_read_and_write_surfaces() {
     {
         let (from, mut to) = (Surface::new(&mut from).unwrap(), Surface::new(&mut to).unwrap());
         let config = LaunchConfig::new((5, 1), (8, 8));
-        // SAFETY: the kernel reads the first and writes the second, and keeps to the width and height.
+        // SAFETY: the kernel reads the first and writes the second, and stays inside of width and height.
         unsafe { transpose.launch(&stream, config, (&from, &mut to, 33, 7)) }.unwrap();
     }
     let expected: Vec<f32> = (0..33 * 7).map(|i| source[i % 7 * 33 + i / 7] + 0.5).collect();
@@ -197,9 +197,9 @@ fn kernels_read_and_write_surfaces() {
     let mut array = Array::from_slice(&device, ArrayShape::D3(9, 5, 3), &source).unwrap();
     {
         let mut surface = Surface::new(&mut array).unwrap();
-        // SAFETY: the kernel keeps to the sizes.
+        // SAFETY: the kernel stays inside of the extents.
         unsafe { double.launch(&stream, LaunchConfig::new((2, 1), (8, 8)), (&mut surface, 9, 5, 3)) }.unwrap();
-        // SAFETY: refused for its arguments.
+        // SAFETY: rejected for its arguments.
         let wrong = unsafe { double.launch(&stream, LaunchConfig::new(1, 1), (&mut surface, 9u64, 5, 3)) };
         assert!(matches!(wrong, Err(Error::Argument { .. })), "{wrong:?}");
     }
@@ -207,7 +207,7 @@ fn kernels_read_and_write_surfaces() {
     assert_eq!(array.to_vec().unwrap(), expected);
 }
 
-/// What is queued that reads texels comes before what the host writes.
+/// The host's write waits for queued work that reads the texels.
 #[test]
 fn the_host_writes_to_an_array_after_what_reads_it() {
     let Some(device) = images() else { return };

@@ -10,12 +10,12 @@ use super::{device, supported};
 const ROWS: usize = 40;
 const ROW: usize = 25;
 
-/// Rows of 25 numbers, each told by row and place.
+/// Rows of 25 numbers, each identified by row and index.
 fn numbers() -> Vec<u32> {
     (0..ROWS * ROW).map(|i| i as u32).collect()
 }
 
-/// Where row `row` is taken from: all rows, none where it goes to.
+/// The source row for row `row`: a permutation without fixed points.
 fn from(row: usize) -> usize {
     (row * 7 + 3) % ROWS
 }
@@ -42,7 +42,7 @@ fn a_batch_copies_each_piece_to_its_place() {
     if supported(batch.queue(&stream)).is_none() {
         return;
     }
-    // What is queued later finds all of it: on the same stream, on another, and on the host.
+    // Work that is queued later sees all of it: on the same stream, on another, and on the host.
     let other = Stream::new(&device).unwrap();
     let mut batch = CopyBatch::new();
     let mut whole = second.as_slice_mut();
@@ -57,7 +57,7 @@ fn a_batch_copies_each_piece_to_its_place() {
     assert_eq!(second.to_vec().unwrap(), shuffled());
 }
 
-/// Each piece of memory notes the use, not the first alone.
+/// Every piece of memory records the use, not only the first.
 #[test]
 fn all_copies_of_a_batch_are_waited_for() {
     let Some(slow) = crate::kernel("slow_store") else { return };
@@ -169,7 +169,7 @@ fn a_batch_copies_to_and_from_arrays() {
         assert_eq!(back.to_vec().unwrap(), values, "{shape}");
         assert_eq!(corner.to_vec().unwrap(), [7, 8, 12, 13].map(|i| values[i]), "{shape}");
     }
-    // Of a line of layers, each layer is a plane.
+    // Each layer of a layered 1D array is a plane.
     let shape = ArrayShape::D1Layered(5, 12);
     let image = PitchedBuffer::from_slice(&device, shape.extent(), &values).unwrap();
     let mut array = Array::<[u16; 2]>::zeroed(&device, shape).unwrap();

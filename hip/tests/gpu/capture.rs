@@ -1,4 +1,4 @@
-//! What goes on while a stream is captured: calls that block, in the capture and in other threads.
+//! Blocking calls while a stream is captured, in the capture and in other threads.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
@@ -29,12 +29,12 @@ fn calls_that_block_in_a_capture_do_not_spoil_it() {
         "an error of its own",
     ];
     let unexpected: Vec<_> = failed.iter().filter(|(what, _)| !refused.contains(what)).collect();
-    // What the backend does not support at all may fail too.
+    // Calls that the backend does not support at all may fail too.
     assert!(unexpected.iter().all(|(_, error)| error.contains("upport")), "{unexpected:?}");
     assert!(refused.iter().all(|what| names.contains(what)), "{names:?}");
 }
 
-/// One of some threads that the others go on for: when the last goes, also by a panic, they stop.
+/// Counts running threads: when the last one ends, also by a panic, the others stop.
 struct Counted<'a> {
     left: &'a AtomicU32,
     stop: &'a AtomicBool,
@@ -48,7 +48,7 @@ impl Drop for Counted<'_> {
     }
 }
 
-/// Threads that share nothing: some capture, each on streams of its own; others copy to and from buffers of their own.
+/// Threads that share nothing: some capture, each on its own streams; others copy to and from their own buffers.
 #[test]
 fn captures_and_copies_of_other_threads_go_beside_each_other() {
     const CAPTURES: u32 = 150;
@@ -108,7 +108,8 @@ fn captures_and_copies_of_other_threads_go_beside_each_other() {
     });
 }
 
-/// Runs `capture` over and over while another thread queues on the stream, which is refused or done: never lost.
+/// Runs `capture` repeatedly while another thread queues work on the stream: that work is either rejected or done, but
+/// never lost.
 fn nothing_is_lost(device: Device, stream: &Stream, mut capture: impl FnMut() -> Result<()> + Send) {
     const ROUNDS: u32 = 300;
     let stop = AtomicBool::new(false);
@@ -121,14 +122,14 @@ fn nothing_is_lost(device: Device, stream: &Stream, mut capture: impl FnMut() ->
         let other = Stream::new(&device).unwrap();
         let mut data = DeviceBuffer::<u32>::zeroed(&device, 1 << 10).unwrap();
         let mut copy = DeviceBuffer::<u32>::zeroed(&device, 1 << 10).unwrap();
-        // At least one, when the captures are over.
+        // At least once after the captures are over.
         while !stop.load(Ordering::SeqCst) || done == 0 {
             round += 1;
             match data.fill_async(stream, round) {
                 Err(Error::Capture { .. }) => continue,
                 other => other.unwrap(),
             }
-            // It was queued, so this has to work: another stream, of which nobody else knows.
+            // It was queued, so this must succeed, on another stream that no other thread uses.
             copy.copy_from_device_async(&other, &data).unwrap();
             assert_eq!(copy.to_vec().unwrap(), vec![round; 1 << 10]);
             done += 1;

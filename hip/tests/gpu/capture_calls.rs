@@ -1,4 +1,4 @@
-//! Calls that block, made in the capture of a stream.
+//! Blocking calls during the capture of a stream.
 
 use hip::memory::array::{Array, ArrayShape};
 use hip::memory::{Extent, PitchedBuffer, RegisterOptions, Registered};
@@ -8,7 +8,7 @@ use hip::{
 
 use crate::{Watchdog, kernels};
 
-/// What is at hand in a capture.
+/// The objects for calls in a capture.
 struct Scene {
     device: Device,
     other: Stream,
@@ -39,7 +39,7 @@ impl Scene {
 
 type Call = fn(&mut Scene, &Stream) -> Result<()>;
 
-/// What may be called in a capture though it has nothing to do with it.
+/// Calls that are allowed in a capture although they are unrelated to it.
 const CALLS: &[(&str, Call)] = &[
     ("to_vec", |scene, _| scene.busy.to_vec().map(|read| assert_eq!(read, vec![6; 1 << 14]))),
     ("copy_from_slice", |scene, _| scene.gone[0].copy_from_slice(&[3; 16])),
@@ -127,7 +127,7 @@ const CALLS: &[(&str, Call)] = &[
     ("an error of its own", |_, _| Err(Error::EventNotRecorded)),
 ];
 
-/// Whether the documentation names it: by `Stream::capture`, or as what the backend does not support.
+/// Returns whether the documentation lists the error: at `Stream::capture`, or as not supported by the backend.
 fn is_documented(error: &Error) -> bool {
     let of_captures = |status: Status| (900..=908).contains(&status.0) || status == Status::NOT_SUPPORTED;
     matches!(
@@ -136,8 +136,8 @@ fn is_documented(error: &Error) -> bool {
     ) || error.status().is_some_and(of_captures)
 }
 
-/// Each of the calls in a capture of a stream: it succeeds or fails as is documented, and all goes on after it. The errors
-/// of those that fail come back with their names.
+/// Makes each of the calls in a capture of a stream: it must succeed or fail as documented, and later work must
+/// succeed. Returns the names and errors of those that fail.
 pub(crate) fn each_call(device: Device, new: impl Fn() -> Stream) -> Vec<(&'static str, String)> {
     let mut failed = Vec::new();
     for &(what, call) in CALLS {

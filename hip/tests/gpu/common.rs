@@ -1,4 +1,4 @@
-//! What the tests need: the device, the kernels, and a process of their own.
+//! Common code of the tests: the device, the kernels, and child processes.
 
 use std::process::Command;
 
@@ -9,14 +9,15 @@ const KERNELS_GFX942: &[u8] = include_bytes!("../kernels/kernels.gfx942.co");
 const IMAGES_GFX90A: &[u8] = include_bytes!("../kernels/images.gfx90a.co");
 pub(crate) const KERNELS_GFX1100: &[u8] = include_bytes!("../kernels/kernels.gfx1100.co");
 
-/// Says that a test is skipped, past libtest's capture, which shows nothing of tests that pass; `cargo xtask test` counts it.
+/// Reports that a test is skipped. Bypasses libtest's capture, which hides the output of tests that pass; `cargo xtask
+/// test` counts the reports.
 pub(crate) fn skipped(why: &dyn std::fmt::Display) {
     use std::io::Write as _;
     let why = why.to_string();
     let _ = writeln!(std::io::stdout(), "SKIPPED: {}", why.lines().next().unwrap_or_default());
 }
 
-/// What came back, unless the backend cannot do it.
+/// Returns the value, unless the backend does not support the call.
 pub(crate) fn supported<T>(result: hip::Result<T>) -> Option<T> {
     match result {
         Ok(value) => Some(value),
@@ -44,7 +45,7 @@ pub(crate) fn device() -> Option<Device> {
     }
 }
 
-/// The kernels of `tests/kernels` for this device, or for gfx90a if there are none.
+/// The kernels of `tests/kernels` for this device, or for gfx90a if there are none for it.
 pub(crate) fn kernels(device: &Device) -> &'static [u8] {
     match device.properties().unwrap().arch.name() {
         "gfx942" => KERNELS_GFX942,
@@ -52,7 +53,7 @@ pub(crate) fn kernels(device: &Device) -> &'static [u8] {
     }
 }
 
-/// The kernels of `tests/kernels`, if they are for this device.
+/// Loads the kernels of `tests/kernels`, if there are any for this device.
 pub(crate) fn module() -> Option<Module> {
     let device = device()?;
     match Module::load(&device, kernels(&device)) {
@@ -69,7 +70,7 @@ pub(crate) fn kernel(name: &str) -> Option<Kernel> {
     Some(module()?.kernel(name).unwrap())
 }
 
-/// The device to test on, if it has images.
+/// The device to test on, if it supports images.
 pub(crate) fn images() -> Option<Device> {
     let device = device()?;
     if device.has_images().unwrap() {
@@ -79,12 +80,12 @@ pub(crate) fn images() -> Option<Device> {
     None
 }
 
-/// A kernel of `images.hip`, if they are for this device.
+/// A kernel of `images.hip`, if there are any for this device.
 pub(crate) fn image_kernel(device: &Device, name: &str) -> Option<Kernel> {
     Some(image_module(device)?.kernel(name).unwrap())
 }
 
-/// The kernels of `images.hip`, if they are for this device.
+/// Loads the kernels of `images.hip`, if there are any for this device.
 pub(crate) fn image_module(device: &Device) -> Option<Module> {
     match Module::load(device, IMAGES_GFX90A) {
         Ok(module) => Some(module),
@@ -96,7 +97,7 @@ pub(crate) fn image_module(device: &Device) -> Option<Module> {
     }
 }
 
-/// Runs one test of this program again in a process of its own, with environment variables set, where the test finds
+/// Runs one test of this program again in a child process, with environment variables set. There, the test finds
 /// `HIP_TEST_CHILD` set and does its work. Returns `None` without the software GPU.
 pub(crate) fn in_child(test: &str, variables: &[(&str, &str)]) -> Option<()> {
     if device()?.is_simulated() {
@@ -126,22 +127,22 @@ pub(crate) fn is_child() -> bool {
     std::env::var_os("HIP_TEST_CHILD").is_some()
 }
 
-/// Waits for what comes to be by itself: destructors leave it to another thread.
+/// Waits for a condition that another thread brings about, such as the effects of destructors.
 pub(crate) fn eventually(what: &str, test: impl Fn() -> bool) {
     use std::io::Write as _;
-    // What hangs is named; the watchdog of the step ends it.
+    // A test that hangs is named here; the watchdog of the step ends it.
     let mut when = Some(std::time::Instant::now() + std::time::Duration::from_secs(60));
     while !test() {
         std::thread::sleep(std::time::Duration::from_millis(1));
         if when.is_some_and(|when| std::time::Instant::now() > when) {
             when = None;
-            // Past libtest's capture.
+            // Bypasses libtest's capture.
             let _ = writeln!(std::io::stderr(), "{what}: not yet after a minute");
         }
     }
 }
 
-/// Ends threads that look at it, whatever becomes of the one that has this.
+/// Ends threads that poll the flag, also if the thread that has this panics.
 pub(crate) struct SetOnDrop<'a>(pub(crate) &'a std::sync::atomic::AtomicBool);
 
 impl Drop for SetOnDrop<'_> {
@@ -150,8 +151,8 @@ impl Drop for SetOnDrop<'_> {
     }
 }
 
-/// Names what hangs, if it is not dropped within a minute. The watchdog of the step ends it: a busy machine may take
-/// longer.
+/// Names a test that hangs, unless this is dropped within a minute. The watchdog of the step ends it, as a busy machine
+/// may take longer.
 pub(crate) struct Watchdog(Option<std::sync::mpsc::Sender<()>>);
 
 impl Watchdog {
@@ -161,7 +162,7 @@ impl Watchdog {
         std::thread::spawn(move || {
             if gone.recv_timeout(std::time::Duration::from_secs(60)) == Err(RecvTimeoutError::Timeout) {
                 use std::io::Write as _;
-                // Past libtest's capture.
+                // Bypasses libtest's capture.
                 let _ = writeln!(std::io::stderr(), "{what}: not over after a minute");
             }
         });

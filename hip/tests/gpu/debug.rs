@@ -1,5 +1,5 @@
-//! What ROCm's own log of calls says: `Debug` never calls the runtime, which may be busy, broken or slow, and options reach it, of which
-//! nothing else can be seen here.
+//! Checks with ROCm's own log of calls: `Debug` never calls the runtime, which may be busy, broken or slow, and options
+//! are passed to the runtime, which has no other visible effect here.
 
 use std::fmt::Debug;
 use std::process::Command;
@@ -21,7 +21,8 @@ use hip::{
 
 use crate::{device, is_child, kernels, skipped};
 
-/// This test again, in a process whose runtime logs its calls: the same command line, another loader's words included.
+/// Runs this test again, in a process whose runtime logs its calls, with the same command line, including the words of
+/// another loader.
 fn with_log(test: &str) -> Option<String> {
     let line = std::fs::read("/proc/self/cmdline").ok()?;
     let words: Vec<&str> = line.split(|&byte| byte == 0).filter_map(|word| std::str::from_utf8(word).ok()).collect();
@@ -37,7 +38,7 @@ fn with_log(test: &str) -> Option<String> {
     Some(text)
 }
 
-/// What is made and can be shown. Things that the runtime cannot make are left out.
+/// Objects that implement `Debug`. Those that the runtime cannot create are left out.
 fn things(device: &Device) -> Vec<Box<dyn Debug>> {
     let stream = Stream::new(device).unwrap();
     let module = Module::load(device, kernels(device)).unwrap();
@@ -90,7 +91,7 @@ fn things(device: &Device) -> Vec<Box<dyn Debug>> {
     things
 }
 
-/// Writes a line to stderr in one piece: the runtime logs the calls of other threads meanwhile.
+/// Writes a line to stderr in a single write, because the runtime logs the calls of other threads meanwhile.
 fn mark(what: &str) {
     use std::io::Write as _;
     std::io::stderr().write_all(format!("\n-- {what}\n").as_bytes()).unwrap();
@@ -128,7 +129,8 @@ fn debug_calls_nothing() {
     assert_eq!(calls(shown), 0, "{shown}");
 }
 
-/// Calls with options: what is called, the name of C's function, which argument that the log shows says so, and what it is then.
+/// Calls with options: the call, the name of the C function, the index of the logged argument that shows the option,
+/// and its expected value.
 type Asked = (&'static str, &'static str, usize, &'static str);
 
 const OPTIONS: &[Asked] = &[
@@ -145,7 +147,7 @@ const OPTIONS: &[Asked] = &[
     ("a graph that is ready", "hipGraphUpload", 0, ""),
 ];
 
-/// Does it. Whether the runtime can is not the question.
+/// Makes the call. The runtime need not support it.
 fn ask(device: &Device, what: &str) {
     let pinned = |options| PinnedBuffer::<u8>::with_options(device, 64, options).map(drop);
     let managed = || ManagedBuffer::<u8>::zeroed(device, 64).unwrap();
@@ -207,7 +209,7 @@ fn options_reach_the_runtime() {
         let call = part.split(&format!(" {function} ( ")).nth(1).unwrap_or_else(|| panic!("{what}: {part}"));
         let argument =
             call.split(" )").next().unwrap().split(", ").nth(*index).unwrap_or_else(|| panic!("{what}: {part}"));
-        // That it is called is all where nothing is expected.
+        // Without an expected value, only the call is checked.
         assert!(expected.is_empty() || argument == *expected, "{what}: {argument} in place of {expected}: {part}");
     }
 }

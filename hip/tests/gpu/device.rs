@@ -80,7 +80,7 @@ fn foreign_code_may_switch_devices() {
         assert_eq!(buffers[0].to_vec().unwrap(), [7; 100]);
     }
 
-    // A copy from one device to the other, and what may not be mixed.
+    // A copy from one device to the other, and rejected mixtures.
     let (first, second) = buffers.split_at_mut(1);
     second[0].copy_from_device(&first[0]).unwrap();
     assert_eq!(second[0].to_vec().unwrap(), [7; 100]);
@@ -164,7 +164,7 @@ fn settings_of_a_device_are_kept() {
     let Some(device) = device() else { return };
     if let Some(stack) = supported(device.limit(Limit::StackSize)) {
         assert!(stack > 0);
-        // The other tests' kernels have no stack to speak of.
+        // The other tests' kernels use almost no stack.
         for value in [stack * 2, stack] {
             device.set_limit(Limit::StackSize, value).unwrap();
             assert_eq!(device.limit(Limit::StackSize).unwrap(), value);
@@ -172,7 +172,7 @@ fn settings_of_a_device_are_kept() {
         assert!(device.set_limit(Limit::StackSize, usize::MAX).is_err(), "more than there is");
         match device.limit(Limit::MallocHeap) {
             Ok(heap) => assert!(heap > 0),
-            // Kernels have no `malloc` on the embedded software GPU.
+            // Kernels do not support `malloc` on the embedded software GPU.
             Err(error) => assert!(device.is_simulated() && error.status() == Some(hip::Status(215)), "{error}"),
         }
     }
@@ -187,7 +187,7 @@ fn settings_of_a_device_are_kept() {
         device.set_wait_policy(policy).unwrap();
         assert_eq!(device.wait_policy().unwrap(), policy);
     }
-    // Memory has been allocated, if by nobody else.
+    // Ensures that memory has been allocated.
     let _memory = DeviceBuffer::<u8>::zeroed(&device, 1).unwrap();
     if let Some(active) = supported(device.is_active()) {
         assert!(active);
@@ -204,7 +204,7 @@ fn every_attribute_is_a_number_or_an_error() {
 #[test]
 fn the_runtime_is_asked_for_functions_errors_and_its_profiler() {
     let Some(device) = device() else { return };
-    // The runtime refuses it, by whichever of these it knows.
+    // The runtime rejects it, with any of these statuses.
     let refused = [
         Device::by_pci("fffe:ff:1f.0".parse().unwrap()).map(drop),
         DeviceBuffer::<u8>::uninit(&device, isize::MAX as usize).map(drop),

@@ -1,4 +1,4 @@
-//! Tensors in and out by DLPack, with a taker and a giver that know the C structures alone.
+//! Exchange of tensors through DLPack, with an importer and an exporter that use only the C structures.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -13,7 +13,8 @@ use hip::{Device, DeviceBuffer, Error, LaunchConfig, PinnedBuffer, Stream};
 
 use crate::common::{device, eventually, kernel};
 
-/// As `hipMemcpy`, on a stream of its own: HIP refuses that one while other threads capture, and spoils their captures.
+/// Like `hipMemcpy`, on a separate stream: HIP rejects `hipMemcpy` while other threads capture, and it invalidates
+/// their captures.
 ///
 /// # Safety
 /// That of `hipMemcpy`.
@@ -24,13 +25,13 @@ unsafe fn copy(
     kind: hip::sys::hipMemcpyKind,
 ) -> hip::sys::hipError_t {
     let stream = hip::Stream::new(&hip::Device::get(0).unwrap()).unwrap();
-    // SAFETY: the caller's promise; the stream is alive.
+    // SAFETY: the caller ensures it; the stream is alive.
     unsafe { hip::sys::hipMemcpyWithStream(to, from, bytes, kind, stream.as_raw()) }
 }
 
-/// A taker, as a C library would be: adds up a tensor of `float32` of two dimensions, by its strides, and gives it back.
+/// An importer like a C library: adds up a two-dimensional tensor of `float32`, by its strides, and releases it.
 unsafe extern "C" fn sum_and_give_back(managed: *mut DLManagedTensor, sum: *mut f64) -> i32 {
-    // SAFETY: the caller's tensor, whose numbers are where it says.
+    // SAFETY: the caller's tensor, whose shape and strides are valid.
     unsafe {
         let tensor = &(*managed).dl_tensor;
         if tensor.dtype != (DLDataType { code: 2, bits: 32, lanes: 1 }) || tensor.ndim != 2 {
@@ -59,7 +60,7 @@ unsafe extern "C" fn sum_and_give_back(managed: *mut DLManagedTensor, sum: *mut 
 
 #[test]
 fn a_buffer_goes_out_and_is_freed_by_its_taker() {
-    // Other tests take memory, too.
+    // Other tests allocate memory, too.
     #[cfg(target_os = "linux")]
     if crate::process::in_own_process("dlpack::a_buffer_goes_out_and_is_freed_by_its_taker", &[]) {
         return;
@@ -69,16 +70,16 @@ fn a_buffer_goes_out_and_is_freed_by_its_taker() {
     let before = device.memory_info().unwrap().free;
     let buffer = DeviceBuffer::from_slice(&device, &values).unwrap();
     let raw = Tensor::from_buffer(buffer, &[3, 4]).unwrap().into_raw().unwrap();
-    // SAFETY: ours until it is given away.
+    // SAFETY: owned by this test until it is passed on.
     let tensor = unsafe { (*raw).dl_tensor };
     assert_eq!(tensor.device, DLDevice { device_type: DL_ROCM, device_id: device.index() as i32 });
     let mut sum = 0.0;
-    // SAFETY: the tensor is whole, and given away by this.
+    // SAFETY: the tensor is valid, and this call takes ownership.
     assert_eq!(unsafe { sum_and_give_back(raw, &mut sum) }, 0);
     assert_eq!(sum, 66.0);
     let large = DeviceBuffer::<u8>::uninit(&device, 64 << 20).unwrap();
     let raw = Tensor::from_buffer(large, &[64 << 20]).unwrap().into_raw_versioned().unwrap();
-    // SAFETY: whole, and given back once.
+    // SAFETY: valid, and released once.
     unsafe {
         assert_eq!(((*raw).version.major, (*raw).flags), (1, 0));
         (*raw).deleter.unwrap()(raw);
@@ -105,10 +106,10 @@ fn work_is_waited_for_by_the_host_or_by_the_stream_that_is_named() {
         }
         let raw = tensor.into_raw().unwrap();
         assert!(ordered || first.is_idle().unwrap(), "the host has waited");
-        // The taker copies on the second stream, by raw calls, and gives back at once.
+        // The importer copies on the second stream, by raw calls, and releases the tensor at once.
         let mut target = PinnedBuffer::<i32>::zeroed(&device, 4096).unwrap();
         let to = target.as_mut_slice().unwrap().as_mut_ptr();
-        // SAFETY: both sides have so many bytes, and are there until the copy is done: the deleter waits for it.
+        // SAFETY: both sides have this size, and live until the copy is done: the deleter waits for it.
         unsafe {
             let from = (*raw).dl_tensor.data;
             let kind = hip::sys::hipMemcpyDeviceToHost;
@@ -120,7 +121,7 @@ fn work_is_waited_for_by_the_host_or_by_the_stream_that_is_named() {
     }
 }
 
-/// A giver's own: memory by raw calls, and how many deleters were called.
+/// Data of the exporter: memory from raw calls, and the number of deleter calls.
 struct Giver {
     memory: *mut c_void,
     shape: [i64; 2],
@@ -129,7 +130,7 @@ struct Giver {
 }
 
 unsafe extern "C" fn take_back(managed: *mut DLManagedTensorVersioned) {
-    // SAFETY: what `give` has made, given back once.
+    // SAFETY: created by `give`, released once.
     unsafe {
         let giver = Box::from_raw((*managed).manager_ctx.cast::<Giver>());
         assert_eq!(hip::sys::hipFree(giver.memory).0, 0);
@@ -138,7 +139,7 @@ unsafe extern "C" fn take_back(managed: *mut DLManagedTensorVersioned) {
     }
 }
 
-/// Gives a tensor of `float32` away, of rows of 3 that are 4 apart.
+/// Exports a tensor of `float32`, with rows of 3 elements that are 4 elements apart.
 fn give(values: &[f32; 8], calls: &Arc<AtomicU32>) -> *mut DLManagedTensorVersioned {
     let mut memory = ptr::null_mut();
     // SAFETY: 32 bytes, written from as many.
@@ -174,7 +175,7 @@ const VALUES: [f32; 8] = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
 fn a_tensor_comes_in_and_its_deleter_is_called_after_the_last_use() {
     let Some(device) = device() else { return };
     let calls: Arc<AtomicU32> = Arc::default();
-    // SAFETY: the tensor is whole, and nobody else has it.
+    // SAFETY: the tensor is valid, and has no other user.
     let tensor = unsafe { Tensor::from_raw_versioned(give(&VALUES, &calls)) }.unwrap();
     assert_eq!((tensor.layout().shape(), tensor.layout().strides()), (&[2, 3][..], &[4, 1][..]));
     assert_eq!(tensor.device(), device);
@@ -195,9 +196,9 @@ fn what_is_no_buffer_is_refused_and_given_back() {
     let calls: Arc<AtomicU32> = Arc::default();
     let tensor = |change: &dyn Fn(&mut DLManagedTensorVersioned)| {
         let raw = give(&VALUES, &calls);
-        // SAFETY: ours.
+        // SAFETY: owned by this test.
         change(unsafe { &mut *raw });
-        // SAFETY: the tensor is whole, and nobody else has it.
+        // SAFETY: the tensor is valid, and has no other user.
         unsafe { Tensor::from_raw_versioned(raw) }.unwrap()
     };
     let refused = |result: hip::Result<DeviceBuffer<f32>>, words: &str| {
@@ -231,11 +232,11 @@ fn bad_structures_are_errors_and_stay_the_callers() {
     let calls: Arc<AtomicU32> = Arc::default();
     let raw = give(&VALUES, &calls);
     let bad = |words: &str, change: &dyn Fn(&mut DLManagedTensorVersioned)| {
-        // SAFETY: ours, with copies of its plain fields.
+        // SAFETY: owned by this test, with copies of its plain fields.
         let managed = unsafe { &mut *raw };
         let (version, tensor) = (managed.version, managed.dl_tensor);
         change(managed);
-        // SAFETY: what is wrong with it is found before it is followed.
+        // SAFETY: the defect is found before any pointer is dereferenced.
         let error = unsafe { Tensor::from_raw_versioned(raw) }.unwrap_err();
         assert!(error.to_string().contains(words), "{error}");
         // SAFETY: as above.
@@ -265,10 +266,10 @@ fn bad_structures_are_errors_and_stay_the_callers() {
         bad("is on device 0", &|raw| raw.dl_tensor.device.device_id = 1);
     }
     assert_eq!(calls.load(Ordering::Relaxed), 0);
-    // SAFETY: still ours.
+    // SAFETY: still owned by this test.
     unsafe { (*raw).deleter.unwrap()(raw) };
     assert_eq!(calls.load(Ordering::Relaxed), 1);
-    // What goes out.
+    // Exported tensors.
     let buffer = || DeviceBuffer::<f32>::zeroed(&device, 6).unwrap();
     assert!(matches!(Tensor::from_buffer(buffer(), &[2, 4]), Err(Error::Length { destination: 8, source_len: 6, .. })));
     assert!(Tensor::from_buffer(buffer(), &[usize::MAX, usize::MAX]).is_err());
@@ -280,26 +281,26 @@ fn pinned_and_empty_memory_goes_and_comes() {
     let Some(device) = device() else { return };
     let pinned = PinnedBuffer::from_slice(&device, &[1u16, 2, 3]).unwrap();
     let raw = Tensor::from_pinned(pinned, &[3, 1]).unwrap().into_raw().unwrap();
-    // SAFETY: ours, and whole.
+    // SAFETY: owned by this test, and valid.
     let tensor = unsafe { Tensor::from_raw(raw) }.unwrap();
     assert_eq!(tensor.device_type(), DL_ROCM_HOST);
     let mut pinned = tensor.into_pinned::<u16>().unwrap();
     assert_eq!(pinned.as_mut_slice().unwrap(), [1, 2, 3]);
     let empty = DeviceBuffer::<f64>::zeroed(&device, 0).unwrap();
     let raw = Tensor::from_buffer(empty, &[0, 7]).unwrap().into_raw().unwrap();
-    // SAFETY: ours, and whole.
+    // SAFETY: owned by this test, and valid.
     let tensor = unsafe { Tensor::from_raw(raw) }.unwrap();
     assert!(tensor.into_buffer::<f64>().unwrap().is_empty());
-    // A number that is read-only stays so, in the form that can say it.
+    // A read-only tensor stays read-only, in the form that can represent it.
     let calls = Arc::default();
     let raw = give(&VALUES, &calls);
-    // SAFETY: ours, and whole.
+    // SAFETY: owned by this test, and valid.
     let tensor = unsafe {
         (*raw).flags = FLAG_READ_ONLY;
         Tensor::from_raw_versioned(raw).unwrap()
     };
     let raw = tensor.into_raw_versioned().unwrap();
-    // SAFETY: ours, and whole.
+    // SAFETY: owned by this test, and valid.
     let tensor = unsafe {
         assert_eq!((*raw).flags, FLAG_READ_ONLY);
         Tensor::from_raw_versioned(raw).unwrap()
@@ -309,7 +310,7 @@ fn pinned_and_empty_memory_goes_and_comes() {
     assert_eq!(calls.load(Ordering::Relaxed), 1);
 }
 
-/// A taker may write to the memory: what only reads it is waited for too.
+/// An importer may write to the memory, so exporting also waits for work that only reads it.
 #[test]
 fn what_reads_a_tensor_is_waited_for() {
     let Some(slow) = kernel("slow_store") else { return };
@@ -323,6 +324,6 @@ fn what_reads_a_tensor_is_waited_for() {
     copy.copy_from_device_async(&stream, &buffer).unwrap();
     let raw = Tensor::from_buffer(buffer, &[8]).unwrap().into_raw().unwrap();
     assert!(stream.is_idle().unwrap());
-    // SAFETY: ours, and nobody else has it.
+    // SAFETY: owned by this test, without another user.
     drop(unsafe { Tensor::from_raw(raw) }.unwrap());
 }

@@ -1,4 +1,4 @@
-//! Execution contexts and the compute units that they are made of.
+//! Execution contexts and compute units.
 
 use std::sync::mpsc;
 use std::thread;
@@ -9,14 +9,14 @@ use hip::{Device, DeviceBuffer, Error, Event, LaunchConfig, Status, Stream, Stre
 use super::peer::two;
 use super::{device, in_child, is_child, kernel, skipped, supported};
 
-/// A device's units, where the runtime has execution contexts.
+/// Returns a device's units, if the runtime supports execution contexts.
 fn all() -> Option<(Device, ComputeUnits)> {
     let device = device()?;
     let units = supported(ComputeUnits::for_device(&device))?;
     Some((device, units))
 }
 
-/// A context of the fewest units that there can be, and its device.
+/// Returns a context with the minimum number of units, and its device.
 fn context() -> Option<(Device, ExecutionContext)> {
     let (device, all) = all()?;
     let split = all.split(&[UnitGroup::new(all.min_part().max(all.alignment()))]).unwrap();
@@ -46,7 +46,7 @@ fn a_device_tells_its_units_as_its_properties_do() {
     assert_eq!(all.device(), device);
     assert!(all.count() <= device.properties().unwrap().compute_units);
     assert!(all.count() >= all.min_part() && all.min_part() >= 1 && all.alignment() >= 1);
-    // A stream of no context has them all.
+    // A stream without a context has all units.
     let plain = Stream::new(&device).unwrap();
     assert_eq!(plain.compute_units().unwrap().count(), all.count());
     assert_eq!(device.default_stream().compute_units().unwrap().count(), all.count());
@@ -120,7 +120,7 @@ fn splits_that_cannot_be_are_refused_before_the_call() {
     let others = all.split_evenly(1, 1).unwrap().groups;
     assert!(matches!(of(&[parts[0].clone(), others[0].clone()]), Error::InvalidValue { .. }), "of two splits");
     assert!(matches!(of(&[all.clone(), all.clone()]), Error::InvalidValue { .. }), "of no split");
-    // What nothing is left for, only the runtime can tell.
+    // Only the runtime can detect that no units are left.
     let nothing = all.split(&[UnitGroup::remaining(), UnitGroup::remaining()]).unwrap_err();
     assert_eq!(nothing.status(), Some(Status(hip::sys::hipErrorInvalidResourceConfiguration.0)), "{nothing}");
 }
@@ -136,7 +136,7 @@ fn a_context_has_a_number_its_units_and_streams_that_keep_it() {
     assert_eq!(stream.execution_context(), Some(context.clone()));
     assert!(!stream.is_blocking().unwrap());
     drop((context, other));
-    // The stream is all that is left of it.
+    // Only the stream keeps the context.
     let mut data = DeviceBuffer::<u32>::zeroed(&device, 100).unwrap();
     data.fill_async(&stream, 3).unwrap();
     assert_eq!(stream.compute_units().unwrap().count(), count);
@@ -159,7 +159,7 @@ fn kernels_run_on_the_streams_of_contexts_as_on_any_and_buffers_are_put_in_order
     assert_eq!(data.to_vec().unwrap(), [46; 512]);
 }
 
-/// Holds a stream up until the sender is gone or says so.
+/// Blocks a stream until the sender sends or is dropped.
 fn hold(stream: &Stream) -> mpsc::Sender<()> {
     let (go, wait) = mpsc::channel::<()>();
     stream
@@ -198,10 +198,9 @@ fn a_context_waits_for_an_event_with_all_of_its_streams() {
     let event = outside.record().unwrap();
     context.wait_event(&event).unwrap();
     let after = [first.record().unwrap(), second.record().unwrap()];
-    // On hip-sim, streams that come later wait too, as CUDA says.
+    // On hip-sim, later streams wait too, as CUDA documents.
     let late = device.is_simulated().then(|| stream(&context).record().unwrap());
-    // None is over while the other stream is held, whenever it is asked. The pause makes it likelier that one which
-    // does not wait is seen.
+    // None is over while the other stream is blocked, at any time. The pause makes it likelier to detect one that does not wait.
     thread::sleep(std::time::Duration::from_millis(20));
     let early: Vec<bool> = after.iter().chain(&late).map(|event| event.is_complete().unwrap()).collect();
     drop(go);
@@ -283,7 +282,7 @@ fn work_queues_are_a_hint_that_a_context_tells_again() {
     let queues = WorkQueues::new(device, 3).balanced(true);
     let part = all.split_evenly(1, 1).unwrap().groups;
     let context = match ExecutionContext::with_work_queues(&part, queues) {
-        // ROCm 10.0's first releases have them in the header alone.
+        // In ROCm 10.0's first releases, only the header has them.
         Err(error) if error.status() == Some(Status(hip::sys::hipErrorInvalidResourceType.0)) => {
             return skipped(&error);
         }
@@ -305,7 +304,7 @@ fn a_destroyed_context_is_an_error_and_so_are_its_streams() {
     let _ = all;
     let (mut resource, mut description) = (hipDevResource::default(), std::ptr::null_mut());
     let (mut context, mut again, mut stream) = (std::ptr::null_mut(), std::ptr::null_mut(), std::ptr::null_mut());
-    // SAFETY: all are valid for a write; hip-sim looks handles up, and follows none.
+    // SAFETY: all are valid for a write; hip-sim looks handles up, and dereferences none.
     unsafe {
         assert_eq!(hipDeviceGetDevResource(0, &mut resource, hipDevResourceTypeSm), hipSuccess);
         assert_eq!(hipDeviceGetDevResource(0, &mut resource, hipDevResourceTypeWorkqueue), hipErrorInvalidResourceType);
@@ -326,7 +325,7 @@ fn a_destroyed_context_is_an_error_and_so_are_its_streams() {
         assert_eq!(hipStreamDestroy(stream), hipSuccess);
         assert_eq!(hipDeviceGetExecutionCtx(&mut context, 0), hipSuccess);
         assert_eq!(hipExecutionCtxDestroy(context), hipErrorInvalidValue, "the device's own");
-        // Resources that the program has made up.
+        // Forged resources.
         let mut forged = resource;
         forged.anon_1.sm.smCount += 1;
         assert_eq!(hipDevResourceGenerateDesc(&mut description, &mut forged, 1), hipErrorInvalidResourceConfiguration);
@@ -373,7 +372,7 @@ fn a_context_that_ends_in_a_host_function_goes_after_it() {
     outside.launch_host_function(move || drop(last)).unwrap();
     outside.synchronize().unwrap();
     assert_eq!(data.to_vec().unwrap(), [1; 10]);
-    // What was put off was done with the next wait, at the latest: nothing is left that could not be used.
+    // Deferred jobs were done by the next wait at the latest: no resource is left unusable.
     outside.synchronize().unwrap();
     assert_eq!(hip::runtime::take_last_error(), Status::SUCCESS);
 }

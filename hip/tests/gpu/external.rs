@@ -10,13 +10,13 @@ use hip::{Device, Error, Stream};
 
 use crate::{device, eventually, skipped, supported};
 
-/// A descriptor of nothing that a GPU could use.
+/// A descriptor of an object that a GPU cannot use.
 fn descriptor() -> OwnedFd {
     File::open("/dev/null").unwrap().into()
 }
 
 fn import(device: &Device, bytes: usize) -> hip::Result<ExternalMemory> {
-    // SAFETY: it is no memory, which the runtime finds out.
+    // SAFETY: not memory, which the runtime detects.
     unsafe { ExternalMemory::import_fd(device, descriptor(), bytes, false) }
 }
 
@@ -33,7 +33,7 @@ fn a_descriptor_that_is_no_memory_is_refused() {
 #[test]
 fn a_descriptor_that_is_no_semaphore_is_refused() {
     let Some(device) = device() else { return };
-    // SAFETY: it is no semaphore, which the runtime finds out.
+    // SAFETY: not a semaphore, which the runtime detects.
     let refused = unsafe { ExternalSemaphore::import_fd(&device, descriptor(), ExternalSemaphoreKind::Binary) };
     let refused = refused.unwrap_err();
     assert!(matches!(refused, Error::Hip(_) | Error::NoSymbol { .. }), "{refused}");
@@ -49,7 +49,7 @@ fn memory_is_exported_for_other_drivers_or_a_clear_error_says_why_not() {
     assert!(matches!(nothing, Err(Error::InvalidValue { .. })), "{nothing:?}");
     let buffer = DeviceBuffer::<u8>::zeroed(&device, 4 << 20).unwrap();
     match buffer.export_dma_buf() {
-        // A GPU: the kernel says how large the memory is.
+        // On a GPU, the kernel reports the size of the memory.
         Ok(fd) => assert!(std::io::Seek::seek(&mut File::from(fd), std::io::SeekFrom::End(0)).unwrap() >= 4 << 20),
         Err(error) => {
             assert!(matches!(error, Error::Hip(_) | Error::NoSymbol { .. }), "{error}");
@@ -58,8 +58,8 @@ fn memory_is_exported_for_other_drivers_or_a_clear_error_says_why_not() {
     }
 }
 
-/// What hands the memory out is HIP's own virtual memory: its descriptors are as good as another driver's, and what is behind them can be
-/// looked at without the import.
+/// HIP's own virtual memory is the exporter: its descriptors work like those of another driver, and the memory behind
+/// them can be read without the import.
 #[test]
 fn memory_of_another_driver_is_seen_from_both_sides() {
     let Some(device) = device() else { return };
@@ -76,7 +76,7 @@ fn memory_of_another_driver_is_seen_from_both_sides() {
     let Some(fd) = supported(shared.export()) else { return };
     let open = descriptors_of(&fd);
     let import = |bytes| {
-        // SAFETY: memory of `bytes` bytes that was exported; nothing is done to it but here.
+        // SAFETY: memory of `bytes` bytes that was exported; only this test accesses it.
         unsafe { ExternalMemory::import_fd(&device, fd.try_clone().unwrap(), bytes, true) }
     };
     let Some(memory) = supported(import(bytes)) else { return };
@@ -97,20 +97,20 @@ fn memory_of_another_driver_is_seen_from_both_sides() {
     let stream = Stream::new(&device).unwrap();
     theirs.slice_mut(..2).unwrap().fill_async(&stream, 7).unwrap();
     drop(theirs); // unmapped after the fill
-    stream.synchronize().unwrap(); // that buffer is not known to be the same memory
+    stream.synchronize().unwrap(); // the crate does not know that `theirs` is the same memory
     assert_eq!(own.slice(1022..1028).unwrap().to_vec().unwrap(), [1022, 1023, 7, 7, 1026, 1027]);
     own.fill(5).unwrap();
-    // HIP 7.2 does not unmap what it has mapped: the software GPU's one descriptor for it stays.
+    // HIP 7.2 does not unmap imported memory: the software GPU keeps one descriptor for it.
     until_open(&fd, open + usize::from(hip::runtime_version().unwrap().0 == 7));
 }
 
-/// Waits until no more than `most` descriptors of a file are open: each import's is closed with it. Kernels of other tests that run meanwhile hold what
-/// the software GPU had when they began.
+/// Waits until at most `most` descriptors of a file are open: each import's is closed with it. Kernels of other tests
+/// that run meanwhile keep the descriptors that the software GPU had when they began.
 fn until_open(fd: &OwnedFd, most: usize) {
     eventually("the descriptor of an import is closed with it", || descriptors_of(fd) <= most);
 }
 
-/// How many descriptors of the file behind one this process has open.
+/// Returns the number of open descriptors of the same file in this process.
 fn descriptors_of(fd: &OwnedFd) -> usize {
     let file = |path: &std::path::Path| std::fs::metadata(path).ok().map(|of| (of.dev(), of.ino()));
     let own = file(format!("/proc/self/fd/{}", fd.as_raw_fd()).as_ref());

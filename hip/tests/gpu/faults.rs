@@ -1,5 +1,6 @@
-//! A kernel that faults, and a destructor that comes before whoever waits: the error is told, to the next caller who waits for or reads what
-//! the work has touched, or else on stderr. On the embedded software GPU, which goes on after a fault.
+//! A kernel faults, and a destructor finds the error before any wait: the error is reported by the next call that waits
+//! for or reads memory that the work has touched, or else on stderr. On the embedded software GPU, which continues
+//! after a fault.
 
 use std::process::Command;
 use std::sync::OnceLock;
@@ -17,16 +18,16 @@ use crate::{Watchdog, device, image_module, in_child, is_child, kernels, skipped
 
 const BIG: u32 = 1 << 20;
 
-/// A launch that reads far behind the 64 elements that there are.
+/// A launch that reads far past the end of the 64 elements.
 fn config() -> LaunchConfig {
     LaunchConfig::for_elements(BIG as usize, 256)
 }
 
-/// What a case has at hand.
+/// The objects of a case.
 struct Scene {
     device: Device,
     stream: Stream,
-    /// What the work writes to, and what is read after it.
+    /// The destination of the work, which is read after it.
     data: DeviceBuffer<f32>,
     source: DeviceBuffer<f32>,
     module: Module,
@@ -47,7 +48,7 @@ impl Scene {
         self.module.kernel("vector_add").unwrap()
     }
 
-    /// Queues the kernel that faults.
+    /// Queues a kernel that faults.
     fn fault(&mut self) {
         let (add, Self { stream, data, source, .. }) = (self.add(), self);
         // SAFETY: not safe at all on a GPU; the software GPU checks every access, which is the point. So below.
@@ -57,20 +58,20 @@ impl Scene {
 
 type Case = fn(&mut Scene);
 
-/// Each has queued a fault on `stream` that writes to `data`, and dropped something that it used.
+/// Each case queues a fault on `stream` that writes to `data`, and drops an object that the kernel used.
 const CASES: &[(&str, Case)] = &[
     ("a buffer", |scene| {
         let gone = DeviceBuffer::<f32>::zeroed(&scene.device, 64).unwrap();
         let Scene { stream, data, .. } = scene;
         let add = scene.module.kernel("vector_add").unwrap();
-        // SAFETY: as said.
+        // SAFETY: as above.
         unsafe { add.launch(stream, config(), (&gone, &gone, data, BIG)) }.unwrap();
     }),
     ("a module and its kernel", |scene| {
         let module = Module::load(&scene.device, kernels(&scene.device)).unwrap();
         let add = module.kernel("vector_add").unwrap();
         let Scene { stream, data, source, .. } = scene;
-        // SAFETY: as said.
+        // SAFETY: as above.
         unsafe { add.launch(stream, config(), (&*source, &*source, data, BIG)) }.unwrap();
         drop(add);
         drop(module);
@@ -79,7 +80,7 @@ const CASES: &[(&str, Case)] = &[
         let Scene { stream, data, .. } = scene;
         let gone = DeviceBuffer::<f32>::zeroed_async(stream, 64).unwrap();
         let add = scene.module.kernel("vector_add").unwrap();
-        // SAFETY: as said.
+        // SAFETY: as above.
         unsafe { add.launch(stream, config(), (&gone, &gone, data, BIG)) }.unwrap();
     }),
     ("memory of a pool of its own", |scene| {
@@ -87,14 +88,14 @@ const CASES: &[(&str, Case)] = &[
         let pool = MemoryPool::new(&scene.device, PoolOptions::new()).unwrap();
         let gone = pool.zeroed_async::<f32>(stream, 64).unwrap();
         let add = scene.module.kernel("vector_add").unwrap();
-        // SAFETY: as said.
+        // SAFETY: as above.
         unsafe { add.launch(stream, config(), (&gone, &gone, data, BIG)) }.unwrap();
     }),
     ("a graph", |scene| {
         let Scene { stream, data, source, .. } = scene;
         let add = scene.module.kernel("vector_add").unwrap();
         let mut graph = Graph::new(&scene.device).unwrap();
-        // SAFETY: as said.
+        // SAFETY: as above.
         unsafe { graph.add_kernel(&[], &add, config(), (&*source, &*source, data, BIG)) }.unwrap();
         let exec = graph.instantiate().unwrap();
         exec.launch(stream).unwrap();
@@ -122,7 +123,7 @@ const CASES: &[(&str, Case)] = &[
         let Scene { stream, data, .. } = scene;
         let gone = ManagedBuffer::<f32>::zeroed(&scene.device, 64).unwrap();
         let add = scene.module.kernel("vector_add").unwrap();
-        // SAFETY: as said.
+        // SAFETY: as above.
         unsafe { add.launch(stream, config(), (&gone, &gone, data, BIG)) }.unwrap();
     }),
     ("an array", |scene| {
@@ -136,7 +137,7 @@ const CASES: &[(&str, Case)] = &[
         let array = Array::<f32>::new(&scene.device, ArrayShape::D1(64)).unwrap();
         let texture = Texture::from_array(&array, TextureOptions::new()).unwrap();
         let Scene { stream, data, source, .. } = scene;
-        // SAFETY: as said.
+        // SAFETY: as above.
         unsafe { sample.launch(stream, config(), (&texture, &*source, data, BIG)) }.unwrap();
     }),
     ("registered memory that is owned", |scene| {
@@ -165,7 +166,7 @@ const CASES: &[(&str, Case)] = &[
         let gone = DeviceBuffer::<f32>::zeroed(&scene.device, 64).unwrap();
         let Scene { stream, data, .. } = scene;
         let add = scene.module.kernel("vector_add").unwrap();
-        // SAFETY: as said.
+        // SAFETY: as above.
         unsafe { add.launch(stream, config(), (&gone, &gone, data, BIG)) }.unwrap();
         stream.launch_host_function(move || drop(gone)).unwrap();
     }),
@@ -173,7 +174,7 @@ const CASES: &[(&str, Case)] = &[
 
 type Wait = fn(&mut Scene) -> Result<()>;
 
-/// Who hears of it.
+/// The calls that report the error.
 const WAITS: &[(&str, Wait)] = &[
     ("Stream::synchronize", |scene| scene.stream.synchronize()),
     ("Device::synchronize", |scene| scene.device.synchronize()),
@@ -194,7 +195,7 @@ const WAITS: &[(&str, Wait)] = &[
     }),
 ];
 
-/// Whether the embedded software GPU is there.
+/// Returns the device if it is the embedded software GPU.
 fn simulated() -> Option<Device> {
     let device = device()?;
     if device.is_simulated() {
@@ -215,7 +216,7 @@ fn a_destructor_that_comes_first_leaves_the_error_to_who_waits() {
     for (what, case) in CASES {
         let _watchdog = Watchdog::new("faults");
         for (who, wait) in WAITS {
-            // The reaper has met the fault before, or has not.
+            // The reaper has found the fault before, or has not.
             for later in [false, true] {
                 let mut scene = Scene::new(device);
                 case(&mut scene);
@@ -226,7 +227,7 @@ fn a_destructor_that_comes_first_leaves_the_error_to_who_waits() {
                 let error = wait(&mut scene).expect_err(&format!("{what}, {who}, later {later}: the error is lost"));
                 let text = error.to_string();
                 assert!(text.contains("fault") || text.contains("illegal"), "{what}, {who}: {text}");
-                // Told once, and all goes on.
+                // Reported once, and later work succeeds.
                 if let Err(again) = scene.stream.synchronize() {
                     panic!("{what}, {who}: told again: {again}");
                 }
@@ -237,7 +238,7 @@ fn a_destructor_that_comes_first_leaves_the_error_to_who_waits() {
     }
 }
 
-/// What a process of its own writes to stderr in which `test` runs to its end.
+/// Returns the stderr of a child process that runs `test` to its end.
 fn stderr_of(test: &str, variables: &[(&str, &str)]) -> Option<String> {
     simulated()?;
     let program = std::env::current_exe().unwrap();
@@ -266,7 +267,7 @@ fn an_error_that_nobody_hears_of_is_on_stderr() {
                 assert_eq!(told, 1, "{what}, {how}: {text}");
             }
         }
-        // And nothing if somebody did.
+        // Nothing is written if a call reported it.
         let text = stderr_of(TEST, &[(NOBODY, "a buffer/somebody waits")]);
         assert!(!text.unwrap().contains("hip:"));
         return;

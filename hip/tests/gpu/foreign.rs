@@ -1,4 +1,4 @@
-//! Streams, events and memory of other code: made, used and destroyed by C's functions beside the crate.
+//! Streams, events and memory of other code: created, used and destroyed by C functions without this crate.
 
 use std::ptr;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::{SetOnDrop, device, eventually, kernel, module};
 const ONE: LaunchConfig =
     LaunchConfig { grid: hip::Dim3::new(1, 1, 1), block: hip::Dim3::new(64, 1, 1), shared_bytes: 0 };
 
-/// A stream that waits for no other, of C's.
+/// Creates a C stream that waits for no other.
 fn raw_stream(device: &Device) -> hipStream_t {
     device.make_current().unwrap();
     let mut raw = ptr::null_mut();
@@ -40,7 +40,7 @@ fn a_stream_of_other_code_has_its_place_in_the_order() {
     let (raw, other) = (raw_stream(&device), Stream::new(&device).unwrap());
     let mut data = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
     for round in 1..4u32 {
-        // SAFETY: alive until the end of the test, which has waited for it by then; nobody captures it.
+        // SAFETY: alive until the end of the test, which has waited for it by then; it is not captured.
         let borrowed = unsafe { Stream::borrow_raw(&device, raw).unwrap() };
         assert_eq!((borrowed.as_raw(), borrowed.device()), (raw, device));
         // SAFETY: 64 threads, 64 elements.
@@ -52,14 +52,14 @@ fn a_stream_of_other_code_has_its_place_in_the_order() {
         // SAFETY: 64 threads, 64 elements.
         unsafe { slow.launch(&borrowed, ONE, (&mut data, 20_000u32, round + 10)) }.unwrap();
         assert_eq!(data.to_vec().unwrap(), [round + 10; 64]);
-        // What other code queues is waited for with the stream.
+        // Waiting for the stream includes work of other code.
         let pointer = data.as_device_ptr().address() as *mut _;
-        // SAFETY: 64 elements; the stream is waited for before anybody looks.
+        // SAFETY: 64 elements; the stream is waited for before they are read.
         assert_eq!(unsafe { sys::hipMemsetD32Async(pointer, 7, 64, raw) }, hipSuccess);
         borrowed.synchronize().unwrap();
         assert_eq!(data.to_vec().unwrap(), [7; 64]);
     }
-    // It was never destroyed. SAFETY: it is alive, and nobody uses it any more.
+    // It was not destroyed. SAFETY: it is alive, and not used anymore.
     unsafe {
         assert_eq!(sys::hipStreamSynchronize(raw), hipSuccess);
         assert_eq!(sys::hipStreamDestroy(raw), hipSuccess);
@@ -88,13 +88,13 @@ fn a_stream_of_other_code_is_destroyed_while_others_wait() {
         for round in 0..ROUNDS {
             let raw = raw_stream(&device);
             let mut data = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
-            // SAFETY: alive until it was waited for, and what it is of is gone.
+            // SAFETY: alive until it was waited for, and all derived handles and buffers are dropped.
             let borrowed = unsafe { Stream::borrow_raw(&device, raw).unwrap() };
             data.fill_async(&borrowed, round).unwrap();
             sender.send(data).unwrap();
             borrowed.synchronize().unwrap();
             drop(borrowed);
-            // SAFETY: the promise of `borrow_raw` is kept.
+            // SAFETY: the conditions of `borrow_raw` are met.
             unsafe { assert_eq!(sys::hipStreamDestroy(raw), hipSuccess) };
         }
     });
@@ -105,7 +105,7 @@ fn a_stream_that_is_taken_over_lives_as_long_as_its_work() {
     let Some(slow) = kernel("slow_store") else { return };
     let device = slow.device();
     let mut data = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
-    // SAFETY: new, and nobody else's.
+    // SAFETY: new, without another owner.
     let stream = unsafe { Stream::from_raw(&device, raw_stream(&device)).unwrap() };
     // SAFETY: 64 threads, 64 elements.
     unsafe { slow.launch(&stream, ONE, (&mut data, 20_000u32, 5u32)) }.unwrap();
@@ -121,7 +121,7 @@ fn default_streams_and_those_of_other_devices_are_refused() {
     };
     for handle in 0..3usize {
         let raw = ptr::without_provenance_mut::<std::ffi::c_void>(handle).cast();
-        // SAFETY: handles of default streams, which are always there.
+        // SAFETY: handles of default streams, which always exist.
         for refused in unsafe { [Stream::from_raw(&first, raw), Stream::borrow_raw(&first, raw)] } {
             let error = refused.unwrap_err();
             assert!(
@@ -134,7 +134,7 @@ fn default_streams_and_those_of_other_devices_are_refused() {
     // SAFETY: alive until the end of the test.
     let error = unsafe { Stream::borrow_raw(&first, raw) }.unwrap_err();
     assert!(matches!(error, Error::WrongDevice { expected: 0, found: 1, .. }), "{error}");
-    // SAFETY: nobody else has it.
+    // SAFETY: it has no other owner.
     drop(unsafe { Stream::from_raw(&second, raw) }.unwrap());
 }
 
@@ -152,7 +152,7 @@ fn an_event_of_other_code_is_waited_for() {
         let (event, stream) = unsafe {
             (Event::borrow_raw(&device, raw, options).unwrap(), Stream::borrow_raw(&device, theirs).unwrap())
         };
-        // By its address: no buffer knows of it, as of what other code does.
+        // Passed by address, so that no buffer tracks it, as for other code's work.
         // SAFETY: 64 threads, 64 elements, which are not used before the event is waited for.
         unsafe {
             slow.launch(&stream, ONE, (pointer, 20_000u32, round)).unwrap();
@@ -171,7 +171,7 @@ fn an_event_of_other_code_is_waited_for() {
         assert_eq!(data.to_vec().unwrap(), [round; 64]);
         stream.synchronize().unwrap();
     }
-    // What the other code does to the event says nothing of our streams.
+    // Records by other code do not replace waits for our streams.
     // SAFETY: alive until the end of the test.
     let event = unsafe { Event::borrow_raw(&device, raw, options).unwrap() };
     for round in 10..14u32 {
@@ -183,17 +183,17 @@ fn an_event_of_other_code_is_waited_for() {
         event.synchronize().unwrap();
         assert_eq!(data.to_vec().unwrap(), [round; 64], "the host has waited for the kernel, not for the event alone");
     }
-    // It is recorded in streams alone.
+    // It can be recorded in streams only.
     if let Ok(mut graph) = Graph::new(&device) {
         let error = graph.add_event_record(&[], &Arc::new(event)).unwrap_err();
         assert!(error.to_string().contains("other code"), "{error}");
     }
-    // SAFETY: alive, and nobody uses them any more.
+    // SAFETY: alive, and not used anymore.
     unsafe {
         assert_eq!(sys::hipEventSynchronize(raw), hipSuccess);
         assert_eq!((sys::hipEventDestroy(raw), sys::hipStreamDestroy(theirs)), (hipSuccess, hipSuccess));
     }
-    // SAFETY: null is no event, and refused.
+    // SAFETY: null is rejected.
     assert!(matches!(unsafe { Event::from_raw(&device, ptr::null_mut(), options) }, Err(Error::InvalidValue { .. })));
 }
 
@@ -203,7 +203,7 @@ fn an_event_that_is_taken_over_measures() {
     let (start, stream) = (raw_event(&device, 0), Stream::new(&device).unwrap());
     // SAFETY: both are alive.
     assert_eq!(unsafe { sys::hipEventRecord(start, stream.as_raw()) }, hipSuccess);
-    // SAFETY: nobody else has it.
+    // SAFETY: it has no other owner.
     let start = unsafe { Event::from_raw(&device, start, EventOptions::new()).unwrap() };
     assert_eq!(start.options(), EventOptions::new());
     let end = stream.record().unwrap();
@@ -221,7 +221,7 @@ fn memory_of_other_code_is_taken_over_and_given_away() {
     assert_eq!(unsafe { sys::hipMalloc(&mut raw, 256) }, hipSuccess);
     let pointer = DevicePtr::<u32>::from_address(raw.addr() as u64);
     let known = || DevicePtr::<u32>::from_address(pointer.address()).attributes().unwrap().is_some();
-    // SAFETY: 64 elements that nobody else has.
+    // SAFETY: 64 elements without another owner.
     let mut buffer = unsafe { DeviceBuffer::from_raw_parts(&device, pointer, 64).unwrap() };
     assert_eq!((buffer.len(), buffer.byte_len(), buffer.device()), (64, 256, device));
     // SAFETY: 64 threads, 64 elements.
@@ -241,7 +241,7 @@ fn memory_of_other_code_is_taken_over_and_given_away() {
     let (pointer, len) = scratch.into_raw_parts().unwrap();
     // SAFETY: as above.
     assert_eq!(unsafe { DeviceBuffer::from_raw_parts(&device, pointer, len) }.unwrap().to_vec().unwrap(), [9; 64]);
-    // None at all.
+    // An empty buffer.
     let (null, none) = DeviceBuffer::<u32>::uninit(&device, 0).unwrap().into_raw_parts().unwrap();
     assert_eq!((null, none), (DevicePtr::null(), 0));
     // SAFETY: no elements.
@@ -266,21 +266,21 @@ fn memory_that_cannot_be_taken_over_is_refused_and_stays() {
         ((&raw const local).addr() as u64, 1, "that the runtime knows"),
     ];
     for (address, len, why) in refused {
-        // SAFETY: it is refused.
+        // SAFETY: rejected.
         let error = unsafe { DeviceBuffer::<u64>::from_raw_parts(&device, DevicePtr::from_address(address), len) };
         let error = error.unwrap_err().to_string();
         assert!(error.contains(why), "{error}, not: {why}");
     }
-    // SAFETY: refused.
+    // SAFETY: rejected.
     let error =
         unsafe { DeviceBuffer::<()>::from_raw_parts(&device, DevicePtr::from_address(address), 1) }.unwrap_err();
     assert!(matches!(error, Error::ZeroSizedType { .. }), "{error}");
     assert_eq!(buffer.to_vec().unwrap(), [1, 2, 3, 4]);
-    // What hipFree does not free is not given away.
+    // Memory that hipFree does not free cannot be taken out.
     if let Ok(counters) = module.global::<u32>("counters") {
         assert!(matches!(counters.into_raw_parts(), Err(Error::InvalidValue { .. })));
     }
-    // SAFETY: elements of `buffer`, which is there for longer.
+    // SAFETY: elements of `buffer`, which lives longer.
     let view = unsafe { DeviceBuffer::from_raw_parts_with(&device, buffer.as_device_ptr(), 4, ()) }.unwrap();
     assert!(matches!(view.into_raw_parts(), Err(Error::InvalidValue { .. })));
     if let Ok(mut graph) = Graph::new(&device) {
@@ -290,7 +290,7 @@ fn memory_that_cannot_be_taken_over_is_refused_and_stays() {
     }
 }
 
-/// Sets a flag when it goes.
+/// Sets a flag when it is dropped.
 struct Owner(Arc<AtomicBool>);
 
 impl Drop for Owner {
@@ -307,7 +307,7 @@ fn an_owner_keeps_memory_until_its_work_is_done() {
     let whole = DeviceBuffer::<u32>::zeroed(&device, 100).unwrap();
     let gone = Arc::new(AtomicBool::new(false));
     let part = DevicePtr::from_address(whole.as_device_ptr().address() + 16);
-    // SAFETY: 64 of the 100 elements, which nobody else uses meanwhile.
+    // SAFETY: 64 of the 100 elements, without another use meanwhile.
     let mut buffer =
         unsafe { DeviceBuffer::<u32>::from_raw_parts_with(&device, part, 64, Owner(Arc::clone(&gone))) }.unwrap();
     // SAFETY: 64 threads, 64 elements.
@@ -318,7 +318,7 @@ fn an_owner_keeps_memory_until_its_work_is_done() {
     assert!(stream.is_idle().unwrap(), "after the work");
     let found = whole.to_vec().unwrap();
     assert_eq!((&found[..4], &found[4..68], &found[68..]), (&[0; 4][..], &[8; 64][..], &[0; 32][..]));
-    // SAFETY: refused: null is no memory.
+    // SAFETY: null is rejected.
     assert!(unsafe { DeviceBuffer::<u32>::from_raw_parts_with(&device, DevicePtr::null(), 1, ()) }.is_err());
 }
 
@@ -326,7 +326,7 @@ fn an_owner_keeps_memory_until_its_work_is_done() {
 fn memory_of_one_device_is_not_another_s() {
     let Some((first, second)) = crate::peer::two("foreign::memory_of_one_device_is_not_another_s") else { return };
     let buffer = DeviceBuffer::<u32>::zeroed(&first, 4).unwrap();
-    // SAFETY: both are refused.
+    // SAFETY: both are rejected.
     let refused = unsafe {
         [
             DeviceBuffer::from_raw_parts(&second, buffer.as_device_ptr(), 4),
@@ -352,7 +352,7 @@ fn copies_of_slices_are_in_the_order_of_a_stream() {
         let mut few = numbers.slice_mut(..64).unwrap();
         // SAFETY: 64 threads, 64 elements.
         unsafe { slow.launch(&second, ONE, (&mut few, 100_000u32, 50 + round)) }.unwrap();
-        // Behind the kernel of the other stream, both ways.
+        // After the kernel of the other stream, in both directions.
         let mut back = [0; 64];
         few.as_slice().copy_to_slice_on(&first, &mut back).unwrap();
         assert_eq!(back, [50 + round; 64]);
@@ -363,7 +363,7 @@ fn copies_of_slices_are_in_the_order_of_a_stream() {
     }
     let pinned = PinnedBuffer::from_slice(&device, &source).unwrap();
     assert_eq!(DeviceBuffer::from_pinned_async(&second, &pinned).unwrap().to_vec().unwrap(), source);
-    // No elements, other lengths.
+    // Empty slices, and other lengths.
     assert!(DeviceBuffer::<u32>::from_slice_on(&first, &[]).unwrap().is_empty());
     let mut few = DeviceBuffer::<u32>::zeroed(&device, 3).unwrap();
     assert!(matches!(few.copy_from_slice_on(&first, &[1; 4]), Err(Error::Length { .. })));

@@ -1,4 +1,4 @@
-//! The child of a fork: clear errors, no hangs, and nothing of the parent's is touched.
+//! The child of a fork: clear errors, no hangs, and no access to the parent's resources.
 
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,7 +17,7 @@ unsafe extern "C" {
     fn alarm(seconds: u32) -> u32;
 }
 
-/// Something of everything, and what is made of the calls of a child on it.
+/// An object of each type, and the results of a child's calls on them.
 struct Parents {
     things: Things,
     stream: Stream,
@@ -37,10 +37,11 @@ impl Parents {
         Some(Self { things, stream, event, signal, data })
     }
 
-    /// Calls all in a forked child, and drops it. Returns the number of the first call that is not refused, if there is one.
+    /// Makes all calls in a forked child, and drops the objects. Returns the index of the first call that is not
+    /// rejected, if there is one.
     fn call(mut self) -> Option<usize> {
         let found = [Device::get(0).map(drop), Device::count().map(drop), self.data.as_slice().to_vec().map(drop)];
-        // Its memory may not be there, which a call without a check ends the child for.
+        // The child may not have its memory: an unchecked access would crash the child.
         let signals = self.signal.iter().flat_map(|signal| [signal.load().map(drop), signal.store(6)]);
         let results = self.things.call().into_iter().map(|(_, result)| result).chain(found).chain(signals);
         let wrong = results.enumerate().find(|(_, result)| !matches!(result, Err(Error::ForkedChild)));
@@ -50,12 +51,12 @@ impl Parents {
     }
 }
 
-/// Calls all of `parents` in the child of a fork.
+/// Makes all calls on `parents` in the child of a fork.
 fn fork_and_call(parents: Parents) -> Parents {
     // SAFETY: the child calls only this crate, which does not call the runtime there, and ends with _exit.
     let child = unsafe { fork() };
     if child == 0 {
-        // SAFETY: takes a number: a hang ends the child.
+        // SAFETY: takes a number. The alarm ends a child that hangs.
         unsafe { alarm(20) };
         let wrong = catch_unwind(AssertUnwindSafe(|| parents.call().map_or(0, |at| at as c_int + 1)));
         // SAFETY: ends the process.
@@ -80,14 +81,14 @@ fn a_forked_child_gets_a_clear_error_and_the_parent_goes_on() {
     assert!(parents.signal.is_none_or(|signal| signal.load().unwrap() == 5), "the child has not written to it");
 }
 
-/// Whatever locks other threads have at the time.
+/// Other threads may hold any locks at the time of the fork.
 #[test]
 fn children_are_forked_while_other_threads_are_at_work() {
     let Some(mut parents) = Parents::new() else { return };
     let device = device().unwrap();
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        // Whatever comes of the children.
+        // Stops the threads also if a child fails.
         let _stop = SetOnDrop(&stop);
         for _ in 0..2 {
             scope.spawn(|| {

@@ -1,4 +1,4 @@
-//! Code that runs by being loaded or unloaded: kernels that the metadata marks `.kind: init` or `fini`.
+//! Code that runs when it is loaded or unloaded: kernels that the metadata marks `.kind: init` or `fini`.
 
 use hip::module::LoadOptions;
 use hip::{DeviceBuffer, Error, LaunchConfig, Module, Stream};
@@ -17,7 +17,7 @@ fn image(arch: &str) -> Vec<u8> {
     image
 }
 
-/// Puts a kernel's kind in the place of how many scalar registers it spills, in MessagePack that takes the same bytes.
+/// Replaces a kernel's count of spilled scalar registers by its kind, in MessagePack of the same size.
 fn mark(image: &mut [u8], kernel: &str, kind: &str) {
     let find = |from: usize, what: &[u8]| from + image[from..].windows(what.len()).position(|at| at == what).unwrap();
     let name = [b".name".to_vec(), vec![0xa0 | kernel.len() as u8], kernel.as_bytes().to_vec()].concat();
@@ -53,16 +53,16 @@ fn what_runs_by_being_loaded_runs_for_those_who_vouch_for_it() {
     let whole = image(device.properties().unwrap().arch.name());
     let stream = Stream::new(&device).unwrap();
     let mut out = DeviceBuffer::<u32>::zeroed(&device, 1).unwrap();
-    // SAFETY: `begin` writes a variable of its own; `end` writes to what `tell` is given, a buffer that outlives the module.
+    // SAFETY: `begin` writes a variable of the module; `end` writes to the argument of `tell`, a buffer that outlives the module.
     let (module, _) = unsafe { Module::load_with_init_kernels(&device, &whole, &LoadOptions::default()) }.unwrap();
     let begun = module.global::<u32>("begun").unwrap();
     assert_eq!(begun.to_vec().unwrap(), [1], "it ran, once");
     drop(begun);
     let tell = module.kernel("tell").unwrap();
-    // SAFETY: one thread keeps an address.
+    // SAFETY: one thread stores an address.
     unsafe { tell.launch(&stream, LaunchConfig::new(1, 1), (&mut out,)) }.unwrap();
     stream.synchronize().unwrap();
     drop((tell, module));
-    // Unloading waits for the device, and so comes when it is idle.
+    // Unloading waits for the device, so it happens when the device is idle.
     eventually("it ran at unloading", || out.to_vec().unwrap() == [7]);
 }

@@ -1,4 +1,4 @@
-//! Calls of other libraries: a C library of this test's own, whose work is raw calls of HIP.
+//! Calls of other libraries: a C library of this test, which makes raw calls of HIP.
 
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::{device, eventually, supported};
 /// Fills `n` numbers at `x`.
 unsafe extern "C" fn lib_set(stream: hipStream_t, n: usize, value: c_int, x: *mut c_int) -> u32 {
     if n == 0 {
-        return 0; // as libraries do, with nothing queued
+        return 0; // like real libraries, which queue nothing then
     }
     // SAFETY: the caller's stream and memory.
     unsafe { sys::hipMemsetD32Async(x.cast(), value, n, stream).0 }
@@ -27,7 +27,7 @@ unsafe extern "C" fn lib_copy(stream: hipStream_t, n: usize, from: *const c_int,
 }
 
 mod lib_sys {
-    //! What a -sys crate has.
+    //! The contents of a -sys crate.
     #![allow(non_camel_case_types, non_upper_case_globals)]
     use std::ffi::CStr;
 
@@ -58,7 +58,7 @@ mod lib {
     }
 }
 
-/// The safe form of a handle of the library.
+/// The safe wrapper of a handle of the library.
 struct Handle {
     tracked: Option<Tracked>,
     destroyed: Arc<AtomicU32>,
@@ -101,7 +101,7 @@ fn handle() -> (Handle, Arc<AtomicU32>) {
     (Handle::new(&destroyed), destroyed)
 }
 
-/// By a raw stream and pointer, 15 of 50 rounds read what was there before.
+/// With a raw stream and pointer, 15 of 50 rounds read old values.
 #[test]
 fn what_a_library_writes_is_read_after_it() {
     let Some(device) = device() else { return };
@@ -138,7 +138,7 @@ fn a_graph_keeps_what_a_library_s_calls_use() {
     let mut out = DeviceBuffer::<i32>::zeroed(&device, 100).unwrap();
     let captured = stream.capture(|stream| {
         handle.set(stream, 42, &mut y).expect("captured");
-        // A call that queues nothing is no error.
+        // A call that queues nothing is not an error.
         handle.set(stream, 7, y.slice_mut(..0)?).expect("captured");
         out.copy_from_device_async(stream, &y)
     });
@@ -167,10 +167,10 @@ fn a_tracked_thing_goes_after_its_last_use() {
     assert_eq!(destroyed.load(Ordering::SeqCst), 0, "queued work uses it");
     go.send(()).unwrap();
     eventually("destroyed after the work", || destroyed.load(Ordering::SeqCst) == 1);
-    // What nothing uses goes at once.
+    // An unused resource is destroyed at once.
     drop(Handle::new(&destroyed));
     assert_eq!(destroyed.load(Ordering::SeqCst), 2);
-    // An abort waits for nothing.
+    // An abort does not wait.
     let (go, held) = std::sync::mpsc::channel::<()>();
     stream.launch_host_function(move || held.recv().unwrap()).unwrap();
     let tracked = Tracked::new();
@@ -178,7 +178,7 @@ fn a_tracked_thing_goes_after_its_last_use() {
     uses.tracked(&tracked);
     // SAFETY: it queues nothing.
     unsafe { uses.call(|_| Ok::<_, Error>(())) }.unwrap();
-    // SAFETY: nothing is behind it.
+    // SAFETY: no work uses it.
     assert_eq!(unsafe { tracked.abort(|| 5) }, 5);
     go.send(()).unwrap();
     stream.synchronize().unwrap();
@@ -206,7 +206,7 @@ fn a_call_that_waits_keeps_others_off_its_memory_and_is_refused_in_a_capture() {
     let captured = stream.capture(|stream| {
         let mut uses = Uses::on(stream);
         uses.read("x", &x)?;
-        // SAFETY: refused.
+        // SAFETY: rejected.
         let refused = unsafe { uses.call_blocking(|_| -> hip::Result<()> { panic!("called") }) };
         assert!(matches!(refused, Err(Error::Capture { .. })), "{refused:?}");
         Ok(())
@@ -266,10 +266,10 @@ fn one_call_queues_work_on_several_streams() {
             assert!(buffer.to_vec().unwrap().iter().all(|&found| found == round), "{round}");
         }
     }
-    // One of them captured: nothing is called.
+    // If one is captured, nothing is called.
     let captured = streams[0].capture(|_| {
         let uses: Vec<Uses<'_>> = streams.iter().map(Uses::on).collect();
-        // SAFETY: refused.
+        // SAFETY: rejected.
         let refused = unsafe { call_on_streams(&uses, || -> hip::Result<()> { panic!("called") }) };
         assert!(matches!(refused, Err(Error::Capture { .. })), "{refused:?}");
         Ok(())
@@ -347,7 +347,7 @@ fn a_stream_waits_for_another_and_a_device_is_current_for_a_while() {
     let x = DeviceBuffer::<i32>::zeroed(&device, 1 << 16).unwrap();
     for round in 1..20 {
         let pointer: *mut c_int = x.as_device_ptr().address() as *mut c_int;
-        // Past the buffer: this crate's own order does not help.
+        // Not through the buffer, so this crate's tracking does not order it.
         // SAFETY: as many numbers, which are waited for below.
         assert_eq!(unsafe { lib_set(first.as_raw(), 1 << 16, round, pointer) }, 0);
         second.wait_for(&first).unwrap();
@@ -365,14 +365,14 @@ fn a_stream_waits_for_another_and_a_device_is_current_for_a_while() {
     assert_eq!(set.len(), 2);
 }
 
-/// A part of other code's memory, whose uses are those of a tracked thing.
+/// A part of other code's memory, whose uses are those of a tracked resource.
 #[test]
 fn memory_of_a_tracked_thing_is_taken_back_after_its_uses() {
     let (Some(device), Some(slow)) = (device(), crate::kernel("slow_store")) else { return };
     let (stream, other) = (Stream::new(&device).unwrap(), Stream::new(&device).unwrap());
     let theirs = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
     let tracked = Tracked::without_graphs();
-    // SAFETY: 16 elements that nobody else uses until the tracked thing was waited for.
+    // SAFETY: 16 elements without another use until the tracked resource was waited for.
     let view = || unsafe { DeviceBuffer::from_raw_parts_tracked(&device, theirs.as_device_ptr(), 16, &tracked) };
     let mut first = view().unwrap();
     assert_eq!((first.len(), first.device()), (16, device));
@@ -382,7 +382,7 @@ fn memory_of_a_tracked_thing_is_taken_back_after_its_uses() {
     tracked.synchronize().unwrap();
     assert_eq!(theirs.slice(..16).unwrap().to_vec().unwrap(), [7; 16]);
 
-    // One view after the other, on whatever streams they are; also calls that name the tracked thing.
+    // Uses of the views run one after the other, on any streams, and so do calls that name the tracked resource.
     let mut second = view().unwrap();
     // SAFETY: 16 threads, 16 elements.
     unsafe { slow.launch(&stream, hip::LaunchConfig::new(1, 16), (&mut second, 200_000_u32, 8_u32)) }.unwrap();
@@ -390,7 +390,7 @@ fn memory_of_a_tracked_thing_is_taken_back_after_its_uses() {
     let mut uses = Uses::on(&stream);
     uses.tracked(&tracked);
     let pointer = theirs.as_device_ptr().address() as *mut c_int;
-    // SAFETY: 4 of the elements of the tracked thing.
+    // SAFETY: 4 of the elements of the tracked resource.
     let status = unsafe { uses.call(|raw| Ok::<_, Error>(lib_set(raw, 4, 10, pointer))) };
     assert_eq!(status.unwrap(), 0);
     assert_eq!(second.to_vec().unwrap(), [&[10_u32; 4][..], &[9; 12]].concat());
@@ -428,7 +428,7 @@ fn memory_that_cannot_be_a_tracked_thing_s_is_refused() {
     let theirs = DeviceBuffer::<u32>::zeroed(&device, 4).unwrap();
     let (null, odd) = (hip::DevicePtr::<u32>::from_address(0), theirs.as_device_ptr().address() + 1);
     for pointer in [null, hip::DevicePtr::from_address(odd)] {
-        // SAFETY: refused.
+        // SAFETY: rejected.
         let refused = unsafe { DeviceBuffer::<u32>::from_raw_parts_tracked(&device, pointer, 1, &tracked) };
         assert!(matches!(refused, Err(Error::InvalidValue { .. })), "{refused:?}");
     }
@@ -441,7 +441,7 @@ fn an_array_of_other_code_is_used_and_stays_its_owners() {
     let shape = ArrayShape::D2(5, 3);
     let theirs = Array::<[f32; 2]>::zeroed(&device, shape).unwrap();
     let tracked = Tracked::without_graphs();
-    // SAFETY: the array outlives the view, and nobody else uses it meanwhile.
+    // SAFETY: the array outlives the view, and has no other use meanwhile.
     let mut view = unsafe { Array::<[f32; 2]>::from_raw_tracked(&device, theirs.as_raw(), shape, &tracked) }.unwrap();
     assert_eq!((view.shape(), view.device(), view.as_raw()), (shape, device, theirs.as_raw()));
     let texels: Vec<[f32; 2]> = (0..15_u8).map(|n| [f32::from(n), 1.0]).collect();
@@ -451,22 +451,22 @@ fn an_array_of_other_code_is_used_and_stays_its_owners() {
     tracked.synchronize().unwrap();
     assert_eq!(theirs.to_vec().unwrap(), texels);
 
-    // SAFETY: refused.
+    // SAFETY: rejected.
     let refused = unsafe { Array::<f32>::from_raw_tracked(&device, theirs.as_raw(), shape, &tracked) }.unwrap_err();
     assert!(refused.to_string().contains("2 x float 32") && refused.to_string().contains("1 x float 32"), "{refused}");
-    // SAFETY: refused.
+    // SAFETY: rejected.
     let refused = unsafe { Array::<f32>::from_raw_tracked(&device, std::ptr::null_mut(), shape, &tracked) };
     assert!(matches!(refused, Err(Error::InvalidValue { .. })), "{refused:?}");
 }
 
-/// A destructor that waits for the device in the runtime, where a host function of the device's waits for this program.
+/// A destructor waits for the device in the runtime, while a host function of the device waits for this program.
 #[test]
 fn a_destructor_that_waits_for_the_device_comes_after_a_host_function() {
     let Some(device) = device() else { return };
     let (stream, destroyed) = (Stream::new(&device).unwrap(), Arc::new(AtomicU32::new(0)));
     device.make_current().unwrap();
     let mut workspace = std::ptr::null_mut();
-    // SAFETY: valid for a write.
+    // SAFETY: `workspace` is valid for a write.
     let status = unsafe { sys::hipMalloc(&mut workspace, 1 << 20) };
     Status::from(status).check("hipMalloc", || "a workspace".to_owned()).unwrap();
     let workspace = workspace.expose_provenance();
@@ -474,8 +474,7 @@ fn a_destructor_that_waits_for_the_device_comes_after_a_host_function() {
     stream.launch_host_function(move || _ = wait.recv()).unwrap();
     let count = Arc::clone(&destroyed);
     let other = std::thread::spawn(move || {
-        // It is not destroyed before, whenever one looks. The pause makes it likelier that one which does not wait is
-        // seen.
+        // It must not be destroyed before. The pause makes it likelier to detect a destructor that does not wait.
         std::thread::sleep(std::time::Duration::from_millis(100));
         assert_eq!(count.load(Ordering::SeqCst), 0, "the host function runs");
         go.send(()).unwrap();

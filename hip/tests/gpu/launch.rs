@@ -49,7 +49,7 @@ fn code_objects_of_all_versions_run() {
                 crate::skipped(&error);
                 continue;
             }
-            // ROCm 5.7 does not know version 6 yet.
+            // ROCm 5.7 does not support version 6 yet.
             Err(_) if version == 6 && hip::runtime_version().unwrap() < (6, 0, 0) => continue,
             module => module.unwrap(),
         };
@@ -84,7 +84,7 @@ fn arguments_of_mixed_sizes_arrive() {
     unsafe { plain.launch(&stream, one, (11i32, v, -4i32, &mut out)) }.unwrap();
     assert_eq!(out.to_vec().unwrap(), [11.0, 1.25, 2.5, 3.75, -4.0]);
 
-    // The same with arguments only known at run time, and with a pointer that the launch knows nothing of.
+    // The same with arguments only known at run time, and with a pointer that the launch does not track.
     let pointer: DevicePtr<f32> = out.as_device_ptr();
     let arguments: Vec<&dyn KernelArg> = vec![&12i32, &v, &5i32, &pointer];
     // SAFETY: as above, and `out` lives until it is read, which waits for the stream here.
@@ -116,24 +116,23 @@ fn wrong_arguments_are_refused_before_the_launch() {
     let a = DeviceBuffer::<f32>::zeroed(&device, 64).unwrap();
     let mut c = DeviceBuffer::<f32>::zeroed(&device, 64).unwrap();
 
-    // SAFETY (all): refused, so nothing runs.
-    // SAFETY: as said.
+    // SAFETY: rejected, so nothing runs; so below.
     let few = unsafe { kernel.launch(&stream, config, (&a, &a, &mut c)) }.unwrap_err();
     assert!(matches!(few, Error::ArgumentCount { expected: 4, given: 3, .. }), "{few}");
-    // SAFETY: as said.
+    // SAFETY: as above.
     let many = unsafe { kernel.launch(&stream, config, (&a, &a, &mut c, 64u32, 1u32)) }.unwrap_err();
     assert!(matches!(many, Error::ArgumentCount { expected: 4, given: 5, .. }), "{many}");
-    // SAFETY: as said.
+    // SAFETY: as above.
     let none = unsafe { kernel.launch(&stream, config, ()) }.unwrap_err();
     assert!(matches!(none, Error::ArgumentCount { expected: 4, given: 0, .. }), "{none}");
-    // SAFETY: as said.
+    // SAFETY: as above.
     let wide = unsafe { kernel.launch(&stream, config, (&a, &a, &mut c, 64usize)) }.unwrap_err();
     assert!(matches!(wide, Error::Argument { index: 3, .. }), "{wide}");
     assert!(wide.to_string().contains("a value of 4 bytes") && wide.to_string().contains("usize"), "{wide}");
-    // SAFETY: as said.
+    // SAFETY: as above.
     let number = unsafe { kernel.launch(&stream, config, (&a, 0u64, &mut c, 64u32)) }.unwrap_err();
     assert!(matches!(number, Error::Argument { index: 1, .. }), "{number}");
-    // SAFETY: as said.
+    // SAFETY: as above.
     let buffer = unsafe { kernel.launch(&stream, config, (&a, &a, &mut c, &a)) }.unwrap_err();
     assert!(matches!(buffer, Error::Argument { index: 3, .. }), "{buffer}");
 
@@ -243,7 +242,7 @@ fn a_store_out_of_bounds_comes_back_with_the_name_of_the_launch() {
     let stream = Stream::new(&device).unwrap();
     let store = kernel("store_index").unwrap();
     let mut data = DeviceBuffer::<i32>::zeroed(&device, 64).unwrap();
-    // Known to be well, and so not named.
+    // Known to be done without an error, and so not named.
     let add = kernel("add_in_place").unwrap();
     // SAFETY: 64 threads, 64 elements.
     unsafe { add.launch(&stream, LaunchConfig::new(1, 64), (&mut data, 1i32, 64u32)) }.unwrap();
@@ -307,7 +306,7 @@ fn a_fault_is_not_lost_when_a_destructor_meets_it_first() {
     stream.synchronize().expect("told once");
     eventually("the buffer is freed all the same", || device.memory_info().unwrap().free > before.free);
 
-    // The device goes on.
+    // The device stays usable.
     let mut data = DeviceBuffer::<i32>::zeroed(&device, 64).unwrap();
     // SAFETY: 64 threads, 64 elements.
     unsafe { store.launch(&stream, LaunchConfig::new(1, 64), (&mut data,)) }.unwrap();

@@ -1,4 +1,5 @@
-//! Kernels and variables of a library on devices: what ROCm 10.0 has of libraries. The rest is in `module.rs`.
+//! Kernels and variables of a library on devices: the library functions of ROCm 10.0. The others are tested in
+//! `module.rs`.
 
 use hip::module::{FunctionAttribute, Library};
 use hip::{Device, DeviceBuffer, Error, LaunchConfig, Module, Stream};
@@ -10,7 +11,7 @@ fn library(of: fn(&str) -> &'static [u8]) -> Option<(Device, Library)> {
     let device = module()?.device();
     let code = of(device.properties().unwrap().arch.name());
     let library = supported(Library::load(&device, code))?;
-    // The real runtimes up to 7.2 have libraries, but nothing of this.
+    // The real runtimes up to 7.2 have libraries, but not these functions.
     supported(library.kernel(library.kernels().unwrap()[0].name()).unwrap().on(&device))?;
     Some((device, library))
 }
@@ -170,7 +171,7 @@ fn a_library_is_one_for_all_devices() {
         stream.synchronize().unwrap();
     }
     assert_eq!(counters.to_vec().unwrap(), [2; 64]);
-    // Those of each device are its own.
+    // Each device has its own variables.
     let (mut here, there) =
         (library.global::<u32>(&first, "plain").unwrap(), library.global::<u32>(&second, "plain").unwrap());
     here.fill(1).unwrap();

@@ -78,14 +78,14 @@ fn a_lost_device_is_an_error_of_every_call_from_then_on() {
         assert!(error.to_string().contains("device 0: kernel store_index: the device is lost"), "{what}: {error}");
     }
 
-    // The other device has nothing to do with it, before what was on the lost one is dropped and after.
+    // The other device is not affected, before and after the objects on the lost one are dropped.
     for _ in 0..2 {
         // SAFETY: as above.
         unsafe { elsewhere_store.launch(&elsewhere, config(), (&mut elsewhere_data,)) }.unwrap();
         assert_eq!(elsewhere_data.to_vec().unwrap()[63], 63);
         elsewhere.synchronize().unwrap();
     }
-    // Nothing to hear of.
+    // Drops report nothing.
     drop((data, more, pinned, event, graph, stream, other, module));
     assert_eq!(elsewhere_data.to_vec().unwrap()[1], 1);
     second.synchronize().unwrap();
@@ -109,7 +109,7 @@ fn a_kernel_in_flight_is_lost_with_its_device_and_nobody_waits_for_ever() {
     unsafe { slow.launch(&stream, config(), (&mut out, u32::MAX, 1u32)) }.unwrap();
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| stream.synchronize());
-        // It has begun when another thread runs it.
+        // Its kernel has begun by the time another thread runs this.
         std::thread::sleep(std::time::Duration::from_millis(500));
         // SAFETY: 64 threads, 64 elements.
         let launched = unsafe { store.launch(&other, config(), (&mut data,)) };
@@ -121,11 +121,11 @@ fn a_kernel_in_flight_is_lost_with_its_device_and_nobody_waits_for_ever() {
     });
 }
 
-/// Which case a child process is to run.
+/// The case that a child process runs.
 const CASE: &str = "HIP_TEST_LOST";
 
-/// What a process of its own writes in which `test` runs to its end: the same command line, another loader's words included. Without
-/// core dumps, with which HIP 7.2 aborts at a fault.
+/// Returns the output of a child process that runs `test` to its end, with the same command line, including the words
+/// of another loader. Without core dumps, which make HIP 7.2 abort at a fault.
 fn child(test: &str, case: &str, variables: &[(&str, &str)]) -> String {
     let line = std::fs::read("/proc/self/cmdline").unwrap();
     let words: Vec<&str> = line.split(|&byte| byte == 0).filter_map(|word| std::str::from_utf8(word).ok()).collect();
@@ -143,7 +143,7 @@ fn child(test: &str, case: &str, variables: &[(&str, &str)]) -> String {
     text
 }
 
-/// Whether the runtime returns a fault to the program; those before 7.0 end the process.
+/// Returns whether the runtime returns a fault to the program; those before 7.0 end the process.
 fn returns_faults() -> bool {
     let Some(device) = device() else { return false };
     if !device.is_simulated() && hip::runtime_version().unwrap().0 < 7 {
@@ -153,7 +153,7 @@ fn returns_faults() -> bool {
     true
 }
 
-/// How a kernel faults: it reads behind a buffer, in one that is gone, and at null.
+/// Queues a kernel that faults: it reads past a buffer, in a freed one, or at null.
 fn fault(
     add: &Kernel,
     how: &str,
@@ -175,8 +175,8 @@ fn fault(
     }
 }
 
-/// What a fault leaves: one error by the kernel's name for the first who asks, the same from every later call where the device is lost, and
-/// nothing on stderr.
+/// A fault causes one error with the kernel's name for the first call, the same error from every later call if the
+/// device is lost, and no output on stderr.
 #[test]
 fn a_fault_is_one_story() {
     const TEST: &str = "lost::a_fault_is_one_story";
@@ -207,12 +207,12 @@ fn a_fault_is_one_story() {
     let mut data = DeviceBuffer::<i32>::zeroed(&device, 64).unwrap();
     let mut pinned = PinnedBuffer::<i32>::zeroed(&device, 64).unwrap();
 
-    // The launch itself may meet it: the runtime notices the fault at any time.
+    // The launch itself may return it: the runtime can notice the fault at any time.
     let error = fault(&add, &case, &stream, &source, &mut out).and_then(|()| stream.synchronize()).unwrap_err();
     let text = error.to_string();
     assert!(text.contains("vector_add<<<") && text.contains("hipErrorIllegalAddress (700)"), "{text}");
     if device.is_simulated() {
-        // It goes on.
+        // The device stays usable.
         assert!(matches!(error, Error::Hip(_)) && text.contains("kernel vector_add: "), "{text}");
         stream.synchronize().unwrap();
         // SAFETY: 64 threads, 64 elements.
@@ -262,7 +262,7 @@ fn a_fault_is_one_story() {
     }
 }
 
-/// If no call has returned the fault, it is written once, whatever else was under way; and not at all if one has.
+/// If no call has returned the fault, it is written once, whatever other work was in flight; and not at all if one has.
 #[test]
 fn a_fault_that_nobody_asks_for_is_written_once() {
     const TEST: &str = "lost::a_fault_that_nobody_asks_for_is_written_once";
@@ -278,7 +278,7 @@ fn a_fault_that_nobody_asks_for_is_written_once() {
                     "two threads",
                 ] {
                     let text = child(TEST, case, &[("HIP_SIM_DEVICES", devices)]);
-                    // The launches may have met it, and have returned it then.
+                    // The launches may have found it, and have returned it then.
                     let expected = usize::from(!text.contains("somebody was told"));
                     assert_eq!(text.matches("hip: ").count(), expected, "{case} on {devices}: {text}");
                     let told = text.split("hip: work that nobody waited for has failed: ").nth(1);
@@ -342,7 +342,7 @@ fn a_fault_that_nobody_asks_for_is_written_once() {
         }
         "a stream that stays" => STAYS.set(stream.clone()).unwrap(),
         _ => {
-            // On the embedded runtime the work of the other stream is well.
+            // On the embedded runtime the work of the other stream succeeds.
             told |= stream.synchronize().is_err();
             assert!(told);
             assert_eq!(other.synchronize().is_err(), !device.is_simulated());

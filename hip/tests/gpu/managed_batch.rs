@@ -5,7 +5,7 @@ use hip::{Device, Error, LaunchConfig, ManagedBuffer, PinnedBuffer, Stream};
 
 use super::{device, kernel, supported};
 
-/// Where memory was last moved to, where the runtime tells.
+/// The location to which memory was last migrated, if the runtime reports it.
 fn last(buffer: &ManagedBuffer<u32>) -> Option<MemoryLocation> {
     buffer.last_prefetch_location().unwrap()
 }
@@ -63,7 +63,7 @@ fn what_is_discarded_is_gone_and_the_rest_stays_in_the_order_of_streams() {
             return;
         }
         if device.is_simulated() {
-            // It comes after the launch, and the host after it. Elsewhere nobody knows what is there.
+            // It comes after the launch, and the host's read comes after it. The other elements are arbitrary.
             assert_eq!(data.as_slice().unwrap()[31..33], [round, 0xdddd_dddd]);
         }
         data.as_device_slice_mut().unwrap().slice_mut(32..).unwrap().fill_async(&other, 100 + round).unwrap();

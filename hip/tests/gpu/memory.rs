@@ -144,7 +144,7 @@ fn fills_of_every_kind_of_value() {
 
     fn fill<T: hip::Pod + PartialEq + std::fmt::Debug>(device: &hip::Device, stream: &Stream, value: T, around: T) {
         for len in [1usize, 2, 3, 7, 64, 1001] {
-            // One element before and after must stay as it is.
+            // The elements before and after must not change.
             let mut buffer = DeviceBuffer::from_slice(device, &vec![around; len + 2]).unwrap();
             buffer.slice_mut(1..=len).unwrap().fill_async(stream, value).unwrap();
             let mut expected = vec![value; len + 2];
@@ -179,9 +179,9 @@ fn pinned_memory_waits_for_the_copies_that_use_it() {
     for round in 2..6 {
         buffer.copy_from_pinned_async(&stream, &source).unwrap();
         buffer.copy_to_pinned_async(&stream, &mut destination).unwrap();
-        // Must not overtake the copy from it ...
+        // This write must not overtake the copy from it ...
         source.as_mut_slice().unwrap().fill(round);
-        // ... nor this the copy to it.
+        // ... nor this read the copy to it.
         assert!(destination.as_slice().unwrap().iter().all(|&x| x == round - 1), "round {round}");
     }
 }
@@ -214,12 +214,12 @@ fn nothing_needs_to_be_kept_for_a_copy_to_be_sound() {
         let stream = Stream::new(&device).unwrap();
         let source = PinnedBuffer::from_slice(&device, &vec![round; n]).unwrap();
         buffer.copy_from_pinned_async(&stream, &source).unwrap();
-        // Stream first, then the source, while the copy may still run.
+        // Drop the stream first, then the source, while the copy may still run.
         drop(stream);
         drop(source);
         assert_eq!(buffer.to_vec().unwrap(), vec![round; n]);
     }
-    // Forgetting loses the memory, and nothing else.
+    // Forgetting leaks the memory, and nothing else.
     let stream = Stream::new(&device).unwrap();
     let source = PinnedBuffer::from_slice(&device, &vec![77u32; n]).unwrap();
     let mut other = DeviceBuffer::<u32>::uninit(&device, n).unwrap();

@@ -96,7 +96,7 @@ fn borrowed_memory_is_the_callers_again_after_the_work() {
         .unwrap();
         assert_eq!(mine, [value; 64]);
     }
-    // Forgetting the handle changes nothing, and neither does a panic.
+    // Forgetting the handle has no effect, and neither does a panic.
     Registered::scope(&device, &mut mine, RegisterOptions::new(), |mut registered| {
         let in_place = registered.as_device_slice_mut().unwrap();
         // SAFETY: as above.
@@ -121,7 +121,8 @@ fn borrowed_memory_is_the_callers_again_after_the_work() {
     assert!(matches!(error, Error::ZeroSizedType { .. }), "{error}");
 }
 
-/// What the runtime has made or pinned already is not pinned again: giving that back would give the memory back.
+/// Memory that the runtime has allocated or pinned already is not pinned again: unregistering it would affect its other
+/// owner.
 #[test]
 fn memory_that_is_pinned_already_is_not_registered() {
     let Some(device) = device() else { return };
@@ -146,7 +147,7 @@ fn memory_that_is_pinned_already_is_not_registered() {
     .unwrap();
     assert_eq!(mine, [3; 5000]);
     assert_eq!(pinned.as_slice().unwrap(), [0; 5000]);
-    // Neighbours that share a page are no obstacle.
+    // Neighbours that share a page do not prevent it.
     let (low, high) = mine.split_at_mut(2500);
     let inner = Registered::scope(&device, low, RegisterOptions::new(), |_| scope(high)).unwrap();
     assert_eq!(inner.unwrap(), 2500);
@@ -172,7 +173,7 @@ fn managed_memory_is_one_for_host_and_device() {
     assert!(matches!(ManagedBuffer::<u64>::zeroed(&device, usize::MAX), Err(Error::TooLarge { .. })));
 }
 
-/// Moves and attachments use the memory: the host writes to it after them.
+/// Migrations and attachments use the memory: the host's write comes after them.
 #[test]
 fn the_host_waits_for_moves_of_managed_memory() {
     let Some(slow) = kernel("slow_store") else { return };
@@ -205,14 +206,14 @@ fn managed_memory_takes_advice() {
     let supported = |result: hip::Result<()>, what: &str| match result {
         Ok(()) => true,
         Err(error) => {
-            // Unknown to the software GPU, and refused by runtimes whose driver has no shared virtual memory.
+            // Not supported by the software GPU, and rejected by runtimes whose driver has no shared virtual memory.
             let known = [Status::NOT_SUPPORTED, Status::INVALID_VALUE, Status::UNKNOWN, Status::OUT_OF_MEMORY];
             assert!(error.status().is_some_and(|status| known.contains(&status)), "{what}: {error}");
             skipped(&format!("{what}: {error}"));
             false
         }
     };
-    // Without shared virtual memory in the driver some runtimes take advice and forget it.
+    // Without shared virtual memory in the driver, some runtimes accept advice and ignore it.
     let kept = supported(shared.advise(MemoryAdvice::ReadMostly(true)), "read-mostly advice")
         && shared.is_read_mostly().is_ok_and(|mostly| mostly);
     supported(shared.advise(MemoryAdvice::PreferredLocation(MemoryLocation::Device(device))), "a preferred place");
@@ -248,10 +249,10 @@ fn managed_memory_takes_advice() {
         shared.prefetch_async(&stream, MemoryLocation::Host).unwrap();
     }
     supported(shared.attach_async(&stream, MemoryAttach::Single), "attachment");
-    // Whatever of it works, it changes no element.
+    // Whatever is supported, the elements do not change.
     assert_eq!(shared.as_slice().unwrap(), vec![1; 5000]);
     shared.as_mut_slice().unwrap()[0] = 2;
-    // And nothing is asked for no memory.
+    // No call is made for an empty buffer.
     let mut none = ManagedBuffer::<u32>::zeroed(&device, 0).unwrap();
     none.advise(MemoryAdvice::ReadMostly(true)).unwrap();
     none.prefetch_async(&stream, MemoryLocation::Host).unwrap();

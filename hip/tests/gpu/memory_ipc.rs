@@ -1,4 +1,4 @@
-//! Buffers that two processes share, by handles.
+//! Buffers that two processes share through handles.
 
 use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
 
@@ -9,17 +9,17 @@ use hip::{Device, DeviceBuffer, Error, LaunchConfig, Stream};
 use crate::process::{Peer, from_hex, hex, is_peer, serve};
 use crate::{device, kernel, supported};
 
-/// No whole number of pages.
+/// Not a whole number of pages.
 const LEN: usize = 10_001;
 
 fn open(device: &Device, handle: &str, len: usize) -> hip::Result<DeviceBuffer<u32>> {
-    // SAFETY: the tests' processes take turns, and each keeps what it shares until the other has closed it. What is not of
-    // the size that they share is an error.
+    // SAFETY: the tests' processes take turns, and each keeps the shared memory until the other has closed it. Opening memory of another
+    // size is an error.
     unsafe { DeviceBuffer::open_ipc(device, &IpcMemoryHandle::from_bytes(from_hex(handle)), len) }
 }
 
-/// The second process: `put HANDLE LEN VALUE` fills the first process's buffer with a value, and says what the first was and whether all
-/// were the same.
+/// The second process: `put HANDLE LEN VALUE` fills the first process's buffer with a value, and reports its first
+/// element and whether all were the same.
 fn serve_buffers(device: Device) {
     let stream = Stream::new(&device).unwrap();
     serve(|line| {
@@ -31,13 +31,13 @@ fn serve_buffers(device: Device) {
             Err(error) => return format!("error {:?}", error.status()),
         };
         let elements = buffer.to_vec().unwrap();
-        // Closed behind work that is still queued.
+        // Closed after work that is still queued.
         for _ in 0..20 {
             buffer.fill_async(&stream, 1).unwrap();
         }
         buffer.fill_async(&stream, value).unwrap();
         drop(buffer);
-        stream.synchronize().unwrap(); // the other process knows nothing of the work
+        stream.synchronize().unwrap(); // the other process does not track this work
         format!("{} {}", elements[0], elements.iter().all(|element| *element == elements[0]))
     });
 }
@@ -57,7 +57,7 @@ fn a_buffer_is_used_by_two_processes() {
         assert_eq!(peer.ask(&format!("put {handle} {LEN} {}", round + 1)), format!("{round} true"));
         assert_eq!(ours.to_vec().unwrap(), vec![round + 1; LEN], "written by the other process");
     }
-    // A part of it is fine, more than there is not.
+    // A part of it can be opened, but not more than its size.
     assert_eq!(peer.ask(&format!("put {handle} 10 9")), "4 true");
     assert_eq!(ours.slice(8..12).unwrap().to_vec().unwrap(), [9, 9, 4, 4]);
     let answer = peer.ask(&format!("put {handle} {} 9", LEN * 1000));
@@ -69,7 +69,7 @@ fn a_buffer_is_used_by_two_processes() {
     assert_eq!(ours.to_vec().unwrap(), vec![6; LEN]);
 }
 
-/// A handle is given when the work on the buffer is done: the other process need not know of it.
+/// Creating a handle waits for work on the buffer, so that the other process need not know of it.
 #[test]
 fn a_handle_comes_after_the_work() {
     let Some(device) = device() else { return };
@@ -111,7 +111,7 @@ fn bad_handles_are_errors() {
     }
     assert_eq!(peer.ask(&format!("put {good} {LEN} 1")), "1 true");
     drop(ours);
-    // The runtime frees it when its own threads have let go of the last copy, which can be a little later.
+    // The runtime frees it when its own threads have released the last copy, which can be a little later.
     while !peer.ask(&format!("put {good} {LEN} 1")).starts_with("error Some") {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
@@ -122,7 +122,8 @@ unsafe extern "C" {
     fn dup(fd: RawFd) -> RawFd;
 }
 
-/// The second process: `put FD POINTER VALUE` fills a buffer of the first process's pool with a value, and says what the first was.
+/// The second process: `put FD POINTER VALUE` fills a buffer of the first process's pool with a value, and reports its
+/// first element.
 fn serve_pool(device: Device) {
     let stream = Stream::new(&device).unwrap();
     let mut pool: Option<MemoryPool> = None;
@@ -138,7 +139,7 @@ fn serve_pool(device: Device) {
             }
         }
         let pointer = PoolPointer::from_bytes(from_hex(words[2]));
-        // SAFETY: of a buffer of as many elements, which the first process keeps until this one has closed it.
+        // SAFETY: a handle of a buffer of this length, which the first process keeps until this one has closed it.
         let mut buffer = match unsafe { pool.as_ref().unwrap().open::<u32>(&pointer, LEN) } {
             Ok(buffer) => buffer,
             Err(error) => return format!("error {error}"),
@@ -157,7 +158,7 @@ fn a_pool_is_used_by_two_processes() {
         return serve_pool(device);
     }
     let Some(plain) = supported(MemoryPool::new(&device, PoolOptions::new())) else { return };
-    // 5.7 shares whatever pool there is.
+    // 5.7 shares every pool.
     assert!(plain.export().is_err() || hip::runtime_version().unwrap().0 < 6, "not made to be shared");
     let Some(pool) = supported(MemoryPool::new(&device, PoolOptions::new().shareable(true))) else { return };
     let Some(fd) = supported(pool.export()) else { return };
@@ -175,7 +176,7 @@ fn a_pool_is_used_by_two_processes() {
         assert_eq!(buffer.to_vec().unwrap(), vec![round + 1; LEN], "written by the other process");
     }
     peer.end();
-    // SAFETY: ours, from dup, and nobody else's.
+    // SAFETY: from dup, with this as its only owner.
     drop(unsafe { OwnedFd::from_raw_fd(inherited) });
 }
 
@@ -186,7 +187,7 @@ fn only_device_memory_of_its_own_has_a_handle() {
     assert!(matches!(none.ipc_handle(), Err(Error::InvalidValue { .. })));
     let queued = DeviceBuffer::<u32>::uninit_async(&Stream::new(&device).unwrap(), 10).unwrap();
     assert!(matches!(queued.ipc_handle(), Err(Error::InvalidValue { .. })));
-    // SAFETY: refused before anything is opened.
+    // SAFETY: rejected before anything is opened.
     let opened = unsafe { DeviceBuffer::<u64>::open_ipc(&device, &IpcMemoryHandle::from_bytes([0; 64]), usize::MAX) };
     assert!(matches!(opened, Err(Error::TooLarge { .. })));
 }

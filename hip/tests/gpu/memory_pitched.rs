@@ -33,7 +33,7 @@ fn elements_come_back_as_they_went() {
         assert_eq!(buffer.extent(), extent);
         assert!(buffer.pitch() >= extent.width * 4);
         assert_eq!(buffer.to_vec().unwrap(), elements, "{extent}");
-        // By way of pinned memory, and from device to device.
+        // Through pinned memory, and from device to device.
         let pinned = PinnedBuffer::from_slice(&device, &elements).unwrap();
         let mut other = PitchedBuffer::<u32>::zeroed(&device, extent).unwrap();
         assert_eq!(other.to_vec().unwrap(), vec![0; elements.len()], "{extent}");
@@ -60,14 +60,14 @@ fn a_region_is_a_part_and_leaves_the_rest() {
             let expected = at(&elements, extent, x + 2, y + 1, z + depth.start);
             assert_eq!(at(&got, part.extent(), x, y, z), expected, "{extent} at {x}, {y}, {z}");
         }
-        // Into a larger thing on the host, whose other elements stay.
+        // Into a larger host image, whose other elements do not change.
         let mut canvas = vec![u32::MAX; 5 * 3 * depth.len()];
         part.copy_to_rows(&mut canvas, 5).unwrap();
         for (z, y, x) in cells(depth.len(), 3, 5) {
             let expected = if x < 3 { at(&elements, extent, x + 2, y + 1, z + depth.start) } else { u32::MAX };
             assert_eq!(canvas[(z * 3 + y) * 5 + x], expected);
         }
-        // And back from one, and a fill of a part: all else stays as it was.
+        // And back from one, and a fill of a part: all other elements do not change.
         buffer.region_mut(..2, ..2, depth.clone()).unwrap().fill(0xabcd_ef01).unwrap();
         buffer.region_mut(8.., 5.., depth.clone()).unwrap().fill(0).unwrap();
         let mut moved = PitchedBuffer::<u32>::zeroed(&device, part_extent(3, 3, depth.len())).unwrap();
@@ -154,7 +154,7 @@ fn bad_sizes_are_refused() {
         let error = PitchedBuffer::<u32>::uninit(&device, extent).unwrap_err();
         assert!(matches!(error, Error::TooLarge { .. }), "{error}");
     }
-    // The elements would fit an address space; their rows with what pads them would not, or not the device.
+    // The elements would fit an address space; their padded rows would not fit it, or not the device.
     for extent in [(1, 1 << 60, 1), (1, 1 << 30, 1 << 30), (1 << 59, 1, 1)] {
         let error = PitchedBuffer::<u8>::uninit(&device, extent).unwrap_err();
         let known = [Status::OUT_OF_MEMORY, Status::INVALID_VALUE];
@@ -173,7 +173,7 @@ fn bad_sizes_are_refused() {
     assert!(matches!(buffer.as_slice_mut().copy_from_device(&other), Err(Error::InvalidValue { .. })));
 }
 
-/// What is queued that reads comes before what the host writes, and what writes before what it reads.
+/// The host's writes wait for queued reads, and its reads for queued writes.
 #[test]
 fn the_host_waits_for_what_is_queued() {
     let Some(slow) = kernel("slow_store") else { return };

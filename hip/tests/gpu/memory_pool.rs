@@ -5,7 +5,7 @@ use hip::{Device, DeviceBuffer, Error, LaunchConfig, Module, Status, Stream};
 
 use crate::{device, in_child, is_child, kernel, skipped};
 
-/// A pool, where the runtime has them.
+/// Returns a pool, if the runtime supports them.
 fn pool(device: &Device, options: PoolOptions) -> Option<MemoryPool> {
     match MemoryPool::new(device, options) {
         Ok(pool) => Some(pool),
@@ -42,14 +42,14 @@ fn other_streams_and_the_host_come_after_the_allocation() {
         let mut busy = DeviceBuffer::<u32>::uninit_async(&first, 64).unwrap();
         // SAFETY: 64 threads, 64 elements.
         unsafe { slow.launch(&first, LaunchConfig::new(1, 64), (&mut busy, 20_000u32, round)) }.unwrap();
-        // Allocated behind the slow kernel, and used on another stream.
+        // Allocated after the slow kernel, and used on another stream.
         let mut later = DeviceBuffer::<u32>::uninit_async(&first, 64).unwrap();
         later.copy_from_device_async(&second, &busy).unwrap();
         assert_eq!(later.to_vec().unwrap(), [round; 64]);
     }
 }
 
-/// What is freed on its stream while another stream still uses it goes to nobody before that is over.
+/// Memory that is freed on its stream while another stream still uses it is not reused before that use is over.
 #[test]
 fn memory_is_freed_behind_its_uses_on_every_stream() {
     let Some(slow) = kernel("slow_store") else { return };
@@ -68,7 +68,8 @@ fn memory_is_freed_behind_its_uses_on_every_stream() {
     }
 }
 
-/// Memory is had again while work of before is still queued, which is in front of the allocation: so for other streams too.
+/// Memory is reused while earlier work on it is still queued. The allocation comes after that work, also for other
+/// streams.
 #[test]
 fn other_streams_come_after_what_the_memory_was_used_for_before() {
     let Some(slow) = kernel("slow_store") else { return };
@@ -86,7 +87,7 @@ fn other_streams_come_after_what_the_memory_was_used_for_before() {
     }
 }
 
-/// The opt-out of the order between streams is none for what is freed.
+/// The opt-out of the order between streams does not apply to frees.
 #[test]
 fn memory_is_freed_in_order_in_any_case() {
     let Some(slow) = kernel("slow_store") else { return };
@@ -98,7 +99,7 @@ fn memory_is_freed_in_order_in_any_case() {
         // SAFETY: 64 threads, 64 elements.
         unsafe { slow.launch(&user, LaunchConfig::new(1, 64), (&mut used, 100_000u32, round)) }.unwrap();
         copy.copy_from_device_async(&user, &used).unwrap();
-        // SAFETY: nothing is queued in it that another stream's work would have to come before.
+        // SAFETY: no work is queued in it that must be ordered with another stream's work.
         unsafe { hip::stream::without_stream_order(|| drop(used)) };
         let mut next = DeviceBuffer::<u32>::uninit_async(&owner, 64).unwrap();
         next.fill_async(&owner, u32::MAX).unwrap();
@@ -110,7 +111,7 @@ fn memory_is_freed_in_order_in_any_case() {
 fn dropping_does_not_wait() {
     let Some(slow) = kernel("slow_store") else { return };
     let stream = Stream::new(&slow.device()).unwrap();
-    // Warm: the first allocation of a pool may wait.
+    // Warm-up: the first allocation of a pool may wait.
     drop(DeviceBuffer::<u32>::uninit_async(&stream, 64).unwrap());
     let mut seen = false;
     for _ in 0..10 {
@@ -149,7 +150,7 @@ fn any_order_of_drops_will_do() {
 
 #[test]
 fn a_pool_counts_what_is_in_use() {
-    // No other thread waits there, see below.
+    // No other thread waits there; see below.
     #[cfg(target_os = "linux")]
     if crate::process::in_own_process("memory_pool::a_pool_counts_what_is_in_use", &[]) {
         return;
@@ -160,7 +161,7 @@ fn a_pool_counts_what_is_in_use() {
     pool.set_release_threshold(u64::MAX).unwrap();
     assert_eq!(pool.release_threshold().unwrap(), u64::MAX);
     assert_eq!(pool.usage().unwrap().used, 0);
-    // Whatever the threshold, HIP 7.2 gives the memory back now and then when another thread waits at the same time.
+    // Regardless of the threshold, HIP 7.2 sometimes releases the memory if another thread waits at the same time.
     let kept = (0..10).any(|_| {
         let a = pool.zeroed_async::<u8>(&stream, 1 << 20).unwrap();
         let b = pool.zeroed_async::<u8>(&stream, 1 << 20).unwrap();
@@ -176,7 +177,7 @@ fn a_pool_counts_what_is_in_use() {
     assert!(kept, "as the threshold says");
     pool.trim(0).unwrap();
     let reserved = pool.usage().unwrap().reserved;
-    // 5.7 counts down by what it reads from freed memory.
+    // 5.7 decrements by numbers that it reads from freed memory.
     assert!(reserved == 0 || hip::runtime_version().unwrap().0 < 6, "{reserved}");
     match pool.reset_high_watermarks() {
         Ok(()) => assert!(pool.usage().unwrap().used_high < 2 << 20),
@@ -186,7 +187,7 @@ fn a_pool_counts_what_is_in_use() {
             assert_eq!(error.status(), Some(Status::INVALID_VALUE), "{error}");
         }
     }
-    // From a pool that was trimmed, memory can be had again.
+    // A trimmed pool can allocate again.
     assert_eq!(pool.zeroed_async::<u8>(&stream, 5).unwrap().to_vec().unwrap(), [0; 5]);
 }
 
@@ -222,7 +223,7 @@ fn the_current_pool_is_the_default_one_unless_set() {
     assert_eq!(device.memory_pool().unwrap(), other);
     let buffer = DeviceBuffer::<u8>::zeroed_async(&stream, 1 << 20).unwrap();
     assert!(other.usage().unwrap().used >= 1 << 20);
-    // The last handle of ours: the device keeps the pool.
+    // This drops our last handle: the device keeps the pool.
     drop(other);
     let again = device.memory_pool().unwrap();
     assert!(again.usage().unwrap().used >= 1 << 20);
@@ -247,7 +248,7 @@ fn wrong_devices_and_sizes_are_refused() {
     let error = pool.set_access(&device, MemoryAccess::ReadWrite).unwrap_err();
     assert!(matches!(error, Error::InvalidValue { .. }), "{error}");
     assert_eq!(pool.access(&device).unwrap(), MemoryAccess::ReadWrite);
-    // And after all of these it still works.
+    // The pool still works after all of these.
     assert_eq!(pool.zeroed_async::<u8>(&stream, 3).unwrap().to_vec().unwrap(), [0; 3]);
 }
 
@@ -267,7 +268,7 @@ fn a_pool_on_one_device_and_a_stream_on_another() {
         unsafe { add.launch(&streams[1], LaunchConfig::new(1, 64), (buffer, 7i32, 64u32)) }
     };
     assert!(matches!(launch(&mut buffer), Err(Error::WrongDevice { .. })));
-    // Nor may the default pool's memory be used there, whoever knows of that pool.
+    // Nor may that device use the default pool's memory.
     let own = first.default_memory_pool().unwrap();
     if own.access(&second).unwrap() == MemoryAccess::None {
         let mut scratch = DeviceBuffer::<i32>::zeroed_async(&streams[0], 64).unwrap();
@@ -299,11 +300,11 @@ fn memory_that_runs_out_can_be_had_again() {
     }
 }
 
-/// A pool is kept for the next, which is as a new one.
+/// A pool is kept for reuse, and then behaves like a new one.
 #[test]
 fn a_pool_that_is_had_again_is_as_new() {
     let Some(device) = device() else { return };
-    // Of no other test.
+    // Options that no other test uses.
     let options = PoolOptions::new().max_bytes(123 << 20);
     let Some(first) = pool(&device, options) else { return };
     let raw = first.as_raw();

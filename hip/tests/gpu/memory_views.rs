@@ -1,4 +1,4 @@
-//! Slices in pieces and as other types.
+//! Chunks of slices, and casts to other types.
 
 use hip::memory::F8E4M3;
 use hip::{DeviceBuffer, Error, LaunchConfig, Stream};
@@ -43,7 +43,7 @@ fn a_slice_is_seen_as_other_types() {
     let mut buffer = DeviceBuffer::from_slice(&device, &[0x0403_0201u32, 0x0807_0605]).unwrap();
     let bytes = buffer.slice(1..).unwrap().cast::<u8>().unwrap();
     assert_eq!((bytes.len(), bytes.to_vec().unwrap()), (4, vec![5, 6, 7, 8]));
-    // Back to elements from inside of the bytes, where they are aligned and where they are not.
+    // Casts bytes back to elements, at aligned and unaligned offsets.
     let all = buffer.as_slice().cast::<u8>().unwrap();
     assert_eq!(all.slice(4..).unwrap().cast::<u16>().unwrap().to_vec().unwrap(), [0x0605, 0x0807]);
     assert!(matches!(all.slice(1..5).unwrap().cast::<u32>(), Err(Error::InvalidValue { .. })));

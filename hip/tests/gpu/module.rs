@@ -68,7 +68,7 @@ fn a_kernel_keeps_its_module_loaded() {
     let stream = hip::Stream::new(&kernel.device()).unwrap();
     // SAFETY: the kernel does nothing.
     unsafe { kernel.launch(&stream, hip::LaunchConfig::new(1, 1), ()) }.unwrap();
-    // Launch still queued, perhaps: the code goes after it.
+    // The launch may still be queued: the code is unloaded after it.
     drop(kernel);
     stream.synchronize().unwrap();
 }
@@ -133,14 +133,14 @@ fn what_cannot_be_linked_is_refused() {
     let Some(mut linker) = supported(Linker::new(&device)) else { return };
     for kind in [LinkInput::Bitcode, LinkInput::BitcodeBundle, LinkInput::BitcodeArchive, LinkInput::SpirV] {
         for (bytes, name) in [(&b""[..], "empty"), (kernels(&device), "a code object")] {
-            // SAFETY: nothing, and what a compiler wrote.
+            // SAFETY: empty input, or a compiler's output.
             assert!(matches!(unsafe { linker.add(kind, bytes, name) }, Err(Error::Image { .. })));
         }
     }
-    // SAFETY: there is no such file.
+    // SAFETY: the file does not exist.
     assert!(matches!(unsafe { linker.add_file(LinkInput::Bitcode, "/nowhere.bc") }, Err(Error::File { .. })));
     drop(linker);
-    // Bitcode that is cut off after its first word.
+    // Bitcode that is truncated after its first word.
     let mut linker = Linker::new(&device).unwrap();
     // SAFETY: truncated.
     let added = unsafe { linker.add(LinkInput::Bitcode, b"BC\xc0\xde", "cut off") };

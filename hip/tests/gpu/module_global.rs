@@ -28,7 +28,7 @@ fn a_variable_is_read_written_and_used_by_kernels() {
     // SAFETY: 64 threads, of which each has its counter and its element.
     unsafe { module.kernel("scaled").unwrap().launch(&stream, LaunchConfig::new(1, 64), (&mut out,)) }.unwrap();
     assert_eq!(out.to_vec().unwrap(), [50.0; 64]);
-    // It is constant for kernels only. AMD's runtime has a kernel of its own write it.
+    // It is constant only for kernels. AMD's runtime writes it with an internal kernel.
     factor.copy_from_slice(&[2.0]).unwrap();
     // SAFETY: as before.
     unsafe { module.kernel("scaled").unwrap().launch(&stream, LaunchConfig::new(1, 64), (&mut out,)) }.unwrap();
@@ -82,7 +82,7 @@ fn copies_and_launches_are_in_order() {
     }
 }
 
-/// Nobody else has the module any more when its variable is read; then the code is unloaded behind the work.
+/// The buffer of a variable is the last handle of its module when it is read; then the code is unloaded after the work.
 #[test]
 fn a_variable_keeps_its_module() {
     let Some(module) = globals() else { return };
@@ -112,7 +112,7 @@ fn one_buffer_has_a_variable_at_a_time() {
     drop(counters);
     let counters = module.global::<u64>("counters").unwrap();
     assert_eq!(counters.len(), 32);
-    // Forgotten, the variable is nobody's any more, and the module stays.
+    // If its buffer is forgotten, the variable has no owner anymore, and the module stays loaded.
     std::mem::forget(counters);
     assert!(module.global::<u32>("counters").is_err());
 }

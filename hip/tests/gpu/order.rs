@@ -10,7 +10,7 @@ const SLOW: u32 = 20_000;
 const ONE: LaunchConfig =
     LaunchConfig { grid: hip::Dim3::new(1, 1, 1), block: hip::Dim3::new(64, 1, 1), shared_bytes: 0 };
 
-/// Queues a kernel that takes its time, then stores `value` in all 64 elements.
+/// Queues a slow kernel, which then stores `value` in all 64 elements.
 fn store_slowly(kernel: &Kernel, stream: &Stream, out: &mut DeviceBuffer<u32>, value: u32) {
     // SAFETY: 64 threads, 64 elements.
     unsafe { kernel.launch(stream, ONE, (out, SLOW, value)) }.unwrap();
@@ -67,7 +67,7 @@ fn streams_that_share_a_buffer_take_turns() {
         // SAFETY: 64 threads, 64 elements; u32 and int have the same bytes.
         unsafe { add.launch(&streams[1], ONE, (&mut data, 1i32, 64u32)) }.unwrap();
         copy.copy_from_device_async(&streams[2], &data).unwrap();
-        // Writes after the copy has read.
+        // This write comes after the copy's read.
         store_slowly(&slow, &streams[0], &mut data, 7);
         assert_eq!(copy.to_vec().unwrap(), [100 * round + 1; 64]);
         assert_eq!(data.to_vec().unwrap(), [7; 64]);
@@ -92,7 +92,7 @@ fn a_buffer_is_freed_after_the_kernel_that_writes_to_it() {
 fn any_order_of_drops_will_do() {
     let Some(module) = module() else { return };
     let device = module.device();
-    // Six objects that depend on each other, dropped in each of a spread of orders while work is queued.
+    // Six objects that depend on each other, dropped in various orders while work is queued.
     for order in 0..24u32 {
         let module = hip::Module::load(&device, crate::kernels(&device)).unwrap();
         let kernel = module.kernel("slow_store").unwrap();
@@ -148,7 +148,7 @@ fn events_measure_the_time_between_them() {
     store_slowly(&slow, &stream, &mut out, 1);
     let end = stream.record().unwrap();
     let elapsed = end.elapsed_since(&start).unwrap();
-    // Milliseconds of work, in a clock that counts microseconds at least; and no more than this thread saw.
+    // Milliseconds of work, with a clock of at least microsecond resolution; and no more than this thread measured.
     assert!(elapsed > Duration::ZERO && elapsed < 2 * begun.elapsed(), "{elapsed:?}");
     assert_eq!(start.elapsed_since(&start).unwrap(), Duration::ZERO);
     let error = start.elapsed_since(&end).unwrap_err();

@@ -1,4 +1,4 @@
-//! Several devices that use each other's memory.
+//! Several devices that access each other's memory.
 
 use std::sync::Mutex;
 
@@ -10,7 +10,7 @@ use hip::{Device, DeviceBuffer, Error, LaunchConfig, Module, Stream};
 use crate::typed::AddInPlace;
 use crate::{device, in_child, is_child, skipped, supported};
 
-/// Two devices, in a process that has them.
+/// Returns two devices, in a process that has them.
 pub(crate) fn two(test: &str) -> Option<(Device, Device)> {
     device()?;
     if !is_child() && Device::count().is_ok_and(|count| count < 2) {
@@ -26,7 +26,7 @@ pub(crate) fn two(test: &str) -> Option<(Device, Device)> {
     }
 }
 
-/// Held by tests that give access to another device or count on there being none: it is the process's.
+/// Held by tests that enable access to another device or rely on its absence: access is process-wide.
 static ACCESS: Mutex<()> = Mutex::new(());
 
 #[test]
@@ -68,7 +68,7 @@ fn access_is_given_and_taken() {
     launch(&mut theirs, 1).unwrap();
     copy.copy_from_device_async(&own, &theirs).unwrap();
     assert_eq!(copy.to_vec().unwrap(), [6; 64]);
-    // Work that uses the memory is over before the access is.
+    // Work that uses the memory is over before the access is revoked.
     let slow = module.kernel("slow_store").unwrap();
     let mut busy = DeviceBuffer::<u32>::zeroed(&second, 64).unwrap();
     // SAFETY: 64 threads, 64 elements.
@@ -134,7 +134,7 @@ fn a_launch_on_two_devices_is_one_piece_of_work_on_each() {
     let mut b = DeviceBuffer::<i32>::zeroed(&second, 128).unwrap();
     let config = LaunchConfig::new(2, 64);
     for round in 1..=3 {
-        // Each on a stream of its own, which the launch has to wait for.
+        // Each on its own stream, which the launch has to wait for.
         a.fill_async(&Stream::new(&first).unwrap(), 10).unwrap();
         b.fill_async(&Stream::new(&second).unwrap(), 20).unwrap();
         let parts = [
@@ -161,7 +161,7 @@ fn a_launch_on_two_devices_is_one_piece_of_work_on_each() {
     assert_eq!(high.to_vec().unwrap(), [2; 64]);
     assert_eq!(low.to_vec().unwrap(), [1; 64]);
 
-    // SAFETY: refused, as the ones below.
+    // SAFETY: rejected, like the ones below.
     let result = unsafe { launch_cooperative_multi_device::<(&mut DeviceBuffer<i32>, i32, u32)>(config, &[]) };
     assert!(matches!(result, Err(Error::InvalidValue { .. })), "{result:?}");
     let mut c = DeviceBuffer::<i32>::zeroed(&first, 128).unwrap();
@@ -204,7 +204,7 @@ fn memory_is_mapped_for_the_devices_that_are_named() {
     assert_eq!(both.slice(..65).unwrap().to_vec().unwrap(), [&[7; 64][..], &[0]].concat());
 }
 
-/// Access is taken away while another thread queues work that uses it: each piece is refused, or done.
+/// Access is revoked while another thread queues work that uses it: each piece is either rejected or done.
 #[test]
 fn work_on_memory_of_another_device_is_refused_or_done() {
     let Some((first, second)) = two("peer::work_on_memory_of_another_device_is_refused_or_done") else { return };

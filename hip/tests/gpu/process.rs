@@ -1,17 +1,17 @@
-//! A second process, which talks with the first by lines.
+//! A second process that exchanges lines with the first.
 
 use std::io::{BufRead as _, BufReader, Lines, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 /// Set in the second process.
 const PEER: &str = "HIP_TEST_PEER";
-/// What lines begin with that are for the other process: libtest writes lines too.
+/// Prefix of lines for the other process, as libtest writes lines too.
 const MARK: &str = "@@";
 
-/// Set in a process that a test has to itself.
+/// Set in a process that runs a single test.
 const ALONE: &str = "HIP_TEST_ALONE";
 
-/// This program once more, with one test.
+/// Starts this program again, with one test.
 fn again(test: &str) -> Command {
     // This process may have been started by another loader, whose arguments come before our own.
     let all = std::fs::read("/proc/self/cmdline").unwrap();
@@ -25,8 +25,8 @@ fn again(test: &str) -> Command {
     command
 }
 
-/// Runs a test again, on the same runtime, in a process that it has to itself, with environment variables set: what it
-/// counts is its own. False in that process.
+/// Runs a test again, on the same runtime, in its own process, with environment variables set, so that other tests do
+/// not affect its counts. Returns false in that process.
 pub(crate) fn in_own_process(test: &str, variables: &[(&str, &str)]) -> bool {
     if std::env::var_os(ALONE).is_some() {
         return false;
@@ -34,18 +34,18 @@ pub(crate) fn in_own_process(test: &str, variables: &[(&str, &str)]) -> bool {
     let output = again(test).env(ALONE, "1").envs(variables.iter().copied()).output().unwrap();
     let text = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
     assert!(output.status.success() && text.contains("1 passed"), "{test} in a process of its own: {text}");
-    // Past libtest's capture.
+    // These lines bypass libtest's capture.
     let skipped = text.lines().filter_map(|line| Some(&line[line.find("SKIPPED: ")?..]));
     skipped.for_each(|line| _ = writeln!(std::io::stdout(), "{line}"));
     true
 }
 
-/// Whether this is the second process.
+/// Returns whether this is the second process.
 pub(crate) fn is_peer() -> bool {
     std::env::var_os(PEER).is_some()
 }
 
-/// The second process: this program once more, with one test, and lines to and from it.
+/// The second process: this program again, with one test, and pipes for lines.
 pub(crate) struct Peer {
     child: Child,
     to: Option<ChildStdin>,
@@ -61,7 +61,7 @@ impl Peer {
         Self { to: child.stdin.take(), child, from }
     }
 
-    /// Sends a line and returns what comes back.
+    /// Sends a line and returns the reply.
     pub(crate) fn ask(&mut self, line: &str) -> String {
         writeln!(self.to.as_mut().unwrap(), "{line}").unwrap();
         loop {
@@ -72,7 +72,7 @@ impl Peer {
         }
     }
 
-    /// Lets it come to its end.
+    /// Lets the process end.
     pub(crate) fn end(mut self) {
         self.to = None;
         let status = self.child.wait().unwrap();
@@ -80,7 +80,7 @@ impl Peer {
     }
 }
 
-/// In the second process: answers every line, until there are no more.
+/// In the second process: answers every line until the input ends.
 pub(crate) fn serve(mut answer: impl FnMut(&str) -> String) {
     for line in std::io::stdin().lines() {
         println!("{MARK}{}", answer(&line.unwrap()));

@@ -1,5 +1,5 @@
-//! Where HIP may not be called, no call of the crate reaches it: functions that the runtime calls, threads that end, and the children of a
-//! fork (`fork.rs`).
+//! Where HIP must not be called, no call of the crate reaches it: in functions that the runtime calls, in threads that
+//! are ending, and in the children of a fork (`fork.rs`).
 
 use std::cell::RefCell;
 use std::sync::{Arc, mpsc};
@@ -17,7 +17,7 @@ use hip::{
 
 use crate::{kernels, module};
 
-/// One of each, made where HIP may be called.
+/// One object of each type, created where HIP may be called.
 pub(crate) struct Things {
     device: Device,
     stream: Stream,
@@ -34,7 +34,7 @@ pub(crate) struct Things {
 }
 
 impl Things {
-    /// `None` without a device.
+    /// Returns `None` without a device.
     pub(crate) fn new() -> Option<Self> {
         let module = module()?;
         let device = module.device();
@@ -61,7 +61,7 @@ impl Things {
         })
     }
 
-    /// What calls of HIP come to, by name.
+    /// Makes calls of HIP, and returns their names and results.
     pub(crate) fn call(&mut self) -> Vec<(&'static str, hip::Result<()>)> {
         fn done<T>(result: hip::Result<T>) -> hip::Result<()> {
             result.map(drop)
@@ -70,9 +70,9 @@ impl Things {
         let device = *device;
         let config = LaunchConfig::new(1, 64);
         let slice_on = buffer.copy_from_slice_on(stream, &[1; 64]);
-        // SAFETY: refused, or the event that it is, which is alive; of one that is not borrowed nothing is left.
+        // SAFETY: either rejected, or a live event; the handle is dropped before the event is.
         let borrowed = unsafe { Event::borrow_raw(&device, event.as_raw(), event.options()) };
-        // SAFETY: refused, or the stream that it is, which is alive.
+        // SAFETY: either rejected, or a live stream.
         let stream_of = unsafe { Stream::borrow_raw(&device, stream.as_raw()) };
         let mut results = vec![
             ("DeviceBuffer::copy_from_slice_on", slice_on),
@@ -240,7 +240,7 @@ fn a_thread_that_ends_calls_nothing_and_what_it_drops_goes_later() {
     let device = things.device;
     let (sender, receiver) = mpsc::channel();
     let end = move || {
-        // There before what HIP keeps for the thread, and so gone after it.
+        // Created before HIP's data of the thread, and so dropped after it.
         LAST.with_borrow_mut(|last| *last = Some(Last(Some(things), sender)));
         device.memory_info().unwrap();
     };

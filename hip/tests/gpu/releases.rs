@@ -4,8 +4,8 @@ use hip::device::{DeviceAttribute, MemoryInfo};
 
 use crate::device;
 
-/// The structure that is asked for, and the function that fills it, are those of the runtime that was found: fields at its start,
-/// in its middle and at its end are what other functions say.
+/// The structure and the function that fills it are those of the loaded runtime: fields at its start, in its middle and
+/// at its end match the results of other functions.
 #[test]
 fn properties_are_read_as_the_runtime_lays_them_out() {
     let Some(device) = device() else { return };
@@ -25,7 +25,7 @@ fn properties_are_read_as_the_runtime_lays_them_out() {
     assert_eq!(properties.max_pitch, u64::from(attribute(DeviceAttribute::MAX_PITCH)));
 }
 
-/// What came with a later release is an error of the call that asks for it, and of nothing else.
+/// A function of a later release causes an error in the call that needs it, and has no other effect.
 #[cfg(feature = "rocm-7-0")]
 #[test]
 fn a_function_that_the_runtime_lacks_is_named() {

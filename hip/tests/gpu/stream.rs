@@ -1,4 +1,4 @@
-//! What streams can do beside running work in order: host functions, futures, signals, masks, priorities.
+//! Other functions of streams: host functions, futures, signals, masks, priorities.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
@@ -53,7 +53,7 @@ fn hip_cannot_be_called_in_a_host_function_and_what_is_dropped_there_is_freed_la
     let here = stream.clone();
     stream
         .launch_host_function(move || {
-            // Each of these would wait for this very function.
+            // Each of these would wait for this host function.
             let results = [here.synchronize(), buffer.to_vec().map(drop), event.synchronize(), other.synchronize()];
             drop((buffer, other, event));
             sender.send(results).unwrap();
@@ -94,7 +94,7 @@ fn a_stream_can_be_held_to_some_compute_units() {
     assert_eq!(mask[0] & 0xf, (1 << units) - 1, "{mask:x?}");
     let all = Stream::new(&device).unwrap().cu_mask().unwrap();
     assert_eq!(all.iter().map(|word| word.count_ones()).sum::<u32>(), device.properties().unwrap().compute_units);
-    // One of them, and none that the device has not.
+    // One unit, and bits for units that the device does not have.
     let one = Stream::with_cu_mask(&device, &[0b1, 0, 0x8000_0000]).unwrap();
     assert_eq!(one.cu_mask().unwrap()[0] & 0xf, 1);
 }
@@ -114,7 +114,7 @@ fn each_thread_has_its_own_default_stream() {
             data.fill_async(&other, 6).unwrap();
         });
     });
-    // The thread and its stream are gone; the work is not.
+    // The thread and its stream are gone, but their work is done.
     assert_eq!(data.to_vec().unwrap(), [6; 100]);
 }
 

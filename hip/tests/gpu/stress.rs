@@ -1,4 +1,4 @@
-//! Random operations on several streams and threads, each checked against what the same operations do to a `Vec`.
+//! Random operations on several streams and threads, each compared with the same operations on a `Vec`.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -15,10 +15,11 @@ use crate::{eventually, kernels, module};
 const LEN: usize = 256;
 const STEPS: usize = 300;
 
-/// The variable with the seconds that the stress test with many threads goes on for; some hundred steps each if it is not set.
+/// The variable with the duration of the stress test with many threads in seconds; without it, the test takes some
+/// hundred steps per thread.
 const SECONDS: &str = "HIP_TEST_STRESS_SECONDS";
 
-/// What all threads of a device use.
+/// Data that all threads of a device share.
 struct Shared {
     stream: Stream,
     buffer: Mutex<(DeviceBuffer<i32>, Vec<i32>)>,
@@ -49,12 +50,12 @@ struct Player {
     buffers: Vec<(DeviceBuffer<i32>, Vec<i32>)>,
     pinned: Vec<(PinnedBuffer<i32>, Vec<i32>)>,
     shared: Arc<Shared>,
-    /// Calls of host functions, made and counted by themselves.
+    /// The number of calls of host functions that were queued, and a counter that they increment.
     calls: (u32, Arc<AtomicU32>),
-    /// A graph that was launched before, to go while it may run.
+    /// A graph that was launched earlier, to be dropped while it may run.
     graph: Option<GraphExec>,
-    /// Whether there are no other tests in the process: some streams are blocking then, while one of which is captured ROCm 7.2 refuses
-    /// stream-ordered memory to every thread.
+    /// Whether the process runs no other tests. Some streams are blocking then, and while such a stream is captured
+    /// ROCm 7.2 refuses stream-ordered memory to every thread.
     alone: bool,
 }
 
@@ -70,13 +71,13 @@ impl Player {
         Self { random: Random(seed), device, add, streams, buffers, pinned, shared, calls, graph: None, alone }
     }
 
-    /// One of its own streams, made anew.
+    /// Replaces one of its own streams.
     fn new_stream(&mut self) -> Stream {
         let blocking = self.alone && self.random.below(4) == 0;
         Stream::with_options(&self.device, StreamOptions::new().blocking(blocking)).unwrap()
     }
 
-    /// Work that goes into a graph by a capture of one stream, which another one joins, with calls that block in it.
+    /// Captures work of one stream, which another one joins, into a graph, with blocking calls in the capture.
     fn capture(&mut self, own: usize, b: usize, value: i32) {
         let (first, second) = (&self.streams[own], &self.streams[(own + 1) % (self.streams.len() - 1)]);
         let other = (b + 1) % self.buffers.len();
@@ -127,7 +128,7 @@ impl Player {
         }
     }
 
-    /// Memory in the order of a stream, which is used and dropped.
+    /// Allocates memory in the order of a stream, uses it and drops it.
     fn scratch(&mut self, which: usize, b: usize, value: i32) {
         let (stream, (buffer, model)) = (&self.streams[which], &mut self.buffers[b]);
         let mut scratch = match DeviceBuffer::<i32>::uninit_async(stream, LEN) {
@@ -149,7 +150,7 @@ impl Player {
         let len = r.below(LEN - start + 1);
         let operation = r.below(26);
         let source = (b + 1) % self.buffers.len();
-        // The last is the shared one.
+        // The last stream is the shared one.
         let own = which % (self.streams.len() - 1);
         match operation {
             17 | 18 => return self.capture(own, b, value),
@@ -249,7 +250,7 @@ impl Player {
                 let exec = graph.instantiate().unwrap();
                 exec.launch(stream).unwrap();
                 model.iter_mut().for_each(|x| *x += 1);
-                // The one before may still run, and its buffer may be gone.
+                // The previous one may still run, and its buffer may be gone.
                 self.graph = Some(exec);
             }
             15 => {
@@ -368,7 +369,7 @@ fn random_work_of_many_threads() {
     play(&[module], 32, 40, Instant::now() + Duration::from_secs(seconds().unwrap_or(0)));
 }
 
-/// How long the stress test goes on, if that is what the process is for.
+/// Returns the duration of the stress test, if this process is for it.
 fn seconds() -> Option<u64> {
     std::env::var(SECONDS).ok().and_then(|seconds| seconds.parse().ok())
 }

@@ -1,4 +1,4 @@
-//! Textures: what kernels read through them, held to a reference in f64, and what is refused.
+//! Textures: a kernel's samples compared with a reference in f64, and rejected calls.
 
 use hip::memory::PitchedBuffer;
 use hip::memory::array::{Array, ArrayShape, MipmappedArray, Texel};
@@ -8,10 +8,10 @@ use hip::{Device, DeviceBuffer, Error, Graph, Kernel, LaunchConfig, Pod, Stream}
 
 use crate::{image_kernel, image_module, images};
 
-/// Bits behind the point that a device keeps of the weights of a blend.
+/// Fractional bits of the weights that a device uses for interpolation.
 const WEIGHT_BITS: i32 = 8;
 
-/// The texel for the number of one, which may lie outside.
+/// Returns the texel for an index, which may be out of range.
 fn texel_of(mode: AddressMode, i: i64, size: i64) -> Option<usize> {
     let inside = match mode {
         AddressMode::Clamp => i.clamp(0, size - 1),
@@ -25,7 +25,7 @@ fn texel_of(mode: AddressMode, i: i64, size: i64) -> Option<usize> {
     usize::try_from(inside).ok().filter(|i| *i < size as usize)
 }
 
-/// How a texture is read, for the reference.
+/// The options of a texture, for the reference.
 #[derive(Clone, Copy, Debug)]
 struct How {
     address: AddressMode,
@@ -38,7 +38,7 @@ impl How {
         TextureOptions::new().address(self.address).filter(self.filter).normalized(self.normalized)
     }
 
-    /// The texels along one dimension that count, with their weights.
+    /// Returns the texels along one dimension that contribute, with their weights.
     fn axis(self, coordinate: f32, size: usize) -> Vec<(Option<usize>, f64)> {
         let size = size as i64;
         let u = f64::from(coordinate) * if self.normalized { size as f64 } else { 1.0 };
@@ -52,7 +52,7 @@ impl How {
         vec![(texel(first), 1.0 - weight), (texel(first + 1.0), weight)]
     }
 
-    /// A sample; what is outside is 0.
+    /// Returns a sample; texels outside are 0.
     fn sample(self, size: [usize; 3], at: [f32; 3], texel: impl Fn([usize; 3]) -> f64) -> f64 {
         let [xs, ys, zs] =
             [0, 1, 2].map(|d| if size[d] == 0 { vec![(Some(0), 1.0)] } else { self.axis(at[d], size[d]) });
@@ -70,7 +70,7 @@ impl How {
     }
 }
 
-/// Every way to read floats that there is.
+/// Returns all combinations of options for floats.
 fn ways() -> Vec<How> {
     let mut ways = Vec::new();
     for filter in [FilterMode::Point, FilterMode::Linear] {
@@ -88,8 +88,8 @@ fn ways() -> Vec<How> {
     ways
 }
 
-/// Coordinates for a dimension of `size` texels: some inside, some outside, on no border between texels, and with fractions that have no
-/// more bits than weights have. `salt` tells dimensions apart.
+/// Returns coordinates for a dimension of `size` texels: some inside, some outside, none on a border between texels,
+/// and with fractions that have no more bits than weights. `salt` varies them by dimension.
 fn coordinates(count: usize, size: usize, normalized: bool, salt: u32) -> Vec<f32> {
     let mut state = 0x9e37_79b9_u32.wrapping_mul(salt + 1);
     let mut next = || {
@@ -106,7 +106,7 @@ fn coordinates(count: usize, size: usize, normalized: bool, salt: u32) -> Vec<f3
         .collect()
 }
 
-/// Launches a kernel whose last arguments are the output and its length; the output.
+/// Launches a kernel whose last arguments are the output and its length, and returns the output.
 fn run<T: Pod>(device: &Device, kernel: &Kernel, count: usize, arguments: &[&dyn KernelArg]) -> Vec<T> {
     let stream = Stream::new(device).unwrap();
     let mut out = DeviceBuffer::<T>::zeroed(device, count).unwrap();
@@ -122,7 +122,7 @@ fn run<T: Pod>(device: &Device, kernel: &Kernel, count: usize, arguments: &[&dyn
 
 #[track_caller]
 fn assert_close(found: &[f32], expected: impl Fn(usize) -> f64, range: f64, what: &dyn std::fmt::Debug) {
-    // Coordinates have few bits, so weights are exact but for the rounding of normalised ones.
+    // Coordinates have few bits, so weights are exact except for the rounding of normalised coordinates.
     let tolerance = range * 2e-6;
     for (i, found) in found.iter().enumerate() {
         let expected = expected(i);
@@ -168,7 +168,7 @@ fn blends_have_weights_of_eight_bits_or_more() {
     let found: Vec<f32> = run(&device, &kernel, COUNT, &[&&texture, &&on_x, &&on_y]);
     for (i, found) in found.iter().enumerate() {
         let expected = how.sample([2, 2, 0], [xs[i], ys[i], 0.0], |[x, y, _]| f64::from(texels[2 * y + x]));
-        // A step of each weight, between texels that are 5 apart.
+        // One step of each weight, between texels that differ by 5.
         assert!((f64::from(*found) - expected).abs() <= 2.0 * 5.0 / 256.0, "sample {i}: {found}, not {expected}");
     }
 }
@@ -194,7 +194,7 @@ fn lines_volumes_and_layers_are_sampled() {
         let found: Vec<f32> = run(&device, &line, COUNT, &[&&texture, &&on_x]);
         assert_close(&found, |i| how.sample([width, 0, 0], [xs[i], 0.0, 0.0], texel), 97.0, &how);
 
-        // ROCm's runtimes blend no texels of volumes and of layers on MI200.
+        // ROCm's runtimes do not interpolate texels of volumes and layers on MI200.
         let made = |texture: hip::Result<_>| match texture {
             Ok(texture) => Some(texture),
             Err(error) => {
@@ -231,7 +231,7 @@ fn buffers_are_read_as_textures() {
     let buffer = DeviceBuffer::from_slice(&device, &source).unwrap();
     let texture = Texture::from_buffer(&buffer, ReadMode::Element).unwrap();
     assert_eq!(run::<f32>(&device, &kernel, 1000, &[&&texture]), source);
-    // Part of it; beyond are zeros.
+    // A part of it; texels beyond are zeros.
     let texture = Texture::from_buffer(buffer.slice(64..164).unwrap(), ReadMode::Element).unwrap();
     let found = run::<f32>(&device, &kernel, 120, &[&&texture]);
     assert_eq!((&found[..100], &found[100..]), (&source[64..164], &[0.0; 20][..]));
@@ -314,7 +314,7 @@ fn a_texture_is_read_after_what_was_queued_before_and_goes_after_its_kernels() {
         // SAFETY: as `run`.
         unsafe { kernel.launch(&second, LaunchConfig::new(1, 64), (&texture, &xs, &ys, &mut out, 64u32)) }.unwrap();
         drop(texture);
-        // After the kernel, of which the array knows.
+        // The copy comes after the kernel, which the array tracks.
         array.as_slice_mut().copy_from_slice(&[0.0; 64]).unwrap();
         drop(array);
         assert_eq!(out.to_vec().unwrap(), values);
@@ -324,7 +324,7 @@ fn a_texture_is_read_after_what_was_queued_before_and_goes_after_its_kernels() {
 hip::kernel! {
     struct Sample2D: fn sample_2d(t: &Texture, xs: *const f32, ys: *const f32, out: *mut f32, n: u32);
     struct Transpose: fn transpose_surface(from: &Surface, to: &mut Surface, width: i32, height: i32);
-    // A number is no texture, and a texture no number.
+    // A number is not accepted for a texture, nor a texture for a number.
     struct NumberForTexture: fn sample_2d(t: u64, xs: *const f32, ys: *const f32, out: *mut f32, n: u32);
     struct TextureForNumber: fn sample_2d(t: &Texture, xs: *const f32, ys: *const f32, out: *mut f32, n: &Texture);
 }
@@ -350,7 +350,7 @@ fn a_typed_kernel_takes_textures_and_orders_its_launches_by_them() {
     for round in 0..6 {
         let mut out = DeviceBuffer::<f32>::zeroed(&device, 64).unwrap();
         let mut array = Array::<f32>::zeroed(&device, ArrayShape::D2(8, 8)).unwrap();
-        // The copy is late, or the kernel is.
+        // Either the copy or the kernel is late.
         let late = [&first, &second][round % 2];
         // SAFETY: 64 threads, 64 elements.
         unsafe { slow.launch(late, LaunchConfig::new(1, 64), (&mut busy[round % 2], 1_000_000u32, 1u32)) }.unwrap();
@@ -378,7 +378,7 @@ fn a_typed_kernel_takes_surfaces_and_orders_its_launches_by_them() {
     {
         let (mut low, mut high) = (Surface::new(&mut from).unwrap(), Surface::new(&mut to).unwrap());
         for _ in 0..10 {
-            // There and back, on a stream each: what one writes the other reads.
+            // Writes and reads back, on one stream each: the second reads what the first writes.
             // SAFETY: a thread for each texel.
             unsafe {
                 transpose.launch(&first, config, &low, &mut high, 8, 8).unwrap();
@@ -447,11 +447,11 @@ fn textures_that_cannot_be_are_refused_before_the_call() {
     refused(Texture::from_pitched(buffer.as_slice().into_rows(10).unwrap(), options));
     let volume = PitchedBuffer::<f32>::zeroed(&device, (8, 4, 2)).unwrap();
     refused(Texture::from_pitched(&volume, options));
-    // What is right still goes.
+    // Valid regions still work.
     assert!(Texture::from_pitched(plane.region(.., 1.., ..).unwrap(), linear).is_ok());
 }
 
-/// A direction from the middle of a cube to a place on a face, of which both coordinates are from 0 to 1.
+/// Returns a direction from the middle of a cube to a point on a face, with both coordinates from 0 to 1.
 fn direction(face: usize, at: [f32; 2]) -> [f32; 3] {
     let [s, t] = at.map(|c| 2.0 * c - 1.0);
     match face {
@@ -464,10 +464,10 @@ fn direction(face: usize, at: [f32; 2]) -> [f32; 3] {
     }
 }
 
-/// Directions to the middle of each texel of a cube, as far away as `far`.
+/// Returns directions to the middle of each texel of a cube, scaled by `far`.
 ///
-/// The device library of ROCm (7.2) divides by the main axis with its sign, so that the faces of negative directions are turned by half
-/// a turn.
+/// The device library of ROCm (7.2) divides by the signed main axis, so the faces of negative directions are rotated by
+/// 180 degrees.
 fn directions(width: usize, far: f32) -> [Vec<f32>; 3] {
     let middle = |i: usize| (i as f32 + 0.5) / width as f32;
     let texel = |n: usize| {
@@ -485,7 +485,7 @@ fn cubes_are_sampled_by_directions() {
     let texels: Vec<f32> = (0..6 * 25_u8).map(f32::from).collect();
     let mut cube = match Array::from_slice(&device, ArrayShape::Cubemap(width), &texels) {
         Ok(cube) => cube,
-        // What ROCm's runtimes for Linux say.
+        // The status of ROCm's runtimes for Linux.
         Err(error) if error.status() == Some(hip::Status::INVALID_VALUE) => return crate::skipped(&error),
         Err(error) => panic!("{error}"),
     };
@@ -509,7 +509,7 @@ fn cubes_are_sampled_by_directions() {
     let stream = Stream::new(&device).unwrap();
     {
         let mut surface = Surface::new(&mut cube).unwrap();
-        // SAFETY: the kernel keeps to the width.
+        // SAFETY: the kernel stays inside of the width.
         unsafe { add.launch(&stream, LaunchConfig::new((1, 1), (8, 8)), (&mut surface, width as i32, 0.5f32)) }
             .unwrap();
     }
@@ -545,7 +545,7 @@ fn the_level_is_read_that_the_options_come_to() {
         (plain.mipmap(MipmapOptions { bias: 1.25, ..levels }), 1),
         (plain.mipmap(MipmapOptions { bias: 1.5, ..levels }), 2),
         (plain.mipmap(MipmapOptions { bias: -3.0, ..levels }), 0),
-        // There are no more.
+        // There are no more levels.
         (plain.mipmap(exactly(7.0)), 2),
         (plain.mipmap(MipmapOptions { filter: FilterMode::Linear, bias: 1.0, ..levels }), 1),
     ] {
@@ -554,7 +554,7 @@ fn the_level_is_read_that_the_options_come_to() {
     let between = MipmapOptions { filter: FilterMode::Linear, bias: 0.5, ..levels };
     let refused = Texture::from_mipmap(&array, plain.mipmap(between)).unwrap_err();
     assert_eq!(refused.status(), Some(hip::Status::NOT_SUPPORTED), "{refused}");
-    // Of a level that is blended within itself.
+    // Interpolation within one level.
     let blended = plain.filter(FilterMode::Linear).mipmap(exactly(1.0));
     let texture = Texture::from_mipmap(&array, blended).unwrap();
     let (xs, ys) = (DeviceBuffer::from_slice(&device, &[1.0f32]), DeviceBuffer::from_slice(&device, &[0.5f32]));

@@ -1,4 +1,4 @@
-//! Use from several threads at a time.
+//! Concurrent use from several threads.
 
 use hip::{Device, DeviceBuffer, Event, Graph, Kernel, LaunchConfig, Module, PinnedBuffer, Stream};
 
@@ -71,7 +71,7 @@ fn halves_of_a_buffer_are_written_by_two_threads() {
                         }
                         .unwrap();
                     }
-                    // The stream goes while its work is queued; the buffer still knows of it.
+                    // The stream is dropped while its work is queued; the buffer still tracks it.
                 });
             }
         });
@@ -99,7 +99,7 @@ fn an_event_recorded_by_two_threads_loses_no_work() {
                     }
                     .unwrap();
                     event.record(&stream).unwrap();
-                    // Perhaps for another thread's mark: that must not count as the end of this thread's work.
+                    // The wait may be for another thread's mark, which must not count as the end of this thread's work.
                     event.synchronize().unwrap();
                     assert_eq!(out.to_vec().unwrap(), [thread * 100 + round; 64]);
                 }
@@ -108,7 +108,7 @@ fn an_event_recorded_by_two_threads_loses_no_work() {
     });
 }
 
-/// HIP 5.7 gave launches the arguments of graphs that were made at the same time.
+/// HIP 5.7 passed launches the arguments of graphs that were created at the same time.
 #[test]
 fn launches_and_graphs_of_one_kernel_keep_their_arguments_apart() {
     let Some(module) = module() else { return };
@@ -140,7 +140,7 @@ fn launches_and_graphs_of_one_kernel_keep_their_arguments_apart() {
     });
 }
 
-/// HIP gives up what it keeps for a thread before what the thread has for itself goes, if that was there first.
+/// HIP drops its thread-local data before the thread's own data, if that was created first.
 #[test]
 fn what_a_thread_has_for_itself_may_end_with_it() {
     thread_local! {
@@ -168,6 +168,6 @@ fn what_a_thread_has_for_itself_may_end_with_it() {
         let refused = made_at_the_end.recv().unwrap();
         assert!(matches!(refused, Err(hip::Error::ThreadEnding)), "{refused:?}");
     }
-    // What went with the threads is given back now.
+    // Resources of the threads are freed now.
     device.synchronize().unwrap();
 }

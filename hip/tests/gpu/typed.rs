@@ -1,4 +1,4 @@
-//! Kernels with a signature in Rust, and the other ways to launch.
+//! Kernels with a signature in Rust, and other kinds of launches.
 
 use hip::bytemuck::{Pod, Zeroable};
 use hip::{DeviceBuffer, DevicePtr, Error, Event, Graph, LaunchConfig, Stream};
@@ -18,7 +18,7 @@ hip::kernel! {
     pub(crate) struct VectorAdd: fn vector_add(a: *const f32, b: *const f32, c: *mut f32, n: u32);
     // A structure after an int, a double after a bool.
     struct MixedArgs: fn mixed_args(out: *mut f32, a: i32, v: Vec3, b: i32, negate: bool, scale: f64,);
-    // An array stands for a structure of three floats.
+    // An array is passed for a structure of three floats.
     struct IntFloat3Int: fn "int_float3_int"(a: i32, v: [f32; 3], b: i32, out: DevicePtr<f32>);
     struct Empty: fn empty();
     struct TooMany: fn empty(n: u32);
@@ -61,7 +61,7 @@ fn arguments_arrive_where_c_puts_them() {
     }
 
     let plain = IntFloat3Int::load(&module).unwrap();
-    // SAFETY: the kernel writes 5 elements, which nobody else uses.
+    // SAFETY: the kernel writes 5 elements, which have no other use.
     unsafe { plain.launch(&stream, config, 7, [1.0, 2.0, 3.0], 9, out.as_device_ptr()) }.unwrap();
     stream.synchronize().unwrap();
     assert_eq!(out.to_vec().unwrap(), [7.0, 1.0, 2.0, 3.0, 9.0]);
@@ -159,7 +159,7 @@ fn a_launch_is_timed_by_its_own_events() {
     let Some(()) = supported(result) else { return };
     let mut took = stop.elapsed_since(&start).unwrap();
     assert_eq!(data.to_vec().unwrap(), [3; 64]);
-    // A fast machine may be done before its clock goes on: then the kernel gets more to do.
+    // A fast machine may be done before its clock advances: then the kernel gets more work.
     for rounds in [200_000u32, 2_000_000, 20_000_000] {
         if took.is_zero() {
             // SAFETY: 64 threads, 64 elements.
@@ -168,7 +168,7 @@ fn a_launch_is_timed_by_its_own_events() {
         }
     }
     assert!(!took.is_zero());
-    // That the kernel has started does not say that it has ended.
+    // The start of the kernel does not imply its end.
     for round in 10..14u32 {
         // SAFETY: 64 threads, 64 elements.
         unsafe { slow.launch_timed(&stream, config, (&mut data, 100_000u32, round), &start, &stop) }.unwrap();
@@ -203,7 +203,7 @@ fn attributes_of_a_kernel_can_be_set_where_the_runtime_lets_them() {
     let Some(module) = module() else { return };
     let kernel = module.kernel("reverse_in_dynamic_lds").unwrap();
     assert!(matches!(kernel.set_shared_carveout(101), Err(Error::InvalidValue { .. })));
-    // Some releases take only functions of the program itself here.
+    // Some releases accept only functions of the program itself here.
     for result in [kernel.set_max_dynamic_shared(32 << 10), kernel.set_shared_carveout(50)] {
         if let Err(error) = result {
             assert!(matches!(error, Error::Hip(_)), "{error}");

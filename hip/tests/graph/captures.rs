@@ -1,4 +1,4 @@
-//! Graphs captured from streams: what goes into them, what is refused meanwhile, and what a failure leaves.
+//! Graphs captured from streams: their content, calls that are rejected meanwhile, and the state after a failure.
 
 use super::*;
 
@@ -33,7 +33,7 @@ fn a_captured_stream_runs_when_its_graph_is_launched() {
             exec.launch(&stream).unwrap();
             assert_eq!(copy.to_vec().unwrap(), [42; 64]);
         }
-        // The stream is an ordinary one again.
+        // The stream is usable as before.
         data.fill_async(&stream, 1).unwrap();
         assert_eq!(data.to_vec().unwrap(), [1; 64]);
     }
@@ -49,12 +49,12 @@ fn a_capture_that_fails_leaves_the_stream_well() {
         Err(Error::EventNotRecorded)
     });
     assert!(matches!(own, Err(Error::EventNotRecorded)));
-    // Waiting for what is not running.
+    // A wait for work that is not running.
     let waits = stream.capture(Stream::synchronize);
     assert!(matches!(waits, Err(Error::Capture { .. })), "{waits:?}");
     let waits = stream.capture(|stream| stream.launch_host_function(|| ()));
     assert!(matches!(waits, Err(Error::Capture { .. })), "{waits:?}");
-    // The runtime would do these at once, in place of putting them into the graph.
+    // The runtime would execute these immediately, instead of capturing them.
     if let Ok(signal) = Signal::new(&device, 0) {
         let waits = stream.capture(|stream| stream.wait_signal(&signal, WaitCondition::Equal(0)));
         assert!(matches!(waits, Err(Error::Capture { .. })), "{waits:?}");
@@ -83,7 +83,7 @@ fn a_capture_that_fails_leaves_the_stream_well() {
     }));
     assert!(panicked.is_err());
     assert!(matches!(device.default_stream().capture(|_| Ok(())), Err(Error::Capture { .. })));
-    // Another thread's work does not get in.
+    // Another thread's work is not captured.
     let mixed = stream.capture(|stream| {
         let there = std::thread::scope(|scope| {
             let data = &mut data;

@@ -1,4 +1,4 @@
-//! Graphs: built and captured, launched, changed, and outliving what they use.
+//! Graphs: built and captured, launched, changed, and outliving the objects that they use.
 
 mod captures;
 #[path = "../gpu/common.rs"]
@@ -22,14 +22,14 @@ use common::{device, eventually, module, skipped, supported};
 const ONE: LaunchConfig =
     LaunchConfig { grid: hip::Dim3::new(1, 1, 1), block: hip::Dim3::new(64, 1, 1), shared_bytes: 0 };
 
-/// The kernels, if there are graphs.
+/// Returns the kernels, if graphs are supported.
 fn with_graphs() -> Option<Module> {
     let module = module()?;
     supported(Graph::new(&module.device()))?;
     Some(module)
 }
 
-/// Held by tests that compare how much memory the graphs of a device have in all.
+/// Held by tests that compare the total memory of a device's graphs.
 fn graph_memory() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -54,7 +54,7 @@ fn a_graph_built_node_by_node_runs_in_the_order_of_its_edges() {
     let fill_a = graph.add_fill(&[], GraphFill::new(&mut a, 5)).unwrap();
     let fill_b = graph.add_fill(&[], GraphFill::new(&mut b, 7)).unwrap();
     let meet = graph.add_empty(&[fill_a, fill_b]).unwrap();
-    // SAFETY: 64 threads, 64 elements; the only node at its place.
+    // SAFETY: 64 threads, 64 elements; no other node runs concurrently.
     let launch = unsafe { graph.add_kernel(&[meet], &add, ONE, (&mut a, 10i32, 64u32)) }.unwrap();
     let copy = graph.add_copy(&[launch], GraphCopy::on_device(&mut b, &a).unwrap()).unwrap();
     let counter = Arc::clone(&calls);
@@ -100,9 +100,9 @@ fn a_graph_keeps_the_memory_and_the_code_that_it_uses() {
         let launch = unsafe { graph.add_kernel(&[fill], &add, ONE, (&mut scratch, 1i32, 64u32)) }.unwrap();
         graph.add_copy(&[launch], GraphCopy::on_device(&mut result, &scratch).unwrap()).unwrap();
         graph.instantiate().unwrap()
-        // Here the module, the buffer and the graph go.
+        // The module, the buffer and the graph are dropped here.
     };
-    // What would get their place.
+    // Allocations that would reuse freed memory.
     let others: Vec<_> = (0..8).map(|_| DeviceBuffer::<u32>::from_slice(&device, &[99; 64]).unwrap()).collect();
     exec.launch(&stream).unwrap();
     assert_eq!(result.to_vec().unwrap(), [2; 64]);
@@ -164,7 +164,7 @@ fn nodes_of_a_ready_graph_can_be_changed() {
     stream.synchronize().unwrap();
     assert_eq!((b.to_vec().unwrap()[0], c.to_vec().unwrap()[0], seen.load(Ordering::SeqCst)), (2, 35, 2));
 
-    // Off and on again.
+    // Disabled and enabled again.
     assert!(exec.is_enabled(launch).unwrap());
     exec.set_enabled(launch, false).unwrap();
     assert!(!exec.is_enabled(launch).unwrap());
@@ -174,7 +174,7 @@ fn nodes_of_a_ready_graph_can_be_changed() {
     exec.launch(&stream).unwrap();
     assert_eq!(c.to_vec().unwrap(), [35; 64]);
 
-    // All at once, from the graph as it was.
+    // Restores all parameters from the unchanged graph.
     exec.update(&graph).unwrap();
     exec.launch(&stream).unwrap();
     stream.synchronize().unwrap();
@@ -184,7 +184,8 @@ fn nodes_of_a_ready_graph_can_be_changed() {
     assert!(matches!(error, Error::Graph { .. } | Error::Hip(_)), "{error}");
 }
 
-/// HIP 6.4 keeps values of fills where launches on the default stream have their arguments, 1 MiB of which it keeps: some 1500 fills.
+/// HIP 6.4 stores values of fills in the memory for arguments of launches on the default stream, of which it has 1 MiB:
+/// some 1500 fills.
 #[test]
 fn a_fill_keeps_its_value_whatever_the_default_stream_does() {
     let Some(device) = graph_device() else { return };
@@ -224,15 +225,15 @@ fn a_fill_keeps_its_value_whatever_the_default_stream_does() {
     launch(&updated, &mut built, 1, "updated");
 }
 
-/// HIP has four queues of a GPU, which streams share. Here, those of the streams that a graph with branches gets are those of the stream
-/// that it is launched on, which 6.4 is not prepared for.
+/// HIP has four queues of a GPU, which streams share. Here, the streams for the branches of a graph share the queue of
+/// the stream of the launch, which 6.4 does not handle.
 #[test]
 fn branches_of_a_graph_run_on_whatever_queues_there_are() {
     let Some(device) = graph_device() else { return };
     let mut data: Vec<_> = (0..4).map(|_| DeviceBuffer::<u32>::zeroed(&device, 64).unwrap()).collect();
     let ones = DeviceBuffer::from_slice(&device, &[1u32; 64]).unwrap();
     for which in 0..4 {
-        // One in four is of the same queue, once each queue has some.
+        // Once each queue has some streams, one in four shares a queue.
         let streams = (0..64).map(|_| Stream::new(&device).unwrap()).collect::<Vec<_>>().into_iter().enumerate();
         let (alike, _others): (Vec<_>, Vec<_>) = streams.partition(|(number, _)| number % 4 == which);
         let (_, stream) = alike.into_iter().next_back().unwrap();
@@ -263,7 +264,7 @@ fn nodes_of_other_graphs_and_kinds_are_refused() {
     assert!(matches!(exec.set_host(fill, || ()), Err(Error::Graph { .. })));
     assert!(matches!(exec.set_fill(foreign, GraphFill::new(&mut a, 1)), Err(Error::Graph { .. })));
     assert!(matches!(exec.set_enabled(foreign, true), Err(Error::Graph { .. })));
-    // A value that the runtime cannot repeat, and nothing at all.
+    // A value that the runtime cannot repeat, and an empty slice.
     let mut wide = DeviceBuffer::<f64>::zeroed(&device, 8).unwrap();
     assert!(matches!(first.add_fill(&[], GraphFill::new(&mut wide, 1.1)), Err(Error::InvalidValue { .. })));
     let mut none = DeviceBuffer::<u32>::zeroed(&device, 0).unwrap();
@@ -282,7 +283,7 @@ fn edges_can_be_added_and_a_circle_cannot() {
     // SAFETY: the nodes do nothing.
     unsafe { graph.remove_dependency(a, b) }.unwrap();
     assert_eq!(graph.edges().unwrap(), []);
-    // Refused at once or when it is to run.
+    // Rejected immediately or at launch.
     graph.add_dependency(a, b).unwrap();
     let circle = graph.add_dependency(b, a).and_then(|()| graph.instantiate());
     assert!(circle.is_err_and(|error| error.status().is_some()), "a circle");
@@ -304,7 +305,7 @@ fn a_clone_has_nodes_of_its_own() {
         assert!(matches!(graph.find(node), Err(Error::Graph { .. })), "{graph:?} {node:?}");
     }
     drop(graph);
-    // Its nodes are gone with it: nothing looks at them any more.
+    // Its nodes are gone with it, so nothing accesses them.
     assert!(matches!(clone.find(fill), Err(Error::Graph { .. })));
     let mut exec = clone.instantiate().unwrap();
     exec.launch(&stream).unwrap();
@@ -365,7 +366,7 @@ fn pinned_memory_takes_the_unsafe_launch() {
     }
     // The memory outlives its owners here too.
     drop((input, output, data));
-    // SAFETY: nobody has them any more.
+    // SAFETY: dropped, so not borrowed.
     unsafe { exec.launch_with_host_memory(&stream) }.unwrap();
     stream.synchronize().unwrap();
 }
@@ -387,7 +388,7 @@ fn events_in_a_graph_mark_its_launches() {
     assert!(event.is_complete().unwrap());
     assert_eq!(data.to_vec().unwrap(), [4; 64]);
 
-    // What comes behind it in its graph is not said to be done by it.
+    // The event does not report the end of later nodes of its graph.
     let Some(slow) = module().map(|module| module.kernel("slow_store").unwrap()) else { return };
     let mut graph = Graph::new(&device).unwrap();
     let first = graph.add_event_record(&[], &event).unwrap();
@@ -452,14 +453,14 @@ fn graphs_allocate_memory() {
     if supported(device.trim_graph_memory()).is_some() {
         let info = device.graph_memory().unwrap();
         assert_eq!(info.used, 0, "{info:?}");
-        // 5.7 counts down by what it reads from freed memory.
+        // 5.7 decrements by numbers that it reads from freed memory.
         assert!(info.reserved == 0 || hip::runtime_version().unwrap().0 < 6, "{info:?}");
     }
-    // What a launch leaves allocated, the next one frees if it is to, and refuses else.
+    // The next launch frees memory that a launch has left, with the option, and is rejected without it.
     let leaves = |options| {
         let mut graph = Graph::new(&device).unwrap();
         let (alloc, pointer) = graph.add_alloc::<i32>(&[], 64).unwrap();
-        // SAFETY: 64 elements are allocated before.
+        // SAFETY: the 64 elements are allocated by an earlier node.
         unsafe { graph.add_kernel(&[alloc], &add, ONE, (pointer, 1i32, 64u32)) }.unwrap();
         supported(graph.instantiate_with(options))
     };
@@ -507,12 +508,12 @@ fn a_vector_that_a_graph_uses_is_given_back_as_a_copy() {
     let mut vector = registered.into_vec().unwrap();
     assert_eq!(vector, [3; 64]);
     vector.fill(4);
-    // SAFETY: nobody has a slice of the registered memory.
+    // SAFETY: no slice of the registered memory is borrowed.
     unsafe { exec.launch_with_host_memory(&stream) }.unwrap();
     assert_eq!(data.to_vec().unwrap(), [3; 64], "what the graph keeps");
 }
 
-/// What the last launch has left goes with what was launched, unless another graph has freed it.
+/// Memory that the last launch has left is freed with the `GraphExec`, unless another graph has freed it.
 #[test]
 fn memory_that_a_graph_leaves_is_freed_with_it() {
     let Some(device) = graph_device() else { return };
@@ -544,7 +545,7 @@ fn memory_that_a_graph_leaves_is_freed_with_it() {
         drop(exec);
         stream.synchronize().unwrap();
         eventually("freed with the graph", || used() == before);
-        // What was never launched has nothing to free.
+        // A graph that was never launched has nothing to free.
         drop(allocating(options));
         eventually("freed with the graph", || used() == before);
     }
@@ -558,10 +559,10 @@ fn memory_that_a_graph_leaves_is_freed_with_it() {
     assert_eq!(used(), before + BYTES);
     drop(exec);
     eventually("freed with the graph", || used() == before);
-    // Another graph frees it: it is nobody's then, and may be somebody else's.
+    // Another graph frees it: then it may be reused.
     let (exec, _graph, pointer) = allocating(InstantiateOptions::new()).unwrap();
     let mut other = Graph::new(&device).unwrap();
-    // SAFETY: launched once, after the allocation, by which nobody uses the memory.
+    // SAFETY: launched once, after the allocation, when the memory is not in use anymore.
     unsafe { other.add_free(&[], pointer) }.unwrap();
     let other = other.instantiate().unwrap();
     exec.launch(&stream).unwrap();
@@ -570,7 +571,7 @@ fn memory_that_a_graph_leaves_is_freed_with_it() {
     eventually("freed with the graph", || used() == before);
     drop((exec, other));
     eventually("freed with the graph", || used() == before);
-    // Updated to another graph, if the runtime can: both are known.
+    // Updated to another graph, if the runtime supports it: the memory of both is tracked.
     let (mut exec, _first, _) = allocating(InstantiateOptions::new()).unwrap();
     let (_, second, _) = allocating(InstantiateOptions::new()).unwrap();
     exec.launch(&stream).unwrap();
@@ -581,7 +582,7 @@ fn memory_that_a_graph_leaves_is_freed_with_it() {
     }
     drop(exec);
     eventually("freed with the graph", || used() == before);
-    // AMD's runtimes free what others have left as well when what frees by itself is launched: nothing else is freed for it.
+    // When a graph with auto-free is launched, AMD's runtimes also free memory that other graphs have left: it is not freed again.
     let (left, _first, _) = allocating(InstantiateOptions::new()).unwrap();
     let (auto, _second, _) = allocating(InstantiateOptions::new().auto_free(true)).unwrap();
     left.launch(&stream).unwrap();
@@ -670,7 +671,7 @@ fn copies_to_and_from_arrays_are_nodes() {
     }
 }
 
-/// Says when it is dropped.
+/// Increments a counter when it is dropped.
 struct Tell(Arc<AtomicU32>);
 
 impl Drop for Tell {
@@ -691,7 +692,7 @@ fn what_runs_in_a_graph_outlives_a_graph_that_is_dropped_in_it() {
     graph
         .add_host(&[], move || {
             drop(here.lock().unwrap().take());
-            // This very function would be gone.
+            // Otherwise this host function would be destroyed while it runs.
             during.store(tell.0.load(Ordering::SeqCst), Ordering::SeqCst);
         })
         .unwrap();
@@ -735,7 +736,7 @@ fn waits_for_signals_and_writes_to_them_are_nodes() {
     assert_eq!((go.load().unwrap(), done.load().unwrap()), (6, 1));
     assert_eq!(data.to_vec().unwrap(), [3; 64]);
 
-    // Other operations, in what is made of the graph itself; the signals are the graph's to keep.
+    // Replaces the operations of the instance; the graph keeps the signals.
     drop(exec);
     exec = graph.instantiate().unwrap();
     assert!(matches!(exec.set_signal_ops(fill, &[Write(&done, 2)]), Err(Error::Graph { .. })));

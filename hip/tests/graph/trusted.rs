@@ -1,4 +1,4 @@
-//! Memory whose content a library relies on: no graph changes it, and nobody does while a graph relies on it.
+//! Memory whose content a library relies on: no graph changes it, and nothing else does while a graph relies on it.
 
 use hip::DeviceSlice;
 use hip::graph::Node;
@@ -8,7 +8,7 @@ use super::*;
 
 const WHAT: &str = "the indices of a test";
 
-/// What a library call reads by its content.
+/// A library call that relies on the content of memory.
 fn relying(stream: &Stream, memory: DeviceSlice<'_, u32>) -> hip::Result<()> {
     let mut uses = Uses::on(stream);
     uses.read_trusted(WHAT, memory)?;
@@ -16,7 +16,7 @@ fn relying(stream: &Stream, memory: DeviceSlice<'_, u32>) -> hip::Result<()> {
     unsafe { uses.call(|_| Ok::<_, Error>(())) }
 }
 
-/// Whether nothing but its owner can change the memory.
+/// Returns an error unless only the owner can change the memory.
 fn check(memory: DeviceSlice<'_, u32>) -> hip::Result<()> {
     memory.expect_unwritten(WHAT)
 }
@@ -50,16 +50,16 @@ fn memory_that_a_graph_writes_to_is_not_relied_on() {
     assert!(is_refused(check(memory.slice(3..4).unwrap())), "the ready graph can be launched");
     // Without a check, a graph does not rely on it either.
     assert!(is_refused(stream.capture(|stream| relying(stream, memory.as_slice()))));
-    // A launch that is under way comes before the check, and it is the last.
+    // A launch that is queued comes before the check, and no later one exists.
     exec.launch(&stream).unwrap();
     drop(exec);
     check(memory.as_slice()).unwrap();
     assert_eq!(memory.to_vec().unwrap()[..9], [9, 9, 9, 9, 9, 9, 9, 9, 1]);
-    // A graph that reads is no matter.
+    // A graph that only reads does not matter.
     let mut copy = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
     let _reads = stream.capture(|stream| copy.copy_from_device_async(stream, &memory)).unwrap();
     check(memory.as_slice()).unwrap();
-    // Nor is it to be relied on during a capture that has written to it.
+    // Nor can content be relied on during a capture that has written to it.
     let during = stream.capture(|stream| {
         memory.fill_async(stream, 1)?;
         check(memory.as_slice())
@@ -68,7 +68,7 @@ fn memory_that_a_graph_writes_to_is_not_relied_on() {
     check(memory.as_slice()).unwrap();
 }
 
-/// All ways by which a graph comes to write to a buffer.
+/// All ways in which a graph can write to a buffer.
 #[test]
 fn each_node_that_writes_counts_and_each_is_refused() {
     let Some(module) = with_graphs() else { return };
@@ -83,7 +83,7 @@ fn each_node_that_writes_counts_and_each_is_refused() {
     let copy = graph.add_copy(&[fill], GraphCopy::on_device(&mut other, &source).unwrap()).unwrap();
     // SAFETY: 64 threads and elements.
     let kernel = unsafe { graph.add_kernel(&[copy], &add, ONE, (&mut other, 0i32, 64u32)) }.unwrap();
-    // What makes a graph that writes to the memory, in each way; the graph stays in `built` or `exec`.
+    // Creates a graph that writes to the memory, in each way; the graph is stored in `built` or `exec`.
     type Way<'a> = &'a dyn Fn(&mut DeviceBuffer<u32>, &mut Graph, &mut GraphExec) -> hip::Result<()>;
     let captured = |built: &mut Graph, body: &mut dyn FnMut(&Stream) -> hip::Result<()>| {
         *built = stream.capture(body)?;
@@ -127,7 +127,7 @@ fn each_node_that_writes_counts_and_each_is_refused() {
         assert_eq!(memory.to_vec().unwrap(), [1; 64], "{number}: nothing was captured");
         drop(relies);
     }
-    // A graph that relies on it and is then to write, and the other way round.
+    // A graph that relies on memory and then writes to it, and the other way round.
     let both = stream.capture(|stream| {
         relying(stream, memory.as_slice())?;
         memory.fill_async(stream, 9)
@@ -154,7 +154,7 @@ fn what_a_graph_relies_on_is_not_written_until_it_is_gone() {
     let mut parent = Graph::new(&device).unwrap();
     parent.add_child(&[], &graph).unwrap();
     let launched = Stream::new(&device).unwrap().capture(|stream| exec.launch(stream));
-    // A runtime may refuse to capture a launch of a graph.
+    // A runtime may not support capturing a launch of a graph.
     let launched = launched.ok();
     let refuse_all = |memory: &mut DeviceBuffer<u32>| {
         assert!(is_refused(memory.copy_from_slice(&[9; 64])));
@@ -223,7 +223,7 @@ fn memory_that_others_may_write_to_is_not_relied_on() {
     tracked.release(|| ());
 }
 
-/// A handle and a pool can ask whether a graph may use their things later.
+/// A handle and a pool can query whether a graph may use their resources later.
 #[test]
 fn things_are_in_a_graph_until_it_can_no_longer_be_launched() {
     let Some(device) = graph_device() else { return };
@@ -251,7 +251,7 @@ fn things_are_in_a_graph_until_it_can_no_longer_be_launched() {
     tracked.release(|| ());
 }
 
-/// An update that fails half way leaves a graph that uses memory of both.
+/// An update that fails midway leaves a graph that uses memory of both.
 #[test]
 fn a_failed_update_keeps_what_either_graph_uses() {
     let Some(device) = graph_device() else { return };
@@ -274,8 +274,8 @@ fn a_failed_update_keeps_what_either_graph_uses() {
     assert!(victims.iter().all(|victim| victim.to_vec().unwrap() == [7; 64]), "memory of another owner was filled");
 }
 
-/// A handle of a library has memory of its own, which two calls at a time would spoil: calls on two streams of a capture come one after the
-/// other, and so do graphs in a graph.
+/// A library handle has internal memory, which two concurrent calls would corrupt: calls on two streams of a capture
+/// are ordered one after the other, and so are child graphs.
 #[test]
 fn branches_of_a_graph_do_not_use_a_handle_at_a_time() {
     let Some(device) = graph_device() else { return };
@@ -283,7 +283,7 @@ fn branches_of_a_graph_do_not_use_a_handle_at_a_time() {
     let handle = Tracked::new();
     let mut memory = [(); 3].map(|()| DeviceBuffer::<u32>::zeroed(&device, 64).unwrap());
     let [one, two, three] = &mut memory;
-    // A call of a library: it fills with the handle, or only reads what is in it.
+    // A library call: it fills with the handle, or only reads through it.
     let call = |stream: &Stream, memory: &mut DeviceBuffer<u32>, reads: bool| {
         let mut uses = Uses::on(stream);
         if reads {
@@ -301,7 +301,7 @@ fn branches_of_a_graph_do_not_use_a_handle_at_a_time() {
             })
         }
     };
-    // Whether a node has to wait for another, by whatever path.
+    // Returns whether one node depends on another, through any path.
     let follows = |graph: &Graph| {
         let (nodes, edges) = (graph.nodes().unwrap(), graph.edges().unwrap());
         let fills: Vec<_> = nodes.into_iter().filter(|node| node.kind() != NodeKind::Empty).collect();

@@ -1,5 +1,6 @@
-//! Calls of other libraries that wait for the whole device: not during a capture, and not while the host holds a stream up. On ROCm's
-//! runtime such a call ends the captures of all threads, and a call on a held stream does not return before it.
+//! Calls of other libraries that wait for the whole device: they are not made during a capture, nor while the host
+//! blocks a stream. On ROCm's runtime such a call ends the captures of all threads, and calls on a blocked stream do
+//! not return before it.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,20 +13,21 @@ use crate::common::{device, supported};
 use crate::sleeper::{Sleeper, SleeperEnds};
 use crate::{alone, is_held};
 
-/// What a library does that frees memory or copies it.
+/// Like a library function that frees memory or copies it.
 fn wait_in_runtime() -> Result<(), Error> {
     // SAFETY: takes nothing.
     assert_eq!(unsafe { sys::hipDeviceSynchronize() }, sys::hipSuccess);
     Ok(())
 }
 
-/// As a library's call on a stream.
+/// Like a library's call on a stream.
 fn call_on(stream: &Stream) -> Result<(), Error> {
     // SAFETY: it queues nothing.
     unsafe { Uses::on(stream).call_waiting_for_device(|_| wait_in_runtime()) }
 }
 
-/// Calls `wait` in another thread while a host function of a stream waits for what this thread does after its next call on that stream.
+/// Calls `wait` in another thread while a host function of a stream waits for an action of this thread after its next
+/// call on that stream.
 fn beside_a_held_stream(device: &Device, wait: impl FnOnce() -> Result<(), Error> + Send) {
     let held = Stream::new(device).unwrap();
     let mut data = DeviceBuffer::<u32>::zeroed(device, 64).unwrap();
@@ -34,7 +36,7 @@ fn beside_a_held_stream(device: &Device, wait: impl FnOnce() -> Result<(), Error
     assert!(is_held(&held));
     let (done, other) = (AtomicBool::new(false), Sleeper::default());
     std::thread::scope(|scope| {
-        // In here: it goes, and the stream goes on, before the other thread is waited for.
+        // Moved in, so that it is dropped, and the stream released, before the other thread is joined.
         let go = go;
         scope.spawn(|| {
             other.calls();
@@ -58,7 +60,7 @@ fn a_call_waits_for_what_the_host_holds_up() {
     beside_a_held_stream(&device, || wait_for_device(&device, wait_in_runtime));
 }
 
-/// The other way round: a host function that is launched during the call could hold it up.
+/// The other way round: a host function that is launched during the call could block it.
 #[test]
 fn what_may_be_held_is_queued_after_the_call() {
     let _alone = alone();
@@ -83,9 +85,9 @@ fn what_may_be_held_is_queued_after_the_call() {
     });
 }
 
-/// Whether the host function of a library is over.
+/// Whether the library's host function has ended.
 static OVER: AtomicBool = AtomicBool::new(false);
-/// Waits for the device meanwhile.
+/// The thread that waits for the device meanwhile.
 static WAITS: LazyLock<Sleeper> = LazyLock::new(Sleeper::default);
 
 unsafe extern "C" fn in_library(_: *mut c_void) {
@@ -93,8 +95,8 @@ unsafe extern "C" fn in_library(_: *mut c_void) {
     OVER.store(true, Ordering::Release);
 }
 
-/// A library may have a lock in its host functions that it also has in calls: nothing waits for the device from such a call's beginning to
-/// the end of what it queues.
+/// A library may take a lock in its host functions that its calls take too: nothing waits for the device from the
+/// beginning of such a call to the end of its queued work.
 #[test]
 fn nothing_waits_for_the_device_beside_a_library_that_queues_host_functions() {
     let _alone = alone();
@@ -112,10 +114,10 @@ fn nothing_waits_for_the_device_beside_a_library_that_queues_host_functions() {
             WAITS.calls();
             wait_for_device(&device, call).unwrap();
         });
-        // It goes with the call: the other thread does not wait for one that is not made.
+        // Dropped with the call: the other thread does not wait for a call that is not made.
         let call = move |raw| {
             inside.send(()).unwrap();
-            // The other thread comes to wait.
+            // The other thread begins to wait.
             WAITS.until_asleep();
             // SAFETY: a function that takes nothing, on a stream that is alive.
             let status = unsafe { sys::hipLaunchHostFunc(raw, Some(in_library), std::ptr::null_mut()) };
@@ -128,8 +130,8 @@ fn nothing_waits_for_the_device_beside_a_library_that_queues_host_functions() {
     });
 }
 
-/// Runs `other` in another thread while this one captures, and has the graph. The capture ends when `other` is asleep
-/// after it has called what it gets, or has ended.
+/// Runs `other` in another thread while this one captures a graph. The capture ends when `other` is asleep after it has
+/// called its argument, or has ended.
 fn while_captured(device: &Device, other: impl FnOnce(&AtomicBool, &Sleeper) + Send) {
     let stream = Stream::new(device).unwrap();
     let mut data = DeviceBuffer::<u32>::zeroed(device, 64).unwrap();
@@ -189,7 +191,7 @@ fn a_library_is_not_destroyed_during_a_capture() {
     });
 }
 
-/// What is destroyed may have memory of ours, and things of its own, which go with it.
+/// A resource that is destroyed may contain memory of this crate, and resources of its own, which are dropped with it.
 #[test]
 fn a_capture_that_begins_waits_for_what_is_being_destroyed() {
     let _alone = alone();

@@ -1,4 +1,4 @@
-//! Destructors with queued work in their way, which return at once: the work waits for something that comes after them.
+//! Destructors that are blocked by queued work return at once: the work waits for a later action of the host.
 
 use std::sync::mpsc::{self, Sender};
 
@@ -11,17 +11,18 @@ use hip::{DeviceBuffer, Event, Graph, GraphExec, LaunchConfig, ManagedBuffer, Mo
 use super::alone;
 use super::common::{Watchdog, device, eventually, kernel, kernels, supported};
 
-/// Holds the stream up until the sender is told, or dropped.
+/// Blocks the stream until the sender sends or is dropped.
 fn hold(stream: &Stream) -> Sender<()> {
     let (go, held) = mpsc::channel();
     stream.launch_host_function(move || _ = held.recv()).unwrap();
     go
 }
 
-/// Queues work on a stream that is held up, and drops what the work uses.
+/// Queues work on a blocked stream, and drops objects that the work uses.
 type Act = Box<dyn FnOnce(&Stream)>;
 
-/// Makes what is dropped, before the stream is held up: streams share hardware queues, so that work of another one may wait too.
+/// Creates the objects before the stream is blocked: streams share hardware queues, so that work of another one may
+/// wait too.
 type Make = fn(&Stream) -> Act;
 
 fn act(act: impl FnOnce(&Stream) + 'static) -> Act {
@@ -126,7 +127,7 @@ fn destructors_do_not_wait() {
         go.send(()).unwrap();
         stream.synchronize().unwrap();
     }
-    // Of the stream itself.
+    // The stream itself.
     let _watchdog = Watchdog::new("a stream");
     let stream = Stream::new(&device).unwrap();
     let gone = DeviceBuffer::<u32>::zeroed(&device, 16).unwrap();
@@ -136,7 +137,7 @@ fn destructors_do_not_wait() {
     go.send(()).unwrap();
 }
 
-/// Work on an idle stream does not wait for another stream, which nobody has any more.
+/// Work on an idle stream does not wait for another stream whose handles are dropped.
 #[test]
 fn a_stream_that_is_gone_holds_nobody_up() {
     let _alone = alone();
@@ -148,7 +149,7 @@ fn a_stream_that_is_gone_holds_nobody_up() {
     data.fill_async(&first, 1).unwrap();
     first.synchronize().unwrap();
     let go = hold(&first);
-    drop(first); // the buffer has it
+    drop(first); // the buffer keeps it
     for (index, second) in seconds.iter().enumerate() {
         data.fill_async(second, index as u32).unwrap();
     }
@@ -156,7 +157,7 @@ fn a_stream_that_is_gone_holds_nobody_up() {
     assert_eq!(data.to_vec().unwrap(), [7; 16]);
 }
 
-/// As [`a_stream_that_is_gone_holds_nobody_up`], for launches of graphs by threads that share nothing.
+/// Like [`a_stream_that_is_gone_holds_nobody_up`], for launches of graphs by threads that share nothing.
 #[test]
 fn threads_that_share_nothing_do_not_wait_for_each_other() {
     let _alone = alone();
@@ -202,7 +203,7 @@ fn blocking_copies_do_not_wait_for_the_default_stream() {
 
 type WaitFor = fn(&Stream);
 
-/// Memory that is dropped in host functions comes back, however the host waits.
+/// Memory that is dropped in host functions is freed, whichever way the host waits.
 #[test]
 fn memory_dropped_in_host_functions_comes_back() {
     const BYTES: usize = 16 << 20;
@@ -239,8 +240,8 @@ fn memory_dropped_in_host_functions_comes_back() {
     }
 }
 
-/// An allocation for which there is too little memory waits for what destructors have left. On a small device: how much
-/// memory a machine has free is not this test's alone.
+/// An allocation that lacks memory waits for the deferred jobs of destructors. On a small device, because other
+/// programs may use a machine's memory.
 #[test]
 fn an_allocation_waits_for_memory_that_was_dropped() {
     let test = "drops::an_allocation_waits_for_memory_that_was_dropped";
@@ -251,7 +252,7 @@ fn an_allocation_waits_for_memory_that_was_dropped() {
     let Some(device) = device() else { return };
     let _watchdog = Watchdog::new("an allocation");
     let stream = Stream::new(&device).unwrap();
-    // More than half of what there is, so that there is no room for two.
+    // More than half of the free memory, so that there is no room for two.
     let bytes = device.memory_info().unwrap().free as usize / 3 * 2;
     for round in 0..3 {
         let Ok(mut large) = DeviceBuffer::<u8>::uninit(&device, bytes) else {
@@ -259,13 +260,13 @@ fn an_allocation_waits_for_memory_that_was_dropped() {
             return crate::common::skipped(&"the memory that is free is in pieces");
         };
         large.slice_mut(..16).unwrap().fill_async(&stream, 1).unwrap();
-        // The next allocation is likely to come before the memory is back; there is enough for it in any case.
+        // The next allocation is likely to come before the memory is freed; there is enough for it in any case.
         stream.launch_host_function(|| std::thread::sleep(std::time::Duration::from_millis(20))).unwrap();
         drop(large);
     }
 }
 
-/// A device that is never idle gives memory back too, if no work on it waits for the host.
+/// Memory is also freed on a device that is never idle, if no work on it waits for the host.
 #[test]
 fn memory_comes_back_from_a_device_that_is_never_idle() {
     let _alone = alone();
@@ -283,7 +284,7 @@ fn memory_comes_back_from_a_device_that_is_never_idle() {
             unsafe { slow.launch(&stream, LaunchConfig::new(1, 64), (&mut out, 20_000u32, 8u32)) }.unwrap();
         }
         let event = stream.record().unwrap();
-        // The work in front of it is still to be done.
+        // The work before it is not done yet.
         if let Some(last) = last.replace(event) {
             last.synchronize().unwrap();
         }

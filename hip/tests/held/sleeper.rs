@@ -1,22 +1,22 @@
-//! Threads that sleep in calls: what happens meanwhile waits for that, not for a time.
+//! Detection of threads that sleep in calls, so that tests need not rely on times.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// A thread that others want to be asleep in a call.
+/// A thread that other threads expect to fall asleep in a call.
 #[derive(Clone, Default)]
 pub(crate) struct Sleeper(Arc<OnceLock<Option<PathBuf>>>);
 
 impl Sleeper {
-    /// Called by the thread right before its call.
+    /// Called by the thread immediately before its call.
     pub(crate) fn calls(&self) {
         let of_thread = std::fs::read_link("/proc/thread-self").ok();
         let _ = self.0.set(of_thread.map(|link| Path::new("/proc").join(link).join("stat")));
     }
 
-    /// Waits until the thread is asleep after [`calls`](Self::calls), or has ended. It may be on its way to the call
-    /// still: a test must pass wherever it is. Returns at once where the system does not tell.
+    /// Waits until the thread is asleep after [`calls`](Self::calls), or has ended. It may still be on its way to the
+    /// call: a test must pass in either case. Returns at once if the system does not report it.
     pub(crate) fn until_asleep(&self) {
         loop {
             match self.0.get() {
@@ -35,7 +35,8 @@ impl Sleeper {
     }
 }
 
-/// Has a thread seen as one that calls when this goes, if it was not before: one that panics is not waited for in vain.
+/// Marks the thread as calling when this is dropped, so that other threads do not wait forever for a thread that
+/// panics.
 pub(crate) struct SleeperEnds<'a>(pub(crate) &'a Sleeper);
 
 impl Drop for SleeperEnds<'_> {

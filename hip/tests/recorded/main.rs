@@ -1,4 +1,4 @@
-//! What reaches the runtime, of which nothing else can be seen: a runtime that tells what it is asked for stands before the one that does it.
+//! Arguments of runtime calls that have no other visible effect: a recording runtime is put before the real one.
 
 #[path = "../gpu/common.rs"]
 #[allow(dead_code, reason = "of the tests in tests/gpu too")]
@@ -17,7 +17,7 @@ use hip::texture::{Texture, TextureOptions};
 use hip::{Backend, Device, DeviceBuffer, Graph, LaunchConfig, Module, Stream};
 use recorder::{Recorder, calls, destroyed, is_there, made, set_cache_config};
 
-/// The device of a runtime that tells what it is asked for.
+/// The device of a recording runtime.
 fn device() -> Option<Device> {
     if !is_there() {
         skipped(&"there is no GPU, and no software GPU in this build");
@@ -44,7 +44,7 @@ fn a_pool_is_made_with_its_options() {
         (PoolOptions::new().max_bytes(65536), "hipMemHandleTypeNone", most),
         (PoolOptions::new().shareable(true), "hipMemHandleTypePosixFileDescriptor", none),
     ] {
-        // Whether the runtime has pools is not the question.
+        // The runtime need not support pools.
         let (_, told) = calls(|| MemoryPool::new(&device, options));
         assert_eq!(told, [format!("hipMemPoolCreate device 0 handles {handles} most {most}")]);
     }
@@ -99,7 +99,7 @@ fn a_launch_has_its_attributes() {
     let stream = Stream::new(&device).unwrap();
     let mut data = DeviceBuffer::<i32>::zeroed(&device, 64).unwrap();
     let mut launch = |attributes| {
-        // Whether the runtime knows of attributes is not the question.
+        // The runtime need not support attributes.
         // SAFETY: 64 threads, 64 elements.
         let launch =
             || unsafe { add.launch_with(&stream, LaunchConfig::new(1, 64), attributes, (&mut data, 1i32, 64u32)) };
@@ -122,7 +122,7 @@ fn time_is_counted_in_milliseconds() {
     assert_eq!(end.elapsed_since(&start).unwrap(), Duration::from_millis(1500));
 }
 
-/// What a graph has freed by itself is not freed again with it.
+/// Memory that a graph has freed is not freed again with the graph.
 #[test]
 fn memory_of_a_graph_is_freed_once() {
     let Some(device) = device() else { return };
@@ -135,7 +135,7 @@ fn memory_of_a_graph_is_freed_once() {
         let Some(mut graph) = supported(Graph::new(&device)) else { return };
         let Some((alloc, pointer)) = supported(graph.add_alloc::<u8>(&[], 1 << 20)) else { return };
         if frees {
-            // SAFETY: nobody uses the memory.
+            // SAFETY: the memory is not in use.
             unsafe { graph.add_free(&[alloc], pointer) }.unwrap();
         }
         let exec = graph.instantiate().unwrap();
@@ -159,7 +159,7 @@ fn an_array_for_surfaces_says_so() {
     assert_eq!(calls(|| Array::<u32>::for_surfaces(&device, plane)).1, ["hipMalloc3DArray 5 x 3 x 0 flags 2"]);
 }
 
-/// The host may know that the array is free before the thread that destroys the texture has looked.
+/// The host may know that the array is unused before the thread that destroys the texture has checked.
 #[test]
 fn a_texture_is_destroyed_before_its_array() {
     let Some(device) = device() else { return };

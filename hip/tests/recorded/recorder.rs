@@ -1,4 +1,4 @@
-//! A HIP runtime that tells what it is asked for: in the place of the library, over the real one or the software GPU.
+//! A HIP runtime that records its calls: it replaces the library, and forwards to the real one or the software GPU.
 #![allow(non_snake_case, non_upper_case_globals, reason = "names are C's")]
 
 use std::cell::{Cell, RefCell};
@@ -21,12 +21,12 @@ thread_local! {
 /// Handles that were destroyed, by any thread.
 static DESTROYED: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
-/// Forgets an earlier handle of the same address.
+/// Forgets an earlier handle with the same address.
 pub(crate) fn made<H>(handle: *mut H) {
     DESTROYED.lock().unwrap().retain(|&known| known != handle.addr());
 }
 
-/// The place of a handle in the order in which they were destroyed, if it was.
+/// Returns the position of a handle in the order of destruction, if it was destroyed.
 pub(crate) fn destroyed<H>(handle: *mut H) -> Option<usize> {
     DESTROYED.lock().unwrap().iter().position(|&known| known == handle.addr())
 }
@@ -36,14 +36,14 @@ fn note_destroyed<H>(handle: *mut H) -> String {
     format!("{handle:p}")
 }
 
-/// What `body` comes to, and what the functions below were asked for by it on this thread.
+/// Returns the result of `body`, and the recorded calls that it made on this thread.
 pub(crate) fn calls<R>(body: impl FnOnce() -> R) -> (R, Vec<String>) {
     CALLS.take();
     let result = body();
     (result, CALLS.take())
 }
 
-/// Has `hipDeviceGetCacheConfig` answer so on this thread.
+/// Makes `hipDeviceGetCacheConfig` return this on this thread.
 pub(crate) fn set_cache_config(config: hipFuncCache_t) {
     CACHE.set(config);
 }
@@ -52,7 +52,7 @@ fn note(function: &str, told: &str) {
     CALLS.with_borrow_mut(|calls| calls.push(format!("{function} {told}").trim_end().to_owned()));
 }
 
-/// Whether the runtime below can be found, and has a device.
+/// Returns whether the runtime below can be found, and has a device.
 pub(crate) fn is_there() -> bool {
     let Some(count) = below(c"hipGetDeviceCount") else { return false };
     // SAFETY: the function of this name has this type in every release.
@@ -62,10 +62,10 @@ pub(crate) fn is_there() -> bool {
     unsafe { count(&mut devices) == hipSuccess && devices > 0 }
 }
 
-/// The runtime that does the work: ROCm's.
+/// The runtime that executes the calls: ROCm's.
 static LIBRARY: Binding = Binding::new(&rocm_loader::libraries::AMDHIP64);
 
-/// Whether it is the software GPU instead.
+/// Whether the software GPU executes the calls instead.
 #[cfg(feature = "sim")]
 fn is_sim() -> bool {
     static SIM: OnceLock<bool> = OnceLock::new();
@@ -74,7 +74,7 @@ fn is_sim() -> bool {
     })
 }
 
-/// A function of that runtime.
+/// Returns a function of that runtime.
 fn below(name: &CStr) -> Option<NonNull<c_void>> {
     #[cfg(feature = "sim")]
     if is_sim() {
@@ -105,7 +105,8 @@ impl Provider for Recorder {
     }
 }
 
-/// Defines functions that note what they are asked for, as the expression tells it, and then do what the function of that name does.
+/// Defines functions that record their arguments, in the form of the expression, and then call the function of the same
+/// name below.
 macro_rules! recorded {
     ($($(#[$gate:meta])? $name:ident($($argument:ident: $type:ty),*) $told:expr;)*) => {
         $(
@@ -116,7 +117,7 @@ macro_rules! recorded {
                 let Some(function) = CStr::from_bytes_with_nul(name.as_bytes()).ok().and_then(below) else {
                     return hipErrorNotSupported;
                 };
-                // SAFETY: the function of this name has this type, in every release that has it; the rest is as the caller promises.
+                // SAFETY: the function of this name has this type in every release that has it; the caller ensures the rest.
                 unsafe {
                     let function = transmute::<NonNull<c_void>, unsafe extern "C" fn($($type),*) -> hipError_t>(function);
                     function($($argument),*)
@@ -172,7 +173,7 @@ fn pool_properties(properties: &hipMemPoolProps) -> String {
     format!("device {} handles {:?} most {most}", properties.location.id, properties.handleTypes)
 }
 
-/// The options but for the logs' addresses.
+/// Returns the options, except for the logs' addresses.
 fn load_options(options: &[hipJitOption], values: &[*mut c_void]) -> String {
     let told = options.iter().zip(values).filter_map(|(option, value)| match *option {
         hipJitOptionInfoLogBuffer | hipJitOptionErrorLogBuffer => None,
@@ -188,20 +189,20 @@ fn launch_config(config: &HIP_LAUNCH_CONFIG) -> String {
         // SAFETY: the caller's list.
         count => unsafe { slice::from_raw_parts(config.attrs, count as usize) },
     };
-    // SAFETY: both attributes that the crate knows are numbers at the beginning of the union.
+    // SAFETY: both attributes that the crate uses are numbers at the start of the union.
     let told = attributes.iter().map(|a| format!("{:?}={}", a.id, unsafe { a.anon_1.val.priority }));
     told.collect::<Vec<_>>().join(" ")
 }
 
 unsafe extern "C" fn get_cache_config(config: *mut hipFuncCache_t) -> hipError_t {
-    // SAFETY: valid for a write, as the caller promises.
+    // SAFETY: the caller ensures that it is valid for a write.
     unsafe { config.write(CACHE.get()) };
     hipSuccess
 }
 
 /// Always 1500 milliseconds.
 unsafe extern "C" fn elapsed_time(milliseconds: *mut f32, _: hipEvent_t, _: hipEvent_t) -> hipError_t {
-    // SAFETY: valid for a write, as the caller promises.
+    // SAFETY: the caller ensures that it is valid for a write.
     unsafe { milliseconds.write(1500.0) };
     hipSuccess
 }

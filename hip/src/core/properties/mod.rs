@@ -1,4 +1,4 @@
-//! What a device is: name, architecture, memory, limits.
+//! Properties of a device: name, architecture, memory, limits.
 
 mod hip5;
 
@@ -11,14 +11,14 @@ use crate::core::call::check;
 use crate::core::device::Device;
 use crate::core::error::Result;
 
-// HIP 6.0 gave the structure a new layout, and it and its function new names.
+// HIP 6.0 changed the structure's layout, and renamed it and its function.
 use hip_sys::{hipDeviceProp_tR0600, hipGetDevicePropertiesR0600};
 
-/// A device's properties (`hipDeviceProp_t`), in our own layout, the same at every API level.
+/// A device's properties (`hipDeviceProp_t`), in a layout of this crate, the same at every API level.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct DeviceProperties {
-    /// The name on the box: `AMD Instinct MI210`.
+    /// The product name: `AMD Instinct MI210`.
     pub name: String,
     /// The architecture: `gfx90a:sramecc+:xnack-`.
     pub arch: Arch,
@@ -26,25 +26,25 @@ pub struct DeviceProperties {
     pub total_memory: u64,
     /// Constant memory, in bytes.
     pub constant_memory: u64,
-    /// Shared memory (LDS) that a block may have, in bytes.
+    /// Maximum shared memory (LDS) per block, in bytes.
     pub shared_memory_per_block: u64,
-    /// Shared memory (LDS) of a compute unit, in bytes.
+    /// Shared memory (LDS) per compute unit, in bytes.
     pub shared_memory_per_compute_unit: u64,
-    /// 32-bit registers that a block may have.
+    /// Maximum 32-bit registers per block.
     pub registers_per_block: u32,
     /// Level 2 cache, in bytes.
     pub l2_cache: u64,
-    /// Lanes of a wave: 64, or 32.
+    /// Lanes of a wave: 64 or 32.
     pub warp_size: u32,
     /// Compute units (multiprocessors).
     pub compute_units: u32,
-    /// Threads that a block may have.
+    /// Maximum threads per block.
     pub max_threads_per_block: u32,
-    /// Threads that a compute unit holds at a time.
+    /// Maximum resident threads per compute unit.
     pub max_threads_per_compute_unit: u32,
-    /// Threads that a block may have in x, y, z.
+    /// Maximum threads per block in x, y, z.
     pub max_block: [u32; 3],
-    /// Blocks that a grid may have in x, y, z.
+    /// Maximum blocks per grid in x, y, z.
     pub max_grid: [u32; 3],
     /// Peak clock, in kHz.
     pub clock_khz: u32,
@@ -54,17 +54,17 @@ pub struct DeviceProperties {
     pub memory_bus_bits: u32,
     /// Rate of the clock that `clock64()` reads on the device, in kHz.
     pub instruction_clock_khz: u32,
-    /// What HIP gives for CUDA's compute capability: major and minor.
+    /// HIP's counterpart of CUDA's compute capability: major and minor.
     pub compute_capability: (u32, u32),
-    /// Where the device is on the PCI bus.
+    /// Address on the PCI bus.
     pub pci: PciAddress,
     /// Whether the GPU shares its memory with the CPU (an APU).
     pub integrated: bool,
     /// Whether error correction is on.
     pub ecc: bool,
-    /// Whether kernels of several streams can run at a time.
+    /// Whether kernels of several streams can run concurrently.
     pub concurrent_kernels: bool,
-    /// Whether cooperative launches work.
+    /// Whether cooperative launches are supported.
     pub cooperative_launch: bool,
     /// Whether host memory can be mapped into the device.
     pub can_map_host_memory: bool,
@@ -72,35 +72,35 @@ pub struct DeviceProperties {
     pub managed_memory: bool,
     /// Revision of the chip.
     pub asic_revision: u32,
-    /// Whether cooperative launches on several devices work.
+    /// Whether cooperative launches on several devices are supported.
     pub cooperative_multi_device_launch: bool,
-    /// Longest row of a pitched copy, in bytes.
+    /// Maximum row of a pitched copy, in bytes.
     pub max_pitch: u64,
-    /// What addresses of textures are multiples of, in bytes.
+    /// Alignment of the addresses of textures, in bytes.
     pub texture_alignment: u64,
-    /// What rows of textures in pitched memory are multiples of, in bytes.
+    /// Alignment of the rows of textures in pitched memory, in bytes.
     pub texture_pitch_alignment: u64,
-    /// Longest 1D texture, in elements.
+    /// Maximum size of a 1D texture, in elements.
     pub max_texture_1d: u32,
-    /// Largest 2D texture, in elements.
+    /// Maximum size of a 2D texture, in elements.
     pub max_texture_2d: [u32; 2],
-    /// Largest 3D texture, in elements.
+    /// Maximum size of a 3D texture, in elements.
     pub max_texture_3d: [u32; 3],
-    /// Whether kernels are cut off after a time.
+    /// Whether kernels have a run time limit.
     pub kernel_timeout: bool,
-    /// Whether the whole memory is in the host's address space (large BAR).
+    /// Whether all device memory is mapped into the host's address space (large BAR).
     pub large_bar: bool,
-    /// Whether there are several GPUs on the board.
+    /// Whether the board has several GPUs.
     pub multi_gpu_board: bool,
-    /// Whether host and device may use managed memory at a time.
+    /// Whether host and device can access managed memory concurrently.
     pub concurrent_managed_access: bool,
-    /// Whether the host may use managed memory on the device without moving it.
+    /// Whether the host can access managed memory on the device without migrating it.
     pub direct_managed_access_from_host: bool,
-    /// Whether kernels may use ordinary host memory.
+    /// Whether kernels can access pageable host memory.
     pub pageable_memory_access: bool,
-    /// Whether they do so through the host's page tables.
+    /// Whether that access uses the host's page tables.
     pub pageable_memory_access_by_host_tables: bool,
-    /// Who may use the device (`hipComputeMode`): 0 for everybody.
+    /// The compute mode (`hipComputeMode`): 0 allows every process to use the device.
     pub compute_mode: u32,
 }
 
@@ -118,7 +118,7 @@ pub struct PciAddress {
 impl std::str::FromStr for PciAddress {
     type Err = crate::core::error::Error;
 
-    /// From what it prints as: `0000:03:00.0`; the domain and the function may be left out.
+    /// Parses the printed form: `0000:03:00.0`. The domain and the function are optional.
     fn from_str(text: &str) -> Result<Self> {
         let bad = || crate::core::error::Error::InvalidValue {
             what: "an address on the PCI bus",
@@ -149,7 +149,7 @@ impl fmt::Display for PciAddress {
     }
 }
 
-/// What we tell of a structure of C's: the layouts differ, the names of the fields do not.
+/// Converts a C structure: the layouts differ by release, the names of the fields do not.
 macro_rules! properties {
     ($raw:ident) => {
         DeviceProperties {
@@ -217,12 +217,12 @@ impl DeviceProperties {
     }
 }
 
-/// C counts in `int`; a negative count is none.
+/// Converts a C count, an `int`; a negative count becomes 0.
 fn count(value: i32) -> u32 {
     u32::try_from(value).unwrap_or(0)
 }
 
-/// The text in a C character array, whether or not it is terminated.
+/// Returns the text in a C character array, whether or not it is terminated.
 pub(crate) fn text(chars: &[c_char]) -> String {
     let bytes: Vec<u8> = chars.iter().take_while(|&&c| c != 0).map(|&c| c as u8).collect();
     String::from_utf8_lossy(&bytes).into_owned()

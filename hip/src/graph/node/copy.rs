@@ -1,4 +1,4 @@
-//! Nodes that copy.
+//! Copy nodes.
 
 use super::{Graph, Node, NodeKind, not_empty};
 #[cfg(doc)]
@@ -9,8 +9,8 @@ use crate::memory::graph_copy::{GraphCopy, GraphCopy3d};
 impl Graph {
     /// Adds a copy (`hipGraphAddMemcpyNode1D`).
     ///
-    /// Nodes without a path between them may run at the same time: bytes that one of them writes and another reads are
-    /// then any bytes.
+    /// Nodes without a path between them may run concurrently: if one writes bytes that another reads, the values that
+    /// are read are unspecified.
     ///
     /// # Errors
     /// [`Error::WrongDevice`], [`Error::Graph`] for nodes of another graph, [`Error::InvalidValue`] for no bytes.
@@ -27,8 +27,8 @@ impl Graph {
         })
     }
 
-    /// Adds a copy of two or three dimensions (`hipGraphAddMemcpyNode`). What [`add_copy`](Self::add_copy) says of nodes without a path
-    /// between them holds for it.
+    /// Adds a copy of two or three dimensions (`hipGraphAddMemcpyNode`). Concurrent nodes are as for
+    /// [`add_copy`](Self::add_copy).
     ///
     /// # Errors
     /// [`Error::WrongDevice`], [`Error::Graph`] for nodes of another graph, [`Error::InvalidValue`] for no elements.

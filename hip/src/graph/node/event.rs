@@ -1,4 +1,4 @@
-//! Nodes that record events and wait for them.
+//! Nodes that record or wait for events.
 
 use std::sync::Arc;
 
@@ -9,10 +9,11 @@ use crate::core::error::Result;
 use crate::stream::event::Event;
 
 impl Graph {
-    /// Adds a record of an event (`hipGraphAddEventRecordNode`): each launch moves the event's mark.
+    /// Adds a record of an event (`hipGraphAddEventRecordNode`). Each launch records the event anew.
     ///
     /// # Errors
-    /// [`Error::WrongDevice`], [`Error::Graph`] for nodes of another graph, [`Error::InvalidValue`] for an event of other processes or other code.
+    /// [`Error::WrongDevice`], [`Error::Graph`] for nodes of another graph, [`Error::InvalidValue`] for an event of
+    /// another process or other code.
     #[doc(alias("hipGraphAddEventRecordNode", "cuGraphAddEventRecordNode", "cudaGraphAddEventRecordNode"))]
     pub fn add_event_record(&mut self, after: &[Node], event: &Arc<Event>) -> Result<Node> {
         self.inner.device.expect(event.device(), "the event")?;
@@ -31,7 +32,8 @@ impl Graph {
         )
     }
 
-    /// Adds a wait for an event (`hipGraphAddEventWaitNode`): for what it was last recorded behind when the graph is launched.
+    /// Adds a wait for an event (`hipGraphAddEventWaitNode`): for the work that it was last recorded after when the
+    /// graph is launched.
     ///
     /// # Errors
     /// [`Error::Graph`] for nodes of another graph.

@@ -1,4 +1,4 @@
-//! Nodes that signal semaphores of other APIs and wait for them.
+//! Nodes that signal or wait for semaphores of other APIs.
 
 use std::ptr;
 
@@ -12,7 +12,7 @@ use crate::core::error::Result;
 use crate::core::forms;
 use crate::memory::external::ExternalSemaphore;
 
-/// Calls `call` with what C is told of a signal.
+/// Calls `call` with the C parameters of a signal.
 pub(in crate::graph) fn with_signal<R>(
     semaphore: &ExternalSemaphore,
     value: u64,
@@ -28,7 +28,7 @@ pub(in crate::graph) fn with_signal<R>(
     })
 }
 
-/// Calls `call` with what C is told of a wait.
+/// Calls `call` with the C parameters of a wait.
 pub(in crate::graph) fn with_wait<R>(
     semaphore: &ExternalSemaphore,
     value: u64,
@@ -45,9 +45,10 @@ pub(in crate::graph) fn with_wait<R>(
 }
 
 impl Graph {
-    /// Adds a signal of a semaphore of another API (`hipGraphAddExternalSemaphoresSignalNode`); `value` is what a timeline becomes.
+    /// Adds a signal of a semaphore of another API (`hipGraphAddExternalSemaphoresSignalNode`). `value` is the new
+    /// value of a timeline semaphore.
     ///
-    /// ROCm's runtimes for Linux have no such semaphores, and no such nodes; the embedded software GPU has both.
+    /// ROCm's runtimes for Linux do not support such semaphores and nodes; the embedded software GPU supports both.
     ///
     /// ```no_run
     /// use hip::{Device, Graph};
@@ -67,7 +68,8 @@ impl Graph {
     /// ```
     ///
     /// # Errors
-    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Graph`](crate::Error::Graph) for nodes of another graph; the runtime's status.
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Graph`](crate::Error::Graph) for nodes of another
+    /// graph; the runtime's status.
     #[doc(alias(
         "hipGraphAddExternalSemaphoresSignalNode",
         "cuGraphAddExternalSemaphoresSignalNode",
@@ -86,9 +88,10 @@ impl Graph {
         })
     }
 
-    /// Adds a wait for a semaphore of another API (`hipGraphAddExternalSemaphoresWaitNode`): for a timeline to reach `value`.
+    /// Adds a wait for a semaphore of another API (`hipGraphAddExternalSemaphoresWaitNode`). A timeline semaphore must
+    /// reach `value`.
     ///
-    /// ROCm's runtimes for Linux have no such semaphores, and no such nodes; the embedded software GPU has both.
+    /// ROCm's runtimes for Linux do not support such semaphores and nodes; the embedded software GPU supports both.
     ///
     /// # Errors
     /// Those of [`add_external_signal`](Self::add_external_signal).
@@ -104,7 +107,7 @@ impl Graph {
         let function = "hipGraphAddExternalSemaphoresWaitNode";
         self.add(NodeKind::ExternalWait, after, function, asked, |node, graph, before, count| {
             with_wait(semaphore, value, |parameters| {
-                // SAFETY: as of a signal.
+                // SAFETY: as for a signal.
                 unsafe { forms::hipGraphAddExternalSemaphoresWaitNode(node, graph, before, count, parameters) }
             })
         })

@@ -1,4 +1,4 @@
-//! Nodes that fill.
+//! Fill nodes.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -11,18 +11,19 @@ use crate::core::error::Error;
 use crate::memory::{DeviceSliceMut, Pattern};
 use crate::stream::usage::Access;
 
-/// A fill for a graph: of what, with what.
+/// A fill for a graph: its destination and its value.
 pub struct GraphFill<'a> {
     pointer: *mut c_void,
     pub(in crate::graph) bytes: usize,
-    /// The bytes that repeat, and as a number; of a value that is longer, which is refused when the node is made, its length.
+    /// The repeated bytes, and the value as a number; for a longer value, its length, and adding the node returns the
+    /// error.
     value: Result<(u32, u32), usize>,
     pub(in crate::graph) device: Device,
     pub(in crate::graph) access: Access<'a>,
 }
 
 impl<'a> GraphFill<'a> {
-    /// Fills a slice with a value that repeats 1, 2 or 4 bytes: any of these sizes, and any zero.
+    /// Fills a slice with a value that repeats 1, 2 or 4 bytes: any value of these sizes, and any zero.
     pub fn new<T: Pod>(slice: impl Into<DeviceSliceMut<'a, T>>, value: T) -> Self {
         let slice = slice.into();
         Self {
@@ -73,7 +74,7 @@ impl Graph {
     /// Adds a fill (`hipGraphAddMemsetNode`).
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] for no bytes, and for a value of more than 4 bytes that does not repeat;
+    /// [`Error::InvalidValue`] for no bytes, and for a value that does not repeat at most 4 bytes;
     /// [`Error::WrongDevice`], [`Error::Graph`] for nodes of another graph.
     #[doc(alias("hipGraphAddMemsetNode", "cudaGraphAddMemsetNode"))]
     pub fn add_fill(&mut self, after: &[Node], fill: GraphFill<'_>) -> crate::core::error::Result<Node> {

@@ -1,4 +1,4 @@
-//! Nodes that call Rust functions.
+//! Host function nodes.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ impl Graph {
         let asked = || "a host function".to_owned();
         self.resources.hosts.push(call);
         self.add(NodeKind::Host, after, "hipGraphAddHostNode", asked, |node, graph, before, count| {
-            // SAFETY: the graph and the nodes are alive; the data is kept by the graph and what is instantiated from it.
+            // SAFETY: the graph and the nodes are alive; the data is kept by the graph and its instances.
             unsafe { hip_sys::hipGraphAddHostNode(node, graph, before, count, &params) }
         })
     }

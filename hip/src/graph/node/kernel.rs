@@ -1,4 +1,4 @@
-//! Nodes that launch kernels.
+//! Kernel nodes.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -11,7 +11,7 @@ use crate::core::error::Result;
 use crate::core::releases::one_at_a_time;
 use crate::module::{Kernel, KernelArgs, LaunchConfig};
 
-/// What C is told of a launch.
+/// Returns the C parameters of a launch.
 pub(in crate::graph) fn kernel_params(
     kernel: &Kernel,
     config: LaunchConfig,
@@ -36,8 +36,9 @@ impl Graph {
     /// Those of [`Kernel::launch`](crate::Kernel::launch); [`Error::Graph`] for nodes of another graph.
     ///
     /// # Safety
-    /// That of [`Kernel::launch`](crate::Kernel::launch), for every launch of the graph. Nodes without a path between them may run at
-    /// the same time: where they use the same bytes and one writes to them, the caller orders them by edges.
+    /// That of [`Kernel::launch`](crate::Kernel::launch), for every launch of the graph. Nodes without a path between
+    /// them may run concurrently: if two of them use the same bytes and one writes to them, the caller must order them
+    /// by edges.
     #[doc(alias("hipGraphAddKernelNode", "cuGraphAddKernelNode", "cudaGraphAddKernelNode"))]
     pub unsafe fn add_kernel<A: KernelArgs>(
         &mut self,

@@ -1,4 +1,4 @@
-//! Nodes that allocate and free.
+//! Nodes that allocate or free memory.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -13,14 +13,16 @@ use crate::core::error::Result;
 use crate::memory::{DevicePtr, byte_len};
 
 impl Graph {
-    /// Adds an allocation of `len` elements (`hipGraphAddMemAllocNode`). The address is known at once; the memory is there in
-    /// each launch from this node on until an [`add_free`](Self::add_free) node, of this graph or one that is launched later, or the next launch with
-    /// [`auto_free`](crate::graph::InstantiateOptions::auto_free), and no longer than the [`GraphExec`](crate::GraphExec), which frees what its last launch
-    /// has left. (HIP 5.7 has the memory from here on, and never gives back what no node has freed.)
+    /// Adds an allocation of `len` elements (`hipGraphAddMemAllocNode`). The address is known at once. In each launch,
+    /// the memory is allocated from this node on until an [`add_free`](Self::add_free) node runs, of this graph or one
+    /// that is launched later, or until the next launch with
+    /// [`auto_free`](crate::graph::InstantiateOptions::auto_free). The [`GraphExec`](crate::GraphExec) frees the memory
+    /// that its last launch has left when it is dropped. (HIP 5.7 allocates the memory in this call, and never frees
+    /// memory that no node has freed.)
     ///
     /// # Errors
-    /// [`Error::TooLarge`], [`Error::ZeroSizedType`], [`Error::InvalidValue`] for no elements; [`Error::Graph`] for nodes of another
-    /// graph.
+    /// [`Error::TooLarge`], [`Error::ZeroSizedType`], [`Error::InvalidValue`] for no elements; [`Error::Graph`] for
+    /// nodes of another graph.
     #[doc(alias("hipGraphAddMemAllocNode", "cuGraphAddMemAllocNode", "cudaGraphAddMemAllocNode"))]
     pub fn add_alloc<T: Pod>(&mut self, after: &[Node], len: usize) -> Result<(Node, DevicePtr<T>)> {
         let bytes = byte_len::<T>(len)?;
@@ -43,20 +45,21 @@ impl Graph {
         Ok((node, pointer))
     }
 
-    /// Adds the end of memory that an [`add_alloc`](Self::add_alloc) node has allocated (`hipGraphAddMemFreeNode`).
+    /// Frees memory that an [`add_alloc`](Self::add_alloc) node has allocated (`hipGraphAddMemFreeNode`).
     ///
     /// # Errors
-    /// [`Error::Graph`] for nodes of another graph; the runtime's for another pointer.
+    /// [`Error::Graph`] for nodes of another graph; the runtime's status for another pointer.
     ///
     /// # Safety
-    /// No node that may run after this one, or at the same time, uses the memory, and none frees it a second time. Where another graph has allocated it,
-    /// the graph of this node is launched after that, before that [`GraphExec`](crate::GraphExec) is gone.
+    /// A node that may run after this one or concurrently must not use the memory, and no other node may free it. If
+    /// another graph has allocated it, this node's graph must be launched after that one, before that
+    /// [`GraphExec`](crate::GraphExec) is dropped.
     #[doc(alias("hipGraphAddMemFreeNode", "cudaGraphAddMemFreeNode"))]
     pub unsafe fn add_free<T>(&mut self, after: &[Node], pointer: DevicePtr<T>) -> Result<Node> {
         let address = ptr::without_provenance_mut::<c_void>(pointer.address() as usize);
         let asked = || format!("{pointer:?}");
         let node = self.add(NodeKind::Free, after, "hipGraphAddMemFreeNode", asked, |node, graph, before, count| {
-            // SAFETY: the graph and the nodes are alive; the caller answers for the memory.
+            // SAFETY: the graph and the nodes are alive; the caller ensures that the memory may be freed.
             unsafe { hip_sys::hipGraphAddMemFreeNode(node, graph, before, count, address) }
         })?;
         self.resources.memory.frees(pointer.address());

@@ -1,4 +1,4 @@
-//! Nodes, a module for each kind.
+//! Nodes, with a module for each kind.
 
 mod copy;
 mod event;
@@ -28,7 +28,7 @@ use super::{Graph, exclusive};
 use crate::core::call::check;
 use crate::core::error::{Error, Result};
 
-/// A node of a [`Graph`]: a name for it, which does nothing without the graph (`hipGraphNode_t`).
+/// A handle of a node of a [`Graph`], which is only usable with that graph (`hipGraphNode_t`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Node {
     pub(super) raw: hipGraphNode_t,
@@ -36,12 +36,12 @@ pub struct Node {
     pub(super) kind: NodeKind,
 }
 
-// SAFETY: a handle, which is only followed by the runtime, with the graph that it belongs to.
+// SAFETY: a handle that only the runtime dereferences, with the graph that it belongs to.
 unsafe impl Send for Node {}
 // SAFETY: as above.
 unsafe impl Sync for Node {}
 
-/// What a [`Node`] does.
+/// The kind of a [`Node`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NodeKind {
@@ -55,7 +55,7 @@ pub enum NodeKind {
     Host,
     /// Another graph.
     Child,
-    /// Nothing: a point that others meet at.
+    /// A synchronization point that does nothing.
     Empty,
     /// Waits for an event.
     EventWait,
@@ -71,7 +71,7 @@ pub enum NodeKind {
     ExternalSignal,
     /// Waits for a semaphore of another API.
     ExternalWait,
-    /// Something else (`hipGraphNodeType`).
+    /// Another kind (`hipGraphNodeType`).
     Other(u32),
 }
 
@@ -98,7 +98,7 @@ impl NodeKind {
 }
 
 impl Node {
-    /// What it does.
+    /// Returns its kind.
     #[must_use]
     pub fn kind(self) -> NodeKind {
         self.kind
@@ -112,7 +112,7 @@ impl fmt::Debug for Node {
 }
 
 impl Graph {
-    /// Adds a node with `add`, which gets where to put it, the graph, the nodes that go first and how many they are.
+    /// Adds a node with `add`, which gets the place for the handle, the graph, the preceding nodes and their number.
     fn add(
         &mut self,
         kind: NodeKind,
@@ -132,10 +132,10 @@ impl Graph {
         Ok(Node { raw, graph: self.inner.id, kind })
     }
 
-    /// Adds a whole graph as a node (`hipGraphAddChildGraphNode`): a copy of what it is now.
+    /// Adds a copy of a whole graph, in its current state, as a node (`hipGraphAddChildGraphNode`).
     ///
-    /// If nodes of this graph use the same handle of a library as the child ([`interop::Tracked`](crate::interop::Tracked)), the child comes after all
-    /// nodes that there are: the library's memory is not used by two calls at a time.
+    /// If nodes of this graph use the same library handle as the child ([`interop::Tracked`](crate::interop::Tracked)),
+    /// the child comes after all existing nodes, so that two calls never use the library's memory concurrently.
     ///
     /// # Errors
     /// [`Error::WrongDevice`], [`Error::Graph`] for nodes of another graph.
@@ -158,7 +158,7 @@ impl Graph {
             "hipGraphAddChildGraphNode",
             || "a graph".to_owned(),
             |node, graph, before, count| {
-                // SAFETY: both graphs and the nodes are alive; what the child uses is kept by this graph too.
+                // SAFETY: both graphs and the nodes are alive; the child's resources are kept by this graph too.
                 unsafe { hip_sys::hipGraphAddChildGraphNode(node, graph, before, count, raw) }
             },
         )?;
@@ -168,7 +168,7 @@ impl Graph {
         Ok(node)
     }
 
-    /// Adds a node that does nothing, for others to meet at (`hipGraphAddEmptyNode`).
+    /// Adds a node that does nothing, as a synchronization point (`hipGraphAddEmptyNode`).
     ///
     /// # Errors
     /// [`Error::Graph`] for nodes of another graph.

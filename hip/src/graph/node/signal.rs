@@ -1,4 +1,4 @@
-//! Nodes that wait for signals and write to them.
+//! Nodes that wait for or write to signals.
 
 use std::ptr;
 use std::sync::Arc;
@@ -13,16 +13,16 @@ use crate::core::error::{Error, Result};
 use crate::stream::SignalOp;
 use crate::stream::usage::Access;
 
-/// What such a node does, which the runtime reads where it is whenever a graph is instantiated or launched.
+/// The operations of such a node. The runtime reads them in place whenever a graph is instantiated or launched.
 pub(in crate::graph) struct SignalOps(Box<[hipStreamBatchMemOpParams]>);
 
-// SAFETY: numbers, and the addresses of words that only the runtime follows; it is not changed once it is made.
+// SAFETY: numbers, and the addresses of words that only the runtime dereferences; it is never changed after creation.
 unsafe impl Send for SignalOps {}
 // SAFETY: as above.
 unsafe impl Sync for SignalOps {}
 
 impl SignalOps {
-    /// Most operations of a node, as of a call: the runtime's own limit.
+    /// Maximum number of operations per node, the same as per call: the runtime's limit.
     const MOST: usize = 256;
 
     pub(in crate::graph) fn new(operations: &[SignalOp<'_>]) -> Result<Arc<Self>> {
@@ -40,7 +40,7 @@ impl SignalOps {
         operations.iter().map(SignalOp::access).collect()
     }
 
-    /// What C is told of it.
+    /// Returns the C parameters.
     pub(in crate::graph) fn params(&self, device: Device) -> Result<hipBatchMemOpNodeParams> {
         device.activate()?;
         let mut context: hipCtx_t = ptr::null_mut();
@@ -54,11 +54,11 @@ impl SignalOps {
 }
 
 impl Graph {
-    /// Adds waits for signals and writes to them (`hipGraphAddBatchMemOpNode`, of ROCm 6.4), which are done in any order, perhaps at the
-    /// same time: what has to come after a wait is for another node.
+    /// Adds waits for signals and writes to them (`hipGraphAddBatchMemOpNode`, of ROCm 6.4). They run in any order,
+    /// possibly concurrently: put operations that must come after a wait into another node.
     ///
-    /// What [`Signal`](crate::stream::Signal) says of waits holds for every launch of the graph: one for a value that never comes waits for
-    /// ever.
+    /// The rules of [`Signal`](crate::stream::Signal) for waits apply to every launch of the graph: a wait for a value
+    /// that is never written never ends.
     ///
     /// # Errors
     /// [`Error::InvalidValue`] for no operations and for more than 256; [`Error::Graph`] for nodes of another graph;
@@ -71,7 +71,7 @@ impl Graph {
         self.resources.signals.push(batch);
         let asked = || format!("{operations:?}");
         self.add(NodeKind::SignalOps, after, "hipGraphAddBatchMemOpNode", asked, |node, graph, before, count| {
-            // SAFETY: the graph and the nodes are alive; the operations and their signals are kept by the graph and what is made of it.
+            // SAFETY: the graph and the nodes are alive; the operations and their signals are kept by the graph and its instances.
             unsafe { hip_sys::hipGraphAddBatchMemOpNode(node, graph, before, count, &params) }
         })
     }

@@ -21,10 +21,11 @@ impl Part<'_> {
 }
 
 impl<T: Texel> ArraySlice<'_, T> {
-    /// Copies the texels to the host, row by row and plane by plane (`hipMemcpy3DAsync`), after all queued work that writes to the array.
+    /// Copies the texels to the host, row by row and plane by plane (`hipMemcpy3DAsync`), after all queued work that
+    /// writes to the array.
     ///
     /// # Errors
-    /// [`Error::Length`] if `destination` has another number of texels. An error of the queued work comes back here.
+    /// [`Error::Length`] if `destination` has another number of texels. Errors of the queued work.
     #[doc(alias("hipMemcpy3DAsync", "cudaMemcpy3DAsync"))]
     #[doc(alias("hipMemcpy2DFromArray", "cudaMemcpy2DFromArray"))]
     #[doc(alias("hipMemcpyFromArray", "cudaMemcpyFromArray"))]
@@ -36,12 +37,12 @@ impl<T: Texel> ArraySlice<'_, T> {
         }
         self.part.usage.wait(AccessKind::Read)?;
         let to = rows::<T>(destination.as_mut_ptr().cast(), self.extent());
-        // SAFETY: both ends hold the box, borrowed until the copy is done, and nothing that is queued writes to the source. Any bytes are
-        // a value of T.
+        // SAFETY: both ends hold the box, borrowed until the copy is done, and no queued work writes to the source. Any bytes are a valid
+        // T.
         unsafe { copy_now::<T>(self.device(), to, self.end(), self.extent(), hipMemcpyDeviceToHost) }
     }
 
-    /// The texels, on the host, row by row and plane by plane.
+    /// Returns a copy of the texels on the host, row by row and plane by plane.
     pub fn to_vec(&self) -> Result<Vec<T>> {
         read_to_vec(self.texels(), |texels| self.copy_to_slice(texels))
     }
@@ -49,10 +50,10 @@ impl<T: Texel> ArraySlice<'_, T> {
     /// Queues a copy to `to`.
     ///
     /// # Safety
-    /// It holds the box, does not overlap it, and the access is of its memory.
+    /// `to` must hold the box and not overlap it, and the access must be of its memory.
     unsafe fn queue_to(&self, stream: &Stream, to: Used<'_>, kind: hipMemcpyKind) -> Result<()> {
         stream.device().expect(self.device(), "the source")?;
-        // SAFETY: as the caller says.
+        // SAFETY: the caller ensures it.
         unsafe { queue::<T>(stream, to, (self.end(), self.access()), self.extent(), kind) }
     }
 
@@ -74,7 +75,8 @@ impl<T: Texel> ArraySlice<'_, T> {
         unsafe { self.queue_to(stream, (to, destination.access()), hipMemcpyDeviceToHost) }
     }
 
-    /// Queues a copy to device memory of as many elements, row by row and plane by plane without gaps (`hipMemcpy3DAsync`).
+    /// Queues a copy to device memory of as many elements, row by row and plane by plane without gaps
+    /// (`hipMemcpy3DAsync`).
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::WrongDevice`].
@@ -106,10 +108,11 @@ impl<T: Texel> ArraySlice<'_, T> {
 }
 
 impl<T: Texel> ArraySliceMut<'_, T> {
-    /// Copies texels from the host, row by row and plane by plane (`hipMemcpy3DAsync`), after all queued work that uses the array.
+    /// Copies texels from the host, row by row and plane by plane (`hipMemcpy3DAsync`), after all queued work that uses
+    /// the array.
     ///
     /// # Errors
-    /// [`Error::Length`] if `source` has another number of texels. An error of the queued work comes back here.
+    /// [`Error::Length`] if `source` has another number of texels. Errors of the queued work.
     #[doc(alias("hipMemcpy3DAsync", "cudaMemcpy3DAsync"))]
     #[doc(alias("hipMemcpy2DToArray", "cudaMemcpy2DToArray"))]
     #[doc(alias("hipMemcpyToArray", "cudaMemcpyToArray"))]
@@ -121,17 +124,17 @@ impl<T: Texel> ArraySliceMut<'_, T> {
         }
         self.part.usage.wait(AccessKind::Write)?;
         let from = rows::<T>(source.as_ptr().cast_mut().cast(), self.extent());
-        // SAFETY: both ends hold the box, borrowed until the copy is done, and nothing that is queued uses the destination.
+        // SAFETY: both ends hold the box, borrowed until the copy is done, and no queued work uses the destination.
         unsafe { copy_now::<T>(self.device(), self.end(), from, self.extent(), hipMemcpyHostToDevice) }
     }
 
     /// Queues a copy from `from`.
     ///
     /// # Safety
-    /// It holds the box, does not overlap it, and the access is of its memory.
+    /// `from` must hold the box and not overlap it, and the access must be of its memory.
     unsafe fn queue_from(&self, stream: &Stream, from: Used<'_>, kind: hipMemcpyKind) -> Result<()> {
         stream.device().expect(self.device(), "the destination")?;
-        // SAFETY: as the caller says.
+        // SAFETY: the caller ensures it.
         unsafe { queue::<T>(stream, (self.end(), self.access()), from, self.extent(), kind) }
     }
 
@@ -149,11 +152,12 @@ impl<T: Texel> ArraySliceMut<'_, T> {
         same_len("copy to an array", self.texels(), source.len())?;
         let _admitted = source.admit(stream.device(), "the source")?;
         let from = rows::<T>(source.pointer(), self.extent());
-        // SAFETY: the source holds the box, and does not overlap, for this is borrowed to write to.
+        // SAFETY: the source holds the box, and does not overlap, because this slice is mutable.
         unsafe { self.queue_from(stream, (from, source.access()), hipMemcpyHostToDevice) }
     }
 
-    /// Queues a copy from device memory of as many elements, row by row and plane by plane without gaps (`hipMemcpy3DAsync`).
+    /// Queues a copy from device memory of as many elements, row by row and plane by plane without gaps
+    /// (`hipMemcpy3DAsync`).
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::WrongDevice`].
@@ -166,7 +170,7 @@ impl<T: Texel> ArraySliceMut<'_, T> {
         same_len("copy to an array", self.texels(), source.len())?;
         let _admitted = source.admit(stream.device(), "the source")?;
         let from = rows::<T>(source.pointer(), self.extent());
-        // SAFETY: the source holds the box, and does not overlap, for this is borrowed to write to.
+        // SAFETY: the source holds the box, and does not overlap, because this slice is mutable.
         unsafe { self.queue_from(stream, (from, source.access()), hipMemcpyDeviceToDevice) }
     }
 
@@ -183,7 +187,7 @@ impl<T: Texel> ArraySliceMut<'_, T> {
         self.extent().expect_source(source.extent())?;
         let _admitted = source.admit(stream.device(), "the source")?;
         let from = source.end();
-        // SAFETY: the source holds the box, and does not overlap, for this is borrowed to write to.
+        // SAFETY: the source holds the box, and does not overlap, because this slice is mutable.
         unsafe { self.queue_from(stream, (from, source.access()), hipMemcpyDeviceToDevice) }
     }
 
@@ -200,7 +204,7 @@ impl<T: Texel> ArraySliceMut<'_, T> {
         let source = source.into();
         self.extent().expect_source(source.extent())?;
         stream.device().expect(source.device(), "the source")?;
-        // SAFETY: the source holds the box, and does not overlap, for this is borrowed to write to.
+        // SAFETY: the source holds the box, and does not overlap, because this slice is mutable.
         unsafe { self.queue_from(stream, (source.end(), source.access()), hipMemcpyDeviceToDevice) }
     }
 }

@@ -1,4 +1,4 @@
-//! Arrays with smaller levels.
+//! Mipmapped arrays.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -14,20 +14,21 @@ use crate::core::error::{Error, Result};
 use crate::core::later::with_memory;
 use crate::stream::usage::Usage;
 
-/// The memory that an array takes (`hipArrayMemoryRequirements`).
+/// The memory requirements of an array (`hipArrayMemoryRequirements`).
 #[cfg(feature = "rocm-10-0")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MemoryRequirements {
-    /// Bytes.
+    /// Size in bytes.
     pub bytes: usize,
-    /// What the address of its memory is a multiple of.
+    /// Alignment of its address, in bytes.
     pub alignment: usize,
 }
 
-/// An array with smaller ones of the same, each half as wide, high and deep as the one before (`hipMallocMipmappedArray`).
+/// An array with mipmap levels, each half as wide, high and deep as the one before (`hipMallocMipmappedArray`).
 ///
-/// ROCm's runtimes for Linux have none: making one is `hipErrorNotSupported`. The embedded software GPU has them.
+/// ROCm's runtimes for Linux do not support it: creating one returns `hipErrorNotSupported`. The embedded software GPU
+/// supports it.
 #[doc(alias("hipMallocMipmappedArray", "cudaMallocMipmappedArray"))]
 #[doc(alias("hipFreeMipmappedArray", "cudaFreeMipmappedArray"))]
 #[doc(alias("hipMipmappedArrayDestroy", "cuMipmappedArrayDestroy"))]
@@ -40,13 +41,13 @@ pub struct MipmappedArray<T> {
     texels: PhantomData<T>,
 }
 
-// SAFETY: as of Array.
+// SAFETY: as for Array.
 unsafe impl<T: Send> Send for MipmappedArray<T> {}
-// SAFETY: as of Array.
+// SAFETY: as for Array.
 unsafe impl<T: Sync> Sync for MipmappedArray<T> {}
 
 impl ArrayShape {
-    /// What it is at a level: half as large at each, layers excepted.
+    /// Returns the shape of a level: each level halves all dimensions except layers.
     fn at_level(self, level: usize) -> Self {
         let half = |size: usize| size.checked_shr(level as u32).unwrap_or(0).max(1);
         match self {
@@ -60,7 +61,7 @@ impl ArrayShape {
         }
     }
 
-    /// Levels down to a single texel.
+    /// Returns the maximum number of levels, down to a single texel.
     fn most_levels(self) -> usize {
         let crate::memory::Extent { width, height, depth } = self.extent();
         let largest = if matches!(self, Self::D3(..)) { width.max(height).max(depth) } else { width.max(height) };
@@ -69,11 +70,11 @@ impl ArrayShape {
 }
 
 impl<T: Texel> MipmappedArray<T> {
-    /// Arbitrary texels in `levels` levels, of which `shape` is the first.
+    /// Creates an array of arbitrary texels with `levels` levels, the first of which has the shape `shape`.
     ///
     /// # Errors
-    /// `hipErrorNotSupported` on ROCm for Linux; [`Error::InvalidValue`] for no levels, and more than there are halves;
-    /// those of [`Array::new`](crate::memory::array::Array::new).
+    /// `hipErrorNotSupported` on ROCm for Linux; [`Error::InvalidValue`] for no levels, and for more than the shape
+    /// allows; those of [`Array::new`](crate::memory::array::Array::new).
     #[doc(alias("hipMallocMipmappedArray", "cudaMallocMipmappedArray"))]
     #[doc(alias("hipMipmappedArrayCreate", "cuMipmappedArrayCreate"))]
     pub fn new(device: &Device, shape: ArrayShape, levels: usize) -> Result<Self> {
@@ -118,43 +119,43 @@ impl<T> MipmappedArray<T> {
         Ok(Part { raw, device: self.device, usage: &self.usage, shape, first: [0; 3], extent: shape.extent() })
     }
 
-    /// A level, counted from 0, the largest.
+    /// Returns a level, counted from 0, the largest.
     ///
     /// # Errors
-    /// [`Error::Range`] if there are no more than `level`.
+    /// [`Error::Range`] if the level does not exist.
     #[doc(alias("hipGetMipmappedArrayLevel", "cudaGetMipmappedArrayLevel"))]
     #[doc(alias("hipMipmappedArrayGetLevel", "cuMipmappedArrayGetLevel"))]
     pub fn level(&self, level: usize) -> Result<ArraySlice<'_, T>> {
         self.part(level).map(ArraySlice::new)
     }
 
-    /// A level, counted from 0, the largest, to write to.
+    /// Returns a level as a mutable slice, counted from 0, the largest.
     ///
     /// # Errors
-    /// [`Error::Range`] if there are no more than `level`.
+    /// [`Error::Range`] if the level does not exist.
     pub fn level_mut(&mut self, level: usize) -> Result<ArraySliceMut<'_, T>> {
         self.part(level).map(ArraySliceMut::new)
     }
 
-    /// How many levels there are.
+    /// Returns the number of levels.
     #[must_use]
     pub fn levels(&self) -> usize {
         self.levels.len()
     }
 
-    /// What the largest level is.
+    /// Returns the shape of the largest level.
     #[must_use]
     pub fn shape(&self) -> ArrayShape {
         self.shape
     }
 
-    /// The device that it is on.
+    /// Returns the device.
     #[must_use]
     pub fn device(&self) -> Device {
         self.device
     }
 
-    /// The memory that it takes (`hipMipmappedArrayGetMemoryRequirements`).
+    /// Returns its memory requirements (`hipMipmappedArrayGetMemoryRequirements`).
     ///
     /// # Errors
     /// [`Error::NoSymbol`] from a runtime before 10.0.
@@ -175,7 +176,7 @@ impl<T> MipmappedArray<T> {
         Ok(MemoryRequirements { bytes: raw.size, alignment: raw.alignment })
     }
 
-    /// The C handle. It stays this array's.
+    /// Returns the C handle. The array keeps ownership.
     #[must_use]
     pub fn as_raw(&self) -> hipMipmappedArray_t {
         self.raw
@@ -191,7 +192,7 @@ impl<T> Drop for MipmappedArray<T> {
         let (raw, device) = (self.raw.expose_provenance(), self.device);
         self.usage.release_when_idle(device, move || {
             if device.activate().is_ok() {
-                // SAFETY: from hipMallocMipmappedArray, not freed yet, and no work uses it any more.
+                // SAFETY: from hipMallocMipmappedArray, not freed yet, and no work uses it anymore.
                 let _ = unsafe { hip_sys::hipFreeMipmappedArray(ptr::with_exposed_provenance_mut(raw)) };
             }
         });

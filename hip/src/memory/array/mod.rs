@@ -1,4 +1,4 @@
-//! Arrays: memory in a layout that is the device's own, for textures and surfaces.
+//! Arrays: memory in a device-specific layout, for textures and surfaces.
 
 mod copy;
 mod mipmap;
@@ -28,10 +28,11 @@ use crate::memory::Extent;
 use crate::stream::usage::Usage;
 use slice::Part;
 
-/// Texels of `T` on a device in a layout of its own (`hipMalloc3DArray`), which kernels read as a [`Texture`](crate::texture::Texture) and read and
-/// write as a [`Surface`](crate::texture::Surface), and which everybody else copies to and from.
+/// Texels of `T` on a device, in a device-specific layout (`hipMalloc3DArray`). Kernels read them as a
+/// [`Texture`](crate::texture::Texture), or read and write them as a [`Surface`](crate::texture::Surface); all other
+/// accesses are copies.
 ///
-/// What is in a new one is arbitrary.
+/// The content of a new array is arbitrary.
 ///
 /// ```
 /// # fn main() -> hip::Result<()> {
@@ -55,18 +56,18 @@ pub struct Array<T> {
     device: Device,
     shape: ArrayShape,
     usage: Usage,
-    /// Whether it is freed here.
+    /// Whether dropping this frees it.
     owned: bool,
     texels: PhantomData<T>,
 }
 
-// SAFETY: the handle is one that the HIP runtime takes from any thread; texels are Pod and only reached by copies and kernels, whose order
-// is that of `usage`, under the borrows of slices, textures and surfaces. It is freed in Drop alone.
+// SAFETY: the HIP runtime accepts the handle from any thread; texels are Pod and only accessed by copies and kernels, which `usage` orders,
+// under the borrows of slices, textures and surfaces. It is freed only in Drop.
 unsafe impl<T: Send> Send for Array<T> {}
-// SAFETY: as above: what takes `&` only reads the texels.
+// SAFETY: as above: methods that take `&` only read the texels.
 unsafe impl<T: Sync> Sync for Array<T> {}
 
-/// `Ok` if a device has images.
+/// Returns `Ok` if a device supports images.
 pub(crate) fn require_images(device: &Device, what: &'static str) -> Result<()> {
     if device.has_images()? {
         return Ok(());
@@ -83,12 +84,12 @@ pub(crate) fn require_images(device: &Device, what: &'static str) -> Result<()> 
 }
 
 impl Device {
-    /// Whether it has textures, surfaces and arrays (`hipDeviceAttributeImageSupport`). Radeon GPUs and the Instincts up to
-    /// MI200 do, from MI300 (gfx942) on they do not; nor does the software GPU as one.
+    /// Returns whether the device supports textures, surfaces and arrays (`hipDeviceAttributeImageSupport`). Radeon
+    /// GPUs and the Instincts up to MI200 do; MI300 (gfx942) and later do not, nor does the software GPU as gfx942.
     pub fn has_images(&self) -> Result<bool> {
         match self.attribute(DeviceAttribute::IMAGE_SUPPORT) {
             Ok(value) => Ok(value != 0),
-            // A runtime that knows nothing of images has none.
+            // A runtime that does not know the attribute does not support images.
             Err(error) if error.status().is_some() => Ok(false),
             Err(error) => Err(error),
         }
@@ -100,12 +101,12 @@ fn refused(value: String, allowed: String) -> Error {
 }
 
 impl<T: Texel> Array<T> {
-    /// An array of arbitrary texels.
+    /// Creates an array of arbitrary texels.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] on a device without [images](Device::has_images); [`Error::InvalidValue`] and [`Error::TooLarge`]
-    /// for sizes of zero and beyond the device's limits; `hipErrorOutOfMemory`; `hipErrorInvalidValue` for shapes that the runtime
-    /// does not have.
+    /// [`Error::Unsupported`] on a device without [images](Device::has_images); [`Error::InvalidValue`] and
+    /// [`Error::TooLarge`] for sizes of zero and beyond the device's limits; `hipErrorOutOfMemory`;
+    /// `hipErrorInvalidValue` for shapes that the runtime does not support.
     #[doc(alias("hipMallocArray", "cudaMallocArray"))]
     #[doc(alias("hipMalloc3DArray", "cudaMalloc3DArray"))]
     #[doc(alias("hipArrayCreate", "cuArrayCreate"))]
@@ -114,13 +115,13 @@ impl<T: Texel> Array<T> {
         Self::with_flags(device, shape, 0)
     }
 
-    /// As [`new`](Self::new), for [surfaces](crate::texture::Surface) too (`hipArraySurfaceLoadStore`). ROCm's runtimes let any array be a
-    /// surface.
+    /// Like [`new`](Self::new), for [surfaces](crate::texture::Surface) too (`hipArraySurfaceLoadStore`). ROCm's
+    /// runtimes allow surfaces on any array.
     ///
     /// # Errors
     /// Those of [`new`](Self::new).
     pub fn for_surfaces(device: &Device, shape: ArrayShape) -> Result<Self> {
-        // ROCm's runtimes take the flag alone, and with no other shape.
+        // ROCm's runtimes accept the flag only alone, not together with the flags of other shapes.
         let plain = matches!(shape, ArrayShape::D1(_) | ArrayShape::D2(..) | ArrayShape::D3(..));
         Self::with_flags(device, shape, if plain { hipArraySurfaceLoadStore } else { 0 })
     }
@@ -139,10 +140,10 @@ impl<T: Texel> Array<T> {
         Ok(Self { raw, device: *device, shape, usage: Usage::default(), owned: true, texels: PhantomData })
     }
 
-    /// An array of other code, which stays its owner's, and whose uses count in `usage`.
+    /// Wraps an array of other code, without ownership. Its uses are counted in `usage`.
     ///
     /// # Safety
-    /// `raw` is null or an array of this shape on `device`.
+    /// `raw` must be null or an array of this shape on `device`.
     pub(crate) unsafe fn of_other_code(
         raw: hipArray_t,
         device: Device,
@@ -155,7 +156,7 @@ impl<T: Texel> Array<T> {
         }
         device.activate()?;
         let mut found = HIP_ARRAY3D_DESCRIPTOR::default();
-        // SAFETY: `found` is valid for a write, and the array is there, as the caller vouches.
+        // SAFETY: `found` is valid for a write, and the caller ensures that the array exists.
         let status = unsafe { hip_sys::hipArray3DGetDescriptor(&mut found, raw) };
         check(status, "hipArray3DGetDescriptor", || format!("the array {raw:p} of other code"))?;
         let format = ChannelFormat::of_array(found.Format, found.NumChannels);
@@ -166,17 +167,17 @@ impl<T: Texel> Array<T> {
         Ok(Self { raw, device, shape, usage, owned: false, texels: PhantomData })
     }
 
-    /// An array with the texels of `source`, row by row and plane by plane.
+    /// Creates an array with the texels of `source`, row by row and plane by plane.
     ///
     /// # Errors
-    /// [`Error::Length`] if they are not as many as the shape says; those of [`new`](Self::new).
+    /// [`Error::Length`] if `source` does not have as many texels as the shape; those of [`new`](Self::new).
     pub fn from_slice(device: &Device, shape: ArrayShape, source: &[T]) -> Result<Self> {
         let mut array = Self::new(device, shape)?;
         array.copy_from_slice(source)?;
         Ok(array)
     }
 
-    /// An array of zeros.
+    /// Creates an array of zeros.
     ///
     /// # Errors
     /// Those of [`new`](Self::new).
@@ -204,37 +205,37 @@ impl<T> Array<T> {
         }
     }
 
-    /// All of it.
+    /// Returns the whole array as a slice.
     #[must_use]
     pub fn as_slice(&self) -> ArraySlice<'_, T> {
         ArraySlice::new(self.part())
     }
 
-    /// All of it, to write to.
+    /// Returns the whole array as a mutable slice.
     #[must_use]
     pub fn as_slice_mut(&mut self) -> ArraySliceMut<'_, T> {
         ArraySliceMut::new(self.part())
     }
 
-    /// What it is, and how large.
+    /// Returns the shape.
     #[must_use]
     pub fn shape(&self) -> ArrayShape {
         self.shape
     }
 
-    /// Texels along each dimension, as copies count them: layers are planes.
+    /// Returns the number of texels along each dimension, as copies count them: layers are planes.
     #[must_use]
     pub fn extent(&self) -> Extent {
         self.shape.extent()
     }
 
-    /// The device that it is on.
+    /// Returns the device.
     #[must_use]
     pub fn device(&self) -> Device {
         self.device
     }
 
-    /// The C handle. It stays this array's; work that is queued through it is unknown to the array.
+    /// Returns the C handle. The array keeps ownership, and does not track work that is queued through the handle.
     #[must_use]
     pub fn as_raw(&self) -> hipArray_t {
         self.raw
@@ -244,10 +245,10 @@ impl<T> Array<T> {
         &self.usage
     }
 
-    /// Blocks until no queued work that this crate knows of uses the array.
+    /// Blocks until no tracked work uses the array.
     ///
     /// # Errors
-    /// An error of the queued work comes back here.
+    /// Errors of the queued work.
     pub fn synchronize(&self) -> Result<()> {
         self.usage.wait_for_all()
     }
@@ -261,7 +262,7 @@ impl<T> Drop for Array<T> {
         let (raw, device) = (self.raw.expose_provenance(), self.device);
         self.usage.release_when_idle(device, move || {
             if device.activate().is_ok() {
-                // SAFETY: from hipMalloc3DArray, not freed yet, and no work uses it any more.
+                // SAFETY: from hipMalloc3DArray, not freed yet, and no work uses it anymore.
                 let _ = unsafe { hip_sys::hipFreeArray(ptr::with_exposed_provenance_mut(raw)) };
             }
         });

@@ -1,4 +1,4 @@
-//! How large arrays are, and what they are to kernels.
+//! Shapes of arrays: dimensions, layers and cube maps.
 
 use std::fmt;
 
@@ -9,31 +9,32 @@ use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::memory::{Extent, byte_len};
 
-/// What an [`Array`](crate::memory::array::Array) is, and how large, in texels.
+/// The shape of an [`Array`](crate::memory::array::Array), in texels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ArrayShape {
-    /// A line of this width.
+    /// One dimension: width.
     D1(usize),
     /// Width and height.
     D2(usize, usize),
     /// Width, height and depth.
     D3(usize, usize, usize),
-    /// Lines of a width, and how many. Nothing is blended between them.
+    /// Layers of one dimension: width and number of layers. Filters do not blend layers.
     D1Layered(usize, usize),
-    /// Planes of a width and height, and how many. Nothing is blended between them.
+    /// Layers of two dimensions: width, height and number of layers. Filters do not blend layers.
     D2Layered(usize, usize, usize),
-    /// Six squares of this width. ROCm's runtimes for Linux refuse it; the embedded software GPU has it.
+    /// A cube map: six squares of this width. ROCm's runtimes for Linux reject it; the embedded software GPU supports
+    /// it.
     ///
-    /// Code that ROCm 7.2 compiles (`texCubemap`) divides by the main axis with its sign: it finds the faces of negative
-    /// directions turned by half a turn.
+    /// Code that ROCm 7.2 compiles (`texCubemap`) divides by the signed main axis, so it samples the faces of negative
+    /// directions rotated by 180 degrees.
     Cubemap(usize),
-    /// Cubes of a width, and how many. ROCm's runtimes for Linux refuse it; the embedded software GPU has it, but no textures
-    /// of more than one.
+    /// Cube maps: width and number of cubes. ROCm's runtimes for Linux reject it; the embedded software GPU supports
+    /// it, but not textures of more than one cube.
     CubemapLayered(usize, usize),
 }
 
 impl ArrayShape {
-    /// Texels along each dimension, as copies count them: layers and faces are planes.
+    /// Returns the number of texels along each dimension, as copies count them: layers and faces are planes.
     #[must_use]
     pub fn extent(self) -> Extent {
         match self {
@@ -48,7 +49,7 @@ impl ArrayShape {
         }
     }
 
-    /// What C is told: sizes, where dimensions that are not there are zero, and flags.
+    /// Returns the C parameters: sizes, with zero for unused dimensions, and flags.
     pub(super) fn raw(self) -> (hipExtent, u32) {
         let Extent { width, height, depth } = self.extent();
         let (height, depth, flags) = match self {
@@ -63,7 +64,7 @@ impl ArrayShape {
         (hipExtent { width, height, depth }, flags)
     }
 
-    /// `Ok` if a device can have such an array of texels of `T`.
+    /// Returns `Ok` if a device supports such an array of texels of `T`.
     pub(super) fn check<T>(self, device: &Device) -> Result<()> {
         let extent = self.extent();
         if extent.is_empty() {

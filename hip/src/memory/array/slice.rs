@@ -20,7 +20,7 @@ pub(super) struct Part<'a> {
     pub(super) raw: hipArray_t,
     pub(super) device: Device,
     pub(super) usage: &'a Usage,
-    /// The whole array's.
+    /// The shape of the whole array.
     pub(super) shape: ArrayShape,
     /// The first texel: column, row, plane.
     pub(super) first: [usize; 3],
@@ -40,20 +40,21 @@ impl Part<'_> {
     }
 }
 
-/// A box of texels of an [`Array`] or of a level of a [`MipmappedArray`](super::MipmappedArray), borrowed. Copying it copies no texels.
+/// A box of texels of an [`Array`] or of a level of a [`MipmappedArray`](super::MipmappedArray), borrowed. Copying it
+/// copies no texels.
 pub struct ArraySlice<'a, T> {
     pub(super) part: Part<'a>,
     texels: PhantomData<&'a [T]>,
 }
 
-/// A box of texels of an [`Array`] or of a level of a [`MipmappedArray`](super::MipmappedArray), borrowed to write to. No two that
-/// overlap exist at a time.
+/// A mutable box of texels of an [`Array`] or of a level of a [`MipmappedArray`](super::MipmappedArray). Mutable boxes
+/// never overlap.
 pub struct ArraySliceMut<'a, T> {
     pub(super) part: Part<'a>,
     texels: PhantomData<&'a mut [T]>,
 }
 
-// SAFETY: as of Array: a handle for the runtime, and what is known of it.
+// SAFETY: as for Array: a handle for the runtime, and its description.
 unsafe impl<T: Sync> Send for ArraySlice<'_, T> {}
 // SAFETY: as above.
 unsafe impl<T: Sync> Sync for ArraySlice<'_, T> {}
@@ -69,10 +70,10 @@ macro_rules! common {
                 Self { part, texels: PhantomData }
             }
 
-            /// The texels of a range of columns, of rows and of planes, in place of this slice.
+            /// Converts this slice to the texels in a range of columns, of rows and of planes.
             ///
             /// # Errors
-            /// [`Range`](crate::Error::Range) if one of them is not inside.
+            /// [`Range`](crate::Error::Range) if a range is out of bounds.
             pub fn into_region(
                 self,
                 x: impl RangeBounds<usize>,
@@ -82,13 +83,13 @@ macro_rules! common {
                 Ok(Self::new(self.part.region(x, y, z)?))
             }
 
-            /// Texels along each dimension.
+            /// Returns the number of texels along each dimension.
             #[must_use]
             pub fn extent(&self) -> Extent {
                 self.part.extent
             }
 
-            /// The device that the array is on.
+            /// Returns the device.
             #[must_use]
             pub fn device(&self) -> Device {
                 self.part.device
@@ -98,12 +99,12 @@ macro_rules! common {
                 Access::new(self.part.usage, $access)
             }
 
-            /// As an end of a copy.
+            /// Returns it as one end of a copy.
             pub(crate) fn end(&self) -> End {
                 self.part.end()
             }
 
-            /// Texels, which an extent that is inside of memory has no more of than a number holds.
+            /// Returns the number of texels, which cannot overflow for an extent within memory.
             pub(super) fn texels(&self) -> usize {
                 self.part.extent.elements().unwrap_or(usize::MAX)
             }
@@ -130,7 +131,7 @@ impl<'a, T> ArraySliceMut<'a, T> {
         ArraySlice::new(self.part)
     }
 
-    /// These texels, to read from.
+    /// Returns these texels as a shared slice.
     #[must_use]
     pub fn as_slice(&self) -> ArraySlice<'_, T> {
         ArraySlice::new(self.part)

@@ -1,4 +1,4 @@
-//! What texels are made of.
+//! Formats of texels.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use hip_sys::{
     hipChannelFormatKindUnsigned,
 };
 
-/// What a component of a texel is.
+/// The kind of number in a component of a texel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ChannelKind {
     /// A signed integer.
@@ -19,14 +19,14 @@ pub enum ChannelKind {
     Float,
 }
 
-/// How a texel is made: 1, 2 or 4 components of 8, 16 or 32 bits (`hipChannelFormatDesc`).
+/// The format of a texel: 1, 2 or 4 components of 8, 16 or 32 bits (`hipChannelFormatDesc`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ChannelFormat {
-    /// What the components are.
+    /// The kind of the components.
     pub kind: ChannelKind,
-    /// Bits of a component.
+    /// Bits per component.
     pub bits: u32,
-    /// Components.
+    /// Number of components.
     pub channels: u32,
 }
 
@@ -35,7 +35,7 @@ impl ChannelFormat {
         Self { kind, bits, channels }
     }
 
-    /// By the runtime's description of an array; `None` for a format that is no texel's here.
+    /// Converts the runtime's description of an array; `None` for an unsupported format.
     pub(crate) fn of_array(format: hipArray_Format, channels: u32) -> Option<Self> {
         let (kind, bits) = match format {
             hip_sys::HIP_AD_FORMAT_UNSIGNED_INT8 => (ChannelKind::Unsigned, 8),
@@ -73,12 +73,13 @@ impl fmt::Display for ChannelFormat {
     }
 }
 
-/// An element of an [`Array`](crate::memory::array::Array), and of what is read as a [`Texture`](crate::texture::Texture): a number, or `[number; 2]` or
-/// `[number; 4]`. Numbers are `u8`, `i8`, `u16`, `i16`, `u32`, `i32`, `f32`, and with the feature `half` also `half::f16`.
+/// An element of an [`Array`](crate::memory::array::Array), and of memory that is read as a
+/// [`Texture`](crate::texture::Texture): a number, or `[number; 2]` or `[number; 4]`. Numbers are `u8`, `i8`, `u16`,
+/// `i16`, `u32`, `i32`, `f32`, and with the feature `half` also `half::f16`.
 ///
-/// There are no texels of three components.
+/// Texels of three components are not supported.
 pub trait Texel: Pod + sealed::Sealed {
-    /// How it is made.
+    /// Its format.
     const FORMAT: ChannelFormat;
 }
 

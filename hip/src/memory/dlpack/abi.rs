@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-/// The version of the structures that this crate writes: major, minor. Whoever reads them refuses another major number.
+/// The version of the structures that this crate writes: major, minor. Readers reject other major versions.
 pub const VERSION: DLPackVersion = DLPackVersion { major: 1, minor: 1 };
 
 /// `DLDeviceType`: a ROCm device's memory (`kDLROCM`).
@@ -10,7 +10,7 @@ pub const DL_ROCM: i32 = 10;
 /// `DLDeviceType`: host memory that ROCm has pinned (`kDLROCMHost`).
 pub const DL_ROCM_HOST: i32 = 11;
 
-/// `DLManagedTensorVersioned::flags`: nobody may write to the elements (`DLPACK_FLAG_BITMASK_READ_ONLY`).
+/// `DLManagedTensorVersioned::flags`: the elements are read-only (`DLPACK_FLAG_BITMASK_READ_ONLY`).
 pub const FLAG_READ_ONLY: u64 = 1;
 /// `DLManagedTensorVersioned::flags`: the elements are a copy (`DLPACK_FLAG_BITMASK_IS_COPIED`).
 pub const FLAG_IS_COPIED: u64 = 2;
@@ -20,75 +20,75 @@ pub const FLAG_IS_COPIED: u64 = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs)]
 pub struct DLPackVersion {
-    /// Another one lays structures out differently.
+    /// Major version: changes of it change the layout.
     pub major: u32,
-    /// Another one only adds numbers of types and devices.
+    /// Minor version: changes of it only add types and devices.
     pub minor: u32,
 }
 
-/// Where a tensor is.
+/// The device of a tensor.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DLDevice {
-    /// The kind of device: [`DL_ROCM`], [`DL_ROCM_HOST`], or one that is not ROCm's.
+    /// The kind of device: [`DL_ROCM`], [`DL_ROCM_HOST`], or a kind that is not ROCm's.
     pub device_type: i32,
-    /// Which of them.
+    /// The index of the device.
     pub device_id: i32,
 }
 
-/// What the elements are.
+/// The type of the elements.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DLDataType {
     /// The kind of number (`DLDataTypeCode`).
     pub code: u8,
-    /// Bits of each number; of a complex one both parts together.
+    /// Bits of each number; for a complex number, of both parts together.
     pub bits: u8,
-    /// Numbers in an element: more than 1 for vectors.
+    /// Numbers per element: more than 1 for vectors.
     pub lanes: u16,
 }
 
-/// A tensor that somebody else owns.
+/// A tensor, without ownership.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DLTensor {
-    /// The memory's address, as the device sees it.
+    /// The address of the memory, for the device.
     pub data: *mut c_void,
-    /// Where it is.
+    /// The device.
     pub device: DLDevice,
-    /// Dimensions.
+    /// Number of dimensions.
     pub ndim: i32,
-    /// What the elements are.
+    /// The type of the elements.
     pub dtype: DLDataType,
-    /// The extent of each dimension, in elements.
+    /// The extent of each dimension, in elements. `ndim` entries.
     pub shape: *mut i64,
-    /// How many elements apart neighbours in each dimension are; null for row after row with no gaps.
+    /// The stride of each dimension, in elements; null for row-major order without gaps.
     pub strides: *mut i64,
-    /// Where the first element is, in bytes from `data`.
+    /// Offset of the first element from `data`, in bytes.
     pub byte_offset: u64,
 }
 
-/// A tensor with the function that gives it back, as before DLPack 1.0.
+/// A tensor with the function that releases it, as before DLPack 1.0.
 #[repr(C)]
 #[derive(Debug)]
 pub struct DLManagedTensor {
     /// The tensor.
     pub dl_tensor: DLTensor,
-    /// The owner's own.
+    /// Data of the owner.
     pub manager_ctx: *mut c_void,
-    /// Gives the tensor back, with this structure; called once. Null if there is nothing to do.
+    /// Releases the tensor and this structure; called once. Null if there is nothing to release.
     pub deleter: Option<unsafe extern "C" fn(*mut DLManagedTensor)>,
 }
 
-/// A tensor with the function that gives it back.
+/// A tensor with the function that releases it.
 #[repr(C)]
 #[derive(Debug)]
 pub struct DLManagedTensorVersioned {
-    /// How what follows the deleter is laid out.
+    /// The version of the structure.
     pub version: DLPackVersion,
-    /// The owner's own.
+    /// Data of the owner.
     pub manager_ctx: *mut c_void,
-    /// Gives the tensor back, with this structure; called once. Null if there is nothing to do.
+    /// Releases the tensor and this structure; called once. Null if there is nothing to release.
     pub deleter: Option<unsafe extern "C" fn(*mut DLManagedTensorVersioned)>,
     /// [`FLAG_READ_ONLY`], [`FLAG_IS_COPIED`].
     pub flags: u64,

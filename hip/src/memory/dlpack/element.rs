@@ -1,4 +1,4 @@
-//! Which Rust types are elements of which DLPack types.
+//! Rust types and their DLPack types.
 
 use std::fmt;
 
@@ -8,16 +8,16 @@ use super::abi::DLDataType;
 use crate::memory::{F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, Pod};
 
 impl DLDataType {
-    /// `kDLBool`, a byte that is 0 or 1. Rust's `bool` is no [`Pod`]: the elements are `u8` here.
+    /// `kDLBool`, a byte that is 0 or 1. Rust's `bool` is not a [`Pod`] type: the elements are `u8` here.
     pub const BOOL: Self = Self::new(6, 8);
 
-    /// One number of `bits` bits.
+    /// Creates the type of one number of `bits` bits.
     #[must_use]
     pub const fn new(code: u8, bits: u8) -> Self {
         Self { code, bits, lanes: 1 }
     }
 
-    /// Bytes of an element; `None` if they are no whole number.
+    /// Returns the bytes of an element; `None` if its bits do not fill whole bytes.
     #[must_use]
     pub fn bytes(self) -> Option<usize> {
         let bits = usize::from(self.bits) * usize::from(self.lanes);
@@ -25,7 +25,7 @@ impl DLDataType {
     }
 }
 
-/// As NumPy writes it: `float32`, `bfloat16`, `float8_e4m3fn`, with `x4` behind it for a vector of four.
+/// Prints NumPy's notation: `float32`, `bfloat16`, `float8_e4m3fn`, followed by `x4` for a vector of four.
 impl fmt::Display for DLDataType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { code, bits, lanes } = *self;
@@ -54,29 +54,29 @@ impl fmt::Display for DLDataType {
     }
 }
 
-/// A type of elements that libraries know, and what they call it: DLPack, the libraries that take a `hipDataType`, and RCCL.
+/// An element type that libraries support, with its names in DLPack, in libraries that use `hipDataType`, and in RCCL.
 ///
 /// # Safety
-/// The names have the size of `Self`, and say what its bytes mean.
+/// The names must match the size and the format of `Self`.
 pub unsafe trait Element: Pod {
-    /// What DLPack calls it.
+    /// The DLPack type.
     const DATA_TYPE: DLDataType;
 
-    /// What hipBLAS, hipSPARSE, hipFFT and others call it (`hipDataType`).
+    /// The type in hipBLAS, hipSPARSE, hipFFT and others (`hipDataType`).
     const HIP_DATA_TYPE: hipDataType;
 
-    /// What RCCL calls it (the value of `ncclDataType_t`). `None` for what it has no name for, and for 8-bit floats, whose names mean one format on
-    /// one GPU and another on another.
+    /// The type in RCCL (the value of `ncclDataType_t`). `None` for types that RCCL does not support, and for 8-bit
+    /// floats, whose RCCL types mean different formats on different GPUs.
     const NCCL_DATA_TYPE: Option<u32>;
 
-    /// Whether elements of another name are taken for these: only `bool` for `u8`.
+    /// Returns whether elements of another DLPack type are accepted too: only `bool` for `u8`.
     #[must_use]
     fn takes(data_type: DLDataType) -> bool {
         data_type == Self::DATA_TYPE
     }
 }
 
-// SAFETY: as big as bool, of which DLPack says that it is a byte.
+// SAFETY: has the size of bool, which DLPack defines as a byte.
 unsafe impl Element for u8 {
     const DATA_TYPE: DLDataType = DLDataType::new(1, 8);
     const HIP_DATA_TYPE: hipDataType = hip_sys::HIP_R_8U;
@@ -90,7 +90,7 @@ unsafe impl Element for u8 {
 macro_rules! elements {
     ($($type:ty: $code:literal, $hip:expr, $nccl:expr;)*) => {$(
         const _: () = assert!(size_of::<$type>() <= 16);
-        // SAFETY: the number of bits is that of the type, whose kind this is.
+        // SAFETY: the number of bits and the kind are those of the type.
         unsafe impl Element for $type {
             const DATA_TYPE: DLDataType = DLDataType::new($code, (size_of::<$type>() * 8) as u8);
             const HIP_DATA_TYPE: hipDataType = $hip;
@@ -99,7 +99,7 @@ macro_rules! elements {
     )*};
 }
 
-// The names of 8-bit floats are of later releases than the others, and are numbers all the same.
+// Later releases added the names of 8-bit floats, so plain numbers are used for all.
 elements! {
     i8: 0, hip_sys::HIP_R_8I, Some(0);
     i16: 0, hip_sys::HIP_R_16I, None;
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(DLDataType::new(17, 4).bytes(), None, "half a byte");
     }
 
-    /// The numbers of `library_types.h` and of `nccl.h`.
+    /// Checks the numbers against `library_types.h` and `nccl.h`.
     #[test]
     fn types_have_the_numbers_of_the_libraries() {
         fn numbers<T: Element>() -> (u32, Option<u32>) {

@@ -1,8 +1,8 @@
-//! Shapes and strides: what is where, with no overflow whatever the numbers.
+//! Shapes and strides of tensors, checked for overflow.
 
 use crate::core::error::{Error, Result};
 
-/// The shape of a tensor, and how far apart its elements are.
+/// The shape of a tensor, and its strides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     shape: Vec<usize>,
@@ -15,7 +15,7 @@ fn refused(what: &'static str, value: String, allowed: &str) -> Error {
 }
 
 impl Layout {
-    /// Rows one after the other with no gaps, the last dimension fastest.
+    /// Creates a row-major layout without gaps: the last dimension is the fastest.
     ///
     /// # Errors
     /// [`Error::InvalidValue`] for more elements than an address space holds.
@@ -25,16 +25,17 @@ impl Layout {
         let mut stride = 1usize;
         for (place, &extent) in strides.iter_mut().zip(shape).rev() {
             *place = stride as isize;
-            // At most the product of extents that are not 0, which fits.
+            // At most the product of the non-zero extents, which fits.
             stride *= extent.max(1);
         }
         Ok(Self { shape: shape.to_vec(), strides, len })
     }
 
-    /// As C gives them. No strides are those of [`contiguous`](Self::contiguous).
+    /// Converts a C shape and strides. Without strides, the layout is [`contiguous`](Self::contiguous).
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] for negative extents, and for elements too many or too far apart for an address space.
+    /// [`Error::InvalidValue`] for negative extents, and for elements that are too many or too far apart for an address
+    /// space.
     pub fn from_raw(shape: &[i64], strides: Option<&[i64]>) -> Result<Self> {
         let negative = |_| refused("the shape of a tensor", format!("{shape:?}"), "no negative extents");
         let extents: Vec<usize> =
@@ -49,31 +50,32 @@ impl Layout {
         Ok(layout)
     }
 
-    /// The extent of each dimension.
+    /// Returns the extent of each dimension.
     #[must_use]
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// How many elements apart neighbours in each dimension are.
+    /// Returns the stride of each dimension, in elements.
     #[must_use]
     pub fn strides(&self) -> &[isize] {
         &self.strides
     }
 
-    /// Elements.
+    /// Returns the number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Whether the elements lie one after the other, the last dimension fastest. Strides of dimensions with one element mean nothing.
+    /// Returns whether the elements are in row-major order without gaps. The stride of a dimension with one element is
+    /// ignored.
     #[must_use]
     pub fn is_contiguous(&self) -> bool {
         let mut expected = 1isize;
@@ -87,7 +89,8 @@ impl Layout {
             )
     }
 
-    /// Elements from the first one in memory to the last, gaps included; `None` if some lie before the one with all indices 0.
+    /// Returns the number of elements from the first one in memory to the last, gaps included; `None` if some are
+    /// located before the element with all indices 0.
     #[must_use]
     pub fn span(&self) -> Option<usize> {
         match self.ends()? {
@@ -96,7 +99,7 @@ impl Layout {
         }
     }
 
-    /// Where the first and the last element in memory are, from the one with all indices 0.
+    /// Returns the offsets of the first and the last element in memory, relative to the element with all indices 0.
     fn ends(&self) -> Option<(isize, isize)> {
         let (mut first, mut last) = (0isize, 0isize);
         if self.is_empty() {
@@ -110,15 +113,15 @@ impl Layout {
                 last = last.checked_add(reach)?;
             }
         }
-        // Together they are at most an address space of bytes.
+        // The distance is at most an address space of bytes.
         last.checked_sub(first)?.checked_add(1)?;
         Some((first, last))
     }
 }
 
-/// The elements of a shape.
+/// Returns the number of elements of a shape.
 fn count(shape: &[usize]) -> Result<usize> {
-    // Not the plain product, which is 0 as soon as one of them is: the others are used as factors too.
+    // Not the plain product, which is 0 if one extent is: strides use products of the other extents too.
     let product = shape.iter().try_fold(1usize, |product, &extent| product.checked_mul(extent.max(1)));
     match product.filter(|&product| isize::try_from(product).is_ok()) {
         Some(_) if shape.contains(&0) => Ok(0),

@@ -1,8 +1,10 @@
-//! Tensors in and out by [DLPack](https://dmlc.github.io/dlpack/latest/), with no copy: what PyTorch, JAX, CuPy and others speak.
+//! Exchange of tensors through [DLPack](https://dmlc.github.io/dlpack/latest/), without copies: the protocol of
+//! PyTorch, JAX, CuPy and others.
 //!
-//! A [`Tensor`] is memory with a shape. It is made of a buffer, and given away as a C structure whose deleter frees the buffer;
-//! or it is made of somebody else's structure, and becomes a buffer that calls the deleter when it is dropped. Both forms of the
-//! structure are there: [`DLManagedTensor`], and [`DLManagedTensorVersioned`] of DLPack 1.x, which knows of read-only memory.
+//! A [`Tensor`] is memory with a shape. You can make it from a buffer, and export it as a C structure whose deleter
+//! frees the buffer. Or you can import a structure of another library, and convert it to a buffer that calls the
+//! deleter when it is dropped. Both forms of the structure are supported: [`DLManagedTensor`], and
+//! [`DLManagedTensorVersioned`] of DLPack 1.x, which supports read-only memory.
 //!
 //! ```
 //! # fn main() -> hip::Result<()> {
@@ -22,15 +24,16 @@
 //! ```
 //!
 //! # Order of work
-//! DLPack's structures say nothing of streams: whoever gives a tensor and whoever takes it agree on the order of their work.
+//! DLPack's structures do not contain a stream: exporter and importer must agree on the order of their work.
 //!
-//! - **Out**: [`Tensor::into_raw`] and [`into_raw_versioned`](Tensor::into_raw_versioned) block until all work on the memory that this crate knows of is
-//!   done. After [`Tensor::order_before`], which makes a stream wait in place of the host, they do not: the taker works on that stream,
-//!   or makes its own wait for it. (Python's `__dlpack__(stream=...)` hands over that stream.)
-//!   The deleter waits for all work on the device before the memory is freed, so it may be called while the taker's work is still queued.
-//! - **In**: work that the giver has queued on the memory is over, or the caller orders it before what this crate queues: one of the things
-//!   that the caller of [`Tensor::from_raw`] answers for. Dropping the buffer blocks until this crate's work on it is done, then calls
-//!   the deleter.
+//! - **Export**: [`Tensor::into_raw`] and [`into_raw_versioned`](Tensor::into_raw_versioned) block until all tracked
+//!   work on the memory is done. After [`Tensor::order_before`], which makes a stream wait instead of the host, they do
+//!   not block: the importer must use that stream, or make its own wait for it. (Python's `__dlpack__(stream=...)`
+//!   passes that stream.) The deleter waits for all work on the device before the memory is freed, so it may be called
+//!   while the importer's work is still queued.
+//! - **Import**: work that the exporter has queued on the memory must be over, or the caller must order it before this
+//!   crate's work; see the safety section of [`Tensor::from_raw`]. Dropping the buffer blocks until this crate's work
+//!   on it is done, then calls the deleter.
 
 mod abi;
 mod element;

@@ -1,4 +1,4 @@
-//! Tensors as C structures, with owners on the other side.
+//! Tensors as C structures, and ownership across the interface.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -15,24 +15,25 @@ use crate::core::later;
 use crate::memory::{Allocation, DevicePtr, Keeper, Owner, PointerKind};
 use crate::stream::usage::{AccessKind, Usage};
 
-/// More than any tensor has: so many numbers are read where a structure says that its shape is.
+/// Maximum number of dimensions: more than any tensor has. It bounds the read of the shape of an untrusted structure.
 const MOST_DIMENSIONS: usize = 64;
 
 fn refused(value: impl Into<String>, allowed: impl Into<String>) -> Error {
     Error::InvalidValue { what: "a DLPack tensor", value: value.into(), allowed: allowed.into() }
 }
 
-/// A structure on its way out, with all that its pointers lead to.
+/// An exported structure, with the data that its pointers refer to.
 #[repr(C)]
 struct Given<M> {
-    /// First, so that its address is that of the whole.
+    /// The first field, so that its address is the address of the whole.
     managed: M,
     tensor: Tensor,
     shape: Vec<i64>,
     strides: Vec<i64>,
 }
 
-/// Frees what a taker gives back. It may still have work queued that uses the memory, of which nobody here knows.
+/// Frees memory that an importer has released. The importer may still have work queued that uses it, which this crate
+/// does not track.
 fn release(tensor: Tensor) {
     if context::is_no_place() {
         later::in_time(move || release(tensor));
@@ -42,7 +43,7 @@ fn release(tensor: Tensor) {
         std::mem::forget(tensor);
         return;
     }
-    // The taker's thread keeps its current device.
+    // The importer's thread keeps its current device.
     let current = Device::current();
     let stopped = [Status::ILLEGAL_ADDRESS, Status::LAUNCH_TIMEOUT, Status::ASSERT, Status::LAUNCH_FAILURE];
     match tensor.device().synchronize() {
@@ -54,24 +55,24 @@ fn release(tensor: Tensor) {
     }
 }
 
-/// The deleter of what this crate gives away.
+/// The deleter of exported structures.
 ///
 /// # Safety
-/// `raw` is null or from [`Tensor::give`] with the same `M`, and this is called once.
+/// `raw` must be null or from [`Tensor::give`] with the same `M`, and this must be called only once.
 unsafe extern "C" fn delete<M>(raw: *mut M) {
     if !raw.is_null() {
-        // SAFETY: the caller's promise: made by Box::into_raw of a `Given<M>`, whose first field this is.
+        // SAFETY: the caller ensures that Box::into_raw of a `Given<M>`, whose first field this is, has returned it.
         let given = unsafe { Box::from_raw(raw.cast::<Given<M>>()) };
         release(given.tensor);
     }
 }
 
 impl Tensor {
-    /// The tensor as a C structure, whose deleter gives the memory back. The host waits for queued work on it, unless
-    /// [`order_before`](Self::order_before) has put a stream in its place.
+    /// Exports the tensor as a C structure, whose deleter frees the memory. The host waits for queued work on it,
+    /// unless [`order_before`](Self::order_before) has made a stream wait instead.
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] if the tensor is read-only, which this form cannot say. An error of the queued work comes back here.
+    /// [`Error::InvalidValue`] if the tensor is read-only, which this form cannot represent. Errors of the queued work.
     pub fn into_raw(self) -> Result<*mut DLManagedTensor> {
         if self.read_only {
             return Err(refused("read-only", "given away by into_raw_versioned"));
@@ -82,10 +83,10 @@ impl Tensor {
         )
     }
 
-    /// As [`into_raw`](Self::into_raw), in the form of DLPack 1.x.
+    /// Like [`into_raw`](Self::into_raw), in the form of DLPack 1.x.
     ///
     /// # Errors
-    /// An error of the queued work comes back here.
+    /// Errors of the queued work.
     pub fn into_raw_versioned(self) -> Result<*mut DLManagedTensorVersioned> {
         let flags = if self.read_only { FLAG_READ_ONLY } else { 0 };
         self.give(
@@ -122,20 +123,21 @@ impl Tensor {
         Ok(Box::into_raw(given).cast())
     }
 
-    /// Takes a tensor over: its deleter is called when the tensor, or the buffer made of it, is dropped. On an error it stays the caller's,
-    /// deleter and all.
+    /// Takes ownership of a tensor: its deleter is called when the tensor, or the buffer made from it, is dropped. On
+    /// an error, the caller keeps ownership, and the deleter is not called.
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] for a null pointer, memory that is not ROCm's or that the runtime does not know, a shape or strides that do not
-    /// fit an address space, and elements that are no whole bytes; [`Error::DeviceIndex`] and [`Error::WrongDevice`] for a
-    /// device that does not exist or that the memory is not on.
+    /// [`Error::InvalidValue`] for a null pointer, memory that is not ROCm's or that the runtime does not know, a shape
+    /// or strides that do not fit an address space, and elements that do not fill whole bytes; [`Error::DeviceIndex`]
+    /// and [`Error::WrongDevice`] for a device that does not exist or that the memory is not on.
     ///
     /// # Safety
-    /// `raw` is null or points to a structure that is as DLPack says, nobody else uses it after this, and its deleter may be called
-    /// from any thread. Until then the memory holds all elements that shape and strides say, nobody else uses it in ways that conflict
-    /// with what is done here, and work queued on it before is over, or ordered before what is queued on it here.
+    /// `raw` must be null or point to a structure that conforms to DLPack. No other code may use it after this call,
+    /// and its deleter must be callable from any thread. Until the deleter is called, the memory must hold all elements
+    /// of the shape and strides, and no other code may use it in conflict with this crate's uses. Work queued on it
+    /// earlier must be over, or ordered before this crate's work.
     pub unsafe fn from_raw(raw: *mut DLManagedTensor) -> Result<Self> {
-        // SAFETY: by the caller's promise.
+        // SAFETY: the caller ensures it.
         let Some(managed) = (unsafe { raw.as_ref() }) else { return Err(refused("null", "a tensor")) };
         // SAFETY: as above.
         let described = unsafe { describe(&managed.dl_tensor)? };
@@ -143,7 +145,7 @@ impl Tensor {
         Ok(described.take(release, false))
     }
 
-    /// As [`from_raw`](Self::from_raw), in the form of DLPack 1.x.
+    /// Like [`from_raw`](Self::from_raw), in the form of DLPack 1.x.
     ///
     /// # Errors
     /// Those of [`from_raw`](Self::from_raw), and [`Error::InvalidValue`] for another major version.
@@ -154,7 +156,7 @@ impl Tensor {
         if raw.is_null() {
             return Err(refused("null", "a tensor"));
         }
-        // SAFETY: by the caller's promise; the version comes first in all of them, and says whether there is more to read.
+        // SAFETY: the caller ensures it; the version is the first field in all versions, and determines the rest.
         let version = unsafe { (*raw).version };
         if version.major != VERSION.major {
             return Err(refused(
@@ -162,7 +164,7 @@ impl Tensor {
                 format!("{}.x", VERSION.major),
             ));
         }
-        // SAFETY: by the caller's promise.
+        // SAFETY: the caller ensures it.
         let managed = unsafe { &*raw };
         // SAFETY: as above.
         let described = unsafe { describe(&managed.dl_tensor)? };
@@ -171,17 +173,17 @@ impl Tensor {
     }
 }
 
-/// A structure of somebody else's, to be given back by its deleter.
+/// A structure of other code, which its deleter releases.
 enum Foreign {
-    /// There is no deleter.
+    /// Without a deleter.
     Nothing,
     Plain(*mut DLManagedTensor, unsafe extern "C" fn(*mut DLManagedTensor)),
     Versioned(*mut DLManagedTensorVersioned, unsafe extern "C" fn(*mut DLManagedTensorVersioned)),
 }
 
-// SAFETY: whoever gave the structure has promised that its deleter may be called from any thread; nothing else is done with it.
+// SAFETY: the importer's caller has promised that its deleter may be called from any thread; nothing else is done with it.
 unsafe impl Send for Foreign {}
-// SAFETY: there is nothing to do with a reference.
+// SAFETY: a shared reference gives no access.
 unsafe impl Sync for Foreign {}
 
 impl Keeper for Foreign {}
@@ -190,7 +192,7 @@ impl Drop for Foreign {
     fn drop(&mut self) {
         match *self {
             Self::Nothing => {}
-            // SAFETY: the structure's own deleter, called once; by its owner's promise it is still there.
+            // SAFETY: the structure's own deleter, called once; its owner has promised that it is still valid.
             Self::Plain(raw, deleter) => unsafe { deleter(raw) },
             // SAFETY: as above.
             Self::Versioned(raw, deleter) => unsafe { deleter(raw) },
@@ -198,7 +200,7 @@ impl Drop for Foreign {
     }
 }
 
-/// A tensor that was looked at and found good.
+/// A checked tensor.
 struct Described {
     device: Device,
     pinned: bool,
@@ -223,10 +225,11 @@ impl Described {
     }
 }
 
-/// Looks at a tensor, with no trust in its numbers.
+/// Checks a tensor, without trusting its numbers.
 ///
 /// # Safety
-/// Shape and strides point to as many numbers as there are dimensions, if these are no more than anybody has, or are null.
+/// Shape and strides must point to as many numbers as there are dimensions, unless there are more than
+/// [`MOST_DIMENSIONS`], or be null.
 unsafe fn describe(tensor: &DLTensor) -> Result<Described> {
     let dimensions = usize::try_from(tensor.ndim).ok().filter(|&dimensions| dimensions <= MOST_DIMENSIONS);
     let dimensions = dimensions
@@ -234,7 +237,7 @@ unsafe fn describe(tensor: &DLTensor) -> Result<Described> {
     if dimensions != 0 && (tensor.shape.is_null() || !tensor.shape.is_aligned() || !tensor.strides.is_aligned()) {
         return Err(refused("with a shape at no good address", "one that can be read"));
     }
-    // SAFETY: not null, aligned, and by the caller's promise as long.
+    // SAFETY: not null, aligned, and the caller ensures the length.
     let shape = if dimensions == 0 { &[][..] } else { unsafe { slice::from_raw_parts(tensor.shape, dimensions) } };
     let strides = if tensor.strides.is_null() || dimensions == 0 {
         None
@@ -278,7 +281,7 @@ unsafe fn describe(tensor: &DLTensor) -> Result<Described> {
     Ok(Described { device, pinned, address, bytes, data_type: tensor.dtype, layout })
 }
 
-/// Asks the runtime what is at both ends.
+/// Checks the memory at both ends with the runtime.
 fn expect_memory(start: usize, bytes: usize, device: Device, pinned: bool) -> Result<()> {
     for address in [start, start + bytes - 1] {
         let Some(found) = DevicePtr::<u8>::from_address(address as u64).attributes()? else {

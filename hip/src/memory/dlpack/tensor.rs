@@ -1,4 +1,4 @@
-//! Memory with a shape, ours or somebody else's.
+//! Tensors: memory with a shape, of this crate or of other code.
 
 use std::fmt;
 use std::ops::Deref;
@@ -11,18 +11,18 @@ use crate::memory::{Allocation, DeviceBuffer, DevicePtr, PinnedBuffer, byte_len}
 use crate::stream::Stream;
 use crate::stream::usage::{Access, AccessKind};
 
-/// A tensor: memory of a device, or pinned memory of the host, with a shape. It owns the memory, as a buffer does.
+/// A tensor: device memory or pinned host memory, with a shape. It owns the memory, as a buffer does.
 pub struct Tensor {
     pub(super) memory: Allocation,
     pub(super) pinned: bool,
     pub(super) data_type: DLDataType,
     pub(super) layout: Layout,
     pub(super) read_only: bool,
-    /// Whether a stream, in place of the host, waits for the work on the memory.
+    /// Whether a stream, instead of the host, waits for the work on the memory.
     pub(super) ordered: bool,
 }
 
-/// Memory that is there to be read: of a tensor that is marked so.
+/// Read-only memory, of a tensor that is marked so.
 pub struct ReadOnly<B>(B);
 
 impl<B> Deref for ReadOnly<B> {
@@ -40,16 +40,17 @@ impl<B: fmt::Debug> fmt::Debug for ReadOnly<B> {
 }
 
 impl Tensor {
-    /// All elements of a buffer, row after row.
+    /// Creates a tensor of all elements of a buffer, in row-major order.
     ///
     /// # Errors
-    /// [`Error::Length`] if the shape has another number of elements than the buffer; [`Error::InvalidValue`] if it has too many for anything.
+    /// [`Error::Length`] if the shape has another number of elements than the buffer; [`Error::InvalidValue`] if its
+    /// number of elements overflows.
     pub fn from_buffer<T: Element>(buffer: DeviceBuffer<T>, shape: &[usize]) -> Result<Self> {
         let len = buffer.len();
         Self::new::<T>(buffer.into_allocation(), len, shape, false)
     }
 
-    /// All elements of pinned host memory, row after row.
+    /// Creates a tensor of all elements of pinned host memory, in row-major order.
     ///
     /// # Errors
     /// Those of [`from_buffer`](Self::from_buffer).
@@ -66,10 +67,11 @@ impl Tensor {
         Ok(Self { memory, pinned, data_type: T::DATA_TYPE, layout, read_only: false, ordered: false })
     }
 
-    /// The same bytes under another type's name, such as [`DLDataType::BOOL`] for `u8` (each of which is then 0 or 1).
+    /// Changes the element type to another one of the same size, such as [`DLDataType::BOOL`] for `u8` (all of which
+    /// must be 0 or 1 then).
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] if its elements have another size.
+    /// [`Error::InvalidValue`] if the types differ in size.
     pub fn with_data_type(mut self, data_type: DLDataType) -> Result<Self> {
         if data_type.bytes() != self.data_type.bytes() {
             return Err(Error::InvalidValue {
@@ -82,37 +84,37 @@ impl Tensor {
         Ok(self)
     }
 
-    /// Shape and strides.
+    /// Returns shape and strides.
     #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// What the elements are.
+    /// Returns the type of the elements.
     #[must_use]
     pub fn data_type(&self) -> DLDataType {
         self.data_type
     }
 
-    /// The device that the memory is on, or in whose context it is pinned.
+    /// Returns the device that the memory is on, or in whose context it is pinned.
     #[must_use]
     pub fn device(&self) -> Device {
         self.memory.device
     }
 
-    /// [`DL_ROCM`], or [`DL_ROCM_HOST`] for pinned memory of the host.
+    /// Returns [`DL_ROCM`], or [`DL_ROCM_HOST`] for pinned host memory.
     #[must_use]
     pub fn device_type(&self) -> i32 {
         if self.pinned { DL_ROCM_HOST } else { DL_ROCM }
     }
 
-    /// Whether nobody may write to the elements ([`FLAG_READ_ONLY`](super::FLAG_READ_ONLY)).
+    /// Returns whether the elements are read-only ([`FLAG_READ_ONLY`](super::FLAG_READ_ONLY)).
     #[must_use]
     pub fn is_read_only(&self) -> bool {
         self.read_only
     }
 
-    /// The address of the element with all indices 0. What is done with it is unknown to the tensor.
+    /// Returns the address of the element with all indices 0. The tensor does not track accesses through it.
     #[must_use]
     pub fn as_device_ptr(&self) -> DevicePtr<u8> {
         DevicePtr::from_address(self.address() as u64)
@@ -122,8 +124,8 @@ impl Tensor {
         if self.pinned { self.memory.host } else { self.memory.pointer }
     }
 
-    /// Makes `stream` wait for all work on the memory that this crate knows of, so that the host need not when the tensor is given
-    /// away: its taker works on `stream`, or orders its work after it.
+    /// Makes `stream` wait for all tracked work on the memory, so that exporting the tensor does not block the host.
+    /// The importer must use `stream`, or order its work after it.
     ///
     /// # Errors
     /// [`Error::WrongDevice`] for a stream of a device that cannot use the memory.
@@ -135,38 +137,40 @@ impl Tensor {
         Ok(())
     }
 
-    /// The elements as a buffer.
+    /// Converts to a buffer of the elements.
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] if they are of another type than `T`, have gaps between them ([`into_span`](Self::into_span)
-    /// takes these), are read-only, not aligned for `T`, or in the host's memory. The tensor is given back then.
+    /// [`Error::InvalidValue`] if they are of another type than `T`, have gaps between them (use
+    /// [`into_span`](Self::into_span)), are read-only, not aligned for `T`, or in host memory. The tensor is released
+    /// then.
     pub fn into_buffer<T: Element>(self) -> Result<DeviceBuffer<T>> {
         self.expect_contiguous()?;
         Ok(self.into_span()?.0)
     }
 
-    /// As [`into_buffer`](Self::into_buffer), for a tensor that is there to be read.
+    /// Like [`into_buffer`](Self::into_buffer), for a tensor that may be read-only.
     ///
     /// # Errors
-    /// Those of [`into_buffer`](Self::into_buffer), but for the last.
+    /// Those of [`into_buffer`](Self::into_buffer), except for read-only elements.
     pub fn into_read_only_buffer<T: Element>(mut self) -> Result<ReadOnly<DeviceBuffer<T>>> {
         self.read_only = false;
         self.into_buffer().map(ReadOnly)
     }
 
-    /// A buffer from the tensor's first element in memory to its last, with whatever is in gaps between them, and where in it what is.
+    /// Converts to a buffer of the span of memory that the tensor covers, gaps included, and the layout that locates
+    /// its elements.
     ///
     /// # Errors
-    /// Those of [`into_buffer`](Self::into_buffer), but for gaps.
+    /// Those of [`into_buffer`](Self::into_buffer), except for gaps.
     pub fn into_span<T: Element>(self) -> Result<(DeviceBuffer<T>, Layout)> {
         let len = self.check::<T>(false)?;
         Ok((DeviceBuffer::from_allocation(self.memory, len), self.layout))
     }
 
-    /// The elements as pinned memory of the host.
+    /// Converts to pinned host memory.
     ///
     /// # Errors
-    /// Those of [`into_buffer`](Self::into_buffer), but that they must be in the host's memory.
+    /// Those of [`into_buffer`](Self::into_buffer), except that the elements must be in host memory.
     pub fn into_pinned<T: Element>(self) -> Result<PinnedBuffer<T>> {
         self.expect_contiguous()?;
         let len = self.check::<T>(true)?;
@@ -184,7 +188,7 @@ impl Tensor {
         })
     }
 
-    /// The elements of `T` that the memory holds, gaps included.
+    /// Returns the number of elements of `T` that the memory holds, gaps included.
     fn check<T: Element>(&self, pinned: bool) -> Result<usize> {
         let refused = |value: String, allowed: String| {
             Err(Error::InvalidValue { what: "a tensor that is to be a buffer", value, allowed })

@@ -10,10 +10,11 @@ use crate::memory::box_copy::{End, copy, copy_now, queue, rows};
 use crate::stream::Stream;
 use crate::stream::usage::AccessKind;
 
-/// Host memory of `len` elements whose rows are `row_len` elements apart, that has to hold `extent`.
+/// Returns the end of a copy in host memory of `len` elements, with rows `row_len` elements apart. It must hold
+/// `extent`.
 fn host_side<T>(pointer: *mut T, len: usize, row_len: usize, extent: Extent, what: &'static str) -> Result<End> {
     let rows = extent.height * extent.depth;
-    // All rows but the last take `row_len`; within the bounds of an extent that fits memory.
+    // All rows but the last take `row_len` elements. The extent fits memory.
     let needed = row_len.checked_mul(rows - 1).and_then(|before| before.checked_add(extent.width));
     match needed {
         Some(needed) if row_len >= extent.width && needed <= len => {
@@ -29,12 +30,11 @@ fn host_side<T>(pointer: *mut T, len: usize, row_len: usize, extent: Extent, wha
 }
 
 impl<T: Pod> PitchedSlice<'_, T> {
-    /// Copies the elements to the host, row by row and plane by plane (`hipMemcpy2DAsync`,
-    /// `hipMemcpy3DAsync`), after all queued work that
-    /// writes to the buffer.
+    /// Copies the elements to the host, row by row and plane by plane (`hipMemcpy2DAsync`, `hipMemcpy3DAsync`), after
+    /// all queued work that writes to the buffer.
     ///
     /// # Errors
-    /// [`Error::Length`] if `destination` has another number of elements. An error of the queued work comes back here.
+    /// [`Error::Length`] if `destination` has another number of elements. Errors of the queued work.
     #[doc(alias("hipMemcpy2DAsync", "cudaMemcpy2DAsync"))]
     #[doc(alias("hipMemcpy3DAsync", "cudaMemcpy3DAsync"))]
     #[doc(alias("hipMemcpy2D", "cudaMemcpy2D"))]
@@ -44,8 +44,9 @@ impl<T: Pod> PitchedSlice<'_, T> {
         self.copy_to_rows(destination, self.extent().width)
     }
 
-    /// As [`copy_to_slice`](Self::copy_to_slice), to a part of a larger thing on the host, from its first element on: its rows are
-    /// `row_len` elements apart, its planes as many rows as the slice has. What is between stays as it is.
+    /// Like [`copy_to_slice`](Self::copy_to_slice), to a part of a larger host image, from its first element on. Its
+    /// rows are `row_len` elements apart, and its planes have as many rows as this slice. Elements between the rows do
+    /// not change.
     ///
     /// # Errors
     /// [`Error::InvalidValue`] if `destination` is too small or its rows are too short.
@@ -57,17 +58,17 @@ impl<T: Pod> PitchedSlice<'_, T> {
         let what = "the destination of a copy";
         let to = host_side(destination.as_mut_ptr(), destination.len(), row_len, extent, what)?;
         self.usage().wait(AccessKind::Read)?;
-        // SAFETY: both sides hold the box, borrowed until the copy is done, and nothing that is queued writes to the source. Any bytes are
-        // a value of T.
+        // SAFETY: both sides hold the box, borrowed until the copy is done, and no queued work writes to the source. Any bytes are a valid
+        // T.
         unsafe { copy_now::<T>(self.device(), to, self.end(), extent, hipMemcpyDeviceToHost) }
     }
 
-    /// The elements, on the host, row by row and plane by plane.
+    /// Returns a copy of the elements on the host, row by row and plane by plane.
     pub fn to_vec(&self) -> Result<Vec<T>> {
         read_to_vec(self.elements(), |elements| self.copy_to_slice(elements))
     }
 
-    /// Queues a copy to pinned host memory, row by row and plane by plane (`hipMemcpy2DAsync`, `hipMemcpy3DAsync`): see
+    /// Queues a copy to pinned host memory, row by row and plane by plane (`hipMemcpy2DAsync`, `hipMemcpy3DAsync`); see
     /// [`DeviceSlice::copy_to_pinned_async`](crate::DeviceSlice::copy_to_pinned_async).
     ///
     /// # Errors
@@ -91,12 +92,11 @@ impl<T: Pod> PitchedSlice<'_, T> {
 }
 
 impl<T: Pod> PitchedSliceMut<'_, T> {
-    /// Copies elements from the host, row by row and plane by plane (`hipMemcpy2DAsync`,
-    /// `hipMemcpy3DAsync`), after all queued work that
-    /// uses the buffer.
+    /// Copies elements from the host, row by row and plane by plane (`hipMemcpy2DAsync`, `hipMemcpy3DAsync`), after all
+    /// queued work that uses the buffer.
     ///
     /// # Errors
-    /// [`Error::Length`] if `source` has another number of elements. An error of the queued work comes back here.
+    /// [`Error::Length`] if `source` has another number of elements. Errors of the queued work.
     #[doc(alias("hipMemcpy2DAsync", "cudaMemcpy2DAsync"))]
     #[doc(alias("hipMemcpy3DAsync", "cudaMemcpy3DAsync"))]
     #[doc(alias("hipMemcpy2D", "cudaMemcpy2D"))]
@@ -106,8 +106,8 @@ impl<T: Pod> PitchedSliceMut<'_, T> {
         self.copy_from_rows(source, self.extent().width)
     }
 
-    /// As [`copy_from_slice`](Self::copy_from_slice), from a part of a larger thing on the host, from its first element on: its rows
-    /// are `row_len` elements apart, its planes as many rows as the slice has.
+    /// Like [`copy_from_slice`](Self::copy_from_slice), from a part of a larger host image, from its first element on.
+    /// Its rows are `row_len` elements apart, and its planes have as many rows as this slice.
     ///
     /// # Errors
     /// [`Error::InvalidValue`] if `source` is too small or its rows are too short.
@@ -118,12 +118,12 @@ impl<T: Pod> PitchedSliceMut<'_, T> {
         }
         let from = host_side(source.as_ptr().cast_mut(), source.len(), row_len, extent, "the source of a copy")?;
         self.usage().wait(AccessKind::Write)?;
-        // SAFETY: both sides hold the box, borrowed until the copy is done, and nothing that is queued uses the destination.
+        // SAFETY: both sides hold the box, borrowed until the copy is done, and no queued work uses the destination.
         unsafe { copy_now::<T>(self.device(), self.end(), from, extent, hipMemcpyHostToDevice) }
     }
 
-    /// Queues a copy from pinned host memory, row by row and plane by plane (`hipMemcpy2DAsync`, `hipMemcpy3DAsync`): see
-    /// [`DeviceSliceMut::copy_from_pinned_async`](crate::DeviceSliceMut::copy_from_pinned_async).
+    /// Queues a copy from pinned host memory, row by row and plane by plane (`hipMemcpy2DAsync`, `hipMemcpy3DAsync`);
+    /// see [`DeviceSliceMut::copy_from_pinned_async`](crate::DeviceSliceMut::copy_from_pinned_async).
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::WrongDevice`].
@@ -144,8 +144,8 @@ impl<T: Pod> PitchedSliceMut<'_, T> {
         }
     }
 
-    /// Queues a copy from device memory of the same extent (`hipMemcpy2DAsync`, `hipMemcpy3DAsync`). The stream's device must reach
-    /// both: see [`Device::enable_peer_access`](crate::Device::enable_peer_access).
+    /// Queues a copy from device memory of the same extent (`hipMemcpy2DAsync`, `hipMemcpy3DAsync`). The stream's
+    /// device must have access to both; see [`Device::enable_peer_access`](crate::Device::enable_peer_access).
     ///
     /// # Errors
     /// [`Error::InvalidValue`] if the extents differ, [`Error::WrongDevice`].
@@ -159,7 +159,7 @@ impl<T: Pod> PitchedSliceMut<'_, T> {
         extent.expect_source(source.extent())?;
         let _admitted = self.admit(stream.device(), "the destination")?;
         let _admitted = source.admit(stream.device(), "the source")?;
-        // SAFETY: both sides hold the box and do not overlap, for one is borrowed to write to.
+        // SAFETY: both sides hold the box and do not overlap, because the destination is borrowed mutably.
         unsafe {
             queue::<T>(
                 stream,
@@ -171,11 +171,11 @@ impl<T: Pod> PitchedSliceMut<'_, T> {
         }
     }
 
-    /// Copies from device memory of the same extent: [`copy_from_device_async`](Self::copy_from_device_async) on a stream of
-    /// its own, and waits.
+    /// Copies from device memory of the same extent: [`copy_from_device_async`](Self::copy_from_device_async) on a
+    /// stream of its own, and waits.
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] if the extents differ. An error of the queued work comes back here.
+    /// [`Error::InvalidValue`] if the extents differ. Errors of the queued work.
     #[doc(alias("hipMemcpy2D", "cudaMemcpy2D"))]
     #[doc(alias("hipMemcpy3D", "cudaMemcpy3D"))]
     pub fn copy_from_device<'s>(&mut self, source: impl Into<PitchedSlice<'s, T>>) -> Result<()>
@@ -187,16 +187,17 @@ impl<T: Pod> PitchedSliceMut<'_, T> {
         stream.synchronize()
     }
 
-    /// Queues copies of the first `rows` rows of a plane, which are set, to the rest of it, and of that plane to the others, for a fill.
+    /// For a fill: queues copies of the first `rows` rows, which are already filled, to the rest of the plane, and of
+    /// that plane to the others.
     pub(super) fn repeat_rows(&self, stream: hipStream_t) -> Result<()> {
         let (first, extent) = (self.side(), self.extent());
         let row = extent.width * size_of::<T>();
         let plane = first.pitch * first.rows;
-        // The box at some bytes from the first, from the first.
+        // Copies a box from the start of the slice to `bytes` bytes after the start.
         let repeat = |bytes: usize, extent: Extent| {
             let to = Side { pointer: first.pointer.wrapping_byte_add(bytes), ..first };
             let (to, from) = (End::Memory(to.pitched(row)), End::Memory(first.pitched(row)));
-            // SAFETY: both are rows or planes of the slice, which do not overlap; the caller has noted the use.
+            // SAFETY: both are rows or planes of the slice, which do not overlap; the caller has recorded the use.
             unsafe { copy::<T>(to, from, extent, hipMemcpyDeviceToDevice, stream) }
         };
         let mut done = 1;

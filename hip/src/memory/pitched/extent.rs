@@ -1,4 +1,4 @@
-//! How large things of two and three dimensions are.
+//! Extents of two and three dimensions.
 
 use std::fmt;
 use std::ops::RangeBounds;
@@ -18,31 +18,31 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// Two dimensions.
+    /// Creates an extent of two dimensions.
     #[must_use]
     pub const fn new_2d(width: usize, height: usize) -> Self {
         Self { width, height, depth: 1 }
     }
 
-    /// Three dimensions.
+    /// Creates an extent of three dimensions.
     #[must_use]
     pub const fn new_3d(width: usize, height: usize, depth: usize) -> Self {
         Self { width, height, depth }
     }
 
-    /// Elements in all, if that is a number.
+    /// Returns the number of elements; `None` on overflow.
     #[must_use]
     pub fn elements(self) -> Option<usize> {
         self.width.checked_mul(self.height)?.checked_mul(self.depth)
     }
 
-    /// Whether there are no elements.
+    /// Returns whether there are no elements.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.width == 0 || self.height == 0 || self.depth == 0
     }
 
-    /// A box inside of this one: its first element's column, row and plane, and how large it is.
+    /// Returns a box inside of this one: the column, row and plane of its first element, and its extent.
     pub(crate) fn region(
         self,
         x: impl RangeBounds<usize>,
@@ -55,7 +55,7 @@ impl Extent {
         Ok(([x, y, z], Self { width, height, depth }))
     }
 
-    /// `Ok` if this, the destination of a copy, is as large as its source.
+    /// Returns `Ok` if this, the destination of a copy, has the same extent as its source.
     pub(crate) fn expect_source(self, source: Self) -> Result<()> {
         if self == source {
             return Ok(());
@@ -67,25 +67,25 @@ impl Extent {
         })
     }
 
-    /// Elements and bytes of a row, if all of it is no more than an address space holds.
+    /// Returns the number of elements, and the bytes of a row, if the whole fits an address space.
     pub(crate) fn checked<T>(self) -> Result<(usize, usize)> {
         let element_bytes = size_of::<T>();
         let elements = self.elements().ok_or(Error::TooLarge { elements: usize::MAX, element_bytes })?;
         super::byte_len::<T>(elements)?;
-        // No longer than all, unless there is nothing at all.
+        // A row is not longer than the whole, unless that is empty.
         Ok((elements, super::byte_len::<T>(self.width)?))
     }
 }
 
 impl From<(usize, usize)> for Extent {
-    /// Width and height.
+    /// Converts width and height.
     fn from((width, height): (usize, usize)) -> Self {
         Self::new_2d(width, height)
     }
 }
 
 impl From<(usize, usize, usize)> for Extent {
-    /// Width, height and depth.
+    /// Converts width, height and depth.
     fn from((width, height, depth): (usize, usize, usize)) -> Self {
         Self::new_3d(width, height, depth)
     }

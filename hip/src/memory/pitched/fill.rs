@@ -11,10 +11,11 @@ use crate::core::trace;
 use crate::stream::Stream;
 
 impl<T: Pod> PitchedSliceMut<'_, T> {
-    /// Queues a fill with `value`; what is between the rows stays as it is.
+    /// Queues a fill with `value`. Padding between the rows does not change.
     ///
-    /// A value that repeats one byte (so every zero) is one `hipMemset2DAsync` or `hipMemset3DAsync`. Any other fills the first row
-    /// (see [`DeviceSliceMut::fill_async`](crate::DeviceSliceMut::fill_async)), which is then copied to the others on the device.
+    /// A value that repeats one byte (such as any zero) takes one `hipMemset2DAsync` or `hipMemset3DAsync`. Any other
+    /// value fills the first row (see [`DeviceSliceMut::fill_async`](crate::DeviceSliceMut::fill_async)), which is then
+    /// copied to the others on the device.
     ///
     /// # Errors
     /// [`WrongDevice`](crate::Error::WrongDevice) if the stream is on another device.
@@ -37,7 +38,8 @@ impl<T: Pod> PitchedSliceMut<'_, T> {
         })
     }
 
-    /// Fills with `value`, after all queued work that uses the buffer: [`fill_async`](Self::fill_async) on a stream of its own, and waits.
+    /// Fills with `value`, after all queued work that uses the buffer: [`fill_async`](Self::fill_async) on a private
+    /// stream, and waits.
     #[doc(alias("hipMemset2D", "cudaMemset2D"))]
     #[doc(alias("hipMemset3D", "cudaMemset3D"))]
     pub fn fill(&mut self, value: T) -> Result<()> {
@@ -51,7 +53,7 @@ impl<T: Pod> PitchedSliceMut<'_, T> {
         let row = extent.width * size_of::<T>();
         let asked = || format!("{extent} elements of {} bytes", size_of::<T>());
         if extent.depth == 1 {
-            // SAFETY: the rows are inside of the slice, which has noted the use and is not freed before it is over.
+            // SAFETY: the rows are inside of the slice, which has recorded the use and is not freed before it is over.
             let status =
                 unsafe { hip_sys::hipMemset2DAsync(side.pointer, side.pitch, byte.into(), row, extent.height, stream) };
             return check(status, "hipMemset2DAsync", asked);

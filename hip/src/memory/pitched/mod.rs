@@ -1,4 +1,4 @@
-//! Memory of two and three dimensions, whose rows are padded to where the device reads them well.
+//! Memory of two and three dimensions, with rows padded for efficient access by the device.
 
 mod copy;
 mod extent;
@@ -27,7 +27,7 @@ use crate::stream::usage::AccessKind;
 /// Elements of `T` in two or three dimensions in a device's memory (`hipMallocPitch`, `hipMalloc3D`): each row starts
 /// [`pitch`](Self::pitch) bytes after the one before.
 ///
-/// A kernel gets the first element (`&` and `&mut` of the buffer are arguments) and, as another argument, the pitch.
+/// Pass a kernel the first element (`&` and `&mut` of the buffer are arguments) and, as another argument, the pitch.
 ///
 /// ```
 /// # fn main() -> hip::Result<()> {
@@ -50,11 +50,12 @@ pub struct PitchedBuffer<T> {
 }
 
 impl<T: Pod> PitchedBuffer<T> {
-    /// A buffer whose elements are arbitrary: see [`DeviceBuffer::uninit`](crate::DeviceBuffer::uninit). An extent of two
-    /// dimensions is `(width, height)`, one of three `(width, height, depth)`, in elements.
+    /// Creates a buffer whose elements are arbitrary; see [`DeviceBuffer::uninit`](crate::DeviceBuffer::uninit). An
+    /// extent is `(width, height)` or `(width, height, depth)`, in elements.
     ///
     /// # Errors
-    /// `hipErrorOutOfMemory`; [`TooLarge`](crate::Error::TooLarge) and [`ZeroSizedType`](crate::Error::ZeroSizedType) before the call.
+    /// `hipErrorOutOfMemory`; [`TooLarge`](crate::Error::TooLarge) and [`ZeroSizedType`](crate::Error::ZeroSizedType)
+    /// before the call.
     #[doc(alias("hipMallocPitch", "cudaMallocPitch"))]
     #[doc(alias("hipMalloc3D", "cudaMalloc3D"))]
     #[doc(alias("hipMemAllocPitch", "cuMemAllocPitch"))]
@@ -80,13 +81,13 @@ impl<T: Pod> PitchedBuffer<T> {
             let status = with_memory(device, || unsafe { hip_sys::hipMalloc3D(&mut pitched, bytes) });
             check(status, "hipMalloc3D", asked)?;
         }
-        // No less than the elements, and what the runtime has allocated.
+        // At least the size of the elements, and within the allocation.
         let bytes = pitched.pitch.saturating_mul(extent.height).saturating_mul(extent.depth);
         memory.adopt(pitched.ptr, bytes, Owner::Malloc);
         Ok(Self { memory, pitch: pitched.pitch, extent, elements: PhantomData })
     }
 
-    /// A buffer of zeros.
+    /// Creates a buffer of zeros.
     ///
     /// # Errors
     /// Those of [`uninit`](Self::uninit).
@@ -96,10 +97,11 @@ impl<T: Pod> PitchedBuffer<T> {
         Ok(buffer)
     }
 
-    /// A buffer with the elements of `source`, row by row and plane by plane.
+    /// Creates a buffer with the elements of `source`, row by row and plane by plane.
     ///
     /// # Errors
-    /// [`Length`](crate::Error::Length) if they are not as many as the extent says; those of [`uninit`](Self::uninit).
+    /// [`Length`](crate::Error::Length) if `source` does not have as many elements as the extent; those of
+    /// [`uninit`](Self::uninit).
     pub fn from_slice(device: &Device, extent: impl Into<Extent>, source: &[T]) -> Result<Self> {
         let mut buffer = Self::uninit(device, extent)?;
         buffer.as_slice_mut().copy_from_slice(source)?;
@@ -118,13 +120,13 @@ impl<T: Pod> PitchedBuffer<T> {
 }
 
 impl<T> PitchedBuffer<T> {
-    /// All of it.
+    /// Returns the whole buffer as a slice.
     #[must_use]
     pub fn as_slice(&self) -> PitchedSlice<'_, T> {
         PitchedSlice::new(&self.memory, self.layout())
     }
 
-    /// All of it, to write to.
+    /// Returns the whole buffer as a mutable slice.
     #[must_use]
     pub fn as_slice_mut(&mut self) -> PitchedSliceMut<'_, T> {
         PitchedSliceMut::new(&self.memory, self.layout())
@@ -134,39 +136,39 @@ impl<T> PitchedBuffer<T> {
         slice::Layout { offset: 0, pitch: self.pitch, plane: self.pitch * self.extent.height, extent: self.extent }
     }
 
-    /// `Ok` if work on `device` may write to it.
+    /// Returns `Ok` if work on `device` may write to it.
     pub(crate) fn admit_write(&self, device: Device, what: &'static str) -> Result<Admission> {
         self.memory.admit(device, AccessKind::Write, what)
     }
 
-    /// Elements along each dimension.
+    /// Returns the number of elements along each dimension.
     #[must_use]
     pub fn extent(&self) -> Extent {
         self.extent
     }
 
-    /// Bytes from a row to the next.
+    /// Returns the bytes from one row to the next.
     #[must_use]
     pub fn pitch(&self) -> usize {
         self.pitch
     }
 
-    /// The device that the memory is on.
+    /// Returns the device.
     #[must_use]
     pub fn device(&self) -> Device {
         self.memory.device
     }
 
-    /// The address of the first element, null if there is none. What is done with it is unknown to the buffer.
+    /// Returns the address of the first element, null if there is none. The buffer does not track accesses through it.
     #[must_use]
     pub fn as_device_ptr(&self) -> DevicePtr<T> {
         DevicePtr::from_address(self.memory.pointer as u64)
     }
 
-    /// Blocks until no queued work that this crate knows of uses the buffer.
+    /// Blocks until no tracked work uses the buffer.
     ///
     /// # Errors
-    /// An error of the queued work comes back here.
+    /// Errors of the queued work.
     pub fn synchronize(&self) -> Result<()> {
         self.memory.usage.wait_for_all()
     }
@@ -184,7 +186,7 @@ impl<T> fmt::Debug for PitchedBuffer<T> {
     }
 }
 
-/// One side of a copy: where it starts, bytes from row to row, rows from plane to plane.
+/// One side of a copy: its start, the bytes from row to row, and the rows from plane to plane.
 #[derive(Clone, Copy)]
 struct Side {
     pointer: *mut c_void,

@@ -15,7 +15,7 @@ use crate::memory::box_copy::End;
 use crate::memory::regions::regions;
 use crate::stream::usage::{Access, AccessKind};
 
-/// Where the elements of a slice are inside of its allocation.
+/// The layout of a slice within its allocation.
 #[derive(Clone, Copy)]
 pub(super) struct Layout {
     /// Bytes to the first element.
@@ -39,7 +39,7 @@ impl Layout {
         Ok(Self { offset, extent, ..self })
     }
 
-    /// Rows of `width` elements each, with nothing between them.
+    /// Creates the layout of contiguous rows of `width` elements each.
     fn rows<T>(offset: usize, len: usize, width: usize) -> Result<Self> {
         if width == 0 || len % width != 0 {
             return Err(Error::InvalidValue {
@@ -54,16 +54,16 @@ impl Layout {
     }
 }
 
-/// A box of elements of a [`PitchedBuffer`](super::PitchedBuffer), or the rows of a [`DeviceSlice`], borrowed. Copying it copies
-/// no elements.
+/// A box of elements of a [`PitchedBuffer`](super::PitchedBuffer), or the rows of a [`DeviceSlice`], borrowed. Copying
+/// it copies no elements.
 pub struct PitchedSlice<'a, T> {
     memory: &'a Allocation,
     layout: Layout,
     elements: PhantomData<&'a [T]>,
 }
 
-/// A box of elements of a [`PitchedBuffer`](super::PitchedBuffer), or the rows of a [`DeviceSliceMut`], borrowed to write to. No two
-/// that overlap exist at a time.
+/// A mutable box of elements of a [`PitchedBuffer`](super::PitchedBuffer), or the rows of a [`DeviceSliceMut`]. Mutable
+/// boxes never overlap.
 pub struct PitchedSliceMut<'a, T> {
     memory: &'a Allocation,
     layout: Layout,
@@ -73,15 +73,15 @@ pub struct PitchedSliceMut<'a, T> {
 macro_rules! common {
     ($type:ident, $linear:ident, $access:expr) => {
         impl<'a, T> $type<'a, T> {
-            /// The layout is inside of `memory`.
+            /// Creates a slice. The layout must be inside of `memory`.
             pub(super) fn new(memory: &'a Allocation, layout: Layout) -> Self {
                 Self { memory, layout, elements: PhantomData }
             }
 
-            /// The elements of a range of columns, of rows and of planes, in place of this slice.
+            /// Converts this slice to the elements in a range of columns, of rows and of planes.
             ///
             /// # Errors
-            /// [`Range`](crate::Error::Range) if one of them is not inside.
+            /// [`Range`](crate::Error::Range) if a range is out of bounds.
             pub fn into_region(
                 self,
                 x: impl RangeBounds<usize>,
@@ -91,25 +91,25 @@ macro_rules! common {
                 Ok(Self::new(self.memory, self.layout.region::<T>(x, y, z)?))
             }
 
-            /// Elements along each dimension.
+            /// Returns the number of elements along each dimension.
             #[must_use]
             pub fn extent(&self) -> Extent {
                 self.layout.extent
             }
 
-            /// Bytes from a row to the next.
+            /// Returns the bytes from one row to the next.
             #[must_use]
             pub fn pitch(&self) -> usize {
                 self.layout.pitch
             }
 
-            /// The device that the memory is on.
+            /// Returns the device.
             #[must_use]
             pub fn device(&self) -> Device {
                 self.memory.device
             }
 
-            /// The address of the first element. What is done with it is unknown to the buffer.
+            /// Returns the address of the first element. The buffer does not track accesses through it.
             #[must_use]
             pub fn as_device_ptr(&self) -> DevicePtr<T> {
                 DevicePtr::from_address(self.pointer() as u64)
@@ -123,12 +123,12 @@ macro_rules! common {
                 Access::new(&self.memory.usage, $access)
             }
 
-            /// `Ok` if work on `device` may use the elements so.
+            /// Returns `Ok` if work on `device` may access the elements in this way.
             pub(crate) fn admit(&self, device: Device, what: &'static str) -> Result<Admission> {
                 self.memory.admit(device, $access, what)
             }
 
-            /// As an end of a copy.
+            /// Returns it as one end of a copy.
             pub(crate) fn end(&self) -> End {
                 End::Memory(self.side().pitched(self.layout.extent.width * size_of::<T>()))
             }
@@ -138,7 +138,7 @@ macro_rules! common {
                 Side { pointer: self.pointer(), pitch, rows: plane.checked_div(pitch).unwrap_or(0) }
             }
 
-            /// Elements, which an extent that is inside of memory has no more of than a number holds.
+            /// Returns the number of elements, which cannot overflow for an extent within memory.
             pub(super) fn elements(&self) -> usize {
                 self.layout.extent.elements().unwrap_or(usize::MAX)
             }
@@ -156,11 +156,11 @@ macro_rules! common {
         }
 
         impl<'a, T: Pod> $linear<'a, T> {
-            /// The elements as rows of `width` each, with nothing between them: for copies from and to
+            /// Converts the elements to contiguous rows of `width` each: for copies from and to
             /// [`PitchedBuffer`](crate::memory::PitchedBuffer)s, and of sub-rectangles.
             ///
             /// # Errors
-            /// [`InvalidValue`](crate::Error::InvalidValue) if the number of elements is no multiple of `width`.
+            /// [`InvalidValue`](crate::Error::InvalidValue) if the number of elements is not a multiple of `width`.
             pub fn into_rows(self, width: usize) -> Result<$type<'a, T>> {
                 let layout = Layout::rows::<T>(self.byte_offset(), self.len(), width)?;
                 Ok($type::new(self.memory(), layout))
@@ -181,7 +181,7 @@ impl<'a, T> PitchedSliceMut<'a, T> {
         PitchedSlice::new(self.memory, self.layout)
     }
 
-    /// These elements, to read from.
+    /// Returns these elements as a shared slice.
     #[must_use]
     pub fn as_slice(&self) -> PitchedSlice<'_, T> {
         PitchedSlice::new(self.memory, self.layout)
@@ -193,10 +193,10 @@ impl<'a, T> PitchedSlice<'a, T> {
         &self.memory.usage
     }
 
-    /// The elements of a range of columns, of rows and of planes.
+    /// Returns the elements of a range of columns, of rows and of planes.
     ///
     /// # Errors
-    /// [`Range`](crate::Error::Range) if one of them is not inside.
+    /// [`Range`](crate::Error::Range) if a range is out of bounds.
     pub fn region(
         &self,
         x: impl RangeBounds<usize>,

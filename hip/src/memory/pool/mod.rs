@@ -1,4 +1,4 @@
-//! Memory pools, and memory that is allocated and freed in the order of a stream.
+//! Memory pools, for memory that is allocated and freed in the order of a stream.
 
 mod options;
 #[cfg(unix)]
@@ -33,12 +33,12 @@ use crate::stream::Stream;
 use crate::stream::usage::{Access, AccessKind};
 use state::Grants;
 
-/// A pool that stream-ordered allocations come from (`hipMemPool_t`). A clone is another handle of the same pool.
+/// A pool for stream-ordered allocations (`hipMemPool_t`). A clone is another handle of the same pool.
 ///
-/// Memory that was freed stays in the pool for the next allocation, up to the
-/// [release threshold](Self::set_release_threshold). After its last handle and the last buffer from it are gone the pool gives back its
-/// memory, and is kept for the next that is made with the same options: AMD's runtimes crash when a pool is destroyed
-/// (`hipMemPoolDestroy`) while other threads work.
+/// Freed memory stays in the pool for later allocations, up to the [release threshold](Self::set_release_threshold).
+/// After its last handle and the last buffer from it are dropped, the pool releases its memory, and is kept for reuse
+/// by a new pool with the same options: AMD's runtimes crash if a pool is destroyed (`hipMemPoolDestroy`) while other
+/// threads work.
 ///
 /// ```
 /// # fn main() -> hip::Result<()> {
@@ -71,24 +71,24 @@ pub(crate) struct PoolInner {
     raw: hipMemPool_t,
     device: Device,
     kind: PoolKind,
-    /// Devices other than its own that may use its memory.
+    /// Other devices that may use its memory.
     grants: Grants,
 }
 
-/// Where a pool comes from, hence what becomes of it.
+/// The origin of a pool, which determines what happens when it is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PoolKind {
-    /// The device's own.
+    /// The default pool of the device.
     Default,
-    /// `hipMemPoolCreate`: for the next that is made with these options.
+    /// Created with `hipMemPoolCreate`: it is reused with the same options.
     Created(PoolOptions),
-    /// Another process's.
+    /// Imported from another process.
     #[cfg_attr(not(unix), allow(dead_code))]
     Imported,
 }
 
-// SAFETY: a hipMemPool_t is a handle that the HIP runtime lets any thread use (the runtime locks its pools); it is never
-// destroyed. All else in here is Send and Sync.
+// SAFETY: a hipMemPool_t is a handle that the HIP runtime allows any thread to use (the runtime locks its pools); it is never destroyed.
+// All other fields are Send and Sync.
 unsafe impl Send for PoolInner {}
 // SAFETY: as above.
 unsafe impl Sync for PoolInner {}
@@ -98,7 +98,7 @@ impl PoolInner {
         Arc::new(Self { raw, device, kind, grants: Grants::default() })
     }
 
-    /// Whether `device`, another than the pool's own, may do an access of `kind` to its memory.
+    /// Returns whether `device`, which is not the pool's own, may perform an access of `kind` to its memory.
     pub(crate) fn admits(&self, device: Device, kind: AccessKind) -> bool {
         self.grants.admits(device, kind)
     }
@@ -109,7 +109,7 @@ impl PoolInner {
 }
 
 impl Drop for PoolInner {
-    /// A pool is not destroyed but kept for the next that is made: the HIP runtimes up to 7.2 at least crash when one thread
+    /// Keeps the pool for reuse instead of destroying it: the HIP runtimes up to 7.2 at least crash when one thread
     /// destroys a pool while others make, wait for or destroy streams.
     fn drop(&mut self) {
         if let PoolKind::Created(options) = self.kind {
@@ -122,7 +122,7 @@ impl Drop for PoolInner {
                 };
                 return later::in_time(move || drop(rest));
             }
-            // Its memory goes back to the system: now, or when the work that was queued before the last free is done.
+            // Releases its memory to the system: now, or when the work that was queued before the last free is done.
             let emptied = self.set(hipMemPoolAttrReleaseThreshold, 0u64).is_ok() && self.trim(0).is_ok();
             let as_new = self.set_reuse(PoolReuse::default()).is_ok() && self.grants.is_empty();
             if emptied && as_new {
@@ -133,10 +133,10 @@ impl Drop for PoolInner {
 }
 
 impl MemoryPool {
-    /// A new pool on a device (`hipMemPoolCreate`).
+    /// Creates a pool on a device (`hipMemPoolCreate`).
     ///
     /// # Errors
-    /// The runtime's status, `hipErrorNotSupported` where the device has no pools.
+    /// The runtime's status, `hipErrorNotSupported` if the device does not support pools.
     #[doc(alias("hipMemPoolCreate", "cuMemPoolCreate", "cudaMemPoolCreate"))]
     pub fn new(device: &Device, options: PoolOptions) -> Result<Self> {
         device.activate()?;
@@ -151,14 +151,14 @@ impl MemoryPool {
         Ok(Self { inner: PoolInner::new(raw, *device, PoolKind::Created(options)) })
     }
 
-    /// The device that its memory is on.
+    /// Returns the device.
     #[must_use]
     pub fn device(&self) -> Device {
         self.inner.device
     }
 
-    /// A buffer whose elements are arbitrary, allocated from this pool in the order of `stream`
-    /// (`hipMallocFromPoolAsync`): as [`DeviceBuffer::uninit_async`], which takes the current pool.
+    /// Creates a buffer whose elements are arbitrary, allocated from this pool in the order of `stream`
+    /// (`hipMallocFromPoolAsync`). Like [`DeviceBuffer::uninit_async`], which uses the current pool.
     ///
     /// # Errors
     /// [`Error::WrongDevice`] if the stream is on another device than the pool; those of [`DeviceBuffer::uninit`].
@@ -168,7 +168,7 @@ impl MemoryPool {
         Ok(DeviceBuffer::from_allocation(memory, len))
     }
 
-    /// A buffer of zeros, allocated from this pool and filled in the order of `stream`.
+    /// Creates a buffer of zeros, allocated from this pool and filled in the order of `stream`.
     ///
     /// # Errors
     /// Those of [`uninit_async`](Self::uninit_async).
@@ -178,28 +178,27 @@ impl MemoryPool {
         Ok(buffer)
     }
 
-    /// Gives memory that no buffer has back to the system, until no more than `keep` bytes are left in the pool
-    /// (`hipMemPoolTrimTo`).
+    /// Releases unused memory to the system, until at most `keep` bytes are left in the pool (`hipMemPoolTrimTo`).
     #[doc(alias("hipMemPoolTrimTo", "cuMemPoolTrimTo", "cudaMemPoolTrimTo"))]
     pub fn trim(&self, keep: usize) -> Result<()> {
         self.inner.trim(keep)
     }
 
-    /// Bytes that the pool keeps when a stream, an event or the device is waited for
-    /// (`hipMemPoolAttrReleaseThreshold`); what is free beyond goes back to the system. 0 unless set.
+    /// Returns the number of bytes that the pool keeps when a stream, an event or the device is waited for
+    /// (`hipMemPoolAttrReleaseThreshold`). Free memory beyond that goes back to the system. The default is 0.
     #[doc(alias("hipMemPoolGetAttribute", "cuMemPoolGetAttribute", "cudaMemPoolGetAttribute"))]
     pub fn release_threshold(&self) -> Result<u64> {
         self.inner.get(hipMemPoolAttrReleaseThreshold)
     }
 
-    /// Sets [`release_threshold`](Self::release_threshold); [`u64::MAX`] to keep all.
+    /// Sets [`release_threshold`](Self::release_threshold); [`u64::MAX`] keeps all memory.
     #[doc(alias("hipMemPoolSetAttribute", "cuMemPoolSetAttribute", "cudaMemPoolSetAttribute"))]
     pub fn set_release_threshold(&self, bytes: u64) -> Result<()> {
         self.inner.set(hipMemPoolAttrReleaseThreshold, bytes)
     }
 
-    /// Bytes that the pool has and has had (`hipMemPoolAttrReservedMem*`, `hipMemPoolAttrUsedMem*`). ROCm 5.7 may return any number after
-    /// memory of the pool went back to the system.
+    /// Returns the current and highest usage in bytes (`hipMemPoolAttrReservedMem*`, `hipMemPoolAttrUsedMem*`). ROCm
+    /// 5.7 may return any number after memory of the pool went back to the system.
     #[doc(alias("hipMemPoolGetAttribute", "cuMemPoolGetAttribute", "cudaMemPoolGetAttribute"))]
     pub fn usage(&self) -> Result<PoolUsage> {
         Ok(PoolUsage {
@@ -210,14 +209,14 @@ impl MemoryPool {
         })
     }
 
-    /// Starts [`PoolUsage::reserved_high`] and [`PoolUsage::used_high`] afresh.
+    /// Resets [`PoolUsage::reserved_high`] and [`PoolUsage::used_high`].
     #[doc(alias("hipMemPoolSetAttribute", "cuMemPoolSetAttribute", "cudaMemPoolSetAttribute"))]
     pub fn reset_high_watermarks(&self) -> Result<()> {
         self.inner.set(hipMemPoolAttrReservedMemHigh, 0u64)?;
         self.inner.set(hipMemPoolAttrUsedMemHigh, 0u64)
     }
 
-    /// When memory that one stream has freed may go to another (`hipMemPoolReuse*`).
+    /// Returns when memory that one stream has freed may be reused by another (`hipMemPoolReuse*`).
     #[doc(alias("hipMemPoolGetAttribute", "cuMemPoolGetAttribute", "cudaMemPoolGetAttribute"))]
     pub fn reuse(&self) -> Result<PoolReuse> {
         let flag = |attribute| self.inner.get::<c_int>(attribute).map(|value| value != 0);
@@ -234,13 +233,14 @@ impl MemoryPool {
         self.inner.set_reuse(reuse)
     }
 
-    /// Lets another device use the pool's memory, what is allocated already included, or not any more
-    /// (`hipMemPoolSetAccess`). Launches and copies on `device` then take its buffers.
+    /// Sets the access of another device to the pool's memory, including existing allocations (`hipMemPoolSetAccess`).
+    /// With access, launches and copies on `device` accept its buffers.
     ///
-    /// Access is taken away after all work of `device` is done.
+    /// Access is revoked after all work of `device` is done.
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] for the pool's own device, which always may, and in a `tracing` subscriber that takes access away. The runtime's status if `device` cannot reach it.
+    /// [`Error::InvalidValue`] for the pool's own device, which always has access, and for revoking access in a
+    /// `tracing` subscriber. The runtime's status if `device` cannot access the pool's device.
     #[doc(alias("hipMemPoolSetAccess", "cuMemPoolSetAccess", "cudaMemPoolSetAccess"))]
     pub fn set_access(&self, device: &Device, access: MemoryAccess) -> Result<()> {
         if *device == self.inner.device {
@@ -252,7 +252,7 @@ impl MemoryPool {
         }
         if access != MemoryAccess::ReadWrite {
             expect_none_here()?;
-            // Nothing new is admitted from here on; then what was is waited for.
+            // First stop admitting work, then wait for the admitted work.
             self.inner.grants.set(*device, access);
             wait_for_admitted();
             device.synchronize()?;
@@ -268,13 +268,13 @@ impl MemoryPool {
         Ok(())
     }
 
-    /// What a device may do with the pool's memory (`hipMemPoolGetAccess`).
+    /// Returns a device's access to the pool's memory (`hipMemPoolGetAccess`).
     #[doc(alias("hipMemPoolGetAccess", "cuMemPoolGetAccess", "cudaMemPoolGetAccess"))]
     pub fn access(&self, device: &Device) -> Result<MemoryAccess> {
         let mut place = location(device);
         let mut flags = hip_sys::hipMemAccessFlagsProtNone;
         self.inner.device.activate()?;
-        // SAFETY: the pool is alive as long as `self`; both others are valid for what the function does with them.
+        // SAFETY: the pool is alive as long as `self`; both others are valid for the function's accesses.
         let status = unsafe { hip_sys::hipMemPoolGetAccess(&mut flags, self.inner.raw, &mut place) };
         check(status, "hipMemPoolGetAccess", || {
             format!("that of device {} to {}", device.index(), self.inner.describe())
@@ -282,7 +282,7 @@ impl MemoryPool {
         Ok(MemoryAccess::from_raw(flags))
     }
 
-    /// The C handle, for calls of [`hip_sys`] beside this crate. It stays this pool's.
+    /// Returns the C handle, for calls of [`hip_sys`] that this crate does not make. The pool keeps ownership.
     #[must_use]
     pub fn as_raw(&self) -> hipMemPool_t {
         self.inner.raw
@@ -303,7 +303,7 @@ impl PoolInner {
         self.set(hipMemPoolReuseAllowInternalDependencies, c_int::from(reuse.internal_dependencies))
     }
 
-    /// `V` is what the attribute is in C: `int` or `uint64_t`.
+    /// Reads an attribute. `V` must be its C type: `int` or `uint64_t`.
     fn get<V: Pod>(&self, attribute: hipMemPoolAttr) -> Result<V> {
         let mut value = V::zeroed();
         self.device.activate()?;
@@ -314,7 +314,7 @@ impl PoolInner {
         Ok(value)
     }
 
-    /// As [`get`](Self::get).
+    /// Like [`get`](Self::get), but sets it.
     fn set<V: Pod + fmt::Debug>(&self, attribute: hipMemPoolAttr, mut value: V) -> Result<()> {
         self.device.activate()?;
         // SAFETY: as above.
@@ -325,7 +325,7 @@ impl PoolInner {
 }
 
 impl PartialEq for MemoryPool {
-    /// Whether both are handles of one pool.
+    /// Returns whether both are handles of one pool.
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
     }
@@ -343,7 +343,7 @@ impl fmt::Debug for MemoryPool {
     }
 }
 
-/// A device as C's memory functions name it.
+/// Returns a device as C's memory functions name it.
 pub(crate) fn location(device: &Device) -> hipMemLocation {
     hipMemLocation { type_: hipMemLocationTypeDevice, id: device.raw() }
 }
@@ -369,7 +369,7 @@ pub(crate) fn allocate(stream: &Stream, pool: Option<&Arc<PoolInner>>, bytes: us
     stream.inner.refuse_captured("an allocation in the order of the stream")?;
     device.prepare_pools()?;
     let mut pointer = ptr::null_mut();
-    // Noted as a write: what uses the memory, on whatever stream or the host, comes after the allocation.
+    // Recorded as a write: uses of the memory, on any stream or the host, come after the allocation.
     let mut allocate = || {
         stream.inner.submit(&[Access::write(&memory.usage)], None, |raw| {
             let (status, function) = match pool {
@@ -386,13 +386,13 @@ pub(crate) fn allocate(stream: &Stream, pool: Option<&Arc<PoolInner>>, bytes: us
             };
             let what = || format!("{bytes} bytes on device {}", device.index());
             check(status, function, what)?;
-            // HIP 5.7 says so when a pool runs out.
+            // HIP 5.7 returns null when a pool runs out.
             if pointer.is_null() { Err(failed(hipErrorOutOfMemory, function, what)) } else { Ok(()) }
         })
     };
     let allocated = with_memory(&device, &mut allocate);
     if allocated.lacks_memory() {
-        // What was freed in the order of the stream comes back when the stream has come to it.
+        // Memory that was freed in the order of the stream is available once the stream has reached the free.
         stream.inner.wait_all()?;
         allocate()?;
     } else {

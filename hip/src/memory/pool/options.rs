@@ -1,4 +1,4 @@
-//! How a pool is made and what it says of itself.
+//! Options and usage of pools.
 
 use hip_sys::{
     hipMemAccessFlags, hipMemAccessFlagsProtNone, hipMemAccessFlagsProtRead, hipMemAccessFlagsProtReadWrite,
@@ -8,7 +8,8 @@ use hip_sys::{
 use super::location;
 use crate::core::device::Device;
 
-/// How a [`MemoryPool`](super::MemoryPool) is made. The default: of any size, not to be shared with other processes.
+/// Options for creating a [`MemoryPool`](super::MemoryPool). The default: unlimited size, not shareable with other
+/// processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolOptions {
     shareable: bool,
@@ -16,21 +17,21 @@ pub struct PoolOptions {
 }
 
 impl PoolOptions {
-    /// Of any size, not to be shared with other processes.
+    /// Creates the default options: unlimited size, not shareable with other processes.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether the pool can be [exported](super::MemoryPool::export) to other processes.
+    /// Sets whether the pool can be [exported](super::MemoryPool::export) to other processes.
     #[must_use]
     pub fn shareable(mut self, shareable: bool) -> Self {
         self.shareable = shareable;
         self
     }
 
-    /// The most bytes that the pool may have, 0 for no limit of its own. Runtimes before ROCm 6.2, and programs built for
-    /// an API level before `rocm-6-2`, know of no such limit and ignore it.
+    /// Sets the maximum size of the pool in bytes, 0 for unlimited. Runtimes before ROCm 6.2, and programs built for an
+    /// API level before `rocm-6-2`, ignore it.
     #[must_use]
     pub fn max_bytes(mut self, bytes: usize) -> Self {
         self.max_bytes = bytes;
@@ -49,25 +50,25 @@ impl PoolOptions {
     }
 }
 
-/// Bytes of a pool ([`MemoryPool::usage`](super::MemoryPool::usage)).
+/// Usage of a pool in bytes ([`MemoryPool::usage`](super::MemoryPool::usage)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolUsage {
-    /// Had from the system now.
+    /// Currently reserved from the system.
     pub reserved: u64,
-    /// The most that was had since [`reset_high_watermarks`](super::MemoryPool::reset_high_watermarks).
+    /// Highest reserved amount since [`reset_high_watermarks`](super::MemoryPool::reset_high_watermarks).
     pub reserved_high: u64,
-    /// In buffers now.
+    /// Currently in buffers.
     pub used: u64,
-    /// The most that was in buffers.
+    /// Highest amount in buffers.
     pub used_high: u64,
 }
 
-/// When memory that was freed in the order of one stream may be allocated in the order of another. All are on unless set.
+/// When memory that was freed in the order of one stream may be reused in the order of another. By default, all are on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolReuse {
-    /// When the second stream already waits for the first one's free, by an event.
+    /// If the second stream already waits for the first one's free, through an event.
     pub event_dependencies: bool,
-    /// When the free has come to pass.
+    /// If the free has already completed.
     pub opportunistic: bool,
     /// Always: the runtime makes the second stream wait for the free.
     pub internal_dependencies: bool,
@@ -80,10 +81,10 @@ impl Default for PoolReuse {
     }
 }
 
-/// What a device may do with memory.
+/// The access of a device to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MemoryAccess {
-    /// Nothing.
+    /// No access.
     None,
     /// Read.
     Read,
@@ -100,7 +101,7 @@ impl MemoryAccess {
         }
     }
 
-    /// The least that an unknown value can mean.
+    /// Converts C's flags; an unknown value counts as the least access that it can mean.
     pub(crate) fn from_raw(flags: hipMemAccessFlags) -> Self {
         match flags.0 {
             value if value == hipMemAccessFlagsProtReadWrite.0 => Self::ReadWrite,

@@ -1,4 +1,4 @@
-//! Pools and their memory in other processes.
+//! Sharing of pools and their memory with other processes.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -16,18 +16,19 @@ use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::stream::usage::AccessKind;
 
-/// What another process needs, beside the pool itself, to open a buffer of an exported pool: 64 bytes to be sent to it.
+/// A handle with which another process, in addition to the pool itself, opens a buffer of an exported pool: 64 bytes to
+/// send to it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct PoolPointer([u8; 64]);
 
 impl PoolPointer {
-    /// From what [`as_bytes`](Self::as_bytes) gave in the other process.
+    /// Creates the handle from the bytes of [`as_bytes`](Self::as_bytes) in the other process.
     #[must_use]
     pub fn from_bytes(bytes: [u8; 64]) -> Self {
         Self(bytes)
     }
 
-    /// The bytes to send.
+    /// Returns the bytes to send.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 64] {
         &self.0
@@ -41,8 +42,8 @@ impl fmt::Debug for PoolPointer {
 }
 
 impl MemoryPool {
-    /// The pool as a file descriptor, to be sent to another process (`hipMemPoolExportToShareableHandle`). The pool must be
-    /// made [`shareable`](super::PoolOptions::shareable).
+    /// Exports the pool as a file descriptor, to send to another process (`hipMemPoolExportToShareableHandle`). The
+    /// pool must have been created as [`shareable`](super::PoolOptions::shareable).
     #[doc(alias(
         "hipMemPoolExportToShareableHandle",
         "cuMemPoolExportToShareableHandle",
@@ -68,19 +69,19 @@ impl MemoryPool {
                 allowed: "0 or more".to_owned(),
             });
         }
-        // SAFETY: the runtime has just made the descriptor for us, and checked that it is one.
+        // SAFETY: the runtime has just created the descriptor, it was checked to be one, and this is its only owner.
         Ok(unsafe { OwnedFd::from_raw_fd(fd) })
     }
 
-    /// A pool of another process by the descriptor that it [exported](Self::export), on `device`
+    /// Imports a pool of another process from the descriptor that it [exported](Self::export), on `device`
     /// (`hipMemPoolImportFromShareableHandle`). Buffers are [opened](Self::open) in it, not allocated.
     ///
     /// # Errors
-    /// The runtime's status if `fd` is something else.
+    /// The runtime's status if `fd` is not an exported pool.
     ///
     /// # Safety
-    /// `fd` is what [`export`](Self::export) gave, in this process or another, for a pool of this device. (Runtimes follow
-    /// what they find there.)
+    /// `fd` must be the result of [`export`](Self::export), in this process or another, for a pool of this device.
+    /// (Runtimes trust its content.)
     #[doc(alias(
         "hipMemPoolImportFromShareableHandle",
         "cuMemPoolImportFromShareableHandle",
@@ -90,7 +91,7 @@ impl MemoryPool {
         let mut raw: hipMemPool_t = ptr::null_mut();
         let handle = ptr::without_provenance_mut::<c_void>(fd.as_raw_fd() as usize);
         device.activate()?;
-        // SAFETY: `raw` is valid for a write; a handle of this type is passed by value, as the pointer.
+        // SAFETY: `raw` is valid for a write; a handle of this type is passed by value, in place of the pointer.
         let status = unsafe {
             hip_sys::hipMemPoolImportFromShareableHandle(&mut raw, handle, hipMemHandleTypePosixFileDescriptor, 0)
         };
@@ -100,11 +101,11 @@ impl MemoryPool {
         Ok(Self { inner: PoolInner::new(raw, *device, PoolKind::Imported) })
     }
 
-    /// A buffer of this pool for another process to [open](Self::open) (`hipMemPoolExportPointer`), after all queued work
-    /// that uses it: what the other process does next comes after it.
+    /// Exports a buffer of this pool, for another process to [open](Self::open) (`hipMemPoolExportPointer`), after all
+    /// queued work that uses it is done, so that the other process's work comes after it.
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] if the buffer is of another pool or empty. An error of the queued work comes back here.
+    /// [`Error::InvalidValue`] if the buffer is of another pool or empty. Errors of the queued work.
     #[doc(alias("hipMemPoolExportPointer", "cuMemPoolExportPointer", "cudaMemPoolExportPointer"))]
     pub fn export_buffer<T>(&self, buffer: &DeviceBuffer<T>) -> Result<PoolPointer> {
         let ours = match buffer.allocation().owner() {
@@ -127,16 +128,17 @@ impl MemoryPool {
         Ok(PoolPointer(data.reserved))
     }
 
-    /// A buffer of `len` elements of another process's pool (`hipMemPoolImportPointer`), this being the imported pool.
-    /// Dropping it closes it here, after all work of this process that uses it.
+    /// Opens `len` elements of another process's buffer (`hipMemPoolImportPointer`); this must be the imported pool.
+    /// Dropping the buffer closes the memory in this process, after all work of this process that uses it.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] and [`Error::ZeroSizedType`]; the runtime's status for what is no buffer of that pool.
+    /// [`Error::TooLarge`] and [`Error::ZeroSizedType`]; the runtime's status for a handle that is not a buffer of that
+    /// pool.
     ///
     /// # Safety
-    /// `pointer` is what [`export_buffer`](Self::export_buffer) gave in the process that the pool is from, for a buffer of at least as many
-    /// bytes. That buffer lives until this one is gone, and no process writes to it while another uses it: neither
-    /// knows of the other's work.
+    /// `pointer` must be the result of [`export_buffer`](Self::export_buffer) in the exporting process, for a buffer of
+    /// at least as many bytes. That buffer must outlive this one. No process may write to it while another uses it,
+    /// because neither tracks the other's work.
     #[doc(alias("hipMemPoolImportPointer", "cuMemPoolImportPointer", "cudaMemPoolImportPointer"))]
     pub unsafe fn open<T: Pod>(&self, pointer: &PoolPointer, len: usize) -> Result<DeviceBuffer<T>> {
         let bytes = byte_len::<T>(len)?;
@@ -147,7 +149,7 @@ impl MemoryPool {
         let mut data = hipMemPoolPtrExportData { reserved: pointer.0 };
         let mut address = ptr::null_mut();
         device.activate()?;
-        // SAFETY: `address` is valid for a write, the pool is alive; the caller answers for the pointer.
+        // SAFETY: `address` is valid for a write, the pool is alive; the caller ensures that the pointer is valid.
         let status = unsafe { hip_sys::hipMemPoolImportPointer(&mut address, self.inner.raw, &mut data) };
         check(status, "hipMemPoolImportPointer", || {
             format!("{bytes} bytes of an imported pool on device {}", device.index())
@@ -171,7 +173,7 @@ impl Keeper for Opened {
 
 impl Drop for Opened {
     fn drop(&mut self) {
-        // SAFETY: from hipMemPoolImportPointer, which hipFree closes; no work uses it any more.
+        // SAFETY: from hipMemPoolImportPointer, which hipFree closes; no work uses it anymore.
         let _ = unsafe { hip_sys::hipFree(ptr::with_exposed_provenance_mut(self.address)) };
     }
 }

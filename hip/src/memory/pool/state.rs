@@ -1,4 +1,4 @@
-//! What is known of pools for each device, and of devices for each pool.
+//! Pools of each device, and access of devices to each pool.
 
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,7 @@ use crate::core::lock::{Mutex, RwLock};
 use crate::core::per_device::PerDevice;
 use crate::stream::usage::AccessKind;
 
-/// Devices that may use memory beside the one that it is on.
+/// Other devices that may use memory.
 #[derive(Default)]
 pub(crate) struct Grants(RwLock<Vec<(Device, MemoryAccess)>>);
 
@@ -40,23 +40,23 @@ impl Grants {
     }
 }
 
-/// The pools of a device: its default one, and the one that was made current.
+/// The pools of a device: the default pool, and the current one.
 #[derive(Default)]
 pub(crate) struct DevicePools {
     default: OnceLock<Arc<PoolInner>>,
-    /// Whether `chosen` holds a pool: asked before each allocation, without a lock.
+    /// Whether `chosen` holds a pool: readable before each allocation without a lock.
     has_chosen: AtomicBool,
-    /// Kept alive as long as it is current.
+    /// The current pool, which this keeps alive.
     chosen: RwLock<Option<Arc<PoolInner>>>,
-    /// Pools that nobody has any more, for the next that is made with the same options.
+    /// Unused pools, for reuse with the same options.
     parked: Mutex<Vec<(PoolOptions, Parked)>>,
-    /// Whether the device has its default stream: see [`Device::prepare_pools`].
+    /// Whether the device has its default stream; see [`Device::prepare_pools`].
     prepared: AtomicBool,
 }
 
 struct Parked(hipMemPool_t);
 
-// SAFETY: a handle that the HIP runtime lets any thread use.
+// SAFETY: a handle that the HIP runtime allows any thread to use.
 unsafe impl Send for Parked {}
 
 impl DevicePools {
@@ -70,7 +70,7 @@ impl DevicePools {
         Some(parked.swap_remove(at).1.0)
     }
 
-    /// The pool that was made current in place of the default one.
+    /// Returns the current pool if it is not the default one.
     #[inline]
     pub(crate) fn chosen(&self) -> Option<Arc<PoolInner>> {
         if !self.has_chosen.load(Ordering::Acquire) {
@@ -80,7 +80,7 @@ impl DevicePools {
     }
 }
 
-/// Those of each device.
+/// The pools of each device.
 static POOLS: PerDevice<DevicePools> = PerDevice::new();
 
 impl Device {
@@ -88,11 +88,11 @@ impl Device {
         POOLS.of(*self)
     }
 
-    /// To be called before memory is taken from a pool of this device.
+    /// Call this before memory is taken from a pool of this device.
     ///
-    /// HIP makes a device's default stream when it is first needed. Where that is in an allocation (7.x), it waits for the
-    /// device's lock with the pool's lock held, and whoever frees or waits in another thread does it the other way round:
-    /// neither goes on. A device that has its default stream already is not locked for it.
+    /// HIP creates a device's default stream when it is first needed. If an allocation needs it (7.x), the allocation
+    /// waits for the device's lock with the pool's lock held. A thread that frees or waits takes these locks in the
+    /// opposite order, so both deadlock. If the default stream already exists, the allocation does not lock the device.
     #[inline]
     pub(crate) fn prepare_pools(&self) -> Result<()> {
         if self.pools().prepared.load(Ordering::Acquire) { Ok(()) } else { self.make_default_stream() }
@@ -101,20 +101,21 @@ impl Device {
     #[cold]
     fn make_default_stream(&self) -> Result<()> {
         self.activate()?;
-        // To ask the default stream while another is captured would spoil the capture.
+        // Querying the default stream while another stream is captured would invalidate the capture.
         let mut capturing = hip_sys::hipStreamCaptureStatusNone;
         // SAFETY: the default stream, and `capturing` is valid for a write.
         let known = unsafe { hip_sys::hipStreamIsCapturing(ptr::null_mut(), &mut capturing) };
         if known.0 != 0 || capturing != hip_sys::hipStreamCaptureStatusNone {
             return Ok(());
         }
-        // SAFETY: the default stream of the current device. Whether it is busy does not matter.
+        // SAFETY: the default stream of the current device. Its state does not matter.
         unsafe { hip_sys::hipStreamQuery(ptr::null_mut()) };
         self.pools().prepared.store(true, Ordering::Release);
         Ok(())
     }
 
-    /// The pool that is the device's own, and its current one unless another was set (`hipDeviceGetDefaultMemPool`).
+    /// Returns the device's default pool, which is its current one unless another was set
+    /// (`hipDeviceGetDefaultMemPool`).
     #[doc(alias("hipDeviceGetDefaultMemPool", "cuDeviceGetDefaultMemPool", "cudaDeviceGetDefaultMemPool"))]
     pub fn default_memory_pool(&self) -> Result<MemoryPool> {
         if let Some(inner) = self.pools().default.get() {
@@ -129,11 +130,11 @@ impl Device {
         Ok(MemoryPool { inner: Arc::clone(inner) })
     }
 
-    /// The pool that [`DeviceBuffer::uninit_async`](crate::DeviceBuffer::uninit_async) allocates from
+    /// Returns the pool that [`DeviceBuffer::uninit_async`](crate::DeviceBuffer::uninit_async) allocates from
     /// (`hipDeviceGetMemPool`).
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] if foreign code has set one that this crate does not know.
+    /// [`Error::InvalidValue`] if other code has set a pool that this crate does not know.
     #[doc(alias("hipDeviceGetMemPool", "cuDeviceGetMemPool", "cudaDeviceGetMemPool"))]
     pub fn memory_pool(&self) -> Result<MemoryPool> {
         context::check_caller()?;
@@ -149,7 +150,8 @@ impl Device {
         })
     }
 
-    /// Makes a pool the one that stream-ordered allocations on the device come from (`hipDeviceSetMemPool`). It is kept as long.
+    /// Makes a pool the current one, from which stream-ordered allocations on the device are made
+    /// (`hipDeviceSetMemPool`). It is kept alive as long.
     ///
     /// # Errors
     /// [`Error::WrongDevice`] if the pool is on another device.
@@ -172,7 +174,7 @@ impl Device {
         Ok(())
     }
 
-    /// Whether `device`, another than this one, may use what comes from this one's default pool.
+    /// Returns whether another `device` may access memory of this device's default pool.
     pub(crate) fn default_pool_admits(&self, device: Self, kind: AccessKind) -> bool {
         self.pools().default.get().is_some_and(|pool| pool.admits(device, kind))
     }

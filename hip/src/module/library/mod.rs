@@ -1,4 +1,4 @@
-//! The library API of ROCm 7.1: code that is loaded without choosing a device.
+//! The library API of ROCm 7.1: code that is loaded without selecting a device.
 
 #[cfg(feature = "rocm-10-0")]
 mod on_devices;
@@ -21,10 +21,12 @@ use crate::core::error::{Error, Result};
 use crate::module::{Image, KernelInfo, Variables, image_for};
 use crate::stream::usage::Usage;
 
-/// Code that is loaded for all devices (`hipLibrary_t`), at the first use on each: what a [`Module`](crate::Module) is on one.
+/// Code for all devices (`hipLibrary_t`), which is loaded on each at first use. A [`Module`](crate::Module) is code on
+/// one device.
 ///
-/// It names and counts kernels. With the feature `rocm-10-0`, a kernel of it becomes a [`Kernel`](crate::Kernel) of a device
-/// (`LibraryKernel::on`), and variables become buffers (`Library::global`); before, launching takes a module.
+/// Without the feature `rocm-10-0`, it only lists kernels, and launches need a module. With that feature,
+/// `LibraryKernel::on` returns a [`Kernel`](crate::Kernel) on a device, and `Library::global` returns variables as
+/// buffers.
 #[doc(alias("hipLibraryUnload", "cuLibraryUnload", "cudaLibraryUnload"))]
 #[derive(Clone)]
 pub struct Library {
@@ -33,15 +35,15 @@ pub struct Library {
 
 pub(crate) struct LibraryInner {
     raw: hipLibrary_t,
-    /// What the code is for.
+    /// The architecture of the code.
     #[cfg_attr(not(feature = "rocm-10-0"), allow(dead_code))]
     arch: Arch,
     kernels: Vec<Arc<KernelInfo>>,
-    /// Launches of its kernels on all devices, and what is done with its variables.
+    /// Launches of its kernels on all devices, and uses of its variables.
     usage: Usage,
     #[cfg_attr(not(feature = "rocm-10-0"), allow(dead_code))]
     variables: Variables,
-    /// The runtime reads the code object here as long as the library is loaded.
+    /// The runtime reads the code object from here as long as the library is loaded.
     _image: Image,
 }
 
@@ -64,7 +66,8 @@ unsafe impl Send for LibraryKernel {}
 unsafe impl Sync for LibraryKernel {}
 
 impl Library {
-    /// Loads the part of an image that fits a device's architecture (`hipLibraryLoadData`): a code object, or an offload bundle.
+    /// Loads the part of an image that fits a device's architecture (`hipLibraryLoadData`): a code object, or an
+    /// offload bundle.
     ///
     /// # Errors
     /// [`Error::Image`] if it is neither; [`Error::Architecture`] if it has no code for the device.
@@ -75,8 +78,8 @@ impl Library {
         let (image, kernels) = image_for(image, arch)?;
         device.activate()?;
         let mut raw: hipLibrary_t = ptr::null_mut();
-        // SAFETY: `raw` is valid for a write; the image is a whole ELF file, which says its own size, and outlives the library;
-        // there are no options.
+        // SAFETY: `raw` is valid for a write; the image is a whole ELF file, which contains its own size, and outlives the library; there
+        // are no options.
         let status = unsafe {
             hip_sys::hipLibraryLoadData(
                 &mut raw,
@@ -95,7 +98,7 @@ impl Library {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// How many kernels there are (`hipLibraryGetKernelCount`).
+    /// Returns the number of kernels (`hipLibraryGetKernelCount`).
     #[doc(alias("hipLibraryGetKernelCount", "cuLibraryGetKernelCount", "cudaLibraryGetKernelCount"))]
     pub fn kernel_count(&self) -> Result<usize> {
         context::check_caller()?;
@@ -106,10 +109,10 @@ impl Library {
         Ok(count as usize)
     }
 
-    /// A kernel by name (`hipLibraryGetKernel`).
+    /// Returns a kernel by name (`hipLibraryGetKernel`).
     ///
     /// # Errors
-    /// [`Error::KernelNotFound`] if there is none, with the names that there are.
+    /// [`Error::KernelNotFound`] if it does not exist, with the names of all kernels.
     #[doc(alias("hipLibraryGetKernel", "cuLibraryGetKernel", "cudaLibraryGetKernel"))]
     pub fn kernel(&self, name: &str) -> Result<LibraryKernel> {
         let info = self.inner.info(name)?;
@@ -122,7 +125,7 @@ impl Library {
         Ok(LibraryKernel { raw, library: Arc::clone(&self.inner), info })
     }
 
-    /// All kernels (`hipLibraryEnumerateKernels`, `hipKernelGetName`), in no order.
+    /// Returns all kernels (`hipLibraryEnumerateKernels`, `hipKernelGetName`), in no particular order.
     #[doc(alias("hipLibraryEnumerateKernels", "cuLibraryEnumerateKernels", "cudaLibraryEnumerateKernels"))]
     #[doc(alias("hipKernelGetName", "cuKernelGetName"))]
     #[cfg(feature = "rocm-7-2")]
@@ -137,14 +140,14 @@ impl Library {
             // SAFETY: `name` is valid for a write; the kernel is of a library that is loaded.
             let status = unsafe { hip_sys::hipKernelGetName(&mut name, raw) };
             check(status, "hipKernelGetName", || "a kernel of a library".to_owned())?;
-            // SAFETY: the call has succeeded, and so gives a terminated string that lives as long as the library.
+            // SAFETY: the call has succeeded, and so returned a terminated string that lives as long as the library.
             let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
             Ok(LibraryKernel { raw, library: Arc::clone(&self.inner), info: self.inner.info(&name)? })
         };
         raw.into_iter().map(named).collect()
     }
 
-    /// The C handle, for calls of [`hip_sys`] beside this crate. It stays this library's.
+    /// Returns the C handle, for calls of [`hip_sys`] that this crate does not make. The library keeps ownership.
     #[must_use]
     pub fn as_raw(&self) -> hipLibrary_t {
         self.inner.raw
@@ -152,25 +155,25 @@ impl Library {
 }
 
 impl LibraryKernel {
-    /// Its name.
+    /// Returns the name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.info.name
     }
 
-    /// What the code object says of it: parameters, registers, shared memory, limits.
+    /// Returns the code object's information: parameters, registers, shared memory, limits.
     #[must_use]
     pub fn info(&self) -> &KernelInfo {
         &self.info
     }
 
-    /// The library that it is of.
+    /// Returns the library.
     #[must_use]
     pub fn library(&self) -> Library {
         Library { inner: Arc::clone(&self.library) }
     }
 
-    /// The C handle, for calls of [`hip_sys`] beside this crate. It stays this library's.
+    /// Returns the C handle, for calls of [`hip_sys`] that this crate does not make. The library keeps ownership.
     #[must_use]
     pub fn as_raw(&self) -> hipKernel_t {
         self.raw
@@ -191,10 +194,10 @@ impl LibraryInner {
 impl Drop for LibraryInner {
     fn drop(&mut self) {
         let (address, image) = (self.raw.expose_provenance(), std::mem::take(&mut self._image));
-        // Code that may still run stays loaded, and its image with it.
+        // Code that may still run stays loaded, and its image is kept.
         let mut image = std::mem::ManuallyDrop::new(image);
         self.usage.release(move || {
-            // SAFETY: from hipLibraryLoadData, not unloaded yet, nobody has it any more, and no launch of its kernels is left.
+            // SAFETY: from hipLibraryLoadData, not unloaded yet, this is the last reference, and no launch of its kernels is left.
             let _ = unsafe { hip_sys::hipLibraryUnload(ptr::with_exposed_provenance_mut(address)) };
             // SAFETY: dropped once, here, and not used after.
             unsafe { std::mem::ManuallyDrop::drop(&mut image) };

@@ -1,4 +1,4 @@
-//! What ROCm 10.0 brought: kernels and variables of a library on devices.
+//! Functions of ROCm 10.0: kernels and variables of a library on devices.
 
 use std::ffi::c_int;
 use std::ops::Range;
@@ -21,13 +21,13 @@ use crate::memory::DeviceBuffer;
 use crate::module::{Kernel, ModuleInner, variable};
 
 impl Library {
-    /// A variable of the library on a device (`__device__`, `__constant__`) by name (`hipLibraryGetGlobal`), as a buffer of as
-    /// many `T` as it has bytes for: as [`Module::global`](crate::Module::global), with all that is said there. It keeps the library
-    /// loaded, and is put in order with the launches of all of its kernels on all devices.
+    /// Returns a variable of the library on a device (`__device__`, `__constant__`) by name (`hipLibraryGetGlobal`), as
+    /// a buffer of the `T` that fill its bytes. It behaves like [`Module::global`](crate::Module::global), keeps the
+    /// library loaded, and is ordered with the launches of all of its kernels on all devices.
     ///
     /// # Errors
-    /// Those of [`Module::global`](crate::Module::global); [`Error::Architecture`] for a device that the library's code is not for;
-    /// [`Error::NoSymbol`] from a runtime before 10.0.
+    /// Those of [`Module::global`](crate::Module::global); [`Error::Architecture`] if the library has no code for the
+    /// device; [`Error::NoSymbol`] from a runtime before 10.0.
     #[doc(alias("hipLibraryGetGlobal", "cuLibraryGetGlobal", "cudaLibraryGetGlobal"))]
     pub fn global<T: Pod>(&self, device: &Device, name: &str) -> Result<DeviceBuffer<T>> {
         let module = self.inner.on(device)?;
@@ -37,8 +37,8 @@ impl Library {
         })
     }
 
-    /// A managed variable of the library (`__managed__`) by name (`hipLibraryGetManaged`), as a buffer: as [`global`](Self::global),
-    /// but there is one for all devices. The device is that of the buffer's copies.
+    /// Returns a managed variable of the library (`__managed__`) by name (`hipLibraryGetManaged`), as a buffer. Like
+    /// [`global`](Self::global), but all devices share it. `device` is the device for the buffer's copies.
     ///
     /// # Errors
     /// Those of [`global`](Self::global).
@@ -53,7 +53,7 @@ impl Library {
 }
 
 impl LibraryKernel {
-    /// The kernel on a device, to be launched there (`hipKernelGetFunction`). It keeps the library loaded.
+    /// Returns the kernel on a device, for launches there (`hipKernelGetFunction`). It keeps the library loaded.
     ///
     /// ```
     /// # fn main() -> hip::Result<()> {
@@ -80,7 +80,8 @@ impl LibraryKernel {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Architecture`] for a device that the library's code is not for; [`Error::NoSymbol`] from a runtime before 10.0.
+    /// [`Error::Architecture`] if the library has no code for the device; [`Error::NoSymbol`] from a runtime before
+    /// 10.0.
     #[doc(alias("hipKernelGetFunction", "cuKernelGetFunction"))]
     pub fn on(&self, device: &Device) -> Result<Kernel> {
         let module = self.library.on(device)?;
@@ -91,7 +92,8 @@ impl LibraryKernel {
         Ok(Kernel::new(raw, Arc::clone(&self.info), module))
     }
 
-    /// One attribute on a device (`hipKernelGetAttribute`); [`info`](Self::info) has what the code object says, without a call.
+    /// Returns an attribute on a device (`hipKernelGetAttribute`); [`info`](Self::info) returns the code object's
+    /// information without a call.
     ///
     /// # Errors
     /// The runtime's status if it does not know the attribute; those of [`on`](Self::on).
@@ -100,15 +102,15 @@ impl LibraryKernel {
         self.library.expect(device)?;
         device.activate()?;
         let mut value: c_int = 0;
-        // SAFETY: `value` is valid for a write; the kernel is of a library that is loaded; an attribute that the runtime
-        // does not know is an error to it.
+        // SAFETY: `value` is valid for a write; the kernel is of a loaded library; for an attribute that the runtime does not know, it
+        // returns an error.
         let status = unsafe { hip_sys::hipKernelGetAttribute(&mut value, attribute.raw(), self.raw, device.raw()) };
         check(status, "hipKernelGetAttribute", || format!("{attribute:?} of {}", self.describe(device)))?;
         Ok(value)
     }
 
     /// Allows launches on a device with this much dynamic shared memory (`hipKernelSetAttribute`,
-    /// `HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`). AMD's devices need no permission for what they have.
+    /// `HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`). AMD's devices do not need this.
     ///
     /// # Errors
     /// [`Error::Geometry`] for more than the device has; those of [`on`](Self::on).
@@ -123,7 +125,7 @@ impl LibraryKernel {
         self.set_attribute(device, HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes)
     }
 
-    /// The part of a compute unit's fast memory that should be shared memory rather than cache, in percent
+    /// Sets the part of a compute unit's fast memory that should be shared memory rather than cache, in percent
     /// (`hipKernelSetAttribute`, `HIP_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT`): a hint.
     ///
     /// # Errors
@@ -144,16 +146,16 @@ impl LibraryKernel {
         self.library.expect(device)?;
         device.activate()?;
         let value = c_int::try_from(value).unwrap_or(c_int::MAX);
-        // SAFETY: the kernel is of a library that is loaded; a value that cannot be is an error to the runtime.
+        // SAFETY: the kernel is of a loaded library; for an invalid value, the runtime returns an error.
         let status = unsafe { hip_sys::hipKernelSetAttribute(attribute, value, self.raw, device.raw()) };
         check(status, "hipKernelSetAttribute", || format!("{attribute:?} = {value} for {}", self.describe(device)))
     }
 
-    /// The bytes of a parameter in the kernel's argument memory (`hipKernelGetParamInfo`), as the runtime has them;
-    /// [`info`](Self::info) has them without a call.
+    /// Returns the range of a parameter in the kernel's argument memory (`hipKernelGetParamInfo`), as the runtime
+    /// reports it; [`info`](Self::info) has it without a call.
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] if there are not as many parameters.
+    /// [`Error::InvalidValue`] if the parameter does not exist.
     #[doc(alias("hipKernelGetParamInfo", "cuKernelGetParamInfo"))]
     pub fn parameter(&self, index: usize) -> Result<Range<usize>> {
         let count = self.info.parameters.len();
@@ -178,14 +180,14 @@ impl LibraryKernel {
 }
 
 impl LibraryInner {
-    /// The library as a module of a device, which is then current.
+    /// Returns the library as a module of a device, and makes the device current.
     fn on(self: &Arc<Self>, device: &Device) -> Result<Arc<ModuleInner>> {
         self.expect(device)?;
         device.activate()?;
         Ok(ModuleInner::of_library(*device, self.usage.shared(), &self.variables, Arc::clone(self)))
     }
 
-    /// `Ok` if the code runs on `device`.
+    /// Returns `Ok` if the code runs on `device`.
     fn expect(&self, device: &Device) -> Result<()> {
         let arch = &device.properties()?.arch;
         if *arch == self.arch {

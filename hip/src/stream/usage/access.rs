@@ -1,4 +1,4 @@
-//! What work does with memory.
+//! Accesses of queued work to memory.
 
 use std::ffi::c_void;
 
@@ -7,11 +7,11 @@ use smallvec::SmallVec;
 use super::Usage;
 use crate::core::error::Result;
 
-/// What a piece of work does with an allocation.
+/// The kind of access to an allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AccessKind {
     Read,
-    /// Writes, and perhaps reads too.
+    /// Writes, and possibly reads too.
     Write,
 }
 
@@ -20,13 +20,13 @@ pub(crate) enum AccessKind {
 pub(crate) struct Access<'a> {
     pub(crate) usage: &'a Usage,
     pub(crate) kind: AccessKind,
-    /// The addresses that it touches, as far as known.
+    /// The addresses that the work touches, as far as known.
     pub(super) span: Span,
-    /// What the memory has, if the work relies on its content, which was checked.
+    /// The name of the content, if the work relies on content that was checked.
     pub(super) trusted: Option<&'static str>,
 }
 
-/// Addresses of a device from `start` to before `end`.
+/// Addresses of a device from `start` to `end`, exclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
     start: usize,
@@ -34,7 +34,7 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// All of an allocation.
+    /// The whole allocation.
     pub(crate) const ALL: Self = Self { start: 0, end: usize::MAX };
 
     pub(crate) fn new(start: *mut c_void, bytes: usize) -> Self {
@@ -61,7 +61,7 @@ impl<'a> Access<'a> {
         Self { span, trusted: Some(what), ..Self::read(usage) }
     }
 
-    /// A launch of a kernel, of the module that it is in.
+    /// Returns the access of a kernel launch to the kernel's module.
     pub(crate) fn launch(module: &'a Usage) -> Self {
         Self::new(module, AccessKind::Read)
     }
@@ -75,7 +75,7 @@ impl<'a> Access<'a> {
         Self { span, ..Self::write(usage) }
     }
 
-    /// `Ok` if the owner of the memory, or who has it borrowed, may do the access now.
+    /// Returns `Ok` if the owner or borrower of the memory may perform the access now.
     pub(crate) fn expect_allowed(&self) -> Result<()> {
         match self.trusted {
             Some(what) if self.usage.is_in_graph() => self.usage.expect_unwritten(self.span, what),
@@ -84,12 +84,12 @@ impl<'a> Access<'a> {
     }
 }
 
-/// What a piece of work touches, in whatever form it is at hand.
+/// The accesses of a piece of work, in any representation.
 pub(crate) trait Accesses<'a>: Copy {
-    /// Whether `test` holds for all of them. It is asked of each until it does not.
+    /// Returns whether `test` holds for all of them. It stops at the first access that fails.
     fn all(self, test: impl FnMut(Access<'a>) -> bool) -> bool;
 
-    /// All of them.
+    /// Returns all of them.
     fn list(self) -> SmallVec<[Access<'a>; 8]> {
         let mut list = SmallVec::new();
         self.all(|access| {

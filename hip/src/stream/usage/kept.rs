@@ -1,4 +1,5 @@
-//! What graphs do with memory: which they keep, what they write to and rely on as long as they can be launched.
+//! Memory of graphs: allocations that they keep, and the spans that they write to and rely on as long as they can be
+//! launched.
 
 use std::sync::atomic::Ordering;
 
@@ -8,7 +9,7 @@ use super::{Access, AccessKind, MemoryKind, Span, State, Usage, give_back};
 use crate::core::context;
 use crate::core::error::{Error, Result};
 
-/// A part of an allocation whose content a graph relies on, and what it is.
+/// A part of an allocation whose content a graph relies on, and the name of the content.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Trusted {
     span: Span,
@@ -16,7 +17,7 @@ pub(super) struct Trusted {
 }
 
 impl State {
-    /// `Ok` if no graph relies on a part of `span`, which `writer` would change.
+    /// Returns `Ok` if no graph relies on a part of `span`, which `writer` would change.
     fn expect_untrusted(&self, span: Span, writer: &str) -> Result<()> {
         let in_the_way = self.trusts.iter().find(|trusted| trusted.span.overlaps(span));
         in_the_way.map_or(Ok(()), |Trusted { what, .. }| {
@@ -26,7 +27,7 @@ impl State {
         })
     }
 
-    /// `Ok` if no graph writes to a part of `span`, which has `what`.
+    /// Returns `Ok` if no graph writes to a part of `span`. `what` names the content of `span`.
     fn expect_unwritten(&self, span: Span, what: &str) -> Result<()> {
         if self.writes.iter().any(|written| written.overlaps(span)) {
             let reason = format!("a launch of it would change {what} after they were checked: drop it first");
@@ -48,9 +49,9 @@ fn remove<T: PartialEq>(all: &mut Vec<T>, some: &[T]) {
 pub(crate) struct Kept {
     usage: Usage,
     kind: AccessKind,
-    /// What it writes.
+    /// Spans that the graph writes.
     writes: SmallVec<[Span; 1]>,
-    /// What it relies on.
+    /// Spans that the graph relies on.
     trusts: SmallVec<[Trusted; 1]>,
     /// Whether the graph can still be launched.
     live: bool,
@@ -60,18 +61,18 @@ impl Usage {
     /// Keeps the allocation for a graph that does `access`.
     ///
     /// # Errors
-    /// [`Error::Graph`] for a write to memory that a graph relies on, and the other way round.
+    /// [`Error::Graph`] for a write to memory that a graph relies on, or a reliance on memory that a graph writes.
     pub(super) fn keep(&self, access: &Access<'_>) -> Result<Kept> {
         let mut state = self.lock();
         self.0.live.fetch_add(1, Ordering::Relaxed);
         let mut kept = self.kept(&state, true);
-        // It is dropped after the lock.
+        // Dropped after the lock.
         let added = kept.add_locked(&mut state, access);
         drop(state);
         added.map(|()| kept)
     }
 
-    /// Keeps the allocation for something that no graph does.
+    /// Keeps the allocation, without an access of a graph.
     pub(crate) fn hold(&self) -> Kept {
         self.kept(&self.lock(), false)
     }
@@ -83,11 +84,11 @@ impl Usage {
         Kept { usage: self.clone_handle(), kind: AccessKind::Read, writes, trusts, live }
     }
 
-    /// `Ok` if nothing can change a part of the allocation but who owns it or has it borrowed: somebody checks its content now, and relies on it.
-    /// `what` names the content.
+    /// Returns `Ok` if only the owner or borrower can change a part of the allocation, so that work can rely on content
+    /// that was checked. `what` names the content.
     ///
     /// # Errors
-    /// [`Error::Graph`] if a graph writes to it, or if others can write to it without this crate's knowing.
+    /// [`Error::Graph`] if a graph writes to it, or if code that this crate does not track can write to it.
     pub(crate) fn expect_unwritten(&self, span: Span, what: &'static str) -> Result<()> {
         if context::is_forked() {
             return Err(Error::ForkedChild);
@@ -100,15 +101,15 @@ impl Usage {
         }
     }
 
-    /// Whether a graph that can still be launched uses the allocation.
+    /// Returns whether a graph that can still be launched uses the allocation.
     pub(crate) fn is_in_graph(&self) -> bool {
         self.0.live.load(Ordering::Relaxed) != 0
     }
 
-    /// `Ok` if who owns the memory, or has it borrowed, may do an access of `kind` to a part of it.
+    /// Returns `Ok` if the owner or borrower of the memory may perform an access of `kind` to a part of it.
     ///
     /// # Errors
-    /// [`Error::Graph`] for a write to what a graph relies on.
+    /// [`Error::Graph`] for a write to memory that a graph relies on.
     pub(crate) fn expect_allowed(&self, kind: AccessKind, span: Span) -> Result<()> {
         if kind == AccessKind::Read || !self.is_in_graph() {
             return Ok(());
@@ -121,7 +122,7 @@ impl Usage {
 }
 
 impl Kept {
-    /// What the graph does, for another graph or a launch: all that it writes and relies on, each by itself.
+    /// Returns the graph's accesses, for another graph or a launch: one for each span that it writes or relies on.
     pub(crate) fn accesses(&self) -> impl Iterator<Item = Access<'_>> {
         let access = Access::new(&self.usage, AccessKind::Read);
         let reads = (self.kind == AccessKind::Read && self.trusts.is_empty()).then_some(access);
@@ -130,10 +131,10 @@ impl Kept {
         reads.into_iter().chain(writes).chain(trusts)
     }
 
-    /// Keeps memory for a graph that does `access`, in a list of all that it keeps.
+    /// Keeps memory for a graph that does `access`, in the graph's list.
     ///
     /// # Errors
-    /// [`Error::Graph`] for a write to memory that a graph relies on, and the other way round.
+    /// [`Error::Graph`] for a write to memory that a graph relies on, or a reliance on memory that a graph writes.
     pub(crate) fn add(all: &mut Vec<Self>, access: &Access<'_>) -> Result<()> {
         if let Some(known) = all.iter_mut().find(|known| known.is(access.usage)) {
             return known.add_locked(&mut access.usage.lock(), access);
@@ -161,7 +162,7 @@ impl Kept {
         Ok(())
     }
 
-    /// The graph is not launched again. What is left of it is queued work, which others wait for.
+    /// Marks that the graph is not launched again. Only its queued work is left, which others wait for.
     pub(crate) fn retire(&mut self) {
         if self.live && !context::is_forked() {
             self.retire_locked(&mut self.usage.lock());
@@ -179,12 +180,12 @@ impl Kept {
         self.usage.memory_kind()
     }
 
-    /// Whether it keeps that allocation.
+    /// Returns whether it keeps the allocation of `usage`.
     pub(crate) fn is(&self, usage: &Usage) -> bool {
         self.usage.is(usage)
     }
 
-    /// Whether both keep something that calls use one after the other: branches of one graph must not use it beside each other.
+    /// Returns whether both keep the same exclusive resource, which branches of one graph must not use concurrently.
     pub(crate) fn takes_turns_with(&self, other: &Self) -> bool {
         let writes = self.kind == AccessKind::Write || other.kind == AccessKind::Write;
         writes && self.usage.is_concurrent() && self.is(&other.usage)
@@ -195,7 +196,7 @@ impl Clone for Kept {
     fn clone(&self) -> Self {
         let mut state = self.usage.lock();
         if self.live {
-            // Where one graph writes, or relies on content, another may.
+            // If one graph may write to it or rely on its content, another may too.
             self.usage.0.live.fetch_add(1, Ordering::Relaxed);
             state.writes.extend_from_slice(&self.writes);
             state.trusts.extend_from_slice(&self.trusts);

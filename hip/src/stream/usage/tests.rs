@@ -1,4 +1,4 @@
-//! Uses of memory without a device.
+//! Tests of usages without a device.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -37,7 +37,7 @@ fn stream() -> Arc<StreamInner> {
     StreamInner::new(std::ptr::null_mut(), crate::core::device::Device::of_tests())
 }
 
-/// Streams and tickets of what an access has to wait for, by id.
+/// Returns the id and ticket of the work that an access has to wait for.
 fn waits(usage: &Usage, kind: AccessKind) -> Vec<(u64, u64)> {
     let mut pending = Vec::new();
     usage.pending(kind, &mut pending);
@@ -74,7 +74,7 @@ fn the_first_stream_stays_while_somebody_has_its_queue() {
     first.credit(1).unwrap();
     let mut retired = Vec::new();
     let queue = first.try_lock();
-    // On a thread of its own, as it would be: the queue's owner is here.
+    // In another thread, because the queue's owner runs in this one.
     std::thread::scope(|scope| {
         scope.spawn(|| usage.mark(&second, AccessKind::Write, 5, &mut retired));
     });
@@ -86,7 +86,7 @@ fn the_first_stream_stays_while_somebody_has_its_queue() {
     assert_eq!(waits(&usage, AccessKind::Read), [(second.id(), 6)]);
 }
 
-/// Of two threads that use it on two streams, one sees the other: else their work would not be in order.
+/// If two threads use it on two streams, at least one sees the other; otherwise their work would not be ordered.
 #[test]
 fn of_two_conflicting_uses_one_sees_the_other() {
     let rounds = if cfg!(miri) { 20 } else { 3_000 };
@@ -101,7 +101,7 @@ fn of_two_conflicting_uses_one_sees_the_other() {
                 let queue = first.try_lock();
                 let alone = usage.mark_alone(&first, AccessKind::Write, 2);
                 drop(queue);
-                // Else it looks at the others, and sees the second.
+                // Otherwise it checks the others, and sees the second.
                 !alone
             });
             let theirs = scope.spawn(|| {
