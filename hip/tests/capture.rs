@@ -149,10 +149,10 @@ fn captures_of_other_threads_that_other_code_spoils_leave_their_streams_usable()
         let mut after = None;
         let captured = stream.capture(|stream| {
             data.fill_async(stream, 1)?;
-            let copied =
-                std::thread::scope(|scope| scope.spawn(|| foreign_copy(&device, &source)).join().unwrap());
+            let copied = std::thread::scope(|scope| scope.spawn(|| foreign_copy(&device, &source)).join().unwrap());
             let filled = data.fill_async(stream, 2);
-            after = Some((copied, stream.is_capturing().unwrap(), filled.as_ref().map(drop).map_err(ToString::to_string)));
+            after =
+                Some((copied, stream.is_capturing().unwrap(), filled.as_ref().map(drop).map_err(ToString::to_string)));
             filled
         });
         // What comes after it is refused, or captured: it never runs at once with memory that nobody keeps for it.

@@ -192,7 +192,8 @@ pub(super) fn functions(code: &[u8]) -> Result<Vec<Function<'_>>> {
         let function = Function { name, address: symbol.address(), bytes: rest };
         functions.push((section.index(), function, usize::try_from(symbol.size()).unwrap_or(usize::MAX)));
     }
-    functions.sort_by(|(a, of_a, _), (b, of_b, _)| (a.0, of_a.address, &of_a.name).cmp(&(b.0, of_b.address, &of_b.name)));
+    functions
+        .sort_by(|(a, of_a, _), (b, of_b, _)| (a.0, of_a.address, &of_a.name).cmp(&(b.0, of_b.address, &of_b.name)));
     functions.dedup_by(|(a, of_a, _), (b, of_b, _)| a == b && of_a.address == of_b.address && of_a.name == of_b.name);
     let starts: Vec<_> = functions.iter().map(|(section, function, _)| (*section, function.address)).collect();
     let cut = |(section, function, size): (SectionIndex, Function<'_>, usize)| {

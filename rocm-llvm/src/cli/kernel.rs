@@ -112,7 +112,8 @@ impl Code {
             text(root, "amdhsa.target").map(|target| target.splitn(5, '-').nth(4).unwrap_or(&target).to_owned())
         };
         let target = roots.iter().find_map(named);
-        let target = target.or_else(|| target_of(header.e_flags(endian).0, version)).unwrap_or_else(|| "unknown".to_owned());
+        let target =
+            target.or_else(|| target_of(header.e_flags(endian).0, version)).unwrap_or_else(|| "unknown".to_owned());
         let kernels = roots.iter().flat_map(|root| list(root, "amdhsa.kernels"));
         let kernels = kernels.map(|kernel| Kernel::read(kernel, &target)).collect();
         Ok(Self { target, version, kernels })
