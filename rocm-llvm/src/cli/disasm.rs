@@ -196,15 +196,17 @@ pub(super) fn functions(code: &[u8]) -> Result<Vec<Function<'_>>> {
         .sort_by(|(a, of_a, _), (b, of_b, _)| (a.0, of_a.address, &of_a.name).cmp(&(b.0, of_b.address, &of_b.name)));
     functions.dedup_by(|(a, of_a, _), (b, of_b, _)| a == b && of_a.address == of_b.address && of_a.name == of_b.name);
     let starts: Vec<_> = functions.iter().map(|(section, function, _)| (*section, function.address)).collect();
-    let cut = |(section, function, size): (SectionIndex, Function<'_>, usize)| {
-        let behind = starts.partition_point(|&(of, address)| (of.0, address) <= (section.0, function.address));
-        let next = starts.get(behind).filter(|(of, _)| *of == section);
-        let size = match (size, next) {
-            (0, Some((_, next))) => usize::try_from(next - function.address).unwrap_or(usize::MAX),
+    let size_of = |section: SectionIndex, address: u64, size: usize| {
+        let behind = starts.partition_point(|&(of, start)| (of.0, start) <= (section.0, address));
+        match (size, starts.get(behind).filter(|(of, _)| *of == section)) {
+            (0, Some((_, next))) => usize::try_from(next - address).unwrap_or(usize::MAX),
             (0, None) => usize::MAX,
             (size, _) => size,
-        };
-        Function { bytes: &function.bytes[..size.min(function.bytes.len())], ..function }
+        }
     };
-    Ok(functions.into_iter().map(cut).collect())
+    let functions = functions.into_iter().map(|(section, function, size)| {
+        let size = size_of(section, function.address, size).min(function.bytes.len());
+        Function { bytes: &function.bytes[..size], ..function }
+    });
+    Ok(functions.collect())
 }
