@@ -21,7 +21,9 @@ use crate::core::lock::{Mutex, MutexGuard};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Before 6.0: loading code sometimes fails with 303, and a launch may get the arguments of a graph node, when two
-/// threads do these at once.
+/// threads do these at once. Launches in calls of other libraries count too. A library call that may wait
+/// ([`Uses::call_blocking`](crate::interop::Uses::call_blocking)) does not hold other calls up: it may wait for a host
+/// function that another thread's launch releases.
 ///
 /// Test: `gpu::threads::launches_and_graphs_of_one_kernel_keep_their_arguments_apart`.
 const CALLS_DISTURB_EACH_OTHER: Releases = Releases::before(6, 0);

@@ -10,6 +10,7 @@ use super::Tracked;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::core::lost;
+use crate::core::releases::one_at_a_time;
 use crate::memory::{Admission, Allocation, DeviceSlice, DeviceSliceMut, PinnedSlice, PinnedSliceMut};
 use crate::stream::usage::{Access, AccessKind};
 use crate::stream::{Stream, of_device};
@@ -181,6 +182,7 @@ impl<'a> Uses<'a> {
         let _admitted = self.admit()?;
         let mut returned = None;
         self.stream.inner.submit_foreign(&self.accesses, |raw| {
+            let _one = one_at_a_time();
             returned = Some(call(raw));
             Ok(())
         })?;

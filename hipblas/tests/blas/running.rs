@@ -84,6 +84,30 @@ fn calls_are_captured_in_graphs() {
     }
 }
 
+/// ROCm 5.7 mixes up the arguments of a kernel that one thread launches and another has in a graph.
+#[test]
+fn calls_and_graphs_of_one_routine_keep_their_arguments_apart() {
+    let Some((device, ..)) = blas() else { return };
+    let work = |thread: u8| {
+        let stream = Stream::new(&device).unwrap();
+        let blas = Blas::new(&stream).unwrap();
+        let value = f32::from(thread + 1);
+        let alpha = DeviceBuffer::from_slice(&device, &[value]).unwrap();
+        let x = DeviceBuffer::from_slice(&device, &[1.0_f32; 64]).unwrap();
+        let mut y = DeviceBuffer::<f32>::zeroed(&device, 64).unwrap();
+        for _ in 0..100 {
+            if thread % 2 == 0 {
+                let graph = stream.capture(|_| blas.axpy(&alpha, &x, &mut y).map_err(|error| panic!("{error}")));
+                graph.unwrap().instantiate().unwrap().launch(&stream).unwrap();
+            } else {
+                blas.axpy(&alpha, &x, &mut y).unwrap();
+            }
+        }
+        assert_eq!(y.to_vec().unwrap(), [100.0 * value; 64]);
+    };
+    std::thread::scope(|scope| (0..4).for_each(|thread| drop(scope.spawn(move || work(thread)))));
+}
+
 #[test]
 fn modes_are_kept() {
     let Some((_device, _stream, blas)) = blas() else { return };
