@@ -171,11 +171,19 @@ impl<'u> Cursor<'u> {
         Type::some(unsafe { raw::clang_getEnumDeclIntegerType(self.raw) })
     }
 
-    /// Returns the value of an enum's constant.
-    #[doc(alias = "clang_getEnumConstantDeclValue")]
-    pub fn enum_value(self) -> Option<i64> {
-        // SAFETY: the unit is live.
-        (self.kind() == CursorKind::EnumConstant).then(|| unsafe { raw::clang_getEnumConstantDeclValue(self.raw) })
+    /// Returns the value of an enum's constant, which the integer type of the enum holds with its sign.
+    #[doc(alias("clang_getEnumConstantDeclValue", "clang_getEnumConstantDeclUnsignedValue"))]
+    pub fn enum_value(self) -> Option<i128> {
+        if self.kind() != CursorKind::EnumConstant {
+            return None;
+        }
+        let integer = self.parent().and_then(Cursor::enum_type);
+        Some(match integer.is_some_and(Type::is_unsigned) {
+            // SAFETY: the unit is live, and the cursor a constant's.
+            true => unsafe { raw::clang_getEnumConstantDeclUnsignedValue(self.raw) }.into(),
+            // SAFETY: as above.
+            false => unsafe { raw::clang_getEnumConstantDeclValue(self.raw) }.into(),
+        })
     }
 
     /// Returns the offset of a field in bits, if the layout of its structure is known.

@@ -88,6 +88,13 @@ impl<'u> Type<'u> {
         TypeKind::from_raw(self.raw.kind.0)
     }
 
+    /// Returns whether it is an integer type without a sign, by any name. libclang's kinds of these are consecutive.
+    pub(super) fn is_unsigned(self) -> bool {
+        const BOOL: u32 = 3;
+        const UINT128: u32 = 12;
+        (BOOL..=UINT128).contains(&self.canonical().raw.kind.0)
+    }
+
     /// Returns libclang's name of its kind, such as `FunctionProto`.
     #[doc(alias = "clang_getTypeKindSpelling")]
     pub fn kind_name(self) -> String {

@@ -18,6 +18,10 @@ struct opaque;
 template <typename T> T twice(T x) { return x + x; }
 namespace inner { struct nested { struct opaque *next; }; }
 int call() { return add(1, nullptr); }
+enum large { HIGH = 0x80000000u };
+typedef unsigned long long word;
+enum wide : word { ALL = ~0ull };
+enum small : signed char { LEAST = -128 };
 ";
 
 fn parse<'i>(index: &'i Index, text: &str) -> TranslationUnit<'i> {
@@ -46,6 +50,8 @@ fn everything(index: &Index) {
 
     let red = named(&unit, CursorKind::EnumConstant, "RED");
     assert_eq!((red.enum_value(), named(&unit, CursorKind::EnumConstant, "GREEN").enum_value()), (Some(-1), Some(7)));
+    let value = |name| named(&unit, CursorKind::EnumConstant, name).enum_value();
+    assert_eq!((value("HIGH"), value("ALL"), value("LEAST")), (Some(1 << 31), Some(u64::MAX.into()), Some(-128)));
     let color = named(&unit, CursorKind::Enum, "color");
     assert_eq!((color.children().len(), color.enum_type().unwrap().kind()), (2, TypeKind::Int));
     assert_eq!((color.enum_value(), red.parent()), (None, Some(color)));
