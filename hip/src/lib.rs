@@ -185,7 +185,7 @@ pub use crate::core::error::{Error, HipError, Result, Status};
 #[doc(inline)]
 pub use crate::core::kernel_panic::KernelPanic;
 #[doc(inline)]
-pub use crate::core::lost::DeviceLost;
+pub use crate::core::device_lost::DeviceLost;
 #[doc(inline)]
 pub use device::{Arch, Device, DeviceProperties};
 #[doc(inline)]

@@ -15,7 +15,8 @@ use super::{Launching, StreamInner};
 use crate::core::call::check;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
-use crate::core::later::{self, Blocker, Verdict};
+use crate::core::later;
+use crate::core::queue::{self, Blocker, Verdict};
 use crate::core::lock::{Mutex, MutexGuard, RwLock};
 use crate::core::lost;
 use crate::stream::usage::{Access, Kept, MemoryKind};
@@ -119,7 +120,7 @@ pub(super) fn is_capturing() -> bool {
 /// A queue that stands for all captures: its work is over when there are none.
 pub(super) struct Captures;
 
-impl later::Queue for Captures {
+impl queue::Queue for Captures {
     fn id(&self) -> u64 {
         u64::MAX // never the id of a stream
     }
@@ -134,7 +135,7 @@ impl later::Queue for Captures {
 
 /// Returns the blocker of a call that must not be made during a capture.
 pub(super) fn blocker() -> Option<Blocker> {
-    (COUNT.load(Ordering::Acquire) != 0).then(|| (Arc::new(Captures) as Arc<dyn later::Queue>, 0))
+    (COUNT.load(Ordering::Acquire) != 0).then(|| (Arc::new(Captures) as Arc<dyn queue::Queue>, 0))
 }
 
 /// Runs `call`, which fails while a stream is captured, unless a capture is in progress. No capture begins meanwhile.

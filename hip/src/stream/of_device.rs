@@ -10,9 +10,11 @@ use crate::core::call::check;
 use crate::core::context;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
-use crate::core::later::{self, Blocker};
+use crate::core::later;
+use crate::core::queue::Blocker;
 use crate::core::lock::{InRoom, Mutex, MutexGuard, Room, Rooms};
-use crate::core::lost::{self, Launches};
+use crate::core::loss::Launches;
+use crate::core::lost;
 use crate::core::per_device::PerDevice;
 use crate::stream::event::SpareEvents;
 
