@@ -30,7 +30,8 @@ use crate::memory::graph_copy::GraphCopy;
 use crate::module::{Kernel, KernelArgs, LaunchConfig};
 #[cfg(feature = "rocm-6-4")]
 use crate::stream::SignalOp;
-use crate::stream::event::{Event, Recorded};
+use crate::stream::event::Event;
+use crate::stream::recorded::Recorded;
 use crate::stream::usage::{self, Access, Kept, Usage};
 use crate::stream::{Launching, Stream};
 

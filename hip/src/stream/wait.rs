@@ -5,16 +5,15 @@ use std::sync::atomic::Ordering;
 
 use hip_sys::{hipError_t, hipStream_t};
 
-use super::StreamInner;
-use super::host::Report;
-use super::inner::Queue;
+use super::inner::{Queue, StreamInner};
+use super::report::Report;
 use crate::core::call::failed;
 use crate::core::context;
 use crate::core::error::{Error, Result, Status};
 use crate::core::later;
-use crate::core::queue::{self, Blocker, Verdict};
 use crate::core::lock::RwLockReadGuard;
 use crate::core::lost;
+use crate::core::queue::{self, Blocker, Verdict};
 use crate::core::trace;
 
 impl StreamInner {
@@ -152,18 +151,6 @@ impl StreamInner {
     /// Returns whether there is an error of finished work that was not reported yet.
     fn has_pending(&self) -> bool {
         self.report.is_pending() || self.lock().watched.is_pending()
-    }
-
-    /// Returns the kernel argument for the place of a panic: the address of the stream's record, or the cell of the
-    /// graph that the stream is captured into.
-    #[inline]
-    pub(crate) fn panic_record(&self) -> Result<u64> {
-        if self.is_captured() {
-            if let Some(capture) = self.own_capture()? {
-                return Ok(capture.panic_cell(self.device)?.argument());
-            }
-        }
-        Ok(self.report.record(self.device)?.address())
     }
 
     pub(crate) fn report(&self) -> &Arc<Report> {
