@@ -6,10 +6,10 @@
 //!
 //! | releases | symptom | what is done | test |
 //! |---|---|---|---|
-//! | 5.7 | a pool that runs out returns success and a null pointer | `hipErrorOutOfMemory` instead, in `memory/pool/mod.rs` | `gpu::memory_pool::memory_that_runs_out_can_be_had_again` |
+//! | 5.7 | a pool that runs out returns success and a null pointer | `hipErrorOutOfMemory` instead, in `memory/pool/allocate.rs` | `gpu::memory_pool::memory_that_runs_out_can_be_had_again` |
 //! | 5.7 | a launch reads past the end of the arguments, for hidden arguments that it does not know | pointers to zero, `point_to_hidden` in `module/args.rs` | `gpu::launch::code_objects_of_all_versions_run` |
 //! | 5.7 | after memory of a pool went back to the system, the usage that the pool reports is computed from freed memory, and may be any number | documented at `MemoryPool::usage` and `Device::graph_memory` | `gpu::memory_pool::a_pool_counts_what_is_in_use` and `graph::graphs_allocate_memory`, on later releases |
-//! | 5.7 to 7.2 | crash when one thread destroys a memory pool while others make, wait for or destroy streams | pools are kept for reuse, `PoolInner::drop` in `memory/pool/mod.rs` | `gpu::memory_pool::a_pool_that_is_had_again_is_as_new` |
+//! | 5.7 to 7.2 | crash when one thread destroys a memory pool while others make, wait for or destroy streams | pools are kept for reuse, `PoolInner::drop` in `memory/pool/inner.rs` | `gpu::memory_pool::a_pool_that_is_had_again_is_as_new` |
 //! | 5.7 to 7.2 | `hipFree` and similar functions wait for one stream after the other, and on 5.7 no other thread's call on that stream returns meanwhile, not even `hipStreamQuery`: a stream that the host is to release after such a call is never released | destructors make these calls when the device is idle, or when no work waits for the host: `when_idle` in `stream/idle.rs` | `held::drops::destructors_do_not_wait`, `held::streams_wait_for_signals_and_write_them` |
 //! | 7.2 | while any thread captures a blocking stream, `hipMallocAsync` and `hipFreeAsync` are refused | memory that cannot be freed in order is freed later, `free_in_order` in `memory/allocation.rs` | `capture::pooled_memory_that_is_dropped_beside_a_capture_comes_back` |
 //! | before 7.0 | an event shared with another process is done as soon as it is recorded | a second, private event, `Event::own` in `stream/event.rs` | `held::an_event_is_waited_for_by_another_process` |
