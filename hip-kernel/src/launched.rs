@@ -17,7 +17,7 @@ pub unsafe fn slice<'a, T>(pointer: NonNull<T>, len: usize) -> &'a [T] {
 pub const HAS_BARRIER: u64 = 1;
 
 /// Added to the first argument of a kernel in a graph: the argument is the address of a word that has the address of the record for a
-/// panic. `hip/src/stream/panics.rs` has the same number.
+/// panic. `hip/src/stream/panic_cell.rs` has the same number.
 pub const IS_CELL: u64 = 2;
 
 /// Tells the compiler that a block has `N` threads at most.

@@ -181,11 +181,11 @@ pub use crate::core::backend::{backend, runtime_version, select_backend, sim_if_
 #[doc(inline)]
 pub use crate::core::backend_kind::Backend;
 #[doc(inline)]
+pub use crate::core::device_lost::DeviceLost;
+#[doc(inline)]
 pub use crate::core::error::{Error, HipError, Result, Status};
 #[doc(inline)]
 pub use crate::core::kernel_panic::KernelPanic;
-#[doc(inline)]
-pub use crate::core::lost::DeviceLost;
 #[doc(inline)]
 pub use device::{Arch, Device, DeviceProperties};
 #[doc(inline)]

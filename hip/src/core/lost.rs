@@ -5,88 +5,17 @@
 //! has returned it to the program, or when it was written to stderr.
 
 use std::cell::Cell;
-use std::fmt;
+use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use super::device::Device;
-use super::error::{Error, HipError, Status};
+use super::device_lost::DeviceLost;
+use super::device_table::Device;
+use super::error::Error;
+use super::hip_error::HipError;
 use super::lock::Mutex;
-
-/// A device on which nothing can run until the process ends, or all devices: in [`Error::DeviceLost`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct DeviceLost {
-    /// The device's index; `None` if the runtime has lost all devices of the process.
-    pub device: Option<usize>,
-    /// The launches that may have caused the loss: all that were not known to be over. Empty if other work caused it.
-    pub launches: Vec<String>,
-    /// The runtime's first error: its status, and the call that returned it.
-    pub first: HipError,
-}
-
-/// Maximum number of launches that an error names.
-const SHOWN: usize = 12;
-
-impl fmt::Display for DeviceLost {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let HipError { status, name, description, function, asked, fault } = &self.first;
-        match self.device {
-            Some(device) => write!(f, "device {device} is lost: ")?,
-            None => f.write_str("the devices of this process are lost: ")?,
-        }
-        match &self.launches[..] {
-            [] => f.write_str("work of this process")?,
-            [one] => write!(f, "kernel {one}")?,
-            all => {
-                write!(f, "one of {}", all[..all.len().min(SHOWN)].join(", "))?;
-                if all.len() > SHOWN {
-                    write!(f, " and {} more", all.len() - SHOWN)?;
-                }
-            }
-        }
-        write!(f, " failed with {name} ({})", status.0)?;
-        if !description.is_empty() && description != name {
-            write!(f, ", {description}")?;
-        }
-        let it = if self.device.is_some() { "it" } else { "them" };
-        write!(f, ", as {function} found ({asked}). No call on {it} succeeds any more: restart the process")?;
-        match fault {
-            Some(fault) => write!(f, "\n{fault}"),
-            None => Ok(()),
-        }
-    }
-}
-
-impl std::error::Error for DeviceLost {}
-
-/// The loss of one device, if there was one.
-#[derive(Default)]
-pub(crate) struct Loss(OnceLock<Arc<Found>>);
-
-/// A loss, of one device or of all.
-struct Found {
-    device: Option<usize>,
-    first: HipError,
-    launches: Mutex<Launches>,
-    /// Whether the loss was reported to the program.
-    told: AtomicBool,
-}
-
-/// Launches that were not known to be over when a device was lost.
-#[derive(Default)]
-pub(crate) struct Launches {
-    pub(crate) names: Vec<String>,
-    /// Streams whose launches could not be read, because a thread, perhaps the calling one, has locked them.
-    pub(crate) unread: Vec<u64>,
-}
-
-impl Loss {
-    #[inline]
-    pub(crate) fn is_some(&self) -> bool {
-        self.0.get().is_some()
-    }
-}
+use super::loss::{Found, Launches};
+use super::status::Status;
 
 /// Locked while a loss is recorded, as one loss can affect all devices.
 static NOTING: Mutex<()> = Mutex::new(());
@@ -126,6 +55,25 @@ fn is_fault(status: Status) -> bool {
     ) || OTHERS.contains(&status)
 }
 
+/// Returns the current device, or the runtime's status; `None` for a device that this crate has not listed.
+fn current() -> Result<Option<Device>, Status> {
+    let mut index: c_int = 0;
+    // SAFETY: `index` is valid for a write.
+    let status = unsafe { hip_sys::hipGetDevice(&mut index) };
+    if status.0 == 0 { Ok(usize::try_from(index).ok().and_then(Device::known)) } else { Err(Status(status.0)) }
+}
+
+/// Returns whether a call that is unrelated to queued work fails with `status` too, on the current device.
+fn repeats(status: Status) -> bool {
+    let (mut free, mut total) = (0usize, 0usize);
+    // SAFETY: both are valid for a write.
+    let repeated = unsafe { hip_sys::hipMemGetInfo(&mut free, &mut total) };
+    // The probe must not leave a last error either.
+    // SAFETY: takes nothing and only resets a value that belongs to this thread.
+    let _ = unsafe { hip_sys::hipGetLastError() };
+    Status(repeated.0) == status
+}
+
 /// Devices that may be lost after a call has failed, and the launches that may be the cause.
 pub(crate) struct Suspects {
     devices: Vec<Device>,
@@ -140,7 +88,7 @@ impl Suspects {
         if !is_fault(status) {
             return None;
         }
-        let current = match Device::current_raw() {
+        let current = match current() {
             Ok(device) => Some(device?),
             Err(status) if is_fault(status) => None,
             Err(_) => return None,
@@ -161,7 +109,7 @@ impl Suspects {
             let _noting = NOTING.lock();
             if !device.loss().is_some() {
                 // A runtime that continues after a fault succeeds here.
-                if current.is_some_and(|device| !device.repeats(error.status)) {
+                if current.is_some() && !repeats(error.status) {
                     return None;
                 }
                 let alone = current.or(Some(device).filter(|device| device.siblings() == 1));
@@ -226,33 +174,6 @@ pub(crate) fn is_told(error: &Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn it_says_what_and_where_and_what_to_do() {
-        let first = HipError {
-            status: Status::ILLEGAL_ADDRESS,
-            name: "hipErrorIllegalAddress".to_owned(),
-            description: "an illegal memory access was encountered".to_owned(),
-            function: "hipStreamSynchronize",
-            asked: "stream 3 of device 1".to_owned(),
-            fault: None,
-        };
-        let text = |launches: &[&str]| {
-            let launches = launches.iter().map(|name| (*name).to_owned()).collect();
-            DeviceLost { device: Some(1), launches, first: first.clone() }.to_string()
-        };
-        assert_eq!(
-            text(&["add<<<(1, 1, 1), (64, 1, 1)>>> on stream 3"]),
-            "device 1 is lost: kernel add<<<(1, 1, 1), (64, 1, 1)>>> on stream 3 failed with hipErrorIllegalAddress (700), \
-             an illegal memory access was encountered, as hipStreamSynchronize found (stream 3 of device 1). No call on \
-             it succeeds any more: restart the process"
-        );
-        assert!(text(&[]).starts_with("device 1 is lost: work of this process failed"));
-        assert!(text(&["a", "b"]).starts_with("device 1 is lost: one of a, b failed"));
-        assert!(text(&["a"; 14]).contains("a, a and 2 more failed"));
-        let all = DeviceLost { device: None, launches: Vec::new(), first: first.clone() }.to_string();
-        assert!(all.starts_with("the devices of this process are lost: work of this process failed"), "{all}");
-    }
 
     #[test]
     fn what_a_destructor_meets_is_not_told() {

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use super::device::Device;
+use super::device_table::Device;
 
 /// One `T` for each device, for the life of the program.
 pub(crate) struct PerDevice<T>(OnceLock<Box<[T]>>);

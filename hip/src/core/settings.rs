@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::core::call::check;
 use crate::core::context;
-use crate::core::device::Device;
+use crate::core::device_table::Device;
 use crate::core::error::{Error, Result};
 use crate::core::lock::Mutex;
 use crate::core::per_device::PerDevice;
@@ -114,7 +114,7 @@ impl Device {
         // SAFETY: `text` has room for 32 characters.
         let status = unsafe { hip_sys::hipDeviceGetPCIBusId(text.as_mut_ptr(), text.len() as i32, self.raw()) };
         check(status, "hipDeviceGetPCIBusId", || format!("device {}", self.index()))?;
-        crate::core::properties::text(&text).parse()
+        crate::core::properties::read::text(&text).parse()
     }
 
     /// Returns the device at an address on the PCI bus (`hipDeviceGetByPCIBusId`).

@@ -5,7 +5,7 @@
 mod on {
     use tracing::span::EnteredSpan;
 
-    use crate::core::device::Device;
+    use crate::core::device_table::Device;
     use crate::core::geometry::LaunchConfig;
 
     pub(crate) fn newer_release(release: &rocm_loader::Release) {
@@ -60,7 +60,7 @@ mod on {
 
 #[cfg(not(feature = "tracing"))]
 mod off {
-    use crate::core::device::Device;
+    use crate::core::device_table::Device;
     use crate::core::geometry::LaunchConfig;
 
     pub(crate) fn newer_release(_: &rocm_loader::Release) {}

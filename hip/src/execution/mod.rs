@@ -18,7 +18,8 @@ use crate::core::error::{Error, Result};
 use crate::core::later;
 use crate::core::per_device::PerDevice;
 use crate::stream::ContextInner;
-use crate::stream::event::{Event, Recorded};
+use crate::stream::event::Event;
+use crate::stream::recorded::Recorded;
 
 /// The contexts of whole devices, once they were requested.
 static OF_DEVICES: PerDevice<OnceLock<Arc<ContextInner>>> = PerDevice::new();

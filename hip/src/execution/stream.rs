@@ -31,7 +31,6 @@ impl Stream {
         }
         let raw = create_in_context(context.inner(), options.priority.unwrap_or(0))?;
         let inner = StreamInner::of_context(raw, context.inner());
-        context.inner().add(&inner);
         Ok(Self { inner })
     }
 

@@ -16,7 +16,7 @@ use std::ptr;
 
 use hip_sys::{hipGraph_t, hipGraphNode_t, hipStream_t};
 
-use super::node::{Node, NodeKind};
+use super::handle::{Node, NodeKind};
 use super::{Graph, GraphInner, edges_of, exclusive, kind_of, nodes_of};
 use crate::core::call::check;
 use crate::core::error::Result;

@@ -10,11 +10,12 @@ use hip_sys::{hipGraphExec_t, hipGraphExecUpdateResult, hipGraphNode_t};
 use smallvec::SmallVec;
 
 use super::apart::Aside;
-#[cfg(feature = "rocm-6-4")]
-use super::node::SignalOps;
-use super::node::{GraphFill, Node, NodeKind, host_params, kernel_params, not_empty};
+use super::handle::{Node, NodeKind};
+use super::node::{GraphFill, host_params, kernel_params, not_empty};
 #[cfg(unix)]
 use super::node::{with_signal, with_wait};
+#[cfg(feature = "rocm-6-4")]
+use super::signal_ops::SignalOps;
 use super::{Graph, GraphInner, HostCall, Resources, exclusive};
 use crate::core::call::check;
 use crate::core::context;
@@ -30,7 +31,8 @@ use crate::memory::graph_copy::GraphCopy;
 use crate::module::{Kernel, KernelArgs, LaunchConfig};
 #[cfg(feature = "rocm-6-4")]
 use crate::stream::SignalOp;
-use crate::stream::event::{Event, Recorded};
+use crate::stream::event::Event;
+use crate::stream::recorded::Recorded;
 use crate::stream::usage::{self, Access, Kept, Usage};
 use crate::stream::{Launching, Stream};
 

@@ -3,8 +3,11 @@
 mod apart;
 mod capture;
 mod exec;
+mod handle;
 mod memory;
 mod node;
+#[cfg(feature = "rocm-6-4")]
+mod signal_ops;
 
 use std::ffi::CString;
 use std::fmt;
@@ -16,11 +19,12 @@ use std::sync::{Arc, Weak};
 use hip_sys::{hipGraph_t, hipGraphNode_t};
 
 pub use exec::{GraphExec, InstantiateOptions};
+pub use handle::{Node, NodeKind};
 use memory::GraphMemory;
 pub use memory::GraphMemoryInfo;
+pub use node::GraphFill;
 #[cfg(feature = "rocm-6-4")]
-use node::SignalOps;
-pub use node::{GraphFill, Node, NodeKind};
+use signal_ops::SignalOps;
 
 pub use crate::memory::graph_copy::{GraphCopy, GraphCopy3d};
 

@@ -13,7 +13,7 @@ use crate::core::lost;
 use crate::core::releases::one_at_a_time;
 use crate::memory::{Admission, Allocation, DeviceSlice, DeviceSliceMut, PinnedSlice, PinnedSliceMut};
 use crate::stream::usage::{Access, AccessKind};
-use crate::stream::{Stream, of_device};
+use crate::stream::{Stream, idle};
 
 /// The operands of one library call on a stream.
 ///
@@ -225,11 +225,11 @@ impl<'a> Uses<'a> {
         const WHAT: &str = "a call that may wait for the device";
         let (stream, uses, mut call) = (self.stream, [self], Some(call));
         loop {
-            of_device::wait_to_be_apart(WHAT)?;
+            idle::wait_to_be_apart(WHAT)?;
             // Wait outside of this closure, which keeps the stream from other threads.
             let made = on_streams(&uses, WHAT, || {
                 stream.device().activate()?;
-                of_device::try_apart(|| call.take().map(|call| call(stream.inner.raw()))).flatten().transpose()
+                idle::try_apart(|| call.take().map(|call| call(stream.inner.raw()))).flatten().transpose()
             })?;
             if let Some(made) = made {
                 return Ok(made);
@@ -254,7 +254,7 @@ impl<'a> Uses<'a> {
         call: impl FnOnce(hipStream_t) -> result::Result<R, E>,
     ) -> result::Result<R, E> {
         let stream = self.stream;
-        let _held = of_device::queueing_what_may_be_held()?;
+        let _held = idle::queueing_what_may_be_held()?;
         // SAFETY: the caller ensures it.
         let returned = unsafe { self.call_blocking(call) };
         // A failed call may have queued work too.
@@ -328,8 +328,8 @@ pub fn wait_for_device<R, E: From<Error>>(
 ) -> result::Result<R, E> {
     let mut call = Some(call);
     loop {
-        of_device::wait_to_be_apart("the call")?;
-        let made = device.with_current(|| of_device::try_apart(|| call.take().map(|call| call())))?;
+        idle::wait_to_be_apart("the call")?;
+        let made = device.with_current(|| idle::try_apart(|| call.take().map(|call| call())))?;
         if let Some(made) = made.flatten() {
             return made;
         }

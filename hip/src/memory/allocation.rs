@@ -5,9 +5,9 @@ use std::mem::ManuallyDrop;
 use std::ptr;
 use std::sync::Arc;
 
-use super::Admission;
-use super::pool::PoolInner;
-use super::registered::HeapBlock;
+use super::admission::Admission;
+use super::heap_block::HeapBlock;
+use super::pool::inner::PoolInner;
 use crate::core::call::check;
 use crate::core::context;
 use crate::core::device::Device;

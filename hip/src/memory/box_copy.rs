@@ -4,9 +4,10 @@ use std::ffi::c_void;
 
 use hip_sys::{hipArray_t, hipExtent, hipMemcpy3DParms, hipMemcpyKind, hipPitchedPtr, hipPos, hipStream_t};
 
+use super::array::shape::ArrayShape;
 #[cfg(feature = "rocm-7-1")]
-use super::location;
-use super::{Extent, array::ArrayShape};
+use super::location::location;
+use super::pitched::extent::Extent;
 use crate::core::call::check;
 use crate::core::device::Device;
 #[cfg(any(doc, feature = "rocm-7-1"))]

@@ -6,7 +6,12 @@ use std::ops::RangeBounds;
 
 use bytemuck::Pod;
 
-use super::{Allocation, DevicePtr, DeviceSlice, DeviceSliceMut, PinnedSlice, PinnedSliceMut, byte_len};
+use super::allocation::Allocation;
+use super::bounds::byte_len;
+use super::device_ptr::DevicePtr;
+use super::pinned_slice::{PinnedSlice, PinnedSliceMut};
+use super::pool::allocate::allocate;
+use super::slice::{DeviceSlice, DeviceSliceMut};
 use crate::core::device::Device;
 use crate::core::error::Result;
 use crate::stream::Stream;
@@ -82,7 +87,7 @@ impl<T: Pod> DeviceBuffer<T> {
     #[doc(alias("hipMallocAsync", "cuMemAllocAsync", "cudaMallocAsync"))]
     #[doc(alias("hipFreeAsync", "cuMemFreeAsync", "cudaFreeAsync"))]
     pub fn uninit_async(stream: &Stream, len: usize) -> Result<Self> {
-        Ok(Self::from_allocation(super::pool::allocate(stream, None, byte_len::<T>(len)?)?, len))
+        Ok(Self::from_allocation(allocate(stream, None, byte_len::<T>(len)?)?, len))
     }
 
     /// Creates a buffer with the elements of pinned memory, allocated and copied in the order of `stream`:
@@ -349,6 +354,24 @@ impl<T> DeviceBuffer<T> {
     /// Blocks until no tracked work uses the buffer.
     pub fn synchronize(&self) -> Result<()> {
         self.memory.usage.wait_for_all()
+    }
+}
+
+impl<'a, T: Pod> From<&'a DeviceBuffer<T>> for DeviceSlice<'a, T> {
+    fn from(buffer: &'a DeviceBuffer<T>) -> Self {
+        buffer.as_slice()
+    }
+}
+
+impl<'a, T: Pod> From<&'a mut DeviceBuffer<T>> for DeviceSliceMut<'a, T> {
+    fn from(buffer: &'a mut DeviceBuffer<T>) -> Self {
+        buffer.as_slice_mut()
+    }
+}
+
+impl<'a, T: Pod> From<&'a mut DeviceBuffer<T>> for DeviceSlice<'a, T> {
+    fn from(buffer: &'a mut DeviceBuffer<T>) -> Self {
+        buffer.as_slice()
     }
 }
 

@@ -1,5 +1,33 @@
 //! Common code of pinned, registered and managed memory: access by the host and by devices.
 
+use std::ffi::c_void;
+use std::ptr;
+
+use super::allocation::Allocation;
+use crate::core::call::check;
+use crate::core::error::{Error, Result};
+
+/// Returns the device address of pinned host memory (`hipHostGetDevicePointer`).
+pub(super) fn device_pointer(host: *mut c_void) -> Result<*mut c_void> {
+    let mut pointer = ptr::null_mut();
+    // SAFETY: `pointer` is valid for a write; for host memory that the runtime does not know, it returns an error.
+    let status = unsafe { hip_sys::hipHostGetDevicePointer(&mut pointer, host, 0) };
+    check(status, "hipHostGetDevicePointer", || format!("host memory at {host:p}"))?;
+    Ok(pointer)
+}
+
+/// Returns `Ok` if devices can access the memory in place.
+pub(super) fn mapped(memory: &Allocation) -> Result<()> {
+    if !memory.pointer.is_null() || memory.bytes == 0 {
+        return Ok(());
+    }
+    Err(Error::InvalidValue {
+        what: "host memory that a device is to use in place",
+        value: "pinned, but not mapped".to_owned(),
+        allowed: "made with PinnedOptions::mapped".to_owned(),
+    })
+}
+
 /// Defines, for a type with the fields `memory` (an `Allocation` or a reference to one that holds `len` elements, with
 /// `host` set) and `len`, the methods with which host and devices access the elements.
 macro_rules! host_memory {
@@ -34,8 +62,8 @@ macro_rules! host_memory {
             pub fn slice(
                 &self,
                 range: impl std::ops::RangeBounds<usize>,
-            ) -> $crate::core::error::Result<$crate::memory::PinnedSlice<'_, $element>> {
-                $crate::memory::PinnedSlice::new(&self.memory, self.len).slice(range)
+            ) -> $crate::core::error::Result<$crate::memory::pinned_slice::PinnedSlice<'_, $element>> {
+                $crate::memory::pinned_slice::PinnedSlice::new(&self.memory, self.len).slice(range)
             }
 
             /// Returns the elements of a range, as the destination of a queued copy. The host writes to them with
@@ -46,8 +74,8 @@ macro_rules! host_memory {
             pub fn slice_mut(
                 &mut self,
                 range: impl std::ops::RangeBounds<usize>,
-            ) -> $crate::core::error::Result<$crate::memory::PinnedSliceMut<'_, $element>> {
-                $crate::memory::PinnedSliceMut::new(&self.memory, self.len).into_slice(range)
+            ) -> $crate::core::error::Result<$crate::memory::pinned_slice::PinnedSliceMut<'_, $element>> {
+                $crate::memory::pinned_slice::PinnedSliceMut::new(&self.memory, self.len).into_slice(range)
             }
 
             /// Returns the same memory for devices (`hipHostGetDevicePointer`): for kernels that read it in place.
@@ -55,9 +83,9 @@ macro_rules! host_memory {
             /// # Errors
             /// [`InvalidValue`](crate::Error::InvalidValue) if it was not allocated as mapped.
             #[doc(alias("hipHostGetDevicePointer", "cuMemHostGetDevicePointer", "cudaHostGetDevicePointer"))]
-            pub fn as_device_slice(&self) -> $crate::core::error::Result<$crate::memory::DeviceSlice<'_, $element>> {
-                $crate::memory::mapped(&self.memory)?;
-                Ok($crate::memory::DeviceSlice::new(&self.memory, 0, self.len))
+            pub fn as_device_slice(&self) -> $crate::core::error::Result<$crate::memory::slice::DeviceSlice<'_, $element>> {
+                $crate::memory::host::mapped(&self.memory)?;
+                Ok($crate::memory::slice::DeviceSlice::new(&self.memory, 0, self.len))
             }
 
             /// Returns the same memory for devices (`hipHostGetDevicePointer`): for kernels that write to it in place.
@@ -66,9 +94,9 @@ macro_rules! host_memory {
             /// # Errors
             /// [`InvalidValue`](crate::Error::InvalidValue) if it was not allocated as mapped.
             #[doc(alias("hipHostGetDevicePointer", "cuMemHostGetDevicePointer", "cudaHostGetDevicePointer"))]
-            pub fn as_device_slice_mut(&mut self) -> $crate::core::error::Result<$crate::memory::DeviceSliceMut<'_, $element>> {
-                $crate::memory::mapped(&self.memory)?;
-                Ok($crate::memory::DeviceSliceMut::new(&self.memory, 0, self.len))
+            pub fn as_device_slice_mut(&mut self) -> $crate::core::error::Result<$crate::memory::slice::DeviceSliceMut<'_, $element>> {
+                $crate::memory::host::mapped(&self.memory)?;
+                Ok($crate::memory::slice::DeviceSliceMut::new(&self.memory, 0, self.len))
             }
         }
 
@@ -124,19 +152,19 @@ pub(super) use host_memory;
 /// Defines the conversions of references to such a type to slices.
 macro_rules! host_slices {
     (<$($lifetime:lifetime,)? $element:ident> $type:ty) => {
-        impl<'a, $($lifetime,)? $element: bytemuck::Pod> From<&'a $type> for $crate::memory::PinnedSlice<'a, $element> {
+        impl<'a, $($lifetime,)? $element: bytemuck::Pod> From<&'a $type> for $crate::memory::pinned_slice::PinnedSlice<'a, $element> {
             fn from(memory: &'a $type) -> Self {
                 Self::new(&memory.memory, memory.len)
             }
         }
 
-        impl<'a, $($lifetime,)? $element: bytemuck::Pod> From<&'a mut $type> for $crate::memory::PinnedSlice<'a, $element> {
+        impl<'a, $($lifetime,)? $element: bytemuck::Pod> From<&'a mut $type> for $crate::memory::pinned_slice::PinnedSlice<'a, $element> {
             fn from(memory: &'a mut $type) -> Self {
                 Self::from(&*memory)
             }
         }
 
-        impl<'a, $($lifetime,)? $element: bytemuck::Pod> From<&'a mut $type> for $crate::memory::PinnedSliceMut<'a, $element> {
+        impl<'a, $($lifetime,)? $element: bytemuck::Pod> From<&'a mut $type> for $crate::memory::pinned_slice::PinnedSliceMut<'a, $element> {
             fn from(memory: &'a mut $type) -> Self {
                 Self::new(&memory.memory, memory.len)
             }

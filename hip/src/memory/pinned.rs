@@ -10,8 +10,9 @@ use hip_sys::{
     hipHostMallocWriteCombined,
 };
 
-use super::host::{host_memory, host_slices};
-use super::{Allocation, Owner, byte_len, device_pointer};
+use super::allocation::{Allocation, Owner};
+use super::bounds::byte_len;
+use super::host::{device_pointer, host_memory, host_slices};
 use crate::core::call::check;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};

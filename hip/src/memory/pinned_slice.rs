@@ -5,7 +5,9 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
 
-use super::{Admission, Allocation, range_of};
+use super::admission::Admission;
+use super::allocation::Allocation;
+use super::bounds::range_of;
 use crate::core::device::Device;
 use crate::core::error::Result;
 use crate::stream::usage::{Access, AccessKind};
@@ -81,7 +83,7 @@ macro_rules! common {
             #[cfg(feature = "rocm-10-0")]
             pub(crate) fn is_managed(&self) -> bool {
                 // An empty buffer has no allocation.
-                self.len == 0 || matches!(self.memory.owner(), super::Owner::Managed)
+                self.len == 0 || matches!(self.memory.owner(), crate::memory::allocation::Owner::Managed)
             }
 
             pub(crate) fn memory(&self) -> &'a Allocation {

@@ -1,18 +1,19 @@
 //! Registered memory: host memory that was pinned after its allocation.
 
-use std::alloc::Layout;
 use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
-use std::ptr::NonNull;
 
 use bytemuck::Pod;
 use hip_sys::{
     hipExtHostRegisterCoarseGrained, hipHostRegisterMapped, hipHostRegisterPortable, hipHostRegisterReadOnly,
 };
 
-use super::host::{host_memory, host_slices};
-use super::{Allocation, DevicePtr, Owner, byte_len, device_pointer};
+use super::allocation::{Allocation, Owner};
+use super::bounds::byte_len;
+use super::device_ptr::DevicePtr;
+use super::heap_block::HeapBlock;
+use super::host::{device_pointer, host_memory, host_slices};
 use crate::core::call::check;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
@@ -127,7 +128,7 @@ impl<T: Pod> RegisteredBuffer<T> {
         }
         match owner {
             Owner::Registered(Some(block)) => {
-                let pointer = ManuallyDrop::new(block).pointer.cast::<T>();
+                let pointer = block.into_pointer().cast::<T>();
                 // SAFETY: the parts of the vector that this was made from; nothing else has its memory.
                 Ok(unsafe { Vec::from_raw_parts(pointer.as_ptr(), len, capacity) })
             }
@@ -225,30 +226,4 @@ fn expect_unknown(address: usize, bytes: usize) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// The memory of a vector whose elements need no drop.
-pub(crate) struct HeapBlock {
-    pointer: NonNull<u8>,
-    layout: Layout,
-}
-
-// SAFETY: owns its memory, and only frees it.
-unsafe impl Send for HeapBlock {}
-// SAFETY: as above.
-unsafe impl Sync for HeapBlock {}
-
-impl HeapBlock {
-    /// Returns `None` if the vector has no memory.
-    fn of_vec<T: Pod>(pointer: *mut T, capacity: usize) -> Option<Self> {
-        let layout = Layout::array::<T>(capacity).ok().filter(|layout| layout.size() != 0)?;
-        Some(Self { pointer: NonNull::new(pointer.cast())?, layout })
-    }
-}
-
-impl Drop for HeapBlock {
-    fn drop(&mut self) {
-        // SAFETY: a vector's memory with the layout of its capacity; its elements are Pod, which need no drop.
-        unsafe { std::alloc::dealloc(self.pointer.as_ptr(), self.layout) };
-    }
 }

@@ -5,14 +5,15 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
 
-use bytemuck::Pod;
-
-use super::{Admission, Allocation, DeviceBuffer, DevicePtr, range_of};
+use super::admission::Admission;
+use super::allocation::Allocation;
+use super::bounds::range_of;
+use super::device_ptr::DevicePtr;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::stream::usage::{Access, AccessKind, Span, Usage};
 
-/// A slice of a [`DeviceBuffer`]. Copying it copies no elements.
+/// A slice of a [`DeviceBuffer`](crate::DeviceBuffer). Copying it copies no elements.
 pub struct DeviceSlice<'a, T> {
     memory: &'a Allocation,
     /// In bytes.
@@ -21,7 +22,7 @@ pub struct DeviceSlice<'a, T> {
     elements: PhantomData<&'a [T]>,
 }
 
-/// A mutable slice of a [`DeviceBuffer`]. Mutable slices never overlap.
+/// A mutable slice of a [`DeviceBuffer`](crate::DeviceBuffer). Mutable slices never overlap.
 pub struct DeviceSliceMut<'a, T> {
     memory: &'a Allocation,
     /// In bytes.
@@ -214,18 +215,6 @@ impl<'a, T> DeviceSliceMut<'a, T> {
     }
 }
 
-impl<'a, T: Pod> From<&'a DeviceBuffer<T>> for DeviceSlice<'a, T> {
-    fn from(buffer: &'a DeviceBuffer<T>) -> Self {
-        buffer.as_slice()
-    }
-}
-
-impl<'a, T: Pod> From<&'a mut DeviceBuffer<T>> for DeviceSliceMut<'a, T> {
-    fn from(buffer: &'a mut DeviceBuffer<T>) -> Self {
-        buffer.as_slice_mut()
-    }
-}
-
 impl<'a, T> From<DeviceSliceMut<'a, T>> for DeviceSlice<'a, T> {
     fn from(slice: DeviceSliceMut<'a, T>) -> Self {
         Self::new(slice.memory, slice.offset, slice.len)
@@ -247,11 +236,5 @@ impl<'a, T> From<&'a DeviceSliceMut<'_, T>> for DeviceSlice<'a, T> {
 impl<'a, T> From<&'a mut DeviceSliceMut<'_, T>> for DeviceSliceMut<'a, T> {
     fn from(slice: &'a mut DeviceSliceMut<'_, T>) -> Self {
         Self::new(slice.memory, slice.offset, slice.len)
-    }
-}
-
-impl<'a, T: Pod> From<&'a mut DeviceBuffer<T>> for DeviceSlice<'a, T> {
-    fn from(buffer: &'a mut DeviceBuffer<T>) -> Self {
-        buffer.as_slice()
     }
 }

@@ -17,7 +17,7 @@ use hip_sys::{
     hipMemHandleTypePosixFileDescriptor,
 };
 
-use super::pool::location;
+use super::location::location;
 use super::{Allocation, DeviceBuffer, Keeper, Owner};
 use crate::core::call::check;
 use crate::core::device::Device;

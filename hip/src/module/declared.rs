@@ -2,7 +2,6 @@
 
 use std::any::TypeId;
 
-use super::{KernelInfo, ParameterKind};
 use crate::stream::usage::AccessKind;
 
 /// A number type of C++, identified by its bits.
@@ -115,11 +114,11 @@ impl Number {
 pub struct Declaration {
     /// The source text.
     text: String,
-    form: Form,
+    pub(super) form: Form,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Form {
+pub(super) enum Form {
     Unknown,
     Value { number: Number, size: usize },
     Pointer { element: Option<Number>, writes: bool },
@@ -157,36 +156,13 @@ impl Declaration {
         self.form == other.form
     }
 
-    fn fits(&self, kind: &ParameterKind, bytes: usize) -> bool {
-        match (&self.form, kind) {
-            (Form::Unknown, _) | (Form::Pointer { .. }, ParameterKind::Pointer) => true,
-            (Form::Value { size, .. }, ParameterKind::Value) => *size == bytes,
-            _ => false,
-        }
-    }
-
-    fn checked(self) -> Declared {
+    pub(super) fn checked(self) -> Declared {
         let (accepts, writes, number) = match self.form {
             Form::Unknown => (ANY, false, None),
             Form::Value { number, .. } => (number.as_value(), false, Some(number)),
             Form::Pointer { element, writes } => (element.map_or(ANY, Number::as_element), writes, element),
         };
         Declared { text: self.text, accepts, writes, number }
-    }
-}
-
-impl KernelInfo {
-    /// Adds the source's declarations, if they match the parameters of the code. Declarations of another source are
-    /// ignored.
-    pub(super) fn declare(&mut self, declarations: Vec<Declaration>) {
-        let both = || self.parameters.iter().zip(&declarations);
-        let same = self.parameters.len() == declarations.len()
-            && both().all(|(parameter, declaration)| declaration.fits(&parameter.kind, parameter.size));
-        if same {
-            for (parameter, declaration) in self.parameters.iter_mut().zip(declarations) {
-                parameter.declared = Some(declaration.checked());
-            }
-        }
     }
 }
 
@@ -322,8 +298,6 @@ fn part(name: &str) -> Option<Number> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::module::Parameter;
-    use crate::module::metadata::tests::kernel_of;
 
     #[derive(Clone, Copy)]
     #[expect(dead_code, reason = "only its type is looked at")]
@@ -405,32 +379,5 @@ mod tests {
         assert!(!structure.admits(Given::of::<Particle>(), Some(AccessKind::Read)));
         let Refused { expected, advice } = written.refusal(Some(AccessKind::Read));
         assert!(expected.contains("may write") && advice.contains("&mut") && advice.contains("`const float *x`"));
-    }
-
-    #[test]
-    fn a_source_of_other_parameters_is_of_no_use() {
-        let parameter =
-            |offset, size, kind| Parameter { name: None, type_name: None, offset, size, kind, declared: None };
-        let code = || kernel_of(vec![parameter(0, 8, ParameterKind::Pointer), parameter(8, 4, ParameterKind::Value)]);
-        let (memory, number) = (Declaration::pointer("float *x", Some(F32), true), Declaration::value("int n", I32, 4));
-        let is_declared = |declarations: &[&Declaration]| {
-            let mut code = code();
-            code.declare(declarations.iter().map(|&declaration| declaration.clone()).collect());
-            code != undeclared(&code)
-        };
-        assert!(is_declared(&[&memory, &number]) && is_declared(&[&Declaration::unknown("T x"), &number]));
-        let wide = Declaration::value("long n", I64, 8);
-        for other in [&[&memory][..], &[&memory, &number, &number], &[&number, &memory], &[&memory, &wide], &[]] {
-            assert!(!is_declared(other), "{other:?}");
-        }
-        let mut code = code();
-        code.declare(vec![memory, number]);
-        assert_eq!(code.to_string(), "k(float *x, int n)");
-    }
-
-    fn undeclared(kernel: &KernelInfo) -> KernelInfo {
-        let mut kernel = kernel.clone();
-        kernel.parameters.iter_mut().for_each(|parameter| parameter.declared = None);
-        kernel
     }
 }

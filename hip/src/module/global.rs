@@ -8,7 +8,8 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use hip_sys::hipError_t;
 
-use super::{Module, ModuleInner};
+use super::Module;
+use super::inner::ModuleInner;
 use crate::core::call::check;
 use crate::core::error::{Error, Result, Status};
 use crate::memory::{Allocation, DeviceBuffer, Keeper};

@@ -7,12 +7,14 @@ use std::sync::Arc;
 
 use hip_sys::hipFunction_t;
 
-use super::args::Pointers;
-use super::{Arguments, KernelArgs, KernelInfo, LaunchConfig, ModuleInner};
+use super::args::{Arguments, KernelArgs, Pointers};
+use super::inner::ModuleInner;
+use super::metadata::KernelInfo;
 use crate::core::attribute::FunctionAttribute;
 use crate::core::call::check;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
+use crate::core::geometry::LaunchConfig;
 use crate::core::releases::one_at_a_time;
 use crate::stream::usage::{Access, Accesses};
 use crate::stream::{Launching, Stream};

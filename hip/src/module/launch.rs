@@ -11,7 +11,8 @@ use crate::core::call::check;
 use crate::core::error::{Error, Result};
 use crate::core::releases::one_at_a_time;
 use crate::stream::Stream;
-use crate::stream::event::{Event, Recorded};
+use crate::stream::event::Event;
+use crate::stream::recorded::Recorded;
 use crate::stream::usage::Accesses;
 
 /// `hipExtModuleLaunchKernel`, which only `hip_ext.h` declares. Its grid counts threads, unlike that of other launches,

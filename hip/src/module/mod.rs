@@ -1,11 +1,14 @@
 //! Modules of device code: loading, kernels and their arguments, launches, libraries, the linker.
 
 mod args;
+mod bundle;
 mod compressed;
+mod declare;
 mod declared;
 mod elf;
 mod global;
 mod image;
+mod inner;
 mod kernel;
 mod launch;
 mod layout;
@@ -14,6 +17,7 @@ mod library;
 mod limits;
 #[cfg(feature = "rocm-6-4")]
 mod linker;
+mod loaded;
 mod metadata;
 mod msgpack;
 mod multi_device;
@@ -24,7 +28,6 @@ pub mod typed;
 use std::borrow::Cow;
 use std::ffi::CString;
 use std::fmt;
-use std::ops::Range;
 use std::path::Path;
 use std::ptr;
 use std::sync::Arc;
@@ -33,8 +36,6 @@ use hip_sys::hipModule_t;
 
 pub use args::{Arguments, KernelArg, KernelArgs};
 pub use declared::{Declaration, Number};
-#[cfg(feature = "rocm-10-0")]
-pub(crate) use global::variable;
 pub use kernel::{Kernel, Occupancy};
 #[cfg(feature = "rocm-7-0")]
 pub use launch::LaunchAttributes;
@@ -53,11 +54,11 @@ use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 pub use crate::core::geometry::{Dim3, LaunchConfig};
 use crate::core::later::with_memory;
-use crate::core::lock::Mutex;
 use crate::core::releases::one_at_a_time;
 use crate::core::trace;
-use crate::stream::usage::Usage;
 use image::CodeObject;
+use inner::ModuleInner;
+use loaded::Image;
 
 /// Code loaded on a device (`hipModule_t`). Cheap to clone: a clone is the same module, and the code stays loaded as
 /// long as a module, one of its kernels or a queued launch exists.
@@ -66,30 +67,6 @@ use image::CodeObject;
 pub struct Module {
     inner: Arc<ModuleInner>,
 }
-
-pub(crate) struct ModuleInner {
-    raw: hipModule_t,
-    device: Device,
-    kernels: Vec<Arc<KernelInfo>>,
-    /// Launches of its kernels, and uses of its variables.
-    usage: Usage,
-    /// The bytes of variables that buffers have.
-    variables: Variables,
-    /// The runtime reads the code object from here as long as the module is loaded.
-    _image: Image,
-    /// The library of which this is the part on a device. The library is unloaded instead of this.
-    #[cfg(feature = "rocm-10-0")]
-    library: Option<Arc<crate::module::library::LibraryInner>>,
-}
-
-/// The bytes of variables that buffers have, so that no two buffers overlap.
-pub(crate) type Variables = Arc<Mutex<Vec<Range<usize>>>>;
-
-// SAFETY: a hipModule_t is a handle that the HIP runtime allows any thread to use; it is unloaded only in Drop, when no other reference
-// exists. The image is not modified after it is created.
-unsafe impl Send for ModuleInner {}
-// SAFETY: as above.
-unsafe impl Sync for ModuleInner {}
 
 impl Module {
     /// Loads a code object, or the part of an offload bundle that fits the device (`hipModuleLoadData`). The bytes are
@@ -233,7 +210,7 @@ impl Module {
     /// # Errors
     /// [`Error::Image`] if it is not a bundle, or damaged.
     pub fn bundle_entries(bundle: &[u8]) -> Result<Vec<(&str, &[u8])>> {
-        image::bundle_entries(bundle)
+        bundle::bundle_entries(bundle)
     }
 
     /// Decompresses an offload bundle (`CCOB`); returns any other bytes unchanged.
@@ -264,7 +241,7 @@ impl Module {
     #[doc(hidden)]
     #[must_use]
     pub fn section(&self, name: &str) -> Option<&[u8]> {
-        elf::Elf::parse(self.inner._image.bytes()).ok()?.section(name)
+        elf::Elf::parse(self.inner.code()).ok()?.section(name)
     }
 
     /// Returns the code object's information about its kernels, sorted by name.
@@ -294,99 +271,10 @@ impl Module {
     }
 }
 
-/// Returns the checked code object in `image` for an architecture, with its metadata.
-#[cfg(feature = "rocm-7-1")]
-pub(crate) fn image_for(image: &[u8], arch: &Arch) -> Result<(Image, Vec<Arc<KernelInfo>>)> {
-    let object = image::select_inert(image, arch)?;
-    Ok((Image::copy(&object.bytes), object.metadata.kernels.into_values().map(Arc::new).collect()))
-}
-
-impl ModuleInner {
-    fn new(raw: hipModule_t, device: Device, kernels: Vec<Arc<KernelInfo>>, image: Image) -> Self {
-        Self {
-            raw,
-            device,
-            kernels,
-            usage: Usage::module(),
-            variables: Variables::default(),
-            _image: image,
-            #[cfg(feature = "rocm-10-0")]
-            library: None,
-        }
-    }
-
-    /// Creates the module of a library on a device, which shares the library's uses and variables.
-    #[cfg(feature = "rocm-10-0")]
-    pub(crate) fn of_library(
-        device: Device,
-        usage: Usage,
-        variables: &Variables,
-        library: Arc<crate::module::library::LibraryInner>,
-    ) -> Arc<Self> {
-        let mut module = Self::new(ptr::null_mut(), device, Vec::new(), Image::default());
-        (module.usage, module.variables, module.library) = (usage, Arc::clone(variables), Some(library));
-        Arc::new(module)
-    }
-
-    #[inline]
-    pub(crate) fn device(&self) -> Device {
-        self.device
-    }
-
-    #[inline]
-    pub(crate) fn usage(&self) -> &Usage {
-        &self.usage
-    }
-}
-
-impl Drop for ModuleInner {
-    fn drop(&mut self) {
-        #[cfg(feature = "rocm-10-0")]
-        if self.library.is_some() {
-            return;
-        }
-        let (address, device, image) = (self.raw.expose_provenance(), self.device, std::mem::take(&mut self._image));
-        // Code that may still run stays loaded, and its image is kept.
-        let mut image = std::mem::ManuallyDrop::new(image);
-        self.usage.release_when_idle(device, move || {
-            if device.activate().is_ok() {
-                // SAFETY: from hipModuleLoadData, not unloaded yet, and no launch of its kernels is left.
-                let _ = unsafe { hip_sys::hipModuleUnload(ptr::with_exposed_provenance_mut(address)) };
-                // SAFETY: dropped once, here, and not used after.
-                unsafe { std::mem::ManuallyDrop::drop(&mut image) };
-            }
-        });
-    }
-}
-
 impl fmt::Debug for Module {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.kernels().map(|kernel| kernel.name.as_str()).collect();
         f.debug_struct("Module").field("device", &self.inner.device.index()).field("kernels", &names).finish()
-    }
-}
-
-/// A copy of a code object, aligned as a loader maps it.
-#[derive(Default)]
-pub(crate) struct Image {
-    storage: Vec<u8>,
-    start: usize,
-}
-
-impl Image {
-    const ALIGN: usize = 4096;
-
-    fn copy(bytes: &[u8]) -> Self {
-        let mut storage = Vec::with_capacity(bytes.len() + Self::ALIGN);
-        let misaligned = storage.as_ptr() as usize % Self::ALIGN;
-        let start = if misaligned == 0 { 0 } else { Self::ALIGN - misaligned };
-        storage.resize(start, 0);
-        storage.extend_from_slice(bytes);
-        Self { storage, start }
-    }
-
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.storage[self.start..]
     }
 }
 
@@ -403,15 +291,5 @@ mod tests {
         let error = Module::describe(image, &"gfx942".parse().unwrap()).unwrap_err();
         assert!(matches!(error, Error::Architecture { .. }), "{error}");
         assert!(Module::describe(b"junk", &"gfx90a".parse().unwrap()).is_err());
-    }
-
-    #[test]
-    fn an_image_is_copied_to_a_page_of_its_own() {
-        for len in [1, 4095, 4096, 10_000] {
-            let bytes: Vec<u8> = (0..len).map(|i| i as u8).collect();
-            let image = Image::copy(&bytes);
-            assert_eq!(image.bytes(), bytes);
-            assert_eq!(image.bytes().as_ptr() as usize % Image::ALIGN, 0);
-        }
     }
 }

@@ -2,7 +2,7 @@
 
 use hip_sys::rocm_7_1::{hipLaunchAttributeSynchronizationPolicy, hipLaunchAttributeValue, hipSynchronizationPolicy};
 
-use super::Stream;
+use super::handle::Stream;
 use crate::core::call::check;
 use crate::core::error::{Error, Result};
 use crate::core::settings::WaitPolicy;

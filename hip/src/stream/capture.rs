@@ -1,24 +1,23 @@
 //! The state of streams whose work is captured into a graph.
 
-use std::cell::Cell;
 use std::ptr;
-use std::slice;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, ThreadId};
 
 use hip_sys::{hipGraph_t, hipStream_t};
 
-use super::panics::PanicCell;
+use super::captures;
+use super::inner::StreamInner;
+use super::launches::Launching;
+use super::panic_cell::PanicCell;
 use super::turns::Turns;
-use super::{Launching, StreamInner};
+use super::usage::{Access, Kept, MemoryKind};
 use crate::core::call::check;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
-use crate::core::later::{self, Blocker, Verdict};
-use crate::core::lock::{Mutex, MutexGuard, RwLock};
+use crate::core::lock::{Mutex, MutexGuard};
 use crate::core::lost;
-use crate::stream::usage::{Access, Kept, MemoryKind};
 
 /// The state of a capture.
 pub(crate) struct Capture {
@@ -70,7 +69,7 @@ impl Capture {
     }
 
     /// Returns the panic cell for a kernel that is being launched. `device` is always the same.
-    pub(super) fn panic_cell(&self, device: Device) -> Result<&Arc<PanicCell>> {
+    fn panic_cell(&self, device: Device) -> Result<&Arc<PanicCell>> {
         match self.panic_cell.get() {
             Some(cell) => Ok(cell),
             None => {
@@ -98,103 +97,22 @@ impl Capture {
     }
 }
 
-/// The number of captures, in all threads. Locked during the calls that begin or end a capture.
-static CAPTURES: RwLock<usize> = RwLock::new(0);
-
-/// The same number, readable without a lock.
-static COUNT: AtomicUsize = AtomicUsize::new(0);
-
-thread_local! {
-    /// The number of captures of this thread.
-    static OWN: Cell<usize> = const { Cell::new(0) };
-    /// Whether this thread is inside of [`apart_from_captures`].
-    static APART: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Returns whether this thread is in a capture.
-pub(super) fn is_capturing() -> bool {
-    OWN.get() != 0
-}
-
-/// A queue that stands for all captures: its work is over when there are none.
-pub(super) struct Captures;
-
-impl later::Queue for Captures {
-    fn id(&self) -> u64 {
-        u64::MAX // never the id of a stream
-    }
-
-    fn verdict(&self, _: u64) -> Verdict {
-        // A thread that waits for the deferred jobs may itself be in a capture: it would wait for itself.
-        if COUNT.load(Ordering::Acquire) == 0 || later::is_pressed() { Verdict::Over } else { Verdict::Open }
-    }
-
-    fn ask(&self) {}
-}
-
-/// Returns the blocker of a call that must not be made during a capture.
-pub(super) fn blocker() -> Option<Blocker> {
-    (COUNT.load(Ordering::Acquire) != 0).then(|| (Arc::new(Captures) as Arc<dyn later::Queue>, 0))
-}
-
-/// Runs `call`, which fails while a stream is captured, unless a capture is in progress. No capture begins meanwhile.
-///
-/// HIP keeps a set of the streams that are being captured. Calls that wait for the device or use its default stream
-/// read that set without a lock: they invalidate all captures in it, or crash if another thread inserts one at the same
-/// time. This crate makes such calls only through this function.
-pub(super) fn apart_from_captures<R>(call: impl FnOnce() -> R) -> Option<R> {
-    // `call` may drop objects whose destructors call this again. Locking again would deadlock with a thread that waits for this one.
-    if APART.get() {
-        return Some(call());
-    }
-    let captures = CAPTURES.read();
-    (*captures == 0).then(|| {
-        let _inside = Inside::enter();
-        call()
-    })
-}
-
-/// Marks this thread as inside of [`apart_from_captures`] until it is dropped.
-struct Inside;
-
-impl Inside {
-    fn enter() -> Self {
-        APART.set(true);
-        Self
-    }
-}
-
-impl Drop for Inside {
-    fn drop(&mut self) {
-        APART.set(false);
-    }
-}
+/// The captured streams by their ids, and the capture of each.
+static CAPTURED: Mutex<Vec<(u64, Arc<Capture>)>> = Mutex::new(Vec::new());
 
 impl StreamInner {
-    #[inline]
-    pub(crate) fn is_captured(&self) -> bool {
-        self.captured.load(Ordering::Acquire)
-    }
-
     pub(crate) fn capture(&self) -> Option<Arc<Capture>> {
         if !self.is_captured() {
             return None;
         }
-        self.capture.lock().clone()
+        let captured = CAPTURED.lock();
+        captured.iter().find(|(stream, _)| *stream == self.id).map(|(_, capture)| Arc::clone(capture))
     }
 
-    fn set_capture(&self, capture: Option<Arc<Capture>>) {
-        let mut slot = self.capture.lock();
-        self.captured.store(capture.is_some(), Ordering::Release);
-        *slot = capture;
-    }
-
-    /// Returns an error while the stream is captured. For operations that are not possible then.
-    pub(crate) fn refuse_captured(&self, what: &str) -> Result<()> {
-        if self.is_captured() {
-            return Err(Error::Capture { reason: format!("{what} while {} is captured", self.describe()) });
-        }
-        Ok(())
+    /// Records that the stream is in a capture.
+    fn enter_capture(&self, capture: &Arc<Capture>) {
+        CAPTURED.lock().push((self.id, Arc::clone(capture)));
+        self.captured.store(true, Ordering::Release);
     }
 
     /// Adds this stream to a capture, as waiting for one of its events does.
@@ -213,7 +131,7 @@ impl StreamInner {
                     reason: "the event marks a place in a graph that is complete".to_owned(),
                 });
             }
-            self.set_capture(Some(Arc::clone(capture)));
+            self.enter_capture(capture);
             state.joined.push(Arc::clone(self));
             Ok(())
         })
@@ -263,7 +181,9 @@ impl StreamInner {
         let _direct = self.direct.write();
         let _queue = self.lock();
         self.renew_if_spoilt();
-        self.set_capture(None);
+        self.captured.store(false, Ordering::Release);
+        // The capture is not dropped here: its thread still ends it.
+        CAPTURED.lock().retain(|(stream, _)| *stream != self.id);
     }
 
     /// Replaces the C stream by a new one if a failed capture has made it unusable: HIP 6 and 7 then reject all work on
@@ -365,66 +285,51 @@ impl StreamInner {
         }
     }
 
-    /// Returns the nodes that the next captured node will depend on, which change with each captured node; `None` if
-    /// the runtime does not report them.
-    pub(super) fn last_captured(&self) -> Option<Vec<usize>> {
-        let (mut state, mut nodes, mut count) = (hip_sys::hipStreamCaptureStatusNone, ptr::null(), 0);
-        let (no_id, no_graph) = (ptr::null_mut(), ptr::null_mut());
-        // SAFETY: the stream is alive; state, nodes and their number are valid for a write, and null skips the other results.
-        let status = unsafe {
-            hip_sys::hipStreamGetCaptureInfo_v2(self.raw(), &mut state, no_id, no_graph, &mut nodes, &mut count)
-        };
-        check(status, "hipStreamGetCaptureInfo_v2", || self.describe()).ok()?;
-        if state != hip_sys::hipStreamCaptureStatusActive {
-            return None;
-        }
-        if nodes.is_null() || count == 0 {
-            return Some(Vec::new());
-        }
-        // SAFETY: the runtime's list of `count` handles, which is valid until the next captured call.
-        Some(unsafe { slice::from_raw_parts(nodes, count) }.iter().map(|node| node.addr()).collect())
-    }
-
     /// Begins a capture.
     pub(crate) fn begin_capture(&self, capture: &Arc<Capture>) -> Result<()> {
         loop {
             let mut begun = false;
             self.while_empty(|| {
                 // Do not block here with the stream locked: a call of `apart_from_captures` may be working on all streams.
-                let Some(mut captures) = CAPTURES.try_write() else { return Ok(()) };
-                // Relaxed mode: in the other modes HIP also rejects waits for other streams and events, allocations and frees while a
-                // stream is captured, and invalidates the capture. They protect an order that this crate keeps itself.
-                // SAFETY: the stream is alive.
-                let status =
-                    unsafe { hip_sys::hipStreamBeginCapture(self.raw(), hip_sys::hipStreamCaptureModeRelaxed) };
-                check(status, "hipStreamBeginCapture", || self.describe())?;
-                *captures += 1;
-                COUNT.store(*captures, Ordering::Release);
-                OWN.set(OWN.get() + 1);
-                self.set_capture(Some(Arc::clone(capture)));
-                begun = true;
-                Ok(())
+                let tried = captures::try_begin(|| {
+                    // Relaxed mode: in the other modes HIP also rejects waits for other streams and events, allocations and frees while
+                    // a stream is captured, and invalidates the capture. They protect an order that this crate keeps itself.
+                    // SAFETY: the stream is alive.
+                    let status =
+                        unsafe { hip_sys::hipStreamBeginCapture(self.raw(), hip_sys::hipStreamCaptureModeRelaxed) };
+                    check(status, "hipStreamBeginCapture", || self.describe())?;
+                    self.enter_capture(capture);
+                    Ok(())
+                });
+                begun = tried.is_some();
+                tried.unwrap_or(Ok(()))
             })?;
             if begun {
                 return Ok(());
             }
-            drop(CAPTURES.write());
+            captures::wait_to_begin();
         }
     }
 
     /// Ends the capture and returns its graph.
     pub(crate) fn end_capture(&self) -> Result<hipGraph_t> {
         let mut graph: hipGraph_t = ptr::null_mut();
-        let status = {
-            let mut captures = CAPTURES.write();
-            *captures -= 1;
-            COUNT.store(*captures, Ordering::Release);
-            OWN.set(OWN.get().saturating_sub(1));
-            // SAFETY: the stream is alive and captured by us; `graph` is valid for a write.
-            unsafe { hip_sys::hipStreamEndCapture(self.raw(), &mut graph) }
-        };
+        // SAFETY: the stream is alive and captured by us; `graph` is valid for a write.
+        let status = captures::end(|| unsafe { hip_sys::hipStreamEndCapture(self.raw(), &mut graph) });
         let ended = check(status, "hipStreamEndCapture", || self.describe());
         self.leave_capture();
         ended.map(|()| graph)
+    }
+
+    /// Returns the kernel argument for the place of a panic: the address of the stream's record, or the cell of the
+    /// graph that the stream is captured into.
+    #[inline]
+    pub(crate) fn panic_record(&self) -> Result<u64> {
+        if self.is_captured() {
+            if let Some(capture) = self.own_capture()? {
+                return Ok(capture.panic_cell(self.device)?.argument());
+            }
+        }
+        Ok(self.report.record(self.device)?.address())
     }
 }

@@ -6,10 +6,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use super::Stream;
+use super::event::Event;
+use super::handle::Stream;
 use crate::core::error::Result;
 use crate::core::lock::Mutex;
-use crate::stream::event::Event;
 
 /// A future that resolves when the work queued on a stream is done; see [`Stream::completion`].
 ///

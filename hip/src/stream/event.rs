@@ -2,19 +2,18 @@
 
 use std::fmt;
 use std::ptr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use hip_sys::hipEvent_t;
-use smallvec::SmallVec;
 
+use super::handle::Stream;
+use super::recorded::{Recorded, without_captures};
 use crate::core::call::{check, failed};
 use crate::core::context;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result, Status};
 use crate::core::later;
 use crate::core::lock::{Mutex, MutexGuard};
-use crate::stream::{Capture, Stream, StreamInner};
 
 /// A point in a stream, for waits (of the host or of another stream) and time measurements.
 ///
@@ -124,77 +123,6 @@ impl fmt::Debug for IpcEventHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("IpcEventHandle")
     }
-}
-
-/// The place where an event was last recorded: its mark.
-#[derive(Clone)]
-pub(crate) struct Recorded {
-    pub(crate) stream: Arc<StreamInner>,
-    /// The ticket of the last work before the event.
-    pub(crate) ticket: u64,
-    /// Further streams of an event that was recorded on all streams of an execution context, each with the ticket of
-    /// its last work.
-    others: Vec<(Arc<StreamInner>, u64)>,
-    /// Counts the records of the event. It shows whether another thread has moved the mark.
-    generation: u64,
-    /// The capture that it was recorded in: then the mark is a place in a graph.
-    pub(crate) capture: Option<Arc<Capture>>,
-}
-
-impl Recorded {
-    /// Returns the mark moved to after the work of `stream` up to `ticket`.
-    pub(crate) fn moved(before: Option<&Self>, stream: &Arc<StreamInner>, ticket: u64) -> Self {
-        let generation = before.map_or(1, |before| before.generation + 1);
-        Self { stream: Arc::clone(stream), ticket, others: Vec::new(), generation, capture: stream.capture() }
-    }
-
-    /// Returns the mark moved to after the work of several streams, each up to its ticket; `None` if there are no
-    /// streams.
-    #[cfg(feature = "rocm-10-0")]
-    pub(crate) fn moved_behind(before: Option<&Self>, mut streams: Vec<(Arc<StreamInner>, u64)>) -> Option<Self> {
-        let (stream, ticket) = streams.pop()?;
-        Some(Self { others: streams, ..Self::moved(before, &stream, ticket) })
-    }
-
-    /// Records that a wait for later work of `stream` covers the work before the mark. Call this before the wait is
-    /// queued.
-    pub(crate) fn watched_by(&self, stream: &Arc<StreamInner>) {
-        self.behind().for_each(|(other, _)| stream.watch_stream(other));
-    }
-
-    /// Records that later work of `stream` waits for the mark.
-    pub(crate) fn awaited_by(&self, stream: &Arc<StreamInner>) {
-        self.behind().filter(|(other, _)| !Arc::ptr_eq(other, stream)).for_each(|(other, ticket)| {
-            stream.note_waited(other.id(), ticket);
-        });
-    }
-
-    /// Returns whether the work before the mark is known to be over.
-    pub(crate) fn is_over(&self) -> bool {
-        self.behind().all(|(stream, ticket)| stream.completed() >= ticket)
-    }
-
-    /// Returns the streams of the mark, with the ticket of the last work of each.
-    fn behind(&self) -> impl Iterator<Item = (&Arc<StreamInner>, u64)> {
-        let others = self.others.iter().map(|(stream, ticket)| (stream, *ticket));
-        std::iter::once((&self.stream, self.ticket)).chain(others)
-    }
-}
-
-/// Runs `call`, which uses an event, unless a stream that the event was recorded on is being captured. No capture of it
-/// begins meanwhile: HIP invalidates the capture if it is asked for an event of the stream, even one recorded before
-/// the capture. If a stream is being captured, all its earlier work is over.
-fn without_captures<R>(recorded: Option<&Recorded>, call: impl FnOnce() -> R) -> Option<R> {
-    let mut streams: SmallVec<[&StreamInner; 1]> =
-        recorded.iter().flat_map(|recorded| recorded.behind()).map(|(stream, _)| &**stream).collect();
-    // All threads lock streams in this order.
-    streams.sort_by_key(|stream| stream.id());
-    streams.dedup_by_key(|stream| stream.id());
-    let mut direct: SmallVec<[_; 1]> = SmallVec::new();
-    for stream in streams {
-        direct.push(stream.direct("waiting for an event of it").ok()?);
-    }
-    Some(call())
 }
 
 // SAFETY: a hipEvent_t is a handle that the HIP runtime lets any thread use, several at a time (it locks each event);
@@ -406,8 +334,9 @@ impl Event {
         if let Some(own) = &self.own {
             stream.inner.record_raw_event(own.raw)?;
         }
-        let moved = Recorded::moved(recorded.as_ref(), &stream.inner, ticket);
-        *recorded = Some(Recorded { capture, ..moved });
+        let mut moved = Recorded::moved(recorded.as_ref(), &stream.inner, ticket);
+        moved.capture = capture;
+        *recorded = Some(moved);
         Ok(())
     }
 
@@ -581,41 +510,6 @@ impl Drop for Event {
     }
 }
 
-/// Events of a device that no wait uses at the moment.
-pub(crate) type SpareEvents = Mutex<Vec<Event>>;
-
-/// An event for one wait of a stream for another, taken from the spare events of its device.
-pub(crate) struct PooledEvent(Option<Event>);
-
-impl PooledEvent {
-    /// Maximum number of spare events of a device.
-    const MOST: usize = 64;
-
-    pub(crate) fn take(device: Device) -> Result<Self> {
-        let spare = Self::spare(device).pop();
-        spare.map_or_else(|| Event::without_timing(&device), Ok).map(|event| Self(Some(event)))
-    }
-
-    pub(crate) fn raw(&self) -> hipEvent_t {
-        self.0.as_ref().map_or(ptr::null_mut(), Event::raw)
-    }
-
-    fn spare(device: Device) -> MutexGuard<'static, Vec<Event>> {
-        device.streams().spare_events().lock()
-    }
-}
-
-impl Drop for PooledEvent {
-    fn drop(&mut self) {
-        if let Some(event) = self.0.take() {
-            let mut spare = Self::spare(event.device);
-            if spare.len() < Self::MOST {
-                spare.push(event);
-            }
-        }
-    }
-}
-
 impl fmt::Debug for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Event")
@@ -623,19 +517,5 @@ impl fmt::Debug for Event {
             .field("options", &self.options)
             .field("raw", &self.raw)
             .finish()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The generation shows a waiting thread whether another thread has moved the mark meanwhile.
-    #[test]
-    fn each_record_is_another_generation() {
-        let stream = StreamInner::new(ptr::null_mut(), Device::of_tests());
-        let first = Recorded::moved(None, &stream, 5);
-        let second = Recorded::moved(Some(&first), &stream, 5);
-        assert_ne!(first.generation, second.generation);
     }
 }

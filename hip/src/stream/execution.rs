@@ -2,16 +2,14 @@
 
 use std::ffi::c_int;
 use std::ptr;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use hip_sys::{hipExecutionCtx_t, hipStream_t};
 
-use super::StreamInner;
 use crate::core::call::check;
 use crate::core::device::Device;
 use crate::core::error::Result;
 use crate::core::later;
-use crate::core::lock::Mutex;
 
 /// An execution context. Its streams keep it.
 pub(crate) struct ContextInner {
@@ -21,8 +19,6 @@ pub(crate) struct ContextInner {
     pub(crate) is_primary: bool,
     /// Number of groups of compute units that it was made of, which is the maximum that the runtime reports.
     pub(crate) groups: usize,
-    /// Its streams that may still exist.
-    streams: Mutex<Vec<Weak<StreamInner>>>,
 }
 
 // SAFETY: a hipExecutionCtx_t is a handle that the runtime allows any thread to use (it locks the list of its streams); it is destroyed
@@ -47,7 +43,7 @@ pub(crate) fn create_in_context(context: &ContextInner, priority: c_int) -> Resu
 
 impl ContextInner {
     pub(crate) fn new(raw: hipExecutionCtx_t, device: Device, is_primary: bool, groups: usize) -> Arc<Self> {
-        Arc::new(Self { raw, device, is_primary, groups, streams: Mutex::default() })
+        Arc::new(Self { raw, device, is_primary, groups })
     }
 
     pub(crate) fn device(&self) -> Device {
@@ -56,23 +52,6 @@ impl ContextInner {
 
     pub(crate) fn raw(&self) -> hipExecutionCtx_t {
         self.raw
-    }
-
-    /// Records a new stream, which keeps the context.
-    pub(crate) fn add(&self, stream: &Arc<StreamInner>) {
-        let mut streams = self.streams.lock();
-        streams.retain(|stream| stream.strong_count() > 0);
-        streams.push(Arc::downgrade(stream));
-    }
-
-    /// Returns its streams, for an operation that is not possible while one of them is captured.
-    pub(crate) fn free_streams(&self, what: &str) -> Result<Vec<Arc<StreamInner>>> {
-        let streams: Vec<_> = {
-            let streams = self.streams.lock();
-            streams.iter().filter_map(Weak::upgrade).collect()
-        };
-        streams.iter().try_for_each(|stream| stream.refuse_captured(what))?;
-        Ok(streams)
     }
 
     pub(crate) fn describe(&self) -> String {

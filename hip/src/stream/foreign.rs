@@ -2,8 +2,8 @@
 
 use hip_sys::{hipDevice_t, hipStream_t};
 
-use super::inner::is_default;
-use super::{Stream, StreamInner};
+use super::handle::Stream;
+use super::inner::{StreamInner, is_default};
 use crate::core::call::check;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};

@@ -1,25 +1,18 @@
 //! The state of a stream, shared by its handles and by all allocations that it works on.
 
-use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
 use hip_sys::{hipStream_t, ihipStream_t};
 
-use super::capture::Capture;
 #[cfg(feature = "rocm-10-0")]
-use super::execution::{ContextInner, create_in_context};
-use super::host::Report;
+use super::execution::ContextInner;
 use super::launches::Launches;
+use super::report::Report;
 use super::watched::Watched;
-use super::{create_with_cu_mask, of_device};
-use crate::core::call::check;
-use crate::core::context;
 use crate::core::device::Device;
-use crate::core::error::Result;
-use crate::core::later;
+use crate::core::error::{Error, Result};
 use crate::core::lock::{Mutex, MutexGuard, RwLock};
-use crate::core::lost;
 
 /// A C stream and the record of its work. Shared by every allocation that it works on.
 pub(crate) struct StreamInner {
@@ -48,16 +41,20 @@ pub(crate) struct StreamInner {
     /// Errors of host functions and destructors: they belong to this stream's work, so the next wait for the stream
     /// returns them.
     pub(super) report: Arc<Report>,
-    /// Whether `capture` is set.
+    /// Whether a capture receives the work instead of the stream.
     pub(super) captured: AtomicBool,
-    /// The capture that receives the work instead of the stream.
-    pub(super) capture: Mutex<Option<Arc<Capture>>>,
     /// The compute units that it was created for, if not for all.
     pub(super) cu_mask: Option<Box<[u32]>>,
     /// The execution context that it was created in, which is dropped after it.
     #[cfg(feature = "rocm-10-0")]
     pub(crate) context: Option<Arc<ContextInner>>,
 }
+
+// SAFETY: a hipStream_t is a handle that the HIP runtime allows any thread to use, several at a time (the runtime locks its queues); it is
+// destroyed only in Drop, when no other reference exists. All other fields are Send and Sync.
+unsafe impl Send for StreamInner {}
+// SAFETY: as above.
+unsafe impl Sync for StreamInner {}
 
 /// Returns whether it is null, `hipStreamLegacy` or `hipStreamPerThread`: these refer to a stream of the current device
 /// or thread.
@@ -78,63 +75,14 @@ pub(super) struct Queue {
 }
 
 impl StreamInner {
-    pub(crate) fn new(raw: hipStream_t, device: Device) -> Arc<Self> {
-        Self::unshared(raw, device).shared()
-    }
-
-    /// Creates the state of a stream that keeps its execution context.
-    #[cfg(feature = "rocm-10-0")]
-    pub(crate) fn of_context(raw: hipStream_t, context: &Arc<ContextInner>) -> Arc<Self> {
-        let mut stream = Self::unshared(raw, context.device());
-        stream.context = Some(Arc::clone(context));
-        stream.shared()
-    }
-
-    /// Creates the state of a stream that other code destroys, after the last use of this.
-    pub(super) fn borrowed(raw: hipStream_t, device: Device) -> Arc<Self> {
-        let mut stream = Self::unshared(raw, device);
-        stream.owned = false;
-        stream.hand_out();
-        stream.shared()
-    }
-
     /// Creates the state of a stream that no device lists. For a forked child, where every call on it fails.
     pub(super) fn of_nobody(raw: hipStream_t, device: Device) -> Arc<Self> {
         Arc::new(Self::unshared(raw, device))
     }
 
-    /// Shares the state, and adds it to its device's list.
-    pub(super) fn shared(self) -> Arc<Self> {
-        let stream = Arc::new(self);
-        stream.device.streams().add(&stream);
-        later::at_end(of_device::tell_rest);
-        lost::read_launches_by(of_device::read_launches);
-        stream
-    }
-
     /// Returns whether no other code destroys the C stream.
     pub(super) fn is_ours(&self) -> bool {
         self.owned || self.raw().is_null()
-    }
-
-    /// Moves the C stream to a remnant that lives as long as the stream's work runs, after all handles were dropped. It
-    /// does not destroy the stream.
-    pub(super) fn remains(&mut self) -> Self {
-        let mut rest = Self::unshared(self.raw(), self.device);
-        rest.owned = false;
-        rest.id = self.id;
-        rest.queue = Mutex::new(std::mem::take(&mut *self.lock()));
-        rest.report = Arc::clone(&self.report);
-        let numbers = [
-            (&rest.completed, &self.completed),
-            (&rest.over, &self.over),
-            (&rest.unknown, &self.unknown),
-            (&rest.held, &self.held),
-        ];
-        for (to, from) in numbers {
-            to.store(from.load(Ordering::Acquire), Ordering::Release);
-        }
-        rest
     }
 
     pub(super) fn unshared(raw: hipStream_t, device: Device) -> Self {
@@ -156,7 +104,6 @@ impl StreamInner {
             asking: Mutex::default(),
             report: Arc::default(),
             captured: AtomicBool::new(false),
-            capture: Mutex::default(),
             cu_mask: None,
             #[cfg(feature = "rocm-10-0")]
             context: None,
@@ -184,28 +131,17 @@ impl StreamInner {
         self.over.load(Ordering::Acquire).max(self.completed()) >= ticket
     }
 
-    /// Creates another C stream with the same options.
-    pub(super) fn another_like_this(&self) -> Result<hipStream_t> {
-        self.device.activate()?;
-        let (raw, mut flags, mut priority) = (self.raw(), 0, 0);
-        // SAFETY: the stream is alive; `priority` is valid for a write.
-        let status = unsafe { hip_sys::hipStreamGetPriority(raw, &mut priority) };
-        check(status, "hipStreamGetPriority", || self.describe())?;
-        #[cfg(feature = "rocm-10-0")]
-        if let Some(context) = &self.context {
-            return create_in_context(context, priority);
+    #[inline]
+    pub(crate) fn is_captured(&self) -> bool {
+        self.captured.load(Ordering::Acquire)
+    }
+
+    /// Returns an error while the stream is captured. For operations that are not possible then.
+    pub(crate) fn refuse_captured(&self, what: &str) -> Result<()> {
+        if self.is_captured() {
+            return Err(Error::Capture { reason: format!("{what} while {} is captured", self.describe()) });
         }
-        if let Some(mask) = &self.cu_mask {
-            return create_with_cu_mask(&self.device, mask);
-        }
-        // SAFETY: the stream is alive; `flags` is valid for a write.
-        let status = unsafe { hip_sys::hipStreamGetFlags(raw, &mut flags) };
-        check(status, "hipStreamGetFlags", || self.describe())?;
-        let mut new = ptr::null_mut();
-        // SAFETY: `new` is valid for a write.
-        let status = unsafe { hip_sys::hipStreamCreateWithPriority(&mut new, flags, priority) };
-        check(status, "hipStreamCreateWithPriority", || self.describe())?;
-        Ok(new)
+        Ok(())
     }
 
     pub(crate) fn device(&self) -> Device {
@@ -255,28 +191,5 @@ impl StreamInner {
 
     pub(crate) fn describe(&self) -> String {
         format!("stream {} of device {}", self.id, self.device.index())
-    }
-}
-
-impl Drop for StreamInner {
-    /// Destroys the stream when its work is over. It never blocks here, where locks may be held.
-    fn drop(&mut self) {
-        if !self.owned || context::is_forked() {
-            return; // owned by other code, or by the parent process
-        }
-        let (raw, device) = (self.raw().expose_provenance(), self.device);
-        let rest = Arc::new(self.remains());
-        device.streams().add_leaving(&rest);
-        #[cfg(feature = "rocm-10-0")]
-        let context = self.context.take();
-        let issued = rest.lock().issued;
-        later::leave(vec![(rest, issued)], move || {
-            if device.activate().is_ok() {
-                // SAFETY: owned by this object, made by hipStreamCreate*, its work is over, and nothing else refers to it.
-                let _ = unsafe { hip_sys::hipStreamDestroy(ptr::with_exposed_provenance_mut(raw)) };
-            }
-            #[cfg(feature = "rocm-10-0")]
-            drop(context);
-        });
     }
 }

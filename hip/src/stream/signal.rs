@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use std::ffi::c_void;
 
+use super::usage::{Access, Usage};
 use crate::core::attribute::DeviceAttribute;
 use crate::core::call::check;
 use crate::core::context;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
-use crate::stream::usage::{Access, Usage};
 
 /// A 64-bit word that streams and the host can wait for and write to (`hipExtMallocWithFlags`,
 /// `hipMallocSignalMemory`).

@@ -8,12 +8,13 @@ use hip_sys::{
 };
 use smallvec::SmallVec;
 
-use super::{Signal, Stream, WaitCondition};
+use super::handle::Stream;
+use super::signal::{Signal, WaitCondition};
+use super::usage::Access;
 use crate::core::call::check;
 use crate::core::error::Result;
 #[cfg(feature = "rocm-6-4")]
 use crate::core::error::Status;
-use crate::stream::usage::Access;
 
 /// An operation of a stream or graph on a [`Signal`].
 #[derive(Clone, Copy, Debug)]

@@ -3,13 +3,16 @@
 //! Outside of captures, tickets keep such calls in order. A captured call has no ticket: only edges of the graph order
 //! it.
 
+use std::ptr;
+use std::slice;
+
 use hip_sys::hipGraphNode_t;
 use smallvec::SmallVec;
 
-use super::StreamInner;
+use super::inner::StreamInner;
+use super::usage::{Access, AccessKind, Usage};
 use crate::core::call::check;
 use crate::core::error::{Error, Result};
-use crate::stream::usage::{Access, AccessKind, Usage};
 
 /// Exclusive resources, and the nodes of the calls that have used them last.
 #[derive(Default)]
@@ -79,6 +82,26 @@ fn of_turns<'a, 'b>(accesses: &'b [Access<'a>]) -> impl Iterator<Item = &'b Acce
 }
 
 impl StreamInner {
+    /// Returns the nodes that the next captured node will depend on, which change with each captured node; `None` if
+    /// the runtime does not report them.
+    pub(super) fn last_captured(&self) -> Option<Vec<usize>> {
+        let (mut state, mut nodes, mut count) = (hip_sys::hipStreamCaptureStatusNone, ptr::null(), 0);
+        let (no_id, no_graph) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: the stream is alive; state, nodes and their number are valid for a write, and null skips the other results.
+        let status = unsafe {
+            hip_sys::hipStreamGetCaptureInfo_v2(self.raw(), &mut state, no_id, no_graph, &mut nodes, &mut count)
+        };
+        check(status, "hipStreamGetCaptureInfo_v2", || self.describe()).ok()?;
+        if state != hip_sys::hipStreamCaptureStatusActive {
+            return None;
+        }
+        if nodes.is_null() || count == 0 {
+            return Some(Vec::new());
+        }
+        // SAFETY: the runtime's list of `count` handles, which is valid until the next captured call.
+        Some(unsafe { slice::from_raw_parts(nodes, count) }.iter().map(|node| node.addr()).collect())
+    }
+
     /// Makes the next node of this captured stream come after the calls on other streams that use the same resources.
     ///
     /// # Errors
@@ -95,7 +118,7 @@ impl StreamInner {
         nodes.retain(|node| !own.contains(node));
         nodes.sort_unstable();
         nodes.dedup();
-        let mut nodes: Vec<hipGraphNode_t> = nodes.into_iter().map(std::ptr::with_exposed_provenance_mut).collect();
+        let mut nodes: Vec<hipGraphNode_t> = nodes.into_iter().map(ptr::with_exposed_provenance_mut).collect();
         if nodes.is_empty() {
             return Ok(());
         }

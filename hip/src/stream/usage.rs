@@ -7,21 +7,24 @@
 
 mod access;
 mod kept;
+mod kind;
+mod span;
+mod wait;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 
 use crate::core::context;
-use crate::core::device::Device;
-use crate::core::error::{Error, Result};
-use crate::core::later::{self, Blocker, Queue, Verdict};
+use crate::core::later;
 use crate::core::lock::{Mutex, MutexGuard};
-use crate::stream::StreamInner;
-use crate::stream::of_device::{when_idle, when_idle_apart};
+use crate::core::queue::{Blocker, Queue, Verdict};
+use crate::stream::inner::StreamInner;
+use span::Trusted;
 
-pub(crate) use access::{Access, AccessKind, Accesses, Span};
+pub(crate) use access::{Access, Accesses};
 pub(crate) use kept::Kept;
-use kept::Trusted;
+pub(crate) use kind::{AccessKind, MemoryKind};
+pub(crate) use span::Span;
 
 /// The last uses of one allocation, with at most one entry per stream.
 ///
@@ -84,21 +87,6 @@ fn conflicting(kind: AccessKind, read: u64, write: u64) -> u64 {
         AccessKind::Read => write,
         AccessKind::Write => read.max(write),
     }
-}
-
-/// The other users that can access an allocation. They decide how a graph may use it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum MemoryKind {
-    /// Only devices access it: whatever the order, no Rust reference observes a change.
-    #[default]
-    Device,
-    /// The host borrows it as slices, which a graph that is launched later cannot know.
-    Host,
-    /// It ends with a borrow, so no graph can keep it.
-    Borrowed,
-    /// A module and its variables: any launch of its kernels may use them. Launches count as reads, and can run
-    /// concurrently; all other uses of the variables count as writes.
-    Module,
 }
 
 #[derive(Default)]
@@ -372,71 +360,6 @@ impl Usage {
             }
         }
         self.note_others(&state);
-    }
-
-    /// Blocks until the host may perform an access of `kind`.
-    ///
-    /// # Errors
-    /// [`Error::Graph`] for a write to memory whose content a graph relies on; errors of the work that is waited for.
-    pub(crate) fn wait(&self, kind: AccessKind) -> Result<()> {
-        self.wait_for_part(kind, Span::ALL)
-    }
-
-    /// Like [`wait`](Self::wait), for an access to a part of it.
-    pub(crate) fn wait_for_part(&self, kind: AccessKind, span: Span) -> Result<()> {
-        self.expect_allowed(kind, span)?;
-        self.wait_for_others(kind)
-    }
-
-    /// Blocks until no queued work uses the memory. The content does not change.
-    pub(crate) fn wait_for_all(&self) -> Result<()> {
-        self.wait_for_others(AccessKind::Write)
-    }
-
-    fn wait_for_others(&self, kind: AccessKind) -> Result<()> {
-        if context::is_forked() {
-            return Err(Error::ForkedChild);
-        }
-        let mut pending = Vec::new();
-        self.pending(self.kind_of(kind), &mut pending);
-        for work in &pending {
-            work.stream.wait_for(work.ticket)?;
-        }
-        Ok(())
-    }
-
-    /// Frees the allocation with `free`, for a destructor: once nothing uses it and no graph keeps it. Does not block.
-    ///
-    /// If the runtime cannot report that nothing uses it, it leaks. Errors of the work are stored for the next caller
-    /// that waits for its stream.
-    pub(crate) fn release(&mut self, free: impl FnOnce() + Send + 'static) {
-        if context::is_forked() {
-            return;
-        }
-        let mut state = self.lock();
-        if self.is_kept() {
-            state.release = Some(Box::new(free));
-            return;
-        }
-        drop(state);
-        give_back(self, free);
-    }
-
-    /// Like [`release`](Self::release), for a call that waits in the runtime for all work of the device; see
-    /// [`when_idle`].
-    pub(crate) fn release_when_idle(&mut self, device: Device, free: impl FnOnce() + Send + 'static) {
-        self.release(move || when_idle(device, free));
-    }
-
-    /// Like [`release_when_idle`](Self::release_when_idle), for a call of other code that invalidates captures.
-    pub(crate) fn release_when_idle_apart(&mut self, device: Device, free: impl FnOnce() + Send + 'static) {
-        self.release(move || when_idle_apart(device, free));
-    }
-
-    /// Blocks until no queued work uses the allocation. Returns `false` if that cannot be known. For cleanup that
-    /// cannot be deferred.
-    pub(crate) fn finish(&self) -> bool {
-        self.blockers().iter().all(|(queue, ticket)| queue.wait(*ticket) == Verdict::Over)
     }
 
     /// Returns the work that uses the allocation and is not known to be over.

@@ -5,15 +5,15 @@ use std::sync::atomic::Ordering;
 
 use hip_sys::{hipError_t, hipStream_t};
 
-use super::StreamInner;
-use super::host::Report;
-use super::inner::Queue;
+use super::inner::{Queue, StreamInner};
+use super::report::Report;
 use crate::core::call::failed;
 use crate::core::context;
 use crate::core::error::{Error, Result, Status};
-use crate::core::later::{self, Blocker, Verdict};
+use crate::core::later;
 use crate::core::lock::RwLockReadGuard;
 use crate::core::lost;
+use crate::core::queue::{self, Blocker, Verdict};
 use crate::core::trace;
 
 impl StreamInner {
@@ -61,8 +61,8 @@ impl StreamInner {
 
     /// Returns the work up to `ticket`, if it is not known to be over.
     pub(super) fn blocker(self: &Arc<Self>, ticket: u64) -> Option<Blocker> {
-        let open = later::Queue::verdict(&**self, ticket) == Verdict::Open;
-        open.then(|| (Arc::clone(self) as Arc<dyn later::Queue>, ticket))
+        let open = queue::Queue::verdict(&**self, ticket) == Verdict::Open;
+        open.then(|| (Arc::clone(self) as Arc<dyn queue::Queue>, ticket))
     }
 
     /// Blocks until the work with `ticket` is done.
@@ -153,18 +153,6 @@ impl StreamInner {
         self.report.is_pending() || self.lock().watched.is_pending()
     }
 
-    /// Returns the kernel argument for the place of a panic: the address of the stream's record, or the cell of the
-    /// graph that the stream is captured into.
-    #[inline]
-    pub(crate) fn panic_record(&self) -> Result<u64> {
-        if self.is_captured() {
-            if let Some(capture) = self.own_capture()? {
-                return Ok(capture.panic_cell(self.device)?.argument());
-            }
-        }
-        Ok(self.report.record(self.device)?.address())
-    }
-
     pub(crate) fn report(&self) -> &Arc<Report> {
         &self.report
     }
@@ -229,7 +217,7 @@ impl StreamInner {
     }
 }
 
-impl later::Queue for StreamInner {
+impl queue::Queue for StreamInner {
     fn id(&self) -> u64 {
         self.id
     }
@@ -253,14 +241,14 @@ impl later::Queue for StreamInner {
 }
 
 impl StreamInner {
-    /// Asks the runtime whether all work is over; see [`later::Queue::ask`].
+    /// Asks the runtime whether all work is over; see [`queue::Queue::ask`].
     fn ask_runtime(&self) {
         let _asking = self.asking.lock();
         // A first failure may be the work's own; a second one means that the stream is broken for good.
         for _ in 0..2 {
             let Ok(_direct) = self.direct("asking whether its work is done") else { return };
             let issued = self.lock().issued;
-            if later::Queue::verdict(self, issued) == Verdict::Over {
+            if queue::Queue::verdict(self, issued) == Verdict::Over {
                 return; // a thread that has waited for it may have destroyed the stream, if it is not ours
             }
             if let Err(error) = self.device.activate() {

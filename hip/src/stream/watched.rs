@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{Report, StreamInner};
+use super::report::Report;
 use crate::core::error::Error;
 
 /// The reports of other streams and graphs whose work a wait for a stream covers.
@@ -12,22 +12,22 @@ pub(super) struct Watched(Vec<Watch>);
 
 /// One report.
 #[derive(Clone)]
-struct Watch {
-    report: Arc<Report>,
+pub(super) struct Watch {
+    pub(super) report: Arc<Report>,
     /// The last ticket of the stream whose wait covers the work; [`BEING_QUEUED`] while it is unknown.
-    until: u64,
-    of: Whose,
+    pub(super) until: u64,
+    pub(super) of: Whose,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Whose {
+pub(super) enum Whose {
     /// Waits for the stream return all of its errors.
     Graph,
     /// Waits for the stream return the panics of kernels; waits for the other stream return the rest.
     OtherStream,
 }
 
-const BEING_QUEUED: u64 = u64::MAX;
+pub(super) const BEING_QUEUED: u64 = u64::MAX;
 
 impl Watch {
     fn is_pending(&self) -> bool {
@@ -60,6 +60,11 @@ impl Watched {
         self.0.iter().find_map(|watch| watch.report.take_kernel())
     }
 
+    /// Returns all reports.
+    pub(super) fn reports(&self) -> Vec<Arc<Report>> {
+        self.0.iter().map(|watch| Arc::clone(&watch.report)).collect()
+    }
+
     pub(super) fn is_pending(&self) -> bool {
         self.0.iter().any(Watch::is_pending)
     }
@@ -76,7 +81,7 @@ impl Watched {
         });
     }
 
-    fn add(&mut self, new: Watch) {
+    pub(super) fn add(&mut self, new: Watch) {
         // One entry per report is enough once its end is known.
         let known = self.0.iter_mut().find(|known| {
             known.is(&new.report) && known.of == new.of && known.until != BEING_QUEUED && new.until != BEING_QUEUED
@@ -87,69 +92,10 @@ impl Watched {
         }
     }
 
-    fn remove_being_queued(&mut self, report: &Arc<Report>) {
+    pub(super) fn remove_being_queued(&mut self, report: &Arc<Report>) {
         if let Some(at) = self.0.iter().position(|watch| watch.is(report) && watch.until == BEING_QUEUED) {
             self.0.swap_remove(at);
         }
-    }
-}
-
-/// Reports of a graph that is being launched. Waits check them from before the launch is queued.
-#[must_use]
-pub(crate) struct Watching<'a> {
-    stream: &'a StreamInner,
-    reports: Vec<Arc<Report>>,
-}
-
-impl Watching<'_> {
-    /// Sets the ticket of the launch: a wait that covers it is the last one that has to check.
-    pub(crate) fn until(self, ticket: u64) {
-        if self.reports.is_empty() {
-            return;
-        }
-        let watched = &mut self.stream.lock().watched;
-        for report in &self.reports {
-            watched.remove_being_queued(report);
-            watched.add(Watch { report: Arc::clone(report), until: ticket, of: Whose::Graph });
-        }
-    }
-}
-
-impl StreamInner {
-    /// Makes waits for this stream return errors in the reports of a graph, which is launched on it next.
-    pub(crate) fn watch<'r>(&self, reports: impl Iterator<Item = &'r Arc<Report>>) -> Watching<'_> {
-        let reports: Vec<_> = reports.cloned().collect();
-        if !reports.is_empty() {
-            let watched = &mut self.lock().watched;
-            for report in &reports {
-                watched.add(Watch { report: Arc::clone(report), until: BEING_QUEUED, of: Whose::Graph });
-            }
-        }
-        Watching { stream: self, reports }
-    }
-
-    /// Makes waits for this stream return panics of kernels of `other`, whose work comes before work that is queued
-    /// here from now on.
-    pub(super) fn watch_stream(&self, other: &Self) {
-        if std::ptr::eq(self, other) {
-            return;
-        }
-        let own = other.report.has_record().then(|| Arc::clone(&other.report));
-        let theirs: Vec<Arc<Report>> = other.watched_reports();
-        if own.is_none() && theirs.is_empty() {
-            return;
-        }
-        let mut queue = self.lock();
-        // The first work after the wait.
-        let until = queue.issued + 1;
-        for report in theirs.into_iter().chain(own).filter(|report| !Arc::ptr_eq(report, &self.report)) {
-            queue.watched.add(Watch { report, until, of: Whose::OtherStream });
-        }
-    }
-
-    /// Returns all reports of others that a wait for this stream checks.
-    pub(super) fn watched_reports(&self) -> Vec<Arc<Report>> {
-        self.lock().watched.0.iter().map(|watch| Arc::clone(&watch.report)).collect()
     }
 }
 

@@ -4,7 +4,7 @@
 use hip_sys::rocm_5_7::{hipDeviceProp_t, hipGetDeviceProperties};
 
 use crate::core::call::check;
-use crate::core::device::Device;
+use crate::core::device_table::Device;
 use crate::core::error::Result;
 
 /// Reads the properties of a device (`hipGetDeviceProperties` of HIP 5), for a runtime before 6.0.

@@ -1,9 +1,11 @@
 //! Copy nodes.
 
-use super::{Graph, Node, NodeKind, not_empty};
+use super::add::not_empty;
 #[cfg(doc)]
 use crate::core::error::Error;
 use crate::core::error::Result;
+use crate::graph::Graph;
+use crate::graph::handle::{Node, NodeKind};
 use crate::memory::graph_copy::{GraphCopy, GraphCopy3d};
 
 impl Graph {

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{Graph, Node, NodeKind};
 #[cfg(doc)]
 use crate::core::error::Error;
 use crate::core::error::Result;
+use crate::graph::Graph;
+use crate::graph::handle::{Node, NodeKind};
 use crate::stream::event::Event;
 
 impl Graph {

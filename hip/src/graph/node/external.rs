@@ -7,9 +7,10 @@ use hip_sys::rocm_6_2::{
     hipExternalSemaphoreWaitNodeParams, hipExternalSemaphoreWaitParams,
 };
 
-use super::{Graph, Node, NodeKind};
 use crate::core::error::Result;
 use crate::core::forms;
+use crate::graph::Graph;
+use crate::graph::handle::{Node, NodeKind};
 use crate::memory::external::ExternalSemaphore;
 
 /// Calls `call` with the C parameters of a signal.

@@ -5,9 +5,11 @@ use std::fmt;
 
 use bytemuck::Pod;
 
-use super::{Graph, Node, NodeKind, not_empty};
+use super::add::not_empty;
 use crate::core::device::Device;
 use crate::core::error::Error;
+use crate::graph::Graph;
+use crate::graph::handle::{Node, NodeKind};
 use crate::memory::{DeviceSliceMut, Pattern};
 use crate::stream::usage::Access;
 

@@ -3,11 +3,11 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use super::super::HostCall;
-use super::{Graph, Node, NodeKind};
 #[cfg(doc)]
 use crate::core::error::Error;
 use crate::core::error::Result;
+use crate::graph::handle::{Node, NodeKind};
+use crate::graph::{Graph, HostCall};
 
 unsafe extern "C" fn host_trampoline(data: *mut c_void) {
     // SAFETY: `data` points to a HostCall that the graph keeps as long as it may run.

@@ -4,11 +4,12 @@ use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc;
 
-use super::{Graph, Node, NodeKind};
 #[cfg(doc)]
 use crate::core::error::Error;
 use crate::core::error::Result;
 use crate::core::releases::one_at_a_time;
+use crate::graph::Graph;
+use crate::graph::handle::{Node, NodeKind};
 use crate::module::{Kernel, KernelArgs, LaunchConfig};
 
 /// Returns the C parameters of a launch.

@@ -5,11 +5,13 @@ use std::ptr;
 
 use bytemuck::Pod;
 
-use super::{Graph, Node, NodeKind, not_empty};
+use super::add::not_empty;
 use crate::core::device::Device;
 #[cfg(doc)]
 use crate::core::error::Error;
 use crate::core::error::Result;
+use crate::graph::Graph;
+use crate::graph::handle::{Node, NodeKind};
 use crate::memory::{DevicePtr, byte_len};
 
 impl Graph {

@@ -2,7 +2,7 @@
 
 mod copy;
 mod mipmap;
-mod shape;
+pub(super) mod shape;
 mod slice;
 mod texel;
 
@@ -24,7 +24,8 @@ use crate::core::call::check;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::core::later::with_memory;
-use crate::memory::Extent;
+use crate::memory::pitched::extent::Extent;
+use crate::memory::regions::regions;
 use crate::stream::usage::Usage;
 use slice::Part;
 
@@ -279,3 +280,4 @@ impl<T: Texel> fmt::Debug for Array<T> {
             .finish()
     }
 }
+regions!(Array, ArraySlice, ArraySliceMut, Texel);

@@ -6,12 +6,12 @@ use std::ops::RangeBounds;
 
 use hip_sys::hipArray_t;
 
-use super::{Array, ArrayShape, Texel};
+use super::shape::ArrayShape;
+use super::texel::Texel;
 use crate::core::device::Device;
 use crate::core::error::Result;
-use crate::memory::Extent;
 use crate::memory::box_copy::End;
-use crate::memory::regions::regions;
+use crate::memory::pitched::extent::Extent;
 use crate::stream::usage::{Access, AccessKind, Usage};
 
 /// A box of texels of an array.
@@ -40,15 +40,15 @@ impl Part<'_> {
     }
 }
 
-/// A box of texels of an [`Array`] or of a level of a [`MipmappedArray`](super::MipmappedArray), borrowed. Copying it
-/// copies no texels.
+/// A box of texels of an [`Array`](super::Array) or of a level of a [`MipmappedArray`](super::MipmappedArray), borrowed.
+/// Copying it copies no texels.
 pub struct ArraySlice<'a, T> {
     pub(super) part: Part<'a>,
     texels: PhantomData<&'a [T]>,
 }
 
-/// A mutable box of texels of an [`Array`] or of a level of a [`MipmappedArray`](super::MipmappedArray). Mutable boxes
-/// never overlap.
+/// A mutable box of texels of an [`Array`](super::Array) or of a level of a
+/// [`MipmappedArray`](super::MipmappedArray). Mutable boxes never overlap.
 pub struct ArraySliceMut<'a, T> {
     pub(super) part: Part<'a>,
     texels: PhantomData<&'a mut [T]>,
@@ -127,7 +127,7 @@ common!(ArraySlice, AccessKind::Read);
 common!(ArraySliceMut, AccessKind::Write);
 
 impl<'a, T> ArraySliceMut<'a, T> {
-    fn into_slice(self) -> ArraySlice<'a, T> {
+    pub(super) fn into_slice(self) -> ArraySlice<'a, T> {
         ArraySlice::new(self.part)
     }
 
@@ -137,5 +137,3 @@ impl<'a, T> ArraySliceMut<'a, T> {
         ArraySlice::new(self.part)
     }
 }
-
-regions!(Array, ArraySlice, ArraySliceMut, Texel);

@@ -4,7 +4,9 @@ use bytemuck::Pod;
 use hip_sys::{hipMemcpyDeviceToDevice, hipMemcpyDeviceToHost, hipMemcpyHostToDevice, hipStream_t};
 
 use super::super::{PinnedSlice, PinnedSliceMut, read_to_vec, same_len};
-use super::{Extent, PitchedSlice, PitchedSliceMut, Side};
+use super::extent::Extent;
+use super::side::Side;
+use super::slice::{PitchedSlice, PitchedSliceMut};
 use crate::core::error::{Error, Result};
 use crate::memory::box_copy::{End, copy, copy_now, queue, rows};
 use crate::stream::Stream;

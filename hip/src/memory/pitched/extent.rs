@@ -3,8 +3,8 @@
 use std::fmt;
 use std::ops::RangeBounds;
 
-use super::super::range_of;
 use crate::core::error::{Error, Result};
+use crate::memory::bounds::{byte_len, range_of};
 
 /// Elements along each dimension: rows of `width`, planes of `height` rows, `depth` planes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -71,9 +71,9 @@ impl Extent {
     pub(crate) fn checked<T>(self) -> Result<(usize, usize)> {
         let element_bytes = size_of::<T>();
         let elements = self.elements().ok_or(Error::TooLarge { elements: usize::MAX, element_bytes })?;
-        super::byte_len::<T>(elements)?;
+        byte_len::<T>(elements)?;
         // A row is not longer than the whole, unless that is empty.
-        Ok((elements, super::byte_len::<T>(self.width)?))
+        Ok((elements, byte_len::<T>(self.width)?))
     }
 }
 

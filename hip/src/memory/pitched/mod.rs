@@ -1,11 +1,11 @@
 //! Memory of two and three dimensions, with rows padded for efficient access by the device.
 
 mod copy;
-mod extent;
+pub(super) mod extent;
 mod fill;
+mod side;
 mod slice;
 
-use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr;
@@ -16,13 +16,17 @@ use hip_sys::{hipExtent, hipPitchedPtr};
 pub use extent::Extent;
 pub use slice::{PitchedSlice, PitchedSliceMut};
 
-use super::{Admission, Allocation, DevicePtr, Owner, byte_len};
+use super::admission::Admission;
+use super::allocation::{Allocation, Owner};
+use super::device_ptr::DevicePtr;
+use super::regions::regions;
 use crate::core::call::check;
 use crate::core::device::Device;
 use crate::core::error::Result;
 use crate::core::later::with_memory;
 use crate::stream::Stream;
 use crate::stream::usage::AccessKind;
+use slice::Layout;
 
 /// Elements of `T` in two or three dimensions in a device's memory (`hipMallocPitch`, `hipMalloc3D`): each row starts
 /// [`pitch`](Self::pitch) bytes after the one before.
@@ -132,8 +136,8 @@ impl<T> PitchedBuffer<T> {
         PitchedSliceMut::new(&self.memory, self.layout())
     }
 
-    fn layout(&self) -> slice::Layout {
-        slice::Layout { offset: 0, pitch: self.pitch, plane: self.pitch * self.extent.height, extent: self.extent }
+    fn layout(&self) -> Layout {
+        Layout { offset: 0, pitch: self.pitch, plane: self.pitch * self.extent.height, extent: self.extent }
     }
 
     /// Returns `Ok` if work on `device` may write to it.
@@ -185,17 +189,4 @@ impl<T> fmt::Debug for PitchedBuffer<T> {
             .finish()
     }
 }
-
-/// One side of a copy: its start, the bytes from row to row, and the rows from plane to plane.
-#[derive(Clone, Copy)]
-struct Side {
-    pointer: *mut c_void,
-    pitch: usize,
-    rows: usize,
-}
-
-impl Side {
-    fn pitched(self, row: usize) -> hipPitchedPtr {
-        hipPitchedPtr { ptr: self.pointer, pitch: self.pitch, xsize: row, ysize: self.rows }
-    }
-}
+regions!(PitchedBuffer, PitchedSlice, PitchedSliceMut, Pod);

@@ -7,12 +7,15 @@ use std::ops::RangeBounds;
 
 use bytemuck::Pod;
 
-use super::super::{Admission, Allocation, DevicePtr, DeviceSlice, DeviceSliceMut};
-use super::{Extent, PitchedBuffer, Side};
+use super::extent::Extent;
+use super::side::Side;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
+use crate::memory::admission::Admission;
+use crate::memory::allocation::Allocation;
 use crate::memory::box_copy::End;
-use crate::memory::regions::regions;
+use crate::memory::device_ptr::DevicePtr;
+use crate::memory::slice::{DeviceSlice, DeviceSliceMut};
 use crate::stream::usage::{Access, AccessKind};
 
 /// The layout of a slice within its allocation.
@@ -177,7 +180,7 @@ impl<'a, T> PitchedSliceMut<'a, T> {
         &self.memory.usage
     }
 
-    fn into_slice(self) -> PitchedSlice<'a, T> {
+    pub(super) fn into_slice(self) -> PitchedSlice<'a, T> {
         PitchedSlice::new(self.memory, self.layout)
     }
 
@@ -206,5 +209,3 @@ impl<'a, T> PitchedSlice<'a, T> {
         self.into_region(x, y, z)
     }
 }
-
-regions!(PitchedBuffer, PitchedSlice, PitchedSliceMut, Pod);

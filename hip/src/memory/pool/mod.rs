@@ -1,37 +1,41 @@
 //! Memory pools, for memory that is allocated and freed in the order of a stream.
 
+pub(super) mod allocate;
+mod grants;
+pub(super) mod inner;
+mod of_device;
 mod options;
 #[cfg(unix)]
 mod share;
 mod state;
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 use std::fmt;
 use std::ptr;
 use std::sync::Arc;
 
 use bytemuck::Pod;
 use hip_sys::{
-    hipErrorOutOfMemory, hipMemAccessDesc, hipMemLocation, hipMemLocationTypeDevice, hipMemPool_t, hipMemPoolAttr,
-    hipMemPoolAttrReleaseThreshold, hipMemPoolAttrReservedMemCurrent, hipMemPoolAttrReservedMemHigh,
-    hipMemPoolAttrUsedMemCurrent, hipMemPoolAttrUsedMemHigh, hipMemPoolReuseAllowInternalDependencies,
-    hipMemPoolReuseAllowOpportunistic, hipMemPoolReuseFollowEventDependencies,
+    hipMemAccessDesc, hipMemPool_t, hipMemPoolAttrReleaseThreshold, hipMemPoolAttrReservedMemCurrent,
+    hipMemPoolAttrReservedMemHigh, hipMemPoolAttrUsedMemCurrent, hipMemPoolAttrUsedMemHigh,
+    hipMemPoolReuseAllowInternalDependencies, hipMemPoolReuseAllowOpportunistic,
+    hipMemPoolReuseFollowEventDependencies,
 };
 
 pub use options::{MemoryAccess, PoolOptions, PoolReuse, PoolUsage};
 #[cfg(unix)]
 pub use share::PoolPointer;
 
-use super::{Allocation, DeviceBuffer, Owner, byte_len};
-use crate::core::call::{check, failed};
-use crate::core::context;
+use crate::core::call::check;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
-use crate::core::later::{self, Outcome as _, with_memory};
 use crate::memory::admission::{expect_none_here, wait_for_admitted};
+use crate::memory::bounds::byte_len;
+use crate::memory::buffer::DeviceBuffer;
+use crate::memory::location::location;
 use crate::stream::Stream;
-use crate::stream::usage::{Access, AccessKind};
-use state::Grants;
+use allocate::allocate;
+use inner::{PoolInner, PoolKind, unpark};
 
 /// A pool for stream-ordered allocations (`hipMemPool_t`). A clone is another handle of the same pool.
 ///
@@ -67,71 +71,6 @@ pub struct MemoryPool {
     inner: Arc<PoolInner>,
 }
 
-pub(crate) struct PoolInner {
-    raw: hipMemPool_t,
-    device: Device,
-    kind: PoolKind,
-    /// Other devices that may use its memory.
-    grants: Grants,
-}
-
-/// The origin of a pool, which determines what happens when it is dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum PoolKind {
-    /// The default pool of the device.
-    Default,
-    /// Created with `hipMemPoolCreate`: it is reused with the same options.
-    Created(PoolOptions),
-    /// Imported from another process.
-    #[cfg_attr(not(unix), allow(dead_code))]
-    Imported,
-}
-
-// SAFETY: a hipMemPool_t is a handle that the HIP runtime allows any thread to use (the runtime locks its pools); it is never destroyed.
-// All other fields are Send and Sync.
-unsafe impl Send for PoolInner {}
-// SAFETY: as above.
-unsafe impl Sync for PoolInner {}
-
-impl PoolInner {
-    fn new(raw: hipMemPool_t, device: Device, kind: PoolKind) -> Arc<Self> {
-        Arc::new(Self { raw, device, kind, grants: Grants::default() })
-    }
-
-    /// Returns whether `device`, which is not the pool's own, may perform an access of `kind` to its memory.
-    pub(crate) fn admits(&self, device: Device, kind: AccessKind) -> bool {
-        self.grants.admits(device, kind)
-    }
-
-    fn describe(&self) -> String {
-        format!("a memory pool of device {}", self.device.index())
-    }
-}
-
-impl Drop for PoolInner {
-    /// Keeps the pool for reuse instead of destroying it: the HIP runtimes up to 7.2 at least crash when one thread
-    /// destroys a pool while others make, wait for or destroy streams.
-    fn drop(&mut self) {
-        if let PoolKind::Created(options) = self.kind {
-            if context::is_no_place() {
-                let rest = Self {
-                    raw: self.raw,
-                    device: self.device,
-                    kind: self.kind,
-                    grants: std::mem::take(&mut self.grants),
-                };
-                return later::in_time(move || drop(rest));
-            }
-            // Releases its memory to the system: now, or when the work that was queued before the last free is done.
-            let emptied = self.set(hipMemPoolAttrReleaseThreshold, 0u64).is_ok() && self.trim(0).is_ok();
-            let as_new = self.set_reuse(PoolReuse::default()).is_ok() && self.grants.is_empty();
-            if emptied && as_new {
-                self.device.pools().park(options, self.raw);
-            }
-        }
-    }
-}
-
 impl MemoryPool {
     /// Creates a pool on a device (`hipMemPoolCreate`).
     ///
@@ -140,7 +79,7 @@ impl MemoryPool {
     #[doc(alias("hipMemPoolCreate", "cuMemPoolCreate", "cudaMemPoolCreate"))]
     pub fn new(device: &Device, options: PoolOptions) -> Result<Self> {
         device.activate()?;
-        if let Some(raw) = device.pools().unpark(options) {
+        if let Some(raw) = unpark(*device, options) {
             return Ok(Self { inner: PoolInner::new(raw, *device, PoolKind::Created(options)) });
         }
         let properties = options.properties(device);
@@ -289,41 +228,6 @@ impl MemoryPool {
     }
 }
 
-impl PoolInner {
-    fn trim(&self, keep: usize) -> Result<()> {
-        self.device.activate()?;
-        // SAFETY: the pool is alive.
-        let status = unsafe { hip_sys::hipMemPoolTrimTo(self.raw, keep) };
-        check(status, "hipMemPoolTrimTo", || format!("{} to {keep} bytes", self.describe()))
-    }
-
-    fn set_reuse(&self, reuse: PoolReuse) -> Result<()> {
-        self.set(hipMemPoolReuseFollowEventDependencies, c_int::from(reuse.event_dependencies))?;
-        self.set(hipMemPoolReuseAllowOpportunistic, c_int::from(reuse.opportunistic))?;
-        self.set(hipMemPoolReuseAllowInternalDependencies, c_int::from(reuse.internal_dependencies))
-    }
-
-    /// Reads an attribute. `V` must be its C type: `int` or `uint64_t`.
-    fn get<V: Pod>(&self, attribute: hipMemPoolAttr) -> Result<V> {
-        let mut value = V::zeroed();
-        self.device.activate()?;
-        // SAFETY: the pool is alive; the value has the attribute's type.
-        let status =
-            unsafe { hip_sys::hipMemPoolGetAttribute(self.raw, attribute, ptr::from_mut(&mut value).cast::<c_void>()) };
-        check(status, "hipMemPoolGetAttribute", || format!("{attribute:?} of {}", self.describe()))?;
-        Ok(value)
-    }
-
-    /// Like [`get`](Self::get), but sets it.
-    fn set<V: Pod + fmt::Debug>(&self, attribute: hipMemPoolAttr, mut value: V) -> Result<()> {
-        self.device.activate()?;
-        // SAFETY: as above.
-        let status =
-            unsafe { hip_sys::hipMemPoolSetAttribute(self.raw, attribute, ptr::from_mut(&mut value).cast::<c_void>()) };
-        check(status, "hipMemPoolSetAttribute", || format!("{attribute:?} of {} to {value:?}", self.describe()))
-    }
-}
-
 impl PartialEq for MemoryPool {
     /// Returns whether both are handles of one pool.
     fn eq(&self, other: &Self) -> bool {
@@ -341,63 +245,4 @@ impl fmt::Debug for MemoryPool {
             .field("raw", &self.inner.raw)
             .finish()
     }
-}
-
-/// Returns a device as C's memory functions name it.
-pub(crate) fn location(device: &Device) -> hipMemLocation {
-    hipMemLocation { type_: hipMemLocationTypeDevice, id: device.raw() }
-}
-
-/// Allocates in the order of `stream`, from `pool` or the current one.
-pub(crate) fn allocate(stream: &Stream, pool: Option<&Arc<PoolInner>>, bytes: usize) -> Result<Allocation> {
-    let device = stream.device();
-    let current;
-    let pool = match pool {
-        Some(pool) => {
-            device.expect(pool.device, "the memory pool")?;
-            Some(pool)
-        }
-        None => {
-            current = device.pools().chosen();
-            current.as_ref()
-        }
-    };
-    let mut memory = Allocation::empty(&device);
-    if bytes == 0 {
-        return Ok(memory);
-    }
-    stream.inner.refuse_captured("an allocation in the order of the stream")?;
-    device.prepare_pools()?;
-    let mut pointer = ptr::null_mut();
-    // Recorded as a write: uses of the memory, on any stream or the host, come after the allocation.
-    let mut allocate = || {
-        stream.inner.submit(&[Access::write(&memory.usage)], None, |raw| {
-            let (status, function) = match pool {
-                Some(pool) => {
-                    // SAFETY: `pointer` is valid for a write; stream and pool are alive.
-                    let status = unsafe { hip_sys::hipMallocFromPoolAsync(&mut pointer, bytes, pool.raw, raw) };
-                    (status, "hipMallocFromPoolAsync")
-                }
-                None => {
-                    // SAFETY: as above.
-                    let status = unsafe { hip_sys::hipMallocAsync(&mut pointer, bytes, raw) };
-                    (status, "hipMallocAsync")
-                }
-            };
-            let what = || format!("{bytes} bytes on device {}", device.index());
-            check(status, function, what)?;
-            // HIP 5.7 returns null when a pool runs out.
-            if pointer.is_null() { Err(failed(hipErrorOutOfMemory, function, what)) } else { Ok(()) }
-        })
-    };
-    let allocated = with_memory(&device, &mut allocate);
-    if allocated.lacks_memory() {
-        // Memory that was freed in the order of the stream is available once the stream has reached the free.
-        stream.inner.wait_all()?;
-        allocate()?;
-    } else {
-        allocated?;
-    }
-    memory.adopt(pointer, bytes, Owner::Queue(Arc::clone(&stream.inner), pool.cloned()));
-    Ok(memory)
 }

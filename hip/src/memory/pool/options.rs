@@ -5,8 +5,8 @@ use hip_sys::{
     hipMemAllocationTypePinned, hipMemHandleTypeNone, hipMemHandleTypePosixFileDescriptor, hipMemPoolProps,
 };
 
-use super::location;
 use crate::core::device::Device;
+use crate::memory::location::location;
 
 /// Options for creating a [`MemoryPool`](super::MemoryPool). The default: unlimited size, not shareable with other
 /// processes.

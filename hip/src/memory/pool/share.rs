@@ -10,7 +10,8 @@ use bytemuck::Pod;
 use hip_sys::{hipMemHandleTypePosixFileDescriptor, hipMemPool_t, hipMemPoolPtrExportData};
 
 use super::super::{Allocation, DeviceBuffer, Keeper, Owner, byte_len};
-use super::{MemoryPool, PoolInner, PoolKind};
+use super::MemoryPool;
+use super::inner::{PoolInner, PoolKind};
 use crate::core::call::check;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};

@@ -1,5 +1,6 @@
 //! The library API of ROCm 7.1: code that is loaded without selecting a device.
 
+pub(super) mod inner;
 #[cfg(feature = "rocm-10-0")]
 mod on_devices;
 
@@ -17,9 +18,12 @@ use crate::core::backend::runtime;
 use crate::core::call::check;
 use crate::core::context;
 use crate::core::device::Device;
-use crate::core::error::{Error, Result};
-use crate::module::{Image, KernelInfo, Variables, image_for};
-use crate::stream::usage::Usage;
+#[cfg(doc)]
+use crate::core::error::Error;
+use crate::core::error::Result;
+use crate::module::loaded::image_for;
+use crate::module::metadata::KernelInfo;
+use inner::LibraryInner;
 
 /// Code for all devices (`hipLibrary_t`), which is loaded on each at first use. A [`Module`](crate::Module) is code on
 /// one device.
@@ -32,25 +36,6 @@ use crate::stream::usage::Usage;
 pub struct Library {
     inner: Arc<LibraryInner>,
 }
-
-pub(crate) struct LibraryInner {
-    raw: hipLibrary_t,
-    /// The architecture of the code.
-    #[cfg_attr(not(feature = "rocm-10-0"), allow(dead_code))]
-    arch: Arch,
-    kernels: Vec<Arc<KernelInfo>>,
-    /// Launches of its kernels on all devices, and uses of its variables.
-    usage: Usage,
-    #[cfg_attr(not(feature = "rocm-10-0"), allow(dead_code))]
-    variables: Variables,
-    /// The runtime reads the code object from here as long as the library is loaded.
-    _image: Image,
-}
-
-// SAFETY: a hipLibrary_t is a handle that any thread may use; it is unloaded only in Drop, when no other reference exists.
-unsafe impl Send for LibraryInner {}
-// SAFETY: as above.
-unsafe impl Sync for LibraryInner {}
 
 /// A kernel of a [`Library`] (`hipKernel_t`), which it keeps loaded.
 #[derive(Clone)]
@@ -93,9 +78,7 @@ impl Library {
             )
         };
         check(status, "hipLibraryLoadData", || format!("a code object of {} bytes", image.bytes().len()))?;
-        let (arch, usage) = (arch.clone(), Usage::module());
-        let inner = LibraryInner { raw, arch, kernels, usage, variables: Variables::default(), _image: image };
-        Ok(Self { inner: Arc::new(inner) })
+        Ok(Self { inner: LibraryInner::new(raw, arch.clone(), kernels, image) })
     }
 
     /// Returns the number of kernels (`hipLibraryGetKernelCount`).
@@ -177,31 +160,6 @@ impl LibraryKernel {
     #[must_use]
     pub fn as_raw(&self) -> hipKernel_t {
         self.raw
-    }
-}
-
-impl LibraryInner {
-    fn info(&self, name: &str) -> Result<Arc<KernelInfo>> {
-        self.kernels.iter().find(|kernel| kernel.name == name).cloned().ok_or_else(|| self.not_found(name))
-    }
-
-    fn not_found(&self, name: &str) -> Error {
-        let available = self.kernels.iter().map(|kernel| kernel.name.clone()).collect();
-        Error::KernelNotFound { name: name.to_owned(), available }
-    }
-}
-
-impl Drop for LibraryInner {
-    fn drop(&mut self) {
-        let (address, image) = (self.raw.expose_provenance(), std::mem::take(&mut self._image));
-        // Code that may still run stays loaded, and its image is kept.
-        let mut image = std::mem::ManuallyDrop::new(image);
-        self.usage.release(move || {
-            // SAFETY: from hipLibraryLoadData, not unloaded yet, this is the last reference, and no launch of its kernels is left.
-            let _ = unsafe { hip_sys::hipLibraryUnload(ptr::with_exposed_provenance_mut(address)) };
-            // SAFETY: dropped once, here, and not used after.
-            unsafe { std::mem::ManuallyDrop::drop(&mut image) };
-        });
     }
 }
 

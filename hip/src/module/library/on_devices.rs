@@ -11,14 +11,17 @@ use hip_sys::{
     hipFunction_attribute, hipFunction_t,
 };
 
-use super::{Library, LibraryInner, LibraryKernel};
+use super::inner::LibraryInner;
+use super::{Library, LibraryKernel};
 use crate::core::attribute::FunctionAttribute;
 use crate::core::call::check;
 use crate::core::context;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::memory::DeviceBuffer;
-use crate::module::{Kernel, ModuleInner, variable};
+use crate::module::global::variable;
+use crate::module::inner::ModuleInner;
+use crate::module::kernel::Kernel;
 
 impl Library {
     /// Returns a variable of the library on a device (`__device__`, `__constant__`) by name (`hipLibraryGetGlobal`), as

@@ -1,19 +1,10 @@
 //! Accesses of queued work to memory.
 
-use std::ffi::c_void;
-
 use smallvec::SmallVec;
 
 use super::Usage;
-use crate::core::error::Result;
-
-/// The kind of access to an allocation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AccessKind {
-    Read,
-    /// Writes, and possibly reads too.
-    Write,
-}
+use super::kind::AccessKind;
+use super::span::Span;
 
 /// One allocation that a piece of work touches.
 #[derive(Clone, Copy)]
@@ -24,27 +15,6 @@ pub(crate) struct Access<'a> {
     pub(super) span: Span,
     /// The name of the content, if the work relies on content that was checked.
     pub(super) trusted: Option<&'static str>,
-}
-
-/// Addresses of a device from `start` to `end`, exclusive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Span {
-    start: usize,
-    end: usize,
-}
-
-impl Span {
-    /// The whole allocation.
-    pub(crate) const ALL: Self = Self { start: 0, end: usize::MAX };
-
-    pub(crate) fn new(start: *mut c_void, bytes: usize) -> Self {
-        let start = start.addr();
-        Self { start, end: start.saturating_add(bytes) }
-    }
-
-    pub(super) fn overlaps(self, other: Self) -> bool {
-        self.start < other.end && other.start < self.end
-    }
 }
 
 impl<'a> Access<'a> {
@@ -73,14 +43,6 @@ impl<'a> Access<'a> {
     /// Writes to a part of the allocation.
     pub(crate) fn write_span(usage: &'a Usage, span: Span) -> Self {
         Self { span, ..Self::write(usage) }
-    }
-
-    /// Returns `Ok` if the owner or borrower of the memory may perform the access now.
-    pub(crate) fn expect_allowed(&self) -> Result<()> {
-        match self.trusted {
-            Some(what) if self.usage.is_in_graph() => self.usage.expect_unwritten(self.span, what),
-            _ => self.usage.expect_allowed(self.kind, self.span),
-        }
     }
 }
 

@@ -5,16 +5,12 @@ use std::sync::atomic::Ordering;
 
 use smallvec::SmallVec;
 
-use super::{Access, AccessKind, MemoryKind, Span, State, Usage, give_back};
+use super::access::Access;
+use super::kind::{AccessKind, MemoryKind};
+use super::span::{Span, Trusted};
+use super::{State, Usage, give_back};
 use crate::core::context;
 use crate::core::error::{Error, Result};
-
-/// A part of an allocation whose content a graph relies on, and the name of the content.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Trusted {
-    span: Span,
-    what: &'static str,
-}
 
 impl State {
     /// Returns `Ok` if no graph relies on a part of `span`, which `writer` would change.
@@ -118,6 +114,16 @@ impl Usage {
             return Err(Error::ForkedChild);
         }
         self.lock().expect_untrusted(span, "this")
+    }
+}
+
+impl Access<'_> {
+    /// Returns `Ok` if the owner or borrower of the memory may perform the access now.
+    pub(crate) fn expect_allowed(&self) -> Result<()> {
+        match self.trusted {
+            Some(what) if self.usage.is_in_graph() => self.usage.expect_unwritten(self.span, what),
+            _ => self.usage.expect_allowed(self.kind, self.span),
+        }
     }
 }
 
