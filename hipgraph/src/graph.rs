@@ -456,8 +456,11 @@ fn check_vertices<'a, V: Vertex + 'a>(what: &'static str, mut vertices: impl Ite
 }
 
 fn check_weights<W: Weight>(weights: Option<&[W]>) -> Result<()> {
-    match weights.and_then(|weights| weights.iter().position(|weight| weight.to_f64().is_nan())) {
-        Some(at) => Err(invalid("a weight", format!("NaN (of edge {at})"), "a number")),
+    let infinite = |weights: &[W]| {
+        weights.iter().map(|weight| weight.to_f64()).enumerate().find(|(_, weight)| !weight.is_finite())
+    };
+    match weights.and_then(infinite) {
+        Some((at, weight)) => Err(invalid("a weight", format!("{weight} (of edge {at})"), "a finite number")),
         None => Ok(()),
     }
 }

@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod brute_force;
+mod extremes;
 mod inputs;
 mod published;
 mod random;

@@ -149,8 +149,10 @@ impl Graph {
         if let Some(name) = all().find(|&&name| name < 0) {
             return Err(invalid(format!("vertex {name} is negative")));
         }
-        if let Some(at) = list.weights.as_ref().and_then(|weights| weights.iter().position(|w| w.is_nan())) {
-            return Err(invalid(format!("the weight of edge {at} is not a number (NaN)")));
+        let infinite =
+            |weights: &Vec<f64>| weights.iter().position(|weight| !weight.is_finite()).map(|at| (at, weights[at]));
+        if let Some((at, weight)) = list.weights.as_ref().and_then(infinite) {
+            return Err(invalid(format!("the weight of edge {at} is {weight}, and must be a finite number")));
         }
         let names = names(all().copied(), options.renumber)?;
         let mut rows = sorted(&list, &names, options);
@@ -311,12 +313,19 @@ impl Graph {
     }
 }
 
+/// The most vertices of a graph that is not renumbered, unless it lists more.
+const MOST_UNLISTED: i64 = 1 << 26;
+
 fn names(all: impl Iterator<Item = i64> + Clone, renumber: bool) -> Result<Vec<i64>> {
     let largest = all.clone().max();
     let Some(largest) = largest else { return Ok(Vec::new()) };
     if !renumber {
-        if largest >= i64::from(u32::MAX) {
-            return Err(invalid(format!("vertex {largest} is too large without renumbering")));
+        // Every number up to the largest is a vertex, and takes memory.
+        let most = MOST_UNLISTED.max(all.count() as i64);
+        if largest >= most.min(u32::MAX.into()) {
+            return Err(invalid(format!(
+                "vertex {largest} is too large without renumbering: the graph would have all vertices up to it, and has at most {most}"
+            )));
         }
         return Ok((0..=largest).collect());
     }

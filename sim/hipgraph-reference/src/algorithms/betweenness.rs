@@ -9,14 +9,29 @@ struct Paths {
     /// Vertices in the order of their distance.
     order: Vec<usize>,
     distance: Vec<u32>,
-    /// How many shortest paths lead to each vertex.
+    /// How many shortest paths lead to each vertex, in units of `2^exponents`.
     paths: Vec<f64>,
+    /// Multiples of [`STEP`]. Counts grow with the power of the distance: those of a grid of 530 by 530 exceed `f64`.
+    exponents: Vec<i32>,
+}
+
+/// A count above `LARGE`, which is `2^STEP`, gets another unit.
+const STEP: i32 = 512;
+const LARGE: f64 = f64::from_bits((1023 + STEP as u64) << 52);
+
+/// `value * 2^exponent`.
+fn scaled(value: f64, exponent: i32) -> f64 {
+    if exponent == 0 { value } else { value * 2_f64.powi(exponent) }
 }
 
 impl Paths {
     fn from(graph: &Graph, source: usize) -> Paths {
-        let mut found =
-            Paths { order: vec![source], distance: vec![u32::MAX; graph.len()], paths: vec![0.0; graph.len()] };
+        let mut found = Paths {
+            order: vec![source],
+            distance: vec![u32::MAX; graph.len()],
+            paths: vec![0.0; graph.len()],
+            exponents: vec![0; graph.len()],
+        };
         found.distance[source] = 0;
         found.paths[source] = 1.0;
         let mut at = 0;
@@ -29,11 +44,32 @@ impl Paths {
                     found.order.push(to);
                 }
                 if found.distance[to] == found.distance[from] + 1 {
-                    found.paths[to] += found.paths[from];
+                    found.add(from, to);
                 }
             }
         }
         found
+    }
+
+    /// Counts the paths to `from` as paths to `to`.
+    fn add(&mut self, from: usize, to: usize) {
+        let (paths, exponent) = (self.paths[from], self.exponents[from]);
+        if self.paths[to] == 0.0 {
+            self.exponents[to] = exponent;
+        } else if exponent > self.exponents[to] {
+            self.paths[to] = scaled(self.paths[to], self.exponents[to] - exponent);
+            self.exponents[to] = exponent;
+        }
+        self.paths[to] += scaled(paths, exponent - self.exponents[to]);
+        if self.paths[to] > LARGE {
+            self.paths[to] = scaled(self.paths[to], -STEP);
+            self.exponents[to] += STEP;
+        }
+    }
+
+    /// The share of the paths to `to` that come by `from`.
+    fn share(&self, from: usize, to: usize) -> f64 {
+        scaled(self.paths[from] / self.paths[to], self.exponents[from] - self.exponents[to])
     }
 
     /// The share of the paths that pass each vertex, and by `edge` those that pass each edge.
@@ -42,7 +78,7 @@ impl Paths {
         for &from in self.order.iter().rev() {
             for (to, at) in graph.out.of(from) {
                 if self.distance[to] == self.distance[from] + 1 {
-                    let share = self.paths[from] / self.paths[to] * (1.0 + passing[to]);
+                    let share = self.share(from, to) * (1.0 + passing[to]);
                     passing[from] += share;
                     edge(at, share);
                 }
@@ -89,7 +125,7 @@ pub fn vertices(graph: &Graph, sources: &[usize], normalized: bool, endpoints: b
     let count = graph.len() as f64 - if endpoints { 0.0 } else { 1.0 };
     let used = sources.len() as f64;
     let twice = if graph.symmetric { 2.0 } else { 1.0 };
-    let (other, source) = if used == count || endpoints {
+    let (other, source) = if endpoints {
         let scale = if normalized { used * (count - 1.0) } else { used * twice / count };
         (scale, scale)
     } else if normalized {
@@ -117,7 +153,7 @@ pub fn edges(graph: &Graph, sources: &[usize], normalized: bool) -> Vec<f64> {
     let mut scale = match (normalized, graph.symmetric) {
         (true, _) => count * (count - 1.0),
         (false, true) => 2.0,
-        (false, false) => return values,
+        (false, false) => 1.0,
     };
     if (sources.len() as f64) < count {
         scale *= sources.len() as f64 / count;

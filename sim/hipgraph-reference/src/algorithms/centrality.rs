@@ -31,10 +31,10 @@ fn tolerance(epsilon: f64) -> Result<()> {
     if epsilon >= 0.0 { Ok(()) } else { Err(invalid(format!("the tolerance is {epsilon}, and must be at least 0"))) }
 }
 
-/// One value a vertex: the sum over its incoming edges of `value(source) * weight`.
-fn pull(graph: &Graph, values: &[f64], weighted: bool) -> Vec<f64> {
+/// One value a vertex: the sum over its incoming edges of `value(source) * weight(edge)`.
+fn pull(graph: &Graph, values: &[f64], weight: impl Fn(usize) -> f64 + Sync) -> Vec<f64> {
     let one = |vertex: usize| {
-        let term = |(from, edge): (usize, usize)| values[from] * if weighted { graph.weight(edge) } else { 1.0 };
+        let term = |(from, edge): (usize, usize)| values[from] * weight(edge);
         graph.incoming.of(vertex).map(term).sum()
     };
     (0..graph.len()).into_par_iter().map(one).collect()
@@ -80,9 +80,16 @@ pub fn pagerank(graph: &Graph, options: &PageRank) -> Result<Iterated> {
         Some((vertices, shares)) => Some(personalization(count, vertices, shares)?),
         None => None,
     };
-    let sums = options.out_weights.clone().unwrap_or_else(|| out_weights(graph));
-    if let Some(sum) = sums.iter().find(|sum| **sum < 0.0) {
-        return Err(invalid(format!("a sum of outgoing weights is {sum}, and must be at least 0")));
+    let mut sums = options.out_weights.clone().unwrap_or_else(|| out_weights(graph));
+    // The ranks depend on the ratios of the weights alone.
+    let mut unit = 1.0;
+    if options.out_weights.is_none() && sums.contains(&f64::INFINITY) {
+        unit = 2_f64.powi(-64);
+        let sum = |vertex| graph.out.of(vertex).map(|(_, edge)| graph.weight(edge) * unit).sum();
+        sums = (0..count).map(sum).collect();
+    }
+    if let Some(sum) = sums.iter().find(|sum| !(0.0..f64::INFINITY).contains(*sum)) {
+        return Err(invalid(format!("a sum of outgoing weights is {sum}, and must be at least 0 and finite")));
     }
     let mut ranks = match &options.initial {
         Some(initial) => {
@@ -100,7 +107,7 @@ pub fn pagerank(graph: &Graph, options: &PageRank) -> Result<Iterated> {
         let shares: Vec<f64> =
             ranks.iter().zip(&sums).map(|(rank, sum)| if *sum == 0.0 { *rank } else { rank / sum }).collect();
         let spread = dangling * alpha + (1.0 - alpha);
-        let mut next = pull(graph, &shares, true);
+        let mut next = pull(graph, &shares, |edge| graph.weight(edge) * unit);
         for (vertex, value) in next.iter_mut().enumerate() {
             *value = alpha * *value + spread * jump.as_ref().map_or(1.0 / count as f64, |jump| jump[vertex]);
         }
@@ -152,7 +159,7 @@ pub fn katz(
     tolerance(epsilon)?;
     let mut values = vec![0.0; graph.len()];
     for iterations in 1.. {
-        let mut next = pull(graph, &values, true);
+        let mut next = pull(graph, &values, |edge| graph.weight(edge));
         for (vertex, value) in next.iter_mut().enumerate() {
             *value = alpha * *value + betas.map_or(beta, |betas| betas[vertex]);
         }
@@ -176,7 +183,8 @@ pub fn katz(
     Err(not_converged("Katz centrality", most))
 }
 
-/// Eigenvector centrality by power iteration on `A' + I`, with a Euclidean norm of 1.
+/// Eigenvector centrality by power iteration on `A' + I`, with a Euclidean norm of 1. Weights that are small beside 1 are scaled: the
+/// values depend on their ratios alone, and the identity would hide them.
 ///
 /// # Errors
 /// If a parameter is invalid or the iteration does not converge: the values must change by less than `epsilon` a vertex.
@@ -187,8 +195,10 @@ pub fn eigenvector(graph: &Graph, epsilon: f64, most: usize) -> Result<Iterated>
     }
     let count = graph.len() as f64;
     let mut values = vec![1.0 / count; graph.len()];
+    let most_in = pull(graph, &vec![1.0; graph.len()], |edge| graph.weight(edge)).into_iter().fold(0.0, f64::max);
+    let unit = if most_in > 0.0 && most_in < 1.0 { most_in } else { 1.0 };
     for iterations in 1.. {
-        let mut next = pull(graph, &values, true);
+        let mut next = pull(graph, &values, |edge| graph.weight(edge) / unit);
         next.iter_mut().zip(&values).for_each(|(next, old)| *next += old);
         let norm = next.iter().map(|value| value * value).sum::<f64>().sqrt();
         next.iter_mut().for_each(|value| *value /= norm);
@@ -243,7 +253,7 @@ pub fn hits(graph: &Graph, epsilon: f64, most: usize, initial: Option<Vec<f64>>,
         None => vec![1.0 / count as f64; count],
     };
     for iterations in 1.. {
-        let mut authorities = pull(graph, &hubs, false);
+        let mut authorities = pull(graph, &hubs, |_| 1.0);
         let hub = |vertex: usize| graph.out.of(vertex).map(|(to, _)| authorities[to]).sum();
         let mut next: Vec<f64> = (0..count).into_par_iter().map(hub).collect();
         let (most_hub, most_authority) = (largest(&next), largest(&authorities));

@@ -27,7 +27,8 @@ impl Level {
         let mut neighbours = vec![Vec::new(); graph.len()];
         let mut inside = vec![0.0; graph.len()];
         for (from, to, edge) in graph.all_edges() {
-            if from == to { inside[from] += weight(edge) } else { neighbours[from].push((to, weight(edge))) }
+            // Both ends of a self-loop are at its vertex, and it is listed once.
+            if from == to { inside[from] += 2.0 * weight(edge) } else { neighbours[from].push((to, weight(edge))) }
         }
         Level::new(neighbours, inside)
     }

@@ -5,6 +5,9 @@ use std::collections::HashSet;
 use crate::graph::{Graph, Result, invalid};
 use crate::random::Random;
 
+/// The most vertices or edges of one result: more would not fit into the memory of most machines.
+const MOST_SAMPLED: usize = 1 << 27;
+
 /// How a walk chooses its next edge.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Step {
@@ -32,6 +35,12 @@ pub type Walk = Vec<(usize, usize)>;
 pub fn walks(graph: &Graph, starts: &[usize], length: usize, step: Step, random: &mut Random) -> Result<Vec<Walk>> {
     if length == 0 {
         return Err(invalid("a random walk has at least one step"));
+    }
+    if length.saturating_add(1).saturating_mul(starts.len()) > MOST_SAMPLED {
+        return Err(invalid(format!(
+            "{} walks of {length} steps: the reference engine returns at most {MOST_SAMPLED} vertices",
+            starts.len()
+        )));
     }
     match step {
         Step::Uniform => {}
@@ -108,13 +117,16 @@ pub struct Sampled {
 }
 
 /// Samples edges from `starts` on, up to `fan_out[hop]` of each vertex in each hop; all of them if that is negative.
+///
+/// # Errors
+/// If there would be too many.
 pub fn neighbours(
     graph: &Graph,
     starts: &[usize],
     fan_out: &[i32],
     how: Sampling,
     random: &mut Random,
-) -> Vec<Sampled> {
+) -> Result<Vec<Sampled>> {
     let mut found = Vec::new();
     let mut frontier = starts.to_vec();
     let mut sources: HashSet<usize> = HashSet::new();
@@ -127,6 +139,12 @@ pub fn neighbours(
         for &from in &frontier {
             let edges: Vec<(usize, usize)> = graph.out.of(from).collect();
             let wanted = usize::try_from(most).unwrap_or(usize::MAX);
+            let chosen = if how.with_replacement && most >= 0 { wanted } else { wanted.min(edges.len()) };
+            if !edges.is_empty() && chosen > MOST_SAMPLED - found.len() {
+                return Err(invalid(format!(
+                    "a fan-out of {most}: the reference engine samples at most {MOST_SAMPLED} edges"
+                )));
+            }
             let chosen: Vec<usize> = if edges.is_empty() {
                 Vec::new()
             } else if how.with_replacement && most >= 0 {
@@ -155,5 +173,5 @@ pub fn neighbours(
             }
         }
     }
-    found
+    Ok(found)
 }

@@ -84,6 +84,20 @@ unsafe fn pagerank(
     }
 }
 
+/// The sources that betweenness is computed from, all vertices if none are listed.
+///
+/// # Safety
+/// The pointer is null or C's.
+unsafe fn sources(object: &GraphObject, vertices: *const DeviceView) -> Result<Vec<usize>> {
+    // SAFETY: as the caller ensures.
+    let sources = unsafe { object.find_or_all(at_or_null(vertices, "vertices")?, "vertices")? };
+    let mut seen = vec![false; object.graph.len()];
+    match sources.iter().find(|&&source| std::mem::replace(&mut seen[source], true)) {
+        Some(&twice) => Err(invalid(format!("vertex {} is among the sources twice", object.graph.names[twice]))),
+        None => Ok(sources),
+    }
+}
+
 /// Which degrees.
 #[derive(PartialEq)]
 enum Side {
@@ -174,7 +188,7 @@ algorithms! {
         endpoints: hipgraph_bool_t, _check: hipgraph_bool_t,
     ) -> hipgraph_centrality_result_t {
         let object = graph_at(graph)?;
-        let sources = object.find_or_all(at_or_null(vertices, "vertices")?, "vertices")?;
+        let sources = sources(object, vertices)?;
         let is = |value| value != HIPGRAPH_FALSE;
         let values = betweenness::vertices(&object.graph, &sources, is(normalized), is(endpoints));
         self::centrality(object, &Iterated { values, iterations: 0, converged: true })
@@ -184,7 +198,7 @@ algorithms! {
         _check: hipgraph_bool_t,
     ) -> hipgraph_edge_centrality_result_t {
         let object = graph_at(graph)?;
-        let sources = object.find_or_all(at_or_null(vertices, "vertices")?, "vertices")?;
+        let sources = sources(object, vertices)?;
         let values = betweenness::edges(&object.graph, &sources, normalized != HIPGRAPH_FALSE);
         let mut all = object.edges(&[(0..object.graph.edges()).collect()])?.columns;
         let ids = all.remove(3);

@@ -56,9 +56,15 @@ unsafe fn analyze(
                 )));
             }
             let mut all = vec![0; object.graph.len()];
+            // Clusters are numbered anew: what is allocated depends on their count, not on their labels.
+            let mut numbers = std::collections::HashMap::new();
             for (place, label) in places.into_iter().zip(labels) {
-                let cluster = usize::try_from(label).ok().filter(|cluster| *cluster < count);
-                all[place] = cluster.ok_or_else(|| invalid(format!("cluster {label} is not below {count}")))?;
+                usize::try_from(label)
+                    .ok()
+                    .filter(|cluster| *cluster < count)
+                    .ok_or_else(|| invalid(format!("cluster {label} is not below {count}")))?;
+                let next = numbers.len();
+                all[place] = *numbers.entry(label).or_insert(next);
             }
             if score.is_null() {
                 return Err(invalid("the place of the score is null"));

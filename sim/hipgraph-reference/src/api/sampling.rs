@@ -167,7 +167,7 @@ algorithms! {
         }
         let found = with_random(state, |random| {
             sampling::neighbours(&object.graph, &starts, &fan_out, options.how, random)
-        })?;
+        })??;
         let mut all = object.edges(&[found.iter().map(|sampled| sampled.edge).collect()])?;
         // The edges are in the order of their hops. As in rocGRAPH and cuGraph, the hop of each edge is null, and where each hop
         // begins is what there is.
