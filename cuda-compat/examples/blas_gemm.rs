@@ -1,8 +1,9 @@
-//! C = A · B by cuBLAS, in cudarc's shape: single and half precision, one product and a batch. With `cudarc` in the place of `cuda_compat`, it
-//! is a program for NVIDIA's GPUs.
+//! C = A · B with cuBLAS, through cudarc's interface: single and half precision, one product and a batch. With
+//! `cudarc` in place of `cuda_compat`, it is a program for NVIDIA GPUs.
 //!
 //! `cargo run -p cuda-compat --features f16 --example blas_gemm`. Without a GPU:
-//! `hip-sim run -- cargo run -p cuda-compat --features f16 --example blas_gemm`, which runs ROCm's own hipBLAS on a software GPU.
+//! `hip-sim run -- cargo run -p cuda-compat --features f16 --example blas_gemm`, which runs ROCm's own hipBLAS on a
+//! software GPU.
 
 use std::error::Error;
 
@@ -16,12 +17,12 @@ const N: usize = 48;
 const K: usize = 32;
 const BATCH: usize = 3;
 
-/// Numbers that are the same in each run, and small enough for halves.
+/// Numbers that are the same in each run, and small enough for half precision.
 fn matrix(elements: usize, factor: usize) -> Vec<f32> {
     (0..elements).map(|i| ((i * factor) % 17) as f32 / 8.0 - 1.0).collect()
 }
 
-/// The product on the host. Matrices are stored by columns.
+/// Computes the product on the host. Matrices are column-major.
 fn product(a: &[f32], b: &[f32]) -> Vec<f32> {
     let element = |column: usize, row: usize| (0..K).map(|k| a[k * M + row] * b[column * K + k]).sum();
     (0..N).flat_map(|column| (0..M).map(move |row| (column, row))).map(|(column, row)| element(column, row)).collect()

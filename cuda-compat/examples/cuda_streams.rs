@@ -1,5 +1,5 @@
-//! Two streams under CUDA's names: each copies a half from pinned memory, computes and copies back, and events time both.
-//! On the software GPU if there is no other.
+//! Two streams under CUDA's names: each copies one half from pinned memory, computes and copies back, and events time
+//! both. Without a GPU, it runs on the software GPU.
 //!
 //! `cargo run -p cuda-compat --features sim --example cuda_streams`
 
@@ -18,7 +18,7 @@ extern "C" __global__ void square(float *x, unsigned n)
     if (i < n) x[i] = x[i] * x[i] + 1.0f;
 }"#;
 
-/// Numbers of each stream.
+/// Number of elements per stream.
 const HALF: usize = 1 << 16;
 const BYTES: usize = HALF * size_of::<f32>();
 
@@ -26,10 +26,10 @@ fn ok(status: CUresult) -> Result<(), Box<dyn Error>> {
     if status == CUDA_SUCCESS { Ok(()) } else { Err(format!("{status:?}").into()) }
 }
 
-/// Compiles the kernel; an error has the compiler's messages.
+/// Compiles the kernel; an error contains the compiler's messages.
 fn compile() -> Result<Vec<u8>, Box<dyn Error>> {
     let (mut program, mut size) = (null_mut(), 0);
-    // SAFETY: C strings, places for the results, and buffers of the sizes that NVRTC states.
+    // SAFETY: C strings, room for the results, and buffers of the sizes that NVRTC returns.
     unsafe {
         nvrtcCreateProgram(&mut program, SOURCE.as_ptr(), c"square.cu".as_ptr(), 0, null(), null());
         let status = nvrtcCompileProgram(program, 0, null());
@@ -47,7 +47,7 @@ fn compile() -> Result<Vec<u8>, Box<dyn Error>> {
     }
 }
 
-/// A stream with what it works on.
+/// A stream with its buffers and events.
 struct Half {
     stream: CUstream,
     start: CUevent,
@@ -74,7 +74,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ok(cuModuleLoadData(&mut module, code.as_ptr().cast()))?;
         ok(cuModuleGetFunction(&mut function, module, c"square".as_ptr()))?;
 
-        // Copies are asynchronous from and to pinned memory alone.
+        // Copies are only asynchronous with pinned memory.
         let mut pinned: *mut c_void = null_mut();
         ok(cuMemHostAlloc(&mut pinned, 2 * BYTES, 0))?;
         let host = slice::from_raw_parts_mut(pinned.cast::<f32>(), 2 * HALF);
@@ -91,7 +91,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             ok(cuMemAlloc(&mut half.on_device, BYTES))?;
             halves.push(half);
         }
-        // All is queued before anything is waited for: the streams' work overlaps where the device can.
+        // Everything is queued before the first wait: the streams' work overlaps if the device allows it.
         for (index, half) in halves.iter_mut().enumerate() {
             let on_host = pinned.byte_add(index * BYTES);
             let mut n = HALF as u32;

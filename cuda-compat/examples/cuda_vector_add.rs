@@ -1,4 +1,5 @@
-//! c = a + b under CUDA's names: NVRTC compiles the kernel, the driver API runs it. On the software GPU if there is no other.
+//! c = a + b under CUDA's names: NVRTC compiles the kernel, the driver API runs it. Without a GPU, it runs on the
+//! software GPU.
 //!
 //! `cargo run -p cuda-compat --features sim --example cuda_vector_add`
 
@@ -22,11 +23,11 @@ fn ok(status: CUresult) -> Result<(), Box<dyn Error>> {
     if status == CUDA_SUCCESS { Ok(()) } else { Err(format!("{status:?}").into()) }
 }
 
-/// Compiles the kernel; `Err` has the compiler's messages.
+/// Compiles the kernel; `Err` contains the compiler's messages.
 fn compile() -> Result<Vec<u8>, Box<dyn Error>> {
     let mut program = null_mut();
     let option = c"--use_fast_math".as_ptr();
-    // SAFETY: C strings, places for the results, and buffers of the sizes that NVRTC states.
+    // SAFETY: C strings, room for the results, and buffers of the sizes that NVRTC returns.
     unsafe {
         if nvrtcCreateProgram(&mut program, SOURCE.as_ptr(), c"vector_add.cu".as_ptr(), 0, null(), null())
             != NVRTC_SUCCESS
@@ -61,7 +62,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (a, b): (Vec<f32>, Vec<f32>) = (0..N).map(|i| (i as f32, 2.0 * i as f32)).unzip();
     let mut c = vec![0_f32; N];
     let bytes = size_of_val(&a[..]);
-    // SAFETY: the buffers have so many bytes; the kernel's parameters are three addresses and a number.
+    // SAFETY: the buffers have this many bytes; the kernel's parameters are three addresses and a number.
     unsafe {
         ok(cuInit(0))?;
         let (mut device, mut context) = (0, null_mut());

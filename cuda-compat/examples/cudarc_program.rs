@@ -1,4 +1,5 @@
-//! A program for cudarc, unchanged but for the line that `cudarc = { package = "cuda-compat", .. }` in its package's Cargo.toml stands for.
+//! An unchanged program for cudarc, except for the `use` line, which `cudarc = { package = "cuda-compat", .. }` in a
+//! package's Cargo.toml replaces.
 //!
 //! `HIP_RS_BACKEND=sim cargo run -p cuda-compat --features sim --example cudarc_program`
 

@@ -1,4 +1,4 @@
-//! One kernel template for several types, by NVRTC's name expressions. On the software GPU if there is no other.
+//! One kernel template for several types, with NVRTC's name expressions. Without a GPU, it runs on the software GPU.
 //!
 //! `cargo run -p cuda-compat --features sim --example templates`
 
@@ -9,7 +9,7 @@ use std::ptr::{null, null_mut};
 use cuda_compat::driver::*;
 use cuda_compat::nvrtc::*;
 
-/// The largest element of a block, by shuffles in warps of 32.
+/// The largest element of a block, computed with shuffles in warps of 32.
 const SOURCE: &CStr = cr#"
 template <typename T, int THREADS> __global__ void largest(const T *in, T *out)
 {
@@ -32,13 +32,13 @@ fn ok(status: CUresult) -> Result<(), Box<dyn Error>> {
     if status == CUDA_SUCCESS { Ok(()) } else { Err(format!("{status:?}").into()) }
 }
 
-/// The code, and the names of the two kernels in it.
+/// The code, and the lowered names of its two kernels.
 type Compiled = (Vec<u8>, [&'static CStr; 2]);
 
-/// Compiles both; `Err` has the compiler's messages.
+/// Compiles both; `Err` contains the compiler's messages.
 fn compile() -> Result<Compiled, Box<dyn Error>> {
     let mut program = null_mut();
-    // SAFETY: C strings, places for the results, and buffers of the sizes that NVRTC states. The program is never destroyed: it owns the
+    // SAFETY: C strings, room for the results, and buffers of the sizes that NVRTC returns. The program is never destroyed: it owns the
     // names.
     unsafe {
         let status = nvrtcCreateProgram(&mut program, SOURCE.as_ptr(), c"largest.cu".as_ptr(), 0, null(), null());
@@ -70,7 +70,7 @@ fn compile() -> Result<Compiled, Box<dyn Error>> {
     }
 }
 
-/// The largest of each block of as many elements as threads.
+/// Returns the largest element of each block; a block has as many elements as threads.
 fn largest<T: Copy + Default>(
     module: CUmodule,
     name: &CStr,
@@ -81,7 +81,7 @@ fn largest<T: Copy + Default>(
     let mut found = vec![T::default(); blocks];
     let (mut input, mut output): (CUdeviceptr, CUdeviceptr) = (0, 0);
     let mut function = null_mut();
-    // SAFETY: places for the results, buffers of the sizes that are passed, and the kernel's arguments.
+    // SAFETY: room for the results, buffers of the sizes that are passed, and the kernel's arguments.
     unsafe {
         ok(cuModuleGetFunction(&mut function, module, name.as_ptr()))?;
         ok(cuMemAlloc(&mut input, size_of_val(values)))?;
@@ -101,14 +101,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     #[cfg(feature = "sim")]
     hip::sim_if_no_gpu()?;
     let (mut context, mut module) = (null_mut(), null_mut());
-    // SAFETY: places for the results.
+    // SAFETY: room for the results.
     unsafe {
         ok(cuInit(0))?;
         ok(cuDevicePrimaryCtxRetain(&mut context, 0))?;
         ok(cuCtxSetCurrent(context))?;
     }
     let (code, [float, int]) = compile()?;
-    // SAFETY: a place for the result, and a code object.
+    // SAFETY: room for the result, and a code object.
     unsafe { ok(cuModuleLoadData(&mut module, code.as_ptr().cast()))? };
 
     let floats: Vec<f32> = (0..512).map(|at| ((at * 37) % 512) as f32 / 2.0).collect();
@@ -119,6 +119,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     let expected: Vec<f32> = floats.chunks(128).map(|block| block.iter().copied().fold(0.0, f32::max)).collect();
     assert_eq!(of_floats, expected);
     assert_eq!(of_ints, ints.chunks(256).map(|block| *block.iter().max().unwrap()).collect::<Vec<_>>());
-    // SAFETY: it is alive, and its kernels are done.
+    // SAFETY: the module is loaded, and its kernels are done.
     unsafe { ok(cuModuleUnload(module)) }
 }

@@ -7,7 +7,8 @@ pub mod sys {
     #[doc(no_inline)]
     pub use hipfile_sys::{has, load_error, symbol_error};
 
-    /// Writes the version of the library: 1000 times the major version plus 10 times the minor one. After an error nothing is written.
+    /// Writes the version of the library: 1000 times the major version plus 10 times the minor one. After an error,
+    /// nothing is written.
     ///
     /// # Safety
     /// `version` must be valid for the write, or null, which is an error.
@@ -20,7 +21,7 @@ pub mod sys {
             return hipfile_sys::hipFileError_t { err: hipfile_sys::hipFileInvalidValue, ..Default::default() };
         }
         let (mut major, mut minor, mut patch) = (0, 0, 0);
-        // SAFETY: three places for the results.
+        // SAFETY: room for three results.
         let status = unsafe { hipfile_sys::hipFileGetVersion(&mut major, &mut minor, &mut patch) };
         if status.err != hipfile_sys::hipFileSuccess {
             return status;

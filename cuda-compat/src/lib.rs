@@ -24,35 +24,38 @@
 //! | `cufile`, `nvtx` | cuFile, NVTX | hipFile (ROCm 10.0), rocTX |
 //! | `nvml` | NVML | AMD SMI (ROCm 6.2 and newer) |
 //!
-//! Each library is a feature of its name. Nothing is linked: a library is loaded on the first call, and a missing library or function is a
-//! status, never a panic.
+//! Each library has a feature with its name. Nothing is linked: a library is loaded on the first call, and a missing
+//! library or function is a status, never a panic.
 //!
 //! # Names
 //!
-//! `MODULE::sys` has functions, types, enum types and constants under the names of CUDA's C headers; the module re-exports them. This is
-//! where cudarc has them, too: its safe items are beside `sys`, in the module itself, for no name of CUDA's C headers is one of theirs.
+//! `MODULE::sys` has functions, types, enum types and constants under the names of CUDA's C headers; the module
+//! re-exports them. cudarc has them in `sys`, too, and its safe items in the module itself, because their names do not
+//! occur in CUDA's C headers.
 //!
-//! - Where ROCm's item is the same, the name is a re-export: `cudaMalloc` *is* [`hip_sys::hipMalloc`], and `CUstream` is
-//!   [`hip_sys::hipStream_t`]. Handles pass between crates without a conversion.
-//! - Where argument order, types or meaning differ, the name is a thin function that converts.
-//! - `_v2` names and the names without are one function, as in CUDA's headers since CUDA 4. Where CUDA 12 changed the meaning of a name
-//!   (`cudaGraphInstantiate`), the name has the meaning of CUDA 12.
-//! - A constant of an enum is also a constant of its type, as in cudarc: `CUresult::CUDA_SUCCESS` is `CUDA_SUCCESS`. An enum whose values are
-//!   plain numbers in ROCm (`CUevent_flags`) is a Rust enum. A status has the method `result`.
-//! - A constant that ROCm lacks has a value of its own, which no function of ROCm returns. [`CudaName`] gives its name.
-//! - A function that ROCm lacks is absent. [`CUDA_NAMES.md`] lists each with what to do instead.
-//! - A status prints under HIP's name (`hipErrorOutOfMemory`), with HIP's number. CUDA's numbers are mostly the same; compare with constants.
+//! - If ROCm's item is the same, the name is a re-export: `cudaMalloc` *is* [`hip_sys::hipMalloc`], and `CUstream` is
+//!   [`hip_sys::hipStream_t`]. Handles can be passed between crates without a conversion.
+//! - If argument order, types or meaning differ, the name is a function that converts.
+//! - `_v2` names and the names without a suffix are one function, as in CUDA's headers since CUDA 4. If CUDA 12 changed
+//!   the meaning of a name (`cudaGraphInstantiate`), the name has the meaning of CUDA 12.
+//! - A constant of an enum is also an associated constant of its type, as in cudarc: `CUresult::CUDA_SUCCESS` is
+//!   `CUDA_SUCCESS`. An enum whose values are plain numbers in ROCm (`CUevent_flags`) is a Rust enum. A status has the
+//!   method `result`.
+//! - A constant that ROCm lacks has a distinct value, which no function of ROCm returns. [`CudaName`] returns its name.
+//! - A function that ROCm lacks is absent. [`CUDA_NAMES.md`] lists each with its replacement.
+//! - A status is printed with HIP's name (`hipErrorOutOfMemory`) and HIP's number. CUDA's numbers are mostly the same;
+//!   compare with constants.
 //!
 //! [`CUDA_NAMES.md`]: https://docs.rs/crate/cuda-compat/latest/source/CUDA_NAMES.md
 //!
 //! # API levels
-//! The features `rocm-5-7` to `rocm-10-0` each enable those before it, and `rocm-6-4` is the default. A feature adds names, and changes
-//! none. A name that ROCm changed has its newest form; older forms are in the modules of the `-sys` crates. The functions of hipBLAS that
-//! ROCm 7.0 renamed call the name that the library has.
+//! The features `rocm-5-7` to `rocm-10-0` each enable the earlier ones, and `rocm-6-4` is the default. A feature adds
+//! names, and does not change any. A name that ROCm changed has its newest form; older forms are in the modules of the
+//! `-sys` crates. For hipBLAS functions that ROCm 7.0 renamed, the name that the library has is called.
 //!
 //! # Safety
-//! These are C functions: the caller must ensure that pointers are valid for the function's reads and writes, that handles are alive, and
-//! that kernels are correct. The crates [`hip`] and `hipblas` wrap them safely.
+//! These are C functions: the caller must ensure that pointers are valid for the function's reads and writes, that
+//! handles are alive, and that kernels are correct. The crates [`hip`] and `hipblas` wrap them safely.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -141,8 +144,8 @@ pub mod nvml;
 /// assert_eq!(cudaErrorMemoryAllocation.cuda_name(), None); // ROCm has it: hipErrorOutOfMemory
 /// ```
 pub trait CudaName: Sized {
-    /// Returns the name; `None` if ROCm has the constant. Where the driver and the runtime have names of their own for one value, it is the
-    /// driver's.
+    /// Returns the name; `None` if ROCm has the constant. If the driver and the runtime have different names for one
+    /// value, it is the driver's.
     fn cuda_name(self) -> Option<&'static CStr>;
 }
 

@@ -1,4 +1,4 @@
-//! Names of Rust's types in CUDA C++.
+//! Names of Rust types in CUDA C++.
 
 /// A type with a name in CUDA C++.
 ///

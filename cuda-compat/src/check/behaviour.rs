@@ -1,6 +1,6 @@
-//! C names that are here and behave differently.
+//! C names that exist here and behave differently.
 
-/// Starts of names, or whole names behind `=`, and how they differ. The first that fits.
+/// Prefixes of names, or whole names after `=`, and how they differ. The first match is used.
 const DIFFERS: &[(&[&str], &str)] = &[
     (&["nvrtcCompileProgram"], "options are translated to clang's; the log names those without a meaning"),
     (&["cuOccupancyMaxPotentialBlockSize"], "a function for the size of shared memory is refused: pass the size"),
@@ -46,7 +46,7 @@ const DIFFERS: &[(&[&str], &str)] = &[
     (&["CUDA_KERNEL_NODE_PARAMS"], "the struct has HIP's names of fields"),
 ];
 
-/// Starts of types and constants that are absent with what they belong to, and what to do.
+/// Prefixes of types and constants that are absent with a whole interface, and the replacement.
 const ABSENT: &[(&[&str], &str)] = &[
     (&["CU_TENSOR_MAP", "CUtensorMap"], "of NVIDIA's tensor memory accelerator: load tiles by ordinary loads"),
     (&["CUmulticast", "CU_MULTICAST", "CUDA_MULTICAST"], "NVLink multicast: use RCCL's collectives"),
@@ -67,12 +67,12 @@ const ABSENT: &[(&[&str], &str)] = &[
     (&["nvtx", "NVTX_"], "rocTX has no domains and no attributes: nvtxRangePushA, nvtxMarkA"),
 ];
 
-/// What to do without a type or a constant, if more can be said than that it is absent.
+/// Returns the replacement for an absent type or constant, if one is known.
 pub(crate) fn absent(name: &str) -> Option<&'static str> {
     ABSENT.iter().find(|(starts, _)| starts.iter().any(|start| name.starts_with(start))).map(|(_, how)| *how)
 }
 
-/// How a name differs, if it does.
+/// Returns how a name differs, if it does.
 pub(crate) fn of(name: &str) -> Option<&'static str> {
     let fits = |start: &&str| start.strip_prefix('=').map_or_else(|| name.starts_with(*start), |whole| name == whole);
     DIFFERS.iter().find(|(starts, _)| starts.iter().any(fits)).map(|(_, how)| *how)

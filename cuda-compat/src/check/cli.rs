@@ -43,10 +43,10 @@ Exit codes:
 
 The guide: cuda-compat/PORTING.md of the checkout";
 
-/// Report what a Rust project uses of CUDA, and what of it maps
+/// Report the uses of CUDA in a Rust project, and which of them map
 ///
-/// Reads C names (cuMemAlloc, cublasSgemm, CUDA_SUCCESS), cudarc's types and methods, device functions and headers in kernels, inline
-/// PTX, and dependencies such as cudarc, cust and bindgen_cuda.
+/// Reads C names (cuMemAlloc, cublasSgemm, CUDA_SUCCESS), cudarc's types and methods, device functions and headers in
+/// kernels, inline PTX, and dependencies such as cudarc, cust and bindgen_cuda.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER)]
 struct Check {
@@ -58,7 +58,7 @@ struct Check {
     #[arg(long)]
     all: bool,
 
-    /// What is written to stdout
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 
@@ -102,7 +102,7 @@ impl Check {
         };
         let mut stdout = io::stdout().lock();
         match stdout.write_all(written.as_bytes()).and_then(|()| stdout.flush()) {
-            // The reader may stop in the middle, as `head` does.
+            // The reader may close the pipe early, as `head` does.
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(format!("writing to stdout: {error}")),
             _ => Ok(report),
         }

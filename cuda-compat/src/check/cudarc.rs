@@ -1,4 +1,5 @@
-//! The items of cudarc's safe API: the table that `cargo xtask cuda` writes from cudarc's source and from this crate's.
+//! The items of cudarc's safe API: the table that `cargo xtask cuda` generates from the sources of cudarc and of this
+//! crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -7,7 +8,7 @@ use crate::report::Verdict;
 
 const TABLE: &str = include_str!("../generated/cudarc.tsv");
 
-/// Items by module: path in it, whether it is here.
+/// Items by module: the path in it, and whether it exists here.
 static ITEMS: LazyLock<BTreeMap<&'static str, BTreeMap<&'static str, bool>>> = LazyLock::new(|| {
     let mut items: BTreeMap<&str, BTreeMap<&str, bool>> = BTreeMap::new();
     for line in TABLE.lines().skip(1) {
@@ -19,7 +20,7 @@ static ITEMS: LazyLock<BTreeMap<&'static str, BTreeMap<&'static str, bool>>> = L
     items
 });
 
-/// Methods by name: the types that have one of it, each with its module.
+/// Methods by name: the types that have the method, each with its module.
 static METHODS: LazyLock<BTreeMap<&'static str, BTreeSet<(&'static str, &'static str)>>> = LazyLock::new(|| {
     let mut methods: BTreeMap<&str, BTreeSet<(&str, &str)>> = BTreeMap::new();
     for (module, items) in ITEMS.iter() {
@@ -32,7 +33,7 @@ static METHODS: LazyLock<BTreeMap<&'static str, BTreeSet<(&'static str, &'static
     methods
 });
 
-/// Items of cudarc before 0.14, and what they became. They are in no later release.
+/// Items of cudarc before 0.14, and their replacements. No later release has them.
 const OLD: &[(&str, &str)] = &[
     ("CudaDevice", "CudaContext, and CudaStream for copies and launches"),
     ("LaunchAsync", "CudaStream::launch_builder"),
@@ -53,7 +54,7 @@ const OLD: &[(&str, &str)] = &[
     ("launch_on_stream", "CudaStream::launch_builder"),
 ];
 
-/// Types that methods return, as far as calls on the result need them.
+/// Return types of methods, as far as calls on the result need them.
 const RETURNS: &[(&str, &str)] = &[
     ("default_stream", "CudaStream"),
     ("new_stream", "CudaStream"),
@@ -81,7 +82,7 @@ const RETURNS: &[(&str, &str)] = &[
     ("end_capture", "CudaGraph"),
 ];
 
-/// Methods with names that other types have too: they count on a receiver that is known.
+/// Methods with names that other types also have: they only count on a known receiver.
 const COMMON: &[&str] = &[
     "as_mut_ptr",
     "as_mut_slice",
@@ -108,12 +109,12 @@ const COMMON: &[&str] = &[
     "elapsed_ms",
 ];
 
-/// Whether cudarc has a module of this name.
+/// Returns whether cudarc has a module of this name.
 pub(crate) fn is_module(name: &str) -> bool {
     ITEMS.contains_key(name)
 }
 
-/// Modules that this crate has nothing of, and what to do.
+/// Returns the advice for a module that this crate does not cover.
 pub(crate) fn module(name: &str) -> Option<&'static str> {
     Some(match name {
         "cudnn" => "MIOpen, or hipDNN by the crate `hipdnn-sys`",
@@ -128,7 +129,7 @@ pub(crate) fn module(name: &str) -> Option<&'static str> {
     })
 }
 
-/// The full path of an item in a module, if cudarc has it: what `result` has is often used without its name.
+/// Returns the full path of an item in a module, if cudarc has it: items of `result` are often used without its name.
 pub(crate) fn find(module: &str, item: &str) -> Option<&'static str> {
     let items = ITEMS.get(module)?;
     let get = |item: &str| items.get_key_value(item).map(|(item, _)| *item);
@@ -136,35 +137,36 @@ pub(crate) fn find(module: &str, item: &str) -> Option<&'static str> {
     get(item).or_else(|| get(&format!("result::{item}")))
 }
 
-/// The type of cudarc with this name, in any module.
+/// Returns the type of cudarc with this name, in any module.
 pub(crate) fn is_type(name: &str) -> bool {
     name.starts_with(char::is_uppercase) && ITEMS.keys().any(|module| find(module, name).is_some())
 }
 
-/// The type that a method returns, if that is known.
+/// Returns the type that a method returns, if known.
 pub(crate) fn returned(method: &str) -> Option<&'static str> {
     RETURNS.iter().find(|(name, _)| *name == method).map(|(_, ty)| *ty)
 }
 
-/// The method of cudarc that a call means: module and item. `receiver` are the types that it may be called on; none: not known.
+/// Returns the method of cudarc for a call: module and item. `receiver` contains the types that it may be called on;
+/// empty if unknown.
 pub(crate) fn method(receiver: &BTreeSet<String>, name: &str) -> Option<(&'static str, String)> {
     let of = METHODS.get(name)?;
     if let Some((module, ty)) = of.iter().find(|(_, ty)| receiver.contains(*ty)) {
         return Some((module, format!("{ty}::{name}")));
     }
-    // `CudaSlice` has the methods of its traits, and a receiver of another type is none of cudarc's.
+    // `CudaSlice` has the methods of its traits, and a receiver of another type is not one of cudarc's.
     let is_distinct = name.contains('_') && !COMMON.contains(&name);
     let (module, ty) = of.iter().find(|(module, _)| *module == "driver").or_else(|| of.first())?;
     is_distinct.then(|| (*module, format!("{ty}::{name}")))
 }
 
-/// What an item of cudarc before 0.14 became.
+/// Returns the replacement of an item of cudarc before 0.14.
 pub(crate) fn old(name: &str) -> Option<&'static str> {
     let name = name.rsplit("::").next().unwrap_or(name);
     OLD.iter().find(|(old, _)| *old == name).map(|(_, new)| *new)
 }
 
-/// What becomes of an item.
+/// Returns the verdict for an item.
 pub(crate) fn verdict(module: &str, item: &str) -> Verdict {
     let Some(is_here) = ITEMS.get(module).and_then(|items| items.get(item)) else {
         return Verdict::missing("not an item of cudarc 0.19: update to cudarc 0.19 first, then check again");
@@ -179,7 +181,7 @@ pub(crate) fn verdict(module: &str, item: &str) -> Verdict {
     verdict
 }
 
-/// What to do without an item.
+/// Returns the advice for a missing item.
 fn advice(module: &str, item: &str) -> String {
     let text = match item {
         _ if item.contains("cluster") => "clusters of blocks are NVIDIA's: launch without them",

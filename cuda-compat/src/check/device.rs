@@ -1,18 +1,18 @@
-//! Device functions and headers of CUDA C++: which HIPRTC has with the prelude of `nvrtc`.
+//! Device functions and headers of CUDA C++, and whether HIPRTC supports them with the prelude of `nvrtc`.
 //!
-//! `device.tsv` has a row for each: sort, name (one that ends with `*` is a start), status, and what to do, or a use of it.
-//! `tests/names/device.rs` compiles the uses.
+//! `device.tsv` has a row for each: kind, name (a name that ends with `*` is a prefix), status, and the advice, or an
+//! example of its use. `tests/names/device.rs` compiles the examples.
 
 use crate::report::{Status, Verdict};
 
 const TABLE: &str = include_str!("device.tsv");
 
-/// What becomes of a name in device code; `None` if nothing is known of it.
+/// Returns the verdict for a name in device code; `None` if the name is unknown.
 pub(crate) fn name(name: &str) -> Option<Verdict> {
     find("name", name)
 }
 
-/// What becomes of a header; `None` if nothing is known of it, as of the project's own.
+/// Returns the verdict for a header; `None` for an unknown header, such as one of the project.
 pub(crate) fn header(header: &str) -> Option<Verdict> {
     find("header", header)
 }

@@ -1,34 +1,34 @@
-//! CUDA C++, in files and in strings of Rust; PTX; words of a build.
+//! CUDA C++, in files and in Rust strings; PTX; build commands.
 
 use cuda_compat::nvrtc::lanes;
 
 use crate::report::{Findings, Kind, Place, Verdict};
 use crate::{device, names};
 
-/// What to do without NVCC.
+/// The advice for projects that use NVCC.
 pub(crate) const NVCC: &str = "there is no nvcc: compile kernels by `nvrtc` when the program runs, or by hipcc, or write them in Rust (`hip-kernel-build`)";
-/// What to do with PTX.
+/// The advice for PTX.
 const PTX: &str = "AMD GPUs have no PTX: compile the CUDA C++ that it came from by `nvrtc` when the program runs, or by hipcc to a code object";
 
-/// The item of code that assumes warps of 32 lanes, and what becomes of it.
+/// The item for code that assumes warps of 32 lanes, and its verdict.
 const LANES: &str = "code for 32 lanes";
 const LANES_ARE: &str = "`nvrtc` makes two warps of each wave of 64 lanes, so it is right; with --warp-size=native, and by hipcc, it is not. `cuda_compat::nvrtc::lanes::find` explains each place";
 
-/// Whether a string is CUDA C++.
+/// Returns whether a string is CUDA C++.
 pub(crate) fn is_kernel(text: &str) -> bool {
     text.contains("__global__")
         || text.contains("extern \"C\" __device__")
         || text.contains("__device__ ") && text.contains('{')
 }
 
-/// Where source starts in a file.
+/// The position of source in a file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start<'a> {
     pub(crate) file: &'a str,
     pub(crate) line: usize,
-    /// The column of the literal; 0: the source is the file.
+    /// The column of the literal; 0 if the whole file is the source.
     pub(crate) column: usize,
-    /// Whether its lines are lines of the file.
+    /// Whether lines of the source are lines of the file.
     pub(crate) is_literal: bool,
 }
 
@@ -36,7 +36,7 @@ impl Start<'_> {
     fn place(&self, line: usize, column: usize) -> Place {
         let file = self.file.to_owned();
         match (self.is_literal, line) {
-            // The first line of a literal starts behind its quote, which the literal's column is near enough to.
+            // The first line of a literal starts after its quote; the literal's column is close enough.
             (true, 1) if self.column > 0 => Place { file, line: self.line, column: self.column },
             (true, _) => Place { file, line: self.line + line - 1, column },
             (false, _) => Place { file, line: self.line, column: self.column },
@@ -89,7 +89,7 @@ fn host(place: Place, findings: &mut Findings) {
 /// A word of C++.
 struct Word<'a> {
     text: &'a str,
-    /// What is included.
+    /// The included header.
     rest: &'a str,
     line: usize,
     column: usize,
@@ -98,7 +98,7 @@ struct Word<'a> {
     defines: bool,
 }
 
-/// The words of C++ outside of comments and strings; `<<<` and `#include` are words, too.
+/// Returns the words of C++ outside of comments and strings; `<<<` and `#include` are words, too.
 fn words(source: &str) -> Vec<Word<'_>> {
     let mut words = Vec::new();
     let bytes = source.as_bytes();
@@ -126,7 +126,7 @@ fn words(source: &str) -> Vec<Word<'_>> {
                     end += if rest[end] == b'\\' { 2 } else { 1 };
                 }
                 at += (end + 1).min(rest.len());
-                // A line that ends inside is counted as one.
+                // Counts a line break inside as one line.
                 if rest.get(end) == Some(&b'\n') {
                     (line, line_start) = (line + 1, at);
                 }
@@ -193,7 +193,7 @@ const LINKED: &[&str] = &[
     "nvptxcompiler_static",
 ];
 
-/// Variables that find CUDA, or choose an architecture.
+/// Variables that locate CUDA, or select an architecture.
 const VARIABLES: &[&str] = &[
     "CUDA_PATH",
     "CUDA_HOME",
@@ -204,7 +204,7 @@ const VARIABLES: &[&str] = &[
     "CUDA_VISIBLE_DEVICES",
 ];
 
-/// A string of Rust that is no CUDA C++: words of a build, files of PTX. `is_command`: it may be the name of a program.
+/// Reads a Rust string that is not CUDA C++: build commands, PTX files. `is_command`: it may be the name of a program.
 pub(crate) fn build(text: &str, place: Place, is_command: bool, findings: &mut Findings) {
     if text.contains(".visible .entry") || text.contains(".target sm_") {
         findings.add(Kind::Build, "PTX in a string", place, || Verdict::missing(PTX));
@@ -229,14 +229,14 @@ pub(crate) fn build(text: &str, place: Place, is_command: bool, findings: &mut F
     }
 }
 
-/// The library of CUDA that a line for Cargo links.
+/// Returns the CUDA library that a line for Cargo links.
 fn linked(text: &str) -> Option<&str> {
     let (_, rest) = text.split_once("rustc-link-lib=")?;
     let library = rest.rsplit('=').next()?.trim();
     LINKED.contains(&library).then_some(library)
 }
 
-/// A file that is no source.
+/// Adds a file that is not source code.
 pub(crate) fn binary(place: Place, extension: &str, findings: &mut Findings) {
     match extension {
         "ptx" => findings.add(Kind::Build, "PTX file", place, || Verdict::missing(PTX)),

@@ -1,4 +1,5 @@
-//! The command `cuda-compat`. `cuda-compat check DIR` reads a Rust project and reports what of its CUDA code maps to AMD GPUs.
+//! The command `cuda-compat`. `cuda-compat check DIR` reads a Rust project and reports what of its CUDA code maps to
+//! AMD GPUs.
 
 mod behaviour;
 mod cli;

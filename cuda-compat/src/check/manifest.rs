@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::cudarc;
 use crate::report::{Findings, Kind, Place, Verdict};
 
-/// Crates: name, whether a missing counterpart is a gap (`false`: the change of a line), what to do.
+/// Crates: name, whether a missing counterpart is a gap (`false`: changing one line is enough), the advice.
 const CRATES: &[(&str, bool, &str)] = &[
     (
         "cust",
@@ -39,10 +39,10 @@ const CRATES: &[(&str, bool, &str)] = &[
     ("burn-cuda", true, "burn has its own backend for AMD GPUs: `burn-rocm`"),
 ];
 
-/// The first release of cudarc with the API that is here.
+/// The first release of cudarc with the API of this crate.
 const CUDARC: (u64, u64) = (0, 17);
 
-/// Reads a Cargo.toml. Adds names under which the source knows cudarc.
+/// Reads a Cargo.toml. Adds the names that the source uses for cudarc.
 pub(crate) fn read(file: &str, text: &str, roots: &mut BTreeSet<String>, findings: &mut Findings) {
     let mut table: Vec<String> = Vec::new();
     let mut open_features = None::<String>;
@@ -104,7 +104,7 @@ pub(crate) fn read(file: &str, text: &str, roots: &mut BTreeSet<String>, finding
                 }
                 dependency(package, None, &place(), roots, findings);
             }
-            // Of others the header counts.
+            // For other crates, the table header counts.
             Some("version") if name == "cudarc" || table.last().is_some_and(|last| *last != name) => {
                 dependency(&name, Some(value.trim_matches('"')), &place(), roots, findings)
             }
@@ -119,7 +119,7 @@ pub(crate) fn read(file: &str, text: &str, roots: &mut BTreeSet<String>, finding
     }
 }
 
-/// The line without its comment.
+/// Returns the line without its comment.
 fn uncommented(line: &str) -> &str {
     let mut in_text = false;
     for (at, c) in line.char_indices() {
@@ -132,7 +132,7 @@ fn uncommented(line: &str) -> &str {
     line
 }
 
-/// The parts of a key: `target.'cfg(a.b)'.dependencies` has three.
+/// Splits a key into parts: `target.'cfg(a.b)'.dependencies` has three.
 fn keys(text: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut quote = None;
@@ -152,7 +152,7 @@ fn keys(text: &str) -> Vec<String> {
     parts
 }
 
-/// A string in an inline table.
+/// Returns a string of an inline table.
 fn field(value: &str, name: &str) -> Option<String> {
     let start = value.find(name)?;
     let rest = value[start + name.len()..].trim_start().strip_prefix('=')?.trim_start();
@@ -195,14 +195,14 @@ fn dependency(
     }
 }
 
-/// Features of cudarc for modules that are not here.
+/// Adds features of cudarc for modules that this crate lacks.
 fn features(package: &str, value: &str, place: &Place, findings: &mut Findings) {
     if package != "cudarc" {
-        // These have types for it, and no code.
+        // These features only add types for cudarc, no code.
         if ["glam", "vek", "half", "num-complex"].contains(&package) {
             return;
         }
-        // A crate with CUDA code of its own, behind a feature.
+        // A crate that has its own CUDA code behind a feature.
         let feature = value
             .split('"')
             .skip(1)

@@ -1,4 +1,4 @@
-//! CUDA's C names: the table that `cargo xtask cuda` writes.
+//! CUDA's C names: the table that `cargo xtask cuda` generates.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -25,7 +25,7 @@ static NAMES: LazyLock<HashMap<&'static str, Row>> = LazyLock::new(|| {
         let mut next = || columns.next().unwrap_or_default();
         let (module, sort, name, fate, feature, text) = (next(), next(), next(), next(), next(), next());
         let row = Row { module, sort, fate, feature, text };
-        // A name of several modules is taken where it is mapped.
+        // If several modules have a name, the mapped one is used.
         let old = names.get(name).is_some_and(|old: &Row| old.fate != "absent" || fate == "absent");
         if !old {
             names.insert(name, row);
@@ -34,15 +34,15 @@ static NAMES: LazyLock<HashMap<&'static str, Row>> = LazyLock::new(|| {
     names
 });
 
-/// Starts of CUDA's C names. Others in the table, such as `dim3`, are names that any program may have.
+/// Prefixes of CUDA's C names. Other names in the table, such as `dim3`, can occur in any program.
 const STARTS: &[&str] = &["cu", "CU", "nvrtc", "NVRTC_", "nccl", "NCCL_", "nvtx", "NVTX_", "nvml", "NVML_"];
 
-/// Whether a word is a name of CUDA's C headers that the table has.
+/// Returns whether a word is a name of CUDA's C headers in the table.
 pub(crate) fn is_known(name: &str) -> bool {
     STARTS.iter().any(|start| name.starts_with(start)) && NAMES.contains_key(name)
 }
 
-/// A name without what bindgen puts before a constant: `nvmlReturn_enum_NVML_SUCCESS`.
+/// Removes the prefix that bindgen adds to a constant: `nvmlReturn_enum_NVML_SUCCESS`.
 pub(crate) fn plain(name: &str) -> &str {
     ["CUDA_", "CU_", "NVML_", "CUBLAS_", "NVRTC_"]
         .iter()
@@ -51,7 +51,7 @@ pub(crate) fn plain(name: &str) -> &str {
         .unwrap_or(name)
 }
 
-/// Libraries of NVIDIA that no module is over: how their names start, the library, what to do.
+/// NVIDIA libraries that no module covers: name prefixes, the library, the advice.
 const LIBRARIES: &[(&[&str], &str, &str)] = &[
     (&["cudnn", "CUDNN_"], "cuDNN", "MIOpen, or hipDNN by the crate `hipdnn-sys`"),
     (&["cutensor", "CUTENSOR_"], "cuTENSOR", "hipTensor by the crate `hiptensor-sys`"),
@@ -72,7 +72,7 @@ const LIBRARIES: &[(&[&str], &str, &str)] = &[
     (&["cudss", "CUDSS_"], "cuDSS", "rocSOLVER's sparse refactorization by the module `cusolver` (cusolverRf)"),
 ];
 
-/// The library of NVIDIA that a name belongs to, if none of this crate's modules is over it, and what to do.
+/// Returns the NVIDIA library of a name and the advice, if no module of this crate covers it.
 pub(crate) fn library(name: &str) -> Option<(&'static str, &'static str)> {
     let fits = |start: &&str| {
         name.strip_prefix(*start)
@@ -81,12 +81,12 @@ pub(crate) fn library(name: &str) -> Option<(&'static str, &'static str)> {
     LIBRARIES.iter().find(|(starts, ..)| starts.iter().any(fits)).map(|(_, library, advice)| (*library, *advice))
 }
 
-/// Features that are on by default, or have no feature.
+/// Modules whose features are on by default, or that have no feature.
 const DEFAULT: &[&str] = &["driver", "runtime", "nvrtc", "cublas", "cublaslt", "curand"];
-/// Releases that the default feature enables.
+/// Release features that the default feature enables.
 const DEFAULT_RELEASES: &[&str] = &["", "rocm-5-7", "rocm-6-2", "rocm-6-3", "rocm-6-4"];
 
-/// What becomes of a name that [`is_known`].
+/// Returns the verdict for a name that [`is_known`].
 pub(crate) fn verdict(name: &str) -> Verdict {
     let Some(row) = NAMES.get(name) else {
         if name == "CUDA_VERSION" {
@@ -114,7 +114,7 @@ pub(crate) fn verdict(name: &str) -> Verdict {
     }
     let path = format!("cuda_compat::{}::{name}", row.module);
     let note = behaviour::of(name).map(str::to_owned);
-    // What is written by hand has CUDA's meaning, unless `behaviour` says how not.
+    // Handwritten names behave as in CUDA, unless `behaviour` lists a difference.
     let to = match row.fate {
         "same" | "wrapped" if !row.text.is_empty() => Some(format!("{path} ({})", row.text)),
         "absent" => None,

@@ -10,7 +10,7 @@ use crate::{kernels, manifest, rust};
 /// Larger files are skipped: they are generated, or data.
 const LARGEST: u64 = 32 << 20;
 
-/// What was read.
+/// The results of reading a project.
 pub(crate) struct Project {
     folder: PathBuf,
     files: usize,
@@ -46,7 +46,7 @@ impl Project {
             for path in paths {
                 let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
                 let relative = format!("{prefix}{name}");
-                // A link to a folder can lead back, and what it leads to in the project is read anyway.
+                // A symbolic link to a folder can form a cycle, and its target in the project is read anyway.
                 let Ok(kind) = fs::symlink_metadata(&path) else { continue };
                 if kind.is_dir() {
                     if name.starts_with('.') || name == "target" && path.join("CACHEDIR.TAG").exists() {
@@ -72,7 +72,7 @@ impl Project {
         }
         let size = match fs::metadata(path) {
             Ok(file) if file.is_file() => file.len(),
-            // A link to a folder, or to nothing.
+            // A symbolic link to a folder, or a dangling one.
             Ok(_) => return,
             Err(error) => return self.findings.note(name, format!("not read: {error}")),
         };

@@ -1,23 +1,23 @@
-//! What was found.
+//! The report of a check.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// What becomes of an item.
+/// The status of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Status {
     /// It has no counterpart.
     Missing,
-    /// It is here, and behaves differently.
+    /// It exists here, and behaves differently.
     Differs,
-    /// It is here.
+    /// It exists here.
     Mapped,
 }
 
-/// What an item is.
+/// The kind of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Kind {
@@ -27,16 +27,16 @@ pub(crate) enum Kind {
     Cudarc,
     /// A name of CUDA's C headers.
     C,
-    /// Something in CUDA C++: a device function, a header, PTX.
+    /// An item of CUDA C++: a device function, a header, PTX.
     Kernel,
-    /// Something of the build, or of files beside the code.
+    /// An item of the build, or of files other than source code.
     Build,
 }
 
 impl Kind {
     pub(crate) const ALL: [Self; 5] = [Self::Crate, Self::Cudarc, Self::C, Self::Kernel, Self::Build];
 
-    /// What the summary calls it.
+    /// Returns the title of the kind in the summary.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Crate => "crates",
@@ -53,23 +53,23 @@ impl Kind {
 pub(crate) struct Place {
     /// Relative to the project's folder, with `/`.
     pub(crate) file: String,
-    /// From 1; 0: the file as a whole.
+    /// Counted from 1; 0 is the whole file.
     pub(crate) line: usize,
-    /// From 1, in characters; 0: the line as a whole.
+    /// Counted from 1, in characters; 0 is the whole line.
     pub(crate) column: usize,
 }
 
-/// What is known of an item.
+/// The result for an item.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Verdict {
     pub(crate) status: Status,
-    /// Of a C name: function, type or constant.
+    /// For a C name: function, type or constant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) sort: Option<&'static str>,
-    /// Where it leads, such as `hipMalloc`.
+    /// The counterpart, such as `hipMalloc`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) to: Option<String>,
-    /// What to do instead, or how it differs.
+    /// The replacement, or the difference.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) note: Option<String>,
     /// Features of `cuda-compat` that it needs beyond the default ones.
@@ -91,7 +91,7 @@ impl Verdict {
     }
 }
 
-/// An item with the places that use it.
+/// An item with its uses.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Item {
     pub(crate) kind: Kind,
@@ -101,7 +101,7 @@ pub(crate) struct Item {
     pub(crate) places: Vec<Place>,
 }
 
-/// How many items of a kind there are.
+/// The number of items of a kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Count {
     pub(crate) items: usize,
@@ -110,38 +110,38 @@ pub(crate) struct Count {
     pub(crate) missing: usize,
 }
 
-/// Something that was not read, and why.
+/// A file that was not read, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(crate) struct Note {
     pub(crate) file: String,
     pub(crate) note: String,
 }
 
-/// The report of a project. Items are in the order of the text: what is missing first, then by uses.
+/// The report of a project. Items are sorted: missing ones first, then by uses.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Report {
-    /// The form of this report: it changes when a field changes its meaning.
+    /// The version of the report's format: it changes when a field changes its meaning.
     pub(crate) version: u32,
     pub(crate) folder: String,
-    /// Files that were read.
+    /// Number of files that were read.
     pub(crate) files: usize,
     pub(crate) summary: BTreeMap<Kind, Count>,
     /// The line for Cargo.toml.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) dependency: Option<String>,
     pub(crate) items: Vec<Item>,
-    /// Files that were not read, or only in part.
+    /// Files that were not read, or only partly.
     pub(crate) notes: Vec<Note>,
 }
 
 impl Report {
-    /// Whether nothing is missing.
+    /// Returns whether nothing is missing.
     pub(crate) fn is_complete(&self) -> bool {
         self.items.iter().all(|item| item.verdict.status != Status::Missing)
     }
 }
 
-/// Collects what is found.
+/// Collects items.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     items: BTreeMap<(Kind, String), (Verdict, Vec<Place>)>,
@@ -149,7 +149,7 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    /// Adds a use of an item; the first verdict stays.
+    /// Adds a use of an item; the first verdict is kept.
     pub(crate) fn add(&mut self, kind: Kind, name: &str, place: Place, verdict: impl FnOnce() -> Verdict) {
         let (_, places) = self.items.entry((kind, name.to_owned())).or_insert_with(|| (verdict(), Vec::new()));
         places.push(place);
@@ -189,12 +189,12 @@ impl Findings {
     }
 }
 
-/// The line of Cargo.toml that replaces cudarc's, or adds this crate, with the features that the items need.
+/// Returns the line of Cargo.toml that replaces cudarc's, or adds this crate, with the features that the items need.
 fn dependency(items: &[Item]) -> Option<String> {
     let used = items.iter().filter(|item| matches!(item.kind, Kind::Cudarc | Kind::C));
     let mut features: Vec<&str> = used.clone().flat_map(|item| &item.verdict.features).map(String::as_str).collect();
     used.clone().next()?;
-    // Of releases the newest: each feature enables those before it.
+    // Of release features, only the newest is listed: each feature enables the earlier ones.
     let release = |feature: &str| {
         let (major, minor) = feature.strip_prefix("rocm-")?.split_once('-')?;
         Some((major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?))
@@ -208,6 +208,6 @@ fn dependency(items: &[Item]) -> Option<String> {
     let name = if is_cudarc { "cudarc = { package = \"cuda-compat\", " } else { "cuda-compat = { " };
     let list: Vec<String> = features.iter().map(|feature| format!("\"{feature}\"")).collect();
     let list = if list.is_empty() { String::new() } else { format!(", features = [{}]", list.join(", ")) };
-    // Not on crates.io: the place of the checkout is the reader's to know.
+    // The crate is not on crates.io: the reader knows the path of the checkout.
     Some(format!("{name}path = \"../rocm-for-rust/cuda-compat\"{list} }}"))
 }

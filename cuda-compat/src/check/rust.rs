@@ -1,4 +1,4 @@
-//! Rust source: which names of CUDA and which items of cudarc it uses.
+//! Reads Rust source, and finds the CUDA names and cudarc items that it uses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use crate::report::{Findings, Kind as ItemKind, Place, Verdict};
 use crate::tokens::{Kind, Token, tokens};
 use crate::{cudarc, kernels, names};
 
-/// What one file has, as far as it can be told without the others.
+/// The facts of one file that do not depend on the others.
 #[derive(Debug, Default)]
 pub(crate) struct Facts {
     file: String,
@@ -14,19 +14,19 @@ pub(crate) struct Facts {
     pub(crate) defined: BTreeSet<String>,
     /// Imports: the name in the file, the path.
     imports: Vec<(String, Vec<String>)>,
-    /// Paths with the place of their last name.
+    /// Paths with the position of their last name.
     paths: Vec<(Vec<String>, Place)>,
     /// C functions that the file declares.
     declared: Vec<(String, Place)>,
-    /// Calls of methods that cudarc may mean: receiver, name.
+    /// Method calls that may be cudarc's: receiver, name.
     methods: Vec<(Receiver, String, Place)>,
     /// Types that variables and fields may have.
     types: BTreeMap<String, BTreeSet<String>>,
-    /// `const WARP = 32` and the like.
+    /// `const WARP = 32` and similar constants.
     warps: Vec<(String, Place)>,
 }
 
-/// What a method is called on.
+/// The receiver of a method call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Receiver {
     /// A variable or a field of this name.
@@ -36,11 +36,11 @@ enum Receiver {
     Unknown,
 }
 
-/// Methods that return what they are called on, or a reference to it.
+/// Methods that return their receiver, or a reference to it.
 const TRANSPARENT: &[&str] =
     &["unwrap", "expect", "clone", "as_ref", "as_mut", "borrow", "borrow_mut", "lock", "read", "write", "map_err", "w"];
 
-/// Reads a file; what does not depend on other files goes to the findings at once.
+/// Reads a file. Results that do not depend on other files are added to the findings directly.
 pub(crate) fn read(file: &str, source: &str, findings: &mut Findings) -> Facts {
     let (tokens, broken) = tokens(source);
     if let Some(why) = broken {
@@ -71,7 +71,7 @@ impl Reader<'_> {
         self.tokens.get(at).is_some_and(|token| token.kind == Kind::Open(open))
     }
 
-    /// Whether `::` is at a position.
+    /// Returns whether `::` is at a position.
     fn is_separator(&self, at: usize) -> bool {
         self.is(at, ':') && self.is(at + 1, ':')
     }
@@ -81,7 +81,7 @@ impl Reader<'_> {
         Place { file: self.facts.file.clone(), line, column }
     }
 
-    /// The position behind the bracket that closes the one at `at`.
+    /// Returns the position after the bracket that closes the one at `at`.
     fn behind(&self, at: usize) -> usize {
         let mut depth = 0_usize;
         for (index, token) in self.tokens.iter().enumerate().skip(at) {
@@ -99,7 +99,7 @@ impl Reader<'_> {
         self.tokens.len()
     }
 
-    /// The position of the bracket that the one at `at` closes.
+    /// Returns the position of the bracket that the one at `at` closes.
     fn opening(&self, at: usize) -> usize {
         let mut depth = 0_usize;
         for index in (0..=at).rev() {
@@ -117,7 +117,7 @@ impl Reader<'_> {
         0
     }
 
-    /// Reads all imports first: they hold for what is above them, too.
+    /// Reads all imports first: they also apply to code before them.
     fn imports(&mut self) {
         for at in 0..self.tokens.len() {
             if self.ident(at) == Some("use") && !self.is(at.wrapping_sub(1), '.') {
@@ -126,7 +126,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads an import; returns the position behind it.
+    /// Reads an import; returns the position after it.
     fn tree(&mut self, mut at: usize, prefix: &mut Vec<String>, depth: usize) -> usize {
         let start = prefix.len();
         loop {
@@ -212,7 +212,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The position behind an import.
+    /// Returns the position after an import.
     fn tree_end(&self, mut at: usize) -> usize {
         while at < self.tokens.len() && !self.is(at, ';') {
             at = if matches!(self.tokens[at].kind, Kind::Open(_)) { self.behind(at) } else { at + 1 };
@@ -220,7 +220,7 @@ impl Reader<'_> {
         at
     }
 
-    /// The position of the bracket of a block of foreign functions.
+    /// Returns the position of the opening bracket of a block of foreign functions.
     fn foreign(&self, at: usize) -> Option<usize> {
         let open = if matches!(self.tokens.get(at + 1)?.kind, Kind::Text(..)) { at + 2 } else { at + 1 };
         self.is_open(open, '{').then_some(open)
@@ -252,7 +252,7 @@ impl Reader<'_> {
         name_at
     }
 
-    /// `let name = …`: the type, if it can be seen.
+    /// Reads `let name = …`, and records the type if it is visible.
     fn binding(&mut self, at: usize) {
         let at = if self.ident(at) == Some("mut") { at + 1 } else { at };
         let Some(name) = self.ident(at).map(str::to_owned) else { return };
@@ -280,11 +280,11 @@ impl Reader<'_> {
         }
     }
 
-    /// A name in code: the start of a path, a method, or a variable with its type. Returns the position behind it.
+    /// Reads a name in code: the start of a path, a method, or a variable with its type. Returns the position after it.
     fn name(&mut self, at: usize) -> usize {
         let Some(name) = self.ident(at).map(str::to_owned) else { return at + 1 };
         if self.is(at.wrapping_sub(1), '.') && !self.is(at.wrapping_sub(2), '.') {
-            // A function of a library that the program loads by itself: `lib.cuInit`.
+            // A function of a library that the program loads itself: `lib.cuInit`.
             if names::is_known(&name) {
                 let place = self.place(at);
                 self.facts.paths.push((vec![name], place));
@@ -323,7 +323,7 @@ impl Reader<'_> {
         last + 1
     }
 
-    /// The position behind `<…>`.
+    /// Returns the position after `<…>`.
     fn angle(&self, at: usize) -> usize {
         let mut depth = 0_usize;
         let mut index = at;
@@ -347,7 +347,7 @@ impl Reader<'_> {
         index
     }
 
-    /// `name: Type`: the types of cudarc in it.
+    /// Reads `name: Type`, and records the types of cudarc in it.
     fn annotation(&mut self, name: &str, at: usize) {
         let mut depth = 0_usize;
         for token in self.tokens.iter().skip(at).take(60) {
@@ -365,7 +365,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What the method behind the dot at `dot` is called on.
+    /// Returns the receiver of the method after the dot at `dot`.
     fn receiver(&self, dot: usize) -> Receiver {
         let Some(mut at) = dot.checked_sub(1) else { return Receiver::Unknown };
         for _ in 0..32 {
@@ -398,7 +398,7 @@ impl Reader<'_> {
         Receiver::Unknown
     }
 
-    /// A string: CUDA C++, PTX, or a word of the build.
+    /// Reads a string: CUDA C++, PTX, or a build command.
     fn text(&mut self, at: usize, text: &str, is_literal: bool) {
         let place = self.place(at);
         if kernels::is_kernel(text) {
@@ -413,7 +413,7 @@ impl Reader<'_> {
     }
 }
 
-/// Crates whose items are the names of CUDA's C headers.
+/// Crates whose items are named as in CUDA's C headers.
 const RAW: &[&str] = &[
     "sys",
     "ffi",
@@ -430,7 +430,7 @@ const RAW: &[&str] = &[
     "cuda",
 ];
 
-/// Adds what the files use.
+/// Adds the items that the files use.
 pub(crate) fn resolve(all: &[Facts], roots: &BTreeSet<String>, findings: &mut Findings) {
     let defined: BTreeSet<&str> = all.iter().flat_map(|facts| &facts.defined).map(String::as_str).collect();
     let mut everywhere: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
@@ -442,7 +442,7 @@ pub(crate) fn resolve(all: &[Facts], roots: &BTreeSet<String>, findings: &mut Fi
     }
 }
 
-/// A path of cudarc: module, item in it.
+/// A path in cudarc: module, item in it.
 type InCudarc = (String, String);
 
 struct File<'a> {
@@ -496,7 +496,7 @@ impl File<'_> {
         self.facts.imports.iter().find(|(alias, _)| alias == name).map(|(_, path)| path)
     }
 
-    /// What a path means in cudarc.
+    /// Resolves a path to cudarc.
     fn in_cudarc(&self, path: &[String]) -> Option<InCudarc> {
         let rooted = |path: &[String]| {
             let root = path.iter().position(|part| self.roots.contains(part))?;
@@ -529,7 +529,7 @@ impl File<'_> {
             return;
         }
         let item = item.strip_prefix("safe::").unwrap_or(item);
-        // A module, or C names, which count by themselves.
+        // A module, or C names, which are counted separately.
         if item.is_empty() || item == "safe" || item == "result" || item == "sys" || item.starts_with("sys::") {
             return;
         }
@@ -554,7 +554,7 @@ impl File<'_> {
         }
     }
 
-    /// Adds a name of CUDA's C headers, if it is one. `is_raw`: the path says so.
+    /// Adds a name of CUDA's C headers, if it is one. `is_raw`: the path is that of a C header.
     fn c_name(&self, name: &str, is_raw: bool, place: &Place, findings: &mut Findings) {
         let name = names::plain(name);
         if self.defined.contains(name) && !is_raw {
@@ -582,7 +582,7 @@ impl File<'_> {
     }
 }
 
-/// Whether a name is written like a function or a constant of CUDA's C headers.
+/// Returns whether a name is written like a function or a constant of CUDA's C headers.
 fn is_like_cuda(name: &str) -> bool {
     let starts = [
         "cu", "cuda", "cublas", "cublasLt", "curand", "cusparse", "cufft", "cusolver", "nvrtc", "nccl", "nvml", "nvtx",

@@ -12,9 +12,9 @@ pub(crate) struct Text<'a> {
     pub(crate) colours: bool,
 }
 
-/// Places of an item that are listed without `--all`.
+/// Maximum number of places of an item that are listed without `--all`.
 const PLACES: usize = 4;
-/// Items with one answer that are listed without `--all`.
+/// Maximum number of items with the same advice that are listed without `--all`.
 const ITEMS: usize = 10;
 
 impl Text<'_> {
@@ -62,7 +62,7 @@ impl Text<'_> {
         let places: usize = items.iter().map(|item| item.places.len()).sum();
         let heading = format!("{title}: {}, in {}", counted(items.len(), "item"), counted(places, "place"));
         writeln!(f, "\n{}", self.paint("1", &heading))?;
-        // Items with one answer, such as the functions of a library that is missing, are listed under it.
+        // Items with the same advice, such as the functions of a missing library, are listed under it.
         let mut done = vec![false; items.len()];
         for index in 0..items.len() {
             if done[index] {

@@ -1,7 +1,7 @@
-//! Rust source as a flat list of tokens with places.
+//! Rust source as a flat list of tokens with their positions.
 //!
-//! Uses are searched in tokens, not in a syntax tree: the bodies of macros, code that `cfg` excludes and files that do not parse are then
-//! read like all others.
+//! Uses are searched in tokens, not in a syntax tree: so bodies of macros, code that `cfg` excludes and files that do
+//! not parse are read like all other code.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
@@ -18,7 +18,7 @@ pub(crate) enum Kind {
     Literal(String),
 }
 
-/// A token with its place: line from 1, column from 1 in characters.
+/// A token with its position: line from 1, column from 1 in characters.
 #[derive(Clone, Debug)]
 pub(crate) struct Token {
     pub(crate) kind: Kind,
@@ -39,13 +39,13 @@ impl Token {
     }
 }
 
-/// The tokens of a file, and why it could not be read as a whole, if so.
+/// Returns the tokens of a file, and the reason if part of it could not be read.
 pub(crate) fn tokens(source: &str) -> (Vec<Token>, Option<String>) {
     let source = source.strip_prefix('\u{feff}').unwrap_or(source);
     match source.parse::<TokenStream>() {
         Ok(stream) => (flat(stream, 0), None),
         Err(error) => {
-            // What is between two errors is readable: each line by itself, without strings of several lines.
+            // Text between two errors is read line by line, without multi-line strings.
             let at = error.span().start();
             let why = format!("line {}: {error}; read line by line, without kernels in strings", at.line);
             let mut all = Vec::new();
@@ -60,14 +60,14 @@ pub(crate) fn tokens(source: &str) -> (Vec<Token>, Option<String>) {
     }
 }
 
-/// The words of a line that is no sequence of whole tokens: brackets that end on other lines.
+/// Reads the words of a line that is not a sequence of whole tokens: its brackets end on other lines.
 fn words(line: &str, number: usize, all: &mut Vec<Token>) {
     let code = line.split("//").next().unwrap_or_default();
     let mut chars = code.char_indices().enumerate().peekable();
     while let Some((column, (start, c))) = chars.next() {
         let token = |kind| Token { kind, line: number, column: column + 1 };
         if c == '"' {
-            // A string, or the start of one: its words are none of the code.
+            // A string, or the start of one: its words are not code.
             while chars.next_if(|(_, (_, c))| *c != '"').is_some() {}
             chars.next();
         } else if c.is_alphabetic() || c == '_' {
@@ -107,7 +107,7 @@ fn flat(stream: TokenStream, lines: usize) -> Vec<Token> {
                 let written = literal.to_string();
                 let kind = match syn::Lit::new(literal) {
                     syn::Lit::Str(text) => {
-                        // In a string with escapes a line of the value need not be one of the file.
+                        // In a string with escapes, a line of the value need not be a line of the file.
                         let is_literal = written.starts_with('r') || !written.contains('\\');
                         Kind::Text(text.value(), is_literal)
                     }
@@ -124,7 +124,7 @@ fn flat(stream: TokenStream, lines: usize) -> Vec<Token> {
                 all.push(token(kind));
             }
             TokenTree::Group(group) => {
-                // Documentation is an attribute, and no code.
+                // Documentation is an attribute, not code.
                 if is_doc(&group) && all.last().is_some_and(|last| last.is('#') || last.is('!')) {
                     continue;
                 }
@@ -144,7 +144,7 @@ fn flat(stream: TokenStream, lines: usize) -> Vec<Token> {
     all
 }
 
-/// Whether a group is `[doc = "…"]`.
+/// Returns whether a group is `[doc = "…"]`.
 fn is_doc(group: &proc_macro2::Group) -> bool {
     let mut trees = group.stream().into_iter();
     matches!(trees.next(), Some(TokenTree::Ident(ident)) if ident == "doc")

@@ -1,4 +1,4 @@
-//! cuBLAS over hipBLAS: CUDA's names in [`sys`], the interface of cudarc around them.
+//! cuBLAS over hipBLAS: CUDA's names in [`sys`], and cudarc's interface.
 //!
 //! ```no_run
 //! use cuda_compat::cublas::{CudaBlas, Gemm, GemmConfig, sys::cublasOperation_t};
@@ -29,14 +29,14 @@
 //! # }
 //! ```
 //!
-//! # What it rests on
-//! Calls go to `hipblas-sys`, not to the crate `hipblas`: the shape needs the raw handle, the pointer mode and CUDA's configurations by
-//! value, all of which a program may change behind the layer's back. Buffers are tracked all the same: each operand's `device_ptr` orders
-//! the call after the work that uses the buffer, and its guard records the call.
-//!
-//! # What differs from cudarc
-//! - Operands that are shorter than the configuration says, and leading dimensions that are too small, are
-//!   `CUBLAS_STATUS_INVALID_VALUE` before the call. cudarc passes them on.
+//! # Implementation
+//! Calls go to `hipblas-sys`, not to the crate `hipblas`: cudarc's interface needs the raw handle, the pointer mode and
+//! CUDA's configurations by value, and a program may change all of them outside of `hipblas`. Buffers are tracked
+//! nevertheless: each operand's `device_ptr` orders the call after the work that uses the buffer, and its guard records
+//! the call.
+//! # Differences from cudarc
+//! - Operands that are shorter than the configuration states, and leading dimensions that are too small, are
+//!   `CUBLAS_STATUS_INVALID_VALUE` before the call. cudarc passes them to the library.
 //! - `f16` and `bf16` need ROCm 6.2 or newer (feature `rocm-6-2`).
 //! - [`GroupedGemm`] makes one call for each problem: hipBLAS has no grouped product.
 

@@ -1,7 +1,7 @@
-//! cuBLAS with results in the place of statuses.
+//! cuBLAS functions that return results instead of statuses.
 //!
-//! The functions are thin: they pass their arguments on. Pointers to operands are addresses on the device; scalars are on the host, or on
-//! the device in `CUBLAS_POINTER_MODE_DEVICE`.
+//! The functions only pass their arguments on. Pointers to operands are device addresses; scalars are on the host, or
+//! on the device in `CUBLAS_POINTER_MODE_DEVICE`.
 
 use core::ffi::{c_int, c_longlong};
 use core::ptr::null_mut;
@@ -13,11 +13,11 @@ pub use hipblas_sys::cuda::CublasError;
 /// Creates a handle on the current device.
 ///
 /// # Errors
-/// `CUBLAS_STATUS_NOT_INITIALIZED` if hipBLAS cannot be loaded: [`sys::load_error`] says why.
+/// `CUBLAS_STATUS_NOT_INITIALIZED` if hipBLAS cannot be loaded: [`sys::load_error`] returns the reason.
 #[doc(alias("hipblasCreate"))]
 pub fn create_handle() -> Result<sys::cublasHandle_t, CublasError> {
     let mut handle = null_mut();
-    // SAFETY: a place for the result.
+    // SAFETY: room for the result.
     unsafe { sys::cublasCreate_v2(&mut handle) }.result()?;
     Ok(handle)
 }
@@ -25,7 +25,7 @@ pub fn create_handle() -> Result<sys::cublasHandle_t, CublasError> {
 /// Destroys a handle.
 ///
 /// # Errors
-/// If the library refuses it.
+/// If the library returns an error.
 ///
 /// # Safety
 /// The handle must be alive, and not used again.
@@ -38,7 +38,7 @@ pub unsafe fn destroy_handle(handle: sys::cublasHandle_t) -> Result<(), CublasEr
 /// Sets the stream of a handle.
 ///
 /// # Errors
-/// If the library refuses it.
+/// If the library returns an error.
 ///
 /// # Safety
 /// The handle and the stream must be alive.
@@ -48,13 +48,13 @@ pub unsafe fn set_stream(handle: sys::cublasHandle_t, stream: sys::cudaStream_t)
     unsafe { sys::cublasSetStream_v2(handle, stream) }.result()
 }
 
-/// Functions of one form for several types.
+/// Defines functions of one form for several types.
 macro_rules! functions {
     ($($(#[$attribute:meta])* $name:ident($($argument:ident: $ty:ty),+ $(,)?) = $function:ident($($passed:expr),+ $(,)?);)+) => {$(
         $(#[$attribute])*
         ///
         /// # Errors
-        /// If the library refuses the call, or lacks the function.
+        /// If the library returns an error, or lacks the function.
         ///
         /// # Safety
         /// The handle must be alive, and pointers valid for the sizes, increments and leading dimensions.
@@ -97,7 +97,7 @@ macro_rules! gemm {
         );
         $(#[$attribute])*
         ///
-        /// For a batch: matrix `i` is `i` strides behind the first.
+        /// For a batch: matrix `i` starts `i` strides after the first.
         $batched(
             transa: sys::cublasOperation_t, transb: sys::cublasOperation_t, m: c_int, n: c_int, k: c_int,
             alpha: *const $ty, a: *const $ty, lda: c_int, stride_a: c_longlong, b: *const $ty, ldb: c_int,
@@ -124,7 +124,8 @@ gemm! {
 
 #[cfg(feature = "rocm-6-2")]
 functions! {
-    /// Computes `C = alpha · op(A) · op(B) + beta · C` with the types in parameters. Scalars have the type of `compute_type`.
+    /// Computes `C = alpha · op(A) · op(B) + beta · C` with types as parameters. Scalars have the type of
+    /// `compute_type`.
     gemm_ex(
         transa: sys::cublasOperation_t, transb: sys::cublasOperation_t, m: c_int, n: c_int, k: c_int,
         alpha: *const core::ffi::c_void, a: *const core::ffi::c_void, a_type: sys::cudaDataType, lda: c_int, b: *const core::ffi::c_void,
@@ -133,8 +134,8 @@ functions! {
     ) = cublasGemmEx(
         transa, transb, m, n, k, alpha, a, a_type, lda, b, b_type, ldb, beta, c, c_type, ldc, compute_type, algo,
     );
-    /// Computes `C = alpha · op(A) · op(B) + beta · C` for a batch, with the types in parameters. Scalars have the type of
-    /// `compute_type`.
+    /// Computes `C = alpha · op(A) · op(B) + beta · C` for a batch, with types as parameters. Scalars have the type
+    /// of `compute_type`.
     gemm_strided_batched_ex(
         transa: sys::cublasOperation_t, transb: sys::cublasOperation_t, m: c_int, n: c_int, k: c_int,
         alpha: *const core::ffi::c_void, a: *const core::ffi::c_void, a_type: sys::cudaDataType, lda: c_int, stride_a: c_longlong,

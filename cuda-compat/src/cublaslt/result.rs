@@ -1,4 +1,4 @@
-//! cuBLASLt with results in the place of statuses.
+//! cuBLASLt functions that return results instead of statuses.
 
 use core::ffi::c_void;
 use core::ptr::null_mut;
@@ -12,11 +12,11 @@ const NOT_SUPPORTED: CublasError = CublasError(sys::cublasStatus_t::CUBLAS_STATU
 /// Creates a handle on the current device.
 ///
 /// # Errors
-/// `CUBLAS_STATUS_NOT_INITIALIZED` if hipBLASLt cannot be loaded: [`sys::load_error`] says why.
+/// `CUBLAS_STATUS_NOT_INITIALIZED` if hipBLASLt cannot be loaded: [`sys::load_error`] returns the reason.
 #[doc(alias("hipblasLtCreate"))]
 pub fn create_handle() -> Result<sys::cublasLtHandle_t, CublasError> {
     let mut handle = null_mut();
-    // SAFETY: a place for the result.
+    // SAFETY: room for the result.
     unsafe { sys::cublasLtCreate(&mut handle) }.result()?;
     Ok(handle)
 }
@@ -24,7 +24,7 @@ pub fn create_handle() -> Result<sys::cublasLtHandle_t, CublasError> {
 /// Destroys a handle.
 ///
 /// # Errors
-/// If the library refuses it.
+/// If the library returns an error.
 ///
 /// # Safety
 /// The handle must be alive, and not used again.
@@ -34,10 +34,10 @@ pub unsafe fn destroy_handle(handle: sys::cublasLtHandle_t) -> Result<(), Cublas
     unsafe { sys::cublasLtDestroy(handle) }.result()
 }
 
-/// Creates the layout of a matrix by columns, whose columns are `ld` elements apart.
+/// Creates the layout of a column-major matrix, whose columns are `ld` elements apart.
 ///
 /// # Errors
-/// If the library refuses it.
+/// If the library returns an error.
 #[doc(alias("hipblasLtMatrixLayoutCreate"))]
 pub fn create_matrix_layout(
     matrix_type: sys::cudaDataType,
@@ -46,7 +46,7 @@ pub fn create_matrix_layout(
     ld: i64,
 ) -> Result<sys::cublasLtMatrixLayout_t, CublasError> {
     let mut layout = null_mut();
-    // SAFETY: a place for the result.
+    // SAFETY: room for the result.
     unsafe { sys::cublasLtMatrixLayoutCreate(&mut layout, matrix_type, rows, cols, ld) }.result()?;
     Ok(layout)
 }
@@ -54,7 +54,7 @@ pub fn create_matrix_layout(
 /// Sets an attribute of a layout.
 ///
 /// # Errors
-/// If the library does not know the attribute, or refuses the value.
+/// If the library does not know the attribute, or rejects the value.
 ///
 /// # Safety
 /// The layout must be alive, and `buf` valid for reads of `buf_size` bytes.
@@ -72,7 +72,7 @@ pub unsafe fn set_matrix_layout_attribute(
 /// Destroys a layout.
 ///
 /// # Errors
-/// If the library refuses it.
+/// If the library returns an error.
 ///
 /// # Safety
 /// The layout must be alive, and not used again.
@@ -82,22 +82,22 @@ pub unsafe fn destroy_matrix_layout(matrix_layout: sys::cublasLtMatrixLayout_t) 
     unsafe { sys::cublasLtMatrixLayoutDestroy(matrix_layout) }.result()
 }
 
-/// Creates the description of a product: the types of sums and of scalars.
+/// Creates the descriptor of a product: the types of sums and of scalars.
 ///
 /// # Errors
-/// If the library refuses it.
+/// If the library returns an error.
 #[doc(alias("hipblasLtMatmulDescCreate"))]
 pub fn create_matmul_desc(
     compute_type: sys::cublasComputeType_t,
     scale_type: sys::cudaDataType,
 ) -> Result<sys::cublasLtMatmulDesc_t, CublasError> {
     let mut desc = null_mut();
-    // SAFETY: a place for the result.
+    // SAFETY: room for the result.
     unsafe { sys::cublasLtMatmulDescCreate(&mut desc, compute_type, scale_type) }.result()?;
     Ok(desc)
 }
 
-/// ROCm's operation for a number: CUDA's 0, 1 and 2 are `CUBLAS_OP_N`, `CUBLAS_OP_T` and `CUBLAS_OP_C`.
+/// Returns ROCm's operation for a number: CUDA's 0, 1 and 2 are `CUBLAS_OP_N`, `CUBLAS_OP_T` and `CUBLAS_OP_C`.
 fn operation(number: u32) -> u32 {
     match number {
         0..=2 => hipblas_sys::HIPBLAS_OP_N.0 + number,
@@ -107,14 +107,15 @@ fn operation(number: u32) -> u32 {
 
 /// Sets an attribute of a product.
 ///
-/// An operation may have CUDA's number, as programs write it that pass an integer. `CUBLASLT_MATMUL_DESC_TRANSC` takes `CUBLAS_OP_N`, which
-/// is what hipBLASLt does.
+/// An operation may have CUDA's number, for programs that pass an integer. For `CUBLASLT_MATMUL_DESC_TRANSC`, only
+/// `CUBLAS_OP_N` is accepted, which is hipBLASLt's behaviour.
 ///
 /// # Errors
-/// If the library does not know the attribute, or refuses the value; `CUBLAS_STATUS_NOT_SUPPORTED` for another operation on `C`.
+/// If the library does not know the attribute, or rejects the value; `CUBLAS_STATUS_NOT_SUPPORTED` for another
+/// operation on `C`.
 ///
 /// # Safety
-/// The description must be alive, and `buf` valid for reads of `buf_size` bytes.
+/// The descriptor must be alive, and `buf` valid for reads of `buf_size` bytes.
 #[doc(alias("hipblasLtMatmulDescSetAttribute"))]
 pub unsafe fn set_matmul_desc_attribute(
     matmul_desc: sys::cublasLtMatmulDesc_t,
@@ -143,27 +144,27 @@ pub unsafe fn set_matmul_desc_attribute(
     unsafe { sys::cublasLtMatmulDescSetAttribute(matmul_desc, attr, (&raw const operation).cast(), buf_size) }.result()
 }
 
-/// Destroys the description of a product.
+/// Destroys the descriptor of a product.
 ///
 /// # Errors
-/// If the library refuses it.
+/// If the library returns an error.
 ///
 /// # Safety
-/// The description must be alive, and not used again.
+/// The descriptor must be alive, and not used again.
 #[doc(alias("hipblasLtMatmulDescDestroy"))]
 pub unsafe fn destroy_matmul_desc(matmul_desc: sys::cublasLtMatmulDesc_t) -> Result<(), CublasError> {
     // SAFETY: the caller's contract.
     unsafe { sys::cublasLtMatmulDescDestroy(matmul_desc) }.result()
 }
 
-/// Creates preferences for the search of an algorithm.
+/// Creates preferences for the algorithm search.
 ///
 /// # Errors
-/// If the library refuses it.
+/// If the library returns an error.
 #[doc(alias("hipblasLtMatmulPreferenceCreate"))]
 pub fn create_matmul_pref() -> Result<sys::cublasLtMatmulPreference_t, CublasError> {
     let mut preference = null_mut();
-    // SAFETY: a place for the result.
+    // SAFETY: room for the result.
     unsafe { sys::cublasLtMatmulPreferenceCreate(&mut preference) }.result()?;
     Ok(preference)
 }
@@ -171,7 +172,7 @@ pub fn create_matmul_pref() -> Result<sys::cublasLtMatmulPreference_t, CublasErr
 /// Sets a preference.
 ///
 /// # Errors
-/// If the library does not know it, or refuses the value.
+/// If the library does not know it, or rejects the value.
 ///
 /// # Safety
 /// The preferences must be alive, and `buf` valid for reads of `buf_size` bytes.
@@ -189,7 +190,7 @@ pub unsafe fn set_matmul_pref_attribute(
 /// Destroys preferences.
 ///
 /// # Errors
-/// If the library refuses it.
+/// If the library returns an error.
 ///
 /// # Safety
 /// The preferences must be alive, and not used again.
@@ -202,7 +203,7 @@ pub unsafe fn destroy_matmul_pref(matmul_pref: sys::cublasLtMatmulPreference_t) 
 /// Returns the algorithm that the library estimates to be the fastest.
 ///
 /// # Errors
-/// `CUBLAS_STATUS_NOT_SUPPORTED` if there is none for the product.
+/// `CUBLAS_STATUS_NOT_SUPPORTED` if the library has no algorithm for the product.
 ///
 /// # Safety
 /// The handles must be alive.
@@ -218,7 +219,7 @@ pub unsafe fn get_matmul_algo_heuristic(
 ) -> Result<sys::cublasLtMatmulHeuristicResult_t, CublasError> {
     let mut heuristic = sys::cublasLtMatmulHeuristicResult_t::default();
     let mut count = 0;
-    // SAFETY: the caller's contract, and places for the results.
+    // SAFETY: the caller's contract, and room for the results.
     unsafe {
         sys::cublasLtMatmulAlgoGetHeuristic(
             handle,
@@ -241,14 +242,14 @@ pub unsafe fn get_matmul_algo_heuristic(
     Ok(heuristic)
 }
 
-/// Queues `D = alpha · op(A) · op(B) + beta · C`, and what the description adds.
+/// Queues `D = alpha · op(A) · op(B) + beta · C`, with the descriptor's epilogue.
 ///
 /// # Errors
-/// If the library refuses it.
+/// If the library returns an error.
 ///
 /// # Safety
-/// Handles must be alive, and pointers valid for the layouts: of matrices and the workspace on the device, of scalars and the algorithm on
-/// the host.
+/// Handles must be alive, and pointers valid for the layouts: of matrices and the workspace on the device, of scalars
+/// and the algorithm on the host.
 #[allow(clippy::too_many_arguments, reason = "C's")]
 #[doc(alias("hipblasLtMatmul"))]
 pub unsafe fn matmul(

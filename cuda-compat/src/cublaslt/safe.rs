@@ -1,4 +1,4 @@
-//! Products of matrices with epilogues, on buffers of [`crate::driver`].
+//! Products of matrices with epilogues, with buffers of [`crate::driver`].
 
 use core::ffi::{c_int, c_void};
 use std::sync::Arc;
@@ -12,10 +12,11 @@ pub use super::result::CublasError;
 
 const INVALID: CublasError = CublasError(sys::cublasStatus_t::CUBLAS_STATUS_INVALID_VALUE);
 
-/// The device or an operand is not in order; [`CudaContext::check_err`](crate::driver::CudaContext::check_err) has the reason.
+/// The device or an operand is not usable; [`CudaContext::check_err`](crate::driver::CudaContext::check_err) returns
+/// the reason.
 const NOT_READY: CublasError = CublasError(sys::cublasStatus_t::CUBLAS_STATUS_EXECUTION_FAILED);
 
-/// A handle of cuBLASLt with a workspace, on a stream.
+/// A cuBLASLt handle with a workspace, on a stream.
 #[derive(Debug)]
 pub struct CudaBlasLT {
     handle: sys::cublasLtHandle_t,
@@ -23,7 +24,7 @@ pub struct CudaBlasLT {
     stream: Arc<CudaStream>,
 }
 
-// SAFETY: hipBLASLt allows a handle to be used by any thread and by several.
+// SAFETY: hipBLASLt allows several threads to use a handle.
 unsafe impl Send for CudaBlasLT {}
 // SAFETY: as above; the workspace is used in the stream's order.
 unsafe impl Sync for CudaBlasLT {}
@@ -32,8 +33,8 @@ impl CudaBlasLT {
     /// Creates a handle on the device of a stream, which runs its work, and allocates a workspace.
     ///
     /// # Errors
-    /// `CUBLAS_STATUS_NOT_INITIALIZED` if hipBLASLt cannot be loaded: [`sys::load_error`] says why; `CUBLAS_STATUS_ALLOC_FAILED` if there is
-    /// no memory for the workspace.
+    /// `CUBLAS_STATUS_NOT_INITIALIZED` if hipBLASLt cannot be loaded: [`sys::load_error`] returns the reason;
+    /// `CUBLAS_STATUS_ALLOC_FAILED` if the workspace cannot be allocated.
     #[doc(alias("hipblasLtCreate"))]
     pub fn new(stream: Arc<CudaStream>) -> Result<Self, CublasError> {
         stream.context().make_current(NOT_READY)?;
@@ -47,7 +48,7 @@ impl Drop for CudaBlasLT {
     fn drop(&mut self) {
         let (stream, handle) = (Arc::clone(&self.stream), crate::driver::safe::Shared(self.handle));
         self.stream.context().destroy_after_graphs(move || {
-            // If it fails, its context has the reason.
+            // If it fails, its context keeps the reason.
             let _ = stream.context().make_current(());
             // A handle that the library does not destroy is leaked: a panic in `drop` could end the process.
             // SAFETY: it is alive, and not used again.
@@ -56,7 +57,7 @@ impl Drop for CudaBlasLT {
     }
 }
 
-/// Memory that algorithms use: 32 MiB on devices of CDNA and Vega (`gfx9…`) and newer, else 4 MiB.
+/// The workspace of algorithms: 32 MiB on CDNA and Vega devices (`gfx9…`) and newer, otherwise 4 MiB.
 #[derive(Debug, Clone)]
 pub struct Workspace {
     pub(crate) buffer: CudaSlice<u8>,
@@ -67,24 +68,24 @@ impl Workspace {
     /// Allocates a workspace on the device of a stream.
     ///
     /// # Errors
-    /// If there is no memory for it.
+    /// If it cannot be allocated.
     pub fn new(stream: Arc<CudaStream>) -> Result<Self, DriverError> {
         let ctx = stream.context();
         ctx.bind_to_thread()?;
         let major = ctx.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
         let size = if major >= 9 { 32 << 20 } else { 4 << 20 };
-        // SAFETY: bytes without a meaning, which nothing reads before it writes.
+        // SAFETY: uninitialized bytes, which are not read before they are written.
         let buffer = unsafe { stream.alloc::<u8>(size)? };
         Ok(Self { buffer, size })
     }
 }
 
-/// What is applied to each element of a product, after the bias.
+/// The function that is applied to each element of a product, after the bias.
 #[derive(Debug, Clone)]
 pub enum Activation {
     /// `max(x, 0)`.
     Relu,
-    /// The Gaussian error linear unit, in its approximation by `tanh`.
+    /// The Gaussian error linear unit, approximated with `tanh`.
     Gelu,
 }
 
@@ -115,12 +116,12 @@ impl Drop for MatrixLayout {
     }
 }
 
-/// The description of a product.
+/// The descriptor of a product.
 struct MatmulDesc(sys::cublasLtMatmulDesc_t);
 
 impl MatmulDesc {
     fn set<T>(&self, attribute: sys::cublasLtMatmulDescAttributes_t, value: T) -> Result<(), CublasError> {
-        // SAFETY: the description is alive, and the value has this size.
+        // SAFETY: the descriptor is alive, and the value has this size.
         unsafe { result::set_matmul_desc_attribute(self.0, attribute, (&raw const value).cast(), size_of::<T>()) }
     }
 
@@ -159,7 +160,7 @@ impl Drop for MatmulDesc {
     }
 }
 
-/// Preferences for the search of an algorithm.
+/// Preferences for the algorithm search.
 struct MatmulPref(sys::cublasLtMatmulPreference_t);
 
 impl MatmulPref {
@@ -180,7 +181,7 @@ impl Drop for MatmulPref {
     }
 }
 
-/// What [`Matmul`] needs of a handle.
+/// The parts of a handle that [`Matmul`] needs.
 pub trait MatmulShared {
     /// Returns the handle.
     fn handle(&self) -> &sys::cublasLtHandle_t;
@@ -217,32 +218,32 @@ pub struct MatmulConfig {
     pub beta: f32,
     /// The distance between columns of `C`.
     pub ldc: i64,
-    /// From one `A` of a batch to the next, in elements.
+    /// The distance between two `A` of a batch, in elements.
     pub stride_a: Option<i64>,
-    /// From one `B` of a batch to the next, in elements.
+    /// The distance between two `B` of a batch, in elements.
     pub stride_b: Option<i64>,
-    /// From one `C` of a batch to the next, in elements.
+    /// The distance between two `C` of a batch, in elements.
     pub stride_c: Option<i64>,
-    /// From one bias of a batch to the next, in elements: needs ROCm 10.0.
+    /// The distance between two biases of a batch, in elements: needs ROCm 10.0.
     pub stride_bias: Option<i64>,
-    /// The number of products; one if absent.
+    /// The number of products; one if `None`.
     pub batch_size: Option<c_int>,
 }
 
 impl MatmulConfig {
-    /// The rows and columns of `A`, `B` and `C` as they are stored.
+    /// Returns the rows and columns of `A`, `B` and `C` as they are stored.
     fn shapes(&self) -> [(u64, u64); 3] {
         let swapped =
             |is_transposed: bool, (rows, columns)| if is_transposed { (columns, rows) } else { (rows, columns) };
         [swapped(self.transa, (self.m, self.k)), swapped(self.transb, (self.k, self.n)), (self.m, self.n)]
     }
 
-    /// The batch and the stride of an operand.
+    /// Returns the batch size and the stride of an operand.
     fn batch(&self, stride: Option<i64>) -> Option<(c_int, i64)> {
         self.batch_size.zip(stride)
     }
 
-    /// Refuses operands that are too short: lengths of `A`, `B`, `C` and the bias.
+    /// Returns an error for operands that are too short: lengths of `A`, `B`, `C` and the bias.
     fn check(&self, has: [usize; 3], bias: Option<usize>) -> Result<(), CublasError> {
         let strides = [self.stride_a, self.stride_b, self.stride_c];
         let leading = [self.lda, self.ldb, self.ldc];
@@ -261,7 +262,7 @@ impl MatmulConfig {
     }
 }
 
-/// The elements of a batch of matrices by columns.
+/// Returns the number of elements of a batch of column-major matrices.
 fn elements(rows: u64, columns: u64, leading: i64, batch: Option<(c_int, i64)>) -> Result<u128, CublasError> {
     let leading = u64::try_from(leading).map_err(|_| INVALID)?;
     if leading < rows {
@@ -285,12 +286,13 @@ pub trait Matmul<T>: MatmulShared {
     /// Returns the type of sums.
     fn compute_type() -> sys::cublasComputeType_t;
 
-    /// Queues `C = act(alpha · op(A) · op(B) + beta · C + bias)`. Matrices are stored by columns; the bias has an element for each row of
-    /// `C`. The algorithm is the library's first choice.
+    /// Queues `C = act(alpha · op(A) · op(B) + beta · C + bias)`. Matrices are column-major; the bias has an element
+    /// for each row of `C`. The algorithm is the library's first choice.
     ///
     /// # Errors
-    /// `CUBLAS_STATUS_INVALID_VALUE` if an operand has fewer elements than the configuration says; `CUBLAS_STATUS_NOT_SUPPORTED` for `transc`,
-    /// for `stride_bias` before ROCm 10.0, and if the library has no algorithm.
+    /// `CUBLAS_STATUS_INVALID_VALUE` if an operand has fewer elements than the configuration states;
+    /// `CUBLAS_STATUS_NOT_SUPPORTED` for `transc`, for `stride_bias` before ROCm 10.0, and if the library has no
+    /// algorithm.
     ///
     /// # Safety
     /// `T` must be the element's type, and no other thread may queue work of this handle on another stream.
@@ -342,8 +344,8 @@ pub trait Matmul<T>: MatmulShared {
         let bias_read = bias_read.unwrap_or(SyncOnDrop::Record(None));
         let used = [bias_read, a_read, b_read, c_written, scratch_used];
         between(NOT_READY, stream.context(), used, || {
-            // SAFETY: all handles are alive, operands are long enough, scalars are single precision as the description says, and the workspace is
-            // used in the stream's order alone.
+            // SAFETY: all handles are alive, operands are long enough, scalars have single precision as in the descriptor, and the
+            // workspace is only used in stream order.
             unsafe {
                 result::matmul(
                     *self.handle(),
@@ -398,7 +400,7 @@ macro_rules! matmul {
 }
 
 matmul! {
-    // Not the fast one of cudarc, whose factors have ten bits: few AMD GPUs have it.
+    // Not cudarc's fast type, whose factors have ten bits: few AMD GPUs support it.
     f32: CUDA_R_32F, CUBLAS_COMPUTE_32F;
     #[cfg(feature = "f16")]
     half::f16: CUDA_R_16F, CUBLAS_COMPUTE_32F;

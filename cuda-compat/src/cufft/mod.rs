@@ -1,4 +1,4 @@
-//! cuFFT over hipFFT: CUDA's names in [`sys`], the interface of cudarc around them.
+//! cuFFT over hipFFT: CUDA's names in [`sys`], and cudarc's interface.
 //!
 //! ```no_run
 //! use cuda_compat::cufft::{CudaFft, FftDirection, sys};
@@ -14,15 +14,16 @@
 //! # }
 //! ```
 //!
-//! # What it rests on
-//! Calls go to `hipfft-sys`, not to the crate `hipfft`, whose plans queue transforms of its own buffers. Buffers are tracked by their
+//! # Implementation
+//! Calls go to `hipfft-sys`, not to the crate `hipfft`, whose plans use `hip` buffers. Buffers are tracked by their
 //! `device_ptr`.
 //!
-//! # What differs from cudarc
-//! - A plan knows how many elements its transforms read and write: shorter buffers are `CUFFT_INVALID_SIZE`, and a transform of another type
-//!   than the plan's is `CUFFT_INVALID_TYPE`, before the call. cudarc passes them on.
+//! # Differences from cudarc
+//! - A plan knows how many elements its transforms read and write: shorter buffers are `CUFFT_INVALID_SIZE`, and a
+//!   transform of a type other than the plan's is `CUFFT_INVALID_TYPE`, before the call. cudarc passes them to the
+//!   library.
 //! - `cufftHandle` is a pointer, as in hipFFT; in cuFFT it is an integer.
-//! - hipFFT has no properties of plans (`cufftSetPlanPropertyInt64` and others): these functions are absent.
+//! - hipFFT has no plan properties (`cufftSetPlanPropertyInt64` and others): these functions are absent.
 
 pub mod result;
 pub mod safe;

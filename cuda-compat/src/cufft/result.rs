@@ -1,7 +1,8 @@
-//! cuFFT with results in the place of statuses.
+//! cuFFT functions that return results instead of statuses.
 //!
-//! `n` has the sizes of the dimensions, the last of which is contiguous. `inembed` and `onembed` are the dimensions of the arrays that the
-//! points are a part of; null for contiguous points, and strides and distances have no meaning then.
+//! `n` contains the sizes of the dimensions, the last of which is contiguous. `inembed` and `onembed` are the
+//! dimensions of the arrays that contain the points; null for contiguous points, and strides and distances are then
+//! ignored.
 
 use core::ffi::{c_int, c_longlong, c_void};
 use core::ptr::null_mut;
@@ -10,13 +11,13 @@ use super::sys;
 
 pub use hipfft_sys::cuda::CufftError;
 
-/// Functions that write one value, which is returned.
+/// Defines functions that write one value, which is returned.
 macro_rules! values {
     ($($(#[$attribute:meta])* $([$unsafe:ident])? $name:ident($($argument:ident: $ty:ty),* $(,)?) -> $result:ty = $first:expr, $function:ident($($passed:tt)*);)+) => {$(
         $(#[$attribute])*
         ///
         /// # Errors
-        /// If hipFFT cannot be loaded, or refuses the arguments.
+        /// If hipFFT cannot be loaded, or rejects the arguments.
         #[allow(clippy::too_many_arguments, reason = "C's")]
         pub $($unsafe)? fn $name($($argument: $ty),*) -> Result<$result, CufftError> {
             let mut value: $result = $first;
@@ -31,13 +32,13 @@ macro_rules! values {
         values!(@call $value, $function, [$($done)* $next] $($rest)*)
     };
     (@call $value:ident, $function:ident, [$($done:tt)*]) => {
-        // SAFETY: a place for the result; what else there is to ensure is the caller's contract.
+        // SAFETY: room for the result; the caller ensures the rest.
         unsafe { sys::$function($($done)*) }
     };
 }
 
 values! {
-    /// Creates a plan that is not made yet.
+    /// Creates a plan without a layout.
     create() -> sys::cufftHandle = null_mut(), cufftCreate(out);
     /// Estimates the bytes of workspace for `batch` transforms of `nx` points.
     estimate_1d(nx: c_int, type_: sys::cufftType, batch: c_int) -> usize = 0, cufftEstimate1d(nx, type_, batch, out);
@@ -62,7 +63,7 @@ values! {
     /// Makes a plan of `batch` transforms of `rank` dimensions.
     ///
     /// # Safety
-    /// Pointers must be valid for reads of `rank` elements, or null where that has a meaning.
+    /// Pointers must be valid for reads of `rank` elements, or null where null is allowed.
     [unsafe] plan_many(
         rank: c_int, n: *mut c_int, inembed: *mut c_int, istride: c_int, idist: c_int, onembed: *mut c_int,
         ostride: c_int, odist: c_int, type_: sys::cufftType, batch: c_int,
@@ -72,7 +73,7 @@ values! {
     /// Estimates the bytes of workspace for `batch` transforms of `rank` dimensions.
     ///
     /// # Safety
-    /// Pointers must be valid for reads of `rank` elements, or null where that has a meaning.
+    /// Pointers must be valid for reads of `rank` elements, or null where null is allowed.
     [unsafe] estimate_many(
         rank: c_int, n: *mut c_int, inembed: *mut c_int, istride: c_int, idist: c_int, onembed: *mut c_int,
         ostride: c_int, odist: c_int, type_: sys::cufftType, batch: c_int,
@@ -106,7 +107,7 @@ values! {
     /// Returns the bytes of workspace for `batch` transforms of `rank` dimensions.
     ///
     /// # Safety
-    /// The plan must be alive, and pointers valid for reads of `rank` elements, or null where that has a meaning.
+    /// The plan must be alive, and pointers valid for reads of `rank` elements, or null where null is allowed.
     [unsafe] get_size_many(
         plan: sys::cufftHandle, rank: c_int, n: *mut c_int, inembed: *mut c_int, istride: c_int, idist: c_int,
         onembed: *mut c_int, ostride: c_int, odist: c_int, type_: sys::cufftType, batch: c_int,
@@ -116,7 +117,7 @@ values! {
     /// Returns the bytes of workspace for `batch` transforms of `rank` dimensions.
     ///
     /// # Safety
-    /// The plan must be alive, and pointers valid for reads of `rank` elements, or null where that has a meaning.
+    /// The plan must be alive, and pointers valid for reads of `rank` elements, or null where null is allowed.
     [unsafe] get_size_many64(
         plan: sys::cufftHandle, rank: c_int, n: *mut c_longlong, inembed: *mut c_longlong, istride: c_longlong,
         idist: c_longlong, onembed: *mut c_longlong, ostride: c_longlong, odist: c_longlong, type_: sys::cufftType,
@@ -146,7 +147,7 @@ values! {
     /// Makes a created plan of `batch` transforms of `rank` dimensions. Returns the bytes of its workspace.
     ///
     /// # Safety
-    /// The plan must be alive, and pointers valid for reads of `rank` elements, or null where that has a meaning.
+    /// The plan must be alive, and pointers valid for reads of `rank` elements, or null where null is allowed.
     [unsafe] make_plan_many(
         plan: sys::cufftHandle, rank: c_int, n: *mut c_int, inembed: *mut c_int, istride: c_int, idist: c_int,
         onembed: *mut c_int, ostride: c_int, odist: c_int, type_: sys::cufftType, batch: c_int,
@@ -156,7 +157,7 @@ values! {
     /// Makes a created plan of `batch` transforms of `rank` dimensions. Returns the bytes of its workspace.
     ///
     /// # Safety
-    /// The plan must be alive, and pointers valid for reads of `rank` elements, or null where that has a meaning.
+    /// The plan must be alive, and pointers valid for reads of `rank` elements, or null where null is allowed.
     [unsafe] make_plan_many64(
         plan: sys::cufftHandle, rank: c_int, n: *mut c_longlong, inembed: *mut c_longlong, istride: c_longlong,
         idist: c_longlong, onembed: *mut c_longlong, ostride: c_longlong, odist: c_longlong, type_: sys::cufftType,
@@ -166,13 +167,13 @@ values! {
     );
 }
 
-/// Calls on a plan.
+/// Defines calls on a plan.
 macro_rules! calls {
     ($($(#[$attribute:meta])* $name:ident($($argument:ident: $ty:ty),* $(,)?) = $function:ident($($passed:expr),*);)+) => {$(
         $(#[$attribute])*
         ///
         /// # Errors
-        /// If the library refuses it.
+        /// If the library returns an error.
         pub unsafe fn $name(plan: sys::cufftHandle, $($argument: $ty),*) -> Result<(), CufftError> {
             // SAFETY: the caller's contract.
             unsafe { sys::$function(plan $(, $passed)*) }.result()
@@ -186,33 +187,33 @@ calls! {
     /// # Safety
     /// The plan must be alive, and not used again.
     destroy() = cufftDestroy();
-    /// Queues a transform between complex numbers of single precision: `direction` is −1 forward, 1 inverse.
+    /// Queues a complex transform in single precision: `direction` is −1 for forward, 1 for inverse.
     ///
     /// # Safety
     /// The plan must be alive, and pointers valid on the device for the plan's sizes.
     exec_c2c(idata: *mut sys::cufftComplex, odata: *mut sys::cufftComplex, direction: c_int) =
         cufftExecC2C(idata, odata, direction);
-    /// Queues an inverse transform to real numbers of single precision. The input is overwritten.
+    /// Queues an inverse transform to real numbers in single precision. The input is overwritten.
     ///
     /// # Safety
     /// The plan must be alive, and pointers valid on the device for the plan's sizes.
     exec_c2r(idata: *mut sys::cufftComplex, odata: *mut sys::cufftReal) = cufftExecC2R(idata, odata);
-    /// Queues a forward transform of real numbers of single precision.
+    /// Queues a forward transform of real numbers in single precision.
     ///
     /// # Safety
     /// The plan must be alive, and pointers valid on the device for the plan's sizes.
     exec_r2c(idata: *mut sys::cufftReal, odata: *mut sys::cufftComplex) = cufftExecR2C(idata, odata);
-    /// Queues a forward transform of real numbers of double precision.
+    /// Queues a forward transform of real numbers in double precision.
     ///
     /// # Safety
     /// The plan must be alive, and pointers valid on the device for the plan's sizes.
     exec_d2z(idata: *mut sys::cufftDoubleReal, odata: *mut sys::cufftDoubleComplex) = cufftExecD2Z(idata, odata);
-    /// Queues an inverse transform to real numbers of double precision. The input is overwritten.
+    /// Queues an inverse transform to real numbers in double precision. The input is overwritten.
     ///
     /// # Safety
     /// The plan must be alive, and pointers valid on the device for the plan's sizes.
     exec_z2d(idata: *mut sys::cufftDoubleComplex, odata: *mut sys::cufftDoubleReal) = cufftExecZ2D(idata, odata);
-    /// Queues a transform between complex numbers of double precision: `direction` is −1 forward, 1 inverse.
+    /// Queues a complex transform in double precision: `direction` is −1 for forward, 1 for inverse.
     ///
     /// # Safety
     /// The plan must be alive, and pointers valid on the device for the plan's sizes.

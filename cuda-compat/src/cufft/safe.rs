@@ -1,4 +1,4 @@
-//! Fourier transforms of buffers of [`crate::driver`].
+//! Fourier transforms with buffers of [`crate::driver`].
 
 use core::ffi::c_int;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,11 +19,11 @@ unsafe impl DeviceRepr for sys::double2 {}
 unsafe impl ValidAsZeroBits for sys::double2 {}
 
 const INVALID_SIZE: CufftError = CufftError(sys::cufftResult::CUFFT_INVALID_SIZE);
-/// A buffer is not in order; [`CudaContext::check_err`](crate::driver::CudaContext::check_err) has the reason.
+/// A buffer is not usable; [`CudaContext::check_err`](crate::driver::CudaContext::check_err) returns the reason.
 const NOT_READY: CufftError = CufftError(sys::cufftResult::CUFFT_EXEC_FAILED);
 const INVALID_TYPE: CufftError = CufftError(sys::cufftResult::CUFFT_INVALID_TYPE);
 
-/// The direction of a transform between complex numbers.
+/// The direction of a complex transform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FftDirection {
     /// Sums with `exp(−2πi jk/n)`.
@@ -32,22 +32,22 @@ pub enum FftDirection {
     Inverse = 1,
 }
 
-/// A plan of cuFFT on a stream.
+/// A cuFFT plan on a stream.
 #[derive(Debug)]
 pub struct CudaFft {
     pub(crate) handle: sys::cufftHandle,
     pub(crate) stream: Arc<CudaStream>,
     sizes: Sizes,
-    /// Held during a call: hipFFT does not say that a plan may be used by several threads at once.
+    /// Held during a call: hipFFT does not document that several threads may use a plan at once.
     turn: Mutex<()>,
 }
 
 // SAFETY: hipFFT allows a plan to be used by any thread.
 unsafe impl Send for CudaFft {}
-// SAFETY: calls are made one at a time, by the lock; the stream orders their use of the workspace.
+// SAFETY: the lock serializes calls; the stream orders their use of the workspace.
 unsafe impl Sync for CudaFft {}
 
-/// What a plan's transforms read and write, in elements of their types.
+/// The number of elements that a plan's transforms read and write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Sizes {
     ty: sys::cufftType,
@@ -55,7 +55,7 @@ struct Sizes {
     output: u128,
 }
 
-/// Where one side of a transform has its points.
+/// The positions of the points of one side of a transform.
 struct Side<'a> {
     embed: Option<&'a [c_int]>,
     stride: c_int,
@@ -65,7 +65,7 @@ struct Side<'a> {
 impl Side<'_> {
     const CONTIGUOUS: Self = Side { embed: None, stride: 1, distance: 0 };
 
-    /// The elements from the first to the last, of `batch` arrays with `points` in each dimension.
+    /// Returns the number of elements from the first to the last, for `batch` arrays with `points` in each dimension.
     fn span(&self, points: &[u128], batch: u128) -> Result<u128, CufftError> {
         let Some(embed) = self.embed else { return Ok(points.iter().product::<u128>() * batch) };
         if embed.len() != points.len() {
@@ -87,7 +87,7 @@ impl Side<'_> {
 }
 
 impl Sizes {
-    /// Of `batch` transforms with `n` points in each dimension.
+    /// Sizes of `batch` transforms with `n` points in each dimension.
     fn new(
         n: &[c_int],
         ty: sys::cufftType,
@@ -113,7 +113,7 @@ impl Sizes {
         Ok(Self { ty, input: input.span(from, batch)?, output: output.span(to, batch)? })
     }
 
-    /// Refuses a transform of another type, and buffers that are too short.
+    /// Returns an error for a transform of another type, and for buffers that are too short.
     fn check(&self, ty: sys::cufftType, input: usize, output: usize) -> Result<(), CufftError> {
         if ty != self.ty {
             return Err(INVALID_TYPE);
@@ -126,7 +126,7 @@ impl Sizes {
 }
 
 impl CudaFft {
-    /// A plan on a stream. `make` returns the handle.
+    /// Creates a plan on a stream. `make` returns the handle.
     fn new(
         sizes: Result<Sizes, CufftError>,
         stream: Arc<CudaStream>,
@@ -140,30 +140,31 @@ impl CudaFft {
         Ok(plan)
     }
 
-    /// Makes a plan of `batch` transforms of `nx` points, one behind the other.
+    /// Makes a plan of `batch` contiguous transforms of `nx` points.
     ///
     /// # Errors
-    /// `CUFFT_INVALID_SIZE` if a size is not positive; if hipFFT cannot be loaded, which [`sys::load_error`] explains.
+    /// `CUFFT_INVALID_SIZE` if a size is not positive; an error if hipFFT cannot be loaded, which [`sys::load_error`]
+    /// explains.
     #[doc(alias("hipfftPlan1d"))]
     pub fn plan_1d(nx: i32, type_: sys::cufftType, batch: i32, stream: Arc<CudaStream>) -> Result<Self, CufftError> {
         let sizes = Sizes::new(&[nx], type_, batch, &Side::CONTIGUOUS, &Side::CONTIGUOUS);
         Self::new(sizes, stream, || result::plan_1d(nx, type_, batch))
     }
 
-    /// Makes a plan of a transform of `nx` × `ny` points, of which those along `ny` are contiguous.
+    /// Makes a plan of a transform of `nx` × `ny` points; those along `ny` are contiguous.
     ///
     /// # Errors
-    /// As of [`plan_1d`](Self::plan_1d).
+    /// As for [`plan_1d`](Self::plan_1d).
     #[doc(alias("hipfftPlan2d"))]
     pub fn plan_2d(nx: i32, ny: i32, type_: sys::cufftType, stream: Arc<CudaStream>) -> Result<Self, CufftError> {
         let sizes = Sizes::new(&[nx, ny], type_, 1, &Side::CONTIGUOUS, &Side::CONTIGUOUS);
         Self::new(sizes, stream, || result::plan_2d(nx, ny, type_))
     }
 
-    /// Makes a plan of a transform of `nx` × `ny` × `nz` points, of which those along `nz` are contiguous.
+    /// Makes a plan of a transform of `nx` × `ny` × `nz` points; those along `nz` are contiguous.
     ///
     /// # Errors
-    /// As of [`plan_1d`](Self::plan_1d).
+    /// As for [`plan_1d`](Self::plan_1d).
     #[doc(alias("hipfftPlan3d"))]
     pub fn plan_3d(
         nx: i32,
@@ -178,12 +179,13 @@ impl CudaFft {
 
     /// Makes a plan of `batch` transforms with `n` points in each of one to three dimensions.
     ///
-    /// With `inembed` and `onembed`, points are a part of arrays with these dimensions: neighbours in the last dimension are a stride apart,
-    /// and arrays a distance. Without, points are contiguous, and strides and distances have no meaning.
+    /// With `inembed` and `onembed`, points are part of arrays with these dimensions: neighbours in the last dimension
+    /// are a stride apart, and arrays a distance. Without them, points are contiguous, and strides and distances are
+    /// ignored.
     ///
     /// # Errors
-    /// `CUFFT_INVALID_SIZE` if there are no dimensions or more than three, if a size, stride or distance is not positive, if only one of
-    /// `inembed` and `onembed` is given, or if one does not have an entry for each dimension.
+    /// `CUFFT_INVALID_SIZE` if there are no dimensions or more than three, if a size, stride or distance is not
+    /// positive, if only one of `inembed` and `onembed` is given, or if one does not have an entry for each dimension.
     #[allow(clippy::too_many_arguments, reason = "cudarc's")]
     #[doc(alias("hipfftPlanMany"))]
     pub fn plan_many(
@@ -204,7 +206,7 @@ impl CudaFft {
         let input = Side { embed: inembed, stride: istride, distance: idist };
         let output = Side { embed: onembed, stride: ostride, distance: odist };
         let sizes = Sizes::new(n, type_, batch, &input, &output);
-        // The library does not write to them.
+        // The library does not write to the arrays.
         let pointer = |embed: Option<&[c_int]>| embed.map_or(std::ptr::null_mut(), |embed| embed.as_ptr().cast_mut());
         let (n_pointer, rank) = (n.as_ptr().cast_mut(), n.len() as c_int);
         let (from, to) = (pointer(inembed), pointer(onembed));
@@ -219,10 +221,10 @@ impl CudaFft {
         self.handle
     }
 
-    /// Runs the work on another stream of the same device.
+    /// Moves the plan to another stream of the same device.
     ///
     /// # Errors
-    /// If the library refuses it.
+    /// If the library returns an error.
     ///
     /// # Safety
     /// The caller must order work on both streams: the plan's workspace is memory that both use.
@@ -234,14 +236,15 @@ impl CudaFft {
     }
 }
 
-/// Transforms. Of real numbers, the input of a forward one stays as it is.
+/// Defines transforms. A forward transform of real numbers does not change its input.
 macro_rules! transforms {
     ($($(#[$attribute:meta])* $name:ident: $ty:ident, $source:ident, $input:ty [$($in_mut:tt)?], $output:ty $(, $direction:ident)?;)+) => {
         impl CudaFft {$(
             $(#[$attribute])*
             ///
             /// # Errors
-            /// `CUFFT_INVALID_TYPE` if the plan is of another type, `CUFFT_INVALID_SIZE` if a buffer is shorter than the plan needs.
+            /// `CUFFT_INVALID_TYPE` if the plan is of another type, `CUFFT_INVALID_SIZE` if a buffer is shorter than
+            /// the plan needs.
             pub fn $name<Src: $source<$input>, Dst: DevicePtrMut<$output>>(
                 &self,
                 input: &$($in_mut)? Src,
@@ -253,7 +256,7 @@ macro_rules! transforms {
                 let (to, written) = output.device_ptr_mut(&self.stream);
                 between(NOT_READY, self.stream.context(), [read, written], || {
                     let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-                    // SAFETY: the plan is alive, and buffers have what it reads and writes.
+                    // SAFETY: the plan is alive, and the buffers have the elements that it reads and writes.
                     unsafe { result::$name(self.handle, from as *mut _, to as *mut _ $(, $direction as c_int)?) }
                 })
             }
@@ -264,17 +267,17 @@ macro_rules! transforms {
 }
 
 transforms! {
-    /// Queues a forward transform of real numbers of single precision.
+    /// Queues a forward transform of real numbers in single precision.
     exec_r2c: CUFFT_R2C, DevicePtr, f32 [], sys::float2;
-    /// Queues an inverse transform to real numbers of single precision. The library may overwrite the input.
+    /// Queues an inverse transform to real numbers in single precision. The library may overwrite the input.
     exec_c2r: CUFFT_C2R, DevicePtrMut, sys::float2 [mut], f32;
-    /// Queues a transform between complex numbers of single precision.
+    /// Queues a complex transform in single precision.
     exec_c2c: CUFFT_C2C, DevicePtrMut, sys::float2 [mut], sys::float2, direction;
-    /// Queues a forward transform of real numbers of double precision.
+    /// Queues a forward transform of real numbers in double precision.
     exec_d2z: CUFFT_D2Z, DevicePtr, f64 [], sys::double2;
-    /// Queues an inverse transform to real numbers of double precision. The library may overwrite the input.
+    /// Queues an inverse transform to real numbers in double precision. The library may overwrite the input.
     exec_z2d: CUFFT_Z2D, DevicePtrMut, sys::double2 [mut], f64;
-    /// Queues a transform between complex numbers of double precision.
+    /// Queues a complex transform in double precision.
     exec_z2z: CUFFT_Z2Z, DevicePtrMut, sys::double2 [mut], sys::double2, direction;
 }
 
@@ -282,7 +285,7 @@ impl Drop for CudaFft {
     fn drop(&mut self) {
         let (stream, handle) = (Arc::clone(&self.stream), crate::driver::safe::Shared(self.handle));
         self.stream.context().destroy_after_graphs(move || {
-            // If it fails, its context has the reason.
+            // If it fails, its context keeps the reason.
             let _ = stream.context().make_current(());
             // A plan that the library does not destroy is leaked: a panic in `drop` could end the process.
             // SAFETY: it is alive, and not used again.
@@ -310,7 +313,7 @@ mod tests {
     #[test]
     fn spans_of_spaced_points_end_with_the_last_one() {
         let side = Side { embed: Some(&[9, 10]), stride: 2, distance: 300 };
-        // The last point of the last array: 2 · 20 + 4 · 2 behind its first one.
+        // The last point of the last array: 2 · 20 + 4 · 2 after its first one.
         assert_eq!(side.span(&[3, 5], 2), Ok(300 + 40 + 8 + 1));
         assert_eq!(side.span(&[3], 2), Err(INVALID_SIZE));
         let none = Side { embed: Some(&[9, 10]), stride: 0, distance: 300 };

@@ -1,12 +1,12 @@
-//! cuRAND over hipRAND: CUDA's names in [`sys`], the interface of cudarc around them.
+//! cuRAND over hipRAND: CUDA's names in [`sys`], and cudarc's interface.
 //!
-//! # What it rests on
-//! Calls go to `hiprand-sys`, not to the crate `hiprand`: traits of cudarc are implemented for the raw generator. Buffers are tracked by their
-//! `device_ptr`.
+//! # Implementation
+//! Calls go to `hiprand-sys`, not to the crate `hiprand`: cudarc's traits are implemented for the raw generator.
+//! Buffers are tracked by their `device_ptr`.
 //!
-//! # What differs from cudarc
-//! Numbers of a seed are rocRAND's: other numbers than cuRAND's, of the same distributions. A buffer without elements is filled without a
-//! call.
+//! # Differences from cudarc
+//! For the same seed, rocRAND generates other numbers than cuRAND, of the same distributions. For a buffer without
+//! elements, no call is made.
 
 pub mod result;
 pub mod safe;

@@ -1,5 +1,5 @@
-//! cuRAND with results in the place of statuses. [`UniformFill`], [`NormalFill`] and [`LogNormalFill`] choose the function by the element's
-//! type; [`generate`] has one function for each.
+//! cuRAND functions that return results instead of statuses. [`UniformFill`], [`NormalFill`] and [`LogNormalFill`]
+//! select the function by the element type; [`generate`] has one function for each.
 
 use core::ptr::null_mut;
 
@@ -10,7 +10,7 @@ pub use hiprand_sys::cuda::CurandError;
 /// Creates a generator of the default kind on the current device.
 ///
 /// # Errors
-/// `CURAND_STATUS_NOT_INITIALIZED` if hipRAND cannot be loaded: [`sys::load_error`] says why.
+/// `CURAND_STATUS_NOT_INITIALIZED` if hipRAND cannot be loaded: [`sys::load_error`] returns the reason.
 #[doc(alias("hiprandCreateGenerator"))]
 pub fn create_generator() -> Result<sys::curandGenerator_t, CurandError> {
     create_generator_kind(sys::curandRngType_t::CURAND_RNG_PSEUDO_DEFAULT)
@@ -19,19 +19,19 @@ pub fn create_generator() -> Result<sys::curandGenerator_t, CurandError> {
 /// Creates a generator on the current device.
 ///
 /// # Errors
-/// As of [`create_generator`]; also if the library does not have the kind.
+/// As for [`create_generator`]; also if the library does not support the kind.
 #[doc(alias("hiprandCreateGenerator"))]
 pub fn create_generator_kind(kind: sys::curandRngType_t) -> Result<sys::curandGenerator_t, CurandError> {
     let mut generator = null_mut();
-    // SAFETY: a place for the result.
+    // SAFETY: room for the result.
     unsafe { sys::curandCreateGenerator(&mut generator, kind) }.result()?;
     Ok(generator)
 }
 
-/// Sets the seed, and starts the sequence again.
+/// Sets the seed, and restarts the sequence.
 ///
 /// # Errors
-/// If the library refuses it: a quasi-random generator has no seed.
+/// If the library returns an error: a quasi-random generator has no seed.
 ///
 /// # Safety
 /// The generator must be alive.
@@ -44,7 +44,7 @@ pub unsafe fn set_seed(generator: sys::curandGenerator_t, seed: u64) -> Result<(
 /// Sets the position in the sequence.
 ///
 /// # Errors
-/// If the library refuses it: some generators have no position.
+/// If the library returns an error: some generators have no position.
 ///
 /// # Safety
 /// The generator must be alive.
@@ -57,7 +57,7 @@ pub unsafe fn set_offset(generator: sys::curandGenerator_t, offset: u64) -> Resu
 /// Sets the stream of a generator.
 ///
 /// # Errors
-/// If the library refuses it.
+/// If the library returns an error.
 ///
 /// # Safety
 /// The generator and the stream must be alive.
@@ -70,7 +70,7 @@ pub unsafe fn set_stream(generator: sys::curandGenerator_t, stream: sys::cudaStr
 /// Destroys a generator.
 ///
 /// # Errors
-/// If the library refuses it.
+/// If the library returns an error.
 ///
 /// # Safety
 /// The generator must be alive, and not used again.
@@ -81,7 +81,7 @@ pub unsafe fn destroy_generator(generator: sys::curandGenerator_t) -> Result<(),
 }
 
 pub mod generate {
-    //! A function for each distribution and type. Each fills `num` elements at an address on the device.
+    //! A function for each distribution and type. Each fills `num` elements at a device address.
 
     use super::{CurandError, sys};
 
@@ -90,7 +90,7 @@ pub mod generate {
             $(#[$attribute])*
             ///
             /// # Errors
-            /// If the library refuses it: not every kind of generator has every distribution.
+            /// If the library returns an error: not every kind of generator supports every distribution.
             ///
             /// # Safety
             /// The generator must be alive, and `out` valid for writes of `num` elements on the device.
@@ -107,60 +107,60 @@ pub mod generate {
     }
 
     functions! {
-        /// Fills with numbers above 0 and up to 1.
+        /// Fills memory with uniformly distributed numbers above 0 and up to 1.
         uniform_f32(f32) = curandGenerateUniform;
-        /// Fills with numbers above 0 and up to 1.
+        /// Fills memory with uniformly distributed numbers above 0 and up to 1.
         uniform_f64(f64) = curandGenerateUniformDouble;
-        /// Fills with random bits.
+        /// Fills memory with random bits.
         uniform_u32(u32) = curandGenerate;
-        /// Fills with random bits. The library has this for quasi-random generators of 64 bits alone.
+        /// Fills memory with random bits. The library supports this only for 64-bit quasi-random generators.
         uniform_u64(u64) = curandGenerateLongLong;
-        /// Fills with numbers of the normal distribution.
+        /// Fills memory with normally distributed numbers.
         normal_f32(f32, mean: f32, std: f32) = curandGenerateNormal;
-        /// Fills with numbers of the normal distribution.
+        /// Fills memory with normally distributed numbers.
         normal_f64(f64, mean: f64, std: f64) = curandGenerateNormalDouble;
-        /// Fills with numbers whose logarithms have the normal distribution.
+        /// Fills memory with log-normally distributed numbers.
         log_normal_f32(f32, mean: f32, std: f32) = curandGenerateLogNormal;
-        /// Fills with numbers whose logarithms have the normal distribution.
+        /// Fills memory with log-normally distributed numbers.
         log_normal_f64(f64, mean: f64, std: f64) = curandGenerateLogNormalDouble;
-        /// Fills with numbers of the Poisson distribution.
+        /// Fills memory with Poisson distributed numbers.
         poisson_u32(u32, lambda: f64) = curandGeneratePoisson;
     }
 }
 
-/// Fills with uniform numbers.
+/// Fills memory with uniformly distributed numbers.
 pub trait UniformFill<T> {
     /// Fills `num` elements.
     ///
     /// # Errors
-    /// If the library refuses it.
+    /// If the library returns an error.
     ///
     /// # Safety
-    /// As of the functions in [`generate`].
+    /// As for the functions in [`generate`].
     unsafe fn fill(self, out: *mut T, num: usize) -> Result<(), CurandError>;
 }
 
-/// Fills with numbers of the normal distribution.
+/// Fills memory with normally distributed numbers.
 pub trait NormalFill<T> {
     /// Fills `n` elements with mean `m` and standard deviation `s`.
     ///
     /// # Errors
-    /// If the library refuses it.
+    /// If the library returns an error.
     ///
     /// # Safety
-    /// As of the functions in [`generate`].
+    /// As for the functions in [`generate`].
     unsafe fn fill(self, o: *mut T, n: usize, m: T, s: T) -> Result<(), CurandError>;
 }
 
-/// Fills with numbers whose logarithms have the normal distribution.
+/// Fills memory with log-normally distributed numbers.
 pub trait LogNormalFill<T> {
     /// Fills `n` elements; the logarithms have mean `m` and standard deviation `s`.
     ///
     /// # Errors
-    /// If the library refuses it.
+    /// If the library returns an error.
     ///
     /// # Safety
-    /// As of the functions in [`generate`].
+    /// As for the functions in [`generate`].
     unsafe fn fill(self, o: *mut T, n: usize, m: T, s: T) -> Result<(), CurandError>;
 }
 

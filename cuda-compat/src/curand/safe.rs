@@ -8,10 +8,10 @@ use crate::driver::{CudaStream, DevicePtrMut};
 
 pub use super::result::CurandError;
 
-/// The buffer is not in order; [`CudaContext::check_err`](crate::driver::CudaContext::check_err) has the reason.
+/// The buffer is not usable; [`CudaContext::check_err`](crate::driver::CudaContext::check_err) returns the reason.
 const NOT_READY: CurandError = CurandError(sys::curandStatus::CURAND_STATUS_PREEXISTING_FAILURE);
 
-/// A generator of random numbers on a stream.
+/// A random number generator on a stream.
 ///
 /// ```no_run
 /// use cuda_compat::{curand::CudaRng, driver::CudaContext};
@@ -28,7 +28,7 @@ const NOT_READY: CurandError = CurandError(sys::curandStatus::CURAND_STATUS_PREE
 pub struct CudaRng {
     pub(crate) generator: sys::curandGenerator_t,
     pub(crate) stream: Arc<CudaStream>,
-    /// What was set, for a generator that takes this one's place.
+    /// Settings, for a generator that replaces this one.
     seed: u64,
     offset: Option<u64>,
 }
@@ -37,7 +37,7 @@ impl CudaRng {
     /// Creates a generator of the default kind on the device of a stream, which runs its work.
     ///
     /// # Errors
-    /// `CURAND_STATUS_NOT_INITIALIZED` if hipRAND cannot be loaded: [`sys::load_error`] says why.
+    /// `CURAND_STATUS_NOT_INITIALIZED` if hipRAND cannot be loaded: [`sys::load_error`] returns the reason.
     #[doc(alias("hiprandCreateGenerator", "hiprandSetStream"))]
     pub fn new(seed: u64, stream: Arc<CudaStream>) -> Result<Self, CurandError> {
         stream.context().make_current(NOT_READY)?;
@@ -49,10 +49,10 @@ impl CudaRng {
         Ok(rng)
     }
 
-    /// Runs the work on another stream of the same device.
+    /// Moves the generator to another stream of the same device.
     ///
     /// # Errors
-    /// If the library refuses it.
+    /// If the library returns an error.
     ///
     /// # Safety
     /// The caller must order work on both streams: the generator's state is memory that both use.
@@ -63,10 +63,10 @@ impl CudaRng {
         unsafe { result::set_stream(self.generator, self.stream.cu_stream() as _) }
     }
 
-    /// Sets the seed, and starts the sequence again.
+    /// Sets the seed, and restarts the sequence.
     ///
     /// # Errors
-    /// If the library refuses it.
+    /// If the library returns an error.
     #[doc(alias("hiprandSetPseudoRandomGeneratorSeed"))]
     pub fn set_seed(&mut self, seed: u64) -> Result<(), CurandError> {
         self.leave_to_graphs()?;
@@ -75,7 +75,7 @@ impl CudaRng {
         unsafe { result::set_seed(self.generator, seed) }
     }
 
-    /// The library frees the state of a generator that starts again, and a graph may use it: another generator takes its place.
+    /// The library frees the state of a generator that restarts, and a graph may use it: another generator replaces it.
     fn leave_to_graphs(&mut self) -> Result<(), CurandError> {
         if !self.stream.context().has_graphs() {
             return Ok(());
@@ -93,7 +93,7 @@ impl CudaRng {
     /// Sets the position in the sequence.
     ///
     /// # Errors
-    /// If the library refuses it.
+    /// If the library returns an error.
     #[doc(alias("hiprandSetGeneratorOffset"))]
     pub fn set_offset(&mut self, offset: u64) -> Result<(), CurandError> {
         self.leave_to_graphs()?;
@@ -102,10 +102,10 @@ impl CudaRng {
         unsafe { result::set_offset(self.generator, offset) }
     }
 
-    /// Fills a buffer with uniform numbers: above 0 and up to 1, or all integers.
+    /// Fills a buffer with uniformly distributed numbers: above 0 and up to 1, or all integers.
     ///
     /// # Errors
-    /// If the library refuses it: the default generator makes no `u64`.
+    /// If the library returns an error: the default generator does not support `u64`.
     #[doc(alias("hiprandGenerateUniform", "hiprandGenerateUniformDouble", "hiprandGenerate"))]
     pub fn fill_with_uniform<T, Dst: DevicePtrMut<T>>(&self, dst: &mut Dst) -> Result<(), CurandError>
     where
@@ -122,10 +122,10 @@ impl CudaRng {
         })
     }
 
-    /// Fills a buffer with numbers of the normal distribution.
+    /// Fills a buffer with normally distributed numbers.
     ///
     /// # Errors
-    /// If the library refuses it.
+    /// If the library returns an error.
     #[doc(alias("hiprandGenerateNormal", "hiprandGenerateNormalDouble"))]
     pub fn fill_with_normal<T, Dst: DevicePtrMut<T>>(&self, dst: &mut Dst, mean: T, std: T) -> Result<(), CurandError>
     where
@@ -142,10 +142,10 @@ impl CudaRng {
         })
     }
 
-    /// Fills a buffer with numbers whose logarithms have the normal distribution.
+    /// Fills a buffer with log-normally distributed numbers.
     ///
     /// # Errors
-    /// If the library refuses it.
+    /// If the library returns an error.
     #[doc(alias("hiprandGenerateLogNormal", "hiprandGenerateLogNormalDouble"))]
     pub fn fill_with_log_normal<T, Dst: DevicePtrMut<T>>(
         &self,
@@ -172,7 +172,7 @@ impl Drop for CudaRng {
     fn drop(&mut self) {
         let (stream, handle) = (Arc::clone(&self.stream), crate::driver::safe::Shared(self.generator));
         self.stream.context().destroy_after_graphs(move || {
-            // If it fails, its context has the reason.
+            // If it fails, its context keeps the reason.
             let _ = stream.context().make_current(());
             // A generator that the library does not destroy is leaked: a panic in `drop` could end the process.
             // SAFETY: it is alive, and not used again.

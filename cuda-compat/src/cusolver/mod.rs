@@ -1,8 +1,8 @@
-//! cuSOLVER over hipSOLVER: CUDA's names in [`sys`], handles as cudarc has them.
+//! cuSOLVER over hipSOLVER: CUDA's names in [`sys`], and handles as in cudarc.
 //!
-//! # What it rests on
-//! Handles are those of `hipsolver-sys`; the crate `hipsolver` has the factorisations, over handles of its own. Sparse and refactorisation
-//! handles need ROCm 6.2 or newer (feature `rocm-6-2`), the deterministic mode 6.3.
+//! # Implementation
+//! Handles are those of `hipsolver-sys`; the crate `hipsolver` provides the factorizations, with its own handles.
+//! Sparse and refactorization handles need ROCm 6.2 or newer (feature `rocm-6-2`), the deterministic mode 6.3.
 
 pub mod result;
 pub mod safe;

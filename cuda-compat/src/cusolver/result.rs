@@ -1,4 +1,4 @@
-//! cuSOLVER with results in the place of statuses.
+//! cuSOLVER functions that return results instead of statuses.
 
 use core::ptr::null_mut;
 
@@ -6,29 +6,29 @@ use super::sys;
 
 pub use hipsolver_sys::cuda::CusolverError;
 
-/// Functions that make a handle.
+/// Defines functions that create a handle.
 macro_rules! handles {
     ($($(#[$attribute:meta])* $name:ident -> $handle:ident = $function:ident;)+) => {$(
         $(#[$attribute])*
         ///
         /// # Errors
-        /// `CUSOLVER_STATUS_NOT_INITIALIZED` if hipSOLVER cannot be loaded: [`sys::load_error`] says why.
+        /// `CUSOLVER_STATUS_NOT_INITIALIZED` if hipSOLVER cannot be loaded: [`sys::load_error`] returns the reason.
         pub fn $name() -> Result<sys::$handle, CusolverError> {
             let mut handle = null_mut();
-            // SAFETY: a place for the result.
+            // SAFETY: room for the result.
             unsafe { sys::$function(&mut handle) }.result()?;
             Ok(handle)
         }
     )+};
 }
 
-/// Functions of a handle.
+/// Defines functions of a handle.
 macro_rules! calls {
     ($($(#[$attribute:meta])* $name:ident($first:ident: $handle:ident $(, $argument:ident: $ty:ty)*) = $function:ident;)+) => {$(
         $(#[$attribute])*
         ///
         /// # Errors
-        /// If the library refuses it.
+        /// If the library returns an error.
         pub unsafe fn $name($first: sys::$handle $(, $argument: $ty)*) -> Result<(), CusolverError> {
             // SAFETY: the caller's contract.
             unsafe { sys::$function($first $(, $argument)*) }.result()
@@ -39,13 +39,13 @@ macro_rules! calls {
 handles! {
     /// Creates a handle for dense matrices on the current device.
     dn_create -> cusolverDnHandle_t = cusolverDnCreate;
-    /// Creates parameters of the functions of 64 bits.
+    /// Creates parameters of the functions with 64-bit sizes.
     #[cfg(feature = "rocm-6-2")]
     dn_create_params -> cusolverDnParams_t = cusolverDnCreateParams;
     /// Creates a handle for sparse matrices on the current device.
     #[cfg(feature = "rocm-6-2")]
     sp_create -> cusolverSpHandle_t = cusolverSpCreate;
-    /// Creates a handle for factorisations of sparse matrices with one pattern.
+    /// Creates a handle for factorizations of sparse matrices with one pattern.
     #[cfg(feature = "rocm-6-2")]
     rf_create -> cusolverRfHandle_t = cusolverRfCreate;
 }
@@ -68,7 +68,7 @@ calls! {
     #[cfg(feature = "rocm-6-3")]
     dn_set_deterministic_mode(handle: cusolverDnHandle_t, mode: sys::cusolverDeterministicMode_t) =
         cusolverDnSetDeterministicMode;
-    /// Chooses an algorithm for a function.
+    /// Selects an algorithm for a function.
     ///
     /// # Safety
     /// The parameters must be alive.
@@ -108,7 +108,7 @@ calls! {
     rf_set_matrix_format(
         handle: cusolverRfHandle_t, format: sys::cusolverRfMatrixFormat_t, diag: sys::cusolverRfUnitDiagonal_t
     ) = cusolverRfSetMatrixFormat;
-    /// Sets which pivots count as zero, and what they are replaced by.
+    /// Sets which pivots count as zero, and their replacement.
     ///
     /// # Safety
     /// The handle must be alive.
@@ -121,7 +121,7 @@ calls! {
     #[cfg(feature = "rocm-6-2")]
     rf_set_reset_values_fast_mode(handle: cusolverRfHandle_t, fast_mode: sys::cusolverRfResetValuesFastMode_t) =
         cusolverRfSetResetValuesFastMode;
-    /// Sets the algorithms of the factorisation and of the solution.
+    /// Sets the algorithms of the factorization and of the solve.
     ///
     /// # Safety
     /// The handle must be alive.
@@ -134,7 +134,7 @@ calls! {
 /// Returns whether results must be the same in each run.
 ///
 /// # Errors
-/// If the library refuses it.
+/// If the library returns an error.
 ///
 /// # Safety
 /// The handle must be alive.

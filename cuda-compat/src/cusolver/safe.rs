@@ -1,4 +1,4 @@
-//! Handles of cuSOLVER.
+//! cuSOLVER handles.
 
 use std::sync::Arc;
 
@@ -7,10 +7,11 @@ use crate::driver::CudaStream;
 
 pub use super::result::CusolverError;
 
-/// The device cannot be made current; [`CudaContext::check_err`](crate::driver::CudaContext::check_err) has the reason.
+/// The device cannot be made current; [`CudaContext::check_err`](crate::driver::CudaContext::check_err) returns the
+/// reason.
 const NOT_READY: CusolverError = CusolverError(sys::cusolverStatus_t::CUSOLVER_STATUS_EXECUTION_FAILED);
 
-/// A handle on a stream.
+/// Defines a handle on a stream.
 macro_rules! handles {
     ($($(#[$attribute:meta])* $name:ident, $handle:ident, $create:ident, $set_stream:ident, $destroy:ident, $hip:literal;)+) => {$(
         $(#[$attribute])*
@@ -22,14 +23,14 @@ macro_rules! handles {
 
         // SAFETY: hipSOLVER allows a handle to be used by any thread.
         unsafe impl Send for $name {}
-        // SAFETY: calls on it are raw, and their callers' contract.
+        // SAFETY: calls on it are raw, and their callers ensure their contract.
         unsafe impl Sync for $name {}
 
         impl $name {
             /// Creates a handle on the device of a stream, which runs its work.
             ///
             /// # Errors
-            /// `CUSOLVER_STATUS_NOT_INITIALIZED` if hipSOLVER cannot be loaded: [`sys::load_error`] says why.
+            /// `CUSOLVER_STATUS_NOT_INITIALIZED` if hipSOLVER cannot be loaded: [`sys::load_error`] returns the reason.
             #[doc(alias($hip))]
             pub fn new(stream: Arc<CudaStream>) -> Result<Self, CusolverError> {
                 stream.context().make_current(NOT_READY)?;
@@ -49,10 +50,10 @@ macro_rules! handles {
                 &self.stream
             }
 
-            /// Runs the work on another stream of the same device.
+            /// Moves the handle to another stream of the same device.
             ///
             /// # Errors
-            /// If the library refuses it.
+            /// If the library returns an error.
             ///
             /// # Safety
             /// The caller must order work on both streams that uses the same memory.
@@ -67,7 +68,7 @@ macro_rules! handles {
             fn drop(&mut self) {
                 let (stream, handle) = (Arc::clone(&self.stream), crate::driver::safe::Shared(self.handle));
                 self.stream.context().destroy_after_graphs(move || {
-                    // If it fails, its context has the reason.
+                    // If it fails, its context keeps the reason.
                     let _ = stream.context().make_current(());
                     // A handle that the library does not destroy is leaked: a panic in `drop` could end the process.
                     // SAFETY: it is alive, and not used again.
@@ -94,7 +95,7 @@ impl DnHandle {
     /// Sets whether results must be the same in each run.
     ///
     /// # Errors
-    /// If the library refuses it.
+    /// If the library returns an error.
     #[doc(alias("hipsolverDnSetDeterministicMode"))]
     pub fn set_deterministic_mode(&self, mode: sys::cusolverDeterministicMode_t) -> Result<(), CusolverError> {
         // SAFETY: the handle is alive.
@@ -104,7 +105,7 @@ impl DnHandle {
     /// Returns whether results must be the same in each run.
     ///
     /// # Panics
-    /// If the library lacks the function: it is newer than ROCm 6.2.
+    /// If the library lacks the function: it was added after ROCm 6.2.
     #[doc(alias("hipsolverDnGetDeterministicMode"))]
     pub fn get_deterministic_mode(&self) -> sys::cusolverDeterministicMode_t {
         // SAFETY: the handle is alive.
@@ -113,7 +114,7 @@ impl DnHandle {
     }
 }
 
-/// Parameters of the functions of 64 bits.
+/// Parameters of the functions with 64-bit sizes.
 #[cfg(feature = "rocm-6-2")]
 #[derive(Debug)]
 pub struct DnParams {
@@ -122,16 +123,16 @@ pub struct DnParams {
 
 #[cfg(feature = "rocm-6-2")]
 impl DnParams {
-    /// Creates parameters with an algorithm for a function. `CUSOLVER_ALG_0` is the library's own choice.
+    /// Creates parameters with an algorithm for a function. `CUSOLVER_ALG_0` is the library's choice.
     ///
     /// # Errors
-    /// If the library does not have the algorithm: hipSOLVER of ROCm 7.2 has `CUSOLVER_ALG_0` alone.
+    /// If the library does not support the algorithm: hipSOLVER of ROCm 7.2 only supports `CUSOLVER_ALG_0`.
     #[doc(alias("hipsolverDnCreateParams", "hipsolverDnSetAdvOptions"))]
     pub fn new(function: sys::cusolverDnFunction_t, algo: sys::cusolverAlgMode_t) -> Result<Self, CusolverError> {
         let made = Self { params: result::dn_create_params()? };
         // SAFETY: they are alive.
         match unsafe { result::dn_set_adv_options(made.params, function, algo) } {
-            // What the parameters say already.
+            // This is the parameters' default.
             Err(CusolverError(sys::cusolverStatus_t::CUSOLVER_STATUS_NOT_SUPPORTED))
                 if algo == sys::cusolverAlgMode_t::CUSOLVER_ALG_0 => {}
             other => other?,
@@ -148,13 +149,13 @@ impl DnParams {
 #[cfg(feature = "rocm-6-2")]
 impl Drop for DnParams {
     fn drop(&mut self) {
-        // What the library does not destroy is leaked: a panic in `drop` could end the process.
+        // Parameters that the library does not destroy are leaked: a panic in `drop` could end the process.
         // SAFETY: they are alive, and not used again.
         let _ = unsafe { result::dn_destroy_params(self.params) };
     }
 }
 
-/// A handle for factorisations of sparse matrices with one pattern.
+/// A handle for factorizations of sparse matrices with one pattern.
 #[cfg(feature = "rocm-6-2")]
 #[derive(Debug)]
 pub struct RfHandle {
@@ -164,7 +165,7 @@ pub struct RfHandle {
 // SAFETY: hipSOLVER allows a handle to be used by any thread.
 #[cfg(feature = "rocm-6-2")]
 unsafe impl Send for RfHandle {}
-// SAFETY: what methods set is one word each, and other calls are raw, and their callers' contract.
+// SAFETY: each method sets one word; other calls are raw, and their callers ensure their contract.
 #[cfg(feature = "rocm-6-2")]
 unsafe impl Sync for RfHandle {}
 
@@ -173,7 +174,7 @@ impl RfHandle {
     /// Creates a handle on the current device.
     ///
     /// # Errors
-    /// `CUSOLVER_STATUS_NOT_INITIALIZED` if hipSOLVER cannot be loaded: [`sys::load_error`] says why.
+    /// `CUSOLVER_STATUS_NOT_INITIALIZED` if hipSOLVER cannot be loaded: [`sys::load_error`] returns the reason.
     #[doc(alias("hipsolverRfCreate"))]
     pub fn new() -> Result<Self, CusolverError> {
         Ok(Self { handle: result::rf_create()? })
@@ -185,7 +186,7 @@ impl RfHandle {
     }
 }
 
-/// Settings, which cudarc's users do not expect to fail.
+/// Defines settings, which return no error in cudarc.
 macro_rules! settings {
     ($($(#[$attribute:meta])* $name:ident($($argument:ident: $ty:ty),*) = $function:ident;)+) => {
         #[cfg(feature = "rocm-6-2")]
@@ -193,7 +194,8 @@ macro_rules! settings {
             $(#[$attribute])*
             ///
             /// # Panics
-            /// If the library refuses it: hipSOLVER of ROCm 7.2 has one format and one algorithm, and no settings.
+            /// If the library returns an error: hipSOLVER of ROCm 7.2 has one format and one algorithm, and no
+            /// settings.
             pub fn $name(&self, $($argument: $ty),*) {
                 // SAFETY: the handle is alive.
                 if let Err(error) = unsafe { result::$function(self.handle, $($argument),*) } {
@@ -208,13 +210,13 @@ settings! {
     /// Sets how matrices are stored, and which factor has a diagonal of ones.
     #[doc(alias("hipsolverRfSetMatrixFormat"))]
     set_matrix_format(format: sys::cusolverRfMatrixFormat_t, diag: sys::cusolverRfUnitDiagonal_t) = rf_set_matrix_format;
-    /// Sets which pivots count as zero, and what they are replaced by.
+    /// Sets which pivots count as zero, and their replacement.
     #[doc(alias("hipsolverRfSetNumericProperties"))]
     set_numeric_properties(zero: f64, boost: f64) = rf_set_numeric_properties;
     /// Sets whether new values are set in the fast mode, which needs more memory.
     #[doc(alias("hipsolverRfSetResetValuesFastMode"))]
     set_reset_values_fast_mode(fast_mode: sys::cusolverRfResetValuesFastMode_t) = rf_set_reset_values_fast_mode;
-    /// Sets the algorithms of the factorisation and of the solution.
+    /// Sets the algorithms of the factorization and of the solve.
     #[doc(alias("hipsolverRfSetAlgs"))]
     set_algs(fact_alg: sys::cusolverRfFactorization_t, alg: sys::cusolverRfTriangularSolve_t) = rf_set_algs;
 }

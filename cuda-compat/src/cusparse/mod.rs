@@ -1,6 +1,6 @@
-//! cuSPARSE over hipSPARSE: CUDA's names in [`sys`], and handles in [`result`], as cudarc has them.
+//! cuSPARSE over hipSPARSE: CUDA's names in [`sys`], and handles in [`result`], as in cudarc.
 //!
-//! cudarc has no safe floor here. The crate `hipsparse` is one, over the same library and the same handles.
+//! cudarc has no safe layer for it. The crate `hipsparse` is one, over the same library and the same handles.
 
 pub mod result;
 

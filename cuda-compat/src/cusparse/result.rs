@@ -1,4 +1,4 @@
-//! cuSPARSE with results in the place of statuses.
+//! cuSPARSE functions that return results instead of statuses.
 
 use core::ptr::null_mut;
 
@@ -9,11 +9,11 @@ pub use hipsparse_sys::cuda::CusparseError;
 /// Creates a handle on the current device.
 ///
 /// # Errors
-/// `CUSPARSE_STATUS_NOT_INITIALIZED` if hipSPARSE cannot be loaded: [`sys::load_error`] says why.
+/// `CUSPARSE_STATUS_NOT_INITIALIZED` if hipSPARSE cannot be loaded: [`sys::load_error`] returns the reason.
 #[doc(alias("hipsparseCreate"))]
 pub fn create() -> Result<sys::cusparseHandle_t, CusparseError> {
     let mut handle = null_mut();
-    // SAFETY: a place for the result.
+    // SAFETY: room for the result.
     unsafe { sys::cusparseCreate(&mut handle) }.result()?;
     Ok(handle)
 }
@@ -21,7 +21,7 @@ pub fn create() -> Result<sys::cusparseHandle_t, CusparseError> {
 /// Destroys a handle.
 ///
 /// # Errors
-/// If the library refuses it.
+/// If the library returns an error.
 ///
 /// # Safety
 /// The handle must be alive, and not used again.

@@ -1,4 +1,4 @@
-//! Code of NVIDIA's that AMD GPUs cannot run: PTX, cubins and fat binaries.
+//! Images for NVIDIA GPUs, which AMD GPUs cannot run: PTX, cubins and fat binaries.
 
 #![allow(non_snake_case, reason = "names are C's")]
 
@@ -19,14 +19,15 @@ const CUBIN: &str =
     "this is a cubin of NVIDIA's, which AMD GPUs cannot run: compile the CUDA C++ source by nvrtc, or by hipcc --genco";
 const FATBIN: &str = "this is a fat binary of NVIDIA's, which AMD GPUs cannot run: compile the CUDA C++ source by nvrtc, or by hipcc --genco";
 
-/// The numbers that a fat binary, and the struct that has its address, start with.
+/// The magic numbers of a fat binary, and of the struct that contains its address.
 const FATBIN_MAGIC: [u8; 4] = 0xba55_ed50_u32.to_le_bytes();
 const WRAPPER_MAGIC: [u8; 4] = 0x4662_43b1_u32.to_le_bytes();
-/// The machine of cubins, in the ELF header's place for it.
+/// The machine field of the ELF header of cubins.
 const EM_CUDA: [u8; 2] = 190_u16.to_le_bytes();
 const MACHINE: usize = 18;
 
-/// Explains why AMD GPUs cannot run an image, and what to do, if it is PTX, a cubin or a fat binary of NVIDIA's; else `None`.
+/// Explains why AMD GPUs cannot run an image, and what to do, if it is PTX, a cubin or an NVIDIA fat binary; otherwise
+/// `None`.
 ///
 /// ```
 /// use cuda_compat::driver::image::explain;
@@ -38,7 +39,7 @@ pub fn explain(image: &[u8]) -> Option<&'static str> {
     kind(|at| image.get(at).copied()).map(|kind| kind.1)
 }
 
-/// The status for an image of NVIDIA's and why; bytes are asked for in their order, and none after one that decides.
+/// Returns the status for an NVIDIA image and the reason. Bytes are read in order, and none after the one that decides.
 pub(crate) fn kind(byte: impl Fn(usize) -> Option<u8>) -> Option<(hipError_t, &'static str)> {
     let is =
         |place: usize, text: &[u8]| text.iter().enumerate().all(|(at, expected)| byte(place + at) == Some(*expected));
@@ -76,7 +77,7 @@ pub(crate) fn kind(byte: impl Fn(usize) -> Option<u8>) -> Option<(hipError_t, &'
     }
 }
 
-/// The same of an image in memory. Null is none.
+/// As above, for an image in memory. Null is not an image.
 ///
 /// # Safety
 /// It must be null, a code object, a bundle, a fat binary, or a C string.
@@ -84,13 +85,14 @@ unsafe fn kind_at(image: *const c_void) -> Option<(hipError_t, &'static str)> {
     if image.is_null() {
         return None;
     }
-    // SAFETY: images of other kinds than text have more bytes than are asked for; of text none is asked for after its end.
+    // SAFETY: binary images have more bytes than are read; text is not read after its end.
     kind(|at| Some(unsafe { image.cast::<u8>().add(at).read() }))
 }
 
-/// Loads a module: a code object, a bundle, or what `nvrtcGetPTX` returned.
+/// Loads a module: a code object, a bundle, or the result of `nvrtcGetPTX`.
 ///
-/// PTX is `CUDA_ERROR_INVALID_PTX`, and another image of NVIDIA's `CUDA_ERROR_NO_BINARY_FOR_GPU`: [`explain`] says what to do.
+/// PTX is `CUDA_ERROR_INVALID_PTX`, and another NVIDIA image `CUDA_ERROR_NO_BINARY_FOR_GPU`: [`explain`] returns what
+/// to do.
 ///
 /// # Safety
 /// `module` must be valid for the write, and `image` a code object, a bundle or a C string.
@@ -107,7 +109,7 @@ pub unsafe extern "C" fn cuModuleLoadData(module: *mut hipModule_t, image: *cons
 /// Loads a fat binary, as [`cuModuleLoadData`] does.
 ///
 /// # Safety
-/// That of [`cuModuleLoadData`].
+/// The requirements of [`cuModuleLoadData`].
 #[doc(alias("hipModuleLoadFatBinary"))]
 #[cfg(feature = "rocm-7-1")]
 pub unsafe extern "C" fn cuModuleLoadFatBinary(module: *mut hipModule_t, fatCubin: *const c_void) -> hipError_t {
@@ -119,10 +121,12 @@ pub unsafe extern "C" fn cuModuleLoadFatBinary(module: *mut hipModule_t, fatCubi
     }
 }
 
-/// Loads a module as [`cuModuleLoadData`] does. For an image of NVIDIA's the buffer of `CU_JIT_ERROR_LOG_BUFFER` has what to do.
+/// Loads a module as [`cuModuleLoadData`] does. For an NVIDIA image, the advice is written to the buffer of
+/// `CU_JIT_ERROR_LOG_BUFFER`.
 ///
 /// # Safety
-/// That of [`cuModuleLoadData`]. There must be `numOptions` options and values, and a buffer of the size that they state.
+/// The requirements of [`cuModuleLoadData`]. There must be `numOptions` options and values, and a buffer of the size
+/// that they state.
 #[doc(alias("hipModuleLoadDataEx"))]
 pub unsafe extern "C" fn cuModuleLoadDataEx(
     module: *mut hipModule_t,
@@ -140,7 +144,7 @@ pub unsafe extern "C" fn cuModuleLoadDataEx(
     unsafe { refused(status, why, numOptions, options, optionValues) }
 }
 
-/// Writes why an image is refused to the buffer of `CU_JIT_ERROR_LOG_BUFFER`, if there is one, and returns the status.
+/// Writes why an image is rejected to the buffer of `CU_JIT_ERROR_LOG_BUFFER`, if there is one, and returns the status.
 ///
 /// # Safety
 /// There must be `count` options and values, and a buffer of the size that they state.
@@ -156,7 +160,7 @@ unsafe fn refused(
     }
     let (mut buffer, mut size) = (None, None);
     for at in 0..count as usize {
-        // SAFETY: the caller ensures that there are so many.
+        // SAFETY: the caller ensures that there are this many.
         let (option, value) = unsafe { (options.add(at).read(), values.add(at)) };
         match option {
             // SAFETY: the same.
@@ -166,7 +170,7 @@ unsafe fn refused(
         }
     }
     if let (Some(buffer), Some(size)) = (buffer, size) {
-        // SAFETY: the same. The value is the size itself, in the place of a pointer.
+        // SAFETY: the same. The value is the size itself, instead of a pointer.
         let room = unsafe { size.read() } as usize & 0xffff_ffff;
         if !buffer.is_null() && room > 0 {
             let length = why.len().min(room - 1);
@@ -184,7 +188,8 @@ unsafe fn refused(
 /// Loads a library as [`cuModuleLoadDataEx`] loads a module.
 ///
 /// # Safety
-/// That of [`cuModuleLoadDataEx`], with `library` for the module, and as many options of the library as are stated.
+/// The requirements of [`cuModuleLoadDataEx`], with `library` instead of the module, and as many library options as
+/// stated.
 #[doc(alias("hipLibraryLoadData"))]
 #[cfg(feature = "rocm-7-1")]
 pub unsafe extern "C" fn cuLibraryLoadData(
@@ -220,7 +225,7 @@ pub unsafe extern "C" fn cuLibraryLoadData(
 /// Loads a library from a file, as [`cuLibraryLoadData`] does.
 ///
 /// # Safety
-/// That of [`cuLibraryLoadData`], with a C string for the file's name, or null, which is an error.
+/// The requirements of [`cuLibraryLoadData`], with a C string for the file's name, or null, which is an error.
 #[doc(alias("hipLibraryLoadFromFile"))]
 #[cfg(feature = "rocm-7-1")]
 pub unsafe extern "C" fn cuLibraryLoadFromFile(
@@ -253,7 +258,7 @@ pub unsafe extern "C" fn cuLibraryLoadFromFile(
     }
 }
 
-/// What [`explain`] says of a file. One that cannot be read is HIP's to refuse.
+/// Applies [`explain`] to a file. HIP reports a file that cannot be read.
 ///
 /// # Safety
 /// The name must be a C string or null.
@@ -324,7 +329,7 @@ mod tests {
         let mut options = [hipJitOptionErrorLogBuffer, hipJitOptionErrorLogBufferSizeBytes];
         let mut values = [log.as_mut_ptr().cast::<c_void>(), size as *mut c_void];
         let image = SOURCE.as_ptr().cast();
-        // SAFETY: a place for the result, a C string, and as many options as stated.
+        // SAFETY: room for the result, a C string, and as many options as stated.
         unsafe {
             assert_eq!(cuModuleLoadData(&mut module, image), hipErrorInvalidKernelFile);
             #[cfg(feature = "rocm-7-1")]
@@ -343,7 +348,7 @@ mod tests {
             let mut log = [7_u8; 400];
             let mut values = [log.as_mut_ptr().cast::<c_void>(), size as *mut c_void];
             let (names, values) = (options.as_mut_ptr(), values.as_mut_ptr());
-            // SAFETY: the same, and no options of the library.
+            // SAFETY: the same, and no library options.
             let status = unsafe { cuLibraryLoadData(&mut library, image, names, values, 2, null_mut(), null_mut(), 0) };
             assert_eq!(status, hipErrorInvalidKernelFile);
             assert_eq!(CStr::from_bytes_until_nul(&log).unwrap().to_str().unwrap(), PTX);
@@ -362,7 +367,7 @@ mod tests {
         std::fs::write(&path, SOURCE.to_bytes()).unwrap();
         let name = std::ffi::CString::new(path.to_str().unwrap()).unwrap();
         let mut module = null_mut();
-        // SAFETY: a place for the result, and a C string.
+        // SAFETY: room for the result, and a C string.
         let status = unsafe { cuModuleLoad(&mut module, name.as_ptr()) };
         #[cfg(feature = "rocm-7-1")]
         {

@@ -23,10 +23,10 @@ use hip_sys::{
 
 use crate::CudaName;
 
-/// The release of CUDA that a program is written for, as `1000 * major + 10 * minor`: that of the newest feature `cuda-…` that is
-/// enabled, and 12.8 without one.
+/// The release of CUDA that a program is written for, as `1000 * major + 10 * minor`: the newest enabled feature
+/// `cuda-…`, or 12.8 without one.
 ///
-/// It states nothing about a GPU or a runtime.
+/// It does not describe a GPU or a runtime.
 pub const CUDA_VERSION: u32 = cuda_version();
 
 const fn cuda_version() -> u32 {
@@ -77,18 +77,18 @@ pub struct CUctxCreateParams {
 /// [`CUctxCreateParams`].
 pub type CUctxCreateParams_st = CUctxCreateParams;
 
-/// A function that returns the bytes of shared memory for a size of block.
+/// A function that returns the bytes of shared memory for a block size.
 pub type CUoccupancyB2DSize = Option<unsafe extern "C" fn(block_size: c_int) -> usize>;
 
-/// What [`cuGraphExecUpdate`] found.
+/// The result of [`cuGraphExecUpdate`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct CUgraphExecUpdateResultInfo {
-    /// Whether the graph was updated, or why not.
+    /// Whether the graph was updated, or the reason why not.
     pub result: hipGraphExecUpdateResult,
-    /// The node that prevented it; null if it is none.
+    /// The node that prevented it; null if no node did.
     pub errorNode: hipGraphNode_t,
-    /// Always null: HIP names no edge.
+    /// Always null: HIP does not report edges.
     pub errorFromNode: hipGraphNode_t,
 }
 
@@ -102,26 +102,27 @@ impl Default for CUgraphExecUpdateResultInfo {
     }
 }
 
-/// The name of a status that HIP lacks, if it is one.
+/// Returns the name of a status that HIP lacks.
 pub(crate) fn name_of(error: hipError_t) -> Option<&'static CStr> {
     error.cuda_name()
 }
 
-/// What is said of a status that HIP lacks.
+/// The description of statuses that HIP lacks.
 pub(crate) const LACKING: &CStr = c"a status of CUDA that no function of HIP returns";
 
-/// A preference for caches or shared memory, which AMD GPUs ignore. It is a Rust enum, for programs match it without a default.
+/// A preference for caches or shared memory, which AMD GPUs ignore. It is a Rust enum, because programs match it
+/// without a wildcard.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CUfunc_cache {
-    /// None.
+    /// No preference.
     #[default]
     CU_FUNC_CACHE_PREFER_NONE = hip_sys::hipFuncCachePreferNone.0,
-    /// Shared memory.
+    /// Prefer shared memory.
     CU_FUNC_CACHE_PREFER_SHARED = hip_sys::hipFuncCachePreferShared.0,
-    /// The cache.
+    /// Prefer the cache.
     CU_FUNC_CACHE_PREFER_L1 = hip_sys::hipFuncCachePreferL1.0,
-    /// Both the same.
+    /// The same size for both.
     CU_FUNC_CACHE_PREFER_EQUAL = hip_sys::hipFuncCachePreferEqual.0,
 }
 
@@ -132,7 +133,8 @@ pub use CUfunc_cache::{
 /// [`CUfunc_cache`].
 pub type CUfunc_cache_enum = CUfunc_cache;
 
-/// Writes the preference of the current device. AMD's runtime has none, which is `CU_FUNC_CACHE_PREFER_NONE`; so is one without a name here.
+/// Writes the preference of the current device. AMD's runtime has none, which is `CU_FUNC_CACHE_PREFER_NONE`; unknown
+/// values are written as that, too.
 ///
 /// # Safety
 /// `pconfig` must be valid for the write, or null, which is an error.
@@ -142,7 +144,7 @@ pub unsafe extern "C" fn cuCtxGetCacheConfig(pconfig: *mut CUfunc_cache) -> hipE
         return hipErrorInvalidValue;
     }
     let mut config = hip_sys::hipFuncCache_t::default();
-    // SAFETY: a place for the result.
+    // SAFETY: room for the result.
     let status = unsafe { hip_sys::hipDeviceGetCacheConfig(&mut config) };
     if status != hipSuccess {
         return status;
@@ -168,7 +170,7 @@ pub unsafe extern "C" fn cuCtxSetCacheConfig(config: CUfunc_cache) -> hipError_t
     unsafe { hip_sys::hipDeviceSetCacheConfig(hip_sys::hipFuncCache_t(config as _)) }
 }
 
-/// Writes the address of the name of a status: HIP's name, or CUDA's where HIP lacks the status.
+/// Writes the address of a status's name: HIP's name, or CUDA's if HIP lacks the status.
 ///
 /// # Safety
 /// `pStr` must be valid for the write, or null, which is an error.
@@ -222,11 +224,11 @@ pub unsafe extern "C" fn cuGetProcAddress(
     flags: u64,
 ) -> hipError_t {
     let mut status = hip_sys::hipDriverProcAddressQueryResult::default();
-    // SAFETY: the caller's contract, and a place for the result.
+    // SAFETY: the caller's contract, and room for the result.
     unsafe { hip_sys::hipGetProcAddress(symbol, pfn, cudaVersion, flags, &mut status) }
 }
 
-/// Updates an executable graph from a graph of the same shape; writes what it found to `resultInfo`.
+/// Updates an executable graph from a graph of the same shape; writes the result to `resultInfo`.
 ///
 /// # Safety
 /// The handles must be alive, and `resultInfo` valid for the write.
@@ -241,7 +243,7 @@ pub unsafe extern "C" fn cuGraphExecUpdate(
         return hipErrorInvalidValue;
     }
     let mut info = CUgraphExecUpdateResultInfo::default();
-    // SAFETY: the caller's contract, and two places for the results.
+    // SAFETY: the caller's contract, and room for two results.
     let status = unsafe { hipGraphExecUpdate(hGraphExec, hGraph, &mut info.errorNode, &mut info.result) };
     // SAFETY: the caller ensures that it is valid.
     unsafe { resultInfo.write(info) };
@@ -252,8 +254,8 @@ pub use cuGraphExecUpdate as cuGraphExecUpdate_v2;
 
 /// Writes the sizes of grid and block that keep a device busiest.
 ///
-/// `blockSizeToDynamicSMemSize` must be null: HIP takes one size of shared memory for all blocks, and a function is
-/// `hipErrorNotSupported`.
+/// `blockSizeToDynamicSMemSize` must be null: HIP only supports one size of shared memory for all blocks, and a
+/// function is `hipErrorNotSupported`.
 ///
 /// # Safety
 /// The function must be alive, and the results valid for the writes.
@@ -274,10 +276,10 @@ pub unsafe extern "C" fn cuOccupancyMaxPotentialBlockSize(
     unsafe { hipModuleOccupancyMaxPotentialBlockSize(minGridSize, blockSize, func, dynamicSMemSize, blockSizeLimit) }
 }
 
-/// [`cuOccupancyMaxPotentialBlockSize`] with flags.
+/// As [`cuOccupancyMaxPotentialBlockSize`], with flags.
 ///
 /// # Safety
-/// The same as of [`cuOccupancyMaxPotentialBlockSize`].
+/// The requirements of [`cuOccupancyMaxPotentialBlockSize`].
 #[doc(alias("hipModuleOccupancyMaxPotentialBlockSizeWithFlags"))]
 #[inline]
 pub unsafe extern "C" fn cuOccupancyMaxPotentialBlockSizeWithFlags(
@@ -305,10 +307,10 @@ pub unsafe extern "C" fn cuOccupancyMaxPotentialBlockSizeWithFlags(
     }
 }
 
-/// Copies bytes between any two addresses, of the host or of a device, and blocks until it is done.
+/// Copies bytes between any two addresses, on the host or a device, and blocks until the copy is done.
 ///
 /// # Safety
-/// Both must be valid for so many bytes.
+/// Both must be valid for this many bytes.
 #[doc(alias("hipMemcpy"))]
 #[inline]
 pub unsafe extern "C" fn cuMemcpy(dst: CUdeviceptr, src: CUdeviceptr, ByteCount: usize) -> hipError_t {
@@ -316,10 +318,10 @@ pub unsafe extern "C" fn cuMemcpy(dst: CUdeviceptr, src: CUdeviceptr, ByteCount:
     unsafe { hipMemcpy(dst as usize as *mut c_void, src as usize as *const c_void, ByteCount, hipMemcpyDefault) }
 }
 
-/// Queues a copy of bytes between any two addresses, of the host or of a device.
+/// Queues a copy of bytes between any two addresses, on the host or a device.
 ///
 /// # Safety
-/// Both must be valid for so many bytes until the copy is done, and the stream must be alive.
+/// Both must be valid for this many bytes until the copy is done, and the stream must be alive.
 #[doc(alias("hipMemcpyAsync"))]
 #[inline]
 pub unsafe extern "C" fn cuMemcpyAsync(
@@ -333,7 +335,7 @@ pub unsafe extern "C" fn cuMemcpyAsync(
     unsafe { hipMemcpyAsync(dst, src, ByteCount, hipMemcpyDefault, hStream) }
 }
 
-/// Makes a stream wait for a value of 32 bits in memory. All bits are compared.
+/// Makes a stream wait for a 32-bit value in memory. All bits are compared.
 ///
 /// # Safety
 /// The stream must be alive, and the memory valid until the wait is over.
@@ -351,7 +353,7 @@ pub unsafe extern "C" fn cuStreamWaitValue32(
 
 pub use cuStreamWaitValue32 as cuStreamWaitValue32_v2;
 
-/// Makes a stream wait for a value of 64 bits in memory. All bits are compared.
+/// Makes a stream wait for a 64-bit value in memory. All bits are compared.
 ///
 /// # Safety
 /// The stream must be alive, and the memory valid until the wait is over.

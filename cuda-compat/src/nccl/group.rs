@@ -1,5 +1,5 @@
-//! Groups: the calls of a thread that the library queues when its outermost group ends. Until then it has their addresses, whatever becomes of the
-//! buffers and communicators, so what the calls use is kept here.
+//! Groups: calls of a thread that the library queues when its outermost group ends. Until then, the library has the
+//! addresses of buffers and communicators even if these are dropped, so they are kept here.
 
 use std::cell::RefCell;
 
@@ -11,22 +11,22 @@ thread_local! {
     static OPEN: RefCell<Open> = const { RefCell::new(Open { depth: 0, uses: Vec::new(), later: Vec::new() }) };
 }
 
-/// The groups that a thread has begun.
+/// The open groups of a thread.
 struct Open {
     depth: usize,
     uses: Vec<LaterUse>,
     later: Vec<Box<dyn FnOnce()>>,
 }
 
-/// A buffer could not be ordered; the context of its stream has the reason.
+/// A buffer could not be ordered; the context of its stream keeps the reason.
 const NOT_READY: NcclError = NcclError(sys::ncclResult_t::ncclUnhandledCudaError);
 
-/// Notes that a group has begun.
+/// Records that a group has begun.
 pub(super) fn begun() {
     OPEN.with_borrow_mut(|open| open.depth += 1);
 }
 
-/// Whether calls of this thread are queued later.
+/// Returns whether calls of this thread are queued later.
 pub(super) fn is_open() -> bool {
     OPEN.with_borrow(|open| open.depth > 0)
 }
@@ -36,16 +36,16 @@ pub(super) fn keep(used: LaterUse) {
     OPEN.with_borrow_mut(|open| open.uses.push(used));
 }
 
-/// Does something with a communicator when no group of this thread uses it any more: at once if there is none.
+/// Runs a job on a communicator once no group of this thread uses it any more: immediately if no group is open.
 pub(super) fn later(job: impl FnOnce() + 'static) {
-    // A thread that ends has no groups any more.
+    // A thread in its destructors has no groups any more.
     if OPEN.try_with(|open| open.borrow().depth).unwrap_or(0) == 0 {
         return job();
     }
     OPEN.with_borrow_mut(|open| open.later.push(Box::new(job)));
 }
 
-/// Ends a group. The work of the outermost one comes after earlier uses of its buffers, and before later ones.
+/// Ends a group. The work of the outermost one is ordered after earlier uses of its buffers, and before later ones.
 pub(super) fn end(end: impl FnOnce() -> Result<NcclStatus, NcclError>) -> Result<NcclStatus, NcclError> {
     let ending = OPEN.with_borrow_mut(|open| match open.depth {
         1 => Some((std::mem::take(&mut open.uses), std::mem::take(&mut open.later))),

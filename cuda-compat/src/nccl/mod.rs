@@ -1,18 +1,22 @@
-//! NCCL over RCCL: NCCL's names in [`sys`], the interface of cudarc around them.
+//! NCCL over RCCL: NCCL's names in [`sys`], and cudarc's interface.
 //!
-//! # What it rests on
-//! Calls go to `rccl-sys`, not to the crate `rccl`, whose communicators have deadlines and compare what ranks call: NCCL's shape hands out
-//! statuses, and groups that a program opens itself. Buffers are tracked by their `device_ptr`.
+//! # Implementation
+//! Calls go to `rccl-sys`, not to the crate `rccl`, whose communicators have deadlines and compare the calls of ranks:
+//! NCCL's interface exposes statuses, and groups that a program opens itself. Buffers are tracked by their
+//! `device_ptr`.
 //!
-//! # What differs from cudarc
-//! - Buffers whose sizes do not fit are `ncclInvalidArgument` before the call: a result that is shorter than what is received, a missing
-//!   buffer of the root, a rank that does not exist. cudarc passes them on.
-//! - A group keeps its buffers and communicators until it ends, also one that a program opens by [`result::group_start`]: both can be dropped before.
-//!   Managed and imported memory is `ncclInvalidUsage` in a group, and so is [`Comm::from_devices`].
-//! - Calls on a stream that is being captured are `ncclInvalidUsage`. A communicator that is dropped while there are graphs, which other code may have
-//!   made with it, is aborted when there are none. cudarc aborts it under the graph.
-//! - [`NcclType`] is not implemented for `char`: a sum of characters is not one.
-//! - `ncclCommInitRankConfig` and `ncclCommSplit` have the form of ROCm 10.0 (feature `rocm-10-0`): RCCL has changed their struct.
+//! # Differences from cudarc
+//! - Buffers whose sizes do not fit are `ncclInvalidArgument` before the call: a result buffer that is too short, a
+//!   missing buffer of the root, a rank that does not exist. cudarc passes them to the library.
+//! - A group keeps its buffers and communicators until it ends, also a group that a program opens with
+//!   [`result::group_start`]: both can be dropped before. Managed and imported memory is `ncclInvalidUsage` in a group,
+//!   and so is [`Comm::from_devices`].
+//! - Calls on a stream that is being captured are `ncclInvalidUsage`. If a communicator is dropped while graphs exist,
+//!   which other code may have made with it, it is aborted once no graphs exist. cudarc aborts it while the graph uses
+//!   it.
+//! - [`NcclType`] is not implemented for `char`: the sum of two characters is not a character.
+//! - `ncclCommInitRankConfig` and `ncclCommSplit` have the form of ROCm 10.0 (feature `rocm-10-0`): RCCL has changed
+//!   their struct.
 
 mod group;
 pub mod result;

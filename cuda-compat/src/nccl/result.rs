@@ -1,4 +1,4 @@
-//! NCCL with results in the place of statuses.
+//! NCCL functions that return results instead of statuses.
 
 use core::ffi::{c_int, c_void};
 
@@ -6,16 +6,17 @@ use super::{group, sys};
 
 pub use rccl_sys::cuda::{NcclError, NcclStatus};
 
-/// Functions that return a status.
+/// Defines functions that return a status.
 macro_rules! functions {
     ($($(#[$attribute:meta])* $name:ident($($argument:ident: $ty:ty),* $(,)?) = $function:ident;)+) => {$(
         $(#[$attribute])*
         ///
         /// # Errors
-        /// If the library refuses the call, or an earlier one failed.
+        /// If the library returns an error, or an earlier call failed.
         ///
         /// # Safety
-        /// Communicators and streams must be alive, and pointers valid for the sizes until the stream has done the work.
+        /// Communicators and streams must be alive, and pointers valid for the sizes until the stream has done the
+        /// work.
         #[allow(clippy::too_many_arguments, reason = "C's")]
         pub unsafe fn $name($($argument: $ty),*) -> Result<NcclStatus, NcclError> {
             // SAFETY: the caller's contract.
@@ -70,12 +71,12 @@ functions! {
         sendbuff: *const c_void, recvbuff: *mut c_void, count: usize, datatype: sys::ncclDataType_t,
         op: sys::ncclRedOp_t, comm: sys::ncclComm_t, stream: sys::cudaStream_t,
     ) = ncclAllReduce;
-    /// Queues a reduction of which each rank gets a part.
+    /// Queues a reduction whose result is scattered to the ranks.
     reduce_scatter(
         sendbuff: *const c_void, recvbuff: *mut c_void, recvcount: usize, datatype: sys::ncclDataType_t,
         op: sys::ncclRedOp_t, comm: sys::ncclComm_t, stream: sys::cudaStream_t,
     ) = ncclReduceScatter;
-    /// Queues a concatenation of all ranks' buffers, for all ranks.
+    /// Queues a concatenation of all ranks' buffers, on all ranks.
     all_gather(
         sendbuff: *const c_void, recvbuff: *mut c_void, sendcount: usize, datatype: sys::ncclDataType_t,
         comm: sys::ncclComm_t, stream: sys::cudaStream_t,
@@ -92,37 +93,37 @@ functions! {
     ) = ncclRecv;
 }
 
-/// Returns the version of NCCL that the library has the interface of: 22707 is 2.27.7.
+/// Returns the NCCL interface version of the library: 22707 is 2.27.7.
 ///
 /// # Errors
-/// If RCCL cannot be loaded: [`sys::load_error`] says why.
+/// If RCCL cannot be loaded: [`sys::load_error`] returns the reason.
 #[doc(alias("ncclGetVersion"))]
 pub fn get_nccl_version() -> Result<c_int, NcclError> {
     let mut version = 0;
-    // SAFETY: a place for the result.
+    // SAFETY: room for the result.
     unsafe { sys::ncclGetVersion(&mut version) }.result()?;
     Ok(version)
 }
 
-/// Makes the identity of a new set of ranks, which all of them need.
+/// Creates the id of a new set of ranks, which all of them need.
 ///
 /// # Errors
-/// If RCCL cannot be loaded: [`sys::load_error`] says why; if it finds no network interface.
+/// If RCCL cannot be loaded: [`sys::load_error`] returns the reason; if it finds no network interface.
 #[doc(alias("ncclGetUniqueId"))]
 pub fn get_uniqueid() -> Result<sys::ncclUniqueId, NcclError> {
     let mut id = sys::ncclUniqueId::default();
-    // SAFETY: a place for the result.
+    // SAFETY: room for the result.
     unsafe { sys::ncclGetUniqueId(&mut id) }.result()?;
     Ok(id)
 }
 
-/// Functions that write a number.
+/// Defines functions that write a number.
 macro_rules! numbers {
     ($($(#[$attribute:meta])* $name:ident = $function:ident;)+) => {$(
         $(#[$attribute])*
         ///
         /// # Errors
-        /// If the library refuses the call.
+        /// If the library returns an error.
         ///
         /// # Safety
         /// The communicator must be alive.
@@ -144,20 +145,20 @@ numbers! {
     comm_user_rank = ncclCommUserRank;
 }
 
-/// Queues the calls since [`group_start`] as one. The outermost group's end queues those of all.
+/// Queues the calls since [`group_start`] as one. The end of the outermost group queues all of them.
 ///
 /// # Errors
-/// If one of the calls failed, or there was no start.
+/// If one of the calls failed, or no group was started.
 #[doc(alias("ncclGroupEnd"))]
 pub fn group_end() -> Result<NcclStatus, NcclError> {
-    // SAFETY: no arguments; the group's calls are their callers' contract, and what `Comm` has queued is kept.
+    // SAFETY: no arguments; the callers of the group's calls ensure their contract, and the resources of `Comm`'s calls are kept.
     group::end(|| unsafe { sys::ncclGroupEnd() }.result())
 }
 
-/// Begins a group of calls of this thread, which [`group_end`] queues as one.
+/// Starts a group of calls of this thread, which [`group_end`] queues as one.
 ///
 /// # Errors
-/// If RCCL cannot be loaded: [`sys::load_error`] says why.
+/// If RCCL cannot be loaded: [`sys::load_error`] returns the reason.
 #[doc(alias("ncclGroupStart"))]
 pub fn group_start() -> Result<NcclStatus, NcclError> {
     // SAFETY: no arguments.

@@ -1,4 +1,4 @@
-//! Communicators, and collectives on buffers of [`crate::driver`].
+//! Communicators, and collectives with buffers of [`crate::driver`].
 
 use core::ffi::{c_char, c_int, c_void};
 use std::cell::Cell;
@@ -17,13 +17,14 @@ type Queued = Result<NcclStatus, NcclError>;
 
 const INVALID: NcclError = NcclError(sys::ncclResult_t::ncclInvalidArgument);
 const INVALID_USAGE: NcclError = NcclError(sys::ncclResult_t::ncclInvalidUsage);
-/// The device or a buffer is not in order; [`CudaContext::check_err`] has the reason.
+/// The device or a buffer is not usable; [`CudaContext::check_err`] returns the reason.
 const NOT_READY: NcclError = NcclError(sys::ncclResult_t::ncclUnhandledCudaError);
 
 /// A rank's communicator, on a stream.
 ///
-/// Dropping it aborts it: work that is queued ends, done or not. Synchronize the stream before, if results matter. While a group of the thread is
-/// open, and while there are graphs, which may use it, the communicator stays; it is aborted after the last of them.
+/// Dropping it aborts it: queued work ends, complete or not. Synchronize the stream first if the results matter. While
+/// a group of the thread is open, and while graphs exist, which may use it, the communicator is kept; it is aborted
+/// after the last of them.
 #[derive(Debug)]
 pub struct Comm {
     comm: Rc<Raw>,
@@ -35,9 +36,9 @@ pub struct Comm {
 /// A communicator of the library.
 #[derive(Debug)]
 struct Raw {
-    /// Written at the latest when the group ends in which it was made.
+    /// Written when the group ends in which it was made, at the latest.
     comm: Cell<sys::ncclComm_t>,
-    /// That group has ended.
+    /// Whether that group has ended.
     is_made: Cell<bool>,
 }
 
@@ -47,23 +48,23 @@ impl Raw {
     }
 }
 
-/// The identity of a set of ranks: 128 bytes that one rank makes, and a program hands to the others.
+/// The id of a set of ranks: 128 bytes that one rank creates, and a program passes to the others.
 #[derive(Debug, Clone, Copy)]
 pub struct Id {
     id: sys::ncclUniqueId,
 }
 
 impl Id {
-    /// Makes the identity of a new set of ranks.
+    /// Creates the id of a new set of ranks.
     ///
     /// # Errors
-    /// If RCCL cannot be loaded: [`sys::load_error`] says why; if it finds no network interface.
+    /// If RCCL cannot be loaded: [`sys::load_error`] returns the reason; if it finds no network interface.
     #[doc(alias("ncclGetUniqueId"))]
     pub fn new() -> Result<Self, NcclError> {
         Ok(Self { id: result::get_uniqueid()? })
     }
 
-    /// Returns the identity with these bytes, which another rank made.
+    /// Returns the id with these bytes, which another rank created.
     pub fn uninit(internal: [c_char; 128]) -> Self {
         Self { id: sys::ncclUniqueId { internal } }
     }
@@ -74,7 +75,7 @@ impl Id {
     }
 }
 
-/// How elements of all ranks become one.
+/// The operator that combines the elements of all ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReduceOp {
     /// The sum.
@@ -101,9 +102,9 @@ impl ReduceOp {
     }
 }
 
-/// A type that NCCL knows.
+/// A type that NCCL supports.
 pub trait NcclType {
-    /// Returns NCCL's name of it.
+    /// Returns NCCL's name of the type.
     fn as_nccl_type() -> sys::ncclDataType_t;
 }
 
@@ -133,21 +134,22 @@ types! {
     half::bf16: ncclBfloat16;
 }
 
-/// Refuses what does not fit.
+/// Returns an error unless `fits`.
 fn ensure(fits: bool) -> Result<(), NcclError> {
     if fits { Ok(()) } else { Err(INVALID) }
 }
 
-/// Whether a buffer has room for one of each rank.
+/// Returns whether a buffer has room for one part per rank.
 fn fits_all(whole: usize, part: usize, ranks: usize) -> bool {
     part.checked_mul(ranks).is_some_and(|needed| whole >= needed)
 }
 
 impl Comm {
-    /// Makes communicators for the devices of these streams, of one process: stream `i` is rank `i`.
+    /// Creates communicators for the devices of these streams, in one process: stream `i` is rank `i`.
     ///
     /// # Errors
-    /// `ncclInvalidArgument` if there is no stream; `ncclInvalidUsage` within a group; if the library refuses it: two ranks cannot share a device.
+    /// `ncclInvalidArgument` for an empty list; `ncclInvalidUsage` within a group; an error from the library, for
+    /// example if two ranks share a device.
     #[doc(alias("ncclCommInitAll"))]
     pub fn from_devices(streams: Vec<Arc<CudaStream>>) -> Result<Vec<Self>, NcclError> {
         // The library would write to `comms` when the group ends.
@@ -169,11 +171,11 @@ impl Comm {
             .collect())
     }
 
-    /// Makes the communicator of a rank on the device of a stream. Waits for all ranks; within a group, the group's end does, and the communicator
-    /// refuses calls until then.
+    /// Creates the communicator of a rank on the device of a stream. Waits for all ranks; within a group, the group's
+    /// end waits, and until then calls of the communicator return an error.
     ///
     /// # Errors
-    /// If the library refuses it: a rank that is too large, or is taken.
+    /// If the library returns an error: for a rank that is too large, or already taken.
     ///
     /// # Panics
     /// If a number does not fit an `i32`.
@@ -184,9 +186,9 @@ impl Comm {
         stream.context().make_current(NOT_READY)?;
         let comm = Rc::new(Raw { comm: Cell::new(std::ptr::null_mut()), is_made: Cell::new(false) });
         let made = Self { comm, stream, rank, world_size };
-        // SAFETY: a place for the result, which stays until the groups of this thread have ended: `drop` sees to it.
+        // SAFETY: room for the result, which stays until the groups of this thread have ended: `drop` ensures it.
         if let Err(error) = unsafe { result::comm_init_rank(made.comm.comm.as_ptr(), ranks, id.id, number) } {
-            // There is none.
+            // No communicator was made.
             made.comm.comm.set(std::ptr::null_mut());
             return Err(error);
         }
@@ -205,7 +207,7 @@ impl Comm {
         self.stream.context()
     }
 
-    /// Returns the number of the device.
+    /// Returns the index of the device.
     pub fn ordinal(&self) -> usize {
         self.stream.context().ordinal()
     }
@@ -220,7 +222,7 @@ impl Comm {
         self.world_size
     }
 
-    /// Refuses a rank that does not exist.
+    /// Returns an error for a rank that does not exist.
     fn peer(&self, rank: i32) -> Result<usize, NcclError> {
         usize::try_from(rank).ok().filter(|&rank| rank < self.world_size).ok_or(INVALID)
     }
@@ -236,9 +238,9 @@ impl Drop for Comm {
             }
             let context = Arc::clone(stream.context());
             context.destroy_after_graphs(move || {
-                // If it fails, its context has the reason.
+                // If it fails, its context keeps the reason.
                 let _ = stream.context().make_current(());
-                // What the library does not abort is leaked: a panic in `drop` could end the process.
+                // A communicator that the library does not abort is leaked: a panic in `drop` could end the process.
                 // SAFETY: it is alive, and not used again.
                 let _ = unsafe { result::comm_abort(raw.get()) };
             });
@@ -249,7 +251,7 @@ impl Drop for Comm {
 /// A buffer of a call.
 struct Operand<'a> {
     used: SyncOnDrop<'a>,
-    /// Within a group.
+    /// `Some` within a group.
     later: Option<LaterUse>,
 }
 
@@ -258,7 +260,7 @@ impl Operand<'_> {
 }
 
 impl Comm {
-    /// How long a call needs a buffer. A group cannot keep memory that the host reads and writes, too.
+    /// Returns how long a call needs a buffer. A group cannot keep memory that the host also accesses.
     fn later(&self, memory: &impl Sealed, writes: bool) -> Result<Option<LaterUse>, NcclError> {
         if !group::is_open() {
             return Ok(None);
@@ -266,25 +268,25 @@ impl Comm {
         LaterUse::new(memory, &self.stream, writes).map(Some).ok_or(INVALID_USAGE)
     }
 
-    /// The address of what a call reads.
+    /// Returns the address of a buffer that a call reads.
     fn read<'a, S: DevicePtr<T>, T>(&'a self, buffer: &'a S) -> Result<(CUdeviceptr, Operand<'a>), NcclError> {
         let later = self.later(buffer, false)?;
         let (from, used) = buffer.device_ptr(&self.stream);
         Ok((from, Operand { used, later }))
     }
 
-    /// The address of what a call writes.
+    /// Returns the address of a buffer that a call writes.
     fn write<'a, S: DevicePtrMut<T>, T>(&'a self, buffer: &'a mut S) -> Result<(CUdeviceptr, Operand<'a>), NcclError> {
         let later = self.later(buffer, true)?;
         let (to, used) = buffer.device_ptr_mut(&self.stream);
         Ok((to, Operand { used, later }))
     }
 
-    /// Makes a call, in the order of its buffers.
+    /// Makes a call, ordered with its buffers.
     fn queue<const N: usize>(&self, operands: [Operand<'_>; N], call: impl FnOnce() -> Queued) -> Queued {
-        // Else the group in which it was made has not ended, or could not make it.
+        // Otherwise the group in which it was made has not ended, or could not make it.
         ensure(self.comm.is_made.get() && !self.comm.get().is_null())?;
-        // RCCL takes collectives into a graph whose launch never ends.
+        // RCCL accepts collectives in a capture, but the launch of the graph never completes.
         if self.stream.is_captured() {
             return Err(INVALID_USAGE);
         }
@@ -296,7 +298,7 @@ impl Comm {
     }
 }
 
-/// Collectives of addresses: sizes were compared, and buffers are kept by `queue` until the work is recorded.
+/// Collectives on addresses: sizes were compared, and `queue` keeps buffers until the work is recorded.
 impl Comm {
     fn raw_stream(&self) -> sys::cudaStream_t {
         self.stream.cu_stream() as _
@@ -324,7 +326,7 @@ impl Comm {
     fn queue_all_gather<T: NcclType>(&self, from: CUdeviceptr, to: CUdeviceptr, count: usize) -> Queued {
         let (ty, stream) = (T::as_nccl_type(), self.raw_stream());
         let (from, to) = (from as *const c_void, to as *mut c_void);
-        // SAFETY: handles are alive, and buffers have these elements, the result those of all ranks.
+        // SAFETY: handles are alive, and buffers have these elements; the result buffer has room for those of all ranks.
         unsafe { result::all_gather(from, to, count, ty, self.comm.get(), stream) }
     }
 
@@ -364,7 +366,7 @@ impl Comm {
     ) -> Queued {
         let (ty, op, stream) = (T::as_nccl_type(), reduce_op.raw(), self.raw_stream());
         let (from, to) = (from as *const c_void, to as *mut c_void);
-        // SAFETY: handles are alive, and buffers have these elements, the input those of all ranks.
+        // SAFETY: handles are alive, and buffers have these elements; the input buffer has those of all ranks.
         unsafe { result::reduce_scatter(from, to, count, ty, op, self.comm.get(), stream) }
     }
 }
@@ -373,7 +375,7 @@ impl Comm {
     /// Queues a send to a rank, which must receive as many elements.
     ///
     /// # Errors
-    /// `ncclInvalidArgument` if there is no such rank.
+    /// `ncclInvalidArgument` if the rank does not exist.
     #[doc(alias("ncclSend"))]
     pub fn send<S: DevicePtr<T>, T: NcclType>(&self, data: &S, peer: i32) -> Result<(), NcclError> {
         self.peer(peer)?;
@@ -384,7 +386,7 @@ impl Comm {
     /// Queues a receive from a rank, which must send as many elements.
     ///
     /// # Errors
-    /// `ncclInvalidArgument` if there is no such rank.
+    /// `ncclInvalidArgument` if the rank does not exist.
     #[doc(alias("ncclRecv"))]
     pub fn recv<R: DevicePtrMut<T>, T: NcclType>(&self, buff: &mut R, peer: i32) -> Queued {
         self.peer(peer)?;
@@ -396,7 +398,8 @@ impl Comm {
     /// Queues a broadcast of the root's `sendbuff` to the `recvbuff` of all ranks. Other ranks may pass `None`.
     ///
     /// # Errors
-    /// `ncclInvalidArgument` if there is no such rank, or the root's `sendbuff` is missing or shorter than `recvbuff`.
+    /// `ncclInvalidArgument` if the rank does not exist, or the root's `sendbuff` is missing or shorter than
+    /// `recvbuff`.
     #[doc(alias("ncclBroadcast"))]
     pub fn broadcast<S: DevicePtr<T>, R: DevicePtrMut<T>, T: NcclType>(
         &self,
@@ -416,7 +419,7 @@ impl Comm {
     /// Queues a broadcast of the root's buffer to those of all ranks.
     ///
     /// # Errors
-    /// `ncclInvalidArgument` if there is no such rank.
+    /// `ncclInvalidArgument` if the rank does not exist.
     #[doc(alias("ncclBroadcast"))]
     pub fn broadcast_in_place<R: DevicePtrMut<T>, T: NcclType>(&self, recvbuff: &mut R, root: i32) -> Queued {
         self.peer(root)?;
@@ -440,7 +443,7 @@ impl Comm {
         self.queue([read, written], || self.queue_all_gather::<T>(from, to, sendbuff.len()))
     }
 
-    /// Queues a reduction, element by element, to all ranks.
+    /// Queues an elementwise reduction to all ranks.
     ///
     /// # Errors
     /// `ncclInvalidArgument` if `recvbuff` is shorter than `sendbuff`.
@@ -456,10 +459,10 @@ impl Comm {
         self.queue([read, written], || self.queue_all_reduce::<T>(from, to, sendbuff.len(), *reduce_op))
     }
 
-    /// Queues a reduction, element by element, to all ranks, over the buffers.
+    /// Queues an elementwise in-place reduction to all ranks.
     ///
     /// # Errors
-    /// If the library refuses it.
+    /// If the library returns an error.
     #[doc(alias("ncclAllReduce"))]
     pub fn all_reduce_in_place<R: DevicePtrMut<T>, T: NcclType>(&self, buff: &mut R, reduce_op: &ReduceOp) -> Queued {
         let count = buff.len();
@@ -467,10 +470,11 @@ impl Comm {
         self.queue([written], || self.queue_all_reduce::<T>(to, to, count, *reduce_op))
     }
 
-    /// Queues a reduction, element by element, to the root. Other ranks may pass `None`.
+    /// Queues an elementwise reduction to the root. Other ranks may pass `None`.
     ///
     /// # Errors
-    /// `ncclInvalidArgument` if there is no such rank, or the root's `recvbuff` is missing or shorter than `sendbuff`.
+    /// `ncclInvalidArgument` if the rank does not exist, or the root's `recvbuff` is missing or shorter than
+    /// `sendbuff`.
     #[doc(alias("ncclReduce"))]
     pub fn reduce<S: DevicePtr<T>, R: DevicePtrMut<T>, T: NcclType>(
         &self,
@@ -487,10 +491,10 @@ impl Comm {
         self.queue([read, written.unwrap_or(Operand::NONE)], call)
     }
 
-    /// Queues a reduction, element by element, to the root, over its buffer. Other buffers stay as they are.
+    /// Queues an elementwise in-place reduction to the root. Buffers of other ranks are not changed.
     ///
     /// # Errors
-    /// `ncclInvalidArgument` if there is no such rank.
+    /// `ncclInvalidArgument` if the rank does not exist.
     #[doc(alias("ncclReduce"))]
     pub fn reduce_in_place<R: DevicePtrMut<T>, T: NcclType>(
         &self,
@@ -504,7 +508,7 @@ impl Comm {
         self.queue([written], || self.queue_reduce::<T>(to, to, count, *reduce_op, root))
     }
 
-    /// Queues a reduction, element by element, of which rank `i` gets part `i`.
+    /// Queues an elementwise reduction, of which rank `i` receives part `i`.
     ///
     /// # Errors
     /// `ncclInvalidArgument` if `sendbuff` is shorter than the parts of all ranks.
@@ -521,10 +525,10 @@ impl Comm {
         self.queue([read, written], || self.queue_reduce_scatter::<T>(from, to, count, *reduce_op))
     }
 
-    /// Begins a group of calls, which is queued as one when the [`Group`] is dropped.
+    /// Starts a group of calls, which is queued as one when the [`Group`] is dropped.
     ///
     /// # Panics
-    /// If the library refuses it.
+    /// If the library returns an error.
     #[doc(alias("ncclGroupStart"))]
     pub fn group(&self) -> Group<'_> {
         if let Err(error) = group_start() {
@@ -536,8 +540,8 @@ impl Comm {
 
 /// A group of calls on a communicator, which is queued as one when this is dropped.
 ///
-/// Its methods take views, whose memory is kept until the calls are queued, after earlier uses of it and before later ones. Make the views before the
-/// group: they must live longer.
+/// Its methods take views. Their memory is kept until the calls are queued, and the calls are ordered after earlier
+/// uses of it and before later ones. Create the views before the group: they must live longer.
 ///
 /// # Panics
 /// Dropping it panics if a call of the group failed, unless the thread is panicking.
@@ -567,7 +571,7 @@ impl<'g> Group<'g> {
     /// Adds [`Comm::send`].
     ///
     /// # Errors
-    /// As of it.
+    /// The errors of [`Comm::send`].
     pub fn send<'s: 'g, T: NcclType>(&mut self, data: CudaView<'s, T>, peer: i32) -> Result<(), NcclError> {
         self.comm.send(&data, peer)
     }
@@ -575,7 +579,7 @@ impl<'g> Group<'g> {
     /// Adds [`Comm::recv`].
     ///
     /// # Errors
-    /// As of it.
+    /// The errors of [`Comm::recv`].
     pub fn recv<'r: 'g, T: NcclType>(&mut self, mut buff: CudaViewMut<'r, T>, peer: i32) -> Queued {
         self.comm.recv(&mut buff, peer)
     }
@@ -583,7 +587,7 @@ impl<'g> Group<'g> {
     /// Adds [`Comm::broadcast`].
     ///
     /// # Errors
-    /// As of it.
+    /// The errors of [`Comm::broadcast`].
     pub fn broadcast<'s: 'g, 'r: 'g, T: NcclType>(
         &mut self,
         sendbuff: Option<CudaView<'s, T>>,
@@ -596,7 +600,7 @@ impl<'g> Group<'g> {
     /// Adds [`Comm::broadcast_in_place`].
     ///
     /// # Errors
-    /// As of it.
+    /// The errors of [`Comm::broadcast_in_place`].
     pub fn broadcast_in_place<'r: 'g, T: NcclType>(&mut self, mut recvbuff: CudaViewMut<'r, T>, root: i32) -> Queued {
         self.comm.broadcast_in_place(&mut recvbuff, root)
     }
@@ -604,7 +608,7 @@ impl<'g> Group<'g> {
     /// Adds [`Comm::all_gather`].
     ///
     /// # Errors
-    /// As of it.
+    /// The errors of [`Comm::all_gather`].
     pub fn all_gather<'s: 'g, 'r: 'g, T: NcclType>(
         &mut self,
         sendbuff: CudaView<'s, T>,
@@ -616,7 +620,7 @@ impl<'g> Group<'g> {
     /// Adds [`Comm::all_reduce`].
     ///
     /// # Errors
-    /// As of it.
+    /// The errors of [`Comm::all_reduce`].
     pub fn all_reduce<'s: 'g, 'r: 'g, T: NcclType>(
         &mut self,
         sendbuff: CudaView<'s, T>,
@@ -629,7 +633,7 @@ impl<'g> Group<'g> {
     /// Adds [`Comm::all_reduce_in_place`].
     ///
     /// # Errors
-    /// As of it.
+    /// The errors of [`Comm::all_reduce_in_place`].
     pub fn all_reduce_in_place<'r: 'g, T: NcclType>(
         &mut self,
         mut buff: CudaViewMut<'r, T>,
@@ -641,7 +645,7 @@ impl<'g> Group<'g> {
     /// Adds [`Comm::reduce`].
     ///
     /// # Errors
-    /// As of it.
+    /// The errors of [`Comm::reduce`].
     pub fn reduce<'s: 'g, 'r: 'g, T: NcclType>(
         &mut self,
         sendbuff: CudaView<'s, T>,
@@ -655,7 +659,7 @@ impl<'g> Group<'g> {
     /// Adds [`Comm::reduce_in_place`].
     ///
     /// # Errors
-    /// As of it.
+    /// The errors of [`Comm::reduce_in_place`].
     pub fn reduce_in_place<'s: 'g, T: NcclType>(
         &mut self,
         mut recvbuff: CudaViewMut<'s, T>,
@@ -668,7 +672,7 @@ impl<'g> Group<'g> {
     /// Adds [`Comm::reduce_scatter`].
     ///
     /// # Errors
-    /// As of it.
+    /// The errors of [`Comm::reduce_scatter`].
     pub fn reduce_scatter<'s: 'g, 'r: 'g, T: NcclType>(
         &mut self,
         sendbuff: CudaView<'s, T>,
@@ -682,7 +686,7 @@ impl<'g> Group<'g> {
 /// Queues the calls of a block as one.
 ///
 /// # Panics
-/// If the library refuses a call of the group.
+/// If a call of the group fails.
 #[macro_export]
 macro_rules! group {
     ($x:block) => {

@@ -1,4 +1,4 @@
-//! Conversions between AMD SMI and NVML: statuses, strings, and structs that have a form in each release.
+//! Conversions between AMD SMI and NVML: statuses, strings, and structs whose form depends on the release.
 
 use core::ffi::{CStr, c_char, c_uint};
 
@@ -7,10 +7,10 @@ use amdsmi_sys::amdsmi_status_t;
 
 use super::types::*;
 
-/// What a query returns inside; the outside is a status.
+/// The internal result of a query; the C functions return a status.
 pub(super) type Result<T> = core::result::Result<T, nvmlReturn_t>;
 
-/// NVML's status for one of AMD SMI.
+/// Converts AMD SMI's status to NVML's.
 pub(super) fn status(status: amdsmi_status_t) -> nvmlReturn_t {
     match status {
         smi::AMDSMI_STATUS_SUCCESS => NVML_SUCCESS,
@@ -32,7 +32,7 @@ pub(super) fn status(status: amdsmi_status_t) -> nvmlReturn_t {
     }
 }
 
-/// A status as a result.
+/// Converts a status to a result.
 pub(super) fn check(of: amdsmi_status_t) -> Result<()> {
     match status(of) {
         NVML_SUCCESS => Ok(()),
@@ -40,7 +40,7 @@ pub(super) fn check(of: amdsmi_status_t) -> Result<()> {
     }
 }
 
-/// Writes a value, or returns why there is none. Null is an invalid argument; `value` is not called then.
+/// Writes a value, or returns the reason that there is none. Null is an invalid argument; then `value` is not called.
 ///
 /// # Safety
 /// `place` must be valid for the write, or null.
@@ -58,7 +58,8 @@ pub(super) unsafe fn write<T>(place: *mut T, value: impl FnOnce() -> Result<T>) 
     }
 }
 
-/// Writes a C string, or returns why there is none. A string that does not fit is `NVML_ERROR_INSUFFICIENT_SIZE`.
+/// Writes a C string, or returns the reason that there is none. A string that does not fit is
+/// `NVML_ERROR_INSUFFICIENT_SIZE`.
 ///
 /// # Safety
 /// `place` must be valid for writes of `length` bytes, or null.
@@ -86,13 +87,13 @@ pub(super) unsafe fn write_text(
     NVML_SUCCESS
 }
 
-/// The text in a buffer of a struct.
+/// Returns the text in a buffer of a struct.
 pub(super) fn text(buffer: &[c_char]) -> String {
     let bytes: Vec<u8> = buffer.iter().take_while(|c| **c != 0).map(|c| c.to_ne_bytes()[0]).collect();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// A C string that the caller passed; null, or not UTF-8, is an invalid argument.
+/// Returns a C string that the caller passed; null or invalid UTF-8 is an invalid argument.
 ///
 /// # Safety
 /// `pointer` must be null or a C string that lives as long as the result.
@@ -104,7 +105,7 @@ pub(super) unsafe fn argument<'a>(pointer: *const c_char) -> Result<&'a str> {
     unsafe { CStr::from_ptr(pointer) }.to_str().map_err(|_| NVML_ERROR_INVALID_ARGUMENT)
 }
 
-/// Whether a form of a function may be that of another release, which calls nothing.
+/// Returns whether a function may have the form of another release. Makes no call.
 pub(super) fn is_other(status: amdsmi_status_t) -> bool {
     matches!(status, smi::AMDSMI_STATUS_FAIL_LOAD_SYMBOL | smi::AMDSMI_STATUS_NOT_SUPPORTED)
 }
@@ -112,7 +113,7 @@ pub(super) fn is_other(status: amdsmi_status_t) -> bool {
 /// Calls the form of a function that fits the library: the first of these releases that has it.
 macro_rules! form {
     (@call $release:ident $function:ident ($($argument:expr),*) $place:expr) => {
-        // SAFETY: a place for the result; AMD SMI refuses handles that it does not know.
+        // SAFETY: room for the result; AMD SMI rejects unknown handles.
         unsafe { amdsmi_sys::$release::$function($($argument,)* $place) }
     };
     ($function:ident $arguments:tt -> $info:ident in $($release:ident),*; |$name:ident| $value:expr) => {{
@@ -125,7 +126,7 @@ macro_rules! form {
                 found = Some($value);
             }
         })*
-        // If the library is there, and no form of its release is known, the function is not supported.
+        // If the library is loaded, but no form for its release is known, the function is not supported.
         found.ok_or_else(|| match $crate::nvml::convert::is_other(status) {
             true => NVML_ERROR_NOT_SUPPORTED,
             false => $crate::nvml::convert::status(status),

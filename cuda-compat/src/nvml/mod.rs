@@ -16,14 +16,14 @@
 //! # unsafe { nvmlShutdown() };
 //! ```
 //!
-//! # What differs
+//! # Differences from NVML
 //! - Statuses and enums have NVML's numbers; values have NVML's units (bytes, percent, °C, MHz, mW, mJ).
 //! - The order of devices is AMD SMI's, which ignores `HIP_VISIBLE_DEVICES`. Match a HIP device by its PCI address.
-//! - A partition of an MI300 is a device of its own.
-//! - The temperature is that of the edge; of GPUs without that sensor (MI300) that of the hottest spot.
-//! - AMD SMI of ROCm 7.1 and 7.2 declares no power reading that is known here: [`nvmlDeviceGetPowerUsage`] is
+//! - A partition of an MI300 is a separate device.
+//! - The temperature is that of the edge; for GPUs without that sensor (MI300), of the hottest spot.
+//! - AMD SMI of ROCm 7.1 and 7.2 declares no known power reading: [`nvmlDeviceGetPowerUsage`] is
 //!   `NVML_ERROR_NOT_SUPPORTED` there.
-//! - AMD SMI is for Linux. It needs ROCm 6.2 or newer here.
+//! - AMD SMI only supports Linux. This module needs ROCm 6.2 or newer.
 
 mod convert;
 pub mod sys;

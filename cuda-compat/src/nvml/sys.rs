@@ -14,7 +14,7 @@ use amdsmi_sys as smi;
 
 use super::convert::{Result, argument, check, form, status, text, write, write_text};
 
-/// Starts AMD SMI. Every call needs a [`nvmlShutdown`].
+/// Starts AMD SMI. Every call needs a matching [`nvmlShutdown`].
 ///
 /// # Safety
 /// Always safe to call; it is `unsafe` as all functions here are.
@@ -26,7 +26,7 @@ pub unsafe extern "C" fn nvmlInit_v2() -> nvmlReturn_t {
 
 pub use nvmlInit_v2 as nvmlInit;
 
-/// Starts AMD SMI; the flags must be 0 or `NVML_INIT_FLAG_NO_GPUS` (1), which AMD SMI does by itself.
+/// Starts AMD SMI; the flags must be 0 or `NVML_INIT_FLAG_NO_GPUS` (1), which is AMD SMI's behaviour anyway.
 ///
 /// # Safety
 /// Always safe to call; it is `unsafe` as all functions here are.
@@ -39,7 +39,7 @@ pub unsafe extern "C" fn nvmlInitWithFlags(flags: c_uint) -> nvmlReturn_t {
     unsafe { nvmlInit_v2() }
 }
 
-/// Ends what [`nvmlInit_v2`] started.
+/// Shuts down AMD SMI after [`nvmlInit_v2`].
 ///
 /// # Safety
 /// Always safe to call; it is `unsafe` as all functions here are.
@@ -83,25 +83,25 @@ pub unsafe extern "C" fn nvmlErrorString(result: nvmlReturn_t) -> *const c_char 
     text.as_ptr()
 }
 
-/// All GPUs, in AMD SMI's order.
+/// Returns all GPUs, in AMD SMI's order.
 fn devices() -> Result<Vec<nvmlDevice_t>> {
     let mut count = 0;
-    // SAFETY: a place for the count; null asks for it alone.
+    // SAFETY: room for the count; with null, only the count is written.
     check(unsafe { smi::amdsmi_get_socket_handles(&mut count, null_mut()) })?;
     let mut sockets = vec![null_mut(); count as usize];
     if count > 0 {
-        // SAFETY: so many places.
+        // SAFETY: room for this many handles.
         check(unsafe { smi::amdsmi_get_socket_handles(&mut count, sockets.as_mut_ptr()) })?;
     }
     sockets.truncate(count as usize);
     let mut devices = Vec::new();
     for socket in sockets {
         let mut count = 0;
-        // SAFETY: a place for the count; null asks for it alone.
+        // SAFETY: room for the count; with null, only the count is written.
         check(unsafe { smi::amdsmi_get_processor_handles(socket, &mut count, null_mut()) })?;
         let mut processors = vec![null_mut(); count as usize];
         if count > 0 {
-            // SAFETY: so many places.
+            // SAFETY: room for this many handles.
             check(unsafe { smi::amdsmi_get_processor_handles(socket, &mut count, processors.as_mut_ptr()) })?;
         }
         processors.truncate(count as usize);
@@ -110,7 +110,7 @@ fn devices() -> Result<Vec<nvmlDevice_t>> {
     Ok(devices)
 }
 
-/// The GPU for which this is true.
+/// Returns the first GPU that passes the test.
 fn find(mut test: impl FnMut(nvmlDevice_t) -> Result<bool>) -> Result<nvmlDevice_t> {
     for device in devices()? {
         if test(device)? {
@@ -120,7 +120,7 @@ fn find(mut test: impl FnMut(nvmlDevice_t) -> Result<bool>) -> Result<nvmlDevice
     Err(NVML_ERROR_NOT_FOUND)
 }
 
-/// Writes the version of the driver, of the first GPU.
+/// Writes the driver version of the first GPU.
 ///
 /// # Safety
 /// `version` must be valid for writes of `length` bytes, or null, which is an error.
@@ -174,7 +174,7 @@ pub unsafe extern "C" fn nvmlDeviceGetHandleByIndex_v2(index: c_uint, device: *m
 
 pub use nvmlDeviceGetHandleByIndex_v2 as nvmlDeviceGetHandleByIndex;
 
-/// Writes the handle of the GPU with a UUID, as [`nvmlDeviceGetUUID`] writes it.
+/// Writes the handle of the GPU with a UUID in the format of [`nvmlDeviceGetUUID`].
 ///
 /// # Safety
 /// `uuid` must be a C string, or null, which is an error, and `device` valid for the write, or null, which is an error.
@@ -189,11 +189,12 @@ pub unsafe extern "C" fn nvmlDeviceGetHandleByUUID(uuid: *const c_char, device: 
     unsafe { write(device, by_uuid) }
 }
 
-/// Writes the handle of the GPU at a PCI address: `DOMAIN:BUS:DEVICE.FUNCTION` in hexadecimal digits; without a domain it is 0, without a
-/// function any.
+/// Writes the handle of the GPU at a PCI address: `DOMAIN:BUS:DEVICE.FUNCTION` in hexadecimal digits. The default
+/// domain is 0; without a function, any function matches.
 ///
 /// # Safety
-/// `pciBusId` must be a C string, or null, which is an error, and `device` valid for the write, or null, which is an error.
+/// `pciBusId` must be a C string, or null, which is an error, and `device` valid for the write, or null, which is an
+/// error.
 #[doc(alias("amdsmi_get_gpu_bdf_id"))]
 pub unsafe extern "C" fn nvmlDeviceGetHandleByPciBusId_v2(
     pciBusId: *const c_char,
@@ -251,12 +252,12 @@ pub unsafe extern "C" fn nvmlDeviceGetName(device: nvmlDevice_t, name: *mut c_ch
 fn uuid_of(device: nvmlDevice_t) -> Result<String> {
     let mut buffer = [0; 96];
     let mut length = 96;
-    // SAFETY: a buffer of the length, which is more than AMD SMI needs (38).
+    // SAFETY: a buffer of this length, which is more than AMD SMI needs (38).
     check(unsafe { smi::amdsmi_get_gpu_device_uuid(device, &mut length, buffer.as_mut_ptr()) })?;
     Ok(text(&buffer))
 }
 
-/// Writes the UUID of a GPU, as AMD SMI has it, without `GPU-` before it.
+/// Writes the UUID of a GPU in AMD SMI's format, without the prefix `GPU-`.
 ///
 /// # Safety
 /// `uuid` must be valid for writes of `length` bytes, or null, which is an error.
@@ -289,16 +290,16 @@ struct Address {
     domain: u32,
     bus: u32,
     device: u32,
-    /// `None`: any.
+    /// `None` matches any function.
     function: Option<u32>,
 }
 
 impl Address {
     fn of(device: nvmlDevice_t) -> Result<Self> {
         let mut id = 0_u64;
-        // SAFETY: a place for the result.
+        // SAFETY: room for the result.
         check(unsafe { smi::amdsmi_get_gpu_bdf_id(device, &mut id) })?;
-        // Domain in the upper half; bits 28 to 31 are a partition.
+        // The domain is in the upper half; bits 28 to 31 are a partition.
         let bits = |from: u32, count: u32| ((id >> from) & ((1 << count) - 1)) as u32;
         Ok(Self { domain: (id >> 32) as u32, bus: bits(8, 8), device: bits(3, 5), function: Some(bits(0, 3)) })
     }
@@ -351,7 +352,7 @@ pub use nvmlDeviceGetPciInfo_v3 as nvmlDeviceGetPciInfo;
 
 fn memory(device: nvmlDevice_t) -> Result<nvmlMemory_t> {
     let (mut total, mut used) = (0, 0);
-    // SAFETY: places for the results.
+    // SAFETY: room for the results.
     unsafe {
         check(smi::amdsmi_get_gpu_memory_total(device, smi::AMDSMI_MEM_TYPE_VRAM, &mut total))?;
         check(smi::amdsmi_get_gpu_memory_usage(device, smi::AMDSMI_MEM_TYPE_VRAM, &mut used))?;
@@ -359,7 +360,7 @@ fn memory(device: nvmlDevice_t) -> Result<nvmlMemory_t> {
     Ok(nvmlMemory_t { total, free: total.saturating_sub(used), used })
 }
 
-/// Writes how much memory a GPU has and how much is used, in bytes.
+/// Writes the total and the used memory of a GPU, in bytes.
 ///
 /// # Safety
 /// `memory` must be valid for the write, or null, which is an error.
@@ -369,7 +370,7 @@ pub unsafe extern "C" fn nvmlDeviceGetMemoryInfo(device: nvmlDevice_t, memory: *
     unsafe { write(memory, || self::memory(device)) }
 }
 
-/// Writes how much memory a GPU has and how much is used, in bytes. `version` must be [`nvmlMemory_v2`].
+/// Writes the total and the used memory of a GPU, in bytes. `version` must be [`nvmlMemory_v2`].
 ///
 /// # Safety
 /// `memory` must be valid for reads and writes, or null, which is an error.
@@ -390,12 +391,12 @@ pub unsafe extern "C" fn nvmlDeviceGetMemoryInfo_v2(
     unsafe { write(memory, with_version) }
 }
 
-/// What AMD SMI has where it has no value.
+/// Returns an error for the value that AMD SMI uses for unknown.
 fn known(value: u32) -> Result<u32> {
     if value == u32::MAX || value == u32::from(u16::MAX) { Err(NVML_ERROR_NOT_SUPPORTED) } else { Ok(value) }
 }
 
-/// Writes how busy a GPU is, in percent.
+/// Writes the utilization of a GPU, in percent.
 ///
 /// # Safety
 /// `utilization` must be valid for the write, or null, which is an error.
@@ -406,7 +407,7 @@ pub unsafe extern "C" fn nvmlDeviceGetUtilizationRates(
 ) -> nvmlReturn_t {
     let rates = || {
         let mut usage = smi::amdsmi_engine_usage_t::default();
-        // SAFETY: a place for the result.
+        // SAFETY: room for the result.
         check(unsafe { smi::amdsmi_get_gpu_activity(device, &mut usage) })?;
         Ok(nvmlUtilization_t { gpu: known(usage.gfx_activity)?, memory: known(usage.umc_activity)? })
     };
@@ -414,20 +415,20 @@ pub unsafe extern "C" fn nvmlDeviceGetUtilizationRates(
     unsafe { write(utilization, rates) }
 }
 
-/// A temperature in °C.
+/// Returns a temperature in °C.
 fn temperature(
     device: nvmlDevice_t,
     sensor: smi::amdsmi_temperature_type_t,
     metric: smi::amdsmi_temperature_metric_t,
 ) -> Result<c_uint> {
     let mut value = 0_i64;
-    // SAFETY: a place for the result.
+    // SAFETY: room for the result.
     check(unsafe { smi::amdsmi_get_temp_metric(device, sensor, metric, &mut value) })?;
-    // NVML's is unsigned: a GPU below zero is at zero.
+    // NVML's value is unsigned: temperatures below zero are reported as zero.
     Ok(value.clamp(0, u32::MAX.into()).try_into().unwrap_or_default())
 }
 
-/// A temperature of the edge, or of the hottest spot where there is no sensor at the edge.
+/// Returns a temperature of the edge, or of the hottest spot if there is no edge sensor.
 fn temperature_of_gpu(device: nvmlDevice_t, metric: smi::amdsmi_temperature_metric_t) -> Result<c_uint> {
     match temperature(device, smi::AMDSMI_TEMPERATURE_TYPE_EDGE, metric) {
         Err(NVML_ERROR_NOT_SUPPORTED | NVML_ERROR_NO_DATA) => {
@@ -454,7 +455,8 @@ pub unsafe extern "C" fn nvmlDeviceGetTemperature(
     unsafe { write(temp, || temperature_of_gpu(device, smi::AMDSMI_TEMP_CURRENT)) }
 }
 
-/// Writes a temperature that a GPU reacts to, in °C: for a shutdown AMD's emergency limit, for a slowdown the critical one.
+/// Writes a temperature that a GPU reacts to, in °C: for a shutdown AMD's emergency limit, for a slowdown the critical
+/// one.
 ///
 /// # Safety
 /// `temp` must be valid for the write, or null, which is an error.
@@ -476,7 +478,7 @@ pub unsafe extern "C" fn nvmlDeviceGetTemperatureThreshold(
     unsafe { write(temp, threshold) }
 }
 
-/// Writes the power that a GPU draws, in mW: AMD SMI states whole watts.
+/// Writes the power that a GPU draws, in mW: AMD SMI reports whole watts.
 ///
 /// # Safety
 /// `power` must be valid for the write, or null, which is an error.
@@ -485,7 +487,7 @@ pub unsafe extern "C" fn nvmlDeviceGetPowerUsage(device: nvmlDevice_t, power: *m
     let milliwatts = || {
         let (current, average) = form!(amdsmi_get_power_info(device) -> amdsmi_power_info_t
             in rocm_10_0, rocm_7_0, rocm_6_4, rocm_6_3; |info| (info.current_socket_power, info.average_socket_power))?;
-        // MI300 and newer have the current power, older GPUs the average.
+        // MI300 and newer report the current power, older GPUs the average.
         let watts = known(current).ok().filter(|watts| *watts > 0).map_or_else(|| known(average), Ok)?;
         watts.checked_mul(1000).ok_or(NVML_ERROR_UNKNOWN)
     };
@@ -493,15 +495,15 @@ pub unsafe extern "C" fn nvmlDeviceGetPowerUsage(device: nvmlDevice_t, power: *m
     unsafe { write(power, milliwatts) }
 }
 
-/// The limits of power of a GPU, and from µW to mW.
+/// Returns a power limit of a GPU, converted from µW to mW.
 fn power_cap(device: nvmlDevice_t, of: impl FnOnce(&smi::amdsmi_power_cap_info_t) -> u64) -> Result<c_uint> {
     let mut info = smi::amdsmi_power_cap_info_t::default();
-    // SAFETY: a place for the result; 0 is the sensor that every GPU has.
+    // SAFETY: room for the result; 0 is the sensor that every GPU has.
     check(unsafe { smi::amdsmi_get_power_cap_info(device, 0, &mut info) })?;
     (of(&info) / 1000).try_into().map_err(|_| NVML_ERROR_UNKNOWN)
 }
 
-/// Writes the limit of a GPU's power, in mW.
+/// Writes the power limit of a GPU, in mW.
 ///
 /// # Safety
 /// `limit` must be valid for the write, or null, which is an error.
@@ -513,7 +515,7 @@ pub unsafe extern "C" fn nvmlDeviceGetPowerManagementLimit(device: nvmlDevice_t,
 
 pub use nvmlDeviceGetPowerManagementLimit as nvmlDeviceGetEnforcedPowerLimit;
 
-/// Writes the limit of a GPU's power that the driver starts with, in mW.
+/// Writes the default power limit of a GPU, in mW.
 ///
 /// # Safety
 /// `defaultLimit` must be valid for the write, or null, which is an error.
@@ -526,7 +528,7 @@ pub unsafe extern "C" fn nvmlDeviceGetPowerManagementDefaultLimit(
     unsafe { write(defaultLimit, || power_cap(device, |info| info.default_power_cap)) }
 }
 
-/// Writes the range of limits of a GPU's power, in mW.
+/// Writes the range of power limits of a GPU, in mW.
 ///
 /// # Safety
 /// `minLimit` and `maxLimit` must be valid for the writes, or null, which is an error.
@@ -558,7 +560,7 @@ pub unsafe extern "C" fn nvmlDeviceGetTotalEnergyConsumption(
 ) -> nvmlReturn_t {
     let millijoules = || {
         let (mut count, mut microjoules, mut time) = (0, 0_f32, 0);
-        // SAFETY: places for the results.
+        // SAFETY: room for the results.
         check(unsafe { smi::amdsmi_get_energy_count(device, &mut count, &mut microjoules, &mut time) })?;
         Ok((count as f64 * f64::from(microjoules) / 1000.0) as c_ulonglong)
     };
@@ -566,7 +568,7 @@ pub unsafe extern "C" fn nvmlDeviceGetTotalEnergyConsumption(
     unsafe { write(energy, millijoules) }
 }
 
-/// A clock in MHz, of the frequencies (in Hz) that it can have.
+/// Returns a clock in MHz, given the frequencies (in Hz) that it supports.
 fn clock(device: nvmlDevice_t, clock: nvmlClockType_t, of: fn(&[u64], u32) -> Option<u64>) -> Result<c_uint> {
     let clock = match clock {
         NVML_CLOCK_GRAPHICS | NVML_CLOCK_SM => smi::AMDSMI_CLK_TYPE_GFX,
@@ -581,7 +583,7 @@ fn clock(device: nvmlDevice_t, clock: nvmlClockType_t, of: fn(&[u64], u32) -> Op
     (hertz.ok_or(NVML_ERROR_NO_DATA)? / 1_000_000).try_into().map_err(|_| NVML_ERROR_UNKNOWN)
 }
 
-/// Writes a clock's frequency in MHz. The clocks of graphics and of SMs are one.
+/// Writes a clock's frequency in MHz. Graphics and SM clocks are the same.
 ///
 /// # Safety
 /// `clock` must be valid for the write, or null, which is an error.
@@ -596,7 +598,7 @@ pub unsafe extern "C" fn nvmlDeviceGetClockInfo(
     unsafe { write(clock, current) }
 }
 
-/// Writes a clock's highest frequency in MHz.
+/// Writes a clock's maximum frequency in MHz.
 ///
 /// # Safety
 /// `clock` must be valid for the write, or null, which is an error.
@@ -610,7 +612,7 @@ pub unsafe extern "C" fn nvmlDeviceGetMaxClockInfo(
     unsafe { write(clock, || self::clock(device, r#type, |all, _| all.iter().max().copied())) }
 }
 
-/// Writes a fan's speed in percent of the highest.
+/// Writes a fan's speed in percent of its maximum.
 ///
 /// # Safety
 /// `speed` must be valid for the write, or null, which is an error.
@@ -622,7 +624,7 @@ pub unsafe extern "C" fn nvmlDeviceGetFanSpeed_v2(
 ) -> nvmlReturn_t {
     let percent = || {
         let (mut now, mut highest) = (0_i64, 0_u64);
-        // SAFETY: places for the results.
+        // SAFETY: room for the results.
         unsafe {
             check(smi::amdsmi_get_gpu_fan_speed(device, fan, &mut now))?;
             check(smi::amdsmi_get_gpu_fan_speed_max(device, fan, &mut highest))?;
@@ -635,7 +637,7 @@ pub unsafe extern "C" fn nvmlDeviceGetFanSpeed_v2(
     unsafe { write(speed, percent) }
 }
 
-/// Writes the first fan's speed in percent of the highest.
+/// Writes the first fan's speed in percent of its maximum.
 ///
 /// # Safety
 /// `speed` must be valid for the write, or null, which is an error.

@@ -89,11 +89,11 @@ pub const NVML_SYSTEM_NVML_VERSION_BUFFER_SIZE: c_uint = 80;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct nvmlMemory_t {
-    /// All of it.
+    /// Total memory.
     pub total: c_ulonglong,
-    /// What is not used.
+    /// Free memory.
     pub free: c_ulonglong,
-    /// What is used, by all processes and the driver.
+    /// Memory used by all processes and the driver.
     pub used: c_ulonglong,
 }
 
@@ -103,20 +103,20 @@ pub struct nvmlMemory_t {
 pub struct nvmlMemory_v2_t {
     /// Must be [`nvmlMemory_v2`].
     pub version: c_uint,
-    /// All of it.
+    /// Total memory.
     pub total: c_ulonglong,
-    /// Always 0: AMD SMI counts what the driver holds as used.
+    /// Always 0: AMD SMI counts memory that the driver holds as used.
     pub reserved: c_ulonglong,
-    /// What is not used.
+    /// Free memory.
     pub free: c_ulonglong,
-    /// What is used.
+    /// Used memory.
     pub used: c_ulonglong,
 }
 
 /// The version of [`nvmlMemory_v2_t`].
 pub const nvmlMemory_v2: c_uint = size_of::<nvmlMemory_v2_t>() as c_uint | 2 << 24;
 
-/// How busy a GPU is, in percent.
+/// The utilization of a GPU, in percent.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct nvmlUtilization_t {
@@ -138,7 +138,7 @@ pub struct nvmlPciInfo_t {
     pub bus: c_uint,
     /// The device.
     pub device: c_uint,
-    /// Device ID in the upper 16 bits, vendor ID in the lower; 0 if AMD SMI does not state them.
+    /// Device ID in the upper 16 bits, vendor ID in the lower; 0 if AMD SMI does not report them.
     pub pciDeviceId: c_uint,
     /// Always 0.
     pub pciSubSystemId: c_uint,

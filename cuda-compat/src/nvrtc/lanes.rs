@@ -7,7 +7,7 @@ use std::fmt;
 
 use tokens::{Kind, Token, tokens};
 
-/// A place in CUDA C++ that assumes 32 lanes.
+/// A position in CUDA C++ that assumes 32 lanes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
@@ -15,14 +15,14 @@ pub struct Finding {
     pub line: usize,
     /// The column, from 1, in bytes.
     pub column: usize,
-    /// The code and what it assumes.
+    /// The code and its assumption.
     pub what: String,
-    /// What to do for waves of 64 lanes.
+    /// The change for waves of 64 lanes.
     pub advice: &'static str,
 }
 
 impl Finding {
-    /// Whether the code is wrong with warps of 32 lanes, too: inline PTX.
+    /// Returns whether the code is wrong with warps of 32 lanes, too: inline PTX.
     pub fn needs_change(&self) -> bool {
         self.advice == PTX
     }
@@ -45,19 +45,19 @@ const OFFSET: &str = "start at warpSize / 2";
 const BOUND: &str = "the bound must be known when compiling: use the largest number of lanes";
 const PTX: &str = "AMD GPUs have no PTX: use CUDA's functions, or AMD's builtins";
 
-/// Returns the places in CUDA C++ that assume warps of 32 lanes, in the order of the source.
+/// Returns the positions in CUDA C++ that assume warps of 32 lanes, in source order.
 ///
 /// - 32-bit masks: `__shfl_sync(0xffffffff, …)`, `#define FULL_MASK 0xffffffff`
-/// - a ballot or an active mask in a variable of 32 bits, or in a function for 32 bits such as `__popc`
+/// - a ballot or an active mask in a 32-bit variable, or passed to a 32-bit function such as `__popc`
 /// - the number of lanes as a constant: `#define WARP_SIZE 32`, `constexpr int kWarpSize = 32`
-/// - arithmetic with 32 on indices of threads: `threadIdx.x % 32`, `tid >> 5`, `lane & 31`
-/// - `__shared__` arrays of 32 elements whose index is the number of a warp, and arrays with the bound `warpSize`
-/// - loops over the offsets 16, 8, … 1 of shuffles
+/// - arithmetic with 32 on thread indices: `threadIdx.x % 32`, `tid >> 5`, `lane & 31`
+/// - `__shared__` arrays of 32 elements that are indexed by the number of a warp, and arrays with the bound `warpSize`
+/// - loops over the shuffle offsets 16, 8, … 1
 /// - inline PTX
 ///
-/// The source is not preprocessed: code that `#if` excludes is searched, and included files are not. What a macro or a name hides is not
-/// found. Code that is found can be right: with the default `--warp-size=32` of [`nvrtcCompileProgram`](super::nvrtcCompileProgram) it is,
-/// inline PTX excepted.
+/// The source is not preprocessed: code that `#if` excludes is searched, and included files are not. Code behind a
+/// macro or another name is not found. Code that is found can be right: with the default `--warp-size=32` of
+/// [`nvrtcCompileProgram`](super::nvrtcCompileProgram) it is, except for inline PTX.
 ///
 /// ```
 /// use cuda_compat::nvrtc::lanes;
@@ -84,7 +84,7 @@ pub fn find(source: &str) -> Vec<Finding> {
     found
 }
 
-/// Variables that are set from `threadIdx`.
+/// Returns the variables that are set from `threadIdx`.
 fn indices<'a>(tokens: &[Token<'a>]) -> HashSet<&'a str> {
     let mut names = HashSet::new();
     for (at, token) in tokens.iter().enumerate() {
@@ -93,7 +93,7 @@ fn indices<'a>(tokens: &[Token<'a>]) -> HashSet<&'a str> {
         }
         let value = tokens[at + 1..].iter().take_while(|token| !matches!(token.text, ";" | "," | "{" | "}"));
         if value.clone().any(|token| token.text == "threadIdx" || token.text == "thread_rank") {
-            // An index into data is none of a thread, though it comes from one.
+            // An index into data is not a thread index, even if it is computed from one.
             if !value.clone().any(|token| token.text == "blockIdx") {
                 names.insert(tokens[at - 1].text);
             }
@@ -102,14 +102,14 @@ fn indices<'a>(tokens: &[Token<'a>]) -> HashSet<&'a str> {
     names
 }
 
-/// Whether a name is usual for the index of a thread or of a lane.
+/// Returns whether a name is usual for the index of a thread or of a lane.
 fn is_index(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let exact = ["tid", "tx", "tidx", "lane", "laneid", "lane_id", "lane_idx", "thread_id", "threadid", "thread_idx"];
     exact.contains(&name.as_str()) || name.contains("thread_rank")
 }
 
-/// Whether a name is usual for the number of lanes.
+/// Returns whether a name is usual for the number of lanes.
 fn is_lanes(name: &str) -> bool {
     let name: String = name.chars().filter(|c| *c != '_').collect::<String>().to_ascii_lowercase();
     ["warpsize", "warpthreads", "threadsperwarp", "warplanes", "lanesperwarp", "warpwidth", "numlanes"]
@@ -117,18 +117,18 @@ fn is_lanes(name: &str) -> bool {
         .any(|usual| name.contains(usual))
 }
 
-/// Whether a name is usual for the number of a warp in its block.
+/// Returns whether a name is usual for the number of a warp in its block.
 fn is_warp_id(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     (name.contains("warp") && !is_lanes(&name)) || name == "wid" || name == "wave"
 }
 
-/// Whether a function has a mask of lanes first.
+/// Returns whether the first parameter of a function is a lane mask.
 fn is_sync(name: &str) -> bool {
     name.starts_with("__") && name.ends_with("_sync")
 }
 
-/// Whether a function returns a mask of lanes.
+/// Returns whether a function returns a lane mask.
 fn is_mask(name: &str) -> bool {
     matches!(name, "__ballot_sync" | "__ballot" | "__activemask" | "__match_any_sync" | "__match_all_sync")
 }
@@ -153,7 +153,7 @@ impl<'a> Search<'a> {
         self.found.push(Finding { line, column, what, advice });
     }
 
-    /// The index after the bracket that closes the one here.
+    /// Returns the index after the bracket that closes the one at `open`.
     fn closed(&self, open: usize) -> usize {
         let mut depth = 0_usize;
         for (at, token) in self.tokens.iter().enumerate().skip(open) {
@@ -169,7 +169,7 @@ impl<'a> Search<'a> {
         self.tokens.len()
     }
 
-    /// The index of the bracket that the one here closes.
+    /// Returns the index of the bracket that the one at `close` closes.
     fn opened(&self, close: usize) -> usize {
         let mut depth = 0_usize;
         for at in (0..=close).rev() {
@@ -185,7 +185,7 @@ impl<'a> Search<'a> {
         0
     }
 
-    /// A mask that is written as a number.
+    /// Finds a mask that is written as a number.
     fn mask(&mut self, at: usize) {
         let Some(value @ 1..=0xffff_ffff) = self.number(at) else { return };
         let text = self.text(at);
@@ -201,7 +201,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// A mask that a function returns, as 32 bits.
+    /// Finds a mask that a function returns, used as 32 bits.
     fn ballot(&mut self, at: usize) {
         let name = self.text(at);
         if !is_mask(name) || self.text(at + 1) != "(" {
@@ -217,7 +217,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The number of lanes as a constant.
+    /// Finds the number of lanes as a constant.
     fn constant(&mut self, at: usize) {
         let token = self.tokens[at];
         if token.kind != Kind::Name || !is_lanes(token.text) {
@@ -230,7 +230,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Whether the operand that ends before a token is the index of a thread.
+    /// Returns whether the operand before a token is a thread index.
     fn is_index_before(&self, operator: usize) -> bool {
         let Some(last) = operator.checked_sub(1) else { return false };
         let operand = match self.text(last) {
@@ -248,7 +248,7 @@ impl<'a> Search<'a> {
                 && !names.iter().any(|token| token.text == "blockIdx")
     }
 
-    /// Arithmetic with 32 on the index of a thread.
+    /// Finds arithmetic with 32 on a thread index.
     fn arithmetic(&mut self, at: usize) {
         let operator = self.text(at);
         let thirty_two = match (operator, self.number(at + 1)) {
@@ -261,7 +261,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// An array in shared memory with an element for each warp, or with the bound `warpSize`.
+    /// Finds an array in shared memory with one element per warp, or with the bound `warpSize`.
     fn shared(&mut self, at: usize) {
         if self.text(at) != "__shared__" {
             return;
@@ -280,7 +280,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Whether the index of an array is the number of a warp somewhere after a token.
+    /// Returns whether an array is indexed by the number of a warp after a token.
     fn is_by_warp(&self, name: &str, after: usize) -> bool {
         (after..self.tokens.len()).any(|at| {
             self.text(at) == name && self.text(at + 1) == "[" && {
@@ -294,7 +294,7 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// A loop over offsets of shuffles that starts at 16.
+    /// Finds a loop over shuffle offsets that starts at 16.
     fn offsets(&mut self, at: usize) {
         if self.text(at) != "for" || self.text(at + 1) != "(" {
             return;
@@ -313,7 +313,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Assembly for NVIDIA's GPUs.
+    /// Finds assembly for NVIDIA GPUs.
     fn ptx(&mut self, at: usize) {
         if !matches!(self.text(at), "asm" | "__asm__" | "__asm") {
             return;

@@ -1,40 +1,40 @@
-//! Options of NVRTC, as options of HIPRTC, which are clang's.
+//! Translation of NVRTC's options to HIPRTC's, which are clang's.
 
-/// What [`translate_options`] returns.
+/// The result of [`translate_options`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Translated {
-    /// Options of HIPRTC, in the order of those that they came from.
+    /// HIPRTC's options, in the order of the options that they came from.
     pub options: Vec<String>,
-    /// Options of NVRTC that have no meaning on AMD GPUs, as they were written.
+    /// NVRTC's options that have no effect on AMD GPUs, as they were written.
     pub ignored: Vec<String>,
 }
 
-/// What becomes of an option of NVRTC.
+/// The translation of an NVRTC option.
 enum Rule {
-    /// It becomes one option: this, followed by the value.
+    /// One option: this prefix, followed by the value.
     Value(&'static str),
-    /// It becomes two options: this, and the value.
+    /// Two options: this one, and the value.
     Pair(&'static str),
-    /// It becomes this.
+    /// This option.
     Flag(&'static str),
-    /// It is true or false, and becomes one or the other; an empty one is none.
+    /// A boolean option, which becomes one or the other; an empty string is no option.
     Choice(&'static str, &'static str),
-    /// The number of lanes of a warp, which is ours: it becomes a macro for the prelude.
+    /// The number of lanes of a warp, an option of this crate: it becomes a macro for the prelude.
     Lanes,
-    /// An architecture: one of AMD stays.
+    /// An architecture: one of AMD is kept.
     Architecture,
-    /// It has a value, and no meaning here.
+    /// An option with a value, and without effect here.
     IgnoredValue,
     /// The same, and the value starts with a dash.
     IgnoredOption,
-    /// It has no meaning here.
+    /// An option without effect here.
     Ignored,
 }
 
-/// What `--warp-size=native` becomes: a warp is a wave, of as many lanes as the GPU has.
+/// The translation of `--warp-size=native`: a warp is a wave, with as many lanes as the GPU has.
 pub(super) const ALL_LANES: &str = "-DCUDA_COMPAT_WARP_SIZE=0";
 
-/// What `--warp-size=32` becomes, which is the default.
+/// The translation of `--warp-size=32`, which is the default.
 const THIRTY_TWO_LANES: &str = "-DCUDA_COMPAT_WARP_SIZE=32";
 
 /// Long name, short name (or none), rule.
@@ -84,15 +84,15 @@ const RULES: &[(&str, &str, Rule)] = &[
     ("diag-warn", "diag-warn", Rule::IgnoredValue),
 ];
 
-/// How an option is written.
+/// The syntax of an option.
 enum Written<'a> {
     /// With its value.
     With(&'a str),
-    /// Without: the next one may be its value.
+    /// Without a value: the next option may be its value.
     Alone,
 }
 
-/// The rule of an option.
+/// Returns the rule of an option.
 fn rule(option: &str) -> Option<(&'static Rule, Written<'_>)> {
     for (long, short, rule) in RULES {
         let names =
@@ -100,7 +100,7 @@ fn rule(option: &str) -> Option<(&'static Rule, Written<'_>)> {
         for (rest, name) in names.into_iter().flatten().filter(|(_, name)| !name.is_empty()) {
             match rest.strip_prefix(name) {
                 Some("") => return Some((rule, Written::Alone)),
-                // `-Ifolder` has no sign of equality.
+                // `-Ifolder` has no equals sign.
                 Some(value) if matches!(name, "I" | "D" | "U") => {
                     return Some((rule, Written::With(value.strip_prefix('=').unwrap_or(value))));
                 }
@@ -115,9 +115,9 @@ fn rule(option: &str) -> Option<(&'static Rule, Written<'_>)> {
     None
 }
 
-/// Translates options of NVRTC to those of HIPRTC. An option that is not NVRTC's stays as it is: clang's own can be passed.
+/// Translates NVRTC's options to HIPRTC's. Options that NVRTC does not have are kept: clang's own can be passed.
 ///
-/// `--warp-size=32` and `--warp-size=native` are ours: see [Warps](crate::nvrtc#warps).
+/// `--warp-size=32` and `--warp-size=native` are options of this crate: see [Warps](crate::nvrtc#warps).
 ///
 /// ```
 /// use cuda_compat::nvrtc::translate_options;
@@ -152,7 +152,7 @@ pub fn translate_options<'a>(options: impl IntoIterator<Item = &'a str>) -> Tran
             Rule::Choice(yes, no) => vec![if value == "true" { (*yes).to_owned() } else { (*no).to_owned() }],
             Rule::Lanes if value == "native" => vec![ALL_LANES.to_owned()],
             Rule::Lanes if value == "32" => vec![THIRTY_TWO_LANES.to_owned()],
-            // The compiler refuses it by name.
+            // The compiler rejects it by name.
             Rule::Lanes => vec![as_written],
             Rule::Architecture if value.starts_with("gfx") => vec![format!("--offload-arch={value}")],
             Rule::Architecture | Rule::IgnoredValue | Rule::IgnoredOption | Rule::Ignored => {
@@ -169,7 +169,7 @@ pub fn translate_options<'a>(options: impl IntoIterator<Item = &'a str>) -> Tran
 mod tests {
     use super::*;
 
-    /// What options become: theirs, ours, what is ignored.
+    /// Checks a translation: the options, the expected result, the ignored options.
     fn becomes(options: &[&str], expected: &[&str], ignored: &[&str]) {
         let translated = translate_options(options.iter().copied());
         assert_eq!(translated.options, expected, "{options:?}");

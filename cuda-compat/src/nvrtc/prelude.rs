@@ -1,10 +1,10 @@
-//! Headers that a program for NVRTC finds when HIPRTC compiles it: what CUDA C++ has and HIPRTC lacks.
+//! Headers for NVRTC programs that HIPRTC compiles: the parts of CUDA C++ that HIPRTC lacks.
 
 macro_rules! texts {
     ($($file:literal)*) => { &[$(($file, include_str!(concat!("prelude/", $file)))),*] };
 }
 
-/// The texts, each by the name of its file. Programs see them in `cuda_compat/`.
+/// The texts by file name. Programs see them in `cuda_compat/`.
 const TEXTS: &[(&str, &str)] = texts! {
     "prelude.h" "lanes.h" "intrinsics.h" "simd.h" "atomics.h" "runtime.h" "math_constants.h" "fp16.h" "bf16.h" "fp8.h"
     "cooperative_groups.h" "cooperative_groups_reduce.h" "pipeline.h" "curand_kernel.h" "mma.h" "cub.h"
@@ -12,7 +12,7 @@ const TEXTS: &[(&str, &str)] = texts! {
     "std/cassert.h" "std/cstring.h" "std/atomic.h" "std/std.h"
 };
 
-/// CUDA's headers: the text that each includes, and their names.
+/// CUDA's headers: the text that each group includes, and their names.
 const CUDA: &[(&str, &[&str])] = &[
     (
         "runtime.h",
@@ -62,7 +62,7 @@ const CUDA: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Headers of C++ by the text that `std/` has of them. Each is `NAME`, `cuda/std/NAME`, and for C's `NAME.h`.
+/// C++ headers by their text in `std/`. Each is available as `NAME`, `cuda/std/NAME`, and for C headers as `NAME.h`.
 const STANDARD: &[(&str, &str)] = &[
     ("cstdint", "cstdint"),
     ("cstddef", "cstddef"),
@@ -86,12 +86,12 @@ const STANDARD: &[(&str, &str)] = &[
 /// The lines before a program, which its diagnostics do not count.
 const FIRST: &str = "#include \"cuda_compat/prelude.h\"\n#line 1\n";
 
-/// A program with the prelude before it.
+/// Returns a program with the prelude before it.
 pub(super) fn with_prelude(source: &str) -> String {
     format!("{FIRST}{source}")
 }
 
-/// The names and texts of the headers, but for names that the caller has headers of.
+/// Returns the names and texts of the headers, except for names that the caller provides.
 pub(super) fn headers(is_callers: impl Fn(&str) -> bool) -> Vec<(String, String)> {
     let mut headers: Vec<(String, String)> =
         TEXTS.iter().map(|(file, text)| (format!("cuda_compat/{file}"), (*text).to_owned())).collect();

@@ -1,4 +1,4 @@
-//! NVRTC's programs: the source with the prelude before it, and a log that has more than HIPRTC's.
+//! NVRTC's programs: the source with the prelude before it, and a log that extends HIPRTC's.
 
 #![allow(non_snake_case, reason = "names are C's")]
 
@@ -15,28 +15,28 @@ use super::options::{ALL_LANES, translate_options};
 use super::{lanes, prelude};
 use crate::driver::image;
 
-/// What is known of a program beyond HIPRTC.
+/// Data about a program in addition to HIPRTC's.
 #[derive(Default)]
 struct Program {
     name: String,
     source: String,
-    /// Why it is not given to HIPRTC.
+    /// The reason that it is not passed to HIPRTC.
     refused: Option<&'static str>,
-    /// What its log has before HIPRTC's.
+    /// The log before HIPRTC's.
     log: String,
 }
 
-/// Programs by their handles. One that HIPRTC made without us is not here.
+/// Programs by handle. A program that other code made with HIPRTC is not in the map.
 static PROGRAMS: LazyLock<Mutex<HashMap<usize, Program>>> = LazyLock::new(Mutex::default);
 
 fn programs() -> MutexGuard<'static, HashMap<usize, Program>> {
     PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// So many C strings, of which none may be null.
+/// Returns this many C strings; `None` if one is null.
 ///
 /// # Safety
-/// Unless null, `pointers` must have so many C strings or null pointers, which live as long as the result.
+/// Unless null, `pointers` must point to this many C strings or null pointers, which live as long as the result.
 unsafe fn strings<'a>(count: c_int, pointers: *const *const c_char) -> Option<Vec<&'a CStr>> {
     let count = usize::try_from(count).ok()?;
     if count == 0 {
@@ -45,20 +45,20 @@ unsafe fn strings<'a>(count: c_int, pointers: *const *const c_char) -> Option<Ve
     if pointers.is_null() {
         return None;
     }
-    // SAFETY: the caller ensures that there are so many.
+    // SAFETY: the caller ensures that there are this many.
     let pointers = unsafe { from_raw_parts(pointers, count) };
-    // SAFETY: it is not null, and so a C string.
+    // SAFETY: it is not null, so it is a C string.
     pointers.iter().map(|pointer| (!pointer.is_null()).then(|| unsafe { CStr::from_ptr(*pointer) })).collect()
 }
 
 /// Creates a program of CUDA C++, with the [prelude](super#kernels) before it.
 ///
-/// PTX is refused by [`nvrtcCompileProgram`], whose log says what to do. A null pointer or a negative number of headers is
-/// `NVRTC_ERROR_INVALID_INPUT`.
+/// [`nvrtcCompileProgram`] rejects PTX, and its log explains what to do. A null pointer or a negative number of headers
+/// is `NVRTC_ERROR_INVALID_INPUT`.
 ///
 /// # Safety
-/// `prog` must be valid for the write, `src` a C string, and so `name`, unless null. There must be as many C strings at `headers` and at
-/// `includeNames` as `numHeaders` says.
+/// `prog` must be valid for the write, `src` a C string, and `name` a C string or null. `headers` and `includeNames`
+/// must point to `numHeaders` C strings.
 #[doc(alias("hiprtcCreateProgram"))]
 pub unsafe extern "C" fn nvrtcCreateProgram(
     prog: *mut nvrtcProgram,
@@ -92,23 +92,23 @@ pub unsafe extern "C" fn nvrtcCreateProgram(
 
     let program =
         Program { name: named.unwrap_or_else(|| "default_program".to_owned()), source, refused, log: String::new() };
-    // HIPRTC takes no empty program.
+    // HIPRTC rejects an empty program.
     let text = owned(&prelude::with_prelude(if refused.is_some() { "" } else { &program.source }));
     // SAFETY: C strings that live until the end; the caller ensures the rest.
     let status = unsafe {
         hiprtc_sys::hiprtcCreateProgram(prog, text.as_ptr(), name, count, all_texts.as_ptr(), all_names.as_ptr())
     };
     if status == NVRTC_SUCCESS {
-        // SAFETY: it was written.
+        // SAFETY: the call has written it.
         programs().insert(unsafe { prog.read() } as usize, program);
     }
     status
 }
 
-/// Compiles a program. NVRTC's options are translated by [`translate_options`].
+/// Compiles a program. [`translate_options`] translates NVRTC's options.
 ///
-/// The log says which options have no meaning, and where the source assumes warps of 32 lanes ([`lanes::find`]): as warnings with
-/// `--warp-size=native`, else as notes, as this is then right. `-w` leaves both out.
+/// The log lists the options that have no effect, and the code that assumes warps of 32 lanes ([`lanes::find`]): as
+/// warnings with `--warp-size=native`, otherwise as notes, because the code is then right. `-w` omits both.
 ///
 /// An option that is null, or not UTF-8, is `NVRTC_ERROR_INVALID_OPTION`, and so is a negative number of them. PTX is
 /// `NVRTC_ERROR_COMPILATION`.
@@ -121,13 +121,13 @@ pub unsafe extern "C" fn nvrtcCompileProgram(
     numOptions: c_int,
     options: *const *const c_char,
 ) -> nvrtcResult {
-    // SAFETY: the caller ensures that there are so many.
+    // SAFETY: the caller ensures that there are this many.
     let Some(given) = (unsafe { strings(numOptions, options) }) else { return NVRTC_ERROR_INVALID_OPTION };
     let Ok(given) = given.into_iter().map(CStr::to_str).collect::<Result<Vec<_>, _>>() else {
         return NVRTC_ERROR_INVALID_OPTION;
     };
     let mut translated = translate_options(given);
-    // HIPRTC asks the HIP of its own release, which is not the one in use on the software GPU.
+    // HIPRTC queries the HIP of its own release, which is not the one in use on the software GPU.
     let is_target = |option: &String| option.starts_with("--offload-arch") || option.starts_with("--gpu-architecture");
     if !translated.options.iter().any(is_target) {
         translated.options.extend(current_architecture().map(|arch| format!("--offload-arch={arch}")));
@@ -149,16 +149,16 @@ pub unsafe extern "C" fn nvrtcCompileProgram(
     unsafe { hiprtc_sys::hiprtcCompileProgram(prog, count, pointers.as_ptr()) }
 }
 
-/// The architecture of the current device; `None` if there is no device, which HIPRTC then reports.
+/// Returns the architecture of the current device; `None` if there is no device, which HIPRTC then reports.
 fn current_architecture() -> Option<String> {
     let device = hip::Device::current().ok()?;
     Some(device.properties().ok()?.arch.to_string())
 }
 
-/// The most places of one program that its log names.
+/// Maximum number of positions of one program that its log lists.
 const PLACES: usize = 50;
 
-/// What the log has before HIPRTC's.
+/// Returns the part of the log before HIPRTC's.
 fn log(program: &Program, options: &[String], ignored: &[String]) -> String {
     if options.iter().any(|option| option == "-w") {
         return String::new();
@@ -182,7 +182,7 @@ fn log(program: &Program, options: &[String], ignored: &[String]) -> String {
     log
 }
 
-/// Whether the options name a GPU whose waves have 32 lanes: gfx10 and newer.
+/// Returns whether the options name a GPU whose waves have 32 lanes: gfx10 and newer.
 fn has_32_lanes(options: &[String]) -> bool {
     let mut targets = options.iter().filter_map(|option| option.strip_prefix("--offload-arch=gfx"));
     targets
@@ -190,7 +190,7 @@ fn has_32_lanes(options: &[String]) -> bool {
         .is_some_and(|target| target.starts_with("10") || target.starts_with("11") || target.starts_with("12"))
 }
 
-/// A program's log: ours, HIPRTC's, and a zero, as NVRTC has it.
+/// Returns a program's log: this crate's part, HIPRTC's, and a null byte, as in NVRTC.
 ///
 /// # Safety
 /// The program must be alive.
@@ -201,7 +201,7 @@ unsafe fn full_log(prog: nvrtcProgram) -> Result<Vec<u8>, nvrtcResult> {
     };
     if !refused {
         let mut size = 0;
-        // SAFETY: the caller ensures that it is alive; a place for the result.
+        // SAFETY: the caller ensures that it is alive; room for the result.
         let status = unsafe { hiprtc_sys::hiprtcGetProgramLogSize(prog, &mut size) };
         if status != NVRTC_SUCCESS {
             return Err(status);
@@ -218,7 +218,7 @@ unsafe fn full_log(prog: nvrtcProgram) -> Result<Vec<u8>, nvrtcResult> {
     Ok(log)
 }
 
-/// Writes the size of the log of the last compilation in bytes, with the zero at its end.
+/// Writes the size of the last compilation's log in bytes, including the null byte at its end.
 ///
 /// # Safety
 /// The program must be alive, and `logSizeRet` valid for the write, or null, which is an error.
@@ -238,10 +238,11 @@ pub unsafe extern "C" fn nvrtcGetProgramLogSize(prog: nvrtcProgram, logSizeRet: 
     }
 }
 
-/// Writes the log of the last compilation: what [`nvrtcCompileProgram`] tells of, HIPRTC's messages, and a zero.
+/// Writes the log of the last compilation: the messages of [`nvrtcCompileProgram`], HIPRTC's messages, and a null byte.
 ///
 /// # Safety
-/// The program must be alive, and `log` valid for as many bytes as [`nvrtcGetProgramLogSize`] returns, or null, which is an error.
+/// The program must be alive, and `log` valid for as many bytes as [`nvrtcGetProgramLogSize`] returns, or null, which
+/// is an error.
 #[doc(alias("hiprtcGetProgramLog"))]
 pub unsafe extern "C" fn nvrtcGetProgramLog(prog: nvrtcProgram, log: *mut c_char) -> nvrtcResult {
     if prog.is_null() || log.is_null() {
@@ -258,16 +259,17 @@ pub unsafe extern "C" fn nvrtcGetProgramLog(prog: nvrtcProgram, log: *mut c_char
     }
 }
 
-/// Destroys a program, and writes null in its place.
+/// Destroys a program, and sets the handle to null.
 ///
 /// # Safety
-/// `prog` must be null, which is an error, or have a program that is alive.
+/// `prog` must be null, which is an error, or point to a program that is alive.
 #[doc(alias("hiprtcDestroyProgram"))]
 pub unsafe extern "C" fn nvrtcDestroyProgram(prog: *mut nvrtcProgram) -> nvrtcResult {
     if prog.is_null() {
         return NVRTC_ERROR_INVALID_INPUT;
     }
-    // SAFETY: the caller ensures that it can be read. Before the call: a new program may have the same address at once.
+    // SAFETY: the caller ensures that it can be read. This comes before the call, because a new program may get the same address
+    // immediately.
     programs().remove(&(unsafe { prog.read() } as usize));
     // SAFETY: the caller's contract.
     unsafe { hiprtc_sys::hiprtcDestroyProgram(prog) }
@@ -312,7 +314,7 @@ mod tests {
     #[test]
     fn bad_arguments_are_errors() {
         let mut program = null_program();
-        // SAFETY: null pointers are looked for, and nothing else is read.
+        // SAFETY: the calls only check for null pointers, and read nothing else.
         unsafe {
             let create = nvrtcCreateProgram(std::ptr::null_mut(), c"".as_ptr(), null(), 0, null(), null());
             assert_eq!(create, NVRTC_ERROR_INVALID_INPUT);

@@ -1,4 +1,4 @@
-//! Functions of [`sys`] that return a [`Result`]: cudarc's floor `nvrtc::result`.
+//! Functions of [`sys`] that return a [`Result`]: cudarc's layer `nvrtc::result`.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::ptr::{null, null_mut};
@@ -15,16 +15,16 @@ pub use hiprtc_sys::cuda::NvrtcError;
 pub fn create_program(src: &CStr, name: Option<&CStr>) -> Result<sys::nvrtcProgram, NvrtcError> {
     let mut program = null_mut();
     let name = name.map_or(null(), CStr::as_ptr);
-    // SAFETY: C strings, no headers, and a place for the result.
+    // SAFETY: C strings, no headers, and room for the result.
     unsafe { sys::nvrtcCreateProgram(&mut program, src.as_ptr(), name, 0, null_mut(), null_mut()) }.result()?;
     Ok(program)
 }
 
-/// Compiles a program, with options of NVRTC.
+/// Compiles a program, with NVRTC's options.
 ///
 /// # Errors
-/// `NVRTC_ERROR_COMPILATION` if the source is wrong: [`get_program_log`] has the messages. `NVRTC_ERROR_INVALID_OPTION`, also for an option
-/// with a null in it.
+/// `NVRTC_ERROR_COMPILATION` if the source is invalid: [`get_program_log`] returns the messages.
+/// `NVRTC_ERROR_INVALID_OPTION`, also for an option that contains a null.
 ///
 /// # Safety
 /// The program must be alive.
@@ -38,7 +38,7 @@ pub unsafe fn compile_program<O: Clone + Into<Vec<u8>>>(
     let pointers: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
     let count =
         c_int::try_from(pointers.len()).map_err(|_| NvrtcError(sys::nvrtcResult::NVRTC_ERROR_INVALID_OPTION))?;
-    // SAFETY: the caller's contract, and so many C strings.
+    // SAFETY: the caller's contract, and this many C strings.
     unsafe { sys::nvrtcCompileProgram(prog, count, pointers.as_ptr()) }.result()
 }
 
@@ -48,14 +48,14 @@ pub unsafe fn compile_program<O: Clone + Into<Vec<u8>>>(
 /// The status of `nvrtcDestroyProgram`.
 ///
 /// # Safety
-/// The program must be alive; it is not afterwards.
+/// The program must be alive, and not used again.
 #[doc(alias = "nvrtcDestroyProgram")]
 pub unsafe fn destroy_program(mut prog: sys::nvrtcProgram) -> Result<(), NvrtcError> {
     // SAFETY: the caller's contract.
     unsafe { sys::nvrtcDestroyProgram(&mut prog) }.result()
 }
 
-/// A text or code, by the functions for its size and its bytes.
+/// Returns a text or code, with the functions for its size and its bytes.
 fn bytes(
     size: impl FnOnce(*mut usize) -> sys::nvrtcResult,
     read: impl FnOnce(*mut c_char) -> sys::nvrtcResult,
@@ -78,7 +78,7 @@ fn bytes(
 /// The program must be alive.
 #[doc(alias = "nvrtcGetPTX")]
 pub unsafe fn get_ptx(prog: sys::nvrtcProgram) -> Result<Vec<c_char>, NvrtcError> {
-    // SAFETY: the caller's contract, and a place for the result.
+    // SAFETY: the caller's contract, and room for the result.
     let size = |out| unsafe { sys::nvrtcGetPTXSize(prog, out) };
     // SAFETY: the caller's contract, and a buffer of that size.
     bytes(size, |out| unsafe { sys::nvrtcGetPTX(prog, out) })
@@ -93,12 +93,12 @@ pub unsafe fn get_ptx(prog: sys::nvrtcProgram) -> Result<Vec<c_char>, NvrtcError
 /// The program must be alive.
 #[doc(alias = "nvrtcGetProgramLog")]
 pub unsafe fn get_program_log(prog: sys::nvrtcProgram) -> Result<Vec<c_char>, NvrtcError> {
-    // SAFETY: the caller's contract, and a place for the result.
+    // SAFETY: the caller's contract, and room for the result.
     let size = |out| unsafe { sys::nvrtcGetProgramLogSize(prog, out) };
     // SAFETY: the caller's contract, and a buffer of that size.
     let mut log = bytes(size, |out| unsafe { sys::nvrtcGetProgramLog(prog, out) })?;
     if log.last() != Some(&0) {
-        log.push(0); // HIPRTC has no bytes at all for no messages
+        log.push(0); // HIPRTC writes no bytes at all if there are no messages
     }
     Ok(log)
 }

@@ -10,9 +10,9 @@ use super::sys;
 use crate::driver::sys::CUresult;
 use crate::driver::{DriverError, image};
 
-/// Compiled code, or where it is. [`CudaContext::load_module`](crate::driver::CudaContext::load_module) loads it.
+/// Compiled code, or its file. [`CudaContext::load_module`](crate::driver::CudaContext::load_module) loads it.
 ///
-/// The name is cudarc's. What [`compile_ptx`] makes is machine code of one AMD GPU; PTX cannot be loaded.
+/// The name is cudarc's. [`compile_ptx`] creates machine code of one AMD GPU; PTX cannot be loaded.
 #[derive(Clone, Debug)]
 pub struct Ptx(Kind);
 
@@ -25,12 +25,12 @@ enum Kind {
 }
 
 impl Ptx {
-    /// Takes the code in a file: a code object or an offload bundle.
+    /// Refers to the code in a file: a code object or an offload bundle.
     pub fn from_file<P: Into<PathBuf>>(path: P) -> Self {
         Self(Kind::File(path.into()))
     }
 
-    /// Takes a text. Of texts there is PTX alone, which cannot be loaded.
+    /// Takes a text. The only kind of text is PTX, which cannot be loaded.
     pub fn from_src<S: Into<String>>(src: S) -> Self {
         Self(Kind::Source(src.into()))
     }
@@ -56,7 +56,7 @@ impl Ptx {
         }
     }
 
-    /// Returns the bytes of what was compiled; `None` for the others.
+    /// Returns the bytes of compiled code; `None` for other kinds.
     pub fn as_bytes(&self) -> Option<&[u8]> {
         match &self.0 {
             Kind::Image(bytes) => Some(bytes),
@@ -64,7 +64,7 @@ impl Ptx {
         }
     }
 
-    /// The bytes that a device loads.
+    /// Returns the bytes that a device loads.
     pub(crate) fn image(&self) -> Result<Cow<'_, [u8]>, DriverError> {
         let (bytes, source) = match &self.0 {
             Kind::Image(bytes) | Kind::Binary(bytes) => (Cow::Borrowed(&bytes[..]), "the image".to_owned()),
@@ -93,22 +93,22 @@ impl<S: Into<String>> From<S> for Ptx {
 /// Compiles CUDA C++ for the current device.
 ///
 /// # Errors
-/// [`CompileError::CompileError`] with the compiler's messages if the source is wrong; [`CompileError::CreationError`] if HIPRTC is not
-/// available.
+/// [`CompileError::CompileError`] with the compiler's messages if the source is invalid;
+/// [`CompileError::CreationError`] if HIPRTC is not available.
 ///
 /// # Panics
-/// If the source has a null.
+/// If the source contains a null.
 pub fn compile_ptx<S: AsRef<str>>(src: S) -> Result<Ptx, CompileError> {
     compile_ptx_with_opts(src, CompileOptions::default())
 }
 
-/// [`compile_ptx`] with options.
+/// As [`compile_ptx`], with options.
 ///
 /// # Errors
-/// Those of [`compile_ptx`].
+/// The errors of [`compile_ptx`].
 ///
 /// # Panics
-/// If the source or the name has a null.
+/// If the source or the name contains a null.
 pub fn compile_ptx_with_opts<S: AsRef<str>>(src: S, opts: CompileOptions) -> Result<Ptx, CompileError> {
     let source = CString::new(src.as_ref()).expect("the source has a null");
     let name = opts.name.as_deref().map(|name| CString::new(name).expect("the name has a null"));
@@ -126,7 +126,7 @@ pub fn compile_ptx_with_opts<S: AsRef<str>>(src: S, opts: CompileOptions) -> Res
     Ok(Ptx(Kind::Image(code.iter().map(|byte| byte.to_ne_bytes()[0]).collect())))
 }
 
-/// The text up to the first null.
+/// Returns the text up to the first null.
 fn text(bytes: &[c_char]) -> CString {
     let bytes: Vec<u8> = bytes.iter().map(|byte| byte.to_ne_bytes()[0]).collect();
     CStr::from_bytes_until_nul(&bytes).unwrap_or_default().to_owned()
@@ -137,26 +137,26 @@ struct Program(sys::nvrtcProgram);
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // SAFETY: the program is this one's. An error has no one to go to.
+        // SAFETY: this value owns the program. `drop` cannot return an error.
         let _ = unsafe { result::destroy_program(self.0) };
     }
 }
 
-/// Why a source was not compiled.
+/// The reason that a source was not compiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CompileError {
     /// No program could be created: HIPRTC is not available.
     CreationError(NvrtcError),
-    /// The compiler refused.
+    /// The compiler returned an error.
     CompileError {
         /// The status.
         nvrtc: NvrtcError,
-        /// The options of NVRTC.
+        /// NVRTC's options.
         options: Vec<String>,
         /// The compiler's messages.
         log: CString,
     },
-    /// The compiler refused, and its messages could not be read.
+    /// The compiler returned an error, and its messages could not be read.
     GetLogError(NvrtcError),
     /// The code could not be read.
     GetPtxError(NvrtcError),
@@ -183,24 +183,24 @@ impl fmt::Display for CompileError {
 
 impl std::error::Error for CompileError {}
 
-/// Options of a compilation; see [`translate_options`](super::translate_options) for what they are on AMD GPUs.
+/// Options of a compilation; [`translate_options`](super::translate_options) documents their effect on AMD GPUs.
 #[derive(Clone, Debug, Default, Hash, PartialEq, Eq)]
 pub struct CompileOptions {
     /// Flush denormal numbers to 0.
     pub ftz: Option<bool>,
-    /// Exact square roots. Ignored: they are exact.
+    /// Exact square roots. Ignored: they are always exact.
     pub prec_sqrt: Option<bool>,
-    /// Exact division. Ignored: it is exact.
+    /// Exact division. Ignored: it is always exact.
     pub prec_div: Option<bool>,
-    /// Contract products and sums to fused ones.
+    /// Contract products and sums to fused multiply-adds.
     pub fmad: Option<bool>,
-    /// More options of NVRTC.
+    /// More NVRTC options.
     pub options: Vec<String>,
-    /// Fast and less exact mathematics.
+    /// Fast and less exact math.
     pub use_fast_math: Option<bool>,
-    /// The largest number of registers of a thread. Ignored: use `__launch_bounds__`.
+    /// Maximum number of registers per thread. Ignored: use `__launch_bounds__`.
     pub maxrregcount: Option<usize>,
-    /// Folders of headers.
+    /// Include folders.
     pub include_paths: Vec<String>,
     /// The architecture. One of NVIDIA is ignored: the target is the current device.
     pub arch: Option<&'static str>,
@@ -209,7 +209,7 @@ pub struct CompileOptions {
 }
 
 impl CompileOptions {
-    /// Returns the options as NVRTC takes them.
+    /// Returns the options in NVRTC's form.
     #[must_use]
     pub fn build(self) -> Vec<String> {
         let flags =

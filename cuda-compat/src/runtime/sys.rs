@@ -18,7 +18,7 @@ pub use crate::generated::runtime::*;
 
 use crate::driver::sys::{LACKING, name_of};
 
-/// Returns the name of a status: HIP's, or the driver's where HIP lacks the status.
+/// Returns the name of a status: HIP's, or the driver's if HIP lacks the status.
 ///
 /// # Safety
 /// Always safe to call; it is `unsafe` as all functions here are.

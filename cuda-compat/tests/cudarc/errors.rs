@@ -79,7 +79,8 @@ fn errors_of_drop_are_kept() {
     context.synchronize().unwrap();
 }
 
-/// An error that a destructor has left is told by the next call, which does what it is for all the same: memory is freed after it.
+/// An error that a destructor has left is told by the next call, which does what it is for all the same: memory is
+/// freed after it.
 #[test]
 fn an_earlier_error_leaves_no_wait_out() {
     const N: usize = 1 << 22;

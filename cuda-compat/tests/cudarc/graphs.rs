@@ -9,7 +9,8 @@ use crate::{context, vector_add};
 
 const N: usize = 1 << 12;
 
-/// A graph of what `body` queues, which is called again when a wait for the device in another test's thread has ended the capture.
+/// A graph of what `body` queues, which is called again when a wait for the device in another test's thread has ended
+/// the capture.
 pub(crate) fn captured(stream: &Arc<CudaStream>, mut body: impl FnMut() -> Result<(), DriverError>) -> CudaGraph {
     loop {
         stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).unwrap();

@@ -1,5 +1,5 @@
-//! What the cudarc-shaped layer does otherwise than cudarc, or beyond it, on the software GPU. That it has cudarc's interface is shown by
-//! `cargo xtask cudarc`.
+//! What the cudarc-shaped layer does otherwise than cudarc, or beyond it, on the software GPU. That it has cudarc's
+//! interface is shown by `cargo xtask cudarc`.
 
 mod arguments;
 mod copies;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use cuda_compat::driver::CudaContext;
 use cuda_compat::nvrtc::Ptx;
 
-/// Whether AMD's own HIP runtime is there.
+/// Returns whether AMD's own HIP runtime is there.
 fn is_amds() -> bool {
     std::env::var_os("ROCM_RS_RELEASE").is_some()
 }

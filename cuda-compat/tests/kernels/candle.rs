@@ -1,6 +1,8 @@
-//! The kernels of the crate `candle-kernels`, of which nothing is in this repository: `cargo xtask candle-kernels` fetches it, and runs this.
+//! The kernels of the crate `candle-kernels`, of which nothing is in this repository: `cargo xtask candle-kernels`
+//! fetches it, and runs this.
 //!
-//! `CUDA_COMPAT_CANDLE` is the crate's `src`. The table is written to the file `CUDA_COMPAT_CANDLE_TABLE`, if that is set.
+//! `CUDA_COMPAT_CANDLE` is the crate's `src`. The table is written to the file `CUDA_COMPAT_CANDLE_TABLE`, if that is
+//! set.
 
 mod convolutions;
 mod elementwise;
@@ -20,7 +22,8 @@ use crate::device::{self, Argument, Module};
 const MODULES: [&str; 11] =
     ["affine", "binary", "cast", "conv", "fill", "indexing", "quantized", "reduce", "sort", "ternary", "unary"];
 
-/// What the sources ask of CUDA: kernels for `__half`, `__nv_bfloat16` and `__nv_fp8_e4m3` are there from compute capability 8.9 on.
+/// What the sources ask of CUDA: kernels for `__half`, `__nv_bfloat16` and `__nv_fp8_e4m3` are there from compute
+/// capability 8.9 on.
 const OPTIONS: [&str; 3] = ["--std=c++17", "-O3", "-D__CUDA_ARCH__=890"];
 
 /// What came of a kernel: an error, or nothing.

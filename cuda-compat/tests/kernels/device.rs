@@ -12,7 +12,7 @@ use cuda_compat::nvrtc::*;
 /// The software GPU's architecture: HIPRTC finds no device to ask for it where the embedded runtime is in use.
 const TARGET: &str = "--gpu-architecture=gfx90a";
 
-/// Whether the embedded runtime is in use, and not AMD's.
+/// Returns whether the embedded runtime is in use, and not AMD's.
 pub(crate) fn is_embedded() -> bool {
     std::env::var("HIP_RS_BACKEND").is_ok_and(|backend| backend == "sim")
 }
@@ -23,7 +23,7 @@ pub(crate) fn skip(why: &str) -> bool {
     false
 }
 
-/// Whether there are a compiler and a device; makes the device's context current.
+/// Returns whether there are a compiler and a device; makes the device's context current.
 pub(crate) fn start() -> bool {
     if std::env::var_os("ROCM_RS_RELEASE").is_none() {
         return skip("kernels need a HIPRTC: cargo xtask test 'cuda-compat 7.2'");
@@ -32,7 +32,7 @@ pub(crate) fn start() -> bool {
     let backend = if is_embedded() { hip::Backend::Sim } else { hip::Backend::Rocm };
     BACKEND.call_once(|| hip::select_backend(backend).unwrap());
     let mut context = null_mut();
-    // SAFETY: a place for the result; the device is there.
+    // SAFETY: room for the result; the device is there.
     unsafe {
         ok(cuInit(0));
         ok(cuDevicePrimaryCtxRetain(&mut context, 0));
@@ -65,7 +65,7 @@ pub(crate) struct Buffer(CUdeviceptr);
 impl Buffer {
     pub(crate) fn of<T: Plain>(values: &[T]) -> Self {
         let mut pointer = 0;
-        // SAFETY: a place for the result, and a source of the size.
+        // SAFETY: room for the result, and a source of the size.
         unsafe {
             ok(cuMemAlloc(&mut pointer, size_of_val(values)));
             ok(cuMemcpyHtoD(pointer, values.as_ptr().cast(), size_of_val(values)));
@@ -211,7 +211,7 @@ impl Module {
     fn load(compiled: Compiled) -> (Self, Vec<u8>) {
         assert_eq!(compiled.status, NVRTC_SUCCESS, "{}", compiled.log);
         let mut module = null_mut();
-        // SAFETY: a place for the result, and a code object.
+        // SAFETY: room for the result, and a code object.
         unsafe { ok(cuModuleLoadData(&mut module, compiled.code.as_ptr().cast())) };
         (Self { module, lowered: compiled.lowered }, compiled.code)
     }
@@ -220,7 +220,7 @@ impl Module {
         let plain = CString::new(name).unwrap();
         let name = self.lowered.get(name).unwrap_or(&plain);
         let mut function = null_mut();
-        // SAFETY: a place for the result, a live module, and a C string.
+        // SAFETY: room for the result, a live module, and a C string.
         unsafe { ok(cuModuleGetFunction(&mut function, self.module, name.as_ptr())) };
         function
     }

@@ -1,7 +1,8 @@
-//! Kernels in CUDA C++ give the right results: NVRTC's names compile them with the prelude, and the software GPU runs them.
+//! Kernels in CUDA C++ give the right results: NVRTC's names compile them with the prelude, and the software GPU runs
+//! them.
 //!
-//! They run with a ROCm release that has HIPRTC (`ROCM_RS_RELEASE`, set by `cargo xtask test 'cuda-compat 7.2'`), on its own HIP runtime,
-//! or with `HIP_RS_BACKEND=sim` on the embedded one. Else the tests say that they were skipped.
+//! They run with a ROCm release that has HIPRTC (`ROCM_RS_RELEASE`, set by `cargo xtask test 'cuda-compat 7.2'`), on
+//! its own HIP runtime, or with `HIP_RS_BACKEND=sim` on the embedded one. Else the tests say that they were skipped.
 
 mod atomics;
 mod candle;

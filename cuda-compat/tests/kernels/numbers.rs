@@ -62,7 +62,7 @@ fn module() -> Module {
     Module::of("numbers.cu", include_str!("numbers.cu"))
 }
 
-/// Whether values are as near as one step in the last place, or both NaN.
+/// Returns whether values are as near as one step in the last place, or both NaN.
 #[track_caller]
 fn assert_near(format: &Format, found: &[u16], expected: impl Iterator<Item = f64>) {
     let mut count = 0;

@@ -17,7 +17,7 @@ fn start() -> bool {
 /// Runs a kernel with a texture of a resource.
 fn with_texture(resource: &CUDA_RESOURCE_DESC, description: &CUDA_TEXTURE_DESC, run: impl FnOnce(u64)) {
     let mut texture = null_mut();
-    // SAFETY: a place for the result, and descriptions that live.
+    // SAFETY: room for the result, and descriptions that live.
     unsafe { ok(cuTexObjectCreate(&mut texture, resource, description, null())) };
     run(texture as u64);
     // SAFETY: it is alive, and its kernels are done.
@@ -67,7 +67,7 @@ fn filters_between_elements() {
         Height: height,
         ..Default::default()
     };
-    // SAFETY: a place for the result, and a source of the size.
+    // SAFETY: room for the result, and a source of the size.
     unsafe {
         ok(cuArrayCreate(&mut array, &shape));
         ok(cuMemcpy2D(&CUDA_MEMCPY2D { dstArray: array, ..copy }));

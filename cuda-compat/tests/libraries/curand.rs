@@ -154,7 +154,8 @@ fn a_graph_keeps_the_state_of_the_generator() {
     assert!(victims.iter().all(|victim| stream.clone_dtoh(victim).unwrap().iter().all(|&byte| byte == 7)));
 }
 
-/// A buffer that is not in order is no address of the library's; the error is this call's, and its reason the context's.
+/// A buffer that is not in order is no address of the library's; the error is this call's, and its reason the
+/// context's.
 #[test]
 fn an_earlier_error_is_an_error_of_the_call() {
     let earlier = DriverError(CUresult::CUDA_ERROR_NOT_PERMITTED);

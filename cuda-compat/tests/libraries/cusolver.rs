@@ -90,7 +90,8 @@ fn a_sparse_handle_needs_cholmod() {
     }
 }
 
-/// hipSOLVER of ROCm 7.2 has one format and one algorithm, and refuses to be told: as cudarc does, a setting panics then.
+/// hipSOLVER of ROCm 7.2 has one format and one algorithm, and refuses to be told: as cudarc does, a setting panics
+/// then.
 #[test]
 fn a_handle_for_refactorisations_is_made_and_set() {
     let _stream = device!();

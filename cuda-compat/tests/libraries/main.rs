@@ -1,5 +1,5 @@
-//! The libraries in cudarc's shape, on ROCm's own: the GPU if there is one, or the software GPU under `hsa-sim`. Results are held to references
-//! on the host. Without the libraries the tests pass by saying that they were skipped.
+//! The libraries in cudarc's shape, on ROCm's own: the GPU if there is one, or the software GPU under `hsa-sim`.
+//! Results are held to references on the host. Without the libraries the tests pass by saying that they were skipped.
 
 mod cublas;
 mod cublaslt;

@@ -37,7 +37,8 @@ fn copies_in_every_direction() {
     [a, b].into_iter().for_each(free);
 }
 
-/// Calls functions with a copy and, some of them, a stream; after each there is this at `pointer`, which is then zeroed.
+/// Calls functions with a copy and, some of them, a stream; after each there is this at `pointer`, which is then
+/// zeroed.
 fn each<T>(
     now: &[unsafe extern "C" fn(*const T) -> CUresult],
     queued: &[unsafe extern "C" fn(*const T, CUstream) -> CUresult],

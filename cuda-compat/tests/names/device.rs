@@ -1,5 +1,5 @@
-//! What `cuda-compat check` says of device functions and headers is true: HIPRTC compiles those that it calls mapped, with the prelude,
-//! and not those that it calls missing.
+//! What `cuda-compat check` says of device functions and headers is true: HIPRTC compiles those that it calls mapped,
+//! with the prelude, and not those that it calls missing.
 
 use std::ffi::CString;
 use std::fmt::Write as _;

@@ -9,14 +9,14 @@ use crate::{download, free, has, ok, start, stream, upload};
 
 fn graph() -> CUgraph {
     let mut graph = null_mut();
-    // SAFETY: a place for the result.
+    // SAFETY: room for the result.
     unsafe { ok(cuGraphCreate(&mut graph, 0)) };
     graph
 }
 
 fn context() -> CUcontext {
     let mut context = null_mut();
-    // SAFETY: a place for the result.
+    // SAFETY: room for the result.
     unsafe { ok(cuCtxGetCurrent(&mut context)) };
     context
 }
@@ -24,7 +24,7 @@ fn context() -> CUcontext {
 /// Runs a graph once; instantiated in CUDA 12's way, with a graph and flags.
 fn run(graph: CUgraph) -> CUgraphExec {
     let mut exec = null_mut();
-    // SAFETY: a place for the result, and a graph that is alive.
+    // SAFETY: room for the result, and a graph that is alive.
     unsafe {
         ok(cuGraphInstantiate(&mut exec, graph, 0));
         let stream = stream();
@@ -148,7 +148,7 @@ fn an_update_says_what_it_found() {
     }
     let _: cudaGraphExecUpdateResultInfo = info;
     let mut other = null_mut();
-    // SAFETY: a place for the result.
+    // SAFETY: room for the result.
     unsafe { ok(cudaGraphInstantiate(&mut other, of(1, 1), 0)) };
     free(pointer);
 }

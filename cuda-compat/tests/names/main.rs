@@ -1,5 +1,6 @@
-//! CUDA's names on the software GPU: each function that differs from HIP's, and what ports trip over. On AMD's own HIP runtime where
-//! one is promised (`ROCM_RS_RELEASE`), else on the embedded one; tests of functions that the latter lacks say that they were skipped.
+//! CUDA's names on the software GPU: each function that differs from HIP's, and what ports trip over. On AMD's own HIP
+//! runtime where one is promised (`ROCM_RS_RELEASE`), else on the embedded one; tests of functions that the latter
+//! lacks say that they were skipped.
 
 mod arguments;
 mod context;
@@ -17,8 +18,8 @@ use std::ptr::null_mut;
 
 use cuda_compat::driver::*;
 
-/// Runs a test in a process of its own, with a variable set; its output, if it failed. `cargo xtask test` starts this program by the
-/// loader of another C library, which starts it again.
+/// Runs a test in a process of its own, with a variable set; its output, if it failed. `cargo xtask test` starts this
+/// program by the loader of another C library, which starts it again.
 #[track_caller]
 pub(crate) fn alone(test: &str, variable: &str, value: &str) {
     let program = std::env::args_os().next().unwrap();
@@ -37,12 +38,12 @@ pub(crate) fn alone(test: &str, variable: &str, value: &str) {
     assert!(passed, "{variable}={value}: {text}{}", String::from_utf8_lossy(&child.stderr));
 }
 
-/// Whether AMD's own HIP runtime is there.
+/// Returns whether AMD's own HIP runtime is there.
 pub(crate) fn is_amds() -> bool {
     std::env::var_os("ROCM_RS_RELEASE").is_some()
 }
 
-/// Whether the runtime in use has these functions of HIP; says which it lacks.
+/// Returns whether the runtime in use has these functions of HIP; says which it lacks.
 pub(crate) fn has(functions: &[&str]) -> bool {
     use std::io::Write as _;
     let lacks = functions.iter().find(|name| !is_amds() && !hip_sim::is_supported(name));
@@ -57,7 +58,7 @@ pub(crate) fn has(functions: &[&str]) -> bool {
 pub(crate) fn start() {
     hip::select_backend(if is_amds() { hip::Backend::Rocm } else { hip::Backend::Sim }).unwrap();
     let mut context = null_mut();
-    // SAFETY: a place for the result; the device is there.
+    // SAFETY: room for the result; the device is there.
     unsafe {
         ok(cuInit(0));
         ok(cuDevicePrimaryCtxRetain(&mut context, 0));
@@ -73,7 +74,7 @@ pub(crate) fn ok(status: CUresult) {
 /// A buffer with these words.
 pub(crate) fn upload(words: &[u32]) -> CUdeviceptr {
     let mut pointer: CUdeviceptr = 0;
-    // SAFETY: a place for the result, and a source of the size.
+    // SAFETY: room for the result, and a source of the size.
     unsafe {
         ok(cuMemAlloc_v2(&mut pointer, size_of_val(words)));
         ok(cuMemcpyHtoD_v2(pointer, words.as_ptr().cast(), size_of_val(words)));
@@ -97,7 +98,7 @@ pub(crate) fn free(pointer: CUdeviceptr) {
 /// A stream of its own.
 pub(crate) fn stream() -> CUstream {
     let mut stream = null_mut();
-    // SAFETY: a place for the result.
+    // SAFETY: room for the result.
     unsafe { ok(cuStreamCreate(&mut stream, CU_STREAM_NON_BLOCKING)) };
     stream
 }
@@ -107,7 +108,7 @@ pub(crate) fn vector_add() -> (CUmodule, CUfunction) {
     let (mut module, mut function) = (null_mut(), null_mut());
     let image = include_bytes!("../../../examples/kernels/vector_add.hipfb");
     let name = CString::new("vector_add").unwrap();
-    // SAFETY: a whole bundle, a C string, and places for the results.
+    // SAFETY: a whole bundle, a C string, and room for the results.
     unsafe {
         ok(cuModuleLoadData(&mut module, image.as_ptr().cast()));
         ok(cuModuleGetFunction(&mut function, module, name.as_ptr()));

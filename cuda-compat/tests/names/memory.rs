@@ -12,16 +12,16 @@ fn every_allocator_gives_an_address() {
     start();
     let stream = stream();
     let mut pool = null_mut();
-    // SAFETY: a place for the result.
+    // SAFETY: room for the result.
     unsafe { ok(cuDeviceGetDefaultMemPool(&mut pool, 0)) };
     let allocators: [&dyn Fn(&mut CUdeviceptr) -> CUresult; 4] = [
-        // SAFETY: a place for the result.
+        // SAFETY: room for the result.
         &|pointer| unsafe { cuMemAlloc(pointer, 64) },
-        // SAFETY: a place for the result.
+        // SAFETY: room for the result.
         &|pointer| unsafe { cuMemAllocManaged(pointer, 64, CU_MEM_ATTACH_GLOBAL) },
-        // SAFETY: a place for the result.
+        // SAFETY: room for the result.
         &|pointer| unsafe { cuMemAllocAsync(pointer, 64, stream) },
-        // SAFETY: a place for the result.
+        // SAFETY: room for the result.
         &|pointer| unsafe { cuMemAllocFromPoolAsync(pointer, 64, pool, stream) },
     ];
     for (index, allocate) in allocators.iter().enumerate() {
@@ -289,7 +289,7 @@ fn memory_for_other_processes_has_a_handle() {
     start();
     let pointer = upload(&[0; 4]);
     let mut handle = CUipcMemHandle::default();
-    // SAFETY: a place for the result.
+    // SAFETY: room for the result.
     unsafe {
         ok(cuIpcGetMemHandle(&mut handle, pointer));
         assert_ne!(cuIpcGetMemHandle(&mut handle, 0), CUDA_SUCCESS);

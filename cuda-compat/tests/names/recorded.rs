@@ -1,4 +1,5 @@
-//! Functions with addresses that no runtime on the software GPU can run: what arrives at HIP, and what comes back from it.
+//! Functions with addresses that no runtime on the software GPU can run: what arrives at HIP, and what comes back from
+//! it.
 //!
 //! HIP is functions of this test there, in a process of its own.
 
@@ -20,7 +21,7 @@ fn handle<T>(number: usize) -> *mut T {
     std::ptr::without_provenance_mut(number)
 }
 
-/// Whether what arrived is what is expected; otherwise HIP's status says so.
+/// Returns whether what arrived is what is expected; otherwise HIP's status says so.
 fn status(is_right: bool) -> hipError_t {
     if is_right { hipSuccess } else { hipErrorInvalidValue }
 }
@@ -298,7 +299,7 @@ fn the_version_of_cufile_is_one_number() {
     }
     hipfile_sys::set_provider(&Library).unwrap();
     let mut number = 0;
-    // SAFETY: a place for the result, or none, which is an error.
+    // SAFETY: room for the result, or none, which is an error.
     unsafe {
         assert_eq!(cuFileGetVersion(&mut number).err, hipfile_sys::hipFileSuccess);
         assert_eq!(number, 1130);

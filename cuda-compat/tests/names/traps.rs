@@ -70,7 +70,7 @@ fn attributes_have_hips_numbers_and_a_wave_has_64_lanes() {
     start();
     let get = |attribute| {
         let mut value = 0;
-        // SAFETY: a place for the result.
+        // SAFETY: room for the result.
         unsafe { ok(cuDeviceGetAttribute(&mut value, attribute, 0)) };
         value
     };
@@ -79,7 +79,7 @@ fn attributes_have_hips_numbers_and_a_wave_has_64_lanes() {
     assert_ne!(CU_DEVICE_ATTRIBUTE_WARP_SIZE.0, 10, "CUDA's number");
     assert_eq!(CU_DEVICE_ATTRIBUTE_WARP_SIZE, cudaDevAttrWarpSize);
     let mut value = 0;
-    // SAFETY: a place for the result.
+    // SAFETY: room for the result.
     let status = unsafe { cudaDeviceGetAttribute(&mut value, CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED, 0) };
     assert_eq!(status, cudaErrorInvalidValue, "an attribute that HIP lacks");
     assert_eq!(
@@ -128,7 +128,7 @@ fn a_constant_that_hip_lacks_has_a_value_and_a_name_of_its_own() {
         // SAFETY: it returns the name of any status.
         let theirs = unsafe { CStr::from_ptr(cudaGetErrorName(CUDA_ERROR_UNKNOWN)) };
         let mut name = null();
-        // SAFETY: a place for the result.
+        // SAFETY: room for the result.
         unsafe { ok(cuGetErrorName(*status, &mut name)) };
         // SAFETY: a C string that lives for ever.
         let name = unsafe { CStr::from_ptr(name) };
@@ -139,7 +139,7 @@ fn a_constant_that_hip_lacks_has_a_value_and_a_name_of_its_own() {
         // SAFETY: any status has a description.
         let text = unsafe { CStr::from_ptr(cudaGetErrorString(*status)) };
         let mut other = null();
-        // SAFETY: a place for the result.
+        // SAFETY: room for the result.
         unsafe { ok(cuGetErrorString(*status, &mut other)) };
         // SAFETY: a C string that lives for ever.
         assert_eq!(unsafe { CStr::from_ptr(other) }, text);
@@ -147,7 +147,7 @@ fn a_constant_that_hip_lacks_has_a_value_and_a_name_of_its_own() {
     }
     assert_eq!(CUDA_ERROR_OUT_OF_MEMORY.cuda_name(), None);
     let mut name = null();
-    // SAFETY: a place for the result, or none, which is an error.
+    // SAFETY: room for the result, or none, which is an error.
     unsafe {
         ok(cuGetErrorName(CUDA_ERROR_OUT_OF_MEMORY, &mut name));
         assert_eq!(CStr::from_ptr(name), c"hipErrorOutOfMemory");

@@ -18,12 +18,13 @@ pub trait Asum<T> {
     /// Writes the sum of the absolute values of the elements of `x` to `result`, and waits for it.
     ///
     /// # Errors
-    /// `CUBLAS_STATUS_INVALID_VALUE` if `x` has fewer elements than the configuration says; `CUBLAS_STATUS_NOT_SUPPORTED` for a result on the host while
-    /// the stream is captured: the graph would write to it later.
+    /// `CUBLAS_STATUS_INVALID_VALUE` if `x` has fewer elements than the configuration states;
+    /// `CUBLAS_STATUS_NOT_SUPPORTED` for a result on the host while the stream is captured: the graph would write to it
+    /// later.
     ///
     /// # Safety
-    /// No other thread may make a call with this handle meanwhile. In `CUBLAS_POINTER_MODE_DEVICE`,
-    /// `result` must be memory of the device.
+    /// No other thread may make a call with this handle at the same time. In `CUBLAS_POINTER_MODE_DEVICE`, `result`
+    /// must be device memory.
     #[doc(alias("hipblasSasum", "hipblasDasum"))]
     unsafe fn asum<X: DevicePtr<T>>(&self, cfg: AsumConfig, x: &X, result: &mut T) -> Result<(), CublasError>;
 }

@@ -36,24 +36,26 @@ pub struct StridedBatchedConfig<T> {
     pub gemm: GemmConfig<T>,
     /// The number of products.
     pub batch_size: c_int,
-    /// From one `A` to the next; 0 for one that all products share.
+    /// The distance between two `A`; 0 for a matrix that all products share.
     pub stride_a: c_longlong,
-    /// From one `B` to the next; 0 for one that all products share.
+    /// The distance between two `B`; 0 for a matrix that all products share.
     pub stride_b: c_longlong,
-    /// From one `C` to the next.
+    /// The distance between two `C`.
     pub stride_c: c_longlong,
 }
 
 /// Products of matrices.
 pub trait Gemm<T> {
-    /// Queues `C = alpha · op(A) · op(B) + beta · C`. Matrices are stored by columns. Halves are summed in single precision.
+    /// Queues `C = alpha · op(A) · op(B) + beta · C`. Matrices are column-major. Half-precision products are summed
+    /// in single precision.
     ///
     /// # Errors
-    /// `CUBLAS_STATUS_INVALID_VALUE` if a size is negative, or an operand has fewer elements than the configuration says.
+    /// `CUBLAS_STATUS_INVALID_VALUE` if a size is negative, or an operand has fewer elements than the configuration
+    /// states.
     ///
     /// # Safety
-    /// No other thread may make a call with this handle meanwhile. In `CUBLAS_POINTER_MODE_DEVICE`, it reads `alpha` and
-    /// `beta` on the device, where the configuration is not.
+    /// No other thread may make a call with this handle at the same time. In `CUBLAS_POINTER_MODE_DEVICE`, the call
+    /// reads `alpha` and `beta` on the device, but the configuration is on the host.
     #[doc(alias("hipblasSgemm", "hipblasDgemm", "hipblasGemmEx"))]
     unsafe fn gemm<A: DevicePtr<T>, B: DevicePtr<T>, C: DevicePtrMut<T>>(
         &self,
@@ -63,13 +65,13 @@ pub trait Gemm<T> {
         c: &mut C,
     ) -> Result<(), CublasError>;
 
-    /// Queues a batch of products, whose matrices have a fixed distance.
+    /// Queues a batch of products, whose matrices are at equal distances.
     ///
     /// # Errors
-    /// As of [`gemm`](Self::gemm); also if a stride is negative.
+    /// As for [`gemm`](Self::gemm); also if a stride is negative.
     ///
     /// # Safety
-    /// As of [`gemm`](Self::gemm).
+    /// As for [`gemm`](Self::gemm).
     #[doc(alias("hipblasSgemmStridedBatched", "hipblasDgemmStridedBatched", "hipblasGemmStridedBatchedEx"))]
     unsafe fn gemm_strided_batched<A: DevicePtr<T>, B: DevicePtr<T>, C: DevicePtrMut<T>>(
         &self,
@@ -81,7 +83,7 @@ pub trait Gemm<T> {
 }
 
 impl<T> GemmConfig<T> {
-    /// The elements that the operands need.
+    /// Returns the number of elements that each operand needs.
     pub(super) fn needs(&self) -> Result<[usize; 3], CublasError> {
         let [m, n, k] = sizes::sizes([self.m, self.n, self.k])?;
         Ok([
@@ -91,7 +93,7 @@ impl<T> GemmConfig<T> {
         ])
     }
 
-    /// Refuses operands of these lengths if they are too short.
+    /// Returns an error if operands of these lengths are too short.
     pub(super) fn check(&self, has: [usize; 3]) -> Result<(), CublasError> {
         let needs = self.needs()?;
         sizes::fit([0, 1, 2].map(|operand| (has[operand], needs[operand])))
@@ -99,7 +101,7 @@ impl<T> GemmConfig<T> {
 }
 
 impl<T> StridedBatchedConfig<T> {
-    /// Refuses operands of these lengths if they are too short.
+    /// Returns an error if operands of these lengths are too short.
     fn check(&self, has: [usize; 3]) -> Result<(), CublasError> {
         let [count] = sizes::sizes([self.batch_size])?;
         let [a, b, c] = self.gemm.needs()?;
@@ -111,7 +113,7 @@ impl<T> StridedBatchedConfig<T> {
     }
 }
 
-/// The implementation for a type: how the C function is called, for one product and for a batch.
+/// Implements the trait for a type: the calls of the C function, for one product and for a batch.
 macro_rules! gemm {
     ($($ty:ty: $one:expr, $batch:expr;)+) => {$(
         impl Gemm<$ty> for CudaBlas {
@@ -156,11 +158,11 @@ macro_rules! gemm {
     )+};
 }
 
-/// Calls of the functions whose names have a letter for the type.
+/// Calls of functions whose names contain a letter for the type.
 macro_rules! by_letter {
     ($name:ident, $batched:ident, $ty:ty, $one:ident, $batch:ident) => {
         /// # Safety
-        /// That of the function called.
+        /// The requirements of the function called.
         unsafe fn $name(blas: &CudaBlas, cfg: &GemmConfig<$ty>, a: u64, b: u64, c: u64) -> Result<(), CublasError> {
             let (a, b, c) = (a as *const $ty, b as *const $ty, c as *mut $ty);
             // SAFETY: the caller's contract.
@@ -185,7 +187,7 @@ macro_rules! by_letter {
         }
 
         /// # Safety
-        /// That of the function called.
+        /// The requirements of the function called.
         unsafe fn $batched(
             blas: &CudaBlas,
             cfg: &StridedBatchedConfig<$ty>,
@@ -231,11 +233,12 @@ gemm! {
 
 #[cfg(all(feature = "f16", feature = "rocm-6-2"))]
 mod halves {
-    //! Halves are multiplied by the functions that take types, and summed in single precision.
+    //! Half-precision matrices are multiplied by the functions with types as parameters, and summed in single
+    //! precision.
 
     use super::*;
 
-    /// A type of 16 bits.
+    /// A 16-bit type.
     pub(super) trait Half: Copy {
         const TYPE: sys::cudaDataType_t;
         fn to_single(self) -> f32;
@@ -261,7 +264,7 @@ mod halves {
     const ALGORITHM: sys::cublasGemmAlgo_t = sys::cublasGemmAlgo_t::CUBLAS_GEMM_DEFAULT;
 
     /// # Safety
-    /// That of the function called.
+    /// The requirements of the function called.
     unsafe fn one<T: Half>(blas: &CudaBlas, cfg: &GemmConfig<T>, a: u64, b: u64, c: u64) -> Result<(), CublasError> {
         let (alpha, beta) = (cfg.alpha.to_single(), cfg.beta.to_single());
         let (alpha, beta) = ((&raw const alpha).cast(), (&raw const beta).cast());
@@ -293,7 +296,7 @@ mod halves {
     }
 
     /// # Safety
-    /// That of the function called.
+    /// The requirements of the function called.
     unsafe fn batch<T: Half>(
         blas: &CudaBlas,
         cfg: &StridedBatchedConfig<T>,

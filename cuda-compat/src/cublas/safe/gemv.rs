@@ -27,14 +27,15 @@ pub struct GemvConfig<T> {
 
 /// Products of a matrix and a vector.
 pub trait Gemv<T> {
-    /// Queues `y = alpha · op(A) · x + beta · y`. Matrices are stored by columns.
+    /// Queues `y = alpha · op(A) · x + beta · y`. Matrices are column-major.
     ///
     /// # Errors
-    /// `CUBLAS_STATUS_INVALID_VALUE` if a size is negative, an increment is 0, or an operand has fewer elements than the configuration says.
+    /// `CUBLAS_STATUS_INVALID_VALUE` if a size is negative, an increment is 0, or an operand has fewer elements than
+    /// the configuration states.
     ///
     /// # Safety
-    /// No other thread may make a call with this handle meanwhile. In `CUBLAS_POINTER_MODE_DEVICE`, it reads `alpha` and
-    /// `beta` on the device, where the configuration is not.
+    /// No other thread may make a call with this handle at the same time. In `CUBLAS_POINTER_MODE_DEVICE`, the call
+    /// reads `alpha` and `beta` on the device, but the configuration is on the host.
     #[doc(alias("hipblasSgemv", "hipblasDgemv"))]
     unsafe fn gemv<A: DevicePtr<T>, X: DevicePtr<T>, Y: DevicePtrMut<T>>(
         &self,
@@ -46,7 +47,7 @@ pub trait Gemv<T> {
 }
 
 impl<T> GemvConfig<T> {
-    /// Refuses operands of these lengths if they are too short.
+    /// Returns an error if operands of these lengths are too short.
     fn check(&self, a: usize, x: usize, y: usize) -> Result<(), CublasError> {
         let [m, n] = sizes::sizes([self.m, self.n])?;
         let (input, output) = if sizes::is_transposed(self.trans)? { (m, n) } else { (n, m) };

@@ -1,9 +1,9 @@
 use crate::cublas::{CublasError, CudaBlas, GemmConfig, sys};
 use crate::driver::{DevicePtr, DevicePtrMut, DeviceRepr};
 
-/// An element of grouped products.
+/// An element type of grouped products.
 pub trait GroupedGemmDtype: DeviceRepr {
-    /// The type of scalars, and of sums.
+    /// The type of scalars and sums.
     type ComputeType: DeviceRepr + Copy;
 
     /// Returns the element's type.
@@ -39,7 +39,7 @@ impl GroupedGemmDtype for half::bf16 {
     }
 }
 
-/// The arguments of [`GroupedGemm::grouped_gemm`]: one entry a group in each list.
+/// The arguments of [`GroupedGemm::grouped_gemm`]: each list has one entry per group.
 pub struct GroupedGemmConfig<T: GroupedGemmDtype> {
     /// The operation on `B`.
     pub transbs: Vec<sys::cublasOperation_t>,
@@ -79,7 +79,7 @@ impl<T: GroupedGemmDtype> GroupedGemmConfig<T> {
     /// Checks that each list has an entry for each group.
     ///
     /// # Panics
-    /// If one has not.
+    /// If a list has another length.
     #[inline]
     pub fn validate(&self) {
         let lists = [
@@ -99,7 +99,7 @@ impl<T: GroupedGemmDtype> GroupedGemmConfig<T> {
         }
     }
 
-    /// The arguments of a group's products.
+    /// Returns the arguments of a group's products.
     fn group(&self, group: usize) -> Result<GemmConfig<T::ComputeType>, CublasError> {
         let int =
             |size: usize| size.try_into().map_err(|_| CublasError(sys::cublasStatus_t::CUBLAS_STATUS_INVALID_VALUE));
@@ -122,19 +122,19 @@ impl<T: GroupedGemmDtype> GroupedGemmConfig<T> {
 pub trait GroupedGemm<T: GroupedGemmDtype> {
     /// Queues `C = alpha · op(A) · op(B) + beta · C` for each problem, group after group.
     ///
-    /// hipBLAS has no grouped product, so each problem is a call, and nothing is copied to the device.
+    /// hipBLAS has no grouped product, so each problem is one call, and nothing is copied to the device.
     ///
     /// # Errors
-    /// `CUBLAS_STATUS_INVALID_VALUE` if a size does not fit, or an operand has fewer elements than the configuration says: nothing is
-    /// queued then.
+    /// `CUBLAS_STATUS_INVALID_VALUE` if a size does not fit, or an operand has fewer elements than the configuration
+    /// states: then nothing is queued.
     ///
     /// # Panics
-    /// If a list of the configuration does not have an entry for each group, or one of `a_slices`, `b_slices` and `c_slices` a slice
-    /// for each problem.
+    /// If a list of the configuration does not have an entry for each group, or if `a_slices`, `b_slices` or `c_slices`
+    /// does not have a slice for each problem.
     ///
     /// # Safety
-    /// No other thread may make a call with this handle meanwhile. In `CUBLAS_POINTER_MODE_DEVICE`, calls read `alpha`
-    /// and `beta` on the device, where the configuration is not.
+    /// No other thread may make a call with this handle at the same time. In `CUBLAS_POINTER_MODE_DEVICE`, calls read
+    /// `alpha` and `beta` on the device, but the configuration is on the host.
     unsafe fn grouped_gemm<A: DevicePtr<T>, B: DevicePtr<T>, C: DevicePtrMut<T>>(
         &self,
         config: GroupedGemmConfig<T>,

@@ -1,4 +1,4 @@
-//! Handles of cuBLAS, and products of vectors and matrices on buffers of [`crate::driver`].
+//! cuBLAS handles, and products of vectors and matrices with buffers of [`crate::driver`].
 
 mod asum;
 mod gemm;
@@ -20,15 +20,15 @@ pub use gemv::*;
 #[cfg(feature = "rocm-6-2")]
 pub use grouped_gemm::*;
 
-/// The device or an operand is not in order; [`CudaContext::check_err`](crate::driver::CudaContext::check_err) has the reason.
+/// The device or an operand is not usable; [`CudaContext::check_err`](crate::driver::CudaContext::check_err) returns
+/// the reason.
 const NOT_READY: CublasError = CublasError(sys::cublasStatus_t::CUBLAS_STATUS_EXECUTION_FAILED);
 
-/// A handle of cuBLAS on a stream.
+/// A cuBLAS handle on a stream.
 ///
-/// It keeps the stream alive. Dropping it waits for the stream's work, as the library does, and frees the handle, when there are no graphs any more.
-///
-/// While there are graphs, and in a capture, a call that needs more workspace than the handle has is `CUBLAS_STATUS_ALLOC_FAILED`: the library would
-/// free what graphs use. Make a call of that size before.
+/// It keeps the stream alive. Dropping it waits for the stream's work, as the library does, and frees the handle once
+/// no graphs exist. While graphs exist, and in a capture, a call that needs more workspace than the handle has is
+/// `CUBLAS_STATUS_ALLOC_FAILED`: the library would free memory that graphs use. Make a call of that size before.
 #[derive(Debug)]
 pub struct CudaBlas {
     pub(crate) handle: sys::cublasHandle_t,
@@ -37,15 +37,15 @@ pub struct CudaBlas {
 
 // SAFETY: hipBLAS allows a handle to be used by any thread.
 unsafe impl Send for CudaBlas {}
-// SAFETY: safe methods read or write one word of the handle. Calls that use more of it are unsafe, and their callers ensure that there is one at
-// a time.
+// SAFETY: safe methods read or write one word of the handle. Calls that use more of it are unsafe, and their callers ensure that they are
+// serialized.
 unsafe impl Sync for CudaBlas {}
 
 impl CudaBlas {
     /// Creates a handle on the device of a stream, which runs its work.
     ///
     /// # Errors
-    /// `CUBLAS_STATUS_NOT_INITIALIZED` if hipBLAS cannot be loaded: [`sys::load_error`] says why.
+    /// `CUBLAS_STATUS_NOT_INITIALIZED` if hipBLAS cannot be loaded: [`sys::load_error`] returns the reason.
     #[doc(alias("hipblasCreate", "hipblasSetStream"))]
     pub fn new(stream: Arc<CudaStream>) -> Result<Self, CublasError> {
         stream.context().make_current(NOT_READY)?;
@@ -60,10 +60,10 @@ impl CudaBlas {
         &self.handle
     }
 
-    /// Runs the work on another stream of the same device.
+    /// Moves the handle to another stream of the same device.
     ///
     /// # Errors
-    /// If the library refuses it.
+    /// If the library returns an error.
     ///
     /// # Safety
     /// The caller must order work on both streams that uses the same memory.
@@ -77,7 +77,7 @@ impl CudaBlas {
     /// Sets where scalars and results of reductions are: on the host, which is the default, or on the device.
     ///
     /// # Errors
-    /// If the library refuses it.
+    /// If the library returns an error.
     #[doc(alias("hipblasSetPointerMode"))]
     pub fn set_pointer_mode(&self, pointer_mode: sys::cublasPointerMode_t) -> Result<(), CublasError> {
         // SAFETY: the handle is alive.
@@ -87,11 +87,11 @@ impl CudaBlas {
     /// Returns where scalars and results of reductions are.
     ///
     /// # Errors
-    /// If the library refuses it.
+    /// If the library returns an error.
     #[doc(alias("hipblasGetPointerMode"))]
     pub fn get_pointer_mode(&self) -> Result<sys::cublasPointerMode_t, CublasError> {
         let mut mode = sys::cublasPointerMode_t::default();
-        // SAFETY: the handle is alive, and there is a place for the result.
+        // SAFETY: the handle is alive, and there is room for the result.
         unsafe { sys::cublasGetPointerMode_v2(self.handle, &mut mode) }.result()?;
         Ok(mode)
     }
@@ -101,7 +101,7 @@ impl Drop for CudaBlas {
     fn drop(&mut self) {
         let (stream, handle) = (Arc::clone(&self.stream), crate::driver::safe::Shared(self.handle));
         self.stream.context().destroy_after_graphs(move || {
-            // If it fails, its context has the reason.
+            // If it fails, its context keeps the reason.
             let _ = stream.context().make_current(());
             // A handle that the library does not destroy is leaked: a panic in `drop` could end the process.
             // SAFETY: it is alive, and not used again.

@@ -1,4 +1,4 @@
-//! Elements that operands need: an operand that has fewer is refused before the call.
+//! The number of elements that operands need: an operand with fewer is rejected before the call.
 
 use core::ffi::{c_int, c_longlong};
 
@@ -6,7 +6,7 @@ use crate::cublas::{CublasError, sys::cublasOperation_t, sys::cublasStatus_t};
 
 const INVALID: CublasError = CublasError(cublasStatus_t::CUBLAS_STATUS_INVALID_VALUE);
 
-/// Sizes that are not negative.
+/// Converts sizes; returns an error for negative ones.
 pub(super) fn sizes<const N: usize>(sizes: [c_int; N]) -> Result<[usize; N], CublasError> {
     let mut converted = [0; N];
     for (to, from) in converted.iter_mut().zip(sizes) {
@@ -15,7 +15,7 @@ pub(super) fn sizes<const N: usize>(sizes: [c_int; N]) -> Result<[usize; N], Cub
     Ok(converted)
 }
 
-/// Whether the operation swaps rows and columns.
+/// Returns whether the operation swaps rows and columns.
 pub(super) fn is_transposed(operation: cublasOperation_t) -> Result<bool, CublasError> {
     match operation {
         cublasOperation_t::CUBLAS_OP_N => Ok(false),
@@ -24,7 +24,7 @@ pub(super) fn is_transposed(operation: cublasOperation_t) -> Result<bool, Cublas
     }
 }
 
-/// The elements of a matrix by columns.
+/// Returns the number of elements of a column-major matrix.
 pub(super) fn matrix(rows: usize, columns: usize, leading: c_int) -> Result<usize, CublasError> {
     let leading = usize::try_from(leading).map_err(|_| INVALID)?;
     if leading < rows.max(1) {
@@ -36,7 +36,7 @@ pub(super) fn matrix(rows: usize, columns: usize, leading: c_int) -> Result<usiz
     leading.checked_mul(columns - 1).and_then(|before| before.checked_add(rows)).ok_or(INVALID)
 }
 
-/// The elements of a matrix that an operation is applied to: `rows` × `columns` afterwards.
+/// Returns the number of elements of a matrix that is `rows` × `columns` after the operation.
 pub(super) fn operand(
     operation: cublasOperation_t,
     rows: usize,
@@ -49,7 +49,7 @@ pub(super) fn operand(
     }
 }
 
-/// The elements of a batch of matrices.
+/// Returns the number of elements of a batch of matrices.
 pub(super) fn batch(each: usize, stride: c_longlong, count: usize) -> Result<usize, CublasError> {
     if count == 0 || each == 0 {
         return Ok(0);
@@ -58,7 +58,7 @@ pub(super) fn batch(each: usize, stride: c_longlong, count: usize) -> Result<usi
     stride.checked_mul(count - 1).and_then(|before| before.checked_add(each)).ok_or(INVALID)
 }
 
-/// The elements of a vector; an increment of 0 has no meaning.
+/// Returns the number of elements of a vector; an increment of 0 is invalid.
 pub(super) fn vector(count: usize, increment: c_int) -> Result<usize, CublasError> {
     let increment = increment.unsigned_abs() as usize;
     if increment == 0 {
@@ -70,7 +70,7 @@ pub(super) fn vector(count: usize, increment: c_int) -> Result<usize, CublasErro
     increment.checked_mul(count - 1).and_then(|before| before.checked_add(1)).ok_or(INVALID)
 }
 
-/// Refuses operands that are shorter than needed.
+/// Returns an error for operands that are shorter than needed.
 pub(super) fn fit<const N: usize>(operands: [(usize, usize); N]) -> Result<(), CublasError> {
     match operands.iter().all(|(has, needs)| has >= needs) {
         true => Ok(()),

@@ -1,5 +1,5 @@
-//! The memory that rocBLAS, which hipBLAS is over, works in. rocBLAS frees it for more when a call needs more, and a graph that was captured before
-//! would use what is free.
+//! The workspace of rocBLAS, which hipBLAS is built on. rocBLAS replaces it when a call needs more, and a graph that
+//! was captured before would then use freed memory.
 
 use core::ffi::c_void;
 use core::ptr::NonNull;
@@ -9,12 +9,12 @@ use crate::cublas::{CublasError, CudaBlas, sys};
 use crate::driver::SyncOnDrop;
 use crate::driver::safe::between;
 
-/// A function of rocBLAS, of a handle.
+/// A function of rocBLAS that takes a handle.
 type OfHandle = unsafe extern "C" fn(sys::cublasHandle_t) -> sys::cublasStatus_t;
-/// One that writes a size.
+/// A function of rocBLAS that writes a size.
 type Size = unsafe extern "C" fn(sys::cublasHandle_t, *mut usize) -> sys::cublasStatus_t;
 
-/// How rocBLAS says how much memory calls need. Its handles are those of hipBLAS, and so is the status of success.
+/// The rocBLAS functions that return how much memory calls need. hipBLAS shares its handles and its success status.
 struct Query {
     has: Size,
     start: OfHandle,
@@ -22,7 +22,7 @@ struct Query {
 }
 
 impl Query {
-    /// `None` if the library is over something else.
+    /// Returns `None` if the library is built on something else.
     fn find() -> Option<Self> {
         let find = |name| hipblas_sys::BINDING.symbol(name).map(NonNull::as_ptr);
         let has = find(c"rocblas_get_device_memory_size")?;
@@ -30,19 +30,20 @@ impl Query {
         let stop = find(c"rocblas_stop_device_memory_size_query")?;
         // SAFETY: the C signature of `rocblas_get_device_memory_size` since ROCm 3.0.
         let has = unsafe { core::mem::transmute::<*mut c_void, Size>(has) };
-        // SAFETY: that of `rocblas_start_device_memory_size_query`.
+        // SAFETY: the C signature of `rocblas_start_device_memory_size_query`.
         let start = unsafe { core::mem::transmute::<*mut c_void, OfHandle>(start) };
-        // SAFETY: that of `rocblas_stop_device_memory_size_query`.
+        // SAFETY: the C signature of `rocblas_stop_device_memory_size_query`.
         let stop = unsafe { core::mem::transmute::<*mut c_void, Size>(stop) };
         Some(Self { has, start, stop })
     }
 }
 
 impl CudaBlas {
-    /// Makes a call between the guards of its operands. While there are graphs, it is refused if it needs more workspace than the handle has.
+    /// Makes a call between the guards of its operands. While graphs exist, it returns an error if the call needs more
+    /// workspace than the handle has.
     ///
     /// # Safety
-    /// No other thread makes a call with the handle.
+    /// No other thread may make a call with the handle at the same time.
     pub(super) unsafe fn queue<const N: usize>(
         &self,
         used: [SyncOnDrop<'_>; N],
@@ -58,13 +59,13 @@ impl CudaBlas {
     }
 
     /// # Safety
-    /// That of [`queue`](Self::queue).
+    /// The requirements of [`queue`](Self::queue).
     unsafe fn has_workspace_for(&self, call: impl FnOnce() -> Result<(), CublasError>) -> Result<(), CublasError> {
         let Some(query) = Query::find() else { return Ok(()) };
         let (mut has, mut needs) = (0, 0);
-        // SAFETY: the handle is alive, and there is a place for the result.
+        // SAFETY: the handle is alive, and there is room for the result.
         unsafe { (query.has)(self.handle, &mut has) }.result()?;
-        // SAFETY: the handle is alive. Until the stop, products and sums count what they need, and do nothing else.
+        // SAFETY: the handle is alive. Until the stop, products and sums only compute how much memory they need.
         unsafe { (query.start)(self.handle) }.result()?;
         let asked = call();
         // SAFETY: as above.

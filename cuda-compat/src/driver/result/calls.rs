@@ -1,7 +1,7 @@
-//! How a function of `sys` becomes one that returns a result.
+//! Converts functions of `sys` to functions that return a result.
 
-/// Defines functions over functions of [`sys`](crate::driver::sys): `name(arguments) = call`, or `name(arguments) -> T = |out| call`
-/// where the call writes its result to `out`.
+/// Defines functions that call functions of [`sys`](crate::driver::sys): `name(arguments) = call`, or `name(arguments)
+/// -> T = |out| call` if the call writes its result to `out`.
 macro_rules! calls {
     () => {};
     (

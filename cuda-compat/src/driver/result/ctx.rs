@@ -46,11 +46,11 @@ pub fn set_flags(flags: sys::CUctx_flags) -> Result<(), DriverError> {
     unsafe { hip_sys::hipSetDeviceFlags(flags as c_uint) }.result()
 }
 
-/// Returns the context of a device, and makes it current: HIP has one for each device. (AMD has deprecated `hipCtxCreate`, which returns the
-/// same one.)
+/// Returns the context of a device, and makes it current: HIP has one for each device. (AMD has deprecated
+/// `hipCtxCreate`, which returns the same context.)
 ///
 /// # Errors
-/// The status of HIP.
+/// A status of HIP.
 ///
 /// # Safety
 /// `dev` must be a device.
@@ -58,7 +58,7 @@ pub fn set_flags(flags: sys::CUctx_flags) -> Result<(), DriverError> {
 pub unsafe fn create_v3(flags: c_uint, dev: sys::CUdevice) -> Result<sys::CUcontext, DriverError> {
     // SAFETY: the caller's contract.
     let context = unsafe { primary_ctx::retain(dev) }?;
-    // SAFETY: it was just retained.
+    // SAFETY: the context was just retained.
     unsafe { set_current(context) }?;
     if flags != 0 {
         // SAFETY: the function takes no handles and no memory.
@@ -67,13 +67,13 @@ pub unsafe fn create_v3(flags: c_uint, dev: sys::CUdevice) -> Result<sys::CUcont
     Ok(context)
 }
 
-/// Ends a use of a context of [`create_v3`] or [`create_v4`]. The context that is current stays so.
+/// Releases a context of [`create_v3`] or [`create_v4`]. The current context does not change.
 ///
 /// # Errors
-/// The status of HIP.
+/// A status of HIP.
 ///
 /// # Safety
-/// The context must be of one of these.
+/// One of these functions must have returned the context.
 #[doc(alias = "cuCtxDestroy_v2")]
 pub unsafe fn destroy(ctx: sys::CUcontext) -> Result<(), DriverError> {
     let current = get_current()?;

@@ -6,7 +6,7 @@ use super::calls::calls;
 use super::{DriverError, sys};
 
 calls! {
-    /// Returns the device with a number, from 0.
+    /// Returns the device with an index, from 0.
     fn get(ordinal: c_int) -> sys::CUdevice = |out| cuDeviceGet(out, ordinal);
 
     /// Returns the number of devices.
@@ -21,7 +21,7 @@ calls! {
     /// Returns the UUID of the device.
     fn get_uuid(dev: sys::CUdevice) -> sys::CUuuid = |out| cuDeviceGetUuid(out, dev);
 
-    /// Returns the memory pool that the device had at first.
+    /// Returns the default memory pool of the device.
     unsafe fn get_default_mem_pool(dev: sys::CUdevice) -> sys::CUmemoryPool = |out| cuDeviceGetDefaultMemPool(out, dev);
 
     /// Returns the memory pool in use.

@@ -7,7 +7,7 @@ calls! {
     /// Creates an event.
     fn create(flags: sys::CUevent_flags) -> sys::CUevent = |out| cuEventCreate(out, flags as u32);
 
-    /// Records an event behind the work that a stream has so far.
+    /// Records an event after the work that a stream has so far.
     unsafe fn record(event: sys::CUevent, stream: sys::CUstream) = cuEventRecord(event, stream);
 
     /// Returns the time between two events, in milliseconds.

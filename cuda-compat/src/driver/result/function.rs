@@ -8,12 +8,12 @@ calls! {
     unsafe fn get_function_attribute(f: sys::CUfunction, attribute: sys::CUfunction_attribute_enum) -> i32 = |out| cuFuncGetAttribute(out, attribute, f);
 }
 
-/// Checks a value for an attribute of a kernel. AMD GPUs have nothing to set: a kernel may have all shared memory of a block, and there is
-/// no division between caches and shared memory.
+/// Checks a value for an attribute of a kernel. AMD GPUs have no such settings: a kernel can use all shared memory of a
+/// block, and caches and shared memory are separate.
 ///
 /// # Errors
-/// `CUDA_ERROR_INVALID_VALUE` for more dynamic shared memory than a block can have, or for a carveout that is not -1 to 100;
-/// `CUDA_ERROR_NOT_SUPPORTED` for other attributes.
+/// `CUDA_ERROR_INVALID_VALUE` for more dynamic shared memory than a block can have, or for a carveout outside -1 to
+/// 100; `CUDA_ERROR_NOT_SUPPORTED` for other attributes.
 ///
 /// # Safety
 /// `f` must be a kernel of a loaded module.
@@ -41,7 +41,7 @@ pub unsafe fn set_function_attribute(
     if fits { Ok(()) } else { Err(DriverError(sys::CUresult::CUDA_ERROR_INVALID_VALUE)) }
 }
 
-/// Takes a preference for caches or shared memory, which AMD GPUs have no use for.
+/// Accepts a preference for caches or shared memory, which AMD GPUs ignore.
 ///
 /// # Errors
 /// None.

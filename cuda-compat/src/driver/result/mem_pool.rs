@@ -12,13 +12,13 @@ calls! {
     /// Destroys a pool.
     unsafe fn destroy(pool: sys::CUmemoryPool) = cuMemPoolDestroy(pool);
 
-    /// Frees memory that the pool keeps, but for so many bytes.
+    /// Frees memory that the pool keeps, except for this many bytes.
     unsafe fn trim_to(pool: sys::CUmemoryPool, min_bytes_to_keep: usize) = cuMemPoolTrimTo(pool, min_bytes_to_keep);
 
     /// Writes an attribute of a pool to `value`.
     unsafe fn get_attribute(pool: sys::CUmemoryPool, attr: sys::CUmemPool_attribute, value: *mut c_void) = cuMemPoolGetAttribute(pool, attr, value);
 
-    /// Sets an attribute of a pool to what `value` points to.
+    /// Sets an attribute of a pool to the value that `value` points to.
     unsafe fn set_attribute(pool: sys::CUmemoryPool, attr: sys::CUmemPool_attribute, value: *mut c_void) = cuMemPoolSetAttribute(pool, attr, value);
 
     /// Allocates device memory of a pool in the order of a stream.

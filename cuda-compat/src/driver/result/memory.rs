@@ -15,10 +15,10 @@ calls! {
     /// Allocates memory that host and devices share.
     unsafe fn malloc_managed(num_bytes: usize, flags: sys::CUmemAttach_flags) -> sys::CUdeviceptr = |out| cuMemAllocManaged(out, num_bytes, flags as u32);
 
-    /// Allocates pinned memory of the host.
+    /// Allocates pinned host memory.
     unsafe fn malloc_host(num_bytes: usize, flags: c_uint) -> *mut c_void = |out| cuMemHostAlloc(out, num_bytes, flags);
 
-    /// Frees pinned memory of the host.
+    /// Frees pinned host memory.
     unsafe fn free_host(host_ptr: *mut c_void) = cuMemFreeHost(host_ptr);
 
     /// Frees device memory in the order of a stream.
@@ -99,13 +99,13 @@ pub unsafe fn memcpy_dtoh_sync<T>(dst: &mut [T], src: sys::CUdeviceptr) -> Resul
     unsafe { sys::cuMemcpyDtoH_v2(dst.as_mut_ptr().cast(), src, size_of_val(dst)) }.result()
 }
 
-/// Queues a copy between devices. HIP finds the devices by the addresses; the contexts are not used.
+/// Queues a copy between devices. HIP finds the devices from the addresses; the contexts are not used.
 ///
 /// # Errors
 /// The status of `cuMemcpyDtoDAsync`.
 ///
 /// # Safety
-/// Both must be valid for so many bytes until the copy is done.
+/// Both must be valid for this many bytes until the copy is done.
 #[doc(alias = "cuMemcpyPeerAsync")]
 pub unsafe fn memcpy_peer_async(
     _dst_ctx: sys::CUcontext,
@@ -119,13 +119,13 @@ pub unsafe fn memcpy_peer_async(
     unsafe { memcpy_dtod_async(dst, src, num_bytes, stream) }
 }
 
-/// Gives advice on where managed memory is used.
+/// Sets advice on where managed memory is used.
 ///
 /// # Errors
 /// `CUDA_ERROR_NOT_SUPPORTED` for a NUMA node of the host; the status of `hipMemAdvise`.
 ///
 /// # Safety
-/// The memory must be managed, and valid for so many bytes.
+/// The memory must be managed, and valid for this many bytes.
 #[doc(alias = "cuMemAdvise_v2")]
 pub unsafe fn mem_advise(
     dptr: sys::CUdeviceptr,
@@ -144,7 +144,7 @@ pub unsafe fn mem_advise(
 /// `CUDA_ERROR_NOT_SUPPORTED` for a NUMA node of the host; the status of `hipMemPrefetchAsync`.
 ///
 /// # Safety
-/// The memory must be managed, and valid for so many bytes until the work is done.
+/// The memory must be managed, and valid for this many bytes until the work is done.
 #[doc(alias = "cuMemPrefetchAsync_v2")]
 pub unsafe fn mem_prefetch_async(
     dptr: sys::CUdeviceptr,
@@ -161,13 +161,13 @@ fn address(dptr: sys::CUdeviceptr) -> *const c_void {
     dptr as usize as *const c_void
 }
 
-/// `CU_MEM_LOCATION_TYPE_HOST`, which HIP has a name for since 7.1.
+/// `CU_MEM_LOCATION_TYPE_HOST`, which HIP has named since 7.1.
 pub(crate) const HOST: sys::CUmemLocationType = sys::CUmemLocationType(2);
 
-/// `CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT`, which HIP has a name for since 7.1.
+/// `CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT`, which HIP has named since 7.1.
 const HOST_NUMA_CURRENT: sys::CUmemLocationType = sys::CUmemLocationType(4);
 
-/// The number of a location in the functions that HIP has since 5.7: that of a device, or -1 for the host.
+/// Returns the number of a location in the functions that HIP has had since 5.7: that of a device, or -1 for the host.
 fn device_of(location: sys::CUmemLocation) -> Result<i32, DriverError> {
     match location.type_ {
         sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE => Ok(location.id),
@@ -183,7 +183,7 @@ fn device_of(location: sys::CUmemLocation) -> Result<i32, DriverError> {
 #[doc(alias = "cuMemGetInfo_v2")]
 pub fn mem_get_info() -> Result<(usize, usize), DriverError> {
     let (mut free, mut total) = (0, 0);
-    // SAFETY: two places for the results.
+    // SAFETY: room for two results.
     unsafe { sys::cuMemGetInfo_v2(&mut free, &mut total) }.result()?;
     Ok((free, total))
 }

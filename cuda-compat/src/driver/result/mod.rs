@@ -1,4 +1,4 @@
-//! Functions of [`sys`] that return a [`Result`]: cudarc's floor `driver::result`.
+//! Functions of [`sys`] that return a [`Result`]: cudarc's layer `driver::result`.
 
 mod calls;
 pub mod ctx;
@@ -24,19 +24,19 @@ use super::sys;
 pub use hip_sys::cuda::DriverError;
 pub use memory::*;
 
-/// The value that a function of `sys` writes.
+/// Returns the value that a function of `sys` writes.
 pub(crate) fn written<T>(call: impl FnOnce(*mut T) -> sys::CUresult) -> Result<T, DriverError> {
     let mut value = MaybeUninit::zeroed();
     call(value.as_mut_ptr()).result()?;
-    // SAFETY: the call succeeded: it has written the value.
+    // SAFETY: the call succeeded, so it has written the value.
     Ok(unsafe { value.assume_init() })
 }
 
-/// Initializes the driver API, which other functions do, too. The first call selects the runtime: ROCm's, or the one that the environment
-/// variable `HIP_RS_BACKEND` names (see [`hip::backend`]).
+/// Initializes the driver API, which other functions do, too. The first call selects the runtime: ROCm's, or the one in
+/// the environment variable `HIP_RS_BACKEND` (see [`hip::backend`]).
 ///
 /// # Errors
-/// `CUDA_ERROR_NOT_SUPPORTED` for a backend that is not built in, or a name that is none; the status of `cuInit`.
+/// `CUDA_ERROR_NOT_SUPPORTED` for a backend that is not built in, or an unknown name; the status of `cuInit`.
 #[doc(alias = "cuInit")]
 pub fn init() -> Result<(), DriverError> {
     hip::backend().map_err(|error| {
@@ -53,8 +53,8 @@ pub fn init() -> Result<(), DriverError> {
 /// The status of `cuLaunchKernel`.
 ///
 /// # Safety
-/// `kernel_params` must have an address for each parameter of the kernel, and behind it as many bytes as the parameter has. The kernel
-/// must be correct, and the memory that it uses valid until it is done.
+/// `kernel_params` must contain an address for each parameter of the kernel, which points to as many bytes as the
+/// parameter has. The kernel must be correct, and the memory that it uses valid until it is done.
 #[doc(alias = "cuLaunchKernel")]
 #[inline]
 pub unsafe fn launch_kernel(
@@ -71,13 +71,13 @@ pub unsafe fn launch_kernel(
     unsafe { sys::cuLaunchKernel(f, x, y, z, bx, by, bz, shared_mem_bytes, stream, parameters, null_mut()) }.result()
 }
 
-/// [`launch_kernel`], with all blocks running at the same time, so that they can wait for each other.
+/// As [`launch_kernel`], with all blocks running at the same time, so that they can wait for each other.
 ///
 /// # Errors
-/// The status of `cuLaunchCooperativeKernel`, which takes no more blocks than run at the same time.
+/// The status of `cuLaunchCooperativeKernel`, which accepts no more blocks than can run at the same time.
 ///
 /// # Safety
-/// That of [`launch_kernel`].
+/// The requirements of [`launch_kernel`].
 #[doc(alias = "cuLaunchCooperativeKernel")]
 #[inline]
 pub unsafe fn launch_cooperative_kernel(

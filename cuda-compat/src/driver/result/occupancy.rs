@@ -1,18 +1,18 @@
-//! How many blocks of a kernel run at the same time.
+//! The number of blocks of a kernel that run at the same time.
 
 use std::ffi::{c_int, c_uint};
 
 use super::calls::calls;
 use super::{DriverError, device, function, sys, written};
 
-/// What shared memory is allocated in, in bytes: the coarsest unit of AMD's GPUs.
+/// The allocation unit of shared memory, in bytes: the coarsest of AMD's GPUs.
 const SHARED_UNIT: usize = 1024;
 
 calls! {
     /// Returns the number of blocks of this size that a compute unit runs at the same time.
     unsafe fn max_active_block_per_multiprocessor(f: sys::CUfunction, block_size: c_int, dynamic_smem_size: usize) -> i32 = |out| cuOccupancyMaxActiveBlocksPerMultiprocessor(out, f, block_size, dynamic_smem_size);
 
-    /// [`max_active_block_per_multiprocessor`] with flags.
+    /// As [`max_active_block_per_multiprocessor`], with flags.
     unsafe fn max_active_block_per_multiprocessor_with_flags(f: sys::CUfunction, block_size: c_int, dynamic_smem_size: usize, flags: c_uint) -> i32 = |out| cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(out, f, block_size, dynamic_smem_size, flags);
 }
 
@@ -21,11 +21,11 @@ fn current_device() -> Result<sys::CUdevice, DriverError> {
     written(|out| unsafe { sys::cuCtxGetDevice(out) })
 }
 
-/// Returns the dynamic shared memory that each of so many blocks can have on one compute unit, in bytes. HIP has no such function: this
-/// divides the unit's shared memory.
+/// Returns the dynamic shared memory that each of `num_blocks` blocks can have on one compute unit, in bytes. HIP has
+/// no such function: this divides the unit's shared memory.
 ///
 /// # Errors
-/// `CUDA_ERROR_INVALID_VALUE` if a number is not positive, or if so many blocks do not fit; the status of HIP.
+/// `CUDA_ERROR_INVALID_VALUE` if a number is not positive, or if this many blocks do not fit; a status of HIP.
 ///
 /// # Safety
 /// `f` must be a kernel of a loaded module.
@@ -61,10 +61,10 @@ pub unsafe fn available_dynamic_shared_mem_per_block(
 /// Returns the sizes of grid and block that keep the device busiest.
 ///
 /// # Errors
-/// Those of [`max_potential_block_size_with_flags`].
+/// The errors of [`max_potential_block_size_with_flags`].
 ///
 /// # Safety
-/// That of [`max_potential_block_size_with_flags`].
+/// The requirements of [`max_potential_block_size_with_flags`].
 #[doc(alias = "cuOccupancyMaxPotentialBlockSize")]
 pub unsafe fn max_potential_block_size(
     f: sys::CUfunction,
@@ -78,14 +78,14 @@ pub unsafe fn max_potential_block_size(
     }
 }
 
-/// [`max_potential_block_size`] with flags. A function for the size of shared memory is called for each size of block; HIP knows one
-/// size for all.
+/// As [`max_potential_block_size`], with flags. A function for the size of shared memory is called for each block size;
+/// HIP only supports one size for all.
 ///
 /// # Errors
-/// `CUDA_ERROR_INVALID_VALUE` if no block fits; the status of HIP.
+/// `CUDA_ERROR_INVALID_VALUE` if no block fits; a status of HIP.
 ///
 /// # Safety
-/// `f` must be a kernel of a loaded module, and the function safe to call with each size of block.
+/// `f` must be a kernel of a loaded module, and the function safe to call with each block size.
 #[doc(alias = "cuOccupancyMaxPotentialBlockSizeWithFlags")]
 pub unsafe fn max_potential_block_size_with_flags(
     f: sys::CUfunction,
@@ -96,7 +96,7 @@ pub unsafe fn max_potential_block_size_with_flags(
 ) -> Result<(i32, i32), DriverError> {
     let Some(shared_of) = block_size_to_dynamic_smem_size else {
         let (mut grid, mut block) = (0, 0);
-        // SAFETY: the caller's contract, and two places for the results.
+        // SAFETY: the caller's contract, and room for two results.
         unsafe {
             sys::cuOccupancyMaxPotentialBlockSizeWithFlags(
                 &mut grid,
@@ -120,14 +120,14 @@ pub unsafe fn max_potential_block_size_with_flags(
     // SAFETY: the caller's contract.
     let most = unsafe { function::get_function_attribute(f, most) }?;
     let limit = if block_size_limit > 0 { block_size_limit.min(most) } else { most };
-    let mut best: Option<(i32, i32, i32)> = None; // threads, blocks, size of block
+    let mut best: Option<(i32, i32, i32)> = None; // threads, blocks, block size
     let mut size = limit / lanes * lanes;
     while size > 0 {
         // SAFETY: the caller's contract.
         let shared = unsafe { shared_of(size) };
-        // SAFETY: the caller's contract. A size that does not fit is an error of HIP, and is passed over.
+        // SAFETY: the caller's contract. HIP returns an error for a size that does not fit, and it is skipped.
         if let Ok(blocks) = unsafe { max_active_block_per_multiprocessor_with_flags(f, size, shared, flags) } {
-            // Of equals the largest block, as HIP takes it.
+            // Among equals, the largest block, as in HIP.
             if blocks > 0 && best.is_none_or(|(threads, ..)| blocks * size > threads) {
                 best = Some((blocks * size, blocks, size));
             }

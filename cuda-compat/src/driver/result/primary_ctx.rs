@@ -7,6 +7,6 @@ calls! {
     /// Returns the context of the device. Each call needs one of [`release`].
     unsafe fn retain(dev: sys::CUdevice) -> sys::CUcontext = |out| cuDevicePrimaryCtxRetain(out, dev);
 
-    /// Ends a use of the context.
+    /// Releases the context.
     unsafe fn release(dev: sys::CUdevice) = cuDevicePrimaryCtxRelease_v2(dev);
 }

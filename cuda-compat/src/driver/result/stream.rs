@@ -6,12 +6,12 @@ use std::ptr::null_mut;
 use super::calls::calls;
 use super::{DriverError, sys};
 
-/// How a stream relates to the default stream.
+/// The relation of a stream to the default stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamKind {
-    /// It waits for the default stream, and the default stream for it.
+    /// It waits for the default stream, and vice versa.
     Default,
-    /// It does not.
+    /// It does not wait for the default stream.
     NonBlocking,
 }
 
@@ -40,7 +40,7 @@ calls! {
     /// Blocks until the work of a stream is done.
     unsafe fn synchronize(stream: sys::CUstream) = cuStreamSynchronize(stream);
 
-    /// Destroys a stream. Work that it has goes on.
+    /// Destroys a stream. Its queued work continues.
     unsafe fn destroy(stream: sys::CUstream) = cuStreamDestroy_v2(stream);
 
     /// Makes later work of a stream wait for an event.
@@ -49,10 +49,10 @@ calls! {
     /// Sets which streams use managed memory.
     unsafe fn attach_mem_async(stream: sys::CUstream, dptr: sys::CUdeviceptr, num_bytes: usize, flags: sys::CUmemAttach_flags) = cuStreamAttachMemAsync(stream, dptr, num_bytes, flags as u32);
 
-    /// Queues a function of the host. It must not call HIP.
+    /// Queues a host function. It must not call HIP.
     unsafe fn launch_host_function(stream: sys::CUstream, func: unsafe extern "C" fn(*mut c_void), arg: *mut c_void) = cuLaunchHostFunc(stream, Some(func), arg);
 
-    /// Begins to record the work of a stream to a graph.
+    /// Starts to record the work of a stream to a graph.
     unsafe fn begin_capture(stream: sys::CUstream, mode: sys::CUstreamCaptureMode) = cuStreamBeginCapture_v2(stream, mode);
 
     /// Ends the capture, and returns the graph.
@@ -69,7 +69,7 @@ calls! {
 #[doc(alias = "cuCtxGetStreamPriorityRange")]
 pub fn get_priority_range() -> Result<(i32, i32), DriverError> {
     let (mut least, mut greatest) = (0, 0);
-    // SAFETY: two places for the results.
+    // SAFETY: room for two results.
     unsafe { sys::cuCtxGetStreamPriorityRange(&mut least, &mut greatest) }.result()?;
     Ok((least, greatest))
 }

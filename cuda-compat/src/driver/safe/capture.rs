@@ -1,4 +1,4 @@
-//! What graphs keep: memory and code that captured work uses lives as long as the graph.
+//! The resources that graphs keep: memory and code that captured work uses live as long as the graph.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::usage::Usage;
 use super::{CudaContext, CudaModule, CudaStream};
 
-/// Something that a graph uses.
+/// A resource that a graph uses.
 #[derive(Clone, Debug)]
 pub(super) enum Kept {
     Memory(Usage),
@@ -23,10 +23,10 @@ impl Kept {
     }
 }
 
-/// The captures that are under way, and all that was used in any of them. A capture can spread to other streams, of other devices too, so a graph
-/// keeps what was used on all of them.
+/// The captures in progress, and all resources that any of them used. A capture can spread to other streams, of other
+/// devices too, so a graph keeps the resources that were used on all of them.
 pub(super) struct Captures {
-    /// Asked without a lock.
+    /// Read without a lock.
     active: AtomicUsize,
     kept: Mutex<Vec<Kept>>,
     later: Mutex<Later>,
@@ -38,21 +38,21 @@ pub(super) static CAPTURES: Captures = Captures {
     later: Mutex::new(Later { graphs: 0, jobs: Vec::new() }),
 };
 
-/// What is done when there are no graphs any more.
+/// The actions to run once no graphs exist.
 struct Later {
-    /// Graphs that exist, and captures under way.
+    /// Number of existing graphs, and of captures in progress.
     graphs: usize,
     jobs: Vec<Box<dyn FnOnce() + Send>>,
 }
 
 impl Captures {
-    /// Also counts the graph that comes of it.
+    /// Also counts the resulting graph.
     pub(super) fn begin(&self) {
         self.later().graphs += 1;
         self.active.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// What the graph of the capture keeps.
+    /// Returns the resources that the captured graph keeps.
     pub(super) fn end(&self) -> Vec<Kept> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let own = kept.clone();
@@ -66,7 +66,7 @@ impl Captures {
         self.later.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// There is a graph less, or a capture without one is over.
+    /// Called when a graph is dropped, or a capture ends without one.
     pub(super) fn end_of_graph(&self) {
         let mut later = self.later();
         later.graphs -= 1;
@@ -83,11 +83,11 @@ impl Captures {
     }
 }
 
-/// A handle of a library, to be destroyed on any thread.
+/// A library handle that any thread may destroy.
 #[allow(dead_code, reason = "of the features for libraries")]
 pub(crate) struct Shared<T>(pub(crate) T);
 
-// SAFETY: handles of these libraries are of no thread, and whoever has this uses it alone.
+// SAFETY: handles of these libraries are not bound to a thread, and only the owner of this value uses the handle.
 unsafe impl<T> Send for Shared<T> {}
 
 #[allow(dead_code, reason = "of the features for libraries")]
@@ -99,7 +99,7 @@ impl<T: Copy> Shared<T> {
 
 #[allow(dead_code, reason = "of the features for libraries")]
 impl CudaContext {
-    /// Destroys something of a library that graphs may use, when there are none: they can be launched again.
+    /// Destroys a library object that graphs may use once no graphs exist, because graphs can be launched again.
     pub(crate) fn destroy_after_graphs(&self, destroy: impl FnOnce() + Send + 'static) {
         let mut later = CAPTURES.later();
         if later.graphs != 0 {
@@ -110,14 +110,14 @@ impl CudaContext {
         destroy();
     }
 
-    /// Whether there are graphs, which may use something of a library.
+    /// Returns whether graphs exist, which may use library objects.
     pub(crate) fn has_graphs(&self) -> bool {
         CAPTURES.later().graphs != 0
     }
 }
 
 impl CudaStream {
-    /// Whether work on the stream is recorded to a graph. The graph then keeps what it uses.
+    /// Returns whether work on the stream is recorded to a graph. The graph then keeps the resource.
     pub(super) fn is_kept_by_capture(&self, kept: impl FnOnce() -> Kept) -> bool {
         if CAPTURES.active.load(Ordering::Acquire) == 0 || !self.is_captured() {
             return false;

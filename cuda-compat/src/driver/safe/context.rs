@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use crate::driver::result::{self, DriverError};
 use crate::driver::sys;
 
-/// A device, and what the program has set for it.
+/// A device, and its settings in this program.
 ///
-/// Methods make the device current in the thread that calls them. All types of this module hold an `Arc` of the context.
+/// Methods make the device current in the thread that calls them. All types of this module hold an `Arc` of the
+/// context.
 #[derive(Debug)]
 pub struct CudaContext {
     device: sys::CUdevice,
@@ -16,7 +17,7 @@ pub struct CudaContext {
     ordinal: usize,
     has_async_alloc: bool,
     is_primary: bool,
-    /// Streams besides the default ones.
+    /// Number of streams other than the default ones.
     streams: AtomicUsize,
     event_tracking: AtomicBool,
     /// The status of an error that could not be returned.
@@ -25,7 +26,7 @@ pub struct CudaContext {
 
 // SAFETY: a context of HIP is a handle to a device, which every thread can use.
 unsafe impl Send for CudaContext {}
-// SAFETY: as above; what changes is atomic.
+// SAFETY: as above; mutable state is atomic.
 unsafe impl Sync for CudaContext {}
 
 impl PartialEq for CudaContext {
@@ -38,23 +39,23 @@ impl Eq for CudaContext {}
 
 impl Drop for CudaContext {
     fn drop(&mut self) {
-        // Errors have no one to go to.
+        // `drop` cannot return errors.
         let _ = self.bind_to_thread();
         let _ = match self.is_primary {
             // SAFETY: `new` has retained it.
             true => unsafe { result::primary_ctx::release(self.device) },
-            // SAFETY: the context is this one's, and no type that holds it is left.
+            // SAFETY: this value owns the context, and no type that holds it is left.
             false => unsafe { result::ctx::destroy(self.raw) },
         };
     }
 }
 
 impl CudaContext {
-    /// Opens the device with this number, from 0, and makes it current.
+    /// Opens the device with this index, from 0, and makes it current.
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_DEVICE` if there is no such device, `CUDA_ERROR_NO_DEVICE` if there is none at all,
-    /// `CUDA_ERROR_SHARED_OBJECT_INIT_FAILED` if HIP is not installed; the error prints where it was looked for.
+    /// `CUDA_ERROR_SHARED_OBJECT_INIT_FAILED` if HIP is not installed; its message contains the paths that were tried.
     #[doc(alias("cuDevicePrimaryCtxRetain", "hipDevicePrimaryCtxRetain"))]
     pub fn new(ordinal: usize) -> Result<Arc<Self>, DriverError> {
         let device = Self::device(ordinal)?;
@@ -63,10 +64,11 @@ impl CudaContext {
         Self::with(ordinal, device, raw, true)
     }
 
-    /// Opens the device with a handle of its own. HIP has one context for each device, so memory and streams are those of [`new`](Self::new).
+    /// Opens the device with a separate handle. HIP has one context for each device, so memory and streams are those of
+    /// [`new`](Self::new).
     ///
     /// # Errors
-    /// Those of [`new`](Self::new), and the status of `hipCtxCreate`.
+    /// The errors of [`new`](Self::new), and the status of `hipCtxCreate`.
     #[doc(alias("cuCtxCreate", "hipCtxCreate"))]
     pub fn new_non_primary(ordinal: usize, flags: u32) -> Result<Arc<Self>, DriverError> {
         let device = Self::device(ordinal)?;
@@ -75,10 +77,10 @@ impl CudaContext {
         Self::with(ordinal, device, raw, false)
     }
 
-    /// Takes a context of other code.
+    /// Takes ownership of a context of other code.
     ///
     /// # Errors
-    /// The status of HIP.
+    /// A status of HIP.
     ///
     /// # Safety
     /// `cu_ctx` must be a context of `cu_device`. It is destroyed with the last `Arc`.
@@ -118,12 +120,12 @@ impl CudaContext {
         Ok(context)
     }
 
-    /// Whether it was opened by [`new`](Self::new).
+    /// Returns whether it was opened by [`new`](Self::new).
     pub fn is_primary(&self) -> bool {
         self.is_primary
     }
 
-    /// Whether the device allocates memory in the order of streams.
+    /// Returns whether the device supports stream-ordered allocation.
     pub fn has_async_alloc(&self) -> bool {
         self.has_async_alloc
     }
@@ -137,7 +139,7 @@ impl CudaContext {
         result::device::get_count()
     }
 
-    /// Returns the number of the device.
+    /// Returns the index of the device.
     pub fn ordinal(&self) -> usize {
         self.ordinal
     }
@@ -145,7 +147,7 @@ impl CudaContext {
     /// Returns the name of the device.
     ///
     /// # Errors
-    /// The status of HIP, or an earlier error ([`check_err`](Self::check_err)).
+    /// A status of HIP, or an earlier error ([`check_err`](Self::check_err)).
     pub fn name(&self) -> Result<String, DriverError> {
         self.check_err()?;
         result::device::get_name(self.device)
@@ -154,16 +156,17 @@ impl CudaContext {
     /// Returns the UUID of the device.
     ///
     /// # Errors
-    /// The status of HIP, or an earlier error ([`check_err`](Self::check_err)).
+    /// A status of HIP, or an earlier error ([`check_err`](Self::check_err)).
     pub fn uuid(&self) -> Result<sys::CUuuid, DriverError> {
         self.check_err()?;
         result::device::get_uuid(self.device)
     }
 
-    /// Returns the numbers that HIP gives for the compute capability: (9, 0) for gfx90a. They say nothing of NVIDIA's features.
+    /// Returns the numbers that HIP reports as the compute capability: (9, 0) for gfx90a. They do not describe NVIDIA
+    /// features.
     ///
     /// # Errors
-    /// The status of HIP, or an earlier error ([`check_err`](Self::check_err)).
+    /// A status of HIP, or an earlier error ([`check_err`](Self::check_err)).
     pub fn compute_capability(&self) -> Result<(i32, i32), DriverError> {
         Ok((
             self.attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
@@ -174,17 +177,17 @@ impl CudaContext {
     /// Returns the size of the device's memory, in bytes.
     ///
     /// # Errors
-    /// The status of HIP, or an earlier error ([`check_err`](Self::check_err)).
+    /// A status of HIP, or an earlier error ([`check_err`](Self::check_err)).
     pub fn total_mem(&self) -> Result<usize, DriverError> {
         self.check_err()?;
-        // SAFETY: the device is this one's.
+        // SAFETY: the device belongs to this context.
         unsafe { result::device::total_mem(self.device) }
     }
 
     /// Returns the free and the total memory of the device, in bytes.
     ///
     /// # Errors
-    /// The status of HIP, or an earlier error ([`check_err`](Self::check_err)).
+    /// A status of HIP, or an earlier error ([`check_err`](Self::check_err)).
     pub fn mem_get_info(&self) -> Result<(usize, usize), DriverError> {
         self.bind_to_thread()?;
         result::mem_get_info()
@@ -203,13 +206,13 @@ impl CudaContext {
     /// Makes the device current in this thread.
     ///
     /// # Errors
-    /// The status of HIP, or an earlier error ([`check_err`](Self::check_err)).
+    /// A status of HIP, or an earlier error ([`check_err`](Self::check_err)).
     pub fn bind_to_thread(&self) -> Result<(), DriverError> {
         self.check_err()?;
         self.set_current()
     }
 
-    /// Makes the device current in this thread. An earlier error stays for [`check_err`](Self::check_err).
+    /// Makes the device current in this thread. An earlier error is kept for [`check_err`](Self::check_err).
     pub(super) fn set_current(&self) -> Result<(), DriverError> {
         if result::ctx::get_current()? != Some(self.raw) {
             // SAFETY: the context is alive.
@@ -218,8 +221,8 @@ impl CudaContext {
         Ok(())
     }
 
-    /// Makes a call of a wait or of an order between streams, and then returns an earlier error: memory is freed after such calls, which no error may
-    /// leave out.
+    /// Makes a call that waits or orders streams, and then returns an earlier error: memory is freed after such calls,
+    /// so an error must not skip them.
     pub(super) fn in_any_case(&self, call: impl FnOnce() -> Result<(), DriverError>) -> Result<(), DriverError> {
         let earlier = self.check_err();
         let done = self.set_current().and_then(|()| call());
@@ -230,7 +233,8 @@ impl CudaContext {
         earlier
     }
 
-    /// [`set_current`](Self::set_current) for a call of a library that has statuses of its own. [`check_err`](Self::check_err) has the reason of a failure.
+    /// As [`set_current`](Self::set_current), for a call of a library with its own statuses.
+    /// [`check_err`](Self::check_err) returns the reason of a failure.
     #[allow(dead_code, reason = "of the features for libraries")]
     pub(crate) fn make_current<E>(&self, failed: E) -> Result<(), E> {
         self.set_current().map_err(|reason| {
@@ -242,25 +246,25 @@ impl CudaContext {
     /// Returns an attribute of the device.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` if HIP does not have it; an earlier error ([`check_err`](Self::check_err)).
+    /// `CUDA_ERROR_INVALID_VALUE` if HIP does not support it; an earlier error ([`check_err`](Self::check_err)).
     pub fn attribute(&self, attrib: sys::CUdevice_attribute) -> Result<i32, DriverError> {
         self.check_err()?;
-        // SAFETY: the device is this one's.
+        // SAFETY: the device belongs to this context.
         unsafe { result::device::get_attribute(self.device, attrib) }
     }
 
     /// Blocks until all work of the device is done.
     ///
     /// # Errors
-    /// An error of that work, or an earlier one ([`check_err`](Self::check_err)); the work is done then, too.
+    /// An error of that work, or an earlier one ([`check_err`](Self::check_err)); the work is done in any case.
     pub fn synchronize(&self) -> Result<(), DriverError> {
         self.in_any_case(result::ctx::synchronize)
     }
 
-    /// Makes the host sleep when it waits for the device.
+    /// Makes the host sleep while it waits for the device.
     ///
     /// # Errors
-    /// The status of HIP, or an earlier error ([`check_err`](Self::check_err)).
+    /// A status of HIP, or an earlier error ([`check_err`](Self::check_err)).
     pub fn set_blocking_synchronize(&self) -> Result<(), DriverError> {
         self.set_flags(sys::CUctx_flags::CU_CTX_SCHED_BLOCKING_SYNC)
     }
@@ -268,7 +272,7 @@ impl CudaContext {
     /// Sets how the host waits for the device.
     ///
     /// # Errors
-    /// The status of HIP, or an earlier error ([`check_err`](Self::check_err)).
+    /// A status of HIP, or an earlier error ([`check_err`](Self::check_err)).
     pub fn set_flags(&self, flags: sys::CUctx_flags) -> Result<(), DriverError> {
         self.bind_to_thread()?;
         result::ctx::set_flags(flags)
@@ -277,7 +281,7 @@ impl CudaContext {
     /// Returns a limit.
     ///
     /// # Errors
-    /// The status of HIP, or an earlier error ([`check_err`](Self::check_err)).
+    /// A status of HIP, or an earlier error ([`check_err`](Self::check_err)).
     pub fn get_limit(&self, limit: sys::CUlimit) -> Result<usize, DriverError> {
         self.bind_to_thread()?;
         result::ctx::get_limit(limit)
@@ -286,7 +290,7 @@ impl CudaContext {
     /// Sets a limit.
     ///
     /// # Errors
-    /// The status of HIP, or an earlier error ([`check_err`](Self::check_err)).
+    /// A status of HIP, or an earlier error ([`check_err`](Self::check_err)).
     pub fn set_limit(&self, limit: sys::CUlimit, value: usize) -> Result<(), DriverError> {
         self.bind_to_thread()?;
         result::ctx::set_limit(limit, value)
@@ -295,7 +299,7 @@ impl CudaContext {
     /// Returns the preference for caches or shared memory.
     ///
     /// # Errors
-    /// The status of HIP, or an earlier error ([`check_err`](Self::check_err)).
+    /// A status of HIP, or an earlier error ([`check_err`](Self::check_err)).
     pub fn get_cache_config(&self) -> Result<sys::CUfunc_cache, DriverError> {
         self.bind_to_thread()?;
         result::ctx::get_cache_config()
@@ -304,23 +308,23 @@ impl CudaContext {
     /// Sets the preference for caches or shared memory, which AMD GPUs ignore.
     ///
     /// # Errors
-    /// The status of HIP, or an earlier error ([`check_err`](Self::check_err)).
+    /// A status of HIP, or an earlier error ([`check_err`](Self::check_err)).
     pub fn set_cache_config(&self, config: sys::CUfunc_cache) -> Result<(), DriverError> {
         self.bind_to_thread()?;
         result::ctx::set_cache_config(config)
     }
 
-    /// Whether a stream besides the default ones exists.
+    /// Returns whether a stream other than the default ones exists.
     pub fn is_in_multi_stream_mode(&self) -> bool {
         self.streams.load(Ordering::Relaxed) > 0
     }
 
-    /// Whether new slices have events for their uses.
+    /// Returns whether new slices have events for their uses.
     pub fn is_event_tracking(&self) -> bool {
         self.event_tracking.load(Ordering::Relaxed)
     }
 
-    /// Whether work waits for the work of other streams that uses the same slices.
+    /// Returns whether work waits for work of other streams that uses the same slices.
     pub fn is_managing_stream_synchronization(&self) -> bool {
         self.is_in_multi_stream_mode() && self.is_event_tracking()
     }
@@ -328,12 +332,12 @@ impl CudaContext {
     /// Gives new slices events for their uses again.
     ///
     /// # Safety
-    /// Slices that were made before have none: the caller must order their uses.
+    /// Slices that were made before have no events: the caller must order their uses.
     pub unsafe fn enable_event_tracking(&self) {
         self.event_tracking.store(true, Ordering::Relaxed);
     }
 
-    /// Ends the order between streams that use the same slices.
+    /// Disables the ordering between streams that use the same slices.
     ///
     /// # Safety
     /// The caller must order the uses of slices on several streams.
@@ -341,7 +345,7 @@ impl CudaContext {
         self.event_tracking.store(false, Ordering::Relaxed);
     }
 
-    /// Returns the last error that a method or a `Drop` could not return, and forgets it.
+    /// Returns and clears the last error that a method or a `Drop` could not return.
     ///
     /// # Errors
     /// That error.
@@ -356,7 +360,8 @@ impl CudaContext {
         }
     }
 
-    /// Counts a new stream. Work of the default stream is done before the first, so that its slices need no order.
+    /// Counts a new stream. Before the first, this waits for the work of the default stream, so that its slices need no
+    /// ordering.
     pub(super) fn add_stream(&self) -> Result<(), DriverError> {
         let is_first = self.streams.fetch_add(1, Ordering::Relaxed) == 0;
         match is_first && self.is_event_tracking() {
@@ -365,7 +370,7 @@ impl CudaContext {
         }
     }
 
-    /// Counts a stream less.
+    /// Counts a stream that is dropped.
     pub(super) fn remove_stream(&self) {
         self.streams.fetch_sub(1, Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! Allocation, copies and fills in the order of a stream.
+//! Stream-ordered allocation, copies and fills.
 
 use std::sync::Arc;
 
@@ -17,16 +17,17 @@ impl CudaStream {
     /// Returns a slice without elements.
     ///
     /// # Errors
-    /// The status of HIP.
+    /// A status of HIP.
     pub fn null<T>(self: &Arc<Self>) -> Result<CudaSlice<T>, DriverError> {
         self.context().bind_to_thread()?;
         Ok(CudaSlice::new(0, 0, Usage::untracked(), Arc::clone(self)))
     }
 
-    /// Allocates memory for so many elements. While the stream is captured, the memory is allocated at once: it is not a node of the graph.
+    /// Allocates memory for this many elements. While the stream is captured, the memory is allocated immediately: it
+    /// is not a node of the graph.
     ///
     /// # Errors
-    /// `CUDA_ERROR_OUT_OF_MEMORY`, also for a number of bytes that overflows; the status of HIP.
+    /// `CUDA_ERROR_OUT_OF_MEMORY`, also for a number of bytes that overflows; a status of HIP.
     ///
     /// # Safety
     /// The elements are not initialized.
@@ -47,7 +48,8 @@ impl CudaStream {
         Ok(CudaSlice::new(ptr, len, usage, Arc::clone(self)))
     }
 
-    /// Allocates memory at once, beside a capture: the graph uses it, and does not allocate it. Its bytes are 0.
+    /// Allocates memory immediately, outside of the capture: the graph uses it, and does not allocate it. Its bytes are
+    /// 0.
     fn allocate_aside(&self, bytes: usize) -> Result<sys::CUdeviceptr, DriverError> {
         let aside = self.context().new_stream()?;
         let stream = aside.cu_stream();
@@ -59,16 +61,16 @@ impl CudaStream {
                 result::malloc_sync(bytes)
             }
         }?;
-        // SAFETY: the memory has so many bytes.
+        // SAFETY: the memory has this many bytes.
         unsafe { result::memset_d8_async(ptr, 0, bytes, stream) }?;
         aside.synchronize()?;
         Ok(ptr)
     }
 
-    /// Allocates memory for so many elements, whose bytes are 0.
+    /// Allocates memory for this many elements, whose bytes are 0.
     ///
     /// # Errors
-    /// Those of [`alloc`](Self::alloc).
+    /// The errors of [`alloc`](Self::alloc).
     pub fn alloc_zeros<T: DeviceRepr + ValidAsZeroBits>(
         self: &Arc<Self>,
         len: usize,
@@ -82,7 +84,7 @@ impl CudaStream {
     /// Sets all bytes to 0.
     ///
     /// # Errors
-    /// The status of HIP.
+    /// A status of HIP.
     #[doc(alias("cuMemsetD8Async", "hipMemsetD8Async"))]
     pub fn memset_zeros<T: DeviceRepr + ValidAsZeroBits, Dst: DevicePtrMut<T>>(
         self: &Arc<Self>,
@@ -95,7 +97,7 @@ impl CudaStream {
         }
         let (ptr, mut used) = dst.device_ptr_mut(self);
         used.ready()?;
-        // SAFETY: the memory has so many bytes, and 0 is a value of `T`; it is freed in the order of its uses.
+        // SAFETY: the memory has this many bytes, and 0 is a value of `T`; it is freed in the order of its uses.
         unsafe { result::memset_d8_async(ptr, 0, bytes, self.cu_stream()) }?;
         used.finish()
     }
@@ -103,7 +105,7 @@ impl CudaStream {
     /// The same as [`clone_htod`](Self::clone_htod).
     ///
     /// # Errors
-    /// Those of [`clone_htod`](Self::clone_htod).
+    /// The errors of [`clone_htod`](Self::clone_htod).
     #[deprecated = "Use clone_htod"]
     pub fn memcpy_stod<T: DeviceRepr, Src: HostSlice<T> + ?Sized>(
         self: &Arc<Self>,
@@ -112,10 +114,10 @@ impl CudaStream {
         self.clone_htod(src)
     }
 
-    /// Copies elements of the host to new device memory.
+    /// Copies host elements to new device memory.
     ///
     /// # Errors
-    /// Those of [`alloc`](Self::alloc) and [`memcpy_htod`](Self::memcpy_htod).
+    /// The errors of [`alloc`](Self::alloc) and [`memcpy_htod`](Self::memcpy_htod).
     pub fn clone_htod<T: DeviceRepr, Src: HostSlice<T> + ?Sized>(
         self: &Arc<Self>,
         src: &Src,
@@ -126,11 +128,11 @@ impl CudaStream {
         Ok(dst)
     }
 
-    /// Copies elements of the host to device memory. Pageable memory is free to change when this returns; a [`PinnedHostSlice`] waits
+    /// Copies host elements to device memory. Pageable memory may change when this returns; a [`PinnedHostSlice`] waits
     /// when it is used.
     ///
     /// # Errors
-    /// The status of HIP.
+    /// A status of HIP.
     ///
     /// # Panics
     /// If `dst` has fewer elements than `src`.
@@ -152,7 +154,7 @@ impl CudaStream {
         let (src, mut used) = unsafe { src.stream_synced_slice(self) };
         let (dst, mut written) = dst.device_ptr_mut(self);
         used.ready().and(written.ready())?;
-        // SAFETY: the sizes fit; the device memory is freed in the order of its uses, and that of the host waits.
+        // SAFETY: the sizes fit; the device memory is freed in the order of its uses, and the host memory waits.
         unsafe { result::memcpy_htod_async(dst, src, self.cu_stream()) }?;
         finish(self, written, used)
     }
@@ -160,7 +162,7 @@ impl CudaStream {
     /// The same as [`clone_dtoh`](Self::clone_dtoh).
     ///
     /// # Errors
-    /// Those of [`clone_dtoh`](Self::clone_dtoh).
+    /// The errors of [`clone_dtoh`](Self::clone_dtoh).
     #[deprecated = "Use clone_dtoh"]
     pub fn memcpy_dtov<T: DeviceRepr, Src: DevicePtr<T>>(self: &Arc<Self>, src: &Src) -> Result<Vec<T>, DriverError> {
         self.clone_dtoh(src)
@@ -169,8 +171,8 @@ impl CudaStream {
     /// Copies device memory to a new vector.
     ///
     /// # Errors
-    /// The status of HIP, or an error of the work that wrote the elements. `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` while the stream is
-    /// captured: the elements would not be there.
+    /// A status of HIP, or an error of the work that wrote the elements. `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` while
+    /// the stream is captured: the elements would not be available.
     pub fn clone_dtoh<T: DeviceRepr, Src: DevicePtr<T>>(self: &Arc<Self>, src: &Src) -> Result<Vec<T>, DriverError> {
         let len = src.len();
         self.context().bind_to_thread()?;
@@ -181,12 +183,12 @@ impl CudaStream {
             }
             let (ptr, mut read) = src.device_ptr(self);
             read.ready()?;
-            // SAFETY: the vector has room for so many elements, and lives until the stream is done, which is waited for.
+            // SAFETY: the vector has room for this many elements, and lives until the stream is done, which is waited for.
             unsafe {
                 sys::cuMemcpyDtoHAsync_v2(elements.as_mut_ptr().cast(), ptr, len * size_of::<T>(), self.cu_stream())
             }
             .result()?;
-            // Waited for in any case: the copy may be under way.
+            // Waits in any case: the copy may be in progress.
             let done = self.synchronize();
             kept(self, read.finish().and(done))?;
         }
@@ -195,11 +197,11 @@ impl CudaStream {
         Ok(elements)
     }
 
-    /// Copies device memory to memory of the host. Pageable memory has the elements when this returns; a
+    /// Copies device memory to host memory. Pageable memory contains the elements when this returns; a
     /// [`PinnedHostSlice`](super::PinnedHostSlice) waits when it is used.
     ///
     /// # Errors
-    /// The status of HIP, or an error of the work that wrote the elements.
+    /// A status of HIP, or an error of the work that wrote the elements.
     ///
     /// # Panics
     /// If `dst` has fewer elements than `src`.
@@ -220,7 +222,7 @@ impl CudaStream {
         // SAFETY: only the copy below uses the elements until `used` is finished.
         let (dst, mut used) = unsafe { dst.stream_synced_mut_slice(self) };
         read.ready().and(used.ready())?;
-        // SAFETY: the sizes fit; the device memory is freed in the order of its uses, and that of the host waits.
+        // SAFETY: the sizes fit; the device memory is freed in the order of its uses, and the host memory waits.
         unsafe { result::memcpy_dtoh_async(&mut dst[..len], src, self.cu_stream()) }?;
         finish(self, read, used)
     }
@@ -228,7 +230,7 @@ impl CudaStream {
     /// Copies device memory, also between devices.
     ///
     /// # Errors
-    /// The status of HIP.
+    /// A status of HIP.
     ///
     /// # Panics
     /// If `dst` has fewer elements than `src`.
@@ -254,7 +256,7 @@ impl CudaStream {
             unsafe { result::memcpy_dtod_async(to, from, bytes, self.cu_stream()) }?;
             return finish(self, read, written);
         }
-        // An event is recorded on streams of its own device alone: the read is one of the source's stream, which waits for the copy.
+        // An event can only be recorded on streams of its own device: the read counts for the source's stream, which waits for the copy.
         let (from, mut read) = src.device_ptr(of_src);
         let (to, mut written) = dst.device_ptr_mut(self);
         read.ready().and(written.ready())?;
@@ -278,7 +280,7 @@ impl CudaStream {
     /// Copies device memory to new memory of this stream's device.
     ///
     /// # Errors
-    /// Those of [`alloc`](Self::alloc) and [`memcpy_dtod`](Self::memcpy_dtod).
+    /// The errors of [`alloc`](Self::alloc) and [`memcpy_dtod`](Self::memcpy_dtod).
     pub fn clone_dtod<T: DeviceRepr, Src: DevicePtr<T>>(
         self: &Arc<Self>,
         src: &Src,
@@ -290,13 +292,13 @@ impl CudaStream {
     }
 }
 
-/// Does both, and returns the first error.
+/// Finishes both, and returns the first error.
 fn finish(stream: &CudaStream, first: SyncOnDrop<'_>, second: SyncOnDrop<'_>) -> Result<(), DriverError> {
     let (first, second) = (first.finish(), second.finish());
     kept(stream, first.and(second))
 }
 
-/// Keeps the error of memory that the stream may not use for `check_err`, too, where programs for cudarc look for it.
+/// Also keeps the error of memory that the stream may not use for `check_err`, where programs for cudarc look for it.
 fn kept(stream: &CudaStream, result: Result<(), DriverError>) -> Result<(), DriverError> {
     if result == Err(DriverError(sys::CUresult::CUDA_ERROR_NOT_PERMITTED)) {
         stream.context().record_err(result);

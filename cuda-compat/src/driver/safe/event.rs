@@ -23,7 +23,7 @@ unsafe impl Sync for CudaEvent {}
 impl Drop for CudaEvent {
     fn drop(&mut self) {
         self.context.record_err(self.context.bind_to_thread());
-        // SAFETY: the event is this one's.
+        // SAFETY: this value owns the event.
         self.context.record_err(unsafe { result::event::destroy(self.raw) });
     }
 }
@@ -32,7 +32,7 @@ impl CudaContext {
     /// Creates an event; without flags it takes no time (`CU_EVENT_DISABLE_TIMING`).
     ///
     /// # Errors
-    /// The status of HIP.
+    /// A status of HIP.
     #[doc(alias("cuEventCreate", "hipEventCreateWithFlags"))]
     pub fn new_event(self: &Arc<Self>, flags: Option<sys::CUevent_flags>) -> Result<CudaEvent, DriverError> {
         self.bind_to_thread()?;
@@ -42,8 +42,8 @@ impl CudaContext {
 }
 
 impl CudaEvent {
-    /// Records the event behind the work that `stream` has so far and behind what it marked before: it covers the work of every stream that it was
-    /// recorded on.
+    /// Records the event after the work that `stream` has so far and after the work that it covered before: it covers
+    /// the work of every stream that it was recorded on.
     pub(super) fn extend(&self, stream: &CudaStream) -> Result<(), DriverError> {
         let _moving = self.moving.lock().unwrap_or_else(PoisonError::into_inner);
         let waits = stream.wait(self);
@@ -61,11 +61,11 @@ impl CudaEvent {
         &self.context
     }
 
-    /// Records the event behind the work that `stream` has so far.
+    /// Records the event after the work that `stream` has so far.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_CONTEXT` for a stream of another context; the status of HIP, or an earlier error ([`CudaContext::check_err`]): it is recorded
-    /// then, too.
+    /// `CUDA_ERROR_INVALID_CONTEXT` for a stream of another context; a status of HIP, or an earlier error
+    /// ([`CudaContext::check_err`]): the event is recorded in any case.
     #[doc(alias("cuEventRecord", "hipEventRecord"))]
     pub fn record(&self, stream: &CudaStream) -> Result<(), DriverError> {
         if self.context != *stream.context() {
@@ -75,10 +75,11 @@ impl CudaEvent {
         self.context.in_any_case(|| unsafe { result::event::record(self.raw, stream.cu_stream()) })
     }
 
-    /// Blocks until the event is complete. An event that was not recorded is.
+    /// Blocks until the event is complete. An event that was not recorded is complete.
     ///
     /// # Errors
-    /// The status of HIP, an error of the work before the event, or an earlier one ([`CudaContext::check_err`]); the event is complete then, too.
+    /// A status of HIP, an error of the work before the event, or an earlier one ([`CudaContext::check_err`]); the
+    /// event is complete in any case.
     #[doc(alias("cuEventSynchronize", "hipEventSynchronize"))]
     pub fn synchronize(&self) -> Result<(), DriverError> {
         // SAFETY: the event is alive.
@@ -88,8 +89,8 @@ impl CudaEvent {
     /// Returns the time from this event to `end`, in milliseconds. Blocks until both are complete.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_CONTEXT` for an event of another context; `CUDA_ERROR_INVALID_HANDLE` for events without timing, or that were
-    /// not recorded.
+    /// `CUDA_ERROR_INVALID_CONTEXT` for an event of another context; `CUDA_ERROR_INVALID_HANDLE` for events without
+    /// timing, or that were not recorded.
     #[doc(alias("cuEventElapsedTime", "hipEventElapsedTime"))]
     pub fn elapsed_ms(&self, end: &Self) -> Result<f32, DriverError> {
         if self.context != end.context {
@@ -101,7 +102,7 @@ impl CudaEvent {
         unsafe { result::event::elapsed(self.raw, end.raw) }
     }
 
-    /// Whether the event is complete; also false after an error.
+    /// Returns whether the event is complete; also false after an error.
     pub fn is_complete(&self) -> bool {
         matches!(self.try_is_complete(), Ok(true))
     }
@@ -109,7 +110,7 @@ impl CudaEvent {
     /// Returns whether the event is complete.
     ///
     /// # Errors
-    /// The status of HIP, or an error of the work before the event.
+    /// A status of HIP, or an error of the work before the event.
     #[doc(alias("cuEventQuery", "hipEventQuery"))]
     pub fn try_is_complete(&self) -> Result<bool, DriverError> {
         // SAFETY: the event is alive.

@@ -1,4 +1,4 @@
-//! Memory of other interfaces, such as Vulkan.
+//! Memory from other interfaces, such as Vulkan.
 
 #[cfg(unix)]
 use std::fs::File;
@@ -21,7 +21,7 @@ pub struct ExternalMemory {
 impl Drop for ExternalMemory {
     fn drop(&mut self) {
         self.context.record_err(self.context.bind_to_thread());
-        // SAFETY: the memory is this one's, and no buffer of it is left.
+        // SAFETY: this value owns the memory, and no buffer of it is left.
         self.context.record_err(unsafe { result::external_memory::destroy_external_memory(self.raw) });
     }
 }
@@ -30,7 +30,7 @@ impl CudaContext {
     /// Imports memory by an opaque file descriptor, which HIP then owns.
     ///
     /// # Errors
-    /// The status of HIP; the file is closed then.
+    /// A status of HIP; the file is then closed.
     ///
     /// # Safety
     /// `file` must be such a descriptor, of memory of this size in bytes.
@@ -51,19 +51,19 @@ impl CudaContext {
 }
 
 impl ExternalMemory {
-    /// Returns all of the memory.
+    /// Maps all of the memory.
     ///
     /// # Errors
-    /// Those of [`map_range`](Self::map_range).
+    /// The errors of [`map_range`](Self::map_range).
     pub fn map_all(self) -> Result<MappedBuffer, DriverError> {
         let size = usize::try_from(self.size).map_err(|_| DriverError(sys::CUresult::CUDA_ERROR_INVALID_VALUE))?;
         self.map_range(0..size)
     }
 
-    /// Returns a range of the memory, in bytes.
+    /// Maps a range of the memory, in bytes.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` for a range that is not within; the status of HIP.
+    /// `CUDA_ERROR_INVALID_VALUE` for a range outside the memory; a status of HIP.
     #[doc(alias("cuExternalMemoryGetMappedBuffer", "hipExternalMemoryGetMappedBuffer"))]
     pub fn map_range(self, range: Range<usize>) -> Result<MappedBuffer, DriverError> {
         if range.start > range.end || range.end as u64 > self.size {
@@ -78,15 +78,15 @@ impl ExternalMemory {
     }
 }
 
-/// A range of imported memory, which devices read.
+/// A range of imported memory that devices can read.
 #[derive(Debug)]
 pub struct MappedBuffer {
     ptr: sys::CUdeviceptr,
     len: usize,
-    /// The last use of a device.
+    /// The last use by a device.
     event: CudaEvent,
     stream: Arc<CudaStream>,
-    /// After the buffer.
+    /// Dropped after the buffer.
     memory: ExternalMemory,
 }
 
@@ -94,7 +94,7 @@ impl Drop for MappedBuffer {
     fn drop(&mut self) {
         let context = &self.memory.context;
         context.record_err(self.event.synchronize());
-        // SAFETY: the buffer is this one's, and no device uses it any more.
+        // SAFETY: this value owns the buffer, and no device uses it any more.
         context.record_err(unsafe { result::memory_free(self.ptr) });
     }
 }
@@ -114,7 +114,7 @@ impl DeviceSlice<u8> for MappedBuffer {
 impl DevicePtr<u8> for MappedBuffer {
     fn device_ptr<'a>(&'a self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
         if stream.is_captured() {
-            // No graph keeps it.
+            // Graphs do not keep it.
             return (0, SyncOnDrop::failed(not_captured(), stream));
         }
         (self.ptr, SyncOnDrop::always(&self.event, stream))

@@ -29,7 +29,7 @@ impl CudaFunction {
         self.kernel.as_raw()
     }
 
-    /// Checks that the kernel reads nothing but arguments. A larger argument is allowed, as with CUDA: its first bytes are taken.
+    /// Checks that the kernel only reads arguments. A larger argument is allowed, as in CUDA: its first bytes are used.
     pub(super) fn check_arguments(&self, arguments: &[Argument]) -> Result<(), DriverError> {
         let info = self.kernel.info();
         let refuse = |text: String| Err(DriverError(sys::CUresult::CUDA_ERROR_INVALID_VALUE).explained(text));
@@ -47,10 +47,10 @@ impl CudaFunction {
         Ok(())
     }
 
-    /// Returns the dynamic shared memory that each of so many blocks can have on one compute unit, in bytes.
+    /// Returns the dynamic shared memory that each of `num_blocks` blocks can have on one compute unit, in bytes.
     ///
     /// # Errors
-    /// Those of [`result::occupancy::available_dynamic_shared_mem_per_block`].
+    /// The errors of [`result::occupancy::available_dynamic_shared_mem_per_block`].
     #[doc(alias("cuOccupancyAvailableDynamicSMemPerBlock"))]
     pub fn occupancy_available_dynamic_smem_per_block(
         &self,
@@ -66,7 +66,7 @@ impl CudaFunction {
     /// Returns the number of blocks that a compute unit runs at the same time.
     ///
     /// # Errors
-    /// The status of HIP.
+    /// A status of HIP.
     #[doc(alias("cuOccupancyMaxActiveBlocksPerMultiprocessor"))]
     pub fn occupancy_max_active_blocks_per_multiprocessor(
         &self,
@@ -89,10 +89,10 @@ impl CudaFunction {
         Ok(blocks.unsigned_abs())
     }
 
-    /// Returns the sizes of grid and block that keep the device busiest. The function is called for each size of block.
+    /// Returns the sizes of grid and block that keep the device busiest. The function is called for each block size.
     ///
     /// # Errors
-    /// Those of [`result::occupancy::max_potential_block_size_with_flags`].
+    /// The errors of [`result::occupancy::max_potential_block_size_with_flags`].
     #[doc(alias("cuOccupancyMaxPotentialBlockSizeWithFlags"))]
     pub fn occupancy_max_potential_block_size(
         &self,
@@ -120,7 +120,7 @@ impl CudaFunction {
     /// Returns an attribute.
     ///
     /// # Errors
-    /// The status of HIP.
+    /// A status of HIP.
     #[doc(alias("cuFuncGetAttribute", "hipFuncGetAttribute"))]
     pub fn get_attribute(&self, attribute: Attribute) -> Result<i32, DriverError> {
         self.module.context().bind_to_thread()?;
@@ -131,7 +131,7 @@ impl CudaFunction {
     /// Returns the number of registers of a thread.
     ///
     /// # Errors
-    /// The status of HIP.
+    /// A status of HIP.
     pub fn num_regs(&self) -> Result<i32, DriverError> {
         self.get_attribute(Attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)
     }
@@ -139,7 +139,7 @@ impl CudaFunction {
     /// Returns the static shared memory of a block, in bytes.
     ///
     /// # Errors
-    /// The status of HIP.
+    /// A status of HIP.
     pub fn shared_size_bytes(&self) -> Result<i32, DriverError> {
         self.get_attribute(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)
     }
@@ -147,7 +147,7 @@ impl CudaFunction {
     /// Returns the constant memory, in bytes.
     ///
     /// # Errors
-    /// The status of HIP.
+    /// A status of HIP.
     pub fn const_size_bytes(&self) -> Result<i32, DriverError> {
         self.get_attribute(Attribute::CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES)
     }
@@ -155,7 +155,7 @@ impl CudaFunction {
     /// Returns the private memory of a thread, in bytes.
     ///
     /// # Errors
-    /// The status of HIP.
+    /// A status of HIP.
     pub fn local_size_bytes(&self) -> Result<i32, DriverError> {
         self.get_attribute(Attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)
     }
@@ -163,23 +163,23 @@ impl CudaFunction {
     /// Returns the largest number of threads of a block.
     ///
     /// # Errors
-    /// The status of HIP.
+    /// A status of HIP.
     pub fn max_threads_per_block(&self) -> Result<i32, DriverError> {
         self.get_attribute(Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)
     }
 
-    /// Returns a number that HIP gives for the version of PTX. There is no PTX in the module.
+    /// Returns the number that HIP reports as the PTX version. The module contains no PTX.
     ///
     /// # Errors
-    /// The status of HIP.
+    /// A status of HIP.
     pub fn ptx_version(&self) -> Result<i32, DriverError> {
         self.get_attribute(Attribute::CU_FUNC_ATTRIBUTE_PTX_VERSION)
     }
 
-    /// Returns a number that HIP gives for the architecture of the code.
+    /// Returns the number that HIP reports for the code's architecture.
     ///
     /// # Errors
-    /// The status of HIP.
+    /// A status of HIP.
     pub fn binary_version(&self) -> Result<i32, DriverError> {
         self.get_attribute(Attribute::CU_FUNC_ATTRIBUTE_BINARY_VERSION)
     }
@@ -187,8 +187,8 @@ impl CudaFunction {
     /// Checks a value for an attribute; see [`result::function::set_function_attribute`].
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` for more dynamic shared memory than a block can have; `CUDA_ERROR_NOT_SUPPORTED` for attributes that
-    /// cannot be set.
+    /// `CUDA_ERROR_INVALID_VALUE` for more dynamic shared memory than a block can have; `CUDA_ERROR_NOT_SUPPORTED` for
+    /// attributes that cannot be set.
     #[doc(alias("cuFuncSetAttribute", "hipFuncSetAttribute"))]
     pub fn set_attribute(&self, attribute: Attribute, value: i32) -> Result<(), DriverError> {
         self.module.context().bind_to_thread()?;
@@ -196,7 +196,7 @@ impl CudaFunction {
         unsafe { result::function::set_function_attribute(self.cu_function(), attribute, value) }
     }
 
-    /// Takes a preference for caches or shared memory, which AMD GPUs have no use for.
+    /// Accepts a preference for caches or shared memory, which AMD GPUs ignore.
     ///
     /// # Errors
     /// None.
@@ -207,7 +207,7 @@ impl CudaFunction {
     }
 }
 
-/// A number that C takes as an `int`.
+/// Converts a number to a C `int`.
 fn int(number: u32) -> Result<c_int, DriverError> {
     c_int::try_from(number).map_err(|_| DriverError(sys::CUresult::CUDA_ERROR_INVALID_VALUE))
 }

@@ -1,4 +1,4 @@
-//! Graphs: work that is recorded once, and queued as often as needed.
+//! Graphs: work that is recorded once, and launched repeatedly.
 
 use std::sync::Arc;
 
@@ -6,10 +6,11 @@ use super::capture::{CAPTURES, Kept};
 use super::{CudaEvent, CudaStream, DriverError};
 use crate::driver::{result, sys};
 
-/// Work that was recorded from a stream, and is queued on it by [`launch`](Self::launch).
+/// Work that was recorded from a stream. [`launch`](Self::launch) queues it on the stream.
 ///
-/// It keeps the device memory and the modules that the work uses. A launch comes after earlier uses of the memory on other streams, and later uses come
-/// after it. Copies from and to the host cannot be recorded, since the host's memory may be gone, or borrowed, when the graph is launched.
+/// It keeps the device memory and the modules that the work uses. A launch is ordered after earlier uses of the memory
+/// on other streams, and later uses are ordered after it. Copies from and to host memory cannot be recorded, because
+/// that memory may be freed, or borrowed, when the graph is launched.
 pub struct CudaGraph {
     graph: sys::CUgraph,
     exec: sys::CUgraphExec,
@@ -21,7 +22,7 @@ pub struct CudaGraph {
     _counted: Counted,
 }
 
-/// A graph of a context, or the end of its capture.
+/// Counts a graph of a context, or the end of its capture.
 struct Counted(bool);
 
 impl Drop for Counted {
@@ -35,9 +36,9 @@ impl Drop for Counted {
 impl Drop for CudaGraph {
     fn drop(&mut self) {
         let context = self.stream.context();
-        // What is kept may be freed next, in the order of its uses; code is not in order.
+        // Kept memory may be freed next, in the order of its uses; unloading code is not ordered.
         context.record_err(self.launched.synchronize());
-        // SAFETY: both are this one's, and no launch is under way.
+        // SAFETY: this value owns both, and no launch is in progress.
         context.record_err(unsafe { result::graph::exec_destroy(self.exec) });
         // SAFETY: as above.
         context.record_err(unsafe { result::graph::destroy(self.graph) });
@@ -45,10 +46,10 @@ impl Drop for CudaGraph {
 }
 
 impl CudaStream {
-    /// Begins to record the work of the stream instead of doing it.
+    /// Starts to record the work of the stream instead of running it.
     ///
     /// # Errors
-    /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` for the default stream; the status of HIP.
+    /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` for the default stream; a status of HIP.
     #[doc(alias("cuStreamBeginCapture", "hipStreamBeginCapture"))]
     pub fn begin_capture(&self, mode: sys::CUstreamCaptureMode) -> Result<(), DriverError> {
         self.context().bind_to_thread()?;
@@ -68,7 +69,7 @@ impl CudaStream {
     /// Ends the recording, and returns the work as a graph; `None` if there is no graph.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` for flags that exclude each other; the status of HIP.
+    /// `CUDA_ERROR_INVALID_VALUE` for flags that exclude each other; a status of HIP.
     #[doc(alias("cuStreamEndCapture", "hipStreamEndCapture"))]
     pub fn end_capture(
         self: &Arc<Self>,
@@ -77,8 +78,8 @@ impl CudaStream {
         self.context().bind_to_thread()?;
         // SAFETY: the stream is alive.
         let graph = unsafe { result::stream::end_capture(self.cu_stream()) };
-        // It is over in any case.
-        // An error may leave it captured: on another thread than the one that began it, for example.
+        // The capture has ended even after most errors. Some leave it active: for example, a call on another thread than the one that
+        // began it.
         let was_captured = !self.is_captured() && self.set_capturing(false);
         let kept = if was_captured { CAPTURES.end() } else { Vec::new() };
         let counted = Counted(was_captured);
@@ -103,7 +104,7 @@ impl CudaStream {
     /// Returns whether the work of the stream is recorded.
     ///
     /// # Errors
-    /// The status of HIP.
+    /// A status of HIP.
     #[doc(alias("cuStreamIsCapturing", "hipStreamIsCapturing"))]
     pub fn capture_status(&self) -> Result<sys::CUstreamCaptureStatus, DriverError> {
         self.context().bind_to_thread()?;
@@ -116,7 +117,7 @@ impl CudaGraph {
     /// Queues the work.
     ///
     /// # Errors
-    /// The status of HIP.
+    /// A status of HIP.
     #[doc(alias("cuGraphLaunch", "hipGraphLaunch"))]
     pub fn launch(&self) -> Result<(), DriverError> {
         self.stream.context().bind_to_thread()?;
@@ -129,9 +130,9 @@ impl CudaGraph {
         for kept in &self.kept {
             self.stream.is_kept_by_capture(|| kept.clone());
         }
-        // SAFETY: both are alive, and so is what the graph uses.
+        // SAFETY: both are alive, and so are the resources that the graph uses.
         unsafe { result::graph::launch(self.exec, self.stream.cu_stream()) }?;
-        // All of them, whatever fails: what the graph keeps is freed after these events.
+        // Records all events, even after an error: the graph's memory is freed after these events.
         let mut recorded = Ok(());
         if !self.stream.is_captured() {
             recorded = self.launched.record(&self.stream);
@@ -145,7 +146,7 @@ impl CudaGraph {
     /// Queues the upload of the graph to the device, so that the first launch is as fast as later ones.
     ///
     /// # Errors
-    /// The status of HIP.
+    /// A status of HIP.
     #[doc(alias("cuGraphUpload", "hipGraphUpload"))]
     pub fn upload(&self) -> Result<(), DriverError> {
         self.stream.context().bind_to_thread()?;

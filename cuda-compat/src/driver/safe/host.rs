@@ -1,4 +1,4 @@
-//! Memory of the host that copies read and write.
+//! Host memory that copies read and write.
 
 use std::slice;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use super::{CudaContext, CudaEvent, CudaStream, DeviceRepr, SyncOnDrop, ValidAsZ
 use crate::driver::result::{self, DriverError};
 use crate::driver::sys;
 
-/// Some memory of the host.
+/// A slice of host memory.
 pub trait HostSlice<T> {
     /// Returns the number of elements.
     fn len(&self) -> usize;
 
-    /// Whether there are no elements.
+    /// Returns whether there are no elements.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -21,23 +21,23 @@ pub trait HostSlice<T> {
     /// Returns the elements for work that reads them on `stream`. Keep the second value until the work is queued.
     ///
     /// # Safety
-    /// Only work of `stream` may use the elements until the second value is dropped; then what `stream` does with them is done, or ordered
-    /// before the next use.
+    /// Only work of `stream` may use the elements until the second value is dropped. After that, the use by `stream` is
+    /// done, or ordered before the next use.
     unsafe fn stream_synced_slice<'a>(&'a self, stream: &'a CudaStream) -> (&'a [T], SyncOnDrop<'a>);
 
     /// Returns the elements for work that writes them on `stream`. Keep the second value until the work is queued.
     ///
     /// # Safety
-    /// That of [`stream_synced_slice`](Self::stream_synced_slice).
+    /// The requirements of [`stream_synced_slice`](Self::stream_synced_slice).
     unsafe fn stream_synced_mut_slice<'a>(&'a mut self, stream: &'a CudaStream) -> (&'a mut [T], SyncOnDrop<'a>);
 }
 
-/// What is done after work that uses pageable memory. A graph would use it when it may be gone.
+/// Returns the action after work that uses pageable memory. A graph would use the memory when it may be freed.
 fn pageable(stream: &CudaStream) -> SyncOnDrop<'_> {
     if stream.is_captured() { SyncOnDrop::failed(not_captured(), stream) } else { SyncOnDrop::sync_stream(stream) }
 }
 
-/// Pageable memory: HIP may still use it when a copy returns, so the stream is waited for.
+/// Pageable memory: HIP may still use it when a copy returns, so this waits for the stream.
 macro_rules! pageable {
     ($([$($generic:tt)*] $ty:ty,)*) => {$(
         impl<$($generic)*> HostSlice<T> for $ty {
@@ -62,18 +62,18 @@ pageable! {
     [T, const N: usize] [T; N],
 }
 
-/// Elements in pinned memory of the host, which devices read and write directly.
+/// Elements in pinned host memory, which devices access directly.
 #[derive(Debug)]
 pub struct PinnedHostSlice<T> {
     ptr: *mut T,
     len: usize,
-    /// The last use of a device.
+    /// The last use by a device.
     event: CudaEvent,
 }
 
-// SAFETY: the memory is this one's; elements are of types without addresses of the host.
+// SAFETY: this value owns the memory; the element types contain no host addresses.
 unsafe impl<T> Send for PinnedHostSlice<T> {}
-// SAFETY: as above; it is written by `&mut self` alone.
+// SAFETY: as above; only `&mut self` writes it.
 unsafe impl<T> Sync for PinnedHostSlice<T> {}
 
 impl<T> Drop for PinnedHostSlice<T> {
@@ -81,7 +81,7 @@ impl<T> Drop for PinnedHostSlice<T> {
         let context = self.event.context();
         context.record_err(self.event.synchronize());
         if self.len * size_of::<T>() > 0 {
-            // SAFETY: the memory is this one's, and no device uses it any more.
+            // SAFETY: this value owns the memory, and no device uses it any more.
             context.record_err(unsafe { result::free_host(self.ptr.cast()) });
         }
     }
@@ -91,7 +91,7 @@ impl CudaContext {
     /// Allocates pinned memory that the host writes fast and reads slowly (`CU_MEMHOSTALLOC_WRITECOMBINED`).
     ///
     /// # Errors
-    /// The status of HIP.
+    /// A status of HIP.
     ///
     /// # Safety
     /// The elements are not initialized.
@@ -107,7 +107,7 @@ impl CudaContext {
     /// Allocates pinned memory with flags (`CU_MEMHOSTALLOC_…`).
     ///
     /// # Errors
-    /// The status of HIP.
+    /// A status of HIP.
     ///
     /// # Safety
     /// The elements are not initialized.
@@ -149,14 +149,14 @@ impl<T> PinnedHostSlice<T> {
         self.len * size_of::<T>()
     }
 
-    /// Whether there are no elements.
+    /// Returns whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 }
 
 impl<T: ValidAsZeroBits> PinnedHostSlice<T> {
-    /// Returns the address, when no device writes the elements any more.
+    /// Waits until no device writes the elements any more, and returns the address.
     ///
     /// # Errors
     /// An error of the work that used them.
@@ -165,7 +165,7 @@ impl<T: ValidAsZeroBits> PinnedHostSlice<T> {
         Ok(self.ptr)
     }
 
-    /// Returns the address, when no device uses the elements any more.
+    /// Waits until no device uses the elements any more, and returns the address.
     ///
     /// # Errors
     /// An error of the work that used them.
@@ -174,16 +174,16 @@ impl<T: ValidAsZeroBits> PinnedHostSlice<T> {
         Ok(self.ptr)
     }
 
-    /// Returns the elements, when no device writes them any more.
+    /// Waits until no device writes the elements any more, and returns them.
     ///
     /// # Errors
     /// An error of the work that used them.
     pub fn as_slice(&self) -> Result<&[T], DriverError> {
-        // SAFETY: the memory has so many elements, and work that uses them is done.
+        // SAFETY: the memory has this many elements, and work that uses them is done.
         self.as_ptr().map(|ptr| unsafe { slice::from_raw_parts(ptr, self.len) })
     }
 
-    /// Returns the elements, when no device uses them any more.
+    /// Waits until no device uses the elements any more, and returns them.
     ///
     /// # Errors
     /// An error of the work that used them.
@@ -197,7 +197,7 @@ impl<T: ValidAsZeroBits> PinnedHostSlice<T> {
 impl<T> PinnedHostSlice<T> {
     /// Makes a stream wait for the last use, and records the next.
     fn used_on<'a>(&'a self, stream: &'a CudaStream) -> SyncOnDrop<'a> {
-        // The host borrows it, which a graph that is launched later does not know of.
+        // The host can borrow it, and a graph that is launched later would not be ordered with that.
         let ready = if stream.is_captured() { Err(not_captured()) } else { stream.wait(&self.event) };
         match ready {
             Ok(()) => SyncOnDrop::always(&self.event, stream),
@@ -212,13 +212,13 @@ impl<T> HostSlice<T> for PinnedHostSlice<T> {
     }
 
     unsafe fn stream_synced_slice<'a>(&'a self, stream: &'a CudaStream) -> (&'a [T], SyncOnDrop<'a>) {
-        // SAFETY: the memory has so many elements.
+        // SAFETY: the memory has this many elements.
         let elements = unsafe { slice::from_raw_parts(self.ptr, self.len) };
         (elements, self.used_on(stream))
     }
 
     unsafe fn stream_synced_mut_slice<'a>(&'a mut self, stream: &'a CudaStream) -> (&'a mut [T], SyncOnDrop<'a>) {
-        // SAFETY: the memory has so many elements, and is borrowed mutably.
+        // SAFETY: the memory has this many elements, and is borrowed mutably.
         let elements = unsafe { slice::from_raw_parts_mut(self.ptr, self.len) };
         (elements, self.used_on(stream))
     }

@@ -1,4 +1,4 @@
-//! What a kernel takes as arguments.
+//! Kernel arguments.
 
 use super::launch::{Argument, LaunchArgs};
 use super::usage::Usage;

@@ -29,7 +29,7 @@ impl LaunchConfig {
     }
 }
 
-/// An argument: where its bytes are, and how many.
+/// An argument: the address and number of its bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Argument {
     pub(super) bytes: *mut c_void,
@@ -44,24 +44,25 @@ pub struct LaunchArgs<'a> {
     pub(super) waits: Vec<&'a CudaEvent>,
     pub(super) records: Vec<&'a CudaEvent>,
     pub(super) arguments: Vec<Argument>,
-    /// What a graph keeps.
+    /// The memory that a graph keeps.
     pub(super) memory: Vec<&'a Usage>,
     /// An argument that the stream must not use.
     pub(super) error: Option<DriverError>,
     timing: Option<sys::CUevent_flags>,
 }
 
-/// A launch that takes arguments of a type: numbers and structs by reference, slices and views.
+/// A launch that accepts arguments of a type: numbers and structs by reference, slices and views.
 ///
 /// # Safety
-/// `arg` must add the address of bytes that live as long as the launch's lifetime, and the order that memory needs.
+/// `arg` must add the address of bytes that live as long as the launch's lifetime, and the ordering that memory needs.
 pub unsafe trait PushKernelArg<T> {
     /// Adds an argument.
     fn arg(&mut self, arg: T) -> &mut Self;
 }
 
 impl CudaStream {
-    /// Begins a launch: add the arguments in the order of the kernel's parameters, then [`launch`](LaunchArgs::launch).
+    /// Starts a launch: add the arguments in the order of the kernel's parameters, then call
+    /// [`launch`](LaunchArgs::launch).
     pub fn launch_builder<'a>(&'a self, func: &'a CudaFunction) -> LaunchArgs<'a> {
         LaunchArgs {
             stream: self,
@@ -93,28 +94,30 @@ impl LaunchArgs<'_> {
         self
     }
 
-    /// Queues the kernel. Returns the events before and after it, if [`record_kernel_launch`](Self::record_kernel_launch) asked for them.
+    /// Queues the kernel. Returns the events before and after it, if
+    /// [`record_kernel_launch`](Self::record_kernel_launch) was called.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` if there are fewer arguments than parameters, or if one is smaller than its parameter, or for a size
-    /// that the device cannot launch; the status of HIP.
+    /// `CUDA_ERROR_INVALID_VALUE` if there are fewer arguments than parameters, or if one is smaller than its
+    /// parameter, or for a size that the device cannot launch; a status of HIP.
     ///
     /// # Safety
-    /// The arguments must have the types of the kernel's parameters. The kernel must be correct: it accesses memory within its arguments,
-    /// does not write what it was given by `&`, and has no races.
+    /// The arguments must have the types of the kernel's parameters. The kernel must be correct: it only accesses
+    /// memory within its arguments, does not write memory that was passed by `&`, and has no races.
     #[doc(alias("cuLaunchKernel", "hipModuleLaunchKernel"))]
     pub unsafe fn launch(&mut self, cfg: LaunchConfig) -> Result<Option<(CudaEvent, CudaEvent)>, DriverError> {
         // SAFETY: the caller's contract.
         unsafe { self.queue(cfg, result::launch_kernel) }
     }
 
-    /// [`launch`](Self::launch), with all blocks running at the same time, so that they can wait for each other.
+    /// As [`launch`](Self::launch), with all blocks running at the same time, so that they can wait for each other.
     ///
     /// # Errors
-    /// Those of [`launch`](Self::launch); `CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE` for more blocks than run at the same time.
+    /// The errors of [`launch`](Self::launch); `CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE` for more blocks than can run
+    /// at the same time.
     ///
     /// # Safety
-    /// That of [`launch`](Self::launch).
+    /// The requirements of [`launch`](Self::launch).
     #[doc(alias("cuLaunchCooperativeKernel", "hipModuleLaunchCooperativeKernel"))]
     pub unsafe fn launch_cooperative(
         &mut self,
@@ -125,13 +128,13 @@ impl LaunchArgs<'_> {
     }
 
     /// # Safety
-    /// That of [`launch`](Self::launch).
+    /// The requirements of [`launch`](Self::launch).
     unsafe fn queue(
         &mut self,
         cfg: LaunchConfig,
         launch: Launch,
     ) -> Result<Option<(CudaEvent, CudaEvent)>, DriverError> {
-        // HIP 5.7 reads one address behind the last, for an argument that it does not know as the compiler's.
+        // HIP 5.7 reads one address after the last, for an argument that it does not recognize as the compiler's.
         static HIDDEN: u64 = 0;
         let stream = self.stream;
         stream.context().bind_to_thread()?;
@@ -162,7 +165,7 @@ impl LaunchArgs<'_> {
         }?;
         let end = event();
         if !captured {
-            // All of them, whatever fails: memory is freed after these events.
+            // Records all events, even after an error: memory is freed after these events.
             let recorded = self.records.iter().map(|event| event.extend(stream));
             recorded.fold(Ok(()), Result::and)?;
         }

@@ -1,4 +1,4 @@
-//! cudarc's types over [`result`](super::result); see [`driver`](super) for what they rest on.
+//! cudarc's types over [`result`](super::result); [`driver`](super) describes their implementation.
 
 mod capture;
 mod context;

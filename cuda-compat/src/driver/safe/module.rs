@@ -14,17 +14,19 @@ use crate::nvrtc::Ptx;
 pub struct CudaModule {
     module: hip::Module,
     context: Arc<CudaContext>,
-    /// The uses of variables, by their addresses.
+    /// The uses of variables, by address.
     globals: Mutex<Vec<(sys::CUdeviceptr, Box<Usage>)>>,
 }
 
 impl CudaContext {
-    /// Loads what [`nvrtc`](crate::nvrtc) compiled, a code object, or an offload bundle. Code that HIP would run when it is loaded or unloaded
-    /// (constructors of device variables) is `CUDA_ERROR_INVALID_IMAGE`: `hip::Module::load_with_init_kernels` loads it.
+    /// Loads code that [`nvrtc`](crate::nvrtc) compiled, a code object, or an offload bundle. Code that HIP would run
+    /// during loading or unloading (constructors of device variables) is `CUDA_ERROR_INVALID_IMAGE`:
+    /// `hip::Module::load_with_init_kernels` loads it.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_PTX` for PTX; `CUDA_ERROR_INVALID_IMAGE` for what is none of these; `CUDA_ERROR_NO_BINARY_FOR_GPU` for code of other GPUs;
-    /// `CUDA_ERROR_FILE_NOT_FOUND` for a file that cannot be read. The error prints the reason.
+    /// `CUDA_ERROR_INVALID_PTX` for PTX; `CUDA_ERROR_INVALID_IMAGE` for other invalid images;
+    /// `CUDA_ERROR_NO_BINARY_FOR_GPU` for code of other GPUs; `CUDA_ERROR_FILE_NOT_FOUND` for a file that cannot be
+    /// read. The error message contains the reason.
     #[doc(alias("cuModuleLoadData", "hipModuleLoadData"))]
     pub fn load_module(self: &Arc<Self>, ptx: Ptx) -> Result<Arc<CudaModule>, DriverError> {
         self.bind_to_thread()?;
@@ -36,7 +38,7 @@ impl CudaContext {
     }
 }
 
-/// The status for an error of `hip`, whose text is printed with it.
+/// Returns the status for a `hip` error, with its message.
 fn explained(error: &hip::Error) -> DriverError {
     let status = match error {
         hip::Error::Image { .. } => sys::CUresult::CUDA_ERROR_INVALID_IMAGE,
@@ -54,7 +56,7 @@ impl CudaModule {
     /// Returns a kernel. The name is mangled, unless the source declares it `extern "C"`.
     ///
     /// # Errors
-    /// `CUDA_ERROR_NOT_FOUND` if the module has no such kernel; the error prints those that it has.
+    /// `CUDA_ERROR_NOT_FOUND` if the module has no such kernel; the message lists the kernels of the module.
     #[doc(alias("cuModuleGetFunction", "hipModuleGetFunction"))]
     pub fn load_function(self: &Arc<Self>, fn_name: &str) -> Result<CudaFunction, DriverError> {
         self.context.bind_to_thread()?;
@@ -62,8 +64,8 @@ impl CudaModule {
         Ok(CudaFunction::new(kernel, Arc::clone(self)))
     }
 
-    /// Returns the bytes of a variable (`__device__`, `__constant__`). Copies and fills of it on several streams come one after the other, through
-    /// whichever view; kernels of the module that use it are the caller's to order.
+    /// Returns the bytes of a variable (`__device__`, `__constant__`). Copies and fills on several streams are ordered,
+    /// through any of its views; the caller must order kernels of the module that use it.
     ///
     /// # Errors
     /// `CUDA_ERROR_NOT_FOUND` if the module has no such variable; `CUDA_ERROR_INVALID_VALUE` for a name with a null.
@@ -80,7 +82,7 @@ impl CudaModule {
         Ok(CudaViewMut::new(ptr, bytes, self.usage_of(ptr)?, stream))
     }
 
-    /// The uses of the variable at an address: the same for all views of it.
+    /// Returns the uses of the variable at an address: the same for all its views.
     fn usage_of(self: &Arc<Self>, ptr: sys::CUdeviceptr) -> Result<&Usage, DriverError> {
         let mut globals = self.globals.lock().unwrap_or_else(PoisonError::into_inner);
         let usage: *const Usage = match globals.iter().find(|(of, _)| *of == ptr) {
@@ -92,7 +94,7 @@ impl CudaModule {
                 &raw const *globals[globals.len() - 1].1
             }
         };
-        // SAFETY: it is in a box, which stays in the list as long as the module is borrowed.
+        // SAFETY: the usage is in a box, which stays in the list as long as the module is borrowed.
         Ok(unsafe { &*usage })
     }
 

@@ -1,17 +1,17 @@
-//! What a profiler records.
+//! Profiler control.
 
 use crate::driver::result::DriverError;
 use crate::driver::sys;
 
-/// Lets a profiler record while it lives.
+/// A profiler records while this value lives.
 #[derive(Debug, Default)]
 pub struct Profiler;
 
 impl Profiler {
-    /// Lets a profiler record from here.
+    /// Starts recording.
     ///
     /// # Errors
-    /// Those of [`profiler_start`].
+    /// The errors of [`profiler_start`].
     pub fn new() -> Result<Self, DriverError> {
         profiler_start()?;
         Ok(Self)
@@ -20,25 +20,25 @@ impl Profiler {
 
 impl Drop for Profiler {
     fn drop(&mut self) {
-        // What has begun ends with the program at the latest.
+        // If this fails, recording ends with the program at the latest.
         let _ = profiler_stop();
     }
 }
 
-/// Lets a profiler record from here.
+/// Starts recording.
 ///
 /// # Errors
-/// `CUDA_ERROR_NOT_SUPPORTED` from ROCm: its profilers are told by rocTX.
+/// `CUDA_ERROR_NOT_SUPPORTED` from ROCm: its profilers are controlled through rocTX.
 #[doc(alias("cuProfilerStart", "hipProfilerStart"))]
 pub fn profiler_start() -> Result<(), DriverError> {
     // SAFETY: the function takes nothing.
     unsafe { sys::cuProfilerStart() }.result()
 }
 
-/// Lets a profiler record no more.
+/// Stops recording.
 ///
 /// # Errors
-/// Those of [`profiler_start`].
+/// The errors of [`profiler_start`].
 #[doc(alias("cuProfilerStop", "hipProfilerStop"))]
 pub fn profiler_stop() -> Result<(), DriverError> {
     // SAFETY: the function takes nothing.

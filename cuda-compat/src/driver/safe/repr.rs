@@ -1,20 +1,20 @@
-//! What memory and parameters of kernels can hold.
+//! Types that device memory and kernel parameters can hold.
 
 /// A type whose values can be in device memory, or a parameter of a kernel.
 ///
 /// # Safety
-/// The type must have the layout of its counterpart in the kernel (`#[repr(C)]`), and hold no addresses of the host.
+/// The type must have the layout of its counterpart in the kernel (`#[repr(C)]`), and contain no host addresses.
 pub unsafe trait DeviceRepr {}
 
-/// A type for which all bytes 0 are a value.
+/// A type for which all-zero bytes are a valid value.
 ///
 /// # Safety
-/// They must be.
+/// All-zero bytes must be a valid value of the type.
 pub unsafe trait ValidAsZeroBits {}
 
 macro_rules! numbers {
     ($($(#[$meta:meta])* $ty:ty,)*) => {$(
-        // SAFETY: a number, or a bool, which is a byte here and there; 0 is a value.
+        // SAFETY: a number, or a bool, which is one byte on the host and the device; 0 is a value.
         $(#[$meta])* unsafe impl DeviceRepr for $ty {}
         // SAFETY: as above.
         $(#[$meta])* unsafe impl ValidAsZeroBits for $ty {}
@@ -40,7 +40,7 @@ unsafe impl<T: ValidAsZeroBits, const N: usize> ValidAsZeroBits for [T; N] {}
 macro_rules! tuples {
     () => {};
     ($first:ident $($rest:ident)*) => {
-        // SAFETY: all bytes 0 are a value of each field.
+        // SAFETY: all-zero bytes are a valid value of each field.
         unsafe impl<$first: ValidAsZeroBits, $($rest: ValidAsZeroBits),*> ValidAsZeroBits for ($first, $($rest,)*) {}
         tuples! { $($rest)* }
     };

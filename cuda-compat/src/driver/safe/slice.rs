@@ -1,4 +1,4 @@
-//! Device memory that frees itself.
+//! Device memory that is freed when dropped.
 
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
@@ -10,7 +10,8 @@ use super::{CudaContext, CudaStream, CudaView, CudaViewMut, DeviceRepr};
 use crate::driver::result::{self, DriverError};
 use crate::driver::sys;
 
-/// Elements in device memory. They are freed in the order of the stream that allocated them, after work on other streams that uses them.
+/// Elements in device memory. They are freed in the order of the stream that allocated them, after work on other
+/// streams that uses them.
 #[derive(Debug)]
 pub struct CudaSlice<T> {
     pub(super) ptr: sys::CUdeviceptr,
@@ -20,7 +21,7 @@ pub struct CudaSlice<T> {
     marker: PhantomData<*const T>,
 }
 
-// SAFETY: the elements are on a device: no thread reads them but by copies, which need `T: DeviceRepr`, bytes without addresses of the host.
+// SAFETY: the elements are on a device: threads only read them through copies, which need `T: DeviceRepr`, bytes without host addresses.
 unsafe impl<T> Send for CudaSlice<T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for CudaSlice<T> {}
@@ -36,10 +37,10 @@ impl Memory for Allocation {
         let (ptr, context) = (self.ptr, self.stream.context());
         let mut stream = Arc::clone(&self.stream);
         if stream.is_captured() {
-            // It has no other work then, and the memory is not the graph's to free.
+            // A new stream has no other work, and the graph must not free the memory.
             stream = match context.new_stream() {
                 Ok(stream) => stream,
-                // It is lost.
+                // The memory is leaked.
                 Err(error) => return context.record_err(Err::<(), _>(error)),
             };
         }
@@ -50,7 +51,7 @@ impl Memory for Allocation {
         }
         if context.has_async_alloc() {
             context.record_err(context.bind_to_thread());
-            // SAFETY: the memory is this one's, and the stream waits for all uses.
+            // SAFETY: this value owns the memory, and the stream waits for all uses.
             context.record_err(unsafe { result::free_async(ptr, stream.cu_stream()) });
         } else {
             context.record_err(stream.synchronize());
@@ -61,7 +62,7 @@ impl Memory for Allocation {
 }
 
 impl<T> CudaSlice<T> {
-    /// Takes memory of the stream, which is freed after its uses.
+    /// Takes ownership of memory of the stream, which is freed after its uses.
     pub(super) fn new(ptr: sys::CUdeviceptr, len: usize, usage: Usage, stream: Arc<CudaStream>) -> Self {
         if ptr != 0 {
             usage.own(Allocation { ptr, stream: Arc::clone(&stream) });
@@ -89,12 +90,12 @@ impl<T> CudaSlice<T> {
         self.len * size_of::<T>()
     }
 
-    /// Whether there are no elements.
+    /// Returns whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Returns the number of the device.
+    /// Returns the index of the device.
     pub fn ordinal(&self) -> usize {
         self.stream.context().ordinal()
     }
@@ -130,13 +131,13 @@ impl<T> CudaSlice<T> {
     /// Returns a view of a range.
     ///
     /// # Panics
-    /// If the range is not within.
+    /// If the range is out of bounds.
     #[track_caller]
     pub fn slice(&self, bounds: impl RangeBounds<usize>) -> CudaView<'_, T> {
         self.as_view().slice(bounds)
     }
 
-    /// Returns a view of a range; `None` if it is not within.
+    /// Returns a view of a range; `None` if it is out of bounds.
     pub fn try_slice(&self, bounds: impl RangeBounds<usize>) -> Option<CudaView<'_, T>> {
         self.as_view().try_slice(bounds)
     }
@@ -144,14 +145,14 @@ impl<T> CudaSlice<T> {
     /// Returns a view of a range, which can be written.
     ///
     /// # Panics
-    /// If the range is not within.
+    /// If the range is out of bounds.
     #[track_caller]
     pub fn slice_mut(&mut self, bounds: impl RangeBounds<usize>) -> CudaViewMut<'_, T> {
         let (start, end) = super::view::bounds_or_panic(bounds, self.len);
         self.part_mut(start, end)
     }
 
-    /// Returns a view of a range, which can be written; `None` if it is not within.
+    /// Returns a view of a range, which can be written; `None` if it is out of bounds.
     pub fn try_slice_mut(&mut self, bounds: impl RangeBounds<usize>) -> Option<CudaViewMut<'_, T>> {
         let (start, end) = super::view::bounds(bounds, self.len)?;
         Some(self.part_mut(start, end))
@@ -168,12 +169,12 @@ impl<T> CudaSlice<T> {
     /// Returns the memory as `len` elements of another type, which can be written; `None` if they do not fit.
     ///
     /// # Safety
-    /// The bytes must be values of that type, and aligned for it; what is written must be values of `T`.
+    /// The bytes must be values of that type, and aligned for it; everything that is written must be values of `T`.
     pub unsafe fn transmute_mut<S>(&mut self, len: usize) -> Option<CudaViewMut<'_, S>> {
         fits::<S, T>(len, self.len).then(|| CudaViewMut::new(self.ptr, len, &self.usage, &self.stream))
     }
 
-    /// Returns views of the elements before `mid`, and of the others.
+    /// Returns views of the elements before `mid`, and of the rest.
     ///
     /// # Panics
     /// If there are fewer elements.
@@ -182,12 +183,12 @@ impl<T> CudaSlice<T> {
         self.as_view().split_at(mid)
     }
 
-    /// Returns views of the elements before `mid`, and of the others; `None` if there are fewer.
+    /// Returns views of the elements before `mid`, and of the rest; `None` if there are fewer.
     pub fn try_split_at(&self, mid: usize) -> Option<(CudaView<'_, T>, CudaView<'_, T>)> {
         self.as_view().try_split_at(mid)
     }
 
-    /// Returns views of the elements before `mid`, and of the others, which can be written.
+    /// Returns views of the elements before `mid`, and of the rest, which can be written.
     ///
     /// # Panics
     /// If there are fewer elements.
@@ -197,7 +198,7 @@ impl<T> CudaSlice<T> {
         (self.part_mut(0, mid), self.part_mut(mid, self.len))
     }
 
-    /// Returns views of the elements before `mid`, and of the others, which can be written; `None` if there are fewer.
+    /// Returns views of the elements before `mid`, and of the rest, which can be written; `None` if there are fewer.
     pub fn try_split_at_mut(&mut self, mid: usize) -> Option<(CudaViewMut<'_, T>, CudaViewMut<'_, T>)> {
         (mid <= self.len).then(|| (self.part_mut(0, mid), self.part_mut(mid, self.len)))
     }
@@ -212,10 +213,10 @@ impl<T> CudaSlice<T> {
 }
 
 impl<T: DeviceRepr> CudaSlice<T> {
-    /// Copies the elements to new memory, in the order of the stream.
+    /// Copies the elements to new memory, in stream order.
     ///
     /// # Errors
-    /// The status of HIP.
+    /// A status of HIP.
     pub fn try_clone(&self) -> Result<Self, DriverError> {
         self.stream.clone_dtod(self)
     }
@@ -241,14 +242,15 @@ impl<T: Clone + Default + DeviceRepr> TryFrom<CudaSlice<T>> for Vec<T> {
 }
 
 impl CudaStream {
-    /// Takes memory back that [`CudaSlice::leak`] gave up, or takes that of other code.
+    /// Takes ownership of memory that [`CudaSlice::leak`] gave up, or of other code's memory.
     ///
     /// # Safety
-    /// `cu_device_ptr` must be the address of an allocation of this device (`cuMemAllocAsync` if the device
-    /// [allocates in the order of streams](CudaContext::has_async_alloc)) with at least `len` elements, which nothing else frees.
+    /// `cu_device_ptr` must be the address of an allocation of this device (`cuMemAllocAsync` if the device [supports
+    /// stream-ordered allocation](CudaContext::has_async_alloc)) with at least `len` elements, which nothing else
+    /// frees.
     ///
     /// # Panics
-    /// If HIP creates no events.
+    /// If HIP cannot create events.
     pub unsafe fn upgrade_device_ptr<T>(self: &Arc<Self>, cu_device_ptr: sys::CUdeviceptr, len: usize) -> CudaSlice<T> {
         match Usage::new(self.context()) {
             Ok(usage) => CudaSlice::new(cu_device_ptr, len, usage, Arc::clone(self)),

@@ -16,7 +16,7 @@ pub struct CudaStream {
     raw: sys::CUstream,
     context: Arc<CudaContext>,
     is_owned: bool,
-    /// Between `begin_capture` and `end_capture`.
+    /// True between `begin_capture` and `end_capture`.
     capturing: AtomicBool,
 }
 
@@ -42,7 +42,7 @@ impl Drop for CudaStream {
         if self.is_owned {
             self.context.record_err(self.context.bind_to_thread());
             self.context.remove_stream();
-            // SAFETY: the stream is this one's. HIP finishes the work that it has.
+            // SAFETY: this value owns the stream. HIP finishes its queued work.
             self.context.record_err(unsafe { result::stream::destroy(self.raw) });
         }
     }
@@ -58,9 +58,10 @@ impl CudaContext {
         self.stream(result::stream::null(), false)
     }
 
-    /// Returns a stream that the calling thread has for itself, the same at each call of the thread. Like the default stream of a thread
-    /// (`CU_STREAM_PER_THREAD`) it is ordered with the default stream; unlike that it is the same stream on every thread that it moves to. If no stream
-    /// can be created, it is the default stream, and [`check_err`](Self::check_err) has the reason.
+    /// Returns a stream for the calling thread, the same at each call from the thread. Like the per-thread default
+    /// stream (`CU_STREAM_PER_THREAD`), it is ordered with the default stream; unlike that, it stays the same stream
+    /// when it moves to another thread. If no stream can be created, it is the default stream, and
+    /// [`check_err`](Self::check_err) returns the reason.
     #[doc(alias("CU_STREAM_PER_THREAD", "hipStreamPerThread"))]
     pub fn per_thread_stream(self: &Arc<Self>) -> Arc<CudaStream> {
         thread_local! {
@@ -85,27 +86,28 @@ impl CudaContext {
         })
     }
 
-    /// Borrows a stream of other code.
+    /// Wraps a borrowed stream of other code.
     ///
     /// # Safety
-    /// `cu_stream` must be a stream of this device, and alive as long as the result and what is made from it.
+    /// `cu_stream` must be a stream of this device, and live as long as the result and everything made from it.
     pub unsafe fn wrap_borrowed_stream(self: &Arc<Self>, cu_stream: sys::CUstream) -> Arc<CudaStream> {
         self.stream(cu_stream, false)
     }
 
-    /// Creates a stream. The first one waits for the work of the default stream, from which on slices have order between streams.
+    /// Creates a stream. The first one waits for the work of the default stream; from then on, slices are ordered
+    /// between streams.
     ///
     /// # Errors
-    /// The status of HIP.
+    /// A status of HIP.
     #[doc(alias("cuStreamCreate", "hipStreamCreateWithFlags"))]
     pub fn new_stream(self: &Arc<Self>) -> Result<Arc<CudaStream>, DriverError> {
         self.counted(|| result::stream::create(StreamKind::NonBlocking))
     }
 
-    /// [`new_stream`](Self::new_stream) with a priority: lower numbers come first.
+    /// As [`new_stream`](Self::new_stream), with a priority: lower numbers come first.
     ///
     /// # Errors
-    /// The status of HIP.
+    /// A status of HIP.
     #[doc(alias("cuStreamCreateWithPriority", "hipStreamCreateWithPriority"))]
     pub fn new_stream_with_priority(self: &Arc<Self>, priority: i32) -> Result<Arc<CudaStream>, DriverError> {
         self.counted(|| result::stream::create_with_priority(StreamKind::NonBlocking, priority))
@@ -130,7 +132,7 @@ impl CudaStream {
     /// Creates a stream whose work waits for the work that this one has so far.
     ///
     /// # Errors
-    /// The status of HIP.
+    /// A status of HIP.
     pub fn fork(&self) -> Result<Arc<Self>, DriverError> {
         let stream = self.context.new_stream()?;
         stream.join(self)?;
@@ -150,7 +152,8 @@ impl CudaStream {
     /// Blocks until the work of the stream is done.
     ///
     /// # Errors
-    /// An error of that work, the status of HIP, or an earlier error ([`CudaContext::check_err`]); the work is done then, too.
+    /// An error of that work, a status of HIP, or an earlier error ([`CudaContext::check_err`]); the work is done in
+    /// any case.
     #[doc(alias("cuStreamSynchronize", "hipStreamSynchronize"))]
     pub fn synchronize(&self) -> Result<(), DriverError> {
         // SAFETY: the stream is alive.
@@ -160,7 +163,7 @@ impl CudaStream {
     /// Records a new event; see [`CudaContext::new_event`] for the flags.
     ///
     /// # Errors
-    /// The status of HIP.
+    /// A status of HIP.
     pub fn record_event(&self, flags: Option<sys::CUevent_flags>) -> Result<CudaEvent, DriverError> {
         let event = self.context.new_event(flags)?;
         event.record(self)?;
@@ -170,7 +173,7 @@ impl CudaStream {
     /// Makes later work wait for an event, which may be of another device.
     ///
     /// # Errors
-    /// The status of HIP, or an earlier error ([`CudaContext::check_err`]); later work waits then, too.
+    /// A status of HIP, or an earlier error ([`CudaContext::check_err`]); later work waits in any case.
     #[doc(alias("cuStreamWaitEvent", "hipStreamWaitEvent"))]
     pub fn wait(&self, event: &CudaEvent) -> Result<(), DriverError> {
         let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
@@ -181,17 +184,17 @@ impl CudaStream {
     /// Makes later work wait for the work that another stream has so far.
     ///
     /// # Errors
-    /// The status of HIP.
+    /// A status of HIP.
     pub fn join(&self, other: &CudaStream) -> Result<(), DriverError> {
         self.wait(&other.record_event(None)?)
     }
 
-    /// Notes whether it is between `begin_capture` and `end_capture`; whether it was before.
+    /// Records whether the stream is between `begin_capture` and `end_capture`; returns whether it was before.
     pub(super) fn set_capturing(&self, capturing: bool) -> bool {
         self.capturing.swap(capturing, Ordering::AcqRel)
     }
 
-    /// Whether work is recorded to a graph instead of done.
+    /// Returns whether work is recorded to a graph instead of executed.
     pub(crate) fn is_captured(&self) -> bool {
         // SAFETY: the stream is alive.
         let status = unsafe { result::stream::is_capturing(self.raw) };

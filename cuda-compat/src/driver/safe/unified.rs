@@ -16,11 +16,11 @@ use super::{
 use crate::driver::sys::CUmemAttach_flags as Attach;
 use crate::driver::{result, sys};
 
-/// Who may use the memory, and its last use.
+/// The allowed users of the memory, and its last use.
 #[derive(Debug)]
 struct Owner {
     stream: Arc<CudaStream>,
-    /// The last use of a device.
+    /// The last use by a device.
     event: CudaEvent,
     attach_mode: Attach,
     /// Whether host and device may use managed memory at the same time.
@@ -48,7 +48,7 @@ impl Owner {
     /// Makes a stream wait for the last use, and records the next.
     fn used_on<'a>(&'a self, stream: &'a CudaStream) -> SyncOnDrop<'a> {
         let ready = match stream.is_captured() {
-            // The host borrows it, which a graph that is launched later does not know of.
+            // The host can borrow it, and a graph that is launched later would not be ordered with that.
             true => Err(not_captured()),
             false => self.check_device(stream).and_then(|()| stream.wait(&self.event)),
         };
@@ -60,7 +60,7 @@ impl Owner {
 }
 
 impl Owner {
-    /// The address, for work on a stream; null for a stream that must not use it.
+    /// Returns the address, for work on a stream; null for a stream that must not use the memory.
     fn address_on<'a>(&'a self, ptr: sys::CUdeviceptr, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
         address(ptr, self.used_on(stream))
     }
@@ -79,16 +79,16 @@ pub struct UnifiedSlice<T> {
     marker: PhantomData<*const T>,
 }
 
-// SAFETY: the memory is this one's; elements are of types without addresses of the host.
+// SAFETY: this value owns the memory; the element types contain no host addresses.
 unsafe impl<T> Send for UnifiedSlice<T> {}
-// SAFETY: as above; it is written by `&mut self` alone.
+// SAFETY: as above; only `&mut self` writes it.
 unsafe impl<T> Sync for UnifiedSlice<T> {}
 
 impl<T> Drop for UnifiedSlice<T> {
     fn drop(&mut self) {
         let context = self.owner.stream.context();
         context.record_err(self.owner.event.synchronize());
-        // SAFETY: the memory is this one's, and no device uses it any more.
+        // SAFETY: this value owns the memory, and no device uses it any more.
         context.record_err(unsafe { result::memory_free(self.ptr) });
     }
 }
@@ -120,12 +120,12 @@ pub struct UnifiedViewMut<'a, T> {
 }
 
 impl CudaContext {
-    /// Allocates managed memory; `attach_global`: for all streams of all devices, else for the host until
-    /// [`attach`](UnifiedSlice::attach).
+    /// Allocates managed memory. With `attach_global`, it is for all streams of all devices, otherwise for the host
+    /// until [`attach`](UnifiedSlice::attach).
     ///
     /// # Errors
-    /// `CUDA_ERROR_NOT_PERMITTED` if the device has no managed memory; `CUDA_ERROR_INVALID_VALUE` for no elements;
-    /// `CUDA_ERROR_OUT_OF_MEMORY`, also for a number of bytes that overflows; the status of HIP.
+    /// `CUDA_ERROR_NOT_PERMITTED` if the device does not support managed memory; `CUDA_ERROR_INVALID_VALUE` for 0
+    /// elements; `CUDA_ERROR_OUT_OF_MEMORY`, also for a number of bytes that overflows; a status of HIP.
     ///
     /// # Safety
     /// The elements are not initialized.
@@ -162,7 +162,7 @@ impl<T> UnifiedSlice<T> {
         self.len
     }
 
-    /// Whether there are no elements.
+    /// Returns whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -172,31 +172,31 @@ impl<T> UnifiedSlice<T> {
         self.len * size_of::<T>()
     }
 
-    /// Returns who may use the memory.
+    /// Returns the allowed users of the memory.
     pub fn attach_mode(&self) -> sys::CUmemAttach_flags {
         self.owner.attach_mode
     }
 
-    /// Sets who may use the memory. Blocks until earlier uses are done.
+    /// Sets the allowed users of the memory. Blocks until earlier uses are done.
     ///
     /// # Errors
-    /// The status of HIP, or an error of the work that used the memory.
+    /// A status of HIP, or an error of the work that used the memory.
     #[doc(alias("cuStreamAttachMemAsync", "hipStreamAttachMemAsync"))]
     pub fn attach(&mut self, stream: &Arc<CudaStream>, flags: sys::CUmemAttach_flags) -> Result<(), DriverError> {
         self.owner.event.synchronize()?;
         stream.context().bind_to_thread()?;
         let bytes = self.num_bytes();
-        // SAFETY: the memory is managed, and has so many bytes.
+        // SAFETY: the memory is managed, and has this many bytes.
         unsafe { result::stream::attach_mem_async(stream.cu_stream(), self.ptr, bytes, flags) }?;
         self.owner.stream = Arc::clone(stream);
         self.owner.attach_mode = flags;
         Ok(())
     }
 
-    /// Queues the move of the memory to where it is used: the device of the stream, or the host.
+    /// Queues the move of the memory to its user: the device of the stream, or the host.
     ///
     /// # Errors
-    /// `CUDA_ERROR_NOT_PERMITTED` for a device that does not share memory with the host at the same time; the status of HIP.
+    /// `CUDA_ERROR_NOT_PERMITTED` for a device that cannot share memory with the host concurrently; a status of HIP.
     #[doc(alias("cuMemPrefetchAsync", "hipMemPrefetchAsync"))]
     pub fn prefetch(&self) -> Result<(), DriverError> {
         let Owner { stream, attach_mode, is_concurrent, .. } = &self.owner;
@@ -212,7 +212,7 @@ impl<T> UnifiedSlice<T> {
             }
             Attach::CU_MEM_ATTACH_HOST => location.type_ = result::HOST,
         }
-        // SAFETY: the memory is managed, and has so many bytes.
+        // SAFETY: the memory is managed, and has this many bytes.
         unsafe { result::mem_prefetch_async(self.ptr, self.num_bytes(), location, stream.cu_stream()) }
     }
 
@@ -227,7 +227,7 @@ impl<T> UnifiedSlice<T> {
     /// Checks that work of a stream may use the memory.
     ///
     /// # Errors
-    /// `CUDA_ERROR_NOT_PERMITTED` if it may not.
+    /// `CUDA_ERROR_NOT_PERMITTED` if it must not.
     pub fn check_device_access(&self, stream: &CudaStream) -> Result<(), DriverError> {
         self.owner.check_device(stream)
     }
@@ -245,13 +245,13 @@ impl<T> UnifiedSlice<T> {
     /// Returns a view of a range.
     ///
     /// # Panics
-    /// If the range is not within.
+    /// If the range is out of bounds.
     #[track_caller]
     pub fn slice(&self, bounds: impl RangeBounds<usize>) -> UnifiedView<'_, T> {
         self.as_view().slice(bounds)
     }
 
-    /// Returns a view of a range; `None` if it is not within.
+    /// Returns a view of a range; `None` if it is out of bounds.
     pub fn try_slice(&self, bounds: impl RangeBounds<usize>) -> Option<UnifiedView<'_, T>> {
         self.as_view().try_slice(bounds)
     }
@@ -259,20 +259,20 @@ impl<T> UnifiedSlice<T> {
     /// Returns a view of a range, which can be written.
     ///
     /// # Panics
-    /// If the range is not within.
+    /// If the range is out of bounds.
     #[track_caller]
     pub fn slice_mut(&mut self, bounds: impl RangeBounds<usize>) -> UnifiedViewMut<'_, T> {
         let (start, end) = bounds_or_panic(bounds, self.len);
         self.as_view_mut().part(start, end)
     }
 
-    /// Returns a view of a range, which can be written; `None` if it is not within.
+    /// Returns a view of a range, which can be written; `None` if it is out of bounds.
     pub fn try_slice_mut(&mut self, bounds: impl RangeBounds<usize>) -> Option<UnifiedViewMut<'_, T>> {
         let (start, end) = self::bounds(bounds, self.len)?;
         Some(self.as_view_mut().part(start, end))
     }
 
-    /// Returns views of the elements before `mid`, and of the others.
+    /// Returns views of the elements before `mid`, and of the rest.
     ///
     /// # Panics
     /// If there are fewer elements.
@@ -281,12 +281,12 @@ impl<T> UnifiedSlice<T> {
         self.as_view().split_at(mid)
     }
 
-    /// Returns views of the elements before `mid`, and of the others; `None` if there are fewer.
+    /// Returns views of the elements before `mid`, and of the rest; `None` if there are fewer.
     pub fn try_split_at(&self, mid: usize) -> Option<(UnifiedView<'_, T>, UnifiedView<'_, T>)> {
         self.as_view().try_split_at(mid)
     }
 
-    /// Returns views of the elements before `mid`, and of the others, which can be written.
+    /// Returns views of the elements before `mid`, and of the rest, which can be written.
     ///
     /// # Panics
     /// If there are fewer elements.
@@ -297,7 +297,7 @@ impl<T> UnifiedSlice<T> {
         (view.part(0, mid), view.part(mid, len))
     }
 
-    /// Returns views of the elements before `mid`, and of the others, which can be written; `None` if there are fewer.
+    /// Returns views of the elements before `mid`, and of the rest, which can be written; `None` if there are fewer.
     pub fn try_split_at_mut(&mut self, mid: usize) -> Option<(UnifiedViewMut<'_, T>, UnifiedViewMut<'_, T>)> {
         let (len, view) = (self.len, self.as_view_mut());
         (mid <= len).then(|| (view.part(0, mid), view.part(mid, len)))
@@ -305,18 +305,18 @@ impl<T> UnifiedSlice<T> {
 }
 
 impl<T: ValidAsZeroBits> UnifiedSlice<T> {
-    /// Returns the elements, when no device uses them any more.
+    /// Waits until no device uses the elements any more, and returns them.
     ///
     /// # Errors
     /// An error of the work that used them.
     pub fn as_slice(&self) -> Result<&[T], DriverError> {
         self.check_host_access()?;
         self.owner.event.synchronize()?;
-        // SAFETY: the host reads managed memory; it has so many elements, and work that uses them is done.
+        // SAFETY: the host can read managed memory; it has this many elements, and work that uses them is done.
         Ok(unsafe { slice::from_raw_parts(self.ptr as usize as *const T, self.len) })
     }
 
-    /// Returns the elements, when no device uses them any more.
+    /// Waits until no device uses the elements any more, and returns them.
     ///
     /// # Errors
     /// An error of the work that used them.
@@ -338,7 +338,7 @@ impl<'a, T> UnifiedView<'a, T> {
         self.len
     }
 
-    /// Whether there are no elements.
+    /// Returns whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -346,20 +346,20 @@ impl<'a, T> UnifiedView<'a, T> {
     /// Returns a view of a range.
     ///
     /// # Panics
-    /// If the range is not within.
+    /// If the range is out of bounds.
     #[track_caller]
     pub fn slice(&self, bounds: impl RangeBounds<usize>) -> Self {
         let (start, end) = bounds_or_panic(bounds, self.len);
         self.part(start, end)
     }
 
-    /// Returns a view of a range; `None` if it is not within.
+    /// Returns a view of a range; `None` if it is out of bounds.
     pub fn try_slice(&self, bounds: impl RangeBounds<usize>) -> Option<Self> {
         let (start, end) = self::bounds(bounds, self.len)?;
         Some(self.part(start, end))
     }
 
-    /// Returns views of the elements before `mid`, and of the others.
+    /// Returns views of the elements before `mid`, and of the rest.
     ///
     /// # Panics
     /// If there are fewer elements.
@@ -368,14 +368,15 @@ impl<'a, T> UnifiedView<'a, T> {
         (self.slice(..mid), self.slice(mid..))
     }
 
-    /// Returns views of the elements before `mid`, and of the others; `None` if there are fewer.
+    /// Returns views of the elements before `mid`, and of the rest; `None` if there are fewer.
     pub fn try_split_at(&self, mid: usize) -> Option<(Self, Self)> {
         Some((self.try_slice(..mid)?, self.try_slice(mid..)?))
     }
 }
 
 impl<'a, T> UnifiedViewMut<'a, T> {
-    /// The elements from `start` to `end`, which are within. The caller's lifetime ends the other views of them.
+    /// Returns the elements from `start` to `end`, which are in bounds. The caller's lifetime ends the other views of
+    /// them.
     fn part<'b>(&self, start: usize, end: usize) -> UnifiedViewMut<'b, T>
     where
         'a: 'b,
@@ -389,7 +390,7 @@ impl<'a, T> UnifiedViewMut<'a, T> {
         self.len
     }
 
-    /// Whether there are no elements.
+    /// Returns whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -402,13 +403,13 @@ impl<'a, T> UnifiedViewMut<'a, T> {
     /// Returns a view of a range, which cannot be written.
     ///
     /// # Panics
-    /// If the range is not within.
+    /// If the range is out of bounds.
     #[track_caller]
     pub fn slice<'b>(&'b self, bounds: impl RangeBounds<usize>) -> UnifiedView<'b, T> {
         self.as_view().slice(bounds)
     }
 
-    /// Returns a view of a range, which cannot be written; `None` if it is not within.
+    /// Returns a view of a range, which cannot be written; `None` if it is out of bounds.
     pub fn try_slice<'b>(&'b self, bounds: impl RangeBounds<usize>) -> Option<UnifiedView<'b, T>> {
         self.as_view().try_slice(bounds)
     }
@@ -416,20 +417,20 @@ impl<'a, T> UnifiedViewMut<'a, T> {
     /// Returns a view of a range.
     ///
     /// # Panics
-    /// If the range is not within.
+    /// If the range is out of bounds.
     #[track_caller]
     pub fn slice_mut<'b>(&'b mut self, bounds: impl RangeBounds<usize>) -> UnifiedViewMut<'b, T> {
         let (start, end) = bounds_or_panic(bounds, self.len);
         self.part(start, end)
     }
 
-    /// Returns a view of a range; `None` if it is not within.
+    /// Returns a view of a range; `None` if it is out of bounds.
     pub fn try_slice_mut<'b>(&'b mut self, bounds: impl RangeBounds<usize>) -> Option<UnifiedViewMut<'b, T>> {
         let (start, end) = self::bounds(bounds, self.len)?;
         Some(self.part(start, end))
     }
 
-    /// Returns views of the elements before `mid`, and of the others.
+    /// Returns views of the elements before `mid`, and of the rest.
     ///
     /// # Panics
     /// If there are fewer elements.
@@ -439,13 +440,13 @@ impl<'a, T> UnifiedViewMut<'a, T> {
         (self.part(0, mid), self.part(mid, self.len))
     }
 
-    /// Returns views of the elements before `mid`, and of the others; `None` if there are fewer.
+    /// Returns views of the elements before `mid`, and of the rest; `None` if there are fewer.
     pub fn try_split_at_mut<'b>(&'b mut self, mid: usize) -> Option<(UnifiedViewMut<'b, T>, UnifiedViewMut<'b, T>)> {
         (mid <= self.len).then(|| (self.part(0, mid), self.part(mid, self.len)))
     }
 }
 
-/// What slices and views have in common.
+/// Implements the common parts of slices and views.
 macro_rules! memory {
     ($($ty:ty: $kind:ident,)*) => {$(
         impl<T> Sealed for $ty {}
@@ -473,7 +474,7 @@ macro_rules! memory {
 
             unsafe fn stream_synced_slice<'a>(&'a self, stream: &'a CudaStream) -> (&'a [T], SyncOnDrop<'a>) {
                 let used = self.owner.used_on(stream);
-                // SAFETY: the host can read managed memory, and the memory has so many elements.
+                // SAFETY: the host can read managed memory, and the memory has this many elements.
                 (unsafe { slice::from_raw_parts(self.ptr as usize as *const T, self.len) }, used)
             }
 
@@ -483,7 +484,7 @@ macro_rules! memory {
     (@ write) => {
         unsafe fn stream_synced_mut_slice<'a>(&'a mut self, stream: &'a CudaStream) -> (&'a mut [T], SyncOnDrop<'a>) {
             let used = self.owner.used_on(stream);
-            // SAFETY: the host can write managed memory; the memory has so many elements, and is borrowed mutably.
+            // SAFETY: the host can write managed memory; the memory has this many elements, and is borrowed mutably.
             (unsafe { slice::from_raw_parts_mut(self.ptr as usize as *mut T, self.len) }, used)
         }
     };

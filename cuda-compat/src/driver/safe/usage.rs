@@ -1,4 +1,4 @@
-//! How work on several streams that uses one slice is ordered, and how long its memory lives.
+//! The order of work on several streams that uses one slice, and the lifetime of its memory.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
@@ -8,22 +8,23 @@ use super::{CudaContext, CudaEvent, CudaModule, CudaStream};
 use crate::driver::result::DriverError;
 use crate::driver::sys;
 
-/// The uses of some memory. The memory is freed with the last of its handles: a slice has one, and so has each graph that uses it.
+/// The uses of some memory. The memory is freed with the last of its handles: a slice has one, and so has each graph
+/// that uses it.
 #[derive(Clone, Debug)]
 pub struct Usage(Arc<Uses>);
 
-/// The events of the last read and the last write; none where the program orders uses.
+/// The events of the last read and the last write; `None` if the program orders uses.
 pub struct Uses {
     pub(super) read: Option<CudaEvent>,
     pub(super) write: Option<CudaEvent>,
     memory: Mutex<Option<Box<dyn Memory>>>,
-    /// The module that the memory is a variable of.
+    /// The module that has the memory as a variable.
     code: OnceLock<Weak<CudaModule>>,
 }
 
 /// Memory that is freed after its uses.
 pub(super) trait Memory: Send {
-    /// Frees it. Work on other streams than its own that uses it is in the events.
+    /// Frees the memory. Work on other streams that uses it is in the events.
     fn free(self: Box<Self>, uses: &Uses);
 }
 
@@ -34,12 +35,12 @@ impl std::fmt::Debug for Uses {
 }
 
 impl Uses {
-    /// What a read waits for.
+    /// Returns the events that a read waits for.
     fn before_read(&self) -> impl Iterator<Item = &CudaEvent> {
         self.write.iter()
     }
 
-    /// What a write, or the end of the memory, waits for.
+    /// Returns the events that a write, or the end of the memory, waits for.
     pub(super) fn before_write(&self) -> impl Iterator<Item = &CudaEvent> {
         self.read.iter().chain(&self.write)
     }
@@ -63,7 +64,7 @@ impl std::ops::Deref for Usage {
 }
 
 impl Usage {
-    /// Of new memory.
+    /// Uses of new memory.
     pub(super) fn new(context: &Arc<CudaContext>) -> Result<Self, DriverError> {
         if !context.is_event_tracking() {
             return Ok(Self::untracked());
@@ -71,7 +72,7 @@ impl Usage {
         Ok(Self::of(Some(context.new_event(None)?), Some(context.new_event(None)?)))
     }
 
-    /// Of memory whose uses are not tracked.
+    /// Uses of memory that is not tracked.
     pub(super) fn untracked() -> Self {
         Self::of(None, None)
     }
@@ -85,13 +86,13 @@ impl Usage {
         *self.0.memory.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(memory));
     }
 
-    /// The memory is a variable of a module.
+    /// Marks the memory as a variable of a module.
     pub(super) fn set_code(&self, code: &Arc<CudaModule>) {
-        // The same each time.
+        // The value is the same each time.
         let _ = self.0.code.set(Arc::downgrade(code));
     }
 
-    /// Whether the stream is captured; its graph then keeps the memory.
+    /// Returns whether the stream is captured; its graph then keeps the memory.
     pub(super) fn is_kept_on(&self, stream: &CudaStream) -> bool {
         let captured = stream.is_kept_by_capture(|| Kept::Memory(self.clone()));
         if let (true, Some(code)) = (captured, self.0.code.get().and_then(Weak::upgrade)) {
@@ -100,18 +101,19 @@ impl Usage {
         captured
     }
 
-    /// Frees nothing any more.
+    /// Gives up the memory, which is no longer freed.
     pub(super) fn disown(&self) {
         let memory = self.0.memory.lock().unwrap_or_else(PoisonError::into_inner).take();
         std::mem::forget(memory);
     }
 
-    /// Whether both are of the same memory.
+    /// Returns whether both belong to the same memory.
     pub(super) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// Makes a stream wait for what a read of `owner`'s memory waits for. While the stream is captured, the graph keeps the memory.
+    /// Makes a stream wait for the events that a read of `owner`'s memory waits for. While the stream is captured, the
+    /// graph keeps the memory.
     pub(super) fn read_on<'a>(&'a self, owner: &CudaStream, stream: &'a CudaStream) -> SyncOnDrop<'a> {
         if self.is_kept_on(stream) {
             return SyncOnDrop::Record(None);
@@ -138,7 +140,7 @@ impl Usage {
         self.before_write().try_for_each(|event| stream.wait(event))
     }
 
-    /// Notes the launch of a graph that uses the memory.
+    /// Records the launch of a graph that uses the memory.
     pub(super) fn record_on(&self, stream: &CudaStream) -> Result<(), DriverError> {
         self.0.write.as_ref().map_or(Ok(()), |event| event.extend(stream))
     }
@@ -155,7 +157,7 @@ fn wait<'a>(
     Ok(())
 }
 
-/// A use of memory by work that a library queues later, on a stream. It keeps both.
+/// A use of memory by work that a library queues later, on a stream. It keeps the memory and the stream.
 #[derive(Debug)]
 #[allow(dead_code, reason = "of the features for libraries")]
 pub(crate) struct LaterUse {
@@ -166,12 +168,13 @@ pub(crate) struct LaterUse {
 
 #[allow(dead_code, reason = "of the features for libraries")]
 impl LaterUse {
-    /// `None` for memory that is only borrowed.
+    /// Returns `None` for memory that is only borrowed.
     pub(crate) fn new(memory: &impl Sealed, stream: &Arc<CudaStream>, writes: bool) -> Option<Self> {
         Some(Self { usage: memory.usage()?.clone(), stream: Arc::clone(stream), writes })
     }
 
-    /// Before the work is queued: makes the stream wait for earlier uses. The result is kept until it is queued.
+    /// Called before the work is queued: makes the stream wait for earlier uses. Keep the result until the work is
+    /// queued.
     pub(crate) fn before(&self) -> SyncOnDrop<'_> {
         if self.usage.is_kept_on(&self.stream) {
             return SyncOnDrop::Record(None);
@@ -193,8 +196,9 @@ impl LaterUse {
     }
 }
 
-/// Makes a call of a library between the guards of its operands. It is `failed` without a call if an operand cannot be used on the stream, and if its
-/// use cannot be recorded; [`CudaContext::check_err`] has the reason, as statuses of libraries have no text.
+/// Makes a library call between the guards of its operands. It returns `failed` without the call if the stream cannot
+/// use an operand, and also if the use cannot be recorded. [`CudaContext::check_err`] returns the reason, because
+/// library statuses have no message.
 #[allow(dead_code, reason = "of the features for libraries")]
 pub(crate) fn between<R, E, const N: usize>(
     failed: E,
@@ -217,17 +221,17 @@ pub(crate) fn between<R, E, const N: usize>(
     }
 }
 
-/// The address of memory, for work that is in order; null for work that must not be queued.
+/// Returns the address of memory for work that is ordered; null for work that must not be queued.
 pub(super) fn address<'a>(ptr: sys::CUdeviceptr, used: SyncOnDrop<'a>) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
     (if matches!(used, SyncOnDrop::Failed(_)) { 0 } else { ptr }, used)
 }
 
-/// The error for memory that a graph cannot keep.
+/// Returns the error for memory that a graph cannot keep.
 pub(super) fn not_captured() -> DriverError {
     DriverError(sys::CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
 }
 
-/// What is done after work was queued: when this is dropped, an event is recorded, or the stream is waited for.
+/// The action after work was queued: dropping it records an event, or waits for the stream.
 #[derive(Debug)]
 #[must_use]
 pub enum SyncOnDrop<'a> {
@@ -235,14 +239,15 @@ pub enum SyncOnDrop<'a> {
     Record(Option<(&'a CudaEvent, &'a CudaStream)>),
     /// Blocks until the work of the stream is done, unless the stream is captured.
     Sync(Option<&'a CudaStream>),
-    /// Records the event on the stream, whether or not other streams exist: the host waits for it. cudarc lacks this.
+    /// Records the event on the stream, even if no other streams exist: the host waits for it. cudarc lacks this
+    /// variant.
     RecordAlways(Option<(&'a CudaEvent, &'a CudaStream)>),
-    /// The stream could not be made to wait, or its graph cannot keep the memory. cudarc lacks this.
+    /// The stream could not be made to wait, or its graph cannot keep the memory. cudarc lacks this variant.
     Failed(Option<(DriverError, &'a CudaStream)>),
 }
 
 impl<'a> SyncOnDrop<'a> {
-    /// Records the event, if there is one, when this is dropped.
+    /// Records the event, if any, when this is dropped.
     pub fn record_event(event: &'a Option<CudaEvent>, stream: &'a CudaStream) -> Self {
         Self::Record(event.as_ref().map(|event| (event, stream)))
     }
@@ -252,17 +257,17 @@ impl<'a> SyncOnDrop<'a> {
         Self::Sync(Some(stream))
     }
 
-    /// Records the event when this is dropped, whether or not other streams exist: for events that the host waits for.
+    /// Records the event when this is dropped, even if no other streams exist: for events that the host waits for.
     pub(super) fn always(event: &'a CudaEvent, stream: &'a CudaStream) -> Self {
         Self::RecordAlways(Some((event, stream)))
     }
 
-    /// Work must not be queued.
+    /// A guard of work that must not be queued.
     pub(super) fn failed(error: DriverError, stream: &'a CudaStream) -> Self {
         Self::Failed(Some((error, stream)))
     }
 
-    /// Whether work may be queued. If not, its error is returned here, and by no other call.
+    /// Returns `Ok` if the work may be queued. Otherwise it returns the error, which no other call returns again.
     pub(super) fn ready(&mut self) -> Result<(), DriverError> {
         match self {
             Self::Failed(target) => target.take().map_or(Ok(()), |(error, _)| Err(error)),
@@ -270,7 +275,7 @@ impl<'a> SyncOnDrop<'a> {
         }
     }
 
-    /// Does now what `Drop` would do, and returns the error.
+    /// Runs the action of `Drop` now, and returns its error.
     pub(crate) fn finish(mut self) -> Result<(), DriverError> {
         self.act()
     }

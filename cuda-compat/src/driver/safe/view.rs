@@ -1,4 +1,4 @@
-//! Views of device memory, and the traits that slices and views have in common.
+//! Views of device memory, and the common traits of slices and views.
 
 use std::marker::PhantomData;
 use std::ops::{Bound, RangeBounds};
@@ -8,9 +8,10 @@ use super::usage::{Usage, address};
 use super::{CudaSlice, CudaStream, SyncOnDrop};
 use crate::driver::sys;
 
-/// Some memory of a device, and its stream.
+/// A part of device memory, and its stream.
 ///
-/// Only types of this crate implement it, and with it [`DevicePtr`] and [`DevicePtrMut`], whose addresses and lengths are believed:
+/// Only types of this crate implement it, and with it [`DevicePtr`] and [`DevicePtrMut`], whose addresses and lengths
+/// are trusted:
 ///
 /// ```compile_fail
 /// use cuda_compat::driver::{CudaStream, DeviceSlice};
@@ -36,7 +37,7 @@ pub trait DeviceSlice<T>: sealed::Sealed {
         self.len() * size_of::<T>()
     }
 
-    /// Whether there are no elements.
+    /// Returns whether there are no elements.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -47,24 +48,25 @@ pub trait DeviceSlice<T>: sealed::Sealed {
 
 /// Memory that a stream can read.
 pub trait DevicePtr<T>: DeviceSlice<T> {
-    /// Returns the address, for work that reads the memory on `stream`. The stream waits for earlier writes; keep the second value until
-    /// the work is queued, so that later writes wait for the work.
+    /// Returns the address, for work that reads the memory on `stream`. The stream waits for earlier writes; keep the
+    /// second value until the work is queued, so that later writes wait for the work.
     fn device_ptr<'a>(&'a self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>);
 }
 
 /// Memory that a stream can write.
 pub trait DevicePtrMut<T>: DeviceSlice<T> {
-    /// Returns the address, for work that reads and writes the memory on `stream`. The stream waits for earlier uses; keep the second value
-    /// until the work is queued, so that later uses wait for the work.
+    /// Returns the address, for work that reads and writes the memory on `stream`. The stream waits for earlier uses;
+    /// keep the second value until the work is queued, so that later uses wait for the work.
     fn device_ptr_mut<'a>(&'a mut self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>);
 }
 
-/// Names the types that have memory of their own.
+/// Methods that only types of this crate can implement.
 pub(crate) mod sealed {
     use crate::driver::safe::usage::Usage;
 
     pub trait Sealed {
-        /// The uses of the memory, which lives as long as a handle of them; `None` for memory that is only borrowed.
+        /// Returns the uses of the memory, which lives as long as one of their handles; `None` for memory that is only
+        /// borrowed.
         #[doc(hidden)]
         fn usage(&self) -> Option<&Usage> {
             None
@@ -104,7 +106,7 @@ pub struct CudaViewMut<'a, T> {
     marker: PhantomData<&'a mut [T]>,
 }
 
-/// The ends of a range within `len` elements; `None` if it is not within.
+/// Returns the start and end of a range within `len` elements; `None` if it is out of bounds.
 pub(super) fn bounds(range: impl RangeBounds<usize>, len: usize) -> Option<(usize, usize)> {
     let start = match range.start_bound() {
         Bound::Included(&start) => start,
@@ -119,7 +121,7 @@ pub(super) fn bounds(range: impl RangeBounds<usize>, len: usize) -> Option<(usiz
     (start <= end && end <= len).then_some((start, end))
 }
 
-/// As [`bounds`], for what panics.
+/// As [`bounds`], but panics.
 #[track_caller]
 pub(super) fn bounds_or_panic(range: impl RangeBounds<usize>, len: usize) -> (usize, usize) {
     let shown = (range.start_bound().cloned(), range.end_bound().cloned());
@@ -129,7 +131,7 @@ pub(super) fn bounds_or_panic(range: impl RangeBounds<usize>, len: usize) -> (us
     }
 }
 
-/// Whether `len` elements of `S` fit in `from` elements of `T`.
+/// Returns whether `len` elements of `S` fit into `from` elements of `T`.
 pub(super) fn fits<S, T>(len: usize, from: usize) -> bool {
     len.checked_mul(size_of::<S>()).is_some_and(|bytes| bytes <= from * size_of::<T>())
 }
@@ -147,7 +149,7 @@ impl<'a, T> CudaView<'a, T> {
         Self { ptr, len, usage, stream, marker: PhantomData }
     }
 
-    /// The elements from `start` to `end`, which are within.
+    /// Returns the elements from `start` to `end`, which are in bounds.
     fn part<S>(&self, start: usize, end: usize) -> CudaView<'a, S> {
         CudaView::new(self.ptr + (start * size_of::<T>()) as u64, end - start, self.usage, self.stream)
     }
@@ -157,7 +159,7 @@ impl<'a, T> CudaView<'a, T> {
         self.len
     }
 
-    /// Whether there are no elements.
+    /// Returns whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -170,14 +172,14 @@ impl<'a, T> CudaView<'a, T> {
     /// Returns the elements of a range.
     ///
     /// # Panics
-    /// If the range is not within.
+    /// If the range is out of bounds.
     #[track_caller]
     pub fn slice(&self, bounds: impl RangeBounds<usize>) -> Self {
         let (start, end) = bounds_or_panic(bounds, self.len);
         self.part(start, end)
     }
 
-    /// Returns the elements of a range; `None` if it is not within.
+    /// Returns the elements of a range; `None` if it is out of bounds.
     pub fn try_slice(&self, bounds: impl RangeBounds<usize>) -> Option<Self> {
         let (start, end) = self::bounds(bounds, self.len)?;
         Some(self.part(start, end))
@@ -191,7 +193,7 @@ impl<'a, T> CudaView<'a, T> {
         fits::<S, T>(len, self.len).then(|| CudaView::new(self.ptr, len, self.usage, self.stream))
     }
 
-    /// Returns the elements before `mid`, and the others.
+    /// Returns the elements before `mid`, and the rest.
     ///
     /// # Panics
     /// If there are fewer elements.
@@ -200,7 +202,7 @@ impl<'a, T> CudaView<'a, T> {
         (self.slice(..mid), self.slice(mid..))
     }
 
-    /// Returns the elements before `mid`, and the others; `None` if there are fewer.
+    /// Returns the elements before `mid`, and the rest; `None` if there are fewer.
     pub fn try_split_at(&self, mid: usize) -> Option<(Self, Self)> {
         Some((self.try_slice(..mid)?, self.try_slice(mid..)?))
     }
@@ -208,7 +210,7 @@ impl<'a, T> CudaView<'a, T> {
     /// Returns views of `chunk_size` elements each.
     ///
     /// # Panics
-    /// If elements would remain.
+    /// If the length is not a multiple of `chunk_size`.
     #[track_caller]
     pub fn chunks_exact(&self, chunk_size: usize) -> impl Iterator<Item = CudaView<'a, T>> + '_ {
         check_chunk(self.len, chunk_size);
@@ -221,7 +223,8 @@ impl<'a, T> CudaViewMut<'a, T> {
         Self { ptr, len, usage, stream, marker: PhantomData }
     }
 
-    /// The elements from `start` to `end`, which are within. The caller's lifetime ends the other views of them.
+    /// Returns the elements from `start` to `end`, which are in bounds. The caller's lifetime ends the other views of
+    /// them.
     fn part<'b>(&self, start: usize, end: usize) -> CudaViewMut<'b, T>
     where
         'a: 'b,
@@ -234,7 +237,7 @@ impl<'a, T> CudaViewMut<'a, T> {
         self.len
     }
 
-    /// Whether there are no elements.
+    /// Returns whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -262,13 +265,13 @@ impl<'a, T> CudaViewMut<'a, T> {
     /// Returns the elements of a range, which cannot be written.
     ///
     /// # Panics
-    /// If the range is not within.
+    /// If the range is out of bounds.
     #[track_caller]
     pub fn slice<'b>(&'b self, bounds: impl RangeBounds<usize>) -> CudaView<'b, T> {
         self.as_view().slice(bounds)
     }
 
-    /// Returns the elements of a range, which cannot be written; `None` if it is not within.
+    /// Returns the elements of a range, which cannot be written; `None` if it is out of bounds.
     pub fn try_slice<'b>(&'b self, bounds: impl RangeBounds<usize>) -> Option<CudaView<'b, T>> {
         self.as_view().try_slice(bounds)
     }
@@ -276,14 +279,14 @@ impl<'a, T> CudaViewMut<'a, T> {
     /// Returns the elements of a range.
     ///
     /// # Panics
-    /// If the range is not within.
+    /// If the range is out of bounds.
     #[track_caller]
     pub fn slice_mut<'b>(&'b mut self, bounds: impl RangeBounds<usize>) -> CudaViewMut<'b, T> {
         let (start, end) = bounds_or_panic(bounds, self.len);
         self.part(start, end)
     }
 
-    /// Returns the elements of a range; `None` if it is not within.
+    /// Returns the elements of a range; `None` if it is out of bounds.
     pub fn try_slice_mut<'b>(&'b mut self, bounds: impl RangeBounds<usize>) -> Option<CudaViewMut<'b, T>> {
         let (start, end) = self::bounds(bounds, self.len)?;
         Some(self.part(start, end))
@@ -300,12 +303,12 @@ impl<'a, T> CudaViewMut<'a, T> {
     /// Returns the memory as `len` elements of another type; `None` if they do not fit.
     ///
     /// # Safety
-    /// The bytes must be values of that type, and aligned for it; what is written must be values of `T`.
+    /// The bytes must be values of that type, and aligned for it; everything that is written must be values of `T`.
     pub unsafe fn transmute_mut<'b, S>(&'b mut self, len: usize) -> Option<CudaViewMut<'b, S>> {
         fits::<S, T>(len, self.len).then(|| CudaViewMut::new(self.ptr, len, self.usage, self.stream))
     }
 
-    /// Returns the elements before `mid`, and the others.
+    /// Returns the elements before `mid`, and the rest.
     ///
     /// # Panics
     /// If there are fewer elements.
@@ -315,7 +318,7 @@ impl<'a, T> CudaViewMut<'a, T> {
         (self.part(0, mid), self.part(mid, self.len))
     }
 
-    /// Returns the elements before `mid`, and the others; `None` if there are fewer.
+    /// Returns the elements before `mid`, and the rest; `None` if there are fewer.
     pub fn try_split_at_mut<'b>(&'b mut self, mid: usize) -> Option<(CudaViewMut<'b, T>, CudaViewMut<'b, T>)> {
         (mid <= self.len).then(|| (self.part(0, mid), self.part(mid, self.len)))
     }
@@ -323,7 +326,7 @@ impl<'a, T> CudaViewMut<'a, T> {
     /// Returns views of `chunk_size` elements each.
     ///
     /// # Panics
-    /// If elements would remain.
+    /// If the length is not a multiple of `chunk_size`.
     #[track_caller]
     pub fn chunks_exact_mut(self, chunk_size: usize) -> impl Iterator<Item = CudaViewMut<'a, T>> {
         check_chunk(self.len, chunk_size);

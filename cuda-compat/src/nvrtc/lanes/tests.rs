@@ -1,6 +1,6 @@
 use super::*;
 
-/// Finds one place, and returns it and the code there.
+/// Finds one position, and returns it with the code there.
 #[track_caller]
 fn one(source: &str) -> (Finding, &str) {
     let found = find(source);

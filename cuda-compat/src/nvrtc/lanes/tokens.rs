@@ -1,6 +1,6 @@
-//! Words of C++ with their places. Comments are left out.
+//! C++ tokens with their positions. Comments are skipped.
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Name,
@@ -15,14 +15,14 @@ pub(super) enum Kind {
 pub(super) struct Token<'a> {
     pub(super) kind: Kind,
     pub(super) text: &'a str,
-    /// From 1.
+    /// Counted from 1.
     pub(super) line: usize,
-    /// From 1, in bytes.
+    /// Counted from 1, in bytes.
     pub(super) column: usize,
 }
 
 impl Token<'_> {
-    /// The value of an integer.
+    /// Returns the value of an integer.
     pub(super) fn number(&self) -> Option<u64> {
         if self.kind != Kind::Number {
             return None;
@@ -37,11 +37,11 @@ impl Token<'_> {
     }
 }
 
-/// Operators of more than one character that the search tells apart.
+/// Operators with several characters that the search distinguishes.
 const OPERATORS: [&str; 16] =
     [">>=", "<<=", "->", "::", ">>", "<<", "==", "!=", "<=", ">=", "&&", "||", "+=", "&=", "%=", "/="];
 
-/// Splits C++ into tokens. What is not C++ gives tokens of one character.
+/// Splits C++ into tokens. Text that is not C++ gives one-character tokens.
 pub(super) fn tokens(source: &str) -> Vec<Token<'_>> {
     let (mut tokens, mut rest) = (Vec::new(), source);
     let (mut line, mut column) = (1, 1);
@@ -78,12 +78,12 @@ pub(super) fn tokens(source: &str) -> Vec<Token<'_>> {
     tokens
 }
 
-/// The length of what consists of such characters.
+/// Returns the length of the prefix with only these characters.
 fn length(text: &str, is_part: impl Fn(char) -> bool) -> usize {
     text.find(|c| !is_part(c)).unwrap_or(text.len())
 }
 
-/// The length of a comment to the end of the line, which a backslash continues.
+/// Returns the length of a comment to the end of the line, which a backslash continues.
 fn comment(text: &str) -> usize {
     let mut end = 0;
     for line in text.split_inclusive('\n') {
@@ -96,7 +96,7 @@ fn comment(text: &str) -> usize {
     end
 }
 
-/// The length of a string or a character in quotes; to the end of the line where the second is missing.
+/// Returns the length of a quoted string or character; to the end of the line if the closing quote is missing.
 fn quoted(text: &str, quote: char) -> usize {
     let mut escaped = false;
     for (at, c) in text.char_indices().skip(1) {
@@ -111,7 +111,7 @@ fn quoted(text: &str, quote: char) -> usize {
     text.len()
 }
 
-/// The length of `R"x(…)x"`.
+/// Returns the length of `R"x(…)x"`.
 fn raw(text: &str) -> usize {
     let Some(open) = text.find('(') else { return text.len() };
     let end = format!("){}\"", &text[2..open]);

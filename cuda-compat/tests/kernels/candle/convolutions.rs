@@ -57,7 +57,8 @@ fn steps(kind: Type) -> f64 {
     if kind.is_float() { 8.0 } else { 0.0 }
 }
 
-/// For each element of what goes in, the elements of what comes out that it goes to, with the place in the kernel, along one size.
+/// For each element of what goes in, the elements of what comes out that it goes to, with the place in the kernel,
+/// along one size.
 fn pairs(size: usize, out: usize) -> Vec<(usize, usize, usize)> {
     let all = (0..out).flat_map(|to| (0..K).map(move |k| (to, k)));
     all.filter_map(|(to, k)| Some(((to * STRIDE + k).checked_sub(PADDING)?, to, k)))

@@ -4,7 +4,8 @@ use super::types::Type;
 use crate::device::Buffer;
 use crate::random::Random;
 
-/// Codes of so many bits. A run of bytes has the lowest bits of its bytes first, then the next: a group of codes for each.
+/// Codes of so many bits. A run of bytes has the lowest bits of its bytes first, then the next: a group of codes for
+/// each.
 struct Codes {
     at: usize,
     bits: usize,
@@ -173,7 +174,8 @@ impl Format {
     }
 }
 
-/// Rows of `q8_1`, with blocks of zeros after the columns up to the padded ones, and their numbers: those of the columns.
+/// Rows of `q8_1`, with blocks of zeros after the columns up to the padded ones, and their numbers: those of the
+/// columns.
 pub(super) fn activations(rows: usize, columns: usize, padded: usize) -> (Buffer, Vec<f64>) {
     let (mut bytes, mut numbers, mut random) = (Vec::new(), Vec::new(), Random::new(rows as u64));
     for block in 0..rows * padded / 32 {
